@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The heap behind the port. Small blocks are malloc's; large ones are mapped with 2 MiB alignment so that
+ * transparent huge pages apply from the first byte. A mapped block of any size is released by its size,
+ * which the contract hands us, so no header is needed and the memory a room reports is what it uses. */
+#define _GNU_SOURCE
+#include "base/alloc.h"
+
+#include "base/assert.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* Sanitizers watch malloc, not mmap: let them see everything. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MAP_LARGE_BLOCKS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MAP_LARGE_BLOCKS 0
+#endif
+#endif
+#ifndef MAP_LARGE_BLOCKS
+#define MAP_LARGE_BLOCKS 1
+#endif
+
+static size_t page_round(size_t size) {
+    return (size + 4095) & ~(size_t)4095;
+}
+
+static int is_mapped(size_t size) {
+    return MAP_LARGE_BLOCKS && size >= RUNG_ALLOC_HUGE;
+}
+
+static void *map_block(size_t size) {
+    size_t want = page_round(size), span = want + RUNG_ALLOC_HUGE;
+    if (span < size)
+        return NULL;
+    char *raw = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED)
+        return NULL;
+    size_t head = (size_t)(-(uintptr_t)raw & (RUNG_ALLOC_HUGE - 1));
+    if (head)
+        munmap(raw, head);
+    munmap(raw + head + want, span - head - want);
+    madvise(raw + head, want, MADV_HUGEPAGE); /* advice: a refusal costs speed, not correctness */
+    return raw + head;
+}
+
+static void *heap_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
+    (void)ctx;
+    RUNG_ASSERT((ptr == NULL) == (old_size == 0));
+    if (new_size == 0) {
+        if (is_mapped(old_size))
+            munmap(ptr, page_round(old_size));
+        else
+            free(ptr);
+        return NULL;
+    }
+    if (!is_mapped(old_size) && !is_mapped(new_size))
+        return realloc(ptr, new_size);
+    if (is_mapped(old_size) && is_mapped(new_size)) {
+        if (page_round(old_size) == page_round(new_size))
+            return ptr;
+        /* In place when it can be, so that the alignment (and the huge pages) stay. */
+        if (mremap(ptr, page_round(old_size), page_round(new_size), 0) != MAP_FAILED) {
+            madvise(ptr, page_round(new_size), MADV_HUGEPAGE);
+            return ptr;
+        }
+    }
+    void *fresh = is_mapped(new_size) ? map_block(new_size) : malloc(new_size);
+    if (!fresh)
+        return NULL;
+    if (ptr) {
+        memcpy(fresh, ptr, old_size < new_size ? old_size : new_size);
+        heap_resize(NULL, ptr, old_size, 0);
+    }
+    return fresh;
+}
+
+const rung_alloc *rung_alloc_heap(void) {
+    static const rung_alloc heap = {heap_resize, NULL};
+    return &heap;
+}
+
+void *rung_alloc_zeroed(const rung_alloc *a, size_t size) {
+    void *p = rung_alloc_get(a, size);
+    if (p)
+        memset(p, 0, size);
+    return p;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hash.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <nmmintrin.h>
+#elif defined(__ARM_FEATURE_CRC32)
+#include <arm_acle.h>
+#endif
+
+static inline uint64_t rotl(uint64_t x, int b) {
+    return (x << b) | (x >> (64 - b));
+}
+
+static inline uint64_t load64le(const unsigned char *p) {
+    uint64_t v;
+    memcpy(&v, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    v = __builtin_bswap64(v);
+#endif
+    return v;
+}
+
+#define SIP_ROUND                                                                                  \
+    do {                                                                                           \
+        v0 += v1, v1 = rotl(v1, 13), v1 ^= v0, v0 = rotl(v0, 32);                                  \
+        v2 += v3, v3 = rotl(v3, 16), v3 ^= v2;                                                     \
+        v0 += v3, v3 = rotl(v3, 21), v3 ^= v0;                                                     \
+        v2 += v1, v1 = rotl(v1, 17), v1 ^= v2, v2 = rotl(v2, 32);                                  \
+    } while (0)
+
+uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len) {
+    uint64_t v0 = key->k0 ^ 0x736f6d6570736575u, v1 = key->k1 ^ 0x646f72616e646f6du;
+    uint64_t v2 = key->k0 ^ 0x6c7967656e657261u, v3 = key->k1 ^ 0x7465646279746573u;
+    const unsigned char *p = bytes, *whole = p + (len & ~(size_t)7);
+    for (; p != whole; p += 8) {
+        uint64_t m = load64le(p);
+        v3 ^= m;
+        SIP_ROUND;
+        v0 ^= m;
+    }
+    uint64_t last = (uint64_t)len << 56;
+    for (size_t i = 0; i < (len & 7); i++)
+        last |= (uint64_t)p[i] << (8 * i);
+    v3 ^= last;
+    SIP_ROUND;
+    v0 ^= last;
+    v2 ^= 0xff;
+    SIP_ROUND;
+    SIP_ROUND;
+    SIP_ROUND;
+    return v0 ^ v1 ^ v2 ^ v3;
+}
+
+/* One byte at a time over the reflected polynomial; slow and obviously right. */
+uint32_t rung_crc32c_table(uint32_t crc, const void *bytes, size_t len) {
+    static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+                                        0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+                                        0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
+    const unsigned char *p = bytes;
+    crc = ~crc;
+    for (size_t i = 0; i < len; i++) {
+        crc ^= p[i];
+        crc = (crc >> 4) ^ nibble[crc & 15];
+        crc = (crc >> 4) ^ nibble[crc & 15];
+    }
+    return ~crc;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) static uint32_t crc32c_hardware(uint32_t crc, const unsigned char *p, size_t len) {
+    uint64_t c = ~crc;
+    for (; len >= 8; p += 8, len -= 8)
+        c = _mm_crc32_u64(c, load64le(p));
+    for (; len; p++, len--)
+        c = _mm_crc32_u8((uint32_t)c, *p);
+    return ~(uint32_t)c;
+}
+
+uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len) {
+    return __builtin_cpu_supports("sse4.2") ? crc32c_hardware(crc, bytes, len) : rung_crc32c_table(crc, bytes, len);
+}
+#elif defined(__ARM_FEATURE_CRC32)
+uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len) {
+    const unsigned char *p = bytes;
+    crc = ~crc;
+    for (; len >= 8; p += 8, len -= 8)
+        crc = __crc32cd(crc, load64le(p));
+    for (; len; p++, len--)
+        crc = __crc32cb(crc, *p);
+    return ~crc;
+}
+#else
+uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len) {
+    return rung_crc32c_table(crc, bytes, len);
+}
+#endif

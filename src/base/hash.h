@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* hash.h - hashing of bytes and words.
+ *
+ * rung_hash_keyed is SipHash-1-3: for tables filled by strangers, with a secret key, so that nobody can
+ * choose ids that collide. rung_hash_word is a fast fixed mixer for numbers we gave out ourselves.
+ * rung_crc32c guards bytes on disk (hardware where there is some; tested against the table version). */
+#ifndef RUNG_BASE_HASH_H
+#define RUNG_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct rung_hash_key {
+    uint64_t k0, k1;
+} rung_hash_key;
+
+uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len);
+
+/* A bijection of 64-bit words with full avalanche (the finaliser of splitmix64). */
+static inline uint64_t rung_hash_word(uint64_t x) {
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9u;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* CRC-32C (Castagnoli). Pass 0 to start, the previous value to go on. */
+uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len);
+uint32_t rung_crc32c_table(uint32_t crc, const void *bytes, size_t len); /* portable; same answers */
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* slice.h - borrowed bytes. Never assumed NUL-terminated; the owner says how long they live. */
+#ifndef RUNG_BASE_SLICE_H
+#define RUNG_BASE_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct rung_slice {
+    const char *ptr;
+    size_t len;
+} rung_slice;
+
+/* A slice over a string literal. */
+#define RUNG_SLICE(literal) ((rung_slice){(literal), sizeof(literal) - 1})
+
+static inline rung_slice rung_slice_of(const void *ptr, size_t len) {
+    return (rung_slice){(const char *)ptr, len};
+}
+
+static inline rung_slice rung_slice_str(const char *text) {
+    return (rung_slice){text, strlen(text)};
+}
+
+static inline bool rung_slice_eq(rung_slice a, rung_slice b) {
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Byte order, a prefix before its extensions: <0, 0, >0. */
+static inline int rung_slice_cmp(rung_slice a, rung_slice b) {
+    size_t n = a.len < b.len ? a.len : b.len;
+    int c = n ? memcmp(a.ptr, b.ptr, n) : 0;
+    return c ? c : (a.len > b.len) - (a.len < b.len);
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status.h - one list of outcomes for the whole house.
+ *
+ * Negative = failed, 0 = done, positive = an expected other answer. `if (st < 0)` is the failure test.
+ * Results come through trailing `*_out` pointers, written only on success. Details for people go into a
+ * caller-owned rung_err, passed last and optional (NULL is fine). Threads: plain values, no globals. */
+#ifndef RUNG_BASE_STATUS_H
+#define RUNG_BASE_STATUS_H
+
+#include <stddef.h>
+
+#define RUNG_STATUS_MAP(X)                                                                         \
+    X(PARTIAL, 4, "needs more input")                                                              \
+    X(DUPLICATE, 3, "seen before: the first answer stands")                                        \
+    X(UNCHANGED, 2, "nothing changed")                                                             \
+    X(NOT_FOUND, 1, "not found")                                                                   \
+    X(OK, 0, "done")                                                                               \
+    X(ENOMEM, -1, "out of memory")                                                                 \
+    X(EINVAL, -2, "not valid")                                                                     \
+    X(ERANGE, -3, "out of range")                                                                  \
+    X(EREFUSED, -4, "refused by a rule of the board")                                              \
+    X(ECONFLICT, -5, "the same id with another body")                                              \
+    X(ESTALE, -6, "too old to be accepted safely")                                                 \
+    X(ELIMIT, -7, "a configured limit is reached")                                                 \
+    X(EEXIST, -8, "exists already")                                                                \
+    X(EUNSUPPORTED, -9, "not supported")                                                           \
+    X(EVERSION, -10, "written by a newer version")                                                 \
+    X(ECORRUPT, -11, "damaged data")                                                               \
+    X(EIO, -12, "input/output error")                                                              \
+    X(ENOSPC, -13, "no space left")                                                                \
+    X(EBUSY, -14, "in use by another")                                                             \
+    X(ECLOSED, -15, "closed")                                                                      \
+    X(EABSENT, -16, "what the request names does not exist")
+
+typedef enum rung_status {
+#define X(name, value, text) RUNG_##name = (value),
+    RUNG_STATUS_MAP(X)
+#undef X
+} rung_status;
+
+/* Detail of a failure, in the caller's storage. `message` is complete and fit for people. */
+typedef struct rung_err {
+    rung_status code;
+    int os_errno;       /* 0 when no system call was involved */
+    const char *where;  /* "file.c:123", static */
+    char message[232];
+} rung_err;
+
+/* "OK", "NOT_FOUND", ...; never NULL. */
+const char *rung_status_name(rung_status st);
+/* The text of the map; never NULL. */
+const char *rung_status_text(rung_status st);
+
+/* Fill `err` (may be NULL) and return `st`, so that failing reads: return RUNG_FAIL(err, RUNG_EINVAL, "..."). */
+rung_status rung_err_set(rung_err *err, rung_status st, int os_errno, const char *where,
+                         const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+#define RUNG_STRINGIFY_(x) #x
+#define RUNG_STRINGIFY(x) RUNG_STRINGIFY_(x)
+#define RUNG_HERE __FILE_NAME__ ":" RUNG_STRINGIFY(__LINE__)
+#ifndef __FILE_NAME__
+#define __FILE_NAME__ __FILE__
+#endif
+#define RUNG_FAIL(err, st, ...) rung_err_set((err), (st), 0, RUNG_HERE, __VA_ARGS__)
+#define RUNG_FAIL_OS(err, st, os_errno, ...)                                                       \
+    rung_err_set((err), (st), (os_errno), RUNG_HERE, __VA_ARGS__)
+
+#define RUNG_NODISCARD __attribute__((warn_unused_result))
+
+/* A deliberate discard, with its reason. */
+static inline void rung_ignore(rung_status st, const char *why) {
+    (void)st;
+    (void)why;
+}
+
+#endif

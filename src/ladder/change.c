@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder, writing side: put, remove, build, and the one restructuring step they share.
+ *
+ * Differs from the textbook B+-tree in three ways:
+ *  - reshape() is the only way nodes gain or lose neighbours: it spreads the rows of m adjacent siblings evenly over
+ *    m' siblings. Sharing with a neighbour is 2 -> 2, splitting 2 -> 3 (or 1 -> 2), merging 2 -> 1 or 3 -> 2.
+ *    Splitting two full nodes into three keeps leaves about four fifths full under random load.
+ *  - An inner row's key is always exactly the first entry below it, never a stale separator: a caller's tie comparison
+ *    is only ever asked about players that are really there, and an entry that goes to row 0 of a leaf is the first of
+ *    all, so the entry before a new one is always in the same leaf.
+ *  - All memory a change may need is secured before the first byte is moved, so failure has nothing to undo. */
+#include "base/assert.h"
+#include "ladder/ladder.h"
+#include "ladder/tree.h"
+
+#include <string.h>
+
+enum { SPREAD_MAX = 3 }; /* siblings that take part in one reshape */
+
+/* ---- rows and columns ---- */
+
+static uint32_t columns_at(uint32_t level) {
+    return level ? RUNG__INNER_COLUMNS : RUNG__LEAF_COLUMNS;
+}
+
+static uint32_t cap_at(uint32_t level) {
+    return level ? RUNG__INNER_CAP : RUNG__LEAF_CAP;
+}
+
+static rung__node *node_at(const rung_ladder *l, uint32_t level, uint32_t id) {
+    return level ? rung__inner(l, id) : rung__leaf(l, id);
+}
+
+static rung__pool *pool_at(rung_ladder *l, uint32_t level) {
+    return level ? &l->trunk->inners : &l->leaves;
+}
+
+/* Copy `count` rows, all columns. */
+static void rows_copy(const rung_ladder *l, uint32_t level, rung__node *to, uint32_t to_row, rung__node *from,
+                      uint32_t from_row, uint32_t count) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        memcpy(rung__words(to, k) + to_row, rung__words(from, k) + from_row, count * sizeof(uint64_t));
+    for (uint32_t c = 0; c < columns_at(level); c++)
+        memcpy(rung__column(l, to, c) + to_row, rung__column(l, from, c) + from_row, count * sizeof(uint32_t));
+}
+
+/* Move the rows from `row` on to `target`: opens a gap (target > row) or closes one. `n` follows. */
+static void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t row, uint32_t target) {
+    size_t count = node->n - row;
+    for (uint32_t k = 0; k < l->key_words; k++)
+        memmove(rung__words(node, k) + target, rung__words(node, k) + row, count * sizeof(uint64_t));
+    for (uint32_t c = 0; c < columns_at(level); c++)
+        memmove(rung__column(l, node, c) + target, rung__column(l, node, c) + row, count * sizeof(uint32_t));
+    node->n = (uint16_t)(target + count);
+}
+
+/* Copy the first entry of `node` into the key of a row of its parent. */
+static void copy_first(const rung_ladder *l, rung__node *parent, uint32_t row, rung__node *node) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        rung__words(parent, k)[row] = rung__words(node, k)[0];
+    rung__column(l, parent, RUNG__PLAYER)[row] = rung__column(l, node, RUNG__PLAYER)[0];
+}
+
+/* Make row `row` of `parent` (at level + 1) describe child `id` truly. */
+static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t row, uint32_t id) {
+    rung__node *parent = rung__inner(l, parent_id), *child = node_at(l, level, id);
+    uint32_t count = 0, starts = 0;
+    if (level == 0) {
+        count = child->n;
+        starts = rung__popcount(rung__starts(child));
+    } else {
+        for (uint32_t i = 0; i < child->n; i++) {
+            count += rung__column(l, child, RUNG__COUNT)[i];
+            starts += rung__column(l, child, RUNG__STARTS)[i];
+        }
+    }
+    copy_first(l, parent, row, child);
+    rung__column(l, parent, RUNG__CHILD)[row] = id;
+    rung__column(l, parent, RUNG__COUNT)[row] = count;
+    rung__column(l, parent, RUNG__STARTS)[row] = starts;
+    pool_at(l, level)->slots[id].parent = parent_id;
+}
+
+/* ---- reshape ---- */
+
+/* Rows of up to three siblings in one place, with room for every key width. */
+typedef union spread {
+    rung__node node;
+    unsigned char bytes[sizeof(rung__node) +
+                        SPREAD_MAX * RUNG__LEAF_CAP * (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) + sizeof(uint32_t)) +
+                        SPREAD_MAX * RUNG__INNER_CAP *
+                            (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) + RUNG__INNER_COLUMNS * sizeof(uint32_t))];
+} spread;
+
+/* Tell whoever stands in rows [0, n) of a node that this is where they now are. */
+static void announce_rows(rung_ladder *l, uint32_t level, uint32_t id, uint32_t row) {
+    if (level == 0)
+        rung__leafmap_set(&l->trunk->map, rung__column(l, rung__leaf(l, id), RUNG__PLAYER)[row], id);
+    else
+        pool_at(l, level - 1)->slots[rung__column(l, rung__inner(l, id), RUNG__CHILD)[row]].parent = id;
+}
+
+static void leaf_link_after(rung_ladder *l, uint32_t before, uint32_t id) {
+    rung__node *left = rung__leaf(l, before), *leaf = rung__leaf(l, id);
+    leaf->prev = before;
+    leaf->next = left->next;
+    if (left->next != RUNG__NODE_NONE)
+        rung__leaf(l, left->next)->prev = id;
+    left->next = id;
+}
+
+static void leaf_unlink(rung_ladder *l, uint32_t id) {
+    rung__node *leaf = rung__leaf(l, id);
+    rung__leaf(l, leaf->prev)->next = leaf->next; /* the first of a spread always stays, so there is a left one */
+    if (leaf->next != RUNG__NODE_NONE)
+        rung__leaf(l, leaf->next)->prev = leaf->prev;
+}
+
+/* Spread the rows of the `m` children from row `first` of the parent on evenly over `m2` children. Needs |m2 - m| <= 1,
+ * room in the parent and a free node when m2 > m. Takes no memory. */
+static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t first, uint32_t m, uint32_t m2) {
+    rung__node *parent = rung__inner(l, parent_id);
+    uint32_t ids[SPREAD_MAX], end[SPREAD_MAX] = {0}, total = 0;
+    uint8_t starts[SPREAD_MAX * RUNG__LEAF_CAP];
+    spread all;
+    all.node.n = 0;
+    all.node.cap = (uint16_t)(SPREAD_MAX * cap_at(level));
+
+    for (uint32_t i = 0; i < m; i++) {
+        ids[i] = rung__column(l, parent, RUNG__CHILD)[first + i];
+        rung__node *node = node_at(l, level, ids[i]);
+        rows_copy(l, level, &all.node, total, node, 0, node->n);
+        for (uint32_t row = 0; level == 0 && row < node->n; row++)
+            starts[total + row] = (uint8_t)(rung__starts(node) >> row & 1);
+        end[i] = total += node->n;
+    }
+    if (m2 > m) {
+        ids[m] = rung__pool_take(pool_at(l, level));
+        end[m] = total;
+        if (level == 0)
+            leaf_link_after(l, ids[m - 1], ids[m]);
+        rows_slide(l, level + 1, parent, first + m, first + m2);
+    }
+    uint32_t from = 0, owner = 0; /* owner: which of the old nodes held row `from` */
+    for (uint32_t i = 0; i < m2; i++) {
+        rung__node *node = node_at(l, level, ids[i]);
+        uint32_t n = total / m2 + (i < total % m2);
+        rung__bits bits = 0;
+        rows_copy(l, level, node, 0, &all.node, from, n);
+        node->n = (uint16_t)n;
+        for (uint32_t row = 0; row < n; row++, from++) {
+            while (from >= end[owner])
+                owner++;
+            if (owner != i)
+                announce_rows(l, level, ids[i], row);
+            if (level == 0)
+                bits |= (rung__bits)starts[from] << row;
+        }
+        rung__set_starts(node, bits);
+        describe_child(l, level, parent_id, first + i, ids[i]);
+    }
+    if (m2 < m) {
+        if (level == 0)
+            leaf_unlink(l, ids[m2]);
+        rung__pool_give(pool_at(l, level), ids[m2]);
+        rows_slide(l, level + 1, parent, first + m, first + m2);
+    }
+}
+
+/* Rows in the child at `row` of a parent, without touching a leaf. */
+static uint32_t child_rows(const rung_ladder *l, uint32_t level, rung__node *parent, uint32_t row) {
+    if (level == 0)
+        return rung__column(l, parent, RUNG__COUNT)[row];
+    return rung__inner(l, rung__column(l, parent, RUNG__CHILD)[row])->n;
+}
+
+static void grow_root(rung_ladder *l) {
+    uint32_t id = rung__pool_take(&l->trunk->inners), old = l->root;
+    rung__inner(l, id)->n = 1;
+    describe_child(l, l->height, id, 0, old);
+    l->root = id;
+    l->height++;
+}
+
+/* The node at `level` of the path is full: let a neighbour take some of its rows, or add a node. The path's leaf is
+ * still there afterwards, but the path must be found anew. */
+static void make_room(rung_ladder *l, rung__path *path, uint32_t level) {
+    if (level == l->height) {
+        grow_root(l);
+        path->step[level + 1].id = l->root;
+        path->step[level + 1].row = 0;
+    }
+    uint32_t cap = cap_at(level), slack = cap / 8 > 2 ? cap / 8 : 2;
+    uint32_t parent_id = path->step[level + 1].id, row = path->step[level + 1].row;
+    rung__node *parent = rung__inner(l, parent_id);
+    if (row + 1 < parent->n && child_rows(l, level, parent, row + 1) <= cap - slack) {
+        reshape(l, level, parent_id, row, 2, 2);
+        return;
+    }
+    if (row > 0 && child_rows(l, level, parent, row - 1) <= cap - slack) {
+        reshape(l, level, parent_id, row - 1, 2, 2);
+        return;
+    }
+    if (parent->n == parent->cap) {
+        make_room(l, path, level + 1);
+        rung__climb(l, path);
+        parent_id = path->step[level + 1].id;
+        row = path->step[level + 1].row;
+        parent = rung__inner(l, parent_id);
+    }
+    if (row + 1 < parent->n)
+        reshape(l, level, parent_id, row, 2, 3);
+    else if (row > 0)
+        reshape(l, level, parent_id, row - 1, 2, 3);
+    else
+        reshape(l, level, parent_id, row, 1, 2);
+}
+
+/* The node at `level` of the path is less than half full: merge it away if that leaves some air, else even out. */
+static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
+    if (level == l->height) {
+        rung__node *root = node_at(l, level, l->root);
+        if (level > 0 && root->n == 1) {
+            uint32_t child = rung__column(l, root, RUNG__CHILD)[0];
+            rung__pool_give(&l->trunk->inners, l->root);
+            l->root = child;
+            l->height--;
+            pool_at(l, l->height)->slots[child].parent = RUNG__NODE_NONE;
+        }
+        return;
+    }
+    uint32_t parent_id = path->step[level + 1].id, row = path->step[level + 1].row;
+    rung__node *parent = rung__inner(l, parent_id);
+    uint32_t cap = cap_at(level), airy = cap - cap / 8;
+    uint32_t here = child_rows(l, level, parent, row);
+    bool has_left = row > 0, has_right = row + 1 < parent->n;
+    uint32_t left = has_left ? child_rows(l, level, parent, row - 1) : 0;
+    uint32_t right = has_right ? child_rows(l, level, parent, row + 1) : 0;
+    if (has_right && here + right <= airy)
+        reshape(l, level, parent_id, row, 2, 1);
+    else if (has_left && left + here <= airy)
+        reshape(l, level, parent_id, row - 1, 2, 1);
+    else if (has_left && has_right && left + here + right <= 2 * airy)
+        reshape(l, level, parent_id, row - 1, 3, 2);
+    else {
+        reshape(l, level, parent_id, left > right ? row - 1 : row, 2, 2);
+        return;
+    }
+    if (parent->n < cap_at(level + 1) / 2)
+        mend(l, path, level + 1);
+}
+
+/* ---- one entry in, one entry out ---- */
+
+static void adjust_counts(const rung_ladder *l, const rung__path *path, int32_t count, int32_t starts) {
+    for (uint32_t h = 1; h <= l->height; h++) {
+        rung__node *node = rung__inner(l, path->step[h].id);
+        rung__column(l, node, RUNG__COUNT)[path->step[h].row] += (uint32_t)count;
+        rung__column(l, node, RUNG__STARTS)[path->step[h].row] += (uint32_t)starts;
+    }
+}
+
+/* The first entry of the path's leaf changed: so did the keys above it, as far as it is the first child. */
+static void refresh_first(const rung_ladder *l, const rung__path *path) {
+    rung__node *leaf = rung__leaf(l, path->step[0].id);
+    for (uint32_t h = 1; h <= l->height; h++) {
+        copy_first(l, rung__inner(l, path->step[h].id), path->step[h].row, leaf);
+        if (path->step[h].row > 0)
+            return;
+    }
+}
+
+/* The entry after the last row of a leaf starts its score, or no longer does. */
+static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
+    rung__path path;
+    path.step[0].id = leaf->next;
+    path.step[0].row = 0;
+    rung__climb(l, &path);
+    rung__leaf(l, leaf->next)->starts[0] ^= 1;
+    adjust_counts(l, &path, 0, is_start ? 1 : -1);
+}
+
+/* Take the entry at a complete path out of the tree. The path is stale afterwards. */
+static void erase(rung_ladder *l, const rung__path *path) {
+    rung__node *leaf = rung__leaf(l, path->step[0].id);
+    uint32_t row = path->step[0].row;
+    rung__bits bits = rung__starts(leaf), below = rung__mask(row);
+    bool start = bits >> row & 1;
+    bool heir = false; /* the next entry has the same score and takes the start over */
+    if (start && row + 1 < leaf->n) {
+        heir = !(bits >> (row + 1) & 1);
+        bits |= (rung__bits)heir << (row + 1);
+    } else if (start && leaf->next != RUNG__NODE_NONE && !(rung__leaf(l, leaf->next)->starts[0] & 1)) {
+        set_next_start(l, leaf, true);
+        l->distinct++;
+    }
+    rung__set_starts(leaf, (bits & below) | (bits >> 1 & ~below));
+    rows_slide(l, 0, leaf, row + 1, row);
+    adjust_counts(l, path, -1, heir ? 0 : -(int32_t)start);
+    l->distinct -= start && !heir;
+    l->count--;
+    if (row == 0 && leaf->n > 0)
+        refresh_first(l, path);
+    if (leaf->n < RUNG__LEAF_CAP / 2)
+        mend(l, path, 0);
+}
+
+/* Room was secured: put a new entry where it belongs; the path then points at it. */
+static void insert(rung_ladder *l, uint32_t player, const uint64_t *key, rung__path *path) {
+    rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
+    rung__descend(l, &probe, path);
+    while (rung__leaf(l, path->step[0].id)->n == RUNG__LEAF_CAP) {
+        make_room(l, path, 0);
+        rung__descend(l, &probe, path);
+    }
+    rung__node *leaf = rung__leaf(l, path->step[0].id);
+    uint32_t row = path->step[0].row;
+    rung__bits bits = rung__starts(leaf), below = rung__mask(row);
+    bits = (bits & below) | (bits & ~below) << 1;
+    rows_slide(l, 0, leaf, row, row + 1);
+    for (uint32_t k = 0; k < l->key_words; k++)
+        rung__words(leaf, k)[row] = key[k];
+    rung__column(l, leaf, RUNG__PLAYER)[row] = player;
+
+    bool start = row == 0 || !rung__same_score(l, leaf, row - 1, leaf, row); /* row 0: the first of all */
+    bool robbed = false; /* the next entry has the same score and was its start until now */
+    if (start && row + 1 < leaf->n) {
+        robbed = rung__same_score(l, leaf, row, leaf, row + 1);
+        bits &= ~((rung__bits)robbed << (row + 1));
+    } else if (start && leaf->next != RUNG__NODE_NONE &&
+               rung__same_score(l, leaf, row, rung__leaf(l, leaf->next), 0)) {
+        set_next_start(l, leaf, false);
+        l->distinct--;
+    }
+    rung__set_starts(leaf, bits | (rung__bits)start << row);
+    adjust_counts(l, path, 1, (int32_t)start - (int32_t)robbed);
+    l->distinct += start && !robbed;
+    l->count++;
+    if (row == 0)
+        refresh_first(l, path);
+}
+
+/* ---- securing memory ---- */
+
+/* The only leaf is full: everything a tree of several needs. */
+static rung_status plant_trunk(rung_ladder *l) {
+    rung__trunk *trunk = rung_alloc_zeroed(l->alloc, sizeof *trunk);
+    if (!trunk)
+        return RUNG_ENOMEM;
+    trunk->inners.free_head = RUNG__NODE_NONE;
+    rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
+    for (uint32_t i = 0; leaf && i < leaf->n; i++) {
+        uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[i];
+        if (rung__leafmap_reserve(&trunk->map, l->alloc, player) < 0) {
+            rung__leafmap_deinit(&trunk->map, l->alloc);
+            rung_alloc_free(l->alloc, trunk, sizeof *trunk);
+            return RUNG_ENOMEM;
+        }
+        rung__leafmap_set(&trunk->map, player, l->root);
+    }
+    l->trunk = trunk;
+    l->bytes += sizeof *trunk;
+    return RUNG_OK;
+}
+
+static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
+    if (!l->trunk) {
+        rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
+        if (!is_new || (leaf && leaf->n < leaf->cap))
+            return RUNG_OK;
+        if (!leaf)
+            return rung__pool_fit_first_leaf(l, RUNG__LEAF_CAP_FIRST);
+        if (leaf->cap < RUNG__LEAF_CAP)
+            return rung__pool_fit_first_leaf(l, 2u * leaf->cap < RUNG__LEAF_CAP ? 2u * leaf->cap : RUNG__LEAF_CAP);
+        if (plant_trunk(l) < 0)
+            return RUNG_ENOMEM;
+    }
+    if (is_new && rung__leafmap_reserve(&l->trunk->map, l->alloc, player) < 0)
+        return RUNG_ENOMEM;
+    /* At most one new node per level, and a new root. */
+    if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, 1) < 0)
+        return RUNG_ENOMEM;
+    return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP, l->height + 1u);
+}
+
+/* ---- the public changes ---- */
+
+static bool key_equals(const rung_ladder *l, rung__node *leaf, uint32_t row, const uint64_t *key) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        if (rung__words(leaf, k)[row] != key[k])
+            return false;
+    return true;
+}
+
+rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change) {
+    rung__path path;
+    uint32_t id = path.step[0].id = rung__locate(l, player, &path.step[0].row);
+    bool existed = id != RUNG__LEAF_NONE;
+    bool same = existed && key_equals(l, rung__leaf(l, id), path.step[0].row, key);
+    if (!existed && l->count >= RUNG_LADDER_COUNT_MAX)
+        return RUNG_ELIMIT;
+    if (!same && secure(l, player, !existed) < 0)
+        return RUNG_ENOMEM;
+    if (existed)
+        rung__climb(l, &path);
+    if (change) {
+        rung_ladder_entry old = {0};
+        if (existed)
+            rung__read_row(l, rung__leaf(l, id), path.step[0].row, &old);
+        memcpy(change->old_key, old.key, sizeof old.key);
+        change->existed = existed;
+        change->rank_before = existed ? rung__rank_at(l, &path, change->style) : 0;
+        change->rank_after = change->rank_before;
+    }
+    if (same)
+        return RUNG_UNCHANGED;
+    if (existed)
+        erase(l, &path);
+    insert(l, player, key, &path);
+    if (l->trunk)
+        rung__leafmap_set(&l->trunk->map, player, path.step[0].id);
+    if (change)
+        change->rank_after = rung__rank_at(l, &path, change->style);
+    return RUNG_OK;
+}
+
+rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
+    rung__path path;
+    path.step[0].id = rung__locate(l, player, &path.step[0].row);
+    if (path.step[0].id == RUNG__LEAF_NONE)
+        return RUNG_NOT_FOUND;
+    rung__climb(l, &path);
+    erase(l, &path);
+    if (l->trunk)
+        rung__leafmap_remove(&l->trunk->map, player);
+    return RUNG_OK;
+}
+
+/* ---- bulk build ---- */
+
+/* Nodes needed for `rows` rows when each is seven eighths full. */
+static uint32_t nodes_for(uint32_t rows, uint32_t level) {
+    uint32_t airy = cap_at(level) - cap_at(level) / 8;
+    return (uint32_t)(((uint64_t)rows + airy - 1) / airy);
+}
+
+/* Secure everything a tree of `count` entries needs, except room in the player map. */
+static rung_status build_secure(rung_ladder *l, uint32_t count) {
+    uint32_t leaves = nodes_for(count, 0), inners = 0;
+    if (leaves == 1) {
+        uint32_t cap = RUNG__LEAF_CAP_FIRST;
+        while (cap < count)
+            cap *= 2;
+        return rung__pool_fit_first_leaf(l, cap);
+    }
+    if (plant_trunk(l) < 0)
+        return RUNG_ENOMEM;
+    for (uint32_t nodes = leaves; nodes > 1;)
+        inners += nodes = nodes_for(nodes, 1);
+    if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, leaves) < 0)
+        return RUNG_ENOMEM;
+    return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP, inners);
+}
+
+/* Append one entry to a leaf under construction; `before` is the leaf and row of the previous entry, NULL at first. */
+static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_entry *e, rung__node *before) {
+    rung__node *leaf = rung__leaf(l, id);
+    uint32_t row = leaf->n;
+    if (l->trunk) {
+        if (rung__leafmap_get(&l->trunk->map, e->player) != RUNG__LEAF_NONE)
+            return RUNG_EINVAL;
+        if (rung__leafmap_reserve(&l->trunk->map, l->alloc, e->player) < 0)
+            return RUNG_ENOMEM;
+        rung__leafmap_set(&l->trunk->map, e->player, id);
+    } else {
+        for (uint32_t i = 0; i < row; i++)
+            if (rung__column(l, leaf, RUNG__PLAYER)[i] == e->player)
+                return RUNG_EINVAL;
+    }
+    for (uint32_t k = 0; k < l->key_words; k++)
+        rung__words(leaf, k)[row] = e->key[k];
+    rung__column(l, leaf, RUNG__PLAYER)[row] = e->player;
+    leaf->n++;
+    bool start = true;
+    if (before) {
+        uint32_t last = before == leaf ? row - 1 : before->n - 1u;
+        rung__probe probe = {.key = e->key, .words = l->key_words, .player = e->player, .has_player = true};
+        if (rung__node_search(l, before, &probe) <= last)
+            return RUNG_EINVAL;
+        start = !rung__same_score(l, before, last, leaf, row);
+    }
+    rung__set_starts(leaf, rung__starts(leaf) | (rung__bits)start << row);
+    l->distinct += start;
+    l->count++;
+    return RUNG_OK;
+}
+
+/* Lay one level of inner nodes over the chain of nodes that starts at `first`; returns the first of the new chain.
+ * While a tree is built, nodes of every level are chained by `next`. */
+static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint32_t nodes) {
+    uint32_t parents = nodes_for(nodes, level + 1), chain = RUNG__NODE_NONE, last = RUNG__NODE_NONE, child = first;
+    for (uint32_t i = 0; i < parents; i++) {
+        uint32_t id = rung__pool_take(&l->trunk->inners), n = nodes / parents + (i < nodes % parents);
+        rung__inner(l, id)->n = (uint16_t)n;
+        for (uint32_t row = 0; row < n; row++) {
+            describe_child(l, level, id, row, child);
+            child = node_at(l, level, child)->next;
+        }
+        if (chain == RUNG__NODE_NONE)
+            chain = id;
+        else
+            rung__inner(l, last)->next = id;
+        last = id;
+    }
+    return chain;
+}
+
+static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx) {
+    uint32_t leaves = nodes_for(count, 0), before = RUNG__NODE_NONE;
+    for (uint32_t i = 0; i < leaves; i++) {
+        uint32_t id = l->trunk ? rung__pool_take(&l->leaves) : l->root;
+        if (i == 0)
+            l->root = id;
+        else
+            leaf_link_after(l, before, id);
+        for (uint32_t n = count / leaves + (i < count % leaves); n; n--) {
+            rung_ladder_entry e;
+            if (!next(ctx, &e))
+                return RUNG_EINVAL;
+            rung__node *last = rung__leaf(l, id)->n ? rung__leaf(l, id) : i ? rung__leaf(l, before) : NULL;
+            rung_status st = build_append(l, id, &e, last);
+            if (st < 0)
+                return st;
+        }
+        before = id;
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx) {
+    if (l->count || count > RUNG_LADDER_COUNT_MAX)
+        return RUNG_EINVAL;
+    rung_ladder_clear(l);
+    if (count == 0)
+        return RUNG_OK;
+    rung_status st = build_secure(l, count);
+    if (st == RUNG_OK)
+        st = build_leaves(l, count, next, ctx);
+    if (st < 0) {
+        rung_ladder_clear(l);
+        return st;
+    }
+    for (uint32_t nodes = nodes_for(count, 0); nodes > 1; nodes = nodes_for(nodes, 1)) {
+        l->root = build_level(l, l->height, l->root, nodes);
+        l->height++;
+    }
+    return RUNG_OK;
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder, reading side: searching, ranking, selecting, walking.
+ *
+ * Workload: moves and "what is my rank" in equal parts, far more often than anything else, of players chosen at random
+ * among millions; then the first hundred, neighbours of a player, counts. So the costs that matter are cache misses:
+ * a rank takes one into the player map, one or two into the leaf, and finds the rest of the way up in cache. Nothing on
+ * that way compares a key. */
+#include "ladder/ladder.h"
+
+#include "base/assert.h"
+#include "ladder/tree.h"
+
+#include <string.h>
+
+/* ---- life ---- */
+
+rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **out) {
+    if (config->key_words < 1 || config->key_words > RUNG_LADDER_WORDS_MAX || config->score_words < 1 ||
+        config->score_words > config->key_words)
+        return RUNG_EINVAL;
+    rung_ladder *l = rung_alloc_zeroed(config->alloc, sizeof *l);
+    if (!l)
+        return RUNG_ENOMEM;
+    l->alloc = config->alloc;
+    l->tie = config->tie;
+    l->tie_ctx = config->tie_ctx;
+    l->key_words = config->key_words;
+    l->score_words = config->score_words;
+    l->leaves.free_head = RUNG__NODE_NONE;
+    l->root = RUNG__NODE_NONE;
+    l->bytes = sizeof *l;
+    *out = l;
+    return RUNG_OK;
+}
+
+void rung_ladder_clear(rung_ladder *l) {
+    rung__pool_deinit(l, &l->leaves);
+    if (l->trunk) {
+        rung__pool_deinit(l, &l->trunk->inners);
+        rung__leafmap_deinit(&l->trunk->map, l->alloc);
+        rung_alloc_free(l->alloc, l->trunk, sizeof *l->trunk);
+        l->bytes -= sizeof *l->trunk;
+        l->trunk = NULL;
+    }
+    l->count = l->distinct = 0;
+    l->root = RUNG__NODE_NONE;
+    l->height = 0;
+    RUNG_ASSERT(l->bytes == sizeof *l);
+}
+
+void rung_ladder_destroy(rung_ladder *l) {
+    if (!l)
+        return;
+    rung_ladder_clear(l);
+    rung_alloc_free(l->alloc, l, sizeof *l);
+}
+
+/* ---- rows ---- */
+
+void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_ladder_entry *out) {
+    for (uint32_t k = 0; k < RUNG_LADDER_WORDS_MAX; k++)
+        out->key[k] = k < l->key_words ? rung__words(leaf, k)[row] : 0;
+    out->player = rung__column(l, leaf, RUNG__PLAYER)[row];
+}
+
+bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b, uint32_t row_b) {
+    for (uint32_t k = 0; k < l->score_words; k++)
+        if (rung__words(a, k)[row_a] != rung__words(b, k)[row_b])
+            return false;
+    return true;
+}
+
+/* Where `value` stands in the column, or n. Without a branch per row, so that it becomes vector code. */
+static uint32_t column_find(const uint32_t *column, uint32_t n, uint32_t value) {
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < n; i++)
+        at += column[i] == value ? i : 0;
+    return n && column[at] == value ? at : n;
+}
+
+static uint32_t column_sum(const uint32_t *column, uint32_t n) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += column[i];
+    return sum;
+}
+
+/* ---- searching by key ---- */
+
+/* Rows whose first word is less: a binary search without a branch to mispredict. */
+static uint32_t words_less(const uint64_t *words, uint32_t n, uint64_t value) {
+    const uint64_t *base = words;
+    if (n == 0)
+        return 0;
+    while (n > 1) {
+        uint32_t half = n / 2;
+        base += base[half - 1] < value ? half : 0;
+        n -= half;
+    }
+    return (uint32_t)(base - words) + (*base < value);
+}
+
+static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row, const rung__probe *probe) {
+    for (uint32_t k = 0; k < probe->words; k++) {
+        uint64_t w = rung__words(node, k)[row];
+        if (w != probe->key[k])
+            return w < probe->key[k];
+    }
+    if (!probe->has_player)
+        return probe->after_equal;
+    uint32_t player = rung__column(l, node, RUNG__PLAYER)[row];
+    return l->tie ? l->tie(l->tie_ctx, player, probe->player) < 0 : player < probe->player;
+}
+
+uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__probe *probe) {
+    uint32_t low = words_less(rung__words(node, 0), node->n, probe->key[0]), high = node->n;
+    if (low == high || rung__words(node, 0)[low] != probe->key[0])
+        return low;
+    while (low < high) { /* the first word ties: look at everything */
+        uint32_t mid = (low + high) / 2;
+        if (row_before(l, node, mid, probe))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
+    uint32_t id = l->root;
+    for (uint32_t h = l->height; h > 0; h--) {
+        rung__node *node = rung__inner(l, id);
+        uint32_t before = rung__node_search(l, node, probe);
+        uint32_t row = before ? before - 1 : 0;
+        path->step[h].id = id;
+        path->step[h].row = row;
+        id = rung__column(l, node, RUNG__CHILD)[row];
+    }
+    path->step[0].id = id;
+    path->step[0].row = rung__node_search(l, rung__leaf(l, id), probe);
+}
+
+/* ---- from a player upwards ---- */
+
+uint32_t rung__locate(const rung_ladder *l, uint32_t player, uint32_t *row_out) {
+    if (l->count == 0)
+        return RUNG__LEAF_NONE;
+    uint32_t id = l->trunk ? rung__leafmap_get(&l->trunk->map, player) : l->root;
+    if (id == RUNG__LEAF_NONE)
+        return RUNG__LEAF_NONE;
+    rung__node *leaf = rung__leaf(l, id);
+    uint32_t row = column_find(rung__column(l, leaf, RUNG__PLAYER), leaf->n, player);
+    if (row == leaf->n)
+        return RUNG__LEAF_NONE;
+    *row_out = row;
+    return id;
+}
+
+void rung__climb(const rung_ladder *l, rung__path *path) {
+    for (uint32_t h = 1; h <= l->height; h++) {
+        uint32_t child = path->step[h - 1].id;
+        uint32_t id = h == 1 ? l->leaves.slots[child].parent : l->trunk->inners.slots[child].parent;
+        rung__node *node = rung__inner(l, id);
+        path->step[h].id = id;
+        path->step[h].row = column_find(rung__column(l, node, RUNG__CHILD), node->n, child);
+    }
+}
+
+/* What the inner nodes of a path have in a column before the path: entries or starts in earlier leaves. */
+static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t column) {
+    uint32_t sum = 0;
+    for (uint32_t h = 1; h <= l->height; h++)
+        sum += column_sum(rung__column(l, rung__inner(l, path->step[h].id), column), path->step[h].row);
+    return sum;
+}
+
+static uint32_t path_index(const rung_ladder *l, const rung__path *path) {
+    return path_sum(l, path, RUNG__COUNT) + path->step[0].row;
+}
+
+/* Starts among the rows before the path's. */
+static uint32_t path_starts(const rung_ladder *l, const rung__path *path) {
+    rung__bits before = rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(path->step[0].row);
+    return path_sum(l, path, RUNG__STARTS) + rung__popcount(before);
+}
+
+/* The row of the k-th set bit, counting from 0. */
+static uint32_t nth_start(rung__bits bits, uint32_t k) {
+    uint32_t low = rung__popcount((uint64_t)bits), base = 0;
+    uint64_t half = (uint64_t)bits;
+    if (k >= low) {
+        half = (uint64_t)(bits >> 64);
+        base = 64;
+        k -= low;
+    }
+    for (; k; k--)
+        half &= half - 1;
+    return base + (uint32_t)__builtin_ctzll(half);
+}
+
+/* Walk down to the k-th entry (column RUNG__COUNT) or the k-th start (RUNG__STARTS), counting from 0. */
+static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__path *path) {
+    uint32_t id = l->root;
+    for (uint32_t h = l->height; h > 0; h--) {
+        rung__node *node = rung__inner(l, id);
+        const uint32_t *counts = rung__column(l, node, column);
+        uint32_t row = 0;
+        for (; row + 1 < node->n && k >= counts[row]; row++)
+            k -= counts[row];
+        path->step[h].id = id;
+        path->step[h].row = row;
+        id = rung__column(l, node, RUNG__CHILD)[row];
+    }
+    path->step[0].id = id;
+    path->step[0].row = column == RUNG__COUNT ? k : nth_start(rung__starts(rung__leaf(l, id)), k);
+}
+
+uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style) {
+    if (style == RUNG_RANK_UNIQUE)
+        return path_index(l, path) + 1;
+    uint32_t row = path->step[0].row;
+    rung__bits upto = rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(row + 1);
+    if (style == RUNG_RANK_DENSE)
+        return path_sum(l, path, RUNG__STARTS) + rung__popcount(upto);
+    if (upto) { /* the first of its score is in this leaf */
+        uint64_t high = (uint64_t)(upto >> 64), low = (uint64_t)upto;
+        uint32_t first = high ? 127 - (uint32_t)__builtin_clzll(high) : 63 - (uint32_t)__builtin_clzll(low);
+        return path_sum(l, path, RUNG__COUNT) + first + 1;
+    }
+    rung__path start;
+    descend_to(l, RUNG__STARTS, path_sum(l, path, RUNG__STARTS) - 1, &start);
+    return path_index(l, &start) + 1;
+}
+
+/* ---- queries ---- */
+
+uint32_t rung_ladder_count(const rung_ladder *l) {
+    return l->count;
+}
+
+uint32_t rung_ladder_distinct(const rung_ladder *l) {
+    return l->distinct;
+}
+
+size_t rung_ladder_memory(const rung_ladder *l) {
+    return l->bytes + (l->trunk ? l->trunk->map.bytes : 0);
+}
+
+rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_entry *out) {
+    uint32_t row, leaf = rung__locate(l, player, &row);
+    if (leaf == RUNG__LEAF_NONE)
+        return RUNG_NOT_FOUND;
+    if (out)
+        rung__read_row(l, rung__leaf(l, leaf), row, out);
+    return RUNG_OK;
+}
+
+rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style, uint32_t *rank_out) {
+    rung__path path;
+    path.step[0].id = rung__locate(l, player, &path.step[0].row);
+    if (path.step[0].id == RUNG__LEAF_NONE)
+        return RUNG_NOT_FOUND;
+    rung__climb(l, &path);
+    *rank_out = rung__rank_at(l, &path, style);
+    return RUNG_OK;
+}
+
+static void descend_key(const rung_ladder *l, const uint64_t *key, uint32_t words, bool after_equal, rung__path *path) {
+    rung__descend(l, &(rung__probe){.key = key, .words = words, .after_equal = after_equal}, path);
+}
+
+uint32_t rung_ladder_rank_of_key(const rung_ladder *l, const uint64_t *key, rung_rank_style style) {
+    rung__path path;
+    if (l->count == 0)
+        return 1;
+    if (style == RUNG_RANK_UNIQUE) {
+        descend_key(l, key, l->key_words, true, &path);
+        return path_index(l, &path) + 1;
+    }
+    descend_key(l, key, l->score_words, false, &path);
+    return (style == RUNG_RANK_SPARSE ? path_index(l, &path) : path_starts(l, &path)) + 1;
+}
+
+rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_entry *out) {
+    if (index >= l->count)
+        return RUNG_NOT_FOUND;
+    rung__path path;
+    descend_to(l, RUNG__COUNT, index, &path);
+    rung__read_row(l, rung__leaf(l, path.step[0].id), path.step[0].row, out);
+    return RUNG_OK;
+}
+
+rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style, rung_ladder_entry *out) {
+    if (rank == 0)
+        return RUNG_NOT_FOUND;
+    if (style != RUNG_RANK_DENSE)
+        return rung_ladder_at(l, rank - 1, out); /* sparse: the entry there is the first of `rank`, or the last before */
+    if (rank > l->distinct)
+        return RUNG_NOT_FOUND;
+    rung__path path;
+    descend_to(l, RUNG__STARTS, rank - 1, &path);
+    rung__read_row(l, rung__leaf(l, path.step[0].id), path.step[0].row, out);
+    return RUNG_OK;
+}
+
+uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, bool or_equal) {
+    if (l->count == 0)
+        return 0;
+    rung__path path;
+    descend_key(l, key, l->key_words, or_equal, &path);
+    return path_index(l, &path);
+}
+
+uint32_t rung_ladder_count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi) {
+    uint32_t upto = rung_ladder_count_before(l, hi, true), before = rung_ladder_count_before(l, lo, false);
+    return upto > before ? upto - before : 0;
+}
+
+rung_status rung_ladder_quantile(const rung_ladder *l, uint32_t numerator, uint32_t denominator,
+                                 rung_ladder_entry *out) {
+    RUNG_ASSERT(denominator > 0 && numerator <= denominator);
+    uint64_t nth = ((uint64_t)l->count * numerator + denominator - 1) / denominator;
+    return rung_ladder_at(l, nth ? (uint32_t)nth - 1 : 0, out);
+}
+
+/* ---- iteration ---- */
+
+rung_ladder_cursor rung_ladder_seek(const rung_ladder *l, uint32_t index) {
+    rung_ladder_cursor c = {l, RUNG__NODE_NONE, 0};
+    if (l->count == 0)
+        return c;
+    rung__path path;
+    descend_to(l, RUNG__COUNT, index < l->count ? index : l->count - 1, &path);
+    c.leaf = path.step[0].id;
+    c.pos = path.step[0].row + (index >= l->count);
+    return c;
+}
+
+rung_ladder_cursor rung_ladder_seek_key(const rung_ladder *l, const uint64_t *key) {
+    rung_ladder_cursor c = {l, RUNG__NODE_NONE, 0};
+    if (l->count == 0)
+        return c;
+    rung__path path;
+    descend_key(l, key, l->key_words, false, &path);
+    c.leaf = path.step[0].id;
+    c.pos = path.step[0].row;
+    return c;
+}
+
+bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out) {
+    if (c->leaf == RUNG__NODE_NONE)
+        return false;
+    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
+    if (c->pos == leaf->n) {
+        if (leaf->next == RUNG__NODE_NONE)
+            return false;
+        c->leaf = leaf->next;
+        c->pos = 0;
+        leaf = rung__leaf(c->ladder, c->leaf);
+    }
+    rung__read_row(c->ladder, leaf, c->pos++, out);
+    return true;
+}
+
+bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out) {
+    if (c->leaf == RUNG__NODE_NONE)
+        return false;
+    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
+    if (c->pos == 0) {
+        if (leaf->prev == RUNG__NODE_NONE)
+            return false;
+        c->leaf = leaf->prev;
+        leaf = rung__leaf(c->ladder, c->leaf);
+        c->pos = leaf->n;
+    }
+    rung__read_row(c->ladder, leaf, --c->pos, out);
+    return true;
+}
+
+uint32_t rung_ladder_tell(const rung_ladder_cursor *c) {
+    if (c->leaf == RUNG__NODE_NONE)
+        return 0;
+    rung__path path;
+    path.step[0].id = c->leaf;
+    path.step[0].row = c->pos;
+    rung__climb(c->ladder, &path);
+    return path_index(c->ladder, &path);
+}
+
+/* ---- many at once ---- */
+
+enum { GROUP = 16 }; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
+
+static void prefetch_bytes(const void *start, size_t bytes) {
+    for (size_t i = 0; i < bytes; i += 64)
+        __builtin_prefetch((const char *)start + i);
+}
+
+void rung_ladder_warm_map(const rung_ladder *l, uint32_t player) {
+    if (l->trunk)
+        rung__leafmap_prefetch(&l->trunk->map, player);
+}
+
+void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
+    uint32_t id = l->trunk ? rung__leafmap_get(&l->trunk->map, player) : RUNG__LEAF_NONE;
+    if (id == RUNG__LEAF_NONE)
+        return;
+    rung__node *leaf = l->leaves.slots[id].node; /* not touched here: all its full-size siblings are laid out alike */
+    __builtin_prefetch(leaf);
+    size_t players = (size_t)RUNG__LEAF_CAP * l->key_words;
+    prefetch_bytes(leaf->rows + players, RUNG__LEAF_CAP * sizeof(uint32_t));
+}
+
+void rung_ladder_warm_key(const rung_ladder *l, const uint64_t *key) {
+    if (l->height == 0)
+        return;
+    rung__probe probe = {.key = key, .words = l->key_words, .after_equal = true};
+    uint32_t id = l->root;
+    for (uint32_t h = l->height; h > 0; h--) {
+        rung__node *node = rung__inner(l, id);
+        uint32_t before = rung__node_search(l, node, &probe);
+        id = rung__column(l, node, RUNG__CHILD)[before ? before - 1 : 0];
+    }
+    prefetch_bytes(l->leaves.slots[id].node, sizeof(rung__node) + RUNG__LEAF_CAP * sizeof(uint64_t));
+}
+
+rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players, const uint64_t *keys,
+                                  rung_ladder_change *changes, uint32_t *done_out) {
+    rung_status st = RUNG_OK;
+    uint32_t done = 0;
+    while (done < n && st >= 0) {
+        uint32_t stop = n - done < GROUP ? n : done + GROUP;
+        for (uint32_t i = done; i < stop; i++)
+            rung_ladder_warm_map(l, players[i]);
+        for (uint32_t i = done; i < stop; i++) {
+            rung_ladder_warm_leaf(l, players[i]);
+            rung_ladder_warm_key(l, keys + (size_t)i * l->key_words);
+        }
+        for (; done < stop && st >= 0; done += st >= 0)
+            st = rung_ladder_put(l, players[done], keys + (size_t)done * l->key_words,
+                                 changes ? &changes[done] : NULL);
+    }
+    if (done_out)
+        *done_out = done;
+    return st < 0 ? st : RUNG_OK;
+}
+
+void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players, rung_rank_style style,
+                            uint32_t *ranks_out) {
+    for (uint32_t done = 0; done < n;) {
+        uint32_t stop = n - done < GROUP ? n : done + GROUP;
+        for (uint32_t i = done; i < stop; i++)
+            rung_ladder_warm_map(l, players[i]);
+        for (uint32_t i = done; i < stop; i++)
+            rung_ladder_warm_leaf(l, players[i]);
+        for (; done < stop; done++)
+            if (rung_ladder_rank(l, players[done], style, &ranks_out[done]) != RUNG_OK)
+                ranks_out[done] = 0;
+    }
+}
+
+void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            rung_ladder_entry *entries_out, bool *found_out) {
+    for (uint32_t done = 0; done < n;) {
+        uint32_t stop = n - done < GROUP ? n : done + GROUP;
+        for (uint32_t i = done; i < stop; i++)
+            rung_ladder_warm_map(l, players[i]);
+        for (uint32_t i = done; i < stop; i++)
+            rung_ladder_warm_leaf(l, players[i]);
+        for (; done < stop; done++)
+            found_out[done] = rung_ladder_find(l, players[done], &entries_out[done]) == RUNG_OK;
+    }
+}

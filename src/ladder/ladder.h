@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ladder.h - the ordered index: players by key, answering rank both ways in three rank styles.
+ *
+ * An entry is (key, player): a key of 1 to 4 unsigned 64-bit words compared in order, smaller is better, and a
+ * 32-bit player number. At most one entry per player. Whatever a board means (direction, type, columns, who wins
+ * a tie) is already in the words; entries with equal words are ordered by player number, or by a comparison
+ * the owner supplies. The leading `score_words` words are "the score": sparse and dense rank treat entries
+ * with equal scores as equal, unique rank never does.
+ *
+ *     rung_ladder *l;
+ *     rung_ladder_create(&(rung_ladder_config){.alloc = rung_alloc_heap(), .key_words = 2, .score_words = 1}, &l);
+ *     rung_ladder_put(l, player, (uint64_t[]){~score, at}, NULL);
+ *     rung_ladder_rank(l, player, RUNG_RANK_SPARSE, &rank);      // 1 = best
+ *
+ * Pure: no I/O, clock or threads. One thread at a time. Costs are O(log n) unless said otherwise.
+ * `index` counts from 0 over all entries in order; `rank` counts from 1. */
+#ifndef RUNG_LADDER_LADDER_H
+#define RUNG_LADDER_LADDER_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { RUNG_LADDER_WORDS_MAX = 4 };
+#define RUNG_LADDER_COUNT_MAX UINT32_C(0xfffffff0)
+
+typedef struct rung_ladder rung_ladder; /* heap object; whoever created it calls rung_ladder_destroy() */
+
+typedef enum rung_rank_style {
+    RUNG_RANK_UNIQUE, /* 1 2 3 4: position in the full order */
+    RUNG_RANK_SPARSE, /* 1 1 3 4: one more than the number of entries with a better score */
+    RUNG_RANK_DENSE,  /* 1 1 2 3: one more than the number of better scores */
+} rung_rank_style;
+
+/* Order of two players whose words are equal: <0, 0 (same player), >0. Must be total and constant for as long as
+ * both are in the ladder; it is only ever asked about players that are in it or being put. */
+typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
+
+typedef struct rung_ladder_config {
+    const rung_alloc *alloc; /* outlives the ladder */
+    uint8_t key_words;       /* 1..4 */
+    uint8_t score_words;     /* 1..key_words */
+    rung_ladder_tie tie;     /* NULL: smaller player number first */
+    const void *tie_ctx;     /* borrowed; outlives the ladder */
+} rung_ladder_config;
+
+typedef struct rung_ladder_entry {
+    uint64_t key[RUNG_LADDER_WORDS_MAX]; /* the first key_words count; the rest are 0 */
+    uint32_t player;
+} rung_ladder_entry;
+
+/* What a put did, for those who ask. Ranks are in `style`, which the caller sets before the call. */
+typedef struct rung_ladder_change {
+    rung_rank_style style;
+    bool existed;         /* the player had an entry before */
+    uint64_t old_key[RUNG_LADDER_WORDS_MAX]; /* when existed */
+    uint32_t rank_before; /* 0 when not existed */
+    uint32_t rank_after;
+} rung_ladder_change;
+
+/* ---- life ---- */
+
+RUNG_NODISCARD rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **out);
+void rung_ladder_destroy(rung_ladder *l); /* accepts NULL */
+
+/* Back to empty, memory returned. O(n / leaf size). */
+void rung_ladder_clear(rung_ladder *l);
+
+/* ---- changes: on any failure the ladder is exactly as before ---- */
+
+/* Put `player` at `key`: insert, or move. RUNG_OK, RUNG_UNCHANGED (it stood exactly there; `change` is filled all the
+ * same), RUNG_ENOMEM, RUNG_ELIMIT (RUNG_LADDER_COUNT_MAX entries). `change` may be NULL. */
+RUNG_NODISCARD rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
+                                           rung_ladder_change *change);
+
+/* RUNG_OK, or RUNG_NOT_FOUND. Never needs memory. */
+rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
+
+/* Supplies the entries of a build in order; false = no more. */
+typedef bool (*rung_ladder_source)(void *ctx, rung_ladder_entry *out);
+
+/* Fill an empty ladder with exactly `count` entries that come in strictly ascending order. O(n). RUNG_EINVAL when the
+ * ladder is not empty, the source runs dry, or the order or a player repeats; the ladder is then empty (or as it was). */
+RUNG_NODISCARD rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx);
+
+/* ---- queries ---- */
+
+uint32_t rung_ladder_count(const rung_ladder *l);    /* entries, O(1) */
+uint32_t rung_ladder_distinct(const rung_ladder *l); /* distinct scores, O(1) */
+size_t rung_ladder_memory(const rung_ladder *l);     /* bytes held, all of them, O(1) */
+
+/* The player's entry, or RUNG_NOT_FOUND. `out` may be NULL. */
+rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_entry *out);
+
+/* The player's rank, or RUNG_NOT_FOUND. Walks up from the leaf; compares no key. */
+rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style, uint32_t *rank_out);
+
+/* The rank an entry with this key would get if it were put now by somebody not in the ladder: behind those with equal
+ * words in unique style, beside those with an equal score in the others. */
+uint32_t rung_ladder_rank_of_key(const rung_ladder *l, const uint64_t *key, rung_rank_style style);
+
+/* The entry at `index`, or RUNG_NOT_FOUND past the end. */
+rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_entry *out);
+
+/* The first entry that holds `rank` in `style`, or, where ties leave that rank empty, the last entry before it
+ * (a sparse board ranked 1 1 3: rank 2 gives the second entry). RUNG_NOT_FOUND for 0 and past the end. */
+rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style, rung_ladder_entry *out);
+
+/* Entries whose words are less than `key` (or not greater, with `or_equal`). Only words count, not players. */
+uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, bool or_equal);
+
+/* Entries with lo <= words <= hi; 0 when hi < lo. */
+uint32_t rung_ladder_count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi);
+
+/* The entry a share of numerator/denominator down the order by the nearest-rank rule: index ceil(n * num / den) - 1,
+ * at least 0. (1, 2) is the median, (0, 1) the best, (1, 1) the last. RUNG_NOT_FOUND when empty. */
+rung_status rung_ladder_quantile(const rung_ladder *l, uint32_t numerator, uint32_t denominator,
+                                 rung_ladder_entry *out);
+
+/* ---- iteration: a cursor stands between two entries; valid until the next change ---- */
+
+typedef struct rung_ladder_cursor {
+    const rung_ladder *ladder;
+    uint32_t leaf; /* private */
+    uint32_t pos;  /* private */
+} rung_ladder_cursor;
+
+/* Stand before entry `index`; at or past the end: behind the last. */
+rung_ladder_cursor rung_ladder_seek(const rung_ladder *l, uint32_t index);
+/* Stand before the first entry whose words are not less than `key`. */
+rung_ladder_cursor rung_ladder_seek_key(const rung_ladder *l, const uint64_t *key);
+/* Give the entry behind the cursor and step over it; false at the end. O(1). */
+bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out);
+/* Give the entry before the cursor and step back over it; false at the beginning. O(1). */
+bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out);
+/* The index of the entry behind the cursor (the count, at the end). */
+uint32_t rung_ladder_tell(const rung_ladder_cursor *c);
+
+/* ---- many at once: same results as one by one in order, memory latency hidden by prefetch ---- */
+
+/* `keys` holds n keys of key_words words each. Stops at the first failure; `*done_out` (may be NULL) says how many
+ * were put. `changes` may be NULL, else n of them with their styles set. */
+RUNG_NODISCARD rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
+                                                 const uint64_t *keys, rung_ladder_change *changes,
+                                                 uint32_t *done_out);
+/* ranks_out[i] = rank of players[i], 0 where absent. */
+void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players, rung_rank_style style,
+                            uint32_t *ranks_out);
+/* entries_out[i] = the entry of players[i]; found_out[i] false where absent. */
+void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            rung_ladder_entry *entries_out, bool *found_out);
+
+/* For a caller with a pipeline of its own: two steps, each touching only what the step before brought in.
+ * Hints: they change nothing and may be left out. */
+void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);   /* 1: where is the player's leaf? */
+void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);  /* 2: the leaf itself */
+void rung_ladder_warm_key(const rung_ladder *l, const uint64_t *key); /* 2: the leaf this key belongs to */
+
+/* ---- self-check ---- */
+
+/* NULL, or which invariant is broken; O(n), for tests. */
+const char *rung_ladder_check(const rung_ladder *l);
+
+#endif

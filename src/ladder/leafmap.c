@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The player -> leaf map. Invariants, checked by rung__leafmap_check():
+ *
+ *  L1  A player is in at most one of the two stores.
+ *  L2  array_count and hash_count are the numbers of players in each.
+ *  L3  A page of local depth d stands in exactly the 1 << (depth - d) directory slots that share its top d bits,
+ *      and holds only players whose hash starts with them, each reachable by probing from its home slot.
+ *  L4  A page is never full, so probing ends.
+ *
+ * The array costs 4 bytes times the span, the hash table about 13 bytes an entry: the array wins from a density of
+ * about 1/3 on. Between 1/12 and 1/3 nothing switches, so a board cannot flap between homes. */
+#include "ladder/leafmap.h"
+
+#include "base/assert.h"
+#include "base/hash.h"
+
+#include <string.h>
+
+#ifdef RUNG_TEST_BUILD
+enum { CHUNK_BITS = 4, CHUNK0_LEN = 4, PAGE_BITS = 3, ARRAY_DRAIN = 3, SPAN_SMALL = 16 };
+#else
+enum { CHUNK_BITS = 19, CHUNK0_LEN = 256, PAGE_BITS = 8, ARRAY_DRAIN = 64, SPAN_SMALL = 1024 };
+#endif
+enum {
+    CHUNK_LEN = 1 << CHUNK_BITS,
+    PAGE_SLOTS = 1 << PAGE_BITS,
+    PAGE_FILL = PAGE_SLOTS - PAGE_SLOTS / 8, /* a page splits rather than hold more */
+    DENSE_FROM = 3,                          /* array when count * 3 >= span */
+    SPARSE_FROM = 12,                        /* hash when count * 12 < span */
+};
+
+#define EMPTY UINT64_MAX /* no player maps to leaf RUNG__LEAF_NONE */
+
+struct rung__hash_page {
+    uint16_t used;
+    uint8_t local_depth;
+    uint64_t slot[PAGE_SLOTS]; /* player << 32 | leaf, or EMPTY */
+};
+
+/* ---- the hash table ---- */
+
+static uint64_t player_hash(uint32_t player) {
+    return rung_hash_word(player + UINT64_C(0x9e3779b97f4a7c15));
+}
+
+static uint32_t directory_index(const rung__leafmap *m, uint64_t h) {
+    return m->depth ? (uint32_t)(h >> (64 - m->depth)) : 0;
+}
+
+static uint32_t home_slot(uint64_t h) {
+    return (uint32_t)h & (PAGE_SLOTS - 1);
+}
+
+static uint32_t slot_player(uint64_t slot) {
+    return (uint32_t)(slot >> 32);
+}
+
+/* The slot of the player, or the empty slot where probing for it ends (L4). */
+static uint32_t page_probe(const rung__hash_page *page, uint32_t player, uint64_t h) {
+    uint32_t i = home_slot(h);
+    while (page->slot[i] != EMPTY && slot_player(page->slot[i]) != player)
+        i = (i + 1) & (PAGE_SLOTS - 1);
+    return i;
+}
+
+static rung__hash_page *hash_page(const rung__leafmap *m, uint64_t h) {
+    return m->pages ? m->pages[directory_index(m, h)] : NULL;
+}
+
+static uint64_t *hash_find(const rung__leafmap *m, uint32_t player) {
+    uint64_t h = player_hash(player);
+    rung__hash_page *page = hash_page(m, h);
+    if (!page)
+        return NULL;
+    uint64_t *slot = &page->slot[page_probe(page, player, h)];
+    return *slot == EMPTY ? NULL : slot;
+}
+
+static void page_add(rung__hash_page *page, uint32_t player, uint32_t leaf) {
+    uint32_t i = page_probe(page, player, player_hash(player));
+    RUNG_ASSERT(page->slot[i] == EMPTY && page->used < PAGE_SLOTS - 1);
+    page->slot[i] = (uint64_t)player << 32 | leaf;
+    page->used++;
+}
+
+/* Close the gap so that no probe sequence is cut: pull back whoever may stand in the hole. */
+static void page_erase(rung__hash_page *page, uint32_t hole) {
+    uint32_t i = hole;
+    page->used--;
+    for (;;) {
+        i = (i + 1) & (PAGE_SLOTS - 1);
+        uint64_t v = page->slot[i];
+        if (v == EMPTY)
+            break;
+        uint32_t home = home_slot(player_hash(slot_player(v)));
+        if (((i - home) & (PAGE_SLOTS - 1)) >= ((i - hole) & (PAGE_SLOTS - 1))) {
+            page->slot[hole] = v;
+            hole = i;
+        }
+    }
+    page->slot[hole] = EMPTY;
+}
+
+static rung__hash_page *page_new(rung__leafmap *m, const rung_alloc *a, uint8_t local_depth) {
+    rung__hash_page *page = rung_alloc_get(a, sizeof *page);
+    if (!page)
+        return NULL;
+    m->bytes += sizeof *page;
+    page->used = 0;
+    page->local_depth = local_depth;
+    memset(page->slot, 0xff, sizeof page->slot);
+    return page;
+}
+
+static rung_status directory_double(rung__leafmap *m, const rung_alloc *a) {
+    size_t old = (size_t)1 << m->depth;
+    rung__hash_page **wide = rung_alloc_get(a, 2 * old * sizeof *wide);
+    if (!wide)
+        return RUNG_ENOMEM;
+    for (size_t i = 0; i < old; i++)
+        wide[2 * i] = wide[2 * i + 1] = m->pages[i];
+    rung_alloc_free(a, m->pages, old * sizeof *wide);
+    m->pages = wide;
+    m->bytes += old * sizeof *wide;
+    m->depth++;
+    return RUNG_OK;
+}
+
+/* Split the page under directory slot `at`; its players go left or right by the next bit of their hash. */
+static rung_status page_split(rung__leafmap *m, const rung_alloc *a, uint32_t at) {
+    rung__hash_page *page = m->pages[at];
+    if (page->local_depth == m->depth) {
+        if (directory_double(m, a) < 0)
+            return RUNG_ENOMEM;
+        at *= 2;
+    }
+    uint8_t bit = (uint8_t)(page->local_depth + 1);
+    rung__hash_page *right = page_new(m, a, bit), *left = page_new(m, a, bit);
+    if (!left || !right) {
+        rung__hash_page *got = left ? left : right;
+        m->bytes -= got ? sizeof *got : 0;
+        rung_alloc_free(a, got, sizeof *got);
+        return RUNG_ENOMEM;
+    }
+    for (uint32_t i = 0; i < PAGE_SLOTS; i++) {
+        if (page->slot[i] == EMPTY)
+            continue;
+        uint32_t player = slot_player(page->slot[i]);
+        page_add(player_hash(player) >> (64 - bit) & 1 ? right : left, player, (uint32_t)page->slot[i]);
+    }
+    uint32_t run = UINT32_C(1) << (m->depth - page->local_depth), first = at & ~(run - 1);
+    for (uint32_t i = 0; i < run; i++)
+        m->pages[first + i] = i < run / 2 ? left : right;
+    m->bytes -= sizeof *page;
+    rung_alloc_free(a, page, sizeof *page);
+    return RUNG_OK;
+}
+
+static rung_status hash_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t player) {
+    if (!m->pages) {
+        rung__hash_page **pages = rung_alloc_get(a, sizeof *pages);
+        if (!pages)
+            return RUNG_ENOMEM;
+        pages[0] = page_new(m, a, 0);
+        if (!pages[0]) {
+            rung_alloc_free(a, pages, sizeof *pages);
+            return RUNG_ENOMEM;
+        }
+        m->pages = pages;
+        m->bytes += sizeof *pages;
+        m->depth = 0;
+        m->hash_drained = 0;
+    }
+    uint64_t h = player_hash(player);
+    while (hash_page(m, h)->used >= PAGE_FILL) /* distinct players have distinct hashes: splitting ends */
+        if (page_split(m, a, directory_index(m, h)) < 0)
+            return RUNG_ENOMEM;
+    return RUNG_OK;
+}
+
+static void hash_free(rung__leafmap *m, const rung_alloc *a) {
+    if (!m->pages)
+        return;
+    size_t slots = (size_t)1 << m->depth;
+    for (size_t i = 0; i < slots;) {
+        size_t run = (size_t)1 << (m->depth - m->pages[i]->local_depth);
+        rung_alloc_free(a, m->pages[i], sizeof *m->pages[i]);
+        m->bytes -= sizeof(rung__hash_page);
+        i += run;
+    }
+    rung_alloc_free(a, m->pages, slots * sizeof *m->pages);
+    m->bytes -= slots * sizeof *m->pages;
+    m->pages = NULL;
+}
+
+/* ---- the array ---- */
+
+static uint32_t *array_find(const rung__leafmap *m, uint32_t player) {
+    uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
+    if (c >= m->chunk_count || !m->chunks[c] || (c == 0 && i >= m->chunk0_len))
+        return NULL;
+    return &m->chunks[c][i];
+}
+
+static rung_status array_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t player) {
+    if (array_find(m, player))
+        return RUNG_OK;
+    uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
+    if (c >= m->chunk_count) {
+        uint32_t count = c + 1 + c / 4;
+        uint32_t **chunks = rung_alloc_resize(a, m->chunks, m->chunk_count * sizeof *chunks, count * sizeof *chunks);
+        if (!chunks)
+            return RUNG_ENOMEM;
+        memset(chunks + m->chunk_count, 0, (count - m->chunk_count) * sizeof *chunks);
+        m->bytes += (count - m->chunk_count) * sizeof *chunks;
+        m->chunks = chunks;
+        m->chunk_count = count;
+    }
+    uint32_t old = c == 0 ? m->chunk0_len : 0, len = c == 0 ? (old ? old : CHUNK0_LEN) : CHUNK_LEN;
+    while (len <= i)
+        len *= 2;
+    uint32_t *chunk = rung_alloc_resize(a, m->chunks[c], old * sizeof *chunk, len * sizeof *chunk);
+    if (!chunk)
+        return RUNG_ENOMEM;
+    memset(chunk + old, 0, (len - old) * sizeof *chunk);
+    m->bytes += (len - old) * sizeof *chunk;
+    m->chunks[c] = chunk;
+    if (c == 0)
+        m->chunk0_len = len;
+    return RUNG_OK;
+}
+
+static void array_free(rung__leafmap *m, const rung_alloc *a) {
+    for (uint32_t c = 0; c < m->chunk_count; c++) {
+        size_t len = m->chunks[c] ? (c == 0 ? m->chunk0_len : CHUNK_LEN) * sizeof **m->chunks : 0;
+        rung_alloc_free(a, m->chunks[c], len);
+        m->bytes -= len;
+    }
+    rung_alloc_free(a, m->chunks, m->chunk_count * sizeof *m->chunks);
+    m->bytes -= m->chunk_count * sizeof *m->chunks;
+    m->chunks = NULL;
+    m->chunk_count = m->chunk0_len = 0;
+}
+
+/* ---- homes ---- */
+
+static void choose_home(rung__leafmap *m, uint32_t player) {
+    uint64_t count = (uint64_t)m->array_count + m->hash_count + 1;
+    uint64_t span = player >= m->span ? (uint64_t)player + 1 : m->span;
+    if (m->hash_is_home && count * DENSE_FROM >= span) {
+        m->hash_is_home = false;
+        m->hash_drained = 0;
+    } else if (!m->hash_is_home && count * SPARSE_FROM < span && span > SPAN_SMALL) {
+        m->hash_is_home = true;
+        m->array_drained = 0;
+    }
+}
+
+/* Move a few entries from the array into the hash table. Out of memory only means: later. */
+static void drain_array(rung__leafmap *m, const rung_alloc *a) {
+    for (int i = 0; i < ARRAY_DRAIN && m->array_count; i++) {
+        uint32_t player = m->array_drained, *leaf = array_find(m, player);
+        if (!leaf) { /* a chunk that was never opened */
+            m->array_drained = (player | (CHUNK_LEN - 1)) + 1;
+            continue;
+        }
+        if (*leaf) {
+            if (hash_reserve(m, a, player) < 0)
+                return;
+            page_add(hash_page(m, player_hash(player)), player, *leaf - 1);
+            m->hash_count++;
+            m->array_count--;
+            *leaf = 0;
+        }
+        m->array_drained++;
+    }
+    if (!m->array_count && m->chunks)
+        array_free(m, a);
+}
+
+/* Move one page of the hash table into the array. */
+static void drain_hash(rung__leafmap *m, const rung_alloc *a) {
+    if (m->hash_count) {
+        rung__hash_page *page = m->pages[m->hash_drained];
+        for (uint32_t i = 0; i < PAGE_SLOTS;) {
+            uint64_t v = page->slot[i];
+            if (v == EMPTY) {
+                i++;
+                continue;
+            }
+            if (array_reserve(m, a, slot_player(v)) < 0)
+                return;
+            *array_find(m, slot_player(v)) = (uint32_t)v + 1;
+            page_erase(page, i); /* may pull another one into slot i */
+            m->array_count++;
+            m->hash_count--;
+        }
+        m->hash_drained += UINT32_C(1) << (m->depth - page->local_depth);
+    }
+    if (!m->hash_count && m->pages)
+        hash_free(m, a);
+}
+
+rung_status rung__leafmap_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t player) {
+    choose_home(m, player);
+    if (m->hash_is_home) {
+        if (hash_reserve(m, a, player) < 0)
+            return RUNG_ENOMEM;
+        if (m->chunks) {
+            drain_array(m, a);
+            return hash_reserve(m, a, player); /* the drained ones may have filled the page */
+        }
+        return RUNG_OK;
+    }
+    if (m->pages)
+        drain_hash(m, a);
+    return array_reserve(m, a, player);
+}
+
+void rung__leafmap_set(rung__leafmap *m, uint32_t player, uint32_t leaf) {
+    RUNG_ASSERT(leaf != RUNG__LEAF_NONE);
+    uint32_t *cell = array_find(m, player);
+    if (cell && *cell) {
+        *cell = leaf + 1;
+        return;
+    }
+    uint64_t *slot = m->hash_count ? hash_find(m, player) : NULL;
+    if (slot) {
+        *slot = (uint64_t)player << 32 | leaf;
+        return;
+    }
+    if (m->hash_is_home) {
+        page_add(hash_page(m, player_hash(player)), player, leaf);
+        m->hash_count++;
+    } else {
+        *cell = leaf + 1;
+        m->array_count++;
+    }
+    if (player >= m->span)
+        m->span = (uint64_t)player + 1;
+}
+
+uint32_t rung__leafmap_get(const rung__leafmap *m, uint32_t player) {
+    const uint32_t *cell = array_find(m, player);
+    if (cell && *cell)
+        return *cell - 1;
+    const uint64_t *slot = m->hash_count ? hash_find(m, player) : NULL;
+    return slot ? (uint32_t)*slot : RUNG__LEAF_NONE;
+}
+
+void rung__leafmap_remove(rung__leafmap *m, uint32_t player) {
+    uint32_t *cell = array_find(m, player);
+    if (cell && *cell) {
+        *cell = 0;
+        m->array_count--;
+        return;
+    }
+    uint64_t h = player_hash(player);
+    rung__hash_page *page = hash_page(m, h);
+    uint32_t i = page_probe(page, player, h);
+    RUNG_ASSERT(page->slot[i] != EMPTY);
+    page_erase(page, i);
+    m->hash_count--;
+}
+
+void rung__leafmap_prefetch(const rung__leafmap *m, uint32_t player) {
+    const uint32_t *cell = array_find(m, player);
+    if (cell)
+        __builtin_prefetch(cell);
+    if (m->hash_count) {
+        uint64_t h = player_hash(player);
+        __builtin_prefetch(&hash_page(m, h)->slot[home_slot(h)]);
+    }
+}
+
+void rung__leafmap_deinit(rung__leafmap *m, const rung_alloc *a) {
+    hash_free(m, a);
+    array_free(m, a);
+    RUNG_ASSERT(m->bytes == 0);
+    memset(m, 0, sizeof *m);
+}
+
+const char *rung__leafmap_check(const rung__leafmap *m) {
+    uint32_t in_array = 0, in_hash = 0;
+    for (uint32_t c = 0; c < m->chunk_count; c++)
+        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN); i++) {
+            if (m->chunks[c][i] && m->hash_count && hash_find(m, (c << CHUNK_BITS) + i))
+                return "L1: a player is in both stores";
+            in_array += m->chunks[c][i] != 0;
+        }
+    for (uint32_t at = 0; m->pages && at < UINT32_C(1) << m->depth;) {
+        const rung__hash_page *page = m->pages[at];
+        uint32_t run = UINT32_C(1) << (m->depth - page->local_depth), used = 0;
+        for (uint32_t i = 0; i < run; i++)
+            if (m->pages[at + i] != page)
+                return "L3: a page does not stand in all of its directory slots";
+        for (uint32_t i = 0; i < PAGE_SLOTS; i++) {
+            if (page->slot[i] == EMPTY)
+                continue;
+            uint64_t h = player_hash(slot_player(page->slot[i]));
+            if (directory_index(m, h) - at >= run || page_probe(page, slot_player(page->slot[i]), h) != i)
+                return "L3: a player cannot be reached by its hash";
+            used++;
+        }
+        if (used != page->used || used >= PAGE_SLOTS)
+            return "L4: a page's count is wrong, or it is full";
+        in_hash += used;
+        at += run;
+    }
+    return in_array == m->array_count && in_hash == m->hash_count ? NULL : "L2: the map's counts are wrong";
+}

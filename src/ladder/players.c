@@ -1,0 +1,846 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workload: a hundred million ids that come once and are looked up for ever, in batches, in random order. What
+ * counts is cache misses per look-up, bytes per id, and that no call ever stops to rehash the table.
+ *
+ *     hash(id) --> bucket --(tag matches)--> number --> offset --> cell: the id's bytes
+ *
+ * Four chunked arrays, none of which is ever copied as it grows:
+ *   buckets  one cache line each: 12 slots of (8-bit tag, 32-bit number) and one counter
+ *   offsets  number -> where its cell is; for a free number: the next free number
+ *   used     one bit per number
+ *   cells    [length byte][bytes], rounded up to units of 4 bytes; freed cells are kept in lists by size
+ * For a 15-byte id: 16 bytes of cell, 4 of offset and 6 to 8 of bucket.
+ *
+ * Home of a hash: the array of `homes` buckets is the range of the hash, stretched: home = hash * homes / 2^64.
+ * A full home passes the entry on to the next bucket, and each bucket counts the entries that passed it:
+ * a search ends at a bucket nobody passed. Removal takes the counts back along the same path, so there are no
+ * tombstones. The array does not wrap; behind the last home it goes on for as long as somebody was passed on.
+ *
+ * Growth is a stretch of the same array by a quarter, in place. As homes only move up, it is done from the top down,
+ * old home by old home, two for each new player:
+ *
+ *     0                    swept          homes                      homes_next
+ *     |--- old layout -----|-- emptied -----|......................|=== new layout ===|
+ *                                       low_end              high_start          high_end
+ *
+ * A hash whose old home is below `swept` lives by the old layout, any other by the new one. Both may share a bucket;
+ * that is harmless, since the counters do not ask why somebody passed. Buckets between low_end and high_start
+ * are not yet zeroed, perhaps not even allocated; when the two meet, the high range joins the low one.
+ * Hashes are not stored: moving an entry reads its id again, and 8 bytes per player are saved.
+ *
+ * Invariants (numbers in rung_players_check):
+ *  1. swept <= homes <= homes_next; all three are equal when no growth is under way.
+ *  2. Every bucket that is home to some hash is open: below low_end, or from high_start to before high_end.
+ *  3. A slot with tag 0 is empty; any other tag is that of the hash of its number's id.
+ *  4. bucket.passed = entries with a home at or before the bucket that lie behind it.
+ *  5. Each used number is in exactly one slot, and is found by its id.
+ *  6. Used numbers are `count` bits below `span`; the others below `span` are the free list, once each.
+ *  7. Cells in use and free cells together fill [0, cells_end). A cell does not cross a chunk. */
+#include "ladder/players.h"
+
+#include "base/assert.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* Sizes. The test personality makes everything so small that a hundred players see all of it. */
+#ifdef RUNG_TEST_BUILD
+#define SLOTS 3
+#define BUCKETS ((shape){sizeof(bucket), 1, 3})
+#define OFFSETS ((shape){sizeof(uint32_t), 1, 4})
+#define USED ((shape){sizeof(uint64_t), 0, 1})
+#define CELLS ((shape){CELL_UNIT, 6, 7})
+#define CELLS_END_MAX ((uint64_t)1 << 24)
+#define SWEEP_LOCAL 8
+#else
+#define SLOTS 12
+#define BUCKETS ((shape){sizeof(bucket), 2, 15})
+#define OFFSETS ((shape){sizeof(uint32_t), 4, 19})
+#define USED ((shape){sizeof(uint64_t), 1, 13})
+#define CELLS ((shape){CELL_UNIT, 6, 19})
+#define CELLS_END_MAX ((uint64_t)NO_CELL)
+#define SWEEP_LOCAL 96
+#endif
+
+#define CELL_UNIT ((size_t)4)
+#define CELL_UNITS_MAX ((RUNG_PLAYER_ID_MAX + CELL_UNIT) / CELL_UNIT) /* of the longest id with its length byte */
+#define NO_CELL UINT32_MAX
+#define NO_BUCKET UINT64_MAX
+
+/* Growth begins at 27/32 full and takes half a home's worth of new players per bucket: it ends below 0.9. */
+#define FULL_NUMERATOR 27
+#define FULL_DENOMINATOR 32
+#define SWEEP_STEPS 2
+
+#define BATCH 32 /* enough to hide a cache miss, few enough to stay in the first-level cache */
+
+typedef struct bucket {
+    uint8_t tags[SLOTS];
+    uint32_t passed;
+    uint32_t numbers[SLOTS];
+} bucket;
+
+#ifndef RUNG_TEST_BUILD
+_Static_assert(sizeof(bucket) == 64, "a bucket is a cache line");
+#endif
+
+/* A chunked array: the first chunk has 2^first units, the next as many, then each as many as all before it, up to
+ * 2^full units; from there on all have 2^full (2 MiB: the heap gives those huge pages, aligned). So small arrays are
+ * small, big ones waste little, and nothing moves. The shape is a constant at each call, folded away. */
+typedef struct shape {
+    size_t unit; /* bytes */
+    unsigned first, full;
+} shape;
+
+typedef struct chunks {
+    char **spine; /* chunks; NULL where there is none yet */
+    size_t len;
+} chunks;
+
+struct rung_players {
+    const rung_alloc *alloc;
+    rung_hash_key key;
+    uint64_t hash_mask; /* all ones, but for tests */
+    chunks buckets, offsets, used, cells;
+    uint64_t homes, homes_next, swept;
+    uint64_t low_end, high_start, high_end; /* the last two NO_BUCKET when there is no high range */
+    uint64_t cells_end;
+    uint64_t free_sizes;                     /* bit u: free_cells[u] is not empty */
+    uint32_t free_cells[CELL_UNITS_MAX + 1]; /* by units; linked through the first word of each cell */
+    uint32_t free_number;                    /* the last removed; linked through offsets */
+    uint32_t count, span, limit;
+    size_t size_bytes;
+};
+
+/* An entry on its way from its old home to the new one. */
+typedef struct mover {
+    uint64_t hash, at; /* `at`: the bucket it is in */
+    uint32_t number, slot;
+} mover;
+
+/* gcc takes a function that does nothing but prefetch for pure, and drops the calls; the empty asm forbids that. */
+static inline void fetch(const void *p) {
+    __builtin_prefetch(p);
+    __asm__ volatile("" : : "r"(p));
+}
+
+/* --- Chunked arrays --- */
+
+static inline size_t chunk_index(shape s, uint64_t i) {
+    if (i >> s.full)
+        return (size_t)(i >> s.full) + (s.full - s.first);
+    i >>= s.first;
+    return i ? 64 - (size_t)__builtin_clzll(i) : 0;
+}
+
+static inline uint64_t chunk_units(shape s, size_t chunk) {
+    if (chunk > s.full - s.first)
+        return (uint64_t)1 << s.full;
+    return (uint64_t)1 << (s.first + (chunk ? chunk - 1 : 0));
+}
+
+/* From the second chunk on sizes are powers of two and a chunk starts at a multiple of its size. */
+static inline void *chunks_at(const chunks *c, shape s, uint64_t i) {
+    size_t chunk = chunk_index(s, i);
+    return c->spine[chunk] + (size_t)(i & (chunk_units(s, chunk) - 1)) * s.unit;
+}
+
+static rung_status spine_grow(rung_players *t, chunks *c, size_t len_min) {
+    size_t len = c->len ? c->len * 2 : 2;
+    while (len < len_min)
+        len *= 2;
+    char **spine = rung_alloc_resize(t->alloc, c->spine, c->len * sizeof *spine, len * sizeof *spine);
+    if (!spine)
+        return RUNG_ENOMEM;
+    memset(spine + c->len, 0, (len - c->len) * sizeof *spine);
+    t->size_bytes += (len - c->len) * sizeof *spine;
+    c->spine = spine;
+    c->len = len;
+    return RUNG_OK;
+}
+
+/* Memory for unit `i`, not zeroed. */
+static rung_status chunks_ready(rung_players *t, chunks *c, shape s, uint64_t i) {
+    size_t chunk = chunk_index(s, i);
+    if (chunk < c->len && c->spine[chunk])
+        return RUNG_OK;
+    if (chunk >= c->len && spine_grow(t, c, chunk + 1) < 0)
+        return RUNG_ENOMEM;
+    size_t size = (size_t)chunk_units(s, chunk) * s.unit;
+    c->spine[chunk] = rung_alloc_get(t->alloc, size);
+    if (!c->spine[chunk])
+        return RUNG_ENOMEM;
+    t->size_bytes += size;
+    return RUNG_OK;
+}
+
+/* Free all chunks from number `keep` on, and the spine too if nothing is kept. */
+static void chunks_release(rung_players *t, chunks *c, shape s, size_t keep) {
+    for (size_t chunk = keep; chunk < c->len; chunk++) {
+        size_t size = (size_t)chunk_units(s, chunk) * s.unit;
+        if (!c->spine[chunk])
+            continue;
+        rung_alloc_free(t->alloc, c->spine[chunk], size);
+        c->spine[chunk] = NULL;
+        t->size_bytes -= size;
+    }
+    if (keep)
+        return;
+    rung_alloc_free(t->alloc, c->spine, c->len * sizeof *c->spine);
+    t->size_bytes -= c->len * sizeof *c->spine;
+    *c = (chunks){0};
+}
+
+static inline bucket *bucket_at(const rung_players *t, uint64_t i) {
+    return chunks_at(&t->buckets, BUCKETS, i);
+}
+
+static inline uint32_t *offset_at(const rung_players *t, uint32_t number) {
+    return chunks_at(&t->offsets, OFFSETS, number);
+}
+
+static inline uint64_t *used_at(const rung_players *t, uint32_t number) {
+    return chunks_at(&t->used, USED, number / 64);
+}
+
+static inline unsigned char *cell_at(const rung_players *t, uint32_t offset) {
+    return chunks_at(&t->cells, CELLS, offset);
+}
+
+/* --- Numbers: invariant 6 --- */
+
+static rung_status number_ready(rung_players *t) {
+    if (t->free_number != RUNG_PLAYER_NONE)
+        return RUNG_OK;
+    if (chunks_ready(t, &t->offsets, OFFSETS, t->span) < 0)
+        return RUNG_ENOMEM;
+    return chunks_ready(t, &t->used, USED, t->span / 64);
+}
+
+static uint32_t number_take(rung_players *t) {
+    uint32_t number = t->free_number;
+    if (number != RUNG_PLAYER_NONE) {
+        t->free_number = *offset_at(t, number);
+    } else {
+        number = t->span++;
+        if (number % 64 == 0)
+            *used_at(t, number) = 0;
+    }
+    *used_at(t, number) |= (uint64_t)1 << number % 64;
+    t->count++;
+    return number;
+}
+
+static void number_give(rung_players *t, uint32_t number) {
+    *used_at(t, number) &= ~((uint64_t)1 << number % 64);
+    *offset_at(t, number) = t->free_number;
+    t->free_number = number;
+    t->count--;
+}
+
+bool rung_players_is_used(const rung_players *t, uint32_t number) {
+    return number < t->span && (*used_at(t, number) >> number % 64 & 1);
+}
+
+/* --- Cells: invariant 7 --- */
+
+static uint32_t cell_units(size_t id_len) {
+    return (uint32_t)((id_len + CELL_UNIT) / CELL_UNIT);
+}
+
+static void cell_give(rung_players *t, uint32_t offset, uint32_t units) {
+    unsigned char *cell = cell_at(t, offset);
+#ifdef RUNG_TEST_BUILD
+    memset(cell, 0xdb, units * CELL_UNIT); /* whoever still reads it shall notice */
+#endif
+    memcpy(cell, &t->free_cells[units], sizeof(uint32_t));
+    t->free_cells[units] = offset;
+    t->free_sizes |= (uint64_t)1 << units;
+}
+
+/* After this cell_take(units) cannot fail. What is left of a chunk that is too short becomes a free cell. */
+static rung_status cell_ready(rung_players *t, uint32_t units) {
+    if (t->free_sizes >> units)
+        return RUNG_OK;
+    size_t chunk = chunk_index(CELLS, t->cells_end);
+    uint64_t size = chunk_units(CELLS, chunk), rest = size - (t->cells_end & (size - 1));
+    uint64_t start = rest < units ? t->cells_end + rest : t->cells_end;
+    if (start + units > CELLS_END_MAX)
+        return RUNG_ELIMIT;
+    if (chunks_ready(t, &t->cells, CELLS, start) < 0)
+        return RUNG_ENOMEM;
+    if (start != t->cells_end)
+        cell_give(t, (uint32_t)t->cells_end, (uint32_t)rest);
+    t->cells_end = start;
+    return RUNG_OK;
+}
+
+/* The best fit among the free cells, its rest freed again; else fresh ones from the end. */
+static uint32_t cell_take(rung_players *t, uint32_t units) {
+    if (!(t->free_sizes >> units)) {
+        t->cells_end += units;
+        return (uint32_t)(t->cells_end - units);
+    }
+    uint32_t found = units + (uint32_t)__builtin_ctzll(t->free_sizes >> units);
+    uint32_t offset = t->free_cells[found];
+    memcpy(&t->free_cells[found], cell_at(t, offset), sizeof(uint32_t));
+    if (t->free_cells[found] == NO_CELL)
+        t->free_sizes &= ~((uint64_t)1 << found);
+    if (found > units)
+        cell_give(t, offset + units, found - units);
+    return offset;
+}
+
+static inline rung_slice id_at(const rung_players *t, uint32_t number) {
+    const unsigned char *cell = cell_at(t, *offset_at(t, number));
+    return rung_slice_of(cell + 1, cell[0]);
+}
+
+/* --- Buckets --- */
+
+static inline uint64_t stretch(uint64_t hash, uint64_t homes) {
+    return (uint64_t)((unsigned __int128)hash * homes >> 64);
+}
+
+static inline uint64_t home_of(const rung_players *t, uint64_t hash) {
+    uint64_t home = stretch(hash, t->homes);
+    return home < t->swept ? home : stretch(hash, t->homes_next);
+}
+
+/* From the low end of the hash, which the home does not depend on. */
+static inline uint8_t tag_of(uint64_t hash) {
+    uint8_t tag = (uint8_t)hash;
+    return tag ? tag : 1;
+}
+
+/* Bit s: slot s has this tag. */
+static inline unsigned bucket_match(const bucket *b, uint8_t tag) {
+#if defined(__SSE2__) && SLOTS == 12
+    __m128i tags = _mm_loadu_si128((const __m128i *)(const void *)b); /* and `passed`, masked out */
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) & 0xfffu;
+#else
+    unsigned mask = 0;
+    for (unsigned s = 0; s < SLOTS; s++)
+        mask |= (unsigned)(b->tags[s] == tag) << s;
+    return mask;
+#endif
+}
+
+static bool has_high_range(const rung_players *t) {
+    return t->high_start != NO_BUCKET;
+}
+
+/* Open the bucket next to an open range: at low_end, at high_end or before high_start. Its memory is ready. */
+static void bucket_open(rung_players *t, uint64_t i) {
+    memset(bucket_at(t, i), 0, sizeof(bucket));
+    if (i == t->low_end)
+        t->low_end++;
+    else if (i == t->high_end)
+        t->high_end++;
+    else
+        t->high_start--;
+    if (has_high_range(t) && t->low_end == t->high_start) {
+        t->low_end = t->high_end;
+        t->high_start = t->high_end = NO_BUCKET;
+    }
+}
+
+/* Memory for `n` more buckets behind each range: after this n * SLOTS calls of entry_place cannot fail. */
+static rung_status ends_ready(rung_players *t, uint64_t n) {
+    for (uint64_t i = 0; i < n; i++) {
+        if (chunks_ready(t, &t->buckets, BUCKETS, t->low_end + i) < 0)
+            return RUNG_ENOMEM;
+        if (has_high_range(t) && chunks_ready(t, &t->buckets, BUCKETS, t->high_end + i) < 0)
+            return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+/* Put a number into the first bucket with an empty slot, from the home of its hash on. */
+static void entry_place(rung_players *t, uint64_t hash, uint32_t number) {
+    for (uint64_t i = home_of(t, hash);; i++) {
+        if (i == t->low_end || i == t->high_end)
+            bucket_open(t, i);
+        bucket *b = bucket_at(t, i);
+        unsigned empty = bucket_match(b, 0);
+        if (empty) {
+            unsigned s = (unsigned)__builtin_ctz(empty);
+            b->tags[s] = tag_of(hash);
+            b->numbers[s] = number;
+            return;
+        }
+        b->passed++;
+    }
+}
+
+/* The reverse; the number is there. */
+static void entry_take(rung_players *t, uint64_t hash, uint32_t number) {
+    for (uint64_t i = home_of(t, hash);; i++) {
+        bucket *b = bucket_at(t, i);
+        for (unsigned m = bucket_match(b, tag_of(hash)); m; m &= m - 1) {
+            unsigned s = (unsigned)__builtin_ctz(m);
+            if (b->numbers[s] == number) {
+                b->tags[s] = 0;
+                return;
+            }
+        }
+        RUNG_ASSERT(b->passed > 0);
+        b->passed--;
+    }
+}
+
+/* --- Growth --- */
+
+static bool is_growing(const rung_players *t) {
+    return t->homes != t->homes_next;
+}
+
+static void growth_begin(rung_players *t, uint64_t homes) {
+    t->homes_next = homes;
+    if (homes > t->low_end)
+        t->high_start = t->high_end = homes;
+}
+
+/* List all entries of the buckets first..last with their hashes. In passes, as each pass only has to wait for
+ * the memory that the one before it asked for. */
+static size_t movers_list(const rung_players *t, uint64_t first, uint64_t last, mover *movers) {
+    size_t n = 0;
+    for (uint64_t i = first; i <= last; i++) {
+        const bucket *b = bucket_at(t, i);
+        for (unsigned s = 0; s < SLOTS; s++) {
+            if (!b->tags[s])
+                continue;
+            fetch(offset_at(t, b->numbers[s]));
+            movers[n++] = (mover){0, i, b->numbers[s], s};
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        fetch(cell_at(t, *offset_at(t, movers[i].number)));
+    for (size_t i = 0; i < n; i++)
+        movers[i].hash = rung_players_hash(t, id_at(t, movers[i].number));
+    return n;
+}
+
+/* Of the listed entries take those at home in `home` out of their buckets. Returns how many are left in the list.
+ * Entries of the new layout are not among them: their old home is `swept` or above. */
+static size_t movers_take(rung_players *t, uint64_t home, mover *movers, size_t n) {
+    size_t taken = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (stretch(movers[i].hash, t->homes) != home)
+            continue;
+        bucket_at(t, movers[i].at)->tags[movers[i].slot] = 0;
+        for (uint64_t passed = home; passed < movers[i].at; passed++)
+            bucket_at(t, passed)->passed--;
+        movers[taken++] = movers[i];
+    }
+    return taken;
+}
+
+/* Open the new layout's buckets down to the lowest home that entries of old home `home` may move to. */
+static rung_status high_range_lower(rung_players *t, uint64_t home) {
+    uint64_t lowest = home * t->homes_next / t->homes;
+    while (has_high_range(t) && t->high_start > lowest) {
+        if (chunks_ready(t, &t->buckets, BUCKETS, t->high_start - 1) < 0)
+            return RUNG_ENOMEM;
+        bucket_open(t, t->high_start - 1);
+    }
+    return RUNG_OK;
+}
+
+static void sweep_home(rung_players *t, uint64_t home, uint64_t last, mover *movers) {
+    size_t n = movers_take(t, home, movers, movers_list(t, home, last, movers));
+    t->swept = home;
+    for (size_t i = 0; i < n; i++)
+        entry_place(t, movers[i].hash, movers[i].number);
+    if (t->swept == 0)
+        t->homes = t->swept = t->homes_next;
+}
+
+/* Move the entries of the highest old home to the new layout. A few buckets of work, unless a great many ids
+ * have the same hash, which takes somebody who knows the key. */
+static rung_status sweep_step(rung_players *t) {
+    uint64_t home = t->swept - 1, last = home;
+    while (bucket_at(t, last)->passed)
+        last++;
+    if (high_range_lower(t, home) < 0 || ends_ready(t, last - home + 1) < 0)
+        return RUNG_ENOMEM;
+
+    mover local[SWEEP_LOCAL], *movers = local;
+    size_t size = (size_t)(last - home + 1) * SLOTS * sizeof(mover);
+    if (size > sizeof local)
+        movers = rung_alloc_get(t->alloc, size);
+    if (!movers)
+        return RUNG_ENOMEM;
+    sweep_home(t, home, last, movers);
+    if (movers != local)
+        rung_alloc_free(t->alloc, movers, size);
+    return RUNG_OK;
+}
+
+static bool is_full(uint64_t count, uint64_t homes) {
+    return count * FULL_DENOMINATOR >= homes * SLOTS * FULL_NUMERATOR;
+}
+
+/* What a new player contributes to growth. */
+static rung_status grow(rung_players *t) {
+    if (!is_growing(t) && is_full(t->count, t->homes))
+        growth_begin(t, t->homes + (t->homes < 4 ? 1 : t->homes / 4));
+    for (int i = 0; i < SWEEP_STEPS && is_growing(t); i++) {
+        if (sweep_step(t) < 0)
+            return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_players_reserve(rung_players *t, uint32_t count) {
+    for (;;) {
+        while (is_growing(t)) {
+            if (sweep_step(t) < 0)
+                return RUNG_ENOMEM;
+        }
+        if (!is_full(count, t->homes))
+            return RUNG_OK;
+        growth_begin(t, (uint64_t)count * FULL_DENOMINATOR / (SLOTS * FULL_NUMERATOR) + 1);
+    }
+}
+
+/* --- Life cycle --- */
+
+static void reset(rung_players *t) {
+    t->homes = t->homes_next = t->swept = 1;
+    t->low_end = 0;
+    t->high_start = t->high_end = NO_BUCKET;
+    bucket_open(t, 0);
+    t->cells_end = 0;
+    t->free_sizes = 0;
+    memset(t->free_cells, 0xff, sizeof t->free_cells); /* NO_CELL */
+    t->free_number = RUNG_PLAYER_NONE;
+    t->count = t->span = 0;
+}
+
+rung_status rung_players_create(const rung_alloc *alloc, const rung_hash_key *key, rung_players **players_out) {
+    rung_players *t = rung_alloc_zeroed(alloc, sizeof *t);
+    if (!t)
+        return RUNG_ENOMEM;
+    t->alloc = alloc;
+    t->key = *key;
+    t->hash_mask = UINT64_MAX;
+    t->limit = UINT32_MAX;
+    t->size_bytes = sizeof *t;
+    if (chunks_ready(t, &t->buckets, BUCKETS, 0) < 0) {
+        rung_players_destroy(t);
+        return RUNG_ENOMEM;
+    }
+    reset(t);
+    *players_out = t;
+    return RUNG_OK;
+}
+
+static void release(rung_players *t, size_t keep_buckets) {
+    chunks_release(t, &t->buckets, BUCKETS, keep_buckets);
+    chunks_release(t, &t->offsets, OFFSETS, 0);
+    chunks_release(t, &t->used, USED, 0);
+    chunks_release(t, &t->cells, CELLS, 0);
+}
+
+void rung_players_destroy(rung_players *t) {
+    if (!t)
+        return;
+    release(t, 0);
+    rung_alloc_free(t->alloc, t, sizeof *t);
+}
+
+void rung_players_clear(rung_players *t) {
+    release(t, 1);
+    reset(t);
+}
+
+void rung_players_set_limit(rung_players *t, uint32_t count) {
+    t->limit = count;
+}
+
+void rung__players_weaken(rung_players *t, uint64_t mask) {
+    RUNG_ASSERT(t->count == 0);
+    t->hash_mask = mask;
+}
+
+/* --- Changes --- */
+
+/* Everything that can fail, before anything that shows. */
+static rung_status intern_ready(rung_players *t, uint32_t units) {
+    if (t->count >= t->limit)
+        return RUNG_ELIMIT;
+    if (grow(t) < 0 || ends_ready(t, 1) < 0 || number_ready(t) < 0)
+        return RUNG_ENOMEM;
+    return cell_ready(t, units);
+}
+
+rung_status rung_players_intern_hashed(rung_players *t, uint64_t hash, rung_slice id, uint32_t *number_out) {
+    RUNG_ASSERT_SLOW(hash == rung_players_hash(t, id));
+    if (id.len == 0 || id.len > RUNG_PLAYER_ID_MAX)
+        return RUNG_EINVAL;
+    if (rung_players_find_hashed(t, hash, id, number_out) == RUNG_OK)
+        return RUNG_UNCHANGED;
+    uint32_t units = cell_units(id.len);
+    rung_status st = intern_ready(t, units);
+    if (st < 0)
+        return st;
+
+    uint32_t offset = cell_take(t, units), number = number_take(t);
+    unsigned char *cell = cell_at(t, offset);
+    cell[0] = (unsigned char)id.len;
+    memcpy(cell + 1, id.ptr, id.len);
+    *offset_at(t, number) = offset;
+    entry_place(t, hash, number);
+    *number_out = number;
+    return RUNG_OK;
+}
+
+rung_status rung_players_intern(rung_players *t, rung_slice id, uint32_t *number_out) {
+    return rung_players_intern_hashed(t, rung_players_hash(t, id), id, number_out);
+}
+
+rung_status rung_players_remove(rung_players *t, uint32_t number) {
+    if (!rung_players_is_used(t, number))
+        return RUNG_NOT_FOUND;
+    rung_slice id = id_at(t, number);
+    entry_take(t, rung_players_hash(t, id), number);
+    cell_give(t, *offset_at(t, number), cell_units(id.len));
+    number_give(t, number);
+    return RUNG_OK;
+}
+
+/* --- Queries --- */
+
+uint64_t rung_players_hash(const rung_players *t, rung_slice id) {
+    return rung_hash_keyed(&t->key, id.ptr, id.len) & t->hash_mask;
+}
+
+rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash, rung_slice id, uint32_t *number_out) {
+    uint8_t tag = tag_of(hash);
+    for (uint64_t i = home_of(t, hash);; i++) {
+        const bucket *b = bucket_at(t, i);
+        for (unsigned m = bucket_match(b, tag); m; m &= m - 1) {
+            uint32_t number = b->numbers[__builtin_ctz(m)];
+            if (rung_slice_eq(id_at(t, number), id)) {
+                *number_out = number;
+                return RUNG_OK;
+            }
+        }
+        if (!b->passed)
+            return RUNG_NOT_FOUND;
+    }
+}
+
+rung_status rung_players_find(const rung_players *t, rung_slice id, uint32_t *number_out) {
+    return rung_players_find_hashed(t, rung_players_hash(t, id), id, number_out);
+}
+
+rung_slice rung_players_id(const rung_players *t, uint32_t number) {
+    return rung_players_is_used(t, number) ? id_at(t, number) : (rung_slice){NULL, 0};
+}
+
+int rung_players_compare(const void *table, uint32_t a, uint32_t b) {
+    const rung_players *t = table;
+    RUNG_ASSERT_SLOW(rung_players_is_used(t, a) && rung_players_is_used(t, b));
+    return rung_slice_cmp(id_at(t, a), id_at(t, b));
+}
+
+uint32_t rung_players_count(const rung_players *t) {
+    return t->count;
+}
+
+uint32_t rung_players_span(const rung_players *t) {
+    return t->span;
+}
+
+size_t rung_players_size_bytes(const rung_players *t) {
+    return t->size_bytes;
+}
+
+/* --- Batches: each stage touches only what the stage before it has asked for --- */
+
+void rung_players_prefetch(const rung_players *t, uint64_t hash) {
+    fetch(bucket_at(t, home_of(t, hash)));
+}
+
+/* The number that the home bucket suggests, most likely the right one; RUNG_PLAYER_NONE if it has no such tag. */
+static inline uint32_t guess(const rung_players *t, uint64_t hash) {
+    const bucket *b = bucket_at(t, home_of(t, hash));
+    unsigned m = bucket_match(b, tag_of(hash));
+    return m ? b->numbers[__builtin_ctz(m)] : RUNG_PLAYER_NONE;
+}
+
+void rung_players_prefetch_number(const rung_players *t, uint64_t hash) {
+    uint32_t number = guess(t, hash);
+    if (number != RUNG_PLAYER_NONE)
+        fetch(offset_at(t, number));
+}
+
+void rung_players_prefetch_cell(const rung_players *t, uint64_t hash) {
+    uint32_t number = guess(t, hash);
+    if (number != RUNG_PLAYER_NONE)
+        fetch(cell_at(t, *offset_at(t, number)));
+}
+
+static void batch_prepare(const rung_players *t, const rung_slice *ids, size_t n, uint64_t *hashes) {
+    for (size_t i = 0; i < n; i++) {
+        hashes[i] = rung_players_hash(t, ids[i]);
+        rung_players_prefetch(t, hashes[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        rung_players_prefetch_number(t, hashes[i]);
+    for (size_t i = 0; i < n; i++)
+        rung_players_prefetch_cell(t, hashes[i]);
+}
+
+size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, size_t n, uint32_t *numbers_out) {
+    uint64_t hashes[BATCH];
+    size_t found = 0;
+    for (size_t start = 0; start < n; start += BATCH) {
+        size_t len = n - start < BATCH ? n - start : BATCH;
+        batch_prepare(t, ids + start, len, hashes);
+        for (size_t i = 0; i < len; i++) {
+            uint32_t *number = numbers_out + start + i;
+            if (rung_players_find_hashed(t, hashes[i], ids[start + i], number) == RUNG_OK)
+                found++;
+            else
+                *number = RUNG_PLAYER_NONE;
+        }
+    }
+    return found;
+}
+
+rung_status rung_players_intern_batch(rung_players *t, const rung_slice *ids, size_t n, uint32_t *numbers_out,
+                                      bool *is_new_out, size_t *done_out) {
+    uint64_t hashes[BATCH];
+    rung_status st = RUNG_OK;
+    size_t done = 0;
+    while (done < n && st >= 0) {
+        size_t start = done, end = n - start < BATCH ? n : start + BATCH;
+        batch_prepare(t, ids + start, end - start, hashes);
+        for (; done < end; done++) {
+            st = rung_players_intern_hashed(t, hashes[done - start], ids[done], numbers_out + done);
+            if (st < 0)
+                break;
+            if (is_new_out)
+                is_new_out[done] = st == RUNG_OK;
+        }
+    }
+    *done_out = done;
+    return st < 0 ? st : RUNG_OK;
+}
+
+void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_t n, rung_slice *ids_out) {
+    for (size_t start = 0; start < n; start += BATCH) {
+        size_t end = n - start < BATCH ? n : start + BATCH;
+        for (size_t i = start; i < end; i++) {
+            if (numbers[i] < t->span)
+                fetch(offset_at(t, numbers[i]));
+        }
+        for (size_t i = start; i < end; i++) {
+            ids_out[i] = (rung_slice){NULL, 0};
+            if (!rung_players_is_used(t, numbers[i]))
+                continue;
+            ids_out[i].ptr = (const char *)cell_at(t, *offset_at(t, numbers[i])) + 1;
+            fetch(ids_out[i].ptr - 1);
+        }
+        for (size_t i = start; i < end; i++) {
+            if (ids_out[i].ptr)
+                ids_out[i].len = (unsigned char)ids_out[i].ptr[-1];
+        }
+    }
+}
+
+/* --- Self-check --- */
+
+static bool is_open(const rung_players *t, uint64_t i) {
+    return i < t->low_end || (i >= t->high_start && i < t->high_end);
+}
+
+static const char *check_layout(const rung_players *t) {
+    if (t->swept > t->homes || t->homes > t->homes_next || (!is_growing(t) && t->swept != t->homes))
+        return "1: swept, homes and homes_next are out of order";
+    uint64_t new_home = t->swept * t->homes_next / t->homes;
+    if (t->low_end < t->swept || (is_growing(t) && t->swept < t->homes && !is_open(t, new_home)))
+        return "2: a home is not open";
+    return !is_growing(t) && has_high_range(t) ? "2: a high range without growth" : NULL;
+}
+
+/* How many entries have their home in bucket `home`. */
+static int64_t count_at_home(const rung_players *t, uint64_t home) {
+    int64_t n = 0;
+    for (uint64_t i = home;; i++) {
+        const bucket *b = bucket_at(t, i);
+        for (unsigned s = 0; s < SLOTS; s++)
+            n += b->tags[s] && home_of(t, rung_players_hash(t, id_at(t, b->numbers[s]))) == home;
+        if (!b->passed)
+            return n;
+    }
+}
+
+/* One open range; adds the entries in it to `*entries`. */
+static const char *check_buckets(const rung_players *t, uint64_t start, uint64_t end, uint64_t *entries) {
+    int64_t under_way = 0; /* entries with a home up to here that are still to come */
+    for (uint64_t i = start; i < end; i++) {
+        const bucket *b = bucket_at(t, i);
+        under_way += count_at_home(t, i);
+        for (unsigned s = 0; s < SLOTS; s++) {
+            if (!b->tags[s])
+                continue;
+            if (!rung_players_is_used(t, b->numbers[s]))
+                return "5: a slot holds a number nobody has";
+            if (b->tags[s] != tag_of(rung_players_hash(t, id_at(t, b->numbers[s]))))
+                return "3: a tag is not that of its id";
+            under_way--;
+            ++*entries;
+        }
+        if (under_way != b->passed)
+            return "4: bucket.passed is not the number of entries that passed";
+    }
+    return NULL;
+}
+
+static const char *check_numbers(const rung_players *t) {
+    uint64_t used = 0, free = 0, units = 0;
+    for (uint32_t number = 0; number < t->span; number++) {
+        uint32_t found = RUNG_PLAYER_NONE;
+        if (!rung_players_is_used(t, number))
+            continue;
+        rung_slice id = id_at(t, number);
+        if (rung_players_find(t, id, &found) != RUNG_OK || found != number)
+            return "5: a player is not found by its id";
+        used++;
+        units += cell_units(id.len);
+    }
+    for (uint32_t number = t->free_number; number != RUNG_PLAYER_NONE; number = *offset_at(t, number)) {
+        if (number >= t->span || rung_players_is_used(t, number) || ++free > t->span)
+            return "6: the free list holds a number that is not free";
+    }
+    if (used != t->count || used + free != t->span)
+        return "6: numbers in use and free numbers are not all numbers";
+    for (uint32_t u = 1; u <= CELL_UNITS_MAX; u++) {
+        if ((t->free_cells[u] != NO_CELL) != (t->free_sizes >> u & 1))
+            return "7: free_sizes does not tell which lists are empty";
+        for (uint32_t offset = t->free_cells[u]; offset != NO_CELL; memcpy(&offset, cell_at(t, offset), sizeof offset)) {
+            if (offset + u > t->cells_end || (units += u) > t->cells_end)
+                return "7: the free cells are more than there are";
+        }
+    }
+    return units == t->cells_end ? NULL : "7: cells in use and free cells are not all cells";
+}
+
+const char *rung_players_check(const rung_players *t) {
+    uint64_t entries = 0;
+    const char *broken = check_layout(t);
+    if (!broken)
+        broken = check_buckets(t, 0, t->low_end, &entries);
+    if (!broken && has_high_range(t))
+        broken = check_buckets(t, t->high_start, t->high_end, &entries);
+    if (!broken)
+        broken = check_numbers(t);
+    if (!broken && entries != t->count)
+        broken = "5: slots in use and players differ in number";
+    return broken;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* players.h - the player table: id bytes <-> dense 32-bit number, once for the whole process.
+ *
+ * An id is 1 to 128 bytes of any value. Numbers are 0, 1, 2, ...; a removed number is given out again before a
+ * new one is taken, the last removed first, so arrays indexed by number stay dense. Which number an id gets
+ * depends only on the sequence of operations, never on the hash key.
+ *
+ *     rung_players_create(rung_alloc_heap(), &key, &players);
+ *     rung_players_intern(players, RUNG_SLICE("ada"), &number);     RUNG_OK: new; RUNG_UNCHANGED: known
+ *     rung_slice id = rung_players_id(players, number);
+ *
+ * No call that adds, finds or removes a player does work in proportion to the table: it grows a bucket or two
+ * at a time. Pure: no I/O, clock or threads. One writer at a time; readers may run beside readers. */
+#ifndef RUNG_LADDER_PLAYERS_H
+#define RUNG_LADDER_PLAYERS_H
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/slice.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RUNG_PLAYER_ID_MAX 128
+#define RUNG_PLAYER_NONE UINT32_MAX /* never a number: they end at 2^32 - 2 */
+
+typedef struct rung_players rung_players; /* heap object; whoever created it calls rung_players_destroy() */
+
+/* --- Life cycle --- */
+
+/* An empty table (under 1 KiB). `alloc` must outlive it; `key` is copied and should be secret where strangers
+ * choose ids. RUNG_OK or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung_players_create(const rung_alloc *alloc, const rung_hash_key *key,
+                                               rung_players **players_out);
+/* NULL is accepted. */
+void rung_players_destroy(rung_players *t);
+
+/* Remove everybody and give the memory back; the next id gets number 0. The limit stays. */
+void rung_players_clear(rung_players *t);
+
+/* Make room for `count` players in one go, so that loading them does not grow the table step by step. O(count):
+ * for start-up. RUNG_OK or RUNG_ENOMEM; nothing visible changes either way. */
+RUNG_NODISCARD rung_status rung_players_reserve(rung_players *t, uint32_t count);
+
+/* At most `count` players from now on (those already here stay); 2^32 - 1 without this call. */
+void rung_players_set_limit(rung_players *t, uint32_t count);
+
+/* --- Changes --- */
+
+/* The number of `id`, a new one if need be. Copies `id`. RUNG_OK: new; RUNG_UNCHANGED: it was there;
+ * RUNG_EINVAL: empty or too long; RUNG_ELIMIT: the limit, or 16 GiB of ids; RUNG_ENOMEM. On failure the
+ * table is as before. */
+RUNG_NODISCARD rung_status rung_players_intern(rung_players *t, rung_slice id, uint32_t *number_out);
+
+/* Intern `n` ids in order, several times faster than one by one. `is_new_out` may be NULL. Stops at the first
+ * failure and returns it; `*done_out` ids are then interned and stay. RUNG_OK when all are. */
+RUNG_NODISCARD rung_status rung_players_intern_batch(rung_players *t, const rung_slice *ids, size_t n,
+                                                     uint32_t *numbers_out, bool *is_new_out, size_t *done_out);
+
+/* Forget a player; its number and its bytes are reused. RUNG_OK, or RUNG_NOT_FOUND if nobody has the number. */
+rung_status rung_players_remove(rung_players *t, uint32_t number);
+
+/* --- Queries --- */
+
+/* RUNG_OK or RUNG_NOT_FOUND. */
+RUNG_NODISCARD rung_status rung_players_find(const rung_players *t, rung_slice id, uint32_t *number_out);
+
+/* Find many, several times faster than one by one; RUNG_PLAYER_NONE for the missing. Returns how many were found. */
+size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, size_t n, uint32_t *numbers_out);
+
+/* The id of a number: borrowed, valid until that player is removed. Empty if nobody has the number. */
+rung_slice rung_players_id(const rung_players *t, uint32_t number);
+void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_t n, rung_slice *ids_out);
+
+/* Order of two players by id bytes: <0, 0, >0. Both must be in use. `table` is a rung_players: the shape of a
+ * ladder's tie-break. */
+int rung_players_compare(const void *table, uint32_t a, uint32_t b);
+
+uint32_t rung_players_count(const rung_players *t);
+/* The highest number ever in use + 1. With rung_players_is_used() this iterates: for (i = 0; i < span; i++). */
+uint32_t rung_players_span(const rung_players *t);
+bool rung_players_is_used(const rung_players *t, uint32_t number);
+/* All memory the table holds. */
+size_t rung_players_size_bytes(const rung_players *t);
+
+/* --- For callers with a pipeline of their own ---
+ * Over a group of 16 to 32 ids: hash all and prefetch; prefetch_number all; prefetch_cell all; then find_hashed or
+ * intern_hashed. Prefetching never changes an answer, and may be left out. `hash` must be that of `id`. */
+
+uint64_t rung_players_hash(const rung_players *t, rung_slice id);
+void rung_players_prefetch(const rung_players *t, uint64_t hash);
+void rung_players_prefetch_number(const rung_players *t, uint64_t hash);
+void rung_players_prefetch_cell(const rung_players *t, uint64_t hash);
+RUNG_NODISCARD rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash, rung_slice id,
+                                                    uint32_t *number_out);
+RUNG_NODISCARD rung_status rung_players_intern_hashed(rung_players *t, uint64_t hash, rung_slice id,
+                                                      uint32_t *number_out);
+
+/* --- Tests --- */
+
+/* NULL, or which invariant of players.c is broken. O(n). */
+const char *rung_players_check(const rung_players *t);
+
+/* Keep only the `mask` bits of every hash, so that tests can have collisions. Only on an empty table. */
+void rung__players_weaken(rung_players *t, uint64_t mask);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tree.h - the ladder's inside: nodes, pools, paths. Private to the room.
+ *
+ * A counted B+-tree. Leaves and inner nodes have one shape: `n` rows over columns, words first.
+ *
+ *     leaf    key words | player
+ *     inner   key words | player | child | count | starts
+ *
+ * A row of an inner node describes one child: its first entry (key, player), its id, the entries below it and the
+ * "starts" below it. A start is an entry whose score differs from that of the entry before it (the first entry of all is
+ * one): the number of starts up to an entry is its dense rank, and the index of the last start is its sparse rank.
+ * In a leaf the starts are a bitmap.
+ *
+ * Nodes are addressed by 32-bit ids. What a walk up needs of a leaf (its address and parent) is in the pool's slot
+ * array, 16 bytes a leaf, which stays in cache where the leaves themselves do not. */
+#ifndef RUNG_LADDER_TREE_H
+#define RUNG_LADDER_TREE_H
+
+#include "ladder/ladder.h"
+#include "ladder/leafmap.h"
+
+#ifdef RUNG_TEST_BUILD
+enum { RUNG__LEAF_CAP = 4, RUNG__INNER_CAP = 4, RUNG__LEAF_CAP_FIRST = 2 };
+#else
+enum { RUNG__LEAF_CAP = 128, RUNG__INNER_CAP = 64, RUNG__LEAF_CAP_FIRST = 4 }; /* by measurement, see bench/ */
+#endif
+enum { RUNG__HEIGHT_MAX = 32 }; /* even nodes of two children each cannot need more for 2^32 entries */
+
+#define RUNG__NODE_NONE UINT32_MAX
+
+typedef struct rung__node {
+    uint32_t prev, next; /* leaves: neighbours in order, or RUNG__NODE_NONE */
+    uint16_t n;          /* rows in use */
+    uint16_t cap;        /* rows there is room for */
+    uint32_t unused;
+    uint64_t starts[2];  /* leaves: bit i = row i is a start */
+    uint64_t rows[];     /* the columns, each `cap` long */
+} rung__node;
+
+enum { RUNG__PLAYER, RUNG__CHILD, RUNG__COUNT, RUNG__STARTS }; /* 32-bit columns, behind the words */
+
+typedef struct rung__slot {
+    rung__node *node;
+    uint32_t parent; /* RUNG__NODE_NONE for the root; the next free id in a free slot */
+} rung__slot;
+
+typedef struct rung__slab {
+    rung__node *nodes;
+    size_t bytes;
+} rung__slab;
+
+typedef struct rung__pool {
+    rung__slot *slots;
+    rung__slab *slabs;
+    uint32_t slot_count, slot_cap;
+    uint32_t slab_count, slab_cap;
+    uint32_t free_head, free_count;
+} rung__pool;
+
+/* What only a ladder of more than one leaf has. */
+typedef struct rung__trunk {
+    rung__pool inners;
+    rung__leafmap map;
+} rung__trunk;
+
+struct rung_ladder {
+    const rung_alloc *alloc;
+    rung_ladder_tie tie;
+    const void *tie_ctx;
+    rung__pool leaves;
+    rung__trunk *trunk; /* NULL while one leaf is enough: then players are found by looking */
+    size_t bytes;       /* without the leaf map's, which counts its own */
+    uint32_t count, distinct;
+    uint32_t root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
+    uint8_t height, key_words, score_words;
+};
+
+/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it. */
+typedef struct rung__path {
+    struct {
+        uint32_t id;
+        uint32_t row;
+    } step[RUNG__HEIGHT_MAX + 1];
+} rung__path;
+
+/* ---- columns ---- */
+
+static inline uint64_t *rung__words(rung__node *node, uint32_t k) {
+    return node->rows + (size_t)k * node->cap;
+}
+
+static inline uint32_t *rung__column(const rung_ladder *l, rung__node *node, uint32_t column) {
+    return (uint32_t *)(node->rows + (size_t)l->key_words * node->cap) + (size_t)column * node->cap;
+}
+
+static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {
+    return l->leaves.slots[id].node;
+}
+
+static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
+    return l->trunk->inners.slots[id].node;
+}
+
+typedef unsigned __int128 rung__bits;
+
+static inline rung__bits rung__starts(const rung__node *leaf) {
+    return (rung__bits)leaf->starts[1] << 64 | leaf->starts[0];
+}
+
+static inline void rung__set_starts(rung__node *leaf, rung__bits bits) {
+    leaf->starts[0] = (uint64_t)bits;
+    leaf->starts[1] = (uint64_t)(bits >> 64);
+}
+
+/* The lowest `n` bits, n <= 128. */
+static inline rung__bits rung__mask(uint32_t n) {
+    return n >= 128 ? ~(rung__bits)0 : ((rung__bits)1 << n) - 1;
+}
+
+static inline uint32_t rung__popcount(rung__bits bits) {
+    return (uint32_t)(__builtin_popcountll((uint64_t)bits) + __builtin_popcountll((uint64_t)(bits >> 64)));
+}
+
+/* ---- searching (ladder.c) ---- */
+
+/* What a search compares rows with. Without a player, rows with equal words are before the probe iff `after_equal`. */
+typedef struct rung__probe {
+    const uint64_t *key;
+    uint32_t words; /* how many of them count */
+    uint32_t player;
+    bool has_player;
+    bool after_equal;
+} rung__probe;
+
+/* Rows of the node that come before the probe. */
+uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__probe *probe);
+/* The leaf and row where the probe belongs, rows before it counted; the row may be one past the leaf's last. */
+void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path);
+/* Complete a path upwards from its leaf. */
+void rung__climb(const rung_ladder *l, rung__path *path);
+/* The leaf of a player, or RUNG__LEAF_NONE; and the row in it. */
+uint32_t rung__locate(const rung_ladder *l, uint32_t player, uint32_t *row_out);
+/* Rank, in a style, of the entry a complete path points at. */
+uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style);
+
+bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b, uint32_t row_b);
+void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_ladder_entry *out);
+
+/* ---- pools (pool.c) ---- */
+
+size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap);
+/* Have at least `want` free nodes of full size. */
+RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap,
+                                              uint32_t want);
+/* A fresh node from the reserve: empty, without parent or neighbours. */
+uint32_t rung__pool_take(rung__pool *pool);
+void rung__pool_give(rung__pool *pool, uint32_t id);
+void rung__pool_deinit(rung_ladder *l, rung__pool *pool);
+/* Resize the only leaf of a small ladder to `cap` rows (RUNG__LEAF_CAP at most), creating it if there is none. */
+RUNG_NODISCARD rung_status rung__pool_fit_first_leaf(rung_ladder *l, uint32_t cap);
+
+enum { RUNG__LEAF_COLUMNS = 1, RUNG__INNER_COLUMNS = 4 };
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* score.h - what a board's scores are, and how they become the ladder's words.
+ *
+ * The ladder compares 1 to 4 unsigned 64-bit words, smaller is better, and knows nothing else. Everything a board
+ * means (type, direction, several columns, who wins a tie) is folded in here. Both ways are exact:
+ *
+ *   rung_keyspec spec = {.columns = {{RUNG_SCORE_INTEGER, RUNG_ORDER_DESC, 0}}, .column_count = 1};
+ *   uint64_t words[RUNG_KEY_WORDS_MAX];
+ *   st = rung_keyspec_encode(&spec, &(rung_value){.i = 4200}, at_ms, words);   // 2 words: score, time
+ *
+ * Order of words = order of scores; equal words = equal scores. Pure functions over plain values; any thread. */
+#ifndef RUNG_MODEL_SCORE_H
+#define RUNG_MODEL_SCORE_H
+
+#include "base/slice.h"
+#include "base/status.h"
+#include "model/text.h"
+
+#include <stdint.h>
+
+#define RUNG_COLUMNS_MAX 3   /* the score and two more */
+#define RUNG_KEY_WORDS_MAX 4 /* and a time */
+#define RUNG_DECIMALS_MAX RUNG_TEXT_DECIMALS_MAX
+#define RUNG_SCORE_TEXT_MAX RUNG_TEXT_NUMBER_MAX
+
+/* The enumerators' values are written to the log: they never change. Zero is a new board's default. */
+typedef enum rung_score_type {
+    RUNG_SCORE_INTEGER = 0, /* an exact int64, in value.i */
+    RUNG_SCORE_DECIMAL = 1, /* exact: value.i is the score x 10^decimals */
+    RUNG_SCORE_REAL = 2,    /* value.d: any double but NaN; -0 is +0 */
+} rung_score_type;
+
+typedef enum rung_score_order {
+    RUNG_ORDER_DESC = 0, /* bigger is better */
+    RUNG_ORDER_ASC = 1,  /* smaller is better */
+} rung_score_order;
+
+typedef enum rung_tie {
+    RUNG_TIE_FIRST = 0,  /* who reached the score earlier stands higher */
+    RUNG_TIE_LAST = 1,   /* who reached it later */
+    RUNG_TIE_PLAYER = 2, /* by player; no time in the key */
+} rung_tie;
+
+typedef union rung_value {
+    int64_t i;
+    double d;
+} rung_value;
+
+typedef struct rung_column {
+    rung_score_type type;
+    rung_score_order order;
+    unsigned decimals; /* 0 to RUNG_DECIMALS_MAX for decimals, 0 otherwise */
+} rung_column;
+
+typedef struct rung_keyspec {
+    rung_column columns[RUNG_COLUMNS_MAX];
+    unsigned column_count; /* 1 to RUNG_COLUMNS_MAX; the score is the first */
+    rung_tie tie;
+} rung_keyspec;
+
+/* ---- one column. Its fields must be valid (checked with rung_keyspec_check). ---- */
+
+/* RUNG_EINVAL for NaN. */
+RUNG_NODISCARD rung_status rung_score_encode(const rung_column *column, rung_value value, uint64_t *word_out);
+/* Every word of an integer or decimal is some value; of a real, every word that came from encoding. */
+rung_value rung_score_decode(const rung_column *column, uint64_t word);
+/* <0 when `a` is the better score, 0 when they are the same, >0. Not for NaN. */
+int rung_score_compare(const rung_column *column, rung_value a, rung_value b);
+
+/* Read a number (grammar in text.h) as this column's value, exactly; a real is rounded to the nearest double.
+ * RUNG_EINVAL: not a number, or not exact in this column. RUNG_ERANGE: too large. `err` says which. */
+RUNG_NODISCARD rung_status rung_score_parse(const rung_column *column, rung_slice text, rung_value *value_out,
+                                            rung_err *err);
+/* The shortest text that parses back to the same value; returns its length. Infinities are "inf", "-inf". Not for NaN. */
+size_t rung_score_format(const rung_column *column, rung_value value, char out[RUNG_SCORE_TEXT_MAX]);
+
+/* ---- the whole key ---- */
+
+/* RUNG_EINVAL with the reason when a field is out of its range. */
+RUNG_NODISCARD rung_status rung_keyspec_check(const rung_keyspec *spec, rung_err *err);
+
+/* The leading words that make "the same score": one per column. */
+static inline unsigned rung_keyspec_score_words(const rung_keyspec *spec) {
+    return spec->column_count;
+}
+
+/* All words of a key: the columns', and a time unless ties go by player. 1 to RUNG_KEY_WORDS_MAX. */
+static inline unsigned rung_keyspec_words(const rung_keyspec *spec) {
+    return spec->column_count + (spec->tie != RUNG_TIE_PLAYER);
+}
+
+/* One value per column, and the time that decides a tie (any int64; not used when ties go by player).
+ * Words past the key's are set to 0. RUNG_EINVAL when a value is NaN; `words` are then unchanged. */
+RUNG_NODISCARD rung_status rung_keyspec_encode(const rung_keyspec *spec, const rung_value *values, int64_t at_ms,
+                                               uint64_t words[RUNG_KEY_WORDS_MAX]);
+
+/* The reverse. `values` receives one per column; `at_ms_out` (may be NULL) 0 when ties go by player. */
+void rung_keyspec_decode(const rung_keyspec *spec, const uint64_t *words, rung_value *values, int64_t *at_ms_out);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* text.h - numbers to decimal text and back: exactly, and the same on every machine.
+ *
+ * strtod and printf obey the process's locale, and a state machine must not; so the conversions live here.
+ * Grammar of a number: an optional sign, digits with at most one point among them (at least one digit),
+ * an optional exponent. That is JSON's and a little more ("+5", ".5", "007"): a codec that wants to be
+ * stricter checks its own grammar first. Pure functions; any thread. */
+#ifndef RUNG_MODEL_TEXT_H
+#define RUNG_MODEL_TEXT_H
+
+#include "base/slice.h"
+#include "base/status.h"
+
+#include <stdint.h>
+
+#define RUNG_TEXT_NUMBER_MAX 32 /* room for any number written here, with its closing NUL */
+#define RUNG_TEXT_DECIMALS_MAX 9
+
+/* The number times 10^decimals, exactly: "1.5" with 2 decimals is 150, and so is "15e-1".
+ * RUNG_EINVAL: not a number, or it has more decimals than that. RUNG_ERANGE: beyond an int64.
+ * O(text). `decimals` is 0 to RUNG_TEXT_DECIMALS_MAX. */
+RUNG_NODISCARD rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals, int64_t *fixed_out,
+                                                 rung_err *err);
+
+/* The double nearest to the number, ties to even; -0 becomes +0. Also takes inf and infinity, in any case and with
+ * a sign. RUNG_EINVAL: not a number ("nan" is none). RUNG_ERANGE: a finite number beyond the doubles.
+ * About 50 ns up to 19 digits and exponents of common size, a few microseconds beyond. */
+RUNG_NODISCARD rung_status rung_text_parse_real(rung_slice text, double *real_out, rung_err *err);
+
+/* fixed / 10^decimals, exactly and without trailing zeros: 150 with 2 decimals is "1.5". Returns the length. */
+size_t rung_text_format_fixed(int64_t fixed, unsigned decimals, char out[RUNG_TEXT_NUMBER_MAX]);
+
+/* The shortest text that parses back to the same double (of several, the nearest), laid out as JavaScript
+ * does: "0.1", "1e+21", "5e-324"; "inf" and "-inf"; both zeros are "0". Not for NaN. Returns the length. */
+size_t rung_text_format_real(double real, char out[RUNG_TEXT_NUMBER_MAX]);
+
+#endif

@@ -1,0 +1,844 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every operation follows one pattern: decode, ask the ladder, ask the model, compare. The first difference is noted
+ * in the verdict and ends the run; nothing aborts, so that a failing program can be shrunk. */
+#include "support/ladder_program.h"
+
+#include "base/hash.h"
+#include "support/check.h"
+#include "support/ladder_model.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_MAX = 256, SMALL = 64, KEY_BYTE_EDGES = 0xf0 };
+
+typedef struct step {
+    ladder_op op;
+    rung_rank_style style;
+    ladder_players players;
+    ladder_keys keys;
+    unsigned own;
+    uint16_t selector;
+    uint8_t bytes[4];
+    uint32_t bits; /* the four bytes as one number */
+    uint64_t hash; /* of the whole step */
+} step;
+
+typedef struct run {
+    const uint8_t *steps;
+    size_t step_count, at; /* `at`: the step being run */
+    const ladder_run_options *options;
+    rung_ladder *ladder;
+    ladder_model model;
+    uint64_t unchecked; /* steps since the last check */
+    ladder_verdict verdict;
+
+    /* The players a tie may be asked about besides those in the model. */
+    const uint32_t *putting;
+    uint32_t putting_count;
+} run;
+
+/* ---- saying what differs ---- */
+
+__attribute__((format(printf, 2, 3))) static void complain(run *r, const char *format, ...) {
+    if (!r->verdict.is_good)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->verdict.message, sizeof r->verdict.message, format, args);
+    va_end(args);
+    r->verdict.is_good = false;
+    r->verdict.step = r->at;
+}
+
+static void expect_u32(run *r, const char *what, uint32_t got, uint32_t want) {
+    if (got != want)
+        complain(r, "%s: %" PRIu32 ", not %" PRIu32, what, got, want);
+}
+
+static void expect_status(run *r, const char *what, rung_status got, rung_status want) {
+    if (got != want)
+        complain(r, "%s: %s, not %s", what, rung_status_name(got), rung_status_name(want));
+}
+
+static void expect_entry_at(run *r, const char *what, const rung_ladder_entry *got, uint32_t index) {
+    expect_u32(r, what, got->player, r->model.players[index]);
+    if (memcmp(got->key, r->model.keys[index].words, sizeof got->key) != 0)
+        complain(r, "%s: the key of player %" PRIu32 " is wrong, first word %" PRIu64 ", not %" PRIu64, what,
+                 got->player, got->key[0], r->model.keys[index].words[0]);
+}
+
+/* An entry no answer looks like: what is returned only on success must not be written otherwise. */
+static rung_ladder_entry untouched_entry(void) {
+    rung_ladder_entry e;
+    memset(&e, 0xe7, sizeof e);
+    return e;
+}
+
+/* The answer of find, at, select or quantile; `index` is the right one, or the count for "not found". */
+static void expect_answer(run *r, const char *what, rung_status st, const rung_ladder_entry *got, uint32_t index) {
+    bool is_found = index < r->model.count;
+    expect_status(r, what, st, is_found ? RUNG_OK : RUNG_NOT_FOUND);
+    rung_ladder_entry untouched = untouched_entry();
+    if (is_found)
+        expect_entry_at(r, what, got, index);
+    else if (memcmp(got, &untouched, sizeof untouched) != 0)
+        complain(r, "%s: wrote its result without success", what);
+}
+
+/* ---- ties ---- */
+
+static int tie_by_number(const void *ctx, uint32_t a, uint32_t b) {
+    (void)ctx;
+    return a == b ? 0 : a < b ? INT_MIN : 3; /* only the sign may matter */
+}
+
+static int tie_by_number_down(const void *ctx, uint32_t a, uint32_t b) {
+    return tie_by_number(ctx, b, a);
+}
+
+static int tie_by_fake_id(const void *ctx, uint32_t a, uint32_t b) {
+    uint64_t x = rung_hash_word(a), y = rung_hash_word(b);
+    (void)ctx;
+    return x == y ? 0 : x < y ? -1 : INT_MAX;
+}
+
+static bool is_known(const run *r, uint32_t player) {
+    for (uint32_t i = 0; i < r->putting_count; i++)
+        if (r->putting[i] == player)
+            return true;
+    return r->model.count > SMALL || ladder_model_index_of(&r->model, player) < r->model.count;
+}
+
+/* What the ladder calls: it may only ask about players that are in it or being put. */
+static int tie_of_ladder(const void *ctx, uint32_t a, uint32_t b) {
+    run *r = *(run *const *)ctx;
+    if (!is_known(r, a) || !is_known(r, b))
+        complain(r, "the tie of %" PRIu32 " and %" PRIu32 " was asked for; one of them is a stranger", a, b);
+    return r->model.tie(NULL, a, b);
+}
+
+/* ---- decoding ---- */
+
+static step step_at(const run *r, size_t index) {
+    const uint8_t *b = r->steps + index * LADDER_STEP_SIZE;
+    uint64_t all = 0;
+    for (int i = 0; i < LADDER_STEP_SIZE; i++)
+        all |= (uint64_t)b[i] << 8 * i;
+    return (step){
+        .op = (ladder_op)(b[0] % LADDER_OP_COUNT),
+        .style = (rung_rank_style)((b[1] & 3) % 3),
+        .players = (ladder_players)(b[1] >> 2 & 3),
+        .keys = (ladder_keys)(b[1] >> 4 & 3),
+        .own = b[1] >> 6,
+        .selector = (uint16_t)(b[2] | b[3] << 8),
+        .bytes = {b[4], b[5], b[6], b[7]},
+        .bits = (uint32_t)(all >> 32),
+        .hash = rung_hash_word(all + 1),
+    };
+}
+
+static uint32_t player_of(const run *r, const step *s) {
+    switch (s->players) {
+    case LADDER_SCATTERED:
+        return s->selector * UINT32_C(0x9e3779b1); /* odd, so no two selectors meet */
+    case LADDER_HIGH:
+        return UINT32_MAX - s->selector;
+    case LADDER_HELD:
+        if (r->model.count)
+            return r->model.players[s->selector % r->model.count];
+        return s->selector;
+    case LADDER_LOW:
+        break;
+    }
+    return s->selector;
+}
+
+static uint64_t word_of(uint8_t byte, uint64_t hash) {
+    static const uint64_t edges[] = {
+        UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, UINT64_C(1) << 32, UINT32_MAX,
+    };
+    if (byte < KEY_BYTE_EDGES)
+        return byte;
+    size_t from_top = 0xffu - byte;
+    return from_top < sizeof edges / sizeof *edges ? edges[from_top] : hash;
+}
+
+static ladder_model_key key_of(const run *r, const step *s) {
+    ladder_model_key key = {{0}};
+    uint8_t word_count = r->model.key_words;
+    ladder_keys source = r->model.count ? s->keys : (ladder_keys)(s->keys & LADDER_KEY_MIXED);
+    if (source == LADDER_KEY_HELD || source == LADDER_KEY_NEAR)
+        key = r->model.keys[s->bits % r->model.count];
+    if (source == LADDER_KEY_NEAR)
+        key.words[s->hash % word_count] += s->hash >> 63 ? 1 : UINT64_MAX;
+    for (unsigned i = 0; i < word_count; i++) {
+        uint64_t hash = rung_hash_word(s->hash + i);
+        if (source == LADDER_KEY_MIXED)
+            key.words[i] = hash;
+        if (source == LADDER_KEY_BYTES)
+            key.words[i] = word_of(s->bytes[i], hash);
+    }
+    return key;
+}
+
+/* A key as the ladder gets it: key_words words and not one more to read behind them. */
+typedef struct tight_key {
+    uint64_t words[RUNG_LADDER_WORDS_MAX];
+} tight_key;
+
+static const uint64_t *tighten(const run *r, const ladder_model_key *key, tight_key *out) {
+    uint64_t *words = out->words + RUNG_LADDER_WORDS_MAX - r->model.key_words;
+    memcpy(words, key->words, r->model.key_words * sizeof *words);
+    return words;
+}
+
+/* ---- whole-ladder checks ---- */
+
+static void check_walks(run *r) {
+    uint32_t n = r->model.count;
+    rung_ladder_entry e;
+    rung_ladder_cursor c = rung_ladder_seek(r->ladder, 0);
+    for (uint32_t i = 0; i < n && r->verdict.is_good; i++) {
+        if (!rung_ladder_next(&c, &e))
+            return complain(r, "walk: ends before %" PRIu32 " of %" PRIu32, i, n);
+        expect_entry_at(r, "walk", &e, i);
+    }
+    if (rung_ladder_next(&c, &e))
+        return complain(r, "walk: goes on after the last entry");
+    for (uint32_t i = n; i-- > 0 && r->verdict.is_good;) {
+        if (!rung_ladder_prev(&c, &e))
+            return complain(r, "walk back: ends at %" PRIu32, i);
+        expect_entry_at(r, "walk back", &e, i);
+    }
+    if (rung_ladder_prev(&c, &e))
+        complain(r, "walk back: goes on before the first entry");
+}
+
+static void check_sound(run *r) {
+    const char *broken = rung_ladder_check(r->ladder);
+    if (broken)
+        return complain(r, "check: %s", broken);
+    expect_u32(r, "count", rung_ladder_count(r->ladder), r->model.count);
+    expect_u32(r, "distinct", rung_ladder_distinct(r->ladder), ladder_model_distinct(&r->model));
+    const size_t *live = r->options->live_bytes;
+    if (live && *live != rung_ladder_memory(r->ladder))
+        complain(r, "memory: %zu bytes, the allocator says %zu", rung_ladder_memory(r->ladder), *live);
+    check_walks(r);
+    r->unchecked = 0;
+}
+
+/* Check now, or later when the ladder is so large that checking would be all we do. */
+static void check_sound_when_due(run *r) {
+    r->unchecked++;
+    if (r->model.count <= SMALL || r->unchecked * 8 >= r->model.count)
+        check_sound(r);
+}
+
+static void check_entry(run *r, uint32_t index, const uint32_t *ranks) {
+    rung_ladder_entry e;
+    uint32_t player = r->model.players[index];
+    expect_status(r, "at", rung_ladder_at(r->ladder, index, &e), RUNG_OK);
+    expect_entry_at(r, "at", &e, index);
+    expect_status(r, "find", rung_ladder_find(r->ladder, player, &e), RUNG_OK);
+    expect_entry_at(r, "find", &e, index);
+    for (int style = RUNG_RANK_UNIQUE; style <= RUNG_RANK_DENSE; style++) {
+        uint32_t rank = 0;
+        expect_status(r, "rank", rung_ladder_rank(r->ladder, player, (rung_rank_style)style, &rank), RUNG_OK);
+        expect_u32(r, "rank", rank, ranks[style]);
+    }
+}
+
+static void check_everything(run *r) {
+    check_sound(r);
+    uint32_t ranks[3] = {0};
+    for (uint32_t i = 0; i < r->model.count && r->verdict.is_good; i++) {
+        bool is_new_score = i == 0 || !ladder_model_same_score(&r->model, i - 1, i);
+        ranks[RUNG_RANK_UNIQUE] = i + 1;
+        ranks[RUNG_RANK_SPARSE] = is_new_score ? i + 1 : ranks[RUNG_RANK_SPARSE];
+        ranks[RUNG_RANK_DENSE] += is_new_score;
+        check_entry(r, i, ranks);
+    }
+}
+
+/* Was that RUNG_ENOMEM, and may it be? Then nothing has changed. */
+static bool ran_out(run *r, rung_status st) {
+    if (st != RUNG_ENOMEM || !r->options->may_run_out)
+        return false;
+    r->verdict.enomem_count++;
+    return true;
+}
+
+/* ---- changes ---- */
+
+/* What the model says a put of `player` at `key` does; the model is changed. */
+static rung_status put_model(run *r, uint32_t player, const ladder_model_key *key, rung_ladder_change *change) {
+    uint32_t index = ladder_model_index_of(&r->model, player);
+    change->existed = index < r->model.count;
+    change->rank_before = 0;
+    rung_status st = RUNG_OK;
+    if (change->existed) {
+        const ladder_model_key *old = &r->model.keys[index];
+        change->rank_before = ladder_model_rank_at(&r->model, index, change->style);
+        memcpy(change->old_key, old->words, sizeof change->old_key);
+        if (memcmp(old, key, sizeof *key) == 0)
+            st = RUNG_UNCHANGED;
+    }
+    ladder_model_put(&r->model, player, key);
+    if (r->model.count > r->verdict.count_max)
+        r->verdict.count_max = r->model.count;
+    change->rank_after = ladder_model_rank_at(&r->model, ladder_model_index_of(&r->model, player), change->style);
+    return st;
+}
+
+static void expect_change(run *r, const rung_ladder_change *got, const rung_ladder_change *want) {
+    if (got->style != want->style)
+        complain(r, "change: the style was overwritten");
+    if (got->existed != want->existed)
+        complain(r, "change: existed is %d", got->existed);
+    if (want->existed && memcmp(got->old_key, want->old_key, r->model.key_words * sizeof *got->old_key) != 0)
+        complain(r, "change: old key begins %" PRIu64 ", not %" PRIu64, got->old_key[0], want->old_key[0]);
+    expect_u32(r, "change: rank before", got->rank_before, want->rank_before);
+    expect_u32(r, "change: rank after", got->rank_after, want->rank_after);
+}
+
+static void run_put(run *r, const step *s) {
+    uint32_t player = player_of(r, s);
+    ladder_model_key key = key_of(r, s);
+    tight_key tight;
+    bool wants_change = s->own & 1;
+    rung_ladder_change got = {.style = s->style, .rank_before = 77, .rank_after = 77}, want = {.style = s->style};
+
+    r->putting = &player;
+    r->putting_count = 1;
+    rung_status st = rung_ladder_put(r->ladder, player, tighten(r, &key, &tight), wants_change ? &got : NULL);
+    r->putting_count = 0;
+    if (ran_out(r, st))
+        return check_everything(r);
+    expect_status(r, "put", st, put_model(r, player, &key, &want));
+    if (wants_change)
+        expect_change(r, &got, &want);
+}
+
+static void run_remove(run *r, const step *s) {
+    uint32_t player = player_of(r, s), index = ladder_model_index_of(&r->model, player);
+    bool is_held = index < r->model.count;
+    expect_status(r, "remove", rung_ladder_remove(r->ladder, player), is_held ? RUNG_OK : RUNG_NOT_FOUND);
+    if (is_held)
+        ladder_model_remove_at(&r->model, index);
+}
+
+/* How many of the following steps belong to this one. */
+static uint32_t batch_size(const run *r, const step *s) {
+    size_t left = r->step_count - r->at - 1;
+    uint32_t n = s->selector % BATCH_MAX;
+    return n < left ? n : (uint32_t)left;
+}
+
+typedef struct batch {
+    uint32_t n;
+    uint32_t players[BATCH_MAX];
+    ladder_model_key keys[BATCH_MAX];
+    rung_rank_style styles[BATCH_MAX];
+} batch;
+
+static void read_batch(const run *r, const step *s, batch *b) {
+    b->n = batch_size(r, s);
+    for (uint32_t i = 0; i < b->n; i++) {
+        step element = step_at(r, r->at + 1 + i);
+        b->players[i] = player_of(r, &element);
+        b->keys[i] = key_of(r, &element);
+        b->styles[i] = element.style;
+    }
+}
+
+static void run_put_batch(run *r, const step *s) {
+    batch b;
+    read_batch(r, s, &b);
+    uint64_t words[BATCH_MAX * RUNG_LADDER_WORDS_MAX];
+    rung_ladder_change changes[BATCH_MAX];
+    uint64_t *packed = words + (size_t)(BATCH_MAX - b.n) * RUNG_LADDER_WORDS_MAX; /* near the end, as tight as can be */
+    packed += (size_t)b.n * (RUNG_LADDER_WORDS_MAX - r->model.key_words);
+    for (uint32_t i = 0; i < b.n; i++) {
+        memcpy(packed + (size_t)i * r->model.key_words, b.keys[i].words, r->model.key_words * sizeof *packed);
+        changes[i] = (rung_ladder_change){.style = b.styles[i], .rank_before = 77, .rank_after = 77};
+    }
+    bool wants_changes = s->own & 1, wants_done = s->own & 2;
+    uint32_t done = 77777;
+
+    r->putting = b.players;
+    r->putting_count = b.n;
+    rung_status st = rung_ladder_put_batch(r->ladder, b.n, b.players, packed, wants_changes ? changes : NULL,
+                                           wants_done || r->options->may_run_out ? &done : NULL);
+    r->putting_count = 0;
+    bool is_out = ran_out(r, st);
+    if (!is_out && wants_done)
+        expect_u32(r, "put_batch: done", done, b.n);
+    if (!is_out)
+        expect_status(r, "put_batch", st < 0 ? st : RUNG_OK, RUNG_OK);
+    if (is_out && done >= b.n)
+        return complain(r, "put_batch: failed with %" PRIu32 " done", done);
+    for (uint32_t i = 0; i < (is_out ? done : b.n) && r->verdict.is_good; i++) {
+        rung_ladder_change want = {.style = b.styles[i]};
+        put_model(r, b.players[i], &b.keys[i], &want);
+        if (wants_changes)
+            expect_change(r, &changes[i], &want);
+    }
+    r->at += b.n;
+    if (is_out)
+        check_everything(r);
+}
+
+static void run_clear(run *r) {
+    rung_ladder_clear(r->ladder);
+    r->model.count = 0;
+}
+
+/* ---- building: the model holds what the ladder shall hold; the source reads it out, with one thing wrong ---- */
+
+typedef struct source {
+    const ladder_model *model;
+    uint32_t next, end;
+    ladder_defect defect;
+    uint32_t at;   /* where the defect lies */
+    uint64_t dice; /* which form it takes */
+} source;
+
+static bool supply(void *ctx, rung_ladder_entry *out) {
+    source *s = ctx;
+    if (s->next == s->end)
+        return false;
+    uint32_t index = s->next++, player_at = index;
+    if (s->defect == LADDER_UNSORTED && (index == s->at || index == s->at + 1)) {
+        bool is_swap = s->dice & 1;
+        index = player_at = is_swap ? 2 * s->at + 1 - index : s->at;
+    } else if (s->defect == LADDER_SAME_PLAYER && index == s->at + 1) {
+        player_at = (uint32_t)(s->dice % index);
+    }
+    memcpy(out->key, s->model->keys[index].words, sizeof out->key);
+    out->player = s->model->players[player_at];
+    return true;
+}
+
+/* Build with a defect: must be refused, and leave nothing behind. */
+static void build_badly(run *r, const step *s) {
+    uint32_t n = r->model.count, promised = n;
+    source bad = {.model = &r->model, .end = n, .defect = (ladder_defect)s->own, .dice = s->hash};
+    if (bad.defect == LADDER_SOUND || (bad.defect != LADDER_DRY && n < 2))
+        return;
+    if (bad.defect == LADDER_DRY) {
+        bad.end = s->bits % (n + 1);
+        promised = n + (bad.end == n);
+    } else {
+        bad.at = s->bits % (n - 1);
+    }
+    rung_status st = rung_ladder_build(r->ladder, promised, supply, &bad);
+    if (!ran_out(r, st))
+        expect_status(r, "build from bad input", st, RUNG_EINVAL);
+    expect_u32(r, "count after a refused build", rung_ladder_count(r->ladder), 0);
+    expect_u32(r, "distinct after a refused build", rung_ladder_distinct(r->ladder), 0);
+    const char *broken = rung_ladder_check(r->ladder);
+    if (broken)
+        complain(r, "check after a refused build: %s", broken);
+    if (n)
+        expect_status(r, "find after a refused build", rung_ladder_find(r->ladder, r->model.players[0], NULL),
+                      RUNG_NOT_FOUND);
+}
+
+static void build_on_top(run *r) {
+    source good = {.model = &r->model, .end = r->model.count};
+    if (r->model.count == 0)
+        return;
+    expect_status(r, "build on top", rung_ladder_build(r->ladder, r->model.count, supply, &good), RUNG_EINVAL);
+    check_sound(r);
+}
+
+static void build(run *r, const step *s) {
+    build_badly(r, s);
+    source good = {.model = &r->model, .end = r->model.count};
+    rung_status st = rung_ladder_build(r->ladder, r->model.count, supply, &good);
+    if (ran_out(r, st))
+        r->model.count = 0;
+    else
+        expect_status(r, "build", st, RUNG_OK);
+    if (r->model.count > r->verdict.count_max)
+        r->verdict.count_max = r->model.count;
+    check_sound(r);
+}
+
+static void run_build(run *r, const step *s) {
+    batch b;
+    read_batch(r, s, &b);
+    run_clear(r);
+    for (uint32_t i = 0; i < b.n; i++)
+        ladder_model_put(&r->model, b.players[i], &b.keys[i]);
+    build(r, s);
+    r->at += b.n;
+}
+
+static void run_rebuild(run *r, const step *s) {
+    build_on_top(r);
+    rung_ladder_clear(r->ladder);
+    build(r, s);
+}
+
+/* ---- questions ---- */
+
+static void run_find(run *r, const step *s) {
+    uint32_t player = player_of(r, s), index = ladder_model_index_of(&r->model, player);
+    rung_ladder_entry e = untouched_entry();
+    rung_status st = rung_ladder_find(r->ladder, player, &e);
+    expect_answer(r, "find", st, &e, index);
+    expect_status(r, "find without result", rung_ladder_find(r->ladder, player, NULL), st);
+}
+
+static void run_rank(run *r, const step *s) {
+    uint32_t player = player_of(r, s), index = ladder_model_index_of(&r->model, player), rank = 77777;
+    bool is_held = index < r->model.count;
+    rung_status st = rung_ladder_rank(r->ladder, player, s->style, &rank);
+    expect_status(r, "rank", st, is_held ? RUNG_OK : RUNG_NOT_FOUND);
+    expect_u32(r, "rank", rank, is_held ? ladder_model_rank_at(&r->model, index, s->style) : 77777);
+}
+
+static void run_rank_of_key(run *r, const step *s) {
+    ladder_model_key key = key_of(r, s);
+    tight_key tight;
+    expect_u32(r, "rank_of_key", rung_ladder_rank_of_key(r->ladder, tighten(r, &key, &tight), s->style),
+               ladder_model_rank_of_key(&r->model, &key, s->style));
+}
+
+/* A number around 0..count, or the largest there is. */
+static uint32_t number_of(const run *r, const step *s) {
+    return s->own == 3 ? UINT32_MAX : s->selector % (r->model.count + 3);
+}
+
+static void run_at(run *r, const step *s) {
+    uint32_t index = number_of(r, s);
+    rung_ladder_entry e = untouched_entry();
+    rung_status st = rung_ladder_at(r->ladder, index, &e);
+    expect_answer(r, "at", st, &e, index < r->model.count ? index : r->model.count);
+}
+
+static void run_select(run *r, const step *s) {
+    uint32_t rank = number_of(r, s);
+    rung_ladder_entry e = untouched_entry();
+    rung_status st = rung_ladder_select(r->ladder, rank, s->style, &e);
+    expect_answer(r, "select", st, &e, ladder_model_select(&r->model, rank, s->style));
+}
+
+/* 32 moves from where the cursor stands: 1 = next, 0 = prev. */
+static void walk(run *r, rung_ladder_cursor c, uint32_t index, uint32_t directions) {
+    expect_u32(r, "tell after seek", rung_ladder_tell(&c), index);
+    for (int move = 0; move < 32 && r->verdict.is_good; move++) {
+        bool is_forward = directions >> move & 1, can_move = is_forward ? index < r->model.count : index > 0;
+        rung_ladder_entry e;
+        bool has_moved = is_forward ? rung_ladder_next(&c, &e) : rung_ladder_prev(&c, &e);
+        if (has_moved != can_move)
+            return complain(r, "%s at %" PRIu32 " of %" PRIu32 ": %d", is_forward ? "next" : "prev", index,
+                            r->model.count, has_moved);
+        if (has_moved) {
+            index -= !is_forward;
+            expect_entry_at(r, is_forward ? "next" : "prev", &e, index);
+            index += is_forward;
+        }
+        expect_u32(r, "tell", rung_ladder_tell(&c), index);
+    }
+}
+
+static void run_walk(run *r, const step *s) {
+    uint32_t index = number_of(r, s), n = r->model.count;
+    walk(r, rung_ladder_seek(r->ladder, index), index < n ? index : n, s->bits);
+}
+
+static void run_walk_key(run *r, const step *s) {
+    ladder_model_key key = key_of(r, s);
+    tight_key tight;
+    rung_ladder_cursor c = rung_ladder_seek_key(r->ladder, tighten(r, &key, &tight));
+    walk(r, c, ladder_model_count_before(&r->model, &key, false), (uint32_t)s->hash);
+}
+
+static void run_count(run *r, const step *s) {
+    step turned = *s; /* the other end of the range: the same bytes from behind */
+    for (int i = 0; i < 4; i++)
+        turned.bytes[i] = s->bytes[3 - i];
+    turned.bits = s->bits >> 16;
+    turned.hash = rung_hash_word(s->hash);
+    ladder_model_key a = key_of(r, s), b = key_of(r, &turned);
+    tight_key tight_a, tight_b;
+    const uint64_t *x = tighten(r, &a, &tight_a), *y = tighten(r, &b, &tight_b);
+    const ladder_model *m = &r->model;
+    expect_u32(r, "count before", rung_ladder_count_before(r->ladder, x, false), ladder_model_count_before(m, &a, false));
+    expect_u32(r, "count up to", rung_ladder_count_before(r->ladder, x, true), ladder_model_count_before(m, &a, true));
+    expect_u32(r, "count between", rung_ladder_count_between(r->ladder, x, y), ladder_model_count_between(m, &a, &b));
+    expect_u32(r, "count between", rung_ladder_count_between(r->ladder, y, x), ladder_model_count_between(m, &b, &a));
+    expect_u32(r, "count of one key", rung_ladder_count_between(r->ladder, x, x), ladder_model_count_between(m, &a, &a));
+}
+
+static void run_quantile(run *r, const step *s) {
+    uint32_t n = r->model.count, denominators[] = {1 + s->bytes[0], UINT32_MAX, n ? n : 1, 100};
+    uint32_t denominator = denominators[s->own];
+    uint32_t numerator = (uint32_t)(s->hash % ((uint64_t)denominator + 1));
+    rung_ladder_entry e = untouched_entry();
+    rung_status st = rung_ladder_quantile(r->ladder, numerator, denominator, &e);
+    expect_answer(r, "quantile", st, &e, n ? ladder_model_quantile(&r->model, numerator, denominator) : 0);
+}
+
+static void run_sizes(run *r) {
+    expect_u32(r, "count", rung_ladder_count(r->ladder), r->model.count);
+    expect_u32(r, "distinct", rung_ladder_distinct(r->ladder), ladder_model_distinct(&r->model));
+    if (rung_ladder_memory(r->ladder) < r->model.count * (r->model.key_words * sizeof(uint64_t) + sizeof(uint32_t)))
+        complain(r, "memory: %zu bytes cannot hold %" PRIu32 " entries", rung_ladder_memory(r->ladder), r->model.count);
+}
+
+static void run_warm(run *r, const step *s) {
+    uint32_t player = player_of(r, s);
+    ladder_model_key key = key_of(r, s);
+    tight_key tight;
+    rung_ladder_warm_map(r->ladder, player);
+    rung_ladder_warm_leaf(r->ladder, player);
+    rung_ladder_warm_key(r->ladder, tighten(r, &key, &tight));
+}
+
+static void run_rank_batch(run *r, const step *s) {
+    batch b;
+    uint32_t ranks[BATCH_MAX];
+    read_batch(r, s, &b);
+    rung_ladder_rank_batch(r->ladder, b.n, b.players, s->style, ranks);
+    for (uint32_t i = 0; i < b.n; i++) {
+        uint32_t index = ladder_model_index_of(&r->model, b.players[i]);
+        expect_u32(r, "rank_batch", ranks[i],
+                   index < r->model.count ? ladder_model_rank_at(&r->model, index, s->style) : 0);
+    }
+    r->at += b.n;
+}
+
+static void run_find_batch(run *r, const step *s) {
+    batch b;
+    rung_ladder_entry entries[BATCH_MAX];
+    bool found[BATCH_MAX];
+    read_batch(r, s, &b);
+    rung_ladder_find_batch(r->ladder, b.n, b.players, entries, found);
+    for (uint32_t i = 0; i < b.n; i++) {
+        uint32_t index = ladder_model_index_of(&r->model, b.players[i]);
+        if (found[i] != (index < r->model.count))
+            complain(r, "find_batch: player %" PRIu32 ": %d", b.players[i], found[i]);
+        else if (found[i])
+            expect_entry_at(r, "find_batch", &entries[i], index);
+    }
+    r->at += b.n;
+}
+
+/* ---- the interpreter ---- */
+
+static void run_step(run *r, const step *s) {
+    switch (s->op) {
+    case LADDER_PUT: run_put(r, s); break;
+    case LADDER_REMOVE: run_remove(r, s); break;
+    case LADDER_FIND: run_find(r, s); break;
+    case LADDER_RANK: run_rank(r, s); break;
+    case LADDER_RANK_OF_KEY: run_rank_of_key(r, s); break;
+    case LADDER_AT: run_at(r, s); break;
+    case LADDER_SELECT: run_select(r, s); break;
+    case LADDER_WALK: run_walk(r, s); break;
+    case LADDER_WALK_KEY: run_walk_key(r, s); break;
+    case LADDER_COUNT: run_count(r, s); break;
+    case LADDER_QUANTILE: run_quantile(r, s); break;
+    case LADDER_SIZES: run_sizes(r); break;
+    case LADDER_WARM: run_warm(r, s); break;
+    case LADDER_CHECK: check_everything(r); break;
+    case LADDER_PUT_BATCH: run_put_batch(r, s); break;
+    case LADDER_RANK_BATCH: run_rank_batch(r, s); break;
+    case LADDER_FIND_BATCH: run_find_batch(r, s); break;
+    case LADDER_BUILD: run_build(r, s); break;
+    case LADDER_REBUILD: run_rebuild(r, s); break;
+    case LADDER_CLEAR: run_clear(r); break;
+    case LADDER_OP_COUNT: break;
+    }
+}
+
+static void run_steps(run *r) {
+    for (r->at = 0; r->at < r->step_count && r->verdict.is_good; r->at++) {
+        size_t from = r->at;
+        step s = step_at(r, r->at);
+        run_step(r, &s);
+        check_sound_when_due(r);
+        r->verdict.step_count += r->at + 1 - from;
+    }
+    if (r->verdict.is_good)
+        check_everything(r);
+}
+
+ladder_verdict ladder_program_run(const uint8_t *program, size_t size, const ladder_run_options *options) {
+    static const rung_ladder_tie ties[] = {tie_by_number, tie_by_number_down, tie_by_fake_id};
+    static const ladder_run_options defaults;
+    uint8_t config = size ? program[0] : 0;
+    uint8_t key_words = (uint8_t)(1 + config % 4), score_words = (uint8_t)(1 + config / 4 % 4 % key_words);
+    ladder_tie_kind tie = (ladder_tie_kind)(config / 16 % LADDER_TIE_COUNT);
+
+    run r = {.options = options ? options : &defaults, .verdict = {.is_good = true}};
+    r.steps = size ? program + 1 : program;
+    r.step_count = size ? (size - 1) / LADDER_STEP_SIZE : 0;
+    ladder_model_init(&r.model, key_words, score_words, ties[tie]);
+    run *self = &r;
+    rung_ladder_config shape = {
+        .alloc = r.options->alloc ? r.options->alloc : rung_alloc_heap(),
+        .key_words = key_words,
+        .score_words = score_words,
+        .tie = tie == LADDER_BY_NUMBER ? NULL : tie_of_ladder,
+        .tie_ctx = &self,
+    };
+    rung_status st = rung_ladder_create(&shape, &r.ladder);
+    if (st == RUNG_OK)
+        run_steps(&r);
+    else if (!ran_out(&r, st))
+        complain(&r, "create: %s", rung_status_name(st));
+    rung_ladder_destroy(r.ladder);
+    ladder_model_deinit(&r.model);
+    return r.verdict;
+}
+
+/* ---- seeded programs ---- */
+
+/* A stretch of a program in one mood. */
+typedef struct phase {
+    unsigned put_percent, remove_percent, held_percent; /* the rest are questions; held: of puts and removes */
+    ladder_players players[2]; /* mostly the first */
+    uint16_t players_max;
+    unsigned mixed_percent; /* keys over the full range */
+    uint64_t word_values;   /* how many values a word of the other keys takes */
+} phase;
+
+static phase choose_phase(rung_rng *rng, uint16_t players_max) {
+    static const struct { unsigned put, remove, held; } moods[] = {
+        {75, 5, 10},  /* grow */
+        {10, 60, 95}, /* shrink */
+        {45, 15, 70}, /* churn */
+        {8, 4, 50},   /* read */
+    };
+    static const uint64_t word_values[] = {2, 3, 16, KEY_BYTE_EDGES};
+    static const unsigned mixed_percents[] = {0, 10, 100};
+    size_t mood = rung_rng_below(rng, 5) % 4; /* growing twice as often */
+    return (phase){
+        .put_percent = moods[mood].put,
+        .remove_percent = moods[mood].remove,
+        .held_percent = moods[mood].held,
+        .players = {(ladder_players)rung_rng_below(rng, 3), (ladder_players)rung_rng_below(rng, 3)},
+        .players_max = (uint16_t)(1 + rung_rng_below(rng, players_max)),
+        .mixed_percent = mixed_percents[rung_rng_below(rng, 3)],
+        .word_values = word_values[rung_rng_below(rng, 4)],
+    };
+}
+
+static bool happens(rung_rng *rng, unsigned percent) {
+    return rung_rng_below(rng, 100) < percent;
+}
+
+static ladder_op choose_op(rung_rng *rng, const phase *p, uint16_t players_max) {
+    if (rung_rng_below(rng, (uint64_t)players_max * 2 + 32) == 0) { /* what costs O(n) comes once in n */
+        static const ladder_op rare[] = {LADDER_CHECK, LADDER_BUILD, LADDER_REBUILD, LADDER_REBUILD,
+                                         LADDER_REBUILD, LADDER_CLEAR};
+        return rare[rung_rng_below(rng, sizeof rare / sizeof *rare)];
+    }
+    uint64_t dice = rung_rng_below(rng, 100);
+    if (dice < p->put_percent)
+        return rung_rng_below(rng, 50) ? LADDER_PUT : LADDER_PUT_BATCH;
+    if (dice < p->put_percent + p->remove_percent)
+        return LADDER_REMOVE;
+    if (rung_rng_below(rng, 20) == 0)
+        return rung_rng_below(rng, 2) ? LADDER_RANK_BATCH : LADDER_FIND_BATCH;
+    return (ladder_op)(LADDER_FIND + rung_rng_below(rng, LADDER_WARM + 1 - LADDER_FIND));
+}
+
+static uint8_t choose_key_byte(rung_rng *rng, const phase *p) {
+    if (rung_rng_below(rng, 50) == 0)
+        return (uint8_t)(KEY_BYTE_EDGES + rung_rng_below(rng, 0x100 - KEY_BYTE_EDGES));
+    return (uint8_t)rung_rng_below(rng, p->word_values);
+}
+
+static bool takes_batch(ladder_op op) {
+    return op == LADDER_PUT_BATCH || op == LADDER_RANK_BATCH || op == LADDER_FIND_BATCH || op == LADDER_BUILD;
+}
+
+static void generate_step(rung_rng *rng, const phase *p, uint16_t players_max, uint8_t *out) {
+    ladder_op op = choose_op(rng, p, players_max);
+    ladder_players players = p->players[rung_rng_below(rng, 8) == 0];
+    uint64_t selector = rung_rng_below(rng, p->players_max);
+    ladder_keys keys = happens(rng, p->mixed_percent) ? LADDER_KEY_MIXED : LADDER_KEY_BYTES;
+    if (happens(rng, op == LADDER_PUT || op == LADDER_REMOVE ? p->held_percent : 50))
+        players = LADDER_HELD;
+    if (happens(rng, 15))
+        keys = rung_rng_below(rng, 2) ? LADDER_KEY_HELD : LADDER_KEY_NEAR;
+    if (players == LADDER_HELD || op == LADDER_AT || op == LADDER_SELECT || op == LADDER_WALK)
+        selector = rung_rng_below(rng, UINT16_MAX + 1);
+    if (takes_batch(op))
+        selector = rung_rng_below(rng, rung_rng_below(rng, 8) ? 12 : BATCH_MAX);
+    unsigned style = (unsigned)rung_rng_below(rng, 3), own = (unsigned)rung_rng_below(rng, 4);
+    const uint8_t bytes[LADDER_STEP_SIZE] = {LADDER_STEP(op, LADDER_FLAGS(style, players, keys, own), selector, 0, 0, 0, 0)};
+    memcpy(out, bytes, sizeof bytes);
+    for (int i = 4; i < LADDER_STEP_SIZE; i++)
+        out[i] = choose_key_byte(rng, p);
+    if (op == LADDER_WALK || keys == LADDER_KEY_HELD || keys == LADDER_KEY_NEAR)
+        for (int i = 4; i < LADDER_STEP_SIZE; i++)
+            out[i] = (uint8_t)rung_rng_next(rng);
+}
+
+void ladder_program_generate(rung_rng *rng, const ladder_taste *taste, uint8_t *program, size_t size) {
+    uint64_t left = 0;
+    phase p = {0};
+    program[0] = taste->config;
+    for (size_t at = 1; at + LADDER_STEP_SIZE <= size; at += LADDER_STEP_SIZE, left--) {
+        if (left == 0) {
+            p = choose_phase(rng, taste->players_max);
+            left = 1 + taste->players_max / 4 + rung_rng_below(rng, 2 * (uint64_t)taste->players_max + 1);
+        }
+        generate_step(rng, &p, taste->players_max, program + at);
+    }
+}
+
+/* ---- shrinking and printing ---- */
+
+/* Try to do without program[from, from + length). */
+static bool removes_chunk(uint8_t *program, size_t *size, size_t from, size_t length, uint8_t *scratch,
+                          bool (*fails)(const uint8_t *program, size_t size)) {
+    memcpy(scratch, program, from);
+    memcpy(scratch + from, program + from + length, *size - from - length);
+    if (!fails(scratch, *size - length))
+        return false;
+    *size -= length;
+    memcpy(program, scratch, *size);
+    return true;
+}
+
+size_t ladder_program_shrink(uint8_t *program, size_t size, bool (*fails)(const uint8_t *program, size_t size)) {
+    size = size ? 1 + (size - 1) / LADDER_STEP_SIZE * LADDER_STEP_SIZE : 0;
+    uint8_t *scratch = malloc(size + 1);
+    CHECK(scratch);
+    for (size_t steps = size / LADDER_STEP_SIZE; steps > 0; steps /= 2) {
+        size_t chunk = steps * LADDER_STEP_SIZE;
+        for (size_t end = size; end > chunk; end -= chunk)
+            removes_chunk(program, &size, end - chunk, chunk, scratch, fails);
+    }
+    free(scratch);
+    return size;
+}
+
+void ladder_program_print(const uint8_t *program, size_t size) {
+    static const char *const ops[] = {"PUT", "REMOVE", "FIND", "RANK", "RANK_OF_KEY", "AT", "SELECT", "WALK", "WALK_KEY",
+                                      "COUNT", "QUANTILE", "SIZES", "WARM", "CHECK", "PUT_BATCH", "RANK_BATCH",
+                                      "FIND_BATCH", "BUILD", "REBUILD", "CLEAR"};
+    static const char *const players[] = {"LOW", "SCATTERED", "HIGH", "HELD"};
+    static const char *const keys[] = {"BYTES", "MIXED", "HELD", "NEAR"};
+    _Static_assert(sizeof ops / sizeof *ops == LADDER_OP_COUNT, "a name for every operation");
+    run r = {.steps = program + 1, .step_count = size ? (size - 1) / LADDER_STEP_SIZE : 0};
+    fprintf(stderr, "    %u,\n", size ? program[0] : 0u);
+    for (size_t i = 0; i < r.step_count; i++) {
+        step s = step_at(&r, i);
+        fprintf(stderr, "    LADDER_STEP(LADDER_%s, LADDER_FLAGS(%d, LADDER_%s, LADDER_KEY_%s, %u), %u, %u, %u, %u, %u),\n",
+                ops[s.op], (int)s.style, players[s.players], keys[s.keys], s.own, s.selector, s.bytes[0], s.bytes[1],
+                s.bytes[2], s.bytes[3]);
+    }
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every rule of tools/tidy.py fires on a sample that breaks it, and is silent on a tree that does not."""
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import tidy  # noqa: E402
+
+HEAD = "/* SPDX-License-Identifier: Apache-2.0 */\n"
+CLEAN = {
+    "src/base/README.md": "# base\n",
+    "src/base/CMakeLists.txt": "rung_room(NAME base)\n",
+    "src/base/slice.h": HEAD + "#include <stddef.h>\n",
+    "src/base/clock.c": HEAD + "#include <time.h>\nlong now(void) { return time(NULL); }\n",
+    "src/model/README.md": "# model\n",
+    "src/model/CMakeLists.txt": "rung_room(NAME model DEPS base)\n",
+    "src/model/score.h": HEAD + '#include "base/slice.h"\n',
+    "src/model/score.c": HEAD + '#include "model/score.h"\n\n#include <string.h>\n',
+    "src/state/README.md": "# state\n",
+    "src/state/CMakeLists.txt": "rung_room(NAME state\n    DEPS model base\n    LIBS m)\n",
+    "src/state/state.c": HEAD + '#include "model/score.h"\n',
+    "src/journal/README.md": "# journal\n",
+    "src/journal/CMakeLists.txt": "rung_room(NAME journal DEPS base LIBS Threads::Threads)\n",
+    "src/journal/log.c": HEAD + '#include "base/slice.h"\n#include <pthread.h>\n#include <stdio.h>\n',
+    "docs/one.md": "[two](two.md#part), [web](https://example.org/x), [top](../src/base/README.md), `[no](x)`\n",
+    "docs/two.md": "```\n[not a link](nowhere.md)\n```\n",
+}
+
+
+class TidyTest(unittest.TestCase):
+    def found(self, files=None):
+        """What tidy says about the clean tree with some files replaced (None: removed)."""
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {**CLEAN, **(files or {})}.items():
+                if text is not None:
+                    path = pathlib.Path(root, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text)
+            return tidy.Tidy(root).run()
+
+    def fires(self, rule, name, text, times=1):
+        found = self.found(files={name: text})
+        self.assertEqual(len(found), times, found)
+        for line in found:
+            self.assertIn(f": {rule}: ", line)
+
+    def silent(self, name, text):
+        self.assertEqual(self.found(files={name: text}), [])
+
+    def test_clean_tree(self):
+        self.assertEqual(self.found(), [])
+
+    # ---- direction ----
+
+    def test_inner_includes_outer(self):
+        self.fires("direction", "src/model/b.c", HEAD + '#include "state/state.h"\n')
+
+    def test_ladder_knows_base_only(self):
+        files = {"src/ladder/README.md": "#\n", "src/ladder/CMakeLists.txt": "rung_room(NAME ladder DEPS base)\n"}
+        bad = HEAD + '#include "base/slice.h"\n#include "model/score.h"\n'
+        found = self.found(files={**files, "src/ladder/a.c": bad})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("src/ladder/a.c:3: direction: ladder may not include model", found[0])
+
+    def test_allowed_but_not_declared(self):
+        self.fires("direction", "src/journal/b.c", HEAD + '#include "model/score.h"\n')
+
+    def test_cmake_names_an_outer_room(self):
+        self.fires("direction", "src/model/CMakeLists.txt", "rung_room(NAME model DEPS base state)\n")
+
+    def test_unknown_room(self):
+        self.fires("direction", "src/common/README.md", "#\n")
+
+    def test_relative_include(self):
+        self.fires("direction", "src/model/b.c", HEAD + '#include "../state/state.h"\n')
+        self.fires("direction", "src/model/b.c", HEAD + '#include "score.h"\n')
+
+    def test_include_in_a_comment(self):
+        self.silent("src/model/b.c", HEAD + '/*\n#include "state/state.h"\n*/\n')
+
+    # ---- pure rooms ----
+
+    def test_impure_calls(self):
+        for call in ("time(NULL)", "clock_gettime(0, p)", "rand()", "getrandom(p, n, 0)", "open(p, 0)", "read(1, p, n)",
+                     "stat(p, s)", "socket(1, 2, 3)", "pthread_mutex_lock(m)", "thrd_create(t, f, p)", "printf(p)",
+                     "fprintf (f, p)", "strtod(p, q)", "setlocale(1, p)", "isalpha(c)", "getenv(p)", "localtime(p)"):
+            for room in ("model", "state"):
+                with self.subTest(call=call, room=room):
+                    self.fires("pure", f"src/{room}/b.c", HEAD + f"void f(void) {{ {call}; }}\n")
+
+    def test_impure_headers(self):
+        for header in ("time.h", "unistd.h", "pthread.h", "sys/socket.h", "netinet/in.h", "stdio.h"):
+            with self.subTest(header=header):
+                self.fires("pure", "src/state/b.c", HEAD + f"#include <{header}>\n")
+
+    def test_base_is_pure_but_for_its_ports(self):
+        self.fires("pure", "src/base/b.c", HEAD + "void f(void) { time(0); }\n")
+
+    def test_snprintf_needs_a_comment(self):
+        self.fires("pure", "src/model/b.c", HEAD + "void f(void) { snprintf(p, n, q); }\n")
+        self.silent("src/model/b.c", HEAD + "void f(void) { snprintf(p, n, q); /* tidy: allow, integers only */ }\n")
+
+    def test_other_rooms_may(self):
+        self.silent("src/journal/b.c", HEAD + "#include <unistd.h>\nvoid f(void) { write(1, p, n); time(0); }\n")
+
+    def test_comments_strings_and_members_are_no_calls(self):
+        self.silent("src/model/b.c", HEAD + "/* time(0) */ // open(1)\n"
+                    'const char *s = "read(\\"x\\") time(0)";\nchar c = \'"\';\n'
+                    "void f(void) { port->read(1); port.write(2); rung_file_open(3); time_of(4); }\n")
+
+    # ---- heap and unsafe ----
+
+    def test_heap_outside_base(self):
+        for call in ("malloc(1)", "calloc(1, 1)", "realloc(p, 1)", "free(p)", "strdup(p)"):
+            with self.subTest(call=call):
+                self.fires("heap", "src/journal/b.c", HEAD + f"void f(void) {{ {call}; }}\n")
+        self.silent("src/base/b.c", HEAD + "void f(void) { free(0); }\n")
+        self.silent("tests/unit/base/test_b.c", HEAD + "void f(void) { free(0); }\n")
+
+    def test_unsafe_everywhere(self):
+        for call in ("strcpy(a, b)", "strcat(a, b)", "sprintf(a, b)", "gets(a)", "strtok(a, b)"):
+            for name in ("src/base/clock.c", "src/journal/b.c", "tests/unit/base/test_b.c", "fuzz/fuzz_b.c", "bench/b.c"):
+                with self.subTest(call=call, name=name):
+                    self.fires("unsafe", name, HEAD + f"void f(void) {{ {call}; }}\n")
+
+    # ---- files ----
+
+    def test_readme(self):
+        self.fires("readme", "src/model/README.md", None)
+
+    def test_layout(self):
+        self.fires("layout", "src/model/b.c", HEAD + "int a;\t\n", times=2)
+        self.fires("layout", "src/model/b.c", HEAD + "\tint a;\n")
+        self.fires("layout", "src/model/b.c", HEAD + "int a; \n")
+        self.fires("layout", "src/model/b.c", HEAD + "int a;")
+        self.fires("layout", "src/model/b.c", HEAD + "int " + "a" * 117 + ";\n")
+        self.silent("src/model/b.c", HEAD + "int " + "a" * 115 + ";\n")
+
+    def test_spdx(self):
+        self.fires("spdx", "tests/support/b.h", "int a;\n")
+        self.fires("spdx", "src/model/b.c", "\n" + HEAD)
+
+    def test_own_header_first(self):
+        self.fires("own-header", "src/model/score.c", HEAD + '#include <string.h>\n\n#include "model/score.h"\n')
+        self.fires("own-header", "src/model/score.c", HEAD + "int a;\n")
+
+    def test_links(self):
+        self.fires("link", "docs/three.md", "see [this](gone.md)\n")
+        self.fires("link", "src/base/README.md", "see [this](../../docs/gone.md)\n")
+        self.fires("link", "README.md", "see [this](/docs/gone.md) and [that](/docs/two.md)\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

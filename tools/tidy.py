@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house that a compiler does not know. Runs as the test `tidy`.
+
+    tools/tidy.py [ROOT]        prints path:line: rule: what; exit code 1 if there is anything to print
+
+Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link. Each has a sample that breaks it in
+tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
+"""
+import pathlib
+import re
+import sys
+
+# Which room may include which: dependencies point inward (docs/ARCHITECTURE.md). A room's CMakeLists.txt names the
+# ones it really uses, from this table; its sources may include those and no others.
+INNER = {
+    "base": "",
+    "model": "base",
+    "ladder": "base",  # keys are words here: the ladder must not know what they mean
+    "rating": "model base",
+    "codec": "model base",
+    "state": "ladder rating model base",
+    "guard": "ladder rating codec model base",
+    "journal": "model base",
+    "service": "state guard journal ladder rating codec model base",
+    "archive": "service state guard journal ladder rating codec model base",
+    "stream": "service state guard journal ladder rating codec model base",
+    "cluster": "service state guard journal ladder rating codec model base",
+    "front": "service state guard journal ladder rating codec model base",
+    "app": "front archive stream cluster service state guard journal ladder rating codec model base",
+}
+INNER = {room: set(rooms.split()) for room, rooms in INNER.items()}
+
+# Rooms that are plain functions of their arguments: no clock, chance, file, socket, thread or locale.
+PURE = {"base", "model", "ladder", "rating", "state", "codec"}
+# The files of base that are the way out of the pure world.
+PORTS = {f"src/base/{name}.c" for name in ("alloc", "assert", "clock", "random", "file", "status")}
+# Calls by name. A member of a port (clock->now()) is not meant, and not found.
+IMPURE_CALLS = """
+    time clock clock_gettime clock_nanosleep gettimeofday timespec_get nanosleep sleep usleep
+    localtime localtime_r gmtime gmtime_r mktime timegm strftime strptime tzset
+    rand rand_r srand random srandom drand48 lrand48 arc4random getrandom getentropy
+    fopen fdopen freopen fclose fread fwrite fseek ftell fflush fgets fputs fputc fgetc getc putc getline
+    open openat creat close read write pread pwrite readv writev lseek stat fstat lstat fsync fdatasync ftruncate
+    truncate rename unlink remove mkdir rmdir opendir readdir mmap munmap mremap msync flock fcntl ioctl
+    socket bind listen accept accept4 connect send sendto sendmsg recv recvfrom recvmsg setsockopt getsockopt
+    getaddrinfo poll ppoll select pselect epoll_create1 epoll_ctl epoll_wait pipe eventfd
+    fork execve system popen signal sigaction kill getenv setenv
+    printf fprintf vprintf vfprintf dprintf puts putchar perror scanf fscanf sscanf
+    setlocale uselocale newlocale strcoll strxfrm strtod strtof strtold atof atoi atol atoll
+    isalpha isalnum isdigit isspace isupper islower ispunct isprint iscntrl isgraph isxdigit toupper tolower
+""".split()
+IMPURE_PREFIXES = ("pthread_", "thrd_", "mtx_", "cnd_", "sem_", "dlopen", "dlsym")
+LOCALE_CALLS = ["snprintf", "vsnprintf", "asprintf", "vasprintf"]
+IMPURE_HEADERS = """
+    time.h sys/time.h sys/timerfd.h sys/socket.h sys/un.h netdb.h poll.h sys/epoll.h sys/eventfd.h pthread.h threads.h
+    semaphore.h fcntl.h unistd.h dirent.h sys/stat.h sys/mman.h sys/file.h sys/uio.h sys/random.h signal.h locale.h
+    ctype.h sys/wait.h dlfcn.h
+""".split()
+IMPURE_HEADER_DIRS = ("netinet/", "arpa/", "linux/")
+HEAP_CALLS = "malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign strdup strndup".split()
+UNSAFE_CALLS = "strcpy strcat sprintf vsprintf gets strtok stpcpy alloca".split()
+
+SPDX = "SPDX-License-Identifier: Apache-2.0"
+LINE_MAX = 120
+
+
+def calls(names, prefixes=()):
+    """A pattern for a call of one of `names`, but not of a member (x.read(), x->read())."""
+    words = "|".join(map(re.escape, names))
+    more = "".join(rf"|{p}\w*" for p in prefixes)
+    return re.compile(rf"(?<![\w.])(?<!->)({words}{more})\s*\(")
+
+
+IMPURE = calls(IMPURE_CALLS, IMPURE_PREFIXES)
+LOCALE = calls(LOCALE_CALLS)
+HEAP = calls(HEAP_CALLS)
+UNSAFE = calls(UNSAFE_CALLS)
+TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.M)
+DEPS = re.compile(r"rung_(?:room|program)\(([^)]*)\)", re.S)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+
+
+def blank(text):
+    """`text` with comments and literals replaced by spaces, line breaks kept; include lines stay readable."""
+    def spaces(match):
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        if match[0][0] == '"' and text[line_start:match.start()].lstrip().startswith("#"):
+            return match[0]
+        return re.sub(r"[^\n]", " ", match[0])
+    return TOKEN.sub(spaces, text)
+
+
+class Tidy:
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        self.found = []
+
+    def report(self, path, line, rule, what):
+        self.found.append((str(path), line, f"{path}:{line}: {rule}: {what}"))
+
+    def run(self):
+        for top in ("src", "include", "tests", "fuzz", "bench"):
+            for path in sorted((self.root / top).rglob("*.[ch]")):
+                self.check_source(path.relative_to(self.root))
+        for room in sorted(p for p in (self.root / "src").glob("*") if p.is_dir()):
+            self.check_room(room)
+        pages = [*self.root.glob("*.md"), *(self.root / "docs").rglob("*.md"), *(self.root / "src").rglob("*.md")]
+        for page in sorted(pages):
+            self.check_links(page.relative_to(self.root))
+        return [text for _, _, text in sorted(self.found)]
+
+    # ---- one source file ----
+
+    def check_source(self, path):
+        raw = (self.root / path).read_bytes().decode("utf-8", errors="replace")
+        self.check_layout(path, raw)
+        code = blank(raw)
+        lines = raw.split("\n")
+        includes = [(code.count("\n", 0, m.start(2)) + 1, m[1], m[2]) for m in INCLUDE.finditer(code)]
+        room = path.parts[1] if path.parts[0] == "src" and len(path.parts) > 2 else None
+
+        self.ban(path, code, UNSAFE, "unsafe", "is banned everywhere")
+        if room:
+            self.check_direction(path, room, includes)
+            self.check_own_header(path, includes)
+            if room != "base":
+                self.ban(path, code, HEAP, "heap", "outside base: take memory from the allocator port")
+        if room in PURE and path.as_posix() not in PORTS:
+            self.check_pure(path, room, code, lines, includes)
+
+    def ban(self, path, code, pattern, rule, why):
+        for match in pattern.finditer(code):
+            self.report(path, code.count("\n", 0, match.start()) + 1, rule, f"{match[1]}() {why}")
+
+    def check_layout(self, path, raw):
+        if SPDX not in raw.split("\n", 1)[0]:
+            self.report(path, 1, "spdx", f"the first line is not /* {SPDX} */")
+        for number, line in enumerate(raw.split("\n"), 1):
+            if "\t" in line:
+                self.report(path, number, "layout", "tab")
+            if line != line.rstrip():
+                self.report(path, number, "layout", "white space at the end of the line")
+            if len(line) > LINE_MAX:
+                self.report(path, number, "layout", f"{len(line)} columns, more than {LINE_MAX}")
+        if raw and not raw.endswith("\n"):
+            self.report(path, raw.count("\n") + 1, "layout", "no line break at the end of the file")
+
+    def check_direction(self, path, room, includes):
+        allowed = self.declared(room) & INNER.get(room, set())
+        for number, kind, name in includes:
+            target = name.split("/")[0]
+            if kind == '"' and (name.startswith(".") or target not in INNER):
+                self.report(path, number, "direction", f'"{name}" is not of the form "room/noun.h"')
+            elif kind == '"' and target != room and target not in allowed:
+                self.report(path, number, "direction", f"{room} may not include {target} (DEPS in src/{room}/CMakeLists.txt)")
+
+    def check_own_header(self, path, includes):
+        own = path.with_suffix(".h")
+        if path.suffix != ".c" or not (self.root / own).exists():
+            return
+        wanted = own.relative_to("src").as_posix()
+        if not includes or includes[0][2] != wanted:
+            self.report(path, includes[0][0] if includes else 1, "own-header", f'the first include is not "{wanted}"')
+
+    def check_pure(self, path, room, code, lines, includes):
+        self.ban(path, code, IMPURE, "pure", f"in {room}, which knows no clock, chance, file, socket, thread or locale")
+        for number, kind, name in includes:
+            if kind == "<" and (name in IMPURE_HEADERS or name.startswith(IMPURE_HEADER_DIRS)):
+                self.report(path, number, "pure", f"<{name}> in {room}")
+            if kind == "<" and name == "stdio.h" and not self.is_allowed(lines, number):
+                self.report(path, number, "pure", f"<stdio.h> in {room} without a comment tidy: allow")
+        for match in LOCALE.finditer(code):
+            number = code.count("\n", 0, match.start()) + 1
+            if not self.is_allowed(lines, number):
+                self.report(path, number, "pure", f"{match[1]}() in {room} without a comment tidy: allow")
+
+    @staticmethod
+    def is_allowed(lines, number):
+        return any("tidy: allow" in line for line in lines[max(0, number - 2):number])
+
+    # ---- one room ----
+
+    def declared(self, room):
+        """The rooms after DEPS of rung_room and ROOMS of rung_program in src/<room>/CMakeLists.txt."""
+        path = self.root / "src" / room / "CMakeLists.txt"
+        deps = set()
+        for call in DEPS.findall(path.read_text() if path.exists() else ""):
+            is_deps = False
+            for word in call.split():
+                if word.isupper():
+                    is_deps = word in ("DEPS", "ROOMS")
+                elif is_deps:
+                    deps.add(word)
+        return deps - {room}
+
+    def check_room(self, room):
+        where = room.relative_to(self.root)
+        has_sources = any(room.rglob("*.[ch]"))
+        if has_sources and not (room / "README.md").exists():
+            self.report(where, 1, "readme", "a room needs a README.md")
+        if room.name not in INNER:
+            self.report(where, 1, "direction", "not a room: tools/tidy.py does not know what it may include")
+            return
+        for outer in sorted(self.declared(room.name) - INNER[room.name]):
+            self.report(where / "CMakeLists.txt", 1, "direction", f"{room.name} may not depend on {outer}")
+
+    # ---- documents ----
+
+    def check_links(self, page):
+        text = (self.root / page).read_text(encoding="utf-8", errors="replace")
+        text = re.sub(r"^```.*?^```", lambda m: re.sub(r"[^\n]", " ", m[0]), text, flags=re.S | re.M)
+        text = re.sub(r"`[^`\n]*`", "", text)
+        for match in LINK.finditer(text):
+            target = match[1].split("#")[0]
+            if not target or re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            base = self.root if target.startswith("/") else (self.root / page).parent
+            if not (base / target.lstrip("/")).exists():
+                self.report(page, text.count("\n", 0, match.start()) + 1, "link", f"there is no {target}")
+
+
+def main():
+    root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
+    found = Tidy(root).run()
+    for text in found:
+        print(text)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
