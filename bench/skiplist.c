@@ -243,7 +243,8 @@ void skiplist_put(skiplist *s, uint32_t member, const uint64_t *key) {
     node *x = e->node, *update[LEVELS_MAX], *after;
     find_update(s, x, update);
     after = x->levels[0].forward;
-    if ((!x->backward || is_before(x->backward, key, member)) && (!after || !is_before(after, key, member))) {
+    if ((!x->backward || is_before(x->backward, key, member)) &&
+        (!after || !is_before(after, key, member))) {
         x->key[0] = key[0]; /* it stays where it is */
         x->key[1] = key[1];
         return;
@@ -268,7 +269,8 @@ bool skiplist_link(skiplist *s, skiplist_source next, void *ctx) {
         last[i] = s->head;
     while (next(ctx, &in)) {
         dict_entry *e = dict_find(s, in.member);
-        if (!e || key_compare(e->node->key, in.key) != 0 || (previous && !is_before(previous, in.key, in.member)))
+        if (!e || key_compare(e->node->key, in.key) != 0 ||
+            (previous && !is_before(previous, in.key, in.member)))
             return false;
         node *x = e->node;
         s->count++;
@@ -314,7 +316,8 @@ static uint64_t rank_of(const skiplist *s, const node *target) {
     uint64_t rank = 0;
     for (uint32_t i = s->height; i-- > 0;) {
         const node *next;
-        while ((next = x->levels[i].forward) && (next == target || is_before(next, target->key, target->member))) {
+        while ((next = x->levels[i].forward) &&
+               (next == target || is_before(next, target->key, target->member))) {
             rank += x->levels[i].span;
             x = next;
         }
@@ -371,7 +374,8 @@ uint32_t skiplist_top(const skiplist *s, uint32_t n, skiplist_entry *out) {
     return i;
 }
 
-uint32_t skiplist_around(const skiplist *s, uint32_t member, uint32_t side, skiplist_entry *out, uint32_t *rank_out) {
+uint32_t skiplist_around(const skiplist *s, uint32_t member, uint32_t side, skiplist_entry *out,
+                         uint32_t *rank_out) {
     const dict_entry *e = dict_find(s, member);
     if (!e)
         return 0;
@@ -406,7 +410,8 @@ static const char *check_level(const skiplist *s, uint32_t i) {
 
 const char *skiplist_check(const skiplist *s) {
     uint32_t n = 0;
-    for (const node *x = s->head->levels[0].forward, *previous = NULL; x; previous = x, x = x->levels[0].forward, n++) {
+    for (const node *x = s->head->levels[0].forward, *previous = NULL; x;
+         previous = x, x = x->levels[0].forward, n++) {
         const dict_entry *e = dict_find(s, x->member);
         if (x->backward != previous)
             return "1: a backward pointer is wrong";

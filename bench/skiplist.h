@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* skiplist.h - the ladder's peer in the benchmark: a sorted set built the way Redis documents its own.
  *
- * A skip list with spans (rank in O(log n)) beside a chained hash table from member to node. Where Redis 7 and this
- * differ, the difference favours the peer: members are 32-bit numbers instead of strings, so no comparison and no
- * hash ever follows a pointer to bytes; counting a range takes two descents instead of four; "around a player" takes one
- * descent instead of two; the table is never found in the middle of a rehash.
+ * A skip list with spans (rank in O(log n)) beside a chained hash table from member to node. Where Redis 7 and
+ * this differ, the difference favours the peer: members are 32-bit numbers instead of strings, so no comparison
+ * and no hash ever follows a pointer to bytes; counting a range takes two descents instead of four; "around a
+ * player" takes one descent instead of two; the table is never found in the middle of a rehash.
  *
  * For the benchmark only: out of memory ends the program. One thread at a time. */
 #ifndef RUNG_BENCH_SKIPLIST_H
@@ -50,7 +50,8 @@ uint32_t skiplist_count_between(const skiplist *s, const uint64_t *lo, const uin
 uint32_t skiplist_top(const skiplist *s, uint32_t n, skiplist_entry *out);
 /* Up to `side` entries before the member, the member, and up to `side` after it; returns how many. `rank_out` is the
  * rank of the first. 0 when absent. */
-uint32_t skiplist_around(const skiplist *s, uint32_t member, uint32_t side, skiplist_entry *out, uint32_t *rank_out);
+uint32_t skiplist_around(const skiplist *s, uint32_t member, uint32_t side, skiplist_entry *out,
+                         uint32_t *rank_out);
 
 /* NULL, or which invariant is broken; O(n log n). */
 const char *skiplist_check(const skiplist *s);

@@ -58,19 +58,20 @@ void bench_machine_describe(bench_report *r, const char *command) {
     strftime(date, sizeof date, "%Y-%m-%d", &utc);
     bench_report_line(r, "%s, `%s`", date, command);
     bench_report_gap(r);
-    bench_report_line(r, "Machine: %s, %ld cores, %.0f GiB; %s %s; %s %s%s.", cpu, sysconf(_SC_NPROCESSORS_ONLN),
-                      (double)proc_kib("/proc/meminfo", "MemTotal") / 1073741824.0, os.sysname, os.release,
+    bench_report_line(
+        r, "Machine: %s, %ld cores, %.0f GiB; %s %s; %s %s%s.", cpu, sysconf(_SC_NPROCESSORS_ONLN),
+        (double)proc_kib("/proc/meminfo", "MemTotal") / 1073741824.0, os.sysname, os.release,
 #ifdef __clang__
-                      "clang", __clang_version__,
+        "clang", __clang_version__,
 #else
-                      "gcc", __VERSION__,
+        "gcc", __VERSION__,
 #endif
 #ifdef RUNG_TEST_BUILD
-                      ", TEST BUILD: the numbers mean nothing"
+        ", TEST BUILD: the numbers mean nothing"
 #elif !defined(__OPTIMIZE__)
-                      ", NOT OPTIMIZED: the numbers mean nothing"
+        ", NOT OPTIMIZED: the numbers mean nothing"
 #else
-                      ""
+        ""
 #endif
     );
     bench_report_gap(r);
@@ -103,7 +104,8 @@ double bench_latency_ns(size_t bytes, bool is_huge, uint64_t seed) {
     while (lines * 2 * LINE_BYTES <= bytes)
         lines *= 2;
     size_t size = lines * LINE_BYTES, span = size + HUGE_PAGE;
-    char *raw = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *raw = mmap(NULL, span, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
         return 0;
     char *block = raw + (-(uintptr_t)raw & (HUGE_PAGE - 1));

@@ -20,8 +20,10 @@ static bool parse_count(const char *text, uint64_t *out) {
     return true;
 }
 
-static _Noreturn void help(const bench_options *o, const char *program, const char *purpose, const bench_option *own) {
-    printf("%s: %s\n\n  %s [switches] [sizes]     sizes as 500k, 10M; default:", program, purpose, program);
+static _Noreturn void help(const bench_options *o, const char *program, const char *purpose,
+                           const bench_option *own) {
+    printf("%s: %s\n\n  %s [switches] [sizes]     sizes as 500k, 10M; default:", program, purpose,
+           program);
     for (size_t i = 0; i < o->size_count; i++)
         printf(" %s", bench_count_label(o->sizes[i]).text);
     printf("\n\n");
@@ -31,7 +33,8 @@ static _Noreturn void help(const bench_options *o, const char *program, const ch
            (unsigned long long)o->rounds);
     printf("  --seed     N      for all that is random\n");
     printf("  --write           put the result into docs/benchmarks.md\n");
-    printf("  --markdown FILE   put the result into this page, between the markers of the section\n");
+    printf(
+        "  --markdown FILE   put the result into this page, between the markers of the section\n");
     printf("  --section  NAME   which section (now %s)\n", o->section);
     exit(0);
 }
@@ -54,7 +57,8 @@ static void note(bench_options *o, const char *word) {
 }
 
 /* A switch of the benchmark or a number all of them know; these are worth repeating. False when it is neither. */
-static bool parse_switch(const bench_option *option, int argc, char **argv, int *i, bench_options *o) {
+static bool parse_switch(const bench_option *option, int argc, char **argv, int *i,
+                         bench_options *o) {
     if (!option)
         return false;
     note(o, argv[*i]);
@@ -69,12 +73,19 @@ static bool parse_switch(const bench_option *option, int argc, char **argv, int 
     return true;
 }
 
-void bench_options_parse(bench_options *o, int argc, char **argv, const char *purpose, const bench_option *own) {
+void bench_options_parse(bench_options *o, int argc, char **argv, const char *purpose,
+                         const bench_option *own) {
     const char *slash = strrchr(argv[0], '/'), *program = slash ? slash + 1 : argv[0];
-    const bench_option common[] = {
-        {"--rounds", BENCH_NUMBER, &o->rounds, NULL}, {"--seed", BENCH_NUMBER, &o->seed, NULL}, {0}};
+    const bench_option common[] = {{"--rounds", BENCH_NUMBER, &o->rounds, NULL},
+                                   {"--seed", BENCH_NUMBER, &o->seed, NULL},
+                                   {0}};
     size_t given = 0;
-    note(o, program);
+    if (!strncmp(program, "bench_", 6)) { /* as people start it */
+        note(o, "./dev bench");
+        note(o, program + 6);
+    } else {
+        note(o, program);
+    }
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (parse_switch(find_option(own, arg), argc, argv, &i, o) ||

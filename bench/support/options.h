@@ -25,7 +25,7 @@ typedef struct bench_options {
     uint64_t seed;
     const char *markdown; /* page to write into; NULL: none */
     const char *section;
-    char command[256]; /* "bench_ladder 1M 10M": how to repeat the run, without the switches about where to write */
+    char command[256]; /* "./dev bench ladder 10M": how to repeat the run */
 } bench_options;
 
 typedef enum bench_option_kind {
@@ -41,7 +41,8 @@ typedef struct bench_option {
 } bench_option;
 
 /* `own` ends with a zero element. Ends the program on --help and on what it does not understand. */
-void bench_options_parse(bench_options *o, int argc, char **argv, const char *purpose, const bench_option *own);
+void bench_options_parse(bench_options *o, int argc, char **argv, const char *purpose,
+                         const bench_option *own);
 
 /* The end of a benchmark: the report to stdout and, where asked for, into the page. Returns the exit code. */
 int bench_options_finish(const bench_options *o, const bench_report *r);

@@ -87,8 +87,8 @@ static bool write_whole(const char *path, const bench_report *page) {
 }
 
 /* The page with the section replaced; NULL, or what is missing. */
-static const char *replace_section(const bench_report *old, const bench_report *r, const char *section,
-                                   bench_report *fresh) {
+static const char *replace_section(const bench_report *old, const bench_report *r,
+                                   const char *section, bench_report *fresh) {
     char begin[96], end[96];
     snprintf(begin, sizeof begin, "<!-- bench:%s:begin -->\n", section);
     snprintf(end, sizeof end, "<!-- bench:%s:end -->", section);
@@ -201,7 +201,8 @@ static bench_label scaled(uint64_t value, uint64_t base, const char *const *unit
         unit++;
     }
     bool is_whole = v == (double)(uint64_t)v || v >= 100;
-    snprintf(l.text, sizeof l.text, "%.*f%s%s", is_whole ? 0 : 1, v, *units[unit] ? " " : "", units[unit]);
+    snprintf(l.text, sizeof l.text, "%.*f%s%s", is_whole ? 0 : 1, v, *units[unit] ? " " : "",
+             units[unit]);
     return l;
 }
 

@@ -25,13 +25,14 @@ typedef struct bench_report {
 } bench_report;
 
 /* Text and a line break. */
-void bench_report_line(bench_report *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void bench_report_line(bench_report *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 void bench_report_gap(bench_report *r);         /* an empty line */
 void bench_report_print(const bench_report *r); /* to stdout */
 void bench_report_deinit(bench_report *r);
 
-/* Put the text between the lines "<!-- bench:SECTION:begin -->" and "<!-- bench:SECTION:end -->" of `path`, in place
- * of what stood there; the file is replaced in one step. NULL, or why it could not be done (the file is then as it was). */
+/* Put the text between the lines "<!-- bench:SECTION:begin -->" and "<!-- bench:SECTION:end -->" of `path`, in
+ * place of what stood there; the file is replaced in one step. NULL, or why not (the file is then as it was). */
 const char *bench_report_splice(const bench_report *r, const char *path, const char *section);
 
 enum { BENCH_COLUMNS_MAX = 12, BENCH_ROWS_MAX = 64, BENCH_CELL_MAX = 96 };
@@ -44,7 +45,8 @@ typedef struct bench_table {
 /* The column heads: as many `const char *` as `columns` says. The first column is set left, the others right. */
 void bench_table_head(bench_table *t, unsigned columns, ...);
 /* The next cell, row by row. */
-void bench_table_cell(bench_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void bench_table_cell(bench_table *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Leave the next `n` cells empty. */
 void bench_table_skip(bench_table *t, unsigned n);
 /* Append to the report with an empty line behind, and empty the table. */

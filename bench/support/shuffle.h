@@ -18,7 +18,8 @@ static inline bench_shuffle bench_shuffle_of(uint64_t n, uint64_t seed) {
     unsigned bits = 2;
     while (bits < 63 && (UINT64_C(1) << bits) < n)
         bits++;
-    return (bench_shuffle){.n = n, .mask = (UINT64_C(1) << bits) - 1, .seed = seed, .half = (bits + 1) / 2};
+    return (bench_shuffle){
+        .n = n, .mask = (UINT64_C(1) << bits) - 1, .seed = seed, .half = (bits + 1) / 2};
 }
 
 /* The element at `i` < n. */

@@ -104,7 +104,7 @@ RUNG_NODISCARD static inline rung_status rung_log_truncate_before(rung_log *log,
 }
 
 /* Housekeeping after the answers are out: call it after each sync, and with `is_idle` after a tenth of a second
- * without work. A failure is final as in sync. */
+ * without work. RUNG_OK, RUNG_PARTIAL when prepare would be of use, or a failure, final as in sync. */
 RUNG_NODISCARD static inline rung_status rung_log_tend(rung_log *log, bool is_idle, rung_err *err) {
     return log->ops->tend(log, is_idle, err);
 }

@@ -133,42 +133,6 @@ static rung_status check_link(const rung_segment_scan *s, const rung_segment_inf
     return RUNG_OK;
 }
 
-/* R4, exception: read an unsealed segment up to the cut that its successor made. */
-static rung_status read_cut(rung_segment_scan *s, rung_segment_info *info, uint64_t cut_seq, rung_err *err) {
-    rung_status st = rung_segment_scan_seek(s, cut_seq + 1, err);
-    if (st == RUNG_NOT_FOUND)
-        return rung_segment_scan_damage(s, "the segment ends before the next one begins", err);
-    if (st < 0)
-        return st;
-    info->last_seq = cut_seq;
-    info->end = s->offset;
-    info->chain = s->state.chain;
-    rung_sha256_finish(&s->sha, info->sha);
-    return RUNG_OK;
-}
-
-/* R6 and R7 for the record place just reached. */
-static rung_status pass_mark(rung_log_image *im, rung_segment_scan *s, rung_err *err) {
-    const rung_high_water *m = &im->mark;
-    if (m->seq + 1 != s->state.next_seq || m->chain != s->state.chain)
-        return rung_segment_scan_damage(s, "the high-water mark does not agree with the record here", err);
-    im->sure = (rung_log_place){m->seq, s->offset, s->state.chain};
-    rung_sha256_finish(&s->sha, im->sure_sha);
-    s->has_sha = false; /* what follows goes to a new segment */
-    return RUNG_OK;
-}
-
-/* The end of an open segment has been reached: is all of it explained? */
-static rung_status judge_end(rung_log_image *im, rung_segment_scan *s, bool has_mark, rung_err *err) {
-    const char *why;
-    if (has_mark && s->offset < im->mark.offset)
-        return rung_segment_scan_damage(s, rung_frame_verdict_text(s->verdict), err);
-    rung_status st = rung_segment_scan_judge(s, &im->tail, &im->torn_end, &why, err);
-    if (st == RUNG_OK && im->tail == RUNG_TAIL_DAMAGED)
-        st = rung_segment_scan_damage(s, why, err);
-    return st;
-}
-
 static rung_status check_zeros(rung_segment_scan *s, uint64_t from, rung_err *err) {
     while (from < s->file_size) {
         size_t got;
@@ -182,40 +146,163 @@ static rung_status check_zeros(rung_segment_scan *s, uint64_t from, rung_err *er
     return RUNG_OK;
 }
 
-/* Read the last segment, which has no footer at its end. It may have one further in front: a crash came between
- * sealing and shortening. */
-static rung_status read_open(rung_log_image *im, rung_segment_scan *s, rung_segment_info *info, bool has_mark,
+/* A footer found by reading up to it: sealed, but a crash came before the file was shortened (R5). */
+static rung_status accept_footer(rung_segment_scan *s, rung_segment_info *info, const rung_segment_footer *f,
+                                 rung_err *err) {
+    take_footer(info, f);
+    if (s->file_size != s->header.capacity)
+        return rung_segment_scan_damage(s, "the file has not the size its header says", err);
+    return check_zeros(s, f->offset + RUNG_SEGMENT_FOOTER_SIZE, err);
+}
+
+/* A segment before the last, with no footer at its end: read it up to where the next one begins (R4). */
+static rung_status read_inner(rung_segment_scan *s, rung_segment_info *info, const rung_segment_info *next,
+                              bool may_be_open, rung_err *err) {
+    rung_status st = rung_segment_scan_seek(s, next->first_seq, err);
+    if (st == RUNG_NOT_FOUND || (st == RUNG_OK && s->state.next_seq != next->first_seq))
+        return rung_segment_scan_damage(s, "the segment does not end where the next one begins", err);
+    if (st < 0)
+        return st;
+    info->last_seq = next->first_seq - 1;
+    info->end = s->offset;
+    info->chain = s->state.chain;
+    if (info->last_seq < info->first_seq)
+        memcpy(info->sha, info->previous_sha, sizeof info->sha);
+    else
+        rung_sha256_finish(&s->sha, info->sha);
+
+    rung_segment_footer f;
+    if (rung_segment_scan_footer(s, &f, may_be_open ? NULL : err) == RUNG_OK)
+        return accept_footer(s, info, &f, err);
+    return may_be_open ? RUNG_OK : rung_segment_scan_damage(s, "the segment is not sealed", err);
+}
+
+/* Up to the mark every record must be whole, and the mark must be right about it (R6, R7). */
+static rung_status read_to_mark(rung_log_image *im, rung_segment_scan *s, rung_err *err) {
+    const rung_high_water *m = &im->mark;
+    rung_log_record r;
+    while (s->offset < m->offset) {
+        rung_status st = rung_segment_scan_next(s, true, &r, err);
+        if (st == RUNG_NOT_FOUND)
+            return rung_segment_scan_damage(s, rung_frame_verdict_text(s->verdict), err);
+        if (st < 0)
+            return st;
+    }
+    if (m->offset != s->offset || m->seq + 1 != s->state.next_seq || m->chain != s->state.chain)
+        return rung_segment_scan_damage(s, "the high-water mark does not agree with the record here", err);
+    return RUNG_OK;
+}
+
+/* The last segment, with no footer at its end. */
+static rung_status read_open(rung_log_image *im, rung_segment_scan *s, rung_segment_info *info, bool is_marked,
                              rung_err *err) {
     if (s->file_size != s->header.capacity)
         return rung_segment_scan_damage(s, "the file has not the size its header says", err);
-    im->sure = (rung_log_place){info->last_seq, s->offset, s->state.chain};
-    rung_status st = RUNG_OK;
-    rung_log_record r;
-    rung_err detail;
-    bool is_past_mark = !has_mark;
-    while (st == RUNG_OK) {
-        if (!is_past_mark && s->offset == im->mark.offset) {
-            st = pass_mark(im, s, err);
-            is_past_mark = true;
-        }
-        if (st == RUNG_OK)
-            st = rung_segment_scan_next(s, true, &r, &detail);
-    }
-    if (st < 0 && st != RUNG_ECORRUPT) {
-        if (err)
-            *err = detail;
+    rung_status st = is_marked ? read_to_mark(im, s, err) : RUNG_OK;
+    if (st < 0)
         return st;
-    }
-    if (st == RUNG_ECORRUPT && is_past_mark != !has_mark && s->verdict == RUNG_FRAME_OK)
-        return st; /* pass_mark refused; it filled err */
+    im->sure = (rung_log_place){s->state.next_seq - 1, s->offset, s->state.chain};
+    rung_sha256_finish(&s->sha, im->sure_sha);
+    s->has_sha = false; /* what follows goes to a new segment */
+
+    rung_log_record r;
+    do
+        st = rung_segment_scan_next(s, true, &r, err);
+    while (st == RUNG_OK);
+    if (st < 0 && st != RUNG_ECORRUPT)
+        return st;
     info->last_seq = s->state.next_seq - 1;
     info->end = s->offset;
     info->chain = s->state.chain;
 
     rung_segment_footer f;
-    if (s->verdict == RUNG_FRAME_FOOTER && rung_segment_scan_footer(s, &f, NULL) == RUNG_OK) {
+    if (rung_segment_scan_footer(s, &f, NULL) == RUNG_OK)
+        return accept_footer(s, info, &f, err);
+    const char *why;
+    st = rung_segment_scan_judge(s, &im->tail, &im->torn_end, &why, err);
+    if (st == RUNG_OK && im->tail == RUNG_TAIL_DAMAGED)
+        st = rung_segment_scan_damage(s, why, err);
+    return st;
+}
+
+static bool is_marked(const rung_log_image *im, const rung_segment_info *info) {
+    return im->mark.segment_first_seq == info->first_seq && im->mark.segment_epoch == info->epoch;
+}
+
+static rung_status read_segment(rung_log_image *im, rung_segment_scan *s, size_t i, rung_err *err) {
+    rung_segment_info *info = &im->segments[i];
+    if (memcmp(s->header.uuid, im->uuid, sizeof im->uuid) != 0)
+        return rung_segment_scan_damage(s, "the segment belongs to another log", err);
+    take_header(info, &s->header);
+    rung_segment_footer f;
+    rung_status st = rung_segment_scan_last_footer(s, &f, err);
+    if (st == RUNG_OK)
         take_footer(info, &f);
-        return check_zeros(s, f.offset + RUNG_SEGMENT_FOOTER_SIZE, err);
+    else if (st == RUNG_NOT_FOUND && i + 1 == im->count)
+        st = read_open(im, s, info, is_marked(im, info), err);
+    else if (st == RUNG_NOT_FOUND)
+        st = read_inner(s, info, info + 1, i + 2 == im->count && info[1].epoch > info->epoch, err);
+    if (st < 0)
+        return st;
+    s->offset = 0; /* the header is what links to the segment before */
+    s->state.next_seq = info->first_seq;
+    return check_link(s, i ? info - 1 : NULL, info, err);
+}
+
+/* R2 and R7, once the segments are known. */
+static rung_status check_mark(const rung_log_image *im, rung_err *err) {
+    const rung_high_water *m = &im->mark;
+    if (m->segment_first_seq == 0)
+        return RUNG_OK;
+    const rung_segment_info *info = NULL;
+    for (size_t i = 0; i < im->count; i++)
+        if (is_marked(im, &im->segments[i]))
+            info = &im->segments[i];
+    char name[RUNG_FILE_NAME_MAX];
+    rung_segment_name(name, m->segment_first_seq, m->segment_epoch);
+    if (!info)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s, offset %llu, sequence %llu: the file is missing", name,
+                         (unsigned long long)m->offset, (unsigned long long)m->seq);
+    if (m->seq > info->last_seq || m->offset > info->end || (m->seq == info->last_seq && m->chain != info->chain))
+        return RUNG_FAIL(err, RUNG_ECORRUPT,
+                         "segment %s, offset %llu, sequence %llu: the records end before the high-water mark "
+                         "(sequence %llu)",
+                         name, (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
+                         (unsigned long long)m->seq);
+    return RUNG_OK;
+}
+
+static rung_status read_mark(rung_log_image *im, const rung_dir *dir, rung_err *err) {
+    rung_status st = rung_high_water_read(dir, &im->mark, &im->is_mark_slot_bad, err);
+    if (st == RUNG_NOT_FOUND && im->count)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "file %s is missing, but there are segments", RUNG_HIGH_WATER_NAME);
+    if (st == RUNG_OK) {
+        im->has_mark = true;
+        memcpy(im->uuid, im->mark.uuid, sizeof im->uuid);
     }
-    return judge_end(im, s, has_mark, err);
+    return st;
+}
+
+rung_status rung_log_image_read(rung_log_image *image, const rung_alloc *alloc, const rung_dir *dir, rung_err *err) {
+    rung_status st = rung_log_image_list(image, alloc, dir, err);
+    if (st < 0)
+        return st;
+    st = read_mark(image, dir, err);
+    for (size_t i = 0; st == RUNG_OK && i < image->count; i++) {
+        rung_segment_scan scan;
+        char name[RUNG_FILE_NAME_MAX];
+        const rung_segment_info *info = &image->segments[i];
+        image->epoch_max = info->epoch > image->epoch_max ? info->epoch : image->epoch_max;
+        rung_segment_name(name, info->first_seq, info->epoch);
+        st = rung_segment_scan_open(&scan, alloc, dir, name, true, err);
+        if (st == RUNG_OK) {
+            st = read_segment(image, &scan, i, err);
+            rung_segment_scan_close(&scan);
+        }
+    }
+    if (st == RUNG_OK)
+        st = check_mark(image, err);
+    if (st < 0)
+        rung_log_image_deinit(image);
+    return st < 0 ? st : RUNG_OK;
 }

@@ -293,7 +293,8 @@ static rung_status extent_at_x(rung_segment_scan *s, uint64_t *extent_out, rung_
         return st;
     rung_record_header r;
     *extent_out = RUNG_RECORD_HEADER_SIZE;
-    if (s->verdict == RUNG_FRAME_FOOTER)
+    bool has_only_room_for_footer = s->offset + RUNG_RECORD_HEADER_SIZE > s->limit;
+    if (s->verdict == RUNG_FRAME_FOOTER || has_only_room_for_footer)
         *extent_out = RUNG_SEGMENT_FOOTER_SIZE;
     else if (s->verdict == RUNG_FRAME_BAD_PAYLOAD && got == sizeof bytes &&
              rung_record_header_decode(bytes, s->state.salt, &r))

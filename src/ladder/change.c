@@ -95,7 +95,7 @@ typedef union spread {
 /* Tell whoever stands in rows [0, n) of a node that this is where they now are. */
 static void announce_rows(rung_ladder *l, uint32_t level, uint32_t id, uint32_t row) {
     if (level == 0)
-        rung__leafmap_set(&l->trunk->map, rung__column(l, rung__leaf(l, id), RUNG__PLAYER)[row], id);
+        rung_numbermap_set(&l->trunk->map, rung__column(l, rung__leaf(l, id), RUNG__PLAYER)[row], id);
     else
         pool_at(l, level - 1)->slots[rung__column(l, rung__inner(l, id), RUNG__CHILD)[row]].parent = id;
 }
@@ -120,6 +120,7 @@ static void leaf_unlink(rung_ladder *l, uint32_t id) {
  * room in the parent and a free node when m2 > m. Takes no memory. */
 static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t first, uint32_t m, uint32_t m2) {
     rung__node *parent = rung__inner(l, parent_id);
+    l->shape++;
     uint32_t ids[SPREAD_MAX], end[SPREAD_MAX] = {0}, total = 0;
     uint8_t starts[SPREAD_MAX * RUNG__LEAF_CAP];
     spread all;
@@ -261,8 +262,9 @@ static void adjust_counts(const rung_ladder *l, const rung__path *path, int32_t 
 }
 
 /* The first entry of the path's leaf changed: so did the keys above it, as far as it is the first child. */
-static void refresh_first(const rung_ladder *l, const rung__path *path) {
+static void refresh_first(rung_ladder *l, const rung__path *path) {
     rung__node *leaf = rung__leaf(l, path->step[0].id);
+    l->shape++;
     for (uint32_t h = 1; h <= l->height; h++) {
         copy_first(l, rung__inner(l, path->step[h].id), path->step[h].row, leaf);
         if (path->step[h].row > 0)
@@ -305,13 +307,12 @@ static void erase(rung_ladder *l, const rung__path *path) {
         mend(l, path, 0);
 }
 
-/* Room was secured: put a new entry where it belongs; the path then points at it. */
-static void insert(rung_ladder *l, uint32_t player, const uint64_t *key, rung__path *path) {
-    rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
-    rung__descend(l, &probe, path);
+/* Room was secured: put a new entry at the path, where it belongs; if that leaf is full, the path changes. */
+static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
+    const uint64_t *key = probe->key;
     while (rung__leaf(l, path->step[0].id)->n == RUNG__LEAF_CAP) {
         make_room(l, path, 0);
-        rung__descend(l, &probe, path);
+        rung__descend(l, probe, path);
     }
     rung__node *leaf = rung__leaf(l, path->step[0].id);
     uint32_t row = path->step[0].row;
@@ -320,7 +321,7 @@ static void insert(rung_ladder *l, uint32_t player, const uint64_t *key, rung__p
     rows_slide(l, 0, leaf, row, row + 1);
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(leaf, k)[row] = key[k];
-    rung__column(l, leaf, RUNG__PLAYER)[row] = player;
+    rung__column(l, leaf, RUNG__PLAYER)[row] = probe->player;
 
     bool start = row == 0 || !rung__same_score(l, leaf, row - 1, leaf, row); /* row 0: the first of all */
     bool robbed = false; /* the next entry has the same score and was its start until now */
@@ -351,12 +352,12 @@ static rung_status plant_trunk(rung_ladder *l) {
     rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
     for (uint32_t i = 0; leaf && i < leaf->n; i++) {
         uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[i];
-        if (rung__leafmap_reserve(&trunk->map, l->alloc, player) < 0) {
-            rung__leafmap_deinit(&trunk->map, l->alloc);
+        if (rung_numbermap_reserve(&trunk->map, l->alloc, player) < 0) {
+            rung_numbermap_deinit(&trunk->map, l->alloc);
             rung_alloc_free(l->alloc, trunk, sizeof *trunk);
             return RUNG_ENOMEM;
         }
-        rung__leafmap_set(&trunk->map, player, l->root);
+        rung_numbermap_set(&trunk->map, player, l->root);
     }
     l->trunk = trunk;
     l->bytes += sizeof *trunk;
@@ -371,11 +372,11 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
         if (!leaf)
             return rung__pool_fit_first_leaf(l, RUNG__LEAF_CAP_FIRST);
         if (leaf->cap < RUNG__LEAF_CAP)
-            return rung__pool_fit_first_leaf(l, 2u * leaf->cap < RUNG__LEAF_CAP ? 2u * leaf->cap : RUNG__LEAF_CAP);
+            return rung__pool_fit_first_leaf(l, 2u * leaf->cap);
         if (plant_trunk(l) < 0)
             return RUNG_ENOMEM;
     }
-    if (is_new && rung__leafmap_reserve(&l->trunk->map, l->alloc, player) < 0)
+    if (is_new && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
         return RUNG_ENOMEM;
     /* At most one new node per level, and a new root. */
     if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, 1) < 0)
@@ -385,6 +386,12 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
 
 /* ---- the public changes ---- */
 
+rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, bool is_new) {
+    if (is_new && l->count >= RUNG_LADDER_COUNT_MAX)
+        return RUNG_ELIMIT;
+    return secure(l, player, is_new);
+}
+
 static bool key_equals(const rung_ladder *l, rung__node *leaf, uint32_t row, const uint64_t *key) {
     for (uint32_t k = 0; k < l->key_words; k++)
         if (rung__words(leaf, k)[row] != key[k])
@@ -392,47 +399,100 @@ static bool key_equals(const rung_ladder *l, rung__node *leaf, uint32_t row, con
     return true;
 }
 
+/* Fill in what stood before the change. `from` is complete when the player existed. */
+static void note_before(const rung_ladder *l, const rung__path *from, bool existed, rung_ladder_change *change) {
+    rung_ladder_entry old = {0};
+    if (existed)
+        rung__read_row(l, rung__leaf(l, from->step[0].id), from->step[0].row, &old);
+    memcpy(change->old_key, old.key, sizeof old.key);
+    change->existed = existed;
+    change->rank_before = existed ? rung__rank_at(l, from, change->style) : 0;
+    change->index_before = existed ? rung__index_at(l, from) : l->count;
+}
+
+static void note_after(const rung_ladder *l, const rung__path *at, rung_ladder_change *change) {
+    rung__node *leaf = rung__leaf(l, at->step[0].id);
+    uint32_t row = at->step[0].row;
+    change->rank_after = rung__rank_at(l, at, change->style);
+    change->index_after = rung__index_at(l, at);
+    change->has_above = row > 0 || leaf->prev != RUNG__NODE_NONE;
+    if (row > 0)
+        rung__read_row(l, leaf, row - 1, &change->above);
+    else if (change->has_above)
+        rung__read_row(l, rung__leaf(l, leaf->prev), rung__leaf(l, leaf->prev)->n - 1u, &change->above);
+}
+
+/* Move the entry at `from` (complete) to the key of the probe, which belongs at `to`. */
+static void move(rung_ladder *l, const rung__path *from, const rung__probe *probe, rung__path *to) {
+    bool same_leaf = from->step[0].id == to->step[0].id, was_first = from->step[0].row == 0;
+    uint32_t shape = l->shape;
+    erase(l, from);
+    /* The way to the key is the same as before, unless nodes were reshaped or the key now belongs to the leaf before. */
+    if (l->shape != shape && (!was_first || same_leaf || l->shape != shape + 1))
+        rung__descend(l, probe, to);
+    else if (same_leaf && from->step[0].row < to->step[0].row)
+        to->step[0].row--;
+    insert(l, probe, to);
+}
+
+rung_status rung__put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change,
+                      rung__path *path, uint32_t shape) {
+    rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
+    rung__path from;
+    from.step[0].id = rung__leaf_of(l, player);
+    bool existed = from.step[0].id != RUNG_NUMBER_NONE;
+    /* Both leaves are likely far away: have them on their way before looking into either. */
+    if (existed && l->height)
+        rung__prefetch_players(l, from.step[0].id);
+    if (l->shape != shape && l->root != RUNG__NODE_NONE)
+        rung__descend_to_leaf(l, &probe, path);
+    if (existed && rung__row_of(l, from.step[0].id, player, &from.step[0].row)) {
+        rung__node *leaf = rung__leaf(l, from.step[0].id);
+        rung__prefetch_rows(l, leaf, from.step[0].row);
+        rung__climb(l, &from);
+        if (change)
+            note_before(l, &from, true, change);
+        if (key_equals(l, leaf, from.step[0].row, key)) {
+            if (change)
+                note_after(l, &from, change);
+            return RUNG_UNCHANGED;
+        }
+        if (secure(l, player, false) < 0)
+            return RUNG_ENOMEM;
+        path->step[0].row = rung__node_search(l, rung__leaf(l, path->step[0].id), &probe);
+        rung__prefetch_rows(l, rung__leaf(l, path->step[0].id), path->step[0].row);
+        move(l, &from, &probe, path);
+    } else {
+        if (l->count >= RUNG_LADDER_COUNT_MAX)
+            return RUNG_ELIMIT;
+        if (secure(l, player, true) < 0)
+            return RUNG_ENOMEM;
+        if (change)
+            note_before(l, &from, false, change);
+        rung__descend(l, &probe, path);
+        insert(l, &probe, path);
+    }
+    if (l->trunk)
+        rung_numbermap_set(&l->trunk->map, player, path->step[0].id);
+    if (change)
+        note_after(l, path, change);
+    return RUNG_OK;
+}
+
 rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change) {
     rung__path path;
-    uint32_t id = path.step[0].id = rung__locate(l, player, &path.step[0].row);
-    bool existed = id != RUNG__LEAF_NONE;
-    bool same = existed && key_equals(l, rung__leaf(l, id), path.step[0].row, key);
-    if (!existed && l->count >= RUNG_LADDER_COUNT_MAX)
-        return RUNG_ELIMIT;
-    if (!same && secure(l, player, !existed) < 0)
-        return RUNG_ENOMEM;
-    if (existed)
-        rung__climb(l, &path);
-    if (change) {
-        rung_ladder_entry old = {0};
-        if (existed)
-            rung__read_row(l, rung__leaf(l, id), path.step[0].row, &old);
-        memcpy(change->old_key, old.key, sizeof old.key);
-        change->existed = existed;
-        change->rank_before = existed ? rung__rank_at(l, &path, change->style) : 0;
-        change->rank_after = change->rank_before;
-    }
-    if (same)
-        return RUNG_UNCHANGED;
-    if (existed)
-        erase(l, &path);
-    insert(l, player, key, &path);
-    if (l->trunk)
-        rung__leafmap_set(&l->trunk->map, player, path.step[0].id);
-    if (change)
-        change->rank_after = rung__rank_at(l, &path, change->style);
-    return RUNG_OK;
+    return rung__put(l, player, key, change, &path, ~l->shape);
 }
 
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
     rung__path path;
-    path.step[0].id = rung__locate(l, player, &path.step[0].row);
-    if (path.step[0].id == RUNG__LEAF_NONE)
+    path.step[0].id = rung__leaf_of(l, player);
+    if (path.step[0].id == RUNG_NUMBER_NONE || !rung__row_of(l, path.step[0].id, player, &path.step[0].row))
         return RUNG_NOT_FOUND;
     rung__climb(l, &path);
     erase(l, &path);
     if (l->trunk)
-        rung__leafmap_remove(&l->trunk->map, player);
+        rung_numbermap_remove(&l->trunk->map, player);
     return RUNG_OK;
 }
 
@@ -467,11 +527,11 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
     rung__node *leaf = rung__leaf(l, id);
     uint32_t row = leaf->n;
     if (l->trunk) {
-        if (rung__leafmap_get(&l->trunk->map, e->player) != RUNG__LEAF_NONE)
+        if (rung_numbermap_get(&l->trunk->map, e->player) != RUNG_NUMBER_NONE)
             return RUNG_EINVAL;
-        if (rung__leafmap_reserve(&l->trunk->map, l->alloc, e->player) < 0)
+        if (rung_numbermap_reserve(&l->trunk->map, l->alloc, e->player) < 0)
             return RUNG_ENOMEM;
-        rung__leafmap_set(&l->trunk->map, e->player, id);
+        rung_numbermap_set(&l->trunk->map, e->player, id);
     } else {
         for (uint32_t i = 0; i < row; i++)
             if (rung__column(l, leaf, RUNG__PLAYER)[i] == e->player)

@@ -34,7 +34,7 @@ static const char *check_leaf(walk *w, uint32_t id) {
         bool start = !before || !rung__same_score(l, before, at, leaf, row);
         if ((rung__starts(leaf) >> row & 1) != start)
             return "I5: a start bit is wrong";
-        if (l->trunk && rung__leafmap_get(&l->trunk->map, e.player) != id)
+        if (l->trunk && rung_numbermap_get(&l->trunk->map, e.player) != id)
             return "I6: the player map names another leaf";
     }
     if (rung__starts(leaf) & ~rung__mask(leaf->n))
@@ -87,7 +87,7 @@ const char *rung_ladder_check(const rung_ladder *l) {
     if (!wrong && (w.count != l->count || w.starts != l->distinct))
         wrong = "I7: the totals are wrong";
     if (!wrong && l->trunk)
-        wrong = rung__leafmap_check(&l->trunk->map);
+        wrong = rung_numbermap_check(&l->trunk->map);
     if (!wrong && l->trunk && l->trunk->map.array_count + l->trunk->map.hash_count != l->count)
         wrong = "I6: the player map has others too";
     return wrong;

@@ -37,7 +37,7 @@ void rung_ladder_clear(rung_ladder *l) {
     rung__pool_deinit(l, &l->leaves);
     if (l->trunk) {
         rung__pool_deinit(l, &l->trunk->inners);
-        rung__leafmap_deinit(&l->trunk->map, l->alloc);
+        rung_numbermap_deinit(&l->trunk->map, l->alloc);
         rung_alloc_free(l->alloc, l->trunk, sizeof *l->trunk);
         l->bytes -= sizeof *l->trunk;
         l->trunk = NULL;
@@ -94,14 +94,15 @@ static uint32_t words_less(const uint64_t *words, uint32_t n, uint64_t value) {
         return 0;
     while (n > 1) {
         uint32_t half = n / 2;
-        base += base[half - 1] < value ? half : 0;
+        base += half & -(uint32_t)(base[half - 1] < value); /* an and, not a jump: compilers like to undo ?: */
         n -= half;
     }
     return (uint32_t)(base - words) + (*base < value);
 }
 
+/* Is the row before the probe? Their first words are equal. */
 static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row, const rung__probe *probe) {
-    for (uint32_t k = 0; k < probe->words; k++) {
+    for (uint32_t k = 1; k < probe->words; k++) {
         uint64_t w = rung__words(node, k)[row];
         if (w != probe->key[k])
             return w < probe->key[k];
@@ -113,10 +114,14 @@ static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row, con
 }
 
 uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__probe *probe) {
-    uint32_t low = words_less(rung__words(node, 0), node->n, probe->key[0]), high = node->n;
-    if (low == high || rung__words(node, 0)[low] != probe->key[0])
+    const uint64_t *words = rung__words(node, 0);
+    uint64_t word = probe->key[0];
+    uint32_t low = words_less(words, node->n, word);
+    if (low == node->n || words[low] != word)
         return low;
-    while (low < high) { /* the first word ties: look at everything */
+    /* The first word ties: look at the others, but only within the run of equal first words. */
+    uint32_t high = word == UINT64_MAX ? node->n : low + words_less(words + low, node->n - low, word + 1);
+    while (low < high) {
         uint32_t mid = (low + high) / 2;
         if (row_before(l, node, mid, probe))
             low = mid + 1;
@@ -126,34 +131,69 @@ uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__p
     return low;
 }
 
+static void prefetch_bytes(const void *start, size_t bytes) {
+    const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63), *end = (const char *)start + bytes;
+    for (; line < end; line += 64)
+        __builtin_prefetch(line);
+}
+
+void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
+    rung__node *leaf = l->leaves.slots[id].node; /* not touched here: all leaves of a tree are laid out alike */
+    __builtin_prefetch(leaf);
+    prefetch_bytes(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words, RUNG__LEAF_CAP * sizeof(uint32_t));
+}
+
+void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        prefetch_bytes(rung__words(leaf, k) + row, (leaf->n - row + 1u) * sizeof(uint64_t));
+    prefetch_bytes(rung__column(l, leaf, RUNG__PLAYER) + row, (leaf->n - row + 1u) * sizeof(uint32_t));
+}
+
+/* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */
+static void prefetch_search(const rung__slot *slot, uint32_t cap) {
+    prefetch_bytes(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
+}
+
+/* One step of a descent, from the inner node at height h to its child, which is asked for. */
+static void descend_step(const rung_ladder *l, const rung__probe *probe, uint32_t h, rung__path *path) {
+    rung__node *node = rung__inner(l, path->step[h].id);
+    uint32_t before = rung__node_search(l, node, probe);
+    uint32_t row = before ? before - 1 : 0, child = rung__column(l, node, RUNG__CHILD)[row];
+    path->step[h].row = row;
+    path->step[h - 1].id = child;
+    if (h > 1)
+        prefetch_search(&l->trunk->inners.slots[child], RUNG__INNER_CAP);
+    else
+        prefetch_search(&l->leaves.slots[child], RUNG__LEAF_CAP);
+}
+
+void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
+    path->step[l->height].id = l->root;
+    for (uint32_t h = l->height; h > 0; h--)
+        descend_step(l, probe, h, path);
+}
+
 void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
-    uint32_t id = l->root;
-    for (uint32_t h = l->height; h > 0; h--) {
-        rung__node *node = rung__inner(l, id);
-        uint32_t before = rung__node_search(l, node, probe);
-        uint32_t row = before ? before - 1 : 0;
-        path->step[h].id = id;
-        path->step[h].row = row;
-        id = rung__column(l, node, RUNG__CHILD)[row];
-    }
-    path->step[0].id = id;
-    path->step[0].row = rung__node_search(l, rung__leaf(l, id), probe);
+    rung__descend_to_leaf(l, probe, path);
+    path->step[0].row = rung__node_search(l, rung__leaf(l, path->step[0].id), probe);
 }
 
 /* ---- from a player upwards ---- */
 
-uint32_t rung__locate(const rung_ladder *l, uint32_t player, uint32_t *row_out) {
-    if (l->count == 0)
-        return RUNG__LEAF_NONE;
-    uint32_t id = l->trunk ? rung__leafmap_get(&l->trunk->map, player) : l->root;
-    if (id == RUNG__LEAF_NONE)
-        return RUNG__LEAF_NONE;
-    rung__node *leaf = rung__leaf(l, id);
-    uint32_t row = column_find(rung__column(l, leaf, RUNG__PLAYER), leaf->n, player);
-    if (row == leaf->n)
-        return RUNG__LEAF_NONE;
-    *row_out = row;
-    return id;
+uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player) {
+    return l->trunk ? rung_numbermap_get(&l->trunk->map, player) : l->root;
+}
+
+bool rung__row_of(const rung_ladder *l, uint32_t leaf_id, uint32_t player, uint32_t *row_out) {
+    rung__node *leaf = rung__leaf(l, leaf_id);
+    *row_out = column_find(rung__column(l, leaf, RUNG__PLAYER), leaf->n, player);
+    return *row_out < leaf->n;
+}
+
+/* Leaf and row of a player; false when not in the ladder. */
+static bool locate(const rung_ladder *l, uint32_t player, rung__path *path) {
+    path->step[0].id = rung__leaf_of(l, player);
+    return path->step[0].id != RUNG_NUMBER_NONE && rung__row_of(l, path->step[0].id, player, &path->step[0].row);
 }
 
 void rung__climb(const rung_ladder *l, rung__path *path) {
@@ -174,7 +214,7 @@ static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t 
     return sum;
 }
 
-static uint32_t path_index(const rung_ladder *l, const rung__path *path) {
+uint32_t rung__index_at(const rung_ladder *l, const rung__path *path) {
     return path_sum(l, path, RUNG__COUNT) + path->step[0].row;
 }
 
@@ -186,16 +226,10 @@ static uint32_t path_starts(const rung_ladder *l, const rung__path *path) {
 
 /* The row of the k-th set bit, counting from 0. */
 static uint32_t nth_start(rung__bits bits, uint32_t k) {
-    uint32_t low = rung__popcount((uint64_t)bits), base = 0;
-    uint64_t half = (uint64_t)bits;
-    if (k >= low) {
-        half = (uint64_t)(bits >> 64);
-        base = 64;
-        k -= low;
-    }
     for (; k; k--)
-        half &= half - 1;
-    return base + (uint32_t)__builtin_ctzll(half);
+        bits &= bits - 1;
+    uint64_t low = (uint64_t)bits;
+    return (uint32_t)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll((uint64_t)(bits >> 64)));
 }
 
 /* Walk down to the k-th entry (column RUNG__COUNT) or the k-th start (RUNG__STARTS), counting from 0. */
@@ -217,7 +251,7 @@ static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__
 
 uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style) {
     if (style == RUNG_RANK_UNIQUE)
-        return path_index(l, path) + 1;
+        return rung__index_at(l, path) + 1;
     uint32_t row = path->step[0].row;
     rung__bits upto = rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(row + 1);
     if (style == RUNG_RANK_DENSE)
@@ -229,7 +263,7 @@ uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_s
     }
     rung__path start;
     descend_to(l, RUNG__STARTS, path_sum(l, path, RUNG__STARTS) - 1, &start);
-    return path_index(l, &start) + 1;
+    return rung__index_at(l, &start) + 1;
 }
 
 /* ---- queries ---- */
@@ -247,18 +281,17 @@ size_t rung_ladder_memory(const rung_ladder *l) {
 }
 
 rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_entry *out) {
-    uint32_t row, leaf = rung__locate(l, player, &row);
-    if (leaf == RUNG__LEAF_NONE)
+    rung__path path;
+    if (!locate(l, player, &path))
         return RUNG_NOT_FOUND;
     if (out)
-        rung__read_row(l, rung__leaf(l, leaf), row, out);
+        rung__read_row(l, rung__leaf(l, path.step[0].id), path.step[0].row, out);
     return RUNG_OK;
 }
 
 rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style, uint32_t *rank_out) {
     rung__path path;
-    path.step[0].id = rung__locate(l, player, &path.step[0].row);
-    if (path.step[0].id == RUNG__LEAF_NONE)
+    if (!locate(l, player, &path))
         return RUNG_NOT_FOUND;
     rung__climb(l, &path);
     *rank_out = rung__rank_at(l, &path, style);
@@ -275,10 +308,10 @@ uint32_t rung_ladder_rank_of_key(const rung_ladder *l, const uint64_t *key, rung
         return 1;
     if (style == RUNG_RANK_UNIQUE) {
         descend_key(l, key, l->key_words, true, &path);
-        return path_index(l, &path) + 1;
+        return rung__index_at(l, &path) + 1;
     }
     descend_key(l, key, l->score_words, false, &path);
-    return (style == RUNG_RANK_SPARSE ? path_index(l, &path) : path_starts(l, &path)) + 1;
+    return (style == RUNG_RANK_SPARSE ? rung__index_at(l, &path) : path_starts(l, &path)) + 1;
 }
 
 rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_entry *out) {
@@ -308,7 +341,7 @@ uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, boo
         return 0;
     rung__path path;
     descend_key(l, key, l->key_words, or_equal, &path);
-    return path_index(l, &path);
+    return rung__index_at(l, &path);
 }
 
 uint32_t rung_ladder_count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi) {
@@ -384,61 +417,51 @@ uint32_t rung_ladder_tell(const rung_ladder_cursor *c) {
     path.step[0].id = c->leaf;
     path.step[0].row = c->pos;
     rung__climb(c->ladder, &path);
-    return path_index(c->ladder, &path);
+    return rung__index_at(c->ladder, &path);
 }
 
 /* ---- many at once ---- */
 
 enum { GROUP = 16 }; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
 
-static void prefetch_bytes(const void *start, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += 64)
-        __builtin_prefetch((const char *)start + i);
-}
-
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player) {
     if (l->trunk)
-        rung__leafmap_prefetch(&l->trunk->map, player);
+        rung_numbermap_prefetch(&l->trunk->map, player);
 }
 
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
-    uint32_t id = l->trunk ? rung__leafmap_get(&l->trunk->map, player) : RUNG__LEAF_NONE;
-    if (id == RUNG__LEAF_NONE)
-        return;
-    rung__node *leaf = l->leaves.slots[id].node; /* not touched here: all its full-size siblings are laid out alike */
-    __builtin_prefetch(leaf);
-    size_t players = (size_t)RUNG__LEAF_CAP * l->key_words;
-    prefetch_bytes(leaf->rows + players, RUNG__LEAF_CAP * sizeof(uint32_t));
+    uint32_t id = l->height ? rung__leaf_of(l, player) : RUNG_NUMBER_NONE;
+    if (id != RUNG_NUMBER_NONE)
+        rung__prefetch_players(l, id);
 }
 
 void rung_ladder_warm_key(const rung_ladder *l, const uint64_t *key) {
-    if (l->height == 0)
-        return;
-    rung__probe probe = {.key = key, .words = l->key_words, .after_equal = true};
-    uint32_t id = l->root;
-    for (uint32_t h = l->height; h > 0; h--) {
-        rung__node *node = rung__inner(l, id);
-        uint32_t before = rung__node_search(l, node, &probe);
-        id = rung__column(l, node, RUNG__CHILD)[before ? before - 1 : 0];
-    }
-    prefetch_bytes(l->leaves.slots[id].node, sizeof(rung__node) + RUNG__LEAF_CAP * sizeof(uint64_t));
+    rung__path path;
+    if (l->height > 0)
+        rung__descend_to_leaf(l, &(rung__probe){.key = key, .words = l->key_words}, &path);
 }
 
 rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players, const uint64_t *keys,
                                   rung_ladder_change *changes, uint32_t *done_out) {
     rung_status st = RUNG_OK;
     uint32_t done = 0;
+    rung__path path[GROUP];
     while (done < n && st >= 0) {
-        uint32_t stop = n - done < GROUP ? n : done + GROUP;
-        for (uint32_t i = done; i < stop; i++)
+        uint32_t start = done, stop = n - done < GROUP ? n : done + GROUP, shape = l->shape;
+        for (uint32_t i = start; i < stop; i++)
             rung_ladder_warm_map(l, players[i]);
-        for (uint32_t i = done; i < stop; i++) {
+        for (uint32_t i = start; i < stop; i++) {
             rung_ladder_warm_leaf(l, players[i]);
-            rung_ladder_warm_key(l, keys + (size_t)i * l->key_words);
+            path[i - start].step[l->height].id = l->root;
         }
+        for (uint32_t h = l->height; h > 0; h--) /* all together one level down, then the next */
+            for (uint32_t i = start; i < stop; i++) {
+                rung__probe probe = {keys + (size_t)i * l->key_words, l->key_words, players[i], true, false};
+                descend_step(l, &probe, h, &path[i - start]);
+            }
         for (; done < stop && st >= 0; done += st >= 0)
-            st = rung_ladder_put(l, players[done], keys + (size_t)done * l->key_words,
-                                 changes ? &changes[done] : NULL);
+            st = rung__put(l, players[done], keys + (size_t)done * l->key_words, changes ? &changes[done] : NULL,
+                           &path[done - start], l->height ? shape : ~l->shape);
     }
     if (done_out)
         *done_out = done;

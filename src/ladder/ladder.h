@@ -18,6 +18,7 @@
 #define RUNG_LADDER_LADDER_H
 
 #include "base/alloc.h"
+#include "base/rank.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -27,12 +28,6 @@ enum { RUNG_LADDER_WORDS_MAX = 4 };
 #define RUNG_LADDER_COUNT_MAX UINT32_C(0xfffffff0)
 
 typedef struct rung_ladder rung_ladder; /* heap object; whoever created it calls rung_ladder_destroy() */
-
-typedef enum rung_rank_style {
-    RUNG_RANK_UNIQUE, /* 1 2 3 4: position in the full order */
-    RUNG_RANK_SPARSE, /* 1 1 3 4: one more than the number of entries with a better score */
-    RUNG_RANK_DENSE,  /* 1 1 2 3: one more than the number of better scores */
-} rung_rank_style;
 
 /* Order of two players whose words are equal: <0, 0 (same player), >0. Must be total and constant for as long as
  * both are in the ladder; it is only ever asked about players that are in it or being put. */
@@ -56,8 +51,10 @@ typedef struct rung_ladder_change {
     rung_rank_style style;
     bool existed;         /* the player had an entry before */
     uint64_t old_key[RUNG_LADDER_WORDS_MAX]; /* when existed */
-    uint32_t rank_before; /* 0 when not existed */
-    uint32_t rank_after;
+    uint32_t rank_before, rank_after;   /* before: 0 when not existed */
+    uint32_t index_before, index_after; /* places in the full order; before: the count when not existed */
+    bool has_above;                     /* somebody stands just above the new place */
+    rung_ladder_entry above;            /* when has_above */
 } rung_ladder_change;
 
 /* ---- life ---- */
@@ -74,6 +71,11 @@ void rung_ladder_clear(rung_ladder *l);
  * same), RUNG_ENOMEM, RUNG_ELIMIT (RUNG_LADDER_COUNT_MAX entries). `change` may be NULL. */
 RUNG_NODISCARD rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
                                            rung_ladder_change *change);
+
+/* Secure what a put of this player may need, so that the next change of the ladder, if it is that put, cannot fail. For
+ * owners who change several ladders together or none. `is_new`: the player has no entry here. RUNG_OK, RUNG_ENOMEM or
+ * RUNG_ELIMIT. */
+RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, bool is_new);
 
 /* RUNG_OK, or RUNG_NOT_FOUND. Never needs memory. */
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
@@ -104,8 +106,8 @@ uint32_t rung_ladder_rank_of_key(const rung_ladder *l, const uint64_t *key, rung
 /* The entry at `index`, or RUNG_NOT_FOUND past the end. */
 rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_entry *out);
 
-/* The first entry that holds `rank` in `style`, or, where ties leave that rank empty, the last entry before it
- * (a sparse board ranked 1 1 3: rank 2 gives the second entry). RUNG_NOT_FOUND for 0 and past the end. */
+/* The first entry that holds `rank` in `style`, or, where ties leave that rank empty, the entry at that place
+ * (a sparse board ranked 1 1 1 4: rank 2 gives the second entry, which holds rank 1). RUNG_NOT_FOUND for 0 and past the end. */
 rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style, rung_ladder_entry *out);
 
 /* Entries whose words are less than `key` (or not greater, with `or_equal`). Only words count, not players. */

@@ -7,14 +7,15 @@
  * Four chunked arrays, none of which is ever copied as it grows:
  *   buckets  one cache line each: 12 slots of (8-bit tag, 32-bit number) and one counter
  *   offsets  number -> where its cell is; for a free number: the next free number
- *   used     one bit per number
+ *   used     one bit per number; meaningless from `span` on
  *   cells    [length byte][bytes], rounded up to units of 4 bytes; freed cells are kept in lists by size
  * For a 15-byte id: 16 bytes of cell, 4 of offset and 6 to 8 of bucket.
  *
  * Home of a hash: the array of `homes` buckets is the range of the hash, stretched: home = hash * homes / 2^64.
  * A full home passes the entry on to the next bucket, and each bucket counts the entries that passed it:
  * a search ends at a bucket nobody passed. Removal takes the counts back along the same path, so there are no
- * tombstones. The array does not wrap; behind the last home it goes on for as long as somebody was passed on.
+ * tombstones, and calls back somebody who passed the bucket that has room now. The array does not wrap; behind the
+ * last home it goes on for as long as somebody was passed on.
  *
  * Growth is a stretch of the same array by a quarter, in place. As homes only move up, it is done from the top down,
  * old home by old home, two for each new player:
@@ -46,32 +47,34 @@
 
 /* Sizes. The test personality makes everything so small that a hundred players see all of it. */
 #ifdef RUNG_TEST_BUILD
-#define SLOTS 3
-#define BUCKETS ((shape){sizeof(bucket), 1, 3})
-#define OFFSETS ((shape){sizeof(uint32_t), 1, 4})
-#define USED ((shape){sizeof(uint64_t), 0, 1})
-#define CELLS ((shape){CELL_UNIT, 6, 7})
-#define CELLS_END_MAX ((uint64_t)1 << 24)
-#define SWEEP_LOCAL 8
+#define SLOTS          3
+#define BUCKETS        ((shape){sizeof(bucket), 1, 3})
+#define OFFSETS        ((shape){sizeof(uint32_t), 1, 4})
+#define USED           ((shape){sizeof(uint64_t), 0, 1})
+#define CELLS          ((shape){CELL_UNIT, 6, 7})
+#define CELLS_END_MAX  ((uint64_t)1 << 23)
+#define SWEEP_LOCAL    8
+#define FULL_NUMERATOR 11
 #else
-#define SLOTS 12
-#define BUCKETS ((shape){sizeof(bucket), 2, 15})
-#define OFFSETS ((shape){sizeof(uint32_t), 4, 19})
-#define USED ((shape){sizeof(uint64_t), 1, 13})
-#define CELLS ((shape){CELL_UNIT, 6, 19})
-#define CELLS_END_MAX ((uint64_t)NO_CELL)
-#define SWEEP_LOCAL 96
+#define SLOTS          12
+#define BUCKETS        ((shape){sizeof(bucket), 2, 15})
+#define OFFSETS        ((shape){sizeof(uint32_t), 4, 19})
+#define USED           ((shape){sizeof(uint64_t), 1, 13})
+#define CELLS          ((shape){CELL_UNIT, 6, 19})
+#define CELLS_END_MAX  ((uint64_t)NO_CELL)
+#define SWEEP_LOCAL    192
+#define FULL_NUMERATOR 13
 #endif
 
-#define CELL_UNIT ((size_t)4)
-#define CELL_UNITS_MAX ((RUNG_PLAYER_ID_MAX + CELL_UNIT) / CELL_UNIT) /* of the longest id with its length byte */
-#define NO_CELL UINT32_MAX
-#define NO_BUCKET UINT64_MAX
+#define CELL_UNIT      ((size_t)4)
+#define CELL_UNITS_MAX ((RUNG_PLAYER_ID_MAX + CELL_UNIT) / CELL_UNIT) /* length byte included */
+#define NO_CELL        UINT32_MAX
+#define NO_BUCKET      UINT64_MAX
 
-/* Growth begins at 27/32 full and takes half a home's worth of new players per bucket: it ends below 0.9. */
-#define FULL_NUMERATOR 27
-#define FULL_DENOMINATOR 32
-#define SWEEP_STEPS 2
+/* Growth begins when 13/16 of the slots at home are taken. Two old homes move for each new player, so at the end of it
+ * half a player per home has come: 0.85. Above that the runs of full buckets that a step has to read become long. */
+#define FULL_DENOMINATOR 16
+#define SWEEP_STEPS      2
 
 #define BATCH 32 /* enough to hide a cache miss, few enough to stay in the first-level cache */
 
@@ -106,14 +109,15 @@ struct rung_players {
     uint64_t homes, homes_next, swept;
     uint64_t low_end, high_start, high_end; /* the last two NO_BUCKET when there is no high range */
     uint64_t cells_end;
-    uint64_t free_sizes;                     /* bit u: free_cells[u] is not empty */
-    uint32_t free_cells[CELL_UNITS_MAX + 1]; /* by units; linked through the first word of each cell */
-    uint32_t free_number;                    /* the last removed; linked through offsets */
+    /* Free cells by units, linked through the first word of each; bit u of free_sizes: list u is not empty. */
+    uint64_t free_sizes;
+    uint32_t free_cells[CELL_UNITS_MAX + 1];
+    uint32_t free_number; /* the last removed; linked through offsets */
     uint32_t count, span, limit;
     size_t size_bytes;
 };
 
-/* An entry on its way from its old home to the new one. */
+/* An entry that may have to move. */
 typedef struct mover {
     uint64_t hash, at; /* `at`: the bucket it is in */
     uint32_t number, slot;
@@ -147,10 +151,9 @@ static inline void *chunks_at(const chunks *c, shape s, uint64_t i) {
 }
 
 static rung_status spine_grow(rung_players *t, chunks *c, size_t len_min) {
-    size_t len = c->len ? c->len * 2 : 2;
-    while (len < len_min)
-        len *= 2;
-    char **spine = rung_alloc_resize(t->alloc, c->spine, c->len * sizeof *spine, len * sizeof *spine);
+    size_t len = c->len * 2 < len_min ? len_min + 1 : c->len * 2;
+    char **spine =
+        rung_alloc_resize(t->alloc, c->spine, c->len * sizeof *spine, len * sizeof *spine);
     if (!spine)
         return RUNG_ENOMEM;
     memset(spine + c->len, 0, (len - c->len) * sizeof *spine);
@@ -160,9 +163,7 @@ static rung_status spine_grow(rung_players *t, chunks *c, size_t len_min) {
     return RUNG_OK;
 }
 
-/* Memory for unit `i`, not zeroed. */
-static rung_status chunks_ready(rung_players *t, chunks *c, shape s, uint64_t i) {
-    size_t chunk = chunk_index(s, i);
+static rung_status chunk_ready(rung_players *t, chunks *c, shape s, size_t chunk) {
     if (chunk < c->len && c->spine[chunk])
         return RUNG_OK;
     if (chunk >= c->len && spine_grow(t, c, chunk + 1) < 0)
@@ -173,6 +174,11 @@ static rung_status chunks_ready(rung_players *t, chunks *c, shape s, uint64_t i)
         return RUNG_ENOMEM;
     t->size_bytes += size;
     return RUNG_OK;
+}
+
+/* Memory for unit `i`, not zeroed. */
+static inline rung_status chunks_ready(rung_players *t, chunks *c, shape s, uint64_t i) {
+    return chunk_ready(t, c, s, chunk_index(s, i));
 }
 
 /* Free all chunks from number `keep` on, and the spine too if nothing is kept. */
@@ -220,13 +226,10 @@ static rung_status number_ready(rung_players *t) {
 
 static uint32_t number_take(rung_players *t) {
     uint32_t number = t->free_number;
-    if (number != RUNG_PLAYER_NONE) {
+    if (number != RUNG_PLAYER_NONE)
         t->free_number = *offset_at(t, number);
-    } else {
+    else
         number = t->span++;
-        if (number % 64 == 0)
-            *used_at(t, number) = 0;
-    }
     *used_at(t, number) |= (uint64_t)1 << number % 64;
     t->count++;
     return number;
@@ -295,6 +298,30 @@ static uint32_t cell_take(rung_players *t, uint32_t units) {
 static inline rung_slice id_at(const rung_players *t, uint32_t number) {
     const unsigned char *cell = cell_at(t, *offset_at(t, number));
     return rung_slice_of(cell + 1, cell[0]);
+}
+
+static inline uint64_t load64(const char *p) {
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* Not memcmp: for short blocks the vector versions load past the end, into a cache line that nobody prefetched. */
+static inline bool id_is(rung_slice id, rung_slice other) {
+    size_t len = id.len, i = 0;
+    if (len != other.len)
+        return false;
+    for (; i + 8 <= len; i += 8) {
+        if (load64(id.ptr + i) != load64(other.ptr + i))
+            return false;
+    }
+    if (len >= 8)
+        return load64(id.ptr + len - 8) == load64(other.ptr + len - 8); /* the rest, overlapping */
+    for (; i < len; i++) {
+        if (id.ptr[i] != other.ptr[i])
+            return false;
+    }
+    return true;
 }
 
 /* --- Buckets --- */
@@ -374,34 +401,6 @@ static void entry_place(rung_players *t, uint64_t hash, uint32_t number) {
     }
 }
 
-/* The reverse; the number is there. */
-static void entry_take(rung_players *t, uint64_t hash, uint32_t number) {
-    for (uint64_t i = home_of(t, hash);; i++) {
-        bucket *b = bucket_at(t, i);
-        for (unsigned m = bucket_match(b, tag_of(hash)); m; m &= m - 1) {
-            unsigned s = (unsigned)__builtin_ctz(m);
-            if (b->numbers[s] == number) {
-                b->tags[s] = 0;
-                return;
-            }
-        }
-        RUNG_ASSERT(b->passed > 0);
-        b->passed--;
-    }
-}
-
-/* --- Growth --- */
-
-static bool is_growing(const rung_players *t) {
-    return t->homes != t->homes_next;
-}
-
-static void growth_begin(rung_players *t, uint64_t homes) {
-    t->homes_next = homes;
-    if (homes > t->low_end)
-        t->high_start = t->high_end = homes;
-}
-
 /* List all entries of the buckets first..last with their hashes. In passes, as each pass only has to wait for
  * the memory that the one before it asked for. */
 static size_t movers_list(const rung_players *t, uint64_t first, uint64_t last, mover *movers) {
@@ -420,6 +419,55 @@ static size_t movers_list(const rung_players *t, uint64_t first, uint64_t last, 
     for (size_t i = 0; i < n; i++)
         movers[i].hash = rung_players_hash(t, id_at(t, movers[i].number));
     return n;
+}
+
+/* Close the gap that a removal leaves in a bucket: somebody who passed it comes back, which leaves a gap further on.
+ * Without this a table in motion stays right, but ends with a quarter of its entries away from home. */
+static void gap_close(rung_players *t, uint64_t gap, unsigned slot) {
+    for (uint64_t from = gap + 1; bucket_at(t, gap)->passed; from++) {
+        mover movers[SLOTS];
+        size_t n = movers_list(t, from, from, movers), k = 0;
+        while (k < n && home_of(t, movers[k].hash) > gap)
+            k++;
+        if (k == n)
+            continue;
+        for (uint64_t passed = gap; passed < from; passed++)
+            bucket_at(t, passed)->passed--;
+        bucket_at(t, gap)->tags[slot] = tag_of(movers[k].hash);
+        bucket_at(t, gap)->numbers[slot] = movers[k].number;
+        bucket_at(t, from)->tags[movers[k].slot] = 0;
+        gap = from;
+        slot = movers[k].slot;
+    }
+}
+
+/* Take a number that is there out of its bucket. */
+static void entry_take(rung_players *t, uint64_t hash, uint32_t number) {
+    for (uint64_t i = home_of(t, hash);; i++) {
+        bucket *b = bucket_at(t, i);
+        for (unsigned m = bucket_match(b, tag_of(hash)); m; m &= m - 1) {
+            unsigned s = (unsigned)__builtin_ctz(m);
+            if (b->numbers[s] != number)
+                continue;
+            b->tags[s] = 0;
+            gap_close(t, i, s);
+            return;
+        }
+        RUNG_ASSERT(b->passed > 0);
+        b->passed--;
+    }
+}
+
+/* --- Growth --- */
+
+static bool is_growing(const rung_players *t) {
+    return t->homes != t->homes_next;
+}
+
+static void growth_begin(rung_players *t, uint64_t homes) {
+    t->homes_next = homes;
+    if (homes > t->low_end)
+        t->high_start = t->high_end = homes;
 }
 
 /* Of the listed entries take those at home in `home` out of their buckets. Returns how many are left in the list.
@@ -493,16 +541,36 @@ static rung_status grow(rung_players *t) {
     return RUNG_OK;
 }
 
-rung_status rung_players_reserve(rung_players *t, uint32_t count) {
-    for (;;) {
-        while (is_growing(t)) {
-            if (sweep_step(t) < 0)
-                return RUNG_ENOMEM;
-        }
-        if (!is_full(count, t->homes))
-            return RUNG_OK;
-        growth_begin(t, (uint64_t)count * FULL_DENOMINATOR / (SLOTS * FULL_NUMERATOR) + 1);
+/* Memory for buckets up to `homes`, or none of it: growth must not set out for a size it cannot reach. */
+static rung_status homes_ready(rung_players *t, uint64_t homes) {
+    size_t in_use = chunk_index(BUCKETS, t->low_end) + 1;
+    for (size_t chunk = in_use; chunk <= chunk_index(BUCKETS, homes); chunk++) {
+        if (chunk_ready(t, &t->buckets, BUCKETS, chunk) == RUNG_OK)
+            continue;
+        chunks_release(t, &t->buckets, BUCKETS, in_use);
+        return RUNG_ENOMEM;
     }
+    return RUNG_OK;
+}
+
+static rung_status growth_finish(rung_players *t) {
+    while (is_growing(t)) {
+        if (sweep_step(t) < 0)
+            return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_players_reserve(rung_players *t, uint32_t count) {
+    if (growth_finish(t) < 0)
+        return RUNG_ENOMEM;
+    if (!is_full(count, t->homes))
+        return RUNG_OK;
+    uint64_t homes = (uint64_t)count * FULL_DENOMINATOR / (SLOTS * FULL_NUMERATOR) + 1;
+    if (homes_ready(t, homes) < 0)
+        return RUNG_ENOMEM;
+    growth_begin(t, homes);
+    return growth_finish(t);
 }
 
 /* --- Life cycle --- */
@@ -519,7 +587,8 @@ static void reset(rung_players *t) {
     t->count = t->span = 0;
 }
 
-rung_status rung_players_create(const rung_alloc *alloc, const rung_hash_key *key, rung_players **players_out) {
+rung_status rung_players_create(const rung_alloc *alloc, const rung_hash_key *key,
+                                rung_players **players_out) {
     rung_players *t = rung_alloc_zeroed(alloc, sizeof *t);
     if (!t)
         return RUNG_ENOMEM;
@@ -576,7 +645,8 @@ static rung_status intern_ready(rung_players *t, uint32_t units) {
     return cell_ready(t, units);
 }
 
-rung_status rung_players_intern_hashed(rung_players *t, uint64_t hash, rung_slice id, uint32_t *number_out) {
+rung_status rung_players_intern_hashed(rung_players *t, uint64_t hash, rung_slice id,
+                                       uint32_t *number_out) {
     RUNG_ASSERT_SLOW(hash == rung_players_hash(t, id));
     if (id.len == 0 || id.len > RUNG_PLAYER_ID_MAX)
         return RUNG_EINVAL;
@@ -617,13 +687,14 @@ uint64_t rung_players_hash(const rung_players *t, rung_slice id) {
     return rung_hash_keyed(&t->key, id.ptr, id.len) & t->hash_mask;
 }
 
-rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash, rung_slice id, uint32_t *number_out) {
+rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash, rung_slice id,
+                                     uint32_t *number_out) {
     uint8_t tag = tag_of(hash);
     for (uint64_t i = home_of(t, hash);; i++) {
         const bucket *b = bucket_at(t, i);
         for (unsigned m = bucket_match(b, tag); m; m &= m - 1) {
             uint32_t number = b->numbers[__builtin_ctz(m)];
-            if (rung_slice_eq(id_at(t, number), id)) {
+            if (id_is(id_at(t, number), id)) {
                 *number_out = number;
                 return RUNG_OK;
             }
@@ -665,26 +736,30 @@ void rung_players_prefetch(const rung_players *t, uint64_t hash) {
     fetch(bucket_at(t, home_of(t, hash)));
 }
 
-/* The number that the home bucket suggests, most likely the right one; RUNG_PLAYER_NONE if it has no such tag. */
-static inline uint32_t guess(const rung_players *t, uint64_t hash) {
-    const bucket *b = bucket_at(t, home_of(t, hash));
-    unsigned m = bucket_match(b, tag_of(hash));
-    return m ? b->numbers[__builtin_ctz(m)] : RUNG_PLAYER_NONE;
+/* The first bucket from the home on with a slot of the right tag, and which slots those are; 0 if there is none. */
+static inline unsigned candidates(const rung_players *t, uint64_t hash, const bucket **bucket_out) {
+    for (uint64_t i = home_of(t, hash);; i++) {
+        const bucket *b = *bucket_out = bucket_at(t, i);
+        unsigned m = bucket_match(b, tag_of(hash));
+        if (m || !b->passed)
+            return m;
+    }
 }
 
 void rung_players_prefetch_number(const rung_players *t, uint64_t hash) {
-    uint32_t number = guess(t, hash);
-    if (number != RUNG_PLAYER_NONE)
-        fetch(offset_at(t, number));
+    const bucket *b;
+    for (unsigned m = candidates(t, hash, &b); m; m &= m - 1)
+        fetch(offset_at(t, b->numbers[__builtin_ctz(m)]));
 }
 
 void rung_players_prefetch_cell(const rung_players *t, uint64_t hash) {
-    uint32_t number = guess(t, hash);
-    if (number != RUNG_PLAYER_NONE)
-        fetch(cell_at(t, *offset_at(t, number)));
+    const bucket *b;
+    for (unsigned m = candidates(t, hash, &b); m; m &= m - 1)
+        fetch(cell_at(t, *offset_at(t, b->numbers[__builtin_ctz(m)])));
 }
 
-static void batch_prepare(const rung_players *t, const rung_slice *ids, size_t n, uint64_t *hashes) {
+static void batch_prepare(const rung_players *t, const rung_slice *ids, size_t n,
+                          uint64_t *hashes) {
     for (size_t i = 0; i < n; i++) {
         hashes[i] = rung_players_hash(t, ids[i]);
         rung_players_prefetch(t, hashes[i]);
@@ -695,7 +770,8 @@ static void batch_prepare(const rung_players *t, const rung_slice *ids, size_t n
         rung_players_prefetch_cell(t, hashes[i]);
 }
 
-size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, size_t n, uint32_t *numbers_out) {
+size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, size_t n,
+                               uint32_t *numbers_out) {
     uint64_t hashes[BATCH];
     size_t found = 0;
     for (size_t start = 0; start < n; start += BATCH) {
@@ -712,8 +788,8 @@ size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, siz
     return found;
 }
 
-rung_status rung_players_intern_batch(rung_players *t, const rung_slice *ids, size_t n, uint32_t *numbers_out,
-                                      bool *is_new_out, size_t *done_out) {
+rung_status rung_players_intern_batch(rung_players *t, const rung_slice *ids, size_t n,
+                                      uint32_t *numbers_out, bool *is_new_out, size_t *done_out) {
     uint64_t hashes[BATCH];
     rung_status st = RUNG_OK;
     size_t done = 0;
@@ -732,7 +808,8 @@ rung_status rung_players_intern_batch(rung_players *t, const rung_slice *ids, si
     return st < 0 ? st : RUNG_OK;
 }
 
-void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_t n, rung_slice *ids_out) {
+void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_t n,
+                           rung_slice *ids_out) {
     for (size_t start = 0; start < n; start += BATCH) {
         size_t end = n - start < BATCH ? n : start + BATCH;
         for (size_t i = start; i < end; i++) {
@@ -753,94 +830,130 @@ void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_
     }
 }
 
-/* --- Self-check --- */
+/* --- Self-check: in an order in which each part may rely on those before it --- */
+
+#define EXPECT(cond, broken)                                                                       \
+    do {                                                                                           \
+        if (!(cond))                                                                               \
+            return broken;                                                                         \
+    } while (0)
 
 static bool is_open(const rung_players *t, uint64_t i) {
     return i < t->low_end || (i >= t->high_start && i < t->high_end);
 }
 
 static const char *check_layout(const rung_players *t) {
-    if (t->swept > t->homes || t->homes > t->homes_next || (!is_growing(t) && t->swept != t->homes))
-        return "1: swept, homes and homes_next are out of order";
-    uint64_t new_home = t->swept * t->homes_next / t->homes;
-    if (t->low_end < t->swept || (is_growing(t) && t->swept < t->homes && !is_open(t, new_home)))
-        return "2: a home is not open";
-    return !is_growing(t) && has_high_range(t) ? "2: a high range without growth" : NULL;
-}
-
-/* How many entries have their home in bucket `home`. */
-static int64_t count_at_home(const rung_players *t, uint64_t home) {
-    int64_t n = 0;
-    for (uint64_t i = home;; i++) {
-        const bucket *b = bucket_at(t, i);
-        for (unsigned s = 0; s < SLOTS; s++)
-            n += b->tags[s] && home_of(t, rung_players_hash(t, id_at(t, b->numbers[s]))) == home;
-        if (!b->passed)
-            return n;
-    }
-}
-
-/* One open range; adds the entries in it to `*entries`. */
-static const char *check_buckets(const rung_players *t, uint64_t start, uint64_t end, uint64_t *entries) {
-    int64_t under_way = 0; /* entries with a home up to here that are still to come */
-    for (uint64_t i = start; i < end; i++) {
-        const bucket *b = bucket_at(t, i);
-        under_way += count_at_home(t, i);
-        for (unsigned s = 0; s < SLOTS; s++) {
-            if (!b->tags[s])
-                continue;
-            if (!rung_players_is_used(t, b->numbers[s]))
-                return "5: a slot holds a number nobody has";
-            if (b->tags[s] != tag_of(rung_players_hash(t, id_at(t, b->numbers[s]))))
-                return "3: a tag is not that of its id";
-            under_way--;
-            ++*entries;
-        }
-        if (under_way != b->passed)
-            return "4: bucket.passed is not the number of entries that passed";
-    }
+    EXPECT(t->swept <= t->homes && t->homes <= t->homes_next,
+           "1: swept, homes and homes_next are out of order");
+    EXPECT(is_growing(t) || t->swept == t->homes, "1: swept without growth");
+    EXPECT(is_growing(t) || !has_high_range(t), "2: a high range without growth");
+    EXPECT(t->low_end >= t->swept, "2: an old home is not open");
+    bool has_moved = t->swept < t->homes;
+    EXPECT(!has_moved || is_open(t, t->swept * t->homes_next / t->homes),
+           "2: the lowest new home is not open");
+    EXPECT(!has_moved || is_open(t, t->homes_next - 1), "2: the highest new home is not open");
     return NULL;
 }
 
 static const char *check_numbers(const rung_players *t) {
-    uint64_t used = 0, free = 0, units = 0;
+    uint64_t used = 0, free = 0;
+    for (uint32_t number = 0; number < t->span; number++)
+        used += rung_players_is_used(t, number);
+    EXPECT(used == t->count, "6: count is not the number of bits in use");
+    for (uint32_t number = t->free_number; number != RUNG_PLAYER_NONE;
+         number = *offset_at(t, number)) {
+        EXPECT(number < t->span && !rung_players_is_used(t, number),
+               "6: a number on the free list is not free");
+        EXPECT(++free <= t->span, "6: the free list does not end");
+    }
+    EXPECT(used + free == t->span, "6: a free number is not on the free list");
+    return NULL;
+}
+
+static bool is_cell(const rung_players *t, uint32_t offset, uint64_t units) {
+    return offset + units <= t->cells_end &&
+           chunk_index(CELLS, offset) == chunk_index(CELLS, offset + units - 1);
+}
+
+static const char *check_cells(const rung_players *t) {
+    uint64_t units = 0;
     for (uint32_t number = 0; number < t->span; number++) {
-        uint32_t found = RUNG_PLAYER_NONE;
         if (!rung_players_is_used(t, number))
             continue;
-        rung_slice id = id_at(t, number);
-        if (rung_players_find(t, id, &found) != RUNG_OK || found != number)
-            return "5: a player is not found by its id";
-        used++;
-        units += cell_units(id.len);
+        EXPECT(is_cell(t, *offset_at(t, number), 1), "7: the offset of a player leads nowhere");
+        size_t len = id_at(t, number).len;
+        EXPECT(len >= 1 && len <= RUNG_PLAYER_ID_MAX, "7: an id is empty or too long");
+        EXPECT(is_cell(t, *offset_at(t, number), cell_units(len)),
+               "7: a cell crosses the end of its chunk");
+        units += cell_units(len);
     }
-    for (uint32_t number = t->free_number; number != RUNG_PLAYER_NONE; number = *offset_at(t, number)) {
-        if (number >= t->span || rung_players_is_used(t, number) || ++free > t->span)
-            return "6: the free list holds a number that is not free";
-    }
-    if (used != t->count || used + free != t->span)
-        return "6: numbers in use and free numbers are not all numbers";
     for (uint32_t u = 1; u <= CELL_UNITS_MAX; u++) {
-        if ((t->free_cells[u] != NO_CELL) != (t->free_sizes >> u & 1))
-            return "7: free_sizes does not tell which lists are empty";
-        for (uint32_t offset = t->free_cells[u]; offset != NO_CELL; memcpy(&offset, cell_at(t, offset), sizeof offset)) {
-            if (offset + u > t->cells_end || (units += u) > t->cells_end)
-                return "7: the free cells are more than there are";
+        EXPECT((t->free_cells[u] != NO_CELL) == (t->free_sizes >> u & 1),
+               "7: free_sizes and free_cells differ");
+        for (uint32_t offset = t->free_cells[u]; offset != NO_CELL;) {
+            EXPECT(is_cell(t, offset, u) && (units += u) <= t->cells_end,
+                   "7: free cells that cannot be");
+            memcpy(&offset, cell_at(t, offset), sizeof offset);
         }
     }
-    return units == t->cells_end ? NULL : "7: cells in use and free cells are not all cells";
+    EXPECT(units == t->cells_end, "7: cells in use and free cells are not all cells");
+    return NULL;
+}
+
+/* Invariant 4 in one pass. Let W be any function of the bucket. An entry that lies in bucket i and has its home in h
+ * passed the buckets between, whose steps W(x + 1) - W(x) add up to W(i) - W(h). Over all entries that is the sum of
+ * each step times its bucket's `passed`. With a W like this one, wrong counters do not come out right by chance. */
+typedef struct tally {
+    uint64_t entries, passed_steps, entry_steps;
+} tally;
+
+static const char *check_range(const rung_players *t, uint64_t start, uint64_t end, tally *sum) {
+    for (uint64_t i = start; i < end; i++) {
+        const bucket *b = bucket_at(t, i);
+        sum->passed_steps += b->passed * (rung_hash_word(i + 1) - rung_hash_word(i));
+        for (unsigned s = 0; s < SLOTS; s++) {
+            if (!b->tags[s])
+                continue;
+            EXPECT(rung_players_is_used(t, b->numbers[s]), "5: a slot holds a number nobody has");
+            uint64_t hash = rung_players_hash(t, id_at(t, b->numbers[s])), home = home_of(t, hash);
+            EXPECT(b->tags[s] == tag_of(hash), "3: a tag is not that of its id");
+            EXPECT(home >= start && home <= i, "4: an entry lies before its home");
+            sum->entry_steps += rung_hash_word(i) - rung_hash_word(home);
+            sum->entries++;
+        }
+    }
+    EXPECT(start == end || bucket_at(t, end - 1)->passed == 0, "4: entries passed the last bucket");
+    return NULL;
+}
+
+static const char *check_buckets(const rung_players *t) {
+    tally sum = {0};
+    const char *broken = check_range(t, 0, t->low_end, &sum);
+    if (!broken && has_high_range(t))
+        broken = check_range(t, t->high_start, t->high_end, &sum);
+    EXPECT(!broken, broken);
+    EXPECT(sum.passed_steps == sum.entry_steps,
+           "4: passed is not the number of entries that passed");
+    EXPECT(sum.entries == t->count, "5: slots in use and players differ in number");
+    return NULL;
+}
+
+static const char *check_found(const rung_players *t) {
+    for (uint32_t number = 0; number < t->span; number++) {
+        uint32_t found = number;
+        if (!rung_players_is_used(t, number))
+            continue;
+        rung_status st = rung_players_find(t, id_at(t, number), &found);
+        EXPECT(st == RUNG_OK && found == number, "5: a player is not found by its id");
+    }
+    return NULL;
 }
 
 const char *rung_players_check(const rung_players *t) {
-    uint64_t entries = 0;
-    const char *broken = check_layout(t);
-    if (!broken)
-        broken = check_buckets(t, 0, t->low_end, &entries);
-    if (!broken && has_high_range(t))
-        broken = check_buckets(t, t->high_start, t->high_end, &entries);
-    if (!broken)
-        broken = check_numbers(t);
-    if (!broken && entries != t->count)
-        broken = "5: slots in use and players differ in number";
+    static const char *(*const parts[])(const rung_players *) = {
+        check_layout, check_numbers, check_cells, check_buckets, check_found};
+    const char *broken = NULL;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !broken; i++)
+        broken = parts[i](t);
     return broken;
 }

@@ -24,9 +24,10 @@
 #include <stdint.h>
 
 #define RUNG_PLAYER_ID_MAX 128
-#define RUNG_PLAYER_NONE UINT32_MAX /* never a number: they end at 2^32 - 2 */
+#define RUNG_PLAYER_NONE   UINT32_MAX /* never a number: they end at 2^32 - 2 */
 
-typedef struct rung_players rung_players; /* heap object; whoever created it calls rung_players_destroy() */
+typedef struct rung_players
+    rung_players; /* heap object; whoever created it calls rung_players_destroy() */
 
 /* --- Life cycle --- */
 
@@ -52,12 +53,14 @@ void rung_players_set_limit(rung_players *t, uint32_t count);
 /* The number of `id`, a new one if need be. Copies `id`. RUNG_OK: new; RUNG_UNCHANGED: it was there;
  * RUNG_EINVAL: empty or too long; RUNG_ELIMIT: the limit, or 16 GiB of ids; RUNG_ENOMEM. On failure the
  * table is as before. */
-RUNG_NODISCARD rung_status rung_players_intern(rung_players *t, rung_slice id, uint32_t *number_out);
+RUNG_NODISCARD rung_status rung_players_intern(rung_players *t, rung_slice id,
+                                               uint32_t *number_out);
 
 /* Intern `n` ids in order, several times faster than one by one. `is_new_out` may be NULL. Stops at the first
  * failure and returns it; `*done_out` ids are then interned and stay. RUNG_OK when all are. */
-RUNG_NODISCARD rung_status rung_players_intern_batch(rung_players *t, const rung_slice *ids, size_t n,
-                                                     uint32_t *numbers_out, bool *is_new_out, size_t *done_out);
+RUNG_NODISCARD rung_status rung_players_intern_batch(rung_players *t, const rung_slice *ids,
+                                                     size_t n, uint32_t *numbers_out,
+                                                     bool *is_new_out, size_t *done_out);
 
 /* Forget a player; its number and its bytes are reused. RUNG_OK, or RUNG_NOT_FOUND if nobody has the number. */
 rung_status rung_players_remove(rung_players *t, uint32_t number);
@@ -65,14 +68,17 @@ rung_status rung_players_remove(rung_players *t, uint32_t number);
 /* --- Queries --- */
 
 /* RUNG_OK or RUNG_NOT_FOUND. */
-RUNG_NODISCARD rung_status rung_players_find(const rung_players *t, rung_slice id, uint32_t *number_out);
+RUNG_NODISCARD rung_status rung_players_find(const rung_players *t, rung_slice id,
+                                             uint32_t *number_out);
 
 /* Find many, several times faster than one by one; RUNG_PLAYER_NONE for the missing. Returns how many were found. */
-size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, size_t n, uint32_t *numbers_out);
+size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, size_t n,
+                               uint32_t *numbers_out);
 
 /* The id of a number: borrowed, valid until that player is removed. Empty if nobody has the number. */
 rung_slice rung_players_id(const rung_players *t, uint32_t number);
-void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_t n, rung_slice *ids_out);
+void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_t n,
+                           rung_slice *ids_out);
 
 /* Order of two players by id bytes: <0, 0, >0. Both must be in use. `table` is a rung_players: the shape of a
  * ladder's tie-break. */
@@ -93,8 +99,8 @@ uint64_t rung_players_hash(const rung_players *t, rung_slice id);
 void rung_players_prefetch(const rung_players *t, uint64_t hash);
 void rung_players_prefetch_number(const rung_players *t, uint64_t hash);
 void rung_players_prefetch_cell(const rung_players *t, uint64_t hash);
-RUNG_NODISCARD rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash, rung_slice id,
-                                                    uint32_t *number_out);
+RUNG_NODISCARD rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash,
+                                                    rung_slice id, uint32_t *number_out);
 RUNG_NODISCARD rung_status rung_players_intern_hashed(rung_players *t, uint64_t hash, rung_slice id,
                                                       uint32_t *number_out);
 

@@ -17,13 +17,16 @@
 #define RUNG_LADDER_TREE_H
 
 #include "ladder/ladder.h"
-#include "ladder/leafmap.h"
+#include "base/numbermap.h"
 
 #ifdef RUNG_TEST_BUILD
-enum { RUNG__LEAF_CAP = 4, RUNG__INNER_CAP = 4, RUNG__LEAF_CAP_FIRST = 2 };
+enum { RUNG__LEAF_CAP = 6, RUNG__INNER_CAP = 4, RUNG__LEAF_CAP_FIRST = 3 };
 #else
 enum { RUNG__LEAF_CAP = 128, RUNG__INNER_CAP = 64, RUNG__LEAF_CAP_FIRST = 4 }; /* by measurement, see bench/ */
 #endif
+_Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST & (RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST - 1)) == 0 &&
+                   RUNG__LEAF_CAP % RUNG__LEAF_CAP_FIRST == 0,
+               "the first leaf grows to full size by doubling");
 enum { RUNG__HEIGHT_MAX = 32 }; /* even nodes of two children each cannot need more for 2^32 entries */
 
 #define RUNG__NODE_NONE UINT32_MAX
@@ -60,7 +63,7 @@ typedef struct rung__pool {
 /* What only a ladder of more than one leaf has. */
 typedef struct rung__trunk {
     rung__pool inners;
-    rung__leafmap map;
+    rung_numbermap map;
 } rung__trunk;
 
 struct rung_ladder {
@@ -71,6 +74,7 @@ struct rung_ladder {
     rung__trunk *trunk; /* NULL while one leaf is enough: then players are found by looking */
     size_t bytes;       /* without the leaf map's, which counts its own */
     uint32_t count, distinct;
+    uint32_t shape; /* changes whenever a path's inner steps may have become wrong */
     uint32_t root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
     uint8_t height, key_words, score_words;
 };
@@ -134,13 +138,25 @@ typedef struct rung__probe {
 
 /* Rows of the node that come before the probe. */
 uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__probe *probe);
-/* The leaf and row where the probe belongs, rows before it counted; the row may be one past the leaf's last. */
+/* The leaf where the probe belongs and the way there; asks for the leaf's first words to be fetched. */
+void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path);
+/* The same and the row in it: rows before the probe counted, so it may be one past the leaf's last. */
 void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path);
+/* Ask for a leaf's header and players, by its id alone. Needs a tree of several leaves. */
+void rung__prefetch_players(const rung_ladder *l, uint32_t id);
+/* Ask for all that moves when a row is put in or taken out here. */
+void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row);
+/* Put with the way to the key's leaf already found; `path` counts only if `shape` is still the ladder's. */
+rung_status rung__put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change,
+                      rung__path *path, uint32_t shape);
 /* Complete a path upwards from its leaf. */
 void rung__climb(const rung_ladder *l, rung__path *path);
-/* The leaf of a player, or RUNG__LEAF_NONE; and the row in it. */
-uint32_t rung__locate(const rung_ladder *l, uint32_t player, uint32_t *row_out);
-/* Rank, in a style, of the entry a complete path points at. */
+/* The leaf of a player, or RUNG_NUMBER_NONE (in a ladder of one leaf: where the player is, if anywhere). */
+uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player);
+/* The row of a player in that leaf; false when it is not there. */
+bool rung__row_of(const rung_ladder *l, uint32_t leaf, uint32_t player, uint32_t *row_out);
+/* Index of the row a complete path points at; its rank, in a style. */
+uint32_t rung__index_at(const rung_ladder *l, const rung__path *path);
 uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style);
 
 bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b, uint32_t row_b);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* calendar.h - which hour, day, week, month or year an instant belongs to, in a zone, and when that window begins and ends.
+/* calendar.h - which hour, day, week, month or year an instant belongs to, in a zone, and when that
+ * window begins and ends.
  *
- * A window is a kind and an ordinal, counted in local civil time. Its start is the earliest instant at which local
- * time is at or past the window's civil start; it ends where the next one starts. So windows are contiguous, in
- * order, and every instant is in exactly one:
+ * A window is a kind and an ordinal, counted in local civil time. Its start is the earliest instant at
+ * which local time is at or past the window's civil start; it ends where the next one starts. So
+ * windows are contiguous, in order, and every instant is in exactly one:
  *   - an hour that is repeated when clocks go back is one window of two hours; a day can have 23 or 25;
  *   - a day that a zone skipped is an empty window, to which no instant belongs;
  *   - if local time runs back across midnight, what follows the first crossing belongs to the new day.
@@ -22,11 +23,11 @@
 
 #include <stdint.h>
 
-#define RUNG_YEAR_MIN 1900
-#define RUNG_YEAR_MAX 9999
+#define RUNG_YEAR_MIN       1900
+#define RUNG_YEAR_MAX       9999
 #define RUNG_DAY_STARTS_MAX 1439 /* minutes after midnight */
-#define RUNG_WINDOW_ID_MAX 32    /* room for any window id, with its closing NUL */
-#define RUNG_TIME_TEXT_MAX 32
+#define RUNG_WINDOW_ID_MAX  32   /* room for any window id, with its closing NUL */
+#define RUNG_TIME_TEXT_MAX  32
 
 /* The values are written to the log: they never change. 0 is left to windows that need no calendar. */
 typedef enum rung_window_kind {
@@ -42,32 +43,38 @@ typedef struct rung_window {
     int64_t start_ms, end_ms; /* [start, end); equal for a window that local time skipped */
 } rung_window;
 
-/* The window that holds `at_ms`. `day_starts_min` (0 to RUNG_DAY_STARTS_MAX) moves the start of days, weeks, months and years
- * after midnight; hours ignore it. RUNG_ERANGE outside the supported years. Tens of nanoseconds; a caller with
- * many instants of one window keeps the window and compares. */
-RUNG_NODISCARD rung_status rung_window_at(rung_window_kind kind, const rung_zone *zone, int day_starts_min, int64_t at_ms,
+/* The window that holds `at_ms`. `day_starts_min` (0 to RUNG_DAY_STARTS_MAX) moves the start of days,
+ * weeks, months and years after midnight; hours ignore it. RUNG_ERANGE outside the supported years.
+ * Tens of nanoseconds; a caller with many instants of one window keeps the window and compares. */
+RUNG_NODISCARD rung_status rung_window_at(rung_window_kind kind, const rung_zone *zone,
+                                          int day_starts_min, int64_t at_ms,
                                           rung_window *window_out);
 
 /* The window of a known ordinal. RUNG_ERANGE outside the supported years. */
-RUNG_NODISCARD rung_status rung_window_span(rung_window_kind kind, int64_t ordinal, const rung_zone *zone,
-                                            int day_starts_min, rung_window *window_out);
+RUNG_NODISCARD rung_status rung_window_span(rung_window_kind kind, int64_t ordinal,
+                                            const rung_zone *zone, int day_starts_min,
+                                            rung_window *window_out);
 
 /* The id, in local dates. Returns its length. The ordinal is one that a function here gave out. */
 size_t rung_window_id_format(rung_window_kind kind, int64_t ordinal, char out[RUNG_WINDOW_ID_MAX]);
 
-/* Strict: exactly what rung_window_id_format() writes. RUNG_EINVAL, or RUNG_ERANGE outside the supported years. */
-RUNG_NODISCARD rung_status rung_window_id_parse(rung_window_kind kind, rung_slice id, int64_t *ordinal_out, rung_err *err);
+/* Strict: exactly what rung_window_id_format() writes. RUNG_EINVAL, or RUNG_ERANGE outside the
+ * supported years. */
+RUNG_NODISCARD rung_status rung_window_id_parse(rung_window_kind kind, rung_slice id,
+                                                int64_t *ordinal_out, rung_err *err);
 
 /* The window of a local date, "YYYY-MM-DD" or "YYYY-MM-DDTHH" (without an hour: the day's first). */
-RUNG_NODISCARD rung_status rung_window_on(rung_window_kind kind, rung_slice date, int64_t *ordinal_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_window_on(rung_window_kind kind, rung_slice date,
+                                          int64_t *ordinal_out, rung_err *err);
 
-/* RFC 3339: "2026-11-15T14:00:00Z", with an offset instead of Z, with a fraction of 1 to 9 digits, of which those past the
- * millisecond are cut off. Upper or lower case T and Z. A leap second (:60) at the end of a UTC day is taken as the second
- * after it. RUNG_EINVAL, or RUNG_ERANGE outside the supported years. */
+/* RFC 3339: "2026-11-15T14:00:00Z", with an offset instead of Z, with a fraction of 1 to 9 digits, of
+ * which those past the millisecond are cut off. Upper or lower case T and Z. A leap second (:60) at the
+ * end of a UTC day is taken as the second after it. RUNG_EINVAL, or RUNG_ERANGE outside the supported
+ * years. */
 RUNG_NODISCARD rung_status rung_time_parse(rung_slice text, int64_t *at_ms_out, rung_err *err);
 
-/* "2026-11-15T14:00:00Z", or with ".123" when there are milliseconds. Returns the length; RUNG_TIME_MS_MIN <= at_ms <
- * RUNG_TIME_MS_END. */
+/* "2026-11-15T14:00:00.000Z", always with milliseconds, so that texts sort as times do. Returns the length.
+ * RUNG_TIME_MS_MIN <= at_ms < RUNG_TIME_MS_END. */
 size_t rung_time_format(int64_t at_ms, char out[RUNG_TIME_TEXT_MAX]);
 
 #define RUNG_TIME_MS_MIN (-2208988800000LL)  /* 1900-01-01T00:00:00Z */

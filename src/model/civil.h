@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* civil.h - the Gregorian calendar as arithmetic: days since 1970-01-01 to year, month, day and back.
  *
- * The method is Howard Hinnant's. Let the year begin on the first of March: then the leap day is the last day of
- * its year and disturbs nothing before it, and the months' first days 0, 31, 61, 92, 122, 153, ... fall on a
- * straight line, (153 m + 2) / 5. Four hundred years are exactly 146,097 days, so one "era" of non-negative
- * numbers is enough to compute in, and negative years cost one floor division. No tables, no loops, no branches on
- * the month. Proleptic; exact for every year whose days fit. Pure functions. */
+ * The method is Howard Hinnant's. Let the year begin on the first of March: then the leap day is the
+ * last day of its year and disturbs nothing before it, and the months' first days 0, 31, 61, 92, 122,
+ * 153, ... fall on a straight line, (153 m + 2) / 5. Four hundred years are exactly 146,097 days, so
+ * one "era" of non-negative numbers is enough to compute in, and negative years cost one floor
+ * division. No tables, no loops, no branches on the month. Proleptic; exact for every year whose days
+ * fit. Pure functions. */
 #ifndef RUNG_MODEL_CIVIL_H
 #define RUNG_MODEL_CIVIL_H
 
@@ -37,7 +38,8 @@ static inline rung_civil rung_civil_from_days(int64_t days) {
     int64_t era = rung_floor_div(days, 146097), day_of_era = days - era * 146097;
     /* Take out the leap days passed (one in 1,461 days, none in 36,524, the era's last in 146,096) to be left
      * with years of 365. */
-    int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
     int day_of_year = (int)(day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100));
     int month_from_march = (5 * day_of_year + 2) / 153;
     int month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;

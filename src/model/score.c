@@ -38,7 +38,8 @@ static double real_of_word(uint64_t word) {
 }
 
 static inline uint64_t encode(const rung_column *column, rung_value value) {
-    uint64_t word = column->type == RUNG_SCORE_REAL ? word_of_real(value.d) : word_of_integer(value.i);
+    uint64_t word =
+        column->type == RUNG_SCORE_REAL ? word_of_real(value.d) : word_of_integer(value.i);
     return column->order == RUNG_ORDER_DESC ? ~word : word;
 }
 
@@ -66,12 +67,15 @@ int rung_score_compare(const rung_column *column, rung_value a, rung_value b) {
     return (left > right) - (left < right);
 }
 
-rung_status rung_score_parse(const rung_column *column, rung_slice text, rung_value *value_out, rung_err *err) {
-    return column->type == RUNG_SCORE_REAL ? rung_text_parse_real(text, &value_out->d, err)
-                                           : rung_text_parse_fixed(text, column->decimals, &value_out->i, err);
+rung_status rung_score_parse(const rung_column *column, rung_slice text, rung_value *value_out,
+                             rung_err *err) {
+    return column->type == RUNG_SCORE_REAL
+               ? rung_text_parse_real(text, &value_out->d, err)
+               : rung_text_parse_fixed(text, column->decimals, &value_out->i, err);
 }
 
-size_t rung_score_format(const rung_column *column, rung_value value, char out[RUNG_SCORE_TEXT_MAX]) {
+size_t rung_score_format(const rung_column *column, rung_value value,
+                         char out[RUNG_SCORE_TEXT_MAX]) {
     return column->type == RUNG_SCORE_REAL ? rung_text_format_real(value.d, out)
                                            : rung_text_format_fixed(value.i, column->decimals, out);
 }
@@ -117,7 +121,8 @@ rung_status rung_keyspec_encode(const rung_keyspec *spec, const rung_value *valu
     return RUNG_OK;
 }
 
-void rung_keyspec_decode(const rung_keyspec *spec, const uint64_t *words, rung_value *values, int64_t *at_ms_out) {
+void rung_keyspec_decode(const rung_keyspec *spec, const uint64_t *words, rung_value *values,
+                         int64_t *at_ms_out) {
     unsigned n = spec->column_count;
     for (unsigned i = 0; i < n; i++)
         values[i] = rung_score_decode(&spec->columns[i], words[i]);

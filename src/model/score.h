@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* score.h - what a board's scores are, and how they become the ladder's words.
  *
- * The ladder compares 1 to 4 unsigned 64-bit words, smaller is better, and knows nothing else. Everything a board
- * means (type, direction, several columns, who wins a tie) is folded in here. Both ways are exact:
+ * The ladder compares 1 to 4 unsigned 64-bit words, smaller is better, and knows nothing else.
+ * Everything a board means (type, direction, several columns, who wins a tie) is folded in here. Both
+ * ways are exact:
  *
  *   rung_keyspec spec = {.columns = {{RUNG_SCORE_INTEGER, RUNG_ORDER_DESC, 0}}, .column_count = 1};
  *   uint64_t words[RUNG_KEY_WORDS_MAX];
  *   st = rung_keyspec_encode(&spec, &(rung_value){.i = 4200}, at_ms, words);   // 2 words: score, time
  *
- * Order of words = order of scores; equal words = equal scores. Pure functions over plain values; any thread. */
+ * Order of words = order of scores; equal words = equal scores. Pure functions over plain values; any
+ * thread. */
 #ifndef RUNG_MODEL_SCORE_H
 #define RUNG_MODEL_SCORE_H
 
@@ -18,9 +20,9 @@
 
 #include <stdint.h>
 
-#define RUNG_COLUMNS_MAX 3   /* the score and two more */
-#define RUNG_KEY_WORDS_MAX 4 /* and a time */
-#define RUNG_DECIMALS_MAX RUNG_TEXT_DECIMALS_MAX
+#define RUNG_COLUMNS_MAX    3 /* the score and two more */
+#define RUNG_KEY_WORDS_MAX  4 /* and a time */
+#define RUNG_DECIMALS_MAX   RUNG_TEXT_DECIMALS_MAX
 #define RUNG_SCORE_TEXT_MAX RUNG_TEXT_NUMBER_MAX
 
 /* The enumerators' values are written to the log: they never change. Zero is a new board's default. */
@@ -61,18 +63,22 @@ typedef struct rung_keyspec {
 /* ---- one column. Its fields must be valid (checked with rung_keyspec_check). ---- */
 
 /* RUNG_EINVAL for NaN. */
-RUNG_NODISCARD rung_status rung_score_encode(const rung_column *column, rung_value value, uint64_t *word_out);
+RUNG_NODISCARD rung_status rung_score_encode(const rung_column *column, rung_value value,
+                                             uint64_t *word_out);
 /* Every word of an integer or decimal is some value; of a real, every word that came from encoding. */
 rung_value rung_score_decode(const rung_column *column, uint64_t word);
 /* <0 when `a` is the better score, 0 when they are the same, >0. Not for NaN. */
 int rung_score_compare(const rung_column *column, rung_value a, rung_value b);
 
-/* Read a number (grammar in text.h) as this column's value, exactly; a real is rounded to the nearest double.
- * RUNG_EINVAL: not a number, or not exact in this column. RUNG_ERANGE: too large. `err` says which. */
-RUNG_NODISCARD rung_status rung_score_parse(const rung_column *column, rung_slice text, rung_value *value_out,
-                                            rung_err *err);
-/* The shortest text that parses back to the same value; returns its length. Infinities are "inf", "-inf". Not for NaN. */
-size_t rung_score_format(const rung_column *column, rung_value value, char out[RUNG_SCORE_TEXT_MAX]);
+/* Read a number (grammar in text.h) as this column's value, exactly; a real is rounded to the nearest
+ * double. RUNG_EINVAL: not a number, or not exact in this column. RUNG_ERANGE: too large. `err` says
+ * which. */
+RUNG_NODISCARD rung_status rung_score_parse(const rung_column *column, rung_slice text,
+                                            rung_value *value_out, rung_err *err);
+/* The shortest text that parses back to the same value; returns its length. Infinities are "inf",
+ * "-inf". Not for NaN. */
+size_t rung_score_format(const rung_column *column, rung_value value,
+                         char out[RUNG_SCORE_TEXT_MAX]);
 
 /* ---- the whole key ---- */
 
@@ -91,10 +97,11 @@ static inline unsigned rung_keyspec_words(const rung_keyspec *spec) {
 
 /* One value per column, and the time that decides a tie (any int64; not used when ties go by player).
  * Words past the key's are set to 0. RUNG_EINVAL when a value is NaN; `words` are then unchanged. */
-RUNG_NODISCARD rung_status rung_keyspec_encode(const rung_keyspec *spec, const rung_value *values, int64_t at_ms,
-                                               uint64_t words[RUNG_KEY_WORDS_MAX]);
+RUNG_NODISCARD rung_status rung_keyspec_encode(const rung_keyspec *spec, const rung_value *values,
+                                               int64_t at_ms, uint64_t words[RUNG_KEY_WORDS_MAX]);
 
 /* The reverse. `values` receives one per column; `at_ms_out` (may be NULL) 0 when ties go by player. */
-void rung_keyspec_decode(const rung_keyspec *spec, const uint64_t *words, rung_value *values, int64_t *at_ms_out);
+void rung_keyspec_decode(const rung_keyspec *spec, const uint64_t *words, rung_value *values,
+                         int64_t *at_ms_out);
 
 #endif

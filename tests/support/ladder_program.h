@@ -20,14 +20,18 @@
 #ifndef RUNG_TESTS_LADDER_PROGRAM_H
 #define RUNG_TESTS_LADDER_PROGRAM_H
 
-#include "base/alloc.h"
+#include "support/failalloc.h"
 #include "support/rng.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LADDER_STEP_SIZE = 8 };
+enum {
+    LADDER_STEP_SIZE = 8,
+    LADDER_BATCH_MAX = 256,  /* sizes of batches are taken modulo this */
+    LADDER_KEY_EDGES = 0xf0, /* key bytes from here on are no plain values */
+};
 
 typedef enum ladder_op {
     LADDER_PUT, /* per-op bit 0: ask for the change */
@@ -50,6 +54,7 @@ typedef enum ladder_op {
     LADDER_BUILD, /* likewise, after a clear; per-op bits: the defect to plant, see ladder_defect */
     LADDER_REBUILD, /* clear, and build from all that was there; with a defect: that first, then the good one */
     LADDER_CLEAR,
+    LADDER_SECURED_PUT, /* secure, then put without another byte of memory where that can be tested */
     LADDER_OP_COUNT
 } ladder_op;
 
@@ -95,10 +100,9 @@ typedef enum ladder_tie_kind {
 /* ---- running ---- */
 
 typedef struct ladder_run_options {
-    const rung_alloc *alloc; /* NULL: the heap */
+    rung_failalloc *
+        failalloc; /* NULL: the heap. Used by nobody else: it must agree with rung_ladder_memory() */
     bool may_run_out; /* RUNG_ENOMEM is an answer: the ladder must then be as before the step */
-    const size_t
-        *live_bytes; /* NULL, or what `alloc` has given out: must equal rung_ladder_memory() */
 } ladder_run_options;
 
 typedef struct ladder_verdict {
@@ -110,8 +114,8 @@ typedef struct ladder_verdict {
     char message[232];     /* what differs, when not good */
 } ladder_verdict;
 
-/* Run a program; `options` may be NULL. After each step rung_ladder_check() (every few steps when the ladder is large) and at
- * the end every question about every entry. */
+/* Run a program; `options` may be NULL. After each step rung_ladder_check() (every few steps when the ladder is large)
+ * and at the end every question about every entry. */
 ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
                                   const ladder_run_options *options);
 

@@ -8,10 +8,40 @@
 #include <float.h>
 #include <math.h>
 
-static const int64_t INTEGERS[] = {INT64_MIN, INT64_MIN + 1, -((int64_t)1 << 53) - 1, -((int64_t)1 << 53), -1000000007, -2, -1, 0, 1, 2,
-                                   1000000007, (int64_t)1 << 53, ((int64_t)1 << 53) + 1, INT64_MAX - 1, INT64_MAX};
-static const double REALS[] = {-INFINITY, -DBL_MAX, -1e300, -9007199254740993.0, -1.0000000000000002, -1, -DBL_MIN, -DBL_TRUE_MIN, -0.0, 0.0,
-                               DBL_TRUE_MIN, DBL_MIN, 0.1, 1, 1.0000000000000002, 9007199254740992.0, 1e300, DBL_MAX, INFINITY};
+static const int64_t INTEGERS[] = {INT64_MIN,
+                                   INT64_MIN + 1,
+                                   -((int64_t)1 << 53) - 1,
+                                   -((int64_t)1 << 53),
+                                   -1000000007,
+                                   -2,
+                                   -1,
+                                   0,
+                                   1,
+                                   2,
+                                   1000000007,
+                                   (int64_t)1 << 53,
+                                   ((int64_t)1 << 53) + 1,
+                                   INT64_MAX - 1,
+                                   INT64_MAX};
+static const double REALS[] = {-HUGE_VAL,
+                               -DBL_MAX,
+                               -1e300,
+                               -9007199254740993.0,
+                               -1.0000000000000002,
+                               -1,
+                               -DBL_MIN,
+                               -DBL_TRUE_MIN,
+                               -0.0,
+                               0.0,
+                               DBL_TRUE_MIN,
+                               DBL_MIN,
+                               0.1,
+                               1,
+                               1.0000000000000002,
+                               9007199254740992.0,
+                               1e300,
+                               DBL_MAX,
+                               HUGE_VAL};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* The plain meaning, written without the encoding: <0 when `a` is better. */
@@ -74,7 +104,8 @@ TEST(every_word_of_an_integer_is_a_value) {
     rung_rng rng;
     rung_rng_seed(&rng, test_seed(5));
     for (int i = 0; i < 10000; i++) {
-        rung_column column = {(rung_score_type)rung_rng_below(&rng, 2), (rung_score_order)rung_rng_below(&rng, 2), 0};
+        rung_column column = {(rung_score_type)rung_rng_below(&rng, 2),
+                              (rung_score_order)rung_rng_below(&rng, 2), 0};
         uint64_t word = rung_rng_next(&rng), again = 0;
         CHECK_OK(rung_score_encode(&column, rung_score_decode(&column, word), &again));
         CHECK_EQ_U64(again, word);
@@ -82,7 +113,9 @@ TEST(every_word_of_an_integer_is_a_value) {
 }
 
 TEST(nan_is_refused) {
-    rung_keyspec spec = {.columns = {{RUNG_SCORE_INTEGER, RUNG_ORDER_DESC, 0}, {RUNG_SCORE_REAL, RUNG_ORDER_ASC, 0}}, .column_count = 2};
+    rung_keyspec spec = {
+        .columns = {{RUNG_SCORE_INTEGER, RUNG_ORDER_DESC, 0}, {RUNG_SCORE_REAL, RUNG_ORDER_ASC, 0}},
+        .column_count = 2};
     rung_value values[2] = {{.i = 5}, {.d = (double)NAN}};
     uint64_t word = 7, words[RUNG_KEY_WORDS_MAX] = {1, 2, 3, 4};
     CHECK_STATUS(rung_score_encode(&spec.columns[1], values[1], &word), RUNG_EINVAL);
@@ -96,12 +129,15 @@ TEST(nan_is_refused) {
 /* ---- whole keys ---- */
 
 static rung_keyspec random_spec(rung_rng *rng) {
-    rung_keyspec spec = {.column_count = 1 + (unsigned)rung_rng_below(rng, RUNG_COLUMNS_MAX), .tie = (rung_tie)rung_rng_below(rng, 3)};
+    rung_keyspec spec = {.column_count = 1 + (unsigned)rung_rng_below(rng, RUNG_COLUMNS_MAX),
+                         .tie = (rung_tie)rung_rng_below(rng, 3)};
     for (unsigned i = 0; i < spec.column_count; i++) {
         rung_column *column = &spec.columns[i];
         column->type = (rung_score_type)rung_rng_below(rng, 3);
         column->order = (rung_score_order)rung_rng_below(rng, 2);
-        column->decimals = column->type == RUNG_SCORE_DECIMAL ? (unsigned)rung_rng_below(rng, RUNG_DECIMALS_MAX + 1) : 0;
+        column->decimals = column->type == RUNG_SCORE_DECIMAL
+                               ? (unsigned)rung_rng_below(rng, RUNG_DECIMALS_MAX + 1)
+                               : 0;
     }
     return spec;
 }
@@ -132,7 +168,8 @@ static void check_round_trip(const rung_keyspec *spec, const submission *s) {
         CHECK_EQ_U64(s->words[i], 0);
 }
 
-static int plain_compare_scores(const rung_keyspec *spec, const submission *a, const submission *b) {
+static int plain_compare_scores(const rung_keyspec *spec, const submission *a,
+                                const submission *b) {
     for (unsigned i = 0; i < spec->column_count; i++) {
         int c = plain_compare(&spec->columns[i], a->values[i], b->values[i]);
         if (c)
@@ -164,12 +201,14 @@ TEST(keys_order_as_tuples_for_all_combinations) {
         rung_keyspec spec = random_spec(&rng);
         CHECK_OK(rung_keyspec_check(&spec, NULL));
         unsigned words = rung_keyspec_words(&spec), score_words = rung_keyspec_score_words(&spec);
-        CHECK(words >= 1 && words <= RUNG_KEY_WORDS_MAX && words - score_words == (spec.tie != RUNG_TIE_PLAYER));
+        CHECK(words >= 1 && words <= RUNG_KEY_WORDS_MAX &&
+              words - score_words == (spec.tie != RUNG_TIE_PLAYER));
         for (int j = 0; j < 20; j++) {
             submission a = random_submission(&rng, &spec), b = random_submission(&rng, &spec);
             check_round_trip(&spec, &a);
             CHECK_EQ_I64(compare_words(a.words, b.words, words), plain_compare_keys(&spec, &a, &b));
-            CHECK_EQ_I64(compare_words(a.words, b.words, score_words), plain_compare_scores(&spec, &a, &b));
+            CHECK_EQ_I64(compare_words(a.words, b.words, score_words),
+                         plain_compare_scores(&spec, &a, &b));
         }
     }
 }
@@ -201,13 +240,16 @@ TEST(bad_specs_are_refused) {
         CHECK_STATUS(rung_keyspec_check(&SPECS[i], &err), RUNG_EINVAL);
         CHECK(err.message[0] != 0);
     }
-    CHECK_OK(rung_keyspec_check(&(rung_keyspec){.columns = {good, good, good}, .column_count = 3, .tie = RUNG_TIE_PLAYER}, &err));
+    CHECK_OK(rung_keyspec_check(
+        &(rung_keyspec){.columns = {good, good, good}, .column_count = 3, .tie = RUNG_TIE_PLAYER},
+        &err));
 }
 
 /* ---- text ---- */
 
 TEST(text_goes_by_the_columns_type) {
-    rung_column integer = {RUNG_SCORE_INTEGER, RUNG_ORDER_DESC, 0}, decimal = {RUNG_SCORE_DECIMAL, RUNG_ORDER_DESC, 2},
+    rung_column integer = {RUNG_SCORE_INTEGER, RUNG_ORDER_DESC, 0},
+                decimal = {RUNG_SCORE_DECIMAL, RUNG_ORDER_DESC, 2},
                 real = {RUNG_SCORE_REAL, RUNG_ORDER_DESC, 0};
     rung_value v;
     CHECK_STATUS(rung_score_parse(&integer, RUNG_SLICE("12.5"), &v, NULL), RUNG_EINVAL);

@@ -46,18 +46,69 @@ static void check_reads_like_strtod(const char *text) {
 
 TEST(reads_edges_like_strtod) {
     static const char *const TEXTS[] = {
-        "0", "-0", "0.0e5", "1", "-1", "+7", ".5", "5.", "007", "1e3", "10.0", "1E+2", "1e-2", "0.1", "123456789012345678",
-        "9007199254740993", "9007199254740992.5", "9007199254740993.0000000000000000000000000000001", "1e22", "1e23", "8e22",
-        "1e27", "1e28", "1e-27", "1e-28", "18446744073709551615", "9999999999999999999", "99999999999999999999",
-        "1.7976931348623157e308", "1.7976931348623158e308", "1.7976931348623159e308", "17976931348623158079e289",
-        "1.797693134862315807937e308", "1.797693134862315708145e308", "1e308", "1e309", "1e310", "-1e400", "1e999999999999999999999",
-        "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "2e-324", "3e-324", "1e-324", "1e-400",
-        "0e999999999999999999999", "1e-999999999999999999999", "2.2250738585072014e-308", "2.2250738585072011e-308",
-        "2.225073858507201136057409796709131975934819546351645648023426109724822222021076945516529523908135087914149158913"
-        "0396211068700864386945946455276572074078206217433799881410632673292535522868813721490129811224514518898490572223072852"
+        "0",
+        "-0",
+        "0.0e5",
+        "1",
+        "-1",
+        "+7",
+        ".5",
+        "5.",
+        "007",
+        "1e3",
+        "10.0",
+        "1E+2",
+        "1e-2",
+        "0.1",
+        "123456789012345678",
+        "9007199254740993",
+        "9007199254740992.5",
+        "9007199254740993.0000000000000000000000000000001",
+        "1e22",
+        "1e23",
+        "8e22",
+        "1e27",
+        "1e28",
+        "1e-27",
+        "1e-28",
+        "18446744073709551615",
+        "9999999999999999999",
+        "99999999999999999999",
+        "1.7976931348623157e308",
+        "1.7976931348623158e308",
+        "1.7976931348623159e308",
+        "17976931348623158079e289",
+        "1.797693134862315807937e308",
+        "1.797693134862315708145e308",
+        "1e308",
+        "1e309",
+        "1e310",
+        "-1e400",
+        "2e308",
+        "-9.9e308",
+        "1e999999999999999999999",
+        "4.9e-324",
+        "2.4703282292062327e-324",
+        "2.4703282292062328e-324",
+        "2e-324",
+        "3e-324",
+        "1e-324",
+        "1e-400",
+        "0e999999999999999999999",
+        "1e-999999999999999999999",
+        "2.2250738585072014e-308",
+        "2.2250738585072011e-308",
+        "2."
+        "225073858507201136057409796709131975934819546351645648023426109724822222021076945516529523"
+        "908135087914149158913"
+        "039621106870086438694594645527657207407820621743379988141063267329253552286881372149012981"
+        "1224514518898490572223072852"
         "5513315575501591439747639798341180199932396254826310781345439e-308",
         "2.4703282292062327208299494400000e-324",
-        "6929495644600919.5", "6929495644600920.5", "3.518437208883201171875e13", "0.500000000000000166533453693773481063544750213623046875"};
+        "6929495644600919.5",
+        "6929495644600920.5",
+        "3.518437208883201171875e13",
+        "0.500000000000000166533453693773481063544750213623046875"};
     for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++)
         check_reads_like_strtod(TEXTS[i]);
 }
@@ -71,10 +122,12 @@ TEST(reads_random_reals_like_strtod) {
         int precision = (int)rung_rng_below(&rng, 25);
         snprintf(text, sizeof text, "%.*e", precision, any_real(&rng));
         check_reads_like_strtod(text);
-        snprintf(text, sizeof text, "%" PRIu64 "e%d", rung_rng_next(&rng) >> rung_rng_below(&rng, 64),
+        snprintf(text, sizeof text, "%" PRIu64 "e%d",
+                 rung_rng_next(&rng) >> rung_rng_below(&rng, 64),
                  (int)rung_rng_below(&rng, 80) - 40);
         check_reads_like_strtod(text);
-        snprintf(text, sizeof text, "%" PRIu64 ".%" PRIu64, rung_rng_below(&rng, 10000000), rung_rng_next(&rng));
+        snprintf(text, sizeof text, "%" PRIu64 ".%" PRIu64, rung_rng_below(&rng, 10000000),
+                 rung_rng_next(&rng));
         check_reads_like_strtod(text);
     }
 }
@@ -99,6 +152,22 @@ TEST(rounds_midpoints_to_even) {
         char *exponent = memchr(text, 'e', (size_t)length);
         exponent[-1] = '1';
         check_reads_like_strtod(text);
+    }
+}
+
+/* 19 digits over 10^27, a hair to either side of a midpoint: what is left of the division decides. */
+TEST(rounds_next_to_midpoints_by_the_remainder) {
+    rung_rng rng;
+    rung_rng_seed(&rng, test_seed(8));
+    char text[64];
+    for (int i = 0; i < 20000; i++) {
+        uint64_t middle = rung_rng_next(&rng) >> 10 | (uint64_t)1 << 53 | 1; /* odd, 54 bits */
+        unsigned __int128 product = (unsigned __int128)middle * 7450580596923828125u; /* 5^27 */
+        uint64_t digits = (uint64_t)(product >> 54);
+        for (uint64_t beside = 0; beside < 2; beside++) {
+            snprintf(text, sizeof text, "%" PRIu64 "e-27", digits + beside);
+            check_reads_like_strtod(text);
+        }
     }
 }
 
@@ -130,8 +199,10 @@ TEST(reads_infinity) {
 }
 
 TEST(refuses_what_is_no_number) {
-    static const char *const TEXTS[] = {"", "-", "+", ".", "-.", "e5", "1e", "1e+", "1e-", "1.2.3", "--1", "+-1", "1 ", " 1", "1,5", "0x10",
-                                        "nan", "-nan", "in", "infi", "infinit", "infinityy", "+", "1e5x", "1e5.0", "1_000", "\xc2\xb2", "."};
+    static const char *const TEXTS[] = {
+        "",        "-",         "+",  ".",    "-.",    "e5",    "1e",       "1e+",  "1e-", "1.2.3",
+        "--1",     "+-1",       "1 ", " 1",   "1,5",   "0x10",  "nan",      "-nan", "in",  "infi",
+        "infinit", "infinityy", "+",  "1e5x", "1e5.0", "1_000", "\xc2\xb2", "."};
     for (size_t i = 0; i < sizeof TEXTS / sizeof TEXTS[0]; i++) {
         double d = 7;
         int64_t fixed = 7;
@@ -190,9 +261,10 @@ TEST(reads_fixed) {
     };
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         int64_t fixed = 0;
-        rung_status st = rung_text_parse_fixed(rung_slice_str(CASES[i].text), CASES[i].decimals, &fixed, NULL);
-        CHECK_MSG(st == CASES[i].st && fixed == CASES[i].fixed, "%s with %u decimals: %s, %" PRId64, CASES[i].text,
-                  CASES[i].decimals, rung_status_name(st), fixed);
+        rung_status st =
+            rung_text_parse_fixed(rung_slice_str(CASES[i].text), CASES[i].decimals, &fixed, NULL);
+        CHECK_MSG(st == CASES[i].st && fixed == CASES[i].fixed, "%s with %u decimals: %s, %" PRId64,
+                  CASES[i].text, CASES[i].decimals, rung_status_name(st), fixed);
     }
 }
 
@@ -213,15 +285,25 @@ TEST(writes_fixed) {
         int64_t fixed;
         unsigned decimals;
         const char *text;
-    } CASES[] = {
-        {0, 0, "0"},        {0, 9, "0"},        {7, 0, "7"},           {-7, 0, "-7"},
-        {1500, 0, "1500"},  {1500, 2, "15"},    {1550, 2, "15.5"},     {1555, 2, "15.55"},
-        {-5, 2, "-0.05"},   {50, 2, "0.5"},     {1, 9, "0.000000001"}, {-1000000000, 9, "-1"},
-        {INT64_MAX, 0, "9223372036854775807"},  {INT64_MIN, 0, "-9223372036854775808"},
-        {INT64_MIN, 9, "-9223372036.854775808"}};
+    } CASES[] = {{0, 0, "0"},
+                 {0, 9, "0"},
+                 {7, 0, "7"},
+                 {-7, 0, "-7"},
+                 {1500, 0, "1500"},
+                 {1500, 2, "15"},
+                 {1550, 2, "15.5"},
+                 {1555, 2, "15.55"},
+                 {-5, 2, "-0.05"},
+                 {50, 2, "0.5"},
+                 {1, 9, "0.000000001"},
+                 {-1000000000, 9, "-1"},
+                 {INT64_MAX, 0, "9223372036854775807"},
+                 {INT64_MIN, 0, "-9223372036854775808"},
+                 {INT64_MIN, 9, "-9223372036.854775808"}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         char text[RUNG_TEXT_NUMBER_MAX];
-        CHECK_EQ_U64(rung_text_format_fixed(CASES[i].fixed, CASES[i].decimals, text), strlen(CASES[i].text));
+        CHECK_EQ_U64(rung_text_format_fixed(CASES[i].fixed, CASES[i].decimals, text),
+                     strlen(CASES[i].text));
         CHECK_EQ_STR(text, CASES[i].text);
     }
 }
@@ -245,13 +327,41 @@ TEST(writes_reals_laid_out_like_javascript) {
     static const struct {
         double real;
         const char *text;
-    } CASES[] = {{0.0, "0"}, {-0.0, "0"}, {1, "1"}, {-1, "-1"}, {0.1, "0.1"}, {0.5, "0.5"}, {12.34, "12.34"}, {100, "100"}, {1e15, "1000000000000000"},
-                 {123456789012345680000.0, "123456789012345680000"}, {1e20, "100000000000000000000"}, {1e21, "1e+21"}, {1.5e21, "1.5e+21"},
-                 {9007199254740993.0, "9007199254740992"}, {9007199254740991.0, "9007199254740991"}, {0.000001, "0.000001"}, {0.0000015, "0.0000015"},
-                 {1e-7, "1e-7"}, {1.5e-7, "1.5e-7"}, {-1.5e-10, "-1.5e-10"}, {5e-324, "5e-324"}, {2.2250738585072014e-308, "2.2250738585072014e-308"},
-                 {1.7976931348623157e308, "1.7976931348623157e+308"}, {-1.7976931348623157e308, "-1.7976931348623157e+308"}, {0.1 + 0.2, "0.30000000000000004"},
-                 {1.0 / 3, "0.3333333333333333"}, {2.0 / 3, "0.6666666666666666"}, {5e-7, "5e-7"}, {1e23, "1e+23"}, {9.5367431640625e-7, "9.5367431640625e-7"},
-                 {4.35, "4.35"}, {INFINITY, "inf"}, {-INFINITY, "-inf"}, {0x1p-44, "5.684341886080802e-14"}, {-0.0000012345678901234567, "-0.0000012345678901234567"}};
+    } CASES[] = {{0.0, "0"},
+                 {-0.0, "0"},
+                 {1, "1"},
+                 {-1, "-1"},
+                 {0.1, "0.1"},
+                 {0.5, "0.5"},
+                 {12.34, "12.34"},
+                 {100, "100"},
+                 {1e15, "1000000000000000"},
+                 {123456789012345680000.0, "123456789012345680000"},
+                 {1e20, "100000000000000000000"},
+                 {1e21, "1e+21"},
+                 {1.5e21, "1.5e+21"},
+                 {9007199254740993.0, "9007199254740992"},
+                 {9007199254740991.0, "9007199254740991"},
+                 {0.000001, "0.000001"},
+                 {0.0000015, "0.0000015"},
+                 {1e-7, "1e-7"},
+                 {1.5e-7, "1.5e-7"},
+                 {-1.5e-10, "-1.5e-10"},
+                 {5e-324, "5e-324"},
+                 {2.2250738585072014e-308, "2.2250738585072014e-308"},
+                 {1.7976931348623157e308, "1.7976931348623157e+308"},
+                 {-1.7976931348623157e308, "-1.7976931348623157e+308"},
+                 {0.1 + 0.2, "0.30000000000000004"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {2.0 / 3, "0.6666666666666666"},
+                 {5e-7, "5e-7"},
+                 {1e23, "1e+23"},
+                 {9.5367431640625e-7, "9.5367431640625e-7"},
+                 {4.35, "4.35"},
+                 {HUGE_VAL, "inf"},
+                 {-HUGE_VAL, "-inf"},
+                 {0x1p-44, "5.684341886080802e-14"},
+                 {-0.0000012345678901234567, "-0.0000012345678901234567"}};
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         char text[RUNG_TEXT_NUMBER_MAX];
         CHECK_EQ_U64(rung_text_format_real(CASES[i].real, text), strlen(CASES[i].text));
@@ -271,7 +381,8 @@ static int significant_digits(const char *text) {
     return count - trailing_zeros;
 }
 
-/* Reads back, by us and by strtod, to the same bits; no shorter text does; of that length it is the nearest. */
+/* Reads back, by us and by strtod, to the same bits; no shorter text does; of that length it is the
+ * nearest. */
 static void check_shortest(double real) {
     char text[RUNG_TEXT_NUMBER_MAX], printed[40];
     double back = 0;
@@ -287,7 +398,7 @@ static void check_shortest(double real) {
         snprintf(printed, sizeof printed, "%.*e", count - 2, real);
         CHECK_MSG(strtod(printed, NULL) != real, "%s is longer than %s", text, printed);
     }
-    /* printf's digits of that count are the nearest there are; unless they lie beyond the midpoint to the next double. */
+    /* printf's digits of that count are the nearest there are, but may lie beyond a midpoint. */
     snprintf(printed, sizeof printed, "%.*e", count - 1, real);
     if (strtod(printed, NULL) == real) {
         char scientific[40];
@@ -299,7 +410,8 @@ static void check_shortest(double real) {
 TEST(writes_the_shortest_text_for_edges) {
     for (int exponent = -1074; exponent <= 1023; exponent++)
         for (int step = -2; step <= 2; step++) {
-            uint64_t power = exponent >= -1022 ? (uint64_t)(exponent + 1023) << 52 : (uint64_t)1 << (exponent + 1074);
+            uint64_t power = exponent >= -1022 ? (uint64_t)(exponent + 1023) << 52
+                                               : (uint64_t)1 << (exponent + 1074);
             double real = real_of_bits(power + (uint64_t)(int64_t)step);
             if (isfinite(real))
                 check_shortest(real < 0 ? 0 : real);

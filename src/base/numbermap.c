@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The player -> leaf map. Invariants, checked by rung__leafmap_check():
+/* Invariants, checked by rung_numbermap_check():
  *
  *  L1  A player is in at most one of the two stores.
  *  L2  array_count and hash_count are the numbers of players in each.
@@ -9,7 +9,7 @@
  *
  * The array costs 4 bytes times the span, the hash table about 13 bytes an entry: the array wins from a density of
  * about 1/3 on. Between 1/12 and 1/3 nothing switches, so a board cannot flap between homes. */
-#include "ladder/leafmap.h"
+#include "base/numbermap.h"
 
 #include "base/assert.h"
 #include "base/hash.h"
@@ -29,12 +29,12 @@ enum {
     SPARSE_FROM = 12,                        /* hash when count * 12 < span */
 };
 
-#define EMPTY UINT64_MAX /* no player maps to leaf RUNG__LEAF_NONE */
+#define EMPTY UINT64_MAX /* no value is RUNG_NUMBER_NONE */
 
-struct rung__hash_page {
+struct rung__number_page {
     uint16_t used;
     uint8_t local_depth;
-    uint64_t slot[PAGE_SLOTS]; /* player << 32 | leaf, or EMPTY */
+    uint64_t slot[PAGE_SLOTS]; /* player << 32 | value, or EMPTY */
 };
 
 /* ---- the hash table ---- */
@@ -43,7 +43,7 @@ static uint64_t player_hash(uint32_t player) {
     return rung_hash_word(player + UINT64_C(0x9e3779b97f4a7c15));
 }
 
-static uint32_t directory_index(const rung__leafmap *m, uint64_t h) {
+static uint32_t directory_index(const rung_numbermap *m, uint64_t h) {
     return m->depth ? (uint32_t)(h >> (64 - m->depth)) : 0;
 }
 
@@ -56,35 +56,35 @@ static uint32_t slot_player(uint64_t slot) {
 }
 
 /* The slot of the player, or the empty slot where probing for it ends (L4). */
-static uint32_t page_probe(const rung__hash_page *page, uint32_t player, uint64_t h) {
+static uint32_t page_probe(const rung__number_page *page, uint32_t player, uint64_t h) {
     uint32_t i = home_slot(h);
     while (page->slot[i] != EMPTY && slot_player(page->slot[i]) != player)
         i = (i + 1) & (PAGE_SLOTS - 1);
     return i;
 }
 
-static rung__hash_page *hash_page(const rung__leafmap *m, uint64_t h) {
+static rung__number_page *hash_page(const rung_numbermap *m, uint64_t h) {
     return m->pages ? m->pages[directory_index(m, h)] : NULL;
 }
 
-static uint64_t *hash_find(const rung__leafmap *m, uint32_t player) {
+static uint64_t *hash_find(const rung_numbermap *m, uint32_t player) {
     uint64_t h = player_hash(player);
-    rung__hash_page *page = hash_page(m, h);
+    rung__number_page *page = hash_page(m, h);
     if (!page)
         return NULL;
     uint64_t *slot = &page->slot[page_probe(page, player, h)];
     return *slot == EMPTY ? NULL : slot;
 }
 
-static void page_add(rung__hash_page *page, uint32_t player, uint32_t leaf) {
+static void page_add(rung__number_page *page, uint32_t player, uint32_t value) {
     uint32_t i = page_probe(page, player, player_hash(player));
     RUNG_ASSERT(page->slot[i] == EMPTY && page->used < PAGE_SLOTS - 1);
-    page->slot[i] = (uint64_t)player << 32 | leaf;
+    page->slot[i] = (uint64_t)player << 32 | value;
     page->used++;
 }
 
 /* Close the gap so that no probe sequence is cut: pull back whoever may stand in the hole. */
-static void page_erase(rung__hash_page *page, uint32_t hole) {
+static void page_erase(rung__number_page *page, uint32_t hole) {
     uint32_t i = hole;
     page->used--;
     for (;;) {
@@ -101,8 +101,8 @@ static void page_erase(rung__hash_page *page, uint32_t hole) {
     page->slot[hole] = EMPTY;
 }
 
-static rung__hash_page *page_new(rung__leafmap *m, const rung_alloc *a, uint8_t local_depth) {
-    rung__hash_page *page = rung_alloc_get(a, sizeof *page);
+static rung__number_page *page_new(rung_numbermap *m, const rung_alloc *a, uint8_t local_depth) {
+    rung__number_page *page = rung_alloc_get(a, sizeof *page);
     if (!page)
         return NULL;
     m->bytes += sizeof *page;
@@ -112,9 +112,9 @@ static rung__hash_page *page_new(rung__leafmap *m, const rung_alloc *a, uint8_t 
     return page;
 }
 
-static rung_status directory_double(rung__leafmap *m, const rung_alloc *a) {
+static rung_status directory_double(rung_numbermap *m, const rung_alloc *a) {
     size_t old = (size_t)1 << m->depth;
-    rung__hash_page **wide = rung_alloc_get(a, 2 * old * sizeof *wide);
+    rung__number_page **wide = rung_alloc_get(a, 2 * old * sizeof *wide);
     if (!wide)
         return RUNG_ENOMEM;
     for (size_t i = 0; i < old; i++)
@@ -127,17 +127,17 @@ static rung_status directory_double(rung__leafmap *m, const rung_alloc *a) {
 }
 
 /* Split the page under directory slot `at`; its players go left or right by the next bit of their hash. */
-static rung_status page_split(rung__leafmap *m, const rung_alloc *a, uint32_t at) {
-    rung__hash_page *page = m->pages[at];
+static rung_status page_split(rung_numbermap *m, const rung_alloc *a, uint32_t at) {
+    rung__number_page *page = m->pages[at];
     if (page->local_depth == m->depth) {
         if (directory_double(m, a) < 0)
             return RUNG_ENOMEM;
         at *= 2;
     }
     uint8_t bit = (uint8_t)(page->local_depth + 1);
-    rung__hash_page *right = page_new(m, a, bit), *left = page_new(m, a, bit);
+    rung__number_page *right = page_new(m, a, bit), *left = page_new(m, a, bit);
     if (!left || !right) {
-        rung__hash_page *got = left ? left : right;
+        rung__number_page *got = left ? left : right;
         m->bytes -= got ? sizeof *got : 0;
         rung_alloc_free(a, got, sizeof *got);
         return RUNG_ENOMEM;
@@ -156,9 +156,9 @@ static rung_status page_split(rung__leafmap *m, const rung_alloc *a, uint32_t at
     return RUNG_OK;
 }
 
-static rung_status hash_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t player) {
+static rung_status hash_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
     if (!m->pages) {
-        rung__hash_page **pages = rung_alloc_get(a, sizeof *pages);
+        rung__number_page **pages = rung_alloc_get(a, sizeof *pages);
         if (!pages)
             return RUNG_ENOMEM;
         pages[0] = page_new(m, a, 0);
@@ -178,14 +178,14 @@ static rung_status hash_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t 
     return RUNG_OK;
 }
 
-static void hash_free(rung__leafmap *m, const rung_alloc *a) {
+static void hash_free(rung_numbermap *m, const rung_alloc *a) {
     if (!m->pages)
         return;
     size_t slots = (size_t)1 << m->depth;
     for (size_t i = 0; i < slots;) {
         size_t run = (size_t)1 << (m->depth - m->pages[i]->local_depth);
         rung_alloc_free(a, m->pages[i], sizeof *m->pages[i]);
-        m->bytes -= sizeof(rung__hash_page);
+        m->bytes -= sizeof(rung__number_page);
         i += run;
     }
     rung_alloc_free(a, m->pages, slots * sizeof *m->pages);
@@ -195,14 +195,14 @@ static void hash_free(rung__leafmap *m, const rung_alloc *a) {
 
 /* ---- the array ---- */
 
-static uint32_t *array_find(const rung__leafmap *m, uint32_t player) {
+static uint32_t *array_find(const rung_numbermap *m, uint32_t player) {
     uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
     if (c >= m->chunk_count || !m->chunks[c] || (c == 0 && i >= m->chunk0_len))
         return NULL;
     return &m->chunks[c][i];
 }
 
-static rung_status array_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t player) {
+static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
     if (array_find(m, player))
         return RUNG_OK;
     uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
@@ -230,7 +230,7 @@ static rung_status array_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t
     return RUNG_OK;
 }
 
-static void array_free(rung__leafmap *m, const rung_alloc *a) {
+static void array_free(rung_numbermap *m, const rung_alloc *a) {
     for (uint32_t c = 0; c < m->chunk_count; c++) {
         size_t len = m->chunks[c] ? (c == 0 ? m->chunk0_len : CHUNK_LEN) * sizeof **m->chunks : 0;
         rung_alloc_free(a, m->chunks[c], len);
@@ -244,7 +244,7 @@ static void array_free(rung__leafmap *m, const rung_alloc *a) {
 
 /* ---- homes ---- */
 
-static void choose_home(rung__leafmap *m, uint32_t player) {
+static void choose_home(rung_numbermap *m, uint32_t player) {
     uint64_t count = (uint64_t)m->array_count + m->hash_count + 1;
     uint64_t span = player >= m->span ? (uint64_t)player + 1 : m->span;
     if (m->hash_is_home && count * DENSE_FROM >= span) {
@@ -256,21 +256,25 @@ static void choose_home(rung__leafmap *m, uint32_t player) {
     }
 }
 
-/* Move a few entries from the array into the hash table. Out of memory only means: later. */
-static void drain_array(rung__leafmap *m, const rung_alloc *a) {
+/* Move a few entries from the array into the hash table, but not into the place reserved for `guest`: a reservation
+ * made twice must not need memory the second time. Out of memory only means: later. */
+static void drain_array(rung_numbermap *m, const rung_alloc *a, uint32_t guest) {
     for (int i = 0; i < ARRAY_DRAIN && m->array_count; i++) {
-        uint32_t player = m->array_drained, *leaf = array_find(m, player);
-        if (!leaf) { /* a chunk that was never opened */
+        uint32_t player = m->array_drained, *value = array_find(m, player);
+        if (!value) { /* a chunk that was never opened */
             m->array_drained = (player | (CHUNK_LEN - 1)) + 1;
             continue;
         }
-        if (*leaf) {
+        if (*value) {
             if (hash_reserve(m, a, player) < 0)
                 return;
-            page_add(hash_page(m, player_hash(player)), player, *leaf - 1);
+            rung__number_page *page = hash_page(m, player_hash(player));
+            if (page->used == PAGE_FILL - 1 && page == hash_page(m, player_hash(guest)))
+                return;
+            page_add(page, player, *value - 1);
             m->hash_count++;
             m->array_count--;
-            *leaf = 0;
+            *value = 0;
         }
         m->array_drained++;
     }
@@ -279,9 +283,9 @@ static void drain_array(rung__leafmap *m, const rung_alloc *a) {
 }
 
 /* Move one page of the hash table into the array. */
-static void drain_hash(rung__leafmap *m, const rung_alloc *a) {
+static void drain_hash(rung_numbermap *m, const rung_alloc *a) {
     if (m->hash_count) {
-        rung__hash_page *page = m->pages[m->hash_drained];
+        rung__number_page *page = m->pages[m->hash_drained];
         for (uint32_t i = 0; i < PAGE_SLOTS;) {
             uint64_t v = page->slot[i];
             if (v == EMPTY) {
@@ -301,15 +305,13 @@ static void drain_hash(rung__leafmap *m, const rung_alloc *a) {
         hash_free(m, a);
 }
 
-rung_status rung__leafmap_reserve(rung__leafmap *m, const rung_alloc *a, uint32_t player) {
+rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
     choose_home(m, player);
     if (m->hash_is_home) {
         if (hash_reserve(m, a, player) < 0)
             return RUNG_ENOMEM;
-        if (m->chunks) {
-            drain_array(m, a);
-            return hash_reserve(m, a, player); /* the drained ones may have filled the page */
-        }
+        if (m->chunks)
+            drain_array(m, a, player);
         return RUNG_OK;
     }
     if (m->pages)
@@ -317,38 +319,38 @@ rung_status rung__leafmap_reserve(rung__leafmap *m, const rung_alloc *a, uint32_
     return array_reserve(m, a, player);
 }
 
-void rung__leafmap_set(rung__leafmap *m, uint32_t player, uint32_t leaf) {
-    RUNG_ASSERT(leaf != RUNG__LEAF_NONE);
+void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value) {
+    RUNG_ASSERT(value != RUNG_NUMBER_NONE);
     uint32_t *cell = array_find(m, player);
     if (cell && *cell) {
-        *cell = leaf + 1;
+        *cell = value + 1;
         return;
     }
     uint64_t *slot = m->hash_count ? hash_find(m, player) : NULL;
     if (slot) {
-        *slot = (uint64_t)player << 32 | leaf;
+        *slot = (uint64_t)player << 32 | value;
         return;
     }
     if (m->hash_is_home) {
-        page_add(hash_page(m, player_hash(player)), player, leaf);
+        page_add(hash_page(m, player_hash(player)), player, value);
         m->hash_count++;
     } else {
-        *cell = leaf + 1;
+        *cell = value + 1;
         m->array_count++;
     }
     if (player >= m->span)
         m->span = (uint64_t)player + 1;
 }
 
-uint32_t rung__leafmap_get(const rung__leafmap *m, uint32_t player) {
+uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player) {
     const uint32_t *cell = array_find(m, player);
     if (cell && *cell)
         return *cell - 1;
     const uint64_t *slot = m->hash_count ? hash_find(m, player) : NULL;
-    return slot ? (uint32_t)*slot : RUNG__LEAF_NONE;
+    return slot ? (uint32_t)*slot : RUNG_NUMBER_NONE;
 }
 
-void rung__leafmap_remove(rung__leafmap *m, uint32_t player) {
+void rung_numbermap_remove(rung_numbermap *m, uint32_t player) {
     uint32_t *cell = array_find(m, player);
     if (cell && *cell) {
         *cell = 0;
@@ -356,14 +358,14 @@ void rung__leafmap_remove(rung__leafmap *m, uint32_t player) {
         return;
     }
     uint64_t h = player_hash(player);
-    rung__hash_page *page = hash_page(m, h);
+    rung__number_page *page = hash_page(m, h);
     uint32_t i = page_probe(page, player, h);
     RUNG_ASSERT(page->slot[i] != EMPTY);
     page_erase(page, i);
     m->hash_count--;
 }
 
-void rung__leafmap_prefetch(const rung__leafmap *m, uint32_t player) {
+void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player) {
     const uint32_t *cell = array_find(m, player);
     if (cell)
         __builtin_prefetch(cell);
@@ -373,14 +375,14 @@ void rung__leafmap_prefetch(const rung__leafmap *m, uint32_t player) {
     }
 }
 
-void rung__leafmap_deinit(rung__leafmap *m, const rung_alloc *a) {
+void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a) {
     hash_free(m, a);
     array_free(m, a);
     RUNG_ASSERT(m->bytes == 0);
     memset(m, 0, sizeof *m);
 }
 
-const char *rung__leafmap_check(const rung__leafmap *m) {
+const char *rung_numbermap_check(const rung_numbermap *m) {
     uint32_t in_array = 0, in_hash = 0;
     for (uint32_t c = 0; c < m->chunk_count; c++)
         for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN); i++) {
@@ -389,7 +391,7 @@ const char *rung__leafmap_check(const rung__leafmap *m) {
             in_array += m->chunks[c][i] != 0;
         }
     for (uint32_t at = 0; m->pages && at < UINT32_C(1) << m->depth;) {
-        const rung__hash_page *page = m->pages[at];
+        const rung__number_page *page = m->pages[at];
         uint32_t run = UINT32_C(1) << (m->depth - page->local_depth), used = 0;
         for (uint32_t i = 0; i < run; i++)
             if (m->pages[at + i] != page)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* numbermap.h - from player numbers to other small numbers, dense or sparse.
+ *
+ * Something that everybody has wants a plain array indexed by player number (4 bytes an entry); something that three
+ * hundred among ten million players have cannot afford one. So there are two stores, an array and a hash table, one of which
+ * takes new players ("home") while the other drains into it a few entries per change. Which is home follows the density:
+ * entries in the map against the highest player number seen.
+ *
+ * The zero value is an empty map. Never more than a bounded amount of work per call. */
+#ifndef RUNG_BASE_NUMBERMAP_H
+#define RUNG_BASE_NUMBERMAP_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUNG_NUMBER_NONE UINT32_MAX
+
+typedef struct rung__number_page rung__number_page;
+
+typedef struct rung_numbermap {
+    /* the array: chunks of value + 1, 0 = not here; only chunk 0 may be shorter than the others */
+    uint32_t **chunks;
+    uint32_t chunk_count;     /* slots in `chunks`; a slot may be NULL */
+    uint32_t chunk0_len;      /* entries in chunk 0 */
+    uint32_t array_count;     /* players in the array */
+    uint32_t array_drained;   /* with hash_is_home: every player below this is out of the array */
+    /* the hash table: extendible, pages chosen by the top `depth` bits */
+    rung__number_page **pages;  /* 1 << depth pointers; a page of local depth d stands 1 << (depth - d) times */
+    uint32_t hash_count;
+    uint32_t hash_drained;    /* without hash_is_home: slots of the directory below this are empty */
+    uint8_t depth;
+    bool hash_is_home;
+    uint64_t span;            /* highest player ever set + 1 */
+    size_t bytes;             /* all memory held, without the struct itself */
+} rung_numbermap;
+
+void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a);
+
+/* Make sure that the next rung_numbermap_set(m, player) of a player not in the map cannot fail. May switch homes and
+ * moves some entries along. RUNG_OK or RUNG_ENOMEM; the contents are the same either way. */
+RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player);
+
+/* Set the value (any but RUNG_NUMBER_NONE) of a player who is in the map, or for whom room was reserved by the last call. */
+void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value);
+
+/* RUNG_NUMBER_NONE when not here. */
+uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player);
+
+void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
+
+void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player);
+
+/* NULL, or what is wrong. */
+const char *rung_numbermap_check(const rung_numbermap *m);
+
+#endif

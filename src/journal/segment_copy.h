@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* segment_copy.h - copies of log files: a sealed copy of a segment up to one of its records, and plain copies.
+ * For backup, restore and repair. The target is synced, its folder is not. Any thread. */
+#ifndef RUNG_JOURNAL_SEGMENT_COPY_H
+#define RUNG_JOURNAL_SEGMENT_COPY_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "journal/file.h"
+#include "journal/recovery.h"
+
+/* Write the segment `from_name` up to `last_seq` (at least its first) as the sealed file `to_name`, which must not
+ * exist. All records are checked on the way. `info_out` describes the copy. */
+RUNG_NODISCARD rung_status rung_segment_copy(const rung_alloc *alloc, const rung_dir *from, const char *from_name,
+                                             const rung_dir *to, const char *to_name, uint64_t last_seq,
+                                             rung_segment_info *info_out, rung_err *err);
+
+/* The whole file. RUNG_NOT_FOUND when there is none. An existing target is replaced. */
+RUNG_NODISCARD rung_status rung_file_copy(const rung_alloc *alloc, const rung_dir *from, const char *from_name,
+                                          const rung_dir *to, const char *to_name, rung_err *err);
+
+#endif

@@ -1,0 +1,987 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The segment log. Workload: batches of one to some thousand small records, each batch one write and one fdatasync;
+ * a full read once per start; now and then a reader beside.
+ *
+ * Invariants:
+ *   I1  One batch in flight (Rule S): a batch is written only when the one before is synced. Under is_relaxed, all
+ *       appends between two syncs are one batch.
+ *   I2  Only a file that is zero, synced and has its name synced gets records: `spare` until then.
+ *   I3  A record is reported durable only after fdatasync of its segment returned success.
+ *   I4  The high-water mark never claims more than what was synced before it was written.
+ *   I5  After a failed write or sync nothing more is written: `failure` is returned for ever.
+ *   I6  Each start writes a segment of its own. Records of the old one beyond what is sure (page cache may show what
+ *       the disk never got) are copied into it before it gets its name, so that it appears whole or not at all;
+ *       its header then cuts the old one.
+ *   I7  Segments are removed one by one, oldest first, each removal synced: no crash leaves a hole.
+ *
+ * States: opened -> rung_segment_log_start -> writable -> (failed) -> closed. */
+#define _GNU_SOURCE
+#include "journal/segment_log.h"
+
+#include "base/assert.h"
+#include "journal/bytes.h"
+#include "journal/segment_scan.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOCK_NAME "lock"
+#define SPARE_NAME "spare"
+#define SPARE_TEMPORARY "spare.tmp"
+#define MARK_EVERY_DEFAULT 64
+#define COPY_SIZE ((size_t)1 << 20)
+
+struct rung_segment_log {
+    rung_log port;
+    rung_segment_log_config config;
+    rung_dir dir;
+    rung_file lock_file;
+    uint8_t uuid[RUNG_UUID_SIZE];
+    uint32_t salt;
+
+    /* The appending thread's. */
+    bool is_started;
+    rung_err failure; /* code RUNG_OK while all is well */
+    uint32_t epoch;
+    rung_file active; /* the file of the last entry of image.segments, once started */
+    rung_frame_state state;
+    uint64_t end; /* offset behind the last record written */
+    uint64_t capacity;
+    bool has_unsynced;
+    uint8_t *buffer; /* the last batch, encoded */
+    size_t buffer_size;
+    size_t unhashed; /* bytes of it that `sha` has not seen yet */
+    rung_sha256 sha; /* of the active file so far */
+    rung_file mark_file;
+    rung_high_water mark;
+    uint32_t batches_since_mark;
+    uint64_t torn_bytes;
+
+    pthread_mutex_t list_lock; /* guards image.segments, .count and pin_count; never held across I/O on records */
+    rung_log_image image;
+    unsigned pin_count;
+
+    pthread_mutex_t spare_lock; /* guards the spare; held while one is made */
+    rung_file spare;
+    uint64_t spare_size;
+
+    _Atomic uint64_t durable_seq;
+    _Atomic bool is_spare_ready; /* a hint for tend, which must not wait for the lock */
+};
+
+static rung_segment_log *self(const rung_log *port) {
+    return (rung_segment_log *)(uintptr_t)port;
+}
+
+static void say(const rung_segment_log *log, const char *line) {
+    if (log->config.say)
+        log->config.say(log->config.say_ctx, line);
+}
+
+/* I5: remember the first failure; whatever comes later is told of it. */
+static rung_status fail_for_ever(rung_segment_log *log, rung_status st, const rung_err *detail, rung_err *err) {
+    if (log->failure.code == RUNG_OK) {
+        log->failure = *detail;
+        log->failure.code = st;
+    }
+    if (err)
+        *err = log->failure;
+    return log->failure.code;
+}
+
+static rung_segment_info *last_segment(rung_segment_log *log) {
+    return &log->image.segments[log->image.count - 1];
+}
+
+static uint64_t record_space(uint64_t capacity) {
+    return capacity - RUNG_SEGMENT_HEADER_SIZE - RUNG_SEGMENT_FOOTER_SIZE;
+}
+
+/* ---- opening ---- */
+
+static rung_status refuse_second(rung_segment_log *log, rung_err *err) {
+    char text[32] = {0};
+    size_t got = 0;
+    rung_status st = rung_file_read(&log->lock_file, text, sizeof text - 1, 0, &got, NULL);
+    text[st < 0 ? 0 : strspn(text, "0123456789")] = '\0';
+    return RUNG_FAIL(err, RUNG_EBUSY, "folder %s is in use by another process (pid %s)", log->dir.path,
+                     text[0] ? text : "unknown");
+}
+
+static rung_status take_lock(rung_segment_log *log, rung_err *err) {
+    rung_status st = rung_file_open(&log->lock_file, &log->dir, LOCK_NAME, RUNG_FILE_CREATE, err);
+    if (st < 0)
+        return st;
+    st = rung_file_lock(&log->lock_file, err);
+    if (st == RUNG_EBUSY)
+        return refuse_second(log, err);
+    if (st < 0)
+        return st;
+    char text[32];
+    int len = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    st = rung_file_write(&log->lock_file, text, (size_t)len, 0, NULL);
+    if (st == RUNG_OK)
+        st = rung_file_truncate(&log->lock_file, (uint64_t)len, NULL);
+    rung_ignore(st, "the lock holds without its text, which may not fit on a full disk");
+    return RUNG_OK;
+}
+
+/* Beside a running server a batch may be on its way while we look: look again before calling it damage. */
+static rung_status read_image(rung_segment_log *log, rung_err *err) {
+    rung_status st;
+    int tries = log->config.is_read_only ? 4 : 1;
+    do
+        st = rung_log_image_read(&log->image, log->config.alloc, &log->dir, err);
+    while (st == RUNG_ECORRUPT && --tries > 0);
+    return st;
+}
+
+static rung_status check_config(const rung_segment_log_config *c, rung_err *err) {
+    if (c->segment_size < RUNG_SEGMENT_SIZE_MIN || c->segment_size > RUNG_SEGMENT_SIZE_MAX ||
+        c->segment_size % RUNG_SECTOR_SIZE != 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "segment size %llu: a multiple of 512 from 8192 to 2147483648 is needed",
+                         (unsigned long long)c->segment_size);
+    return RUNG_OK;
+}
+
+static const rung_log_ops segment_log_ops;
+
+static void release(rung_segment_log *log) {
+    rung_file_close(&log->active);
+    rung_file_close(&log->spare);
+    rung_file_close(&log->mark_file);
+    rung_file_close(&log->lock_file);
+    rung_dir_close(&log->dir);
+    rung_log_image_deinit(&log->image);
+    rung_sha256_deinit(&log->sha);
+    pthread_mutex_destroy(&log->list_lock);
+    pthread_mutex_destroy(&log->spare_lock);
+    const rung_alloc *alloc = log->config.alloc;
+    if (log->buffer)
+        rung_alloc_free(alloc, log->buffer, log->buffer_size);
+    rung_alloc_free(alloc, log, sizeof *log);
+}
+
+rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_segment_log **log_out, rung_err *err) {
+    rung_segment_log_config c = *config;
+    c.segment_size = c.segment_size ? c.segment_size : RUNG_SEGMENT_SIZE_DEFAULT;
+    c.mark_every = c.mark_every ? c.mark_every : MARK_EVERY_DEFAULT;
+    rung_status st = check_config(&c, err);
+    if (st < 0)
+        return st;
+    rung_segment_log *log = rung_alloc_zeroed(c.alloc, sizeof *log);
+    if (!log)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the log");
+    log->port.ops = &segment_log_ops;
+    log->config = c;
+    pthread_mutex_init(&log->list_lock, NULL);
+    pthread_mutex_init(&log->spare_lock, NULL);
+
+    st = rung_dir_open(&log->dir, c.fs, c.path, !c.is_read_only, err);
+    if (st == RUNG_OK && !c.is_read_only)
+        st = take_lock(log, err);
+    if (st == RUNG_OK)
+        st = read_image(log, err);
+    if (st == RUNG_OK && !log->image.has_mark && c.fs->random(c.fs->ctx, log->image.uuid, RUNG_UUID_SIZE) < 0)
+        st = RUNG_FAIL(err, RUNG_EIO, "no random bytes to name a new log");
+    if (st < 0) {
+        release(log);
+        return st;
+    }
+    memcpy(log->uuid, log->image.uuid, sizeof log->uuid);
+    log->salt = rung_segment_salt(log->uuid);
+    log->mark = log->image.mark;
+    atomic_init(&log->durable_seq, log->image.count ? last_segment(log)->last_seq : 0);
+    *log_out = log;
+    return RUNG_OK;
+}
+
+rung_log *rung_segment_log_port(rung_segment_log *log) {
+    return &log->port;
+}
+
+const uint8_t *rung_segment_log_uuid(const rung_segment_log *log) {
+    return log->uuid;
+}
+
+const rung_dir *rung_segment_log_dir(const rung_segment_log *log) {
+    return &log->dir;
+}
+
+const rung_alloc *rung__segment_log_alloc(const rung_segment_log *log) {
+    return log->config.alloc;
+}
+
+/* ---- the high-water mark ---- */
+
+rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark, rung_err *err) {
+    uint8_t bytes[RUNG_HIGH_WATER_SIZE];
+    rung_high_water m = *mark;
+    for (size_t slot = 0; slot < 2; slot++) {
+        m.generation = slot;
+        rung_high_water_encode(&m, bytes + slot * RUNG_HIGH_WATER_SLOT_SIZE);
+    }
+    return rung_file_replace(dir, RUNG_HIGH_WATER_NAME, bytes, sizeof bytes, err);
+}
+
+static rung_status open_mark(rung_segment_log *log, rung_err *err) {
+    rung_status st = RUNG_OK;
+    if (!log->image.has_mark) {
+        memcpy(log->mark.uuid, log->uuid, sizeof log->uuid);
+        st = rung__high_water_create(&log->dir, &log->mark, err);
+        log->mark.generation = 1;
+        log->image.has_mark = st == RUNG_OK;
+    }
+    if (st == RUNG_OK)
+        st = rung_file_open(&log->mark_file, &log->dir, RUNG_HIGH_WATER_NAME, RUNG_FILE_WRITE, err);
+    return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "file %s has gone", RUNG_HIGH_WATER_NAME) : st;
+}
+
+/* Note that everything up to `place` of segment `info` is durable (I4: it has been synced). */
+static rung_status write_mark_at(rung_segment_log *log, const rung_segment_info *info, const rung_log_place *place,
+                                 rung_err *err) {
+    rung_high_water m = log->mark;
+    m.generation++;
+    m.seq = place->seq;
+    m.segment_first_seq = info->first_seq;
+    m.segment_epoch = info->epoch;
+    m.offset = place->offset;
+    m.chain = place->chain;
+    uint8_t slot[RUNG_HIGH_WATER_SLOT_SIZE];
+    rung_high_water_encode(&m, slot);
+    rung_status st = rung_file_write(&log->mark_file, slot, sizeof slot, m.generation % 2 * sizeof slot, err);
+    if (st == RUNG_OK)
+        st = rung_file_datasync(&log->mark_file, err);
+    if (st < 0)
+        return st;
+    log->mark = m;
+    return RUNG_OK;
+}
+
+static rung_status write_mark(rung_segment_log *log, rung_err *err) {
+    RUNG_ASSERT(!log->has_unsynced);
+    rung_log_place all = {log->state.next_seq - 1, log->end, log->state.chain};
+    log->batches_since_mark = 0;
+    return write_mark_at(log, last_segment(log), &all, err); /* only this thread changes the entry */
+}
+
+/* ---- the spare: the next segment, made in advance ---- */
+
+static rung_status fill_spare(const rung_segment_log *log, rung_file *f, uint64_t size, rung_err *err) {
+    rung_status st = rung_file_open(f, &log->dir, SPARE_TEMPORARY, RUNG_FILE_CREATE, err);
+    if (st == RUNG_OK)
+        st = rung_file_truncate(f, 0, err);
+    if (st == RUNG_OK)
+        st = rung_file_reserve(f, size, err);
+    if (st == RUNG_OK)
+        st = rung_file_write_zeros(f, 0, size, err);
+    if (st == RUNG_OK)
+        st = rung_file_sync(f, err);
+    if (st == RUNG_OK)
+        st = rung_dir_rename(&log->dir, SPARE_TEMPORARY, SPARE_NAME, err);
+    if (st == RUNG_OK)
+        st = rung_dir_sync(&log->dir, err);
+    return st;
+}
+
+/* Spare lock held. */
+static rung_status make_spare(rung_segment_log *log, uint64_t size, rung_err *err) {
+    rung_file f = {0};
+    rung_status st = fill_spare(log, &f, size, err);
+    if (st < 0) {
+        rung_file_close(&f);
+        rung_ignore(rung_dir_unlink(&log->dir, SPARE_TEMPORARY, NULL), "giving back space is all we can do here");
+        return st;
+    }
+    log->spare = f;
+    log->spare_size = size;
+    atomic_store(&log->is_spare_ready, true);
+    return RUNG_OK;
+}
+
+/* At a start: take over the spare that the last run left, whatever is in it. Its space is already ours, so that a
+ * start succeeds on a disk that is full. */
+static rung_status adopt_spare(rung_segment_log *log, uint64_t size, rung_err *err) {
+    rung_file f;
+    uint64_t found = 0;
+    rung_status st = rung_file_open(&f, &log->dir, SPARE_NAME, RUNG_FILE_WRITE, err);
+    if (st != RUNG_OK)
+        return st;
+    st = rung_file_size(&f, &found, err);
+    if (st == RUNG_OK && found == size) {
+        st = rung_file_write_zeros(&f, 0, size, err);
+        if (st == RUNG_OK)
+            st = rung_file_sync(&f, err);
+        if (st == RUNG_OK) {
+            log->spare = f;
+            log->spare_size = size;
+            return RUNG_OK;
+        }
+    }
+    rung_file_close(&f);
+    if (st < 0)
+        return st;
+    st = rung_dir_unlink(&log->dir, SPARE_NAME, err);
+    return st < 0 ? st : RUNG_NOT_FOUND;
+}
+
+static rung_status ensure_spare(rung_segment_log *log, uint64_t size, rung_err *err) {
+    pthread_mutex_lock(&log->spare_lock);
+    rung_status st = rung_file_is_open(&log->spare) ? RUNG_UNCHANGED : make_spare(log, size, err);
+    pthread_mutex_unlock(&log->spare_lock);
+    return st;
+}
+
+static rung_status log_prepare(rung_log *port, rung_err *err) {
+    rung_segment_log *log = self(port);
+    return ensure_spare(log, log->config.segment_size, err);
+}
+
+/* ---- making a segment the active one ---- */
+
+/* Secure room for one more list entry, so that activation cannot run out of memory half way. */
+static rung_status reserve_entry(rung_segment_log *log, rung_err *err) {
+    rung_log_image *im = &log->image;
+    rung_status st = RUNG_OK;
+    pthread_mutex_lock(&log->list_lock);
+    if (im->count == im->capacity) {
+        size_t more = im->capacity ? im->capacity * 2 : 16, one = sizeof *im->segments;
+        void *grown = rung_alloc_resize(log->config.alloc, im->segments, im->capacity * one, more * one);
+        if (grown) {
+            im->segments = grown;
+            im->capacity = more;
+        } else {
+            st = RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the list of segments");
+        }
+    }
+    pthread_mutex_unlock(&log->list_lock);
+    return st;
+}
+
+static rung_status reserve_buffer(rung_segment_log *log, size_t size, rung_err *err) {
+    if (size <= log->buffer_size)
+        return RUNG_OK;
+    size_t grow = log->buffer_size * 2 > size ? log->buffer_size * 2 : size;
+    uint8_t *grown = rung_alloc_resize(log->config.alloc, log->buffer, log->buffer_size, grow);
+    if (!grown)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for a batch of %zu bytes", size);
+    log->buffer = grown;
+    log->buffer_size = grow;
+    return RUNG_OK;
+}
+
+/* Write `header` to the spare and let the hash, the state and the end follow. Spare lock held. */
+static rung_status begin_segment(rung_segment_log *log, const rung_segment_header *h, rung_err *err) {
+    uint8_t bytes[RUNG_SEGMENT_HEADER_SIZE];
+    rung_segment_header_encode(h, bytes);
+    rung_status st = rung_sha256_start(&log->sha);
+    if (st < 0)
+        return RUNG_FAIL(err, st, "no memory for the hash of a segment");
+    rung_sha256_add(&log->sha, bytes, sizeof bytes);
+    log->state = (rung_frame_state){log->salt, h->epoch, h->first_seq, h->chain, 0, 0};
+    log->end = RUNG_SEGMENT_HEADER_SIZE;
+    log->capacity = h->capacity;
+    log->unhashed = 0;
+    return rung_file_write(&log->spare, bytes, sizeof bytes, 0, err);
+}
+
+/* Sync the spare and give it its name: from here on it is the newest segment of the log. Spare lock held. */
+static rung_status name_segment(rung_segment_log *log, const rung_segment_header *h, rung_err *err) {
+    char name[RUNG_FILE_NAME_MAX];
+    rung_segment_name(name, h->first_seq, h->epoch);
+    rung_status st = rung_file_datasync(&log->spare, err);
+    if (st == RUNG_OK)
+        st = rung_dir_rename(&log->dir, SPARE_NAME, name, err);
+    if (st == RUNG_OK)
+        st = rung_dir_sync(&log->dir, err);
+    if (st < 0)
+        return st;
+    rung_file_close(&log->active);
+    log->active = log->spare;
+    memcpy(log->active.name, name, sizeof name);
+    log->spare = (rung_file){0};
+    atomic_store(&log->is_spare_ready, false);
+
+    rung_segment_info info = {
+        .first_seq = h->first_seq,
+        .last_seq = log->state.next_seq - 1,
+        .end = log->end,
+        .capacity = h->capacity,
+        .epoch = h->epoch,
+        .chain_before = h->chain,
+        .chain = log->state.chain,
+    };
+    memcpy(info.previous_sha, h->previous_sha, sizeof info.previous_sha);
+    pthread_mutex_lock(&log->list_lock);
+    RUNG_ASSERT(log->image.count < log->image.capacity);
+    log->image.segments[log->image.count++] = info;
+    pthread_mutex_unlock(&log->list_lock);
+    return RUNG_OK;
+}
+
+/* ---- starting ---- */
+
+rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE], const rung_segment_info *info,
+                               rung_err *err) {
+    char name[RUNG_FILE_NAME_MAX];
+    uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
+    rung_segment_footer f = {
+        .first_seq = info->first_seq,
+        .last_seq = info->last_seq,
+        .offset = info->end,
+        .epoch = info->epoch,
+        .chain = info->chain,
+    };
+    memcpy(f.uuid, uuid, RUNG_UUID_SIZE);
+    memcpy(f.sha, info->sha, sizeof f.sha);
+    rung_segment_footer_encode(&f, bytes);
+    rung_segment_name(name, info->first_seq, info->epoch);
+    rung_file file;
+    rung_status st = rung_file_open(&file, dir, name, RUNG_FILE_WRITE, err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s has gone", name);
+    if (st < 0)
+        return st;
+    /* The cut must be on the disk before the footer: a footer followed by old records would look like damage. */
+    st = rung_file_truncate(&file, info->end, err);
+    if (st == RUNG_OK)
+        st = rung_file_sync(&file, err);
+    if (st == RUNG_OK)
+        st = rung_file_write(&file, bytes, sizeof bytes, info->end, err);
+    if (st == RUNG_OK)
+        st = rung_file_sync(&file, err);
+    rung_file_close(&file);
+    return st;
+}
+
+/* An old open segment, cut at `info->last_seq`: seal it, or remove it when nothing is left. Entry `i` of the list. */
+static rung_status retire(rung_segment_log *log, size_t i, rung_err *err) {
+    rung_segment_info info = log->image.segments[i];
+    if (info.last_seq >= info.first_seq) {
+        rung_status st = rung__segment_seal(&log->dir, log->uuid, &info, err);
+        log->image.segments[i].is_sealed = st == RUNG_OK;
+        return st;
+    }
+    char name[RUNG_FILE_NAME_MAX];
+    rung_segment_name(name, info.first_seq, info.epoch);
+    rung_status st = rung_dir_unlink(&log->dir, name, err);
+    if (st >= 0)
+        st = rung_dir_sync(&log->dir, err);
+    if (st < 0)
+        return st;
+    pthread_mutex_lock(&log->list_lock);
+    log->image.count--;
+    memmove(&log->image.segments[i], &log->image.segments[i + 1],
+            (log->image.count - i) * sizeof *log->image.segments);
+    pthread_mutex_unlock(&log->list_lock);
+    return RUNG_OK;
+}
+
+static rung_status copy_range(const rung_file *from, const rung_file *to, uint64_t at, uint64_t end, rung_err *err) {
+    uint8_t block[4096];
+    for (uint64_t pos = at; pos < end;) {
+        size_t want = end - pos < sizeof block ? (size_t)(end - pos) : sizeof block, got;
+        rung_status st = rung_file_read(from, block, want, pos, &got, err);
+        if (st == RUNG_OK && got == 0)
+            break;
+        if (st == RUNG_OK)
+            st = rung_file_write(to, block, got, pos - at, err);
+        if (st < 0)
+            return st;
+        pos += got;
+    }
+    return rung_file_sync(to, err);
+}
+
+/* Keep the bytes of a torn tail in a file of their own before they are cut. */
+static rung_status save_torn(rung_segment_log *log, rung_err *err) {
+    const rung_segment_info *info = last_segment(log);
+    if (log->image.tail != RUNG_TAIL_TORN || log->image.torn_end <= info->end)
+        return RUNG_OK;
+    char name[RUNG_FILE_NAME_MAX], copy[RUNG_FILE_NAME_MAX], line[200];
+    rung_segment_name(name, info->first_seq, info->epoch);
+    snprintf(copy, sizeof copy, "torn-%020llu-%08x-%llu", (unsigned long long)info->first_seq, info->epoch,
+             (unsigned long long)info->end);
+    rung_file from, to = {0};
+    rung_status st = rung_file_open(&from, &log->dir, name, RUNG_FILE_READ, err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s has gone", name);
+    if (st == RUNG_OK)
+        st = rung_file_open(&to, &log->dir, copy, RUNG_FILE_CREATE, err);
+    if (st == RUNG_OK)
+        st = rung_file_truncate(&to, 0, err);
+    if (st == RUNG_OK)
+        st = copy_range(&from, &to, info->end, log->image.torn_end, err);
+    if (st == RUNG_OK)
+        st = rung_dir_sync(&log->dir, err);
+    rung_file_close(&to);
+    rung_file_close(&from);
+    if (st < 0)
+        return st;
+    log->torn_bytes = log->image.torn_end - info->end;
+    snprintf(line, sizeof line,
+             "log: segment %s, offset %llu, sequence %llu: torn tail of %llu bytes cut, copy in %s", name,
+             (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
+             (unsigned long long)log->torn_bytes, copy);
+    say(log, line);
+    return RUNG_OK;
+}
+
+static rung_status flush_copy(rung_segment_log *log, size_t len, rung_err *err) {
+    rung_sha256_add(&log->sha, log->buffer, len);
+    rung_status st = rung_file_write(&log->spare, log->buffer, len, log->end, err);
+    log->end += len;
+    return st;
+}
+
+/* I6: records `from`.. of the old segment go into the new one, as its first batch. */
+static rung_status repersist(rung_segment_log *log, const rung_segment_info *old, uint64_t from, uint64_t bytes,
+                             rung_err *err) {
+    char name[RUNG_FILE_NAME_MAX];
+    rung_segment_name(name, old->first_seq, old->epoch);
+    rung_segment_scan scan;
+    size_t most = COPY_SIZE + rung_log_framed_size(RUNG_LOG_RECORD_MAX);
+    rung_status st = reserve_buffer(log, bytes < most ? (size_t)bytes : most, err);
+    if (st < 0)
+        return st;
+    st = rung_segment_scan_open(&scan, log->config.alloc, &log->dir, name, false, err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s has gone", name);
+    if (st < 0)
+        return st;
+    st = rung_segment_scan_seek(&scan, from, err);
+    size_t len = 0;
+    while (st == RUNG_OK && scan.state.next_seq <= old->last_seq) {
+        rung_log_record r;
+        st = rung_segment_scan_next(&scan, true, &r, err);
+        if (st != RUNG_OK)
+            break;
+        rung_log_entry e = {r.payload, r.type};
+        uint16_t flags = r.seq == old->last_seq ? RUNG_RECORD_END : 0;
+        rung_frame_encode(&log->state, log->buffer + len, &e, 1, flags);
+        len += rung_log_framed_size(r.payload.len);
+        if (len >= COPY_SIZE || r.seq == old->last_seq) {
+            st = flush_copy(log, len, err);
+            len = 0;
+        }
+    }
+    rung_segment_scan_close(&scan);
+    return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_EIO, "segment %s changed while it was read", name) : st;
+}
+
+/* The header of the segment that this start writes, going on from the sure part of the log. */
+static rung_segment_header plan_segment(const rung_segment_log *log, uint64_t *copy_bytes_out) {
+    rung_segment_header h = {.first_seq = 1, .epoch = log->image.epoch_max + 1};
+    memcpy(h.uuid, log->uuid, sizeof h.uuid);
+    *copy_bytes_out = 0;
+    if (log->image.count) {
+        const rung_segment_info *old = &log->image.segments[log->image.count - 1];
+        const rung_log_place *sure = &log->image.sure;
+        bool is_empty = !old->is_sealed && sure->seq < old->first_seq;
+        h.first_seq = (old->is_sealed ? old->last_seq : sure->seq) + 1;
+        h.chain = old->is_sealed ? old->chain : sure->chain;
+        memcpy(h.previous_sha, old->is_sealed ? old->sha : is_empty ? old->previous_sha : log->image.sure_sha,
+               sizeof h.previous_sha);
+        *copy_bytes_out = old->is_sealed ? 0 : old->end - sure->offset;
+    }
+    uint64_t need = *copy_bytes_out + RUNG_SEGMENT_HEADER_SIZE + RUNG_SEGMENT_FOOTER_SIZE;
+    need = (need + 4095) & ~(uint64_t)4095;
+    h.capacity = need > log->config.segment_size ? need : log->config.segment_size;
+    return h;
+}
+
+/* Make, fill and name the segment of this start. */
+static rung_status renew(rung_segment_log *log, rung_err *err) {
+    uint64_t copy_bytes;
+    rung_segment_header h = plan_segment(log, &copy_bytes);
+    rung_status st = reserve_entry(log, err);
+    if (st < 0)
+        return st;
+    pthread_mutex_lock(&log->spare_lock);
+    st = adopt_spare(log, h.capacity, err);
+    if (st == RUNG_NOT_FOUND)
+        st = make_spare(log, h.capacity, err);
+    if (st == RUNG_OK)
+        st = begin_segment(log, &h, err);
+    if (st == RUNG_OK && copy_bytes)
+        st = repersist(log, last_segment(log), h.first_seq, copy_bytes, err);
+    if (st == RUNG_OK)
+        st = name_segment(log, &h, err);
+    if (st < 0)
+        rung_file_close(&log->spare); /* a second try adopts it afresh */
+    pthread_mutex_unlock(&log->spare_lock);
+    log->epoch = h.epoch;
+    return st;
+}
+
+/* The new segment is there; what the old one holds beyond the cut has moved. */
+static rung_status retire_old(rung_segment_log *log, rung_err *err) {
+    rung_log_image *im = &log->image;
+    if (im->count < 2)
+        return RUNG_OK;
+    rung_segment_info *old = &im->segments[im->count - 2];
+    if (old->is_sealed)
+        return RUNG_OK;
+    pthread_mutex_lock(&log->list_lock);
+    old->last_seq = im->sure.seq;
+    old->end = im->sure.offset;
+    old->chain = im->sure.chain;
+    memcpy(old->sha, im->sure_sha, sizeof old->sha);
+    pthread_mutex_unlock(&log->list_lock);
+    return retire(log, im->count - 2, err);
+}
+
+/* The last start was cut short between naming its segment and retiring the old one. Finish it before the next one
+ * begins: R4 allows one open segment before the last, not two. The mark first, which may still name the old one. */
+static rung_status finish_start(rung_segment_log *log, rung_err *err) {
+    rung_status st = RUNG_OK;
+    if (!last_segment(log)->is_sealed)
+        st = write_mark_at(log, last_segment(log), &log->image.sure, err);
+    return st == RUNG_OK ? retire(log, log->image.count - 2, err) : st;
+}
+
+rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err) {
+    RUNG_ASSERT(!log->is_started);
+    if (log->config.is_read_only)
+        return RUNG_FAIL(err, RUNG_EINVAL, "the log is open for reading only");
+    rung_log_image *im = &log->image;
+    rung_file_close(&log->mark_file);
+    rung_status st = open_mark(log, err);
+    if (st == RUNG_OK && im->count >= 2 && !im->segments[im->count - 2].is_sealed)
+        st = finish_start(log, err);
+    if (st == RUNG_OK && im->count)
+        st = save_torn(log, err);
+    if (st == RUNG_OK)
+        st = renew(log, err);
+    if (st < 0)
+        return st;
+    st = write_mark(log, err);
+    if (st == RUNG_OK)
+        st = retire_old(log, err);
+    if (st == RUNG_ENOSPC)
+        st = RUNG_EIO; /* too late for a second try in this process: the new segment has its name */
+    log->is_started = st == RUNG_OK;
+    return st;
+}
+
+/* ---- appending ---- */
+
+static void hash_pending(rung_segment_log *log) {
+    rung_sha256_add(&log->sha, log->buffer, log->unhashed);
+    log->unhashed = 0;
+}
+
+/* The active segment is synced and full, or the log closes: put the footer behind its records. */
+static rung_status seal_active(rung_segment_log *log, rung_err *err) {
+    RUNG_ASSERT(!log->has_unsynced);
+    hash_pending(log);
+    rung_segment_info *info = last_segment(log);
+    rung_segment_footer f = {
+        .first_seq = info->first_seq,
+        .last_seq = info->last_seq,
+        .offset = info->end,
+        .epoch = info->epoch,
+        .chain = info->chain,
+    };
+    memcpy(f.uuid, log->uuid, sizeof f.uuid);
+    rung_sha256_finish(&log->sha, f.sha);
+    uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
+    rung_segment_footer_encode(&f, bytes);
+    rung_status st = rung_file_write(&log->active, bytes, sizeof bytes, f.offset, err);
+    if (st == RUNG_OK)
+        st = rung_file_datasync(&log->active, err);
+    if (st < 0)
+        return st;
+    rung_ignore(rung_file_truncate(&log->active, f.offset + sizeof bytes, NULL),
+                "a sealed segment followed by zeros is as good; only space is lost");
+    pthread_mutex_lock(&log->list_lock);
+    memcpy(info->sha, f.sha, sizeof info->sha);
+    info->is_sealed = true;
+    pthread_mutex_unlock(&log->list_lock);
+    return RUNG_OK;
+}
+
+static rung_status activate_spare(rung_segment_log *log, rung_err *err) {
+    const rung_segment_info *old = last_segment(log);
+    rung_segment_header h = {
+        .first_seq = old->last_seq + 1,
+        .capacity = log->spare_size,
+        .epoch = log->epoch,
+        .chain = old->chain,
+    };
+    memcpy(h.uuid, log->uuid, sizeof h.uuid);
+    memcpy(h.previous_sha, old->sha, sizeof h.previous_sha);
+    pthread_mutex_lock(&log->spare_lock);
+    rung_status st = begin_segment(log, &h, err);
+    if (st == RUNG_OK)
+        st = name_segment(log, &h, err);
+    pthread_mutex_unlock(&log->spare_lock);
+    return st == RUNG_OK ? write_mark(log, err) : st;
+}
+
+static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err *err);
+
+/* Go over to the next segment. Until the spare is there nothing is changed, so a full disk is no harm. */
+static rung_status rotate(rung_segment_log *log, rung_err *err) {
+    rung_err detail = {0};
+    rung_status st = reserve_entry(log, err);
+    if (st < 0)
+        return st;
+    st = ensure_spare(log, log->config.segment_size, &detail);
+    if (st == RUNG_ENOSPC || st == RUNG_ENOMEM) {
+        if (err)
+            *err = detail;
+        return st;
+    }
+    if (st >= 0 && log->has_unsynced) {
+        uint64_t durable;
+        st = log_sync(&log->port, &durable, &detail);
+    }
+    if (st >= 0)
+        st = seal_active(log, &detail);
+    if (st >= 0)
+        st = activate_spare(log, &detail);
+    return st < 0 ? fail_for_ever(log, st, &detail, err) : RUNG_OK;
+}
+
+static rung_status measure(const rung_segment_log *log, const rung_log_entry *entries, size_t count,
+                           size_t *size_out, rung_err *err) {
+    size_t size = 0, space = (size_t)record_space(log->config.segment_size);
+    if (count == 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "a batch needs at least one record");
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].payload.len > RUNG_LOG_RECORD_MAX)
+            return RUNG_FAIL(err, RUNG_ELIMIT, "a record of %zu bytes is longer than the log takes",
+                             entries[i].payload.len);
+        size += rung_log_framed_size(entries[i].payload.len);
+        if (size > space)
+            return RUNG_FAIL(err, RUNG_ELIMIT, "the batch does not fit into a segment (%zu bytes)", space);
+    }
+    *size_out = size;
+    return RUNG_OK;
+}
+
+static rung_status mark_if_due(rung_segment_log *log, bool is_idle, rung_err *err) {
+    bool is_due = log->batches_since_mark >= (is_idle ? 1 : log->config.mark_every);
+    return is_due && !log->has_unsynced ? write_mark(log, err) : RUNG_OK;
+}
+
+static void encode(rung_segment_log *log, const rung_log_entry *entries, size_t count) {
+    uint32_t batch = log->has_unsynced ? log->state.batch : log->state.batch + 1;
+    uint16_t flags = log->config.is_relaxed ? RUNG_RECORD_RELAXED : 0;
+    uint8_t *out = log->buffer;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t end = i + 1 == count ? RUNG_RECORD_END : 0;
+        rung_frame_encode(&log->state, out, &entries[i], batch, (uint16_t)(flags | end));
+        out += rung_log_framed_size(entries[i].payload.len);
+    }
+}
+
+static rung_status log_append(rung_log *port, const rung_log_entry *entries, size_t count, uint64_t *first_seq_out,
+                              rung_err *err) {
+    rung_segment_log *log = self(port);
+    if (log->failure.code < 0)
+        return fail_for_ever(log, RUNG_OK, &log->failure, err);
+    if (!log->is_started)
+        return RUNG_FAIL(err, RUNG_EINVAL, "the log is not open for writing");
+    RUNG_ASSERT(log->config.is_relaxed || !log->has_unsynced); /* I1 */
+    size_t size = 0;
+    rung_status st = measure(log, entries, count, &size, err);
+    if (st < 0)
+        return st;
+    hash_pending(log); /* before the buffer is used again */
+    st = reserve_buffer(log, size, err);
+    if (st == RUNG_OK && log->end + size > log->capacity - RUNG_SEGMENT_FOOTER_SIZE)
+        st = rotate(log, err);
+    if (st < 0)
+        return st;
+
+    rung_err detail = {0};
+    st = mark_if_due(log, false, &detail);
+    if (st == RUNG_OK) {
+        *first_seq_out = log->state.next_seq;
+        encode(log, entries, count);
+        st = rung_file_write(&log->active, log->buffer, size, log->end, &detail);
+    }
+    if (st < 0)
+        return fail_for_ever(log, st, &detail, err);
+    log->end += size;
+    log->unhashed = size;
+    log->has_unsynced = true;
+    return RUNG_OK;
+}
+
+static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err *err) {
+    rung_segment_log *log = self(port);
+    if (log->failure.code < 0)
+        return fail_for_ever(log, RUNG_OK, &log->failure, err);
+    if (log->has_unsynced) {
+        rung_err detail = {0};
+        rung_status st = rung_file_datasync(&log->active, &detail);
+        if (st < 0)
+            return fail_for_ever(log, st, &detail, err);
+        pthread_mutex_lock(&log->list_lock);
+        rung_segment_info *info = last_segment(log);
+        info->last_seq = log->state.next_seq - 1;
+        info->end = log->end;
+        info->chain = log->state.chain;
+        pthread_mutex_unlock(&log->list_lock);
+        log->has_unsynced = false;
+        log->batches_since_mark++;
+        atomic_store_explicit(&log->durable_seq, log->state.next_seq - 1, memory_order_release);
+    }
+    *durable_seq_out = atomic_load_explicit(&log->durable_seq, memory_order_relaxed);
+    return RUNG_OK;
+}
+
+static rung_status log_tend(rung_log *port, bool is_idle, rung_err *err) {
+    rung_segment_log *log = self(port);
+    if (log->failure.code < 0)
+        return fail_for_ever(log, RUNG_OK, &log->failure, err);
+    if (!log->is_started)
+        return RUNG_OK;
+    hash_pending(log);
+    rung_err detail = {0};
+    rung_status st = mark_if_due(log, is_idle, &detail);
+    if (st < 0)
+        return fail_for_ever(log, st, &detail, err);
+    return atomic_load(&log->is_spare_ready) ? RUNG_OK : RUNG_PARTIAL;
+}
+
+static size_t log_batch_bytes_max(const rung_log *port) {
+    return (size_t)record_space(self(port)->config.segment_size);
+}
+
+/* ---- removing, reading, closing ---- */
+
+static rung_status log_truncate_before(rung_log *port, uint64_t seq, rung_err *err) {
+    rung_segment_log *log = self(port);
+    rung_log_image *im = &log->image;
+    rung_status st = RUNG_OK;
+    size_t removed = 0;
+    if (!log->is_started)
+        return RUNG_FAIL(err, RUNG_EINVAL, "the log is not open for writing");
+    pthread_mutex_lock(&log->list_lock);
+    while (st >= 0 && log->pin_count == 0 && im->count > 1 && im->segments[0].is_sealed &&
+           im->segments[0].last_seq < seq) {
+        char name[RUNG_FILE_NAME_MAX];
+        rung_segment_name(name, im->segments[0].first_seq, im->segments[0].epoch);
+        st = rung_dir_unlink(&log->dir, name, err);
+        if (st < 0)
+            break;
+        im->count--;
+        memmove(im->segments, im->segments + 1, im->count * sizeof *im->segments);
+        rung_err detail = {0};
+        st = rung_dir_sync(&log->dir, &detail); /* I7 */
+        if (st < 0)
+            st = fail_for_ever(log, st, &detail, err);
+        removed++;
+    }
+    pthread_mutex_unlock(&log->list_lock);
+    return st < 0 ? st : removed ? RUNG_OK : RUNG_UNCHANGED;
+}
+
+void rung_segment_log_pin(rung_segment_log *log) {
+    pthread_mutex_lock(&log->list_lock);
+    log->pin_count++;
+    pthread_mutex_unlock(&log->list_lock);
+}
+
+void rung_segment_log_unpin(rung_segment_log *log) {
+    pthread_mutex_lock(&log->list_lock);
+    RUNG_ASSERT(log->pin_count > 0);
+    log->pin_count--;
+    pthread_mutex_unlock(&log->list_lock);
+}
+
+size_t rung_segment_log_segments(rung_segment_log *log, rung_segment_info *out, size_t max) {
+    pthread_mutex_lock(&log->list_lock);
+    size_t count = log->image.count;
+    if (count && max)
+        memcpy(out, log->image.segments, (count < max ? count : max) * sizeof *out);
+    pthread_mutex_unlock(&log->list_lock);
+    return count;
+}
+
+rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq, rung_segment_info *info_out,
+                                     rung_err *err) {
+    rung_status st = RUNG_NOT_FOUND;
+    pthread_mutex_lock(&log->list_lock);
+    const rung_segment_info *s = log->image.segments;
+    size_t low = 0, high = log->image.count;
+    if (high && seq < s[0].first_seq) {
+        st = RUNG_FAIL(err, RUNG_ESTALE, "sequence %llu is wanted, but the log begins at %llu",
+                       (unsigned long long)seq, (unsigned long long)s[0].first_seq);
+    } else if (high && seq <= s[high - 1].last_seq) {
+        while (high - low > 1) { /* the last one that does not begin behind seq */
+            size_t middle = low + (high - low) / 2;
+            if (s[middle].first_seq <= seq)
+                low = middle;
+            else
+                high = middle;
+        }
+        *info_out = s[low];
+        st = RUNG_OK;
+    }
+    pthread_mutex_unlock(&log->list_lock);
+    return st;
+}
+
+static uint64_t log_durable_seq(const rung_log *port) {
+    return atomic_load_explicit(&self(port)->durable_seq, memory_order_acquire);
+}
+
+rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
+    rung_segment_log_stats out = {.epoch = log->epoch, .torn_bytes = log->torn_bytes};
+    pthread_mutex_lock(&log->spare_lock);
+    out.is_spare_ready = rung_file_is_open(&log->spare);
+    pthread_mutex_unlock(&log->spare_lock);
+    pthread_mutex_lock(&log->list_lock);
+    const rung_log_image *im = &log->image;
+    out.segment_count = im->count;
+    for (size_t i = 0; i < im->count; i++)
+        out.size_bytes += im->segments[i].end;
+    out.durable_seq = im->count ? im->segments[im->count - 1].last_seq : 0;
+    out.first_seq = im->count ? im->segments[0].first_seq : 1;
+    pthread_mutex_unlock(&log->list_lock);
+    return out;
+}
+
+/* A clean end: all synced, sealed and marked, so that the next start finds no doubt. An empty segment stays as it
+ * is; the next start removes it. */
+static rung_status finish(rung_segment_log *log, rung_err *err) {
+    uint64_t durable;
+    rung_status st = log_sync(&log->port, &durable, err);
+    if (st == RUNG_OK)
+        st = log_tend(&log->port, true, err);
+    if (st == RUNG_PARTIAL)
+        st = RUNG_OK;
+    if (st < 0 || last_segment(log)->last_seq < last_segment(log)->first_seq)
+        return st;
+    return seal_active(log, err);
+}
+
+static rung_status log_close(rung_log *port, rung_err *err) {
+    rung_segment_log *log = self(port);
+    rung_status st = log->is_started ? finish(log, err) : RUNG_OK;
+    release(log);
+    return st;
+}
+
+static const rung_log_ops segment_log_ops = {
+    .append = log_append,
+    .sync = log_sync,
+    .durable_seq = log_durable_seq,
+    .cursor_open = rung__segment_cursor_open,
+    .cursor_read = rung__segment_cursor_read,
+    .cursor_close = rung__segment_cursor_close,
+    .truncate_before = log_truncate_before,
+    .tend = log_tend,
+    .prepare = log_prepare,
+    .batch_bytes_max = log_batch_bytes_max,
+    .close = log_close,
+};

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file: header 64 | block | block | ... | trailer 96, nothing behind it.
+ *
+ * A block's check is the CRC of the whole stream up to its end, so a block that is lost, repeated or moved breaks
+ * every check from there on, and the last one is the total. The block header has a check of its own: a
+ * length is believed only then.
+ *
+ * The manifest says what should be there; the files say by themselves whether they are whole. A crash between the
+ * two leaves a whole snapshot that is not listed, which is as good. So loading goes by the folder, newest
+ * first, and the manifest only helps to notice that one is missing.
+ *
+ * Synced every few MiB while it is written: one sync of a gigabyte at the end would hold up the log's. */
+#include "journal/snapshot_file.h"
+
+#include "base/assert.h"
+#include "base/hash.h"
+#include "journal/bytes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define TEMPORARY_NAME "snapshot.tmp"
+#define SYNC_EVERY ((uint64_t)8 << 20)
+enum { HEADER_SIZE = 64, BLOCK_HEADER_SIZE = 16, TRAILER_SIZE = 96, ENTRY_SIZE = 56 };
+/* Blocks of the file begin alike: magic 8, version 4, CRC 4, uuid 16. */
+enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };
+
+static const char HEADER_MAGIC[8] = {'R', 'U', 'N', 'G', 'S', 'N', 'A', 'P'};
+static const char TRAILER_MAGIC[8] = {'R', 'U', 'N', 'G', 'S', 'E', 'N', 'D'};
+static const char MANIFEST_MAGIC[8] = {'R', 'U', 'N', 'G', 'M', 'A', 'N', 'I'};
+
+void rung_snapshot_name(char name_out[RUNG_FILE_NAME_MAX], uint64_t seq) {
+    snprintf(name_out, RUNG_FILE_NAME_MAX, "snapshot-%020llu.snap", (unsigned long long)seq);
+}
+
+bool rung_snapshot_name_parse(const char *name, uint64_t *seq_out) {
+    unsigned __int128 seq = 0;
+    if (strlen(name) != 34 || strncmp(name, "snapshot-", 9) != 0 || strcmp(name + 29, ".snap") != 0)
+        return false;
+    for (int i = 9; i < 29; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return false;
+        seq = seq * 10 + (unsigned)(name[i] - '0');
+    }
+    if (seq > UINT64_MAX)
+        return false;
+    *seq_out = (uint64_t)seq;
+    return true;
+}
+
+/* ---- sealed blocks: header, trailer, manifest ---- */
+
+static uint32_t sealed_crc(const uint8_t *bytes, size_t size) {
+    static const uint8_t zero[4];
+    uint32_t crc = rung_crc32c(0, bytes, AT_CRC);
+    crc = rung_crc32c(crc, zero, sizeof zero);
+    return rung_crc32c(crc, bytes + AT_CRC + 4, size - AT_CRC - 4);
+}
+
+static void seal_begin(uint8_t *bytes, size_t size, const char magic[8], const uint8_t *uuid) {
+    memset(bytes, 0, size);
+    memcpy(bytes, magic, 8);
+    rung_put32(bytes + AT_VERSION, RUNG_SNAPSHOT_VERSION);
+    memcpy(bytes + AT_UUID, uuid, RUNG_UUID_SIZE);
+}
+
+static void seal_end(uint8_t *bytes, size_t size) {
+    rung_put32(bytes + AT_CRC, sealed_crc(bytes, size));
+}
+
+static rung_status seal_check(const uint8_t *bytes, size_t size, const char magic[8], const uint8_t *uuid,
+                              const char *name, rung_err *err) {
+    if (memcmp(bytes, magic, 8) != 0 || rung_get32(bytes + AT_CRC) != sealed_crc(bytes, size))
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s: the %.8s block does not match its checksum", name, magic);
+    if (rung_get32(bytes + AT_VERSION) > RUNG_SNAPSHOT_VERSION)
+        return RUNG_FAIL(err, RUNG_EVERSION, "%s was written by a newer version", name);
+    if (memcmp(bytes + AT_UUID, uuid, RUNG_UUID_SIZE) != 0)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s belongs to another log", name);
+    return RUNG_OK;
+}
+
+/* The header check of a block: bound to the log and to the snapshot. */
+static uint32_t block_salt(const uint8_t *uuid, uint64_t seq) {
+    uint8_t bytes[8];
+    rung_put64(bytes, seq);
+    return rung_crc32c(rung_crc32c(0, uuid, RUNG_UUID_SIZE), bytes, sizeof bytes);
+}
+
+static void put_info(uint8_t *out, const rung_snapshot_info *info) {
+    rung_put64(out, info->seq);
+    rung_put64(out + 8, info->size_bytes);
+    rung_put32(out + 16, info->crc);
+    memcpy(out + 24, info->digest, RUNG_SNAPSHOT_DIGEST_SIZE);
+}
+
+static rung_snapshot_info get_info(const uint8_t *in) {
+    rung_snapshot_info info = {
+        .seq = rung_get64(in), .size_bytes = rung_get64(in + 8), .crc = rung_get32(in + 16)};
+    memcpy(info.digest, in + 24, RUNG_SNAPSHOT_DIGEST_SIZE);
+    return info;
+}
+
+/* ---- writing ---- */
+
+struct rung_snapshot_writer {
+    rung_dir dir; /* a copy; the handle is the caller's */
+    const rung_alloc *alloc;
+    rung_file file;
+    uint8_t uuid[RUNG_UUID_SIZE];
+    uint32_t salt;
+    uint64_t offset; /* in the file, of the next block */
+    uint64_t unsynced;
+    uint32_t block_count;
+    rung_snapshot_info info;
+    size_t used; /* bytes of the block so far */
+    uint8_t block[BLOCK_HEADER_SIZE + RUNG_SNAPSHOT_BLOCK_SIZE];
+};
+
+static rung_status put_bytes(rung_snapshot_writer *w, const void *bytes, size_t len, rung_err *err) {
+    rung_status st = rung_file_write(&w->file, bytes, len, w->offset, err);
+    w->offset += len;
+    w->unsynced += len;
+    if (st == RUNG_OK && w->unsynced >= SYNC_EVERY) {
+        w->unsynced = 0;
+        st = rung_file_datasync(&w->file, err);
+    }
+    return st;
+}
+
+rung_status rung_snapshot_writer_begin(const rung_dir *dir, const rung_alloc *alloc,
+                                       const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
+                                       rung_snapshot_writer **writer_out, rung_err *err) {
+    rung_snapshot_writer *w = rung_alloc_zeroed(alloc, sizeof *w);
+    if (!w)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory to write a snapshot");
+    w->dir = *dir;
+    w->alloc = alloc;
+    w->info.seq = seq;
+    w->salt = block_salt(uuid, seq);
+    memcpy(w->uuid, uuid, sizeof w->uuid);
+    uint8_t header[HEADER_SIZE];
+    seal_begin(header, sizeof header, HEADER_MAGIC, uuid);
+    rung_put64(header + AT_BODY, seq);
+    rung_put32(header + AT_BODY + 8, (uint32_t)RUNG_SNAPSHOT_BLOCK_SIZE);
+    seal_end(header, sizeof header);
+    rung_status st = rung_file_open(&w->file, dir, TEMPORARY_NAME, RUNG_FILE_CREATE, err);
+    if (st == RUNG_OK)
+        st = rung_file_truncate(&w->file, 0, err);
+    if (st == RUNG_OK)
+        st = put_bytes(w, header, sizeof header, err);
+    if (st < 0) {
+        rung_snapshot_writer_abort(w);
+        return st;
+    }
+    *writer_out = w;
+    return RUNG_OK;
+}
+
+static rung_status flush_block(rung_snapshot_writer *w, rung_err *err) {
+    if (w->used == 0)
+        return RUNG_OK;
+    w->info.crc = rung_crc32c(w->info.crc, w->block + BLOCK_HEADER_SIZE, w->used);
+    rung_put32(w->block, (uint32_t)w->used);
+    rung_put32(w->block + 4, w->block_count++);
+    rung_put32(w->block + 8, w->info.crc);
+    rung_put32(w->block + 12, rung_crc32c(w->salt, w->block, 12));
+    w->info.size_bytes += w->used;
+    rung_status st = put_bytes(w, w->block, BLOCK_HEADER_SIZE + w->used, err);
+    w->used = 0;
+    return st;
+}
+
+rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes, size_t len, rung_err *err) {
+    const uint8_t *from = bytes;
+    while (len > 0) {
+        size_t room = RUNG_SNAPSHOT_BLOCK_SIZE - w->used, part = len < room ? len : room;
+        memcpy(w->block + BLOCK_HEADER_SIZE + w->used, from, part);
+        w->used += part;
+        from += part;
+        len -= part;
+        if (w->used == RUNG_SNAPSHOT_BLOCK_SIZE) {
+            rung_status st = flush_block(w, err);
+            if (st < 0)
+                return st;
+        }
+    }
+    return RUNG_OK;
+}
+
+static rung_status put_trailer(rung_snapshot_writer *w, rung_err *err) {
+    uint8_t trailer[TRAILER_SIZE];
+    seal_begin(trailer, sizeof trailer, TRAILER_MAGIC, w->uuid);
+    put_info(trailer + AT_BODY, &w->info);
+    rung_put32(trailer + AT_BODY + 20, w->block_count);
+    seal_end(trailer, sizeof trailer);
+    return put_bytes(w, trailer, sizeof trailer, err);
+}
+
+/* The new one first, then the newest of the others that are there. */
+static rung_status list_in_manifest(rung_snapshot_writer *w, rung_err *err) {
+    rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP + 1] = {w->info}, known[RUNG_SNAPSHOT_KEEP];
+    size_t count = 1, known_count = 0;
+    rung_ignore(rung_snapshot_manifest_read(&w->dir, w->uuid, known, &known_count, NULL),
+                "a damaged manifest is replaced by a good one");
+    for (size_t i = 0; i < known_count && count < RUNG_SNAPSHOT_KEEP; i++)
+        if (known[i].seq < w->info.seq)
+            infos[count++] = known[i];
+    return rung_snapshot_manifest_write(&w->dir, w->uuid, infos, count, err);
+}
+
+static void remove_old(const rung_dir *dir, uint64_t newest) {
+    uint64_t seqs[16];
+    size_t count = 0, kept = 0;
+    if (rung_snapshot_list(dir, seqs, 16, &count, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        char name[RUNG_FILE_NAME_MAX];
+        rung_snapshot_name(name, seqs[i]);
+        if (seqs[i] <= newest && kept++ >= RUNG_SNAPSHOT_KEEP)
+            rung_ignore(rung_dir_unlink(dir, name, NULL), "a snapshot too many does no harm; the next one removes it");
+    }
+}
+
+rung_status rung_snapshot_writer_finish(rung_snapshot_writer *w, const uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE],
+                                        rung_snapshot_info *info_out, rung_err *err) {
+    char name[RUNG_FILE_NAME_MAX];
+    rung_snapshot_name(name, w->info.seq);
+    rung_status st = flush_block(w, err);
+    memcpy(w->info.digest, digest, RUNG_SNAPSHOT_DIGEST_SIZE);
+    if (st == RUNG_OK)
+        st = put_trailer(w, err);
+    if (st == RUNG_OK)
+        st = rung_file_sync(&w->file, err);
+    if (st == RUNG_OK)
+        st = rung_dir_rename(&w->dir, TEMPORARY_NAME, name, err);
+    if (st == RUNG_OK)
+        st = rung_dir_sync(&w->dir, err);
+    if (st == RUNG_OK)
+        st = list_in_manifest(w, err);
+    if (st == RUNG_OK) {
+        *info_out = w->info;
+        remove_old(&w->dir, w->info.seq);
+    }
+    rung_snapshot_writer_abort(w); /* the temporary name is gone by now, or has to go */
+    return st;
+}
+
+void rung_snapshot_writer_abort(rung_snapshot_writer *w) {
+    if (!w)
+        return;
+    if (rung_file_is_open(&w->file)) {
+        rung_file_close(&w->file);
+        rung_ignore(rung_dir_unlink(&w->dir, TEMPORARY_NAME, NULL), "the next snapshot writes over it");
+    }
+    rung_alloc_free(w->alloc, w, sizeof *w);
+}
+
+/* ---- reading ---- */
+
+struct rung_snapshot_reader {
+    const rung_alloc *alloc;
+    rung_file file;
+    uint8_t uuid[RUNG_UUID_SIZE];
+    uint32_t salt;
+    uint64_t offset;
+    uint32_t block_count;
+    bool is_at_end;
+    rung_snapshot_info info; /* as far as read */
+    uint8_t block[BLOCK_HEADER_SIZE + RUNG_SNAPSHOT_BLOCK_SIZE];
+};
+
+static rung_status damaged(const rung_snapshot_reader *r, const char *what, rung_err *err) {
+    return RUNG_FAIL(err, RUNG_ECORRUPT, "%s, offset %llu: %s", r->file.name, (unsigned long long)r->offset, what);
+}
+
+static rung_status open_reader(rung_snapshot_reader *r, const rung_dir *dir, const char *name, uint64_t seq,
+                               rung_err *err) {
+    uint8_t header[HEADER_SIZE];
+    size_t got;
+    rung_status st = rung_file_open(&r->file, dir, name, RUNG_FILE_READ, err);
+    if (st != RUNG_OK)
+        return st;
+    st = rung_file_read(&r->file, header, sizeof header, 0, &got, err);
+    if (st < 0)
+        return st;
+    if (got < sizeof header)
+        return damaged(r, "the file ends inside its header", err);
+    st = seal_check(header, sizeof header, HEADER_MAGIC, r->uuid, name, err);
+    if (st < 0)
+        return st;
+    if (rung_get64(header + AT_BODY) != seq || rung_get32(header + AT_BODY + 8) != RUNG_SNAPSHOT_BLOCK_SIZE)
+        return damaged(r, "the header does not belong to this file", err);
+    r->offset = HEADER_SIZE;
+    return RUNG_OK;
+}
+
+rung_status rung_snapshot_reader_open(const rung_dir *dir, const rung_alloc *alloc,
+                                      const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
+                                      rung_snapshot_reader **reader_out, rung_err *err) {
+    char name[RUNG_FILE_NAME_MAX];
+    rung_snapshot_name(name, seq);
+    rung_snapshot_reader *r = rung_alloc_zeroed(alloc, sizeof *r);
+    if (!r)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory to read a snapshot");
+    r->alloc = alloc;
+    r->info.seq = seq;
+    r->salt = block_salt(uuid, seq);
+    memcpy(r->uuid, uuid, sizeof r->uuid);
+    rung_status st = open_reader(r, dir, name, seq, err);
+    if (st != RUNG_OK) {
+        rung_snapshot_reader_close(r);
+        return st;
+    }
+    *reader_out = r;
+    return RUNG_OK;
+}
+
+void rung_snapshot_reader_close(rung_snapshot_reader *r) {
+    if (!r)
+        return;
+    rung_file_close(&r->file);
+    rung_alloc_free(r->alloc, r, sizeof *r);
+}
+
+rung_snapshot_info rung_snapshot_reader_info(const rung_snapshot_reader *r) {
+    return r->info;
+}
+
+/* The block at hand is no block: it must be the trailer, agree with all that was read, and end the file. */
+static rung_status check_trailer(rung_snapshot_reader *r, size_t got, rung_err *err) {
+    if (got != TRAILER_SIZE)
+        return damaged(r, "neither a block nor the end", err);
+    rung_status st = seal_check(r->block, TRAILER_SIZE, TRAILER_MAGIC, r->uuid, r->file.name, err);
+    if (st < 0)
+        return st;
+    rung_snapshot_info info = get_info(r->block + AT_BODY);
+    if (info.seq != r->info.seq || info.size_bytes != r->info.size_bytes || info.crc != r->info.crc ||
+        rung_get32(r->block + AT_BODY + 20) != r->block_count)
+        return damaged(r, "the trailer does not agree with the blocks before it", err);
+    r->info = info;
+    r->is_at_end = true;
+    return RUNG_NOT_FOUND;
+}
+
+rung_status rung_snapshot_reader_next(rung_snapshot_reader *r, const void **bytes_out, size_t *len_out,
+                                      rung_err *err) {
+    size_t got;
+    if (r->is_at_end)
+        return RUNG_NOT_FOUND;
+    rung_status st = rung_file_read(&r->file, r->block, sizeof r->block, r->offset, &got, err);
+    if (st < 0)
+        return st;
+    if (got < BLOCK_HEADER_SIZE)
+        return damaged(r, "the file ends too early", err);
+    if (memcmp(r->block, TRAILER_MAGIC, sizeof TRAILER_MAGIC) == 0)
+        return check_trailer(r, got, err);
+    uint32_t len = rung_get32(r->block);
+    if (rung_get32(r->block + 12) != rung_crc32c(r->salt, r->block, 12) || len == 0 ||
+        len > RUNG_SNAPSHOT_BLOCK_SIZE || rung_get32(r->block + 4) != r->block_count)
+        return damaged(r, "the block header does not match its checksum", err);
+    if (got < BLOCK_HEADER_SIZE + len)
+        return damaged(r, "the file ends inside a block", err);
+    uint32_t crc = rung_crc32c(r->info.crc, r->block + BLOCK_HEADER_SIZE, len);
+    if (crc != rung_get32(r->block + 8))
+        return damaged(r, "the block does not match its checksum", err);
+    r->info.crc = crc;
+    r->info.size_bytes += len;
+    r->block_count++;
+    r->offset += BLOCK_HEADER_SIZE + len;
+    *bytes_out = r->block + BLOCK_HEADER_SIZE;
+    *len_out = len;
+    return RUNG_OK;
+}
+
+/* ---- which ones there are ---- */
+
+typedef struct seq_list {
+    uint64_t *seqs;
+    size_t count, max;
+} seq_list;
+
+/* Keep the newest `max`, in descending order. */
+static void add_seq(void *arg, const char *name) {
+    seq_list *l = arg;
+    uint64_t seq;
+    if (!rung_snapshot_name_parse(name, &seq))
+        return;
+    size_t at = l->count;
+    while (at > 0 && l->seqs[at - 1] < seq)
+        at--;
+    if (at == l->max)
+        return;
+    size_t last = l->count < l->max ? l->count++ : l->max - 1;
+    memmove(&l->seqs[at + 1], &l->seqs[at], (last - at) * sizeof seq);
+    l->seqs[at] = seq;
+}
+
+rung_status rung_snapshot_list(const rung_dir *dir, uint64_t *seqs, size_t max, size_t *count_out, rung_err *err) {
+    seq_list l = {seqs, 0, max};
+    rung_status st = rung_dir_list(dir, add_seq, &l, err);
+    if (st == RUNG_OK)
+        *count_out = l.count;
+    return st;
+}
+
+rung_status rung_snapshot_manifest_write(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                         const rung_snapshot_info *infos, size_t count, rung_err *err) {
+    uint8_t bytes[RUNG_SNAPSHOT_MANIFEST_SIZE];
+    RUNG_ASSERT(count <= RUNG_SNAPSHOT_KEEP);
+    seal_begin(bytes, sizeof bytes, MANIFEST_MAGIC, uuid);
+    rung_put32(bytes + AT_BODY, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        put_info(bytes + AT_BODY + 8 + i * ENTRY_SIZE, &infos[i]);
+    seal_end(bytes, sizeof bytes);
+    return rung_file_replace(dir, RUNG_SNAPSHOT_MANIFEST, bytes, sizeof bytes, err);
+}
+
+rung_status rung_snapshot_manifest_read(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                        rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP], size_t *count_out,
+                                        rung_err *err) {
+    uint8_t bytes[RUNG_SNAPSHOT_MANIFEST_SIZE + 1];
+    rung_file f;
+    size_t got;
+    rung_status st = rung_file_open(&f, dir, RUNG_SNAPSHOT_MANIFEST, RUNG_FILE_READ, err);
+    if (st != RUNG_OK)
+        return st;
+    st = rung_file_read(&f, bytes, sizeof bytes, 0, &got, err);
+    rung_file_close(&f);
+    if (st < 0)
+        return st;
+    if (got != RUNG_SNAPSHOT_MANIFEST_SIZE)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s has not its size", RUNG_SNAPSHOT_MANIFEST);
+    st = seal_check(bytes, got, MANIFEST_MAGIC, uuid, RUNG_SNAPSHOT_MANIFEST, err);
+    if (st < 0)
+        return st;
+    uint32_t count = rung_get32(bytes + AT_BODY);
+    if (count > RUNG_SNAPSHOT_KEEP)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s lists %u snapshots", RUNG_SNAPSHOT_MANIFEST, count);
+    for (size_t i = 0; i < count; i++)
+        infos[i] = get_info(bytes + AT_BODY + 8 + i * ENTRY_SIZE);
+    *count_out = count;
+    return RUNG_OK;
+}
+
+/* ---- loading ---- */
+
+static void sink_say(const rung_snapshot_sink *sink, const char *format_what, const char *detail) {
+    char line[300];
+    if (!sink->say)
+        return;
+    snprintf(line, sizeof line, "%s: %s", format_what, detail);
+    sink->say(sink->ctx, line);
+}
+
+static rung_status load_one(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid, uint64_t seq,
+                            const rung_snapshot_sink *sink, rung_snapshot_info *info_out, rung_err *err) {
+    rung_snapshot_reader *r;
+    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
+    if (st != RUNG_OK)
+        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "the file has gone") : st;
+    st = sink->begin(sink->ctx, seq);
+    if (st < 0)
+        RUNG_FAIL(err, st, "the state refused to begin: %s", rung_status_text(st));
+    while (st >= 0) {
+        const void *bytes = NULL;
+        size_t len = 0;
+        st = rung_snapshot_reader_next(r, &bytes, &len, err);
+        if (st != RUNG_OK)
+            break;
+        st = sink->feed(sink->ctx, bytes, len);
+        if (st < 0)
+            RUNG_FAIL(err, st, "the state refused the content: %s", rung_status_text(st));
+    }
+    if (st == RUNG_NOT_FOUND) {
+        rung_snapshot_info info = rung_snapshot_reader_info(r);
+        st = sink->end(sink->ctx, &info);
+        if (st < 0)
+            RUNG_FAIL(err, st, "the digest is not that of the state: %s", rung_status_text(st));
+        else
+            *info_out = info;
+    }
+    rung_snapshot_reader_close(r);
+    return st;
+}
+
+/* Tell what the manifest promises and the folder does not hold. */
+static void compare_manifest(const rung_dir *dir, const uint8_t *uuid, const rung_snapshot_sink *sink,
+                             const uint64_t *seqs, size_t count) {
+    rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
+    size_t listed = 0;
+    rung_err err = {0};
+    rung_status st = rung_snapshot_manifest_read(dir, uuid, infos, &listed, &err);
+    if (st < 0)
+        sink_say(sink, "snapshot: the manifest is passed over", err.message);
+    for (size_t i = 0; st == RUNG_OK && i < listed; i++) {
+        bool is_there = false;
+        for (size_t k = 0; k < count; k++)
+            is_there |= seqs[k] == infos[i].seq;
+        char name[RUNG_FILE_NAME_MAX];
+        rung_snapshot_name(name, infos[i].seq);
+        if (!is_there)
+            sink_say(sink, "snapshot: the manifest lists a file that is missing", name);
+    }
+}
+
+rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc, const uint8_t uuid[RUNG_UUID_SIZE],
+                               uint64_t seq_max, const rung_snapshot_sink *sink, rung_snapshot_info *info_out,
+                               rung_err *err) {
+    uint64_t seqs[16];
+    size_t count = 0;
+    rung_status st = rung_snapshot_list(dir, seqs, 16, &count, err);
+    if (st < 0)
+        return st;
+    compare_manifest(dir, uuid, sink, seqs, count);
+    st = RUNG_NOT_FOUND;
+    for (size_t i = 0; i < count; i++) {
+        if (seqs[i] > seq_max)
+            continue;
+        rung_err detail = {0};
+        st = load_one(dir, alloc, uuid, seqs[i], sink, info_out, &detail);
+        if (st >= 0)
+            return RUNG_OK;
+        if (err)
+            *err = detail;
+        if (st != RUNG_ECORRUPT)
+            return st;
+        char name[RUNG_FILE_NAME_MAX + 64] = "snapshot: passed over for an older one: ";
+        rung_snapshot_name(name + strlen(name), seqs[i]);
+        sink_say(sink, name, detail.message);
+    }
+    return st;
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "journal/verify.h"
+
+#include "base/assert.h"
+#include "journal/recovery.h"
+#include "journal/segment_copy.h"
+#include "journal/segment_log.h"
+#include "journal/segment_scan.h"
+#include "journal/snapshot_file.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- verify ---- */
+
+typedef struct verify {
+    const rung_dir *dir;
+    const rung_alloc *alloc;
+    void (*each)(void *ctx, const char *line);
+    void *ctx;
+    rung_verify_report *report;
+    rung_err first; /* damage */
+    rung_high_water mark;
+    bool has_mark;
+} verify;
+
+static void tell(const verify *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell(const verify *v, const char *format, ...) {
+    char line[320];
+    va_list args;
+    if (!v->each)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    v->each(v->ctx, line);
+}
+
+static void add_damage(verify *v, const rung_err *err) {
+    if (v->report->damage_count++ == 0)
+        v->first = *err;
+    tell(v, "damage: %s", err->message);
+}
+
+/* The footer behind the records, with the hash that recovery leaves to us. */
+static rung_status check_seal(verify *v, rung_segment_scan *s, rung_err *err) {
+    rung_segment_footer f;
+    uint8_t sha[RUNG_SHA256_SIZE];
+    rung_status st = rung_segment_scan_footer(s, &f, err);
+    if (st != RUNG_OK)
+        return st;
+    rung_sha256_finish(&s->sha, sha);
+    if (memcmp(sha, f.sha, sizeof sha) != 0)
+        return rung_segment_scan_damage(s, "the SHA-256 in the footer is not that of the segment", err);
+    tell(v, "segment %s: sequence %llu to %llu, sealed", s->file.name, (unsigned long long)f.first_seq,
+         (unsigned long long)f.last_seq);
+    return RUNG_OK;
+}
+
+static rung_status check_tail(verify *v, rung_segment_scan *s, rung_err *err) {
+    rung_tail tail;
+    uint64_t data_end;
+    const char *why;
+    bool is_marked = v->has_mark && v->mark.segment_first_seq == s->header.first_seq &&
+                     v->mark.segment_epoch == s->header.epoch;
+    if (is_marked && s->offset < v->mark.offset)
+        return rung_segment_scan_damage(s, rung_frame_verdict_text(s->verdict), err);
+    rung_status st = rung_segment_scan_judge(s, &tail, &data_end, &why, err);
+    if (st < 0)
+        return st;
+    if (tail == RUNG_TAIL_DAMAGED)
+        return rung_segment_scan_damage(s, why, err);
+    v->report->torn_bytes = data_end - s->offset;
+    tell(v, "segment %s: sequence %llu to %llu, open%s", s->file.name, (unsigned long long)s->header.first_seq,
+         (unsigned long long)s->state.next_seq - 1,
+         tail == RUNG_TAIL_TORN ? ", torn tail: the next start cuts it" : "");
+    return RUNG_OK;
+}
+
+/* Every record of one segment. `stop` is where the next segment begins, 0 for the last. */
+static rung_status check_segment(verify *v, rung_segment_scan *s, uint64_t stop, rung_err *err) {
+    rung_log_record r;
+    rung_status st = RUNG_OK;
+    rung_verify_report *rep = v->report;
+    while (st == RUNG_OK && (stop == 0 || s->state.next_seq < stop)) {
+        st = rung_segment_scan_next(s, true, &r, err);
+        if (st != RUNG_OK)
+            break;
+        rep->record_count++;
+        rep->first_seq = rep->first_seq ? rep->first_seq : r.seq;
+        rep->last_seq = r.seq;
+    }
+    rep->size_bytes += s->offset;
+    if (st < 0 && (st != RUNG_ECORRUPT || stop))
+        return st;
+    rung_status sealed = check_seal(v, s, err);
+    if (sealed == RUNG_OK || stop)
+        return sealed < 0 ? sealed : RUNG_OK;
+    return check_tail(v, s, err);
+}
+
+static rung_status verify_segments(verify *v, rung_err *err) {
+    rung_log_image list;
+    rung_status st = rung_log_image_list(&list, v->alloc, v->dir, err);
+    for (size_t i = 0; st >= 0 && i < list.count; i++) {
+        char name[RUNG_FILE_NAME_MAX];
+        rung_segment_scan scan;
+        rung_err detail = {0};
+        rung_segment_name(name, list.segments[i].first_seq, list.segments[i].epoch);
+        uint64_t stop = i + 1 < list.count ? list.segments[i + 1].first_seq : 0;
+        st = rung_segment_scan_open(&scan, v->alloc, v->dir, name, true, &detail);
+        if (st == RUNG_OK) {
+            v->report->segment_count++;
+            st = check_segment(v, &scan, stop, &detail);
+            rung_segment_scan_close(&scan);
+        }
+        if (st == RUNG_ECORRUPT || st == RUNG_EVERSION) {
+            add_damage(v, &detail);
+            st = RUNG_OK;
+        } else if (st < 0 && err) {
+            *err = detail;
+        }
+    }
+    rung_log_image_deinit(&list);
+    return st < 0 ? st : RUNG_OK;
+}
+
+/* The rules about marks, links and sizes are recovery's: whatever it refuses is damage, seen here already or not. A
+ * running server may be in the middle of something: look again before believing it. */
+static rung_status verify_rules(verify *v, rung_err *err) {
+    rung_log_image image;
+    rung_err detail = {0};
+    rung_status st;
+    int tries = 3;
+    do
+        st = rung_log_image_read(&image, v->alloc, v->dir, &detail);
+    while (st == RUNG_ECORRUPT && --tries > 0);
+    if (st == RUNG_OK) {
+        if (image.is_mark_slot_bad)
+            tell(v, "file %s: one of its two marks is not whole; the other one counts", RUNG_HIGH_WATER_NAME);
+        rung_log_image_deinit(&image);
+    } else if (st == RUNG_ECORRUPT || st == RUNG_EVERSION) {
+        if (v->report->damage_count == 0)
+            add_damage(v, &detail);
+        st = RUNG_OK;
+    } else if (err) {
+        *err = detail;
+    }
+    return st;
+}
+
+/* Read a snapshot to its end. */
+static rung_status read_snapshot(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid, uint64_t seq,
+                                 rung_err *err) {
+    rung_snapshot_reader *r;
+    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
+    if (st != RUNG_OK)
+        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "a snapshot has gone") : st;
+    const void *bytes;
+    size_t len;
+    do
+        st = rung_snapshot_reader_next(r, &bytes, &len, err);
+    while (st == RUNG_OK);
+    rung_snapshot_reader_close(r);
+    return st == RUNG_NOT_FOUND ? RUNG_OK : st;
+}
+
+static rung_status verify_snapshots(verify *v, rung_err *err) {
+    uint64_t seqs[16];
+    size_t count = 0;
+    rung_status st = rung_snapshot_list(v->dir, seqs, 16, &count, err);
+    if (st < 0)
+        return st;
+    for (size_t i = 0; i < count; i++) {
+        rung_err detail = {0};
+        st = read_snapshot(v->dir, v->alloc, v->mark.uuid, seqs[i], &detail);
+        v->report->snapshot_count++;
+        if (st == RUNG_OK && v->report->newest_snapshot_seq < seqs[i])
+            v->report->newest_snapshot_seq = seqs[i];
+        if (st == RUNG_OK)
+            tell(v, "snapshot at sequence %llu: whole", (unsigned long long)seqs[i]);
+        else if (st == RUNG_ECORRUPT || st == RUNG_EVERSION)
+            add_damage(v, &detail);
+        else {
+            if (err)
+                *err = detail;
+            return st;
+        }
+    }
+    rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
+    rung_err detail = {0};
+    st = rung_snapshot_manifest_read(v->dir, v->mark.uuid, infos, &count, &detail);
+    if (st == RUNG_ECORRUPT || st == RUNG_EVERSION)
+        add_damage(v, &detail);
+    return RUNG_OK;
+}
+
+rung_status rung_log_verify(const rung_dir *dir, const rung_alloc *alloc, void (*each)(void *ctx, const char *line),
+                            void *ctx, rung_verify_report *report_out, rung_err *err) {
+    *report_out = (rung_verify_report){0};
+    verify v = {.dir = dir, .alloc = alloc, .each = each, .ctx = ctx, .report = report_out};
+    bool is_slot_bad;
+    v.has_mark = rung_high_water_read(dir, &v.mark, &is_slot_bad, NULL) == RUNG_OK;
+    report_out->mark_seq = v.has_mark ? v.mark.seq : 0;
+    rung_status st = verify_segments(&v, err);
+    if (st == RUNG_OK)
+        st = verify_rules(&v, err);
+    if (st == RUNG_OK && v.has_mark)
+        st = verify_snapshots(&v, err);
+    if (st == RUNG_OK && report_out->damage_count) {
+        if (err)
+            *err = v.first;
+        return RUNG_ECORRUPT;
+    }
+    return st;
+}
+
+/* ---- cat ---- */
+
+rung_status rung_log_cat(const rung_dir *dir, const rung_alloc *alloc, uint64_t from, uint64_t to,
+                         rung_status (*each)(void *ctx, const rung_log_record *record), void *ctx, rung_err *err) {
+    rung_log_image list;
+    rung_status st = rung_log_image_list(&list, alloc, dir, err);
+    for (size_t i = 0; st == RUNG_OK && i < list.count && list.segments[i].first_seq <= to; i++) {
+        uint64_t stop = i + 1 < list.count ? list.segments[i + 1].first_seq : UINT64_MAX;
+        if (stop <= from)
+            continue;
+        char name[RUNG_FILE_NAME_MAX];
+        rung_segment_scan scan;
+        rung_segment_name(name, list.segments[i].first_seq, list.segments[i].epoch);
+        st = rung_segment_scan_open(&scan, alloc, dir, name, false, err);
+        if (st != RUNG_OK)
+            break;
+        while (st == RUNG_OK && scan.state.next_seq < stop && scan.state.next_seq <= to) {
+            rung_log_record r;
+            st = rung_segment_scan_next(&scan, true, &r, err);
+            if (st == RUNG_OK && r.seq >= from)
+                st = each(ctx, &r);
+        }
+        if (st == RUNG_NOT_FOUND && scan.verdict != RUNG_FRAME_OK)
+            st = stop == UINT64_MAX || scan.state.next_seq == stop
+                     ? RUNG_OK
+                     : rung_segment_scan_damage(&scan, rung_frame_verdict_text(scan.verdict), err);
+        rung_segment_scan_close(&scan);
+    }
+    rung_log_image_deinit(&list);
+    return st;
+}
+
+/* ---- repair ---- */
+
+/* The longest whole beginning: segments 0 .. `whole` - 1 of the list, and of number `whole` the records up to
+ * `cut_seq` (0: nothing of it). */
+typedef struct beginning {
+    size_t whole;
+    uint64_t last_seq;
+    uint64_t cut_seq;
+    uint64_t seen_seq; /* the highest sequence that anything on the disk speaks of */
+    uint32_t epoch_max;
+    rung_segment_info last; /* of the last whole one */
+    uint8_t uuid[RUNG_UUID_SIZE];
+    bool has_uuid;
+} beginning;
+
+/* Does the segment open in `s` go on from `b`? The first one always does. */
+static bool is_next(const beginning *b, const rung_segment_scan *s) {
+    if (b->whole == 0)
+        return true;
+    return s->header.first_seq == b->last_seq + 1 && s->header.chain == b->last.chain &&
+           memcmp(s->header.previous_sha, b->last.sha, RUNG_SHA256_SIZE) == 0 &&
+           memcmp(s->header.uuid, b->uuid, RUNG_UUID_SIZE) == 0;
+}
+
+/* Read on; true when the whole segment belongs to the beginning. `stop`: where the next begins, 0 at the end. */
+static bool extend(beginning *b, rung_segment_scan *s, uint64_t stop) {
+    if (!is_next(b, s))
+        return false;
+    memcpy(b->uuid, s->header.uuid, sizeof b->uuid);
+    b->has_uuid = true;
+    if (b->whole == 0)
+        b->last_seq = s->header.first_seq - 1;
+    rung_log_record r;
+    rung_status st = RUNG_OK;
+    while (st == RUNG_OK && (stop == 0 || s->state.next_seq < stop))
+        st = rung_segment_scan_next(s, true, &r, NULL);
+    uint64_t last = s->state.next_seq - 1;
+    bool is_whole = stop && s->state.next_seq == stop;
+    if (last < s->header.first_seq && !is_whole)
+        return false; /* nothing of it can be kept */
+    rung_segment_footer f;
+    b->last = (rung_segment_info){.first_seq = s->header.first_seq, .last_seq = last, .end = s->offset,
+                                  .epoch = s->header.epoch, .chain = s->state.chain};
+    if (last < s->header.first_seq)
+        memcpy(b->last.sha, s->header.previous_sha, sizeof b->last.sha);
+    else
+        rung_sha256_finish(&s->sha, b->last.sha);
+    b->last_seq = last;
+    b->last.is_sealed = rung_segment_scan_footer(s, &f, NULL) == RUNG_OK &&
+                        memcmp(f.sha, b->last.sha, sizeof f.sha) == 0;
+    if (is_whole || (stop == 0 && b->last.is_sealed))
+        return true;
+    b->cut_seq = last;
+    return false;
+}
+
+static void note_seen(beginning *b, uint64_t seq) {
+    b->seen_seq = seq > b->seen_seq ? seq : b->seen_seq;
+}
+
+/* Entries of the list that are whole are filled in; one that only lacks its seal counts as whole. */
+static rung_status find_beginning(const rung_dir *dir, const rung_alloc *alloc, rung_log_image *list, beginning *b,
+                                  rung_err *err) {
+    bool is_broken = false;
+    *b = (beginning){0};
+    for (size_t i = 0; i < list->count; i++) {
+        char name[RUNG_FILE_NAME_MAX];
+        rung_segment_scan scan;
+        rung_segment_footer f;
+        rung_segment_info *info = &list->segments[i];
+        rung_segment_name(name, info->first_seq, info->epoch);
+        b->epoch_max = info->epoch > b->epoch_max ? info->epoch : b->epoch_max;
+        note_seen(b, info->first_seq - 1);
+        rung_status st = rung_segment_scan_open(&scan, alloc, dir, name, true, err);
+        if (st == RUNG_ENOMEM || st == RUNG_EIO)
+            return st;
+        if (st != RUNG_OK) {
+            is_broken = true;
+            continue;
+        }
+        if (rung_segment_scan_last_footer(&scan, &f, NULL) == RUNG_OK)
+            note_seen(b, f.last_seq);
+        if (!is_broken && extend(b, &scan, i + 1 < list->count ? info[1].first_seq : 0)) {
+            *info = b->last;
+            b->whole = i + 1;
+        } else {
+            is_broken = true;
+        }
+        note_seen(b, scan.state.next_seq - 1);
+        rung_segment_scan_close(&scan);
+    }
+    return RUNG_OK;
+}
+
+/* Keep the file under another name. It may be there from a repair that was cut short. */
+static rung_status keep_aside(const rung_dir *dir, const char *name, bool remove, rung_err *err) {
+    char kept[RUNG_FILE_NAME_MAX];
+    int n = snprintf(kept, sizeof kept, "damaged-%s", name);
+    RUNG_ASSERT(n > 0 && (size_t)n < sizeof kept);
+    rung_status st;
+    if (remove) {
+        st = rung_dir_rename(dir, name, kept, err);
+    } else {
+        st = rung_dir_link(dir, name, dir, kept, err);
+        if (st == RUNG_EEXIST)
+            st = RUNG_OK;
+    }
+    return st < 0 ? st : rung_dir_sync(dir, err);
+}
+
+/* Put a sealed copy up to `last_seq` in place of a segment. */
+static rung_status replace_segment(const rung_dir *dir, const rung_alloc *alloc, const rung_segment_info *info,
+                                   uint64_t last_seq, rung_segment_info *info_out, rung_err *err) {
+    char name[RUNG_FILE_NAME_MAX];
+    rung_segment_name(name, info->first_seq, info->epoch);
+    rung_status st = rung_segment_copy(alloc, dir, name, dir, "repair.tmp", last_seq, info_out, err);
+    if (st == RUNG_OK)
+        st = keep_aside(dir, name, false, err);
+    if (st == RUNG_OK)
+        st = rung_dir_rename(dir, "repair.tmp", name, err);
+    return st == RUNG_OK ? rung_dir_sync(dir, err) : st;
+}
+
+/* Seal what is whole but not sealed; take out what a later start has emptied. */
+static rung_status seal_whole(const rung_dir *dir, const rung_alloc *alloc, const rung_log_image *list, size_t whole,
+                              rung_err *err) {
+    rung_status st = RUNG_OK;
+    for (size_t i = 0; st == RUNG_OK && i < whole; i++) {
+        const rung_segment_info *info = &list->segments[i];
+        rung_segment_info sealed;
+        char name[RUNG_FILE_NAME_MAX];
+        rung_segment_name(name, info->first_seq, info->epoch);
+        if (info->is_sealed)
+            continue;
+        st = info->last_seq < info->first_seq
+                 ? keep_aside(dir, name, true, err)
+                 : replace_segment(dir, alloc, info, info->last_seq, &sealed, err);
+    }
+    return st;
+}
+
+/* An empty segment behind sequence `seq`, where only a snapshot is left. */
+static rung_status restart_behind(const rung_dir *dir, beginning *b, uint64_t seq, rung_err *err) {
+    rung_segment_header h = {.first_seq = seq + 1, .capacity = RUNG_SEGMENT_SIZE_MIN, .epoch = b->epoch_max + 1};
+    memcpy(h.uuid, b->uuid, sizeof h.uuid);
+    static uint8_t bytes[RUNG_SEGMENT_SIZE_MIN];
+    uint8_t header[RUNG_SEGMENT_HEADER_SIZE];
+    char name[RUNG_FILE_NAME_MAX];
+    rung_segment_header_encode(&h, header);
+    rung_segment_name(name, h.first_seq, h.epoch);
+    rung_file f;
+    rung_status st = rung_file_open(&f, dir, "repair.tmp", RUNG_FILE_CREATE, err);
+    if (st < 0)
+        return st;
+    st = rung_file_truncate(&f, 0, err);
+    if (st == RUNG_OK)
+        st = rung_file_write(&f, bytes, sizeof bytes, 0, err);
+    if (st == RUNG_OK)
+        st = rung_file_write(&f, header, sizeof header, 0, err);
+    if (st == RUNG_OK)
+        st = rung_file_sync(&f, err);
+    rung_file_close(&f);
+    if (st == RUNG_OK)
+        st = rung_dir_rename(dir, "repair.tmp", name, err);
+    if (st == RUNG_OK)
+        st = rung_dir_sync(dir, err);
+    b->last = (rung_segment_info){
+        .first_seq = h.first_seq, .last_seq = seq, .end = RUNG_SEGMENT_HEADER_SIZE, .epoch = h.epoch};
+    b->last_seq = seq;
+    return st;
+}
+
+static rung_status renew_mark(const rung_dir *dir, const beginning *b, rung_err *err) {
+    rung_high_water m = {.seq = b->last_seq, .segment_first_seq = b->last.first_seq, .offset = b->last.end,
+                         .segment_epoch = b->last.epoch, .chain = b->last.chain};
+    memcpy(m.uuid, b->uuid, sizeof m.uuid);
+    rung_status st = keep_aside(dir, RUNG_HIGH_WATER_NAME, false, err);
+    rung_ignore(st, "it may be what is missing");
+    return rung__high_water_create(dir, &m, err);
+}
+
+/* The newest snapshot that can be read to its end; 0 when there is none. */
+static uint64_t newest_snapshot(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid) {
+    uint64_t seqs[16];
+    size_t count = 0;
+    if (rung_snapshot_list(dir, seqs, 16, &count, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        if (read_snapshot(dir, alloc, uuid, seqs[i], NULL) == RUNG_OK)
+            return seqs[i];
+    return 0;
+}
+
+static rung_status rebuild(const rung_dir *dir, const rung_alloc *alloc, const rung_log_image *list, beginning *b,
+                           uint64_t snapshot_seq, rung_err *err) {
+    rung_status st = RUNG_OK;
+    bool is_restart = snapshot_seq > b->last_seq;
+    if (!is_restart)
+        st = seal_whole(dir, alloc, list, b->whole, err);
+    if (st == RUNG_OK && !is_restart && b->cut_seq) {
+        st = replace_segment(dir, alloc, &list->segments[b->whole], b->cut_seq, &b->last, err);
+        b->whole++;
+    }
+    size_t keep = is_restart ? 0 : b->whole;
+    /* From the end, so that what remains is a beginning at every moment. */
+    for (size_t i = list->count; st >= 0 && i > keep; i--) {
+        char name[RUNG_FILE_NAME_MAX];
+        rung_segment_name(name, list->segments[i - 1].first_seq, list->segments[i - 1].epoch);
+        st = keep_aside(dir, name, true, err);
+    }
+    if (st >= 0 && keep == 0)
+        st = restart_behind(dir, b, is_restart ? snapshot_seq : b->last_seq, err);
+    return st < 0 ? st : renew_mark(dir, b, err);
+}
+
+/* RUNG_OK or RUNG_ECORRUPT for the log alone, every record read. */
+static rung_status is_log_whole(const rung_dir *dir, const rung_alloc *alloc, rung_err *err) {
+    rung_verify_report report = {0};
+    verify v = {.dir = dir, .alloc = alloc, .report = &report};
+    bool is_slot_bad;
+    v.has_mark = rung_high_water_read(dir, &v.mark, &is_slot_bad, NULL) == RUNG_OK;
+    rung_status st = verify_segments(&v, err);
+    if (st == RUNG_OK)
+        st = verify_rules(&v, err);
+    if (st == RUNG_OK && report.damage_count) {
+        if (err)
+            *err = v.first;
+        return v.first.code;
+    }
+    return st;
+}
+
+static rung_status repair_locked(const rung_dir *dir, const rung_alloc *alloc, bool accept_loss,
+                                 rung_repair_report *report_out, rung_err *err) {
+    rung_log_image image;
+    rung_status st = is_log_whole(dir, alloc, err);
+    if (st != RUNG_ECORRUPT)
+        return st == RUNG_OK ? RUNG_UNCHANGED : st;
+    st = rung_log_image_list(&image, alloc, dir, err);
+    if (st < 0)
+        return st;
+    beginning b;
+    rung_high_water mark;
+    bool is_slot_bad;
+    st = find_beginning(dir, alloc, &image, &b, err);
+    if (rung_high_water_read(dir, &mark, &is_slot_bad, NULL) == RUNG_OK) {
+        note_seen(&b, mark.seq);
+        memcpy(b.uuid, mark.uuid, sizeof b.uuid);
+        b.has_uuid = true;
+    }
+    if (st == RUNG_OK && !b.has_uuid)
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "nothing in the folder says which log this was: restore a backup");
+    if (st == RUNG_OK) {
+        uint64_t snapshot_seq = newest_snapshot(dir, alloc, b.uuid);
+        bool is_restart = snapshot_seq > b.last_seq;
+        uint64_t kept = is_restart ? snapshot_seq : b.last_seq;
+        *report_out = (rung_repair_report){.kept_seq = kept, .is_restarted = is_restart};
+        if (b.seen_seq > kept) {
+            report_out->lost_from = kept + 1;
+            report_out->lost_to = b.seen_seq;
+        }
+        report_out->is_mark_only = !is_restart && b.seen_seq <= kept;
+        st = accept_loss ? rebuild(dir, alloc, &image, &b, snapshot_seq, err)
+                         : RUNG_FAIL(err, RUNG_EREFUSED, "records may be lost: repair needs to be told to accept that");
+    }
+    rung_log_image_deinit(&image);
+    return st;
+}
+
+rung_status rung_log_repair(const rung_dir *dir, const rung_alloc *alloc, bool accept_loss,
+                            rung_repair_report *report_out, rung_err *err) {
+    rung_file lock;
+    *report_out = (rung_repair_report){0};
+    rung_status st = rung_file_open(&lock, dir, "lock", RUNG_FILE_CREATE, err);
+    if (st < 0)
+        return st;
+    st = rung_file_lock(&lock, err);
+    if (st == RUNG_EBUSY)
+        st = RUNG_FAIL(err, st, "folder %s is in use: stop the server first", dir->path);
+    if (st == RUNG_OK)
+        st = repair_locked(dir, alloc, accept_loss, report_out, err);
+    rung_file_close(&lock);
+    return st;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A board's definition as bytes, version 1, in the words of wire.h (docs/formats/events.md has it with an example):
+ *
+ *   byte      1, the version
+ *   text      title
+ *   byte      columns, 1 to 3: the score and what comes after it
+ *   per column:
+ *     byte    bits 0-1 type, bit 2 order, bits 4-7 decimals
+ *     text    its name; not for the score
+ *   byte      tie
+ *   byte      update; after decay (4) follows a number, the half life in milliseconds
+ *   byte      rank
+ *   byte      windows
+ *   number    seasons; per season: text name, signed start, number of milliseconds to its end
+ *   text      zone name
+ *   text      zone rules, packed
+ *   number    the minute at which days start
+ *   number    grace in milliseconds
+ *   number    keep
+ *   number    scopes; per scope: text
+ *   byte      1 with teams, else 0; with teams follow: text by, byte combine, and after top (2) a number, how many
+ *   byte      limits, one bit each; then those that are there, in the order of their bits:
+ *               min, max, max_step as a value of the score: signed, or real; number rate; real z_score
+ *   byte      writers
+ *
+ * Valid = each value in its only spelling, nothing after it, and the definition passes rung_board_def_check().
+ *
+ * Invariants
+ *   1. What decodes encodes to the same bytes: every byte is a field, and a bit without a meaning must be 0.
+ *   2. What is encoded decodes: only valid definitions are written.
+ *   3. A field that does not apply is not written. Where no flag or count rules it out (half life, members of a team
+ *      that count) it must be 0, lest something a client said be dropped unseen. */
+#include "model/board.h"
+
+#include "base/assert.h"
+#include "model/utf8.h"
+#include "model/wire.h"
+
+#define DEF_VERSION 1
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+rung_board_def rung_board_def_default(void) {
+    return (rung_board_def){
+        .key = {.column_count = 1},
+        .rank = RUNG_RANK_SPARSE,
+        .windows = RUNG_WINDOWS_ALL,
+        .keep = 2,
+    };
+}
+
+/* ---- names ------------------------------------------------------------------------------------------- */
+
+bool rung_name_is_valid(rung_slice name) {
+    return name.len >= 1 && name.len <= RUNG_NAME_MAX && rung_utf8_is_plain(name);
+}
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+bool rung_attribute_name_is_valid(rung_slice name) {
+    if (name.len < 1 || name.len > RUNG_ATTRIBUTE_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        if (!is_letter(c) && !is_digit(c) && c != '_' && c != '.' && c != '-')
+            return false;
+    }
+    return true;
+}
+
+/* As IANA names its zones, without the dot that none of them has: such a name is also harmless in a path. */
+static bool is_zone_name(rung_slice name) {
+    if (name.len < 1 || name.len > RUNG_ZONE_NAME_MAX || !is_letter(name.ptr[0]))
+        return false;
+    for (size_t i = 1; i < name.len; i++) {
+        char c = name.ptr[i];
+        if (!is_letter(c) && !is_digit(c) && c != '_' && c != '+' && c != '-' && c != '/')
+            return false;
+    }
+    return true;
+}
+
+static bool is_window_kind_name(rung_slice name) {
+    static const char *const KINDS[] = {"all", "hour", "day", "week", "month", "year"};
+    for (size_t i = 0; i < COUNT(KINDS); i++)
+        if (rung_slice_eq(name, rung_slice_str(KINDS[i])))
+            return true;
+    return false;
+}
+
+/* ---- validity ---------------------------------------------------------------------------------------- */
+
+static const char *const COLUMN_FIELDS[RUNG_COLUMNS_MAX] = {"score", "columns[0]", "columns[1]"};
+
+static bool is_time(int64_t at_ms) {
+    return at_ms >= RUNG_TIME_MS_MIN && at_ms < RUNG_TIME_MS_END;
+}
+
+static rung_status check_column(const rung_column *column, const char *field, rung_err *err) {
+    if (column->type > RUNG_SCORE_REAL)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s.type: integer, decimal or real", field);
+    if (column->order > RUNG_ORDER_ASC)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s.order: desc or asc", field);
+    if (column->decimals > RUNG_DECIMALS_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s.decimals: 0 to %d", field, RUNG_DECIMALS_MAX);
+    if (column->decimals && column->type != RUNG_SCORE_DECIMAL)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s.decimals: only the type decimal has them", field);
+    return RUNG_OK;
+}
+
+static rung_status check_columns(const rung_board_def *def, rung_err *err) {
+    const rung_keyspec *key = &def->key;
+    if (key->column_count < 1 || key->column_count > RUNG_COLUMNS_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "columns: at most %d after the score",
+                         RUNG_COLUMNS_MAX - 1);
+    for (unsigned i = 0; i < key->column_count; i++) {
+        rung_status st = check_column(&key->columns[i], COLUMN_FIELDS[i], err);
+        if (st < 0)
+            return st;
+        if (i == 0)
+            continue;
+        rung_slice name = def->column_names[i - 1];
+        if (!rung_attribute_name_is_valid(name) || rung_slice_eq(name, RUNG_SLICE("score")))
+            return RUNG_FAIL(err, RUNG_EINVAL,
+                             "%s.name: 1 to %d of a-z A-Z 0-9 _ . - and not \"score\"",
+                             COLUMN_FIELDS[i], RUNG_ATTRIBUTE_NAME_MAX);
+        if (i == 2 && rung_slice_eq(name, def->column_names[0]))
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s.name: another column has it", COLUMN_FIELDS[i]);
+    }
+    if (key->tie > RUNG_TIE_PLAYER)
+        return RUNG_FAIL(err, RUNG_EINVAL, "tie: first, last or player");
+    return RUNG_OK;
+}
+
+static rung_status check_update(const rung_board_def *def, rung_err *err) {
+    const rung_column *score = &def->key.columns[0];
+    bool is_alone = def->key.column_count == 1;
+    if (def->update > RUNG_UPDATE_DECAY)
+        return RUNG_FAIL(err, RUNG_EINVAL, "update: best, last, sum, count or decay");
+    if (def->update == RUNG_UPDATE_COUNT && (score->type != RUNG_SCORE_INTEGER || !is_alone))
+        return RUNG_FAIL(err, RUNG_EINVAL, "update: count needs an integer score and no columns");
+    if (def->update != RUNG_UPDATE_DECAY)
+        return def->half_life_ms == 0
+                   ? RUNG_OK
+                   : RUNG_FAIL(err, RUNG_EINVAL, "half_life: only the update decay has one");
+    if (score->type != RUNG_SCORE_REAL || score->order != RUNG_ORDER_DESC || !is_alone)
+        return RUNG_FAIL(err, RUNG_EINVAL, "update: decay needs a real score, desc, no columns");
+    if (def->half_life_ms < RUNG_HALF_LIFE_MIN_MS || def->half_life_ms > RUNG_HALF_LIFE_MAX_MS)
+        return RUNG_FAIL(err, RUNG_EINVAL, "half_life: 1 minute to 36500 days");
+    return RUNG_OK;
+}
+
+static rung_status check_season(const rung_board_def *def, uint32_t index, rung_err *err) {
+    const rung_season *season = &def->seasons[index];
+    if (!rung_name_is_valid(season->name))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "seasons[%u].name: 1 to %d bytes of UTF-8 without control characters",
+                         index, RUNG_NAME_MAX);
+    if (is_window_kind_name(season->name))
+        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].name: a kind of window has it", index);
+    for (uint32_t i = 0; i < index; i++)
+        if (rung_slice_eq(season->name, def->seasons[i].name))
+            return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].name: seasons[%u] has it", index, i);
+    if (!is_time(season->starts_ms))
+        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].starts: in the years %d to %d", index,
+                         RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+    if (!is_time(season->ends_ms))
+        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].ends: in the years %d to %d", index,
+                         RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+    if (season->starts_ms >= season->ends_ms)
+        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].ends: after its start", index);
+    return RUNG_OK;
+}
+
+static rung_status check_windows(const rung_board_def *def, rung_err *err) {
+    if (def->windows & ~RUNG_WINDOWS_MASK)
+        return RUNG_FAIL(err, RUNG_EINVAL, "windows: all, hour, day, week, month, year or seasons");
+    if (!def->windows && !def->season_count)
+        return RUNG_FAIL(err, RUNG_EINVAL, "windows: at least one window or season");
+    if (def->season_count > RUNG_SEASONS_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "seasons: at most %d", RUNG_SEASONS_MAX);
+    for (uint32_t i = 0; i < def->season_count; i++) {
+        rung_status st = check_season(def, i, err);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+static rung_status check_clock(const rung_board_def *def, rung_err *err) {
+    bool is_utc = def->zone_name.len == 0 || rung_slice_eq(def->zone_name, RUNG_SLICE("UTC"));
+    if (!is_utc && !is_zone_name(def->zone_name))
+        return RUNG_FAIL(
+            err, RUNG_EINVAL,
+            "timezone: an IANA zone, a letter and then up to %d of letters, digits _ + - /",
+            RUNG_ZONE_NAME_MAX - 1);
+    if (is_utc && def->zone_rules.len)
+        return RUNG_FAIL(err, RUNG_EINVAL, "timezone: UTC has no rules");
+    if (!is_utc && !def->zone_rules.len)
+        return RUNG_FAIL(err, RUNG_EINVAL, "timezone: a zone other than UTC needs its rules");
+    if (def->zone_rules.len > RUNG_ZONE_PACKED_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "timezone: rules of at most %zu bytes",
+                         RUNG_ZONE_PACKED_MAX);
+    if (def->day_starts_min < 0 || def->day_starts_min > RUNG_DAY_STARTS_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "day_starts: 00:00 to 23:59");
+    if (def->grace_ms < 0 || def->grace_ms > RUNG_GRACE_MAX_MS)
+        return RUNG_FAIL(err, RUNG_EINVAL, "grace: 0 to 366 days");
+    if (def->keep > RUNG_KEEP_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "keep: 0 to %d", RUNG_KEEP_MAX);
+    return RUNG_OK;
+}
+
+static rung_status check_scopes(const rung_board_def *def, rung_err *err) {
+    if (def->scope_count > RUNG_SCOPES_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "scopes: at most %d", RUNG_SCOPES_MAX);
+    for (uint32_t i = 0; i < def->scope_count; i++) {
+        if (!rung_attribute_name_is_valid(def->scopes[i]))
+            return RUNG_FAIL(err, RUNG_EINVAL, "scopes[%u]: 1 to %d of a-z A-Z 0-9 _ . -", i,
+                             RUNG_ATTRIBUTE_NAME_MAX);
+        for (uint32_t k = 0; k < i; k++)
+            if (rung_slice_eq(def->scopes[i], def->scopes[k]))
+                return RUNG_FAIL(err, RUNG_EINVAL, "scopes[%u]: scopes[%u] is the same", i, k);
+    }
+    return RUNG_OK;
+}
+
+static rung_status check_teams(const rung_board_def *def, rung_err *err) {
+    if (!def->has_teams)
+        return RUNG_OK;
+    if (!rung_attribute_name_is_valid(def->team_by))
+        return RUNG_FAIL(err, RUNG_EINVAL, "teams.by: 1 to %d of a-z A-Z 0-9 _ . -",
+                         RUNG_ATTRIBUTE_NAME_MAX);
+    if (def->team_combine > RUNG_COMBINE_TOP)
+        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: sum, mean or top");
+    if (def->team_combine != RUNG_COMBINE_TOP && def->team_top)
+        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: only top counts members");
+    if (def->team_combine == RUNG_COMBINE_TOP &&
+        (def->team_top < 1 || def->team_top > RUNG_TEAM_TOP_MAX))
+        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: top of 1 to %d members",
+                         RUNG_TEAM_TOP_MAX);
+    return RUNG_OK;
+}
+
+/* Also false for NaN, on either side. */
+static bool is_at_most(rung_score_type type, rung_value a, rung_value b) {
+    return type == RUNG_SCORE_REAL ? a.d <= b.d : a.i <= b.i;
+}
+
+static rung_status check_limits(const rung_board_def *def, rung_err *err) {
+    static const rung_value ZERO; /* as an integer and as a real */
+    rung_score_type type = def->key.columns[0].type;
+    uint32_t both = RUNG_LIMIT_MIN | RUNG_LIMIT_MAX;
+    if (def->limits & ~(uint32_t)RUNG_LIMITS_MASK)
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "limits: min, max, max_step, per_player_per_minute or z_score");
+    if ((def->limits & RUNG_LIMIT_MIN) && !is_at_most(type, def->min, def->min))
+        return RUNG_FAIL(err, RUNG_EINVAL, "limits.min: a number");
+    if ((def->limits & RUNG_LIMIT_MAX) && !is_at_most(type, def->max, def->max))
+        return RUNG_FAIL(err, RUNG_EINVAL, "limits.max: a number");
+    if ((def->limits & both) == both && !is_at_most(type, def->min, def->max))
+        return RUNG_FAIL(err, RUNG_EINVAL, "limits.min: at most limits.max");
+    if ((def->limits & RUNG_LIMIT_STEP) && !is_at_most(type, ZERO, def->max_step))
+        return RUNG_FAIL(err, RUNG_EINVAL, "limits.max_step: 0 or more");
+    if ((def->limits & RUNG_LIMIT_RATE) && def->per_player_per_minute < 1)
+        return RUNG_FAIL(err, RUNG_EINVAL, "limits.per_player_per_minute: 1 or more");
+    if ((def->limits & RUNG_LIMIT_Z) && !(def->z_score > 0 && __builtin_isfinite(def->z_score)))
+        return RUNG_FAIL(err, RUNG_EINVAL, "limits.z_score: above 0 and finite");
+    return RUNG_OK;
+}
+
+rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
+    static rung_status (*const CHECKS[])(const rung_board_def *, rung_err *) = {
+        check_columns, check_update, check_windows, check_clock,
+        check_scopes,  check_teams,  check_limits,
+    };
+    if (def->title.len > RUNG_TITLE_MAX || !rung_utf8_is_plain(def->title))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "title: up to %d bytes of UTF-8 without control characters",
+                         RUNG_TITLE_MAX);
+    if (def->rank > RUNG_RANK_DENSE)
+        return RUNG_FAIL(err, RUNG_EINVAL, "rank: unique, sparse or dense");
+    if (def->writers > RUNG_WRITERS_PLAYER)
+        return RUNG_FAIL(err, RUNG_EINVAL, "writers: server or player");
+    for (size_t i = 0; i < COUNT(CHECKS); i++) {
+        rung_status st = CHECKS[i](def, err);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------- */
+
+static void put_value(rung__writer *w, rung_score_type type, rung_value value) {
+    if (type == RUNG_SCORE_REAL)
+        rung__put_real(w, value.d);
+    else
+        rung__put_signed(w, value.i);
+}
+
+static void put_columns(rung__writer *w, const rung_board_def *def) {
+    rung__put_byte(w, (uint8_t)def->key.column_count);
+    for (unsigned i = 0; i < def->key.column_count; i++) {
+        const rung_column *column = &def->key.columns[i];
+        rung__put_byte(w, (uint8_t)(column->type | column->order << 2 | column->decimals << 4));
+        if (i)
+            rung__put_text(w, def->column_names[i - 1]);
+    }
+    rung__put_byte(w, (uint8_t)def->key.tie);
+}
+
+static void put_windows(rung__writer *w, const rung_board_def *def) {
+    rung__put_byte(w, (uint8_t)def->windows);
+    rung__put_number(w, def->season_count);
+    for (uint32_t i = 0; i < def->season_count; i++) {
+        const rung_season *season = &def->seasons[i];
+        rung__put_text(w, season->name);
+        rung__put_signed(w, season->starts_ms);
+        rung__put_number(w, (uint64_t)(season->ends_ms - season->starts_ms));
+    }
+}
+
+static void put_clock(rung__writer *w, const rung_board_def *def) {
+    rung__put_text(w, def->zone_name);
+    rung__put_text(w, def->zone_rules);
+    rung__put_number(w, (uint64_t)def->day_starts_min);
+    rung__put_number(w, (uint64_t)def->grace_ms);
+    rung__put_number(w, def->keep);
+}
+
+static void put_groups(rung__writer *w, const rung_board_def *def) {
+    rung__put_number(w, def->scope_count);
+    for (uint32_t i = 0; i < def->scope_count; i++)
+        rung__put_text(w, def->scopes[i]);
+    rung__put_byte(w, def->has_teams);
+    if (!def->has_teams)
+        return;
+    rung__put_text(w, def->team_by);
+    rung__put_byte(w, (uint8_t)def->team_combine);
+    if (def->team_combine == RUNG_COMBINE_TOP)
+        rung__put_number(w, def->team_top);
+}
+
+static void put_limits(rung__writer *w, const rung_board_def *def) {
+    rung_score_type type = def->key.columns[0].type;
+    rung__put_byte(w, (uint8_t)def->limits);
+    if (def->limits & RUNG_LIMIT_MIN)
+        put_value(w, type, def->min);
+    if (def->limits & RUNG_LIMIT_MAX)
+        put_value(w, type, def->max);
+    if (def->limits & RUNG_LIMIT_STEP)
+        put_value(w, type, def->max_step);
+    if (def->limits & RUNG_LIMIT_RATE)
+        rung__put_number(w, def->per_player_per_minute);
+    if (def->limits & RUNG_LIMIT_Z)
+        rung__put_real(w, def->z_score);
+}
+
+rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t size,
+                                  size_t *length_out) {
+    rung_status st = rung_board_def_check(def, NULL);
+    if (st < 0)
+        return st;
+    rung__writer w = rung__writer_of(out, size);
+    rung__put_byte(&w, DEF_VERSION);
+    rung__put_text(&w, def->title);
+    put_columns(&w, def);
+    rung__put_byte(&w, (uint8_t)def->update);
+    if (def->update == RUNG_UPDATE_DECAY)
+        rung__put_number(&w, (uint64_t)def->half_life_ms);
+    rung__put_byte(&w, (uint8_t)def->rank);
+    put_windows(&w, def);
+    put_clock(&w, def);
+    put_groups(&w, def);
+    put_limits(&w, def);
+    rung__put_byte(&w, (uint8_t)def->writers);
+    RUNG_ASSERT(w.length <= RUNG_BOARD_DEF_BYTES_MAX);
+    *length_out = w.length;
+    return w.length <= size ? RUNG_OK : RUNG_ELIMIT;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------- */
+
+static rung_value get_value(rung__reader *r, rung_score_type type) {
+    return type == RUNG_SCORE_REAL ? (rung_value){.d = rung__get_real(r)}
+                                   : (rung_value){.i = rung__get_signed(r)};
+}
+
+/* A number that becomes an int64; one too large for that is left to the check as a negative one. */
+static int64_t get_int64(rung__reader *r) {
+    return (int64_t)rung__get_number(r);
+}
+
+static void get_columns(rung__reader *r, rung_board_def *def) {
+    def->key.column_count = rung__get_count(r, RUNG_COLUMNS_MAX);
+    for (unsigned i = 0; i < def->key.column_count; i++) {
+        uint8_t byte = rung__get_byte(r);
+        if (byte & 0x08)
+            rung__reader_fail(r, "a column has an unknown bit");
+        def->key.columns[i] = (rung_column){(rung_score_type)(byte & 3),
+                                            (rung_score_order)(byte >> 2 & 1), byte >> 4};
+        if (i)
+            def->column_names[i - 1] = rung__get_text(r);
+    }
+    def->key.tie = (rung_tie)rung__get_byte(r);
+}
+
+static void get_windows(rung__reader *r, rung_board_def *def) {
+    def->windows = rung__get_byte(r);
+    def->season_count = rung__get_count(r, RUNG_SEASONS_MAX);
+    for (uint32_t i = 0; i < def->season_count; i++) {
+        rung_season *season = &def->seasons[i];
+        season->name = rung__get_text(r);
+        season->starts_ms = rung__get_signed(r);
+        if (__builtin_add_overflow(season->starts_ms, rung__get_number(r), &season->ends_ms))
+            rung__reader_fail(r, "a season ends beyond all time");
+    }
+}
+
+static void get_clock(rung__reader *r, rung_board_def *def) {
+    def->zone_name = rung__get_text(r);
+    def->zone_rules = rung__get_text(r);
+    def->day_starts_min = (int32_t)rung__get_count(r, INT32_MAX);
+    def->grace_ms = get_int64(r);
+    def->keep = rung__get_count(r, UINT32_MAX);
+}
+
+static void get_groups(rung__reader *r, rung_board_def *def) {
+    def->scope_count = rung__get_count(r, RUNG_SCOPES_MAX);
+    for (uint32_t i = 0; i < def->scope_count; i++)
+        def->scopes[i] = rung__get_text(r);
+    uint8_t has_teams = rung__get_byte(r);
+    if (has_teams > 1)
+        rung__reader_fail(r, "teams are there or not");
+    def->has_teams = has_teams == 1;
+    if (!def->has_teams)
+        return;
+    def->team_by = rung__get_text(r);
+    def->team_combine = (rung_combine)rung__get_byte(r);
+    if (def->team_combine == RUNG_COMBINE_TOP)
+        def->team_top = rung__get_count(r, UINT32_MAX);
+}
+
+static void get_limits(rung__reader *r, rung_board_def *def) {
+    rung_score_type type = def->key.columns[0].type;
+    def->limits = rung__get_byte(r);
+    if (def->limits & RUNG_LIMIT_MIN)
+        def->min = get_value(r, type);
+    if (def->limits & RUNG_LIMIT_MAX)
+        def->max = get_value(r, type);
+    if (def->limits & RUNG_LIMIT_STEP)
+        def->max_step = get_value(r, type);
+    if (def->limits & RUNG_LIMIT_RATE)
+        def->per_player_per_minute = rung__get_count(r, UINT32_MAX);
+    if (def->limits & RUNG_LIMIT_Z)
+        def->z_score = rung__get_real(r);
+}
+
+rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, rung_err *err) {
+    rung__reader r = rung__reader_of(bytes);
+    rung_board_def def = {0};
+    uint8_t version = rung__get_byte(&r);
+    if (!r.fault && version != DEF_VERSION)
+        return RUNG_FAIL(err, RUNG_EVERSION, "board definition: version %u is not known here",
+                         version);
+    def.title = rung__get_text(&r);
+    get_columns(&r, &def);
+    def.update = (rung_update)rung__get_byte(&r);
+    if (def.update == RUNG_UPDATE_DECAY)
+        def.half_life_ms = get_int64(&r);
+    def.rank = (rung_rank_style)rung__get_byte(&r);
+    get_windows(&r, &def);
+    get_clock(&r, &def);
+    get_groups(&r, &def);
+    get_limits(&r, &def);
+    def.writers = (rung_writers)rung__get_byte(&r);
+
+    rung_status st = rung__reader_finish(&r, bytes, "board definition", err);
+    if (st == RUNG_OK)
+        st = rung_board_def_check(&def, err);
+    if (st == RUNG_OK)
+        *def_out = def;
+    return st;
+}

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An event as bytes, version 1, in the words of wire.h (docs/formats/events.md has it with examples). The workload is
+ * scores: nearly all events are one, so theirs is the compact shape and the straight path; the others are only clear.
+ *
+ *   byte      1, the version
+ *   byte      kind
+ *   signed    ts, Unix milliseconds
+ *   then, by kind:
+ *     board defined      text board; to the end, the definition (board.c)
+ *     board deleted      text board
+ *     score              byte flags: bits 0-1 values, bit 2 delta, bit 3 at, bit 4 id, bit 5 meta
+ *                        text board, text player
+ *                        per value: byte, bits 0-1 type, bits 4-7 decimals; then signed, or real for a real
+ *                        what the flags announce: signed (at - ts), text id, text meta
+ *     entry removed      text board, text player
+ *     player set         text player, number of attributes; per attribute: text name, text value
+ *     player erased      text player
+ *     friend added, removed      byte follow (0 or 1), text player, text other
+ *     friends replaced   byte follow, text player, number of names; to the end, the names: byte length and its bytes
+ *     banned, unbanned   text player, text reason
+ *     window opened, closed      text board, byte kind of window; for 0 text season, otherwise signed ordinal
+ *     tick               nothing
+ *
+ * Valid = each value in its only spelling, nothing after it, and the event passes rung_event_check().
+ *
+ * Invariants
+ *   1. What decodes encodes to the same bytes: every byte is a field, a bit without a meaning must be 0, a flag
+ *      announces something that is not empty.
+ *   2. What is encoded decodes to the same event: only valid events are written.
+ *   3. A valid event fits RUNG_EVENT_BYTES_MAX. */
+#include "model/event.h"
+
+#include "base/assert.h"
+#include "model/utf8.h"
+#include "model/wire.h"
+
+#define EVENT_VERSION 1
+
+enum {
+    SCORE_COUNT = 3, /* bits 0-1 */
+    SCORE_DELTA = 4,
+    SCORE_AT = 8,
+    SCORE_ID = 16,
+    SCORE_META = 32,
+    SCORE_FLAGS = 63
+};
+enum { VALUE_TYPE = 3, VALUE_DECIMALS_SHIFT = 4, VALUE_UNKNOWN = 0x0c };
+
+const char *rung_event_kind_name(rung_event_kind kind) {
+    switch (kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        return "board defined";
+    case RUNG_EVENT_BOARD_DELETED:
+        return "board deleted";
+    case RUNG_EVENT_SCORE:
+        return "score";
+    case RUNG_EVENT_ENTRY_REMOVED:
+        return "entry removed";
+    case RUNG_EVENT_PLAYER_SET:
+        return "player set";
+    case RUNG_EVENT_PLAYER_ERASED:
+        return "player erased";
+    case RUNG_EVENT_FRIEND_ADDED:
+        return "friend added";
+    case RUNG_EVENT_FRIEND_REMOVED:
+        return "friend removed";
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        return "friends replaced";
+    case RUNG_EVENT_BANNED:
+        return "banned";
+    case RUNG_EVENT_UNBANNED:
+        return "unbanned";
+    case RUNG_EVENT_WINDOW_OPENED:
+        return "window opened";
+    case RUNG_EVENT_WINDOW_CLOSED:
+        return "window closed";
+    case RUNG_EVENT_TICK:
+        return "tick";
+    }
+    return "unknown";
+}
+
+bool rung_names_next(rung_slice *packed, rung_slice *name_out) {
+    if (packed->len == 0)
+        return false;
+    size_t len = (uint8_t)packed->ptr[0];
+    if (len == 0 || len >= packed->len)
+        return false;
+    *name_out = rung_slice_of(packed->ptr + 1, len);
+    *packed = rung_slice_of(packed->ptr + 1 + len, packed->len - 1 - len);
+    return true;
+}
+
+/* ---- validity ---------------------------------------------------------------------------------------- */
+
+static rung_status check_name(rung_slice name, const char *field, rung_err *err) {
+    if (rung_name_is_valid(name))
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EINVAL, "%s: 1 to %d bytes of UTF-8 without control characters",
+                     field, RUNG_NAME_MAX);
+}
+
+static rung_status check_board_and_player(rung_slice board, rung_slice player, rung_err *err) {
+    rung_status st = check_name(board, "board", err);
+    return st < 0 ? st : check_name(player, "player", err);
+}
+
+static rung_status check_text(rung_slice text, size_t len_max, const char *field, rung_err *err) {
+    if (text.len <= len_max && rung_utf8_is_text(text))
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EINVAL, "%s: up to %zu bytes of UTF-8 without NUL", field, len_max);
+}
+
+static rung_status check_time(int64_t at_ms, const char *field, rung_err *err) {
+    if (at_ms >= RUNG_TIME_MS_MIN && at_ms < RUNG_TIME_MS_END)
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EINVAL, "%s: in the years %d to %d", field, RUNG_YEAR_MIN,
+                     RUNG_YEAR_MAX);
+}
+
+static rung_status check_value(const rung_score_event *s, uint32_t index, rung_err *err) {
+    static const char *const FIELDS[RUNG_COLUMNS_MAX] = {"score", "columns[0]", "columns[1]"};
+    unsigned type = s->types[index], decimals = s->decimals[index];
+    if (type > RUNG_SCORE_REAL)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: integer, decimal or real", FIELDS[index]);
+    if (decimals > (type == RUNG_SCORE_DECIMAL ? RUNG_DECIMALS_MAX : 0))
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: up to %d decimals, if it is a decimal",
+                         FIELDS[index], RUNG_DECIMALS_MAX);
+    if (type == RUNG_SCORE_REAL && __builtin_isnan(s->values[index].d))
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: a number", FIELDS[index]);
+    return RUNG_OK;
+}
+
+static rung_status check_score(const rung_score_event *s, rung_err *err) {
+    rung_status st = check_board_and_player(s->board, s->player, err);
+    if (st < 0)
+        return st;
+    if (s->value_count > RUNG_COLUMNS_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "columns: at most %d after the score",
+                         RUNG_COLUMNS_MAX - 1);
+    for (uint32_t i = 0; i < s->value_count; i++) {
+        st = check_value(s, i, err);
+        if (st < 0)
+            return st;
+    }
+    if (s->has_at) {
+        st = check_time(s->at_ms, "at", err);
+        if (st < 0)
+            return st;
+    }
+    if (s->id.len > RUNG_EVENT_ID_MAX || !rung_utf8_is_plain(s->id))
+        return RUNG_FAIL(err, RUNG_EINVAL, "id: 1 to %d bytes of UTF-8 without control characters",
+                         RUNG_EVENT_ID_MAX);
+    return check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err);
+}
+
+static rung_status check_attribute(const rung_event *e, uint32_t index, rung_err *err) {
+    const rung_attribute *a = &e->profile.attributes[index];
+    if (!rung_attribute_name_is_valid(a->name))
+        return RUNG_FAIL(err, RUNG_EINVAL, "attributes[%u].name: 1 to %d of a-z A-Z 0-9 _ . -",
+                         index, RUNG_ATTRIBUTE_NAME_MAX);
+    if (index > 0 && rung_slice_cmp(e->profile.attributes[index - 1].name, a->name) >= 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "attributes[%u].name: names are unique and ascend",
+                         index);
+    if (a->value.len < 1 || a->value.len > RUNG_ATTRIBUTE_VALUE_MAX ||
+        !rung_utf8_is_plain(a->value))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "attributes[%u].value: 1 to %d bytes of UTF-8 without control characters",
+                         index, RUNG_ATTRIBUTE_VALUE_MAX);
+    return RUNG_OK;
+}
+
+static rung_status check_profile(const rung_event *e, rung_err *err) {
+    rung_status st = check_name(e->profile.player, "player", err);
+    if (st == RUNG_OK && e->profile.count > RUNG_ATTRIBUTES_MAX)
+        st = RUNG_FAIL(err, RUNG_EINVAL, "attributes: at most %d", RUNG_ATTRIBUTES_MAX);
+    for (uint32_t i = 0; st == RUNG_OK && i < e->profile.count; i++)
+        st = check_attribute(e, i, err);
+    return st;
+}
+
+static rung_status check_friend(const rung_event *e, rung_err *err) {
+    rung_status st = check_name(e->friend.player, "player", err);
+    if (st == RUNG_OK)
+        st = check_name(e->friend.other, "friend", err);
+    if (st == RUNG_OK && rung_slice_eq(e->friend.player, e->friend.other))
+        st = RUNG_FAIL(err, RUNG_EINVAL, "friend: another than the player");
+    return st;
+}
+
+static rung_status check_friends(const rung_event *e, rung_err *err) {
+    rung_slice rest = e->friends.packed, name;
+    rung_status st = check_name(e->friends.player, "player", err);
+    if (st < 0)
+        return st;
+    if (e->friends.count > RUNG_FRIENDS_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "friends: at most %d", RUNG_FRIENDS_MAX);
+    if (rest.len > RUNG_FRIENDS_BYTES_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT,
+                         "friends: %zu bytes of names, and one event has room for %zu", rest.len,
+                         RUNG_FRIENDS_BYTES_MAX);
+    uint32_t count = 0;
+    for (; rung_names_next(&rest, &name); count++) {
+        if (!rung_name_is_valid(name))
+            return RUNG_FAIL(err, RUNG_EINVAL,
+                             "friends[%u]: 1 to %d bytes of UTF-8 without control characters",
+                             count, RUNG_NAME_MAX);
+        if (rung_slice_eq(name, e->friends.player))
+            return RUNG_FAIL(err, RUNG_EINVAL, "friends[%u]: another than the player", count);
+    }
+    if (rest.len || count != e->friends.count)
+        return RUNG_FAIL(err, RUNG_EINVAL, "friends: %u names, packed without a gap",
+                         e->friends.count);
+    return RUNG_OK;
+}
+
+static rung_status check_ban(const rung_event *e, rung_err *err) {
+    rung_status st = check_name(e->ban.player, "player", err);
+    return st < 0 ? st : check_text(e->ban.reason, RUNG_REASON_MAX, "reason", err);
+}
+
+static rung_status check_window(const rung_event *e, rung_err *err) {
+    rung_window window;
+    rung_status st = check_name(e->window.board, "board", err);
+    if (st < 0)
+        return st;
+    if (e->window.kind > RUNG_WINDOW_YEAR)
+        return RUNG_FAIL(err, RUNG_EINVAL, "window: a season, hour, day, week, month or year");
+    if (e->window.kind == 0) {
+        if (e->window.ordinal)
+            return RUNG_FAIL(err, RUNG_EINVAL, "window.ordinal: a season has none");
+        return check_name(e->window.season, "window.season", err);
+    }
+    if (e->window.season.len)
+        return RUNG_FAIL(err, RUNG_EINVAL, "window.season: only a season has a name");
+    rung_window_kind kind = (rung_window_kind)e->window.kind;
+    if (rung_window_span(kind, e->window.ordinal, NULL, 0, &window) < 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "window.ordinal: in the years %d to %d", RUNG_YEAR_MIN,
+                         RUNG_YEAR_MAX);
+    return RUNG_OK;
+}
+
+static rung_status check_defined(const rung_event *e, rung_err *err) {
+    rung_status st = check_name(e->defined.board, "board", err);
+    return st < 0 ? st : rung_board_def_check(&e->defined.def, err);
+}
+
+rung_status rung_event_check(const rung_event *event, rung_err *err) {
+    rung_status st = check_time(event->ts_ms, "ts", err);
+    if (st < 0)
+        return st;
+    switch (event->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        return check_defined(event, err);
+    case RUNG_EVENT_BOARD_DELETED:
+        return check_name(event->deleted.board, "board", err);
+    case RUNG_EVENT_SCORE:
+        return check_score(&event->score, err);
+    case RUNG_EVENT_ENTRY_REMOVED:
+        return check_board_and_player(event->removed.board, event->removed.player, err);
+    case RUNG_EVENT_PLAYER_SET:
+        return check_profile(event, err);
+    case RUNG_EVENT_PLAYER_ERASED:
+        return check_name(event->erased.player, "player", err);
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        return check_friend(event, err);
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        return check_friends(event, err);
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        return check_ban(event, err);
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        return check_window(event, err);
+    case RUNG_EVENT_TICK:
+        return RUNG_OK;
+    }
+    return RUNG_FAIL(err, RUNG_EINVAL, "kind: %u is not known here", (unsigned)event->kind);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------------- */
+
+static void put_score(rung__writer *w, const rung_score_event *s, int64_t ts_ms) {
+    rung__put_byte(w, (uint8_t)(s->value_count | (s->is_delta ? SCORE_DELTA : 0) |
+                                (s->has_at ? SCORE_AT : 0) | (s->id.len ? SCORE_ID : 0) |
+                                (s->meta.len ? SCORE_META : 0)));
+    rung__put_text(w, s->board);
+    rung__put_text(w, s->player);
+    for (uint32_t i = 0; i < s->value_count; i++) {
+        rung__put_byte(w, (uint8_t)(s->types[i] | s->decimals[i] << VALUE_DECIMALS_SHIFT));
+        if (s->types[i] == RUNG_SCORE_REAL)
+            rung__put_real(w, s->values[i].d);
+        else
+            rung__put_signed(w, s->values[i].i);
+    }
+    if (s->has_at)
+        rung__put_signed(w, s->at_ms - ts_ms); /* both are valid times: no overflow */
+    if (s->id.len)
+        rung__put_text(w, s->id);
+    if (s->meta.len)
+        rung__put_text(w, s->meta);
+}
+
+static void put_defined(rung__writer *w, const rung_event *e) {
+    rung__put_text(w, e->defined.board);
+    size_t length = 0;
+    rung_status st = rung_board_def_encode(&e->defined.def, w->at, w->room, &length);
+    RUNG_ASSERT(st == RUNG_OK || st == RUNG_ELIMIT);
+    w->length += length; /* it is the last field: where the next would go does not matter */
+}
+
+static void put_profile(rung__writer *w, const rung_event *e) {
+    rung__put_text(w, e->profile.player);
+    rung__put_number(w, e->profile.count);
+    for (uint32_t i = 0; i < e->profile.count; i++) {
+        rung__put_text(w, e->profile.attributes[i].name);
+        rung__put_text(w, e->profile.attributes[i].value);
+    }
+}
+
+static void put_friends(rung__writer *w, const rung_event *e) {
+    rung__put_byte(w, e->friends.follow);
+    rung__put_text(w, e->friends.player);
+    rung__put_number(w, e->friends.count);
+    rung__put_bytes(w, e->friends.packed.ptr, e->friends.packed.len);
+}
+
+static void put_window(rung__writer *w, const rung_event *e) {
+    rung__put_text(w, e->window.board);
+    rung__put_byte(w, (uint8_t)e->window.kind);
+    if (e->window.kind == 0)
+        rung__put_text(w, e->window.season);
+    else
+        rung__put_signed(w, e->window.ordinal);
+}
+
+static void put_body(rung__writer *w, const rung_event *e) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        put_defined(w, e);
+        break;
+    case RUNG_EVENT_BOARD_DELETED:
+        rung__put_text(w, e->deleted.board);
+        break;
+    case RUNG_EVENT_SCORE:
+        put_score(w, &e->score, e->ts_ms);
+        break;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        rung__put_text(w, e->removed.board);
+        rung__put_text(w, e->removed.player);
+        break;
+    case RUNG_EVENT_PLAYER_SET:
+        put_profile(w, e);
+        break;
+    case RUNG_EVENT_PLAYER_ERASED:
+        rung__put_text(w, e->erased.player);
+        break;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        rung__put_byte(w, e->friend.follow);
+        rung__put_text(w, e->friend.player);
+        rung__put_text(w, e->friend.other);
+        break;
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        put_friends(w, e);
+        break;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        rung__put_text(w, e->ban.player);
+        rung__put_text(w, e->ban.reason);
+        break;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        put_window(w, e);
+        break;
+    case RUNG_EVENT_TICK:
+        break;
+    }
+}
+
+rung_status rung_event_encode(const rung_event *event, void *out, size_t size, size_t *length_out) {
+    rung_status st = rung_event_check(event, NULL);
+    if (st < 0)
+        return st;
+    rung__writer w = rung__writer_of(out, size);
+    rung__put_byte(&w, EVENT_VERSION);
+    rung__put_byte(&w, (uint8_t)event->kind);
+    rung__put_signed(&w, event->ts_ms);
+    put_body(&w, event);
+    RUNG_ASSERT(w.length <= RUNG_EVENT_BYTES_MAX); /* 3 */
+    *length_out = w.length;
+    return w.length <= size ? RUNG_OK : RUNG_ELIMIT;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------- */
+
+/* A text that a flag announced: 1. */
+static rung_slice get_announced_text(rung__reader *r) {
+    rung_slice text = rung__get_text(r);
+    if (!text.len)
+        rung__reader_fail(r, "an announced text is empty");
+    return text;
+}
+
+static bool get_bool(rung__reader *r) {
+    uint8_t byte = rung__get_byte(r);
+    if (byte > 1)
+        rung__reader_fail(r, "neither yes nor no");
+    return byte == 1;
+}
+
+static void get_value(rung__reader *r, rung_score_event *s, uint32_t index) {
+    uint8_t byte = rung__get_byte(r);
+    if (byte & VALUE_UNKNOWN)
+        rung__reader_fail(r, "a value has an unknown bit");
+    s->types[index] = byte & VALUE_TYPE;
+    s->decimals[index] = byte >> VALUE_DECIMALS_SHIFT;
+    if (s->types[index] == RUNG_SCORE_REAL)
+        s->values[index].d = rung__get_real(r);
+    else
+        s->values[index].i = rung__get_signed(r);
+}
+
+static void get_score(rung__reader *r, rung_score_event *s, int64_t ts_ms) {
+    uint8_t flags = rung__get_byte(r);
+    if (flags & ~SCORE_FLAGS)
+        rung__reader_fail(r, "a score has an unknown flag");
+    s->is_delta = flags & SCORE_DELTA;
+    s->has_at = flags & SCORE_AT;
+    s->value_count = flags & SCORE_COUNT;
+    s->board = rung__get_text(r);
+    s->player = rung__get_text(r);
+    for (uint32_t i = 0; i < s->value_count; i++)
+        get_value(r, s, i);
+    if (s->has_at && __builtin_add_overflow(ts_ms, rung__get_signed(r), &s->at_ms))
+        rung__reader_fail(r, "a time beyond all times");
+    if (flags & SCORE_ID)
+        s->id = get_announced_text(r);
+    if (flags & SCORE_META)
+        s->meta = get_announced_text(r);
+}
+
+/* The straight path: touches only the score's part of the large event. */
+static rung_status decode_score(rung__reader *r, rung_slice bytes, int64_t ts_ms,
+                                rung_event *event_out, rung_err *err) {
+    rung_score_event score = {0};
+    get_score(r, &score, ts_ms);
+    rung_status st = rung__reader_finish(r, bytes, "event", err);
+    if (st == RUNG_OK)
+        st = check_time(ts_ms, "ts", err);
+    if (st == RUNG_OK)
+        st = check_score(&score, err);
+    if (st < 0)
+        return st;
+    event_out->kind = RUNG_EVENT_SCORE;
+    event_out->ts_ms = ts_ms;
+    event_out->score = score;
+    return RUNG_OK;
+}
+
+static void get_profile(rung__reader *r, rung_event *e) {
+    e->profile.player = rung__get_text(r);
+    e->profile.count = rung__get_count(r, RUNG_ATTRIBUTES_MAX);
+    for (uint32_t i = 0; i < e->profile.count; i++) {
+        e->profile.attributes[i].name = rung__get_text(r);
+        e->profile.attributes[i].value = rung__get_text(r);
+    }
+}
+
+static void get_friends(rung__reader *r, rung_event *e) {
+    e->friends.follow = get_bool(r);
+    e->friends.player = rung__get_text(r);
+    e->friends.count = rung__get_count(r, UINT32_MAX);
+    e->friends.packed = rung__get_rest(r);
+}
+
+static void get_window(rung__reader *r, rung_event *e) {
+    e->window.board = rung__get_text(r);
+    e->window.kind = rung__get_byte(r);
+    if (e->window.kind == 0)
+        e->window.season = rung__get_text(r);
+    else
+        e->window.ordinal = rung__get_signed(r);
+}
+
+/* RUNG_EVERSION for a kind not known here; what is wrong with the bytes is left in the reader. */
+static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        e->defined.board = rung__get_text(r);
+        return r->fault ? RUNG_OK : rung_board_def_decode(rung__get_rest(r), &e->defined.def, err);
+    case RUNG_EVENT_BOARD_DELETED:
+        e->deleted.board = rung__get_text(r);
+        return RUNG_OK;
+    case RUNG_EVENT_SCORE: /* decode_score() */
+        break;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        e->removed.board = rung__get_text(r);
+        e->removed.player = rung__get_text(r);
+        return RUNG_OK;
+    case RUNG_EVENT_PLAYER_SET:
+        get_profile(r, e);
+        return RUNG_OK;
+    case RUNG_EVENT_PLAYER_ERASED:
+        e->erased.player = rung__get_text(r);
+        return RUNG_OK;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        e->friend.follow = get_bool(r);
+        e->friend.player = rung__get_text(r);
+        e->friend.other = rung__get_text(r);
+        return RUNG_OK;
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        get_friends(r, e);
+        return RUNG_OK;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        e->ban.player = rung__get_text(r);
+        e->ban.reason = rung__get_text(r);
+        return RUNG_OK;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        get_window(r, e);
+        return RUNG_OK;
+    case RUNG_EVENT_TICK:
+        return RUNG_OK;
+    }
+    return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);
+}
+
+/* Built aside, since a result is written only on success; never inlined, since the frame is large and scores, which do
+ * not come here, would pay for it. */
+__attribute__((noinline)) static rung_status decode_other(rung__reader *r, rung_slice bytes,
+                                                          rung_event_kind kind, int64_t ts_ms,
+                                                          rung_event *event_out, rung_err *err) {
+    rung_event event = {.kind = kind, .ts_ms = ts_ms};
+    rung_status st = get_body(r, &event, err);
+    if (st == RUNG_OK)
+        st = rung__reader_finish(r, bytes, "event", err);
+    if (st == RUNG_OK)
+        st = rung_event_check(&event, err);
+    if (st == RUNG_OK)
+        *event_out = event;
+    return st;
+}
+
+rung_status rung_event_decode(rung_slice bytes, rung_event *event_out, rung_err *err) {
+    rung__reader r = rung__reader_of(bytes);
+    uint8_t version = rung__get_byte(&r);
+    if (!r.fault && version != EVENT_VERSION)
+        return RUNG_FAIL(err, RUNG_EVERSION, "event: version %u is not known here", version);
+    uint8_t kind = rung__get_byte(&r);
+    int64_t ts_ms = rung__get_signed(&r);
+    if (r.fault)
+        return rung__reader_finish(&r, bytes, "event", err);
+    if (kind == RUNG_EVENT_SCORE)
+        return decode_score(&r, bytes, ts_ms, event_out, err);
+    return decode_other(&r, bytes, (rung_event_kind)kind, ts_ms, event_out, err);
+}

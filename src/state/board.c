@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boards: their definitions and how they change, their windows and how these open and close.
+ *
+ *  B1  Slot i < def.scope_count ranks by def.scopes[i]; the team attribute has the slot of its scope, or one behind them.
+ *  B2  A board's rules are in order of their making; for a kind of window, the last rule whose `from` is not after an
+ *      instant decides.
+ *  B3  next_close_ms is not later than the end plus grace of any open window. */
+#include "state/internal.h"
+
+#include <string.h>
+
+rung__board *rung__board_find(const rung_state *s, rung_slice id) {
+    rung__board *b = s->last_board;
+    if (b && rung_slice_eq(rung_players_id(s->board_ids, b->number), id))
+        return b;
+    uint32_t number;
+    if (rung_players_find(s->board_ids, id, &number) != RUNG_OK)
+        return NULL;
+    ((rung_state *)(uintptr_t)s)->last_board = s->boards[number]; /* a shortcut, not state */
+    return s->boards[number];
+}
+
+/* ---- windows ---- */
+
+/* The instant from which a later rule overrides rule i for a kind. */
+static int64_t rule_until(const rung__board *b, uint32_t i, uint32_t kind) {
+    int64_t until = INT64_MAX;
+    for (uint32_t j = i + 1; j < b->rule_count; j++)
+        if (b->rules[j].from_ms[kind] < until)
+            until = b->rules[j].from_ms[kind];
+    return until;
+}
+
+rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal, rung_window *out) {
+    rung_window all = {ordinal, INT64_MAX, INT64_MIN};
+    for (uint32_t i = 0; i < b->rule_count; i++) {
+        const rung__rule *rule = &b->rules[i];
+        rung_window w;
+        rung_status st = rung_window_span((rung_window_kind)kind, ordinal, rule->zone, rule->day_starts_min, &w);
+        if (st < 0)
+            return st;
+        int64_t until = rule_until(b, i, kind);
+        int64_t start = w.start_ms < rule->from_ms[kind] ? rule->from_ms[kind] : w.start_ms;
+        int64_t end = w.end_ms > until ? until : w.end_ms;
+        if (start >= end)
+            continue;
+        all.start_ms = start < all.start_ms ? start : all.start_ms;
+        all.end_ms = end > all.end_ms ? end : all.end_ms;
+    }
+    if (all.start_ms >= all.end_ms)
+        return RUNG_NOT_FOUND; /* no instant belongs to it */
+    *out = all;
+    return RUNG_OK;
+}
+
+rung_status rung__window_at(const rung__board *b, uint32_t kind, int64_t at_ms, rung_window *out) {
+    uint32_t i = b->rule_count - 1;
+    while (b->rules[i].from_ms[kind] > at_ms)
+        i--; /* the first rule holds from INT64_MIN on */
+    rung_status st = rung_window_at((rung_window_kind)kind, b->rules[i].zone, b->rules[i].day_starts_min, at_ms, out);
+    if (st < 0 || b->rule_count == 1)
+        return st;
+    return rung__window_span(b, kind, out->ordinal, out);
+}
+
+rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal, rung_slice season) {
+    for (uint32_t i = 0; i < b->window_count; i++) {
+        rung__window *w = b->windows[i];
+        if (w->kind == kind && w->ordinal == ordinal && (kind != RUNG_WINDOW_SEASON || rung_slice_eq(w->season, season)))
+            return w;
+    }
+    return NULL;
+}
+
+static rung_digest window_digest(const rung__window *w) {
+    uint64_t words[4] = {(uint64_t)w->start_ms, (uint64_t)w->end_ms, w->closed, w->dropped};
+    return rung__fact_digest(RUNG__FACT_WINDOW, w->tag, 0, words, 4);
+}
+
+rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind, const rung_window *span, rung_slice season) {
+    rung__window *w = rung_alloc_zeroed(s->alloc, sizeof *w);
+    if (!w)
+        return NULL;
+    w->kind = kind;
+    w->ordinal = span->ordinal;
+    w->start_ms = span->start_ms;
+    w->end_ms = span->end_ms;
+    w->season.ptr = season.len ? rung__copy_bytes(s, season.ptr, season.len) : NULL;
+    w->season.len = season.len;
+    if ((season.len && !w->season.ptr) || rung__ranking_create_ladder(s, b, &w->ladder) < 0) {
+        if (!w->season.ptr)
+            w->season.len = 0;
+        rung__window_free(s, b, w);
+        return NULL;
+    }
+    uint64_t words[3] = {kind, (uint64_t)span->ordinal, season.len ? rung__bytes_hash(season.ptr, season.len) : 0};
+    w->tag = rung__fact_digest(RUNG__FACT_WINDOW, b->serial, 1, words, 3).a;
+    return w;
+}
+
+/* Give back the rankings, keep the window. */
+static void window_empty(rung_state *s, rung__window *w) {
+    rung_ladder_destroy(w->ladder);
+    w->ladder = NULL;
+    for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++)
+        rung__ranking_drop_slot(s, w, slot);
+    rung__ranking_drop_teams(s, w);
+}
+
+void rung__window_free(rung_state *s, rung__board *b, rung__window *w) {
+    for (uint32_t k = 0; k < RUNG__KINDS; k++)
+        if (b->current[k] == w)
+            b->current[k] = NULL;
+    window_empty(s, w);
+    rung_alloc_free(s->alloc, (void *)(uintptr_t)w->season.ptr, w->season.len);
+    rung_alloc_free(s->alloc, w, sizeof *w);
+}
+
+rung_status rung__window_list_reserve(rung_state *s, rung__board *b, uint32_t more) {
+    return rung__grow(s->alloc, &b->windows, &b->window_cap, b->window_count + more, sizeof *b->windows);
+}
+
+static int64_t due_ms(const rung__board *b, const rung__window *w) {
+    return w->end_ms + b->def.grace_ms;
+}
+
+static void note_due(rung_state *s, const rung__board *b, const rung__window *w) {
+    if (w->kind != 0 && !w->closed && due_ms(b, w) < s->next_close_ms)
+        s->next_close_ms = due_ms(b, w);
+}
+
+void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w) {
+    b->windows[b->window_count++] = w;
+    rung__digest_add(&s->digest, window_digest(w));
+    note_due(s, b, w);
+}
+
+bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms, const rung__window *w) {
+    return (!w || !w->closed) && (end_ms == INT64_MAX || s->time_ms < end_ms + b->def.grace_ms);
+}
+
+/* The facts about entries that go when a window's rankings do. */
+static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
+    if (!w->ladder)
+        return;
+    rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
+    rung_ladder_entry e;
+    uint32_t words = rung_keyspec_words(&b->def.key);
+    while (rung_ladder_next(&c, &e))
+        rung__digest_subtract(&s->digest, rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
+    rung__stash_forget(s, b->serial, &w->tag);
+}
+
+/* Take window i of the list away for good. */
+static void window_remove(rung_state *s, rung__board *b, uint32_t i) {
+    rung__window *w = b->windows[i];
+    forget_entries(s, b, w);
+    rung__digest_subtract(&s->digest, window_digest(w));
+    memmove(&b->windows[i], &b->windows[i + 1], (b->window_count - i - 1) * sizeof *b->windows);
+    b->window_count--;
+    rung__window_free(s, b, w);
+}
+
+/* Drop a closed window from memory. One closed before its time must not open again, so its name stays until then. */
+static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
+    rung__window *w = b->windows[i];
+    if (s->time_ms >= due_ms(b, w)) {
+        window_remove(s, b, i);
+        return;
+    }
+    forget_entries(s, b, w);
+    rung__digest_subtract(&s->digest, window_digest(w));
+    w->dropped = true;
+    rung__digest_add(&s->digest, window_digest(w));
+    for (uint32_t k = 0; k < RUNG__KINDS; k++)
+        if (b->current[k] == w)
+            b->current[k] = NULL;
+    window_empty(s, w);
+}
+
+/* Of each kind, keep the `keep` closed windows that ended last. */
+static void enforce_keep(rung_state *s, rung__board *b) {
+    for (uint32_t kind = 1; kind < RUNG__KINDS; kind++) {
+        for (;;) {
+            uint32_t closed = 0, oldest = RUNG__NONE;
+            for (uint32_t i = 0; i < b->window_count; i++) {
+                const rung__window *w = b->windows[i], *o = oldest == RUNG__NONE ? NULL : b->windows[oldest];
+                if (w->kind != kind || !w->closed || w->dropped)
+                    continue;
+                closed++;
+                if (!o || w->end_ms < o->end_ms ||
+                    (w->end_ms == o->end_ms && rung_slice_cmp(w->season, o->season) < 0))
+                    oldest = i;
+            }
+            if (closed <= b->def.keep)
+                break;
+            window_drop(s, b, oldest);
+        }
+    }
+}
+
+static void window_close(rung_state *s, rung__window *w) {
+    rung__digest_subtract(&s->digest, window_digest(w));
+    w->closed = true;
+    rung__digest_add(&s->digest, window_digest(w));
+}
+
+static void recompute_next_close(rung_state *s) {
+    s->next_close_ms = INT64_MAX;
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        for (uint32_t w = 0; s->boards[i] && w < s->boards[i]->window_count; w++)
+            note_due(s, s->boards[i], s->boards[i]->windows[w]);
+}
+
+rung_status rung__apply_tick(rung_state *s) {
+    if (s->time_ms < s->next_close_ms)
+        return RUNG_UNCHANGED;
+    for (uint32_t i = 0; i < s->board_cap; i++) {
+        rung__board *b = s->boards[i];
+        if (!b)
+            continue;
+        for (uint32_t w = b->window_count; w-- > 0;) {
+            rung__window *window = b->windows[w];
+            if (window->kind == 0 || s->time_ms < due_ms(b, window))
+                continue;
+            if (window->dropped)
+                window_remove(s, b, w);
+            else if (!window->closed)
+                window_close(s, window);
+        }
+        enforce_keep(s, b);
+    }
+    recompute_next_close(s);
+    return RUNG_OK;
+}
+
+rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, rung_err *err) {
+    rung__board *b = rung__board_find(s, e->window.board);
+    if (!b)
+        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+    uint32_t kind = e->window.kind ? e->window.kind : RUNG_WINDOW_SEASON;
+    rung_window span = {0, 0, 0};
+    if (kind == RUNG_WINDOW_SEASON) {
+        uint32_t i = 0;
+        while (i < b->def.season_count && !rung_slice_eq(b->def.seasons[i].name, e->window.season))
+            i++;
+        if (i == b->def.season_count)
+            return RUNG_FAIL(err, RUNG_EABSENT, "season: the board has no such season");
+        span.start_ms = b->def.seasons[i].starts_ms;
+        span.end_ms = b->def.seasons[i].ends_ms;
+    } else if (!(b->def.windows & RUNG_WINDOWS_BIT(kind))) {
+        return RUNG_FAIL(err, RUNG_EABSENT, "kind: the board has no such windows");
+    } else if (rung__window_span(b, kind, e->window.ordinal, &span) != RUNG_OK) {
+        return RUNG_FAIL(err, RUNG_ERANGE, "ordinal: there is no such window");
+    }
+    rung_slice season = kind == RUNG_WINDOW_SEASON ? e->window.season : (rung_slice){NULL, 0};
+    rung__window *w = rung__window_find(b, kind, span.ordinal, season);
+    if (!open) {
+        if (!w)
+            return RUNG_FAIL(err, RUNG_EABSENT, "window: it is not open");
+        if (w->closed)
+            return RUNG_UNCHANGED;
+        window_close(s, w);
+        enforce_keep(s, b);
+        recompute_next_close(s);
+        return RUNG_OK;
+    }
+    if (w)
+        return RUNG_UNCHANGED;
+    if (!rung__window_takes_scores(s, b, span.end_ms, NULL))
+        return RUNG_FAIL(err, RUNG_EREFUSED, "window: its time is over");
+    if (b->window_count >= RUNG__WINDOWS_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
+    if (rung__window_list_reserve(s, b, 1) < 0 || !(w = rung__window_new(s, b, kind, &span, season)))
+        return RUNG_ENOMEM;
+    rung__window_list_add(s, b, w);
+    return RUNG_OK;
+}
+
+/* ---- definitions ---- */
+
+static rung_digest board_digest(const rung_state *s, const rung__board *b) {
+    rung_slice id = rung_players_id(s->board_ids, b->number);
+    uint64_t words[4] = {rung__bytes_hash(id.ptr, id.len), rung__bytes_hash(b->def_bytes.ptr, b->def_bytes.len),
+                         (uint64_t)b->created_ms, b->rule_count};
+    rung_digest d = rung__fact_digest(RUNG__FACT_BOARD, b->serial, b->number, words, 4);
+    for (uint32_t i = 0; i < b->rule_count; i++)
+        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_RULE, b->serial, i, (const uint64_t *)b->rules[i].from_ms,
+                                               RUNG__KINDS));
+    return d;
+}
+
+rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
+    rung_digest d = board_digest(s, b);
+    rung__digest_add(&d, b->rate_digest);
+    for (uint32_t i = 0; i < b->window_count; i++) {
+        const rung__window *w = b->windows[i];
+        rung__digest_add(&d, window_digest(w));
+        rung_ladder_entry e;
+        if (!w->ladder)
+            continue;
+        for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0); rung_ladder_next(&c, &e);)
+            rung__digest_add(&d, rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key,
+                                                   rung_keyspec_words(&b->def.key)));
+    }
+    return d;
+}
+
+/* Which field that cannot change would; NULL if none. */
+static const char *fixed_field(const rung_board_def *a, const rung_board_def *b) {
+    if (a->key.column_count != b->key.column_count)
+        return "columns";
+    for (unsigned i = 0; i < a->key.column_count; i++) {
+        const rung_column *x = &a->key.columns[i], *y = &b->key.columns[i];
+        if (x->type != y->type || x->decimals != y->decimals)
+            return i ? "columns.type" : "score.type";
+        if (x->order != y->order)
+            return i ? "columns.order" : "score.order";
+        if (i && !rung_slice_eq(a->column_names[i - 1], b->column_names[i - 1]))
+            return "columns.name";
+    }
+    if (a->update != b->update)
+        return "update";
+    if (a->half_life_ms != b->half_life_ms)
+        return "half_life";
+    return a->key.tie != b->key.tie ? "tie" : NULL;
+}
+
+/* Take over a definition's bytes; the old ones are given back. */
+static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def *def, rung_err *err) {
+    size_t size = 0;
+    rung_status st = rung_board_def_encode(def, NULL, 0, &size);
+    char *bytes = size ? rung_alloc_get(s->alloc, size) : NULL;
+    if (!bytes)
+        return size ? RUNG_ENOMEM : st;
+    st = rung_board_def_encode(def, bytes, size, &size);
+    rung_board_def own;
+    if (st == RUNG_OK)
+        st = rung_board_def_decode(rung_slice_of(bytes, size), &own, err);
+    if (st != RUNG_OK) {
+        rung_alloc_free(s->alloc, bytes, size);
+        return st;
+    }
+    rung_alloc_free(s->alloc, (void *)(uintptr_t)b->def_bytes.ptr, b->def_bytes.len);
+    b->def_bytes = rung_slice_of(bytes, size);
+    b->def = own;
+    return RUNG_OK;
+}
+
+/* Add the definition's zone and day start as the newest rule: at once, or from the end of the windows of this moment. */
+static rung_status add_rule(rung_state *s, rung__board *b, const rung_board_def *def, bool first, rung_err *err) {
+    if (b->rule_count >= RUNG__RULES_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "timezone: changed too often");
+    rung__rule rule = {.day_starts_min = def->day_starts_min};
+    for (uint32_t kind = 0; kind < RUNG__KINDS; kind++) {
+        rung_window w = {0, 0, INT64_MIN};
+        if (!first && kind >= RUNG_WINDOW_HOUR && kind <= RUNG_WINDOW_YEAR &&
+            rung__window_at(b, kind, s->time_ms, &w) != RUNG_OK)
+            return RUNG_FAIL(err, RUNG_ERANGE, "timezone: the time is outside the supported years");
+        rule.from_ms[kind] = w.end_ms;
+    }
+    if (def->zone_rules.len) {
+        rung_status st = rung_zone_unpack(s->alloc, def->zone_rules, &rule.zone, err);
+        if (st < 0)
+            return st;
+    }
+    rung__rule *rules = rung_alloc_resize(s->alloc, b->rules, b->rule_count * sizeof rule,
+                                          (b->rule_count + 1) * sizeof rule);
+    if (!rules) {
+        rung_zone_destroy(rule.zone);
+        return RUNG_ENOMEM;
+    }
+    b->rules = rules;
+    b->rules[b->rule_count++] = rule;
+    return RUNG_OK;
+}
+
+/* Windows that are still open follow a new rule or new dates of a season. */
+static void refresh_spans(rung_state *s, rung__board *b) {
+    for (uint32_t i = 0; i < b->window_count; i++) {
+        rung__window *w = b->windows[i];
+        rung_window span = {w->ordinal, w->start_ms, w->end_ms};
+        if (w->closed || w->kind == 0)
+            continue;
+        if (w->kind != RUNG_WINDOW_SEASON)
+            rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "its start has a window: it cannot be empty");
+        for (uint32_t k = 0; w->kind == RUNG_WINDOW_SEASON && k < b->def.season_count; k++)
+            if (rung_slice_eq(b->def.seasons[k].name, w->season)) {
+                span.start_ms = b->def.seasons[k].starts_ms;
+                span.end_ms = b->def.seasons[k].ends_ms;
+            }
+        rung__digest_subtract(&s->digest, window_digest(w));
+        w->start_ms = span.start_ms;
+        w->end_ms = span.end_ms;
+        rung__digest_add(&s->digest, window_digest(w));
+    }
+}
+
+static bool def_has_season(const rung_board_def *def, rung_slice name) {
+    for (uint32_t i = 0; i < def->season_count; i++)
+        if (rung_slice_eq(def->seasons[i].name, name))
+            return true;
+    return false;
+}
+
+/* Does the definition still have windows such as this one? */
+static bool def_has_window(const rung_board_def *def, const rung__window *w) {
+    return w->kind == RUNG_WINDOW_SEASON ? def_has_season(def, w->season) : def->windows >> w->kind & 1;
+}
+
+/* The attribute numbers of a definition's slots (B1), each used once more. */
+static rung_status use_slots(rung_state *s, const rung_board_def *def, uint32_t *attribute, uint32_t *count_out,
+                             uint32_t *team_slot_out) {
+    uint32_t count = 0, team = RUNG__NONE;
+    for (; count < def->scope_count; count++) {
+        if (rung__attribute_use(s, def->scopes[count], &attribute[count]) < 0)
+            return RUNG_ENOMEM;
+        if (def->has_teams && rung_slice_eq(def->scopes[count], def->team_by))
+            team = count;
+    }
+    if (def->has_teams && team == RUNG__NONE) {
+        if (rung__attribute_use(s, def->team_by, &attribute[count]) < 0)
+            return RUNG_ENOMEM;
+        team = count++;
+    }
+    *count_out = count;
+    *team_slot_out = team;
+    return RUNG_OK;
+}
+
+/* Rearrange a window's slots from the old attributes to the board's present ones; new ones are filled. */
+static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w, const uint32_t *old, uint32_t old_count,
+                                 bool teams_changed) {
+    rung__scope before[RUNG__SCOPE_SLOTS];
+    bool have[RUNG__SCOPE_SLOTS] = {false};
+    if (teams_changed)
+        rung__ranking_drop_teams(s, w);
+    memcpy(before, w->scopes, sizeof before);
+    memset(w->scopes, 0, sizeof w->scopes);
+    for (uint32_t i = 0; i < b->scope_count; i++)
+        for (uint32_t j = 0; j < old_count; j++)
+            if (old[j] == b->attribute[i]) {
+                w->scopes[i] = before[j];
+                memset(&before[j], 0, sizeof before[j]);
+                have[i] = true;
+            }
+    rung__window gone = {0};
+    memcpy(gone.scopes, before, sizeof before);
+    for (uint32_t j = 0; j < old_count; j++)
+        rung__ranking_drop_slot(s, &gone, j);
+    for (uint32_t i = 0; i < b->scope_count; i++)
+        if (!have[i] && rung__ranking_fill_slot(s, b, w, i) < 0)
+            return RUNG_ENOMEM;
+    if (teams_changed && b->team_slot != RUNG__NONE)
+        return rung__ranking_fill_teams(s, b, w);
+    return RUNG_OK;
+}
+
+/* A new kind of window (or season) starts with what is known: standing scores reached inside it. */
+static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind, const rung_window *span, rung_slice season) {
+    rung__window *all = rung__window_find(b, 0, 0, (rung_slice){NULL, 0}), *w = NULL;
+    bool known = (b->def.update == RUNG_UPDATE_BEST || b->def.update == RUNG_UPDATE_LAST) &&
+                 b->def.key.tie != RUNG_TIE_PLAYER;
+    if (!all || !known || !rung__window_takes_scores(s, b, span->end_ms, NULL) || b->window_count >= RUNG__WINDOWS_MAX)
+        return RUNG_OK;
+    rung_ladder_cursor c = rung_ladder_seek(all->ladder, 0);
+    rung_ladder_entry e;
+    while (rung_ladder_next(&c, &e)) {
+        rung_value values[RUNG_COLUMNS_MAX];
+        int64_t at_ms;
+        rung_ladder_change change = {.style = RUNG_RANK_UNIQUE};
+        rung_keyspec_decode(&b->def.key, e.key, values, &at_ms);
+        if (at_ms < span->start_ms || at_ms >= span->end_ms)
+            continue;
+        if (!w) {
+            if (rung__window_list_reserve(s, b, 1) < 0 || !(w = rung__window_new(s, b, kind, span, season)))
+                return RUNG_ENOMEM;
+            rung__window_list_add(s, b, w);
+        }
+        if (rung__ranking_secure(s, b, w, e.player, true, true) < 0 ||
+            rung__ranking_put(s, b, w, e.player, e.key, &change) < 0)
+            return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+static rung_status seed_new_windows(rung_state *s, rung__board *b, const rung_board_def *old) {
+    for (uint32_t kind = RUNG_WINDOW_HOUR; kind <= RUNG_WINDOW_YEAR; kind++) {
+        rung_window span;
+        if (!(b->def.windows & ~old->windows & RUNG_WINDOWS_BIT(kind)))
+            continue;
+        if (rung__window_at(b, kind, s->time_ms, &span) == RUNG_OK &&
+            seed_window(s, b, kind, &span, (rung_slice){NULL, 0}) < 0)
+            return RUNG_ENOMEM;
+    }
+    for (uint32_t i = 0; i < b->def.season_count; i++) {
+        const rung_season *season = &b->def.seasons[i];
+        rung_window span = {0, season->starts_ms, season->ends_ms};
+        if (def_has_season(old, season->name) || s->time_ms < season->starts_ms || s->time_ms >= season->ends_ms)
+            continue;
+        if (seed_window(s, b, RUNG_WINDOW_SEASON, &span, season->name) < 0)
+            return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+static rung_status create_board(rung_state *s, rung_slice id, const rung_board_def *def, rung_err *err) {
+    uint32_t number;
+    rung_status st = rung_players_intern(s->board_ids, id, &number);
+    if (st < 0)
+        return st == RUNG_ELIMIT ? RUNG_FAIL(err, st, "board: there are as many boards as there may be") : st;
+    rung__board *b = rung_alloc_zeroed(s->alloc, sizeof *b);
+    if (!b || rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
+        rung_alloc_free(s->alloc, b, b ? sizeof *b : 0);
+        rung_players_remove(s->board_ids, number);
+        return RUNG_ENOMEM;
+    }
+    b->number = number;
+    b->serial = s->seq;
+    b->created_ms = s->time_ms;
+    b->rate_minute = INT64_MIN;
+    st = take_def(s, b, def, err);
+    if (st >= 0)
+        st = add_rule(s, b, &b->def, true, err);
+    if (st >= 0)
+        st = use_slots(s, &b->def, b->attribute, &b->scope_count, &b->team_slot);
+    if (st < 0) {
+        rung__board_free(s, b);
+        rung_players_remove(s->board_ids, number);
+        return st;
+    }
+    s->boards[number] = b;
+    rung__digest_add(&s->digest, board_digest(s, b));
+    return RUNG_OK;
+}
+
+static rung_status change_board(rung_state *s, rung__board *b, const rung_board_def *def, rung_err *err) {
+    const char *fixed = fixed_field(&b->def, def);
+    if (fixed)
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED,
+                         "%s: cannot be changed on an existing board; delete it and send its scores again", fixed);
+    rung_slice old_bytes = b->def_bytes;
+    rung_board_def old = b->def; /* borrows from old_bytes, which live until the end of this function */
+    uint32_t old_attribute[RUNG__SCOPE_SLOTS], old_count = b->scope_count;
+    memcpy(old_attribute, b->attribute, sizeof old_attribute);
+    rung_digest before = board_digest(s, b);
+
+    b->def_bytes = (rung_slice){NULL, 0};
+    rung_status st = take_def(s, b, def, err);
+    bool new_rule = st >= 0 && (!rung_slice_eq(old.zone_rules, b->def.zone_rules) ||
+                                old.day_starts_min != b->def.day_starts_min);
+    if (new_rule)
+        st = add_rule(s, b, &b->def, false, err);
+    if (st < 0) {
+        rung_alloc_free(s->alloc, (void *)(uintptr_t)b->def_bytes.ptr, b->def_bytes.len);
+        b->def_bytes = old_bytes;
+        b->def = old;
+        return st;
+    }
+    bool same = rung_slice_eq(old_bytes, b->def_bytes);
+    rung__digest_subtract(&s->digest, before);
+    rung__digest_add(&s->digest, board_digest(s, b));
+
+    /* From here on only memory can fail, and then the state says so for ever. */
+    st = use_slots(s, &b->def, b->attribute, &b->scope_count, &b->team_slot);
+    bool teams_changed = old.has_teams != b->def.has_teams || !rung_slice_eq(old.team_by, b->def.team_by) ||
+                         old.team_combine != b->def.team_combine || old.team_top != b->def.team_top;
+    for (uint32_t i = b->window_count; i-- > 0;)
+        if (!def_has_window(&b->def, b->windows[i]))
+            window_remove(s, b, i);
+    for (uint32_t i = 0; st >= 0 && i < b->window_count; i++)
+        st = arrange_slots(s, b, b->windows[i], old_attribute, old_count, teams_changed);
+    for (uint32_t i = 0; st >= 0 && i < old_count; i++) {
+        bool kept = false;
+        for (uint32_t k = 0; k < b->scope_count; k++)
+            kept = kept || b->attribute[k] == old_attribute[i];
+        if (!kept)
+            rung__stash_drop_attribute(s, b->serial, old_attribute[i]);
+        rung__attribute_unuse(s, old_attribute[i]);
+    }
+    memset(b->current, 0, sizeof b->current);
+    if (st >= 0) {
+        refresh_spans(s, b);
+        st = seed_new_windows(s, b, &old);
+    }
+    if (st >= 0) {
+        enforce_keep(s, b);
+        recompute_next_close(s);
+    }
+    rung_alloc_free(s->alloc, (void *)(uintptr_t)old_bytes.ptr, old_bytes.len);
+    return st < 0 ? st : same ? RUNG_UNCHANGED : RUNG_OK;
+}
+
+rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err) {
+    rung__board *b = rung__board_find(s, e->defined.board);
+    return b ? change_board(s, b, &e->defined.def, err) : create_board(s, e->defined.board, &e->defined.def, err);
+}
+
+rung_status rung__apply_delete(rung_state *s, rung_slice id, rung_err *err) {
+    rung__board *b = rung__board_find(s, id);
+    if (!b)
+        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+    rung__stash_forget(s, b->serial, NULL);
+    while (b->window_count)
+        window_remove(s, b, b->window_count - 1);
+    rung__digest_subtract(&s->digest, board_digest(s, b));
+    rung__digest_subtract(&s->digest, b->rate_digest);
+    for (uint32_t slot = 0; slot < b->scope_count; slot++)
+        rung__attribute_unuse(s, b->attribute[slot]);
+    s->boards[b->number] = NULL;
+    s->last_board = NULL;
+    rung_players_remove(s->board_ids, b->number);
+    rung__board_free(s, b);
+    recompute_next_close(s);
+    return RUNG_OK;
+}
+
+void rung__board_free(rung_state *s, rung__board *b) {
+    for (uint32_t i = 0; i < b->window_count; i++)
+        rung__window_free(s, b, b->windows[i]);
+    rung_alloc_free(s->alloc, b->windows, b->window_cap * sizeof *b->windows);
+    for (uint32_t i = 0; i < b->rule_count; i++)
+        rung_zone_destroy(b->rules[i].zone);
+    rung_alloc_free(s->alloc, b->rules, b->rule_count * sizeof *b->rules);
+    rung_numbermap_deinit(&b->rate, s->alloc);
+    rung_alloc_free(s->alloc, (void *)(uintptr_t)b->def_bytes.ptr, b->def_bytes.len);
+    rung_alloc_free(s->alloc, b, sizeof *b);
+}

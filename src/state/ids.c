@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Submissions seen before. A record per remembered id, in a list by arrival; a table from (board, id) to records.
+ * docs/boards.md, "Ids", says what is remembered for how long and why an id with its own time is applied at most once for
+ * ever. A record costs about 200 bytes with a 36-byte id. */
+#include "state/internal.h"
+
+#include <string.h>
+
+struct rung__id_record {
+    uint64_t body;        /* hash of what must be the same */
+    int64_t effective_ms;
+    uint32_t prev, next;
+    uint32_t next_player; /* RUNG__NONE: nobody above, or erased since */
+    bool changed, has_next;
+    uint8_t value_count;
+    uint32_t rank_before, rank, total, passed;
+    uint64_t seq;
+    double percentile;
+    rung_value values[RUNG_COLUMNS_MAX];
+    rung_value gap;
+};
+
+enum { CHUNK = 1024 };
+#define KEEP_DEFAULT_MS (INT64_C(24) * 3600 * 1000)
+#define CAPACITY_DEFAULT 1000000u
+
+rung_status rung__ids_create(rung_state *s, const rung_state_config *config) {
+    s->ids.first = s->ids.last = RUNG__NONE;
+    s->ids.capacity = config->id_capacity ? config->id_capacity : CAPACITY_DEFAULT;
+    s->ids.keep_ms = config->id_keep_ms ? config->id_keep_ms : KEEP_DEFAULT_MS;
+    s->ids.horizon_ms = INT64_MIN;
+    return rung_players_create(s->alloc, &s->hash_key, &s->ids.table);
+}
+
+void rung__ids_destroy(rung_state *s) {
+    for (uint32_t i = 0; i < s->ids.chunk_count; i++)
+        rung_alloc_free(s->alloc, s->ids.chunks[i], s->ids.chunks[i] ? CHUNK * sizeof(rung__id_record) : 0);
+    rung_alloc_free(s->alloc, s->ids.chunks, s->ids.chunk_count * sizeof *s->ids.chunks);
+    rung_players_destroy(s->ids.table);
+}
+
+size_t rung__ids_count(const rung_state *s) {
+    return rung_players_count(s->ids.table);
+}
+
+static rung__id_record *record_at(const rung_state *s, uint32_t i) {
+    return &s->ids.chunks[i / CHUNK][i % CHUNK];
+}
+
+/* ---- what an id says about itself ---- */
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Crockford's base 32. */
+static int base32_digit(char c) {
+    static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    if (c >= 'a' && c <= 'z')
+        c = (char)(c - 32);
+    const char *at = c ? strchr(digits, c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+static bool uuid7_time(rung_slice id, int64_t *ms_out) {
+    uint64_t ms = 0;
+    if (id.len != 36 || id.ptr[14] != '7')
+        return false;
+    for (size_t i = 0; i < 36; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        int digit = hex_digit(id.ptr[i]);
+        if (dash ? id.ptr[i] != '-' : digit < 0)
+            return false;
+        if (!dash && i < 13)
+            ms = ms << 4 | (unsigned)digit;
+    }
+    *ms_out = (int64_t)ms;
+    return true;
+}
+
+static bool ulid_time(rung_slice id, int64_t *ms_out) {
+    uint64_t ms = 0;
+    if (id.len != 26 || base32_digit(id.ptr[0]) > 7)
+        return false;
+    for (size_t i = 0; i < 26; i++) {
+        int digit = base32_digit(id.ptr[i]);
+        if (digit < 0)
+            return false;
+        if (i < 10)
+            ms = ms << 5 | (unsigned)digit;
+    }
+    *ms_out = (int64_t)ms;
+    return true;
+}
+
+static bool id_time(rung_slice id, int64_t *ms_out) {
+    return uuid7_time(id, ms_out) || ulid_time(id, ms_out);
+}
+
+/* ---- the table ---- */
+
+typedef struct table_key {
+    char bytes[8 + RUNG_EVENT_ID_MAX];
+    size_t len;
+} table_key;
+
+static rung_slice key_of(const rung__board *b, rung_slice id, table_key *key) {
+    for (int i = 0; i < 8; i++)
+        key->bytes[i] = (char)(b->serial >> (8 * i));
+    memcpy(key->bytes + 8, id.ptr, id.len);
+    return rung_slice_of(key->bytes, 8 + id.len);
+}
+
+static uint64_t body_hash(const rung_score_event *e) {
+    uint64_t h = rung__bytes_hash(e->player.ptr, e->player.len);
+    h = rung_hash_word(h ^ (uint64_t)e->is_delta ^ (uint64_t)e->has_at << 1 ^ (uint64_t)e->value_count << 2);
+    for (uint32_t i = 0; i < e->value_count; i++)
+        h = rung_hash_word(h ^ (uint64_t)e->values[i].i) + e->types[i] + e->decimals[i];
+    h = rung_hash_word(h ^ (e->has_at ? (uint64_t)e->at_ms : 0));
+    return e->meta.len ? rung_hash_word(h ^ rung__bytes_hash(e->meta.ptr, e->meta.len)) : h;
+}
+
+static rung_digest record_digest(const rung_state *s, uint32_t i) {
+    const rung__id_record *r = record_at(s, i);
+    rung_slice key = rung_players_id(s->ids.table, i);
+    uint64_t words[4] = {rung__bytes_hash(key.ptr, key.len), (uint64_t)r->effective_ms, r->seq, r->rank};
+    return rung__fact_digest(RUNG__FACT_ID, r->body, r->total, words, 4);
+}
+
+static bool is_remembered(const rung_state *s, const rung__id_record *r) {
+    return s->time_ms - r->effective_ms <= s->ids.keep_ms;
+}
+
+static void take_off_list(rung_state *s, uint32_t i) {
+    rung__id_record *r = record_at(s, i);
+    rung__digest_subtract(&s->digest, record_digest(s, i));
+    if (r->prev == RUNG__NONE)
+        s->ids.first = r->next;
+    else
+        record_at(s, r->prev)->next = r->next;
+    if (r->next == RUNG__NONE)
+        s->ids.last = r->prev;
+    else
+        record_at(s, r->next)->prev = r->prev;
+}
+
+static void forget(rung_state *s, uint32_t i) {
+    take_off_list(s, i);
+    rung_players_remove(s->ids.table, i);
+}
+
+static void answer_again(const rung_state *s, const rung__id_record *r, rung_outcome *out) {
+    out->seq = r->seq;
+    out->changed = r->changed;
+    out->duplicate = true;
+    out->value_count = r->value_count;
+    memcpy(out->values, r->values, sizeof out->values);
+    out->rank_before = r->rank_before;
+    out->rank = r->rank;
+    out->total = r->total;
+    out->passed = r->passed;
+    out->percentile = r->percentile;
+    out->has_next = r->has_next;
+    out->next = r->next_player == RUNG__NONE ? (rung_slice){NULL, 0} : rung_players_id(s->players, r->next_player);
+    out->gap = r->gap;
+}
+
+rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e, rung_outcome *out) {
+    table_key key;
+    uint32_t i;
+    int64_t ms;
+    if (rung_players_find(s->ids.table, key_of(b, e->id, &key), &i) == RUNG_OK && is_remembered(s, record_at(s, i))) {
+        if (record_at(s, i)->body != body_hash(e))
+            return RUNG_ECONFLICT;
+        answer_again(s, record_at(s, i), out);
+        return RUNG_DUPLICATE;
+    }
+    if (id_time(e->id, &ms) &&
+        (ms < s->ids.horizon_ms || ms < s->time_ms - s->ids.keep_ms || ms > s->time_ms + s->ids.keep_ms))
+        return RUNG_ESTALE;
+    return RUNG_NOT_FOUND;
+}
+
+static rung_status reserve_record(rung_state *s) {
+    uint32_t need = rung_players_span(s->ids.table) / CHUNK + 1; /* the next number is at most the span */
+    if (need <= s->ids.chunk_count && s->ids.chunks[need - 1])
+        return RUNG_OK;
+    uint32_t cap = s->ids.chunk_count;
+    if (rung__grow(s->alloc, &s->ids.chunks, &s->ids.chunk_count, need, sizeof *s->ids.chunks) < 0)
+        return RUNG_ENOMEM;
+    s->ids.bytes += (s->ids.chunk_count - cap) * sizeof *s->ids.chunks;
+    s->ids.chunks[need - 1] = rung_alloc_get(s->alloc, CHUNK * sizeof(rung__id_record));
+    if (!s->ids.chunks[need - 1])
+        return RUNG_ENOMEM;
+    s->ids.bytes += CHUNK * sizeof(rung__id_record);
+    return RUNG_OK;
+}
+
+rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id, uint32_t *record_out, bool *old_out) {
+    table_key key;
+    if (reserve_record(s) < 0)
+        return RUNG_ENOMEM;
+    rung_status st = rung_players_intern(s->ids.table, key_of(b, id, &key), record_out);
+    *old_out = st == RUNG_UNCHANGED;
+    return st < 0 ? RUNG_ENOMEM : RUNG_OK;
+}
+
+void rung__ids_unclaim(rung_state *s, uint32_t record) {
+    rung_players_remove(s->ids.table, record);
+}
+
+void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out,
+                        uint32_t next_player) {
+    int64_t ms;
+    rung__id_record *r = record_at(s, record);
+    if (old)
+        take_off_list(s, record);
+    memset(r, 0, sizeof *r);
+    r->body = body_hash(e);
+    r->effective_ms = id_time(e->id, &ms) && ms > s->time_ms ? ms : s->time_ms;
+    r->next_player = next_player;
+    r->changed = out->changed;
+    r->has_next = out->has_next;
+    r->value_count = (uint8_t)out->value_count;
+    r->rank_before = out->rank_before;
+    r->rank = out->rank;
+    r->total = out->total;
+    r->passed = out->passed;
+    r->seq = s->seq;
+    r->percentile = out->percentile;
+    memcpy(r->values, out->values, sizeof r->values);
+    r->gap = out->gap;
+    r->prev = s->ids.last;
+    r->next = RUNG__NONE;
+    if (s->ids.last == RUNG__NONE)
+        s->ids.first = record;
+    else
+        record_at(s, s->ids.last)->next = record;
+    s->ids.last = record;
+    rung__digest_add(&s->digest, record_digest(s, record));
+
+    while (!is_remembered(s, record_at(s, s->ids.first)))
+        forget(s, s->ids.first);
+    if (rung_players_count(s->ids.table) > s->ids.capacity) {
+        int64_t gone = record_at(s, s->ids.first)->effective_ms;
+        forget(s, s->ids.first);
+        if (gone + 1 > s->ids.horizon_ms)
+            s->ids.horizon_ms = gone + 1;
+    }
+}
+
+void rung__ids_forget_player(rung_state *s, uint32_t player) {
+    for (uint32_t i = s->ids.first; i != RUNG__NONE; i = record_at(s, i)->next)
+        if (record_at(s, i)->next_player == player)
+            record_at(s, i)->next_player = RUNG__NONE;
+}
+
+rung_digest rung__ids_digest_all(const rung_state *s) {
+    rung_digest d = {0, 0};
+    for (uint32_t i = s->ids.first; i != RUNG__NONE; i = record_at(s, i)->next)
+        rung__digest_add(&d, record_digest(s, i));
+    return d;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* internal.h - what the files of this room share: the state's inside.
+ *
+ *   state.c    life, apply, digest, statistics       board.c    definitions, windows, closing
+ *   score.c    submissions                           ranking.c  one window: everybody, scopes, teams
+ *   people.c   profiles, friends, bans, erasure      ids.c      submissions seen before
+ *   view.c     every question                        check.c    invariants
+ *
+ * Numbers instead of names inside: a player, a board, an attribute and an attribute's values are each interned once. */
+#ifndef RUNG_STATE_INTERNAL_H
+#define RUNG_STATE_INTERNAL_H
+
+#include "base/assert.h"
+#include "base/numbermap.h"
+#include "ladder/ladder.h"
+#include "ladder/players.h"
+#include "state/state.h"
+
+typedef __int128 rung__wide;
+
+enum {
+    RUNG__WINDOWS_MAX = 4096,    /* per board */
+    RUNG__RULES_MAX = 256,       /* zone changes per board */
+    RUNG__SCOPE_SLOTS = RUNG_SCOPES_MAX + 1, /* the last may be the team attribute, when it is no scope itself */
+    RUNG__KINDS = 7,             /* 0 all, 1..5 calendar, 6 season */
+};
+#define RUNG__NONE UINT32_MAX
+
+/* A table from players to pointers, for what only some players have. Zero is empty. */
+typedef struct rung__rare {
+    rung_numbermap map;
+    void **items;
+    uint32_t count, cap;   /* slots in use, allocated */
+    uint32_t free_head;    /* 1 + a free slot, chained through the items; 0: none */
+} rung__rare;
+
+void *rung__rare_get(const rung__rare *r, uint32_t player);
+RUNG_NODISCARD rung_status rung__rare_put(rung__rare *r, const rung_alloc *a, uint32_t player, void *item);
+void rung__rare_remove(rung__rare *r, uint32_t player); /* the item is the caller's to free, before */
+void rung__rare_deinit(rung__rare *r, const rung_alloc *a);
+
+/* An attribute that some board ranks by. */
+typedef struct rung__attribute {
+    rung_slice name;          /* owned */
+    rung_players *values;     /* value <-> number */
+    rung_numbermap of_player; /* player -> value number */
+    uint32_t users;           /* boards that rank by it */
+} rung__attribute;
+
+typedef struct rung__team {
+    rung__wide sum;   /* of the members' contributions; not kept for top-k and decay */
+    uint32_t members;
+} rung__team;
+
+/* The rankings of one scope in one window, by value number. */
+typedef struct rung__scope {
+    rung_ladder **ladders;
+    uint32_t cap;
+} rung__scope;
+
+typedef struct rung__window {
+    uint32_t kind;
+    int64_t ordinal;
+    rung_slice season;  /* owned */
+    int64_t start_ms, end_ms;
+    bool closed;
+    bool dropped;       /* closed before its time and already out of memory: only remembered so as not to open again */
+    uint64_t tag;       /* names the window in digests */
+    rung_ladder *ladder;
+    rung__scope scopes[RUNG__SCOPE_SLOTS];
+    rung_ladder *team_ladder; /* value numbers as players; NULL without teams */
+    rung__team *teams;        /* by value number */
+    uint32_t team_cap;
+} rung__window;
+
+/* Zone and day start from some instant on, which differs by kind of window. */
+typedef struct rung__rule {
+    rung_zone *zone;
+    int32_t day_starts_min;
+    int64_t from_ms[RUNG__KINDS];
+} rung__rule;
+
+typedef struct rung__board {
+    uint32_t number;
+    uint64_t serial;      /* the event that created it: unique for ever */
+    rung_slice def_bytes; /* owned; `def` borrows from it */
+    rung_board_def def;
+    int64_t created_ms;
+    rung__rule *rules;
+    uint32_t rule_count;
+    uint32_t scope_count;                 /* slots in use, the hidden one included */
+    uint32_t attribute[RUNG__SCOPE_SLOTS]; /* attribute numbers */
+    uint32_t team_slot;                   /* RUNG__NONE without teams */
+    rung__window **windows;
+    uint32_t window_count, window_cap;
+    rung__window *current[RUNG__KINDS];   /* last window used of each calendar kind and all; a shortcut */
+    int64_t rate_minute;
+    rung_numbermap rate; /* submissions per player in that minute */
+    rung_digest rate_digest;
+} rung__board;
+
+/* An entry that a ban took out. */
+typedef struct rung__stashed {
+    uint64_t board_serial;
+    uint64_t window_tag;
+    uint64_t key[RUNG_LADDER_WORDS_MAX];
+    uint32_t values[RUNG__SCOPE_SLOTS]; /* the scopes it was in, for closed windows */
+    uint32_t attributes[RUNG__SCOPE_SLOTS];
+    uint32_t scope_count;
+} rung__stashed;
+
+typedef struct rung__ban {
+    uint32_t count, cap;
+    rung__stashed entries[];
+} rung__ban;
+
+typedef struct rung__friends {
+    uint32_t *following, *followers; /* following ascending, followers in no order */
+    uint32_t following_count, following_cap, followers_count, followers_cap;
+} rung__friends;
+
+typedef struct rung__profile {
+    uint32_t count;
+    uint32_t bytes; /* of the packed attributes */
+    char packed[];  /* each: u8 length, name, u16 little-endian length, value */
+} rung__profile;
+
+typedef struct rung__id_record rung__id_record;
+
+typedef struct rung__ids {
+    rung_players *table; /* board serial + id -> record number */
+    rung__id_record **chunks;
+    uint32_t chunk_count;
+    uint32_t first, last; /* order of arrival; RUNG__NONE when empty */
+    uint32_t capacity;
+    int64_t keep_ms;
+    int64_t horizon_ms;
+    size_t bytes;
+} rung__ids;
+
+struct rung_state {
+    const rung_alloc *alloc;
+    rung_hash_key hash_key;
+    rung_players *players;
+    rung_players *board_ids;
+    rung__board **boards; /* by number; NULL where deleted */
+    uint32_t board_cap;
+    rung_players *attribute_ids;
+    rung__attribute *attributes;
+    uint32_t attribute_cap;
+    rung__rare profiles, friends, bans;
+    rung__ids ids;
+    uint64_t seq, refused, friendships;
+    int64_t time_ms;
+    int64_t next_close_ms; /* never later than the true one */
+    rung_digest digest;    /* of all facts; see state.c */
+    rung__board *last_board; /* a shortcut */
+    bool broken;
+};
+
+/* ---- facts and digest (state.c) ---- */
+
+typedef enum rung__fact {
+    RUNG__FACT_PLAYER = 1,
+    RUNG__FACT_ENTRY,
+    RUNG__FACT_PROFILE,
+    RUNG__FACT_FOLLOW,
+    RUNG__FACT_BAN,
+    RUNG__FACT_STASHED,
+    RUNG__FACT_BOARD,
+    RUNG__FACT_RULE,
+    RUNG__FACT_WINDOW,
+    RUNG__FACT_ID,
+    RUNG__FACT_RATE,
+} rung__fact;
+
+rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words, uint32_t count);
+void rung__digest_add(rung_digest *d, rung_digest fact);
+void rung__digest_subtract(rung_digest *d, rung_digest fact);
+/* Of bytes, the same on every machine. */
+uint64_t rung__bytes_hash(const void *bytes, size_t len);
+
+/* Recomputed from what is there, for the self-check: a board with its windows, entries and rates; all players; all ids. */
+rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b);
+rung_digest rung__people_digest_all(const rung_state *s);
+rung_digest rung__ids_digest_all(const rung_state *s);
+
+/* ---- small things (state.c) ---- */
+
+void *rung__copy_bytes(rung_state *s, const void *bytes, size_t len);
+/* Grow an array of `size`-byte items to at least `need`, new ones zeroed. */
+RUNG_NODISCARD rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint32_t need, size_t size);
+RUNG_NODISCARD rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out);
+
+/* ---- boards and windows (board.c) ---- */
+
+rung__board *rung__board_find(const rung_state *s, rung_slice id);
+RUNG_NODISCARD rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_delete(rung_state *s, rung_slice board, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, rung_err *err);
+/* Close every window that is due. */
+RUNG_NODISCARD rung_status rung__apply_tick(rung_state *s);
+void rung__board_free(rung_state *s, rung__board *b);
+
+/* The calendar window of a kind that contains an instant, by the board's rules. */
+RUNG_NODISCARD rung_status rung__window_at(const rung__board *b, uint32_t kind, int64_t at_ms, rung_window *out);
+RUNG_NODISCARD rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal, rung_window *out);
+rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal, rung_slice season);
+/* A fresh window, not yet among the board's. */
+rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind, const rung_window *span, rung_slice season);
+void rung__window_free(rung_state *s, rung__board *b, rung__window *w);
+RUNG_NODISCARD rung_status rung__window_list_reserve(rung_state *s, rung__board *b, uint32_t more);
+void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w); /* room was reserved */
+bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms, const rung__window *w);
+
+/* ---- one window's rankings (ranking.c) ---- */
+
+uint32_t rung__value_of(const rung_state *s, const rung__board *b, uint32_t slot, uint32_t player);
+RUNG_NODISCARD rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b, rung_ladder **out);
+/* All memory that a put of this player in this window may need; the main ranking's only with `main_too`. */
+RUNG_NODISCARD rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
+                                                bool main_too);
+/* Put: main ranking, scopes, team, digest. Fails only if the main ranking was not secured, and then changes nothing. */
+RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                             const uint64_t *key, rung_ladder_change *change);
+/* Take out. `values` (may be NULL) receives the scope values it was in. RUNG_NOT_FOUND when not ranked. */
+rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player, uint32_t *values);
+/* Put back what a ban took out; in a closed window into the given scope values. */
+RUNG_NODISCARD rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                                 const uint64_t *key, const uint32_t *values);
+/* The player's value of a slot changed from `old` to `now` (RUNG__NONE: none). Window open. */
+RUNG_NODISCARD rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w, uint32_t slot,
+                                                 uint32_t player, uint32_t old, uint32_t now);
+/* Fill one empty slot of a window from its main ranking, by the attributes of the moment; the teams from their slot. */
+RUNG_NODISCARD rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot);
+RUNG_NODISCARD rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window *w);
+void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot);
+void rung__ranking_drop_teams(rung_state *s, rung__window *w);
+/* The score column of the team ranking. */
+rung_column rung__team_column(const rung__board *b);
+uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t value);
+
+/* Values of an entry; decay as of now. */
+void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values, int64_t *at_ms);
+
+/* ---- people (people.c) ---- */
+
+RUNG_NODISCARD rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_erase(rung_state *s, rung_slice player, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_ban(rung_state *s, rung_slice player, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_unban(rung_state *s, rung_slice player, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_err *err);
+/* Start or stop ranking by an attribute on behalf of one board. */
+RUNG_NODISCARD rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number_out);
+void rung__attribute_unuse(rung_state *s, uint32_t number);
+void rung__people_deinit(rung_state *s);
+/* A board or window went: nobody's ban can give entries back to it. */
+void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag);
+/* A board ranks by an attribute no longer: what banned players had there is forgotten. */
+void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute);
+bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute *out);
+
+/* ---- submissions (score.c, ids.c) ---- */
+
+RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e, uint32_t player_hint,
+                                             rung_outcome *out, rung_err *err);
+
+RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
+void rung__ids_destroy(rung_state *s);
+/* RUNG_DUPLICATE (out filled), RUNG_ECONFLICT, RUNG_ESTALE, or RUNG_NOT_FOUND: never seen. */
+rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e, rung_outcome *out);
+/* Secure a record for an id not remembered; `old_out`: that of the same id, still in the list though too old to count. Then
+ * remember, or give a new one back. */
+RUNG_NODISCARD rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id, uint32_t *record_out,
+                                           bool *old_out);
+void rung__ids_unclaim(rung_state *s, uint32_t record);
+void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out,
+                        uint32_t next_player);
+void rung__ids_forget_player(rung_state *s, uint32_t player);
+size_t rung__ids_count(const rung_state *s);
+
+#endif

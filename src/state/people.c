@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Players beside their scores: profiles and attributes, friendships, bans, erasure.
+ *
+ *  P1  An attribute in use knows, for every player whose profile has it with 1 to 128 bytes, that value's number.
+ *  P2  q is among p's following iff p is among q's followers.
+ *  P3  A banned player is in no ranking. */
+#include "state/internal.h"
+
+#include <string.h>
+
+/* ---- profiles ---- */
+
+bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute *out) {
+    if (*offset >= p->bytes)
+        return false;
+    const unsigned char *at = (const unsigned char *)p->packed + *offset;
+    out->name = rung_slice_of(at + 1, at[0]);
+    at += 1 + at[0];
+    out->value = rung_slice_of(at + 2, (size_t)(at[0] | at[1] << 8));
+    *offset += (uint32_t)(3 + out->name.len + out->value.len);
+    return true;
+}
+
+static rung__profile *profile_pack(rung_state *s, uint32_t count, const rung_attribute *attributes) {
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += 3 + attributes[i].name.len + attributes[i].value.len;
+    rung__profile *p = rung_alloc_get(s->alloc, sizeof *p + bytes);
+    if (!p)
+        return NULL;
+    p->count = count;
+    p->bytes = (uint32_t)bytes;
+    char *at = p->packed;
+    for (uint32_t i = 0; i < count; i++) {
+        const rung_attribute *a = &attributes[i];
+        *at++ = (char)a->name.len;
+        memcpy(at, a->name.ptr, a->name.len);
+        at += a->name.len;
+        *at++ = (char)(a->value.len & 0xff);
+        *at++ = (char)(a->value.len >> 8);
+        if (a->value.len)
+            memcpy(at, a->value.ptr, a->value.len);
+        at += a->value.len;
+    }
+    return p;
+}
+
+static void profile_free(rung_state *s, rung__profile *p) {
+    rung_alloc_free(s->alloc, p, p ? sizeof *p + p->bytes : 0);
+}
+
+static rung_digest profile_digest(uint32_t player, const rung__profile *p) {
+    return rung__fact_digest(RUNG__FACT_PROFILE, player, rung__bytes_hash(p->packed, p->bytes), NULL, 0);
+}
+
+static bool profile_value(const rung__profile *p, rung_slice name, rung_slice *out) {
+    rung_attribute a;
+    for (uint32_t offset = 0; p && rung__profile_next(p, &offset, &a);)
+        if (rung_slice_eq(a.name, name)) {
+            *out = a.value;
+            return true;
+        }
+    return false;
+}
+
+/* ---- attributes that boards rank by ---- */
+
+/* The number of the player's value by this profile, interned; RUNG__NONE when there is none to rank. */
+static rung_status ranked_value(rung__attribute *a, const rung__profile *p, uint32_t *number_out) {
+    rung_slice value;
+    *number_out = RUNG__NONE;
+    if (!profile_value(p, a->name, &value) || value.len < 1 || value.len > RUNG_NAME_MAX)
+        return RUNG_OK;
+    rung_status st = rung_players_intern(a->values, value, number_out);
+    return st < 0 ? RUNG_ENOMEM : RUNG_OK;
+}
+
+static rung_status set_value(rung_state *s, rung__attribute *a, uint32_t player, uint32_t now) {
+    uint32_t old = rung_numbermap_get(&a->of_player, player);
+    if (now == RUNG__NONE) {
+        if (old != RUNG__NONE)
+            rung_numbermap_remove(&a->of_player, player);
+        return RUNG_OK;
+    }
+    if (old == RUNG__NONE && rung_numbermap_reserve(&a->of_player, s->alloc, player) < 0)
+        return RUNG_ENOMEM;
+    rung_numbermap_set(&a->of_player, player, now);
+    return RUNG_OK;
+}
+
+static rung_status attribute_fill(rung_state *s, rung__attribute *a) {
+    uint32_t span = rung_players_span(s->players);
+    for (uint32_t player = 0; player < span; player++) {
+        const rung__profile *p = rung__rare_get(&s->profiles, player);
+        uint32_t value;
+        if (!p)
+            continue;
+        if (ranked_value(a, p, &value) < 0 || set_value(s, a, player, value) < 0)
+            return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number_out) {
+    uint32_t number;
+    if (rung_players_intern(s->attribute_ids, name, &number) < 0 ||
+        rung__grow(s->alloc, &s->attributes, &s->attribute_cap, number + 1, sizeof *s->attributes) < 0)
+        return RUNG_ENOMEM;
+    rung__attribute *a = &s->attributes[number];
+    *number_out = number;
+    if (a->users++)
+        return RUNG_OK;
+    a->name = rung_players_id(s->attribute_ids, number);
+    if (rung_players_create(s->alloc, &s->hash_key, &a->values) < 0)
+        return RUNG_ENOMEM;
+    return attribute_fill(s, a);
+}
+
+static void attribute_deinit(rung_state *s, rung__attribute *a) {
+    rung_players_destroy(a->values);
+    rung_numbermap_deinit(&a->of_player, s->alloc);
+    memset(a, 0, sizeof *a);
+}
+
+void rung__attribute_unuse(rung_state *s, uint32_t number) {
+    if (--s->attributes[number].users)
+        return;
+    attribute_deinit(s, &s->attributes[number]);
+    rung_players_remove(s->attribute_ids, number);
+}
+
+/* The player's value of an attribute becomes `now`: move in every open window of every board that ranks by it. */
+static rung_status move_scopes(rung_state *s, uint32_t attribute, uint32_t player, uint32_t now) {
+    rung__attribute *a = &s->attributes[attribute];
+    uint32_t old = rung_numbermap_get(&a->of_player, player);
+    if (old == now)
+        return RUNG_OK;
+    for (uint32_t i = 0; i < s->board_cap; i++) {
+        rung__board *b = s->boards[i];
+        for (uint32_t slot = 0; b && slot < b->scope_count; slot++)
+            for (uint32_t w = 0; b->attribute[slot] == attribute && w < b->window_count; w++)
+                if (!b->windows[w]->closed &&
+                    rung__ranking_rescope(s, b, b->windows[w], slot, player, old, now) < 0)
+                    return RUNG_ENOMEM;
+    }
+    return set_value(s, a, player, now);
+}
+
+static rung_status replace_profile(rung_state *s, uint32_t player, rung__profile *fresh) {
+    for (uint32_t i = 0; i < s->attribute_cap; i++) {
+        uint32_t value;
+        if (!s->attributes[i].users)
+            continue;
+        if (ranked_value(&s->attributes[i], fresh, &value) < 0 || move_scopes(s, i, player, value) < 0)
+            return RUNG_ENOMEM;
+    }
+    rung__profile *old = rung__rare_get(&s->profiles, player);
+    if (fresh && rung__rare_put(&s->profiles, s->alloc, player, fresh) < 0)
+        return RUNG_ENOMEM;
+    if (fresh)
+        rung__digest_add(&s->digest, profile_digest(player, fresh));
+    else
+        rung__rare_remove(&s->profiles, player);
+    if (old)
+        rung__digest_subtract(&s->digest, profile_digest(player, old));
+    profile_free(s, old);
+    return RUNG_OK;
+}
+
+rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *err) {
+    uint32_t player;
+    rung_status st = rung__intern_player(s, e->profile.player, &player);
+    if (st < 0)
+        return st == RUNG_ENOMEM ? st : RUNG_FAIL(err, st, "player: there are as many players as there may be");
+    rung__profile *fresh = profile_pack(s, e->profile.count, e->profile.attributes);
+    if (!fresh)
+        return RUNG_ENOMEM;
+    rung__profile *old = rung__rare_get(&s->profiles, player);
+    if (old && old->bytes == fresh->bytes && memcmp(old->packed, fresh->packed, fresh->bytes) == 0) {
+        profile_free(s, fresh);
+        return RUNG_UNCHANGED;
+    }
+    st = replace_profile(s, player, fresh);
+    if (st < 0 && rung__rare_get(&s->profiles, player) != fresh)
+        profile_free(s, fresh);
+    return st;
+}
+
+/* ---- friendships ---- */
+
+static rung__friends *friends_of(rung_state *s, uint32_t player, bool create) {
+    rung__friends *f = rung__rare_get(&s->friends, player);
+    if (f || !create)
+        return f;
+    f = rung_alloc_zeroed(s->alloc, sizeof *f);
+    if (f && rung__rare_put(&s->friends, s->alloc, player, f) < 0) {
+        rung_alloc_free(s->alloc, f, sizeof *f);
+        return NULL;
+    }
+    return f;
+}
+
+/* Where `player` stands, or would, in an ascending list. */
+static uint32_t list_place(const uint32_t *list, uint32_t n, uint32_t player) {
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (list[mid] < player)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool follows(const rung_state *s, uint32_t p, uint32_t q) {
+    const rung__friends *f = rung__rare_get(&s->friends, p);
+    uint32_t at = f ? list_place(f->following, f->following_count, q) : 0;
+    return f && at < f->following_count && f->following[at] == q;
+}
+
+/* RUNG_OK, RUNG_UNCHANGED, RUNG_ENOMEM. The limit was checked. */
+static rung_status follow(rung_state *s, uint32_t p, uint32_t q) {
+    if (follows(s, p, q))
+        return RUNG_UNCHANGED;
+    rung__friends *from = friends_of(s, p, true), *to = friends_of(s, q, true);
+    if (!from || !to ||
+        rung__grow(s->alloc, &from->following, &from->following_cap, from->following_count + 1, sizeof(uint32_t)) < 0 ||
+        rung__grow(s->alloc, &to->followers, &to->followers_cap, to->followers_count + 1, sizeof(uint32_t)) < 0)
+        return RUNG_ENOMEM;
+    uint32_t at = list_place(from->following, from->following_count, q);
+    memmove(&from->following[at + 1], &from->following[at], (from->following_count - at) * sizeof(uint32_t));
+    from->following[at] = q;
+    from->following_count++;
+    to->followers[to->followers_count++] = p;
+    s->friendships++;
+    rung__digest_add(&s->digest, rung__fact_digest(RUNG__FACT_FOLLOW, p, q, NULL, 0));
+    return RUNG_OK;
+}
+
+static rung_status unfollow(rung_state *s, uint32_t p, uint32_t q) {
+    if (!follows(s, p, q))
+        return RUNG_UNCHANGED;
+    rung__friends *from = rung__rare_get(&s->friends, p), *to = rung__rare_get(&s->friends, q);
+    uint32_t at = list_place(from->following, from->following_count, q), i = 0;
+    from->following_count--;
+    memmove(&from->following[at], &from->following[at + 1], (from->following_count - at) * sizeof(uint32_t));
+    while (to->followers[i] != p) /* a celebrity's list is long, but leaving one is rare */
+        i++;
+    to->followers[i] = to->followers[--to->followers_count];
+    s->friendships--;
+    rung__digest_subtract(&s->digest, rung__fact_digest(RUNG__FACT_FOLLOW, p, q, NULL, 0));
+    return RUNG_OK;
+}
+
+static uint32_t following_count(const rung_state *s, uint32_t player) {
+    const rung__friends *f = rung__rare_get(&s->friends, player);
+    return f ? f->following_count : 0;
+}
+
+rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, rung_err *err) {
+    uint32_t p, q;
+    bool mutual = !e->friend.follow;
+    if (rung_slice_eq(e->friend.player, e->friend.other))
+        return RUNG_FAIL(err, RUNG_EINVAL, "friend: nobody is a friend of oneself");
+    if (!add) {
+        if (rung_players_find(s->players, e->friend.player, &p) != RUNG_OK ||
+            rung_players_find(s->players, e->friend.other, &q) != RUNG_OK)
+            return RUNG_UNCHANGED;
+        rung_status there = unfollow(s, p, q), back = mutual ? unfollow(s, q, p) : RUNG_UNCHANGED;
+        return there == RUNG_OK ? there : back;
+    }
+    if (rung__intern_player(s, e->friend.player, &p) < 0 || rung__intern_player(s, e->friend.other, &q) < 0)
+        return RUNG_ENOMEM;
+    if ((!follows(s, p, q) && following_count(s, p) >= RUNG_FRIENDS_MAX) ||
+        (mutual && !follows(s, q, p) && following_count(s, q) >= RUNG_FRIENDS_MAX))
+        return RUNG_FAIL(err, RUNG_ELIMIT, "friends: nobody may have more than %d", RUNG_FRIENDS_MAX);
+    rung_status there = follow(s, p, q);
+    if (there < 0 || !mutual)
+        return there;
+    rung_status back = follow(s, q, p);
+    return back < 0 || there == RUNG_UNCHANGED ? back : there;
+}
+
+/* Sort ascending and drop repetitions; returns how many are left. Heap sort: no recursion, no allocation. */
+static uint32_t sort_unique(uint32_t *list, uint32_t n) {
+    for (uint32_t end = n, start = n / 2; end > 1;) {
+        uint32_t value;
+        if (start > 0) {
+            value = list[--start];
+        } else {
+            value = list[--end];
+            list[end] = list[0];
+        }
+        uint32_t root = start, child;
+        while ((child = 2 * root + 1) < end) {
+            if (child + 1 < end && list[child] < list[child + 1])
+                child++;
+            if (list[child] <= value)
+                break;
+            list[root] = list[child];
+            root = child;
+        }
+        list[root] = value;
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || list[i] != list[kept - 1])
+            list[kept++] = list[i];
+    return kept;
+}
+
+static bool in_list(const uint32_t *list, uint32_t n, uint32_t player) {
+    uint32_t at = list_place(list, n, player);
+    return at < n && list[at] == player;
+}
+
+/* Make `list` (ascending) the player's friends. */
+static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const uint32_t *list, uint32_t n,
+                                   rung_err *err) {
+    for (uint32_t i = 0; mutual && i < n; i++)
+        if (!follows(s, list[i], p) && following_count(s, list[i]) >= RUNG_FRIENDS_MAX)
+            return RUNG_FAIL(err, RUNG_ELIMIT, "friends: nobody may have more than %d", RUNG_FRIENDS_MAX);
+    rung_status any = RUNG_UNCHANGED;
+    const rung__friends *f = rung__rare_get(&s->friends, p);
+    for (uint32_t i = f ? f->following_count : 0; i-- > 0;) {
+        uint32_t q = f->following[i];
+        if (in_list(list, n, q))
+            continue;
+        any = unfollow(s, p, q);
+        if (mutual)
+            rung_ignore(unfollow(s, q, p), "the way there changed already");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        rung_status there = follow(s, p, list[i]), back = mutual ? follow(s, list[i], p) : RUNG_UNCHANGED;
+        if (there < 0 || back < 0)
+            return RUNG_ENOMEM;
+        any = there == RUNG_OK || back == RUNG_OK ? RUNG_OK : any;
+    }
+    return any;
+}
+
+rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *err) {
+    uint32_t p, n = 0;
+    rung_slice packed = e->friends.packed, name;
+    while (rung_names_next(&packed, &name))
+        if (rung_slice_eq(name, e->friends.player))
+            return RUNG_FAIL(err, RUNG_EINVAL, "friends: nobody is a friend of oneself");
+    size_t bytes = (e->friends.count + 1) * sizeof(uint32_t);
+    uint32_t *list = rung_alloc_get(s->alloc, bytes);
+    rung_status st = list ? RUNG_OK : RUNG_ENOMEM;
+    if (st >= 0 && rung__intern_player(s, e->friends.player, &p) < 0)
+        st = RUNG_ENOMEM;
+    packed = e->friends.packed;
+    while (st >= 0 && n < e->friends.count && rung_names_next(&packed, &name))
+        st = rung__intern_player(s, name, &list[n++]) < 0 ? RUNG_ENOMEM : RUNG_OK;
+    if (st >= 0)
+        st = replace_friends(s, p, !e->friends.follow, list, sort_unique(list, n), err);
+    rung_alloc_free(s->alloc, list, bytes);
+    return st;
+}
+
+static void friends_free(rung_state *s, rung__friends *f) {
+    rung_alloc_free(s->alloc, f->following, f->following_cap * sizeof(uint32_t));
+    rung_alloc_free(s->alloc, f->followers, f->followers_cap * sizeof(uint32_t));
+    rung_alloc_free(s->alloc, f, sizeof *f);
+}
+
+static void forget_friends(rung_state *s, uint32_t player) {
+    rung__friends *f = rung__rare_get(&s->friends, player);
+    if (!f)
+        return;
+    while (f->following_count)
+        rung_ignore(unfollow(s, player, f->following[f->following_count - 1]), "it is there");
+    while (f->followers_count)
+        rung_ignore(unfollow(s, f->followers[f->followers_count - 1], player), "it is there");
+    rung__rare_remove(&s->friends, player);
+    friends_free(s, f);
+}
+
+/* ---- bans ---- */
+
+static size_t ban_bytes(uint32_t cap) {
+    return sizeof(rung__ban) + cap * sizeof(rung__stashed);
+}
+
+static rung_digest stashed_digest(uint32_t player, const rung__stashed *e) {
+    return rung__fact_digest(RUNG__FACT_STASHED, e->window_tag, player, e->key, RUNG_LADDER_WORDS_MAX);
+}
+
+static rung_digest ban_digest(uint32_t player) {
+    return rung__fact_digest(RUNG__FACT_BAN, player, 0, NULL, 0);
+}
+
+/* Calls for every window in memory of every board. */
+static rung__window *next_window(const rung_state *s, uint32_t *board, uint32_t *window, rung__board **b_out) {
+    for (; *board < s->board_cap; (*board)++, *window = 0) {
+        rung__board *b = s->boards[*board];
+        if (b && *window < b->window_count) {
+            *b_out = b;
+            return b->windows[(*window)++];
+        }
+    }
+    return NULL;
+}
+
+rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
+    uint32_t player, i = 0, j = 0, ranked = 0;
+    rung__board *b;
+    rung_status st = rung__intern_player(s, id, &player);
+    if (st < 0)
+        return st == RUNG_ENOMEM ? st : RUNG_FAIL(err, st, "player: there are as many players as there may be");
+    if (rung__rare_get(&s->bans, player))
+        return RUNG_UNCHANGED;
+    for (rung__window *w; (w = next_window(s, &i, &j, &b));)
+        ranked += w->ladder && rung_ladder_find(w->ladder, player, NULL) == RUNG_OK;
+    rung__ban *ban = rung_alloc_zeroed(s->alloc, ban_bytes(ranked));
+    if (!ban)
+        return RUNG_ENOMEM;
+    ban->cap = ranked;
+    if (rung__rare_put(&s->bans, s->alloc, player, ban) < 0) {
+        rung_alloc_free(s->alloc, ban, ban_bytes(ranked));
+        return RUNG_ENOMEM;
+    }
+    i = j = 0;
+    for (rung__window *w; (w = next_window(s, &i, &j, &b));) {
+        rung_ladder_entry entry;
+        if (!w->ladder || rung_ladder_find(w->ladder, player, &entry) != RUNG_OK)
+            continue;
+        rung__stashed *e = &ban->entries[ban->count++];
+        e->board_serial = b->serial;
+        e->window_tag = w->tag;
+        memcpy(e->key, entry.key, sizeof e->key);
+        e->scope_count = b->scope_count;
+        memcpy(e->attributes, b->attribute, sizeof e->attributes);
+        rung__ranking_remove(s, b, w, player, e->values);
+        rung__digest_add(&s->digest, stashed_digest(player, e));
+    }
+    rung__digest_add(&s->digest, ban_digest(player));
+    return RUNG_OK;
+}
+
+/* The scope values of a stashed entry, arranged for the slots the board has now. */
+static void stashed_values(const rung_state *s, const rung__board *b, uint32_t player, const rung__stashed *e,
+                           uint32_t *values) {
+    for (uint32_t slot = 0; slot < b->scope_count; slot++) {
+        values[slot] = rung__value_of(s, b, slot, player);
+        for (uint32_t k = 0; k < e->scope_count; k++)
+            if (e->attributes[k] == b->attribute[slot])
+                values[slot] = e->values[k];
+    }
+}
+
+static void ban_remove(rung_state *s, uint32_t player, rung__ban *ban) {
+    for (uint32_t k = 0; k < ban->count; k++)
+        rung__digest_subtract(&s->digest, stashed_digest(player, &ban->entries[k]));
+    rung__digest_subtract(&s->digest, ban_digest(player));
+    rung__rare_remove(&s->bans, player);
+}
+
+rung_status rung__apply_unban(rung_state *s, rung_slice id, rung_err *err) {
+    uint32_t player, i = 0, j = 0;
+    rung__board *b;
+    (void)err;
+    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+        return RUNG_UNCHANGED;
+    rung__ban *ban = rung__rare_get(&s->bans, player);
+    if (!ban)
+        return RUNG_UNCHANGED;
+    ban_remove(s, player, ban);
+    rung_status st = RUNG_OK;
+    for (rung__window *w; st >= 0 && (w = next_window(s, &i, &j, &b));)
+        for (uint32_t k = 0; k < ban->count; k++) {
+            const rung__stashed *e = &ban->entries[k];
+            uint32_t values[RUNG__SCOPE_SLOTS];
+            if (e->board_serial != b->serial || e->window_tag != w->tag)
+                continue;
+            stashed_values(s, b, player, e, values);
+            st = rung__ranking_restore(s, b, w, player, e->key, values);
+        }
+    rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+    return st < 0 ? st : RUNG_OK;
+}
+
+/* Drop stashed entries of a board (or of one of its windows) from one ban. */
+static void stash_filter(rung_state *s, uint32_t player, rung__ban *ban, uint64_t board_serial,
+                         const uint64_t *window_tag) {
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < ban->count; k++) {
+        rung__stashed *e = &ban->entries[k];
+        if (e->board_serial == board_serial && (!window_tag || e->window_tag == *window_tag))
+            rung__digest_subtract(&s->digest, stashed_digest(player, e));
+        else
+            ban->entries[kept++] = *e;
+    }
+    ban->count = kept;
+}
+
+void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag) {
+    uint32_t banned = s->bans.map.array_count + s->bans.map.hash_count;
+    for (uint32_t player = 0; banned && player < rung_players_span(s->players); player++) {
+        rung__ban *ban = rung__rare_get(&s->bans, player);
+        if (!ban)
+            continue;
+        banned--;
+        stash_filter(s, player, ban, board_serial, window_tag);
+    }
+}
+
+void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute) {
+    uint32_t banned = s->bans.map.array_count + s->bans.map.hash_count;
+    for (uint32_t player = 0; banned && player < rung_players_span(s->players); player++) {
+        rung__ban *ban = rung__rare_get(&s->bans, player);
+        banned -= ban != NULL;
+        for (uint32_t k = 0; ban && k < ban->count; k++)
+            for (uint32_t i = 0; ban->entries[k].board_serial == board_serial && i < ban->entries[k].scope_count; i++)
+                if (ban->entries[k].attributes[i] == attribute)
+                    ban->entries[k].attributes[i] = RUNG__NONE;
+    }
+}
+
+/* ---- removal and erasure ---- */
+
+rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_err *err) {
+    rung__board *b = rung__board_find(s, e->removed.board);
+    uint32_t player;
+    if (!b)
+        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+    if (rung_players_find(s->players, e->removed.player, &player) != RUNG_OK)
+        return RUNG_UNCHANGED;
+    rung_status any = RUNG_UNCHANGED;
+    for (uint32_t i = 0; i < b->window_count; i++)
+        if (rung__ranking_remove(s, b, b->windows[i], player, NULL) == RUNG_OK)
+            any = RUNG_OK;
+    rung__ban *ban = rung__rare_get(&s->bans, player);
+    uint32_t stashed = ban ? ban->count : 0;
+    if (ban)
+        stash_filter(s, player, ban, b->serial, NULL);
+    return ban && ban->count < stashed ? RUNG_OK : any;
+}
+
+static void forget_rates(rung_state *s, uint32_t player) {
+    for (uint32_t i = 0; i < s->board_cap; i++) {
+        rung__board *b = s->boards[i];
+        uint32_t count = b ? rung_numbermap_get(&b->rate, player) : RUNG_NUMBER_NONE;
+        if (count == RUNG_NUMBER_NONE)
+            continue;
+        uint64_t words[2] = {(uint64_t)b->rate_minute, count};
+        rung_digest fact = rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2);
+        rung__digest_subtract(&b->rate_digest, fact);
+        rung__digest_subtract(&s->digest, fact);
+        rung_numbermap_remove(&b->rate, player);
+    }
+}
+
+rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
+    uint32_t player, i = 0, j = 0;
+    rung__board *b;
+    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+        return RUNG_FAIL(err, RUNG_EABSENT, "player: no such player");
+    for (rung__window *w; (w = next_window(s, &i, &j, &b));)
+        rung__ranking_remove(s, b, w, player, NULL);
+    rung__ban *ban = rung__rare_get(&s->bans, player);
+    if (ban) {
+        ban_remove(s, player, ban);
+        rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+    }
+    forget_friends(s, player);
+    forget_rates(s, player);
+    rung__ids_forget_player(s, player);
+    if (replace_profile(s, player, NULL) < 0)
+        return RUNG_ENOMEM;
+    rung__digest_subtract(&s->digest,
+                          rung__fact_digest(RUNG__FACT_PLAYER, player, rung__bytes_hash(id.ptr, id.len), NULL, 0));
+    rung_players_remove(s->players, player);
+    return RUNG_OK;
+}
+
+rung_digest rung__people_digest_all(const rung_state *s) {
+    rung_digest d = {0, 0};
+    for (uint32_t player = 0; player < rung_players_span(s->players); player++) {
+        if (!rung_players_is_used(s->players, player))
+            continue;
+        rung_slice id = rung_players_id(s->players, player);
+        const rung__profile *p = rung__rare_get(&s->profiles, player);
+        const rung__friends *f = rung__rare_get(&s->friends, player);
+        const rung__ban *ban = rung__rare_get(&s->bans, player);
+        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_PLAYER, player, rung__bytes_hash(id.ptr, id.len), NULL, 0));
+        if (p)
+            rung__digest_add(&d, profile_digest(player, p));
+        for (uint32_t i = 0; f && i < f->following_count; i++)
+            rung__digest_add(&d, rung__fact_digest(RUNG__FACT_FOLLOW, player, f->following[i], NULL, 0));
+        if (ban)
+            rung__digest_add(&d, ban_digest(player));
+        for (uint32_t k = 0; ban && k < ban->count; k++)
+            rung__digest_add(&d, stashed_digest(player, &ban->entries[k]));
+    }
+    return d;
+}
+
+void rung__people_deinit(rung_state *s) {
+    uint32_t span = s->players ? rung_players_span(s->players) : 0;
+    for (uint32_t player = 0; player < span; player++) {
+        rung__friends *f = rung__rare_get(&s->friends, player);
+        rung__ban *ban = rung__rare_get(&s->bans, player);
+        profile_free(s, rung__rare_get(&s->profiles, player));
+        if (f)
+            friends_free(s, f);
+        if (ban)
+            rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
+    }
+    rung__rare_deinit(&s->profiles, s->alloc);
+    rung__rare_deinit(&s->friends, s->alloc);
+    rung__rare_deinit(&s->bans, s->alloc);
+    for (uint32_t i = 0; i < s->attribute_cap; i++)
+        if (s->attributes[i].users)
+            attribute_deinit(s, &s->attributes[i]);
+    rung_alloc_free(s->alloc, s->attributes, s->attribute_cap * sizeof *s->attributes);
+}

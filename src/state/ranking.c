@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One window's rankings, kept in step: everybody, each value of each scope, the teams.
+ *
+ *  R1  In an open window a player is in the ranking of scope value v iff the player is ranked and has the value v.
+ *  R2  A scope's entry has the same key as the main one.
+ *  R3  A team is ranked iff it has a ranked member; its key is that of its members' scores.
+ *
+ * Memory is secured for all of them before the first is changed. */
+#include "state/decay.h"
+#include "state/internal.h"
+
+#include <string.h>
+
+uint32_t rung__value_of(const rung_state *s, const rung__board *b, uint32_t slot, uint32_t player) {
+    return rung_numbermap_get(&s->attributes[b->attribute[slot]].of_player, player);
+}
+
+static void values_now(const rung_state *s, const rung__board *b, uint32_t player, uint32_t *values) {
+    for (uint32_t slot = 0; slot < b->scope_count; slot++)
+        values[slot] = rung__value_of(s, b, slot, player);
+}
+
+rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b, rung_ladder **out) {
+    bool by_id = b->def.key.tie == RUNG_TIE_PLAYER;
+    return rung_ladder_create(&(rung_ladder_config){.alloc = s->alloc,
+                                                    .key_words = (uint8_t)rung_keyspec_words(&b->def.key),
+                                                    .score_words = (uint8_t)rung_keyspec_score_words(&b->def.key),
+                                                    .tie = by_id ? rung_players_compare : NULL,
+                                                    .tie_ctx = s->players},
+                              out);
+}
+
+/* ---- teams ---- */
+
+rung_column rung__team_column(const rung__board *b) {
+    rung_column c = b->def.key.columns[0];
+    if (b->def.team_combine == RUNG_COMBINE_MEAN)
+        c = (rung_column){RUNG_SCORE_REAL, c.order, 0};
+    return c;
+}
+
+/* What an entry counts for in its team: exact for integers and decimals, in units of 2^-20 for reals. */
+static rung__wide contribution(const rung__board *b, const uint64_t *key) {
+    rung_value v = rung_score_decode(&b->def.key.columns[0], key[0]);
+    if (b->def.key.columns[0].type != RUNG_SCORE_REAL)
+        return v.i;
+    const double limit = 1208925819614629174706176.0 * 1048576.0; /* 2^80, in those units */
+    double units = v.d * 1048576.0;
+    if (units > limit)
+        units = limit;
+    if (units < -limit)
+        units = -limit;
+    return (rung__wide)(units < 0 ? units - 0.5 : units + 0.5); /* towards zero after the half: nearest */
+}
+
+static uint64_t decayed_team_key(const rung__board *b, const rung_ladder *members) {
+    uint32_t n = rung_ladder_count(members);
+    uint32_t take = b->def.team_combine == RUNG_COMBINE_TOP && b->def.team_top < n ? b->def.team_top : n;
+    rung_ladder_cursor c = rung_ladder_seek(members, 0);
+    rung_ladder_entry e;
+    uint64_t weight = 0;
+    for (uint32_t i = 0; i < take && rung_ladder_next(&c, &e); i++)
+        weight = rung__decay_add(weight, ~e.key[0]);
+    return ~(b->def.team_combine == RUNG_COMBINE_MEAN ? rung__decay_divide(weight, n) : weight);
+}
+
+uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t value) {
+    (void)s;
+    const rung_ladder *members = w->scopes[b->team_slot].ladders[value];
+    if (b->def.update == RUNG_UPDATE_DECAY)
+        return decayed_team_key(b, members);
+    rung_column column = rung__team_column(b);
+    rung__wide sum = w->teams[value].sum;
+    if (b->def.team_combine == RUNG_COMBINE_TOP) {
+        rung_ladder_cursor c = rung_ladder_seek(members, 0);
+        rung_ladder_entry e;
+        sum = 0;
+        for (uint32_t i = 0; i < b->def.team_top && rung_ladder_next(&c, &e); i++)
+            sum += contribution(b, e.key);
+    }
+    bool real = b->def.key.columns[0].type == RUNG_SCORE_REAL;
+    rung_value v;
+    if (b->def.team_combine == RUNG_COMBINE_MEAN) {
+        double unit = real ? 1048576.0 : 1.0;
+        for (unsigned i = 0; i < b->def.key.columns[0].decimals; i++)
+            unit *= 10.0;
+        v.d = (double)sum / ((double)w->teams[value].members * unit);
+    } else if (real) {
+        v.d = (double)sum / 1048576.0;
+    } else {
+        v.i = sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
+    }
+    uint64_t word = 0;
+    rung_status st = rung_score_encode(&column, v, &word);
+    RUNG_ASSERT(st == RUNG_OK); /* finite by construction */
+    return word;
+}
+
+/* A member's key in the team of `value` changed from `old` (NULL: was none) to `key` (NULL: no longer one). */
+static void team_update(rung_state *s, rung__board *b, rung__window *w, uint32_t value, const uint64_t *old,
+                        const uint64_t *key) {
+    if (!w->team_ladder || value == RUNG__NONE)
+        return;
+    rung__team *team = &w->teams[value];
+    if (b->def.update != RUNG_UPDATE_DECAY)
+        team->sum += (key ? contribution(b, key) : 0) - (old ? contribution(b, old) : 0);
+    team->members = team->members + (key != NULL) - (old != NULL);
+    if (team->members == 0) {
+        rung_ladder_remove(w->team_ladder, value);
+        return;
+    }
+    uint64_t word = rung__team_key(s, b, w, value);
+    rung_status st = rung_ladder_put(w->team_ladder, value, &word, NULL);
+    RUNG_ASSERT(st >= 0); /* secured */
+}
+
+static rung_status secure_team(rung_state *s, rung__board *b, rung__window *w, uint32_t value) {
+    if (b->team_slot == RUNG__NONE || value == RUNG__NONE)
+        return RUNG_OK;
+    if (!w->team_ladder) {
+        rung_ladder_config config = {.alloc = s->alloc,
+                                     .key_words = 1,
+                                     .score_words = 1,
+                                     .tie = rung_players_compare,
+                                     .tie_ctx = s->attributes[b->attribute[b->team_slot]].values};
+        if (rung_ladder_create(&config, &w->team_ladder) < 0)
+            return RUNG_ENOMEM;
+    }
+    if (rung__grow(s->alloc, &w->teams, &w->team_cap, value + 1, sizeof *w->teams) < 0)
+        return RUNG_ENOMEM;
+    return rung_ladder_secure(w->team_ladder, value, w->teams[value].members == 0);
+}
+
+/* ---- scopes ---- */
+
+static rung_status secure_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot, uint32_t value,
+                               uint32_t player, bool is_new) {
+    if (value == RUNG__NONE)
+        return RUNG_OK;
+    rung__scope *scope = &w->scopes[slot];
+    if (rung__grow(s->alloc, &scope->ladders, &scope->cap, value + 1, sizeof *scope->ladders) < 0)
+        return RUNG_ENOMEM;
+    if (!scope->ladders[value] && rung__ranking_create_ladder(s, b, &scope->ladders[value]) < 0)
+        return RUNG_ENOMEM;
+    return rung_ladder_secure(scope->ladders[value], player, is_new);
+}
+
+static rung_status secure_values(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
+                                 bool main_too, const uint32_t *values) {
+    for (uint32_t slot = 0; slot < b->scope_count; slot++) {
+        rung_status st = secure_slot(s, b, w, slot, values[slot], player, is_new);
+        if (st >= 0 && slot == b->team_slot)
+            st = secure_team(s, b, w, values[slot]);
+        if (st < 0)
+            return st;
+    }
+    return main_too ? rung_ladder_secure(w->ladder, player, is_new) : RUNG_OK;
+}
+
+rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
+                                 bool main_too) {
+    uint32_t values[RUNG__SCOPE_SLOTS];
+    values_now(s, b, player, values);
+    return secure_values(s, b, w, player, is_new, main_too, values);
+}
+
+static void slot_put(rung__window *w, uint32_t slot, uint32_t value, uint32_t player, const uint64_t *key) {
+    if (value == RUNG__NONE)
+        return;
+    rung_status st = rung_ladder_put(w->scopes[slot].ladders[value], player, key, NULL);
+    RUNG_ASSERT(st >= 0); /* secured */
+}
+
+static void slot_remove(rung__window *w, uint32_t slot, uint32_t value, uint32_t player) {
+    if (value != RUNG__NONE)
+        rung_ladder_remove(w->scopes[slot].ladders[value], player);
+}
+
+static rung_digest entry_digest(const rung__board *b, const rung__window *w, uint32_t player, const uint64_t *key) {
+    return rung__fact_digest(RUNG__FACT_ENTRY, w->tag, player, key, rung_keyspec_words(&b->def.key));
+}
+
+/* ---- put, remove, restore ---- */
+
+static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
+                         const uint32_t *values, rung_ladder_change *change) {
+    rung_status st = rung_ladder_put(w->ladder, player, key, change);
+    if (st != RUNG_OK)
+        return st;
+    const uint64_t *old = change->existed ? change->old_key : NULL;
+    if (old)
+        rung__digest_subtract(&s->digest, entry_digest(b, w, player, old));
+    rung__digest_add(&s->digest, entry_digest(b, w, player, key));
+    for (uint32_t slot = 0; slot < b->scope_count; slot++) {
+        slot_put(w, slot, values[slot], player, key);
+        if (slot == b->team_slot)
+            team_update(s, b, w, values[slot], old, key);
+    }
+    return RUNG_OK;
+}
+
+rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
+                              rung_ladder_change *change) {
+    uint32_t values[RUNG__SCOPE_SLOTS];
+    values_now(s, b, player, values);
+    return place(s, b, w, player, key, values, change);
+}
+
+rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
+                                  const uint32_t *values) {
+    uint32_t now[RUNG__SCOPE_SLOTS];
+    rung_ladder_change change = {.style = RUNG_RANK_UNIQUE};
+    if (!w->closed) {
+        values_now(s, b, player, now);
+        values = now;
+    }
+    if (secure_values(s, b, w, player, true, true, values) < 0)
+        return RUNG_ENOMEM;
+    return place(s, b, w, player, key, values, &change);
+}
+
+/* The value a ranked player stands under in a slot. In a closed window that need not be today's. */
+static uint32_t value_in(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t slot,
+                         uint32_t player) {
+    const rung__scope *scope = &w->scopes[slot];
+    uint32_t value = rung__value_of(s, b, slot, player);
+    if (!w->closed)
+        return value;
+    if (value < scope->cap && scope->ladders[value] && rung_ladder_find(scope->ladders[value], player, NULL) == RUNG_OK)
+        return value;
+    for (value = 0; value < scope->cap; value++)
+        if (scope->ladders[value] && rung_ladder_find(scope->ladders[value], player, NULL) == RUNG_OK)
+            return value;
+    return RUNG__NONE;
+}
+
+rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player, uint32_t *values) {
+    rung_ladder_entry e;
+    if (!w->ladder || rung_ladder_find(w->ladder, player, &e) != RUNG_OK)
+        return RUNG_NOT_FOUND;
+    for (uint32_t slot = 0; slot < b->scope_count; slot++) {
+        uint32_t value = value_in(s, b, w, slot, player);
+        slot_remove(w, slot, value, player);
+        if (slot == b->team_slot)
+            team_update(s, b, w, value, e.key, NULL);
+        if (values)
+            values[slot] = value;
+    }
+    rung_ladder_remove(w->ladder, player);
+    rung__digest_subtract(&s->digest, entry_digest(b, w, player, e.key));
+    return RUNG_OK;
+}
+
+rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w, uint32_t slot, uint32_t player,
+                                  uint32_t old, uint32_t now) {
+    rung_ladder_entry e;
+    if (!w->ladder || rung_ladder_find(w->ladder, player, &e) != RUNG_OK)
+        return RUNG_OK;
+    if (secure_slot(s, b, w, slot, now, player, true) < 0)
+        return RUNG_ENOMEM;
+    if (slot == b->team_slot && secure_team(s, b, w, now) < 0)
+        return RUNG_ENOMEM;
+    slot_remove(w, slot, old, player);
+    slot_put(w, slot, now, player, e.key);
+    if (slot == b->team_slot) {
+        team_update(s, b, w, old, e.key, NULL);
+        team_update(s, b, w, now, NULL, e.key);
+    }
+    return RUNG_OK;
+}
+
+/* ---- whole slots ---- */
+
+rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot) {
+    if (!w->ladder)
+        return RUNG_OK;
+    rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
+    rung_ladder_entry e;
+    while (rung_ladder_next(&c, &e)) {
+        uint32_t value = rung__value_of(s, b, slot, e.player);
+        if (secure_slot(s, b, w, slot, value, e.player, true) < 0)
+            return RUNG_ENOMEM;
+        slot_put(w, slot, value, e.player, e.key);
+    }
+    return RUNG_OK;
+}
+
+rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window *w) {
+    const rung__scope *scope = &w->scopes[b->team_slot];
+    for (uint32_t value = 0; value < scope->cap; value++) {
+        if (!scope->ladders[value] || rung_ladder_count(scope->ladders[value]) == 0)
+            continue;
+        if (secure_team(s, b, w, value) < 0)
+            return RUNG_ENOMEM;
+        rung_ladder_cursor c = rung_ladder_seek(scope->ladders[value], 0);
+        rung_ladder_entry e;
+        while (rung_ladder_next(&c, &e))
+            team_update(s, b, w, value, NULL, e.key);
+    }
+    return RUNG_OK;
+}
+
+void rung__ranking_drop_teams(rung_state *s, rung__window *w) {
+    rung_ladder_destroy(w->team_ladder);
+    rung_alloc_free(s->alloc, w->teams, w->team_cap * sizeof *w->teams);
+    w->team_ladder = NULL;
+    w->teams = NULL;
+    w->team_cap = 0;
+}
+
+void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot) {
+    rung__scope *scope = &w->scopes[slot];
+    for (uint32_t v = 0; v < scope->cap; v++)
+        rung_ladder_destroy(scope->ladders[v]);
+    rung_alloc_free(s->alloc, scope->ladders, scope->cap * sizeof *scope->ladders);
+    memset(scope, 0, sizeof *scope);
+}
+
+void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values, int64_t *at_ms) {
+    rung_keyspec_decode(&b->def.key, key, values, at_ms);
+    if (b->def.update == RUNG_UPDATE_DECAY)
+        values[0].d = rung__decay_value(~key[0], now_ms, b->created_ms, b->def.half_life_ms);
+}

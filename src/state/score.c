@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A submission: check, compute what every reached window's entry becomes, secure all memory, then change all together.
+ *
+ * Nothing is changed before the last step that can fail. The order of the checks is the law's (docs/boards.md), because
+ * which refusal comes first is part of the answer. */
+#include "state/decay.h"
+#include "state/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { REACH_MAX = 6 + RUNG_SEASONS_MAX };
+
+/* One window that the submission reaches, and what becomes of the player's entry there. */
+typedef struct reach {
+    rung__window *window; /* NULL: to be opened */
+    bool fresh;           /* made by this submission */
+    uint32_t kind;
+    rung_window span;
+    rung_slice season;
+    bool existed;
+    uint64_t old_key[RUNG_LADDER_WORDS_MAX];
+    uint64_t key[RUNG_LADDER_WORDS_MAX];
+    rung_value candidate; /* the first column that was up for entry */
+} reach;
+
+typedef struct submission {
+    rung_state *s;
+    rung__board *b;
+    const rung_score_event *e;
+    int64_t at_ms;
+    uint32_t player; /* RUNG_PLAYER_NONE: not known yet */
+    bool new_player;
+    uint32_t record; /* of the id; RUNG__NONE */
+    bool old_record; /* it is that of the same id, too old to count */
+    rung_numbermap new_minute; /* the counts of a minute that begins with this submission */
+    uint32_t count;
+    reach reached[REACH_MAX];
+} submission;
+
+/* ---- checks ---- */
+
+static rung_status check_values(const rung__board *b, const rung_score_event *e, rung_err *err) {
+    const rung_board_def *def = &b->def;
+    uint32_t expected = def->key.column_count;
+    if (def->update == RUNG_UPDATE_COUNT ? e->value_count > 1 : e->value_count != expected)
+        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board takes %u values, got %u", expected, e->value_count);
+    for (uint32_t i = 0; i < e->value_count; i++) {
+        const rung_column *column = &def->key.columns[i];
+        if (e->types[i] != column->type || (column->type == RUNG_SCORE_DECIMAL && e->decimals[i] != column->decimals))
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: not of the board's type", i ? "columns" : "score");
+        if (column->type != RUNG_SCORE_REAL)
+            continue;
+        if (isnan(e->values[i].d))
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: not a number", i ? "columns" : "score");
+        if (isinf(e->values[i].d) && def->update == RUNG_UPDATE_SUM)
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: infinite", i ? "columns" : "score");
+    }
+    if (e->id.len > RUNG_EVENT_ID_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "id: longer than %d bytes", RUNG_EVENT_ID_MAX);
+    if (e->player.len < 1 || e->player.len > RUNG_PLAYER_ID_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "player: must have 1 to %d bytes", RUNG_PLAYER_ID_MAX);
+    return RUNG_OK;
+}
+
+/* ---- which windows ---- */
+
+static void reach_window(submission *u, uint32_t kind, const rung_window *span, rung_slice season, rung__window *w) {
+    if (!rung__window_takes_scores(u->s, u->b, span->end_ms, w))
+        return;
+    reach *r = &u->reached[u->count++];
+    memset(r, 0, offsetof(reach, old_key));
+    r->window = w;
+    r->kind = kind;
+    r->span = *span;
+    r->season = season;
+}
+
+static void reach_calendar(submission *u, uint32_t kind) {
+    rung__board *b = u->b;
+    rung__window *w = b->current[kind];
+    rung_window span;
+    if (w && u->at_ms >= w->start_ms && u->at_ms < w->end_ms) {
+        span = (rung_window){w->ordinal, w->start_ms, w->end_ms};
+    } else {
+        if (rung__window_at(b, kind, u->at_ms, &span) != RUNG_OK)
+            return;
+        w = rung__window_find(b, kind, span.ordinal, (rung_slice){NULL, 0});
+        if (w && !w->closed)
+            b->current[kind] = w;
+    }
+    reach_window(u, kind, &span, (rung_slice){NULL, 0}, w);
+}
+
+static void reach_windows(submission *u) {
+    static const uint8_t order[] = {RUNG_WINDOW_YEAR, RUNG_WINDOW_MONTH, RUNG_WINDOW_WEEK, RUNG_WINDOW_DAY,
+                                    RUNG_WINDOW_HOUR};
+    rung__board *b = u->b;
+    u->count = 0;
+    if (b->def.windows & RUNG_WINDOWS_ALL) {
+        if (!b->current[0])
+            b->current[0] = rung__window_find(b, 0, 0, (rung_slice){NULL, 0});
+        reach_window(u, 0, &(rung_window){0, INT64_MIN, INT64_MAX}, (rung_slice){NULL, 0}, b->current[0]);
+    }
+    for (size_t i = 0; i < sizeof order; i++)
+        if (b->def.windows & RUNG_WINDOWS_BIT(order[i]))
+            reach_calendar(u, order[i]);
+    for (uint32_t i = 0; i < b->def.season_count; i++) {
+        const rung_season *season = &b->def.seasons[i];
+        rung_window span = {0, season->starts_ms, season->ends_ms};
+        if (u->at_ms < season->starts_ms || u->at_ms >= season->ends_ms)
+            continue;
+        reach_window(u, RUNG_WINDOW_SEASON, &span, season->name,
+                     rung__window_find(b, RUNG_WINDOW_SEASON, 0, season->name));
+    }
+}
+
+/* ---- what the entry becomes ---- */
+
+static rung_status add_value(const rung_column *column, rung_value a, rung_value b, rung_value *out) {
+    if (column->type == RUNG_SCORE_REAL) {
+        out->d = a.d + b.d;
+        return isnan(out->d) ? RUNG_ERANGE : RUNG_OK;
+    }
+    return __builtin_add_overflow(a.i, b.i, &out->i) ? RUNG_ERANGE : RUNG_OK;
+}
+
+/* <0 when tuple a is better. */
+static int compare_tuples(const rung_keyspec *key, const rung_value *a, const rung_value *b) {
+    for (unsigned i = 0; i < key->column_count; i++) {
+        int c = rung_score_compare(&key->columns[i], a[i], b[i]);
+        if (c)
+            return c;
+    }
+    return 0;
+}
+
+static rung_status become_decayed(const submission *u, reach *r, int64_t at_ms) {
+    const rung__board *b = u->b;
+    uint64_t weight;
+    rung_status st = rung__decay_weight(u->e->values[0].d, u->at_ms, b->created_ms, b->def.half_life_ms, &weight);
+    if (st < 0)
+        return st;
+    rung_value none = {.d = 0};
+    st = rung_keyspec_encode(&b->def.key, &none, at_ms, r->key);
+    r->key[0] = ~rung__decay_add(weight, r->existed ? ~r->old_key[0] : 0);
+    r->candidate = u->e->values[0];
+    return st;
+}
+
+static rung_status become(const submission *u, reach *r) {
+    const rung_keyspec *spec = &u->b->def.key;
+    const rung_score_event *e = u->e;
+    rung_value old[RUNG_COLUMNS_MAX] = {{0}}, next[RUNG_COLUMNS_MAX];
+    int64_t old_at = 0, at = u->at_ms;
+    if (r->existed)
+        rung_keyspec_decode(spec, r->old_key, old, &old_at);
+    rung_update update = u->b->def.update;
+    bool adds = update == RUNG_UPDATE_SUM || (e->is_delta && update != RUNG_UPDATE_COUNT);
+    int64_t later = r->existed && old_at > at ? old_at : at;
+    if (update == RUNG_UPDATE_DECAY)
+        return become_decayed(u, r, later);
+    for (unsigned i = 0; i < spec->column_count; i++) {
+        next[i] = update == RUNG_UPDATE_COUNT ? (rung_value){.i = 1} : e->values[i];
+        bool sum = adds || update == RUNG_UPDATE_COUNT;
+        if (sum && r->existed && add_value(&spec->columns[i], old[i], next[i], &next[i]) < 0)
+            return RUNG_ERANGE;
+    }
+    r->candidate = next[0];
+    if (update == RUNG_UPDATE_BEST && r->existed) {
+        int c = compare_tuples(spec, next, old);
+        if (c > 0 || (c == 0 && at >= old_at)) {
+            memcpy(r->key, r->old_key, sizeof r->key);
+            return RUNG_OK;
+        }
+    } else if (update == RUNG_UPDATE_LAST && !e->is_delta) {
+        if (r->existed && spec->tie != RUNG_TIE_PLAYER && at < old_at) {
+            memcpy(r->key, r->old_key, sizeof r->key);
+            return RUNG_OK;
+        }
+    } else if (update != RUNG_UPDATE_BEST) {
+        at = later;
+    }
+    return rung_keyspec_encode(spec, next, at, r->key);
+}
+
+/* ---- limits ---- */
+
+static double as_double(const rung_column *column, rung_value v) {
+    return column->type == RUNG_SCORE_REAL ? v.d : (double)v.i;
+}
+
+static bool less(const rung_column *column, rung_value a, rung_value b) {
+    return column->type == RUNG_SCORE_REAL ? a.d < b.d : a.i < b.i;
+}
+
+/* |a - b| > step */
+static bool apart(const rung_column *column, rung_value a, rung_value b, rung_value step) {
+    if (column->type == RUNG_SCORE_REAL)
+        return fabs(a.d - b.d) > step.d;
+    rung__wide gap = (rung__wide)a.i - b.i;
+    return (gap < 0 ? -gap : gap) > step.i;
+}
+
+static bool is_outlier(const submission *u, const reach *first, rung_value x) {
+    const rung__board *b = u->b;
+    rung_ladder_entry at[3];
+    double v[3];
+    if (!first->window || rung_ladder_count(first->window->ladder) < 100)
+        return false;
+    for (uint32_t i = 0; i < 3; i++) {
+        rung_value values[RUNG_COLUMNS_MAX];
+        rung_ignore(rung_ladder_quantile(first->window->ladder, i + 1, 4, &at[i]), "there are a hundred entries");
+        rung__key_values(b, at[i].key, u->s->time_ms, values, NULL);
+        v[i] = as_double(&b->def.key.columns[0], values[0]);
+    }
+    double spread = fabs(v[2] - v[0]);
+    return spread != 0 &&
+           fabs(as_double(&b->def.key.columns[0], x) - v[1]) > b->def.z_score * spread / 1.349;
+}
+
+static bool minute_is_new(const submission *u) {
+    return u->b->rate_minute != u->s->time_ms / 60000;
+}
+
+/* Which limit refuses the submission; NULL if none does. */
+static const char *refusing_limit(const submission *u) {
+    const rung_board_def *def = &u->b->def;
+    const rung_column *column = &def->key.columns[0];
+    const reach *first = &u->reached[0];
+    bool competes = def->update == RUNG_UPDATE_BEST || def->update == RUNG_UPDATE_LAST;
+    if (u->e->value_count > 0 && def->update != RUNG_UPDATE_COUNT) {
+        rung_value x = competes && u->e->is_delta ? first->candidate : u->e->values[0];
+        if (def->limits & RUNG_LIMIT_MIN && less(column, x, def->min))
+            return "min";
+        if (def->limits & RUNG_LIMIT_MAX && less(column, def->max, x))
+            return "max";
+        if (def->limits & RUNG_LIMIT_STEP) {
+            rung_value from = {0}, to = u->e->values[0];
+            if (competes && first->existed) {
+                rung_value old[RUNG_COLUMNS_MAX];
+                rung_keyspec_decode(&def->key, first->old_key, old, NULL);
+                from = old[0];
+                to = first->candidate;
+            }
+            if ((!competes || first->existed) && apart(column, to, from, def->max_step))
+                return "max_step";
+        }
+    }
+    if (def->limits & RUNG_LIMIT_RATE && u->player != RUNG_PLAYER_NONE && !minute_is_new(u)) {
+        uint32_t so_far = rung_numbermap_get(&u->b->rate, u->player);
+        if (so_far != RUNG_NUMBER_NONE && so_far >= def->per_player_per_minute)
+            return "per_player_per_minute";
+    }
+    if (def->limits & RUNG_LIMIT_Z && u->e->value_count > 0 && def->update != RUNG_UPDATE_COUNT &&
+        is_outlier(u, first, competes && u->e->is_delta ? first->candidate : u->e->values[0]))
+        return "z_score";
+    return NULL;
+}
+
+static rung_digest rate_fact(const rung__board *b, uint32_t player, uint32_t count) {
+    uint64_t words[2] = {(uint64_t)b->rate_minute, count};
+    return rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2);
+}
+
+static rung_status secure_rate(submission *u) {
+    if (!(u->b->def.limits & RUNG_LIMIT_RATE))
+        return RUNG_OK;
+    if (minute_is_new(u))
+        return rung_numbermap_reserve(&u->new_minute, u->s->alloc, u->player);
+    if (rung_numbermap_get(&u->b->rate, u->player) != RUNG_NUMBER_NONE)
+        return RUNG_OK;
+    return rung_numbermap_reserve(&u->b->rate, u->s->alloc, u->player);
+}
+
+static void count_rate(submission *u) {
+    rung__board *b = u->b;
+    if (!(b->def.limits & RUNG_LIMIT_RATE))
+        return;
+    if (minute_is_new(u)) { /* nobody's old count matters any more */
+        rung_numbermap_deinit(&b->rate, u->s->alloc);
+        rung__digest_subtract(&u->s->digest, b->rate_digest);
+        b->rate = u->new_minute;
+        b->rate_digest = (rung_digest){0, 0};
+        b->rate_minute = u->s->time_ms / 60000;
+    }
+    uint32_t so_far = rung_numbermap_get(&b->rate, u->player);
+    rung_digest fact = {0, 0};
+    if (so_far != RUNG_NUMBER_NONE)
+        rung__digest_subtract(&fact, rate_fact(b, u->player, so_far));
+    else
+        so_far = 0;
+    rung_numbermap_set(&b->rate, u->player, so_far + 1);
+    rung__digest_add(&fact, rate_fact(b, u->player, so_far + 1));
+    rung__digest_add(&b->rate_digest, fact);
+    rung__digest_add(&u->s->digest, fact);
+}
+
+/* ---- memory ---- */
+
+/* Undo what secure() did that shows. */
+static void release(submission *u) {
+    for (uint32_t i = 0; i < u->count; i++)
+        if (u->reached[i].fresh)
+            rung__window_free(u->s, u->b, u->reached[i].window);
+    rung_numbermap_deinit(&u->new_minute, u->s->alloc);
+    if (u->record != RUNG__NONE && !u->old_record)
+        rung__ids_unclaim(u->s, u->record);
+    if (u->new_player) {
+        rung__digest_subtract(&u->s->digest,
+                              rung__fact_digest(RUNG__FACT_PLAYER, u->player,
+                                                rung__bytes_hash(u->e->player.ptr, u->e->player.len), NULL, 0));
+        rung_players_remove(u->s->players, u->player);
+    }
+}
+
+/* Everything the change may need, but for the first window's main ranking, whose put may still fail. */
+static rung_status secure(submission *u) {
+    rung_state *s = u->s;
+    if (u->player == RUNG_PLAYER_NONE) {
+        rung_status st = rung__intern_player(s, u->e->player, &u->player);
+        if (st < 0)
+            return st;
+        u->new_player = true;
+    }
+    if (u->e->id.len && rung__ids_claim(s, u->b, u->e->id, &u->record, &u->old_record) < 0) {
+        u->record = RUNG__NONE;
+        return RUNG_ENOMEM;
+    }
+    uint32_t fresh = 0;
+    for (uint32_t i = 0; i < u->count; i++)
+        fresh += u->reached[i].window == NULL;
+    if (fresh && rung__window_list_reserve(s, u->b, fresh) < 0)
+        return RUNG_ENOMEM;
+    for (uint32_t i = 0; i < u->count; i++) {
+        reach *r = &u->reached[i];
+        if (!r->window) {
+            r->window = rung__window_new(s, u->b, r->kind, &r->span, r->season);
+            if (!r->window)
+                return RUNG_ENOMEM;
+            r->fresh = true;
+        }
+        if (u->b->scope_count == 0 && i == 0)
+            continue;
+        if (rung__ranking_secure(s, u->b, r->window, u->player, !r->existed, i > 0) < 0)
+            return RUNG_ENOMEM;
+    }
+    return secure_rate(u);
+}
+
+/* ---- the answer ---- */
+
+static void answer(const submission *u, const rung_ladder_change *change, rung_outcome *out) {
+    const rung__board *b = u->b;
+    const reach *first = &u->reached[0];
+    const rung_ladder *ladder = first->window->ladder;
+    uint32_t total = rung_ladder_count(ladder), sparse = change->rank_after;
+    int64_t now = u->s->time_ms;
+    if (change->style != RUNG_RANK_SPARSE)
+        rung_ignore(rung_ladder_rank(ladder, u->player, RUNG_RANK_SPARSE, &sparse), "just put");
+    out->value_count = b->def.key.column_count;
+    rung__key_values(b, first->key, now, out->values, NULL);
+    out->rank_before = change->rank_before;
+    out->rank = change->rank_after;
+    out->total = total;
+    out->percentile = 100.0 * (double)(total - sparse + 1) / (double)total;
+    if (!change->existed)
+        out->passed = total - change->index_after - 1;
+    else if (change->index_before > change->index_after)
+        out->passed = change->index_before - change->index_after;
+    out->has_next = change->has_above;
+    if (!change->has_above)
+        return;
+    rung_value above[RUNG_COLUMNS_MAX];
+    rung__key_values(b, change->above.key, now, above, NULL);
+    out->next = rung_players_id(u->s->players, change->above.player);
+    if (b->def.key.columns[0].type == RUNG_SCORE_REAL) {
+        out->gap.d = fabs(above[0].d - out->values[0].d);
+    } else {
+        rung__wide gap = (rung__wide)above[0].i - out->values[0].i;
+        gap = gap < 0 ? -gap : gap;
+        out->gap.i = gap > INT64_MAX ? INT64_MAX : (int64_t)gap;
+    }
+}
+
+/* All together. Only the very first put can fail, and then nothing has changed. */
+static rung_status commit(submission *u, rung_outcome *out) {
+    rung_status any = RUNG_UNCHANGED;
+    uint32_t next_player = RUNG__NONE;
+    for (uint32_t i = 0; i < u->count; i++) {
+        reach *r = &u->reached[i];
+        rung_ladder_change change = {.style = u->b->def.rank};
+        rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player, r->key, &change);
+        if (st < 0)
+            return st;
+        if (st == RUNG_OK)
+            any = RUNG_OK;
+        if (i == 0) {
+            answer(u, &change, out);
+            next_player = change.has_above ? change.above.player : RUNG__NONE;
+        }
+        if (i < RUNG_OUTCOME_WINDOWS_MAX)
+            out->windows[out->window_count++] =
+                (rung_window_outcome){r->kind,           r->span.ordinal,    r->window->season,
+                                      st == RUNG_OK,     change.rank_before, change.rank_after,
+                                      rung_ladder_count(r->window->ladder)};
+    }
+    for (uint32_t i = 0; i < u->count; i++)
+        if (u->reached[i].fresh) {
+            rung__window_list_add(u->s, u->b, u->reached[i].window);
+            if (u->reached[i].kind != RUNG_WINDOW_SEASON)
+                u->b->current[u->reached[i].kind] = u->reached[i].window;
+        }
+    out->changed = any == RUNG_OK;
+    count_rate(u);
+    if (u->record != RUNG__NONE)
+        rung__ids_remember(u->s, u->record, u->old_record, u->e, out, next_player);
+    return any;
+}
+
+rung_status rung__apply_score(rung_state *s, const rung_score_event *e, uint32_t player_hint, rung_outcome *out,
+                              rung_err *err) {
+    submission u;
+    u.s = s;
+    u.e = e;
+    u.new_player = false;
+    u.record = RUNG__NONE;
+    u.new_minute = (rung_numbermap){0};
+    u.b = rung__board_find(s, e->board);
+    if (!u.b)
+        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+    rung_status st = check_values(u.b, e, err);
+    if (st < 0)
+        return st;
+    u.player = player_hint;
+    if (u.player == RUNG_PLAYER_NONE && rung_players_find(s->players, e->player, &u.player) != RUNG_OK)
+        u.player = RUNG_PLAYER_NONE;
+    if (u.player != RUNG_PLAYER_NONE && rung_numbermap_get(&s->bans.map, u.player) != RUNG_NUMBER_NONE)
+        return RUNG_FAIL(err, RUNG_EREFUSED, "banned: the player is banned");
+    if (e->id.len) {
+        st = rung__ids_look(s, u.b, e, out);
+        if (st == RUNG_DUPLICATE)
+            return st;
+        if (st == RUNG_ECONFLICT)
+            return RUNG_FAIL(err, st, "id: seen before with another body");
+        if (st == RUNG_ESTALE)
+            return RUNG_FAIL(err, st, "id: carries a time too far from now to be told from a repetition");
+    }
+    u.at_ms = e->has_at ? e->at_ms : s->time_ms;
+    if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
+        return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+    reach_windows(&u);
+    if (u.count == 0)
+        return RUNG_FAIL(err, RUNG_EREFUSED, "window: none that contains the submission's time takes scores");
+    uint32_t fresh = 0;
+    for (uint32_t i = 0; i < u.count; i++) {
+        reach *r = &u.reached[i];
+        rung_ladder_entry entry;
+        r->existed = r->window && u.player != RUNG_PLAYER_NONE &&
+                     rung_ladder_find(r->window->ladder, u.player, &entry) == RUNG_OK;
+        if (r->existed)
+            memcpy(r->old_key, entry.key, sizeof r->old_key);
+        st = become(&u, r);
+        if (st < 0)
+            break;
+        fresh += r->window == NULL;
+    }
+    if (st < 0)
+        return RUNG_FAIL(err, RUNG_ERANGE, "score: the result would leave the range of the board's type");
+    const char *limit = refusing_limit(&u);
+    if (limit)
+        return RUNG_FAIL(err, RUNG_EREFUSED, "%s: the board's limit refuses this score", limit);
+    if (u.b->window_count + fresh > RUNG__WINDOWS_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
+    st = secure(&u);
+    if (st >= 0)
+        st = commit(&u, out);
+    if (st < 0) {
+        release(&u);
+        if (st == RUNG_ELIMIT)
+            return RUNG_FAIL(err, st, "player: there are as many players as there may be");
+    }
+    return st;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Life of a state, the dispatch of events, the digest, statistics.
+ *
+ * The digest is a sum: every fact (an entry, a friendship, a definition, a remembered id, ...) has a 128-bit number, and the
+ * digest is the total of all facts that hold, modulo 2^64 in each half. A change adds and subtracts a few numbers, so
+ * it is always up to date, and it does not depend on the order in which facts came to be. What is derived (scopes, teams, counts)
+ * is not in it. Player numbers may stand in facts because they, too, depend on the events alone. */
+#include "state/internal.h"
+
+#include <string.h>
+
+/* ---- digest ---- */
+
+rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words, uint32_t count) {
+    uint64_t h = rung_hash_word((uint64_t)fact * UINT64_C(0x9e3779b97f4a7c15) + x);
+    h = rung_hash_word(h ^ y) + UINT64_C(0x2545f4914f6cdd1d);
+    for (uint32_t i = 0; i < count; i++)
+        h = rung_hash_word(h ^ words[i]) + i;
+    return (rung_digest){h, rung_hash_word(h ^ UINT64_C(0x6a09e667f3bcc909))};
+}
+
+void rung__digest_add(rung_digest *d, rung_digest fact) {
+    d->a += fact.a;
+    d->b += fact.b;
+}
+
+void rung__digest_subtract(rung_digest *d, rung_digest fact) {
+    d->a -= fact.a;
+    d->b -= fact.b;
+}
+
+uint64_t rung__bytes_hash(const void *bytes, size_t len) {
+    static const rung_hash_key fixed = {UINT64_C(0x72756e672d646967), UINT64_C(0x6573742d6b657931)};
+    return rung_hash_keyed(&fixed, bytes, len);
+}
+
+rung_digest rung_state_digest(const rung_state *s) {
+    uint64_t clock[3] = {(uint64_t)s->time_ms, s->refused, (uint64_t)s->ids.horizon_ms};
+    rung_digest d = s->digest;
+    rung__digest_add(&d, rung__fact_digest(0, s->seq, 0, clock, 3));
+    return d;
+}
+
+/* ---- small things ---- */
+
+void *rung__copy_bytes(rung_state *s, const void *bytes, size_t len) {
+    void *copy = rung_alloc_get(s->alloc, len ? len : 1);
+    if (copy && len)
+        memcpy(copy, bytes, len);
+    return copy;
+}
+
+rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint32_t need, size_t size) {
+    if (need <= *cap)
+        return RUNG_OK;
+    uint32_t wide = *cap + *cap / 2 + 4;
+    wide = wide < need ? need : wide;
+    void *old;
+    memcpy(&old, array_ptr, sizeof old);
+    char *grown = rung_alloc_resize(a, old, *cap * size, wide * size);
+    if (!grown)
+        return RUNG_ENOMEM;
+    memset(grown + *cap * size, 0, (wide - *cap) * size);
+    memcpy(array_ptr, &grown, sizeof grown);
+    *cap = wide;
+    return RUNG_OK;
+}
+
+rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out) {
+    rung_status st = rung_players_intern(s->players, id, out);
+    if (st == RUNG_OK)
+        rung__digest_add(&s->digest,
+                         rung__fact_digest(RUNG__FACT_PLAYER, *out, rung__bytes_hash(id.ptr, id.len), NULL, 0));
+    return st;
+}
+
+void *rung__rare_get(const rung__rare *r, uint32_t player) {
+    uint32_t slot = rung_numbermap_get(&r->map, player);
+    return slot == RUNG_NUMBER_NONE ? NULL : r->items[slot];
+}
+
+rung_status rung__rare_put(rung__rare *r, const rung_alloc *a, uint32_t player, void *item) {
+    uint32_t slot = rung_numbermap_get(&r->map, player);
+    if (slot == RUNG_NUMBER_NONE) {
+        if (rung_numbermap_reserve(&r->map, a, player) < 0)
+            return RUNG_ENOMEM;
+        if (!r->free_head && rung__grow(a, &r->items, &r->cap, r->count + 1, sizeof *r->items) < 0)
+            return RUNG_ENOMEM;
+        slot = r->free_head ? r->free_head - 1 : r->count++;
+        if (r->free_head)
+            r->free_head = (uint32_t)(uintptr_t)r->items[slot];
+        rung_numbermap_set(&r->map, player, slot);
+    }
+    r->items[slot] = item;
+    return RUNG_OK;
+}
+
+void rung__rare_remove(rung__rare *r, uint32_t player) {
+    uint32_t slot = rung_numbermap_get(&r->map, player);
+    if (slot == RUNG_NUMBER_NONE)
+        return;
+    rung_numbermap_remove(&r->map, player);
+    r->items[slot] = (void *)(uintptr_t)r->free_head;
+    r->free_head = slot + 1;
+}
+
+void rung__rare_deinit(rung__rare *r, const rung_alloc *a) {
+    rung_numbermap_deinit(&r->map, a);
+    rung_alloc_free(a, r->items, r->cap * sizeof *r->items);
+    memset(r, 0, sizeof *r);
+}
+
+/* ---- life ---- */
+
+rung_status rung_state_create(const rung_state_config *config, rung_state **out) {
+    rung_state *s = rung_alloc_zeroed(config->alloc, sizeof *s);
+    if (!s)
+        return RUNG_ENOMEM;
+    s->alloc = config->alloc;
+    s->hash_key = config->hash_key;
+    s->time_ms = INT64_MIN;
+    s->next_close_ms = INT64_MAX;
+    if (rung_players_create(s->alloc, &s->hash_key, &s->players) < 0 ||
+        rung_players_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
+        rung_players_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 || rung__ids_create(s, config) < 0) {
+        rung_state_destroy(s);
+        return RUNG_ENOMEM;
+    }
+    rung_players_set_limit(s->board_ids, config->boards_max ? config->boards_max : 1000000);
+    *out = s;
+    return RUNG_OK;
+}
+
+void rung_state_destroy(rung_state *s) {
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        if (s->boards[i])
+            rung__board_free(s, s->boards[i]);
+    rung_alloc_free(s->alloc, s->boards, s->board_cap * sizeof *s->boards);
+    rung__people_deinit(s);
+    rung__ids_destroy(s);
+    rung_players_destroy(s->attribute_ids);
+    rung_players_destroy(s->board_ids);
+    rung_players_destroy(s->players);
+    rung_alloc_free(s->alloc, s, sizeof *s);
+}
+
+/* ---- apply ---- */
+
+static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        return rung__apply_define(s, e, err);
+    case RUNG_EVENT_BOARD_DELETED:
+        return rung__apply_delete(s, e->deleted.board, err);
+    case RUNG_EVENT_ENTRY_REMOVED:
+        return rung__apply_remove_entry(s, e, err);
+    case RUNG_EVENT_PLAYER_SET:
+        return rung__apply_profile(s, e, err);
+    case RUNG_EVENT_PLAYER_ERASED:
+        return rung__apply_erase(s, e->erased.player, err);
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        return rung__apply_friend(s, e, e->kind == RUNG_EVENT_FRIEND_ADDED, err);
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        return rung__apply_friends(s, e, err);
+    case RUNG_EVENT_BANNED:
+        return rung__apply_ban(s, e->ban.player, err);
+    case RUNG_EVENT_UNBANNED:
+        return rung__apply_unban(s, e->ban.player, err);
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        return rung__apply_window(s, e, e->kind == RUNG_EVENT_WINDOW_OPENED, err);
+    case RUNG_EVENT_TICK:
+        return rung__apply_tick(s);
+    case RUNG_EVENT_SCORE:
+        break;
+    }
+    return RUNG_FAIL(err, RUNG_EVERSION, "kind: %d is not an event this version knows", (int)e->kind);
+}
+
+static rung_status apply_with_hint(rung_state *s, const rung_event *e, uint32_t player_hint, rung_outcome *out,
+                                   rung_err *err) {
+    rung_outcome scratch;
+    rung_outcome *answer = out ? out : &scratch;
+    if (s->broken)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "memory ran out during an earlier event: rebuild from the log");
+    memset(answer, 0, offsetof(rung_outcome, windows));
+    int64_t before_ms = s->time_ms;
+    if (e->ts_ms > s->time_ms)
+        s->time_ms = e->ts_ms;
+    s->seq++;
+    rung_status st;
+    if (e->kind == RUNG_EVENT_SCORE) {
+        st = rung__apply_score(s, &e->score, player_hint, answer, err);
+        if (st == RUNG_ENOMEM) {
+            s->seq--;
+            s->time_ms = before_ms;
+            return RUNG_FAIL(err, st, "out of memory");
+        }
+    } else {
+        st = rung_event_check(e, err);
+        if (st >= 0)
+            st = dispatch(s, e, err);
+        s->broken = st == RUNG_ENOMEM;
+    }
+    s->refused += st < 0;
+    if (st != RUNG_DUPLICATE)
+        answer->seq = s->seq;
+    return st;
+}
+
+rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcome *out, rung_err *err) {
+    return apply_with_hint(s, event, RUNG_PLAYER_NONE, out, err);
+}
+
+/* ---- many at once ---- */
+
+enum { GROUP = 16 };
+
+/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time. */
+static void warm_group(const rung_state *s, uint32_t n, const rung_event *const *events, uint32_t *numbers) {
+    uint64_t hash[GROUP];
+    for (uint32_t i = 0; i < n; i++) {
+        hash[i] = rung_players_hash(s->players, events[i]->score.player);
+        rung_players_prefetch(s->players, hash[i]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        rung_players_prefetch_number(s->players, hash[i]);
+    for (uint32_t i = 0; i < n; i++)
+        rung_players_prefetch_cell(s->players, hash[i]);
+    rung__board *b = rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
+    for (uint32_t i = 0; i < n; i++) {
+        numbers[i] = RUNG_PLAYER_NONE;
+        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player, &numbers[i]) != RUNG_OK || !b)
+            continue;
+        for (uint32_t k = 0; k < RUNG__KINDS; k++)
+            if (b->current[k])
+                rung_ladder_warm_map(b->current[k]->ladder, numbers[i]);
+        for (uint32_t slot = 0; slot < b->scope_count; slot++)
+            rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, numbers[i]);
+    }
+    for (uint32_t i = 0; b && i < n; i++)
+        for (uint32_t k = 0; k < RUNG__KINDS && numbers[i] != RUNG_PLAYER_NONE; k++) {
+            rung__window *w = b->current[k];
+            if (!w)
+                continue;
+            rung_ladder_warm_leaf(w->ladder, numbers[i]);
+            for (uint32_t slot = 0; slot < b->scope_count; slot++) {
+                uint32_t value = rung__value_of(s, b, slot, numbers[i]);
+                if (value < w->scopes[slot].cap && w->scopes[slot].ladders[value])
+                    rung_ladder_warm_map(w->scopes[slot].ladders[value], numbers[i]);
+            }
+        }
+}
+
+uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events, rung_status *statuses,
+                                rung_outcome *outcomes, rung_err *errs) {
+    uint32_t done = 0;
+    while (done < n) {
+        uint32_t stop = done, start = done, numbers[GROUP];
+        while (stop < n && stop - start < GROUP && events[stop]->kind == RUNG_EVENT_SCORE)
+            stop++;
+        if (stop > start)
+            warm_group(s, stop - start, events + start, numbers);
+        else
+            numbers[0] = RUNG_PLAYER_NONE, stop = start + 1;
+        for (; done < stop; done++) {
+            statuses[done] = apply_with_hint(s, events[done], numbers[done - start], outcomes ? &outcomes[done] : NULL,
+                                             errs ? &errs[done] : NULL);
+            if (statuses[done] == RUNG_ENOMEM)
+                return done + s->broken;
+        }
+    }
+    return done;
+}
+
+/* ---- the whole ---- */
+
+uint64_t rung_state_seq(const rung_state *s) {
+    return s->seq;
+}
+
+int64_t rung_state_time(const rung_state *s) {
+    return s->time_ms;
+}
+
+int64_t rung_state_next_close(const rung_state *s) {
+    return s->next_close_ms;
+}
+
+static size_t rare_bytes(const rung__rare *r) {
+    return r->map.bytes + r->cap * sizeof *r->items;
+}
+
+static void add_window_stats(const rung__window *w, rung_stats *out) {
+    out->windows++;
+    out->bytes_boards += sizeof *w + w->season.len;
+    if (!w->ladder)
+        return;
+    out->ladders++;
+    out->entries += rung_ladder_count(w->ladder);
+    out->bytes_entries += rung_ladder_memory(w->ladder);
+    for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++) {
+        out->bytes_scopes += w->scopes[slot].cap * sizeof *w->scopes[slot].ladders;
+        for (uint32_t v = 0; v < w->scopes[slot].cap; v++)
+            if (w->scopes[slot].ladders[v]) {
+                out->ladders++;
+                out->bytes_scopes += rung_ladder_memory(w->scopes[slot].ladders[v]);
+            }
+    }
+    out->bytes_teams += w->team_cap * sizeof *w->teams + (w->team_ladder ? rung_ladder_memory(w->team_ladder) : 0);
+}
+
+void rung_state_stats(const rung_state *s, rung_stats *out) {
+    memset(out, 0, sizeof *out);
+    out->seq = s->seq;
+    out->refused = s->refused;
+    out->players = rung_players_count(s->players);
+    out->bytes_players = rung_players_size_bytes(s->players);
+    out->boards = rung_players_count(s->board_ids);
+    out->bytes_boards = rung_players_size_bytes(s->board_ids) + s->board_cap * sizeof *s->boards;
+    for (uint32_t i = 0; i < s->board_cap; i++) {
+        const rung__board *b = s->boards[i];
+        if (!b)
+            continue;
+        out->bytes_boards += sizeof *b + b->def_bytes.len + b->rate.bytes + b->window_cap * sizeof *b->windows;
+        for (uint32_t w = 0; w < b->window_count; w++)
+            add_window_stats(b->windows[w], out);
+    }
+    for (uint32_t i = 0; i < s->attribute_cap; i++)
+        if (s->attributes[i].users)
+            out->bytes_scopes += rung_players_size_bytes(s->attributes[i].values) + s->attributes[i].of_player.bytes;
+    out->friendships = s->friendships;
+    out->banned = s->bans.map.array_count + s->bans.map.hash_count;
+    out->profiles = s->profiles.map.array_count + s->profiles.map.hash_count;
+    out->ids = rung__ids_count(s);
+    out->bytes_ids = s->ids.bytes + rung_players_size_bytes(s->ids.table);
+    out->bytes_friends = rare_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
+    out->bytes_profiles = rare_bytes(&s->profiles) + rare_bytes(&s->bans);
+    out->bytes_total = sizeof *s + out->bytes_players + out->bytes_entries + out->bytes_scopes + out->bytes_teams +
+                       out->bytes_friends + out->bytes_ids + out->bytes_profiles + out->bytes_boards;
+}

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every question. A view is one ladder with what is needed to read it; all ranks come from that ladder and nowhere else,
+ * so no two answers can disagree. */
+#include "state/decay.h"
+#include "state/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const rung__board *board_of(const rung_view *v) {
+    return v->board;
+}
+
+static const rung_ladder *ladder_of(const rung_view *v) {
+    return v->ladder;
+}
+
+/* ---- choosing a ranking ---- */
+
+static const rung_slice kind_names[] = {
+    {"all", 3}, {"hour", 4}, {"day", 3}, {"week", 4}, {"month", 5}, {"year", 4},
+};
+
+/* The kind a query names, or the board's first; RUNG__KINDS when it has no such one. */
+static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice *season_out) {
+    static const uint8_t order[] = {0, RUNG_WINDOW_YEAR, RUNG_WINDOW_MONTH, RUNG_WINDOW_WEEK, RUNG_WINDOW_DAY,
+                                    RUNG_WINDOW_HOUR};
+    for (uint32_t i = 0; i < sizeof order; i++) {
+        bool has = b->def.windows >> order[i] & 1;
+        if (has && (q->window.len == 0 || rung_slice_eq(q->window, kind_names[order[i]])))
+            return order[i];
+    }
+    for (uint32_t i = 0; i < b->def.season_count; i++)
+        if (q->window.len == 0 || rung_slice_eq(q->window, b->def.seasons[i].name)) {
+            *season_out = b->def.seasons[i].name;
+            return RUNG_WINDOW_SEASON;
+        }
+    return RUNG__KINDS;
+}
+
+static rung_status choose_span(const rung__board *b, const rung_query *q, uint32_t kind, rung_slice season,
+                               int64_t now_ms, rung_window *span, rung_err *err) {
+    *span = (rung_window){0, INT64_MIN, INT64_MAX};
+    if (kind == 0 || kind == RUNG_WINDOW_SEASON) {
+        rung_slice name = kind == 0 ? kind_names[0] : season;
+        if (q->window_id.len && !rung_slice_eq(q->window_id, name))
+            return RUNG_FAIL(err, RUNG_NOT_FOUND, "window_id: there is no such window");
+        for (uint32_t i = 0; kind && i < b->def.season_count; i++)
+            if (rung_slice_eq(b->def.seasons[i].name, season)) {
+                span->start_ms = b->def.seasons[i].starts_ms;
+                span->end_ms = b->def.seasons[i].ends_ms;
+            }
+        return RUNG_OK;
+    }
+    rung_status st;
+    if (q->window_id.len)
+        st = rung_window_id_parse((rung_window_kind)kind, q->window_id, &span->ordinal, err);
+    else if (q->on.len)
+        st = rung_window_on((rung_window_kind)kind, q->on, &span->ordinal, err);
+    else
+        return rung__window_at(b, kind, now_ms, span);
+    if (st < 0)
+        return RUNG_EINVAL;
+    st = rung__window_span(b, kind, span->ordinal, span);
+    if (st != RUNG_OK)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window_id: there is no such window");
+    return RUNG_OK;
+}
+
+/* "country:FI" -> the ladder of that value; NULL in an empty ranking. */
+static rung_status choose_scope(const rung_state *s, const rung__board *b, const rung__window *w, rung_slice scope,
+                                const rung_ladder **out, rung_err *err) {
+    const char *colon = memchr(scope.ptr, ':', scope.len);
+    if (!colon)
+        return RUNG_FAIL(err, RUNG_EINVAL, "scope: must be attribute:value");
+    rung_slice name = rung_slice_of(scope.ptr, (size_t)(colon - scope.ptr));
+    rung_slice value = rung_slice_of(colon + 1, scope.len - name.len - 1);
+    uint32_t slot = 0, number;
+    *out = NULL;
+    while (slot < b->def.scope_count && !rung_slice_eq(b->def.scopes[slot], name))
+        slot++;
+    if (slot == b->def.scope_count)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "scope: the board does not rank by this attribute");
+    if (!w || value.len < 1 || value.len > RUNG_NAME_MAX ||
+        rung_players_find(s->attributes[b->attribute[slot]].values, value, &number) != RUNG_OK)
+        return RUNG_OK;
+    if (number < w->scopes[slot].cap)
+        *out = w->scopes[slot].ladders[number];
+    return RUNG_OK;
+}
+
+rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view *out, rung_err *err) {
+    const rung__board *b = rung__board_find(s, q->board);
+    rung_slice season = {NULL, 0};
+    rung_window span;
+    memset(out, 0, sizeof *out);
+    if (!b)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "board: no such board");
+    int64_t now_ms = q->now_ms ? q->now_ms : s->time_ms;
+    uint32_t kind = query_kind(b, q, &season);
+    if (kind == RUNG__KINDS)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: the board has no such windows");
+    rung_status st = choose_span(b, q, kind, season, now_ms, &span, err);
+    if (st != RUNG_OK)
+        return st;
+    const rung__window *w = rung__window_find(b, kind, span.ordinal, season);
+    if (w && w->dropped)
+        w = NULL;
+    if (!w && span.end_ms != INT64_MAX && s->time_ms >= span.end_ms + b->def.grace_ms)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is over and no longer in memory");
+    *out = (rung_view){.rank = q->has_rank ? q->rank : b->def.rank,
+                       .closed = w && w->closed,
+                       .kind = kind,
+                       .ordinal = span.ordinal,
+                       .start_ms = w ? w->start_ms : span.start_ms,
+                       .end_ms = w ? w->end_ms : span.end_ms,
+                       .season = season,
+                       .state = s,
+                       .board = b,
+                       .window = w,
+                       .teams = q->teams,
+                       .now_ms = now_ms};
+    const rung_ladder *ladder = w ? w->ladder : NULL;
+    if (q->teams) {
+        if (!b->def.has_teams)
+            return RUNG_FAIL(err, RUNG_NOT_FOUND, "teams: the board has no team ranking");
+        if (q->scope.len)
+            return RUNG_FAIL(err, RUNG_EINVAL, "scope: not with teams");
+        ladder = w ? w->team_ladder : NULL;
+    } else if (q->scope.len) {
+        st = choose_scope(s, b, w, q->scope, &ladder, err);
+        if (st != RUNG_OK)
+            return st;
+    }
+    out->ladder = ladder;
+    out->total = ladder ? rung_ladder_count(ladder) : 0;
+    out->distinct = ladder ? rung_ladder_distinct(ladder) : 0;
+    return RUNG_OK;
+}
+
+/* ---- rows ---- */
+
+static const rung_players *names_of(const rung_view *v) {
+    const rung__board *b = board_of(v);
+    return v->teams ? v->state->attributes[b->attribute[b->team_slot]].values : v->state->players;
+}
+
+static void read_values(const rung_view *v, const uint64_t *key, rung_row *row) {
+    const rung__board *b = board_of(v);
+    row->has_at = false;
+    row->at_ms = 0;
+    if (!v->teams) {
+        row->value_count = b->def.key.column_count;
+        rung__key_values(b, key, v->now_ms, row->values, &row->at_ms);
+        row->has_at = b->def.key.tie != RUNG_TIE_PLAYER;
+        return;
+    }
+    rung_column column = rung__team_column(b);
+    row->value_count = 1;
+    if (b->def.update == RUNG_UPDATE_DECAY)
+        row->values[0].d = rung__decay_value(~key[0], v->now_ms, b->created_ms, b->def.half_life_ms);
+    else
+        row->values[0] = rung_score_decode(&column, key[0]);
+}
+
+/* Everything about an entry but its ranks. */
+static void read_row(const rung_view *v, const rung_ladder_entry *e, uint32_t index, rung_row *row) {
+    memset(row->values, 0, sizeof row->values);
+    row->index = index;
+    row->number = e->player;
+    row->id = rung_players_id(names_of(v), e->player);
+    read_values(v, e->key, row);
+    row->members = v->teams ? ((const rung__window *)v->window)->teams[e->player].members : 0;
+    row->list_rank = 0;
+}
+
+static void set_ranks(const rung_view *v, rung_row *row, uint32_t sparse, uint32_t dense) {
+    row->rank = v->rank == RUNG_RANK_UNIQUE ? row->index + 1 : v->rank == RUNG_RANK_SPARSE ? sparse : dense;
+    row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
+}
+
+/* Read rows [offset, offset + count) that are known to exist. The first one's ranks are looked up, the others counted on. */
+static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_row *rows) {
+    const rung_ladder *l = ladder_of(v);
+    rung_ladder_cursor c = rung_ladder_seek(l, offset);
+    rung_ladder_entry e, before = {0};
+    uint32_t sparse = 0, dense = 0, words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
+    for (uint32_t i = 0; i < count && rung_ladder_next(&c, &e); i++) {
+        if (i == 0) {
+            rung_ignore(rung_ladder_rank(l, e.player, RUNG_RANK_SPARSE, &sparse), "just read");
+            rung_ignore(rung_ladder_rank(l, e.player, RUNG_RANK_DENSE, &dense), "just read");
+        } else if (memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
+            sparse = offset + i + 1;
+            dense++;
+        }
+        read_row(v, &e, offset + i, &rows[i]);
+        set_ranks(v, &rows[i], sparse, dense);
+        before = e;
+    }
+}
+
+/* One row by the entry alone. */
+static void read_one(const rung_view *v, const rung_ladder_entry *e, rung_row *row) {
+    uint32_t unique = 0, sparse = 0, dense = 0;
+    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_UNIQUE, &unique), "it is there");
+    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_SPARSE, &sparse), "it is there");
+    if (v->rank == RUNG_RANK_DENSE)
+        rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_DENSE, &dense), "it is there");
+    read_row(v, e, unique - 1, row);
+    set_ranks(v, row, sparse, dense);
+}
+
+static bool find_entry(const rung_view *v, rung_slice id, rung_ladder_entry *e) {
+    uint32_t number;
+    return v->ladder && rung_players_find(names_of(v), id, &number) == RUNG_OK &&
+           rung_ladder_find(ladder_of(v), number, e) == RUNG_OK;
+}
+
+uint32_t rung_view_top(const rung_view *v, uint32_t offset, uint32_t limit, rung_row *rows) {
+    if (offset >= v->total)
+        return 0;
+    uint32_t count = v->total - offset < limit ? v->total - offset : limit;
+    read_rows(v, offset, count, rows);
+    return count;
+}
+
+rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around, rung_row *rows, uint32_t *count_out,
+                             uint32_t *self_out) {
+    rung_ladder_entry e;
+    uint32_t rank;
+    if (!find_entry(v, id, &e))
+        return RUNG_NOT_FOUND;
+    rung_ignore(rung_ladder_rank(ladder_of(v), e.player, RUNG_RANK_UNIQUE, &rank), "just found");
+    uint64_t want = 2 * (uint64_t)around + 1;
+    uint32_t index = rank - 1, count = want < v->total ? (uint32_t)want : v->total;
+    uint32_t first = index > around ? index - around : 0;
+    if (first + count > v->total)
+        first = v->total - count;
+    read_rows(v, first, count, rows);
+    *count_out = count;
+    *self_out = index - first;
+    return RUNG_OK;
+}
+
+void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows, bool *found) {
+    for (uint32_t i = 0; i < n; i++) {
+        rung_ladder_entry e;
+        found[i] = find_entry(v, ids[i], &e);
+        if (found[i])
+            read_one(v, &e, &rows[i]);
+    }
+}
+
+/* ---- scores nobody need hold ---- */
+
+/* The key of a score in this view. */
+static rung_status score_key(const rung_view *v, uint32_t value_count, const rung_value *values, uint64_t *key,
+                             rung_err *err) {
+    const rung__board *b = board_of(v);
+    rung_value all[RUNG_COLUMNS_MAX] = {{0}};
+    uint32_t columns = v->teams ? 1 : b->def.key.column_count;
+    if (value_count < 1 || value_count > columns)
+        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board has %u columns, got %u", columns, value_count);
+    memcpy(all, values, value_count * sizeof *values);
+    memset(key, 0, RUNG_LADDER_WORDS_MAX * sizeof *key);
+    if (b->def.update == RUNG_UPDATE_DECAY) {
+        uint64_t weight = 0;
+        rung_value none = {.d = 0};
+        if (isnan(all[0].d) || isinf(all[0].d))
+            return RUNG_FAIL(err, RUNG_EINVAL, "score: not a finite number");
+        if (all[0].d > 0 &&
+            rung__decay_weight(all[0].d, v->now_ms, b->created_ms, b->def.half_life_ms, &weight) < 0)
+            return RUNG_FAIL(err, RUNG_EINVAL, "score: out of range");
+        rung_status st = v->teams ? RUNG_OK : rung_keyspec_encode(&b->def.key, &none, v->now_ms, key);
+        key[0] = ~weight;
+        return st;
+    }
+    rung_status st;
+    if (v->teams) {
+        rung_column column = rung__team_column(b);
+        st = rung_score_encode(&column, all[0], &key[0]);
+    } else {
+        st = rung_keyspec_encode(&b->def.key, all, v->now_ms, key);
+    }
+    return st < 0 ? RUNG_FAIL(err, RUNG_EINVAL, "score: not a number") : RUNG_OK;
+}
+
+rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const rung_value *values, uint32_t around,
+                               uint32_t *rank_out, rung_row *rows, uint32_t *count_out, uint32_t *above_out,
+                               rung_err *err) {
+    uint64_t key[RUNG_LADDER_WORDS_MAX];
+    rung_status st = score_key(v, value_count, values, key, err);
+    if (st < 0)
+        return st;
+    *rank_out = 1;
+    *count_out = *above_out = 0;
+    if (v->total == 0)
+        return RUNG_OK;
+    *rank_out = rung_ladder_rank_of_key(ladder_of(v), key, v->rank);
+    uint32_t index = rung_ladder_rank_of_key(ladder_of(v), key, RUNG_RANK_UNIQUE) - 1;
+    uint32_t above = index < around ? index : around, below = v->total - index < around ? v->total - index : around;
+    read_rows(v, index - above, above + below, rows);
+    *count_out = above + below;
+    *above_out = above;
+    return RUNG_OK;
+}
+
+rung_status rung_view_target_rank(const rung_view *v, uint32_t rank, rung_row *row) {
+    rung_ladder_entry e;
+    if (!v->ladder || rung_ladder_select(ladder_of(v), rank, v->rank, &e) != RUNG_OK)
+        return RUNG_NOT_FOUND;
+    read_one(v, &e, row);
+    return RUNG_OK;
+}
+
+rung_status rung_view_target_percent(const rung_view *v, double percent, rung_row *row) {
+    rung_ladder_entry e;
+    if (!v->ladder || v->total == 0 || !(percent > 0) || percent > 100)
+        return RUNG_NOT_FOUND;
+    double nth = ceil((double)v->total * percent / 100.0);
+    uint32_t index = nth < 1 ? 0 : nth > (double)v->total ? v->total - 1 : (uint32_t)nth - 1;
+    rung_ignore(rung_ladder_at(ladder_of(v), index, &e), "within the total");
+    read_one(v, &e, row);
+    return RUNG_OK;
+}
+
+/* Keys at the two ends of all entries whose first column is `value`. */
+static rung_status edge_keys(const rung_view *v, rung_value value, uint64_t *first, uint64_t *last) {
+    uint64_t key[RUNG_LADDER_WORDS_MAX];
+    rung_status st = score_key(v, 1, &value, key, NULL);
+    if (st < 0)
+        return st;
+    memset(first, 0, RUNG_LADDER_WORDS_MAX * sizeof *first);
+    memset(last, 0xff, RUNG_LADDER_WORDS_MAX * sizeof *last);
+    first[0] = last[0] = key[0];
+    return RUNG_OK;
+}
+
+rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value high, uint32_t *count_out) {
+    uint64_t a_first[RUNG_LADDER_WORDS_MAX], a_last[RUNG_LADDER_WORDS_MAX];
+    uint64_t b_first[RUNG_LADDER_WORDS_MAX], b_last[RUNG_LADDER_WORDS_MAX];
+    if (edge_keys(v, low, a_first, a_last) < 0 || edge_keys(v, high, b_first, b_last) < 0)
+        return RUNG_EINVAL;
+    *count_out = 0;
+    if (v->total == 0)
+        return RUNG_OK;
+    bool desc = board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC;
+    *count_out = desc ? rung_ladder_count_between(ladder_of(v), b_first, a_last)
+                      : rung_ladder_count_between(ladder_of(v), a_first, b_last);
+    return RUNG_OK;
+}
+
+/* ---- distributions ---- */
+
+static rung_value first_value_at(const rung_view *v, uint32_t index) {
+    rung_ladder_entry e;
+    rung_row row;
+    rung_ignore(rung_ladder_at(ladder_of(v), index, &e), "within the total");
+    read_values(v, e.key, &row);
+    return row.values[0];
+}
+
+static bool view_is_real(const rung_view *v) {
+    const rung__board *b = board_of(v);
+    return (v->teams ? rung__team_column(b) : b->def.key.columns[0]).type == RUNG_SCORE_REAL;
+}
+
+/* Entries with a first column below `edge`. */
+static uint32_t count_below(const rung_view *v, rung_value edge) {
+    uint64_t first[RUNG_LADDER_WORDS_MAX], last[RUNG_LADDER_WORDS_MAX];
+    rung_status st = edge_keys(v, edge, first, last);
+    RUNG_ASSERT(st == RUNG_OK); /* edges lie between scores that are there */
+    if (board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC)
+        return v->total - rung_ladder_count_before(ladder_of(v), last, true);
+    return rung_ladder_count_before(ladder_of(v), first, false);
+}
+
+uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bucket *buckets) {
+    if (v->total == 0 || n == 0)
+        return 0;
+    rung_value a = first_value_at(v, 0), z = first_value_at(v, v->total - 1);
+    bool desc = board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC, real = view_is_real(v);
+    rung_value low = desc ? z : a, high = desc ? a : z;
+    rung__wide span = real ? 0 : (rung__wide)high.i - low.i + 1;
+    if (!real && span < n)
+        n = (uint32_t)span;
+    if (real && !(high.d > low.d))
+        n = 1;
+    uint32_t below = 0;
+    rung_value edge = low;
+    for (uint32_t i = 0; i < n; i++) {
+        bool is_last = i + 1 == n;
+        rung_value next = high;
+        if (!is_last && real)
+            next.d = low.d + (high.d - low.d) * ((double)(i + 1) / (double)n);
+        else if (!is_last)
+            next.i = (int64_t)(low.i + span * (i + 1) / n);
+        uint32_t upto = is_last ? v->total : count_below(v, next);
+        upto = upto < below ? below : upto;
+        buckets[i] = (rung_bucket){edge, next, upto - below};
+        below = upto;
+        edge = next;
+    }
+    return n;
+}
+
+uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bucket *buckets) {
+    n = n < v->total ? n : v->total;
+    bool desc = v->total && board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t start = (uint32_t)((uint64_t)v->total * i / n), end = (uint32_t)((uint64_t)v->total * (i + 1) / n);
+        rung_value a = first_value_at(v, start), z = first_value_at(v, end - 1);
+        buckets[i] = (rung_bucket){desc ? z : a, desc ? a : z, end - start};
+    }
+    return n;
+}
+
+rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, rung_row *row) {
+    rung_ladder_entry e;
+    if (!v->ladder || den == 0 || num > den || rung_ladder_quantile(ladder_of(v), num, den, &e) != RUNG_OK)
+        return RUNG_NOT_FOUND;
+    read_one(v, &e, row);
+    return RUNG_OK;
+}
+
+/* ---- friends and lists ---- */
+
+typedef struct listed {
+    uint32_t index; /* in the view's full order */
+    uint32_t player;
+} listed;
+
+/* Ascending by index; in place, without recursion. */
+static void sort_listed(listed *list, uint32_t n) {
+    for (uint32_t end = n, start = n / 2; end > 1;) {
+        listed item;
+        if (start > 0) {
+            item = list[--start];
+        } else {
+            item = list[--end];
+            list[end] = list[0];
+        }
+        uint32_t root = start, child;
+        while ((child = 2 * root + 1) < end) {
+            if (child + 1 < end && list[child].index < list[child + 1].index)
+                child++;
+            if (list[child].index <= item.index)
+                break;
+            list[root] = list[child];
+            root = child;
+        }
+        list[root] = item;
+    }
+}
+
+/* Rank `players` (RUNG_PLAYER_NONE and unranked ones are left out) among themselves and read a page of the result. */
+static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32_t n, const uint32_t *players,
+                             uint32_t offset, uint32_t limit, rung_row *rows, uint32_t *count_out,
+                             uint32_t *total_out) {
+    *count_out = *total_out = 0;
+    if (!v->ladder || n == 0)
+        return RUNG_OK;
+    size_t bytes = n * (sizeof(listed) + sizeof(uint32_t));
+    listed *list = rung_alloc_get(alloc, bytes);
+    if (!list)
+        return RUNG_ENOMEM;
+    uint32_t *ranks = (uint32_t *)(list + n), total = 0;
+    rung_ladder_rank_batch(ladder_of(v), n, players, RUNG_RANK_UNIQUE, ranks);
+    for (uint32_t i = 0; i < n; i++)
+        if (ranks[i])
+            list[total++] = (listed){ranks[i] - 1, players[i]};
+    sort_listed(list, total);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < total; i++)
+        if (kept == 0 || list[i].index != list[kept - 1].index)
+            list[kept++] = list[i];
+    uint32_t sparse = 0, dense = 0, words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
+    rung_ladder_entry before = {0};
+    for (uint32_t i = 0; i < kept && i < (uint64_t)offset + limit; i++) {
+        rung_ladder_entry e;
+        rung_ignore(rung_ladder_find(ladder_of(v), list[i].player, &e), "it has a rank");
+        if (i == 0 || memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
+            sparse = i + 1;
+            dense++;
+        }
+        before = e;
+        if (i < offset)
+            continue;
+        rung_row *row = &rows[(*count_out)++];
+        read_one(v, &e, row);
+        row->list_rank = v->rank == RUNG_RANK_UNIQUE ? i + 1 : v->rank == RUNG_RANK_SPARSE ? sparse : dense;
+    }
+    *total_out = kept;
+    rung_alloc_free(alloc, list, bytes);
+    return RUNG_OK;
+}
+
+rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_slice player, uint32_t offset,
+                              uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
+    uint32_t number;
+    if (v->teams || rung_players_find(v->state->players, player, &number) != RUNG_OK)
+        return RUNG_NOT_FOUND;
+    const rung__friends *f = rung__rare_get(&v->state->friends, number);
+    uint32_t n = f ? f->following_count : 0;
+    uint32_t *players = rung_alloc_get(alloc, (n + 1) * sizeof *players);
+    if (!players)
+        return RUNG_ENOMEM;
+    players[n] = number;
+    if (n)
+        memcpy(players, f->following, n * sizeof *players);
+    rung_status st = rank_list(v, alloc, n + 1, players, offset, limit, rows, count_out, total_out);
+    rung_alloc_free(alloc, players, (n + 1) * sizeof *players);
+    return st;
+}
+
+rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n, const rung_slice *ids,
+                           uint32_t offset, uint32_t limit, rung_row *rows, uint32_t *count_out,
+                           uint32_t *total_out) {
+    *count_out = *total_out = 0;
+    if (n == 0)
+        return RUNG_OK;
+    uint32_t *players = rung_alloc_get(alloc, n * sizeof *players);
+    if (!players)
+        return RUNG_ENOMEM;
+    rung_players_find_batch(names_of(v), ids, n, players);
+    rung_status st = rank_list(v, alloc, n, players, offset, limit, rows, count_out, total_out);
+    rung_alloc_free(alloc, players, n * sizeof *players);
+    return st;
+}
+
+/* ---- looking around ---- */
+
+uint32_t rung_state_board_span(const rung_state *s) {
+    return rung_players_span(s->board_ids);
+}
+
+rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_out, const rung_board_def **def_out) {
+    if (i >= s->board_cap || !s->boards[i])
+        return RUNG_NOT_FOUND;
+    *id_out = rung_players_id(s->board_ids, i);
+    *def_out = &s->boards[i]->def;
+    return RUNG_OK;
+}
+
+rung_status rung_state_board(const rung_state *s, rung_slice id, const rung_board_def **def_out) {
+    const rung__board *b = rung__board_find(s, id);
+    if (!b)
+        return RUNG_NOT_FOUND;
+    *def_out = &b->def;
+    return RUNG_OK;
+}
+
+static void window_info(const rung__window *w, rung_window_info *out) {
+    *out = (rung_window_info){.kind = w->kind,
+                              .ordinal = w->ordinal,
+                              .start_ms = w->start_ms,
+                              .end_ms = w->end_ms,
+                              .season = w->season,
+                              .closed = w->closed,
+                              .total = rung_ladder_count(w->ladder)};
+    if (w->kind == 0)
+        memcpy(out->id, "all", 4);
+    else if (w->kind == RUNG_WINDOW_SEASON)
+        memcpy(out->id, w->season.ptr, w->season.len);
+    else
+        rung_window_id_format((rung_window_kind)w->kind, w->ordinal, out->id);
+}
+
+/* Should a stand before b in a listing? */
+static bool window_first(const rung__window *a, const rung__window *b) {
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
+    if (a->start_ms != b->start_ms)
+        return a->start_ms > b->start_ms;
+    return rung_slice_cmp(a->season, b->season) < 0;
+}
+
+uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_info *out, uint32_t room) {
+    const rung__board *b = rung__board_find(s, board);
+    const rung__window *last = NULL;
+    uint32_t count = 0;
+    for (;;) { /* the next one in order, until there is none: lists are short */
+        const rung__window *next = NULL;
+        for (uint32_t i = 0; b && i < b->window_count; i++) {
+            const rung__window *w = b->windows[i];
+            if (!w->dropped && (!last || window_first(last, w)) && (!next || window_first(w, next)))
+                next = w;
+        }
+        if (!next)
+            return count;
+        if (count < room)
+            window_info(next, &out[count]);
+        count++;
+        last = next;
+    }
+}
+
+rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *count_out, rung_attribute *attributes,
+                              bool *banned_out) {
+    uint32_t player;
+    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+        return RUNG_NOT_FOUND;
+    const rung__profile *p = rung__rare_get(&s->profiles, player);
+    *count_out = 0;
+    for (uint32_t offset = 0; p && rung__profile_next(p, &offset, &attributes[*count_out]);)
+        (*count_out)++;
+    *banned_out = rung__rare_get(&s->bans, player) != NULL;
+    return RUNG_OK;
+}
+
+uint32_t rung_state_friends(const rung_state *s, rung_slice id, rung_slice *ids, uint32_t room) {
+    uint32_t player;
+    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+        return 0;
+    const rung__friends *f = rung__rare_get(&s->friends, player);
+    for (uint32_t i = 0; f && i < f->following_count && i < room; i++)
+        ids[i] = rung_players_id(s->players, f->following[i]);
+    return f ? f->following_count : 0;
+}

@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chance with a taste for edges: each number is drawn as "an end of its range, or something small, or anything". */
+#include "support/event_gen.h"
+
+#include "support/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WEEK_START_MS INT64_C(1763337600000) /* 2025-11-17T00:00:00Z, a Monday */
+#define WEEK_MS       (7 * INT64_C(86400000))
+#define COUNT(array)  (sizeof(array) / sizeof((array)[0]))
+
+void event_gen_init(event_gen *g, uint64_t seed) {
+    rung_rng_seed(&g->rng, seed);
+    g->board_count = g->player_count = 0;
+    g->used = 0;
+}
+
+/* ---- chance ------------------------------------------------------------------------------------------ */
+
+static uint64_t below(event_gen *g, uint64_t n) {
+    return rung_rng_below(&g->rng, n);
+}
+
+static bool one_in(event_gen *g, uint64_t n) {
+    return below(g, n) == 0;
+}
+
+static int64_t between(event_gen *g, int64_t from, int64_t to) {
+    uint64_t span = (uint64_t)to - (uint64_t)from;
+    uint64_t step = span == UINT64_MAX ? rung_rng_next(&g->rng) : below(g, span + 1);
+    return (int64_t)((uint64_t)from + step);
+}
+
+/* Within the range: an end, near the lower end, or anywhere. */
+static int64_t edgy(event_gen *g, int64_t from, int64_t to) {
+    switch (below(g, 4)) {
+    case 0:
+        return from;
+    case 1:
+        return to;
+    case 2:
+        return to - from > 10 ? between(g, from, from + 10) : between(g, from, to);
+    default:
+        return between(g, from, to);
+    }
+}
+
+static size_t edgy_size(event_gen *g, size_t from, size_t to) {
+    return (size_t)edgy(g, (int64_t)from, (int64_t)to);
+}
+
+static int64_t any_time(event_gen *g) {
+    if (g->board_count || !one_in(g, 4))
+        return between(g, WEEK_START_MS, WEEK_START_MS + WEEK_MS - 1);
+    return edgy(g, RUNG_TIME_MS_MIN, RUNG_TIME_MS_END - 1);
+}
+
+static rung_value any_value(event_gen *g, rung_score_type type) {
+    static const int64_t INTEGERS[] = {INT64_MIN, INT64_MAX, 0, -1, 63, 64, -64, -65, 4200};
+    static const double REALS[] = {-HUGE_VAL, HUGE_VAL, -0.0, 0.0, 5e-324, 0.1, -1e308};
+    rung_value v;
+    bool is_edge = one_in(g, 3);
+    if (type != RUNG_SCORE_REAL) {
+        v.i = is_edge ? INTEGERS[below(g, COUNT(INTEGERS))] : between(g, -100000, 100000);
+        return v;
+    }
+    v.d = is_edge ? REALS[below(g, COUNT(REALS))] : (double)between(g, -100000, 100000) / 8;
+    return v;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------- */
+
+static char *take(event_gen *g, size_t size) {
+    CHECK(size <= sizeof g->text - g->used);
+    g->used += size;
+    return g->text + g->used - size;
+}
+
+/* "prefix-7", or "prefix-07" where names shall ascend with the number. */
+static rung_slice keep(event_gen *g, const char *prefix, int digits, unsigned number) {
+    char *out = take(g, 32);
+    return rung_slice_of(out, (size_t)snprintf(out, 32, "%s-%0*u", prefix, digits, number));
+}
+
+/* Characters of every length, those at the ends of each length, and their neighbours that are allowed. */
+static const char *const CHARACTERS[] = {" ",
+                                         "~",
+                                         "a",
+                                         "Z",
+                                         "0",
+                                         "\"",
+                                         "\\",
+                                         "\xc2\xa0",
+                                         "\xdf\xbf",
+                                         "\xc3\xa4",
+                                         "\xe0\xa0\x80",
+                                         "\xed\x9f\xbf",
+                                         "\xee\x80\x80",
+                                         "\xef\xbf\xbf",
+                                         "\xe2\x82\xac",
+                                         "\xf0\x90\x80\x80",
+                                         "\xf4\x8f\xbf\xbf",
+                                         "\xf0\x9f\x8e\xae"};
+
+/* UTF-8 without control characters, exactly `size` bytes. */
+static rung_slice wild_text(event_gen *g, size_t size) {
+    char *out = take(g, size);
+    bool is_ascii = one_in(g, 2);
+    for (size_t at = 0, len; at < size; at += len) {
+        const char *c = CHARACTERS[below(g, is_ascii ? 7 : COUNT(CHARACTERS))];
+        len = strlen(c);
+        if (len > size - at)
+            c = "x", len = 1;
+        memcpy(out + at, c, len);
+    }
+    return rung_slice_of(out, size);
+}
+
+static rung_slice from_alphabet(event_gen *g, size_t size, const char *alphabet) {
+    char *out = take(g, size);
+    for (size_t i = 0; i < size; i++)
+        out[i] = alphabet[below(g, strlen(alphabet))];
+    return rung_slice_of(out, size);
+}
+
+static size_t name_size(event_gen *g, size_t max) {
+    return one_in(g, 4) ? edgy_size(g, 1, max) : 1 + below(g, max < 16 ? max : 16);
+}
+
+static rung_slice any_name(event_gen *g) {
+    return wild_text(g, name_size(g, RUNG_NAME_MAX));
+}
+
+static rung_slice any_board(event_gen *g) {
+    return g->board_count ? keep(g, "board", 1, (unsigned)below(g, g->board_count)) : any_name(g);
+}
+
+static rung_slice any_player(event_gen *g) {
+    return g->player_count ? keep(g, "player", 1, (unsigned)below(g, g->player_count))
+                           : any_name(g);
+}
+
+/* Not the same as `player`. */
+static rung_slice other_player(event_gen *g, rung_slice player) {
+    rung_slice other = any_player(g);
+    return rung_slice_eq(other, player) ? RUNG_SLICE("somebody else") : other;
+}
+
+/* The index keeps names of one list apart, and ascending up to 100. */
+static rung_slice attribute_name(event_gen *g, unsigned index) {
+    static const char ALPHABET[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    if (g->board_count)
+        return keep(g, "attribute", 2, index);
+    rung_slice rest = from_alphabet(g, name_size(g, RUNG_ATTRIBUTE_NAME_MAX - 2) + 2, ALPHABET);
+    char *start = g->text + (rest.ptr - g->text);
+    start[0] = (char)('0' + index / 10);
+    start[1] = (char)('0' + index % 10);
+    return rest;
+}
+
+/* ---- definitions ------------------------------------------------------------------------------------- */
+
+static void any_columns(event_gen *g, rung_board_def *d) {
+    d->key.column_count = 1 + (unsigned)(one_in(g, 3) ? below(g, RUNG_COLUMNS_MAX) : 0);
+    for (unsigned i = 0; i < d->key.column_count; i++) {
+        rung_column *c = &d->key.columns[i];
+        c->type = (rung_score_type)below(g, 3);
+        c->order = (rung_score_order)below(g, 2);
+        c->decimals = c->type == RUNG_SCORE_DECIMAL ? (unsigned)edgy(g, 0, RUNG_DECIMALS_MAX) : 0;
+        if (i)
+            d->column_names[i - 1] = attribute_name(g, i);
+    }
+    d->key.tie = (rung_tie)below(g, 3);
+    d->update = (rung_update)below(g, 5);
+    if (d->update == RUNG_UPDATE_COUNT || d->update == RUNG_UPDATE_DECAY)
+        d->key.column_count = 1;
+    if (d->update == RUNG_UPDATE_COUNT)
+        d->key.columns[0] = (rung_column){RUNG_SCORE_INTEGER, (rung_score_order)below(g, 2), 0};
+    if (d->update == RUNG_UPDATE_DECAY) {
+        d->key.columns[0] = (rung_column){RUNG_SCORE_REAL, RUNG_ORDER_DESC, 0};
+        d->half_life_ms = edgy(g, RUNG_HALF_LIFE_MIN_MS, RUNG_HALF_LIFE_MAX_MS);
+    }
+}
+
+static void any_windows(event_gen *g, rung_board_def *d) {
+    d->windows = one_in(g, 2) ? RUNG_WINDOWS_ALL : (uint32_t)below(g, RUNG_WINDOWS_MASK + 1);
+    d->season_count = one_in(g, 10) ? RUNG_SEASONS_MAX : (uint32_t)below(g, 3);
+    if (!d->windows && !d->season_count)
+        d->windows = RUNG_WINDOWS_BIT(1 + below(g, 5));
+    for (uint32_t i = 0; i < d->season_count; i++) {
+        rung_season *s = &d->seasons[i];
+        char *name = take(g, RUNG_NAME_MAX);
+        size_t len = (size_t)snprintf(name, RUNG_NAME_MAX, "season-%u", i);
+        s->name = rung_slice_of(name, one_in(g, 10) ? RUNG_NAME_MAX : len);
+        memset(name + len, 'x', RUNG_NAME_MAX - len);
+        s->starts_ms = any_time(g);
+        if (s->starts_ms == RUNG_TIME_MS_END - 1)
+            s->starts_ms--;
+        s->ends_ms = edgy(g, s->starts_ms + 1, RUNG_TIME_MS_END - 1);
+    }
+}
+
+/* No transitions, an offset of that many seconds: what rung_zone_pack() writes for "<+02>-2". */
+static rung_slice packed_zone(event_gen *g, int32_t offset_s) {
+    char *out = take(g, 8);
+    size_t n = 0;
+    uint32_t zigzag = (uint32_t)offset_s << 1 ^ (uint32_t)(offset_s >> 31);
+    out[n++] = 1;
+    out[n++] = 0;
+    for (; zigzag >= 0x80; zigzag >>= 7)
+        out[n++] = (char)(zigzag | 0x80);
+    out[n++] = (char)zigzag;
+    out[n++] = 0;
+    return rung_slice_of(out, n);
+}
+
+static void any_clock(event_gen *g, rung_board_def *d) {
+    if (one_in(g, 3)) {
+        d->zone_name = one_in(g, 2) ? RUNG_SLICE("Europe/Helsinki") : RUNG_SLICE("Etc/GMT+12");
+        d->zone_rules = packed_zone(g, (int32_t)between(g, -12 * 3600, 14 * 3600));
+    } else if (one_in(g, 2)) {
+        d->zone_name = RUNG_SLICE("UTC");
+    }
+    if (!g->board_count &&
+        one_in(g, 10)) { /* the model takes any rules, as long as they are not too long */
+        size_t size = one_in(g, 4) ? RUNG_ZONE_PACKED_MAX : 1 + below(g, 300);
+        char *rules = take(g, size);
+        memset(rules, (int)below(g, 256), size);
+        d->zone_rules = rung_slice_of(rules, size);
+        d->zone_name = from_alphabet(g, name_size(g, RUNG_ZONE_NAME_MAX), "abcXYZ");
+    }
+    d->day_starts_min = (int32_t)edgy(g, 0, RUNG_DAY_STARTS_MAX);
+    d->grace_ms = edgy(g, 0, RUNG_GRACE_MAX_MS);
+    d->keep = (uint32_t)edgy(g, 0, RUNG_KEEP_MAX);
+}
+
+static void any_groups(event_gen *g, rung_board_def *d) {
+    d->scope_count = (uint32_t)edgy(g, 0, RUNG_SCOPES_MAX);
+    for (uint32_t i = 0; i < d->scope_count; i++)
+        d->scopes[i] = attribute_name(g, i);
+    d->has_teams = one_in(g, 3);
+    if (!d->has_teams)
+        return;
+    d->team_by = attribute_name(g, (unsigned)below(g, 10));
+    d->team_combine = (rung_combine)below(g, 3);
+    if (d->team_combine == RUNG_COMBINE_TOP)
+        d->team_top = (uint32_t)edgy(g, 1, RUNG_TEAM_TOP_MAX);
+}
+
+static void any_limits(event_gen *g, rung_board_def *d) {
+    rung_score_type type = d->key.columns[0].type;
+    d->limits = one_in(g, 2) ? 0 : (uint32_t)below(g, RUNG_LIMITS_MASK + 1);
+    if (d->limits & RUNG_LIMIT_MIN)
+        d->min = any_value(g, type);
+    if (d->limits & RUNG_LIMIT_MAX)
+        d->max = any_value(g, type);
+    bool has_both = (d->limits & RUNG_LIMIT_MIN) && (d->limits & RUNG_LIMIT_MAX);
+    if (has_both && (type == RUNG_SCORE_REAL ? d->min.d > d->max.d : d->min.i > d->max.i)) {
+        rung_value min = d->max;
+        d->max = d->min;
+        d->min = min;
+    }
+    if (d->limits & RUNG_LIMIT_STEP) {
+        if (type == RUNG_SCORE_REAL)
+            d->max_step.d = (double)edgy(g, 0, 1000) / 16;
+        else
+            d->max_step.i = edgy(g, 0, INT64_MAX);
+    }
+    if (d->limits & RUNG_LIMIT_RATE)
+        d->per_player_per_minute = (uint32_t)edgy(g, 1, UINT32_MAX);
+    if (d->limits & RUNG_LIMIT_Z)
+        d->z_score = (double)edgy(g, 1, 1000) / 64;
+}
+
+static void make_def(event_gen *g, rung_board_def *d) {
+    *d = rung_board_def_default();
+    if (one_in(g, 2))
+        d->title = wild_text(g, edgy_size(g, 0, RUNG_TITLE_MAX));
+    any_columns(g, d);
+    d->rank = (rung_rank_style)below(g, 3);
+    any_windows(g, d);
+    any_clock(g, d);
+    any_groups(g, d);
+    any_limits(g, d);
+    d->writers = (rung_writers)below(g, 2);
+}
+
+void event_gen_def(event_gen *g, rung_board_def *def_out) {
+    g->used = 0;
+    make_def(g, def_out);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------ */
+
+static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
+    s->board = any_board(g);
+    s->player = any_player(g);
+    s->is_delta = one_in(g, 4);
+    s->value_count = one_in(g, 3) ? (uint32_t)below(g, RUNG_COLUMNS_MAX + 1) : 1;
+    for (uint32_t i = 0; i < s->value_count; i++) {
+        s->types[i] = (uint8_t)below(g, 3);
+        s->values[i] = any_value(g, (rung_score_type)s->types[i]);
+        s->decimals[i] =
+            s->types[i] == RUNG_SCORE_DECIMAL ? (uint8_t)edgy(g, 0, RUNG_DECIMALS_MAX) : 0;
+    }
+    s->has_at = one_in(g, 2);
+    if (s->has_at)
+        s->at_ms = one_in(g, 2) ? ts_ms : any_time(g);
+    if (one_in(g, 2))
+        s->id = wild_text(g, edgy_size(g, 1, RUNG_EVENT_ID_MAX));
+    if (one_in(g, 8))
+        s->meta = wild_text(g, edgy_size(g, 1, RUNG_EVENT_META_MAX));
+}
+
+static void make_profile(event_gen *g, rung_event *e) {
+    e->profile.player = any_player(g);
+    e->profile.count = (uint32_t)edgy(g, 0, one_in(g, 4) ? RUNG_ATTRIBUTES_MAX : 4);
+    for (uint32_t i = 0; i < e->profile.count; i++) {
+        size_t size = one_in(g, 20) ? RUNG_ATTRIBUTE_VALUE_MAX : edgy_size(g, 1, RUNG_NAME_MAX);
+        e->profile.attributes[i].name = attribute_name(g, i);
+        e->profile.attributes[i].value =
+            g->board_count ? keep(g, "value", 1, (unsigned)below(g, 5)) : wild_text(g, size);
+    }
+}
+
+static void make_friends(event_gen *g, rung_event *e) {
+    e->friends.player = any_player(g);
+    e->friends.follow = one_in(g, 2);
+    e->friends.count =
+        one_in(g, 20) && !g->player_count ? RUNG_FRIENDS_MAX : (uint32_t)below(g, 20);
+    bool is_full = e->friends.count == RUNG_FRIENDS_MAX;
+    char *packed = take(g, is_full ? (size_t)RUNG_FRIENDS_MAX * 12 : 20 * (RUNG_NAME_MAX + 1));
+    size_t len = 0;
+    for (uint32_t i = 0; i < e->friends.count; i++) {
+        size_t mark = g->used;
+        rung_slice name = is_full ? keep(g, "f", 1, i) : other_player(g, e->friends.player);
+        packed[len++] = (char)name.len;
+        memcpy(packed + len, name.ptr, name.len);
+        len += name.len;
+        g->used = mark;
+    }
+    e->friends.packed = rung_slice_of(packed, len);
+}
+
+static void make_window(event_gen *g, rung_event *e) {
+    static const struct {
+        int64_t first, last;
+    } ORDINALS[] = {[RUNG_WINDOW_HOUR] = {-613608, 70389527},
+                    [RUNG_WINDOW_DAY] = {-25567, 2932896},
+                    [RUNG_WINDOW_WEEK] = {-3652, 418985},
+                    [RUNG_WINDOW_MONTH] = {22800, 119999},
+                    [RUNG_WINDOW_YEAR] = {1900, 9999}};
+    e->window.board = any_board(g);
+    e->window.kind = (uint32_t)below(g, 6);
+    if (e->window.kind)
+        e->window.ordinal = edgy(g, ORDINALS[e->window.kind].first, ORDINALS[e->window.kind].last);
+    else
+        e->window.season = any_name(g);
+}
+
+void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
+    g->used = 0;
+    memset(e, 0, sizeof *e);
+    e->kind = kind;
+    e->ts_ms = any_time(g);
+    switch (kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        e->defined.board = any_board(g);
+        make_def(g, &e->defined.def);
+        break;
+    case RUNG_EVENT_BOARD_DELETED:
+        e->deleted.board = any_board(g);
+        break;
+    case RUNG_EVENT_SCORE:
+        make_score(g, e->ts_ms, &e->score);
+        break;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        e->removed.board = any_board(g);
+        e->removed.player = any_player(g);
+        break;
+    case RUNG_EVENT_PLAYER_SET:
+        make_profile(g, e);
+        break;
+    case RUNG_EVENT_PLAYER_ERASED:
+        e->erased.player = any_player(g);
+        break;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        e->friend.player = any_player(g);
+        e->friend.other = other_player(g, e->friend.player);
+        e->friend.follow = one_in(g, 2);
+        break;
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        make_friends(g, e);
+        break;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        e->ban.player = any_player(g);
+        e->ban.reason = wild_text(g, edgy_size(g, 0, RUNG_REASON_MAX));
+        break;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        make_window(g, e);
+        break;
+    case RUNG_EVENT_TICK:
+        break;
+    }
+}
+
+void event_gen_any(event_gen *g, rung_event *event_out) {
+    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_TICK)), event_out);
+}
+
+/* ---- as text ----------------------------------------------------------------------------------------- */
+
+static void print_text(FILE *f, const char *field, rung_slice text) {
+    fprintf(f, " %s=\"", field);
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = (uint8_t)text.ptr[i];
+        if (c < 0x20 || c > 0x7e || c == '"' || c == '\\')
+            fprintf(f, "\\x%02x", c);
+        else
+            fputc(c, f);
+    }
+    fputc('"', f);
+}
+
+static void print_value(FILE *f, const char *field, unsigned type, rung_value v) {
+    if (type == RUNG_SCORE_REAL)
+        fprintf(f, " %s=%a", field, v.d);
+    else
+        fprintf(f, " %s=%" PRId64, field, v.i);
+}
+
+static void print_def(FILE *f, const rung_board_def *d) {
+    print_text(f, "title", d->title);
+    for (unsigned i = 0; i < d->key.column_count; i++) {
+        const rung_column *c = &d->key.columns[i];
+        fprintf(f, " column=%u/%u/%u", c->type, c->order, c->decimals);
+        if (i)
+            print_text(f, "name", d->column_names[i - 1]);
+    }
+    fprintf(f, " tie=%u update=%u half_life=%" PRId64 " rank=%u windows=%u", d->key.tie, d->update,
+            d->half_life_ms, d->rank, d->windows);
+    for (uint32_t i = 0; i < d->season_count; i++) {
+        print_text(f, "season", d->seasons[i].name);
+        fprintf(f, " from=%" PRId64 " to=%" PRId64, d->seasons[i].starts_ms, d->seasons[i].ends_ms);
+    }
+    print_text(f, "zone", d->zone_name);
+    print_text(f, "rules", d->zone_rules);
+    fprintf(f, " day_starts=%d grace=%" PRId64 " keep=%u", d->day_starts_min, d->grace_ms, d->keep);
+    for (uint32_t i = 0; i < d->scope_count; i++)
+        print_text(f, "scope", d->scopes[i]);
+    if (d->has_teams) {
+        print_text(f, "teams", d->team_by);
+        fprintf(f, " combine=%u top=%u", d->team_combine, d->team_top);
+    }
+    if (d->limits & RUNG_LIMIT_MIN)
+        print_value(f, "min", d->key.columns[0].type, d->min);
+    if (d->limits & RUNG_LIMIT_MAX)
+        print_value(f, "max", d->key.columns[0].type, d->max);
+    if (d->limits & RUNG_LIMIT_STEP)
+        print_value(f, "max_step", d->key.columns[0].type, d->max_step);
+    if (d->limits & RUNG_LIMIT_RATE)
+        fprintf(f, " per_minute=%u", d->per_player_per_minute);
+    if (d->limits & RUNG_LIMIT_Z)
+        fprintf(f, " z_score=%a", d->z_score);
+    fprintf(f, " writers=%u", d->writers);
+}
+
+static void print_score(FILE *f, const rung_score_event *s) {
+    print_text(f, "board", s->board);
+    print_text(f, "player", s->player);
+    for (uint32_t i = 0; i < s->value_count; i++) {
+        fprintf(f, " type=%u/%u", s->types[i], s->decimals[i]);
+        print_value(f, s->is_delta ? "delta" : "value", s->types[i], s->values[i]);
+    }
+    if (s->is_delta)
+        fputs(" is_delta", f);
+    if (s->has_at)
+        fprintf(f, " at=%" PRId64, s->at_ms);
+    print_text(f, "id", s->id);
+    print_text(f, "meta", s->meta);
+}
+
+static void print_friends(FILE *f, const rung_event *e) {
+    rung_slice rest = e->friends.packed, name;
+    print_text(f, "player", e->friends.player);
+    fprintf(f, " follow=%d count=%u", e->friends.follow, e->friends.count);
+    while (rung_names_next(&rest, &name))
+        print_text(f, "friend", name);
+}
+
+static void print_body(FILE *f, const rung_event *e) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        print_text(f, "board", e->defined.board);
+        print_def(f, &e->defined.def);
+        break;
+    case RUNG_EVENT_BOARD_DELETED:
+        print_text(f, "board", e->deleted.board);
+        break;
+    case RUNG_EVENT_SCORE:
+        print_score(f, &e->score);
+        break;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        print_text(f, "board", e->removed.board);
+        print_text(f, "player", e->removed.player);
+        break;
+    case RUNG_EVENT_PLAYER_SET:
+        print_text(f, "player", e->profile.player);
+        for (uint32_t i = 0; i < e->profile.count; i++) {
+            print_text(f, "attribute", e->profile.attributes[i].name);
+            print_text(f, "value", e->profile.attributes[i].value);
+        }
+        break;
+    case RUNG_EVENT_PLAYER_ERASED:
+        print_text(f, "player", e->erased.player);
+        break;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        print_text(f, "player", e->friend.player);
+        print_text(f, "friend", e->friend.other);
+        fprintf(f, " follow=%d", e->friend.follow);
+        break;
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        print_friends(f, e);
+        break;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        print_text(f, "player", e->ban.player);
+        print_text(f, "reason", e->ban.reason);
+        break;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        print_text(f, "board", e->window.board);
+        fprintf(f, " kind=%u ordinal=%" PRId64, e->window.kind, e->window.ordinal);
+        print_text(f, "season", e->window.season);
+        break;
+    case RUNG_EVENT_TICK:
+        break;
+    }
+}
+
+char *event_text(const rung_event *event) {
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    CHECK(f);
+    fprintf(f, "%s ts=%" PRId64, rung_event_kind_name(event->kind), event->ts_ms);
+    print_body(f, event);
+    CHECK(fclose(f) == 0);
+    return text;
+}
+
+char *board_def_text(const rung_board_def *def) {
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    CHECK(f);
+    print_def(f, def);
+    CHECK(fclose(f) == 0);
+    return text;
+}

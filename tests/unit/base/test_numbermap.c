@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The player map on its own. That it answers rightly is proven with the ladder around it (tests/model); here is what
+ * the ladder does not see: that a map which changed its kind really leaves the old store behind, and its memory. */
+/* ctest: labels=release */
+#include "base/numbermap.h"
+#include "support/check.h"
+#include "support/failalloc.h"
+
+#ifdef RUNG_TEST_BUILD
+enum { N = 200 };
+#else
+enum { N = 20000 };
+#endif
+
+static void add(rung_numbermap *map, const rung_failalloc *fa, uint32_t player) {
+    CHECK_OK(rung_numbermap_reserve(map, rung_failalloc_port(fa), player));
+    rung_numbermap_set(map, player, player / 2);
+    CHECK_EQ_U64(rung_numbermap_get(map, player), player / 2);
+    CHECK_EQ_U64(map->bytes, fa->live_bytes);
+}
+
+static void check_count(const rung_numbermap *map, uint32_t in_array, uint32_t in_hash) {
+    CHECK_SOUND(rung_numbermap_check(map));
+    CHECK_EQ_U64(map->array_count, in_array);
+    CHECK_EQ_U64(map->hash_count, in_hash);
+}
+
+TEST(from_dense_to_sparse) {
+    rung_failalloc fa;
+    rung_failalloc_init(&fa);
+    rung_numbermap map = {0};
+    for (uint32_t i = 0; i < N; i++)
+        add(&map, &fa, i);
+    check_count(&map, N, 0);
+    for (uint32_t i = 0; i < N; i++)
+        add(&map, &fa, UINT32_MAX - i * 1000);
+    check_count(&map, 0, 2 * N);
+    CHECK_NULL(map.chunks);
+    for (uint32_t i = 0; i < N; i++)
+        CHECK_EQ_U64(rung_numbermap_get(&map, i), i / 2);
+    rung_numbermap_deinit(&map, rung_failalloc_port(&fa));
+    rung_failalloc_deinit(&fa);
+}
+
+TEST(from_sparse_to_dense) {
+    rung_failalloc fa;
+    rung_failalloc_init(&fa);
+    rung_numbermap map = {0};
+    for (uint32_t i = N; i-- > 0;) { /* from above, so that the numbers look scattered at first */
+        add(&map, &fa, i);
+        CHECK(i < N - 2 || map.hash_is_home);
+    }
+    check_count(&map, N, 0);
+    CHECK_NULL(map.pages);
+    for (uint32_t i = 0; i < N; i++)
+        CHECK_EQ_U64(rung_numbermap_get(&map, i), i / 2);
+    rung_numbermap_deinit(&map, rung_failalloc_port(&fa));
+    rung_failalloc_deinit(&fa);
+}
+
+/* Removing while moving house: whoever goes is gone from both stores. */
+TEST(removing_on_the_way) {
+    rung_failalloc fa;
+    rung_failalloc_init(&fa);
+    rung_numbermap map = {0};
+    for (uint32_t i = 0; i < N; i++)
+        add(&map, &fa, i);
+    for (uint32_t i = 0; i < N; i++) {
+        add(&map, &fa, UINT32_MAX - i);
+        rung_numbermap_remove(&map, i * 7919 % N); /* coprime: everybody once */
+        CHECK_EQ_U64(rung_numbermap_get(&map, i * 7919 % N), RUNG_NUMBER_NONE);
+    }
+    check_count(&map, 0, N);
+    rung_numbermap_deinit(&map, rung_failalloc_port(&fa));
+    rung_failalloc_deinit(&fa);
+}
+
+RUNG_TEST_MAIN

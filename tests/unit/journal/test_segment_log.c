@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The segment log in fair weather, on the disk in memory: order, rotation, restart, removal, limits. */
+#include "support/check.h"
+#include "support/logkit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+TEST(an_empty_folder_becomes_a_log) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(first, 1);
+    CHECK_EQ_U64(last, 0);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(records_come_back_after_a_clean_end_over_many_segments) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_err err;
+    uint64_t next = 1, first, last;
+    for (int run = 0; run < 5; run++) {
+        rung_segment_log *log;
+        CHECK_OK(logkit_open(&config, true, &log, &err));
+        CHECK_OK(logkit_read(log, &first, &last, &err));
+        CHECK_EQ_U64(last, next - 1);
+        for (size_t count = 1; count < 20; next += count, count++) {
+            CHECK_OK(logkit_append(log, next, count, &err));
+            CHECK(rung_log_tend(rung_segment_log_port(log), count % 3 == 0, &err) >= 0);
+        }
+        CHECK_OK(logkit_read(log, &first, &last, &err));
+        CHECK_EQ_U64(last, next - 1);
+        CHECK(rung_segment_log_stat(log).segment_count > 3);
+        CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    }
+    rung_memfs_deinit(&fs);
+}
+
+TEST(records_come_back_after_a_kill) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_err err;
+    uint64_t next = 1, first, last;
+    for (int run = 0; run < 12; run++) {
+        rung_segment_log *log;
+        CHECK_OK(logkit_open(&config, true, &log, &err));
+        for (size_t count = 1; count < (size_t)run + 2; next += count, count++)
+            CHECK_OK(logkit_append(log, next, count, &err));
+        logkit_abandon(&fs, log);
+        CHECK_OK(logkit_open(&config, run % 2, &log, &err));
+        CHECK_OK(logkit_read(log, &first, &last, &err));
+        CHECK_EQ_U64(last, next - 1);
+        logkit_abandon(&fs, log);
+    }
+    rung_memfs_deinit(&fs);
+}
+
+TEST(restarts_without_records_leave_no_trace) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_err err;
+    for (int run = 0; run < 10; run++) {
+        rung_segment_log *log;
+        CHECK_OK(logkit_open(&config, true, &log, &err));
+        CHECK_EQ_U64(rung_segment_log_stat(log).segment_count, 1);
+        CHECK_EQ_U64(rung_segment_log_stat(log).epoch, (uint64_t)run + 1);
+        if (run % 2)
+            logkit_abandon(&fs, log);
+        else
+            CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    }
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_batch_is_one_write_and_one_sync) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 1 << 20);
+    config.mark_every = 1000;
+    rung_segment_log *log;
+    rung_err err;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    uint64_t writes = fs.write_count, syncs = fs.sync_count;
+    CHECK_OK(logkit_append(log, 1, LOGKIT_BATCH_MAX, &err));
+    CHECK_EQ_U64(fs.write_count - writes, 1);
+    CHECK_EQ_U64(fs.sync_count - syncs, 1);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_second_opener_is_told_who_holds_the_folder) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log, *second;
+    rung_err err;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_STATUS(rung_segment_log_open(&config, &second, &err), RUNG_EBUSY);
+    CHECK(strstr(err.message, "in use by another process (pid ") != NULL);
+    CHECK(strstr(err.message, "unknown") == NULL);
+    config.is_read_only = true;
+    CHECK_OK(rung_segment_log_open(&config, &second, &err));
+    CHECK_STATUS(rung_segment_log_start(second, &err), RUNG_EINVAL);
+    CHECK_OK(rung_log_close(rung_segment_log_port(second), &err));
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(limits_are_checked_before_anything_changes) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t seq;
+    config.segment_size = 1000;
+    CHECK_STATUS(rung_segment_log_open(&config, &log, &err), RUNG_EINVAL);
+    config.segment_size = 8192;
+    CHECK_OK(rung_segment_log_open(&config, &log, &err));
+    rung_log *port = rung_segment_log_port(log);
+    rung_log_entry entry = {logkit_payload(1), logkit_type(1)};
+    CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_EINVAL); /* not started */
+    CHECK_OK(rung_segment_log_start(log, &err));
+    CHECK_STATUS(rung_log_append(port, &entry, 0, &seq, &err), RUNG_EINVAL);
+    entry.payload.len = RUNG_LOG_RECORD_MAX + 1; /* must not be read */
+    CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_ELIMIT);
+    entry.payload.len = 8192; /* longer than the segment */
+    CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_ELIMIT);
+    CHECK_OK(logkit_append(log, 1, 3, &err));
+    CHECK_OK(rung_log_close(port, &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_batch_that_fills_the_segment_exactly_fits) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t seq, durable;
+    static char bytes[8192];
+    memset(bytes, 'x', sizeof bytes);
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    rung_log *port = rung_segment_log_port(log);
+    size_t max = rung_log_batch_bytes_max(port) - RUNG_RECORD_HEADER_SIZE;
+    for (uint64_t i = 1; i <= 3; i++) {
+        rung_log_entry entry = {rung_slice_of(bytes, max), 1};
+        CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
+        CHECK_OK(rung_log_sync(port, &durable, &err));
+        CHECK_EQ_U64(durable, i);
+    }
+    logkit_abandon(&fs, log);
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_EQ_U64(rung_log_durable_seq(rung_segment_log_port(log)), 3);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(truncation_removes_whole_sealed_segments_only) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    rung_log *port = rung_segment_log_port(log);
+    for (uint64_t seq = 1; seq <= 400; seq += 10)
+        CHECK_OK(logkit_append(log, seq, 10, &err));
+    rung_segment_info segments[64];
+    size_t count = rung_segment_log_segments(log, segments, 64);
+    CHECK(count > 4);
+    CHECK_STATUS(rung_log_truncate_before(port, segments[0].last_seq, &err), RUNG_UNCHANGED);
+    rung_segment_log_pin(log);
+    CHECK_STATUS(rung_log_truncate_before(port, 300, &err), RUNG_UNCHANGED);
+    rung_segment_log_unpin(log);
+    CHECK_OK(rung_log_truncate_before(port, segments[2].last_seq, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(first, segments[2].first_seq);
+    CHECK_EQ_U64(last, 400);
+    rung_log_cursor *cursor;
+    CHECK_STATUS(rung_log_cursor_open(port, 1, &cursor, &err), RUNG_ESTALE);
+    CHECK_OK(rung_log_truncate_before(port, UINT64_MAX, &err)); /* the open one stays */
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, 400);
+    CHECK_OK(rung_log_close(port, &err));
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_append(log, 401, 5, &err));
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_cursor_follows_the_writer_and_never_runs_ahead) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    rung_log_cursor *cursor;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    rung_log *port = rung_segment_log_port(log);
+    CHECK_OK(rung_log_cursor_open(port, 1, &cursor, &err));
+    uint64_t next = 1, seq, durable;
+    for (uint64_t at = 1; at <= 300; at++) {
+        rung_log_record r;
+        size_t count;
+        CHECK_STATUS(rung_log_cursor_read(cursor, &r, 1, &count, &err), RUNG_NOT_FOUND);
+        rung_log_entry entry = {logkit_payload(at), logkit_type(at)};
+        CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
+        CHECK_STATUS(rung_log_cursor_read(cursor, &r, 1, &count, &err), RUNG_NOT_FOUND); /* not durable */
+        CHECK_OK(rung_log_sync(port, &durable, &err));
+        CHECK_OK(rung_log_cursor_read(cursor, &r, 1, &count, &err));
+        CHECK_EQ_U64(r.seq, next++);
+        CHECK(rung_slice_eq(r.payload, logkit_payload(at)));
+    }
+    rung_log_cursor_close(cursor);
+    CHECK_OK(rung_log_close(port, &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_cursor_opened_before_the_start_goes_over_to_the_new_segment) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    config.mark_every = 100;
+    rung_segment_log *log;
+    rung_err err;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    for (uint64_t seq = 1; seq <= 9; seq++)
+        CHECK_OK(logkit_append(log, seq, 1, &err));
+    logkit_abandon(&fs, log);
+
+    CHECK_OK(rung_segment_log_open(&config, &log, &err));
+    rung_log_cursor *cursor;
+    rung_log_record r;
+    size_t count;
+    CHECK_OK(rung_log_cursor_open(rung_segment_log_port(log), 1, &cursor, &err));
+    for (uint64_t seq = 1; seq <= 4; seq++)
+        CHECK_OK(rung_log_cursor_read(cursor, &r, 1, &count, &err));
+    CHECK_OK(rung_segment_log_start(log, &err)); /* all nine move: the mark was at the beginning */
+    CHECK_OK(logkit_append(log, 10, 2, &err));
+    for (uint64_t seq = 5; seq <= 11; seq++) {
+        CHECK_OK(rung_log_cursor_read(cursor, &r, 1, &count, &err));
+        CHECK_EQ_U64(r.seq, seq);
+        CHECK(rung_slice_eq(r.payload, logkit_payload(seq)));
+    }
+    rung_log_cursor_close(cursor);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_full_disk_refuses_loses_nothing_and_comes_back) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last, next = 1;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    fs.space = 5 * 8192 + 8192; /* some segments, the mark, the lock */
+    rung_status st;
+    while ((st = logkit_append(log, next, 4, &err)) == RUNG_OK)
+        next += 4;
+    CHECK_STATUS(st, RUNG_ENOSPC);
+    for (int i = 0; i < 10; i++)
+        CHECK_STATUS(logkit_append(log, next, 14, &err), RUNG_ENOSPC);
+    CHECK_OK(logkit_read(log, &first, &last, &err)); /* reads go on */
+    CHECK_EQ_U64(last, next - 1);
+    fs.space += 8192 * 4;
+    CHECK_OK(logkit_append(log, next, 14, &err));
+    next += 14;
+    logkit_abandon(&fs, log);
+    fs.space = 1; /* full again, but the spare of the last run is there */
+    CHECK_OK(logkit_open(&config, false, &log, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, next - 1);
+    logkit_abandon(&fs, log);
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_start_on_a_full_disk_uses_the_spare_of_the_last_run) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_append(log, 1, 10, &err));
+    CHECK_OK(rung_log_prepare(rung_segment_log_port(log), &err));
+    CHECK_STATUS(rung_log_prepare(rung_segment_log_port(log), &err), RUNG_UNCHANGED);
+    CHECK(rung_segment_log_stat(log).is_spare_ready);
+    logkit_abandon(&fs, log);
+    fs.space = 1;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_append(log, 11, 10, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, 20);
+    logkit_abandon(&fs, log);
+    CHECK_STATUS(logkit_open(&config, true, &log, &err), RUNG_ENOSPC); /* none left */
+    fs.space = 0;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, 20);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(relaxed_appends_share_a_sync) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    config.is_relaxed = true;
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t seq, durable, first, last, next = 1;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    rung_log *port = rung_segment_log_port(log);
+    for (int round = 0; round < 40; round++) {
+        for (int i = 0; i < 5; i++, next++) {
+            rung_log_entry entry = {logkit_payload(next), logkit_type(next)};
+            CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
+        }
+        CHECK_OK(rung_log_sync(port, &durable, &err));
+        CHECK_EQ_U64(durable, next - 1);
+        CHECK(rung_log_tend(port, false, &err) >= 0);
+    }
+    logkit_abandon(&fs, log);
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, next - 1);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_smaller_segment_size_is_no_obstacle_to_a_long_tail) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 1 << 16);
+    config.mark_every = 1000;
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    for (uint64_t seq = 1; seq <= 200; seq += 20)
+        CHECK_OK(logkit_append(log, seq, 20, &err));
+    logkit_abandon(&fs, log);
+    config.segment_size = 8192;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    for (uint64_t seq = 201; seq <= 400; seq += 10)
+        CHECK_OK(logkit_append(log, seq, 10, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, 400);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+RUNG_TEST_MAIN

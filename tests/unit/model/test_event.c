@@ -1,0 +1,756 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every rule of an event, with the field it blames; its bytes: one spelling, no other accepted; and the bytes of
+ * version 1 in tests/golden/events-v1.txt, which must mean the same for ever. */
+#include "model/event.h"
+
+#include "support/check.h"
+#include "support/event_gen.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TS           INT64_C(1763215200000) /* 2025-11-15T14:00:00Z */
+#define NONE         ((rung_slice){NULL, 0})
+
+#define NOT_A_NUMBER ((double)NAN) /* the macro is a float */
+
+static uint8_t bytes[RUNG_EVENT_BYTES_MAX + 1], again[RUNG_EVENT_BYTES_MAX];
+static event_gen gen;
+
+/* ---- samples: at least one of each kind ------------------------------------------------------------------- */
+
+static rung_event of_kind(rung_event_kind kind) {
+    return (rung_event){.kind = kind, .ts_ms = TS};
+}
+
+static rung_event score_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_SCORE);
+    e.score = (rung_score_event){.board = RUNG_SLICE("marathon"),
+                                 .player = RUNG_SLICE("player-00004711"),
+                                 .has_at = true,
+                                 .at_ms = TS - 250,
+                                 .value_count = 1};
+    e.score.values[0].i = 421337;
+    return e;
+}
+
+static rung_event score_full_sample(void) {
+    rung_event e = score_sample();
+    e.score.player = RUNG_SLICE("J\xc3\xa4rvinen");
+    e.score.id = RUNG_SLICE("01936f5e-7d3a-7c2b-9b1f-5a8e2f4c6d70");
+    e.score.meta = RUNG_SLICE("{\"level\": 3}\n");
+    e.score.is_delta = true;
+    e.score.value_count = 3;
+    e.score.types[1] = RUNG_SCORE_DECIMAL;
+    e.score.decimals[1] = 3;
+    e.score.values[1].i = -12345;
+    e.score.types[2] = RUNG_SCORE_REAL;
+    e.score.values[2].d = 0.1;
+    return e;
+}
+
+static rung_event score_bare_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_SCORE);
+    e.score.board = RUNG_SLICE("b");
+    e.score.player = RUNG_SLICE("p");
+    return e;
+}
+
+static rung_event score_edges_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_SCORE);
+    e.ts_ms = RUNG_TIME_MS_MIN;
+    e.score =
+        (rung_score_event){.board = RUNG_SLICE("b"),
+                           .player = RUNG_SLICE("p"),
+                           .has_at = true,
+                           .at_ms = RUNG_TIME_MS_END - 1,
+                           .value_count = 3,
+                           .types = {RUNG_SCORE_INTEGER, RUNG_SCORE_INTEGER, RUNG_SCORE_REAL}};
+    e.score.values[0].i = INT64_MIN;
+    e.score.values[1].i = INT64_MAX;
+    e.score.values[2].d = -HUGE_VAL;
+    return e;
+}
+
+static rung_event defined_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_BOARD_DEFINED);
+    e.defined.board = RUNG_SLICE("marathon");
+    e.defined.def = rung_board_def_default();
+    return e;
+}
+
+static rung_event defined_full_sample(void) {
+    rung_event e = defined_sample();
+    rung_board_def *d = &e.defined.def;
+    d->title = RUNG_SLICE("Marathon of the year");
+    d->key.column_count = 3;
+    d->key.columns[0] = (rung_column){RUNG_SCORE_DECIMAL, RUNG_ORDER_ASC, 3};
+    d->key.columns[1] = (rung_column){RUNG_SCORE_REAL, RUNG_ORDER_DESC, 0};
+    d->key.columns[2] = (rung_column){RUNG_SCORE_INTEGER, RUNG_ORDER_ASC, 0};
+    d->column_names[0] = RUNG_SLICE("style");
+    d->column_names[1] = RUNG_SLICE("falls");
+    d->key.tie = RUNG_TIE_PLAYER;
+    d->update = RUNG_UPDATE_LAST;
+    d->rank = RUNG_RANK_DENSE;
+    d->windows = RUNG_WINDOWS_MASK;
+    d->season_count = 1;
+    d->seasons[0] = (rung_season){RUNG_SLICE("winter"), TS, TS + 7776000000};
+    d->zone_name = RUNG_SLICE("Etc/GMT-2");
+    d->zone_rules = RUNG_SLICE("\x01\x00\xc0\x70\x00");
+    d->day_starts_min = 240;
+    d->grace_ms = 60000;
+    d->keep = 12;
+    d->scope_count = 2;
+    d->scopes[0] = RUNG_SLICE("country");
+    d->scopes[1] = RUNG_SLICE("platform");
+    d->has_teams = true;
+    d->team_by = RUNG_SLICE("guild");
+    d->team_combine = RUNG_COMBINE_TOP;
+    d->team_top = 5;
+    d->limits = RUNG_LIMITS_MASK;
+    d->min.i = 0;
+    d->max.i = 86400000;
+    d->max_step.i = 3600000;
+    d->per_player_per_minute = 30;
+    d->z_score = 4.5;
+    d->writers = RUNG_WRITERS_PLAYER;
+    return e;
+}
+
+static rung_event defined_decay_sample(void) {
+    rung_event e = defined_sample();
+    e.defined.def.key.columns[0].type = RUNG_SCORE_REAL;
+    e.defined.def.update = RUNG_UPDATE_DECAY;
+    e.defined.def.half_life_ms = 7 * INT64_C(86400000);
+    e.defined.def.limits = RUNG_LIMIT_MAX;
+    e.defined.def.max.d = 1e6;
+    return e;
+}
+
+static rung_event deleted_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_BOARD_DELETED);
+    e.deleted.board = RUNG_SLICE("marathon");
+    return e;
+}
+
+static rung_event removed_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_ENTRY_REMOVED);
+    e.removed.board = RUNG_SLICE("marathon");
+    e.removed.player = RUNG_SLICE("alice");
+    return e;
+}
+
+static rung_event profile_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_PLAYER_SET);
+    e.profile.player = RUNG_SLICE("alice");
+    e.profile.count = 2;
+    e.profile.attributes[0] = (rung_attribute){RUNG_SLICE("country"), RUNG_SLICE("FI")};
+    e.profile.attributes[1] =
+        (rung_attribute){RUNG_SLICE("name"), RUNG_SLICE("Alice \xf0\x9f\x8e\xae")};
+    return e;
+}
+
+static rung_event profile_empty_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_PLAYER_SET);
+    e.profile.player = RUNG_SLICE("alice");
+    return e;
+}
+
+static rung_event erased_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_PLAYER_ERASED);
+    e.erased.player = RUNG_SLICE("alice");
+    return e;
+}
+
+static rung_event friend_added_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_FRIEND_ADDED);
+    e.friend.player = RUNG_SLICE("alice");
+    e.friend.other = RUNG_SLICE("bob");
+    return e;
+}
+
+static rung_event friend_removed_sample(void) {
+    rung_event e = friend_added_sample();
+    e.kind = RUNG_EVENT_FRIEND_REMOVED;
+    e.friend.follow = true;
+    return e;
+}
+
+static rung_event friends_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_FRIENDS_REPLACED);
+    e.friends.player = RUNG_SLICE("alice");
+    e.friends.count = 2;
+    e.friends.packed = RUNG_SLICE("\x03"
+                                  "bob"
+                                  "\x05"
+                                  "carol");
+    return e;
+}
+
+static rung_event friends_none_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_FRIENDS_REPLACED);
+    e.friends.player = RUNG_SLICE("alice");
+    e.friends.follow = true;
+    return e;
+}
+
+static rung_event banned_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_BANNED);
+    e.ban.player = RUNG_SLICE("mallory");
+    e.ban.reason = RUNG_SLICE("speed hack");
+    return e;
+}
+
+static rung_event unbanned_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_UNBANNED);
+    e.ban.player = RUNG_SLICE("mallory");
+    return e;
+}
+
+static rung_event window_opened_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_WINDOW_OPENED);
+    e.window.board = RUNG_SLICE("marathon");
+    e.window.kind = RUNG_WINDOW_WEEK;
+    e.window.ordinal = 2915;
+    return e;
+}
+
+static rung_event window_closed_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_WINDOW_CLOSED);
+    e.window.board = RUNG_SLICE("marathon");
+    e.window.season = RUNG_SLICE("winter");
+    return e;
+}
+
+static rung_event tick_sample(void) {
+    return of_kind(RUNG_EVENT_TICK);
+}
+
+static const struct {
+    const char *name;
+    rung_event (*make)(void);
+} SAMPLES[] = {
+    {"board-defined", defined_sample},
+    {"board-defined-full", defined_full_sample},
+    {"board-defined-decay", defined_decay_sample},
+    {"board-deleted", deleted_sample},
+    {"score", score_sample},
+    {"score-full", score_full_sample},
+    {"score-bare", score_bare_sample},
+    {"score-edges", score_edges_sample},
+    {"entry-removed", removed_sample},
+    {"player-set", profile_sample},
+    {"player-set-empty", profile_empty_sample},
+    {"player-erased", erased_sample},
+    {"friend-added", friend_added_sample},
+    {"friend-removed", friend_removed_sample},
+    {"friends-replaced", friends_sample},
+    {"friends-replaced-none", friends_none_sample},
+    {"banned", banned_sample},
+    {"unbanned", unbanned_sample},
+    {"window-opened", window_opened_sample},
+    {"window-closed", window_closed_sample},
+    {"tick", tick_sample},
+};
+
+/* ---- helpers --------------------------------------------------------------------------------------------- */
+
+static size_t encode(const rung_event *event) {
+    size_t length = 0;
+    CHECK_OK(rung_event_encode(event, bytes, sizeof bytes, &length));
+    return length;
+}
+
+/* Refused, or the bytes are the only ones for what they say. */
+static rung_status check_spelling(const uint8_t *p, size_t len) {
+    static rung_event event;
+    size_t length = 0;
+    rung_status st = rung_event_decode(rung_slice_of(p, len), &event, NULL);
+    CHECK(st == RUNG_OK || st == RUNG_EINVAL || st == RUNG_ECORRUPT || st == RUNG_EVERSION ||
+          st == RUNG_ELIMIT);
+    if (st != RUNG_OK)
+        return st;
+    CHECK_OK(rung_event_check(&event, NULL));
+    CHECK_OK(rung_event_encode(&event, again, sizeof again, &length));
+    CHECK_EQ_U64(length, len);
+    CHECK_EQ_MEM(again, p, len);
+    return st;
+}
+
+static void check_same(const rung_event *a, const rung_event *b) {
+    char *x = event_text(a), *y = event_text(b);
+    CHECK_EQ_STR(x, y);
+    free(x);
+    free(y);
+}
+
+/* ---- rules ----------------------------------------------------------------------------------------------- */
+
+static void check_refused(int line, const rung_event *event, rung_status want, const char *blame) {
+    rung_err err = {0};
+    size_t length = 77;
+    test_status(__FILE__, line, blame, rung_event_check(event, &err), want);
+    if (strncmp(err.message, blame, strlen(blame)) != 0)
+        test_fail(__FILE__, line, "the message is \"%s\", expected \"%s...\"", err.message, blame);
+    test_status(__FILE__, line, "encode", rung_event_encode(event, bytes, sizeof bytes, &length),
+                want);
+    test_eq_u64(__FILE__, line, "length", "77", length, 77);
+}
+
+static void check_accepted(int line, const rung_event *event) {
+    rung_err err = {0};
+    if (rung_event_check(event, &err) != RUNG_OK)
+        test_fail(__FILE__, line, "refused: %s", err.message);
+}
+
+/* A sample, changed by the statements after the first arguments. */
+#define REFUSED(blame, sample, ...)                                                                \
+    do {                                                                                           \
+        rung_event e = sample();                                                                   \
+        __VA_ARGS__;                                                                               \
+        check_refused(__LINE__, &e, RUNG_EINVAL, blame);                                           \
+    } while (0)
+#define ACCEPTED(sample, ...)                                                                      \
+    do {                                                                                           \
+        rung_event e = sample();                                                                   \
+        __VA_ARGS__;                                                                               \
+        check_accepted(__LINE__, &e);                                                              \
+    } while (0)
+
+/* `size` bytes of 'a'; the last of them `last`. */
+static rung_slice text_of(size_t size, const char *last) {
+    static char buffers[4][RUNG_EVENT_META_MAX + 8];
+    static unsigned turn;
+    char *text = buffers[turn++ % 4];
+    memset(text, 'a', size);
+    memcpy(text + size - strlen(last), last, strlen(last));
+    return rung_slice_of(text, size);
+}
+
+TEST(samples_are_valid_and_of_every_kind) {
+    unsigned kinds = 0;
+    for (size_t i = 0; i < COUNT(SAMPLES); i++) {
+        rung_event e = SAMPLES[i].make();
+        check_accepted(__LINE__, &e);
+        kinds |= 1u << e.kind;
+    }
+    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_TICK + 1)) - 2);
+}
+
+TEST(kind_and_time_of_every_event) {
+    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)0);
+    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)(RUNG_EVENT_TICK + 1));
+    for (size_t i = 0; i < COUNT(SAMPLES); i++) {
+        REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_MIN - 1);
+        REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_END);
+        ACCEPTED(SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_MIN);
+        ACCEPTED(SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_END - 1);
+    }
+}
+
+TEST(names_of_boards_and_players) {
+    REFUSED("board: ", defined_sample, e.defined.board = NONE);
+    REFUSED("board: ", deleted_sample, e.deleted.board = RUNG_SLICE("a\tb"));
+    REFUSED("board: ", score_sample, e.score.board = NONE);
+    REFUSED("player: ", score_sample, e.score.player = text_of(RUNG_NAME_MAX + 1, ""));
+    REFUSED("board: ", removed_sample, e.removed.board = text_of(RUNG_NAME_MAX + 1, ""));
+    REFUSED("player: ", removed_sample, e.removed.player = NONE);
+    REFUSED("player: ", profile_sample, e.profile.player = RUNG_SLICE("\xc0\x80"));
+    REFUSED("player: ", erased_sample, e.erased.player = NONE);
+    REFUSED("player: ", friend_added_sample, e.friend.player = NONE);
+    REFUSED("friend: ", friend_added_sample, e.friend.other = NONE);
+    REFUSED("player: ", friends_sample, e.friends.player = NONE);
+    REFUSED("player: ", banned_sample, e.ban.player = NONE);
+    REFUSED("board: ", window_opened_sample, e.window.board = NONE);
+    ACCEPTED(score_sample, e.score.player = text_of(RUNG_NAME_MAX, "\xc3\xa4"));
+}
+
+TEST(definitions_are_checked) {
+    REFUSED("keep: ", defined_sample, e.defined.def.keep = RUNG_KEEP_MAX + 1);
+}
+
+TEST(scores) {
+    ACCEPTED(score_full_sample, e.score.id = text_of(RUNG_EVENT_ID_MAX, ""));
+    ACCEPTED(score_full_sample, e.score.meta = text_of(RUNG_EVENT_META_MAX, ""));
+    ACCEPTED(score_sample, e.score.types[0] = RUNG_SCORE_REAL, e.score.values[0].d = HUGE_VAL);
+    ACCEPTED(score_sample, e.score.types[0] = RUNG_SCORE_DECIMAL, e.score.decimals[0] = 9);
+    ACCEPTED(score_sample, e.score.types[1] = 9,
+             e.score.decimals[2] = 99); /* past the last value */
+    ACCEPTED(score_sample, e.score.has_at = false, e.score.at_ms = INT64_MAX); /* not looked at */
+    REFUSED("columns: ", score_sample, e.score.value_count = 4);
+    REFUSED("score: integer", score_sample, e.score.types[0] = 3);
+    REFUSED("columns[0]: integer", score_full_sample, e.score.types[1] = 255);
+    REFUSED("columns[1]: integer", score_full_sample, e.score.types[2] = 3);
+    REFUSED("score: up to", score_sample, e.score.decimals[0] = 1);
+    REFUSED("columns[0]: up to", score_full_sample, e.score.decimals[1] = 10);
+    REFUSED("columns[1]: a number", score_full_sample, e.score.values[2].d = NOT_A_NUMBER);
+    REFUSED("at: ", score_sample, e.score.at_ms = RUNG_TIME_MS_MIN - 1);
+    REFUSED("at: ", score_sample, e.score.at_ms = RUNG_TIME_MS_END);
+    REFUSED("id: ", score_sample, e.score.id = text_of(RUNG_EVENT_ID_MAX + 1, ""));
+    REFUSED("id: ", score_sample, e.score.id = RUNG_SLICE("a\nb"));
+    REFUSED("id: ", score_sample, e.score.id = RUNG_SLICE("\xff"));
+    REFUSED("meta: ", score_sample, e.score.meta = text_of(RUNG_EVENT_META_MAX + 1, ""));
+    REFUSED("meta: ", score_sample, e.score.meta = RUNG_SLICE("a\0b"));
+    REFUSED("meta: ", score_sample, e.score.meta = RUNG_SLICE("\xe2\x82"));
+}
+
+TEST(profiles) {
+    ACCEPTED(profile_sample, e.profile.attributes[0].value = text_of(RUNG_ATTRIBUTE_VALUE_MAX, ""));
+    ACCEPTED(profile_sample, e.profile.attributes[1].name = RUNG_SLICE("country2"));
+    REFUSED("attributes: ", profile_sample, e.profile.count = RUNG_ATTRIBUTES_MAX + 1);
+    REFUSED("attributes[0].name: 1", profile_sample, e.profile.attributes[0].name = NONE);
+    REFUSED("attributes[1].name: 1", profile_sample,
+            e.profile.attributes[1].name = RUNG_SLICE("sp ace"));
+    REFUSED("attributes[1].name: names", profile_sample,
+            e.profile.attributes[1].name = RUNG_SLICE("country"));
+    REFUSED("attributes[1].name: names", profile_sample,
+            e.profile.attributes[1].name = RUNG_SLICE("count"));
+    REFUSED("attributes[0].value: ", profile_sample, e.profile.attributes[0].value = NONE);
+    REFUSED("attributes[1].value: ", profile_sample,
+            e.profile.attributes[1].value = RUNG_SLICE("a\nb"));
+    REFUSED("attributes[0].value: ", profile_sample,
+            e.profile.attributes[0].value = text_of(RUNG_ATTRIBUTE_VALUE_MAX + 1, ""));
+}
+
+static void pack(rung_event *e, uint32_t count, size_t name_size) {
+    static char packed[RUNG_FRIENDS_MAX * (RUNG_NAME_MAX + 1)];
+    memset(packed, 'f', sizeof packed);
+    for (uint32_t i = 0; i < count && i < RUNG_FRIENDS_MAX; i++)
+        packed[i * (name_size + 1)] = (char)name_size;
+    e->friends.count = count;
+    e->friends.packed = rung_slice_of(packed, count * (name_size + 1));
+}
+
+TEST(friends) {
+    REFUSED("friend: another", friend_added_sample, e.friend.other = RUNG_SLICE("alice"));
+    ACCEPTED(friends_sample, pack(&e, RUNG_FRIENDS_MAX, 51));
+    ACCEPTED(friends_sample, pack(&e, 4000, RUNG_NAME_MAX));
+    REFUSED("friends: at most", friends_sample, e.friends.count = RUNG_FRIENDS_MAX + 1);
+    REFUSED("friends: 3 names", friends_sample, e.friends.count = 3);
+    REFUSED("friends: 1 names", friends_sample, e.friends.count = 1);
+    REFUSED("friends: 2 names", friends_sample, e.friends.packed.len--);
+    REFUSED("friends: 1 names", friends_sample, e.friends.count = 1,
+            e.friends.packed = RUNG_SLICE("\0"));
+    REFUSED("friends[0]: 1 to", friends_sample, pack(&e, 1, RUNG_NAME_MAX),
+            e.friends.packed = RUNG_SLICE("\x01\n"));
+    REFUSED("friends[1]: another", friends_sample, e.friends.count = 2,
+            e.friends.packed = RUNG_SLICE("\x03"
+                                          "bob"
+                                          "\x05"
+                                          "alice"));
+    rung_event e = friends_sample();
+    pack(&e, RUNG_FRIENDS_MAX, RUNG_NAME_MAX);
+    check_refused(__LINE__, &e, RUNG_ELIMIT, "friends: ");
+}
+
+TEST(the_largest_events_fit) {
+    rung_event e = friends_sample();
+    e.friends.player = text_of(RUNG_NAME_MAX, "");
+    pack(&e, RUNG_FRIENDS_BYTES_MAX / (RUNG_NAME_MAX + 1), RUNG_NAME_MAX);
+    check_accepted(__LINE__, &e);
+    size_t length = encode(&e);
+    CHECK_OK(check_spelling(bytes, length));
+    CHECK(RUNG_EVENT_BYTES_MAX >= RUNG_BOARD_DEF_BYTES_MAX + 256);
+}
+
+TEST(stepping_through_packed_names) {
+    rung_slice rest = RUNG_SLICE("\x03"
+                                 "bob"
+                                 "\x05"
+                                 "carol"),
+               name = NONE;
+    CHECK(rung_names_next(&rest, &name));
+    CHECK(rung_slice_eq(name, RUNG_SLICE("bob")));
+    CHECK(rung_names_next(&rest, &name));
+    CHECK(rung_slice_eq(name, RUNG_SLICE("carol")));
+    CHECK(!rung_names_next(&rest, &name));
+    CHECK_EQ_U64(rest.len, 0);
+    rest = RUNG_SLICE("\x04"
+                      "bob");
+    CHECK(!rung_names_next(&rest, &name));
+    CHECK_EQ_U64(rest.len, 4);
+    rest = RUNG_SLICE("\x80");
+    CHECK(!rung_names_next(&rest, &name));
+}
+
+TEST(bans) {
+    ACCEPTED(banned_sample, e.ban.reason = text_of(RUNG_REASON_MAX, "\n"));
+    REFUSED("reason: ", banned_sample, e.ban.reason = text_of(RUNG_REASON_MAX + 1, ""));
+    REFUSED("reason: ", unbanned_sample, e.ban.reason = RUNG_SLICE("\x80"));
+}
+
+TEST(windows) {
+    ACCEPTED(window_opened_sample, e.window.ordinal = -3652);
+    REFUSED("window: ", window_opened_sample, e.window.kind = 6);
+    REFUSED("window.ordinal: in", window_opened_sample, e.window.ordinal = 418986);
+    REFUSED("window.ordinal: in", window_opened_sample, e.window.ordinal = INT64_MIN);
+    REFUSED("window.season: only", window_opened_sample, e.window.season = RUNG_SLICE("winter"));
+    REFUSED("window.season: 1", window_closed_sample, e.window.season = NONE);
+    REFUSED("window.ordinal: a season", window_closed_sample, e.window.ordinal = 1);
+}
+
+TEST(kinds_have_names) {
+    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_TICK; kind++)
+        CHECK(strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
+    CHECK_EQ_STR(rung_event_kind_name(RUNG_EVENT_SCORE), "score");
+    CHECK_EQ_STR(rung_event_kind_name((rung_event_kind)99), "unknown");
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------------------- */
+
+TEST(random_events_come_back) {
+    static rung_event event, back;
+    event_gen_init(&gen, test_seed(1));
+    for (uint64_t n = test_steps(20000); n; n--) {
+        event_gen_any(&gen, &event);
+        check_accepted(__LINE__, &event);
+        size_t length = encode(&event);
+        memset(&back, 0xee, sizeof back); /* nothing may be left of what was there before */
+        CHECK_OK(rung_event_decode(rung_slice_of(bytes, length), &back, NULL));
+        check_same(&event, &back);
+        CHECK_OK(check_spelling(bytes, length));
+    }
+}
+
+TEST(random_events_of_few_names_come_back) {
+    static rung_event event, back;
+    event_gen_init(&gen, test_seed(3));
+    gen.board_count = 3;
+    gen.player_count = 20;
+    for (uint64_t n = test_steps(5000); n; n--) {
+        event_gen_any(&gen, &event);
+        size_t length = encode(&event);
+        CHECK_OK(rung_event_decode(rung_slice_of(bytes, length), &back, NULL));
+        check_same(&event, &back);
+    }
+}
+
+/* All prefixes, all single bits, one byte more. */
+static void check_damage(const rung_event *event) {
+    size_t length = encode(event);
+    for (size_t i = 0; i < length; i++)
+        CHECK(check_spelling(bytes, i) != RUNG_OK);
+    for (size_t i = 0; i < 8 * length; i++) {
+        bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+        check_spelling(bytes, length);
+        bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+    }
+    for (unsigned byte = 0; byte < 256; byte += 15) {
+        bytes[length] = (uint8_t)byte;
+        CHECK(check_spelling(bytes, length + 1) != RUNG_OK);
+    }
+}
+
+TEST(a_cut_or_a_flipped_bit_never_passes_unseen) {
+    for (size_t i = 0; i < COUNT(SAMPLES); i++) {
+        rung_event e = SAMPLES[i].make();
+        check_damage(&e);
+    }
+    static rung_event event;
+    event_gen_init(&gen, test_seed(2));
+    for (uint64_t n = test_steps(200); n; n--) {
+        do
+            event_gen_any(&gen, &event);
+        while (encode(&event) > 400);
+        check_damage(&event);
+    }
+}
+
+/* Bytes that a careless decoder would take: the same meaning, spelled otherwise. */
+TEST(other_spellings_are_refused) {
+    static const struct {
+        const char *what;
+        const char *hex;
+    } CASES[] = {
+        {"a time in more bytes than it needs", "010e8000"},
+        {"a time beyond 64 bits", "010effffffffffffffffff7f"},
+        {"a time of eleven bytes", "010effffffffffffffffffff01"},
+        {"a length in more bytes than it needs", "010200"
+                                                 "810062"},
+        {"an unknown flag", "010300"
+                            "40"
+                            "0162"
+                            "0170"},
+        {"an announced id that is empty", "010300"
+                                          "10"
+                                          "0162"
+                                          "0170"
+                                          "00"},
+        {"an announced meta that is empty", "010300"
+                                            "20"
+                                            "0162"
+                                            "0170"
+                                            "00"},
+        {"an unknown bit of a value", "010300"
+                                      "01"
+                                      "0162"
+                                      "0170"
+                                      "04"
+                                      "02"},
+        {"a follow that is neither", "010700"
+                                     "02"
+                                     "0161"
+                                     "0162"},
+        {"a text longer than all there is", "010200"
+                                            "ffffffffffffffffff01"
+                                            "62"},
+        {"a time past the ends of time", "010300"
+                                         "08"
+                                         "0162"
+                                         "0170"
+                                         "ffffffffffffffffff01"},
+        {"a tick with more", "010e0000"},
+        {"nothing", ""},
+        {"half a head", "01"},
+        {"a head without a time", "010e"},
+    };
+    for (size_t i = 0; i < COUNT(CASES); i++) {
+        size_t len = strlen(CASES[i].hex) / 2;
+        for (size_t k = 0; k < len; k++) {
+            char digits[3] = {CASES[i].hex[2 * k], CASES[i].hex[2 * k + 1], 0};
+            bytes[k] = (uint8_t)strtoul(digits, NULL, 16);
+        }
+        rung_status st = check_spelling(bytes, len);
+        CHECK_MSG(st == RUNG_ECORRUPT || st == RUNG_EINVAL, "%s: status %d", CASES[i].what, st);
+    }
+}
+
+TEST(unknown_versions_and_kinds_are_told_apart_from_damage) {
+    rung_event e = tick_sample(), back;
+    size_t length = encode(&e);
+    bytes[0] = 2;
+    CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
+    bytes[0] = 1;
+    bytes[1] = RUNG_EVENT_TICK + 1;
+    CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
+    e = defined_sample();
+    length = encode(&e);
+    size_t def_at = 2 + 6 + 1 + e.defined.board.len;
+    CHECK_EQ_U64(bytes[def_at], 1);
+    bytes[def_at] = 2;
+    CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
+}
+
+TEST(a_failed_decode_leaves_the_result_alone) {
+    static rung_event event, untouched;
+    memset(&event, 0x5a, sizeof event);
+    memset(&untouched, 0x5a, sizeof untouched);
+    for (size_t i = 0; i < COUNT(SAMPLES); i++) {
+        rung_event e = SAMPLES[i].make();
+        size_t length = encode(&e);
+        for (size_t k = 0; k < length; k++) {
+            CHECK(rung_event_decode(rung_slice_of(bytes, k), &event, NULL) < 0);
+            CHECK_EQ_MEM(&event, &untouched, sizeof event);
+        }
+    }
+}
+
+TEST(a_small_buffer_is_told_what_it_takes) {
+    for (size_t i = 0; i < COUNT(SAMPLES); i++) {
+        rung_event e = SAMPLES[i].make();
+        size_t need = encode(&e), length;
+        memcpy(again, bytes, need);
+        for (size_t size = 0; size < need; size++) {
+            memset(bytes, 0xee, need);
+            CHECK_STATUS(rung_event_encode(&e, bytes, size, &length), RUNG_ELIMIT);
+            CHECK_EQ_U64(length, need);
+            for (size_t k = size; k < need; k++)
+                CHECK_EQ_U64(bytes[k], 0xee);
+        }
+        CHECK_OK(rung_event_encode(&e, bytes, need, &length));
+        CHECK_EQ_MEM(bytes, again, need);
+    }
+}
+
+TEST(a_usual_score_is_small) {
+    rung_event e = score_sample();
+    CHECK_EQ_U64(encode(&e), 2 + 6 + 1 + 9 + 16 + 4 + 2);
+}
+
+/* ---- the golden file: "name hex text", one event a line; a line never changes or goes ---------------------- */
+
+static FILE *open_golden(void) {
+    const char *root = getenv("RUNG_SOURCE");
+    char path[1024];
+    snprintf(path, sizeof path, "%s/tests/golden/events-v1.txt", root ? root : ".");
+    FILE *f = fopen(path, "r");
+    CHECK_MSG(f, "cannot open %s (run from the root of the tree, or set RUNG_SOURCE)", path);
+    return f;
+}
+
+/* Split the next line; false at the end of the file. */
+static bool next_golden(FILE *f, char *line, size_t size, char **name, char **hex, char **text) {
+    while (fgets(line, (int)size, f)) {
+        line[strcspn(line, "\n")] = 0;
+        if (line[0] == '#' || line[0] == 0)
+            continue;
+        *name = line;
+        *hex = strchr(*name, ' ');
+        CHECK(*hex);
+        *(*hex)++ = 0;
+        *text = strchr(*hex, ' ');
+        CHECK(*text);
+        *(*text)++ = 0;
+        return true;
+    }
+    return false;
+}
+
+static void check_golden_line(const char *name, const char *hex, const char *text) {
+    rung_event event;
+    size_t len = strlen(hex) / 2;
+    for (size_t i = 0; i < len; i++) {
+        unsigned byte;
+        CHECK(sscanf(hex + 2 * i, "%2x", &byte) == 1);
+        bytes[i] = (uint8_t)byte;
+    }
+    rung_err err = {0};
+    if (rung_event_decode(rung_slice_of(bytes, len), &event, &err) != RUNG_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", name, err.message);
+    char *got = event_text(&event);
+    CHECK_EQ_STR(got, text);
+    free(got);
+    CHECK_OK(check_spelling(bytes, len));
+}
+
+TEST(golden_bytes_mean_what_they_always_meant) {
+    static char line[65536];
+    char *name, *hex, *text;
+    unsigned count = 0;
+    FILE *f = open_golden();
+    for (; next_golden(f, line, sizeof line, &name, &hex, &text); count++)
+        check_golden_line(name, hex, text);
+    fclose(f);
+    CHECK(count >= COUNT(SAMPLES));
+}
+
+/* A sample that is not in the file is printed as the line to add. */
+TEST(samples_are_in_the_golden_file) {
+    static char line[65536];
+    char *name, *hex, *text;
+    unsigned missing = 0;
+    for (size_t i = 0; i < COUNT(SAMPLES); i++) {
+        bool is_there = false;
+        FILE *f = open_golden();
+        while (next_golden(f, line, sizeof line, &name, &hex, &text))
+            is_there |= strcmp(name, SAMPLES[i].name) == 0;
+        fclose(f);
+        if (is_there)
+            continue;
+        missing++;
+        rung_event e = SAMPLES[i].make();
+        size_t length = encode(&e);
+        printf("%s ", SAMPLES[i].name);
+        for (size_t k = 0; k < length; k++)
+            printf("%02x", bytes[k]);
+        char *described = event_text(&e);
+        printf(" %s\n", described);
+        fflush(stdout);
+        free(described);
+    }
+    CHECK_EQ_U64(missing, 0);
+}
+
+RUNG_TEST_MAIN
