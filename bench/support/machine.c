@@ -54,6 +54,8 @@ void bench_machine_describe(bench_report *r, const char *command) {
     struct tm utc;
     proc_field("/proc/cpuinfo", "model name", cpu, sizeof cpu);
     uname(&os);
+    os.release[strcspn(os.release, "-")] =
+        '\0'; /* the version; what builders append says nothing */
     gmtime_r(&now, &utc);
     strftime(date, sizeof date, "%Y-%m-%d", &utc);
     bench_report_line(r, "%s, `%s`", date, command);

@@ -824,6 +824,8 @@ static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err 
         rung_status st = rung_file_datasync(&log->active, &detail);
         if (st < 0)
             return fail_for_ever(log, st, &detail, err);
+        /* Before the list: a reader that finds a record there must not be told that it is not durable. */
+        atomic_store_explicit(&log->durable_seq, log->state.next_seq - 1, memory_order_release);
         pthread_mutex_lock(&log->list_lock);
         rung_segment_info *info = last_segment(log);
         info->last_seq = log->state.next_seq - 1;
@@ -832,7 +834,6 @@ static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err 
         pthread_mutex_unlock(&log->list_lock);
         log->has_unsynced = false;
         log->batches_since_mark++;
-        atomic_store_explicit(&log->durable_seq, log->state.next_seq - 1, memory_order_release);
     }
     *durable_seq_out = atomic_load_explicit(&log->durable_seq, memory_order_relaxed);
     return RUNG_OK;

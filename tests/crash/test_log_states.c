@@ -121,7 +121,7 @@ static void enumerate(void *arg, rung_memfs *fs, const char *call) {
 
 static watch begin(rung_memfs *fs, uint64_t seed) {
     rung_memfs_init(fs);
-    watch w = {.config = logkit_config(fs, 0), .truncated = 1, .random_states = 16, .one_in = 1};
+    watch w = {.config = logkit_config(fs, 0), .truncated = 1, .random_states = 10, .one_in = 1};
     w.config.mark_every = 3;
     rung_rng_seed(&w.rng, test_seed(seed));
     return w;
@@ -174,7 +174,7 @@ TEST(every_state_of_recovery_itself) {
     rung_memfs fs;
     watch w = begin(&fs, 2);
     w.depth = 1;
-    w.one_in = 50;
+    w.one_in = 70;
     w.random_states = 4;
     live(&w, &fs, batches, sizeof batches / sizeof batches[0]);
     CHECK(w.states > 5000);

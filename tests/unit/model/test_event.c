@@ -13,7 +13,6 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define TS           INT64_C(1763215200000) /* 2025-11-15T14:00:00Z */
 #define NONE         ((rung_slice){NULL, 0})
-
 #define NOT_A_NUMBER ((double)NAN) /* the macro is a float */
 
 static uint8_t bytes[RUNG_EVENT_BYTES_MAX + 1], again[RUNG_EVENT_BYTES_MAX];
