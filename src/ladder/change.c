@@ -406,15 +406,16 @@ static void note_before(const rung_ladder *l, const rung__path *from, bool exist
         rung__read_row(l, rung__leaf(l, from->step[0].id), from->step[0].row, &old);
     memcpy(change->old_key, old.key, sizeof old.key);
     change->existed = existed;
-    change->rank_before = existed ? rung__rank_at(l, from, change->style) : 0;
-    change->index_before = existed ? rung__index_at(l, from) : l->count;
+    change->rank_before = 0;
+    change->index_before = l->count;
+    if (existed)
+        change->rank_before = rung__rank_at(l, from, change->style, &change->index_before);
 }
 
 static void note_after(const rung_ladder *l, const rung__path *at, rung_ladder_change *change) {
     rung__node *leaf = rung__leaf(l, at->step[0].id);
     uint32_t row = at->step[0].row;
-    change->rank_after = rung__rank_at(l, at, change->style);
-    change->index_after = rung__index_at(l, at);
+    change->rank_after = rung__rank_at(l, at, change->style, &change->index_after);
     change->has_above = row > 0 || leaf->prev != RUNG__NODE_NONE;
     if (row > 0)
         rung__read_row(l, leaf, row - 1, &change->above);
@@ -435,8 +436,8 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
     insert(l, probe, to);
 }
 
-rung_status rung__put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change,
-                      rung__path *path, uint32_t shape) {
+static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change,
+                       rung__path *path, bool aimed) {
     rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
     rung__path from;
     from.step[0].id = rung__leaf_of(l, player);
@@ -444,7 +445,7 @@ rung_status rung__put(rung_ladder *l, uint32_t player, const uint64_t *key, rung
     /* Both leaves are likely far away: have them on their way before looking into either. */
     if (existed && l->height)
         rung__prefetch_players(l, from.step[0].id);
-    if (l->shape != shape && l->root != RUNG__NODE_NONE)
+    if (!aimed && l->root != RUNG__NODE_NONE)
         rung__descend_to_leaf(l, &probe, path);
     if (existed && rung__row_of(l, from.step[0].id, player, &from.step[0].row)) {
         rung__node *leaf = rung__leaf(l, from.step[0].id);
@@ -481,7 +482,16 @@ rung_status rung__put(rung_ladder *l, uint32_t player, const uint64_t *key, rung
 
 rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change) {
     rung__path path;
-    return rung__put(l, player, key, change, &path, ~l->shape);
+    return put(l, player, key, change, &path, false);
+}
+
+rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, const rung_ladder_hint *hint,
+                                  rung_ladder_change *change) {
+    rung__path path = *hint;
+    bool good = hint->shape == l->shape && hint->player == player && l->height > 0;
+    for (uint32_t k = 0; k < l->key_words; k++)
+        good = good && hint->key[k] == key[k];
+    return put(l, player, key, change, &path, good);
 }
 
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {

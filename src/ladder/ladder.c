@@ -214,7 +214,7 @@ static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t 
     return sum;
 }
 
-uint32_t rung__index_at(const rung_ladder *l, const rung__path *path) {
+static uint32_t path_index(const rung_ladder *l, const rung__path *path) {
     return path_sum(l, path, RUNG__COUNT) + path->step[0].row;
 }
 
@@ -249,21 +249,22 @@ static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__
     path->step[0].row = column == RUNG__COUNT ? k : nth_start(rung__starts(rung__leaf(l, id)), k);
 }
 
-uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style) {
+uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style, uint32_t *index_out) {
+    uint32_t row = path->step[0].row, before = path_sum(l, path, RUNG__COUNT);
+    *index_out = before + row;
     if (style == RUNG_RANK_UNIQUE)
-        return rung__index_at(l, path) + 1;
-    uint32_t row = path->step[0].row;
+        return before + row + 1;
     rung__bits upto = rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(row + 1);
     if (style == RUNG_RANK_DENSE)
         return path_sum(l, path, RUNG__STARTS) + rung__popcount(upto);
     if (upto) { /* the first of its score is in this leaf */
         uint64_t high = (uint64_t)(upto >> 64), low = (uint64_t)upto;
         uint32_t first = high ? 127 - (uint32_t)__builtin_clzll(high) : 63 - (uint32_t)__builtin_clzll(low);
-        return path_sum(l, path, RUNG__COUNT) + first + 1;
+        return before + first + 1;
     }
     rung__path start;
     descend_to(l, RUNG__STARTS, path_sum(l, path, RUNG__STARTS) - 1, &start);
-    return rung__index_at(l, &start) + 1;
+    return path_index(l, &start) + 1;
 }
 
 /* ---- queries ---- */
@@ -293,8 +294,9 @@ rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_st
     rung__path path;
     if (!locate(l, player, &path))
         return RUNG_NOT_FOUND;
+    uint32_t index;
     rung__climb(l, &path);
-    *rank_out = rung__rank_at(l, &path, style);
+    *rank_out = rung__rank_at(l, &path, style, &index);
     return RUNG_OK;
 }
 
@@ -308,10 +310,10 @@ uint32_t rung_ladder_rank_of_key(const rung_ladder *l, const uint64_t *key, rung
         return 1;
     if (style == RUNG_RANK_UNIQUE) {
         descend_key(l, key, l->key_words, true, &path);
-        return rung__index_at(l, &path) + 1;
+        return path_index(l, &path) + 1;
     }
     descend_key(l, key, l->score_words, false, &path);
-    return (style == RUNG_RANK_SPARSE ? rung__index_at(l, &path) : path_starts(l, &path)) + 1;
+    return (style == RUNG_RANK_SPARSE ? path_index(l, &path) : path_starts(l, &path)) + 1;
 }
 
 rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_entry *out) {
@@ -341,7 +343,7 @@ uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, boo
         return 0;
     rung__path path;
     descend_key(l, key, l->key_words, or_equal, &path);
-    return rung__index_at(l, &path);
+    return path_index(l, &path);
 }
 
 uint32_t rung_ladder_count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi) {
@@ -417,7 +419,7 @@ uint32_t rung_ladder_tell(const rung_ladder_cursor *c) {
     path.step[0].id = c->leaf;
     path.step[0].row = c->pos;
     rung__climb(c->ladder, &path);
-    return rung__index_at(c->ladder, &path);
+    return path_index(c->ladder, &path);
 }
 
 /* ---- many at once ---- */
@@ -441,27 +443,43 @@ void rung_ladder_warm_key(const rung_ladder *l, const uint64_t *key) {
         rung__descend_to_leaf(l, &(rung__probe){.key = key, .words = l->key_words}, &path);
 }
 
+static void hint_begin(const rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_hint *hint) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        hint->key[k] = key[k];
+    hint->player = player;
+    hint->shape = l->shape;
+    hint->step[l->height].id = l->root;
+}
+
+static void hint_step(const rung_ladder *l, uint32_t h, rung_ladder_hint *hint) {
+    descend_step(l, &(rung__probe){hint->key, l->key_words, hint->player, true, false}, h, hint);
+}
+
+void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_hint *hint) {
+    hint_begin(l, player, key, hint);
+    for (uint32_t h = l->height; h > 0; h--)
+        hint_step(l, h, hint);
+}
+
 rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players, const uint64_t *keys,
                                   rung_ladder_change *changes, uint32_t *done_out) {
     rung_status st = RUNG_OK;
     uint32_t done = 0;
-    rung__path path[GROUP];
+    rung_ladder_hint hints[GROUP];
     while (done < n && st >= 0) {
-        uint32_t start = done, stop = n - done < GROUP ? n : done + GROUP, shape = l->shape;
+        uint32_t start = done, stop = n - done < GROUP ? n : done + GROUP;
         for (uint32_t i = start; i < stop; i++)
             rung_ladder_warm_map(l, players[i]);
         for (uint32_t i = start; i < stop; i++) {
             rung_ladder_warm_leaf(l, players[i]);
-            path[i - start].step[l->height].id = l->root;
+            hint_begin(l, players[i], keys + (size_t)i * l->key_words, &hints[i - start]);
         }
         for (uint32_t h = l->height; h > 0; h--) /* all together one level down, then the next */
-            for (uint32_t i = start; i < stop; i++) {
-                rung__probe probe = {keys + (size_t)i * l->key_words, l->key_words, players[i], true, false};
-                descend_step(l, &probe, h, &path[i - start]);
-            }
+            for (uint32_t i = start; i < stop; i++)
+                hint_step(l, h, &hints[i - start]);
         for (; done < stop && st >= 0; done += st >= 0)
-            st = rung__put(l, players[done], keys + (size_t)done * l->key_words, changes ? &changes[done] : NULL,
-                           &path[done - start], l->height ? shape : ~l->shape);
+            st = rung_ladder_put_aimed(l, players[done], keys + (size_t)done * l->key_words, &hints[done - start],
+                                       changes ? &changes[done] : NULL);
     }
     if (done_out)
         *done_out = done;

@@ -77,6 +77,28 @@ RUNG_NODISCARD rung_status rung_ladder_put(rung_ladder *l, uint32_t player, cons
  * RUNG_ELIMIT. */
 RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, bool is_new);
 
+/* Where a put is headed: found in advance, while other puts are under way, so that the memory is there when its turn
+ * comes. All private. A hint that has become stale is noticed and ignored. */
+#ifdef RUNG_TEST_BUILD
+enum { RUNG_LADDER_HEIGHT_MAX = 32 }; /* tiny nodes make tall trees */
+#else
+enum { RUNG_LADDER_HEIGHT_MAX = 8 }; /* nodes at least 7/16 full: seven levels hold more than 2^32 entries */
+#endif
+typedef struct rung_ladder_hint {
+    uint64_t key[RUNG_LADDER_WORDS_MAX];
+    uint32_t player;
+    uint32_t shape;
+    struct {
+        uint32_t id, row;
+    } step[RUNG_LADDER_HEIGHT_MAX + 1];
+} rung_ladder_hint;
+
+/* Find the way for a put of `player` at `key`, and ask for the leaf at its end. */
+void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_hint *hint);
+/* rung_ladder_put(), perhaps faster. */
+RUNG_NODISCARD rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
+                                                 const rung_ladder_hint *hint, rung_ladder_change *change);
+
 /* RUNG_OK, or RUNG_NOT_FOUND. Never needs memory. */
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
 

@@ -27,7 +27,6 @@ enum { RUNG__LEAF_CAP = 128, RUNG__INNER_CAP = 64, RUNG__LEAF_CAP_FIRST = 4 }; /
 _Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST & (RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST - 1)) == 0 &&
                    RUNG__LEAF_CAP % RUNG__LEAF_CAP_FIRST == 0,
                "the first leaf grows to full size by doubling");
-enum { RUNG__HEIGHT_MAX = 32 }; /* even nodes of two children each cannot need more for 2^32 entries */
 
 #define RUNG__NODE_NONE UINT32_MAX
 
@@ -79,13 +78,9 @@ struct rung_ladder {
     uint8_t height, key_words, score_words;
 };
 
-/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it. */
-typedef struct rung__path {
-    struct {
-        uint32_t id;
-        uint32_t row;
-    } step[RUNG__HEIGHT_MAX + 1];
-} rung__path;
+/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it. Stored in a hint
+ * when it was found in advance. */
+typedef rung_ladder_hint rung__path;
 
 /* ---- columns ---- */
 
@@ -146,18 +141,14 @@ void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *p
 void rung__prefetch_players(const rung_ladder *l, uint32_t id);
 /* Ask for all that moves when a row is put in or taken out here. */
 void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row);
-/* Put with the way to the key's leaf already found; `path` counts only if `shape` is still the ladder's. */
-rung_status rung__put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change,
-                      rung__path *path, uint32_t shape);
 /* Complete a path upwards from its leaf. */
 void rung__climb(const rung_ladder *l, rung__path *path);
 /* The leaf of a player, or RUNG_NUMBER_NONE (in a ladder of one leaf: where the player is, if anywhere). */
 uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player);
 /* The row of a player in that leaf; false when it is not there. */
 bool rung__row_of(const rung_ladder *l, uint32_t leaf, uint32_t player, uint32_t *row_out);
-/* Index of the row a complete path points at; its rank, in a style. */
-uint32_t rung__index_at(const rung_ladder *l, const rung__path *path);
-uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style);
+/* The rank, in a style, of the row a complete path points at; and its index. */
+uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style, uint32_t *index_out);
 
 bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b, uint32_t row_b);
 void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_ladder_entry *out);
