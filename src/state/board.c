@@ -199,10 +199,14 @@ static void enforce_keep(rung_state *s, rung__board *b) {
     }
 }
 
-static void window_close(rung_state *s, rung__window *w) {
+static void window_close(rung_state *s, const rung__board *b, rung__window *w) {
     rung__digest_subtract(&s->digest, window_digest(w));
     w->closed = true;
     rung__digest_add(&s->digest, window_digest(w));
+    if (s->on_close) {
+        rung_view view = rung__window_view(s, b, w);
+        s->on_close(s->on_close_ctx, rung_players_id(s->board_ids, b->number), &view);
+    }
 }
 
 static void recompute_next_close(rung_state *s) {
@@ -226,7 +230,7 @@ rung_status rung__apply_tick(rung_state *s) {
             if (window->dropped)
                 window_remove(s, b, w);
             else if (!window->closed)
-                window_close(s, window);
+                window_close(s, b, window);
         }
         enforce_keep(s, b);
     }
@@ -260,7 +264,7 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
             return RUNG_FAIL(err, RUNG_EABSENT, "window: it is not open");
         if (w->closed)
             return RUNG_UNCHANGED;
-        window_close(s, w);
+        window_close(s, b, w);
         enforce_keep(s, b);
         recompute_next_close(s);
         return RUNG_OK;

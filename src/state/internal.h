@@ -155,6 +155,8 @@ struct rung_state {
     int64_t next_close_ms; /* never later than the true one */
     rung_digest digest;    /* of all facts; see state.c */
     rung__board *last_board; /* a shortcut */
+    void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
+    void *on_close_ctx;
     bool broken;
 };
 
@@ -239,6 +241,9 @@ void rung__ranking_drop_teams(rung_state *s, rung__window *w);
 /* The score column of the team ranking. */
 rung_column rung__team_column(const rung__board *b);
 uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t value);
+
+/* A view of a window's main ranking. */
+rung_view rung__window_view(const rung_state *s, const rung__board *b, const rung__window *w);
 
 /* Values of an entry; decay as of now. */
 void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values, int64_t *at_ms);

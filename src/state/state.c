@@ -120,6 +120,8 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->hash_key = config->hash_key;
     s->time_ms = INT64_MIN;
     s->next_close_ms = INT64_MAX;
+    s->on_close = config->on_close;
+    s->on_close_ctx = config->on_close_ctx;
     if (rung_players_create(s->alloc, &s->hash_key, &s->players) < 0 ||
         rung_players_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
         rung_players_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 || rung__ids_create(s, config) < 0) {

@@ -20,8 +20,14 @@
 
 typedef struct rung_state rung_state; /* heap object; whoever created it calls rung_state_destroy() */
 
+typedef struct rung_view rung_view;
+
 typedef struct rung_state_config {
     const rung_alloc *alloc;  /* outlives the state */
+    /* Called inside apply whenever a window closes, while all of its standings can still be read through `view` (in the board's rank style);
+     * the event's number is rung_state_seq(). For an archive. It must not change the state. NULL: nobody asks. */
+    void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
+    void *on_close_ctx;
     rung_hash_key hash_key;   /* secret where strangers choose names; never changes an answer */
     uint32_t id_capacity;     /* submission ids remembered; 0: 1,000,000 */
     int64_t id_keep_ms;       /* for how long; 0: 24 hours */
@@ -108,7 +114,7 @@ typedef struct rung_query {
     int64_t now_ms;       /* chooses the current window, and the time decayed scores are shown for; 0: log time */
 } rung_query;
 
-typedef struct rung_view { /* private but for the first four; valid until the next apply */
+struct rung_view { /* private but for what is commented; valid until the next apply */
     uint32_t total;    /* entries */
     uint32_t distinct; /* distinct scores */
     rung_rank_style rank;
@@ -120,7 +126,7 @@ typedef struct rung_view { /* private but for the first four; valid until the ne
     const void *board, *window, *ladder; /* ladder NULL: nobody is ranked here */
     bool teams;
     int64_t now_ms;
-} rung_view;
+};
 
 /* RUNG_OK (perhaps an empty view: a window that has no entry yet), RUNG_NOT_FOUND (no such board, scope attribute, season or
  * teams; or a window that is no longer, or not, in memory: `err` tells which), RUNG_EINVAL (malformed). */

@@ -89,6 +89,23 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
     return RUNG_OK;
 }
 
+rung_view rung__window_view(const rung_state *s, const rung__board *b, const rung__window *w) {
+    return (rung_view){.total = rung_ladder_count(w->ladder),
+                       .distinct = rung_ladder_distinct(w->ladder),
+                       .rank = b->def.rank,
+                       .closed = w->closed,
+                       .kind = w->kind,
+                       .ordinal = w->ordinal,
+                       .start_ms = w->start_ms,
+                       .end_ms = w->end_ms,
+                       .season = w->season,
+                       .state = s,
+                       .board = b,
+                       .window = w,
+                       .ladder = w->ladder,
+                       .now_ms = s->time_ms};
+}
+
 rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view *out, rung_err *err) {
     const rung__board *b = rung__board_find(s, q->board);
     rung_slice season = {NULL, 0};
