@@ -365,6 +365,79 @@ void rung_numbermap_remove(rung_numbermap *m, uint32_t player) {
     m->hash_count--;
 }
 
+/* ---- in order ---- */
+
+/* The smallest numbers offered so far: a heap with the largest on top, where it can be replaced. */
+typedef struct smallest {
+    uint32_t *heap;
+    uint32_t count, room;
+} smallest;
+
+static void heap_sink(uint32_t *heap, uint32_t count, uint32_t value) {
+    uint32_t at = 0, child;
+    while ((child = 2 * at + 1) < count) {
+        child += child + 1 < count && heap[child + 1] > heap[child];
+        if (heap[child] <= value)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = value;
+}
+
+static void smallest_offer(smallest *s, uint32_t number) {
+    if (s->count == s->room) {
+        if (number < s->heap[0])
+            heap_sink(s->heap, s->count, number);
+        return;
+    }
+    uint32_t at = s->count++;
+    for (; at && s->heap[(at - 1) / 2] < number; at = (at - 1) / 2)
+        s->heap[at] = s->heap[(at - 1) / 2];
+    s->heap[at] = number;
+}
+
+static void smallest_sort(smallest *s) {
+    for (uint32_t end = s->count; end > 1;) {
+        uint32_t last = s->heap[--end];
+        s->heap[end] = s->heap[0];
+        heap_sink(s->heap, end, last);
+    }
+}
+
+/* Look at everybody in the map. */
+static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room) {
+    smallest s = {players, 0, room};
+    for (uint32_t c = from >> CHUNK_BITS; c < m->chunk_count; c++)
+        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN); i++)
+            if (m->chunks[c][i] && (c << CHUNK_BITS) + i >= from)
+                smallest_offer(&s, (c << CHUNK_BITS) + i);
+    for (uint32_t at = 0; at < UINT32_C(1) << m->depth;) {
+        const rung__number_page *page = m->pages[at];
+        for (uint32_t i = 0; i < PAGE_SLOTS; i++)
+            if (page->slot[i] != EMPTY && slot_player(page->slot[i]) >= from)
+                smallest_offer(&s, slot_player(page->slot[i]));
+        at += UINT32_C(1) << (m->depth - page->local_depth);
+    }
+    smallest_sort(&s);
+    return s.count;
+}
+
+/* Ask for every number. */
+static uint32_t list_by_number(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room) {
+    uint32_t n = 0;
+    for (uint64_t player = from; player < m->span && n < room; player++)
+        if (rung_numbermap_get(m, (uint32_t)player) != RUNG_NUMBER_NONE)
+            players[n++] = (uint32_t)player;
+    return n;
+}
+
+uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room) {
+    uint64_t count = (uint64_t)m->array_count + m->hash_count;
+    bool scattered = m->hash_count && count * (count / room + 1) < m->span;
+    return scattered ? list_by_store(m, from, players, room) : count ? list_by_number(m, from, players, room) : 0;
+}
+
 void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player) {
     const uint32_t *cell = array_find(m, player);
     if (cell)

@@ -51,6 +51,10 @@ uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player);
 
 void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
 
+/* The players of the map from `from` on, ascending, at most `room` of them; returns how many. For a walk over all n of
+ * them without memory: again from the last + 1 until fewer than `room` come. It costs O(span) or, if less, O(n * n / room). */
+uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room);
+
 void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player);
 
 /* NULL, or what is wrong. */

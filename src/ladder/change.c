@@ -44,14 +44,35 @@ static void rows_copy(const rung_ladder *l, uint32_t level, rung__node *to, uint
         memcpy(rung__column(l, to, c) + to_row, rung__column(l, from, c) + from_row, count * sizeof(uint32_t));
 }
 
-/* Move the rows from `row` on to `target`: opens a gap (target > row) or closes one. `n` follows. */
-static void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t row, uint32_t target) {
-    size_t count = node->n - row;
+/* Move `count` rows from `from` by one place, all columns: up (by = 1) or down (by = -1). */
+static void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t from, size_t count, int by) {
     for (uint32_t k = 0; k < l->key_words; k++)
-        memmove(rung__words(node, k) + target, rung__words(node, k) + row, count * sizeof(uint64_t));
+        memmove(rung__words(node, k) + from + by, rung__words(node, k) + from, count * sizeof(uint64_t));
     for (uint32_t c = 0; c < columns_at(level); c++)
-        memmove(rung__column(l, node, c) + target, rung__column(l, node, c) + row, count * sizeof(uint32_t));
-    node->n = (uint16_t)(target + count);
+        memmove(rung__column(l, node, c) + from + by, rung__column(l, node, c) + from, count * sizeof(uint32_t));
+}
+
+/* Make room for a new row; its contents are the caller's to write. */
+static void row_open(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t row) {
+    bool at_end = node->start + node->n == node->cap;
+    if (node->start > 0 && (row < node->n / 2u || at_end)) {
+        rows_slide(l, level, node, 0, row, -1);
+        node->start--;
+    } else {
+        rows_slide(l, level, node, row, node->n - row, 1);
+    }
+    node->n++;
+}
+
+/* Take a row out. */
+static void row_close(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t row) {
+    if (row < node->n / 2u) {
+        rows_slide(l, level, node, 0, row, 1);
+        node->start++;
+    } else {
+        rows_slide(l, level, node, row + 1, node->n - row - 1u, -1);
+    }
+    node->n--;
 }
 
 /* Copy the first entry of `node` into the key of a row of its parent. */
@@ -124,7 +145,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
     uint32_t ids[SPREAD_MAX], end[SPREAD_MAX] = {0}, total = 0;
     uint8_t starts[SPREAD_MAX * RUNG__LEAF_CAP];
     spread all;
-    all.node.n = 0;
+    all.node.n = all.node.start = 0;
     all.node.cap = (uint16_t)(SPREAD_MAX * cap_at(level));
 
     for (uint32_t i = 0; i < m; i++) {
@@ -140,15 +161,16 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         end[m] = total;
         if (level == 0)
             leaf_link_after(l, ids[m - 1], ids[m]);
-        rows_slide(l, level + 1, parent, first + m, first + m2);
+        row_open(l, level + 1, parent, first + m);
     }
     uint32_t from = 0, owner = 0; /* owner: which of the old nodes held row `from` */
     for (uint32_t i = 0; i < m2; i++) {
         rung__node *node = node_at(l, level, ids[i]);
         uint32_t n = total / m2 + (i < total % m2);
         rung__bits bits = 0;
-        rows_copy(l, level, node, 0, &all.node, from, n);
+        node->start = (uint16_t)((node->cap - n) / 2);
         node->n = (uint16_t)n;
+        rows_copy(l, level, node, 0, &all.node, from, n);
         for (uint32_t row = 0; row < n; row++, from++) {
             while (from >= end[owner])
                 owner++;
@@ -164,7 +186,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         if (level == 0)
             leaf_unlink(l, ids[m2]);
         rung__pool_give(pool_at(l, level), ids[m2]);
-        rows_slide(l, level + 1, parent, first + m, first + m2);
+        row_close(l, level + 1, parent, first + m2);
     }
 }
 
@@ -297,7 +319,7 @@ static void erase(rung_ladder *l, const rung__path *path) {
         l->distinct++;
     }
     rung__set_starts(leaf, (bits & below) | (bits >> 1 & ~below));
-    rows_slide(l, 0, leaf, row + 1, row);
+    row_close(l, 0, leaf, row);
     adjust_counts(l, path, -1, heir ? 0 : -(int32_t)start);
     l->distinct -= start && !heir;
     l->count--;
@@ -318,7 +340,7 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
     uint32_t row = path->step[0].row;
     rung__bits bits = rung__starts(leaf), below = rung__mask(row);
     bits = (bits & below) | (bits & ~below) << 1;
-    rows_slide(l, 0, leaf, row, row + 1);
+    row_open(l, 0, leaf, row);
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(leaf, k)[row] = key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = probe->player;

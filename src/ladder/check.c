@@ -54,7 +54,7 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
     bool is_root = level == l->height;
     if (pool->slots[id].parent != parent)
         return "I3: a node does not know its parent";
-    if (node->n > node->cap || (!is_root && node->n < cap * 7 / 16) || (is_root && level && node->n < 2))
+    if (node->start + node->n > node->cap || (!is_root && node->n < cap * 7 / 16) || (is_root && level && node->n < 2))
         return "I4: a node is too full or too empty";
     if (level == 0)
         return check_leaf(w, id);

@@ -144,9 +144,11 @@ void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
 }
 
 void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row) {
+    bool head = row < leaf->n / 2u;
+    size_t first = head ? 0 : row, count = head ? row + 1u : leaf->n - row + 1u;
     for (uint32_t k = 0; k < l->key_words; k++)
-        prefetch_bytes(rung__words(leaf, k) + row, (leaf->n - row + 1u) * sizeof(uint64_t));
-    prefetch_bytes(rung__column(l, leaf, RUNG__PLAYER) + row, (leaf->n - row + 1u) * sizeof(uint32_t));
+        prefetch_bytes(rung__words(leaf, k) + first, count * sizeof(uint64_t));
+    prefetch_bytes(rung__column(l, leaf, RUNG__PLAYER) + first, count * sizeof(uint32_t));
 }
 
 /* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */

@@ -681,7 +681,95 @@ rung_status rung_players_remove(rung_players *t, uint32_t number) {
     return RUNG_OK;
 }
 
+/* --- Restoring --- */
+
+/* A free number that is not yet on the free list leads to itself. */
+static bool is_loose(const rung_players *t, uint32_t number) {
+    return number < t->span && !rung_players_is_used(t, number) && *offset_at(t, number) == number;
+}
+
+rung_status rung_players_restore(rung_players *t, rung_slice id) {
+    RUNG_ASSERT(t->free_number == RUNG_PLAYER_NONE);
+    if (id.len > RUNG_PLAYER_ID_MAX)
+        return RUNG_EINVAL;
+    if (t->span == RUNG_PLAYER_NONE || (id.len && t->count >= t->limit))
+        return RUNG_ELIMIT;
+    if (number_ready(t) < 0)
+        return RUNG_ENOMEM;
+    if (id.len == 0) {
+        uint32_t number = t->span++;
+        *used_at(t, number) &= ~((uint64_t)1 << number % 64);
+        *offset_at(t, number) = number;
+        return RUNG_OK;
+    }
+    uint32_t units = cell_units(id.len);
+    rung_status st = cell_ready(t, units);
+    if (st < 0)
+        return st;
+    uint32_t offset = cell_take(t, units);
+    unsigned char *cell = cell_at(t, offset);
+    cell[0] = (unsigned char)id.len;
+    memcpy(cell + 1, id.ptr, id.len);
+    *offset_at(t, number_take(t)) = offset;
+    return RUNG_OK;
+}
+
+rung_status rung_players_restore_free(rung_players *t, uint32_t before, uint32_t number) {
+    if (!is_loose(t, number))
+        return RUNG_EINVAL;
+    *offset_at(t, number) = RUNG_PLAYER_NONE;
+    if (before == RUNG_PLAYER_NONE)
+        t->free_number = number;
+    else
+        *offset_at(t, before) = number;
+    return RUNG_OK;
+}
+
+/* Put the numbers [start, end) into their buckets; at most BATCH of them. */
+static rung_status restore_batch(rung_players *t, uint32_t start, uint32_t end) {
+    uint64_t hashes[BATCH];
+    for (uint32_t number = start; number < end; number++) {
+        if (!rung_players_is_used(t, number))
+            continue;
+        hashes[number - start] = rung_players_hash(t, id_at(t, number));
+        rung_players_prefetch(t, hashes[number - start]);
+    }
+    for (uint32_t number = start; number < end; number++) {
+        uint64_t hash = hashes[number - start];
+        uint32_t other;
+        if (!rung_players_is_used(t, number))
+            continue;
+        if (rung_players_find_hashed(t, hash, id_at(t, number), &other) == RUNG_OK)
+            return RUNG_EINVAL;
+        if (ends_ready(t, 1) < 0)
+            return RUNG_ENOMEM;
+        entry_place(t, hash, number);
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_players_restore_finish(rung_players *t) {
+    for (uint32_t number = 0; t->count < t->span && number < t->span; number++) {
+        if (is_loose(t, number))
+            return RUNG_EINVAL;
+    }
+    if (rung_players_reserve(t, t->count) < 0)
+        return RUNG_ENOMEM;
+    for (uint32_t start = 0; start < t->span;) {
+        uint32_t end = t->span - start < BATCH ? t->span : start + BATCH;
+        rung_status st = restore_batch(t, start, end);
+        if (st < 0)
+            return st;
+        start = end;
+    }
+    return RUNG_OK;
+}
+
 /* --- Queries --- */
+
+uint32_t rung_players_next_free(const rung_players *t, uint32_t number) {
+    return number == RUNG_PLAYER_NONE ? t->free_number : *offset_at(t, number);
+}
 
 uint64_t rung_players_hash(const rung_players *t, rung_slice id) {
     return rung_hash_keyed(&t->key, id.ptr, id.len) & t->hash_mask;

@@ -65,7 +65,25 @@ RUNG_NODISCARD rung_status rung_players_intern_batch(rung_players *t, const rung
 /* Forget a player; its number and its bytes are reused. RUNG_OK, or RUNG_NOT_FOUND if nobody has the number. */
 rung_status rung_players_remove(rung_players *t, uint32_t number);
 
+/* --- Restoring: a table with the same numbers, and the same numbers to come ---
+ * Into an empty table: every number from 0 on, then the free ones in the order in which they will be given out,
+ * then finish. Until then nobody is found by id, though rung_players_id() and is_used() work. After a failure only
+ * rung_players_clear() and destroy remain. Memory is taken in step with what is restored. */
+
+/* The next number, with its id; with an empty id, a number that nobody has. Copies `id`. RUNG_OK, RUNG_EINVAL (too
+ * long), RUNG_ELIMIT or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung_players_restore(rung_players *t, rung_slice id);
+/* The free number that will be given out after `before`; RUNG_PLAYER_NONE: the first. RUNG_EINVAL when it is not a
+ * number that nobody has, or comes twice. */
+RUNG_NODISCARD rung_status rung_players_restore_free(rung_players *t, uint32_t before, uint32_t number);
+/* Build the index, in one go. RUNG_EINVAL when two numbers have the same id, or a free number was left out. */
+RUNG_NODISCARD rung_status rung_players_restore_finish(rung_players *t);
+
 /* --- Queries --- */
+
+/* The free number that is given out after the free number `number`, RUNG_PLAYER_NONE at the end; the first one when
+ * asked about RUNG_PLAYER_NONE. */
+uint32_t rung_players_next_free(const rung_players *t, uint32_t number);
 
 /* RUNG_OK or RUNG_NOT_FOUND. */
 RUNG_NODISCARD rung_status rung_players_find(const rung_players *t, rung_slice id,

@@ -22,7 +22,7 @@ static void node_reset(rung__node *node, uint32_t cap) {
     node->prev = node->next = RUNG__NODE_NONE;
     node->n = 0;
     node->cap = (uint16_t)cap;
-    node->unused = 0;
+    node->start = node->unused = 0;
     rung__set_starts(node, 0);
 }
 

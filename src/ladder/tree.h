@@ -34,9 +34,10 @@ typedef struct rung__node {
     uint32_t prev, next; /* leaves: neighbours in order, or RUNG__NODE_NONE */
     uint16_t n;          /* rows in use */
     uint16_t cap;        /* rows there is room for */
-    uint32_t unused;
+    uint16_t start;      /* free places before row 0: rows slide towards the nearer end, so half of them stay put */
+    uint16_t unused;
     uint64_t starts[2];  /* leaves: bit i = row i is a start */
-    uint64_t rows[];     /* the columns, each `cap` long */
+    uint64_t rows[];     /* the columns, each `cap` long; row i stands at place start + i */
 } rung__node;
 
 enum { RUNG__PLAYER, RUNG__CHILD, RUNG__COUNT, RUNG__STARTS }; /* 32-bit columns, behind the words */
@@ -85,11 +86,11 @@ typedef rung_ladder_hint rung__path;
 /* ---- columns ---- */
 
 static inline uint64_t *rung__words(rung__node *node, uint32_t k) {
-    return node->rows + (size_t)k * node->cap;
+    return node->rows + (size_t)k * node->cap + node->start;
 }
 
 static inline uint32_t *rung__column(const rung_ladder *l, rung__node *node, uint32_t column) {
-    return (uint32_t *)(node->rows + (size_t)l->key_words * node->cap) + (size_t)column * node->cap;
+    return (uint32_t *)(node->rows + (size_t)l->key_words * node->cap) + (size_t)column * node->cap + node->start;
 }
 
 static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {

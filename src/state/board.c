@@ -3,7 +3,8 @@
  *
  *  B1  Slot i < def.scope_count ranks by def.scopes[i]; the team attribute has the slot of its scope, or one behind them.
  *  B2  A board's rules are in order of their making; for a kind of window, the last rule whose `from` is not after an
- *      instant decides.
+ *      instant decides. Where it would lead back to the window before it, or to an earlier one, that window goes on: numbers
+ *      never fall as time goes by, and every window is one stretch of time.
  *  B3  next_close_ms is not later than the end plus grace of any open window. */
 #include "state/internal.h"
 
@@ -31,6 +32,15 @@ static int64_t rule_until(const rung__board *b, uint32_t i, uint32_t kind) {
     return until;
 }
 
+rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal, rung_slice season) {
+    for (uint32_t i = 0; i < b->window_count; i++) {
+        rung__window *w = b->windows[i];
+        if (w->kind == kind && w->ordinal == ordinal && (kind != RUNG_WINDOW_SEASON || rung_slice_eq(w->season, season)))
+            return w;
+    }
+    return NULL;
+}
+
 rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal, rung_window *out) {
     rung_window all = {ordinal, INT64_MAX, INT64_MIN};
     for (uint32_t i = 0; i < b->rule_count; i++) {
@@ -40,15 +50,20 @@ rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordin
         if (st < 0)
             return st;
         int64_t until = rule_until(b, i, kind);
-        int64_t start = w.start_ms < rule->from_ms[kind] ? rule->from_ms[kind] : w.start_ms;
+        int64_t start = w.start_ms < rule->from_ms[kind] || ordinal == rule->before[kind] ? rule->from_ms[kind] : w.start_ms;
         int64_t end = w.end_ms > until ? until : w.end_ms;
-        if (start >= end)
+        if (start >= end || ordinal < rule->before[kind])
             continue;
         all.start_ms = start < all.start_ms ? start : all.start_ms;
         all.end_ms = end > all.end_ms ? end : all.end_ms;
     }
-    if (all.start_ms >= all.end_ms)
-        return RUNG_NOT_FOUND; /* no instant belongs to it */
+    if (all.start_ms >= all.end_ms) { /* no instant belongs to it; it may have been opened ahead under an earlier rule */
+        const rung__window *w = rung__window_find(b, kind, ordinal, (rung_slice){NULL, 0});
+        if (!w)
+            return RUNG_NOT_FOUND;
+        all.start_ms = w->start_ms;
+        all.end_ms = w->end_ms;
+    }
     *out = all;
     return RUNG_OK;
 }
@@ -60,16 +75,9 @@ rung_status rung__window_at(const rung__board *b, uint32_t kind, int64_t at_ms, 
     rung_status st = rung_window_at((rung_window_kind)kind, b->rules[i].zone, b->rules[i].day_starts_min, at_ms, out);
     if (st < 0 || b->rule_count == 1)
         return st;
+    if (out->ordinal < b->rules[i].before[kind])
+        out->ordinal = b->rules[i].before[kind];
     return rung__window_span(b, kind, out->ordinal, out);
-}
-
-rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal, rung_slice season) {
-    for (uint32_t i = 0; i < b->window_count; i++) {
-        rung__window *w = b->windows[i];
-        if (w->kind == kind && w->ordinal == ordinal && (kind != RUNG_WINDOW_SEASON || rung_slice_eq(w->season, season)))
-            return w;
-    }
-    return NULL;
 }
 
 static rung_digest window_digest(const rung__window *w) {
@@ -136,7 +144,9 @@ void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w) {
 }
 
 bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms, const rung__window *w) {
-    return (!w || !w->closed) && (end_ms == INT64_MAX || s->time_ms < end_ms + b->def.grace_ms);
+    if (end_ms == INT64_MAX)
+        return true;
+    return (w ? !w->closed : end_ms > b->over_ms) && s->time_ms < end_ms + b->def.grace_ms;
 }
 
 /* The facts about entries that go when a window's rankings do. */
@@ -161,10 +171,20 @@ static void window_remove(rung_state *s, rung__board *b, uint32_t i) {
     rung__window_free(s, b, w);
 }
 
-/* Drop a closed window from memory. One closed before its time must not open again, so its name stays until then. */
+/* Might a submission want to open this closed window again, were it forgotten? A season's dates may still change, and a window
+ * closed before its time has some of it left; a change of zone may have made that more. */
+static bool could_open_again(const rung_state *s, const rung__board *b, const rung__window *w) {
+    rung_window span = {w->ordinal, w->start_ms, w->end_ms};
+    if (w->kind == RUNG_WINDOW_SEASON)
+        return true;
+    rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "it is in memory: it has a span");
+    return rung__window_takes_scores(s, b, span.end_ms, NULL);
+}
+
+/* Drop a closed window from memory. Its name stays while it is needed. */
 static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
     rung__window *w = b->windows[i];
-    if (s->time_ms >= due_ms(b, w)) {
+    if (!could_open_again(s, b, w)) {
         window_remove(s, b, i);
         return;
     }
@@ -227,7 +247,7 @@ rung_status rung__apply_tick(rung_state *s) {
             rung__window *window = b->windows[w];
             if (window->kind == 0 || s->time_ms < due_ms(b, window))
                 continue;
-            if (window->dropped)
+            if (window->dropped && !could_open_again(s, b, window))
                 window_remove(s, b, w);
             else if (!window->closed)
                 window_close(s, b, window);
@@ -260,7 +280,7 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
     rung_slice season = kind == RUNG_WINDOW_SEASON ? e->window.season : (rung_slice){NULL, 0};
     rung__window *w = rung__window_find(b, kind, span.ordinal, season);
     if (!open) {
-        if (!w)
+        if (!w || w->dropped)
             return RUNG_FAIL(err, RUNG_EABSENT, "window: it is not open");
         if (w->closed)
             return RUNG_UNCHANGED;
@@ -269,9 +289,9 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
         recompute_next_close(s);
         return RUNG_OK;
     }
-    if (w)
+    if (w && !w->closed)
         return RUNG_UNCHANGED;
-    if (!rung__window_takes_scores(s, b, span.end_ms, NULL))
+    if (!rung__window_takes_scores(s, b, span.end_ms, w))
         return RUNG_FAIL(err, RUNG_EREFUSED, "window: its time is over");
     if (b->window_count >= RUNG__WINDOWS_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
@@ -285,9 +305,9 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
 
 static rung_digest board_digest(const rung_state *s, const rung__board *b) {
     rung_slice id = rung_players_id(s->board_ids, b->number);
-    uint64_t words[4] = {rung__bytes_hash(id.ptr, id.len), rung__bytes_hash(b->def_bytes.ptr, b->def_bytes.len),
-                         (uint64_t)b->created_ms, b->rule_count};
-    rung_digest d = rung__fact_digest(RUNG__FACT_BOARD, b->serial, b->number, words, 4);
+    uint64_t words[5] = {rung__bytes_hash(id.ptr, id.len), rung__bytes_hash(b->def_bytes.ptr, b->def_bytes.len),
+                         (uint64_t)b->created_ms, b->rule_count, (uint64_t)b->over_ms};
+    rung_digest d = rung__fact_digest(RUNG__FACT_BOARD, b->serial, b->number, words, 5);
     for (uint32_t i = 0; i < b->rule_count; i++)
         rung__digest_add(&d, rung__fact_digest(RUNG__FACT_RULE, b->serial, i, (const uint64_t *)b->rules[i].from_ms,
                                                RUNG__KINDS));
@@ -316,8 +336,10 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
         return "columns";
     for (unsigned i = 0; i < a->key.column_count; i++) {
         const rung_column *x = &a->key.columns[i], *y = &b->key.columns[i];
-        if (x->type != y->type || x->decimals != y->decimals)
+        if (x->type != y->type)
             return i ? "columns.type" : "score.type";
+        if (x->decimals != y->decimals)
+            return i ? "columns.decimals" : "score.decimals";
         if (x->order != y->order)
             return i ? "columns.order" : "score.order";
         if (i && !rung_slice_eq(a->column_names[i - 1], b->column_names[i - 1]))
@@ -357,11 +379,12 @@ static rung_status add_rule(rung_state *s, rung__board *b, const rung_board_def 
         return RUNG_FAIL(err, RUNG_ELIMIT, "timezone: changed too often");
     rung__rule rule = {.day_starts_min = def->day_starts_min};
     for (uint32_t kind = 0; kind < RUNG__KINDS; kind++) {
-        rung_window w = {0, 0, INT64_MIN};
+        rung_window w = {INT64_MIN, 0, INT64_MIN};
         if (!first && kind >= RUNG_WINDOW_HOUR && kind <= RUNG_WINDOW_YEAR &&
             rung__window_at(b, kind, s->time_ms, &w) != RUNG_OK)
             return RUNG_FAIL(err, RUNG_ERANGE, "timezone: the time is outside the supported years");
         rule.from_ms[kind] = w.end_ms;
+        rule.before[kind] = w.ordinal;
     }
     if (def->zone_rules.len) {
         rung_status st = rung_zone_unpack(s->alloc, def->zone_rules, &rule.zone, err);
@@ -387,7 +410,7 @@ static void refresh_spans(rung_state *s, rung__board *b) {
         if (w->closed || w->kind == 0)
             continue;
         if (w->kind != RUNG_WINDOW_SEASON)
-            rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "its start has a window: it cannot be empty");
+            rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "it is in memory: it has a span");
         for (uint32_t k = 0; w->kind == RUNG_WINDOW_SEASON && k < b->def.season_count; k++)
             if (rung_slice_eq(b->def.seasons[k].name, w->season)) {
                 span.start_ms = b->def.seasons[k].starts_ms;
@@ -482,7 +505,7 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind, con
             rung__window_list_add(s, b, w);
         }
         if (rung__ranking_secure(s, b, w, e.player, true, true) < 0 ||
-            rung__ranking_put(s, b, w, e.player, e.key, &change) < 0)
+            rung__ranking_put(s, b, w, e.player, e.key, NULL, &change) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;
@@ -523,6 +546,7 @@ static rung_status create_board(rung_state *s, rung_slice id, const rung_board_d
     b->serial = s->seq;
     b->created_ms = s->time_ms;
     b->rate_minute = INT64_MIN;
+    b->over_ms = INT64_MIN;
     st = take_def(s, b, def, err);
     if (st >= 0)
         st = add_rule(s, b, &b->def, true, err);
@@ -562,6 +586,8 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
         return st;
     }
     bool same = rung_slice_eq(old_bytes, b->def_bytes);
+    if (old.grace_ms != b->def.grace_ms && s->time_ms - old.grace_ms > b->over_ms)
+        b->over_ms = s->time_ms - old.grace_ms;
     rung__digest_subtract(&s->digest, before);
     rung__digest_add(&s->digest, board_digest(s, b));
 

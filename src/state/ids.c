@@ -6,20 +6,6 @@
 
 #include <string.h>
 
-struct rung__id_record {
-    uint64_t body;        /* hash of what must be the same */
-    int64_t effective_ms;
-    uint32_t prev, next;
-    uint32_t next_player; /* RUNG__NONE: nobody above, or erased since */
-    bool changed, has_next;
-    uint8_t value_count;
-    uint32_t rank_before, rank, total, passed;
-    uint64_t seq;
-    double percentile;
-    rung_value values[RUNG_COLUMNS_MAX];
-    rung_value gap;
-};
-
 enum { CHUNK = 1024 };
 #define KEEP_DEFAULT_MS (INT64_C(24) * 3600 * 1000)
 #define CAPACITY_DEFAULT 1000000u
@@ -43,7 +29,7 @@ size_t rung__ids_count(const rung_state *s) {
     return rung_players_count(s->ids.table);
 }
 
-static rung__id_record *record_at(const rung_state *s, uint32_t i) {
+rung__id_record *rung__ids_record(const rung_state *s, uint32_t i) {
     return &s->ids.chunks[i / CHUNK][i % CHUNK];
 }
 
@@ -124,7 +110,7 @@ static uint64_t body_hash(const rung_score_event *e) {
 }
 
 static rung_digest record_digest(const rung_state *s, uint32_t i) {
-    const rung__id_record *r = record_at(s, i);
+    const rung__id_record *r = rung__ids_record(s, i);
     rung_slice key = rung_players_id(s->ids.table, i);
     uint64_t words[4] = {rung__bytes_hash(key.ptr, key.len), (uint64_t)r->effective_ms, r->seq, r->rank};
     return rung__fact_digest(RUNG__FACT_ID, r->body, r->total, words, 4);
@@ -134,17 +120,29 @@ static bool is_remembered(const rung_state *s, const rung__id_record *r) {
     return s->time_ms - r->effective_ms <= s->ids.keep_ms;
 }
 
+static void put_on_list(rung_state *s, uint32_t i) {
+    rung__id_record *r = rung__ids_record(s, i);
+    r->prev = s->ids.last;
+    r->next = RUNG__NONE;
+    if (s->ids.last == RUNG__NONE)
+        s->ids.first = i;
+    else
+        rung__ids_record(s, s->ids.last)->next = i;
+    s->ids.last = i;
+    rung__digest_add(&s->digest, record_digest(s, i));
+}
+
 static void take_off_list(rung_state *s, uint32_t i) {
-    rung__id_record *r = record_at(s, i);
+    rung__id_record *r = rung__ids_record(s, i);
     rung__digest_subtract(&s->digest, record_digest(s, i));
     if (r->prev == RUNG__NONE)
         s->ids.first = r->next;
     else
-        record_at(s, r->prev)->next = r->next;
+        rung__ids_record(s, r->prev)->next = r->next;
     if (r->next == RUNG__NONE)
         s->ids.last = r->prev;
     else
-        record_at(s, r->next)->prev = r->prev;
+        rung__ids_record(s, r->next)->prev = r->prev;
 }
 
 static void forget(rung_state *s, uint32_t i) {
@@ -172,10 +170,11 @@ rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score
     table_key key;
     uint32_t i;
     int64_t ms;
-    if (rung_players_find(s->ids.table, key_of(b, e->id, &key), &i) == RUNG_OK && is_remembered(s, record_at(s, i))) {
-        if (record_at(s, i)->body != body_hash(e))
+    if (rung_players_find(s->ids.table, key_of(b, e->id, &key), &i) == RUNG_OK &&
+        is_remembered(s, rung__ids_record(s, i))) {
+        if (rung__ids_record(s, i)->body != body_hash(e))
             return RUNG_ECONFLICT;
-        answer_again(s, record_at(s, i), out);
+        answer_again(s, rung__ids_record(s, i), out);
         return RUNG_DUPLICATE;
     }
     if (id_time(e->id, &ms) &&
@@ -208,6 +207,18 @@ rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id, 
     return st < 0 ? RUNG_ENOMEM : RUNG_OK;
 }
 
+rung_status rung__ids_restore(rung_state *s, rung_slice key, const rung__id_record *record) {
+    uint32_t i;
+    if (reserve_record(s) < 0)
+        return RUNG_ENOMEM;
+    rung_status st = rung_players_intern(s->ids.table, key, &i);
+    if (st != RUNG_OK)
+        return st;
+    *rung__ids_record(s, i) = *record;
+    put_on_list(s, i);
+    return RUNG_OK;
+}
+
 void rung__ids_unclaim(rung_state *s, uint32_t record) {
     rung_players_remove(s->ids.table, record);
 }
@@ -215,7 +226,7 @@ void rung__ids_unclaim(rung_state *s, uint32_t record) {
 void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out,
                         uint32_t next_player) {
     int64_t ms;
-    rung__id_record *r = record_at(s, record);
+    rung__id_record *r = rung__ids_record(s, record);
     if (old)
         take_off_list(s, record);
     memset(r, 0, sizeof *r);
@@ -233,19 +244,12 @@ void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_sco
     r->percentile = out->percentile;
     memcpy(r->values, out->values, sizeof r->values);
     r->gap = out->gap;
-    r->prev = s->ids.last;
-    r->next = RUNG__NONE;
-    if (s->ids.last == RUNG__NONE)
-        s->ids.first = record;
-    else
-        record_at(s, s->ids.last)->next = record;
-    s->ids.last = record;
-    rung__digest_add(&s->digest, record_digest(s, record));
+    put_on_list(s, record);
 
-    while (!is_remembered(s, record_at(s, s->ids.first)))
+    while (!is_remembered(s, rung__ids_record(s, s->ids.first)))
         forget(s, s->ids.first);
     if (rung_players_count(s->ids.table) > s->ids.capacity) {
-        int64_t gone = record_at(s, s->ids.first)->effective_ms;
+        int64_t gone = rung__ids_record(s, s->ids.first)->effective_ms;
         forget(s, s->ids.first);
         if (gone + 1 > s->ids.horizon_ms)
             s->ids.horizon_ms = gone + 1;
@@ -253,14 +257,14 @@ void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_sco
 }
 
 void rung__ids_forget_player(rung_state *s, uint32_t player) {
-    for (uint32_t i = s->ids.first; i != RUNG__NONE; i = record_at(s, i)->next)
-        if (record_at(s, i)->next_player == player)
-            record_at(s, i)->next_player = RUNG__NONE;
+    for (uint32_t i = s->ids.first; i != RUNG__NONE; i = rung__ids_record(s, i)->next)
+        if (rung__ids_record(s, i)->next_player == player)
+            rung__ids_record(s, i)->next_player = RUNG__NONE;
 }
 
 rung_digest rung__ids_digest_all(const rung_state *s) {
     rung_digest d = {0, 0};
-    for (uint32_t i = s->ids.first; i != RUNG__NONE; i = record_at(s, i)->next)
+    for (uint32_t i = s->ids.first; i != RUNG__NONE; i = rung__ids_record(s, i)->next)
         rung__digest_add(&d, record_digest(s, i));
     return d;
 }

@@ -5,6 +5,7 @@
  *   score.c    submissions                           ranking.c  one window: everybody, scopes, teams
  *   people.c   profiles, friends, bans, erasure      ids.c      submissions seen before
  *   view.c     every question                        check.c    invariants
+ *   save.c     all of it as bytes                    load.c     and back
  *
  * Numbers instead of names inside: a player, a board, an attribute and an attribute's values are each interned once. */
 #ifndef RUNG_STATE_INTERNAL_H
@@ -64,7 +65,7 @@ typedef struct rung__window {
     rung_slice season;  /* owned */
     int64_t start_ms, end_ms;
     bool closed;
-    bool dropped;       /* closed before its time and already out of memory: only remembered so as not to open again */
+    bool dropped;       /* closed and already out of memory: only remembered so as not to open again */
     uint64_t tag;       /* names the window in digests */
     rung_ladder *ladder;
     rung__scope scopes[RUNG__SCOPE_SLOTS];
@@ -78,6 +79,7 @@ typedef struct rung__rule {
     rung_zone *zone;
     int32_t day_starts_min;
     int64_t from_ms[RUNG__KINDS];
+    int64_t before[RUNG__KINDS]; /* the window that ends there; it goes on until this rule comes to a later one */
 } rung__rule;
 
 typedef struct rung__board {
@@ -86,6 +88,7 @@ typedef struct rung__board {
     rung_slice def_bytes; /* owned; `def` borrows from it */
     rung_board_def def;
     int64_t created_ms;
+    int64_t over_ms; /* windows that ended by then and are not in memory take no scores, whatever `grace` became */
     rung__rule *rules;
     uint32_t rule_count;
     uint32_t scope_count;                 /* slots in use, the hidden one included */
@@ -125,7 +128,30 @@ typedef struct rung__profile {
     char packed[];  /* each: u8 length, name, u16 little-endian length, value */
 } rung__profile;
 
-typedef struct rung__id_record rung__id_record;
+/* What was found out about a submission ahead of its turn. Only speed depends on it. */
+enum { RUNG__AIM_SLOTS = 2 };
+typedef struct rung__aim {
+    uint32_t player; /* RUNG_PLAYER_NONE: look it up */
+    uint32_t kinds;  /* bit k: the hints of windows of kind k (0..5) are filled */
+    uint32_t slots[6];
+    rung_ladder_hint main[6];
+    rung_ladder_hint slot[6][RUNG__AIM_SLOTS];
+} rung__aim;
+
+/* A submission seen before, and its answer. */
+typedef struct rung__id_record {
+    uint64_t body;        /* hash of what must be the same */
+    int64_t effective_ms;
+    uint32_t prev, next;
+    uint32_t next_player; /* RUNG__NONE: nobody above, or erased since */
+    bool changed, has_next;
+    uint8_t value_count;
+    uint32_t rank_before, rank, total, passed;
+    uint64_t seq;
+    double percentile;
+    rung_value values[RUNG_COLUMNS_MAX];
+    rung_value gap;
+} rung__id_record;
 
 typedef struct rung__ids {
     rung_players *table; /* board serial + id -> record number */
@@ -222,9 +248,10 @@ RUNG_NODISCARD rung_status rung__ranking_create_ladder(const rung_state *s, cons
 /* All memory that a put of this player in this window may need; the main ranking's only with `main_too`. */
 RUNG_NODISCARD rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
                                                 bool main_too);
-/* Put: main ranking, scopes, team, digest. Fails only if the main ranking was not secured, and then changes nothing. */
+/* Put: main ranking, scopes, team, digest. Fails only if the main ranking was not secured, and then changes nothing. `aim` may
+ * be NULL. */
 RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                                             const uint64_t *key, rung_ladder_change *change);
+                                             const uint64_t *key, const rung__aim *aim, rung_ladder_change *change);
 /* Take out. `values` (may be NULL) receives the scope values it was in. RUNG_NOT_FOUND when not ranked. */
 rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player, uint32_t *values);
 /* Put back what a ban took out; in a closed window into the given scope values. */
@@ -260,6 +287,10 @@ RUNG_NODISCARD rung_status rung__apply_remove_entry(rung_state *s, const rung_ev
 /* Start or stop ranking by an attribute on behalf of one board. */
 RUNG_NODISCARD rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number_out);
 void rung__attribute_unuse(rung_state *s, uint32_t number);
+/* Learn every player's value of an attribute from the profiles. */
+RUNG_NODISCARD rung_status rung__attribute_fill(rung_state *s, rung__attribute *a);
+/* p follows q. RUNG_OK, RUNG_UNCHANGED or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q);
 void rung__people_deinit(rung_state *s);
 /* A board or window went: nobody's ban can give entries back to it. */
 void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag);
@@ -269,8 +300,10 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
 
 /* ---- submissions (score.c, ids.c) ---- */
 
-RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e, uint32_t player_hint,
+RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim,
                                              rung_outcome *out, rung_err *err);
+/* Look ahead: find where the entries of a coming submission will go. aim->player was found already. */
+void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim);
 
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
 void rung__ids_destroy(rung_state *s);
@@ -285,5 +318,9 @@ void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_sco
                         uint32_t next_player);
 void rung__ids_forget_player(rung_state *s, uint32_t player);
 size_t rung__ids_count(const rung_state *s);
+rung__id_record *rung__ids_record(const rung_state *s, uint32_t i);
+/* Add to the end of the list a record under its key in the table: the board's serial in 8 bytes, the lowest first, and the id.
+ * RUNG_UNCHANGED: there is one already. */
+RUNG_NODISCARD rung_status rung__ids_restore(rung_state *s, rung_slice key, const rung__id_record *record);
 
 #endif

@@ -88,7 +88,7 @@ static rung_status set_value(rung_state *s, rung__attribute *a, uint32_t player,
     return RUNG_OK;
 }
 
-static rung_status attribute_fill(rung_state *s, rung__attribute *a) {
+rung_status rung__attribute_fill(rung_state *s, rung__attribute *a) {
     uint32_t span = rung_players_span(s->players);
     for (uint32_t player = 0; player < span; player++) {
         const rung__profile *p = rung__rare_get(&s->profiles, player);
@@ -113,7 +113,7 @@ rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number
     a->name = rung_players_id(s->attribute_ids, number);
     if (rung_players_create(s->alloc, &s->hash_key, &a->values) < 0)
         return RUNG_ENOMEM;
-    return attribute_fill(s, a);
+    return rung__attribute_fill(s, a);
 }
 
 static void attribute_deinit(rung_state *s, rung__attribute *a) {
@@ -172,11 +172,15 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
     rung_status st = rung__intern_player(s, e->profile.player, &player);
     if (st < 0)
         return st == RUNG_ENOMEM ? st : RUNG_FAIL(err, st, "player: there are as many players as there may be");
-    rung__profile *fresh = profile_pack(s, e->profile.count, e->profile.attributes);
-    if (!fresh)
-        return RUNG_ENOMEM;
-    rung__profile *old = rung__rare_get(&s->profiles, player);
-    if (old && old->bytes == fresh->bytes && memcmp(old->packed, fresh->packed, fresh->bytes) == 0) {
+    rung__profile *old = rung__rare_get(&s->profiles, player), *fresh = NULL;
+    if (!old && e->profile.count == 0) /* no profile is the same as an empty one */
+        return st;
+    if (e->profile.count) {
+        fresh = profile_pack(s, e->profile.count, e->profile.attributes);
+        if (!fresh)
+            return RUNG_ENOMEM;
+    }
+    if (old && fresh && old->bytes == fresh->bytes && memcmp(old->packed, fresh->packed, fresh->bytes) == 0) {
         profile_free(s, fresh);
         return RUNG_UNCHANGED;
     }
@@ -220,7 +224,7 @@ static bool follows(const rung_state *s, uint32_t p, uint32_t q) {
 }
 
 /* RUNG_OK, RUNG_UNCHANGED, RUNG_ENOMEM. The limit was checked. */
-static rung_status follow(rung_state *s, uint32_t p, uint32_t q) {
+rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q) {
     if (follows(s, p, q))
         return RUNG_UNCHANGED;
     rung__friends *from = friends_of(s, p, true), *to = friends_of(s, q, true);
@@ -258,6 +262,18 @@ static uint32_t following_count(const rung_state *s, uint32_t player) {
     return f ? f->following_count : 0;
 }
 
+/* May `from` follow `to`? Asked before anybody becomes known: a refusal leaves no trace. */
+static bool has_room(const rung_state *s, rung_slice from, rung_slice to) {
+    uint32_t p, q;
+    if (rung_players_find(s->players, from, &p) != RUNG_OK || following_count(s, p) < RUNG_FRIENDS_MAX)
+        return true;
+    return rung_players_find(s->players, to, &q) == RUNG_OK && follows(s, p, q);
+}
+
+static rung_status too_many_friends(rung_err *err) {
+    return RUNG_FAIL(err, RUNG_ELIMIT, "friends: nobody may have more than %d", RUNG_FRIENDS_MAX);
+}
+
 rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, rung_err *err) {
     uint32_t p, q;
     bool mutual = !e->friend.follow;
@@ -270,15 +286,15 @@ rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, run
         rung_status there = unfollow(s, p, q), back = mutual ? unfollow(s, q, p) : RUNG_UNCHANGED;
         return there == RUNG_OK ? there : back;
     }
+    if (!has_room(s, e->friend.player, e->friend.other) ||
+        (mutual && !has_room(s, e->friend.other, e->friend.player)))
+        return too_many_friends(err);
     if (rung__intern_player(s, e->friend.player, &p) < 0 || rung__intern_player(s, e->friend.other, &q) < 0)
         return RUNG_ENOMEM;
-    if ((!follows(s, p, q) && following_count(s, p) >= RUNG_FRIENDS_MAX) ||
-        (mutual && !follows(s, q, p) && following_count(s, q) >= RUNG_FRIENDS_MAX))
-        return RUNG_FAIL(err, RUNG_ELIMIT, "friends: nobody may have more than %d", RUNG_FRIENDS_MAX);
-    rung_status there = follow(s, p, q);
+    rung_status there = rung__follow(s, p, q);
     if (there < 0 || !mutual)
         return there;
-    rung_status back = follow(s, q, p);
+    rung_status back = rung__follow(s, q, p);
     return back < 0 || there == RUNG_UNCHANGED ? back : there;
 }
 
@@ -316,11 +332,7 @@ static bool in_list(const uint32_t *list, uint32_t n, uint32_t player) {
 }
 
 /* Make `list` (ascending) the player's friends. */
-static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const uint32_t *list, uint32_t n,
-                                   rung_err *err) {
-    for (uint32_t i = 0; mutual && i < n; i++)
-        if (!follows(s, list[i], p) && following_count(s, list[i]) >= RUNG_FRIENDS_MAX)
-            return RUNG_FAIL(err, RUNG_ELIMIT, "friends: nobody may have more than %d", RUNG_FRIENDS_MAX);
+static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const uint32_t *list, uint32_t n) {
     rung_status any = RUNG_UNCHANGED;
     const rung__friends *f = rung__rare_get(&s->friends, p);
     for (uint32_t i = f ? f->following_count : 0; i-- > 0;) {
@@ -332,7 +344,7 @@ static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const
             rung_ignore(unfollow(s, q, p), "the way there changed already");
     }
     for (uint32_t i = 0; i < n; i++) {
-        rung_status there = follow(s, p, list[i]), back = mutual ? follow(s, list[i], p) : RUNG_UNCHANGED;
+        rung_status there = rung__follow(s, p, list[i]), back = mutual ? rung__follow(s, list[i], p) : RUNG_UNCHANGED;
         if (there < 0 || back < 0)
             return RUNG_ENOMEM;
         any = there == RUNG_OK || back == RUNG_OK ? RUNG_OK : any;
@@ -346,6 +358,9 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
     while (rung_names_next(&packed, &name))
         if (rung_slice_eq(name, e->friends.player))
             return RUNG_FAIL(err, RUNG_EINVAL, "friends: nobody is a friend of oneself");
+        else if (!e->friends.follow && !has_room(s, name, e->friends.player))
+            return too_many_friends(err);
+    uint32_t known = rung_players_count(s->players);
     size_t bytes = (e->friends.count + 1) * sizeof(uint32_t);
     uint32_t *list = rung_alloc_get(s->alloc, bytes);
     rung_status st = list ? RUNG_OK : RUNG_ENOMEM;
@@ -355,7 +370,9 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
     while (st >= 0 && n < e->friends.count && rung_names_next(&packed, &name))
         st = rung__intern_player(s, name, &list[n++]) < 0 ? RUNG_ENOMEM : RUNG_OK;
     if (st >= 0)
-        st = replace_friends(s, p, !e->friends.follow, list, sort_unique(list, n), err);
+        st = replace_friends(s, p, !e->friends.follow, list, sort_unique(list, n));
+    if (st == RUNG_UNCHANGED && rung_players_count(s->players) != known)
+        st = RUNG_OK; /* somebody became known */
     rung_alloc_free(s->alloc, list, bytes);
     return st;
 }

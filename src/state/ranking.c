@@ -9,6 +9,7 @@
 #include "state/decay.h"
 #include "state/internal.h"
 
+#include <math.h>
 #include <string.h>
 
 uint32_t rung__value_of(const rung_state *s, const rung__board *b, uint32_t slot, uint32_t player) {
@@ -50,7 +51,7 @@ static rung__wide contribution(const rung__board *b, const uint64_t *key) {
         units = limit;
     if (units < -limit)
         units = -limit;
-    return (rung__wide)(units < 0 ? units - 0.5 : units + 0.5); /* towards zero after the half: nearest */
+    return (rung__wide)round(units);
 }
 
 static uint64_t decayed_team_key(const rung__board *b, const rung_ladder *members) {
@@ -164,10 +165,16 @@ rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w,
     return secure_values(s, b, w, player, is_new, main_too, values);
 }
 
-static void slot_put(rung__window *w, uint32_t slot, uint32_t value, uint32_t player, const uint64_t *key) {
+static rung_status put_perhaps_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, const rung_ladder_hint *hint,
+                                     rung_ladder_change *change) {
+    return hint ? rung_ladder_put_aimed(l, player, key, hint, change) : rung_ladder_put(l, player, key, change);
+}
+
+static void slot_put(rung__window *w, uint32_t slot, uint32_t value, uint32_t player, const uint64_t *key,
+                     const rung_ladder_hint *hint) {
     if (value == RUNG__NONE)
         return;
-    rung_status st = rung_ladder_put(w->scopes[slot].ladders[value], player, key, NULL);
+    rung_status st = put_perhaps_aimed(w->scopes[slot].ladders[value], player, key, hint, NULL);
     RUNG_ASSERT(st >= 0); /* secured */
 }
 
@@ -183,8 +190,9 @@ static rung_digest entry_digest(const rung__board *b, const rung__window *w, uin
 /* ---- put, remove, restore ---- */
 
 static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
-                         const uint32_t *values, rung_ladder_change *change) {
-    rung_status st = rung_ladder_put(w->ladder, player, key, change);
+                         const uint32_t *values, const rung__aim *aim, rung_ladder_change *change) {
+    bool aimed = aim && w->kind < RUNG_WINDOW_SEASON && aim->kinds >> w->kind & 1;
+    rung_status st = put_perhaps_aimed(w->ladder, player, key, aimed ? &aim->main[w->kind] : NULL, change);
     if (st != RUNG_OK)
         return st;
     const uint64_t *old = change->existed ? change->old_key : NULL;
@@ -192,7 +200,8 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
         rung__digest_subtract(&s->digest, entry_digest(b, w, player, old));
     rung__digest_add(&s->digest, entry_digest(b, w, player, key));
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
-        slot_put(w, slot, values[slot], player, key);
+        bool slot_aimed = aimed && slot < RUNG__AIM_SLOTS && aim->slots[w->kind] >> slot & 1;
+        slot_put(w, slot, values[slot], player, key, slot_aimed ? &aim->slot[w->kind][slot] : NULL);
         if (slot == b->team_slot)
             team_update(s, b, w, values[slot], old, key);
     }
@@ -200,10 +209,10 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
 }
 
 rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
-                              rung_ladder_change *change) {
+                              const rung__aim *aim, rung_ladder_change *change) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
-    return place(s, b, w, player, key, values, change);
+    return place(s, b, w, player, key, values, aim, change);
 }
 
 rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
@@ -216,7 +225,7 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
     }
     if (secure_values(s, b, w, player, true, true, values) < 0)
         return RUNG_ENOMEM;
-    return place(s, b, w, player, key, values, &change);
+    return place(s, b, w, player, key, values, NULL, &change);
 }
 
 /* The value a ranked player stands under in a slot. In a closed window that need not be today's. */
@@ -261,7 +270,7 @@ rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w
     if (slot == b->team_slot && secure_team(s, b, w, now) < 0)
         return RUNG_ENOMEM;
     slot_remove(w, slot, old, player);
-    slot_put(w, slot, now, player, e.key);
+    slot_put(w, slot, now, player, e.key, NULL);
     if (slot == b->team_slot) {
         team_update(s, b, w, old, e.key, NULL);
         team_update(s, b, w, now, NULL, e.key);
@@ -280,7 +289,7 @@ rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b, rung__window 
         uint32_t value = rung__value_of(s, b, slot, e.player);
         if (secure_slot(s, b, w, slot, value, e.player, true) < 0)
             return RUNG_ENOMEM;
-        slot_put(w, slot, value, e.player, e.key);
+        slot_put(w, slot, value, e.player, e.key, NULL);
     }
     return RUNG_OK;
 }
@@ -294,8 +303,12 @@ rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window
             return RUNG_ENOMEM;
         rung_ladder_cursor c = rung_ladder_seek(scope->ladders[value], 0);
         rung_ladder_entry e;
-        while (rung_ladder_next(&c, &e))
-            team_update(s, b, w, value, NULL, e.key);
+        while (b->def.update != RUNG_UPDATE_DECAY && rung_ladder_next(&c, &e))
+            w->teams[value].sum += contribution(b, e.key);
+        w->teams[value].members = rung_ladder_count(scope->ladders[value]);
+        uint64_t word = rung__team_key(s, b, w, value); /* once: it may take a look at every member */
+        rung_status st = rung_ladder_put(w->team_ladder, value, &word, NULL);
+        RUNG_ASSERT(st >= 0); /* secured */
     }
     return RUNG_OK;
 }

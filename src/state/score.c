@@ -28,6 +28,7 @@ typedef struct submission {
     rung_state *s;
     rung__board *b;
     const rung_score_event *e;
+    const rung__aim *aim;
     int64_t at_ms;
     uint32_t player; /* RUNG_PLAYER_NONE: not known yet */
     bool new_player;
@@ -182,6 +183,15 @@ static rung_status become(const submission *u, reach *r) {
         at = later;
     }
     return rung_keyspec_encode(spec, next, at, r->key);
+}
+
+static rung_status find_and_become(const submission *u, reach *r) {
+    rung_ladder_entry entry;
+    r->existed = r->window && u->player != RUNG_PLAYER_NONE &&
+                 rung_ladder_find(r->window->ladder, u->player, &entry) == RUNG_OK;
+    if (r->existed)
+        memcpy(r->old_key, entry.key, sizeof r->old_key);
+    return become(u, r);
 }
 
 /* ---- limits ---- */
@@ -375,7 +385,7 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     rung__key_values(b, change->above.key, now, above, NULL);
     out->next = rung_players_id(u->s->players, change->above.player);
     if (b->def.key.columns[0].type == RUNG_SCORE_REAL) {
-        out->gap.d = fabs(above[0].d - out->values[0].d);
+        out->gap.d = above[0].d == out->values[0].d ? 0 : fabs(above[0].d - out->values[0].d); /* two infinities too */
     } else {
         rung__wide gap = (rung__wide)above[0].i - out->values[0].i;
         gap = gap < 0 ? -gap : gap;
@@ -390,7 +400,7 @@ static rung_status commit(submission *u, rung_outcome *out) {
     for (uint32_t i = 0; i < u->count; i++) {
         reach *r = &u->reached[i];
         rung_ladder_change change = {.style = u->b->def.rank};
-        rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player, r->key, &change);
+        rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player, r->key, u->aim, &change);
         if (st < 0)
             return st;
         if (st == RUNG_OK)
@@ -418,11 +428,12 @@ static rung_status commit(submission *u, rung_outcome *out) {
     return any;
 }
 
-rung_status rung__apply_score(rung_state *s, const rung_score_event *e, uint32_t player_hint, rung_outcome *out,
+rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim, rung_outcome *out,
                               rung_err *err) {
     submission u;
     u.s = s;
     u.e = e;
+    u.aim = aim;
     u.new_player = false;
     u.record = RUNG__NONE;
     u.new_minute = (rung_numbermap){0};
@@ -432,7 +443,7 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, uint32_t
     rung_status st = check_values(u.b, e, err);
     if (st < 0)
         return st;
-    u.player = player_hint;
+    u.player = aim ? aim->player : RUNG_PLAYER_NONE;
     if (u.player == RUNG_PLAYER_NONE && rung_players_find(s->players, e->player, &u.player) != RUNG_OK)
         u.player = RUNG_PLAYER_NONE;
     if (u.player != RUNG_PLAYER_NONE && rung_numbermap_get(&s->bans.map, u.player) != RUNG_NUMBER_NONE)
@@ -454,19 +465,10 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, uint32_t
         return RUNG_FAIL(err, RUNG_EREFUSED, "window: none that contains the submission's time takes scores");
     uint32_t fresh = 0;
     for (uint32_t i = 0; i < u.count; i++) {
-        reach *r = &u.reached[i];
-        rung_ladder_entry entry;
-        r->existed = r->window && u.player != RUNG_PLAYER_NONE &&
-                     rung_ladder_find(r->window->ladder, u.player, &entry) == RUNG_OK;
-        if (r->existed)
-            memcpy(r->old_key, entry.key, sizeof r->old_key);
-        st = become(&u, r);
-        if (st < 0)
-            break;
-        fresh += r->window == NULL;
+        fresh += u.reached[i].window == NULL;
+        if (find_and_become(&u, &u.reached[i]) < 0)
+            return RUNG_FAIL(err, RUNG_ERANGE, "score: the result would leave the range of the board's type");
     }
-    if (st < 0)
-        return RUNG_FAIL(err, RUNG_ERANGE, "score: the result would leave the range of the board's type");
     const char *limit = refusing_limit(&u);
     if (limit)
         return RUNG_FAIL(err, RUNG_EREFUSED, "%s: the board's limit refuses this score", limit);
@@ -481,4 +483,36 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, uint32_t
             return RUNG_FAIL(err, st, "player: there are as many players as there may be");
     }
     return st;
+}
+
+void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim) {
+    submission u;
+    u.s = s;
+    u.e = e;
+    u.player = aim->player;
+    aim->kinds = 0;
+    u.b = rung__board_find(s, e->board);
+    if (!u.b || aim->player == RUNG_PLAYER_NONE || check_values(u.b, e, NULL) < 0)
+        return;
+    u.at_ms = e->has_at ? e->at_ms : ts_ms > s->time_ms ? ts_ms : s->time_ms;
+    if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
+        return;
+    reach_windows(&u);
+    for (uint32_t i = 0; i < u.count; i++) {
+        reach *r = &u.reached[i];
+        if (!r->window || r->kind >= RUNG_WINDOW_SEASON || find_and_become(&u, r) < 0)
+            continue;
+        aim->kinds |= 1u << r->kind;
+        aim->slots[r->kind] = 0;
+        rung_ladder_aim(r->window->ladder, u.player, r->key, &aim->main[r->kind]);
+        for (uint32_t slot = 0; slot < u.b->scope_count && slot < RUNG__AIM_SLOTS; slot++) {
+            uint32_t value = rung__value_of(s, u.b, slot, u.player);
+            const rung__scope *scope = &r->window->scopes[slot];
+            if (value >= scope->cap || !scope->ladders[value])
+                continue;
+            aim->slots[r->kind] |= 1u << slot;
+            rung_ladder_warm_leaf(scope->ladders[value], u.player);
+            rung_ladder_aim(scope->ladders[value], u.player, r->key, &aim->slot[r->kind][slot]);
+        }
+    }
 }

@@ -182,8 +182,8 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
     return RUNG_FAIL(err, RUNG_EVERSION, "kind: %d is not an event this version knows", (int)e->kind);
 }
 
-static rung_status apply_with_hint(rung_state *s, const rung_event *e, uint32_t player_hint, rung_outcome *out,
-                                   rung_err *err) {
+static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__aim *aim, rung_outcome *out,
+                               rung_err *err) {
     rung_outcome scratch;
     rung_outcome *answer = out ? out : &scratch;
     if (s->broken)
@@ -195,7 +195,7 @@ static rung_status apply_with_hint(rung_state *s, const rung_event *e, uint32_t 
     s->seq++;
     rung_status st;
     if (e->kind == RUNG_EVENT_SCORE) {
-        st = rung__apply_score(s, &e->score, player_hint, answer, err);
+        st = rung__apply_score(s, &e->score, aim, answer, err);
         if (st == RUNG_ENOMEM) {
             s->seq--;
             s->time_ms = before_ms;
@@ -214,15 +214,16 @@ static rung_status apply_with_hint(rung_state *s, const rung_event *e, uint32_t 
 }
 
 rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcome *out, rung_err *err) {
-    return apply_with_hint(s, event, RUNG_PLAYER_NONE, out, err);
+    return apply_aimed(s, event, NULL, out, err);
 }
 
 /* ---- many at once ---- */
 
 enum { GROUP = 16 };
 
-/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time. */
-static void warm_group(const rung_state *s, uint32_t n, const rung_event *const *events, uint32_t *numbers) {
+/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time: by the time the
+ * first is applied, the last one's leaves are on their way. */
+static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     uint64_t hash[GROUP];
     for (uint32_t i = 0; i < n; i++) {
         hash[i] = rung_players_hash(s->players, events[i]->score.player);
@@ -234,43 +235,47 @@ static void warm_group(const rung_state *s, uint32_t n, const rung_event *const 
         rung_players_prefetch_cell(s->players, hash[i]);
     rung__board *b = rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
     for (uint32_t i = 0; i < n; i++) {
-        numbers[i] = RUNG_PLAYER_NONE;
-        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player, &numbers[i]) != RUNG_OK || !b)
+        aims[i].player = RUNG_PLAYER_NONE;
+        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player, &aims[i].player) != RUNG_OK || !b)
             continue;
         for (uint32_t k = 0; k < RUNG__KINDS; k++)
             if (b->current[k])
-                rung_ladder_warm_map(b->current[k]->ladder, numbers[i]);
+                rung_ladder_warm_map(b->current[k]->ladder, aims[i].player);
         for (uint32_t slot = 0; slot < b->scope_count; slot++)
-            rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, numbers[i]);
+            rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, aims[i].player);
     }
     for (uint32_t i = 0; b && i < n; i++)
-        for (uint32_t k = 0; k < RUNG__KINDS && numbers[i] != RUNG_PLAYER_NONE; k++) {
+        for (uint32_t k = 0; k < RUNG__KINDS && aims[i].player != RUNG_PLAYER_NONE; k++) {
             rung__window *w = b->current[k];
             if (!w)
                 continue;
-            rung_ladder_warm_leaf(w->ladder, numbers[i]);
+            rung_ladder_warm_leaf(w->ladder, aims[i].player);
             for (uint32_t slot = 0; slot < b->scope_count; slot++) {
-                uint32_t value = rung__value_of(s, b, slot, numbers[i]);
+                uint32_t value = rung__value_of(s, b, slot, aims[i].player);
                 if (value < w->scopes[slot].cap && w->scopes[slot].ladders[value])
-                    rung_ladder_warm_map(w->scopes[slot].ladders[value], numbers[i]);
+                    rung_ladder_warm_map(w->scopes[slot].ladders[value], aims[i].player);
             }
         }
+    for (uint32_t i = 0; i < n; i++)
+        rung__score_aim(s, &events[i]->score, events[i]->ts_ms, &aims[i]);
 }
 
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events, rung_status *statuses,
                                 rung_outcome *outcomes, rung_err *errs) {
     uint32_t done = 0;
+    rung__aim aims[GROUP];
     while (done < n) {
-        uint32_t stop = done, start = done, numbers[GROUP];
+        uint32_t stop = done, start = done;
         while (stop < n && stop - start < GROUP && events[stop]->kind == RUNG_EVENT_SCORE)
             stop++;
-        if (stop > start)
-            warm_group(s, stop - start, events + start, numbers);
+        bool aimed = stop > start;
+        if (aimed)
+            aim_group(s, stop - start, events + start, aims);
         else
-            numbers[0] = RUNG_PLAYER_NONE, stop = start + 1;
+            stop = start + 1;
         for (; done < stop; done++) {
-            statuses[done] = apply_with_hint(s, events[done], numbers[done - start], outcomes ? &outcomes[done] : NULL,
-                                             errs ? &errs[done] : NULL);
+            statuses[done] = apply_aimed(s, events[done], aimed ? &aims[done - start] : NULL,
+                                         outcomes ? &outcomes[done] : NULL, errs ? &errs[done] : NULL);
             if (statuses[done] == RUNG_ENOMEM)
                 return done + s->broken;
         }

@@ -177,7 +177,8 @@ typedef struct rung_bucket {
 } rung_bucket;
 
 /* Split the range of scores (first column) into `n` buckets of equal width, ascending by score. Integer and decimal edges are exact: edge i = low + floor((high - low + 1) x i / n)
- * and the last edge is high + 1; n is cut to the number of distinct values possible. Returns how many; 0 when empty. */
+ * (the last one, high + 1, is shown as high); n is cut to the number of distinct values possible. An infinite range
+ * is one bucket. Returns how many; 0 when empty. */
 uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bucket *buckets);
 /* Split the entries in order (best first) into n buckets as equal in count as can be; returns how many (at most total). */
 uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bucket *buckets);

@@ -122,8 +122,8 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
         return st;
     const rung__window *w = rung__window_find(b, kind, span.ordinal, season);
     if (w && w->dropped)
-        w = NULL;
-    if (!w && span.end_ms != INT64_MAX && s->time_ms >= span.end_ms + b->def.grace_ms)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is closed and no longer in memory");
+    if (!w && !rung__window_takes_scores(s, b, span.end_ms, NULL))
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is over and no longer in memory");
     *out = (rung_view){.rank = q->has_rank ? q->rank : b->def.rank,
                        .closed = w && w->closed,
@@ -392,6 +392,11 @@ static uint32_t count_below(const rung_view *v, rung_value edge) {
     return rung_ladder_count_before(ladder_of(v), first, false);
 }
 
+static double share_of_range(double low, double high, double share) {
+    double at = isinf(high - low) ? low * (1 - share) + high * share : low + (high - low) * share;
+    return at > high ? high : at;
+}
+
 uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bucket *buckets) {
     if (v->total == 0 || n == 0)
         return 0;
@@ -401,7 +406,7 @@ uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bu
     rung__wide span = real ? 0 : (rung__wide)high.i - low.i + 1;
     if (!real && span < n)
         n = (uint32_t)span;
-    if (real && !(high.d > low.d))
+    if (real && (!(high.d > low.d) || isinf(low.d) || isinf(high.d)))
         n = 1;
     uint32_t below = 0;
     rung_value edge = low;
@@ -409,7 +414,7 @@ uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bu
         bool is_last = i + 1 == n;
         rung_value next = high;
         if (!is_last && real)
-            next.d = low.d + (high.d - low.d) * ((double)(i + 1) / (double)n);
+            next.d = share_of_range(low.d, high.d, (double)(i + 1) / (double)n);
         else if (!is_last)
             next.i = (int64_t)(low.i + span * (i + 1) / n);
         uint32_t upto = is_last ? v->total : count_below(v, next);
@@ -589,6 +594,8 @@ static bool window_first(const rung__window *a, const rung__window *b) {
         return a->kind < b->kind;
     if (a->start_ms != b->start_ms)
         return a->start_ms > b->start_ms;
+    if (a->ordinal != b->ordinal) /* a change of zone can leave a window that was opened ahead without a time of its own */
+        return a->ordinal > b->ordinal;
     return rung_slice_cmp(a->season, b->season) < 0;
 }
 

@@ -644,7 +644,10 @@ static void repeat_score(history_gen *g, rung_score_event *e) {
 }
 
 static void spoil_score(history_gen *g, rung_score_event *e) {
-    switch (below(g, 5)) {
+    switch (below(g, 6)) {
+    case 5:
+        e->player = (rung_slice){0};
+        break;
     case 0:
         e->value_count = e->value_count == RUNG_COLUMNS_MAX ? 1 : e->value_count + 1;
         e->types[e->value_count - 1] = RUNG_SCORE_INTEGER;

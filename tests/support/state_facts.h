@@ -13,13 +13,16 @@ typedef struct model_decay {
     uint32_t terms;
 } model_decay;
 
+enum { MODEL_SLOTS = RUNG_SCOPES_MAX + 1 }; /* attributes a board ranks by: its scopes and its teams' */
+
 typedef struct model_entry {
     uint32_t player;
     rung_value values[RUNG_COLUMNS_MAX]; /* but for decay */
     model_decay decay;
     int64_t at;
-    rung_slice frozen_scopes[RUNG_SCOPES_MAX]; /* closed windows: the values they had, in the board's order of scopes */
-    rung_slice frozen_team;
+    /* What counts instead of today's profile: in closed windows, and where a ban took the player out. */
+    uint32_t frozen_count;
+    rung_attribute frozen[MODEL_SLOTS];
 } model_entry;
 
 typedef struct model_window {
@@ -64,6 +67,7 @@ typedef struct model_board {
     rung_slice name;
     rung_board_def def; /* texts in the model's arena */
     int64_t created_ms;
+    int64_t over_ms; /* what had ended by then, grace included, when `grace` changed */
     model_calendar calendars[MODEL_KINDS]; /* by kind; 0 unused */
     uint32_t window_count, window_room;
     model_window *windows;
@@ -86,8 +90,8 @@ typedef struct model_player {
 typedef struct model_id {
     uint64_t board_serial;
     rung_score_event body; /* texts in the arena */
-    int64_t taken_ms;      /* log time of the first acceptance */
-    rung_outcome outcome;
+    int64_t effective_ms;
+    model_answer answer; /* the first */
     uint32_t next_number;
     uint64_t next_serial; /* of the player above, who may be erased later */
 } model_id;
@@ -108,8 +112,8 @@ struct state_model {
     uint32_t free_count, free_room;
     uint32_t *free_numbers; /* the last removed is given out first */
     uint32_t id_count, id_room;
-    model_id *ids; /* by age */
-    int64_t id_floor_ms; /* ids up to here may have been pushed out by others */
+    model_id *ids; /* in order of arrival */
+    int64_t id_horizon_ms;
     model_text *texts;
     rung_zone **zones;
     uint32_t zone_count, zone_room;
@@ -121,8 +125,8 @@ void *model_grow(void *items, uint32_t count, uint32_t *room, size_t size);
 
 model_board *model_board_find(const state_model *m, rung_slice name);
 model_player *model_player_find(const state_model *m, rung_slice name, uint32_t *number_out);
-/* The value that ranks a player in a scope or team now; empty: none. */
-rung_slice model_attribute(const model_player *p, rung_slice name);
+/* The value under which an entry is ranked; empty: none. */
+rung_slice model_value_of(const state_model *m, const model_window *w, const model_entry *e, rung_slice attribute);
 
 /* The window of a kind that contains `at` under all rules the board ever had. */
 rung_window model_calendar_at(const model_board *b, uint32_t kind, int64_t at);

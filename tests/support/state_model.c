@@ -37,7 +37,7 @@ state_model *state_model_create(const state_model_config *config) {
     CHECK(m);
     m->config = *config;
     m->time_ms = INT64_MIN;
-    m->id_floor_ms = INT64_MIN;
+    m->id_horizon_ms = INT64_MIN;
     return m;
 }
 
@@ -103,11 +103,57 @@ static uint32_t know_player(state_model *m, rung_slice name) {
     return (uint32_t)(p - m->players);
 }
 
-rung_slice model_attribute(const model_player *p, rung_slice name) {
+/* The value that ranks a player now; empty: none. */
+static rung_slice value_now(const model_player *p, rung_slice name) {
     for (uint32_t i = 0; i < p->attribute_count; i++)
         if (rung_slice_eq(p->attributes[i].name, name) && p->attributes[i].value.len <= RUNG_NAME_MAX)
             return p->attributes[i].value;
     return (rung_slice){0};
+}
+
+static rung_attribute *frozen_find(model_entry *e, rung_slice name) {
+    for (uint32_t i = 0; i < e->frozen_count; i++)
+        if (rung_slice_eq(e->frozen[i].name, name))
+            return &e->frozen[i];
+    return NULL;
+}
+
+rung_slice model_value_of(const state_model *m, const model_window *w, const model_entry *e, rung_slice attribute) {
+    if (!w->closed)
+        return value_now(&m->players[e->player], attribute);
+    for (uint32_t i = 0; i < e->frozen_count; i++)
+        if (rung_slice_eq(e->frozen[i].name, attribute))
+            return e->frozen[i].value;
+    return (rung_slice){0};
+}
+
+/* The attributes a board ranks by, each once. */
+static uint32_t ranked_attributes(const rung_board_def *def, rung_slice names[MODEL_SLOTS]) {
+    uint32_t n = 0;
+    bool has_team = !def->has_teams;
+    for (; n < def->scope_count; n++) {
+        names[n] = def->scopes[n];
+        has_team |= rung_slice_eq(names[n], def->team_by);
+    }
+    if (!has_team)
+        names[n++] = def->team_by;
+    return n;
+}
+
+static bool is_ranked_attribute(const rung_board_def *def, rung_slice name) {
+    rung_slice names[MODEL_SLOTS];
+    for (uint32_t i = ranked_attributes(def, names); i-- > 0;)
+        if (rung_slice_eq(names[i], name))
+            return true;
+    return false;
+}
+
+/* Today's value for every attribute that has none frozen yet. */
+static void freeze(const state_model *m, const rung_board_def *def, model_entry *e) {
+    rung_slice names[MODEL_SLOTS];
+    for (uint32_t i = ranked_attributes(def, names); i-- > 0;)
+        if (!frozen_find(e, names[i]))
+            e->frozen[e->frozen_count++] = (rung_attribute){names[i], value_now(&m->players[e->player], names[i])};
 }
 
 const rung_season *model_season(const rung_board_def *def, rung_slice name) {
@@ -215,6 +261,9 @@ bool model_window_takes_scores(const state_model *m, const model_board *b, uint3
     for (uint32_t i = 0; i < b->closed_count; i++)
         if (b->closed[i].kind == kind && b->closed[i].ordinal == ordinal && rung_slice_eq(b->closed[i].season, season))
             return false;
+    /* More grace is for windows that are still open. */
+    if (!model_window_find(b, kind, ordinal, season) && end_ms <= b->over_ms)
+        return false;
     return m->time_ms < end_ms + b->def.grace_ms;
 }
 
@@ -233,7 +282,7 @@ static void window_drop(model_board *b, model_window *w) {
     *w = b->windows[--b->window_count];
 }
 
-/* Of each kind the `keep` that ended last stay. */
+/* Of a kind the `keep` closed ones that ended last stay. */
 static void windows_trim(model_board *b, uint32_t kind) {
     for (;;) {
         model_window *oldest = NULL;
@@ -252,21 +301,11 @@ static void windows_trim(model_board *b, uint32_t kind) {
     }
 }
 
-static void freeze_scope(const state_model *m, model_board *b, model_window *w, uint32_t scope) {
-    for (uint32_t i = 0; i < w->count; i++)
-        w->entries[i].frozen_scopes[scope] = model_attribute(&m->players[w->entries[i].player], b->def.scopes[scope]);
-}
-
-static void freeze_team(const state_model *m, model_board *b, model_window *w) {
-    for (uint32_t i = 0; i < w->count; i++)
-        w->entries[i].frozen_team = model_attribute(&m->players[w->entries[i].player], b->def.team_by);
-}
-
 static void window_close(state_model *m, model_board *b, model_window *w) {
     w->closed = true;
-    for (uint32_t i = 0; i < b->def.scope_count; i++)
-        freeze_scope(m, b, w, i);
-    freeze_team(m, b, w);
+    for (uint32_t i = 0; i < w->count; i++)
+        if (!m->players[w->entries[i].player].is_banned) /* a banned one keeps what it had then */
+            freeze(m, &b->def, &w->entries[i]);
     *MODEL_PUSH(b->closed, b->closed_count, b->closed_room) = (model_closed){w->kind, w->ordinal, w->season};
     windows_trim(b, w->kind);
 }
@@ -459,6 +498,8 @@ static bool entry_same(const rung_board_def *def, const model_entry *a, const mo
 /* ---- refusals ---- */
 
 static bool values_fit(const rung_board_def *def, const rung_score_event *e) {
+    if (!rung_name_is_valid(e->player))
+        return false;
     if (def->update == RUNG_UPDATE_COUNT && e->value_count == 0)
         return true;
     if (e->value_count != def->key.column_count)
@@ -530,11 +571,12 @@ static int z_refuses(const rung_board_def *def, const ranked *r, long double x) 
     if (q1 == q3)
         return 0;
     long double limit = (long double)def->z_score * fabsl(q3 - q1) / 1.349L, off = fabsl(x - median);
-    if (fabsl(off - limit) < limit * 1e-12L)
+    if (fabsl(off - limit) < (limit + fabsl(x) + fabsl(median)) * 1e-12L)
         return -1;
     return off > limit;
 }
 
+/* Counted while the board has that limit. */
 static uint32_t rate_of(const model_board *b, uint32_t player, int64_t minute) {
     for (uint32_t i = 0; i < b->rate_count; i++)
         if (b->rates[i].player == player && b->rates[i].minute == minute)
@@ -565,6 +607,8 @@ static const char *limit_that_refuses(const state_model *m, const model_board *b
         return "max";
     if (def->limits & RUNG_LIMIT_STEP) {
         long double step = is_standing_kind ? (old ? fabsl(x - standing) : 0) : fabsl(x);
+        if (c->type == RUNG_SCORE_REAL)
+            step = (long double)(double)step;
         if (def->update != RUNG_UPDATE_COUNT && step > number_of(c, def->max_step))
             return "max_step";
     }
@@ -632,58 +676,67 @@ static bool same_body(const rung_score_event *a, const rung_score_event *b) {
            memcmp(a->values, b->values, a->value_count * sizeof *a->values) == 0 && rung_slice_eq(a->meta, b->meta);
 }
 
-static void ids_expire(state_model *m) {
-    uint32_t gone = 0;
-    while (gone < m->id_count && m->time_ms - m->ids[gone].taken_ms > m->config.id_keep_ms)
-        gone++;
-    m->id_count -= gone;
-    if (gone)
-        memmove(m->ids, m->ids + gone, m->id_count * sizeof *m->ids);
+static bool id_time(rung_slice id, int64_t *ms_out) {
+    return uuid7_time(id, ms_out) || ulid_time(id, ms_out);
+}
+
+static bool is_remembered(const state_model *m, const model_id *id) {
+    return m->time_ms - id->effective_ms <= m->config.id_keep_ms;
 }
 
 static const model_id *id_find(const state_model *m, const model_board *b, rung_slice id) {
-    for (uint32_t i = m->id_count; i-- > 0;)
+    for (uint32_t i = 0; i < m->id_count; i++)
         if (m->ids[i].board_serial == b->serial && rung_slice_eq(m->ids[i].body.id, id))
             return &m->ids[i];
     return NULL;
 }
 
+static void id_take_off(state_model *m, uint32_t i) {
+    memmove(&m->ids[i], &m->ids[i + 1], (--m->id_count - i) * sizeof *m->ids);
+}
+
 /* RUNG_OK: go on; DUPLICATE, ECONFLICT or ESTALE. */
-static rung_status id_check(const state_model *m, const model_board *b, const rung_score_event *e, rung_outcome *out) {
+static rung_status id_check(const state_model *m, const model_board *b, const rung_score_event *e, model_answer *out) {
     if (!e->id.len)
         return RUNG_OK;
     const model_id *known = id_find(m, b, e->id);
-    if (known) {
+    if (known && is_remembered(m, known)) {
         if (!same_body(&known->body, e))
             return RUNG_ECONFLICT;
-        *out = known->outcome;
-        out->duplicate = true;
-        out->window_count = 0;
+        *out = known->answer;
+        out->outcome.duplicate = true;
+        out->outcome.window_count = 0;
         const model_player *next = &m->players[known->next_number];
-        if (out->has_next && (!next->is_used || next->serial != known->next_serial))
-            out->next = (rung_slice){0};
+        if (out->outcome.has_next && (!next->is_used || next->serial != known->next_serial))
+            out->outcome.next = (rung_slice){0};
         return RUNG_DUPLICATE;
     }
     int64_t ms;
-    if (!uuid7_time(e->id, &ms) && !ulid_time(e->id, &ms))
+    if (!id_time(e->id, &ms))
         return RUNG_OK;
-    if (ms > m->time_ms + m->config.id_keep_ms || ms < m->time_ms - m->config.id_keep_ms || ms <= m->id_floor_ms)
+    if (ms > m->time_ms + m->config.id_keep_ms || ms < m->time_ms - m->config.id_keep_ms || ms < m->id_horizon_ms)
         return RUNG_ESTALE;
     return RUNG_OK;
 }
 
-static void id_remember(state_model *m, const model_board *b, const rung_score_event *e, const rung_outcome *outcome) {
-    if (m->id_count == m->config.id_capacity) {
-        m->id_floor_ms = later(m->id_floor_ms, m->ids[0].taken_ms);
-        memmove(m->ids, m->ids + 1, --m->id_count * sizeof *m->ids);
-    }
+static void id_remember(state_model *m, const model_board *b, const rung_score_event *e, const model_answer *answer) {
+    const model_id *old = id_find(m, b, e->id);
+    if (old)
+        id_take_off(m, (uint32_t)(old - m->ids));
     model_id *id = MODEL_PUSH(m->ids, m->id_count, m->id_room);
-    *id = (model_id){.board_serial = b->serial, .body = *e, .taken_ms = m->time_ms, .outcome = *outcome};
+    *id = (model_id){.board_serial = b->serial, .body = *e, .answer = *answer};
+    id->effective_ms = id_time(e->id, &id->effective_ms) ? later(id->effective_ms, m->time_ms) : m->time_ms;
     id->body.id = keep_text(m, e->id);
     id->body.player = keep_text(m, e->player);
     id->body.meta = keep_text(m, e->meta);
-    if (outcome->has_next)
-        id->next_serial = model_player_find(m, outcome->next, &id->next_number)->serial;
+    if (answer->outcome.has_next)
+        id->next_serial = model_player_find(m, answer->outcome.next, &id->next_number)->serial;
+    while (!is_remembered(m, &m->ids[0]))
+        id_take_off(m, 0);
+    if (m->id_count > m->config.id_capacity) {
+        m->id_horizon_ms = later(m->id_horizon_ms, m->ids[0].effective_ms + 1);
+        id_take_off(m, 0);
+    }
 }
 
 /* ---- the submission ---- */
@@ -707,21 +760,23 @@ static uint32_t rank_at(const rung_board_def *def, const ranked *r, uint32_t ind
     return 1 + (style == RUNG_RANK_SPARSE ? better : groups);
 }
 
-static bool somebody_is_close(const ranked *r, uint32_t player, const model_entry *e) {
-    for (uint32_t i = 0; i < r->count; i++)
-        if (r->entries[i]->player != player && model_decay_is_close(r->entries[i]->decay, e->decay))
+/* Does the order hang on the last digits of somebody's decayed score? */
+static bool order_is_doubtful(const ranked *r) {
+    for (uint32_t i = 1; i < r->count; i++)
+        if (model_decay_is_close(r->entries[i - 1]->decay, r->entries[i]->decay))
             return true;
     return false;
 }
 
 static rung_value gap_between(const model_board *b, const model_entry *a, const model_entry *above, int64_t now) {
     const rung_column *c = &b->def.key.columns[0];
-    if (b->def.update == RUNG_UPDATE_DECAY)
-        return (rung_value){.d = model_decay_show(b, above->decay, now) - model_decay_show(b, a->decay, now)};
     if (c->type == RUNG_SCORE_REAL) {
-        if (a->values[0].d == above->values[0].d)
-            return (rung_value){.d = 0}; /* also two infinities */
-        return (rung_value){.d = fabs(a->values[0].d - above->values[0].d)};
+        double x = a->values[0].d, y = above->values[0].d;
+        if (b->def.update == RUNG_UPDATE_DECAY) {
+            x = model_decay_show(b, a->decay, now);
+            y = model_decay_show(b, above->decay, now);
+        }
+        return (rung_value){.d = x == y ? 0 : fabs(x - y)}; /* 0 also between two infinities */
     }
     __int128 gap = (__int128)a->values[0].i - above->values[0].i;
     gap = gap < 0 ? -gap : gap;
@@ -747,21 +802,17 @@ static void put_entry(state_model *m, model_board *b, const model_window *target
     rung_window_outcome part = {.kind = w->kind, .ordinal = w->ordinal, .season = w->season};
     part.changed = !existed || !entry_same(&b->def, old, entry);
     part.rank_before = existed ? rank_at(&b->def, &before, index_before, b->def.rank) : 0;
-    if (a->is_decay) {
-        a->is_rank_doubtful |= somebody_is_close(&before, entry->player, entry);
-        if (existed) {
-            a->is_rank_doubtful |= somebody_is_close(&before, entry->player, old);
-            /* A term that drowns may or may not leave a trace. */
-            a->is_change_doubtful |=
-                old->at == entry->at && model_decay_log2(entry->decay) - model_decay_log2(old->decay) < 1e-8L;
-        }
-    }
+    if (a->is_decay && existed) /* a term that drowns may or may not leave a trace */
+        a->is_change_doubtful |=
+            old->at == entry->at && model_decay_log2(entry->decay) - model_decay_log2(old->decay) < 1e-8L;
+    a->is_rank_doubtful |= a->is_decay && order_is_doubtful(&before);
     free(before.entries);
 
     if (!existed)
         old = MODEL_PUSH(w->entries, w->count, w->room);
     *old = *entry;
     ranked after = window_ranked(m, b, w);
+    a->is_rank_doubtful |= a->is_decay && order_is_doubtful(&after);
     uint32_t index = place_in(&after, entry->player);
     part.rank = rank_at(&b->def, &after, index, b->def.rank);
     part.total = after.count;
@@ -788,6 +839,8 @@ static void put_entry(state_model *m, model_board *b, const model_window *target
 
 static void count_rate(state_model *m, model_board *b, uint32_t player) {
     int64_t minute = minute_of(m->time_ms);
+    if (!(b->def.limits & RUNG_LIMIT_RATE))
+        return;
     for (uint32_t i = 0; i < b->rate_count; i++)
         if (b->rates[i].player == player && b->rates[i].minute == minute) {
             b->rates[i].count++;
@@ -810,8 +863,8 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
     if (p && p->is_banned)
         return RUNG_EREFUSED;
     a->rule = NULL;
-    rung_status st = id_check(m, b, e, &a->outcome);
     a->is_decay = b->def.update == RUNG_UPDATE_DECAY;
+    rung_status st = id_check(m, b, e, a);
     if (st != RUNG_OK)
         return st;
 
@@ -829,14 +882,14 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
         fresh += !w;
         olds[i] = p ? entry_of(w, number) : NULL;
     }
-    if (fresh && b->window_count + fresh > WINDOWS_PER_BOARD_MAX)
-        return RUNG_ELIMIT;
-    a->rule = limit_that_refuses(m, b, e, p, &reached[0], olds[0], hint);
-    if (a->rule)
-        return RUNG_EREFUSED;
     for (uint32_t i = 0; i < count; i++)
         if (!next_entry(b, e, at, olds[i], &entries[i]))
             return RUNG_ERANGE;
+    a->rule = limit_that_refuses(m, b, e, p, &reached[0], olds[0], hint);
+    if (a->rule)
+        return RUNG_EREFUSED;
+    if (fresh && b->window_count + fresh > WINDOWS_PER_BOARD_MAX)
+        return RUNG_ELIMIT;
 
     number = know_player(m, e->player);
     a->outcome.seq = m->seq;
@@ -846,7 +899,7 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
     }
     count_rate(m, b, number);
     if (e->id.len)
-        id_remember(m, b, e, &a->outcome);
+        id_remember(m, b, e, a);
     return a->outcome.changed ? RUNG_OK : RUNG_UNCHANGED;
 }
 
@@ -882,7 +935,7 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
     for (uint32_t i = 0; i < a->key.column_count; i++) {
         const rung_column *c = &a->key.columns[i], *d = &b->key.columns[i];
         if (c->type != d->type || c->order != d->order || c->decimals != d->decimals)
-            return i ? "columns" : c->type != d->type ? "type" : c->order != d->order ? "order" : "decimals";
+            return i ? "columns" : c->type != d->type ? "score.type" : c->decimals != d->decimals ? "score.decimals" : "score.order";
         if (i && !rung_slice_eq(a->column_names[i - 1], b->column_names[i - 1]))
             return "columns";
     }
@@ -901,7 +954,7 @@ static void fill_window(state_model *m, model_board *b, const model_window *like
     uint32_t count = all->count;
     for (uint32_t i = 0; i < count; i++) {
         model_entry e = model_window_find(b, 0, 0, (rung_slice){0})->entries[i];
-        if (e.at < like->start_ms || e.at >= like->end_ms)
+        if (e.at < like->start_ms || e.at >= like->end_ms || m->players[e.player].is_banned)
             continue;
         model_window *w = window_open(m, b, like);
         *MODEL_PUSH(w->entries, w->count, w->room) = e;
@@ -917,30 +970,18 @@ static void drop_windows(model_board *b, uint32_t kind, rung_slice season) {
             b->closed[i] = b->closed[--b->closed_count];
 }
 
-static int scope_index(const rung_board_def *def, rung_slice name) {
-    for (uint32_t i = 0; i < def->scope_count; i++)
-        if (rung_slice_eq(def->scopes[i], name))
-            return (int)i;
-    return -1;
-}
-
-/* Closed windows keep what they have; a new scope or team takes the attributes of the moment. */
-static void refreeze(state_model *m, model_board *b, const rung_board_def *old) {
+/* Closed windows keep what they have; a new attribute takes its values of the moment. */
+static void refreeze(state_model *m, model_board *b) {
     for (uint32_t k = 0; k < b->window_count; k++) {
         model_window *w = &b->windows[k];
-        if (!w->closed)
-            continue;
         for (uint32_t i = 0; i < w->count; i++) {
-            rung_slice was[RUNG_SCOPES_MAX];
-            memcpy(was, w->entries[i].frozen_scopes, sizeof was);
-            for (uint32_t s = 0; s < b->def.scope_count; s++) {
-                int index = scope_index(old, b->def.scopes[s]);
-                w->entries[i].frozen_scopes[s] =
-                    index >= 0 ? was[index] : model_attribute(&m->players[w->entries[i].player], b->def.scopes[s]);
-            }
+            model_entry *e = &w->entries[i];
+            for (uint32_t f = e->frozen_count; f-- > 0;)
+                if (!is_ranked_attribute(&b->def, e->frozen[f].name))
+                    e->frozen[f] = e->frozen[--e->frozen_count];
+            if (w->closed && !m->players[e->player].is_banned)
+                freeze(m, &b->def, e);
         }
-        if (b->def.has_teams && !(old->has_teams && rung_slice_eq(old->team_by, b->def.team_by)))
-            freeze_team(m, b, w);
     }
 }
 
@@ -963,9 +1004,17 @@ static void refresh_spans(model_board *b) {
 
 static void redefine(state_model *m, model_board *b, const rung_board_def *def) {
     rung_board_def old = b->def;
+    if (old.grace_ms != def->grace_ms)
+        b->over_ms = later(b->over_ms, m->time_ms - old.grace_ms);
     b->def = keep_def(m, def);
     if (!rung_slice_eq(old.zone_rules, def->zone_rules) || old.day_starts_min != def->day_starts_min)
         calendars_change(m, b, zone_of(m, def->zone_rules), def->day_starts_min);
+    for (uint32_t kind = 0; kind < MODEL_KINDS; kind++)
+        if ((old.windows & ~def->windows) & RUNG_WINDOWS_BIT(kind))
+            drop_windows(b, kind, (rung_slice){0});
+    for (uint32_t i = 0; i < old.season_count; i++)
+        if (!model_season(def, old.seasons[i].name))
+            drop_windows(b, RUNG_WINDOW_SEASON, old.seasons[i].name);
     for (uint32_t kind = 1; kind < MODEL_KINDS; kind++)
         if ((def->windows & ~old.windows) & RUNG_WINDOWS_BIT(kind)) {
             rung_window w = model_calendar_at(b, kind, m->time_ms);
@@ -977,14 +1026,10 @@ static void redefine(state_model *m, model_board *b, const rung_board_def *def) 
             fill_window(m, b, &(model_window){.kind = RUNG_WINDOW_SEASON, .season = s->name, .start_ms = s->starts_ms,
                                               .end_ms = s->ends_ms});
     }
-    for (uint32_t kind = 0; kind < MODEL_KINDS; kind++)
-        if ((old.windows & ~def->windows) & RUNG_WINDOWS_BIT(kind))
-            drop_windows(b, kind, (rung_slice){0});
-    for (uint32_t i = 0; i < old.season_count; i++)
-        if (!model_season(def, old.seasons[i].name))
-            drop_windows(b, RUNG_WINDOW_SEASON, old.seasons[i].name);
-    refreeze(m, b, &old);
+    refreeze(m, b);
     refresh_spans(b);
+    for (uint32_t kind = 1; kind <= RUNG_WINDOW_SEASON; kind++)
+        windows_trim(b, kind);
 }
 
 static rung_status apply_defined(state_model *m, rung_slice name, const rung_board_def *def, model_answer *a) {
@@ -1002,7 +1047,7 @@ static rung_status apply_defined(state_model *m, rung_slice name, const rung_boa
     }
     b = calloc(1, sizeof *b);
     CHECK(b);
-    *b = (model_board){.serial = ++m->serials, .name = keep_text(m, name), .def = keep_def(m, def), .created_ms = m->time_ms};
+    *b = (model_board){.serial = ++m->serials, .name = keep_text(m, name), .def = keep_def(m, def), .created_ms = m->time_ms, .over_ms = INT64_MIN};
     rung_zone *zone = zone_of(m, def->zone_rules);
     for (uint32_t kind = 1; kind < MODEL_KINDS; kind++) {
         b->calendars[kind].count = 1;
@@ -1039,8 +1084,11 @@ static rung_status apply_window(state_model *m, const rung_event *e, model_answe
         rung_window span;
         if (!(b->def.windows & RUNG_WINDOWS_BIT(like.kind)))
             return RUNG_EABSENT;
-        if (!model_calendar_span(b, like.kind, like.ordinal, &span))
-            return RUNG_EINVAL;
+        const model_window *known = model_window_find(b, like.kind, like.ordinal, like.season);
+        if (known)
+            span = (rung_window){like.ordinal, known->start_ms, known->end_ms};
+        else if (!model_calendar_span(b, like.kind, like.ordinal, &span))
+            return RUNG_ERANGE;
         like.start_ms = span.start_ms;
         like.end_ms = span.end_ms;
     }
@@ -1056,7 +1104,9 @@ static rung_status apply_window(state_model *m, const rung_event *e, model_answe
         window_open(m, b, &like);
         return RUNG_OK;
     }
-    if (!w || w->closed)
+    if (!w)
+        return RUNG_EABSENT;
+    if (w->closed)
         return RUNG_UNCHANGED;
     window_close(m, b, w);
     return RUNG_OK;
@@ -1111,7 +1161,8 @@ static rung_status apply_profile(state_model *m, const rung_event *e) {
                rung_slice_eq(known->attributes[i].value, e->profile.attributes[i].value);
     if (same)
         return RUNG_UNCHANGED;
-    model_player *p = &m->players[know_player(m, e->profile.player)];
+    uint32_t number = know_player(m, e->profile.player);
+    model_player *p = &m->players[number];
     p->attribute_count = count;
     for (uint32_t i = 0; i < count; i++)
         p->attributes[i] = (rung_attribute){keep_text(m, e->profile.attributes[i].name),
@@ -1148,7 +1199,7 @@ static rung_status apply_erased(state_model *m, rung_slice player) {
     uint32_t number;
     model_player *p = model_player_find(m, player, &number);
     if (!p)
-        return RUNG_UNCHANGED;
+        return RUNG_EABSENT;
     for (uint32_t i = 0; i < m->board_count; i++) {
         model_board *b = m->boards[i];
         remove_entries(b, number);
@@ -1216,18 +1267,33 @@ static rung_status apply_friends_replaced(state_model *m, const rung_event *e) {
     return any ? RUNG_OK : RUNG_UNCHANGED;
 }
 
+/* A ban takes the entry out of where it is; in a window that is or will be closed, it comes back there. */
+static void freeze_for_ban(state_model *m, model_board *b, model_window *w, uint32_t player, bool banned) {
+    model_entry *e = entry_of(w, player);
+    if (!e)
+        return;
+    if (!w->closed)
+        e->frozen_count = 0;
+    if (banned || w->closed)
+        freeze(m, &b->def, e);
+}
+
 static rung_status apply_ban(state_model *m, rung_slice player, bool banned) {
     const model_player *known = model_player_find(m, player, NULL);
     if (known ? known->is_banned == banned : !banned)
         return RUNG_UNCHANGED;
-    m->players[know_player(m, player)].is_banned = banned;
+    uint32_t number = know_player(m, player);
+    for (uint32_t i = 0; i < m->board_count; i++)
+        for (uint32_t k = 0; k < m->boards[i]->window_count; k++)
+            freeze_for_ban(m, m->boards[i], &m->boards[i]->windows[k], number, banned);
+    m->players[number].is_banned = banned;
     return RUNG_OK;
 }
 
 /* ---- all events ---- */
 
 static rung_status apply_kind(state_model *m, const rung_event *e, rung_status hint, model_answer *a) {
-    if (rung_event_check(e, NULL) < 0)
+    if (e->kind != RUNG_EVENT_SCORE && rung_event_check(e, NULL) < 0) /* which refusal of a score comes first is law */
         return RUNG_EINVAL;
     switch (e->kind) {
     case RUNG_EVENT_BOARD_DEFINED:
@@ -1265,7 +1331,6 @@ void state_model_apply(state_model *m, const rung_event *event, rung_status hint
     *out = (model_answer){0};
     m->seq++;
     m->time_ms = later(m->time_ms, event->ts_ms);
-    ids_expire(m);
     out->status = apply_kind(m, event, hint, out);
     m->refused += out->status < 0;
 }

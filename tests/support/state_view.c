@@ -88,15 +88,6 @@ static int by_place(const void *a, const void *b) {
     return model_compare_entries(sort_model, &sort_board->def, *(const model_entry *const *)a, *(const model_entry *const *)b);
 }
 
-static rung_slice scope_value(const state_model *m, const model_board *b, const model_window *w, const model_entry *e,
-                              uint32_t scope) {
-    return w->closed ? e->frozen_scopes[scope] : model_attribute(&m->players[e->player], b->def.scopes[scope]);
-}
-
-static rung_slice team_of(const state_model *m, const model_board *b, const model_window *w, const model_entry *e) {
-    return w->closed ? e->frozen_team : model_attribute(&m->players[e->player], b->def.team_by);
-}
-
 /* Everybody ranked in the window; with scope >= 0 only those with that value. */
 static selection select_entries(const state_model *m, const model_board *b, const model_window *w, int scope, rung_slice value) {
     selection s = {0};
@@ -107,7 +98,7 @@ static selection select_entries(const state_model *m, const model_board *b, cons
         const model_entry *e = &w->entries[i];
         if (m->players[e->player].is_banned)
             continue;
-        if (scope >= 0 && !rung_slice_eq(scope_value(m, b, w, e, (uint32_t)scope), value))
+        if (scope >= 0 && !rung_slice_eq(model_value_of(m, w, e, b->def.scopes[scope]), value))
             continue;
         s.entries[s.count++] = e;
     }
@@ -168,7 +159,7 @@ typedef struct team {
     rung_slice name;
     uint32_t members, counted;
     __int128 sum; /* integers and decimals as they are, reals in units of 2^-20 */
-    double mean;
+    rung_value value; /* as shown, but for decay */
     model_decay decay;
 } team;
 
@@ -179,15 +170,14 @@ static __int128 team_share(const rung_column *c, rung_value v) {
     return (__int128)roundl((long double)d * 0x1p20L);
 }
 
+/* Teams stand by what is shown. */
 static int compare_team_scores(const rung_board_def *def, const team *a, const team *b) {
-    int c;
+    rung_column c = def->key.columns[0];
     if (def->update == RUNG_UPDATE_DECAY)
-        c = model_decay_compare(a->decay, b->decay);
-    else if (def->team_combine == RUNG_COMBINE_MEAN)
-        c = (a->mean > b->mean) - (a->mean < b->mean);
-    else
-        c = (a->sum > b->sum) - (a->sum < b->sum);
-    return def->key.columns[0].order == RUNG_ORDER_ASC ? c : -c;
+        return model_decay_compare(b->decay, a->decay);
+    if (def->team_combine == RUNG_COMBINE_MEAN)
+        c = (rung_column){RUNG_SCORE_REAL, c.order, 0};
+    return rung_score_compare(&c, a->value, b->value);
 }
 
 static int by_team_place(const void *a, const void *b) {
@@ -195,11 +185,31 @@ static int by_team_place(const void *a, const void *b) {
     return c ? c : rung_slice_cmp(((const team *)a)->name, ((const team *)b)->name);
 }
 
+static void team_score(const rung_board_def *def, team *t) {
+    const rung_column *c = &def->key.columns[0];
+    double unit = c->type == RUNG_SCORE_REAL ? 0x1p20 : 1;
+    for (unsigned i = 0; i < c->decimals; i++)
+        unit *= 10;
+    if (def->update == RUNG_UPDATE_DECAY) {
+        int shift;
+        if (def->team_combine != RUNG_COMBINE_MEAN)
+            return;
+        t->decay.mantissa = 2 * frexpl(t->decay.mantissa / t->members, &shift);
+        t->decay.exponent += shift - 1;
+    } else if (def->team_combine == RUNG_COMBINE_MEAN) {
+        t->value.d = (double)t->sum / ((double)t->members * unit);
+    } else if (c->type == RUNG_SCORE_REAL) {
+        t->value.d = (double)t->sum / unit;
+    } else {
+        t->value.i = t->sum > INT64_MAX ? INT64_MAX : t->sum < INT64_MIN ? INT64_MIN : (int64_t)t->sum;
+    }
+}
+
 static uint32_t collect_teams(const state_model *m, const model_board *b, const model_window *w, const selection *s, team *teams) {
     const rung_board_def *def = &b->def;
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->count; i++) { /* best first, so the first k of a team are its best k */
-        rung_slice name = team_of(m, b, w, s->entries[i]);
+        rung_slice name = model_value_of(m, w, s->entries[i], def->team_by);
         if (!name.len)
             continue;
         uint32_t k = 0;
@@ -216,31 +226,11 @@ static uint32_t collect_teams(const state_model *m, const model_board *b, const 
         else
             teams[k].sum += team_share(&def->key.columns[0], s->entries[i]->values[0]);
     }
-    for (uint32_t k = 0; k < count; k++) {
-        teams[k].mean = (double)teams[k].sum / teams[k].members;
-        if (def->key.columns[0].type == RUNG_SCORE_REAL)
-            teams[k].mean = ldexp(teams[k].mean, -20);
-        if (def->team_combine == RUNG_COMBINE_MEAN && teams[k].decay.terms) {
-            int shift;
-            model_decay *d = &teams[k].decay;
-            d->mantissa = 2 * frexpl(d->mantissa / teams[k].members, &shift);
-            d->exponent += shift - 1;
-        }
-    }
+    for (uint32_t k = 0; k < count; k++)
+        team_score(def, &teams[k]);
     sort_board = b;
     qsort(teams, count, sizeof *teams, by_team_place);
     return count;
-}
-
-static rung_value team_value(const model_board *b, const team *t, int64_t now) {
-    const rung_board_def *def = &b->def;
-    if (def->update == RUNG_UPDATE_DECAY)
-        return (rung_value){.d = model_decay_show(b, t->decay, now)};
-    if (def->team_combine == RUNG_COMBINE_MEAN)
-        return (rung_value){.d = t->mean};
-    if (def->key.columns[0].type == RUNG_SCORE_REAL)
-        return (rung_value){.d = ldexp((double)t->sum, -20)};
-    return (rung_value){.i = t->sum > INT64_MAX ? INT64_MAX : t->sum < INT64_MIN ? INT64_MIN : (int64_t)t->sum};
 }
 
 static void rows_of_teams(const state_model *m, const model_board *b, const model_window *w, const selection *s, model_view *v) {
@@ -255,9 +245,11 @@ static void rows_of_teams(const state_model *m, const model_board *b, const mode
         row->id = teams[i].name;
         row->members = teams[i].members;
         row->value_count = 1;
-        row->values[0] = team_value(b, &teams[i], v->now_ms);
-        if (v->is_decay)
+        row->values[0] = teams[i].value;
+        if (v->is_decay) {
+            row->values[0].d = model_decay_show(b, teams[i].decay, v->now_ms);
             v->rows[i].size = model_decay_log2(teams[i].decay);
+        }
         is_tied[i] = i > 0 && compare_team_scores(&b->def, &teams[i - 1], &teams[i]) == 0;
     }
     number_rows(v, is_tied);
@@ -292,15 +284,15 @@ rung_status state_model_view(const state_model *m, const rung_query *q, model_vi
     out->rank = q->has_rank ? q->rank : b->def.rank;
     out->is_decay = b->def.update == RUNG_UPDATE_DECAY;
     out->is_mean = q->teams && b->def.team_combine == RUNG_COMBINE_MEAN;
+    const model_window *w = NULL;
+    rung_status st = choose_window(m, b, q, out, &w);
+    if (st != RUNG_OK)
+        return st;
     if (q->teams && !b->def.has_teams)
         return RUNG_NOT_FOUND;
     int scope;
     rung_slice value = {0};
-    rung_status st = parse_scope(&b->def, q->scope, &scope, &value);
-    if (st != RUNG_OK)
-        return st;
-    const model_window *w = NULL;
-    st = choose_window(m, b, q, out, &w);
+    st = parse_scope(&b->def, q->scope, &scope, &value);
     if (st != RUNG_OK)
         return st;
     selection s = select_entries(m, b, w, scope, value);
@@ -498,7 +490,7 @@ uint32_t model_distribution_by_width(const model_view *v, uint32_t n, rung_bucke
         n = (uint32_t)width;
     for (uint32_t i = 0; i < n; i++) {
         __int128 from = low + width * i / n, to = low + width * (i + 1) / n;
-        buckets[i] = (rung_bucket){.low.i = (int64_t)from, .high.i = to > INT64_MAX ? INT64_MAX : (int64_t)to};
+        buckets[i] = (rung_bucket){.low.i = (int64_t)from, .high.i = i + 1 == n ? (int64_t)high : (int64_t)to};
         for (uint32_t k = 0; k < v->total; k++)
             buckets[i].count += v->rows[k].row.values[0].i >= from && v->rows[k].row.values[0].i < to;
     }
@@ -572,6 +564,8 @@ static int by_kind_then_newest(const void *a, const void *b) {
         return x->kind < y->kind ? -1 : 1;
     if (x->start_ms != y->start_ms)
         return x->start_ms > y->start_ms ? -1 : 1;
+    if (x->ordinal != y->ordinal)
+        return x->ordinal > y->ordinal ? -1 : 1;
     return rung_slice_cmp(x->season, y->season);
 }
 
@@ -622,7 +616,8 @@ uint32_t state_model_friends(const state_model *m, rung_slice id, rung_slice *id
     model_player *p = model_player_find(m, id, NULL);
     if (!p)
         return 0;
-    qsort(p->follows, p->follow_count, sizeof *p->follows, by_number);
+    if (p->follow_count)
+        qsort(p->follows, p->follow_count, sizeof *p->follows, by_number);
     for (uint32_t i = 0; i < p->follow_count && i < room; i++)
         ids[i] = m->players[p->follows[i]].name;
     return p->follow_count;

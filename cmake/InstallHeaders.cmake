@@ -1,0 +1,30 @@
+# Run by cmake --install: put rung.h, and every header of the rooms that it reaches, below <prefix>/include/rung.
+#
+# In the tree a header is "room/noun.h", found from src/. Installed it is <rung/room/noun.h>, so that a name like
+# base/slice.h cannot meet somebody else's: the include lines are rewritten on the way, nothing else is.
+# Takes RUNG_SOURCE and RUNG_INCLUDEDIR.
+cmake_policy(VERSION 3.25)
+set(waiting rung.h)
+set(seen "")
+while(waiting)
+    list(POP_FRONT waiting header)
+    if(header IN_LIST seen)
+        continue()
+    endif()
+    list(APPEND seen "${header}")
+    set(from "${RUNG_SOURCE}/src/${header}")
+    if(header STREQUAL "rung.h")
+        set(from "${RUNG_SOURCE}/include/rung/rung.h")
+    endif()
+    file(READ "${from}" text)
+    string(REGEX MATCHALL "#include \"[a-z0-9_/]+\\.h\"" includes "${text}")
+    foreach(include IN LISTS includes)
+        string(REGEX REPLACE "#include \"(.*)\"" "\\1" include "${include}")
+        list(APPEND waiting "${include}")
+    endforeach()
+    string(REGEX REPLACE "#include \"([a-z0-9_/]+\\.h)\"" "#include <rung/\\1>" text "${text}")
+    set(to "${CMAKE_INSTALL_PREFIX}/${RUNG_INCLUDEDIR}/rung/${header}")
+    file(WRITE "$ENV{DESTDIR}${to}" "${text}")
+    list(APPEND CMAKE_INSTALL_MANIFEST_FILES "${to}")
+    message(STATUS "Installing: $ENV{DESTDIR}${to}")
+endwhile()

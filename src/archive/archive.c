@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every archive does the same way: memory for answers, and the arithmetic of hidden standings.
+ *
+ * Standings are stored once, with the ranks they had when the window closed, and never renumbered: a ban would otherwise
+ * rewrite every row below it. A hidden row (banned, removed) is left out of answers, and what stands below it moves up by
+ * counting the hidden rows above:
+ *
+ *   unique = place  - hidden rows above
+ *   sparse = sparse - hidden rows with a better score
+ *   dense  = dense  - better scores of which every row is hidden
+ *
+ * Invariants:
+ *   A1  view->hidden ascends by place; a row whose score is hidden altogether, and is the last of it, has number 1,
+ *       others 0. So the number of scores gone among the first k hidden rows is a sum.
+ *   A2  Places are 1 .. window.total without gaps, so the visible row number i has the smallest place p with
+ *       p - (hidden places <= p) == i + 1. */
+#include "archive/archive.h"
+
+#include "base/assert.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- memory for answers ---- */
+
+typedef struct rung__archive_chunk {
+    struct rung__archive_chunk *next;
+    size_t used, size;
+    _Alignas(16) char bytes[];
+} rung__archive_chunk;
+
+enum { CHUNK_BYTES = 16384 };
+
+void *rung__archive_get(rung_archive *a, size_t size) {
+    rung__archive_chunk *c = a->arena;
+    size = (size + 15) & ~(size_t)15;
+    if (!c || c->size - c->used < size) {
+        size_t room = size > CHUNK_BYTES ? size : CHUNK_BYTES;
+        c = rung_alloc_get(a->alloc, sizeof *c + room);
+        if (!c)
+            return NULL;
+        *c = (rung__archive_chunk){.next = a->arena, .size = room};
+        a->arena = c;
+    }
+    void *at = c->bytes + c->used;
+    c->used += size;
+    return at;
+}
+
+bool rung__archive_keep(rung_archive *a, const void *bytes, size_t len, rung_slice *out) {
+    char *copy = rung__archive_get(a, len ? len : 1);
+    if (!copy)
+        return false;
+    if (len)
+        memcpy(copy, bytes, len);
+    *out = rung_slice_of(copy, len);
+    return true;
+}
+
+void rung__archive_forget(rung_archive *a) {
+    while (a->arena) {
+        rung__archive_chunk *next = a->arena->next;
+        rung_alloc_free(a->alloc, a->arena, sizeof *a->arena + a->arena->size);
+        a->arena = next;
+    }
+}
+
+/* ---- names ---- */
+
+static const char *const kind_names[] = {"all", "hour", "day", "week", "month", "year", "season"};
+
+const char *rung_window_kind_name(uint32_t kind) {
+    RUNG_ASSERT(kind <= RUNG_WINDOW_SEASON);
+    return kind_names[kind];
+}
+
+int rung_window_kind_parse(rung_slice name) {
+    for (int i = 0; i <= (int)RUNG_WINDOW_SEASON; i++)
+        if (rung_slice_eq(name, rung_slice_str(kind_names[i])))
+            return i;
+    return -1;
+}
+
+rung_archive_values rung_archive_values_of(const rung_board_def *def) {
+    rung_archive_values v = {.count = def->key.column_count};
+    for (uint32_t i = 0; i < v.count; i++) {
+        v.types[i] = (uint8_t)def->key.columns[i].type;
+        v.decimals[i] = (uint8_t)def->key.columns[i].decimals;
+    }
+    return v;
+}
+
+/* ---- plain passing on ---- */
+
+void rung_archive_close(rung_archive *a) {
+    if (!a)
+        return;
+    rung__archive_forget(a);
+    a->ops->close(a);
+}
+
+rung_status rung_archive_begin(rung_archive *a, rung_err *err) {
+    return a->ops->begin(a, err);
+}
+
+rung_status rung_archive_commit(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err) {
+    return a->ops->commit(a, seq, log_time_ms, err);
+}
+
+void rung_archive_rollback(rung_archive *a) {
+    a->ops->rollback(a);
+}
+
+rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out, rung_err *err) {
+    return a->ops->cursor(a, seq_out, log_time_ms_out, err);
+}
+
+rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms,
+                                 uint32_t limit, rung_archive_window *out, uint32_t *count_out, rung_err *err) {
+    rung__archive_forget(a);
+    return a->ops->windows(a, board, kind, before_end_ms, limit, out, count_out, err);
+}
+
+rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms, int64_t to_ms,
+                                 uint32_t limit, rung_archive_point *out, uint32_t *count_out, rung_err *err) {
+    rung__archive_forget(a);
+    return a->ops->history(a, board, player, from_ms, to_ms, limit, out, count_out, err);
+}
+
+rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
+                                rung_archive_score *out, uint32_t *count_out, rung_err *err) {
+    if (q->board.len == 0 && q->player.len == 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "scores: name a board or a player");
+    rung__archive_forget(a);
+    return a->ops->scores(a, q, limit, out, count_out, err);
+}
+
+/* ---- one closed window ---- */
+
+static double decay_factor(const rung_board_def *def, int64_t end_ms, int64_t now_ms) {
+    if (def->update != RUNG_UPDATE_DECAY || now_ms == 0)
+        return 1;
+    return exp2(-((double)now_ms - (double)end_ms) / (double)def->half_life_ms);
+}
+
+/* Read the hidden rows and find out which scores are gone with them: A1. */
+static rung_status load_hidden(rung_archive_view *v, rung_err *err) {
+    rung_archive *a = v->archive;
+    rung_status st = a->ops->hidden(a, v->window.key, &v->hidden, &v->hidden_count, err);
+    if (st < 0)
+        return st;
+    for (uint32_t i = 0; i < v->hidden_count; i++) {
+        rung_archive_row *h = &v->hidden[i], first;
+        uint32_t count;
+        h->number = 0;
+        if (i + 1 < v->hidden_count && h[1].sparse == h->sparse)
+            continue;
+        st = a->ops->rows(a, v->window.key, h->sparse, 1, &first, &count, err);
+        if (st < 0)
+            return st;
+        h->number = count == 0 || first.sparse != h->sparse;
+        v->distinct -= h->number;
+    }
+    v->total -= v->hidden_count;
+    return RUNG_OK;
+}
+
+static rung_status open_window(rung_archive_view *v, const rung_archive_query *q, rung_err *err) {
+    rung_archive *a = v->archive;
+    rung_board_def def;
+    rung_status st = a->ops->find_window(a, q->board, q->kind, q->window_id, &v->window, err);
+    if (st != RUNG_OK)
+        return st;
+    st = rung_board_def_decode(v->window.definition, &def, err);
+    if (st < 0)
+        return st;
+    v->rank = q->has_rank ? q->rank : v->window.rank;
+    v->total = v->window.total;
+    v->distinct = v->window.distinct;
+    v->decay = decay_factor(&def, v->window.end_ms, q->now_ms);
+    return load_hidden(v, err);
+}
+
+rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q, rung_archive_view *view_out,
+                                   rung_err *err) {
+    rung_archive_view v = {.archive = a};
+    rung__archive_forget(a);
+    rung_status st = a->ops->read_begin(a, err);
+    if (st < 0)
+        return st;
+    st = open_window(&v, q, err);
+    if (st != RUNG_OK) {
+        a->ops->read_end(a);
+        return st;
+    }
+    *view_out = v;
+    return RUNG_OK;
+}
+
+void rung_archive_view_close(rung_archive_view *view) {
+    view->archive->ops->read_end(view->archive);
+    rung__archive_forget(view->archive);
+    *view = (rung_archive_view){0};
+}
+
+/* Hidden rows before a place: how many there are, with a better score than `sparse`, and how many scores are gone with them. */
+typedef struct gone {
+    uint32_t rows, better, scores;
+} gone;
+
+static gone gone_above(const rung_archive_view *v, uint32_t place, uint32_t sparse) {
+    gone g = {0};
+    for (; g.rows < v->hidden_count && v->hidden[g.rows].place < place; g.rows++) {
+        g.better += v->hidden[g.rows].sparse < sparse;
+        g.scores += v->hidden[g.rows].number;
+    }
+    return g;
+}
+
+static void show_row(const rung_archive_view *v, const rung_archive_row *from, rung_row *row) {
+    gone g = gone_above(v, from->place, from->sparse);
+    uint32_t sparse = from->sparse - g.better, dense = from->dense - g.scores;
+    *row = (rung_row){.index = from->place - 1 - g.rows,
+                      .number = from->number,
+                      .id = from->player,
+                      .value_count = from->values.count,
+                      .has_at = from->has_at,
+                      .at_ms = from->has_at ? from->at_ms : 0};
+    memcpy(row->values, from->values.values, sizeof row->values);
+    if (v->decay != 1)
+        row->values[0].d *= v->decay;
+    row->rank = v->rank == RUNG_RANK_UNIQUE ? row->index + 1 : v->rank == RUNG_RANK_SPARSE ? sparse : dense;
+    row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
+}
+
+/* A2 */
+static uint32_t place_of_index(const rung_archive_view *v, uint32_t index) {
+    uint32_t place = index + 1;
+    for (uint32_t i = 0; i < v->hidden_count && v->hidden[i].place <= place; i++)
+        place++;
+    return place;
+}
+
+rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit, rung_row *rows,
+                                  uint32_t *count_out, rung_err *err) {
+    enum { AT_ONCE = 64 };
+    rung_archive *a = view->archive;
+    rung_archive_row some[AT_ONCE];
+    uint32_t want = offset >= view->total ? 0 : view->total - offset < limit ? view->total - offset : limit;
+    for (uint32_t done = 0; done < want;) {
+        uint32_t count, ask = want - done < AT_ONCE ? want - done : AT_ONCE;
+        rung_status st = a->ops->rows(a, view->window.key, place_of_index(view, offset + done), ask, some, &count, err);
+        if (st < 0)
+            return st;
+        if (count != ask)
+            return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: standings of a closed window are missing");
+        for (uint32_t i = 0; i < count; i++)
+            show_row(view, &some[i], &rows[done + i]);
+        done += count;
+    }
+    *count_out = want;
+    return RUNG_OK;
+}
+
+rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around, rung_row *rows,
+                                     uint32_t *count_out, uint32_t *self_out, rung_err *err) {
+    rung_archive_row found;
+    rung_row self;
+    rung_status st = view->archive->ops->row_of(view->archive, view->window.key, id, &found, err);
+    if (st != RUNG_OK)
+        return st;
+    show_row(view, &found, &self);
+    uint64_t want = 2 * (uint64_t)around + 1;
+    uint32_t count = want < view->total ? (uint32_t)want : view->total;
+    uint32_t first = self.index > around ? self.index - around : 0;
+    if (first + count > view->total)
+        first = view->total - count;
+    *self_out = self.index - first;
+    return rung_archive_view_top(view, first, count, rows, count_out, err);
+}
+
+rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids, rung_row *rows,
+                                   bool *found, rung_err *err) {
+    for (uint32_t i = 0; i < n; i++) {
+        rung_archive_row row;
+        rung_status st = view->archive->ops->row_of(view->archive, view->window.key, ids[i], &row, err);
+        if (st < 0)
+            return st;
+        found[i] = st == RUNG_OK;
+        if (found[i])
+            show_row(view, &row, &rows[i]);
+    }
+    return RUNG_OK;
+}

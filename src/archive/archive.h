@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* archive.h - the archive port: score events, closed windows with every final standing, players, an audit trail.
+ *
+ * The archive is written by one follower of the log, in batches; what a batch covers and how far it reaches (the cursor) become
+ * visible together or not at all. It answers for windows that have left memory, with the rows that the state would have
+ * given. Not the truth about anything open: that is the state.
+ *
+ *     rung_archive_begin(a, &err); rung_archive_add_event(a, seq, &event, st, &err); rung_archive_commit(a, seq, t, &err);
+ *
+ *     rung_archive_view_open(a, &(rung_archive_query){.board = b, .kind = RUNG_WINDOW_WEEK, .window_id = id}, &view, &err);
+ *     rung_archive_view_top(&view, 0, 10, rows, &count, &err);
+ *     rung_archive_view_close(&view);
+ *
+ * Times are Unix milliseconds. A failure inside a batch is answered with rung_archive_rollback(), then the batch may be
+ * tried again. Threads: an archive is used by one thread at a time; a second thread opens one of its own. */
+#ifndef RUNG_ARCHIVE_ARCHIVE_H
+#define RUNG_ARCHIVE_ARCHIVE_H
+
+#include "base/alloc.h"
+#include "base/rank.h"
+#include "base/slice.h"
+#include "base/status.h"
+#include "model/event.h"
+#include "state/state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A score or tuple that knows its types. */
+typedef struct rung_archive_values {
+    uint32_t count;
+    rung_value values[RUNG_COLUMNS_MAX];
+    uint8_t types[RUNG_COLUMNS_MAX];    /* rung_score_type */
+    uint8_t decimals[RUNG_COLUMNS_MAX]; /* of decimals */
+} rung_archive_values;
+
+#define RUNG_STATUS_UNKNOWN 127 /* an event whose outcome the archive was not told */
+
+typedef struct rung_archive_score {
+    uint64_t seq;
+    rung_slice board, player;
+    bool is_delta, has_at;
+    int64_t at_ms; /* as sent, or the log time where the sender named none */
+    int64_t ts_ms;
+    rung_archive_values values;
+    rung_slice id, meta; /* may be empty */
+    int status;          /* rung_status of applying it, or RUNG_STATUS_UNKNOWN */
+} rung_archive_score;
+
+typedef struct rung_archive_audit {
+    uint64_t seq;
+    int64_t ts_ms;
+    const char *kind;         /* "board defined", ...: static */
+    rung_slice board, player; /* may be empty */
+    rung_slice details;       /* JSON; may be empty */
+    int status;
+} rung_archive_audit;
+
+typedef struct rung_archive_window {
+    int64_t key; /* the implementation's name for it */
+    rung_slice board;
+    uint32_t kind; /* rung_window_kind, or RUNG_WINDOW_SEASON */
+    rung_slice id; /* "2026-W46", or the season's name */
+    int64_t start_ms, end_ms;
+    uint64_t closed_seq;
+    int64_t closed_ms; /* log time */
+    uint32_t total, distinct;
+    rung_rank_style rank;
+    rung_slice definition; /* rung_board_def_encode() bytes, as it was when the window closed */
+} rung_archive_window;
+
+/* One final standing. Decayed scores are those of the window's end. */
+typedef struct rung_archive_row {
+    uint32_t place; /* in the full order, from 1: the unique rank */
+    uint32_t sparse, dense;
+    uint32_t number; /* the player's number at the time */
+    rung_slice player;
+    rung_archive_values values;
+    bool has_at;
+    int64_t at_ms;
+} rung_archive_row;
+
+/* Where a player stood at some time. */
+typedef struct rung_archive_point {
+    int64_t time_ms;
+    bool is_daily;        /* a daily sample; otherwise a window's end */
+    uint32_t kind;        /* of window; 0: all of time */
+    rung_slice window_id;
+    uint32_t place, sparse, dense, total;
+    rung_archive_values values;
+} rung_archive_point;
+
+typedef struct rung_archive_sample {
+    uint64_t seq;
+    rung_slice board, player;
+    rung_archive_point point;
+} rung_archive_sample;
+
+/* Why a standing is not shown. Bits. */
+enum { RUNG_HIDDEN_BANNED = 1, RUNG_HIDDEN_REMOVED = 2 };
+
+/* Gives rows in order: RUNG_OK, RUNG_NOT_FOUND at the end, or a failure. */
+typedef rung_status rung_archive_next_row(void *ctx, rung_archive_row *row_out, rung_err *err);
+
+typedef struct rung_archive_score_query {
+    rung_slice board, player; /* at least one is not empty */
+    int64_t from_ms, to_ms;   /* by at: [from, to); both 0: always */
+    int64_t after_at_ms;      /* with after_seq: those after this one, for the next page */
+    uint64_t after_seq;       /* 0: from the beginning */
+} rung_archive_score_query;
+
+typedef struct rung_archive rung_archive;
+
+/* What an implementation gives. Slices it returns live in the archive's arena (rung__archive_keep). */
+typedef struct rung_archive_ops {
+    /* a batch */
+    rung_status (*begin)(rung_archive *a, rung_err *err);
+    rung_status (*add_score)(rung_archive *a, const rung_archive_score *s, rung_err *err);
+    rung_status (*add_audit)(rung_archive *a, const rung_archive_audit *r, rung_err *err);
+    rung_status (*put_player)(rung_archive *a, uint64_t seq, int64_t ts_ms, rung_slice player, rung_slice profile,
+                              rung_err *err);
+    rung_status (*add_window)(rung_archive *a, const rung_archive_window *w, rung_archive_next_row *next, void *ctx,
+                              rung_err *err);
+    rung_status (*add_sample)(rung_archive *a, const rung_archive_sample *s, rung_err *err);
+    /* Set or clear a bit on all standings of the player; of one board unless it is empty. */
+    rung_status (*hide)(rung_archive *a, rung_slice board, rung_slice player, uint32_t bit, bool on, rung_err *err);
+    rung_status (*erase)(rung_archive *a, rung_slice player, rung_err *err);
+    rung_status (*retire_board)(rung_archive *a, rung_slice board, uint64_t seq, rung_err *err);
+    rung_status (*commit)(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err);
+    void (*rollback)(rung_archive *a);
+    /* questions; read_begin to read_end see one moment */
+    rung_status (*cursor)(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out, rung_err *err);
+    rung_status (*read_begin)(rung_archive *a, rung_err *err);
+    void (*read_end)(rung_archive *a);
+    rung_status (*find_window)(rung_archive *a, rung_slice board, uint32_t kind, rung_slice id,
+                               rung_archive_window *out, rung_err *err);
+    rung_status (*windows)(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms, uint32_t limit,
+                           rung_archive_window *out, uint32_t *count_out, rung_err *err);
+    /* Places of hidden standings, ascending; `*places_out` in the arena. */
+    rung_status (*hidden)(rung_archive *a, int64_t window, rung_archive_row **rows_out, uint32_t *count_out,
+                          rung_err *err);
+    /* Up to `limit` visible standings from a place on. */
+    rung_status (*rows)(rung_archive *a, int64_t window, uint32_t from_place, uint32_t limit, rung_archive_row *out,
+                        uint32_t *count_out, rung_err *err);
+    /* The player's, if visible. RUNG_NOT_FOUND. */
+    rung_status (*row_of)(rung_archive *a, int64_t window, rung_slice player, rung_archive_row *out, rung_err *err);
+    rung_status (*history)(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms, int64_t to_ms,
+                           uint32_t limit, rung_archive_point *out, uint32_t *count_out, rung_err *err);
+    rung_status (*scores)(rung_archive *a, const rung_archive_score_query *q, uint32_t limit, rung_archive_score *out,
+                          uint32_t *count_out, rung_err *err);
+    void (*close)(rung_archive *a);
+} rung_archive_ops;
+
+/* The first member of every implementation. */
+struct rung_archive {
+    const rung_archive_ops *ops;
+    const rung_alloc *alloc;
+    struct rung__archive_chunk *arena; /* texts of answers */
+};
+
+void rung_archive_close(rung_archive *a); /* accepts NULL; an open batch is undone */
+
+/* ---- changes, between begin and commit ---- */
+
+RUNG_NODISCARD rung_status rung_archive_begin(rung_archive *a, rung_err *err);
+/* All that the archive has to know of an event, by its kind: a score, an audit record, a profile, hidden or erased
+ * standings. `log_time_ms` is the largest ts up to this event. */
+RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *event,
+                                                  int64_t log_time_ms, int status, rung_err *err);
+/* A closed window or a set of samples, as packed by closed_window.h; a window also leaves an audit record. RUNG_ECORRUPT for
+ * other bytes. Events up to its sequence must have been added before. */
+RUNG_NODISCARD rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed, rung_err *err);
+/* A note that events up to `seq` were never archived. */
+RUNG_NODISCARD rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq, uint64_t last_seq, rung_err *err);
+/* Make the batch durable and visible; the cursor is `seq` from now on. */
+RUNG_NODISCARD rung_status rung_archive_commit(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err);
+void rung_archive_rollback(rung_archive *a); /* also when there is no batch */
+
+/* ---- questions ---- */
+
+/* The last sequence archived, 0 for none, and the log time there. `log_time_ms_out` may be NULL. */
+RUNG_NODISCARD rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
+                                               rung_err *err);
+
+typedef struct rung_archive_query {
+    rung_slice board;
+    uint32_t kind; /* rung_window_kind, or RUNG_WINDOW_SEASON */
+    rung_slice window_id;
+    bool has_rank;
+    rung_rank_style rank; /* when has_rank, else the board's at the time */
+    int64_t now_ms;       /* the time decayed scores are shown for; 0: the window's end */
+} rung_archive_query;
+
+/* One closed window at one moment of the archive. Private but for what is commented. */
+typedef struct rung_archive_view {
+    uint32_t total, distinct; /* without hidden standings */
+    rung_rank_style rank;
+    rung_archive_window window;
+    rung_archive *archive;
+    rung_archive_row *hidden;
+    uint32_t hidden_count;
+    double decay; /* factor on scores */
+} rung_archive_view;
+
+/* RUNG_OK: close it again; until then it is the only question of this archive. RUNG_NOT_FOUND: the archive has no such
+ * window (yet: look at the cursor). Of several of that name (a board deleted and made again) the last. */
+RUNG_NODISCARD rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
+                                                  rung_archive_view *view_out, rung_err *err);
+void rung_archive_view_close(rung_archive_view *view); /* slices in its answers end here */
+
+/* As rung_view_top, rung_view_around and rung_view_rows of state.h, with the same rows. */
+RUNG_NODISCARD rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit,
+                                                 rung_row *rows, uint32_t *count_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around,
+                                                    rung_row *rows, uint32_t *count_out, uint32_t *self_out,
+                                                    rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids,
+                                                  rung_row *rows, bool *found, rung_err *err);
+
+/* Closed windows of a board, the last ended first; kind 0: all kinds; before_end_ms INT64_MAX, then the end of the last one
+ * shown, for pages. Answers live until the next question. */
+RUNG_NODISCARD rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind,
+                                                int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
+                                                uint32_t *count_out, rung_err *err);
+/* Where a player stood on a board, in [from, to), oldest first: at the ends of windows and at daily samples. Ranks are those
+ * of the time. Answers live until the next question. */
+RUNG_NODISCARD rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
+                                                int64_t to_ms, uint32_t limit, rung_archive_point *out,
+                                                uint32_t *count_out, rung_err *err);
+/* Score events by board, player and time, ordered by (at, seq). Answers live until the next question. */
+RUNG_NODISCARD rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
+                                               rung_archive_score *out, uint32_t *count_out, rung_err *err);
+
+/* ---- for implementations ---- */
+
+/* Bytes in the arena, for the current answer; NULL when out of memory. */
+void *rung__archive_get(rung_archive *a, size_t size);
+RUNG_NODISCARD bool rung__archive_keep(rung_archive *a, const void *bytes, size_t len, rung_slice *out);
+void rung__archive_forget(rung_archive *a);
+
+/* "all", "hour", ..., "season", and back (-1: none of them). */
+const char *rung_window_kind_name(uint32_t kind);
+int rung_window_kind_parse(rung_slice name);
+
+/* The columns of a board as the types of values. */
+rung_archive_values rung_archive_values_of(const rung_board_def *def);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Words as in docs/formats/events.md.
+ *
+ *   byte      version, 1
+ *   byte      1 for samples, 0 for a closed window
+ *   signed    time of the sample, or 0
+ *   number    sequence; signed log time
+ *   text      board; number kind; text window id; signed start, signed end
+ *   number    total; number distinct; number rank style; text definition
+ *   number    rows that follow
+ *   row       closed window: number: steps of the dense rank since the row above (0 or 1; the first has 1)
+ *             sample:        number place, number sparse, number dense
+ *             number player number; text player; per column a signed or 8 bytes of a double; signed at - end, if kept
+ *
+ * The sparse rank of a row of a closed window is its place if the dense rank stepped, else that of the row above. */
+#include "archive/closed_window.h"
+
+#include "archive/buffer.h"
+#include "base/assert.h"
+
+enum { VERSION = 1, ROWS_AT_ONCE = 256 };
+
+void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p) {
+    rung_alloc_free(alloc, p->ptr, p->cap);
+    *p = (rung_packed){0};
+}
+
+/* ---- packing ---- */
+
+static void put_definition(rung__buffer *b, const rung_board_def *def) {
+    size_t len = 0;
+    rung__buffer bytes = {.alloc = b->alloc};
+    rung_status st = rung__buffer_reserve(&bytes, 1024) ? RUNG_ELIMIT : RUNG_ENOMEM;
+    if (st == RUNG_ELIMIT)
+        st = rung_board_def_encode(def, bytes.ptr, bytes.cap, &len);
+    if (st == RUNG_ELIMIT && rung__buffer_reserve(&bytes, len))
+        st = rung_board_def_encode(def, bytes.ptr, bytes.cap, &len);
+    RUNG_ASSERT(st == RUNG_OK || bytes.failed); /* a board that exists has a valid definition */
+    b->failed |= bytes.failed;
+    len = bytes.failed ? 0 : len;
+    rung__buffer_text(b, rung_slice_of(bytes.ptr, len));
+    rung__buffer_deinit(&bytes);
+}
+
+static const rung_board_def *definition_of(const rung_view *view, rung_slice board) {
+    const rung_board_def *def;
+    rung_status st = rung_state_board(view->state, board, &def);
+    RUNG_ASSERT(st == RUNG_OK);
+    return def;
+}
+
+static rung_slice window_id(const rung_view *v, char out[RUNG_WINDOW_ID_MAX]) {
+    if (v->kind == RUNG_WINDOW_SEASON)
+        return v->season;
+    if (v->kind == 0)
+        return RUNG_SLICE("all");
+    return rung_slice_of(out, rung_window_id_format((rung_window_kind)v->kind, v->ordinal, out));
+}
+
+static void put_head(rung__buffer *b, rung_slice board, const rung_view *v, const rung_board_def *def, bool is_sample,
+                     int64_t time_ms, uint32_t row_count) {
+    char id[RUNG_WINDOW_ID_MAX];
+    rung__buffer_number(b, VERSION);
+    rung__buffer_number(b, is_sample);
+    rung__buffer_signed(b, time_ms);
+    rung__buffer_number(b, rung_state_seq(v->state));
+    rung__buffer_signed(b, rung_state_time(v->state));
+    rung__buffer_text(b, board);
+    rung__buffer_number(b, v->kind);
+    rung__buffer_text(b, window_id(v, id));
+    rung__buffer_signed(b, v->start_ms);
+    rung__buffer_signed(b, v->end_ms);
+    rung__buffer_number(b, v->total);
+    rung__buffer_number(b, v->distinct);
+    rung__buffer_number(b, def->rank);
+    put_definition(b, def);
+    rung__buffer_number(b, row_count);
+}
+
+/* What a row has beside its ranks. */
+static void put_row(rung__buffer *b, const rung_board_def *def, int64_t end_ms, const rung_row *row) {
+    rung__buffer_number(b, row->number);
+    rung__buffer_text(b, row->id);
+    for (uint32_t i = 0; i < row->value_count; i++) {
+        if (def->key.columns[i].type == RUNG_SCORE_REAL)
+            rung__buffer_word(b, (uint64_t)row->values[i].i); /* the bits of the double */
+        else
+            rung__buffer_signed(b, row->values[i].i);
+    }
+    if (row->has_at)
+        rung__buffer_signed(b, (int64_t)((uint64_t)row->at_ms - (uint64_t)end_ms));
+}
+
+static rung_status finish(rung__buffer *b, uint64_t seq, rung_packed *out) {
+    if (b->failed) {
+        rung__buffer_deinit(b);
+        return RUNG_ENOMEM;
+    }
+    *out = (rung_packed){b->ptr, b->len, b->cap, seq};
+    return RUNG_OK;
+}
+
+rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
+                                    rung_packed *out) {
+    const rung_board_def *def = definition_of(view, board);
+    rung__buffer b = {.alloc = alloc};
+    rung_row *rows = rung_alloc_get(alloc, ROWS_AT_ONCE * sizeof *rows);
+    if (!rows)
+        return RUNG_ENOMEM;
+    rung_view v = *view;
+    v.rank = RUNG_RANK_SPARSE; /* two scores can look the same and not be (decay): the ladder's own ranks tell */
+    v.now_ms = v.end_ms;
+    put_head(&b, board, &v, def, false, 0, v.total);
+    uint32_t count, sparse = 0;
+    for (uint32_t done = 0; !b.failed && (count = rung_view_top(&v, done, ROWS_AT_ONCE, rows)) > 0; done += count)
+        for (uint32_t i = 0; i < count; i++) {
+            rung__buffer_number(&b, rows[i].rank != sparse);
+            sparse = rows[i].rank;
+            put_row(&b, def, v.end_ms, &rows[i]);
+        }
+    rung_alloc_free(alloc, rows, ROWS_AT_ONCE * sizeof *rows);
+    return finish(&b, rung_state_seq(view->state), out);
+}
+
+/* One row of a sample; `styles` are the same view in each rank style. */
+static void put_sampled(rung__buffer *b, const rung_board_def *def, const rung_view styles[3], rung_slice id,
+                        uint32_t beyond, uint32_t *count) {
+    rung_row sparse, dense;
+    bool found;
+    rung_view_rows(&styles[RUNG_RANK_SPARSE], 1, &id, &sparse, &found);
+    if (!found || sparse.index < beyond)
+        return;
+    rung_view_rows(&styles[RUNG_RANK_DENSE], 1, &id, &dense, &found);
+    rung__buffer_number(b, sparse.index + 1);
+    rung__buffer_number(b, sparse.rank);
+    rung__buffer_number(b, dense.rank);
+    put_row(b, def, styles[0].end_ms, &sparse);
+    ++*count;
+}
+
+rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view, int64_t time_ms,
+                             uint32_t top, uint32_t n, const rung_slice *ids, rung_packed *out) {
+    const rung_board_def *def = definition_of(view, board);
+    rung_view styles[3] = {*view, *view, *view};
+    for (int i = 0; i < 3; i++) {
+        styles[i].rank = (rung_rank_style)i;
+        styles[i].now_ms = time_ms;
+    }
+    rung__buffer rows = {.alloc = alloc}, b = {.alloc = alloc};
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < top && i < view->total; i++) {
+        rung_row row;
+        if (rung_view_top(&styles[0], i, 1, &row) == 1)
+            put_sampled(&rows, def, styles, row.id, 0, &count);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        put_sampled(&rows, def, styles, ids[i], top, &count);
+    put_head(&b, board, view, def, true, time_ms, count);
+    rung__buffer_put(&b, rows.ptr, rows.len);
+    b.failed |= rows.failed;
+    rung__buffer_deinit(&rows);
+    return finish(&b, rung_state_seq(view->state), out);
+}
+
+/* ---- reading ---- */
+
+rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_err *err) {
+    rung__bytes b = rung__bytes_of(packed);
+    rung_packed_reader r = {0};
+    rung_board_def def;
+    if (rung__bytes_number(&b) != VERSION)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: not of this version");
+    r.is_sample = rung__bytes_number(&b) == 1;
+    r.time_ms = rung__bytes_signed(&b);
+    r.window.closed_seq = rung__bytes_number(&b);
+    r.window.closed_ms = rung__bytes_signed(&b);
+    r.window.board = rung__bytes_text(&b);
+    r.window.kind = (uint32_t)rung__bytes_number(&b);
+    r.window.id = rung__bytes_text(&b);
+    r.window.start_ms = rung__bytes_signed(&b);
+    r.window.end_ms = rung__bytes_signed(&b);
+    r.window.total = (uint32_t)rung__bytes_number(&b);
+    r.window.distinct = (uint32_t)rung__bytes_number(&b);
+    r.window.rank = (rung_rank_style)rung__bytes_number(&b);
+    r.window.definition = rung__bytes_text(&b);
+    r.row_count = (uint32_t)rung__bytes_number(&b);
+    if (b.is_bad || r.window.kind > RUNG_WINDOW_SEASON || r.window.rank > RUNG_RANK_DENSE ||
+        rung_board_def_decode(r.window.definition, &def, err) < 0)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: its head is damaged");
+    r.format = rung_archive_values_of(&def);
+    r.has_at = def.key.tie != RUNG_TIE_PLAYER;
+    r.at = b.at;
+    r.end = b.end;
+    *out = r;
+    return RUNG_OK;
+}
+
+static void read_ranks(rung_packed_reader *r, rung__bytes *b, rung_archive_row *row) {
+    if (r->is_sample) {
+        row->place = (uint32_t)rung__bytes_number(b);
+        row->sparse = (uint32_t)rung__bytes_number(b);
+        row->dense = (uint32_t)rung__bytes_number(b);
+        return;
+    }
+    row->place = r->done + 1;
+    if (rung__bytes_number(b)) {
+        r->sparse = row->place;
+        r->dense++;
+    }
+    row->sparse = r->sparse;
+    row->dense = r->dense;
+}
+
+rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out, rung_err *err) {
+    if (r->done == r->row_count)
+        return r->at == r->end ? RUNG_NOT_FOUND : RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: bytes after its end");
+    rung__bytes b = {r->at, r->end, false};
+    rung_archive_row row = {.values = r->format, .has_at = r->has_at};
+    read_ranks(r, &b, &row);
+    row.number = (uint32_t)rung__bytes_number(&b);
+    row.player = rung__bytes_text(&b);
+    for (uint32_t i = 0; i < row.values.count; i++)
+        row.values.values[i].i = row.values.types[i] == RUNG_SCORE_REAL ? (int64_t)rung__bytes_word(&b)
+                                                                        : rung__bytes_signed(&b);
+    if (row.has_at)
+        row.at_ms = (int64_t)((uint64_t)rung__bytes_signed(&b) + (uint64_t)r->window.end_ms);
+    if (b.is_bad || row.player.len == 0)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: row %u is damaged", r->done);
+    r->at = b.at;
+    r->done++;
+    *row_out = row;
+    return RUNG_OK;
+}

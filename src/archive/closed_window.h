@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* closed_window.h - a ranking taken out of the state as bytes that stand alone.
+ *
+ * A window that closes may leave memory in the same event, so all of it is packed inside the state's on_close, in some
+ * 20 bytes a row, for the archive to take its time with. Daily samples use the same bytes. They live in memory
+ * only, between two threads of one process: a version byte guards against mistakes, not against other versions.
+ *
+ *     rung_closed_window_pack(alloc, board, view, &packed);           // inside on_close
+ *     rung_packed_open(packed.slice, &reader, &err);
+ *     while (rung_packed_next(&reader, &row, &err) == RUNG_OK) ...
+ *
+ * Pure; any thread. */
+#ifndef RUNG_ARCHIVE_CLOSED_WINDOW_H
+#define RUNG_ARCHIVE_CLOSED_WINDOW_H
+
+#include "archive/archive.h"
+
+typedef struct rung_packed {
+    char *ptr; /* owned: rung_packed_deinit() */
+    size_t len, cap;
+    uint64_t seq;  /* of the event that closed the window or called for the sample */
+} rung_packed;
+
+void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
+
+/* All rows of a view. `board` is the one the view is of. Scores of decay boards are taken as of the window's end. RUNG_OK or
+ * RUNG_ENOMEM. About 0.2 us a row. */
+RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
+                                                   rung_packed *out);
+
+/* The first `top` rows of a view, and those of the `n` ids that are ranked below them, as samples taken at `time_ms`. */
+RUNG_NODISCARD rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
+                                            int64_t time_ms, uint32_t top, uint32_t n, const rung_slice *ids,
+                                            rung_packed *out);
+
+typedef struct rung_packed_reader {
+    bool is_sample;
+    int64_t time_ms;            /* of a sample */
+    rung_archive_window window; /* slices borrow from the packed bytes */
+    uint32_t row_count;
+    /* private */
+    rung_archive_values format;
+    bool has_at;
+    const uint8_t *at, *end;
+    uint32_t done, sparse, dense;
+} rung_packed_reader;
+
+/* RUNG_OK or RUNG_ECORRUPT. */
+RUNG_NODISCARD rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_err *err);
+/* The next row; its player borrows. RUNG_OK, RUNG_NOT_FOUND at the end, RUNG_ECORRUPT. */
+RUNG_NODISCARD rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out, rung_err *err);
+
+#endif
