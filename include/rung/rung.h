@@ -20,7 +20,8 @@
  * Texts are slices, pointer and length, never kept by the library beyond the call. Slices and views in answers are
  * valid until the next change of the same handle.
  * Threads: one at a time per handle; which one does not matter. Several handles are independent of each other: there are
- * no globals. There is no hidden thread. After a fork() only one of the two processes may go on using a handle. */
+ * no globals. There is no hidden thread. After a fork() only one of the two processes may go on using a handle, and
+ * the folder stays locked until both have ended. */
 #ifndef RUNG_RUNG_H
 #define RUNG_RUNG_H
 
@@ -54,8 +55,8 @@ typedef struct rung_config {
     const char *zoneinfo;     /* the folder of time zone files; NULL: /usr/share/zoneinfo */
     const rung_alloc *alloc;  /* NULL: the process heap */
     int64_t (*now_ms)(void *ctx); /* Unix milliseconds; NULL: the system's clock */
-    /* While a path is opened: events applied so far, of how many that come after the snapshot. */
-    void (*progress)(void *ctx, uint64_t done, uint64_t total);
+    /* While a path is opened: what is being read ("snapshot", then "log"), and how far it is. */
+    void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
     void (*say)(void *ctx, const char *line); /* one line for the operator: a torn tail cut off, a snapshot passed over */
     void *ctx; /* for the three above */
 } rung_config;
@@ -66,8 +67,8 @@ typedef struct rung_config {
  * RUNG_EINVAL. */
 RUNG_NODISCARD rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err);
 
-/* Sync what is not yet, release everything; the handle is gone whatever is returned. NULL is accepted. A failure
- * can only concern changes answered under sync_every_ms. */
+/* Wait for a snapshot in the background, sync what is not yet, release everything; the handle is gone whatever is returned.
+ * NULL is accepted. A failure concerns changes answered under sync_every_ms, or repeats that the log had failed before. */
 rung_status rung_close(rung *db, rung_err *err);
 
 /* ---- changes ----
@@ -138,5 +139,14 @@ RUNG_NODISCARD rung_status rung_tick(rung *db, rung_err *err);
 
 /* Everything answered so far is on stable storage when this returns RUNG_OK. Nothing to do with sync_every_ms 0. */
 RUNG_NODISCARD rung_status rung_sync(rung *db, rung_err *err);
+
+/* Write the whole state beside the log, so that the next open need not replay what is in it. Two are kept, and
+ * of the log what comes after the older. RUNG_UNCHANGED when nothing has changed since the last one; RUNG_EUNSUPPORTED without
+ * a path. `in_background`: a forked child writes it and RUNG_OK means that it has begun (RUNG_EBUSY: one is under way). */
+RUNG_NODISCARD rung_status rung_snapshot(rung *db, bool in_background, rung_err *err);
+
+/* Wait for a snapshot in the background: how it ended, or RUNG_UNCHANGED when there was none. rung_tick() and rung_snapshot()
+ * also notice the end (and tell `say` of a failure). */
+RUNG_NODISCARD rung_status rung_snapshot_wait(rung *db, rung_err *err);
 
 #endif

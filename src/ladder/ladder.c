@@ -439,10 +439,10 @@ void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
         rung__prefetch_players(l, id);
 }
 
-void rung_ladder_warm_key(const rung_ladder *l, const uint64_t *key) {
+void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
     rung__path path;
-    if (l->height > 0)
-        rung__descend_to_leaf(l, &(rung__probe){.key = key, .words = l->key_words}, &path);
+    if (l->height > 0 && locate(l, player, &path))
+        rung__prefetch_rows(l, rung__leaf(l, path.step[0].id), path.step[0].row);
 }
 
 static void hint_begin(const rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_hint *hint) {

@@ -176,11 +176,11 @@ void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out);
 
-/* For a caller with a pipeline of its own: two steps, each touching only what the step before brought in.
- * Hints: they change nothing and may be left out. */
-void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);   /* 1: where is the player's leaf? */
-void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);  /* 2: the leaf itself */
-void rung_ladder_warm_key(const rung_ladder *l, const uint64_t *key); /* 2: the leaf this key belongs to */
+/* For a caller with a pipeline of its own: steps that each touch only what the step before brought in. They change
+ * nothing and may be left out. (rung_ladder_aim, above, is step 4 of a move.) */
+void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);  /* 1: where is the player's leaf? */
+void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player); /* 2: who is in the leaf? */
+void rung_ladder_warm_row(const rung_ladder *l, uint32_t player);  /* 3: the player's row, and what moves with it */
 
 /* ---- self-check ---- */
 

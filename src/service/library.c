@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung.h over the engine: each call builds one event and hands it in. Nothing here knows how an event is kept or applied.
+/* rung.h over the engine and the store: each change builds one event and hands it in. Nothing here knows how an event is
+ * kept or applied.
  *
- * Ownership: the handle owns the state and the engine, and releases them in reverse order. */
+ * Ownership: the handle owns the store (none in memory), the state and the engine, and releases them in reverse
+ * order. */
 #include <rung/rung.h>
 
 #include "base/assert.h"
 #include "service/clock.h"
 #include "service/engine.h"
+#include "service/store.h"
 #include "service/zoneinfo.h"
 
 struct rung {
     rung_config config;
     const rung_alloc *alloc;
     const char *zoneinfo;
+    rung_store *store; /* NULL: in memory */
     rung_state *state;
     rung_engine *engine;
 };
@@ -27,24 +31,52 @@ static rung_clock clock_of(const rung_config *c) {
     return c->now_ms ? (rung_clock){.now_ms = c->now_ms, .ctx = c->ctx} : rung_clock_real();
 }
 
+#define SEGMENT_SIZE_DEFAULT ((uint64_t)16 << 20)
+#define SEGMENT_SIZE_MIN     ((uint64_t)4 << 20) /* so that a batch of the engine fits */
+
+static rung_status open_store(rung *db, const rung_state_config *state, rung_err *err) {
+    const rung_config *c = &db->config;
+    uint64_t segment_size = c->segment_size ? c->segment_size : SEGMENT_SIZE_DEFAULT;
+    if (segment_size < SEGMENT_SIZE_MIN || segment_size % 512 != 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "segment_size: expected 4 MiB or more, a multiple of 512");
+    rung_store_config store = {
+        .alloc = db->alloc,
+        .path = c->path,
+        .segment_size = segment_size,
+        .is_relaxed = c->sync_every_ms > 0,
+        .state = *state,
+        .progress = c->progress,
+        .say = c->say,
+        .ctx = c->ctx,
+    };
+    return rung_store_open(&store, &db->store, &db->state, err);
+}
+
 static rung_status open_parts(rung *db, rung_err *err) {
     const rung_config *c = &db->config;
-    rung_state_config parts = {.alloc = db->alloc, .id_capacity = c->id_capacity, .id_keep_ms = c->id_keep_ms};
-    rung_status st = rung_random_hash_key(&parts.hash_key, err);
+    rung_state_config state = {.alloc = db->alloc, .id_capacity = c->id_capacity, .id_keep_ms = c->id_keep_ms};
+    rung_status st = rung_random_hash_key(&state.hash_key, err);
     if (st < 0)
         return st;
-    st = rung_state_create(&parts, &db->state);
+    if (c->path)
+        st = open_store(db, &state, err);
+    else if ((st = rung_state_create(&state, &db->state)) < 0)
+        RUNG_FAIL(err, st, "out of memory");
     if (st < 0)
-        return RUNG_FAIL(err, st, "%s", rung_status_text(st));
-    rung_engine_config engine = {.alloc = db->alloc, .clock = clock_of(c), .state = db->state};
+        return st;
+    rung_engine_config engine = {
+        .alloc = db->alloc,
+        .clock = clock_of(c),
+        .state = db->state,
+        .log = db->store ? rung_store_log(db->store) : NULL,
+        .sync_every_ms = c->sync_every_ms,
+    };
     return rung_engine_create(&engine, &db->engine, err);
 }
 
 rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err) {
     static const rung_config in_memory;
     const rung_config *c = config ? config : &in_memory;
-    if (c->path)
-        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "path: not yet");
     const rung_alloc *alloc = c->alloc ? c->alloc : rung_alloc_heap();
     rung *db = rung_alloc_zeroed(alloc, sizeof *db);
     if (!db)
@@ -62,13 +94,13 @@ rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err) {
 }
 
 rung_status rung_close(rung *db, rung_err *err) {
-    (void)err;
     if (!db)
         return RUNG_OK;
     rung_engine_destroy(db->engine);
+    rung_status st = rung_store_close(db->store, err);
     rung_state_destroy(db->state);
     rung_alloc_free(db->alloc, db, sizeof *db);
-    return RUNG_OK;
+    return st;
 }
 
 /* ---- scores ---- */
@@ -240,7 +272,7 @@ rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count, co
     return st;
 }
 
-/* ---- questions and upkeep ---- */
+/* ---- questions ---- */
 
 rung_status rung_ask(const rung *db, const rung_query *query, rung_view *view_out, rung_err *err) {
     rung_query q = *query;
@@ -257,10 +289,54 @@ int64_t rung_now(const rung *db) {
     return rung_engine_now(db->engine);
 }
 
+/* ---- upkeep ---- */
+
+/* What both snapshots hold need not stay in the log. */
+static rung_status trim_log(rung *db, rung_err *err) {
+    uint64_t from;
+    rung_status st = rung_store_needed_from(db->store, &from, err);
+    if (st == RUNG_OK)
+        st = rung_log_truncate_before(rung_store_log(db->store), from, err);
+    return st == RUNG_UNCHANGED ? RUNG_OK : st;
+}
+
+/* RUNG_PARTIAL while a snapshot is being written, RUNG_NOT_FOUND when there is none, else how the last one ended. */
+static rung_status poll_snapshot(rung *db, bool wait, rung_err *err) {
+    if (!db->store)
+        return RUNG_NOT_FOUND;
+    rung_status st = rung_store_save_poll(db->store, wait, err);
+    return st == RUNG_OK ? trim_log(db, err) : st;
+}
+
 rung_status rung_tick(rung *db, rung_err *err) {
+    rung_err why = {0};
+    rung_status st = poll_snapshot(db, false, &why);
+    if (st < 0 && db->config.say)
+        db->config.say(db->config.ctx, why.message);
     return rung_engine_tick(db->engine, err);
 }
 
 rung_status rung_sync(rung *db, rung_err *err) {
     return rung_engine_sync(db->engine, err);
+}
+
+rung_status rung_snapshot(rung *db, bool in_background, rung_err *err) {
+    if (!db->store)
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "path: there is none; nothing is kept");
+    rung_err why = {0};
+    rung_status st = poll_snapshot(db, false, &why);
+    if (st < 0 && db->config.say)
+        db->config.say(db->config.ctx, why.message);
+    st = rung_engine_sync(db->engine, err); /* a snapshot must not be ahead of the log on the disk */
+    if (st < 0)
+        return st;
+    if (in_background)
+        return rung_store_save_begin(db->store, db->state, err);
+    st = rung_store_save(db->store, db->state, err);
+    return st == RUNG_OK ? trim_log(db, err) : st;
+}
+
+rung_status rung_snapshot_wait(rung *db, rung_err *err) {
+    rung_status st = poll_snapshot(db, true, err);
+    return st == RUNG_NOT_FOUND ? RUNG_UNCHANGED : st;
 }

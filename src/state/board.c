@@ -50,7 +50,7 @@ rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordin
         if (st < 0)
             return st;
         int64_t until = rule_until(b, i, kind);
-        int64_t start = w.start_ms < rule->from_ms[kind] || ordinal == rule->before[kind] ? rule->from_ms[kind] : w.start_ms;
+        int64_t start = w.start_ms < rule->from_ms[kind] ? rule->from_ms[kind] : w.start_ms;
         int64_t end = w.end_ms > until ? until : w.end_ms;
         if (start >= end || ordinal < rule->before[kind])
             continue;
@@ -505,7 +505,7 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind, con
             rung__window_list_add(s, b, w);
         }
         if (rung__ranking_secure(s, b, w, e.player, true, true) < 0 ||
-            rung__ranking_put(s, b, w, e.player, e.key, NULL, &change) < 0)
+            rung__ranking_put(s, b, w, e.player, e.key, (rung__hints){0}, &change) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;

@@ -162,6 +162,7 @@ static void answer_again(const rung_state *s, const rung__id_record *r, rung_out
     out->passed = r->passed;
     out->percentile = r->percentile;
     out->has_next = r->has_next;
+    out->next_number = r->next_player;
     out->next = r->next_player == RUNG__NONE ? (rung_slice){NULL, 0} : rung_players_id(s->players, r->next_player);
     out->gap = r->gap;
 }
@@ -223,8 +224,7 @@ void rung__ids_unclaim(rung_state *s, uint32_t record) {
     rung_players_remove(s->ids.table, record);
 }
 
-void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out,
-                        uint32_t next_player) {
+void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out) {
     int64_t ms;
     rung__id_record *r = rung__ids_record(s, record);
     if (old)
@@ -232,7 +232,7 @@ void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_sco
     memset(r, 0, sizeof *r);
     r->body = body_hash(e);
     r->effective_ms = id_time(e->id, &ms) && ms > s->time_ms ? ms : s->time_ms;
-    r->next_player = next_player;
+    r->next_player = out->next_number;
     r->changed = out->changed;
     r->has_next = out->has_next;
     r->value_count = (uint8_t)out->value_count;

@@ -128,14 +128,30 @@ typedef struct rung__profile {
     char packed[];  /* each: u8 length, name, u16 little-endian length, value */
 } rung__profile;
 
+/* One window that a submission reaches, and what becomes of the player's entry there. */
+typedef struct rung__reach {
+    rung__window *window; /* NULL: to be opened */
+    bool fresh;           /* made by this submission */
+    bool existed;
+    uint32_t kind;
+    rung_window span;
+    rung_slice season;
+    uint64_t old_key[RUNG_LADDER_WORDS_MAX];
+    uint64_t key[RUNG_LADDER_WORDS_MAX];
+    rung_value candidate; /* the first column that was up for entry */
+} rung__reach;
+
 /* What was found out about a submission ahead of its turn. Only speed depends on it. */
-enum { RUNG__AIM_SLOTS = 2 };
+enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2 };
 typedef struct rung__aim {
-    uint32_t player; /* RUNG_PLAYER_NONE: look it up */
-    uint32_t kinds;  /* bit k: the hints of windows of kind k (0..5) are filled */
-    uint32_t slots[6];
-    rung_ladder_hint main[6];
-    rung_ladder_hint slot[6][RUNG__AIM_SLOTS];
+    uint32_t player;  /* RUNG_PLAYER_NONE: look it up */
+    bool prepared;    /* `reached` holds, if it is still time_ms when the turn comes */
+    uint32_t count;
+    int64_t time_ms;
+    uint32_t slots[RUNG__AIM_KINDS]; /* by place in `reached`: which slots have hints */
+    rung__reach reached[RUNG__AIM_KINDS];
+    rung_ladder_hint main[RUNG__AIM_KINDS];
+    rung_ladder_hint slot[RUNG__AIM_KINDS][RUNG__AIM_SLOTS];
 } rung__aim;
 
 /* A submission seen before, and its answer. */
@@ -248,10 +264,16 @@ RUNG_NODISCARD rung_status rung__ranking_create_ladder(const rung_state *s, cons
 /* All memory that a put of this player in this window may need; the main ranking's only with `main_too`. */
 RUNG_NODISCARD rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
                                                 bool main_too);
-/* Put: main ranking, scopes, team, digest. Fails only if the main ranking was not secured, and then changes nothing. `aim` may
- * be NULL. */
+/* Where the puts of one window are headed. */
+typedef struct rung__hints {
+    const rung_ladder_hint *main;  /* NULL: none */
+    const rung_ladder_hint *slots; /* RUNG__AIM_SLOTS of them, those in `mask` filled */
+    uint32_t mask;
+} rung__hints;
+
+/* Put: main ranking, scopes, team, digest. Fails only if the main ranking was not secured, and then changes nothing. */
 RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                                             const uint64_t *key, const rung__aim *aim, rung_ladder_change *change);
+                                             const uint64_t *key, rung__hints hints, rung_ladder_change *change);
 /* Take out. `values` (may be NULL) receives the scope values it was in. RUNG_NOT_FOUND when not ranked. */
 rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player, uint32_t *values);
 /* Put back what a ban took out; in a closed window into the given scope values. */
@@ -302,7 +324,8 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
 
 RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim,
                                              rung_outcome *out, rung_err *err);
-/* Look ahead: find where the entries of a coming submission will go. aim->player was found already. */
+/* Look ahead: find what will become of the entries of a coming submission and where they will go. aim->player was found
+ * already, and no submission before it changes that player's entries. */
 void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim);
 
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
@@ -314,8 +337,7 @@ rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score
 RUNG_NODISCARD rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id, uint32_t *record_out,
                                            bool *old_out);
 void rung__ids_unclaim(rung_state *s, uint32_t record);
-void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out,
-                        uint32_t next_player);
+void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out);
 void rung__ids_forget_player(rung_state *s, uint32_t player);
 size_t rung__ids_count(const rung_state *s);
 rung__id_record *rung__ids_record(const rung_state *s, uint32_t i);

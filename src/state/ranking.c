@@ -190,9 +190,8 @@ static rung_digest entry_digest(const rung__board *b, const rung__window *w, uin
 /* ---- put, remove, restore ---- */
 
 static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
-                         const uint32_t *values, const rung__aim *aim, rung_ladder_change *change) {
-    bool aimed = aim && w->kind < RUNG_WINDOW_SEASON && aim->kinds >> w->kind & 1;
-    rung_status st = put_perhaps_aimed(w->ladder, player, key, aimed ? &aim->main[w->kind] : NULL, change);
+                         const uint32_t *values, rung__hints hints, rung_ladder_change *change) {
+    rung_status st = put_perhaps_aimed(w->ladder, player, key, hints.main, change);
     if (st != RUNG_OK)
         return st;
     const uint64_t *old = change->existed ? change->old_key : NULL;
@@ -200,8 +199,7 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
         rung__digest_subtract(&s->digest, entry_digest(b, w, player, old));
     rung__digest_add(&s->digest, entry_digest(b, w, player, key));
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
-        bool slot_aimed = aimed && slot < RUNG__AIM_SLOTS && aim->slots[w->kind] >> slot & 1;
-        slot_put(w, slot, values[slot], player, key, slot_aimed ? &aim->slot[w->kind][slot] : NULL);
+        slot_put(w, slot, values[slot], player, key, hints.mask >> slot & 1 ? &hints.slots[slot] : NULL);
         if (slot == b->team_slot)
             team_update(s, b, w, values[slot], old, key);
     }
@@ -209,10 +207,10 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
 }
 
 rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
-                              const rung__aim *aim, rung_ladder_change *change) {
+                              rung__hints hints, rung_ladder_change *change) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
-    return place(s, b, w, player, key, values, aim, change);
+    return place(s, b, w, player, key, values, hints, change);
 }
 
 rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
@@ -225,7 +223,7 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
     }
     if (secure_values(s, b, w, player, true, true, values) < 0)
         return RUNG_ENOMEM;
-    return place(s, b, w, player, key, values, NULL, &change);
+    return place(s, b, w, player, key, values, (rung__hints){0}, &change);
 }
 
 /* The value a ranked player stands under in a slot. In a closed window that need not be today's. */

@@ -202,6 +202,7 @@ static void save_board(rung__out *o, const rung__board *b) {
     uint32_t before = RUNG__NONE;
     rung__out_number(o, b->serial);
     rung__out_signed(o, b->created_ms);
+    rung__out_signed(o, b->over_ms);
     rung__out_text(o, b->def_bytes);
     rung__out_number(o, b->rule_count);
     for (uint32_t i = 0; i < b->rule_count; i++)
@@ -321,7 +322,6 @@ static void save_head(rung__out *o, const rung_state *s) {
     rung__out_number(o, s->seq);
     rung__out_number(o, s->refused);
     rung__out_signed(o, s->time_ms);
-    rung__out_signed(o, s->next_close_ms);
     rung__out_signed(o, s->ids.horizon_ms);
 }
 

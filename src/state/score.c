@@ -11,19 +11,6 @@
 
 enum { REACH_MAX = 6 + RUNG_SEASONS_MAX };
 
-/* One window that the submission reaches, and what becomes of the player's entry there. */
-typedef struct reach {
-    rung__window *window; /* NULL: to be opened */
-    bool fresh;           /* made by this submission */
-    uint32_t kind;
-    rung_window span;
-    rung_slice season;
-    bool existed;
-    uint64_t old_key[RUNG_LADDER_WORDS_MAX];
-    uint64_t key[RUNG_LADDER_WORDS_MAX];
-    rung_value candidate; /* the first column that was up for entry */
-} reach;
-
 typedef struct submission {
     rung_state *s;
     rung__board *b;
@@ -36,7 +23,7 @@ typedef struct submission {
     bool old_record; /* it is that of the same id, too old to count */
     rung_numbermap new_minute; /* the counts of a minute that begins with this submission */
     uint32_t count;
-    reach reached[REACH_MAX];
+    rung__reach *reached; /* room for REACH_MAX, or what was prepared */
 } submission;
 
 /* ---- checks ---- */
@@ -69,8 +56,8 @@ static rung_status check_values(const rung__board *b, const rung_score_event *e,
 static void reach_window(submission *u, uint32_t kind, const rung_window *span, rung_slice season, rung__window *w) {
     if (!rung__window_takes_scores(u->s, u->b, span->end_ms, w))
         return;
-    reach *r = &u->reached[u->count++];
-    memset(r, 0, offsetof(reach, old_key));
+    rung__reach *r = &u->reached[u->count++];
+    memset(r, 0, offsetof(rung__reach, old_key));
     r->window = w;
     r->kind = kind;
     r->span = *span;
@@ -136,7 +123,7 @@ static int compare_tuples(const rung_keyspec *key, const rung_value *a, const ru
     return 0;
 }
 
-static rung_status become_decayed(const submission *u, reach *r, int64_t at_ms) {
+static rung_status become_decayed(const submission *u, rung__reach *r, int64_t at_ms) {
     const rung__board *b = u->b;
     uint64_t weight;
     rung_status st = rung__decay_weight(u->e->values[0].d, u->at_ms, b->created_ms, b->def.half_life_ms, &weight);
@@ -149,7 +136,7 @@ static rung_status become_decayed(const submission *u, reach *r, int64_t at_ms) 
     return st;
 }
 
-static rung_status become(const submission *u, reach *r) {
+static rung_status become(const submission *u, rung__reach *r) {
     const rung_keyspec *spec = &u->b->def.key;
     const rung_score_event *e = u->e;
     rung_value old[RUNG_COLUMNS_MAX] = {{0}}, next[RUNG_COLUMNS_MAX];
@@ -185,7 +172,7 @@ static rung_status become(const submission *u, reach *r) {
     return rung_keyspec_encode(spec, next, at, r->key);
 }
 
-static rung_status find_and_become(const submission *u, reach *r) {
+static rung_status find_and_become(const submission *u, rung__reach *r) {
     rung_ladder_entry entry;
     r->existed = r->window && u->player != RUNG_PLAYER_NONE &&
                  rung_ladder_find(r->window->ladder, u->player, &entry) == RUNG_OK;
@@ -212,7 +199,7 @@ static bool apart(const rung_column *column, rung_value a, rung_value b, rung_va
     return (gap < 0 ? -gap : gap) > step.i;
 }
 
-static bool is_outlier(const submission *u, const reach *first, rung_value x) {
+static bool is_outlier(const submission *u, const rung__reach *first, rung_value x) {
     const rung__board *b = u->b;
     rung_ladder_entry at[3];
     double v[3];
@@ -237,7 +224,7 @@ static bool minute_is_new(const submission *u) {
 static const char *refusing_limit(const submission *u) {
     const rung_board_def *def = &u->b->def;
     const rung_column *column = &def->key.columns[0];
-    const reach *first = &u->reached[0];
+    const rung__reach *first = &u->reached[0];
     bool competes = def->update == RUNG_UPDATE_BEST || def->update == RUNG_UPDATE_LAST;
     if (u->e->value_count > 0 && def->update != RUNG_UPDATE_COUNT) {
         rung_value x = competes && u->e->is_delta ? first->candidate : u->e->values[0];
@@ -343,7 +330,7 @@ static rung_status secure(submission *u) {
     if (fresh && rung__window_list_reserve(s, u->b, fresh) < 0)
         return RUNG_ENOMEM;
     for (uint32_t i = 0; i < u->count; i++) {
-        reach *r = &u->reached[i];
+        rung__reach *r = &u->reached[i];
         if (!r->window) {
             r->window = rung__window_new(s, u->b, r->kind, &r->span, r->season);
             if (!r->window)
@@ -362,7 +349,7 @@ static rung_status secure(submission *u) {
 
 static void answer(const submission *u, const rung_ladder_change *change, rung_outcome *out) {
     const rung__board *b = u->b;
-    const reach *first = &u->reached[0];
+    const rung__reach *first = &u->reached[0];
     const rung_ladder *ladder = first->window->ladder;
     uint32_t total = rung_ladder_count(ladder), sparse = change->rank_after;
     int64_t now = u->s->time_ms;
@@ -379,11 +366,14 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     else if (change->index_before > change->index_after)
         out->passed = change->index_before - change->index_after;
     out->has_next = change->has_above;
+    out->next_number = RUNG__NONE;
     if (!change->has_above)
         return;
     rung_value above[RUNG_COLUMNS_MAX];
     rung__key_values(b, change->above.key, now, above, NULL);
-    out->next = rung_players_id(u->s->players, change->above.player);
+    out->next_number = change->above.player;
+    if (!u->aim) /* in a group the names are looked up at the end, all together */
+        out->next = rung_players_id(u->s->players, change->above.player);
     if (b->def.key.columns[0].type == RUNG_SCORE_REAL) {
         out->gap.d = above[0].d == out->values[0].d ? 0 : fabs(above[0].d - out->values[0].d); /* two infinities too */
     } else {
@@ -393,22 +383,26 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     }
 }
 
+static rung__hints hints_for(const submission *u, uint32_t i) {
+    const rung__aim *aim = u->aim;
+    if (!aim || u->reached != aim->reached)
+        return (rung__hints){0};
+    return (rung__hints){&aim->main[i], aim->slot[i], aim->slots[i]};
+}
+
 /* All together. Only the very first put can fail, and then nothing has changed. */
 static rung_status commit(submission *u, rung_outcome *out) {
     rung_status any = RUNG_UNCHANGED;
-    uint32_t next_player = RUNG__NONE;
     for (uint32_t i = 0; i < u->count; i++) {
-        reach *r = &u->reached[i];
+        rung__reach *r = &u->reached[i];
         rung_ladder_change change = {.style = u->b->def.rank};
-        rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player, r->key, u->aim, &change);
+        rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player, r->key, hints_for(u, i), &change);
         if (st < 0)
             return st;
         if (st == RUNG_OK)
             any = RUNG_OK;
-        if (i == 0) {
+        if (i == 0)
             answer(u, &change, out);
-            next_player = change.has_above ? change.above.player : RUNG__NONE;
-        }
         if (i < RUNG_OUTCOME_WINDOWS_MAX)
             out->windows[out->window_count++] =
                 (rung_window_outcome){r->kind,           r->span.ordinal,    r->window->season,
@@ -424,13 +418,14 @@ static rung_status commit(submission *u, rung_outcome *out) {
     out->changed = any == RUNG_OK;
     count_rate(u);
     if (u->record != RUNG__NONE)
-        rung__ids_remember(u->s, u->record, u->old_record, u->e, out, next_player);
+        rung__ids_remember(u->s, u->record, u->old_record, u->e, out);
     return any;
 }
 
 rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim, rung_outcome *out,
                               rung_err *err) {
     submission u;
+    rung__reach room[REACH_MAX];
     u.s = s;
     u.e = e;
     u.aim = aim;
@@ -460,14 +455,20 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const ru
     u.at_ms = e->has_at ? e->at_ms : s->time_ms;
     if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
         return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN, RUNG_YEAR_MAX);
-    reach_windows(&u);
-    if (u.count == 0)
-        return RUNG_FAIL(err, RUNG_EREFUSED, "window: none that contains the submission's time takes scores");
     uint32_t fresh = 0;
-    for (uint32_t i = 0; i < u.count; i++) {
-        fresh += u.reached[i].window == NULL;
-        if (find_and_become(&u, &u.reached[i]) < 0)
-            return RUNG_FAIL(err, RUNG_ERANGE, "score: the result would leave the range of the board's type");
+    if (aim && aim->prepared && aim->time_ms == s->time_ms) {
+        u.reached = (rung__reach *)(uintptr_t)aim->reached; /* existing windows only: nothing will be written */
+        u.count = aim->count;
+    } else {
+        u.reached = room;
+        reach_windows(&u);
+        if (u.count == 0)
+            return RUNG_FAIL(err, RUNG_EREFUSED, "window: none that contains the submission's time takes scores");
+        for (uint32_t i = 0; i < u.count; i++) {
+            fresh += u.reached[i].window == NULL;
+            if (find_and_become(&u, &u.reached[i]) < 0)
+                return RUNG_FAIL(err, RUNG_ERANGE, "score: the result would leave the range of the board's type");
+        }
     }
     const char *limit = refusing_limit(&u);
     if (limit)
@@ -487,32 +488,39 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const ru
 
 void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim) {
     submission u;
+    rung__reach room[REACH_MAX];
+    aim->prepared = false;
     u.s = s;
     u.e = e;
     u.player = aim->player;
-    aim->kinds = 0;
+    u.reached = room;
     u.b = rung__board_find(s, e->board);
-    if (!u.b || aim->player == RUNG_PLAYER_NONE || check_values(u.b, e, NULL) < 0)
+    int64_t before_ms = s->time_ms;
+    aim->time_ms = ts_ms > before_ms ? ts_ms : before_ms;
+    u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
+    if (!u.b || check_values(u.b, e, NULL) < 0 || u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
         return;
-    u.at_ms = e->has_at ? e->at_ms : ts_ms > s->time_ms ? ts_ms : s->time_ms;
-    if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
-        return;
+    s->time_ms = aim->time_ms; /* as it will be, for a moment */
     reach_windows(&u);
+    s->time_ms = before_ms;
+    if (u.count == 0 || u.count > RUNG__AIM_KINDS)
+        return;
+    for (uint32_t i = 0; i < u.count; i++)
+        if (!room[i].window || find_and_become(&u, &room[i]) < 0)
+            return;
+    memcpy(aim->reached, room, u.count * sizeof *room);
+    aim->count = u.count;
+    aim->prepared = true;
     for (uint32_t i = 0; i < u.count; i++) {
-        reach *r = &u.reached[i];
-        if (!r->window || r->kind >= RUNG_WINDOW_SEASON || find_and_become(&u, r) < 0)
-            continue;
-        aim->kinds |= 1u << r->kind;
-        aim->slots[r->kind] = 0;
-        rung_ladder_aim(r->window->ladder, u.player, r->key, &aim->main[r->kind]);
+        const rung__window *w = room[i].window;
+        rung_ladder_aim(w->ladder, u.player, room[i].key, &aim->main[i]);
+        aim->slots[i] = 0;
         for (uint32_t slot = 0; slot < u.b->scope_count && slot < RUNG__AIM_SLOTS; slot++) {
             uint32_t value = rung__value_of(s, u.b, slot, u.player);
-            const rung__scope *scope = &r->window->scopes[slot];
-            if (value >= scope->cap || !scope->ladders[value])
+            if (value >= w->scopes[slot].cap || !w->scopes[slot].ladders[value])
                 continue;
-            aim->slots[r->kind] |= 1u << slot;
-            rung_ladder_warm_leaf(scope->ladders[value], u.player);
-            rung_ladder_aim(scope->ladders[value], u.player, r->key, &aim->slot[r->kind][slot]);
+            aim->slots[i] |= 1u << slot;
+            rung_ladder_aim(w->scopes[slot].ladders[value], u.player, room[i].key, &aim->slot[i][slot]);
         }
     }
 }

@@ -189,6 +189,7 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
     if (s->broken)
         return RUNG_FAIL(err, RUNG_ENOMEM, "memory ran out during an earlier event: rebuild from the log");
     memset(answer, 0, offsetof(rung_outcome, windows));
+    answer->next_number = RUNG__NONE;
     int64_t before_ms = s->time_ms;
     if (e->ts_ms > s->time_ms)
         s->time_ms = e->ts_ms;
@@ -221,9 +222,24 @@ rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcom
 
 enum { GROUP = 16 };
 
-/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time: by the time the
- * first is applied, the last one's leaves are on their way. */
-static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
+/* Every ranking that the submission of a known player will likely touch. */
+static void warm(const rung_state *s, const rung__board *b, uint32_t player,
+                 void (*main)(const rung_ladder *, uint32_t), void (*scope)(const rung_ladder *, uint32_t)) {
+    for (uint32_t k = 0; k < RUNG__KINDS; k++) {
+        const rung__window *w = b->current[k];
+        if (!w)
+            continue;
+        main(w->ladder, player);
+        for (uint32_t slot = 0; scope && slot < b->scope_count; slot++) {
+            uint32_t value = rung__value_of(s, b, slot, player);
+            if (value < w->scopes[slot].cap && w->scopes[slot].ladders[value])
+                scope(w->scopes[slot].ladders[value], player);
+        }
+    }
+}
+
+/* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not known. */
+static void find_group(const rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     uint64_t hash[GROUP];
     for (uint32_t i = 0; i < n; i++) {
         hash[i] = rung_players_hash(s->players, events[i]->score.player);
@@ -233,31 +249,49 @@ static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events
         rung_players_prefetch_number(s->players, hash[i]);
     for (uint32_t i = 0; i < n; i++)
         rung_players_prefetch_cell(s->players, hash[i]);
-    rung__board *b = rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
     for (uint32_t i = 0; i < n; i++) {
-        aims[i].player = RUNG_PLAYER_NONE;
-        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player, &aims[i].player) != RUNG_OK || !b)
-            continue;
-        for (uint32_t k = 0; k < RUNG__KINDS; k++)
-            if (b->current[k])
-                rung_ladder_warm_map(b->current[k]->ladder, aims[i].player);
-        for (uint32_t slot = 0; slot < b->scope_count; slot++)
-            rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, aims[i].player);
+        aims[i].prepared = false;
+        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player, &aims[i].player) != RUNG_OK)
+            aims[i].player = RUNG_PLAYER_NONE;
+        for (uint32_t k = 0; k < i; k++)
+            if (aims[k].player == aims[i].player)
+                aims[i].player = RUNG_PLAYER_NONE;
     }
-    for (uint32_t i = 0; b && i < n; i++)
-        for (uint32_t k = 0; k < RUNG__KINDS && aims[i].player != RUNG_PLAYER_NONE; k++) {
-            rung__window *w = b->current[k];
-            if (!w)
+}
+
+/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time: by the time the
+ * first is applied, the last one's leaves are on their way. */
+static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
+    find_group(s, n, events, aims);
+    const rung__board *b = rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
+    for (int step = 0; b && step < 4; step++)
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t player = aims[i].player;
+            if (player == RUNG_PLAYER_NONE)
                 continue;
-            rung_ladder_warm_leaf(w->ladder, aims[i].player);
-            for (uint32_t slot = 0; slot < b->scope_count; slot++) {
-                uint32_t value = rung__value_of(s, b, slot, aims[i].player);
-                if (value < w->scopes[slot].cap && w->scopes[slot].ladders[value])
-                    rung_ladder_warm_map(w->scopes[slot].ladders[value], aims[i].player);
+            if (step == 0) {
+                warm(s, b, player, rung_ladder_warm_map, NULL);
+                for (uint32_t slot = 0; slot < b->scope_count; slot++)
+                    rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, player);
+            } else if (step == 1) {
+                warm(s, b, player, rung_ladder_warm_leaf, rung_ladder_warm_map);
+            } else if (step == 2) {
+                warm(s, b, player, rung_ladder_warm_row, rung_ladder_warm_leaf);
+            } else {
+                rung__score_aim(s, &events[i]->score, events[i]->ts_ms, &aims[i]);
             }
         }
+}
+
+/* The names that the answers of a group speak of. */
+static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
+    uint32_t numbers[GROUP];
+    rung_slice names[GROUP];
     for (uint32_t i = 0; i < n; i++)
-        rung__score_aim(s, &events[i]->score, events[i]->ts_ms, &aims[i]);
+        numbers[i] = outcomes[i].next_number;
+    rung_players_id_batch(s->players, numbers, n, names);
+    for (uint32_t i = 0; i < n; i++)
+        outcomes[i].next = names[i];
 }
 
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events, rung_status *statuses,
@@ -277,8 +311,12 @@ uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *con
             statuses[done] = apply_aimed(s, events[done], aimed ? &aims[done - start] : NULL,
                                          outcomes ? &outcomes[done] : NULL, errs ? &errs[done] : NULL);
             if (statuses[done] == RUNG_ENOMEM)
-                return done + s->broken;
+                break;
         }
+        if (aimed && outcomes)
+            name_next(s, done - start, outcomes + start);
+        if (done < stop)
+            return done + s->broken;
     }
     return done;
 }

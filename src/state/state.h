@@ -61,6 +61,7 @@ typedef struct rung_outcome {
     double percentile;
     bool has_next;
     rung_slice next;      /* the player just above; empty if erased since (duplicates) */
+    uint32_t next_number; /* its number; UINT32_MAX if there is none */
     rung_value gap;       /* absolute difference of the first column, of its type (decay: as of the event's time) */
     uint32_t window_count;
     rung_window_outcome windows[RUNG_OUTCOME_WINDOWS_MAX]; /* 0 for a duplicate */

@@ -30,6 +30,7 @@ struct history_gen {
     rung_board_def defs[HISTORY_BOARDS_MAX];
     uint32_t recent_count; /* submissions with an id, the last RECENT_MAX of them */
     rung_score_event recent[RECENT_MAX];
+    int64_t recent_ms[RECENT_MAX]; /* when they were sent */
     uint32_t serial;
     rung_slice zone_names[ZONES], zone_rules[ZONES];
     rung_zone *zones[ZONES];
@@ -248,6 +249,10 @@ int64_t history_instant(history_gen *g, const rung_board_def *def) {
     }
 }
 
+static uint32_t recent_index(history_gen *g) {
+    return below(g, g->recent_count < RECENT_MAX ? g->recent_count : RECENT_MAX);
+}
+
 /* The time the next event is taken in: mostly onwards, now and then back, far ahead, or to the very edge of a window. */
 static int64_t next_ts(history_gen *g) {
     int64_t t = g->time_ms, pace = g->taste.pace_ms;
@@ -263,6 +268,11 @@ static int64_t next_ts(history_gen *g) {
         const rung_board_def *def = history_def(g, i);
         int64_t edge = window_edge(g, def, t) + (def ? def->grace_ms : 0) + between(g, -1, 1);
         if (edge > t && edge - t < 200 * pace)
+            return edge;
+    }
+    if (dice == 32 && g->recent_count) { /* the moment an id is forgotten */
+        int64_t edge = g->recent_ms[recent_index(g)] + g->taste.id_keep_ms + between(g, -1, 1);
+        if (edge > t)
             return edge;
     }
     return t + between(g, 0, 2 * pace);
@@ -572,7 +582,9 @@ static void deleted_event(history_gen *g, uint32_t i, rung_event *out) {
 
 static int64_t id_time(history_gen *g) {
     int64_t t = g->time_ms, keep = g->taste.id_keep_ms;
-    switch (below(g, 8)) {
+    switch (below(g, 9)) {
+    case 8:
+        return (g->recent_count ? g->recent_ms[recent_index(g)] : t) + between(g, -1, 2);
     case 0:
         return t - keep + between(g, -2, 2);
     case 1:
@@ -613,13 +625,13 @@ static rung_slice fresh_id(history_gen *g) {
 }
 
 static void remember_recent(history_gen *g, const rung_score_event *e) {
+    g->recent_ms[g->recent_count % RECENT_MAX] = g->time_ms;
     g->recent[g->recent_count++ % RECENT_MAX] = *e;
 }
 
 /* A submission seen before: the same, or its id with another body. */
 static void repeat_score(history_gen *g, rung_score_event *e) {
-    uint32_t n = g->recent_count < RECENT_MAX ? g->recent_count : RECENT_MAX;
-    *e = g->recent[below(g, n)];
+    *e = g->recent[recent_index(g)];
     if (chance(g, 60))
         return;
     switch (below(g, 5)) {

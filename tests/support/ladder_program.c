@@ -699,7 +699,9 @@ static void run_warm(run *r, const step *s) {
     tight_key tight;
     rung_ladder_warm_map(r->ladder, player);
     rung_ladder_warm_leaf(r->ladder, player);
-    rung_ladder_warm_key(r->ladder, tighten(r, &key, &tight));
+    rung_ladder_warm_row(r->ladder, player);
+    rung_ladder_hint hint;
+    rung_ladder_aim(r->ladder, player, tighten(r, &key, &tight), &hint);
 }
 
 static void run_rank_batch(run *r, const step *s) {

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A folder that keeps a state.
+ *
+ * Opening, in this order, and nothing is served before the end: take the lock and judge the log; load the newest snapshot
+ * that is whole; replay what the log has behind it; make the log writable.
+ *
+ * Invariants:
+ *   S1  After opening, the state's sequence is the log's.
+ *   S2  A snapshot's sequence is durable in the log before the snapshot gets its name (who saves has synced).
+ *   S3  At most one save at a time, in this process or in its child. The child holds the folder's lock with us: as long as
+ *       it lives nobody else can open the folder, and it ends when we do.
+ *
+ * The child reports through a pipe and not by its exit code, which a host program's own wait() might take. */
+#define _GNU_SOURCE
+#include "service/store.h"
+
+#include "base/assert.h"
+#include "journal/segment_log.h"
+#include "journal/snapshot_file.h"
+#include "service/engine.h"
+#include "state/save.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    REPLAY_RECORDS = 1024, /* read and applied together */
+    SNAPSHOTS_LISTED = 16, /* two are kept; a crash may leave one more */
+};
+
+struct rung_store {
+    rung_store_config config;
+    rung_segment_log *log;
+    pid_t child; /* 0: no save under way */
+    int report;  /* the child's pipe */
+};
+
+/* ---- opening: the snapshot ---- */
+
+static void say_passed_over(const rung_store *s, uint64_t seq, const char *why) {
+    char line[400];
+    if (!s->config.say)
+        return;
+    snprintf(line, sizeof line, "snapshot %llu is damaged and passed over, more of the log is replayed: %s",
+             (unsigned long long)seq, why);
+    s->config.say(s->config.ctx, line);
+}
+
+static void tell_snapshot(void *ctx, uint64_t done, uint64_t total) {
+    const rung_store *s = ctx;
+    s->config.progress(s->config.ctx, "snapshot", done, total);
+}
+
+typedef struct snapshot_source {
+    rung_snapshot_reader *reader;
+    rung_err *err;
+} snapshot_source;
+
+static rung_status next_block(void *ctx, const void **bytes_out, size_t *len_out) {
+    snapshot_source *source = ctx;
+    return rung_snapshot_reader_next(source->reader, bytes_out, len_out, source->err);
+}
+
+static void digest_bytes(const rung_state *state, uint8_t out[RUNG_SNAPSHOT_DIGEST_SIZE]) {
+    rung_digest d = rung_state_digest(state);
+    memset(out, 0, RUNG_SNAPSHOT_DIGEST_SIZE);
+    for (int i = 0; i < 8; i++) {
+        out[i] = (uint8_t)(d.a >> (8 * i));
+        out[8 + i] = (uint8_t)(d.b >> (8 * i));
+    }
+}
+
+/* What the stream says of itself is held against what the file around it says. */
+static rung_status check_loaded(const rung_state *state, const rung_snapshot_info *info, rung_err *err) {
+    uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
+    digest_bytes(state, digest);
+    if (rung_state_seq(state) != info->seq || memcmp(digest, info->digest, sizeof digest) != 0)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu holds another state than it says",
+                         (unsigned long long)info->seq);
+    return RUNG_OK;
+}
+
+static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state_out, rung_err *err) {
+    const rung_dir *dir = rung_segment_log_dir(s->log);
+    rung_save_progress progress = {.tell = tell_snapshot, .ctx = s};
+    snapshot_source source = {.err = err};
+    rung_state *state = NULL;
+    rung_status st =
+        rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log), seq, &source.reader, err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu has gone", (unsigned long long)seq);
+    if (st < 0)
+        return st;
+    st = rung_state_load(&s->config.state, next_block, &source, s->config.progress ? &progress : NULL, &state, err);
+    if (st == RUNG_OK) {
+        rung_snapshot_info info = rung_snapshot_reader_info(source.reader);
+        st = check_loaded(state, &info, err);
+    }
+    rung_snapshot_reader_close(source.reader);
+    if (st < 0) {
+        rung_state_destroy(state);
+        return st;
+    }
+    *state_out = state;
+    return RUNG_OK;
+}
+
+/* The newest whole snapshot, or the empty state where the log itself reaches back to its beginning. */
+static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *err) {
+    uint64_t seqs[SNAPSHOTS_LISTED], end = rung_log_durable_seq(rung_store_log(s));
+    size_t count;
+    rung_status st = rung_snapshot_list(rung_segment_log_dir(s->log), seqs, SNAPSHOTS_LISTED, &count, err);
+    if (st < 0)
+        return st;
+    for (size_t i = 0; i < count; i++) {
+        rung_err why = {0};
+        if (seqs[i] > end) /* S2 */
+            return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu is newer than the log, which ends at %llu",
+                             (unsigned long long)seqs[i], (unsigned long long)end);
+        st = load_snapshot(s, seqs[i], state_out, &why);
+        if (st == RUNG_OK)
+            return st;
+        if (err)
+            *err = why;
+        if (st != RUNG_ECORRUPT)
+            return st;
+        say_passed_over(s, seqs[i], why.message);
+    }
+    if (count > 0 && rung_segment_log_stat(s->log).first_seq > 1)
+        return RUNG_ECORRUPT; /* `err` tells of the last one tried */
+    st = rung_state_create(&s->config.state, state_out);
+    return st < 0 ? RUNG_FAIL(err, st, "out of memory") : RUNG_OK;
+}
+
+/* ---- opening: the rest of the log ---- */
+
+static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_record *records, rung_state *state,
+                               rung_err *err) {
+    uint64_t from = rung_state_seq(state), end = rung_log_durable_seq(rung_store_log(s));
+    for (;;) {
+        size_t count;
+        rung_status st = rung_log_cursor_read(cursor, records, REPLAY_RECORDS, &count, err);
+        if (st == RUNG_NOT_FOUND)
+            break;
+        if (st == RUNG_OK)
+            st = rung_engine_replay(state, s->config.alloc, records, count, err);
+        if (st < 0)
+            return st;
+        if (s->config.progress)
+            s->config.progress(s->config.ctx, "log", rung_state_seq(state) - from, end - from);
+    }
+    if (rung_state_seq(state) != end) /* S1 */
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "the log ends at %llu, but only %llu of it can be read",
+                         (unsigned long long)end, (unsigned long long)rung_state_seq(state));
+    return RUNG_OK;
+}
+
+static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
+    const rung_alloc *a = s->config.alloc;
+    size_t size = REPLAY_RECORDS * sizeof(rung_log_record);
+    rung_log_cursor *cursor = NULL;
+    uint64_t next = rung_state_seq(state) + 1;
+    rung_log_record *records = rung_alloc_get(a, size);
+    if (!records)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    rung_status st = rung_log_cursor_open(rung_store_log(s), next, &cursor, err);
+    if (st == RUNG_ESTALE)
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "the log begins at %llu, but %llu is needed",
+                       (unsigned long long)rung_segment_log_stat(s->log).first_seq, (unsigned long long)next);
+    if (st >= 0)
+        st = replay_from(s, cursor, records, state, err);
+    rung_log_cursor_close(cursor);
+    rung_alloc_free(a, records, size);
+    return st;
+}
+
+static rung_status open_log(rung_store *s, rung_err *err) {
+    const rung_store_config *c = &s->config;
+    rung_segment_log_config log = {
+        .fs = c->fs ? c->fs : rung_fs_posix(),
+        .alloc = c->alloc,
+        .path = c->path,
+        .segment_size = c->segment_size,
+        .is_relaxed = c->is_relaxed,
+        .say = c->say,
+        .say_ctx = c->ctx,
+    };
+    return rung_segment_log_open(&log, &s->log, err);
+}
+
+rung_status rung_store_open(const rung_store_config *config, rung_store **store_out, rung_state **state_out,
+                            rung_err *err) {
+    rung_store *s = rung_alloc_zeroed(config->alloc, sizeof *s);
+    rung_state *state = NULL;
+    if (!s)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    s->config = *config;
+    s->report = -1;
+    rung_status st = open_log(s, err);
+    if (st == RUNG_OK)
+        st = load_newest(s, &state, err);
+    if (st == RUNG_OK)
+        st = replay(s, state, err);
+    if (st == RUNG_OK)
+        st = rung_segment_log_start(s->log, err);
+    if (st < 0) {
+        rung_state_destroy(state);
+        rung_ignore(rung_store_close(s, NULL), "the failure to open is the one to tell");
+        return st;
+    }
+    *store_out = s;
+    *state_out = state;
+    return RUNG_OK;
+}
+
+rung_status rung_store_close(rung_store *s, rung_err *err) {
+    if (!s)
+        return RUNG_OK;
+    rung_ignore(rung_store_save_poll(s, true, NULL), "a snapshot less is a longer replay, nothing worse");
+    rung_status st = s->log ? rung_log_close(rung_store_log(s), err) : RUNG_OK;
+    rung_alloc_free(s->config.alloc, s, sizeof *s);
+    return st;
+}
+
+rung_log *rung_store_log(rung_store *s) {
+    return rung_segment_log_port(s->log);
+}
+
+/* ---- saving ---- */
+
+typedef struct snapshot_target {
+    rung_snapshot_writer *writer;
+    rung_err *err;
+    pid_t parent; /* in a child: whose */
+} snapshot_target;
+
+static rung_status write_block(void *ctx, const void *bytes, size_t len) {
+    snapshot_target *to = ctx;
+    if (to->parent && getppid() != to->parent) /* S3 */
+        return RUNG_FAIL(to->err, RUNG_ECLOSED, "the process that asked has gone");
+    return rung_snapshot_writer_append(to->writer, bytes, len, to->err);
+}
+
+static rung_status write_snapshot(rung_store *s, const rung_state *state, pid_t parent, rung_err *err) {
+    snapshot_target to = {.err = err, .parent = parent};
+    uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
+    rung_status st = rung_snapshot_writer_begin(rung_segment_log_dir(s->log), s->config.alloc,
+                                                rung_segment_log_uuid(s->log), rung_state_seq(state), &to.writer, err);
+    if (st < 0)
+        return st;
+    st = rung_state_save(state, write_block, &to, NULL);
+    if (st < 0) {
+        rung_snapshot_writer_abort(to.writer);
+        return st;
+    }
+    rung_snapshot_info info;
+    digest_bytes(state, digest);
+    return rung_snapshot_writer_finish(to.writer, digest, &info, err);
+}
+
+/* RUNG_OK when there is something to save and nobody at it. */
+static rung_status may_save(rung_store *s, const rung_state *state, rung_err *err) {
+    uint64_t newest = 0;
+    size_t count;
+    if (s->child)
+        return RUNG_FAIL(err, RUNG_EBUSY, "a snapshot is being written");
+    RUNG_ASSERT(rung_log_durable_seq(rung_store_log(s)) >= rung_state_seq(state)); /* S2 */
+    rung_status st = rung_snapshot_list(rung_segment_log_dir(s->log), &newest, 1, &count, err);
+    if (st < 0)
+        return st;
+    return newest == rung_state_seq(state) ? RUNG_UNCHANGED : RUNG_OK;
+}
+
+rung_status rung_store_save(rung_store *s, const rung_state *state, rung_err *err) {
+    rung_status st = may_save(s, state, err);
+    return st == RUNG_OK ? write_snapshot(s, state, 0, err) : st;
+}
+
+/* ---- saving in a child ---- */
+
+typedef struct child_report {
+    rung_status status;
+    rung_err err; /* its texts are of our own program: the child is our image */
+} child_report;
+
+/* The child's whole life. Leaves without the host program's exit handlers and buffers. */
+static _Noreturn void live_as_child(rung_store *s, const rung_state *state, pid_t parent, int pipe_end) {
+    child_report report = {0};
+    report.status = write_snapshot(s, state, parent, &report.err);
+    ssize_t wrote = write(pipe_end, &report, sizeof report); /* fits a pipe: whole or not at all */
+    _exit(wrote == (ssize_t)sizeof report ? 0 : 1);
+}
+
+rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_err *err) {
+    int ends[2];
+    pid_t parent = getpid();
+    rung_status st = may_save(s, state, err);
+    if (st != RUNG_OK)
+        return st;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot make a pipe: %s", strerrordesc_np(errno));
+    pid_t child = fork();
+    if (child == 0)
+        live_as_child(s, state, parent, ends[1]);
+    close(ends[1]);
+    if (child < 0) {
+        int cause = errno;
+        close(ends[0]);
+        return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause, "cannot fork: %s",
+                            strerrordesc_np(cause));
+    }
+    s->child = child;
+    s->report = ends[0];
+    return RUNG_OK;
+}
+
+/* Its report, as far as it came: RUNG_PARTIAL when there is nothing yet. */
+static rung_status read_report(rung_store *s, bool wait, child_report *report) {
+    int flags = fcntl(s->report, F_GETFL);
+    ssize_t got;
+    fcntl(s->report, F_SETFL, wait ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+    do
+        got = read(s->report, report, sizeof *report);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return RUNG_PARTIAL;
+    if (got != (ssize_t)sizeof *report)
+        report->status = RUNG_FAIL(&report->err, RUNG_EIO, "the process that wrote the snapshot was ended");
+    return RUNG_OK;
+}
+
+rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err) {
+    child_report report = {0};
+    if (!s->child)
+        return RUNG_NOT_FOUND;
+    if (read_report(s, wait, &report) == RUNG_PARTIAL)
+        return RUNG_PARTIAL;
+    /* It has nothing left to do but to end; until it has, it holds the lock. */
+    while (waitpid(s->child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    close(s->report);
+    s->report = -1;
+    s->child = 0;
+    if (report.status < 0 && err)
+        *err = report.err;
+    return report.status;
+}
+
+rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err) {
+    uint64_t seqs[RUNG_SNAPSHOT_KEEP] = {0};
+    size_t count;
+    rung_status st = rung_snapshot_list(rung_segment_log_dir(s->log), seqs, RUNG_SNAPSHOT_KEEP, &count, err);
+    if (st < 0)
+        return st;
+    *seq_out = count == RUNG_SNAPSHOT_KEEP ? seqs[RUNG_SNAPSHOT_KEEP - 1] + 1 : 1;
+    return RUNG_OK;
+}
