@@ -282,18 +282,23 @@ static void drain_array(rung_numbermap *m, const rung_alloc *a, uint32_t guest) 
         array_free(m, a);
 }
 
-/* Move one page of the hash table into the array. */
+/* Move a page of the hash table, or as much of it as fits with one chunk opened, into the array: a chunk is 2 MiB of
+ * zeros, and a page has players all over the span. */
 static void drain_hash(rung_numbermap *m, const rung_alloc *a) {
     if (m->hash_count) {
         rung__number_page *page = m->pages[m->hash_drained];
+        bool opened = false;
         for (uint32_t i = 0; i < PAGE_SLOTS;) {
             uint64_t v = page->slot[i];
             if (v == EMPTY) {
                 i++;
                 continue;
             }
-            if (array_reserve(m, a, slot_player(v)) < 0)
-                return;
+            if (!array_find(m, slot_player(v))) {
+                if (opened || array_reserve(m, a, slot_player(v)) < 0)
+                    return;
+                opened = true;
+            }
             *array_find(m, slot_player(v)) = (uint32_t)v + 1;
             page_erase(page, i); /* may pull another one into slot i */
             m->array_count++;

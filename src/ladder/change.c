@@ -157,7 +157,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         end[i] = total += node->n;
     }
     if (m2 > m) {
-        ids[m] = rung__pool_take(pool_at(l, level));
+        ids[m] = rung__pool_take(pool_at(l, level), cap_at(level));
         end[m] = total;
         if (level == 0)
             leaf_link_after(l, ids[m - 1], ids[m]);
@@ -198,7 +198,7 @@ static uint32_t child_rows(const rung_ladder *l, uint32_t level, rung__node *par
 }
 
 static void grow_root(rung_ladder *l) {
-    uint32_t id = rung__pool_take(&l->trunk->inners), old = l->root;
+    uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_CAP), old = l->root;
     rung__inner(l, id)->n = 1;
     describe_child(l, l->height, id, 0, old);
     l->root = id;
@@ -592,7 +592,7 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
 static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint32_t nodes) {
     uint32_t parents = nodes_for(nodes, level + 1), chain = RUNG__NODE_NONE, last = RUNG__NODE_NONE, child = first;
     for (uint32_t i = 0; i < parents; i++) {
-        uint32_t id = rung__pool_take(&l->trunk->inners), n = nodes / parents + (i < nodes % parents);
+        uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_CAP), n = nodes / parents + (i < nodes % parents);
         rung__inner(l, id)->n = (uint16_t)n;
         for (uint32_t row = 0; row < n; row++) {
             describe_child(l, level, id, row, child);
@@ -610,7 +610,7 @@ static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint
 static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx) {
     uint32_t leaves = nodes_for(count, 0), before = RUNG__NODE_NONE;
     for (uint32_t i = 0; i < leaves; i++) {
-        uint32_t id = l->trunk ? rung__pool_take(&l->leaves) : l->root;
+        uint32_t id = l->trunk ? rung__pool_take(&l->leaves, RUNG__LEAF_CAP) : l->root;
         if (i == 0)
             l->root = id;
         else

@@ -42,6 +42,7 @@ void rung_ladder_clear(rung_ladder *l) {
         l->bytes -= sizeof *l->trunk;
         l->trunk = NULL;
     }
+    l->shape++;
     l->count = l->distinct = 0;
     l->root = RUNG__NODE_NONE;
     l->height = 0;

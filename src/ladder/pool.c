@@ -51,7 +51,7 @@ static rung_status tables_reserve(rung_ladder *l, rung__pool *pool, uint32_t mor
     return RUNG_OK;
 }
 
-static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t node_bytes, uint32_t cap, uint32_t nodes) {
+static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t node_bytes, uint32_t nodes) {
     if (tables_reserve(l, pool, nodes) < 0)
         return RUNG_ENOMEM;
     char *raw = rung_alloc_get(l->alloc, node_bytes * nodes);
@@ -61,8 +61,7 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t node_bytes,
     pool->slabs[pool->slab_count++] = (rung__slab){(rung__node *)raw, node_bytes * nodes};
     for (uint32_t i = 0; i < nodes; i++) {
         uint32_t id = pool->slot_count++;
-        pool->slots[id].node = (rung__node *)(raw + i * node_bytes);
-        pool->slots[id].node->cap = (uint16_t)cap;
+        pool->slots[id].node = (rung__node *)(raw + i * node_bytes); /* not touched before it is taken */
     }
     for (uint32_t i = 1; i <= nodes; i++) /* last first, so that ids are taken in ascending order */
         rung__pool_give(pool, pool->slot_count - i);
@@ -76,20 +75,20 @@ rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t column
         uint32_t missing = want - pool->free_count;
         nodes = nodes > most ? most : nodes;
         nodes = nodes < missing && missing <= most ? missing : nodes ? nodes : 1;
-        if (slab_add(l, pool, bytes, cap, nodes) < 0)
+        if (slab_add(l, pool, bytes, nodes) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;
 }
 
-uint32_t rung__pool_take(rung__pool *pool) {
+uint32_t rung__pool_take(rung__pool *pool, uint32_t cap) {
     RUNG_ASSERT(pool->free_count > 0);
     uint32_t id = pool->free_head;
     rung__slot *slot = &pool->slots[id];
     pool->free_head = slot->parent;
     pool->free_count--;
     slot->parent = RUNG__NODE_NONE;
-    node_reset(slot->node, slot->node->cap);
+    node_reset(slot->node, cap);
     return id;
 }
 
@@ -115,9 +114,9 @@ rung_status rung__pool_fit_first_leaf(rung_ladder *l, uint32_t cap) {
     rung__pool *pool = &l->leaves;
     size_t bytes = rung__node_bytes(l, RUNG__LEAF_COLUMNS, cap);
     if (l->root == RUNG__NODE_NONE) {
-        if (slab_add(l, pool, bytes, cap, 1) < 0)
+        if (slab_add(l, pool, bytes, 1) < 0)
             return RUNG_ENOMEM;
-        l->root = rung__pool_take(pool);
+        l->root = rung__pool_take(pool, cap);
         return RUNG_OK;
     }
     RUNG_ASSERT(l->height == 0 && pool->slab_count == 1);

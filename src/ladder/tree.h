@@ -160,8 +160,8 @@ size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap);
 /* Have at least `want` free nodes of full size. */
 RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap,
                                               uint32_t want);
-/* A fresh node from the reserve: empty, without parent or neighbours. */
-uint32_t rung__pool_take(rung__pool *pool);
+/* A fresh node from the reserve, of the size that was reserved: empty, without parent or neighbours. */
+uint32_t rung__pool_take(rung__pool *pool, uint32_t cap);
 void rung__pool_give(rung__pool *pool, uint32_t id);
 void rung__pool_deinit(rung_ladder *l, rung__pool *pool);
 /* Resize the only leaf of a small ladder to `cap` rows (RUNG__LEAF_CAP at most), creating it if there is none. */

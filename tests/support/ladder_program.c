@@ -38,6 +38,8 @@ typedef struct run {
     ladder_verdict verdict;
 
     /* The players a tie may be asked about besides those in the model. */
+    rung_ladder_hint hint; /* from the last time somebody took aim */
+    bool has_hint;
     const uint32_t *putting;
     uint32_t putting_count;
 } run;
@@ -344,8 +346,14 @@ static void run_put(run *r, const step *s) {
 
     r->putting = &player;
     r->putting_count = 1;
-    rung_status st =
-        rung_ladder_put(r->ladder, player, tighten(r, &key, &tight), wants_change ? &got : NULL);
+    const uint64_t *words = tighten(r, &key, &tight);
+    if (s->own == 3) {
+        rung_ladder_aim(r->ladder, player, words, &r->hint);
+        r->has_hint = true;
+    }
+    rung_status st = s->own & 2 && r->has_hint /* a fresh hint, or an old one */
+                         ? rung_ladder_put_aimed(r->ladder, player, words, &r->hint, wants_change ? &got : NULL)
+                         : rung_ladder_put(r->ladder, player, words, wants_change ? &got : NULL);
     r->putting_count = 0;
     if (ran_out(r, st))
         return check_everything(r);
@@ -700,8 +708,11 @@ static void run_warm(run *r, const step *s) {
     rung_ladder_warm_map(r->ladder, player);
     rung_ladder_warm_leaf(r->ladder, player);
     rung_ladder_warm_row(r->ladder, player);
-    rung_ladder_hint hint;
-    rung_ladder_aim(r->ladder, player, tighten(r, &key, &tight), &hint);
+    r->putting = &player;
+    r->putting_count = 1;
+    rung_ladder_aim(r->ladder, player, tighten(r, &key, &tight), &r->hint); /* for some later put, perhaps of another */
+    r->putting_count = 0;
+    r->has_hint = true;
 }
 
 static void run_rank_batch(run *r, const step *s) {

@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The follower's life: wait_for_work -> take -> archive -> settle -> again.
+ *
+ * Invariants:
+ *   F1  Packed windows are in order of their sequence: first `taken` (the thread has them), then the queue.
+ *   F2  A batch ends at or before `applied_seq`, so the windows its events closed have been handed over; and before
+ *       `blocked_seq`, the first event of which a window is missing.
+ *   F3  cursor_seq moves only after a commit; what waits in memory is freed only after the commit that holds it.
+ *   F4  The ring has the statuses of events ring_first .. ring_first + ring_count - 1; that of seq is at seq % statuses_max. */
+#define _GNU_SOURCE
+#include "archive/follower.h"
+
+#include "archive/closed_window.h"
+#include "base/assert.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BATCH_EVENTS_DEFAULT     4096u
+#define STATUSES_DEFAULT         (1u << 20)
+#define PINNED_BYTES_DEFAULT     ((size_t)1 << 30)
+#define RETRY_MS_MIN_DEFAULT     50u
+#define RETRY_MS_MAX_DEFAULT     5000u
+#define SAMPLE_TOP_DEFAULT       1000u
+#define NOT_DURABLE_YET_RETRY_MS 10 /* with relaxed syncing an event is applied a little before it can be read */
+#define RECORDS_AT_ONCE          64
+
+typedef struct item {
+    struct item *next;
+    rung_packed packed;
+} item;
+
+typedef struct item_list {
+    item *first, *last;
+} item_list;
+
+struct rung_follower {
+    rung_follower_config config;
+    pthread_t thread;
+
+    pthread_mutex_t lock;
+    pthread_cond_t work; /* for the thread */
+    pthread_cond_t done; /* for rung_follower_wait */
+    /* Under the lock. */
+    bool is_stopping;
+    uint64_t applied_seq, cursor_seq;
+    uint64_t blocked_seq; /* 0: not blocked */
+    item_list queue;
+    uint64_t taken_seq; /* of the first taken item; 0: none */
+    size_t pinned_bytes;
+    int8_t *ring;
+    uint64_t ring_first;
+    uint32_t ring_count;
+    uint64_t mark_seq; /* an event that waits, and since when: for behind_ms */
+    int64_t mark_ms;
+    rung_follower_stats stats;
+
+    /* The thread's. */
+    rung_log_cursor *log_cursor; /* stands at cursor_seq + 1; NULL: to be opened */
+    int64_t log_time_ms;         /* at cursor_seq */
+    int8_t *statuses;            /* of the batch */
+    item_list taken;
+    rung_event event;
+};
+
+/* ---- small things ---- */
+
+static int64_t monotonic_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static struct timespec in_ms(uint32_t ms) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+static void say(rung_follower *f, const char *line) {
+    if (f->config.say)
+        f->config.say(f->config.say_ctx, line);
+}
+
+static void list_push(item_list *l, item *i) {
+    i->next = NULL;
+    if (l->last)
+        l->last->next = i;
+    else
+        l->first = i;
+    l->last = i;
+}
+
+static item *list_pop(item_list *l) {
+    item *i = l->first;
+    l->first = i->next;
+    if (!l->first)
+        l->last = NULL;
+    return i;
+}
+
+static void item_free(rung_follower *f, item *i) {
+    rung_packed_deinit(f->config.alloc, &i->packed);
+    rung_alloc_free(f->config.alloc, i, sizeof *i);
+}
+
+static void list_free(rung_follower *f, item_list *l) {
+    while (l->first)
+        item_free(f, list_pop(l));
+}
+
+/* F2; under the lock. */
+static uint64_t target_seq(const rung_follower *f) {
+    return f->blocked_seq && f->blocked_seq <= f->applied_seq ? f->blocked_seq - 1 : f->applied_seq;
+}
+
+/* ---- from the owner ---- */
+
+/* F4: take what follows on the ring; what does not fit, or comes after something that did not, is lost. */
+static void ring_add(rung_follower *f, uint64_t first_seq, uint32_t count, const rung_status *statuses) {
+    uint32_t max = f->config.statuses_max;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t seq = first_seq + i;
+        if (seq <= f->cursor_seq)
+            continue;
+        if (f->ring_count == 0)
+            f->ring_first = seq;
+        if (!statuses || f->ring_count == max || seq != f->ring_first + f->ring_count) {
+            f->stats.statuses_lost++;
+            continue;
+        }
+        f->ring[seq % max] = (int8_t)statuses[i];
+        f->ring_count++;
+    }
+}
+
+void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count, const rung_status *statuses) {
+    if (count == 0)
+        return;
+    pthread_mutex_lock(&f->lock);
+    ring_add(f, first_seq, count, statuses);
+    bool was_idle = target_seq(f) <= f->cursor_seq;
+    f->applied_seq = first_seq + count - 1;
+    if (f->mark_seq <= f->cursor_seq) {
+        f->mark_seq = f->applied_seq;
+        f->mark_ms = monotonic_ms();
+    }
+    bool is_work = target_seq(f) > f->cursor_seq;
+    pthread_mutex_unlock(&f->lock);
+    if (was_idle && is_work)
+        pthread_cond_signal(&f->work);
+}
+
+/* The window of event `seq` cannot be kept: archive nothing from there on. Under the lock. */
+static void block(rung_follower *f, uint64_t seq, rung_status st) {
+    if (f->blocked_seq)
+        return;
+    f->blocked_seq = seq;
+    RUNG_FAIL(&f->stats.last_error, st,
+              "archive: stopped before event %" PRIu64 ": %s for a window that closed; restart to go on", seq,
+              st == RUNG_ENOMEM ? "no memory" : "no room");
+    f->stats.status = st;
+    f->stats.failures++;
+}
+
+/* Queue packed bytes, or block. Takes them over. */
+static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packed *packed) {
+    item *i = st == RUNG_OK ? rung_alloc_zeroed(f->config.alloc, sizeof *i) : NULL;
+    pthread_mutex_lock(&f->lock);
+    bool is_known = seq <= f->cursor_seq || (f->blocked_seq && seq >= f->blocked_seq);
+    if (!is_known && !i)
+        block(f, seq, RUNG_ENOMEM);
+    else if (!is_known && packed->cap > f->config.pinned_bytes_max - f->pinned_bytes)
+        block(f, seq, RUNG_ELIMIT);
+    else if (!is_known) {
+        packed->seq = seq;
+        i->packed = *packed;
+        *packed = (rung_packed){0};
+        f->pinned_bytes += i->packed.cap;
+        list_push(&f->queue, i);
+        i = NULL;
+    }
+    pthread_mutex_unlock(&f->lock);
+    rung_packed_deinit(f->config.alloc, packed);
+    rung_alloc_free(f->config.alloc, i, i ? sizeof *i : 0);
+}
+
+/* Is it worth packing? Replay brings back windows that are archived already. */
+static bool is_wanted(rung_follower *f, uint64_t seq) {
+    pthread_mutex_lock(&f->lock);
+    bool is = seq > f->cursor_seq && (!f->blocked_seq || seq < f->blocked_seq);
+    pthread_mutex_unlock(&f->lock);
+    return is;
+}
+
+void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view) {
+    uint64_t seq = rung_state_seq(view->state);
+    rung_packed packed = {0};
+    if (is_wanted(f, seq))
+        hand_over(f, seq, rung_closed_window_pack(f->config.alloc, board, view, &packed), &packed);
+}
+
+void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view, int64_t time_ms,
+                          uint32_t n, const rung_slice *ids) {
+    rung_packed packed = {0};
+    if (is_wanted(f, seq))
+        hand_over(f, seq,
+                  rung_sample_pack(f->config.alloc, board, view, time_ms, f->config.sample_top, n, ids, &packed),
+                  &packed);
+}
+
+/* ---- looking ---- */
+
+uint64_t rung_follower_cursor(rung_follower *f) {
+    pthread_mutex_lock(&f->lock);
+    uint64_t seq = f->cursor_seq;
+    pthread_mutex_unlock(&f->lock);
+    return seq;
+}
+
+rung_follower_pins rung_follower_pinned(rung_follower *f) {
+    pthread_mutex_lock(&f->lock);
+    rung_follower_pins p = {.bytes = f->pinned_bytes,
+                            .oldest_seq = f->taken_seq     ? f->taken_seq /* F1 */
+                                          : f->queue.first ? f->queue.first->packed.seq
+                                                           : f->blocked_seq};
+    pthread_mutex_unlock(&f->lock);
+    return p;
+}
+
+rung_follower_stats rung_follower_stat(rung_follower *f) {
+    pthread_mutex_lock(&f->lock);
+    rung_follower_stats s = f->stats;
+    s.cursor_seq = f->cursor_seq;
+    s.applied_seq = f->applied_seq;
+    s.behind_events = f->applied_seq > f->cursor_seq ? f->applied_seq - f->cursor_seq : 0;
+    s.behind_ms = f->mark_seq > f->cursor_seq ? monotonic_ms() - f->mark_ms : 0;
+    pthread_mutex_unlock(&f->lock);
+    return s;
+}
+
+rung_status rung_follower_wait(rung_follower *f, uint64_t seq, uint32_t timeout_ms) {
+    struct timespec until = in_ms(timeout_ms);
+    pthread_mutex_lock(&f->lock);
+    int timed_out = 0;
+    while (f->cursor_seq < seq && !timed_out)
+        timed_out = pthread_cond_timedwait(&f->done, &f->lock, &until);
+    rung_status st = f->cursor_seq >= seq ? RUNG_OK : RUNG_PARTIAL;
+    pthread_mutex_unlock(&f->lock);
+    return st;
+}
+
+/* ---- the thread: one batch ---- */
+
+/* Take what belongs to events up to `last`. Under the lock. */
+static void take(rung_follower *f, uint64_t last) {
+    for (uint64_t seq = f->cursor_seq + 1; seq <= last; seq++) {
+        bool is_known = f->ring_count && seq >= f->ring_first && seq < f->ring_first + f->ring_count;
+        f->statuses[seq - f->cursor_seq - 1] = is_known ? f->ring[seq % f->config.statuses_max] : RUNG_STATUS_UNKNOWN;
+    }
+    while (f->queue.first && f->queue.first->packed.seq <= last)
+        list_push(&f->taken, list_pop(&f->queue));
+    f->taken_seq = f->taken.first ? f->taken.first->packed.seq : 0;
+}
+
+/* What a batch left, in front of the queue again (F1). Under the lock. */
+static void give_back(rung_follower *f) {
+    if (f->taken.first) {
+        f->taken.last->next = f->queue.first;
+        if (!f->queue.last)
+            f->queue.last = f->taken.last;
+        f->queue.first = f->taken.first;
+    }
+    f->taken = (item_list){0};
+    f->taken_seq = 0;
+}
+
+static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64_t seq, int status, int64_t *log_time_ms,
+                              rung_err *err) {
+    if (r->seq != seq)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq, seq);
+    if (r->type != f->config.event_type)
+        return RUNG_FAIL(err, RUNG_EVERSION, "archive: record %" PRIu64 " is of type %u, which is not known", seq,
+                         (unsigned)r->type);
+    rung_status st = rung_event_decode(r->payload, &f->event, err);
+    if (st < 0)
+        return st;
+    if (f->event.ts_ms > *log_time_ms)
+        *log_time_ms = f->event.ts_ms;
+    return rung_archive_add_event(f->config.archive, seq, &f->event, *log_time_ms, status, err);
+}
+
+/* The windows and samples of event `seq`, which stay in `taken` until the commit; `*next` is the first not added. */
+static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_err *err) {
+    rung_status st = RUNG_OK;
+    for (; st >= 0 && *next && (*next)->packed.seq <= seq; *next = (*next)->next)
+        st = rung_archive_add_packed(f->config.archive, rung_slice_of((*next)->packed.ptr, (*next)->packed.len), err);
+    return st;
+}
+
+/* Add events from + 1 .. last with all that belongs to them. `*done_out` is how far it came: less than `last` when the log has
+ * not synced the rest yet. */
+static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out, item **next,
+                              int64_t *log_time_ms, rung_err *err) {
+    rung_log_record records[RECORDS_AT_ONCE];
+    uint64_t seq = from;
+    rung_status st = RUNG_OK;
+    if (!f->log_cursor)
+        st = rung_log_cursor_open(f->config.log, from + 1, &f->log_cursor, err);
+    while (st >= 0 && seq < last) {
+        size_t count = 0, max = last - seq < RECORDS_AT_ONCE ? (size_t)(last - seq) : RECORDS_AT_ONCE;
+        st = rung_log_cursor_read(f->log_cursor, records, max, &count, err);
+        if (st == RUNG_NOT_FOUND)
+            break;
+        for (size_t i = 0; st >= 0 && i < count; i++) {
+            seq++;
+            st = add_record(f, &records[i], seq, f->statuses[seq - from - 1], log_time_ms, err);
+            if (st >= 0)
+                st = add_items(f, seq, next, err);
+        }
+    }
+    *done_out = seq;
+    return st < 0 ? st : RUNG_OK;
+}
+
+static void close_log_cursor(rung_follower *f) {
+    rung_log_cursor_close(f->log_cursor);
+    f->log_cursor = NULL;
+}
+
+/* One transaction. RUNG_OK with how far it came, perhaps nowhere; after a failure nothing has changed. */
+static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out, item **next,
+                                 rung_err *err) {
+    rung_archive *a = f->config.archive;
+    int64_t log_time_ms = f->log_time_ms;
+    rung_status st = rung_archive_begin(a, err);
+    if (st >= 0)
+        st = add_events(f, from, last, done_out, next, &log_time_ms, err);
+    if (st >= 0 && *done_out == from) {
+        rung_archive_rollback(a);
+        return RUNG_OK;
+    }
+    if (st >= 0)
+        st = rung_archive_commit(a, *done_out, log_time_ms, err);
+    if (st < 0) {
+        rung_archive_rollback(a);
+        close_log_cursor(f);
+        return st;
+    }
+    f->log_time_ms = log_time_ms;
+    return RUNG_OK;
+}
+
+/* An archive that is new, or was away too long, begins where the log does, and says what it has not seen. */
+static rung_status skip_gap(rung_follower *f, uint64_t from, rung_err *err) {
+    rung_archive *a = f->config.archive;
+    rung_status st = rung_archive_begin(a, err);
+    if (st >= 0)
+        st = rung_archive_add_gap(a, from + 1, f->config.first_seq - 1, err);
+    if (st >= 0)
+        st = rung_archive_commit(a, f->config.first_seq - 1, f->log_time_ms, err);
+    if (st < 0)
+        rung_archive_rollback(a);
+    return st;
+}
+
+/* ---- the thread: its life ---- */
+
+/* After a commit up to `done`, `next` being the first item it did not hold. F3. Under the lock; returns what is to be freed. */
+static item_list settle(rung_follower *f, uint64_t done, const item *next) {
+    item_list archived = {0};
+    while (f->taken.first && f->taken.first != next) {
+        item *i = list_pop(&f->taken);
+        f->pinned_bytes -= i->packed.cap;
+        f->stats.windows++;
+        list_push(&archived, i);
+    }
+    give_back(f);
+    f->cursor_seq = done;
+    f->stats.batches++;
+    if (f->ring_count && done >= f->ring_first) {
+        uint64_t gone = done - f->ring_first + 1;
+        f->ring_count = gone < f->ring_count ? f->ring_count - (uint32_t)gone : 0;
+        f->ring_first = done + 1;
+    }
+    if (f->mark_seq <= done && f->applied_seq > done) {
+        f->mark_seq = f->applied_seq;
+        f->mark_ms = monotonic_ms();
+    }
+    pthread_cond_broadcast(&f->done);
+    return archived;
+}
+
+/* Under the lock, which is let go while it works. */
+static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
+    uint64_t from = f->cursor_seq, last = target_seq(f), done = from;
+    bool is_gap = from + 1 < f->config.first_seq;
+    if (last - from > f->config.batch_events)
+        last = from + f->config.batch_events;
+    if (!is_gap)
+        take(f, last);
+    item *next = f->taken.first;
+    rung_err err = {0};
+    pthread_mutex_unlock(&f->lock);
+    rung_status st = is_gap ? skip_gap(f, from, &err) : archive_batch(f, from, last, &done, &next, &err);
+    if (is_gap && st >= 0)
+        done = f->config.first_seq - 1;
+    pthread_mutex_lock(&f->lock);
+    if (st < 0) {
+        give_back(f);
+        f->stats.failures++;
+        f->stats.last_error = err;
+        return st;
+    }
+    item_list archived = {0};
+    if (done > from)
+        archived = settle(f, done, next);
+    else
+        give_back(f);
+    *done_out = done;
+    pthread_mutex_unlock(&f->lock);
+    list_free(f, &archived);
+    pthread_mutex_lock(&f->lock);
+    return done == from ? RUNG_NOT_FOUND : RUNG_OK;
+}
+
+/* Tell the stats and the operator how it goes. Under the lock, which is let go to speak. */
+static void report(rung_follower *f, rung_status st) {
+    char line[sizeof f->stats.last_error.message + 64];
+    bool was_failing = f->stats.status < 0, is_failing = st < 0;
+    if (!f->blocked_seq || is_failing)
+        f->stats.status = is_failing ? st : RUNG_OK;
+    if (was_failing == is_failing)
+        return;
+    if (is_failing)
+        snprintf(line, sizeof line, "archive falls behind, will be tried again: %s", f->stats.last_error.message);
+    else
+        snprintf(line, sizeof line, "archive works again at event %" PRIu64, f->cursor_seq);
+    pthread_mutex_unlock(&f->lock);
+    say(f, line);
+    pthread_mutex_lock(&f->lock);
+}
+
+static void nap(rung_follower *f, uint32_t ms) {
+    struct timespec until = in_ms(ms);
+    int timed_out = 0;
+    while (!f->is_stopping && !timed_out)
+        timed_out = pthread_cond_timedwait(&f->work, &f->lock, &until);
+}
+
+static void *life(void *ctx) {
+    rung_follower *f = ctx;
+    uint32_t retry_ms = f->config.retry_ms_min;
+    pthread_mutex_lock(&f->lock);
+    for (;;) {
+        while (!f->is_stopping && target_seq(f) <= f->cursor_seq)
+            pthread_cond_wait(&f->work, &f->lock);
+        if (target_seq(f) <= f->cursor_seq)
+            break;
+        uint64_t done;
+        rung_status st = one_batch(f, &done);
+        report(f, st);
+        if (st != RUNG_OK && f->is_stopping)
+            break;
+        if (st < 0) {
+            nap(f, retry_ms);
+            retry_ms = retry_ms * 2 < f->config.retry_ms_max ? retry_ms * 2 : f->config.retry_ms_max;
+        } else if (st == RUNG_NOT_FOUND) {
+            nap(f, NOT_DURABLE_YET_RETRY_MS);
+        } else {
+            retry_ms = f->config.retry_ms_min;
+        }
+    }
+    pthread_mutex_unlock(&f->lock);
+    close_log_cursor(f);
+    return NULL;
+}
+
+/* ---- life and death ---- */
+
+static rung_follower_config with_defaults(const rung_follower_config *config) {
+    rung_follower_config c = *config;
+    c.event_type = c.event_type ? c.event_type : 1;
+    c.batch_events = c.batch_events ? c.batch_events : BATCH_EVENTS_DEFAULT;
+    c.statuses_max = c.statuses_max ? c.statuses_max : STATUSES_DEFAULT;
+    c.pinned_bytes_max = c.pinned_bytes_max ? c.pinned_bytes_max : PINNED_BYTES_DEFAULT;
+    c.retry_ms_min = c.retry_ms_min ? c.retry_ms_min : RETRY_MS_MIN_DEFAULT;
+    c.retry_ms_max = c.retry_ms_max ? c.retry_ms_max : RETRY_MS_MAX_DEFAULT;
+    c.sample_top = c.sample_top ? c.sample_top : SAMPLE_TOP_DEFAULT;
+    return c;
+}
+
+static void release(rung_follower *f) {
+    list_free(f, &f->queue);
+    rung_alloc_free(f->config.alloc, f->ring, f->ring ? f->config.statuses_max : 0);
+    rung_alloc_free(f->config.alloc, f->statuses, f->statuses ? f->config.batch_events : 0);
+    rung_alloc_free(f->config.alloc, f, sizeof *f);
+}
+
+/* Signals are for the owner's threads. */
+static int start_thread(rung_follower *f) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&f->thread, NULL, life, f);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out, rung_err *err) {
+    rung_follower *f = rung_alloc_zeroed(config->alloc, sizeof *f);
+    if (!f)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
+    f->config = with_defaults(config);
+    f->ring = rung_alloc_get(config->alloc, f->config.statuses_max);
+    f->statuses = rung_alloc_get(config->alloc, f->config.batch_events);
+    rung_status st = rung_archive_cursor(config->archive, &f->cursor_seq, &f->log_time_ms, err);
+    if (!f->ring || !f->statuses)
+        st = RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
+    uint64_t durable = rung_log_durable_seq(config->log);
+    if (st >= 0 && f->cursor_seq > durable)
+        st = RUNG_FAIL(err, RUNG_ECONFLICT,
+                       "archive: it has event %" PRIu64 ", the log ends at %" PRIu64 ": they do not belong together",
+                       f->cursor_seq, durable);
+    if (st < 0) {
+        release(f);
+        return st;
+    }
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&f->lock, NULL);
+    pthread_cond_init(&f->work, &attr);
+    pthread_cond_init(&f->done, &attr);
+    pthread_condattr_destroy(&attr);
+    int rc = start_thread(f);
+    if (rc != 0) {
+        release(f);
+        return RUNG_FAIL_OS(err, RUNG_EIO, rc, "archive: no thread for it");
+    }
+    *out = f;
+    return RUNG_OK;
+}
+
+void rung_follower_destroy(rung_follower *f) {
+    if (!f)
+        return;
+    pthread_mutex_lock(&f->lock);
+    f->is_stopping = true;
+    pthread_cond_signal(&f->work);
+    pthread_mutex_unlock(&f->lock);
+    pthread_join(f->thread, NULL);
+    pthread_cond_destroy(&f->done);
+    pthread_cond_destroy(&f->work);
+    pthread_mutex_destroy(&f->lock);
+    release(f);
+}
