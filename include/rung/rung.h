@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung.h - the embeddable leaderboard: exact ranks in memory, every event in a durable log, in your own process.
+/* rung.h - the embeddable leaderboard: exact ranks in memory, every event in a durable log, in
+ * your own process.
  *
  *     rung *db;
  *     rung_open(&(rung_config){.path = "scores"}, &db, &err);           // no path: in memory only
@@ -11,17 +12,18 @@
  *     count = rung_view_top(&view, 0, 10, rows);
  *     rung_close(db, &err);
  *
- * This header opens, changes and closes. Its words (boards, scores, statuses) and every question that can be asked are in
- * the headers it includes: state/state.h has the questions, model/board.h the boards, model/event.h the
- * submissions, base/status.h the statuses. docs/library.md is the tour.
+ * This header opens, changes and closes. Its words (boards, scores, statuses) and every question
+ * that can be asked are in the headers it includes: state/state.h has the questions,
+ * model/board.h the boards, model/event.h the submissions, base/status.h the statuses.
+ * docs/library.md is the tour.
  *
- * Errors: negative = failed or refused, 0 = done, positive = an expected other answer. `err` comes last, may be NULL, and
- * is filled on failure only; its message begins with the name of the field at fault.
- * Texts are slices, pointer and length, never kept by the library beyond the call. Slices and views in answers are
- * valid until the next change of the same handle.
- * Threads: one at a time per handle; which one does not matter. Several handles are independent of each other: there are
- * no globals. There is no hidden thread. After a fork() only one of the two processes may go on using a handle, and
- * the folder stays locked until both have ended. */
+ * Errors: negative = failed or refused, 0 = done, positive = an expected other answer. `err`
+ * comes last, may be NULL, and is filled on failure only; its message begins with the name of
+ * the field at fault. Texts are slices, pointer and length, never kept by the library beyond the
+ * call. Slices and views in answers are valid until the next change of the same handle. Threads:
+ * one at a time per handle; which one does not matter. Several handles are independent of each
+ * other: there are no globals. There is no hidden thread. After a fork() only one of the two
+ * processes may go on using a handle, and the folder stays locked until both have ended. */
 #ifndef RUNG_RUNG_H
 #define RUNG_RUNG_H
 
@@ -37,7 +39,8 @@
 
 #define RUNG_VERSION "0.1.0"
 
-/* The version of the library that is linked: compare with RUNG_VERSION, the one compiled against. */
+/* The version of the library that is linked: compare with RUNG_VERSION, the one compiled
+ * against. */
 const char *rung_version(void);
 
 typedef struct rung rung; /* heap object; whoever opened it calls rung_close() */
@@ -61,52 +64,59 @@ typedef struct rung_config {
     void *ctx; /* for the three above */
 } rung_config;
 
-/* Open. `config` NULL: in memory with the defaults. With a path: takes its lock, loads the newest whole snapshot, replays
- * the rest of the log, and only then returns. RUNG_EBUSY names the process that has it open, RUNG_ECORRUPT the
- * file and place of the damage (nothing is ever skipped or repaired), RUNG_EVERSION, RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM,
- * RUNG_EINVAL. */
+/* Open. `config` NULL: in memory with the defaults. With a path: takes its lock, loads the
+ * newest whole snapshot, replays the rest of the log, and only then returns. RUNG_EBUSY names
+ * the process that has it open, RUNG_ECORRUPT the file and place of the damage (nothing is ever
+ * skipped or repaired), RUNG_EVERSION, RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM, RUNG_EINVAL. */
 RUNG_NODISCARD rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err);
 
-/* Wait for a snapshot in the background, sync what is not yet, release everything; the handle is gone whatever is returned.
- * NULL is accepted. A failure concerns changes answered under sync_every_ms, or repeats that the log had failed before. */
+/* Wait for a snapshot in the background, sync what is not yet, release everything; the handle is
+ * gone whatever is returned. NULL is accepted. A failure concerns changes answered under
+ * sync_every_ms, or repeats that the log had failed before. */
 rung_status rung_close(rung *db, rung_err *err);
 
 /* ---- changes ----
  *
- * Each is one event: checked, stamped with the clock's time, made durable, applied, answered. Common to all: RUNG_OK;
- * RUNG_UNCHANGED when it was so already; RUNG_EINVAL (ill-formed, not taken in at all); RUNG_EABSENT, RUNG_EREFUSED and
- * others when the state says no (docs/boards.md lists them; the event is in the log as refused);
- * RUNG_ENOSPC: the disk is full, nothing changed, try again when it is not; RUNG_ENOMEM; RUNG_EIO: the log failed, and from
- * then on the handle answers questions but refuses every change with the same message: close and open again.
- * A window whose time is up by the clock is closed before the change. */
+ * Each is one event: checked, stamped with the clock's time, made durable, applied, answered.
+ * Common to all: RUNG_OK; RUNG_UNCHANGED when it was so already; RUNG_EINVAL (ill-formed, not
+ * taken in at all); RUNG_EABSENT, RUNG_EREFUSED and others when the state says no
+ * (docs/boards.md lists them; the event is in the log as refused); RUNG_ENOSPC: the disk is
+ * full, nothing changed, try again when it is not; RUNG_ENOMEM; RUNG_EIO: the log failed, and
+ * from then on the handle answers questions but refuses every change with the same message:
+ * close and open again. A window whose time is up by the clock is closed before the change. */
 
-/* One score. `out` (may be NULL) tells what it did: rank before and after, who is next. RUNG_DUPLICATE: the id was seen
- * before, `out` is the first answer. event->score's other fields are described at rung_score_event. */
+/* One score. `out` (may be NULL) tells what it did: rank before and after, who is next.
+ * RUNG_DUPLICATE: the id was seen before, `out` is the first answer. event->score's other fields
+ * are described at rung_score_event. */
 RUNG_NODISCARD rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *out, rung_err *err);
 
-/* Many scores, the same as one by one in order and much faster: one sync for every 4,096 of them or 1 MiB. statuses[i] is
- * what rung_submit would have returned; outs and errs (n of each) may be NULL. Returns RUNG_OK when all were dealt with; a
- * failure of the log or of memory is returned, and is the status of every score that was not applied. */
+/* Many scores, the same as one by one in order and much faster: one sync for every 4,096 of them
+ * or 1 MiB. statuses[i] is what rung_submit would have returned; outs and errs (n of each) may
+ * be NULL. Returns RUNG_OK when all were dealt with; a failure of the log or of memory is
+ * returned, and is the status of every score that was not applied. */
 RUNG_NODISCARD rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores, rung_status *statuses,
                                             rung_outcome *outs, rung_err *errs, rung_err *err);
 
-/* Create a board, or change it (what can be changed: docs/boards.md; else RUNG_EUNSUPPORTED naming the field). A zone is
- * named in def->zone_name; where zone_rules is empty its rules are read from the zoneinfo folder, now, and kept in the log:
- * RUNG_EABSENT when there is no such zone. */
+/* Create a board, or change it (what can be changed: docs/boards.md; else RUNG_EUNSUPPORTED
+ * naming the field). A zone is named in def->zone_name; where zone_rules is empty its rules are
+ * read from the zoneinfo folder, now, and kept in the log: RUNG_EABSENT when there is no such
+ * zone. */
 RUNG_NODISCARD rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def, rung_err *err);
 RUNG_NODISCARD rung_status rung_board_delete(rung *db, rung_slice board, rung_err *err);
 
 /* Take the player out of every window of one board. */
 RUNG_NODISCARD rung_status rung_entry_remove(rung *db, rung_slice board, rung_slice player, rung_err *err);
 
-/* The whole profile, in place of the old one; attributes in any order, each name once. They decide the rankings of scopes
- * and teams. */
+/* The whole profile, in place of the old one; attributes in any order, each name once. They
+ * decide the rankings of scopes and teams. */
 RUNG_NODISCARD rung_status rung_player_set(rung *db, rung_slice player, uint32_t count,
                                            const rung_attribute *attributes, rung_err *err);
-/* Forget the player everywhere: entries, profile, friendships, ban and name. (The log keeps the past events.) */
+/* Forget the player everywhere: entries, profile, friendships, ban and name. (The log keeps the
+ * past events.) */
 RUNG_NODISCARD rung_status rung_player_erase(rung *db, rung_slice player, rung_err *err);
 
-/* Hide the player from every ranking at once; unban puts everything back. `reason` is kept in the log; may be empty. */
+/* Hide the player from every ranking at once; unban puts everything back. `reason` is kept in
+ * the log; may be empty. */
 RUNG_NODISCARD rung_status rung_player_ban(rung *db, rung_slice player, rung_slice reason, rung_err *err);
 RUNG_NODISCARD rung_status rung_player_unban(rung *db, rung_slice player, rung_slice reason, rung_err *err);
 
@@ -120,12 +130,14 @@ RUNG_NODISCARD rung_status rung_friends_replace(rung *db, rung_slice player, uin
 
 /* ---- questions ---- */
 
-/* A view of one ranking: board, window, scope. query->now_ms 0 means the clock's time. RUNG_OK, RUNG_NOT_FOUND or RUNG_EINVAL
- * (`err` tells which and why). The view costs nothing to keep or drop; ask it with the rung_view_*() functions. */
+/* A view of one ranking: board, window, scope. query->now_ms 0 means the clock's time. RUNG_OK,
+ * RUNG_NOT_FOUND or RUNG_EINVAL (`err` tells which and why). The view costs nothing to keep or
+ * drop; ask it with the rung_view_*() functions. */
 RUNG_NODISCARD rung_status rung_ask(const rung *db, const rung_query *query, rung_view *view_out, rung_err *err);
 
-/* The state, for reading: rung_state_board(), rung_state_windows(), rung_state_player(), rung_state_friends(),
- * rung_state_digest(), rung_state_stats(), rung_state_seq(), ... Valid until close. */
+/* The state, for reading: rung_state_board(), rung_state_windows(), rung_state_player(),
+ * rung_state_friends(), rung_state_digest(), rung_state_stats(), rung_state_seq(), ... Valid
+ * until close. */
 const rung_state *rung_state_of(const rung *db);
 
 /* The time as the handle sees it, Unix milliseconds. */
@@ -133,20 +145,23 @@ int64_t rung_now(const rung *db);
 
 /* ---- upkeep ---- */
 
-/* Close the windows whose time is up, and sync if sync_every_ms has passed. Call it from a timer (rung_state_next_close()
- * says when it is due), or not at all: the next change does the same. RUNG_UNCHANGED when nothing was due. */
+/* Close the windows whose time is up, and sync if sync_every_ms has passed. Call it from a timer
+ * (rung_state_next_close() says when it is due), or not at all: the next change does the same.
+ * RUNG_UNCHANGED when nothing was due. */
 RUNG_NODISCARD rung_status rung_tick(rung *db, rung_err *err);
 
-/* Everything answered so far is on stable storage when this returns RUNG_OK. Nothing to do with sync_every_ms 0. */
+/* Everything answered so far is on stable storage when this returns RUNG_OK. Nothing to do with
+ * sync_every_ms 0. */
 RUNG_NODISCARD rung_status rung_sync(rung *db, rung_err *err);
 
-/* Write the whole state beside the log, so that the next open need not replay what is in it. Two are kept, and
- * of the log what comes after the older. RUNG_UNCHANGED when nothing has changed since the last one; RUNG_EUNSUPPORTED without
- * a path. `in_background`: a forked child writes it and RUNG_OK means that it has begun (RUNG_EBUSY: one is under way). */
+/* Write the whole state beside the log, so that the next open need not replay what is in it. Two
+ * are kept, and of the log what comes after the older. RUNG_UNCHANGED when nothing has changed
+ * since the last one; RUNG_EUNSUPPORTED without a path. `in_background`: a forked child writes
+ * it and RUNG_OK means that it has begun (RUNG_EBUSY: one is under way). */
 RUNG_NODISCARD rung_status rung_snapshot(rung *db, bool in_background, rung_err *err);
 
-/* Wait for a snapshot in the background: how it ended, or RUNG_UNCHANGED when there was none. rung_tick() and rung_snapshot()
- * also notice the end (and tell `say` of a failure). */
+/* Wait for a snapshot in the background: how it ended, or RUNG_UNCHANGED when there was none.
+ * rung_tick() and rung_snapshot() also notice the end (and tell `say` of a failure). */
 RUNG_NODISCARD rung_status rung_snapshot_wait(rung *db, rung_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - where time and chance come from: the ports of the use cases, and their real implementations.
+/* clock.h - where time and chance come from: the ports of the use cases, and their real
+ * implementations.
  *
  * The state machine takes time as an argument; whoever calls it gets the time here. Any thread. */
 #ifndef RUNG_SERVICE_CLOCK_H
@@ -26,7 +27,8 @@ rung_clock rung_clock_real(void);
 /* Milliseconds that never jump, from an arbitrary beginning: for "has N ms passed". */
 int64_t rung_clock_monotonic_ms(void);
 
-/* A secret key for the hash tables. RUNG_OK, or RUNG_EIO where the system has no randomness to give. */
+/* A secret key for the hash tables. RUNG_OK, or RUNG_EIO where the system has no randomness to
+ * give. */
 RUNG_NODISCARD rung_status rung_random_hash_key(rung_hash_key *key_out, rung_err *err);
 
 #endif

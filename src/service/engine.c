@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine. Workload: single events, and batches of thousands, from one thread that waits for the answers.
+/* The engine. Workload: single events, and batches of thousands, from one thread that waits for
+ * the answers.
  *
- * A batch lives in one buffer of encoded events, made once. Place 0 of the records is kept for a tick, so that
- * what is due closes at the same sequence live and replayed:
+ * A batch lives in one buffer of encoded events, made once. Place 0 of the records is kept for a
+ * tick, so that what is due closes at the same sequence live and replayed:
  *
  *     records   [tick] [first event] [second event] ...
  *     buffer    |tick  |first event's bytes|second event's bytes| ...
@@ -164,7 +165,8 @@ static bool is_sync_due(const rung_engine *e) {
     return e->has_unsynced && rung_clock_monotonic_ms() - e->synced_ms >= (int64_t)e->config.sync_every_ms;
 }
 
-/* E1. Failures that changed nothing are returned as they are; all others end the engine's writing. */
+/* E1. Failures that changed nothing are returned as they are; all others end the engine's
+ * writing. */
 static rung_status make_durable(rung_engine *e, const rung_log_entry *records, uint32_t count, rung_err *err) {
     rung_err cause = {0};
     uint64_t first;
@@ -198,8 +200,9 @@ static rung_status tend_log(rung_engine *e) {
 
 /* ---- the state's part ---- */
 
-/* Decode and apply the group's payloads, of which the first is number `seq`. *done_out were applied: all of them, unless
- * memory ran out at the next. Bytes that are no event fail before any is applied. */
+/* Decode and apply the group's payloads, of which the first is number `seq`. *done_out were
+ * applied: all of them, unless memory ran out at the next. Bytes that are no event fail before
+ * any is applied. */
 static rung_status apply_group(rung_state *s, group *g, uint32_t *done_out, rung_err *err) {
     const rung_event *events[GROUP];
     unsigned long long seq = rung_state_seq(s) + 1;

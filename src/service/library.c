@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung.h over the engine and the store: each change builds one event and hands it in. Nothing here knows how an event is
- * kept or applied.
+/* rung.h over the engine and the store: each change builds one event and hands it in. Nothing
+ * here knows how an event is kept or applied.
  *
- * Ownership: the handle owns the store (none in memory), the state and the engine, and releases them in reverse
- * order. */
+ * Ownership: the handle owns the store (none in memory), the state and the engine, and releases
+ * them in reverse order. */
 #include <rung/rung.h>
 
 #include "base/assert.h"
@@ -110,7 +110,8 @@ rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *o
     return rung_engine_submit(db->engine, &event, out, err);
 }
 
-/* Where the answers to many scores go. Until it is answered, a score that was put has the status RUNG_PARTIAL. */
+/* Where the answers to many scores go. Until it is answered, a score that was put has the status
+ * RUNG_PARTIAL. */
 typedef struct many {
     rung_status *statuses;
     rung_outcome *outs;
@@ -300,7 +301,8 @@ static rung_status trim_log(rung *db, rung_err *err) {
     return st == RUNG_UNCHANGED ? RUNG_OK : st;
 }
 
-/* RUNG_PARTIAL while a snapshot is being written, RUNG_NOT_FOUND when there is none, else how the last one ended. */
+/* RUNG_PARTIAL while a snapshot is being written, RUNG_NOT_FOUND when there is none, else how
+ * the last one ended. */
 static rung_status poll_snapshot(rung *db, bool wait, rung_err *err) {
     if (!db->store)
         return RUNG_NOT_FOUND;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A folder that keeps a state.
  *
- * Opening, in this order, and nothing is served before the end: take the lock and judge the log; load the newest snapshot
- * that is whole; replay what the log has behind it; make the log writable.
+ * Opening, in this order, and nothing is served before the end: take the lock and judge the log;
+ * load the newest snapshot that is whole; replay what the log has behind it; make the log
+ * writable.
  *
  * Invariants:
  *   S1  After opening, the state's sequence is the log's.
@@ -10,7 +11,8 @@
  *   S3  At most one save at a time, in this process or in its child. The child holds the folder's lock with us: as long as
  *       it lives nobody else can open the folder, and it ends when we do.
  *
- * The child reports through a pipe and not by its exit code, which a host program's own wait() might take. */
+ * The child reports through a pipe and not by its exit code, which a host program's own wait()
+ * might take. */
 #define _GNU_SOURCE
 #include "service/store.h"
 
@@ -109,7 +111,8 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     return RUNG_OK;
 }
 
-/* The newest whole snapshot, or the empty state where the log itself reaches back to its beginning. */
+/* The newest whole snapshot, or the empty state where the log itself reaches back to its
+ * beginning. */
 static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *err) {
     uint64_t seqs[SNAPSHOTS_LISTED], end = rung_log_durable_seq(rung_store_log(s));
     size_t count;

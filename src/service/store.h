@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store.h - a folder that keeps a state: its log and its snapshots. Open it, save into it, let go what is not needed.
+/* store.h - a folder that keeps a state: its log and its snapshots. Open it, save into it, let
+ * go what is not needed.
  *
  *     rung_store_open(&config, &store, &state, &err);   // lock, newest whole snapshot, replay of the rest, ready
  *     ... an engine or a writer appends to rung_store_log(store) ...
@@ -35,27 +36,30 @@ typedef struct rung_store_config {
     void *ctx;
 } rung_store_config;
 
-/* RUNG_OK: the state is all of the log, and the log takes appends. RUNG_EBUSY names the process that has it. RUNG_ECORRUPT: damage,
- * or a gap between snapshot and log; a damaged snapshot alone is passed over (and said) where an older one or the
- * whole log is there. RUNG_EVERSION, RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM. On failure nothing is open. */
+/* RUNG_OK: the state is all of the log, and the log takes appends. RUNG_EBUSY names the process
+ * that has it. RUNG_ECORRUPT: damage, or a gap between snapshot and log; a damaged snapshot
+ * alone is passed over (and said) where an older one or the whole log is there. RUNG_EVERSION,
+ * RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM. On failure nothing is open. */
 RUNG_NODISCARD rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
                                            rung_state **state_out, rung_err *err);
 
-/* Wait for a save under way, sync and close the log. The store is gone whatever is returned. Accepts NULL. */
+/* Wait for a save under way, sync and close the log. The store is gone whatever is returned.
+ * Accepts NULL. */
 rung_status rung_store_close(rung_store *s, rung_err *err);
 
 rung_log *rung_store_log(rung_store *s); /* borrowed, started */
 
-/* Write a snapshot of `state`, which must be durable in the log: sync first. RUNG_OK; RUNG_UNCHANGED when the newest one is
- * of this very sequence; RUNG_EBUSY while one is being written. Two are kept. */
+/* Write a snapshot of `state`, which must be durable in the log: sync first. RUNG_OK;
+ * RUNG_UNCHANGED when the newest one is of this very sequence; RUNG_EBUSY while one is being
+ * written. Two are kept. */
 RUNG_NODISCARD rung_status rung_store_save(rung_store *s, const rung_state *state, rung_err *err);
 
-/* The same in a forked child, which shares the memory page by page until one of the two writes to it. RUNG_OK: it is
- * under way. The child ends by itself when this process does. */
+/* The same in a forked child, which shares the memory page by page until one of the two writes
+ * to it. RUNG_OK: it is under way. The child ends by itself when this process does. */
 RUNG_NODISCARD rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_err *err);
 
-/* How the child fares. RUNG_PARTIAL: still writing (never with `wait`); RUNG_NOT_FOUND: there is none; RUNG_OK or its failure,
- * told once. */
+/* How the child fares. RUNG_PARTIAL: still writing (never with `wait`); RUNG_NOT_FOUND: there is
+ * none; RUNG_OK or its failure, told once. */
 RUNG_NODISCARD rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err);
 
 /* Records before this sequence are in both snapshots and may go; 0 or 1 while there are not two. */

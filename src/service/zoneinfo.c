@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zone files. The name is checked before any path is made of it; the file must be a regular one of bounded size. */
+/* Zone files. The name is checked before any path is made of it; the file must be a regular one
+ * of bounded size. */
 #define _GNU_SOURCE
 #include "service/zoneinfo.h"
 
@@ -33,7 +34,8 @@ bool rung_zoneinfo_name_is_valid(rung_slice name) {
     return !at_start;
 }
 
-/* All of the file `name`, at most RUNG_ZONE_TZIF_MAX bytes. RUNG_NOT_FOUND when there is no such regular file. */
+/* All of the file `name`, at most RUNG_ZONE_TZIF_MAX bytes. RUNG_NOT_FOUND when there is no such
+ * regular file. */
 static rung_status read_whole(const char *path, const char *name, char *buffer, size_t *len_out, rung_err *err) {
     rung_status st = RUNG_NOT_FOUND;
     struct stat info;

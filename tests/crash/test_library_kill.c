@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ctest: timeout=240 */
-/* Real processes, real files, SIGKILL at a random moment. Each round a child opens the folder, submits, and tells its parent over a
- * pipe of every answer it got; the parent kills it, opens the folder itself and holds it against what was told:
+/* Real processes, real files, SIGKILL at a random moment. Each round a child opens the folder,
+ * submits, and tells its parent over a pipe of every answer it got; the parent kills it, opens
+ * the folder itself and holds it against what was told:
  *
  *   - every submission that was answered is there exactly once: its id is known, and the board, which counts submissions,
  *     counts each once;
@@ -58,7 +59,8 @@ static uint64_t counted(const rung *db) {
     return found ? (uint64_t)row.values[0].i : 0;
 }
 
-/* The child: submit from `next` on, singly and in batches, with snapshots in between, until it is killed. */
+/* The child: submit from `next` on, singly and in batches, with snapshots in between, until it
+ * is killed. */
 static _Noreturn void submit_until_killed(const char *path, uint64_t next, uint64_t seed, int answers) {
     rung_rng r;
     rung_rng_seed(&r, seed);
@@ -114,26 +116,24 @@ static uint64_t run_and_kill(const char *path, uint64_t next, uint64_t seed) {
     return next;
 }
 
-/* A snapshot's child outlives its killed parent by a block at most, and holds the lock meanwhile. */
-static void wait_for_lock(const char *path) {
+/* A snapshot's child outlives its killed parent by a block at most, and holds the lock
+ * meanwhile. */
+static rung *open_when_free(const char *path) {
     rung *db;
     rung_err err;
     for (int tries = 0; tries < 1000; tries++) {
         rung_status st = rung_open(&(rung_config){.path = path, .segment_size = (uint64_t)4 << 20}, &db, &err);
-        if (st == RUNG_OK) {
-            CHECK_OK(rung_close(db, &err));
-            return;
-        }
+        if (st == RUNG_OK)
+            return db;
         CHECK_MSG(st == RUNG_EBUSY, "%s", err.message);
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
-    CHECK_MSG(false, "still in use: %s", err.message);
+    test_fail(__FILE__, __LINE__, "still in use: %s", err.message);
 }
 
 static uint64_t check_after(const char *path, uint64_t answered) {
     rung_err err;
-    wait_for_lock(path);
-    rung *db = open_or_fail(path, 0);
+    rung *db = open_when_free(path);
     uint64_t there = counted(db);
     CHECK_MSG(there >= answered, "%llu answered, %llu there", (unsigned long long)answered, (unsigned long long)there);
     CHECK(there <= answered + BATCH);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ctest: timeout=240 */
-/* Every call to the disk fails once, or from then on, in a life with a snapshot in its middle; then the machine crashes. What
- * was acknowledged is there after the restart, in the order it was sent, and the state is the history's. */
+/* Every call to the disk fails once, or from then on, in a life with a snapshot in its middle;
+ * then the machine crashes. What was acknowledged is there after the restart, in the order it
+ * was sent, and the state is the history's. */
 #include "support/check.h"
 #include "support/memfs.h"
 #include "support/rng.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* storekit.h - a known history for tests of stores: event k is always the same event at the same time, so that the state
- * after k events has one digest, whoever applied them and in how many lives.
+/* storekit.h - a known history for tests of stores: event k is always the same event at the same
+ * time, so that the state after k events has one digest, whoever applied them and in how many
+ * lives.
  *
- * Event 1 defines a board (sums, with day windows); every other one adds a point under an id of its own. Once a day passes, and
- * the engine puts a tick: ticks are events of the history too, and storekit_next() knows. Inline: only tests
- * that link the rooms may use it. */
+ * Event 1 defines a board (sums, with day windows); every other one adds a point under an id of
+ * its own. Once a day passes, and the engine puts a tick: ticks are events of the history too,
+ * and storekit_next() knows. Inline: only tests that link the rooms may use it. */
 #ifndef RUNG_TESTS_STOREKIT_H
 #define RUNG_TESTS_STOREKIT_H
 

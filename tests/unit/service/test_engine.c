@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine over a log made for the occasion: what is written when, and what happens when the log says no. */
+/* The engine over a log made for the occasion: what is written when, and what happens when the
+ * log says no. */
 #include "service/engine.h"
 
 #include "support/check.h"

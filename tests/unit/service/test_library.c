@@ -268,7 +268,8 @@ TEST(people) {
     close_sound(db);
 }
 
-/* Many at once do the same as one by one: same digest, same answers; the malformed among them are told so in place. */
+/* Many at once do the same as one by one: same digest, same answers; the malformed among them
+ * are told so in place. */
 TEST(a_batch_is_its_singles) {
     enum { N = 9000 };
     static rung_score_event scores[N];

@@ -101,6 +101,7 @@ static void live_a_little(place *p, rung *db) {
     CHECK(rung_player_ban(db, bob, RUNG_SLICE("why not"), &p->err) >= 0);
     p->now_ms += 30 * HOUR;
     submit(p, db, "eve", 30); /* closes a day by a tick */
+    CHECK(rung_player_unban(db, bob, RUNG_SLICE(""), &p->err) >= 0);
     CHECK_STATUS(rung_entry_remove(db, RUNG_SLICE("nowhere"), ada, &p->err), RUNG_EABSENT); /* refusals count too */
 }
 

@@ -205,7 +205,8 @@ TEST(one_opener_at_a_time) {
     rung_memfs_deinit(&d.fs);
 }
 
-/* The disk fills up: changes are refused, questions answered, and once there is room again all goes on. */
+/* The disk fills up: changes are refused, questions answered, and once there is room again all
+ * goes on. */
 TEST(a_full_disk_passes) {
     disk d;
     storekit k;
