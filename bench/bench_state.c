@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a submission costs (id look-up, rules, every window and scope, the answer with ranks), in bare ladder moves of the
- * same run; and what a player costs in memory. The board's update is `last`, so that every submission moves an entry. */
+/* What a submission costs (id look-up, rules, every window and scope, the answer with ranks), in bare ladder moves of
+ * the same run; what a player costs in memory; what ranking friends costs. The board's update is `last`, so that every
+ * submission moves an entry. */
 #include "ladder/ladder.h"
 #include "state/state.h"
 #include "support/machine.h"
@@ -20,12 +21,13 @@ typedef struct setup {
     double moves_max, bytes_max; /* the bars; 0: none */
 } setup;
 
+#define THREE_WINDOWS                                                                              \
+    (RUNG_WINDOWS_ALL | RUNG_WINDOWS_BIT(RUNG_WINDOW_WEEK) | RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY))
+
 static const setup setups[] = {
     {"all", RUNG_WINDOWS_ALL, false, 2.5, 64},
-    {"all + week + day", RUNG_WINDOWS_ALL | RUNG_WINDOWS_BIT(RUNG_WINDOW_WEEK) | RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY), false, 6,
-     130},
-    {"all + week + day, by country",
-     RUNG_WINDOWS_ALL | RUNG_WINDOWS_BIT(RUNG_WINDOW_WEEK) | RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY), true, 9, 0},
+    {"all + week + day", THREE_WINDOWS, false, 6, 130},
+    {"all + week + day, by country", THREE_WINDOWS, true, 9, 0},
 };
 
 static uint64_t dice;
@@ -162,7 +164,38 @@ static double time_submissions(rung_state *s, batch *b, uint32_t players, uint32
     return (double)spent / ops;
 }
 
-static void run(const setup *set, uint32_t players, uint64_t rounds, bench_table *t) {
+/* ---- friends ---- */
+
+/* Microseconds to rank `friends` random friends of one player and read the best hundred of them. */
+static double time_friends(rung_state *s, uint32_t players, uint32_t friends, int64_t now) {
+    static char packed[(1 + 15) * RUNG_FRIENDS_MAX];
+    char id[24];
+    for (uint32_t i = 0; i < friends; i++) {
+        snprintf(id, sizeof id, "player:%08u", (uint32_t)(roll() % players));
+        packed[16 * i] = 15;
+        memcpy(packed + 16 * i + 1, id, 15);
+    }
+    rung_event e = {.kind = RUNG_EVENT_FRIENDS_REPLACED, .ts_ms = now};
+    e.friends.player = RUNG_SLICE("the one with friends");
+    e.friends.follow = true;
+    e.friends.count = friends;
+    e.friends.packed = rung_slice_of(packed, 16 * (size_t)friends);
+    apply_one(s, &e);
+    double times[15];
+    static rung_row rows[100];
+    for (int i = 0; i < 15; i++) {
+        rung_view view;
+        uint32_t count, total;
+        uint64_t start = bench_cpu_ns();
+        if (rung_state_view(s, &(rung_query){.board = RUNG_SLICE("race")}, &view, NULL) < 0 ||
+            rung_view_friends(&view, rung_alloc_heap(), e.friends.player, 0, 100, rows, &count, &total) < 0)
+            bench_die("no friends");
+        times[i] = (double)(bench_cpu_ns() - start) * 1e-3;
+    }
+    return bench_median(times, 15);
+}
+
+static void run(const setup *set, uint32_t players, uint64_t rounds, bench_table *t, bench_table *f) {
     static batch b;
     const uint32_t ops = 320000;
     const int64_t now = INT64_C(1794700800000); /* 2026-11-15T00:00Z, a Sunday */
@@ -183,6 +216,11 @@ static void run(const setup *set, uint32_t players, uint64_t rounds, bench_table
     }
     rung_stats stats;
     rung_state_stats(s, &stats);
+    if (set == setups) {
+        bench_table_cell(f, "%s", label.text);
+        bench_table_cell(f, "%.0f", time_friends(s, players, 200, now));
+        bench_table_cell(f, "%.0f", time_friends(s, players, RUNG_FRIENDS_MAX, now));
+    }
     double bytes = (double)(stats.bytes_players + stats.bytes_entries) / players;
     double cost = bench_median(ratio, rounds);
     bench_table_cell(t, "%s, %s", label.text, set->name);
@@ -206,19 +244,22 @@ int main(int argc, char **argv) {
     bench_options_parse(&o, argc, argv, "What a submission costs in the state machine, in bare ladder moves.",
                         (bench_option[]){{0}});
     bench_report report = {0};
-    bench_table t = {0};
+    bench_table t = {0}, friends = {0};
     dice = o.seed;
     bench_machine_describe(&report, o.command);
-    bench_report_line(&report, "Submissions of random known players (15-byte ids) with random scores to a board with `update: last`,");
-    bench_report_line(&report, "in batches of %d; every one moves an entry and is answered with ranks, percentile and the next player.", BATCH);
-    bench_report_line(&report, "A move is rung_ladder_put_batch of the same size, in turn in the same run. Processor time of the one thread.");
+    bench_report_line(&report, "Submissions of random known players (15-byte ids) with random scores to a board with");
+    bench_report_line(&report, "`update: last`, in batches of %d; every one moves an entry and is answered with ranks,", BATCH);
+    bench_report_line(&report, "percentile and the next player. A move is rung_ladder_put_batch of the same size, in turn");
+    bench_report_line(&report, "in the same run. Processor time of the one thread.");
     bench_report_gap(&report);
     bench_table_head(&t, 9, "players, windows", "M events/s", "one by one", "M moves/s", "moves per event", "bar",
                      "bytes per player", "all in", "bar");
+    bench_table_head(&friends, 3, "players", "200 friends ranked, us", "10,000 friends ranked, us");
     for (size_t i = 0; i < o.size_count; i++)
         for (size_t k = 0; k < sizeof setups / sizeof setups[0]; k++)
-            run(&setups[k], (uint32_t)o.sizes[i], o.rounds, &t);
+            run(&setups[k], (uint32_t)o.sizes[i], o.rounds, &t, &friends);
     bench_table_end(&t, &report);
+    bench_table_end(&friends, &report);
     int code = bench_options_finish(&o, &report);
     bench_report_deinit(&report);
     return code;

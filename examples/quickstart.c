@@ -18,7 +18,8 @@ static void must(rung_status st, const rung_err *err) {
 static void print_rows(const char *title, const rung_row *rows, uint32_t count) {
     printf("%s\n", title);
     for (uint32_t i = 0; i < count; i++)
-        printf("  %u. %.*s %lld\n", rows[i].rank, (int)rows[i].id.len, rows[i].id.ptr, (long long)rows[i].values[0].i);
+        printf("  %u. %.*s %lld\n", rows[i].rank, (int)rows[i].id.len, rows[i].id.ptr,
+               (long long)rows[i].values[0].i);
 }
 
 int main(void) {
@@ -26,8 +27,9 @@ int main(void) {
         const char *name, *country;
         int64_t score;
     } players[] = {
-        {"ada", "GB", 4200},  {"alan", "GB", 3900},    {"grace", "US", 4800}, {"linus", "FI", 4200},
-        {"donald", "US", 3100}, {"margaret", "US", 4500}, {"edsger", "NL", 2900},
+        {"ada", "GB", 4200},    {"alan", "GB", 3900},   {"grace", "US", 4800},
+        {"linus", "FI", 4200},  {"donald", "US", 3100}, {"margaret", "US", 4500},
+        {"edsger", "NL", 2900},
     };
     const uint32_t player_count = sizeof players / sizeof players[0];
     rung_err err;
@@ -47,7 +49,8 @@ int main(void) {
         rung_slice name = rung_slice_str(players[i].name);
         rung_attribute country = {RUNG_SLICE("country"), rung_slice_str(players[i].country)};
         must(rung_player_set(db, name, 1, &country, &err), &err);
-        rung_score_event score = {.board = board, .player = name, .value_count = 1, .values = {{.i = players[i].score}}};
+        rung_score_event score = {
+            .board = board, .player = name, .value_count = 1, .values = {{.i = players[i].score}}};
         must(rung_submit(db, &score, &outcome, &err), &err);
     }
     printf("edsger entered at rank %u of %u, %lld behind %.*s\n", outcome.rank, outcome.total,
@@ -56,7 +59,8 @@ int main(void) {
     rung_view view;
     rung_row rows[5];
     uint32_t count, self;
-    must(rung_ask(db, &(rung_query){.board = board, .window = RUNG_SLICE("week")}, &view, &err), &err);
+    must(rung_ask(db, &(rung_query){.board = board, .window = RUNG_SLICE("week")}, &view, &err),
+         &err);
     print_rows("top of the week", rows, rung_view_top(&view, 0, 3, rows));
 
     must(rung_ask(db, &(rung_query){.board = board}, &view, &err), &err);
@@ -65,7 +69,9 @@ int main(void) {
         printf("linus is at least as good as %.0f %% of the players\n", rows[self].percentile);
     }
 
-    must(rung_ask(db, &(rung_query){.board = board, .scope = RUNG_SLICE("country:US")}, &view, &err), &err);
+    must(
+        rung_ask(db, &(rung_query){.board = board, .scope = RUNG_SLICE("country:US")}, &view, &err),
+        &err);
     print_rows("United States", rows, rung_view_top(&view, 0, 3, rows));
 
     must(rung_close(db, &err), &err);

@@ -19,11 +19,14 @@
  *
  * Errors: negative = failed or refused, 0 = done, positive = an expected other answer. `err`
  * comes last, may be NULL, and is filled on failure only; its message begins with the name of
- * the field at fault. Texts are slices, pointer and length, never kept by the library beyond the
- * call. Slices and views in answers are valid until the next change of the same handle. Threads:
- * one at a time per handle; which one does not matter. Several handles are independent of each
- * other: there are no globals. There is no hidden thread. After a fork() only one of the two
- * processes may go on using a handle, and the folder stays locked until both have ended. */
+ * the field at fault.
+ *
+ * Texts are slices, pointer and length; the library keeps none beyond the call. Slices and views
+ * in answers are valid until the next change of the same handle.
+ *
+ * Threads: one at a time per handle; which one does not matter. Several handles are independent
+ * of each other: there are no globals, and no hidden threads. After a fork() only one of the two
+ * processes may go on using a handle; the folder stays locked until both have ended. */
 #ifndef RUNG_RUNG_H
 #define RUNG_RUNG_H
 
@@ -47,20 +50,25 @@ typedef struct rung rung; /* heap object; whoever opened it calls rung_close() *
 
 /* Zero is a good default for every field. Texts and functions are used until close. */
 typedef struct rung_config {
-    const char *path;         /* the folder, created if absent (not its parents); NULL: in memory, gone with close */
-    uint32_t sync_every_ms;   /* 0: a change is on stable storage before it is answered, and nothing answered is ever
-                               * lost. N: answered when written, synced by the first call that finds N ms passed
-                               * (rung_tick() from a timer will do): a killed process loses nothing, a crashed
-                               * machine the changes since the last sync */
-    uint64_t segment_size;    /* bytes of one log file, preallocated; 0: 16 MiB; 4 MiB and more, a multiple of 512 */
-    uint32_t id_capacity;     /* submission ids remembered; 0: 1,000,000. Part of what a log means: for one */
-    int64_t id_keep_ms;       /* and for how long; 0: 24 hours. path, open with the same two every time */
-    const char *zoneinfo;     /* the folder of time zone files; NULL: /usr/share/zoneinfo */
-    const rung_alloc *alloc;  /* NULL: the process heap */
+    /* The folder, created if absent (not its parents). NULL: in memory, gone with close. */
+    const char *path;
+    /* 0: a change is on stable storage before it is answered; nothing answered is ever lost. N: answered
+     * when written, synced by the first call that finds N ms passed (rung_tick() from a timer will do): a
+     * killed process loses nothing, a crashed machine the changes since the last sync. */
+    uint32_t sync_every_ms;
+    /* Bytes of one log file, preallocated: 4 MiB or more, a multiple of 512. 0: 16 MiB. */
+    uint64_t segment_size;
+    /* How many submission ids are remembered, and for how long. 0: 1,000,000 and 24 hours. They are part of
+     * what a log means: open one path with the same two every time. */
+    uint32_t id_capacity;
+    int64_t id_keep_ms;
+    const char *zoneinfo;         /* the folder of time zone files; NULL: /usr/share/zoneinfo */
+    const rung_alloc *alloc;      /* NULL: the process heap */
     int64_t (*now_ms)(void *ctx); /* Unix milliseconds; NULL: the system's clock */
     /* While a path is opened: what is being read ("snapshot", then "log"), and how far it is. */
     void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
-    void (*say)(void *ctx, const char *line); /* one line for the operator: a torn tail cut off, a snapshot passed over */
+    /* One line for the operator: a torn tail cut off, a damaged snapshot passed over. */
+    void (*say)(void *ctx, const char *line);
     void *ctx; /* for the three above */
 } rung_config;
 
@@ -86,54 +94,63 @@ rung_status rung_close(rung *db, rung_err *err);
  * close and open again. A window whose time is up by the clock is closed before the change. */
 
 /* One score. `out` (may be NULL) tells what it did: rank before and after, who is next.
- * RUNG_DUPLICATE: the id was seen before, `out` is the first answer. event->score's other fields
- * are described at rung_score_event. */
-RUNG_NODISCARD rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *out, rung_err *err);
+ * RUNG_DUPLICATE: the id was seen before, `out` is the first answer. The
+ * fields of a submission are described at rung_score_event. */
+RUNG_NODISCARD rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *out,
+                                       rung_err *err);
 
 /* Many scores, the same as one by one in order and much faster: one sync for every 4,096 of them
  * or 1 MiB. statuses[i] is what rung_submit would have returned; outs and errs (n of each) may
  * be NULL. Returns RUNG_OK when all were dealt with; a failure of the log or of memory is
  * returned, and is the status of every score that was not applied. */
-RUNG_NODISCARD rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores, rung_status *statuses,
-                                            rung_outcome *outs, rung_err *errs, rung_err *err);
+RUNG_NODISCARD rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
+                                            rung_status *statuses, rung_outcome *outs,
+                                            rung_err *errs, rung_err *err);
 
 /* Create a board, or change it (what can be changed: docs/boards.md; else RUNG_EUNSUPPORTED
  * naming the field). A zone is named in def->zone_name; where zone_rules is empty its rules are
  * read from the zoneinfo folder, now, and kept in the log: RUNG_EABSENT when there is no such
  * zone. */
-RUNG_NODISCARD rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def, rung_err *err);
+RUNG_NODISCARD rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def,
+                                             rung_err *err);
 RUNG_NODISCARD rung_status rung_board_delete(rung *db, rung_slice board, rung_err *err);
 
 /* Take the player out of every window of one board. */
-RUNG_NODISCARD rung_status rung_entry_remove(rung *db, rung_slice board, rung_slice player, rung_err *err);
+RUNG_NODISCARD rung_status rung_entry_remove(rung *db, rung_slice board, rung_slice player,
+                                             rung_err *err);
 
 /* The whole profile, in place of the old one; attributes in any order, each name once. They
  * decide the rankings of scopes and teams. */
 RUNG_NODISCARD rung_status rung_player_set(rung *db, rung_slice player, uint32_t count,
                                            const rung_attribute *attributes, rung_err *err);
-/* Forget the player everywhere: entries, profile, friendships, ban and name. (The log keeps the
- * past events.) */
+/* Forget the player everywhere: entries, profile, friendships, ban and name. The log keeps the
+ * past events until a snapshot lets them go. */
 RUNG_NODISCARD rung_status rung_player_erase(rung *db, rung_slice player, rung_err *err);
 
 /* Hide the player from every ranking at once; unban puts everything back. `reason` is kept in
  * the log; may be empty. */
-RUNG_NODISCARD rung_status rung_player_ban(rung *db, rung_slice player, rung_slice reason, rung_err *err);
-RUNG_NODISCARD rung_status rung_player_unban(rung *db, rung_slice player, rung_slice reason, rung_err *err);
+RUNG_NODISCARD rung_status rung_player_ban(rung *db, rung_slice player, rung_slice reason,
+                                           rung_err *err);
+RUNG_NODISCARD rung_status rung_player_unban(rung *db, rung_slice player, rung_slice reason,
+                                             rung_err *err);
 
 /* Mutual friendship, or with `follow` one way: player -> other. */
-RUNG_NODISCARD rung_status rung_friend_add(rung *db, rung_slice player, rung_slice other, bool follow, rung_err *err);
-RUNG_NODISCARD rung_status rung_friend_remove(rung *db, rung_slice player, rung_slice other, bool follow,
-                                              rung_err *err);
+RUNG_NODISCARD rung_status rung_friend_add(rung *db, rung_slice player, rung_slice other,
+                                           bool follow, rung_err *err);
+RUNG_NODISCARD rung_status rung_friend_remove(rung *db, rung_slice player, rung_slice other,
+                                              bool follow, rung_err *err);
 /* All of a player's friends at once, in place of the old list; up to RUNG_FRIENDS_MAX. */
-RUNG_NODISCARD rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count, const rung_slice *others,
-                                                bool follow, rung_err *err);
+RUNG_NODISCARD rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count,
+                                                const rung_slice *others, bool follow,
+                                                rung_err *err);
 
 /* ---- questions ---- */
 
 /* A view of one ranking: board, window, scope. query->now_ms 0 means the clock's time. RUNG_OK,
  * RUNG_NOT_FOUND or RUNG_EINVAL (`err` tells which and why). The view costs nothing to keep or
  * drop; ask it with the rung_view_*() functions. */
-RUNG_NODISCARD rung_status rung_ask(const rung *db, const rung_query *query, rung_view *view_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_ask(const rung *db, const rung_query *query, rung_view *view_out,
+                                    rung_err *err);
 
 /* The state, for reading: rung_state_board(), rung_state_windows(), rung_state_player(),
  * rung_state_friends(), rung_state_digest(), rung_state_stats(), rung_state_seq(), ... Valid

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every archive does the same way: memory for answers, and the arithmetic of hidden standings.
  *
- * Standings are stored once, with the ranks they had when the window closed, and never renumbered: a ban would otherwise
- * rewrite every row below it. A hidden row (banned, removed) is left out of answers, and what stands below it moves up by
- * counting the hidden rows above:
+ * Standings are stored once, with the ranks they had when the window closed, and never renumbered: a ban would
+ * otherwise rewrite every row below it. A hidden row (banned, removed) is left out of answers, and what stands
+ * below it moves up by counting the hidden rows above:
  *
  *   unique = place  - hidden rows above
  *   sparse = sparse - hidden rows with a better score
@@ -203,7 +203,8 @@ void rung_archive_view_close(rung_archive_view *view) {
     *view = (rung_archive_view){0};
 }
 
-/* Hidden rows before a place: how many there are, with a better score than `sparse`, and how many scores are gone with them. */
+/* Hidden rows before a place: how many there are, with a better score than `sparse`, and how many scores are gone
+ * with them. */
 typedef struct gone {
     uint32_t rows, better, scores;
 } gone;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* archive.h - the archive port: score events, closed windows with every final standing, players, an audit trail.
  *
- * The archive is written by one follower of the log, in batches; what a batch covers and how far it reaches (the cursor) become
- * visible together or not at all. It answers for windows that have left memory, with the rows that the state would have
- * given. Not the truth about anything open: that is the state.
+ * The archive is written by one follower of the log, in batches; what a batch covers and how far it reaches (the
+ * cursor) become visible together or not at all. It answers for windows that have left memory, with the rows that
+ * the state would have given. Not the truth about anything open: that is the state.
  *
- *     rung_archive_begin(a, &err); rung_archive_add_event(a, seq, &event, st, &err); rung_archive_commit(a, seq, t, &err);
+ *     rung_archive_begin(a, &err); rung_archive_add_event(a, seq, &event, st, &err); rung_archive_commit(a, seq, t,
+ *     &err);
  *
- *     rung_archive_view_open(a, &(rung_archive_query){.board = b, .kind = RUNG_WINDOW_WEEK, .window_id = id}, &view, &err);
+ *     rung_archive_view_open(a, &(rung_archive_query){.board = b, .kind = RUNG_WINDOW_WEEK, .window_id = id},
+ *     &view, &err);
  *     rung_archive_view_top(&view, 0, 10, rows, &count, &err);
  *     rung_archive_view_close(&view);
  *
- * Times are Unix milliseconds. A failure inside a batch is answered with rung_archive_rollback(), then the batch may be
- * tried again. Threads: an archive is used by one thread at a time; a second thread opens one of its own. */
+ * Times are Unix milliseconds. A failure inside a batch is answered with rung_archive_rollback(), then the batch
+ * may be tried again. Threads: an archive is used by one thread at a time; a second thread opens one of its own. */
 #ifndef RUNG_ARCHIVE_ARCHIVE_H
 #define RUNG_ARCHIVE_ARCHIVE_H
 
@@ -167,8 +169,8 @@ RUNG_NODISCARD rung_status rung_archive_begin(rung_archive *a, rung_err *err);
  * standings. `log_time_ms` is the largest ts up to this event. */
 RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *event,
                                                   int64_t log_time_ms, int status, rung_err *err);
-/* A closed window or a set of samples, as packed by closed_window.h; a window also leaves an audit record. RUNG_ECORRUPT for
- * other bytes. Events up to its sequence must have been added before. */
+/* A closed window or a set of samples, as packed by closed_window.h; a window also leaves an audit record.
+ * RUNG_ECORRUPT for other bytes. Events up to its sequence must have been added before. */
 RUNG_NODISCARD rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed, rung_err *err);
 /* A note that events up to `seq` were never archived. */
 RUNG_NODISCARD rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq, uint64_t last_seq, rung_err *err);
@@ -202,8 +204,8 @@ typedef struct rung_archive_view {
     double decay; /* factor on scores */
 } rung_archive_view;
 
-/* RUNG_OK: close it again; until then it is the only question of this archive. RUNG_NOT_FOUND: the archive has no such
- * window (yet: look at the cursor). Of several of that name (a board deleted and made again) the last. */
+/* RUNG_OK: close it again; until then it is the only question of this archive. RUNG_NOT_FOUND: the archive has no
+ * such window (yet: look at the cursor). Of several of that name (a board deleted and made again) the last. */
 RUNG_NODISCARD rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
                                                   rung_archive_view *view_out, rung_err *err);
 void rung_archive_view_close(rung_archive_view *view); /* slices in its answers end here */
@@ -217,13 +219,13 @@ RUNG_NODISCARD rung_status rung_archive_view_around(rung_archive_view *view, run
 RUNG_NODISCARD rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids,
                                                   rung_row *rows, bool *found, rung_err *err);
 
-/* Closed windows of a board, the last ended first; kind 0: all kinds; before_end_ms INT64_MAX, then the end of the last one
- * shown, for pages. Answers live until the next question. */
+/* Closed windows of a board, the last ended first; kind 0: all kinds; before_end_ms INT64_MAX, then the end of the
+ * last one shown, for pages. Answers live until the next question. */
 RUNG_NODISCARD rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind,
                                                 int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
                                                 uint32_t *count_out, rung_err *err);
-/* Where a player stood on a board, in [from, to), oldest first: at the ends of windows and at daily samples. Ranks are those
- * of the time. Answers live until the next question. */
+/* Where a player stood on a board, in [from, to), oldest first: at the ends of windows and at daily samples. Ranks
+ * are those of the time. Answers live until the next question. */
 RUNG_NODISCARD rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
                                                 int64_t to_ms, uint32_t limit, rung_archive_point *out,
                                                 uint32_t *count_out, rung_err *err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* buffer.h - bytes that grow, and numbers in few of them; private to this room.
  *
- * A buffer that could not grow stays as it was and says so in `failed`: write on, look once at the end. The words are those
- * of docs/formats/events.md: number (LEB128), signed (zigzag), real (8 bytes, lowest first), text (length, bytes). The
- * zero value with an allocator is an empty buffer. */
+ * A buffer that could not grow stays as it was and says so in `failed`: write on, look once at the end. The words
+ * are those of docs/formats/events.md: number (LEB128), signed (zigzag), real (8 bytes, lowest first), text
+ * (length, bytes). The zero value with an allocator is an empty buffer. */
 #ifndef RUNG_ARCHIVE_BUFFER_H
 #define RUNG_ARCHIVE_BUFFER_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* closed_window.h - a ranking taken out of the state as bytes that stand alone.
  *
- * A window that closes may leave memory in the same event, so all of it is packed inside the state's on_close, in some
- * 20 bytes a row, for the archive to take its time with. Daily samples use the same bytes. They live in memory
+ * A window that closes may leave memory in the same event, so all of it is packed inside the state's on_close, in
+ * some 20 bytes a row, for the archive to take its time with. Daily samples use the same bytes. They live in memory
  * only, between two threads of one process: a version byte guards against mistakes, not against other versions.
  *
  *     rung_closed_window_pack(alloc, board, view, &packed);           // inside on_close
@@ -23,12 +23,13 @@ typedef struct rung_packed {
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
 
-/* All rows of a view. `board` is the one the view is of. Scores of decay boards are taken as of the window's end. RUNG_OK or
- * RUNG_ENOMEM. About 0.2 us a row. */
+/* All rows of a view. `board` is the one the view is of. Scores of decay boards are taken as of the window's end.
+ * RUNG_OK or RUNG_ENOMEM. About 0.2 us a row. */
 RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
                                                    rung_packed *out);
 
-/* The first `top` rows of a view, and those of the `n` ids that are ranked below them, as samples taken at `time_ms`. */
+/* The first `top` rows of a view, and those of the `n` ids that are ranked below them, as samples taken at
+ * `time_ms`. */
 RUNG_NODISCARD rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
                                             int64_t time_ms, uint32_t top, uint32_t n, const rung_slice *ids,
                                             rung_packed *out);

@@ -6,7 +6,8 @@
  *   F2  A batch ends at or before `applied_seq`, so the windows its events closed have been handed over; and before
  *       `blocked_seq`, the first event of which a window is missing.
  *   F3  cursor_seq moves only after a commit; what waits in memory is freed only after the commit that holds it.
- *   F4  The ring has the statuses of events ring_first .. ring_first + ring_count - 1; that of seq is at seq % statuses_max. */
+ *   F4  The ring has the statuses of events ring_first .. ring_first + ring_count - 1; that of seq is at seq %
+ *   statuses_max. */
 #define _GNU_SOURCE
 #include "archive/follower.h"
 
@@ -49,6 +50,7 @@ struct rung_follower {
     bool is_stopping;
     uint64_t applied_seq, cursor_seq;
     uint64_t blocked_seq; /* 0: not blocked */
+    rung_status blocked_status;
     item_list queue;
     uint64_t taken_seq; /* of the first taken item; 0: none */
     size_t pinned_bytes;
@@ -64,6 +66,7 @@ struct rung_follower {
     int64_t log_time_ms;         /* at cursor_seq */
     int8_t *statuses;            /* of the batch */
     item_list taken;
+    bool is_failing;
     rung_event event;
 };
 
@@ -144,20 +147,33 @@ static void ring_add(rung_follower *f, uint64_t first_seq, uint32_t count, const
     }
 }
 
+/* All up to `seq` is applied. Under the lock; returns whether the thread is to be woken. */
+static bool advance(rung_follower *f, uint64_t seq) {
+    bool was_idle = target_seq(f) <= f->cursor_seq;
+    f->applied_seq = seq;
+    if (f->mark_seq <= f->cursor_seq) {
+        f->mark_seq = seq;
+        f->mark_ms = monotonic_ms();
+    }
+    return was_idle && target_seq(f) > f->cursor_seq;
+}
+
+void rung_follower_resume(rung_follower *f, uint64_t seq) {
+    pthread_mutex_lock(&f->lock);
+    bool is_work = advance(f, seq);
+    pthread_mutex_unlock(&f->lock);
+    if (is_work)
+        pthread_cond_signal(&f->work);
+}
+
 void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count, const rung_status *statuses) {
     if (count == 0)
         return;
     pthread_mutex_lock(&f->lock);
     ring_add(f, first_seq, count, statuses);
-    bool was_idle = target_seq(f) <= f->cursor_seq;
-    f->applied_seq = first_seq + count - 1;
-    if (f->mark_seq <= f->cursor_seq) {
-        f->mark_seq = f->applied_seq;
-        f->mark_ms = monotonic_ms();
-    }
-    bool is_work = target_seq(f) > f->cursor_seq;
+    bool is_work = advance(f, first_seq + count - 1);
     pthread_mutex_unlock(&f->lock);
-    if (was_idle && is_work)
+    if (is_work)
         pthread_cond_signal(&f->work);
 }
 
@@ -169,7 +185,7 @@ static void block(rung_follower *f, uint64_t seq, rung_status st) {
     RUNG_FAIL(&f->stats.last_error, st,
               "archive: stopped before event %" PRIu64 ": %s for a window that closed; restart to go on", seq,
               st == RUNG_ENOMEM ? "no memory" : "no room");
-    f->stats.status = st;
+    f->stats.status = f->blocked_status = st;
     f->stats.failures++;
 }
 
@@ -285,10 +301,11 @@ static void give_back(rung_follower *f) {
     f->taken_seq = 0;
 }
 
-static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64_t seq, int status, int64_t *log_time_ms,
-                              rung_err *err) {
+static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64_t seq, int status,
+                              int64_t *log_time_ms, rung_err *err) {
     if (r->seq != seq)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq, seq);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq,
+                         seq);
     if (r->type != f->config.event_type)
         return RUNG_FAIL(err, RUNG_EVERSION, "archive: record %" PRIu64 " is of type %u, which is not known", seq,
                          (unsigned)r->type);
@@ -308,8 +325,8 @@ static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_e
     return st;
 }
 
-/* Add events from + 1 .. last with all that belongs to them. `*done_out` is how far it came: less than `last` when the log has
- * not synced the rest yet. */
+/* Add events from + 1 .. last with all that belongs to them. `*done_out` is how far it came: less than `last` when
+ * the log has not synced the rest yet. */
 static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out, item **next,
                               int64_t *log_time_ms, rung_err *err) {
     rung_log_record records[RECORDS_AT_ONCE];
@@ -338,12 +355,37 @@ static void close_log_cursor(rung_follower *f) {
     f->log_cursor = NULL;
 }
 
+/* A commit that was reported as failed may have happened after all. Ask, rather than archive it twice. */
+static rung_status check_cursor(rung_follower *f, uint64_t from, uint64_t *seq_out, rung_err *err) {
+    rung_status st = rung_archive_cursor(f->config.archive, seq_out, NULL, err);
+    if (st >= 0 && *seq_out < from)
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it had event %" PRIu64 " and now ends at %" PRIu64, from,
+                       *seq_out);
+    return st;
+}
+
+/* The archive is further than we thought: so are we. */
+static rung_status catch_up(rung_follower *f, uint64_t seq, uint64_t *done_out, item **next, rung_err *err) {
+    rung_archive_rollback(f->config.archive);
+    close_log_cursor(f);
+    rung_status st = rung_archive_cursor(f->config.archive, &seq, &f->log_time_ms, err);
+    while (st >= 0 && *next && (*next)->packed.seq <= seq)
+        *next = (*next)->next;
+    *done_out = seq;
+    return st;
+}
+
 /* One transaction. RUNG_OK with how far it came, perhaps nowhere; after a failure nothing has changed. */
 static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out, item **next,
                                  rung_err *err) {
     rung_archive *a = f->config.archive;
     int64_t log_time_ms = f->log_time_ms;
+    uint64_t seq;
     rung_status st = rung_archive_begin(a, err);
+    if (st >= 0)
+        st = check_cursor(f, from, &seq, err);
+    if (st >= 0 && seq > from)
+        return catch_up(f, seq, done_out, next, err);
     if (st >= 0)
         st = add_events(f, from, last, done_out, next, &log_time_ms, err);
     if (st >= 0 && *done_out == from) {
@@ -376,7 +418,8 @@ static rung_status skip_gap(rung_follower *f, uint64_t from, rung_err *err) {
 
 /* ---- the thread: its life ---- */
 
-/* After a commit up to `done`, `next` being the first item it did not hold. F3. Under the lock; returns what is to be freed. */
+/* After a commit up to `done`, `next` being the first item it did not hold. F3. Under the lock; returns what is to
+ * be freed. */
 static item_list settle(rung_follower *f, uint64_t done, const item *next) {
     item_list archived = {0};
     while (f->taken.first && f->taken.first != next) {
@@ -388,6 +431,7 @@ static item_list settle(rung_follower *f, uint64_t done, const item *next) {
     give_back(f);
     f->cursor_seq = done;
     f->stats.batches++;
+    f->stats.status = f->blocked_status;
     if (f->ring_count && done >= f->ring_first) {
         uint64_t gone = done - f->ring_first + 1;
         f->ring_count = gone < f->ring_count ? f->ring_count - (uint32_t)gone : 0;
@@ -420,6 +464,7 @@ static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
         give_back(f);
         f->stats.failures++;
         f->stats.last_error = err;
+        f->stats.status = st;
         return st;
     }
     item_list archived = {0};
@@ -434,14 +479,13 @@ static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
     return done == from ? RUNG_NOT_FOUND : RUNG_OK;
 }
 
-/* Tell the stats and the operator how it goes. Under the lock, which is let go to speak. */
+/* Tell the operator when it begins to fail and when it works again. Under the lock, which is let go to speak. */
 static void report(rung_follower *f, rung_status st) {
     char line[sizeof f->stats.last_error.message + 64];
-    bool was_failing = f->stats.status < 0, is_failing = st < 0;
-    if (!f->blocked_seq || is_failing)
-        f->stats.status = is_failing ? st : RUNG_OK;
-    if (was_failing == is_failing)
+    bool is_failing = st < 0;
+    if (f->is_failing == is_failing || st == RUNG_NOT_FOUND)
         return;
+    f->is_failing = is_failing;
     if (is_failing)
         snprintf(line, sizeof line, "archive falls behind, will be tried again: %s", f->stats.last_error.message);
     else

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* follower.h - keeps an archive up with the log, in a thread of its own, without ever making the server wait.
  *
- * Events are read from the log, as far as the owner says they are applied; beside them the owner hands over what the log does
- * not hold: how each event ended, and every window that closed, packed inside the state's on_close. Everything up to
- * a sequence is archived in one transaction with the cursor, so a crash at any moment loses and doubles nothing:
+ * Events are read from the log, as far as the owner says they are applied; beside them the owner hands over what
+ * the log does not hold: how each event ended, and every window that closed, packed inside the state's on_close.
+ * Everything up to a sequence is archived in one transaction with the cursor, so a crash at any moment loses and
+ * doubles nothing:
  *
  *   - events after the cursor are read again from the log, which must not be truncated beyond rung_follower_cursor();
- *   - closed windows after the cursor come again when the state is rebuilt, because no snapshot is taken beyond a window that
- *     waits: rung_follower_pinned();
+ *   - closed windows after the cursor come again when the state is rebuilt, because no snapshot is taken beyond a
+ *     window that waits: rung_follower_pinned();
  *   - whatever comes at or before the cursor is there already, and is ignored.
  *
  * When the archive fails it is tried again, ever less often, until it works; rung_follower_stat() shows how far
- * behind it is and why. Statuses wait in a ring (1 byte each); those that find no room are archived as unknown. Windows
- * wait up to a limit of bytes; at the limit, or when memory for one is lacking, the follower stops before
+ * behind it is and why. Statuses wait in a ring (1 byte each); those that find no room are archived as unknown.
+ * Windows wait up to a limit of bytes; at the limit, or when memory for one is lacking, the follower stops before
  * that window (RUNG_ELIMIT, RUNG_ENOMEM in the stats): a restart rebuilds it, nothing is lost.
  *
  *     rung_follower_create(&config, &f, &err);         // before the log is replayed
@@ -33,8 +34,8 @@ typedef struct rung_follower_config {
     rung_log *log;            /* borrowed; open until the follower is destroyed */
     const rung_alloc *alloc;  /* used from both threads */
     uint16_t event_type;      /* type of the log's records that are events; 0: 1 */
-    uint64_t first_seq;       /* where the log begins, if the archive may leave out what is no longer there (it notes the
-                                 gap); 0: an archive that misses events fails */
+    uint64_t first_seq;       /* where the log begins, if the archive may leave out what is no longer there (it notes
+                                 the gap); 0: an archive that misses events fails */
     uint32_t batch_events;    /* at most so many in one transaction; 0: 4096 */
     uint32_t statuses_max;    /* waiting; 0: 1,048,576 */
     size_t pinned_bytes_max;  /* of closed windows waiting; 0: 1 GiB */
@@ -45,20 +46,24 @@ typedef struct rung_follower_config {
     void *say_ctx;
 } rung_follower_config;
 
-/* RUNG_OK; RUNG_ECONFLICT: the archive is ahead of the log, so it has seen another history; RUNG_ENOMEM; RUNG_EIO (no thread); or why
- * the archive's cursor cannot be read. */
+/* RUNG_OK; RUNG_ECONFLICT: the archive is ahead of the log, so it has seen another history; RUNG_ENOMEM; RUNG_EIO
+ * (no thread); or why the archive's cursor cannot be read. */
 RUNG_NODISCARD rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out, rung_err *err);
 /* Archive what is ready (giving up at the first failure), stop the thread, free. NULL is fine. */
 void rung_follower_destroy(rung_follower *f);
 
 /* ---- from the owner of the state; none of them waits for the archive ---- */
 
-/* Events first_seq .. first_seq + count - 1 are applied, with these outcomes (NULL: not known). In order, live and replayed. */
+/* The state was loaded from a snapshot: it has all events up to `seq`, and the windows that closed among them were
+ * archived before it was taken. Before the first event is applied. */
+void rung_follower_resume(rung_follower *f, uint64_t seq);
+/* Events first_seq .. first_seq + count - 1 are applied, with these outcomes (NULL: not known). In order, live and
+ * replayed. */
 void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count, const rung_status *statuses);
 /* For on_close, before the event is reported applied. */
 void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view);
-/* A daily sample: the first sample_top of a ranking, and those of the ids that stand below. It goes with event `seq`, the next to be
- * applied. */
+/* A daily sample: the first sample_top of a ranking, and those of the ids that stand below. It goes with event
+ * `seq`, the next to be applied. */
 void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view, int64_t time_ms,
                           uint32_t n, const rung_slice *ids);
 

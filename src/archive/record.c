@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each kind of event leaves in the archive. Details of administrative events are JSON, for people and SQL tools.
  *
- * Everything here may be done for an event that the state refused or that changed nothing: hiding, showing and erasing
- * are idempotent and name what they touch, so the outcome need not be known. Only the texts say how it went. */
+ * Everything here may be done for an event that the state refused or that changed nothing: hiding, showing and
+ * erasing are idempotent and name what they touch, so the outcome need not be known. Only the texts say how it
+ * went. */
 #include "archive/archive.h"
 
 #include "archive/buffer.h"

@@ -13,6 +13,7 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
+#include "base/prefetch.h"
 
 #include <string.h>
 
@@ -246,6 +247,7 @@ static void array_free(rung_numbermap *m, const rung_alloc *a) {
 
 static void choose_home(rung_numbermap *m, uint32_t player) {
     uint64_t count = (uint64_t)m->array_count + m->hash_count + 1;
+    count = count < m->expected ? m->expected : count;
     uint64_t span = player >= m->span ? (uint64_t)player + 1 : m->span;
     if (m->hash_is_home && count * DENSE_FROM >= span) {
         m->hash_is_home = false;
@@ -446,10 +448,10 @@ uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *p
 void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player) {
     const uint32_t *cell = array_find(m, player);
     if (cell)
-        __builtin_prefetch(cell);
+        rung_prefetch(cell);
     if (m->hash_count) {
         uint64_t h = player_hash(player);
-        __builtin_prefetch(&hash_page(m, h)->slot[home_slot(h)]);
+        rung_prefetch(&hash_page(m, h)->slot[home_slot(h)]);
     }
 }
 

@@ -34,6 +34,7 @@ typedef struct rung_numbermap {
     uint8_t depth;
     bool hash_is_home;
     uint64_t span;            /* highest player ever set + 1 */
+    uint32_t expected;        /* see rung_numbermap_expect() */
     size_t bytes;             /* all memory held, without the struct itself */
 } rung_numbermap;
 
@@ -45,6 +46,11 @@ RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_
 
 /* Set the value (any but RUNG_NUMBER_NONE) of a player who is in the map, or for whom room was reserved by the last call. */
 void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value);
+
+/* The map will soon have `count` players: choose the home for so many, and do not move house on the way. 0: no longer. */
+static inline void rung_numbermap_expect(rung_numbermap *m, uint32_t count) {
+    m->expected = count;
+}
 
 /* RUNG_NUMBER_NONE when not here. */
 uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player);

@@ -577,7 +577,7 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
     if (before) {
         uint32_t last = before == leaf ? row - 1 : before->n - 1u;
         rung__probe probe = {.key = e->key, .words = l->key_words, .player = e->player, .has_player = true};
-        if (rung__node_search(l, before, &probe) <= last)
+        if (rung__words(before, 0)[last] >= e->key[0] && rung__node_search(l, before, &probe) <= last)
             return RUNG_EINVAL;
         start = !rung__same_score(l, before, last, leaf, row);
     }
@@ -636,12 +636,16 @@ rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source
     if (count == 0)
         return RUNG_OK;
     rung_status st = build_secure(l, count);
+    if (st == RUNG_OK && l->trunk)
+        rung_numbermap_expect(&l->trunk->map, count);
     if (st == RUNG_OK)
         st = build_leaves(l, count, next, ctx);
     if (st < 0) {
         rung_ladder_clear(l);
         return st;
     }
+    if (l->trunk)
+        rung_numbermap_expect(&l->trunk->map, 0);
     for (uint32_t nodes = nodes_for(count, 0); nodes > 1; nodes = nodes_for(nodes, 1)) {
         l->root = build_level(l, l->height, l->root, nodes);
         l->height++;

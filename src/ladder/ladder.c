@@ -8,6 +8,7 @@
 #include "ladder/ladder.h"
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 #include "ladder/tree.h"
 
 #include <string.h>
@@ -132,29 +133,23 @@ uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__p
     return low;
 }
 
-static void prefetch_bytes(const void *start, size_t bytes) {
-    const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63), *end = (const char *)start + bytes;
-    for (; line < end; line += 64)
-        __builtin_prefetch(line);
-}
-
 void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
     rung__node *leaf = l->leaves.slots[id].node; /* not touched here: all leaves of a tree are laid out alike */
-    __builtin_prefetch(leaf);
-    prefetch_bytes(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words, RUNG__LEAF_CAP * sizeof(uint32_t));
+    rung_prefetch(leaf);
+    rung_prefetch_range(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words, RUNG__LEAF_CAP * sizeof(uint32_t));
 }
 
 void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row) {
     bool head = row < leaf->n / 2u;
     size_t first = head ? 0 : row, count = head ? row + 1u : leaf->n - row + 1u;
     for (uint32_t k = 0; k < l->key_words; k++)
-        prefetch_bytes(rung__words(leaf, k) + first, count * sizeof(uint64_t));
-    prefetch_bytes(rung__column(l, leaf, RUNG__PLAYER) + first, count * sizeof(uint32_t));
+        rung_prefetch_range(rung__words(leaf, k) + first, count * sizeof(uint64_t));
+    rung_prefetch_range(rung__column(l, leaf, RUNG__PLAYER) + first, count * sizeof(uint32_t));
 }
 
 /* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */
 static void prefetch_search(const rung__slot *slot, uint32_t cap) {
-    prefetch_bytes(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
+    rung_prefetch_range(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
 }
 
 /* One step of a descent, from the inner node at height h to its child, which is asked for. */

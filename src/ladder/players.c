@@ -40,6 +40,7 @@
 #include "ladder/players.h"
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -122,12 +123,6 @@ typedef struct mover {
     uint64_t hash, at; /* `at`: the bucket it is in */
     uint32_t number, slot;
 } mover;
-
-/* gcc takes a function that does nothing but prefetch for pure, and drops the calls; the empty asm forbids that. */
-static inline void fetch(const void *p) {
-    __builtin_prefetch(p);
-    __asm__ volatile("" : : "r"(p));
-}
 
 /* --- Chunked arrays --- */
 
@@ -410,12 +405,12 @@ static size_t movers_list(const rung_players *t, uint64_t first, uint64_t last, 
         for (unsigned s = 0; s < SLOTS; s++) {
             if (!b->tags[s])
                 continue;
-            fetch(offset_at(t, b->numbers[s]));
+            rung_prefetch(offset_at(t, b->numbers[s]));
             movers[n++] = (mover){0, i, b->numbers[s], s};
         }
     }
     for (size_t i = 0; i < n; i++)
-        fetch(cell_at(t, *offset_at(t, movers[i].number)));
+        rung_prefetch(cell_at(t, *offset_at(t, movers[i].number)));
     for (size_t i = 0; i < n; i++)
         movers[i].hash = rung_players_hash(t, id_at(t, movers[i].number));
     return n;
@@ -821,7 +816,7 @@ size_t rung_players_size_bytes(const rung_players *t) {
 /* --- Batches: each stage touches only what the stage before it has asked for --- */
 
 void rung_players_prefetch(const rung_players *t, uint64_t hash) {
-    fetch(bucket_at(t, home_of(t, hash)));
+    rung_prefetch(bucket_at(t, home_of(t, hash)));
 }
 
 /* The first bucket from the home on with a slot of the right tag, and which slots those are; 0 if there is none. */
@@ -837,13 +832,13 @@ static inline unsigned candidates(const rung_players *t, uint64_t hash, const bu
 void rung_players_prefetch_number(const rung_players *t, uint64_t hash) {
     const bucket *b;
     for (unsigned m = candidates(t, hash, &b); m; m &= m - 1)
-        fetch(offset_at(t, b->numbers[__builtin_ctz(m)]));
+        rung_prefetch(offset_at(t, b->numbers[__builtin_ctz(m)]));
 }
 
 void rung_players_prefetch_cell(const rung_players *t, uint64_t hash) {
     const bucket *b;
     for (unsigned m = candidates(t, hash, &b); m; m &= m - 1)
-        fetch(cell_at(t, *offset_at(t, b->numbers[__builtin_ctz(m)])));
+        rung_prefetch(cell_at(t, *offset_at(t, b->numbers[__builtin_ctz(m)])));
 }
 
 static void batch_prepare(const rung_players *t, const rung_slice *ids, size_t n,
@@ -902,14 +897,14 @@ void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_
         size_t end = n - start < BATCH ? n : start + BATCH;
         for (size_t i = start; i < end; i++) {
             if (numbers[i] < t->span)
-                fetch(offset_at(t, numbers[i]));
+                rung_prefetch(offset_at(t, numbers[i]));
         }
         for (size_t i = start; i < end; i++) {
             ids_out[i] = (rung_slice){NULL, 0};
             if (!rung_players_is_used(t, numbers[i]))
                 continue;
             ids_out[i].ptr = (const char *)cell_at(t, *offset_at(t, numbers[i])) + 1;
-            fetch(ids_out[i].ptr - 1);
+            rung_prefetch(ids_out[i].ptr - 1);
         }
         for (size_t i = start; i < end; i++) {
             if (ids_out[i].ptr)

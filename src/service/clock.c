@@ -37,7 +37,8 @@ rung_status rung_random_hash_key(rung_hash_key *key_out, rung_err *err) {
         got = getrandom(&key, sizeof key, 0);
     while (got < 0 && errno == EINTR);
     if (got != (ssize_t)sizeof key)
-        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot get random bytes: %s", strerrordesc_np(errno));
+        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot get random bytes: %s",
+                            strerrordesc_np(errno));
     *key_out = key;
     return RUNG_OK;
 }

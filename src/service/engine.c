@@ -20,7 +20,8 @@
 #include <string.h>
 
 enum {
-    GROUP = 32,     /* events decoded and applied together: enough to hide memory latency, small enough for the cache */
+    GROUP =
+        32, /* events decoded and applied together: enough to hide memory latency, small enough for the cache */
     TICK_BYTES = 16 /* version, kind, a time */
 };
 
@@ -35,14 +36,14 @@ typedef struct group {
 
 struct rung_engine {
     rung_engine_config config;
-    rung_err failure; /* E3: code RUNG_OK while all is well */
+    rung_err failure;  /* E3: code RUNG_OK while all is well */
     int64_t synced_ms; /* of the monotonic clock */
     bool has_unsynced;
 
     /* The batch. */
     int64_t time_ms; /* E4; of the first event */
     uint32_t count;
-    size_t used; /* bytes of `buffer`, the tick's room included */
+    size_t used;             /* bytes of `buffer`, the tick's room included */
     rung_log_entry *records; /* count + 1 in use; [0] is the tick's */
     char *buffer;
     group *group;
@@ -53,9 +54,11 @@ static const size_t buffer_size = TICK_BYTES + RUNG_ENGINE_BATCH_BYTES + RUNG_EV
 
 /* ---- life ---- */
 
-rung_status rung_engine_create(const rung_engine_config *config, rung_engine **engine_out, rung_err *err) {
+rung_status rung_engine_create(const rung_engine_config *config, rung_engine **engine_out,
+                               rung_err *err) {
     if (config->log && rung_log_batch_bytes_max(config->log) < RUNG_ENGINE_FRAMED_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "segment_size: a log takes %zu bytes at once here; %zu are needed",
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "segment_size: a log takes %zu bytes at once here; %zu are needed",
                          rung_log_batch_bytes_max(config->log), RUNG_ENGINE_FRAMED_MAX);
     rung_engine *e = rung_alloc_zeroed(config->alloc, sizeof *e);
     if (!e)
@@ -93,8 +96,9 @@ static rung_status refuse_after_failure(const rung_engine *e, rung_err *err) {
 }
 
 /* E3. The message outlives its cause: it is what every later change is told. */
-static rung_status fail_for_good(rung_engine *e, rung_status st, const rung_err *cause, rung_err *err) {
-    RUNG_FAIL(&e->failure, st, "read-only since the log failed (open again to go on): %s", cause->message);
+static rung_status fail_for_good(rung_engine *e, rung_status st, const rung_err *cause,
+                                 rung_err *err) {
+    RUNG_FAIL(&e->failure, st, "read-only, open again to go on: %s", cause->message);
     e->failure.os_errno = cause->os_errno;
     e->failure.where = cause->where;
     return refuse_after_failure(e, err);
@@ -126,7 +130,8 @@ rung_status rung_engine_put(rung_engine *e, rung_event *event, rung_err *err) {
     e->time_ms = event->ts_ms;
     e->used += len;
     e->count++;
-    e->records[e->count] = (rung_log_entry){.payload = rung_slice_of(at, len), .type = RUNG_LOG_TYPE_EVENT};
+    e->records[e->count] =
+        (rung_log_entry){.payload = rung_slice_of(at, len), .type = RUNG_LOG_TYPE_EVENT};
     return RUNG_OK;
 }
 
@@ -144,7 +149,8 @@ static rung_status make_tick(rung_engine *e, rung_err *err) {
     size_t len;
     if (rung_event_encode(&tick, e->buffer, TICK_BYTES, &len) < 0)
         return rung_event_check(&tick, err);
-    e->records[0] = (rung_log_entry){.payload = rung_slice_of(e->buffer, len), .type = RUNG_LOG_TYPE_EVENT};
+    e->records[0] =
+        (rung_log_entry){.payload = rung_slice_of(e->buffer, len), .type = RUNG_LOG_TYPE_EVENT};
     return RUNG_OK;
 }
 
@@ -162,12 +168,14 @@ static rung_status sync_log(rung_engine *e, rung_err *err) {
 }
 
 static bool is_sync_due(const rung_engine *e) {
-    return e->has_unsynced && rung_clock_monotonic_ms() - e->synced_ms >= (int64_t)e->config.sync_every_ms;
+    return e->has_unsynced &&
+           rung_clock_monotonic_ms() - e->synced_ms >= (int64_t)e->config.sync_every_ms;
 }
 
 /* E1. Failures that changed nothing are returned as they are; all others end the engine's
  * writing. */
-static rung_status make_durable(rung_engine *e, const rung_log_entry *records, uint32_t count, rung_err *err) {
+static rung_status make_durable(rung_engine *e, const rung_log_entry *records, uint32_t count,
+                                rung_err *err) {
     rung_err cause = {0};
     uint64_t first;
     if (!e->config.log)
@@ -192,7 +200,8 @@ static rung_status tend_log(rung_engine *e) {
     rung_err cause = {0};
     rung_status st = rung_log_tend(e->config.log, false, &cause);
     if (st == RUNG_PARTIAL) {
-        rung_ignore(rung_log_prepare(e->config.log, NULL), "an append that lacks the space will say so itself");
+        rung_ignore(rung_log_prepare(e->config.log, NULL),
+                    "an append that lacks the space will say so itself");
         return RUNG_OK;
     }
     return st < 0 ? fail_for_good(e, st, &cause, NULL) : RUNG_OK;
@@ -211,8 +220,8 @@ static rung_status apply_group(rung_state *s, group *g, uint32_t *done_out, rung
         rung_err why = {0};
         rung_status st = rung_event_decode(g->payloads[i], &g->events[i], &why);
         if (st < 0)
-            return RUNG_FAIL(err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT, "record %llu is not an event: %s", seq + i,
-                             why.message);
+            return RUNG_FAIL(err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT,
+                             "record %llu is not an event: %s", seq + i, why.message);
         events[i] = &g->events[i];
     }
     uint32_t done = rung_state_apply_batch(s, g->count, events, g->statuses, g->outcomes, g->errs);
@@ -229,7 +238,8 @@ static rung_status apply_tick(rung_engine *e, rung_err *err) {
     return apply_group(e->config.state, e->group, &done, err);
 }
 
-static rung_status apply_batch(rung_engine *e, rung_engine_answer *answer, void *ctx, rung_err *err) {
+static rung_status apply_batch(rung_engine *e, rung_engine_answer *answer, void *ctx,
+                               rung_err *err) {
     group *g = e->group;
     rung_status st = RUNG_OK;
     for (uint32_t i = 0, done; i < e->count && st == RUNG_OK; i += done) {
@@ -242,15 +252,17 @@ static rung_status apply_batch(rung_engine *e, rung_engine_answer *answer, void 
     return st;
 }
 
-static rung_status replay_group(rung_state *state, group *g, const rung_log_record *records, rung_err *err) {
+static rung_status replay_group(rung_state *state, group *g, const rung_log_record *records,
+                                rung_err *err) {
     uint64_t seq = rung_state_seq(state) + 1;
     for (uint32_t i = 0; i < g->count; i++) {
         const rung_log_record *r = &records[i];
         if (r->seq != seq + i)
-            return RUNG_FAIL(err, RUNG_ECORRUPT, "record %llu follows state %llu", (unsigned long long)r->seq,
-                             (unsigned long long)(seq + i - 1));
+            return RUNG_FAIL(err, RUNG_ECORRUPT, "record %llu follows state %llu",
+                             (unsigned long long)r->seq, (unsigned long long)(seq + i - 1));
         if (r->type != RUNG_LOG_TYPE_EVENT)
-            return RUNG_FAIL(err, RUNG_EVERSION, "record %llu is of type %u, which this version does not know",
+            return RUNG_FAIL(err, RUNG_EVERSION,
+                             "record %llu is of type %u, which this version does not know",
                              (unsigned long long)r->seq, (unsigned)r->type);
         g->payloads[i] = r->payload;
     }
@@ -258,8 +270,8 @@ static rung_status replay_group(rung_state *state, group *g, const rung_log_reco
     return apply_group(state, g, &done, err);
 }
 
-rung_status rung_engine_replay(rung_state *state, const rung_alloc *alloc, const rung_log_record *records,
-                               size_t count, rung_err *err) {
+rung_status rung_engine_replay(rung_state *state, const rung_alloc *alloc,
+                               const rung_log_record *records, size_t count, rung_err *err) {
     group *g = rung_alloc_get(alloc, sizeof *g);
     if (!g)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
@@ -275,7 +287,8 @@ rung_status rung_engine_replay(rung_state *state, const rung_alloc *alloc, const
 /* ---- committing ---- */
 
 /* The batch, with a tick before it or alone. */
-static rung_status commit_with(rung_engine *e, bool has_tick, rung_engine_answer *answer, void *ctx, rung_err *err) {
+static rung_status commit_with(rung_engine *e, bool has_tick, rung_engine_answer *answer, void *ctx,
+                               rung_err *err) {
     const rung_log_entry *first = has_tick ? e->records : e->records + 1;
     rung_status st = make_durable(e, first, e->count + has_tick, err);
     if (st < 0)
@@ -294,7 +307,10 @@ static rung_status commit_with(rung_engine *e, bool has_tick, rung_engine_answer
     return st;
 }
 
-rung_status rung_engine_commit(rung_engine *e, rung_engine_answer *answer, void *ctx, rung_err *err) {
+rung_status rung_engine_commit(rung_engine *e, rung_engine_answer *answer, void *ctx,
+                               rung_err *err) {
+    if (e->failure.code < 0)
+        return refuse_after_failure(e, err);
     if (e->count == 0)
         return RUNG_OK;
     bool has_tick = is_tick_due(e, e->time_ms);
@@ -311,7 +327,8 @@ typedef struct one_answer {
     rung_err *err;
 } one_answer;
 
-static void take_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome, const rung_err *err) {
+static void take_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
+                        const rung_err *err) {
     one_answer *one = ctx;
     (void)i;
     one->status = st;
@@ -321,7 +338,8 @@ static void take_answer(void *ctx, uint32_t i, rung_status st, const rung_outcom
         *one->err = *err;
 }
 
-rung_status rung_engine_submit(rung_engine *e, rung_event *event, rung_outcome *out, rung_err *err) {
+rung_status rung_engine_submit(rung_engine *e, rung_event *event, rung_outcome *out,
+                               rung_err *err) {
     RUNG_ASSERT(e->count == 0);
     rung_status st = rung_engine_put(e, event, err);
     if (st < 0)

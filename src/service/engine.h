@@ -23,29 +23,39 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RUNG_ENGINE_BATCH_RECORDS 4096u          /* a batch is full with so many events */
-#define RUNG_ENGINE_BATCH_BYTES   ((size_t)1 << 20) /* or so many bytes */
+/* A batch is full with so many events, or so many bytes. Tiny in tests, so that many are. */
+#ifdef RUNG_TEST_BUILD
+#define RUNG_ENGINE_BATCH_RECORDS 64u
+#define RUNG_ENGINE_BATCH_BYTES   ((size_t)1 << 16)
+#else
+#define RUNG_ENGINE_BATCH_RECORDS 4096u
+#define RUNG_ENGINE_BATCH_BYTES   ((size_t)1 << 20)
+#endif
 /* The most a batch takes in a log: one event more than full, a tick, and 40 bytes of frame for
  * each. */
 #define RUNG_ENGINE_FRAMED_MAX                                                                     \
     (RUNG_ENGINE_BATCH_BYTES + RUNG_EVENT_BYTES_MAX + (RUNG_ENGINE_BATCH_RECORDS + 1) * 40)
 
-#define RUNG_LOG_TYPE_EVENT 1u /* the type of a log record that is an event (docs/formats/events.md) */
+#define RUNG_LOG_TYPE_EVENT                                                                        \
+    1u /* the type of a log record that is an event (docs/formats/events.md) */
 
-typedef struct rung_engine rung_engine; /* heap object; whoever created it calls rung_engine_destroy() */
+typedef struct rung_engine
+    rung_engine; /* heap object; whoever created it calls rung_engine_destroy() */
 
 typedef struct rung_engine_config {
     const rung_alloc *alloc;
     rung_clock clock;
-    rung_state *state;      /* borrowed; the engine alone changes it */
-    rung_log *log;          /* borrowed, started, at the same sequence as the state; NULL: events are not kept */
-    uint32_t sync_every_ms; /* 0: sync before every answer. Else answer when written: needs a relaxed log */
+    rung_state *state; /* borrowed; the engine alone changes it */
+    rung_log
+        *log; /* borrowed, started, at the same sequence as the state; NULL: events are not kept */
+    uint32_t
+        sync_every_ms; /* 0: sync before every answer. Else answer when written: needs a relaxed log */
 } rung_engine_config;
 
 /* RUNG_OK, RUNG_ENOMEM, or RUNG_EINVAL when the log's batches are too small
  * (RUNG_ENGINE_FRAMED_MAX). */
-RUNG_NODISCARD rung_status rung_engine_create(const rung_engine_config *config, rung_engine **engine_out,
-                                              rung_err *err);
+RUNG_NODISCARD rung_status rung_engine_create(const rung_engine_config *config,
+                                              rung_engine **engine_out, rung_err *err);
 void rung_engine_destroy(rung_engine *e); /* accepts NULL; syncs nothing */
 
 /* Add an event to the batch, when it is not full, and set its ts_ms: the time of the batch's
@@ -67,7 +77,8 @@ typedef void rung_engine_answer(void *ctx, uint32_t i, rung_status st, const run
  *   RUNG_ENOMEM  may be tried again (with a log: unless put says otherwise)
  *   any other    the log failed, or memory ran out behind it: every later put says so again; reading goes on, and only
  *                opening the log anew tells which of the unanswered are in it */
-RUNG_NODISCARD rung_status rung_engine_commit(rung_engine *e, rung_engine_answer *answer, void *ctx, rung_err *err);
+RUNG_NODISCARD rung_status rung_engine_commit(rung_engine *e, rung_engine_answer *answer, void *ctx,
+                                              rung_err *err);
 
 /* One event and nothing else: put and commit. `out` may be NULL; its slices are valid until the
  * next change. */
@@ -88,6 +99,7 @@ const rung_state *rung_engine_state(const rung_engine *e);
  * RUNG_OK also when the state refuses the event, as it did before; RUNG_ECORRUPT when the
  * sequence is not the state's next or the bytes are no event; RUNG_EVERSION, RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_engine_replay(rung_state *state, const rung_alloc *alloc,
-                                              const rung_log_record *records, size_t count, rung_err *err);
+                                              const rung_log_record *records, size_t count,
+                                              rung_err *err);
 
 #endif

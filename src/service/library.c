@@ -38,7 +38,8 @@ static rung_status open_store(rung *db, const rung_state_config *state, rung_err
     const rung_config *c = &db->config;
     uint64_t segment_size = c->segment_size ? c->segment_size : SEGMENT_SIZE_DEFAULT;
     if (segment_size < SEGMENT_SIZE_MIN || segment_size % 512 != 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "segment_size: expected 4 MiB or more, a multiple of 512");
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "segment_size: expected 4 MiB or more, a multiple of 512");
     rung_store_config store = {
         .alloc = db->alloc,
         .path = c->path,
@@ -54,7 +55,8 @@ static rung_status open_store(rung *db, const rung_state_config *state, rung_err
 
 static rung_status open_parts(rung *db, rung_err *err) {
     const rung_config *c = &db->config;
-    rung_state_config state = {.alloc = db->alloc, .id_capacity = c->id_capacity, .id_keep_ms = c->id_keep_ms};
+    rung_state_config state = {
+        .alloc = db->alloc, .id_capacity = c->id_capacity, .id_keep_ms = c->id_keep_ms};
     rung_status st = rung_random_hash_key(&state.hash_key, err);
     if (st < 0)
         return st;
@@ -139,8 +141,9 @@ static void fail_the_rest(many *m, size_t n, size_t put, rung_status st) {
             m->statuses[i] = st;
 }
 
-rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores, rung_status *statuses,
-                             rung_outcome *outs, rung_err *errs, rung_err *err) {
+rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
+                             rung_status *statuses, rung_outcome *outs, rung_err *errs,
+                             rung_err *err) {
     many m = {.statuses = statuses, .outs = outs, .errs = errs};
     rung_event event = {.kind = RUNG_EVENT_SCORE};
     for (size_t i = 0; i < n;) {
@@ -166,7 +169,8 @@ static rung_status define_in_zone(rung *db, rung_event *event, rung_err *err) {
     if (!rules)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     size_t len;
-    rung_status st = rung_zoneinfo_pack(db->zoneinfo, event->defined.def.zone_name, db->alloc, rules, &len, err);
+    rung_status st =
+        rung_zoneinfo_pack(db->zoneinfo, event->defined.def.zone_name, db->alloc, rules, &len, err);
     if (st == RUNG_OK) {
         event->defined.def.zone_rules = rung_slice_of(rules, len);
         st = rung_engine_submit(db->engine, event, NULL, err);
@@ -175,7 +179,8 @@ static rung_status define_in_zone(rung *db, rung_event *event, rung_err *err) {
     return st;
 }
 
-rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def, rung_err *err) {
+rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def,
+                              rung_err *err) {
     rung_event event = {.kind = RUNG_EVENT_BOARD_DEFINED, .defined = {.board = board, .def = *def}};
     bool is_utc = def->zone_name.len == 0 || rung_slice_eq(def->zone_name, RUNG_SLICE("UTC"));
     if (is_utc || def->zone_rules.len > 0)
@@ -189,7 +194,8 @@ rung_status rung_board_delete(rung *db, rung_slice board, rung_err *err) {
 }
 
 rung_status rung_entry_remove(rung *db, rung_slice board, rung_slice player, rung_err *err) {
-    rung_event event = {.kind = RUNG_EVENT_ENTRY_REMOVED, .removed = {.board = board, .player = player}};
+    rung_event event = {.kind = RUNG_EVENT_ENTRY_REMOVED,
+                        .removed = {.board = board, .player = player}};
     return rung_engine_submit(db->engine, &event, NULL, err);
 }
 
@@ -203,11 +209,12 @@ static void insert_sorted(rung_attribute *sorted, uint32_t count, const rung_att
     sorted[at] = *a;
 }
 
-rung_status rung_player_set(rung *db, rung_slice player, uint32_t count, const rung_attribute *attributes,
-                            rung_err *err) {
+rung_status rung_player_set(rung *db, rung_slice player, uint32_t count,
+                            const rung_attribute *attributes, rung_err *err) {
     if (count > RUNG_ATTRIBUTES_MAX)
         return RUNG_FAIL(err, RUNG_EINVAL, "attributes: expected at most %d", RUNG_ATTRIBUTES_MAX);
-    rung_event event = {.kind = RUNG_EVENT_PLAYER_SET, .profile = {.player = player, .count = count}};
+    rung_event event = {.kind = RUNG_EVENT_PLAYER_SET,
+                        .profile = {.player = player, .count = count}};
     for (uint32_t i = 0; i < count; i++)
         insert_sorted(event.profile.attributes, i, &attributes[i]);
     return rung_engine_submit(db->engine, &event, NULL, err);
@@ -228,13 +235,15 @@ rung_status rung_player_unban(rung *db, rung_slice player, rung_slice reason, ru
     return rung_engine_submit(db->engine, &event, NULL, err);
 }
 
-rung_status rung_friend_add(rung *db, rung_slice player, rung_slice other, bool follow, rung_err *err) {
+rung_status rung_friend_add(rung *db, rung_slice player, rung_slice other, bool follow,
+                            rung_err *err) {
     rung_event event = {.kind = RUNG_EVENT_FRIEND_ADDED,
                         .friend = {.player = player, .other = other, .follow = follow}};
     return rung_engine_submit(db->engine, &event, NULL, err);
 }
 
-rung_status rung_friend_remove(rung *db, rung_slice player, rung_slice other, bool follow, rung_err *err) {
+rung_status rung_friend_remove(rung *db, rung_slice player, rung_slice other, bool follow,
+                               rung_err *err) {
     rung_event event = {.kind = RUNG_EVENT_FRIEND_REMOVED,
                         .friend = {.player = player, .other = other, .follow = follow}};
     return rung_engine_submit(db->engine, &event, NULL, err);
@@ -250,8 +259,8 @@ static size_t pack_names(char *out, uint32_t count, const rung_slice *names) {
     return (size_t)(at - out);
 }
 
-rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count, const rung_slice *others, bool follow,
-                                 rung_err *err) {
+rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count,
+                                 const rung_slice *others, bool follow, rung_err *err) {
     if (count > RUNG_FRIENDS_MAX)
         return RUNG_FAIL(err, RUNG_EINVAL, "friends: expected at most %d", RUNG_FRIENDS_MAX);
     size_t size = 0;
@@ -265,9 +274,11 @@ rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count, co
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     size_t used = pack_names(packed, count, others);
     RUNG_ASSERT(used == size);
-    rung_event event = {
-        .kind = RUNG_EVENT_FRIENDS_REPLACED,
-        .friends = {.player = player, .follow = follow, .count = count, .packed = rung_slice_of(packed, size)}};
+    rung_event event = {.kind = RUNG_EVENT_FRIENDS_REPLACED,
+                        .friends = {.player = player,
+                                    .follow = follow,
+                                    .count = count,
+                                    .packed = rung_slice_of(packed, size)}};
     rung_status st = rung_engine_submit(db->engine, &event, NULL, err);
     rung_alloc_free(db->alloc, packed, size);
     return st;
@@ -329,7 +340,8 @@ rung_status rung_snapshot(rung *db, bool in_background, rung_err *err) {
     rung_status st = poll_snapshot(db, false, &why);
     if (st < 0 && db->config.say)
         db->config.say(db->config.ctx, why.message);
-    st = rung_engine_sync(db->engine, err); /* a snapshot must not be ahead of the log on the disk */
+    st =
+        rung_engine_sync(db->engine, err); /* a snapshot must not be ahead of the log on the disk */
     if (st < 0)
         return st;
     if (in_background)

@@ -7,9 +7,10 @@
  *
  * Invariants:
  *   S1  After opening, the state's sequence is the log's.
- *   S2  A snapshot's sequence is durable in the log before the snapshot gets its name (who saves has synced).
- *   S3  At most one save at a time, in this process or in its child. The child holds the folder's lock with us: as long as
- *       it lives nobody else can open the folder, and it ends when we do.
+ *   S2  A snapshot's sequence is durable in the log before the snapshot gets its name (who saves
+ *       has synced).
+ *   S3  At most one save at a time, in this process or in its child. The child holds the folder's
+ *       lock with us: as long as it lives nobody else can open the folder, and it ends when we do.
  *
  * The child reports through a pipe and not by its exit code, which a host program's own wait()
  * might take. */
@@ -47,7 +48,8 @@ static void say_passed_over(const rung_store *s, uint64_t seq, const char *why) 
     char line[400];
     if (!s->config.say)
         return;
-    snprintf(line, sizeof line, "snapshot %llu is damaged and passed over, more of the log is replayed: %s",
+    snprintf(line, sizeof line,
+             "snapshot %llu is damaged and passed over, more of the log is replayed: %s",
              (unsigned long long)seq, why);
     s->config.say(s->config.ctx, line);
 }
@@ -77,7 +79,8 @@ static void digest_bytes(const rung_state *state, uint8_t out[RUNG_SNAPSHOT_DIGE
 }
 
 /* What the stream says of itself is held against what the file around it says. */
-static rung_status check_loaded(const rung_state *state, const rung_snapshot_info *info, rung_err *err) {
+static rung_status check_loaded(const rung_state *state, const rung_snapshot_info *info,
+                                rung_err *err) {
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
     digest_bytes(state, digest);
     if (rung_state_seq(state) != info->seq || memcmp(digest, info->digest, sizeof digest) != 0)
@@ -86,18 +89,20 @@ static rung_status check_loaded(const rung_state *state, const rung_snapshot_inf
     return RUNG_OK;
 }
 
-static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state_out, rung_err *err) {
+static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state_out,
+                                 rung_err *err) {
     const rung_dir *dir = rung_segment_log_dir(s->log);
     rung_save_progress progress = {.tell = tell_snapshot, .ctx = s};
     snapshot_source source = {.err = err};
     rung_state *state = NULL;
-    rung_status st =
-        rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log), seq, &source.reader, err);
+    rung_status st = rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log),
+                                               seq, &source.reader, err);
     if (st == RUNG_NOT_FOUND)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu has gone", (unsigned long long)seq);
     if (st < 0)
         return st;
-    st = rung_state_load(&s->config.state, next_block, &source, s->config.progress ? &progress : NULL, &state, err);
+    st = rung_state_load(&s->config.state, next_block, &source,
+                         s->config.progress ? &progress : NULL, &state, err);
     if (st == RUNG_OK) {
         rung_snapshot_info info = rung_snapshot_reader_info(source.reader);
         st = check_loaded(state, &info, err);
@@ -116,13 +121,15 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
 static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *err) {
     uint64_t seqs[SNAPSHOTS_LISTED], end = rung_log_durable_seq(rung_store_log(s));
     size_t count;
-    rung_status st = rung_snapshot_list(rung_segment_log_dir(s->log), seqs, SNAPSHOTS_LISTED, &count, err);
+    rung_status st =
+        rung_snapshot_list(rung_segment_log_dir(s->log), seqs, SNAPSHOTS_LISTED, &count, err);
     if (st < 0)
         return st;
     for (size_t i = 0; i < count; i++) {
         rung_err why = {0};
         if (seqs[i] > end) /* S2 */
-            return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu is newer than the log, which ends at %llu",
+            return RUNG_FAIL(err, RUNG_ECORRUPT,
+                             "snapshot %llu is newer than the log, which ends at %llu",
                              (unsigned long long)seqs[i], (unsigned long long)end);
         st = load_snapshot(s, seqs[i], state_out, &why);
         if (st == RUNG_OK)
@@ -141,8 +148,8 @@ static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *
 
 /* ---- opening: the rest of the log ---- */
 
-static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_record *records, rung_state *state,
-                               rung_err *err) {
+static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_record *records,
+                               rung_state *state, rung_err *err) {
     uint64_t from = rung_state_seq(state), end = rung_log_durable_seq(rung_store_log(s));
     for (;;) {
         size_t count;
@@ -157,7 +164,8 @@ static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_
             s->config.progress(s->config.ctx, "log", rung_state_seq(state) - from, end - from);
     }
     if (rung_state_seq(state) != end) /* S1 */
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "the log ends at %llu, but only %llu of it can be read",
+        return RUNG_FAIL(err, RUNG_ECORRUPT,
+                         "the log ends at %llu, but only %llu of it can be read",
                          (unsigned long long)end, (unsigned long long)rung_state_seq(state));
     return RUNG_OK;
 }
@@ -173,7 +181,8 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     rung_status st = rung_log_cursor_open(rung_store_log(s), next, &cursor, err);
     if (st == RUNG_ESTALE)
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "the log begins at %llu, but %llu is needed",
-                       (unsigned long long)rung_segment_log_stat(s->log).first_seq, (unsigned long long)next);
+                       (unsigned long long)rung_segment_log_stat(s->log).first_seq,
+                       (unsigned long long)next);
     if (st >= 0)
         st = replay_from(s, cursor, records, state, err);
     rung_log_cursor_close(cursor);
@@ -195,8 +204,8 @@ static rung_status open_log(rung_store *s, rung_err *err) {
     return rung_segment_log_open(&log, &s->log, err);
 }
 
-rung_status rung_store_open(const rung_store_config *config, rung_store **store_out, rung_state **state_out,
-                            rung_err *err) {
+rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
+                            rung_state **state_out, rung_err *err) {
     rung_store *s = rung_alloc_zeroed(config->alloc, sizeof *s);
     rung_state *state = NULL;
     if (!s)
@@ -223,7 +232,8 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
 rung_status rung_store_close(rung_store *s, rung_err *err) {
     if (!s)
         return RUNG_OK;
-    rung_ignore(rung_store_save_poll(s, true, NULL), "a snapshot less is a longer replay, nothing worse");
+    rung_ignore(rung_store_save_poll(s, true, NULL),
+                "a snapshot less is a longer replay, nothing worse");
     rung_status st = s->log ? rung_log_close(rung_store_log(s), err) : RUNG_OK;
     rung_alloc_free(s->config.alloc, s, sizeof *s);
     return st;
@@ -248,11 +258,13 @@ static rung_status write_block(void *ctx, const void *bytes, size_t len) {
     return rung_snapshot_writer_append(to->writer, bytes, len, to->err);
 }
 
-static rung_status write_snapshot(rung_store *s, const rung_state *state, pid_t parent, rung_err *err) {
+static rung_status write_snapshot(rung_store *s, const rung_state *state, pid_t parent,
+                                  rung_err *err) {
     snapshot_target to = {.err = err, .parent = parent};
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
     rung_status st = rung_snapshot_writer_begin(rung_segment_log_dir(s->log), s->config.alloc,
-                                                rung_segment_log_uuid(s->log), rung_state_seq(state), &to.writer, err);
+                                                rung_segment_log_uuid(s->log),
+                                                rung_state_seq(state), &to.writer, err);
     if (st < 0)
         return st;
     st = rung_state_save(state, write_block, &to, NULL);
@@ -291,7 +303,8 @@ typedef struct child_report {
 } child_report;
 
 /* The child's whole life. Leaves without the host program's exit handlers and buffers. */
-static _Noreturn void live_as_child(rung_store *s, const rung_state *state, pid_t parent, int pipe_end) {
+static _Noreturn void live_as_child(rung_store *s, const rung_state *state, pid_t parent,
+                                    int pipe_end) {
     child_report report = {0};
     report.status = write_snapshot(s, state, parent, &report.err);
     ssize_t wrote = write(pipe_end, &report, sizeof report); /* fits a pipe: whole or not at all */
@@ -332,7 +345,8 @@ static rung_status read_report(rung_store *s, bool wait, child_report *report) {
     if (got < 0 && errno == EAGAIN)
         return RUNG_PARTIAL;
     if (got != (ssize_t)sizeof *report)
-        report->status = RUNG_FAIL(&report->err, RUNG_EIO, "the process that wrote the snapshot was ended");
+        report->status =
+            RUNG_FAIL(&report->err, RUNG_EIO, "the process that wrote the snapshot was ended");
     return RUNG_OK;
 }
 
@@ -356,7 +370,8 @@ rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err) {
 rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err) {
     uint64_t seqs[RUNG_SNAPSHOT_KEEP] = {0};
     size_t count;
-    rung_status st = rung_snapshot_list(rung_segment_log_dir(s->log), seqs, RUNG_SNAPSHOT_KEEP, &count, err);
+    rung_status st =
+        rung_snapshot_list(rung_segment_log_dir(s->log), seqs, RUNG_SNAPSHOT_KEEP, &count, err);
     if (st < 0)
         return st;
     *seq_out = count == RUNG_SNAPSHOT_KEEP ? seqs[RUNG_SNAPSHOT_KEEP - 1] + 1 : 1;

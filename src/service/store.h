@@ -56,7 +56,8 @@ RUNG_NODISCARD rung_status rung_store_save(rung_store *s, const rung_state *stat
 
 /* The same in a forked child, which shares the memory page by page until one of the two writes
  * to it. RUNG_OK: it is under way. The child ends by itself when this process does. */
-RUNG_NODISCARD rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_err *err);
+RUNG_NODISCARD rung_status rung_store_save_begin(rung_store *s, const rung_state *state,
+                                                 rung_err *err);
 
 /* How the child fares. RUNG_PARTIAL: still writing (never with `wait`); RUNG_NOT_FOUND: there is
  * none; RUNG_OK or its failure, told once. */

@@ -36,7 +36,8 @@ bool rung_zoneinfo_name_is_valid(rung_slice name) {
 
 /* All of the file `name`, at most RUNG_ZONE_TZIF_MAX bytes. RUNG_NOT_FOUND when there is no such
  * regular file. */
-static rung_status read_whole(const char *path, const char *name, char *buffer, size_t *len_out, rung_err *err) {
+static rung_status read_whole(const char *path, const char *name, char *buffer, size_t *len_out,
+                              rung_err *err) {
     rung_status st = RUNG_NOT_FOUND;
     struct stat info;
     size_t len = 0;
@@ -45,7 +46,8 @@ static rung_status read_whole(const char *path, const char *name, char *buffer, 
     if (dir < 0)
         return RUNG_FAIL_OS(err, RUNG_EIO, errno, "timezone: cannot open the folder %s: %s", path,
                             strerrordesc_np(errno));
-    file = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait on what turns out a pipe */
+    file = openat(dir, name,
+                  O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* not to wait on what turns out a pipe */
     if (file < 0 || fstat(file, &info) < 0 || !S_ISREG(info.st_mode))
         goto out;
     while (len <= RUNG_ZONE_TZIF_MAX) {
@@ -53,7 +55,8 @@ static rung_status read_whole(const char *path, const char *name, char *buffer, 
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0) {
-            st = RUNG_FAIL_OS(err, RUNG_EIO, errno, "timezone: cannot read %s: %s", name, strerrordesc_np(errno));
+            st = RUNG_FAIL_OS(err, RUNG_EIO, errno, "timezone: cannot read %s: %s", name,
+                              strerrordesc_np(errno));
             goto out;
         }
         if (got == 0)
@@ -69,10 +72,11 @@ out:
     return st;
 }
 
-rung_status rung_zoneinfo_pack(const char *path, rung_slice name, const rung_alloc *alloc, void *out,
-                               size_t *length_out, rung_err *err) {
+rung_status rung_zoneinfo_pack(const char *path, rung_slice name, const rung_alloc *alloc,
+                               void *out, size_t *length_out, rung_err *err) {
     if (!rung_zoneinfo_name_is_valid(name))
-        return RUNG_FAIL(err, RUNG_EINVAL, "timezone: expected the name of an IANA zone, like Europe/Helsinki");
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "timezone: expected the name of an IANA zone, like Europe/Helsinki");
     char file_name[RUNG_ZONE_NAME_MAX + 1];
     memcpy(file_name, name.ptr, name.len);
     file_name[name.len] = '\0';

@@ -24,7 +24,8 @@ bool rung_zoneinfo_name_is_valid(rung_slice name);
  * RUNG_ZONE_PACKED_MAX), from the folder `path`. Messages begin with "timezone". RUNG_EINVAL:
  * not such a name. RUNG_EABSENT: no such file. RUNG_EIO, RUNG_ENOMEM, and what
  * rung_zone_create() says of the file's bytes. */
-RUNG_NODISCARD rung_status rung_zoneinfo_pack(const char *path, rung_slice name, const rung_alloc *alloc, void *out,
+RUNG_NODISCARD rung_status rung_zoneinfo_pack(const char *path, rung_slice name,
+                                              const rung_alloc *alloc, void *out,
                                               size_t *length_out, rung_err *err);
 
 #endif

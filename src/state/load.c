@@ -231,6 +231,7 @@ static bool key_is_valid(const rung__board *b, const uint64_t *key) {
 typedef struct entries {
     loader *l;
     const rung__board *b;
+    const rung_ladder *built;
     const rung_ladder *keys; /* of members: where their keys are */
     rung_numbermap *seen;    /* of members: who was in the slot already */
     uint32_t words, left, n, i;
@@ -238,42 +239,44 @@ typedef struct entries {
     uint64_t column[RUNG_LADDER_WORDS_MAX + 1][RUNG__COLUMN_MAX];
 } entries;
 
-/* The next columns, if those at hand are used up. */
-static bool entries_ready(entries *e, uint32_t columns) {
-    if (e->i < e->n)
-        return true;
+/* The next columns. All players are looked at at once: each is somewhere else in memory, and waits for nobody. */
+static bool next_columns(entries *e, uint32_t columns) {
+    const uint64_t *players = e->column[columns - 1];
+    const rung_players *table = e->l->s->players;
+    uint32_t span = rung_players_span(table);
+    bool is_valid = true, has_gaps = span != rung_players_count(table);
     e->n = e->left < RUNG__COLUMN_MAX ? e->left : RUNG__COLUMN_MAX;
     e->left -= e->n;
     e->i = 0;
     for (uint32_t k = 0; k < columns; k++)
         rung__in_column(&e->l->in, e->column[k], e->n);
-    return is_fine(e->l);
+    for (uint32_t i = 0; i < e->n; i++) {
+        is_valid &= players[i] < span && (!has_gaps || rung_players_is_used(table, (uint32_t)players[i]));
+        rung_ladder_warm_map(e->keys ? e->keys : e->built, (uint32_t)players[i]);
+    }
+    return is_valid && is_fine(e->l);
 }
 
 static bool next_entry(void *ctx, rung_ladder_entry *out) {
     entries *e = ctx;
     if (e->i == e->n) {
-        if (!entries_ready(e, e->words + 1))
+        if (!next_columns(e, e->words + 1))
             return false;
         rung__meter_add(&e->l->in.meter, e->n);
     }
-    uint64_t player = e->column[e->words][e->i];
     memset(out, 0, sizeof *out);
     out->key[0] = e->last += e->column[0][e->i];
     for (uint32_t k = 1; k < e->words; k++)
         out->key[k] = e->column[k][e->i];
-    out->player = (uint32_t)player;
-    e->i++;
-    return player < RUNG_PLAYER_NONE && rung_players_is_used(e->l->s->players, out->player) &&
-           key_is_valid(e->b, out->key);
+    out->player = (uint32_t)e->column[e->words][e->i++];
+    return key_is_valid(e->b, out->key);
 }
 
 static bool next_member(void *ctx, rung_ladder_entry *out) {
     entries *e = ctx;
-    if (!entries_ready(e, 1))
+    if (e->i == e->n && !next_columns(e, 1))
         return false;
-    uint64_t player = e->column[0][e->i++];
-    if (player >= RUNG_PLAYER_NONE || rung_ladder_find(e->keys, (uint32_t)player, out) != RUNG_OK ||
+    if (rung_ladder_find(e->keys, (uint32_t)e->column[0][e->i++], out) != RUNG_OK ||
         rung_numbermap_get(e->seen, out->player) != RUNG_NUMBER_NONE)
         return false;
     if (!went_well(e->l, rung_numbermap_reserve(e->seen, e->l->s->alloc, out->player)))
@@ -283,6 +286,7 @@ static bool next_member(void *ctx, rung_ladder_entry *out) {
 }
 
 static void load_ladder(loader *l, rung_ladder *ladder, entries *e, rung_ladder_source next) {
+    e->built = ladder;
     rung_status st = is_fine(l) ? rung_ladder_build(ladder, e->left, next, e) : RUNG_OK;
     if (st == RUNG_EINVAL)
         damaged(l, "a ranking is not valid");

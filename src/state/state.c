@@ -191,11 +191,14 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
     memset(answer, 0, offsetof(rung_outcome, windows));
     answer->next_number = RUNG__NONE;
     int64_t before_ms = s->time_ms;
-    if (e->ts_ms > s->time_ms)
+    bool in_time = e->ts_ms >= RUNG_TIME_MS_MIN && e->ts_ms < RUNG_TIME_MS_END;
+    if (in_time && e->ts_ms > s->time_ms)
         s->time_ms = e->ts_ms;
     s->seq++;
     rung_status st;
-    if (e->kind == RUNG_EVENT_SCORE) {
+    if (!in_time) {
+        st = RUNG_FAIL(err, RUNG_EINVAL, "ts: outside the years %d to %d", RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+    } else if (e->kind == RUNG_EVENT_SCORE) {
         st = rung__apply_score(s, &e->score, aim, answer, err);
         if (st == RUNG_ENOMEM) {
             s->seq--;

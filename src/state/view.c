@@ -114,6 +114,8 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
     if (!b)
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "board: no such board");
     int64_t now_ms = q->now_ms ? q->now_ms : s->time_ms;
+    if (now_ms < RUNG_TIME_MS_MIN || now_ms >= RUNG_TIME_MS_END)
+        return RUNG_FAIL(err, RUNG_EINVAL, "now: outside the years %d to %d", RUNG_YEAR_MIN, RUNG_YEAR_MAX);
     uint32_t kind = query_kind(b, q, &season);
     if (kind == RUNG__KINDS)
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: the board has no such windows");

@@ -4,8 +4,8 @@
  * submits, and tells its parent over a pipe of every answer it got; the parent kills it, opens
  * the folder itself and holds it against what was told:
  *
- *   - every submission that was answered is there exactly once: its id is known, and the board, which counts submissions,
- *     counts each once;
+ *   - every submission that was answered is there exactly once: its id is known, and the board,
+ *     which counts submissions, counts each once;
  *   - of those not answered at most one call's worth is there;
  *   - opened a second time it is the same state.
  *
@@ -29,13 +29,15 @@ enum { BATCH = 8 };
 /* One board, one player; submission i has the id "i". */
 static rung_score_event submission(uint64_t i, char id[24]) {
     snprintf(id, 24, "%llu", (unsigned long long)i);
-    return (rung_score_event){.board = RUNG_SLICE("count"), .player = RUNG_SLICE("ada"), .id = rung_slice_str(id)};
+    return (rung_score_event){
+        .board = RUNG_SLICE("count"), .player = RUNG_SLICE("ada"), .id = rung_slice_str(id)};
 }
 
 static rung *open_or_fail(const char *path, uint32_t sync_every_ms) {
     rung *db;
     rung_err err;
-    rung_config config = {.path = path, .segment_size = (uint64_t)4 << 20, .sync_every_ms = sync_every_ms};
+    rung_config config = {
+        .path = path, .segment_size = (uint64_t)4 << 20, .sync_every_ms = sync_every_ms};
     rung_status st = rung_open(&config, &db, &err);
     CHECK_MSG(st == RUNG_OK, "%s", err.message);
     return db;
@@ -61,7 +63,8 @@ static uint64_t counted(const rung *db) {
 
 /* The child: submit from `next` on, singly and in batches, with snapshots in between, until it
  * is killed. */
-static _Noreturn void submit_until_killed(const char *path, uint64_t next, uint64_t seed, int answers) {
+static _Noreturn void submit_until_killed(const char *path, uint64_t next, uint64_t seed,
+                                          int answers) {
     rung_rng r;
     rung_rng_seed(&r, seed);
     rung *db = open_or_fail(path, seed % 3 == 0 ? 5 : 0);
@@ -122,7 +125,8 @@ static rung *open_when_free(const char *path) {
     rung *db;
     rung_err err;
     for (int tries = 0; tries < 1000; tries++) {
-        rung_status st = rung_open(&(rung_config){.path = path, .segment_size = (uint64_t)4 << 20}, &db, &err);
+        rung_status st =
+            rung_open(&(rung_config){.path = path, .segment_size = (uint64_t)4 << 20}, &db, &err);
         if (st == RUNG_OK)
             return db;
         CHECK_MSG(st == RUNG_EBUSY, "%s", err.message);
@@ -135,7 +139,8 @@ static uint64_t check_after(const char *path, uint64_t answered) {
     rung_err err;
     rung *db = open_when_free(path);
     uint64_t there = counted(db);
-    CHECK_MSG(there >= answered, "%llu answered, %llu there", (unsigned long long)answered, (unsigned long long)there);
+    CHECK_MSG(there >= answered, "%llu answered, %llu there", (unsigned long long)answered,
+              (unsigned long long)there);
     CHECK(there <= answered + BATCH);
     CHECK_SOUND(rung_state_check(rung_state_of(db)));
     rung_digest first = rung_state_digest(rung_state_of(db));
@@ -144,7 +149,8 @@ static uint64_t check_after(const char *path, uint64_t answered) {
     db = open_or_fail(path, 0);
     rung_digest second = rung_state_digest(rung_state_of(db));
     CHECK_EQ_MEM(&first, &second, sizeof first);
-    for (uint64_t i = there > 200 ? there - 200 : 0; i < there; i++) { /* those before were checked in their round */
+    for (uint64_t i = there > 200 ? there - 200 : 0; i < there;
+         i++) { /* those before were checked in their round */
         char id[24];
         rung_score_event again = submission(i, id);
         CHECK_STATUS(rung_submit(db, &again, NULL, &err), RUNG_DUPLICATE);

@@ -15,7 +15,8 @@
 enum { EVENTS_MAX = 220, BATCH_MAX = 16 };
 
 static rung_state *new_state(const rung_alloc *alloc, const history_taste *taste) {
-    rung_state_config config = {.alloc = alloc, .id_capacity = taste->id_capacity, .id_keep_ms = taste->id_keep_ms};
+    rung_state_config config = {
+        .alloc = alloc, .id_capacity = taste->id_capacity, .id_keep_ms = taste->id_keep_ms};
     rung_state *s = NULL;
     CHECK_OK(rung_state_create(&config, &s));
     return s;
@@ -42,7 +43,8 @@ TEST(creation) {
         rung_state *s = NULL;
         rung_failalloc_init(&fa);
         rung_failalloc_fail_at(&fa, n, false);
-        rung_status st = rung_state_create(&(rung_state_config){.alloc = rung_failalloc_port(&fa)}, &s);
+        rung_status st =
+            rung_state_create(&(rung_state_config){.alloc = rung_failalloc_port(&fa)}, &s);
         CHECK_STATUS(st, fa.failed_count ? RUNG_ENOMEM : RUNG_OK);
         rung_state_destroy(s);
         rung_failalloc_deinit(&fa);
@@ -54,8 +56,8 @@ TEST(creation) {
 /* ---- submissions ---- */
 
 /* Let the n-th allocation fail, n = 1, 2, ... until the submission gets through. */
-static rung_status submit_against_odds(rung_state *s, rung_failalloc *fa, const rung_event *e, bool is_sticky,
-                                       uint64_t *refused_count) {
+static rung_status submit_against_odds(rung_state *s, rung_failalloc *fa, const rung_event *e,
+                                       bool is_sticky, uint64_t *refused_count) {
     for (uint64_t n = 1;; n++) {
         rung_digest before = rung_state_digest(s);
         int64_t time = rung_state_time(s);
@@ -68,7 +70,8 @@ static rung_status submit_against_odds(rung_state *s, rung_failalloc *fa, const 
         if (st != RUNG_ENOMEM)
             return st; /* it could do without */
         rung_digest after = rung_state_digest(s);
-        CHECK_MSG(before.a == after.a && before.b == after.b, "allocation %" PRIu64 " failed, and something changed", n);
+        CHECK_MSG(before.a == after.a && before.b == after.b,
+                  "allocation %" PRIu64 " failed, and something changed", n);
         CHECK_EQ_I64(rung_state_time(s), time);
         CHECK_EQ_U64(rung_state_seq(s), seq);
         if (++*refused_count % 16 == 0)
@@ -87,11 +90,13 @@ static void run_submissions(uint64_t seed, bool is_sticky) {
         rung_event e;
         history_gen_next(g, &e);
         rung_status expected = rung_state_apply(calm, &e, NULL, NULL);
-        rung_status st = e.kind == RUNG_EVENT_SCORE ? submit_against_odds(s, &fa, &e, is_sticky, &refused)
-                                                    : rung_state_apply(s, &e, NULL, NULL);
-        CHECK_MSG(st == expected, "seed %" PRIu64 ", event %u: %s, in calm %s", seed, i, rung_status_name(st),
-                  rung_status_name(expected));
-        CHECK_MSG(same_digest(s, calm), "seed %" PRIu64 ", event %u: another digest than in calm", seed, i);
+        rung_status st = e.kind == RUNG_EVENT_SCORE
+                             ? submit_against_odds(s, &fa, &e, is_sticky, &refused)
+                             : rung_state_apply(s, &e, NULL, NULL);
+        CHECK_MSG(st == expected, "seed %" PRIu64 ", event %u: %s, in calm %s", seed, i,
+                  rung_status_name(st), rung_status_name(expected));
+        CHECK_MSG(same_digest(s, calm), "seed %" PRIu64 ", event %u: another digest than in calm",
+                  seed, i);
     }
     CHECK(refused > 0);
     CHECK_SOUND(rung_state_check(s));
@@ -102,7 +107,7 @@ static void run_submissions(uint64_t seed, bool is_sticky) {
 }
 
 TEST(submissions) {
-    uint64_t seed = test_seed(1), rounds = test_steps(30);
+    uint64_t seed = test_seed(1), rounds = test_steps(200);
     for (uint64_t i = 0; i < rounds; i++)
         run_submissions(seed + i, i % 2);
 }
@@ -128,16 +133,18 @@ static void run_batches(uint64_t seed) {
         for (uint32_t i = 0; i < n; i++)
             if (rung_state_apply(calm, list[i], NULL, NULL) == RUNG_ENOMEM)
                 test_fail(__FILE__, __LINE__, "out of memory in calm");
-        for (uint32_t scores = n - has_other; done < scores;) {
-            rung_failalloc_fail_at(&fa, 1 + rung_rng_below(history_gen_rng(g), 30), false);
-            uint32_t got = rung_state_apply_batch(s, scores - done, list + done, statuses, NULL, NULL);
+        for (uint64_t scores = n - has_other, reach = 1; done < scores; reach += 1 + reach / 4) {
+            rung_failalloc_fail_at(&fa, reach + rung_rng_below(history_gen_rng(g), reach), false);
+            uint32_t got = rung_state_apply_batch(s, (uint32_t)scores - done, list + done, statuses,
+                                                  NULL, NULL);
             CHECK(got == scores - done || statuses[got] == RUNG_ENOMEM);
             done += got;
         }
         rung_failalloc_fail_at(&fa, 0, false);
         if (has_other)
             CHECK_EQ_U64(rung_state_apply_batch(s, 1, list + n - 1, statuses, NULL, NULL), 1);
-        CHECK_MSG(same_digest(s, calm), "seed %" PRIu64 ", batch %u: another digest than in calm", seed, round);
+        CHECK_MSG(same_digest(s, calm), "seed %" PRIu64 ", batch %u: another digest than in calm",
+                  seed, round);
     }
     CHECK_SOUND(rung_state_check(s));
     rung_state_destroy(s);
@@ -147,7 +154,7 @@ static void run_batches(uint64_t seed) {
 }
 
 TEST(batches) {
-    uint64_t seed = test_seed(1), rounds = test_steps(30);
+    uint64_t seed = test_seed(1), rounds = test_steps(200);
     for (uint64_t i = 0; i < rounds; i++)
         run_batches(seed + i);
 }
@@ -155,7 +162,8 @@ TEST(batches) {
 /* ---- other events ---- */
 
 /* Run the first `count` events in calm and the next with its n-th allocation failing. False: it had fewer. */
-static bool lose_at(const history_taste *taste, const rung_event *events, uint32_t count, uint64_t n, bool is_sticky) {
+static bool lose_at(const history_taste *taste, const rung_event *events, uint32_t count,
+                    uint64_t n, bool is_sticky) {
     rung_failalloc fa;
     rung_failalloc_init(&fa);
     rung_state *s = new_state(rung_failalloc_port(&fa), taste);
@@ -171,7 +179,9 @@ static bool lose_at(const history_taste *taste, const rung_event *events, uint32
         rung_err err = {0};
         CHECK_STATUS(rung_state_apply(s, &events[0], NULL, &err), RUNG_ENOMEM);
         CHECK(err.message[0] != '\0');
-        CHECK_STATUS(rung_state_apply(s, &(rung_event){.kind = RUNG_EVENT_TICK, .ts_ms = 1}, NULL, NULL), RUNG_ENOMEM);
+        CHECK_STATUS(
+            rung_state_apply(s, &(rung_event){.kind = RUNG_EVENT_TICK, .ts_ms = 1}, NULL, NULL),
+            RUNG_ENOMEM);
     }
     rung_state_destroy(s);
     rung_failalloc_deinit(&fa);
@@ -180,7 +190,7 @@ static bool lose_at(const history_taste *taste, const rung_event *events, uint32
 
 TEST(other_events) {
     static rung_event events[EVENTS_MAX];
-    uint64_t seed = test_seed(1), rounds = test_steps(8), lost = 0;
+    uint64_t seed = test_seed(1), rounds = test_steps(25), lost = 0;
     for (uint64_t round = 0; round < rounds; round++, seed++) {
         history_gen *g = small_history(&seed);
         enum { LENGTH = 90 };
@@ -217,8 +227,10 @@ TEST(friends_and_lists) {
             rung_failalloc_init(&fa);
             rung_failalloc_fail_at(&fa, n, true);
             const rung_alloc *alloc = rung_failalloc_port(&fa);
-            rung_status st = i % 2 ? rung_view_friends(&v, alloc, taste->players[0], 0, 50, rows, &count, &total)
-                                   : rung_view_list(&v, alloc, taste->player_count, taste->players, 0, 50, rows, &count, &total);
+            rung_status st =
+                i % 2 ? rung_view_friends(&v, alloc, taste->players[0], 0, 50, rows, &count, &total)
+                      : rung_view_list(&v, alloc, taste->player_count, taste->players, 0, 50, rows,
+                                       &count, &total);
             failed = fa.failed_count;
             CHECK(failed ? st == RUNG_ENOMEM : st != RUNG_ENOMEM);
             rung_failalloc_deinit(&fa);

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
-#define HOUR_MS (INT64_C(3600) * 1000)
-#define DAY_MS (24 * HOUR_MS)
+#define HOUR_MS         (INT64_C(3600) * 1000)
+#define DAY_MS          (24 * HOUR_MS)
 
 typedef struct text {
     struct text *next;
@@ -100,8 +100,9 @@ static rung_slice text_of_length(history_gen *g, char c, size_t len) {
 /* ---- zones and taste ---- */
 
 static void load_zones(history_gen *g) {
-    static const char *const names[ZONES] = {"UTC",           "Europe/Helsinki",     "America/New_York",
-                                             "Pacific/Apia", "Australia/Lord_Howe", "Asia/Kathmandu"};
+    static const char *const names[ZONES] = {
+        "UTC",          "Europe/Helsinki",     "America/New_York",
+        "Pacific/Apia", "Australia/Lord_Howe", "Asia/Kathmandu"};
     for (uint32_t i = 0; i < ZONES; i++) {
         char path[128];
         static char packed[RUNG_ZONE_PACKED_MAX];
@@ -120,9 +121,10 @@ static void load_zones(history_gen *g) {
 
 /* Where windows are strange: clocks change in one of the zones, a year ends, week 53, a day is skipped. */
 static const char *const places[] = {
-    "2026-03-29T01:00:00Z", "2026-10-25T01:00:00Z", "2026-03-08T07:00:00Z", "2026-11-01T06:00:00Z", "2026-04-04T15:00:00Z",
-    "2026-10-03T15:30:00Z", "2026-12-31T23:00:00Z", "2020-12-31T22:00:00Z", "2027-01-03T12:00:00Z", "2011-12-30T10:00:00Z",
-    "2024-02-29T12:00:00Z", "2026-11-15T14:00:00Z", "2037-12-31T20:00:00Z",
+    "2026-03-29T01:00:00Z", "2026-10-25T01:00:00Z", "2026-03-08T07:00:00Z", "2026-11-01T06:00:00Z",
+    "2026-04-04T15:00:00Z", "2026-10-03T15:30:00Z", "2026-12-31T23:00:00Z", "2020-12-31T22:00:00Z",
+    "2027-01-03T12:00:00Z", "2011-12-30T10:00:00Z", "2024-02-29T12:00:00Z", "2026-11-15T14:00:00Z",
+    "2037-12-31T20:00:00Z",
 };
 
 static void name_players(history_gen *g) {
@@ -188,7 +190,9 @@ rung_slice history_player(history_gen *g) {
 }
 
 rung_slice history_attribute_value(history_gen *g, rung_slice name) {
-    static const char *const countries[] = {"FI", "SE", "US", "DE"}, *const guilds[] = {"red", "blue", "r", "reds", "gr\xc3\xbcn"};
+    static const char *const countries[] = {"FI", "SE", "US", "DE"}, *const guilds[] = {
+                                                                         "red", "blue", "r", "reds",
+                                                                         "gr\xc3\xbcn"};
     static const char *const platforms[] = {"pc", "phone"};
     if (name.ptr[0] == 'c')
         return rung_slice_str(PICK(g, countries));
@@ -208,9 +212,11 @@ static const rung_zone *zone_of(const history_gen *g, const rung_board_def *def)
     return NULL;
 }
 
-static rung_window window_near(history_gen *g, const rung_board_def *def, uint32_t kind, int64_t at) {
+static rung_window window_near(history_gen *g, const rung_board_def *def, uint32_t kind,
+                               int64_t at) {
     rung_window w;
-    CHECK_OK(rung_window_at((rung_window_kind)kind, zone_of(g, def), def ? def->day_starts_min : 0, at, &w));
+    CHECK_OK(rung_window_at((rung_window_kind)kind, zone_of(g, def), def ? def->day_starts_min : 0,
+                            at, &w));
     return w;
 }
 
@@ -281,18 +287,20 @@ static int64_t next_ts(history_gen *g) {
 /* ---- values ---- */
 
 static int64_t integer_value(history_gen *g) {
-    static const int64_t extremes[] = {INT64_MAX, INT64_MIN, INT64_MAX - 1, INT64_MIN + 1, INT64_C(1) << 53, (INT64_C(1) << 53) + 1};
+    static const int64_t extremes[] = {INT64_MAX,     INT64_MIN,        INT64_MAX - 1,
+                                       INT64_MIN + 1, INT64_C(1) << 53, (INT64_C(1) << 53) + 1};
     if (!g->taste.is_plain && chance(g, 3))
         return PICK(g, extremes);
     return chance(g, 80) ? between(g, -2, 12) : between(g, -1000, 1000);
 }
 
 static double real_value(history_gen *g, bool may_be_infinite) {
-    static const double extremes[] = {1e308, -1e308, 5e-324, 1e300, 0.1, -0.0, 123456789.125, 0x1p80, -0x1p81};
+    static const double extremes[] = {1e308, -1e308,        5e-324, 1e300,  0.1,
+                                      -0.0,  123456789.125, 0x1p80, -0x1p81};
     if (!g->taste.is_plain && chance(g, 5))
         return PICK(g, extremes);
     if (may_be_infinite && !g->taste.is_plain && chance(g, 1))
-        return chance(g, 50) ? INFINITY : -INFINITY;
+        return chance(g, 50) ? HUGE_VAL : -HUGE_VAL;
     return chance(g, 80) ? (double)between(g, -2, 12) / 4 : rung_rng_double(&g->rng) * 100;
 }
 
@@ -321,8 +329,9 @@ static rung_column random_column(history_gen *g) {
 }
 
 static void random_score(history_gen *g, rung_board_def *d) {
-    static const rung_update updates[] = {RUNG_UPDATE_BEST, RUNG_UPDATE_BEST, RUNG_UPDATE_BEST,  RUNG_UPDATE_LAST, RUNG_UPDATE_LAST,
-                                          RUNG_UPDATE_SUM,  RUNG_UPDATE_SUM,  RUNG_UPDATE_COUNT, RUNG_UPDATE_DECAY};
+    static const rung_update updates[] = {RUNG_UPDATE_BEST, RUNG_UPDATE_BEST,  RUNG_UPDATE_BEST,
+                                          RUNG_UPDATE_LAST, RUNG_UPDATE_LAST,  RUNG_UPDATE_SUM,
+                                          RUNG_UPDATE_SUM,  RUNG_UPDATE_COUNT, RUNG_UPDATE_DECAY};
     static const char *const names[] = {"time", "kills"};
     static const int64_t half_lives[] = {60000, HOUR_MS, 12345678, DAY_MS, 30 * DAY_MS};
     d->update = PICK(g, updates);
@@ -389,7 +398,8 @@ static void random_zone(history_gen *g, rung_board_def *d) {
     uint32_t zone = below(g, ZONES);
     d->zone_name = g->zone_names[zone];
     d->zone_rules = g->zone_rules[zone];
-    d->day_starts_min = chance(g, 80) ? PICK(g, starts) : (int32_t)below(g, RUNG_DAY_STARTS_MAX + 1);
+    d->day_starts_min =
+        chance(g, 80) ? PICK(g, starts) : (int32_t)below(g, RUNG_DAY_STARTS_MAX + 1);
 }
 
 static void random_grace(history_gen *g, rung_board_def *d) {
@@ -484,7 +494,8 @@ static void change_def(history_gen *g, rung_board_def *d) {
         break;
     case 5:
         if (d->season_count && (d->windows || d->season_count > 1))
-            d->seasons[below(g, d->season_count)] = d->seasons[d->season_count - 1], d->season_count--;
+            d->seasons[below(g, d->season_count)] = d->seasons[d->season_count - 1],
+                                d->season_count--;
         break;
     case 6:
         if (d->season_count) { /* other dates */
@@ -523,7 +534,8 @@ static void break_def(history_gen *g, rung_board_def *d) {
         if (d->update == RUNG_UPDATE_DECAY)
             d->half_life_ms += 60000;
         else
-            d->key.columns[0].order = d->key.columns[0].order == RUNG_ORDER_ASC ? RUNG_ORDER_DESC : RUNG_ORDER_ASC;
+            d->key.columns[0].order =
+                d->key.columns[0].order == RUNG_ORDER_ASC ? RUNG_ORDER_DESC : RUNG_ORDER_ASC;
         break;
     case 2:
         if (d->update == RUNG_UPDATE_BEST || d->update == RUNG_UPDATE_LAST)
@@ -554,7 +566,8 @@ static void defined_event(history_gen *g, uint32_t i, rung_event *out) {
     if (!g->is_defined[i]) {
         g->is_defined[i] = true;
         g->defs[i] = random_def(g);
-        if (g->taste.player_count > 100 && g->defs[i].update != RUNG_UPDATE_COUNT && g->defs[i].update != RUNG_UPDATE_DECAY) {
+        if (g->taste.player_count > 100 && g->defs[i].update != RUNG_UPDATE_COUNT &&
+            g->defs[i].update != RUNG_UPDATE_DECAY) {
             g->defs[i].windows |= RUNG_WINDOWS_ALL; /* a crowd, so that there are quartiles */
             g->defs[i].limits |= RUNG_LIMIT_Z;
             g->defs[i].z_score = (double)between(g, 3, 30) / 7;
@@ -603,8 +616,9 @@ static rung_slice fresh_id(history_gen *g) {
     switch (below(g, 4)) {
     case 0: {
         uint64_t ms = (uint64_t)id_time(g);
-        return history_text(g, "%08x-%04x-7%03x-%04x-%012llx", (unsigned)(ms >> 16), (unsigned)(ms & 0xffff),
-                            (unsigned)(bits & 0xfff), 0x8000 | (unsigned)(bits >> 12 & 0x3fff),
+        return history_text(g, "%08x-%04x-7%03x-%04x-%012llx", (unsigned)(ms >> 16),
+                            (unsigned)(ms & 0xffff), (unsigned)(bits & 0xfff),
+                            0x8000 | (unsigned)(bits >> 12 & 0x3fff),
                             (unsigned long long)(bits >> 16));
     }
     case 1: {
@@ -679,7 +693,7 @@ static void spoil_score(history_gen *g, rung_score_event *e) {
         break;
     case 3:
         if (e->value_count && e->types[0] == RUNG_SCORE_REAL)
-            e->values[0].d = NAN;
+            e->values[0].d = (double)NAN;
         break;
     default:
         if (e->value_count)
@@ -720,15 +734,17 @@ static void score_event(history_gen *g, uint32_t i, rung_event *out) {
 }
 
 static void profile_event(history_gen *g, rung_event *out) {
-    static const char *const names[] = {"country", "guild", "name", "platform"}; /* ascending, as the contract wants */
+    static const char *const names[] = {"country", "guild", "name",
+                                        "platform"}; /* ascending, as the contract wants */
     out->kind = RUNG_EVENT_PLAYER_SET;
     out->profile.player = history_player(g);
     out->profile.count = 0;
     for (uint32_t i = 0; i < COUNT_OF(names); i++)
         if (chance(g, 75)) {
             rung_slice name = rung_slice_str(names[i]);
-            out->profile.attributes[out->profile.count++] = (rung_attribute){
-                name, i == 2 ? text_of_length(g, 'n', 1 + below(g, 200)) : history_attribute_value(g, name)};
+            out->profile.attributes[out->profile.count++] =
+                (rung_attribute){name, i == 2 ? text_of_length(g, 'n', 1 + below(g, 200))
+                                              : history_attribute_value(g, name)};
         }
 }
 
@@ -766,20 +782,23 @@ static void window_event(history_gen *g, uint32_t i, rung_event *out) {
     out->kind = chance(g, 50) ? RUNG_EVENT_WINDOW_OPENED : RUNG_EVENT_WINDOW_CLOSED;
     out->window.board = some_board(g, i);
     if (d->season_count && chance(g, 35)) {
-        out->window.season = chance(g, 90) ? d->seasons[below(g, d->season_count)].name : RUNG_SLICE("no such season");
+        out->window.season = chance(g, 90) ? d->seasons[below(g, d->season_count)].name
+                                           : RUNG_SLICE("no such season");
         return;
     }
     uint32_t kind = 1 + below(g, 5);
     for (uint32_t tries = 0; tries < 6 && !(d->windows & RUNG_WINDOWS_BIT(kind)); tries++)
         kind = 1 + below(g, 5);
     out->window.kind = kind;
-    out->window.ordinal = window_near(g, d, kind, g->time_ms).ordinal + (chance(g, 60) ? 0 : between(g, -3, 3));
+    out->window.ordinal =
+        window_near(g, d, kind, g->time_ms).ordinal + (chance(g, 60) ? 0 : between(g, -3, 3));
 }
 
 static void ban_event(history_gen *g, rung_event *out) {
     out->kind = chance(g, 50) ? RUNG_EVENT_BANNED : RUNG_EVENT_UNBANNED;
     /* Among few, so that bans also end. */
-    out->ban.player = chance(g, 80) ? g->taste.players[below(g, 1 + g->taste.player_count / 5)] : history_player(g);
+    out->ban.player = chance(g, 80) ? g->taste.players[below(g, 1 + g->taste.player_count / 5)]
+                                    : history_player(g);
     if (chance(g, 30))
         out->ban.reason = history_text(g, "cheating");
 }
@@ -858,9 +877,13 @@ static void print_score(FILE *file, const rung_score_event *e) {
 }
 
 static void print_def(FILE *file, const rung_board_def *d) {
-    static const char *const updates[] = {"best", "last", "sum", "count", "decay"}, *const ties[] = {"first", "last", "player"};
-    static const char *const ranks[] = {"unique", "sparse", "dense"}, *const types[] = {"integer", "decimal", "real"};
-    static const char *const kinds[] = {"all", "hour", "day", "week", "month", "year"}, *const combines[] = {"sum", "mean", "top"};
+    static const char *const updates[] = {"best", "last", "sum", "count", "decay"},
+                             *const ties[] = {"first", "last", "player"};
+    static const char *const ranks[] = {"unique", "sparse", "dense"}, *const types[] = {"integer",
+                                                                                        "decimal",
+                                                                                        "real"};
+    static const char *const kinds[] = {"all", "hour", "day", "week", "month", "year"},
+                             *const combines[] = {"sum", "mean", "top"};
     fprintf(file, " %s tie:%s rank:%s", updates[d->update], ties[d->key.tie], ranks[d->rank]);
     for (uint32_t i = 0; i < d->key.column_count; i++)
         fprintf(file, " %s.%u/%s", types[d->key.columns[i].type], d->key.columns[i].decimals,
@@ -876,7 +899,8 @@ static void print_def(FILE *file, const rung_board_def *d) {
         print_time(file, "to", d->seasons[i].ends_ms);
     }
     print_slice(file, "zone", d->zone_name);
-    fprintf(file, " day_starts=%d grace=%" PRId64 " keep=%u", d->day_starts_min, d->grace_ms, d->keep);
+    fprintf(file, " day_starts=%d grace=%" PRId64 " keep=%u", d->day_starts_min, d->grace_ms,
+            d->keep);
     for (uint32_t i = 0; i < d->scope_count; i++)
         print_slice(file, "scope", d->scopes[i]);
     if (d->has_teams) {
@@ -923,7 +947,8 @@ void history_print(FILE *file, const rung_event *e) {
     case RUNG_EVENT_PLAYER_SET:
         print_slice(file, "player", e->profile.player);
         for (uint32_t i = 0; i < e->profile.count; i++) {
-            fprintf(file, " %.*s", (int)e->profile.attributes[i].name.len, e->profile.attributes[i].name.ptr);
+            fprintf(file, " %.*s", (int)e->profile.attributes[i].name.len,
+                    e->profile.attributes[i].name.ptr);
             print_slice(file, "", e->profile.attributes[i].value);
         }
         break;

@@ -20,7 +20,8 @@
 
 enum { HISTORY_PLAYERS_MAX = 320, HISTORY_BOARDS_MAX = 4, HISTORY_VALUES_MAX = 8 };
 
-typedef struct history_gen history_gen; /* heap object; whoever created it calls history_gen_destroy() */
+typedef struct history_gen
+    history_gen; /* heap object; whoever created it calls history_gen_destroy() */
 
 typedef struct history_taste {
     uint32_t player_count, board_count;
@@ -30,7 +31,7 @@ typedef struct history_taste {
     int64_t start_ms; /* log time at the beginning */
     int64_t pace_ms;  /* usual time between two events */
     uint32_t score_percent;
-    bool is_plain;     /* no extreme values: sums can go on for long */
+    bool is_plain; /* no extreme values: sums can go on for long */
 } history_taste;
 
 history_gen *history_gen_create(uint64_t seed);
@@ -43,7 +44,8 @@ void history_gen_next(history_gen *g, rung_event *out);
 /* ---- for those who ask questions about such a history ---- */
 
 rung_rng *history_gen_rng(history_gen *g);
-rung_slice history_text(history_gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+rung_slice history_text(history_gen *g, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 rung_slice history_player(history_gen *g); /* mostly one that exists */
 /* The definition last sent for board i, or NULL. */
 const rung_board_def *history_def(const history_gen *g, uint32_t i);

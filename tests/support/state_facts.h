@@ -13,7 +13,9 @@ typedef struct model_decay {
     uint32_t terms;
 } model_decay;
 
-enum { MODEL_SLOTS = RUNG_SCOPES_MAX + 1 }; /* attributes a board ranks by: its scopes and its teams' */
+enum {
+    MODEL_SLOTS = RUNG_SCOPES_MAX + 1
+}; /* attributes a board ranks by: its scopes and its teams' */
 
 typedef struct model_entry {
     uint32_t player;
@@ -121,26 +123,30 @@ struct state_model {
 
 /* Room for one more in a growing array. */
 void *model_grow(void *items, uint32_t count, uint32_t *room, size_t size);
-#define MODEL_PUSH(items, count, room) ((items) = model_grow((items), (count), &(room), sizeof *(items)), &(items)[(count)++])
+#define MODEL_PUSH(items, count, room)                                                             \
+    ((items) = model_grow((items), (count), &(room), sizeof *(items)), &(items)[(count)++])
 
 model_board *model_board_find(const state_model *m, rung_slice name);
 model_player *model_player_find(const state_model *m, rung_slice name, uint32_t *number_out);
 /* The value under which an entry is ranked; empty: none. */
-rung_slice model_value_of(const state_model *m, const model_window *w, const model_entry *e, rung_slice attribute);
+rung_slice model_value_of(const state_model *m, const model_window *w, const model_entry *e,
+                          rung_slice attribute);
 
 /* The window of a kind that contains `at` under all rules the board ever had. */
 rung_window model_calendar_at(const model_board *b, uint32_t kind, int64_t at);
 /* The window of that number; false if no instant belongs to it. */
 bool model_calendar_span(const model_board *b, uint32_t kind, int64_t ordinal, rung_window *out);
-model_window *model_window_find(const model_board *b, uint32_t kind, int64_t ordinal, rung_slice season);
+model_window *model_window_find(const model_board *b, uint32_t kind, int64_t ordinal,
+                                rung_slice season);
 /* Has it ended for good: closed, or past its end and grace? */
-bool model_window_takes_scores(const state_model *m, const model_board *b, uint32_t kind, int64_t ordinal, rung_slice season,
-                               int64_t end_ms);
+bool model_window_takes_scores(const state_model *m, const model_board *b, uint32_t kind,
+                               int64_t ordinal, rung_slice season, int64_t end_ms);
 const rung_season *model_season(const rung_board_def *def, rung_slice name);
 
 /* <0: a is the better. Scores alone; then the whole order. */
 int model_compare_scores(const rung_board_def *def, const model_entry *a, const model_entry *b);
-int model_compare_entries(const state_model *m, const rung_board_def *def, const model_entry *a, const model_entry *b);
+int model_compare_entries(const state_model *m, const rung_board_def *def, const model_entry *a,
+                          const model_entry *b);
 
 model_decay model_decay_add(model_decay a, model_decay b);
 model_decay model_decay_of(const model_board *b, double value, int64_t at);

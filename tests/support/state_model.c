@@ -106,7 +106,8 @@ static uint32_t know_player(state_model *m, rung_slice name) {
 /* The value that ranks a player now; empty: none. */
 static rung_slice value_now(const model_player *p, rung_slice name) {
     for (uint32_t i = 0; i < p->attribute_count; i++)
-        if (rung_slice_eq(p->attributes[i].name, name) && p->attributes[i].value.len <= RUNG_NAME_MAX)
+        if (rung_slice_eq(p->attributes[i].name, name) &&
+            p->attributes[i].value.len <= RUNG_NAME_MAX)
             return p->attributes[i].value;
     return (rung_slice){0};
 }
@@ -118,7 +119,8 @@ static rung_attribute *frozen_find(model_entry *e, rung_slice name) {
     return NULL;
 }
 
-rung_slice model_value_of(const state_model *m, const model_window *w, const model_entry *e, rung_slice attribute) {
+rung_slice model_value_of(const state_model *m, const model_window *w, const model_entry *e,
+                          rung_slice attribute) {
     if (!w->closed)
         return value_now(&m->players[e->player], attribute);
     for (uint32_t i = 0; i < e->frozen_count; i++)
@@ -153,7 +155,8 @@ static void freeze(const state_model *m, const rung_board_def *def, model_entry 
     rung_slice names[MODEL_SLOTS];
     for (uint32_t i = ranked_attributes(def, names); i-- > 0;)
         if (!frozen_find(e, names[i]))
-            e->frozen[e->frozen_count++] = (rung_attribute){names[i], value_now(&m->players[e->player], names[i])};
+            e->frozen[e->frozen_count++] =
+                (rung_attribute){names[i], value_now(&m->players[e->player], names[i])};
 }
 
 const rung_season *model_season(const rung_board_def *def, rung_slice name) {
@@ -210,7 +213,8 @@ bool model_calendar_span(const model_board *b, uint32_t kind, int64_t ordinal, r
     const model_calendar *c = &b->calendars[kind];
     for (uint32_t i = 0; i < c->count; i++) {
         rung_window w;
-        if (rung_window_span((rung_window_kind)kind, ordinal, c->rules[i].zone, c->rules[i].day_starts_min, &w) < 0)
+        if (rung_window_span((rung_window_kind)kind, ordinal, c->rules[i].zone,
+                             c->rules[i].day_starts_min, &w) < 0)
             continue;
         int64_t from = c->rules[i].from_ms;
         *out = model_calendar_at(b, kind, w.start_ms > from ? w.start_ms : from);
@@ -245,7 +249,8 @@ static rung_zone *zone_of(state_model *m, rung_slice rules) {
     return zone;
 }
 
-model_window *model_window_find(const model_board *b, uint32_t kind, int64_t ordinal, rung_slice season) {
+model_window *model_window_find(const model_board *b, uint32_t kind, int64_t ordinal,
+                                rung_slice season) {
     for (uint32_t i = 0; i < b->window_count; i++) {
         model_window *w = &b->windows[i];
         if (w->kind == kind && w->ordinal == ordinal && rung_slice_eq(w->season, season))
@@ -254,12 +259,13 @@ model_window *model_window_find(const model_board *b, uint32_t kind, int64_t ord
     return NULL;
 }
 
-bool model_window_takes_scores(const state_model *m, const model_board *b, uint32_t kind, int64_t ordinal, rung_slice season,
-                               int64_t end_ms) {
+bool model_window_takes_scores(const state_model *m, const model_board *b, uint32_t kind,
+                               int64_t ordinal, rung_slice season, int64_t end_ms) {
     if (kind == 0)
         return true;
     for (uint32_t i = 0; i < b->closed_count; i++)
-        if (b->closed[i].kind == kind && b->closed[i].ordinal == ordinal && rung_slice_eq(b->closed[i].season, season))
+        if (b->closed[i].kind == kind && b->closed[i].ordinal == ordinal &&
+            rung_slice_eq(b->closed[i].season, season))
             return false;
     /* More grace is for windows that are still open. */
     if (!model_window_find(b, kind, ordinal, season) && end_ms <= b->over_ms)
@@ -306,14 +312,16 @@ static void window_close(state_model *m, model_board *b, model_window *w) {
     for (uint32_t i = 0; i < w->count; i++)
         if (!m->players[w->entries[i].player].is_banned) /* a banned one keeps what it had then */
             freeze(m, &b->def, &w->entries[i]);
-    *MODEL_PUSH(b->closed, b->closed_count, b->closed_room) = (model_closed){w->kind, w->ordinal, w->season};
+    *MODEL_PUSH(b->closed, b->closed_count, b->closed_room) =
+        (model_closed){w->kind, w->ordinal, w->season};
     windows_trim(b, w->kind);
 }
 
 enum { WINDOWS_REACHED_MAX = MODEL_KINDS + RUNG_SEASONS_MAX };
 
 /* The windows that contain `at` and still take scores, in the order of the law; not yet alive. */
-static uint32_t windows_reached(const state_model *m, const model_board *b, int64_t at, model_window *out) {
+static uint32_t windows_reached(const state_model *m, const model_board *b, int64_t at,
+                                model_window *out) {
     static const uint32_t order[] = {0, 5, 4, 3, 2, 1};
     uint32_t n = 0;
     for (uint32_t i = 0; i < MODEL_KINDS; i++) {
@@ -324,14 +332,17 @@ static uint32_t windows_reached(const state_model *m, const model_board *b, int6
         if (kind)
             w = model_calendar_at(b, kind, at);
         if (model_window_takes_scores(m, b, kind, w.ordinal, (rung_slice){0}, w.end_ms))
-            out[n++] = (model_window){.kind = kind, .ordinal = w.ordinal, .start_ms = w.start_ms, .end_ms = w.end_ms};
+            out[n++] = (model_window){
+                .kind = kind, .ordinal = w.ordinal, .start_ms = w.start_ms, .end_ms = w.end_ms};
     }
     for (uint32_t i = 0; i < b->def.season_count; i++) {
         const rung_season *s = &b->def.seasons[i];
         if (s->starts_ms <= at && at < s->ends_ms &&
             model_window_takes_scores(m, b, RUNG_WINDOW_SEASON, 0, s->name, s->ends_ms))
-            out[n++] = (model_window){
-                .kind = RUNG_WINDOW_SEASON, .season = s->name, .start_ms = s->starts_ms, .end_ms = s->ends_ms};
+            out[n++] = (model_window){.kind = RUNG_WINDOW_SEASON,
+                                      .season = s->name,
+                                      .start_ms = s->starts_ms,
+                                      .end_ms = s->ends_ms};
     }
     return n;
 }
@@ -345,7 +356,8 @@ static model_decay decay_normal(long double mantissa, int64_t exponent, uint32_t
 }
 
 model_decay model_decay_of(const model_board *b, double value, int64_t at) {
-    long double halvings = ((long double)at - (long double)b->created_ms) / (long double)b->def.half_life_ms;
+    long double halvings =
+        ((long double)at - (long double)b->created_ms) / (long double)b->def.half_life_ms;
     long double whole = floorl(halvings);
     return decay_normal((long double)value * exp2l(halvings - whole), (int64_t)whole, 1);
 }
@@ -355,7 +367,8 @@ model_decay model_decay_add(model_decay a, model_decay b) {
         return a.mantissa == 0 ? b : a;
     if (a.exponent < b.exponent)
         return model_decay_add(b, a);
-    long double small = a.exponent - b.exponent > 200 ? 0 : ldexpl(b.mantissa, (int)(b.exponent - a.exponent));
+    long double small =
+        a.exponent - b.exponent > 200 ? 0 : ldexpl(b.mantissa, (int)(b.exponent - a.exponent));
     return decay_normal(a.mantissa + small, a.exponent, a.terms + b.terms);
 }
 
@@ -376,7 +389,8 @@ bool model_decay_is_close(model_decay a, model_decay b) {
 }
 
 double model_decay_show(const model_board *b, model_decay a, int64_t now_ms) {
-    long double halvings = ((long double)now_ms - (long double)b->created_ms) / (long double)b->def.half_life_ms;
+    long double halvings =
+        ((long double)now_ms - (long double)b->created_ms) / (long double)b->def.half_life_ms;
     return (double)(a.mantissa * exp2l((long double)a.exponent - halvings));
 }
 
@@ -398,7 +412,8 @@ int model_compare_scores(const rung_board_def *def, const model_entry *a, const 
     return 0;
 }
 
-int model_compare_entries(const state_model *m, const rung_board_def *def, const model_entry *a, const model_entry *b) {
+int model_compare_entries(const state_model *m, const rung_board_def *def, const model_entry *a,
+                          const model_entry *b) {
     int c = model_compare_scores(def, a, b);
     if (c)
         return c;
@@ -423,7 +438,8 @@ static double plain_zero(double d) {
 }
 
 /* standing + submitted, column by column; false when it leaves the range. */
-static bool add_values(const rung_board_def *def, const rung_value *standing, const rung_value *submitted, rung_value *sum) {
+static bool add_values(const rung_board_def *def, const rung_value *standing,
+                       const rung_value *submitted, rung_value *sum) {
     for (uint32_t i = 0; i < def->key.column_count; i++) {
         if (def->key.columns[i].type == RUNG_SCORE_REAL) {
             sum[i].d = plain_zero(standing[i].d + submitted[i].d);
@@ -441,7 +457,8 @@ static int64_t later(int64_t a, int64_t b) {
 }
 
 /* The entry after the submission; `old` is NULL when there was none. False: ERANGE. */
-static bool next_entry(const model_board *b, const rung_score_event *e, int64_t at, const model_entry *old, model_entry *out) {
+static bool next_entry(const model_board *b, const rung_score_event *e, int64_t at,
+                       const model_entry *old, model_entry *out) {
     const rung_board_def *def = &b->def;
     static const model_entry none = {0};
     model_entry given = {.at = at}, stands = old ? *old : none;
@@ -492,7 +509,8 @@ static bool next_entry(const model_board *b, const rung_score_event *e, int64_t 
 }
 
 static bool entry_same(const rung_board_def *def, const model_entry *a, const model_entry *b) {
-    return model_compare_scores(def, a, b) == 0 && (def->key.tie == RUNG_TIE_PLAYER || a->at == b->at);
+    return model_compare_scores(def, a, b) == 0 &&
+           (def->key.tie == RUNG_TIE_PLAYER || a->at == b->at);
 }
 
 /* ---- refusals ---- */
@@ -536,7 +554,8 @@ static const state_model *sort_model;
 static const rung_board_def *sort_def;
 
 static int by_place(const void *a, const void *b) {
-    return model_compare_entries(sort_model, sort_def, *(const model_entry *const *)a, *(const model_entry *const *)b);
+    return model_compare_entries(sort_model, sort_def, *(const model_entry *const *)a,
+                                 *(const model_entry *const *)b);
 }
 
 /* Everybody who is ranked in the window, in order; the caller frees. */
@@ -570,7 +589,8 @@ static int z_refuses(const rung_board_def *def, const ranked *r, long double x) 
     long double q3 = number_of(c, r->entries[nearest_rank(r->count, 3, 4)]->values[0]);
     if (q1 == q3)
         return 0;
-    long double limit = (long double)def->z_score * fabsl(q3 - q1) / 1.349L, off = fabsl(x - median);
+    long double limit = (long double)def->z_score * fabsl(q3 - q1) / 1.349L,
+                off = fabsl(x - median);
     if (fabsl(off - limit) < (limit + fabsl(x) + fabsl(median)) * 1e-12L)
         return -1;
     return off > limit;
@@ -589,13 +609,15 @@ static int64_t minute_of(int64_t ms) {
 }
 
 /* The name of the limit that refuses, or NULL. `old` is the standing entry in the first window reached. */
-static const char *limit_that_refuses(const state_model *m, const model_board *b, const rung_score_event *e,
-                                      const model_player *p, const model_window *first, const model_entry *old,
+static const char *limit_that_refuses(const state_model *m, const model_board *b,
+                                      const rung_score_event *e, const model_player *p,
+                                      const model_window *first, const model_entry *old,
                                       rung_status hint) {
     const rung_board_def *def = &b->def;
     const rung_column *c = &def->key.columns[0];
     bool is_standing_kind = def->update == RUNG_UPDATE_BEST || def->update == RUNG_UPDATE_LAST;
-    long double x = e->value_count ? number_of(c, e->values[0]) : 1, standing = old ? number_of(c, old->values[0]) : 0;
+    long double x = e->value_count ? number_of(c, e->values[0]) : 1,
+                standing = old ? number_of(c, old->values[0]) : 0;
     if (e->is_delta && is_standing_kind) {
         x += standing;
         if (c->type == RUNG_SCORE_REAL) /* as the board itself would add */
@@ -616,7 +638,8 @@ static const char *limit_that_refuses(const state_model *m, const model_board *b
         rate_of(b, (uint32_t)(p - m->players), minute_of(m->time_ms)) >= def->per_player_per_minute)
         return "per_player_per_minute";
     if (def->limits & RUNG_LIMIT_Z) {
-        ranked r = window_ranked(m, b, model_window_find(b, first->kind, first->ordinal, first->season));
+        ranked r =
+            window_ranked(m, b, model_window_find(b, first->kind, first->ordinal, first->season));
         int z = z_refuses(def, &r, x);
         free(r.entries);
         if (z == 1 || (z == -1 && hint == RUNG_EREFUSED))
@@ -671,9 +694,11 @@ static bool ulid_time(rung_slice id, int64_t *ms_out) {
 }
 
 static bool same_body(const rung_score_event *a, const rung_score_event *b) {
-    return rung_slice_eq(a->player, b->player) && a->is_delta == b->is_delta && a->has_at == b->has_at &&
-           (!a->has_at || a->at_ms == b->at_ms) && a->value_count == b->value_count &&
-           memcmp(a->values, b->values, a->value_count * sizeof *a->values) == 0 && rung_slice_eq(a->meta, b->meta);
+    return rung_slice_eq(a->player, b->player) && a->is_delta == b->is_delta &&
+           a->has_at == b->has_at && (!a->has_at || a->at_ms == b->at_ms) &&
+           a->value_count == b->value_count &&
+           memcmp(a->values, b->values, a->value_count * sizeof *a->values) == 0 &&
+           rung_slice_eq(a->meta, b->meta);
 }
 
 static bool id_time(rung_slice id, int64_t *ms_out) {
@@ -696,7 +721,8 @@ static void id_take_off(state_model *m, uint32_t i) {
 }
 
 /* RUNG_OK: go on; DUPLICATE, ECONFLICT or ESTALE. */
-static rung_status id_check(const state_model *m, const model_board *b, const rung_score_event *e, model_answer *out) {
+static rung_status id_check(const state_model *m, const model_board *b, const rung_score_event *e,
+                            model_answer *out) {
     if (!e->id.len)
         return RUNG_OK;
     const model_id *known = id_find(m, b, e->id);
@@ -714,18 +740,21 @@ static rung_status id_check(const state_model *m, const model_board *b, const ru
     int64_t ms;
     if (!id_time(e->id, &ms))
         return RUNG_OK;
-    if (ms > m->time_ms + m->config.id_keep_ms || ms < m->time_ms - m->config.id_keep_ms || ms < m->id_horizon_ms)
+    if (ms > m->time_ms + m->config.id_keep_ms || ms < m->time_ms - m->config.id_keep_ms ||
+        ms < m->id_horizon_ms)
         return RUNG_ESTALE;
     return RUNG_OK;
 }
 
-static void id_remember(state_model *m, const model_board *b, const rung_score_event *e, const model_answer *answer) {
+static void id_remember(state_model *m, const model_board *b, const rung_score_event *e,
+                        const model_answer *answer) {
     const model_id *old = id_find(m, b, e->id);
     if (old)
         id_take_off(m, (uint32_t)(old - m->ids));
     model_id *id = MODEL_PUSH(m->ids, m->id_count, m->id_room);
     *id = (model_id){.board_serial = b->serial, .body = *e, .answer = *answer};
-    id->effective_ms = id_time(e->id, &id->effective_ms) ? later(id->effective_ms, m->time_ms) : m->time_ms;
+    id->effective_ms =
+        id_time(e->id, &id->effective_ms) ? later(id->effective_ms, m->time_ms) : m->time_ms;
     id->body.id = keep_text(m, e->id);
     id->body.player = keep_text(m, e->player);
     id->body.meta = keep_text(m, e->meta);
@@ -748,7 +777,8 @@ static uint32_t place_in(const ranked *r, uint32_t player) {
     return r->count;
 }
 
-static uint32_t rank_at(const rung_board_def *def, const ranked *r, uint32_t index, rung_rank_style style) {
+static uint32_t rank_at(const rung_board_def *def, const ranked *r, uint32_t index,
+                        rung_rank_style style) {
     if (style == RUNG_RANK_UNIQUE)
         return index + 1;
     uint32_t better = 0, groups = 0;
@@ -768,7 +798,8 @@ static bool order_is_doubtful(const ranked *r) {
     return false;
 }
 
-static rung_value gap_between(const model_board *b, const model_entry *a, const model_entry *above, int64_t now) {
+static rung_value gap_between(const model_board *b, const model_entry *a, const model_entry *above,
+                              int64_t now) {
     const rung_column *c = &b->def.key.columns[0];
     if (c->type == RUNG_SCORE_REAL) {
         double x = a->values[0].d, y = above->values[0].d;
@@ -791,8 +822,8 @@ static void show_values(const model_board *b, const model_entry *e, int64_t now,
 }
 
 /* Put the new entry into its window and say what that did. */
-static void put_entry(state_model *m, model_board *b, const model_window *target, const model_entry *entry, bool is_first,
-                      model_answer *a) {
+static void put_entry(state_model *m, model_board *b, const model_window *target,
+                      const model_entry *entry, bool is_first, model_answer *a) {
     rung_outcome *out = &a->outcome;
     model_window *w = window_open(m, b, target);
     model_entry *old = entry_of(w, entry->player);
@@ -804,7 +835,8 @@ static void put_entry(state_model *m, model_board *b, const model_window *target
     part.rank_before = existed ? rank_at(&b->def, &before, index_before, b->def.rank) : 0;
     if (a->is_decay && existed) /* a term that drowns may or may not leave a trace */
         a->is_change_doubtful |=
-            old->at == entry->at && model_decay_log2(entry->decay) - model_decay_log2(old->decay) < 1e-8L;
+            old->at == entry->at &&
+            model_decay_log2(entry->decay) - model_decay_log2(old->decay) < 1e-8L;
     a->is_rank_doubtful |= a->is_decay && order_is_doubtful(&before);
     free(before.entries);
 
@@ -825,7 +857,8 @@ static void put_entry(state_model *m, model_board *b, const model_window *target
         out->rank_before = part.rank_before;
         out->rank = part.rank;
         out->total = part.total;
-        out->passed = existed ? (index_before > index ? index_before - index : 0) : after.count - 1 - index;
+        out->passed =
+            existed ? (index_before > index ? index_before - index : 0) : after.count - 1 - index;
         uint32_t better = rank_at(&b->def, &after, index, RUNG_RANK_SPARSE) - 1;
         out->percentile = 100.0 * (after.count - better) / after.count;
         if (index > 0) {
@@ -851,7 +884,8 @@ static void count_rate(state_model *m, model_board *b, uint32_t player) {
 
 enum { WINDOWS_PER_BOARD_MAX = 4096 };
 
-static rung_status apply_score(state_model *m, const rung_score_event *e, rung_status hint, model_answer *a) {
+static rung_status apply_score(state_model *m, const rung_score_event *e, rung_status hint,
+                               model_answer *a) {
     model_board *b = model_board_find(m, e->board);
     if (!b)
         return RUNG_EABSENT;
@@ -878,7 +912,8 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
     a->rule = NULL;
     const model_entry *olds[WINDOWS_REACHED_MAX];
     for (uint32_t i = 0; i < count; i++) {
-        const model_window *w = model_window_find(b, reached[i].kind, reached[i].ordinal, reached[i].season);
+        const model_window *w =
+            model_window_find(b, reached[i].kind, reached[i].ordinal, reached[i].season);
         fresh += !w;
         olds[i] = p ? entry_of(w, number) : NULL;
     }
@@ -935,7 +970,10 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
     for (uint32_t i = 0; i < a->key.column_count; i++) {
         const rung_column *c = &a->key.columns[i], *d = &b->key.columns[i];
         if (c->type != d->type || c->order != d->order || c->decimals != d->decimals)
-            return i ? "columns" : c->type != d->type ? "score.type" : c->decimals != d->decimals ? "score.decimals" : "score.order";
+            return i                            ? "columns"
+                   : c->type != d->type         ? "score.type"
+                   : c->decimals != d->decimals ? "score.decimals"
+                                                : "score.order";
         if (i && !rung_slice_eq(a->column_names[i - 1], b->column_names[i - 1]))
             return "columns";
     }
@@ -949,7 +987,8 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
 /* A new window of a `best` or `last` board starts with the entries of `all` whose time lies in it. */
 static void fill_window(state_model *m, model_board *b, const model_window *like) {
     const model_window *all = model_window_find(b, 0, 0, (rung_slice){0});
-    if (!all || (b->def.update != RUNG_UPDATE_BEST && b->def.update != RUNG_UPDATE_LAST) || b->def.key.tie == RUNG_TIE_PLAYER)
+    if (!all || (b->def.update != RUNG_UPDATE_BEST && b->def.update != RUNG_UPDATE_LAST) ||
+        b->def.key.tie == RUNG_TIE_PLAYER)
         return;
     uint32_t count = all->count;
     for (uint32_t i = 0; i < count; i++) {
@@ -1007,7 +1046,8 @@ static void redefine(state_model *m, model_board *b, const rung_board_def *def) 
     if (old.grace_ms != def->grace_ms)
         b->over_ms = later(b->over_ms, m->time_ms - old.grace_ms);
     b->def = keep_def(m, def);
-    if (!rung_slice_eq(old.zone_rules, def->zone_rules) || old.day_starts_min != def->day_starts_min)
+    if (!rung_slice_eq(old.zone_rules, def->zone_rules) ||
+        old.day_starts_min != def->day_starts_min)
         calendars_change(m, b, zone_of(m, def->zone_rules), def->day_starts_min);
     for (uint32_t kind = 0; kind < MODEL_KINDS; kind++)
         if ((old.windows & ~def->windows) & RUNG_WINDOWS_BIT(kind))
@@ -1018,13 +1058,20 @@ static void redefine(state_model *m, model_board *b, const rung_board_def *def) 
     for (uint32_t kind = 1; kind < MODEL_KINDS; kind++)
         if ((def->windows & ~old.windows) & RUNG_WINDOWS_BIT(kind)) {
             rung_window w = model_calendar_at(b, kind, m->time_ms);
-            fill_window(m, b, &(model_window){.kind = kind, .ordinal = w.ordinal, .start_ms = w.start_ms, .end_ms = w.end_ms});
+            fill_window(m, b,
+                        &(model_window){.kind = kind,
+                                        .ordinal = w.ordinal,
+                                        .start_ms = w.start_ms,
+                                        .end_ms = w.end_ms});
         }
     for (uint32_t i = 0; i < def->season_count; i++) {
         const rung_season *s = &b->def.seasons[i];
         if (!model_season(&old, s->name) && s->starts_ms <= m->time_ms && m->time_ms < s->ends_ms)
-            fill_window(m, b, &(model_window){.kind = RUNG_WINDOW_SEASON, .season = s->name, .start_ms = s->starts_ms,
-                                              .end_ms = s->ends_ms});
+            fill_window(m, b,
+                        &(model_window){.kind = RUNG_WINDOW_SEASON,
+                                        .season = s->name,
+                                        .start_ms = s->starts_ms,
+                                        .end_ms = s->ends_ms});
     }
     refreeze(m, b);
     refresh_spans(b);
@@ -1032,7 +1079,8 @@ static void redefine(state_model *m, model_board *b, const rung_board_def *def) 
         windows_trim(b, kind);
 }
 
-static rung_status apply_defined(state_model *m, rung_slice name, const rung_board_def *def, model_answer *a) {
+static rung_status apply_defined(state_model *m, rung_slice name, const rung_board_def *def,
+                                 model_answer *a) {
     if (rung_board_def_check(def, NULL) < 0)
         return RUNG_EINVAL;
     model_board *b = model_board_find(m, name);
@@ -1047,7 +1095,11 @@ static rung_status apply_defined(state_model *m, rung_slice name, const rung_boa
     }
     b = calloc(1, sizeof *b);
     CHECK(b);
-    *b = (model_board){.serial = ++m->serials, .name = keep_text(m, name), .def = keep_def(m, def), .created_ms = m->time_ms, .over_ms = INT64_MIN};
+    *b = (model_board){.serial = ++m->serials,
+                       .name = keep_text(m, name),
+                       .def = keep_def(m, def),
+                       .created_ms = m->time_ms,
+                       .over_ms = INT64_MIN};
     rung_zone *zone = zone_of(m, def->zone_rules);
     for (uint32_t kind = 1; kind < MODEL_KINDS; kind++) {
         b->calendars[kind].count = 1;
@@ -1078,8 +1130,10 @@ static rung_status apply_window(state_model *m, const rung_event *e, model_answe
         const rung_season *s = model_season(&b->def, e->window.season);
         if (!s)
             return RUNG_EABSENT;
-        like = (model_window){
-            .kind = RUNG_WINDOW_SEASON, .season = s->name, .start_ms = s->starts_ms, .end_ms = s->ends_ms};
+        like = (model_window){.kind = RUNG_WINDOW_SEASON,
+                              .season = s->name,
+                              .start_ms = s->starts_ms,
+                              .end_ms = s->ends_ms};
     } else {
         rung_window span;
         if (!(b->def.windows & RUNG_WINDOWS_BIT(like.kind)))
@@ -1149,7 +1203,8 @@ static rung_status apply_removed(state_model *m, rung_slice board, rung_slice pl
     uint32_t number;
     if (!b)
         return RUNG_EABSENT;
-    return model_player_find(m, player, &number) && remove_entries(b, number) ? RUNG_OK : RUNG_UNCHANGED;
+    return model_player_find(m, player, &number) && remove_entries(b, number) ? RUNG_OK
+                                                                              : RUNG_UNCHANGED;
 }
 
 static rung_status apply_profile(state_model *m, const rung_event *e) {
@@ -1215,7 +1270,8 @@ static rung_status apply_erased(state_model *m, rung_slice player) {
     return RUNG_OK;
 }
 
-static rung_status apply_friend_added(state_model *m, rung_slice player, rung_slice other, bool one_way) {
+static rung_status apply_friend_added(state_model *m, rung_slice player, rung_slice other,
+                                      bool one_way) {
     uint32_t known = m->player_count - m->free_count;
     uint32_t p = know_player(m, player), q = know_player(m, other);
     bool any = follow(m, p, q);
@@ -1224,7 +1280,8 @@ static rung_status apply_friend_added(state_model *m, rung_slice player, rung_sl
     return any || known != m->player_count - m->free_count ? RUNG_OK : RUNG_UNCHANGED;
 }
 
-static rung_status apply_friend_removed(state_model *m, rung_slice player, rung_slice other, bool one_way) {
+static rung_status apply_friend_removed(state_model *m, rung_slice player, rung_slice other,
+                                        bool one_way) {
     uint32_t p, q;
     if (!model_player_find(m, player, &p) || !model_player_find(m, other, &q))
         return RUNG_UNCHANGED;
@@ -1268,7 +1325,8 @@ static rung_status apply_friends_replaced(state_model *m, const rung_event *e) {
 }
 
 /* A ban takes the entry out of where it is; in a window that is or will be closed, it comes back there. */
-static void freeze_for_ban(state_model *m, model_board *b, model_window *w, uint32_t player, bool banned) {
+static void freeze_for_ban(state_model *m, model_board *b, model_window *w, uint32_t player,
+                           bool banned) {
     model_entry *e = entry_of(w, player);
     if (!e)
         return;
@@ -1292,8 +1350,10 @@ static rung_status apply_ban(state_model *m, rung_slice player, bool banned) {
 
 /* ---- all events ---- */
 
-static rung_status apply_kind(state_model *m, const rung_event *e, rung_status hint, model_answer *a) {
-    if (e->kind != RUNG_EVENT_SCORE && rung_event_check(e, NULL) < 0) /* which refusal of a score comes first is law */
+static rung_status apply_kind(state_model *m, const rung_event *e, rung_status hint,
+                              model_answer *a) {
+    if (e->kind != RUNG_EVENT_SCORE &&
+        rung_event_check(e, NULL) < 0) /* which refusal of a score comes first is law */
         return RUNG_EINVAL;
     switch (e->kind) {
     case RUNG_EVENT_BOARD_DEFINED:
@@ -1327,7 +1387,8 @@ static rung_status apply_kind(state_model *m, const rung_event *e, rung_status h
     return RUNG_EINVAL;
 }
 
-void state_model_apply(state_model *m, const rung_event *event, rung_status hint, model_answer *out) {
+void state_model_apply(state_model *m, const rung_event *event, rung_status hint,
+                       model_answer *out) {
     *out = (model_answer){0};
     m->seq++;
     m->time_ms = later(m->time_ms, event->ts_ms);
@@ -1346,14 +1407,16 @@ int64_t state_model_next_close(const state_model *m) {
     for (uint32_t i = 0; i < m->board_count; i++)
         for (uint32_t k = 0; k < m->boards[i]->window_count; k++) {
             const model_window *w = &m->boards[i]->windows[k];
-            int64_t due = w->kind && !w->closed ? w->end_ms + m->boards[i]->def.grace_ms : INT64_MAX;
+            int64_t due =
+                w->kind && !w->closed ? w->end_ms + m->boards[i]->def.grace_ms : INT64_MAX;
             next = due < next ? due : next;
         }
     return next;
 }
 
 model_counts state_model_counts(const state_model *m) {
-    model_counts c = {.seq = m->seq, .refused = m->refused, .boards = m->board_count, .ids = m->id_count};
+    model_counts c = {
+        .seq = m->seq, .refused = m->refused, .boards = m->board_count, .ids = m->id_count};
     for (uint32_t i = 0; i < m->board_count; i++)
         c.windows += m->boards[i]->window_count;
     for (uint32_t i = 0; i < m->player_count; i++) {

@@ -18,7 +18,8 @@
 
 #define MODEL_TOLERANCE 1e-9L
 
-typedef struct state_model state_model; /* heap object; whoever created it calls state_model_destroy() */
+typedef struct state_model
+    state_model; /* heap object; whoever created it calls state_model_destroy() */
 
 typedef struct state_model_config {
     uint32_t id_capacity; /* as in rung_state_config, but 0 is not allowed */
@@ -32,8 +33,9 @@ void state_model_destroy(state_model *m);
 
 typedef struct model_answer {
     rung_status status;
-    const char *rule;    /* which rule refused it (EREFUSED), or which field cannot change (EUNSUPPORTED); else NULL */
-    rung_outcome outcome; /* slices live as long as the model */
+    const char *
+        rule; /* which rule refused it (EREFUSED), or which field cannot change (EUNSUPPORTED); else NULL */
+    rung_outcome outcome;    /* slices live as long as the model */
     bool is_change_doubtful; /* decay: too small to say whether anything changed */
     bool is_rank_doubtful;   /* decay: somebody's score is too close to say who is above */
     bool is_decay;
@@ -41,7 +43,8 @@ typedef struct model_answer {
 
 /* `hint` is the status of the implementation, believed only where arithmetic in doubles leaves it open (a z-score at
  * the very edge). */
-void state_model_apply(state_model *m, const rung_event *event, rung_status hint, model_answer *out);
+void state_model_apply(state_model *m, const rung_event *event, rung_status hint,
+                       model_answer *out);
 
 /* ---- the whole ---- */
 
@@ -84,25 +87,28 @@ void model_view_deinit(model_view *v);
 const char *model_view_adopt(model_view *v, const rung_row *rows, uint32_t count);
 
 uint32_t model_top(const model_view *v, uint32_t offset, uint32_t limit, rung_row *rows);
-rung_status model_around(const model_view *v, rung_slice id, uint32_t around, rung_row *rows, uint32_t *count_out,
-                         uint32_t *self_out);
+rung_status model_around(const model_view *v, rung_slice id, uint32_t around, rung_row *rows,
+                         uint32_t *count_out, uint32_t *self_out);
 bool model_row_of(const model_view *v, rung_slice id, rung_row *row);
-rung_status model_at_score(const model_view *v, uint32_t value_count, const rung_value *values, uint32_t around,
-                           uint32_t *rank_out, rung_row *rows, uint32_t *count_out, uint32_t *above_out);
+rung_status model_at_score(const model_view *v, uint32_t value_count, const rung_value *values,
+                           uint32_t around, uint32_t *rank_out, rung_row *rows, uint32_t *count_out,
+                           uint32_t *above_out);
 rung_status model_target_rank(const model_view *v, uint32_t rank, rung_row *row);
 rung_status model_target_percent(const model_view *v, double percent, rung_row *row);
 uint32_t model_count_range(const model_view *v, rung_value low, rung_value high);
-uint32_t model_distribution_by_width(const model_view *v, uint32_t n, rung_bucket *buckets); /* integers only */
+uint32_t model_distribution_by_width(const model_view *v, uint32_t n,
+                                     rung_bucket *buckets); /* integers only */
 rung_status model_quantile(const model_view *v, uint32_t num, uint32_t den, rung_row *row);
-rung_status model_friends(const model_view *v, rung_slice player, uint32_t offset, uint32_t limit, rung_row *rows,
-                          uint32_t *count_out, uint32_t *total_out);
-void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t offset, uint32_t limit, rung_row *rows,
-                uint32_t *count_out, uint32_t *total_out);
+rung_status model_friends(const model_view *v, rung_slice player, uint32_t offset, uint32_t limit,
+                          rung_row *rows, uint32_t *count_out, uint32_t *total_out);
+void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t offset,
+                uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out);
 
 const rung_board_def *state_model_board(const state_model *m, rung_slice id); /* NULL: none */
-uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window_info *out, uint32_t room);
-rung_status state_model_player(const state_model *m, rung_slice id, uint32_t *count_out, rung_attribute *attributes,
-                               bool *banned_out);
+uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window_info *out,
+                             uint32_t room);
+rung_status state_model_player(const state_model *m, rung_slice id, uint32_t *count_out,
+                               rung_attribute *attributes, bool *banned_out);
 uint32_t state_model_friends(const state_model *m, rung_slice id, rung_slice *ids, uint32_t room);
 
 #endif

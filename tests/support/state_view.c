@@ -28,18 +28,22 @@ static uint32_t kind_of_name(const rung_board_def *def, rung_slice name, rung_sl
 }
 
 /* Which calendar window the query is about. */
-static rung_status ordinal_of_query(const model_board *b, const rung_query *q, uint32_t kind, int64_t now, int64_t *ordinal_out) {
+static rung_status ordinal_of_query(const model_board *b, const rung_query *q, uint32_t kind,
+                                    int64_t now, int64_t *ordinal_out) {
     if (q->window_id.len)
-        return rung_window_id_parse((rung_window_kind)kind, q->window_id, ordinal_out, NULL) < 0 ? RUNG_EINVAL : RUNG_OK;
+        return rung_window_id_parse((rung_window_kind)kind, q->window_id, ordinal_out, NULL) < 0
+                   ? RUNG_EINVAL
+                   : RUNG_OK;
     if (q->on.len)
-        return rung_window_on((rung_window_kind)kind, q->on, ordinal_out, NULL) < 0 ? RUNG_EINVAL : RUNG_OK;
+        return rung_window_on((rung_window_kind)kind, q->on, ordinal_out, NULL) < 0 ? RUNG_EINVAL
+                                                                                    : RUNG_OK;
     *ordinal_out = model_calendar_at(b, kind, now).ordinal;
     return RUNG_OK;
 }
 
 /* Fill kind, ordinal, span, season and closed; `*window_out` is NULL for a window without an entry yet. */
-static rung_status choose_window(const state_model *m, const model_board *b, const rung_query *q, model_view *v,
-                                 const model_window **window_out) {
+static rung_status choose_window(const state_model *m, const model_board *b, const rung_query *q,
+                                 model_view *v, const model_window **window_out) {
     v->kind = kind_of_name(&b->def, q->window, &v->season);
     v->start_ms = INT64_MIN;
     v->end_ms = INT64_MAX;
@@ -71,7 +75,9 @@ static rung_status choose_window(const state_model *m, const model_board *b, con
         v->start_ms = span.start_ms;
         v->end_ms = span.end_ms;
     }
-    return model_window_takes_scores(m, b, v->kind, v->ordinal, v->season, v->end_ms) ? RUNG_OK : RUNG_NOT_FOUND;
+    return model_window_takes_scores(m, b, v->kind, v->ordinal, v->season, v->end_ms)
+               ? RUNG_OK
+               : RUNG_NOT_FOUND;
 }
 
 /* ---- who is in it ---- */
@@ -85,11 +91,13 @@ static const state_model *sort_model;
 static const model_board *sort_board;
 
 static int by_place(const void *a, const void *b) {
-    return model_compare_entries(sort_model, &sort_board->def, *(const model_entry *const *)a, *(const model_entry *const *)b);
+    return model_compare_entries(sort_model, &sort_board->def, *(const model_entry *const *)a,
+                                 *(const model_entry *const *)b);
 }
 
 /* Everybody ranked in the window; with scope >= 0 only those with that value. */
-static selection select_entries(const state_model *m, const model_board *b, const model_window *w, int scope, rung_slice value) {
+static selection select_entries(const state_model *m, const model_board *b, const model_window *w,
+                                int scope, rung_slice value) {
     selection s = {0};
     uint32_t room = w ? w->count : 0;
     s.entries = malloc((room + 1) * sizeof *s.entries);
@@ -111,7 +119,9 @@ static selection select_entries(const state_model *m, const model_board *b, cons
 /* ---- rows ---- */
 
 static uint32_t styled(const model_row *r, rung_rank_style style) {
-    return 1 + (style == RUNG_RANK_UNIQUE ? r->row.index : style == RUNG_RANK_SPARSE ? r->better : r->group);
+    return 1 + (style == RUNG_RANK_UNIQUE   ? r->row.index
+                : style == RUNG_RANK_SPARSE ? r->better
+                                            : r->group);
 }
 
 /* `is_tied[i]`: entry i has the score of the one before it. */
@@ -129,7 +139,8 @@ static void number_rows(model_view *v, const bool *is_tied) {
     }
 }
 
-static void rows_of_players(const state_model *m, const model_board *b, const selection *s, model_view *v) {
+static void rows_of_players(const state_model *m, const model_board *b, const selection *s,
+                            model_view *v) {
     bool *is_tied = calloc(s->count + 1, sizeof *is_tied);
     v->total = s->count;
     v->rows = calloc(s->count + 1, sizeof *v->rows);
@@ -158,7 +169,7 @@ static void rows_of_players(const state_model *m, const model_board *b, const se
 typedef struct team {
     rung_slice name;
     uint32_t members, counted;
-    __int128 sum; /* integers and decimals as they are, reals in units of 2^-20 */
+    __int128 sum;     /* integers and decimals as they are, reals in units of 2^-20 */
     rung_value value; /* as shown, but for decay */
     model_decay decay;
 } team;
@@ -201,14 +212,18 @@ static void team_score(const rung_board_def *def, team *t) {
     } else if (c->type == RUNG_SCORE_REAL) {
         t->value.d = (double)t->sum / unit;
     } else {
-        t->value.i = t->sum > INT64_MAX ? INT64_MAX : t->sum < INT64_MIN ? INT64_MIN : (int64_t)t->sum;
+        t->value.i = t->sum > INT64_MAX   ? INT64_MAX
+                     : t->sum < INT64_MIN ? INT64_MIN
+                                          : (int64_t)t->sum;
     }
 }
 
-static uint32_t collect_teams(const state_model *m, const model_board *b, const model_window *w, const selection *s, team *teams) {
+static uint32_t collect_teams(const state_model *m, const model_board *b, const model_window *w,
+                              const selection *s, team *teams) {
     const rung_board_def *def = &b->def;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < s->count; i++) { /* best first, so the first k of a team are its best k */
+    for (uint32_t i = 0; i < s->count;
+         i++) { /* best first, so the first k of a team are its best k */
         rung_slice name = model_value_of(m, w, s->entries[i], def->team_by);
         if (!name.len)
             continue;
@@ -233,7 +248,8 @@ static uint32_t collect_teams(const state_model *m, const model_board *b, const 
     return count;
 }
 
-static void rows_of_teams(const state_model *m, const model_board *b, const model_window *w, const selection *s, model_view *v) {
+static void rows_of_teams(const state_model *m, const model_board *b, const model_window *w,
+                          const selection *s, model_view *v) {
     team *teams = calloc(s->count + 1, sizeof *teams);
     bool *is_tied = calloc(s->count + 1, sizeof *is_tied);
     CHECK(teams && is_tied);
@@ -260,7 +276,8 @@ static void rows_of_teams(const state_model *m, const model_board *b, const mode
 /* ---- the view ---- */
 
 /* "attribute:value" into the number of the scope and the value. */
-static rung_status parse_scope(const rung_board_def *def, rung_slice text, int *scope_out, rung_slice *value_out) {
+static rung_status parse_scope(const rung_board_def *def, rung_slice text, int *scope_out,
+                               rung_slice *value_out) {
     *scope_out = -1;
     if (!text.len)
         return RUNG_OK;
@@ -316,8 +333,8 @@ static const model_row *find_row(const model_view *v, rung_slice id) {
 }
 
 static bool same_within_tolerance(double a, double b) {
-    return a == b || fabs(a - b) <= (double)MODEL_TOLERANCE * fabs(b) || (fabs(a) < 1e-290 && fabs(b) < 1e-290) ||
-           (fabs(a) > 1e290 && fabs(b) > 1e290);
+    return a == b || fabs(a - b) <= (double)MODEL_TOLERANCE * fabs(b) ||
+           (fabs(a) < 1e-290 && fabs(b) < 1e-290) || (fabs(a) > 1e290 && fabs(b) > 1e290);
 }
 
 /* Among equal scores: is the order of these two neighbours the one of the tie rule? */
@@ -372,8 +389,8 @@ uint32_t model_top(const model_view *v, uint32_t offset, uint32_t limit, rung_ro
     return n;
 }
 
-rung_status model_around(const model_view *v, rung_slice id, uint32_t around, rung_row *rows, uint32_t *count_out,
-                         uint32_t *self_out) {
+rung_status model_around(const model_view *v, rung_slice id, uint32_t around, rung_row *rows,
+                         uint32_t *count_out, uint32_t *self_out) {
     const model_row *r = find_row(v, id);
     if (!r)
         return RUNG_NOT_FOUND;
@@ -404,8 +421,9 @@ static int compare_values(const model_view *v, const rung_value *values, const r
     return 0;
 }
 
-rung_status model_at_score(const model_view *v, uint32_t value_count, const rung_value *values, uint32_t around,
-                           uint32_t *rank_out, rung_row *rows, uint32_t *count_out, uint32_t *above_out) {
+rung_status model_at_score(const model_view *v, uint32_t value_count, const rung_value *values,
+                           uint32_t around, uint32_t *rank_out, rung_row *rows, uint32_t *count_out,
+                           uint32_t *above_out) {
     rung_value given[RUNG_COLUMNS_MAX] = {{0}};
     const rung_keyspec *key = &v->def->key;
     if (value_count < 1 || value_count > key->column_count)
@@ -427,7 +445,9 @@ rung_status model_at_score(const model_view *v, uint32_t value_count, const rung
         better += c > 0;
         groups += c > 0 && v->rows[i].better == i;
     }
-    *rank_out = 1 + (v->rank == RUNG_RANK_UNIQUE ? index : v->rank == RUNG_RANK_SPARSE ? better : groups);
+    *rank_out = 1 + (v->rank == RUNG_RANK_UNIQUE   ? index
+                     : v->rank == RUNG_RANK_SPARSE ? better
+                                                   : groups);
     *above_out = index < around ? index : around;
     *count_out = model_top(v, index - *above_out, *above_out + around, rows);
     return RUNG_OK;
@@ -490,9 +510,11 @@ uint32_t model_distribution_by_width(const model_view *v, uint32_t n, rung_bucke
         n = (uint32_t)width;
     for (uint32_t i = 0; i < n; i++) {
         __int128 from = low + width * i / n, to = low + width * (i + 1) / n;
-        buckets[i] = (rung_bucket){.low.i = (int64_t)from, .high.i = i + 1 == n ? (int64_t)high : (int64_t)to};
+        buckets[i] = (rung_bucket){.low.i = (int64_t)from,
+                                   .high.i = i + 1 == n ? (int64_t)high : (int64_t)to};
         for (uint32_t k = 0; k < v->total; k++)
-            buckets[i].count += v->rows[k].row.values[0].i >= from && v->rows[k].row.values[0].i < to;
+            buckets[i].count +=
+                v->rows[k].row.values[0].i >= from && v->rows[k].row.values[0].i < to;
     }
     return n;
 }
@@ -503,8 +525,8 @@ static int by_index(const void *a, const void *b) {
 }
 
 /* Rank those among themselves, and cut out the page. */
-static void finish_list(const model_view *v, rung_row *listed, uint32_t total, uint32_t offset, uint32_t limit, rung_row *rows,
-                        uint32_t *count_out, uint32_t *total_out) {
+static void finish_list(const model_view *v, rung_row *listed, uint32_t total, uint32_t offset,
+                        uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
     qsort(listed, total, sizeof *listed, by_index);
     uint32_t groups = 0, better = 0;
     *count_out = 0;
@@ -513,15 +535,17 @@ static void finish_list(const model_view *v, rung_row *listed, uint32_t total, u
             groups++;
             better = i;
         }
-        listed[i].list_rank = v->rank == RUNG_RANK_UNIQUE ? i + 1 : v->rank == RUNG_RANK_SPARSE ? better + 1 : groups;
+        listed[i].list_rank = v->rank == RUNG_RANK_UNIQUE   ? i + 1
+                              : v->rank == RUNG_RANK_SPARSE ? better + 1
+                                                            : groups;
         if (i >= offset && *count_out < limit)
             rows[(*count_out)++] = listed[i];
     }
     *total_out = total;
 }
 
-void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t offset, uint32_t limit, rung_row *rows,
-                uint32_t *count_out, uint32_t *total_out) {
+void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t offset,
+                uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
     rung_row *listed = malloc((n + 1) * sizeof *listed);
     CHECK(listed);
     uint32_t total = 0;
@@ -536,8 +560,8 @@ void model_list(const model_view *v, uint32_t n, const rung_slice *ids, uint32_t
     free(listed);
 }
 
-rung_status model_friends(const model_view *v, rung_slice player, uint32_t offset, uint32_t limit, rung_row *rows,
-                          uint32_t *count_out, uint32_t *total_out) {
+rung_status model_friends(const model_view *v, rung_slice player, uint32_t offset, uint32_t limit,
+                          rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
     const model_player *p = model_player_find(v->model, player, NULL);
     if (!p)
         return RUNG_NOT_FOUND;
@@ -569,7 +593,8 @@ static int by_kind_then_newest(const void *a, const void *b) {
     return rung_slice_cmp(x->season, y->season);
 }
 
-uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window_info *out, uint32_t room) {
+uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window_info *out,
+                             uint32_t room) {
     const model_board *b = model_board_find(m, board);
     if (!b)
         return 0;
@@ -578,8 +603,12 @@ uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window
     for (uint32_t i = 0; i < b->window_count; i++) {
         const model_window *w = &b->windows[i];
         rung_window_info *info = &all[i];
-        *info = (rung_window_info){.kind = w->kind, .ordinal = w->ordinal, .start_ms = w->start_ms, .end_ms = w->end_ms,
-                                   .season = w->season, .closed = w->closed};
+        *info = (rung_window_info){.kind = w->kind,
+                                   .ordinal = w->ordinal,
+                                   .start_ms = w->start_ms,
+                                   .end_ms = w->end_ms,
+                                   .season = w->season,
+                                   .closed = w->closed};
         for (uint32_t k = 0; k < w->count; k++)
             info->total += !m->players[w->entries[k].player].is_banned;
         if (w->kind == RUNG_WINDOW_SEASON)
@@ -596,8 +625,8 @@ uint32_t state_model_windows(const state_model *m, rung_slice board, rung_window
     return count;
 }
 
-rung_status state_model_player(const state_model *m, rung_slice id, uint32_t *count_out, rung_attribute *attributes,
-                               bool *banned_out) {
+rung_status state_model_player(const state_model *m, rung_slice id, uint32_t *count_out,
+                               rung_attribute *attributes, bool *banned_out) {
     const model_player *p = model_player_find(m, id, NULL);
     if (!p)
         return RUNG_NOT_FOUND;

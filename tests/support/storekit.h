@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#define STOREKIT_NOON INT64_C(1794744000000) /* 2026-11-15T12:00:00Z */
+#define STOREKIT_NOON  INT64_C(1794744000000) /* 2026-11-15T12:00:00Z */
 #define STOREKIT_BOARD RUNG_SLICE("race")
 
 typedef struct storekit {
@@ -30,14 +30,12 @@ static inline int64_t storekit_now(void *ctx) {
 }
 
 /* An engine over the kit's state, and over its store where there is one. */
-static inline void storekit_start(storekit *k, const rung_alloc *alloc, uint32_t sync_every_ms) {
+static inline rung_status storekit_start(storekit *k, const rung_alloc *alloc, rung_err *err) {
     rung_engine_config config = {.alloc = alloc,
                                  .clock = {storekit_now, k},
                                  .state = k->state,
-                                 .log = k->store ? rung_store_log(k->store) : NULL,
-                                 .sync_every_ms = sync_every_ms};
-    rung_err err;
-    CHECK_OK(rung_engine_create(&config, &k->engine, &err));
+                                 .log = k->store ? rung_store_log(k->store) : NULL};
+    return rung_engine_create(&config, &k->engine, err);
 }
 
 /* Submit the event that comes next after the state's. The time follows from the sequence alone. */
@@ -47,7 +45,8 @@ static inline rung_status storekit_next(storekit *k, rung_err *err) {
     rung_event event;
     k->now_ms = STOREKIT_NOON + (int64_t)seq * 3600000;
     if (seq == 1) {
-        event = (rung_event){.kind = RUNG_EVENT_BOARD_DEFINED, .defined = {.board = STOREKIT_BOARD}};
+        event =
+            (rung_event){.kind = RUNG_EVENT_BOARD_DEFINED, .defined = {.board = STOREKIT_BOARD}};
         event.defined.def = rung_board_def_default();
         event.defined.def.update = RUNG_UPDATE_SUM;
         event.defined.def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
@@ -64,14 +63,6 @@ static inline rung_status storekit_next(storekit *k, rung_err *err) {
     return rung_engine_submit(k->engine, &event, NULL, err);
 }
 
-static inline rung_status storekit_open(storekit *k, const rung_store_config *config, rung_err *err) {
-    *k = (storekit){0};
-    rung_status st = rung_store_open(config, &k->store, &k->state, err);
-    if (st == RUNG_OK)
-        storekit_start(k, config->alloc, 0);
-    return st;
-}
-
 static inline rung_status storekit_close(storekit *k, rung_err *err) {
     rung_engine_destroy(k->engine);
     rung_status st = rung_store_close(k->store, err);
@@ -80,12 +71,23 @@ static inline rung_status storekit_close(storekit *k, rung_err *err) {
     return st;
 }
 
+static inline rung_status storekit_open(storekit *k, const rung_store_config *config,
+                                        rung_err *err) {
+    *k = (storekit){0};
+    rung_status st = rung_store_open(config, &k->store, &k->state, err);
+    if (st == RUNG_OK)
+        st = storekit_start(k, config->alloc, err);
+    if (st < 0)
+        rung_ignore(storekit_close(k, NULL), "the failure to open is the one to tell");
+    return st;
+}
+
 /* The state is what the same history gives in memory. */
 static inline void storekit_check(const storekit *k) {
     storekit reference = {0};
     rung_err err;
     CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap()}, &reference.state));
-    storekit_start(&reference, rung_alloc_heap(), 0);
+    CHECK_OK(storekit_start(&reference, rung_alloc_heap(), &err));
     while (rung_state_seq(reference.state) < rung_state_seq(k->state))
         CHECK_OK(storekit_next(&reference, &err));
     CHECK_EQ_U64(rung_state_seq(reference.state), rung_state_seq(k->state));

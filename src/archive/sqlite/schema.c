@@ -98,7 +98,8 @@ static const char standings[] =
     "  PRIMARY KEY (board, player, taken_ms, kind, window_id)) WITHOUT ROWID;"
     "CREATE INDEX samples_by_player ON samples (player);";
 
-/* 2 -> 3: the same for reading. A decimal is stored times 10^decimals; bits 4 to 7 of the format have the decimals. */
+/* 2 -> 3: the same for reading. A decimal is stored times 10^decimals; bits 4 to 7 of the format have the decimals.
+ * */
 #define SHOWN(score, format)                                                                       \
     "CASE WHEN (" format " & 15) <> 1 OR (" format " >> 4 & 15) = 0 THEN " score " ELSE "          \
     "printf('%s%d.%0*d',"                                                                          \
@@ -119,14 +120,16 @@ static const char views[] =
     "  CASE w.rank_style WHEN 'unique' THEN s.place WHEN 'sparse' THEN s.sparse_rank ELSE s.dense_rank END AS rank,"
     "  s.player, json_extract(p.profile, '$.name') AS name, " SHOWN("s.score", "w.score_format") " AS score,"
     "  s.column1, s.column2, " TIME("s.at_ms") " AS at"
-    "  FROM closed_windows w JOIN standings s USING (window) LEFT JOIN players p ON p.player = s.player AND NOT s.erased"
+    "  FROM closed_windows w JOIN standings s USING (window)"
+    "  LEFT JOIN players p ON p.player = s.player AND NOT s.erased"
     "  WHERE s.hidden = 0 AND w.board_deleted_seq IS NULL;"
 
     "CREATE VIEW readable_windows AS SELECT window, board, kind, window_id, " TIME("start_ms") " AS starts,"
     "  " TIME("end_ms") " AS ends, " TIME("closed_ms") " AS closed, closed_seq, entries, rank_style"
     "  FROM closed_windows WHERE board_deleted_seq IS NULL;"
 
-    "CREATE VIEW readable_audit AS SELECT seq, " TIME("ts_ms") " AS at, kind, board, player, details, status FROM audit;"
+    "CREATE VIEW readable_audit AS SELECT seq, " TIME("ts_ms") " AS at, kind, board, player, details, status"
+    "  FROM audit;"
 
     "CREATE VIEW readable_history AS"
     "  SELECT w.board, s.player, " TIME("w.end_ms") " AS at, 'window end' AS taken, w.kind, w.window_id,"

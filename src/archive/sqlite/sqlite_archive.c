@@ -7,9 +7,9 @@
  *       until rollback was called.
  *   Q3  The cursor only moves forward, in the transaction that holds what it covers.
  *
- * A number is bound as what it is, so that integers stay exact and doubles keep their bits; columns for scores have no
- * type of their own. score_format tells what they are: byte i (from the lowest) has the type of value i in bits 0 to 3 and its
- * decimals in bits 4 to 7; byte 3 has the number of values. */
+ * A number is bound as what it is, so that integers stay exact and doubles keep their bits; columns for scores have
+ * no type of their own. score_format tells what they are: byte i (from the lowest) has the type of value i in bits
+ * 0 to 3 and its decimals in bits 4 to 7; byte 3 has the number of values. */
 #include "archive/sqlite/sqlite_archive.h"
 
 #include "archive/sqlite/schema.h"
@@ -52,7 +52,8 @@
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                       \
     X(ADD_STANDING, "INSERT INTO standings (window, place, sparse_rank, dense_rank, player, player_number, score,"     \
                     " column1, column2, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")                      \
-    X(ADD_SAMPLE, "INSERT OR REPLACE INTO samples VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)") \
+    X(ADD_SAMPLE, "INSERT OR REPLACE INTO samples"                                                                     \
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")                             \
     X(HIDE, "UPDATE standings SET hidden = hidden | ?3 WHERE player = ?2 AND NOT erased AND window IN"                 \
             " (SELECT window FROM closed_windows WHERE (?1 IS NULL OR board = ?1) AND board_deleted_seq IS NULL)")     \
     X(SHOW, "UPDATE standings SET hidden = hidden & ~?3 WHERE player = ?2 AND NOT erased AND window IN"                \
@@ -296,8 +297,9 @@ static void bind_status(use *u, int i, int status) {
 
 static rung_status sq_begin(rung_archive *archive, rung_err *err) {
     sqlite_archive *a = self_of(archive);
-    RUNG_ASSERT(sqlite3_get_autocommit(a->db));
     a->is_broken = a->has_erased = false;
+    if (!sqlite3_get_autocommit(a->db))
+        return RUNG_FAIL(err, RUNG_EBUSY, "archive: the batch before has not ended");
     return run_plain(archive, S_BEGIN, err);
 }
 
@@ -451,8 +453,8 @@ static rung_status sq_retire_board(rung_archive *archive, rung_slice board, uint
     return st < 0 ? st : drop_samples(archive, board, (rung_slice){NULL, 0}, err);
 }
 
-/* Move the WAL into the file and empty it, so that an erased name is nowhere. Readers may be in the way: the next erasure, or
- * the next opening, does it then. */
+/* Move the WAL into the file and empty it, so that an erased name is nowhere. Readers may be in the way: the next
+ * erasure, or the next opening, does it then. */
 static void empty_wal(sqlite_archive *a) {
     sqlite3_wal_checkpoint_v2(a->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 }
@@ -768,8 +770,8 @@ static rung_status check_version(sqlite_archive *a, int64_t *version_out, rung_e
     if (!is_fresh && id != RUNG_ARCHIVE_APPLICATION_ID)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: the file is a database, but not an archive of Rung");
     if (version > RUNG_ARCHIVE_SCHEMA_VERSION)
-        return RUNG_FAIL(err, RUNG_EVERSION, "archive: the file has version %" PRId64 ", this program knows %d", version,
-                         RUNG_ARCHIVE_SCHEMA_VERSION);
+        return RUNG_FAIL(err, RUNG_EVERSION, "archive: the file has version %" PRId64 ", this program knows %d",
+                         version, RUNG_ARCHIVE_SCHEMA_VERSION);
     *version_out = version;
     return RUNG_OK;
 }

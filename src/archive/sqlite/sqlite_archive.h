@@ -2,8 +2,8 @@
 /* sqlite_archive.h - the archive port on one SQLite file, in WAL mode: any SQL tool may read it while Rung writes.
  *
  * A batch is one transaction, synced (synchronous = FULL); the cursor is in it. Names and notes of erased players are
- * overwritten (secure_delete). The schema is versioned by user_version; an older file is brought up to date when it is opened
- * for writing, a newer one is refused with RUNG_EVERSION.
+ * overwritten (secure_delete). The schema is versioned by user_version; an older file is brought up to date when it
+ * is opened for writing, a newer one is refused with RUNG_EVERSION.
  *
  * Threads: as archive.h says. Any number of them, and of processes, may have the file open; one of them writes. */
 #ifndef RUNG_ARCHIVE_SQLITE_SQLITE_ARCHIVE_H
@@ -20,9 +20,10 @@ typedef struct rung_sqlite_archive_config {
     const char *vfs;     /* NULL: SQLite's own; for tests */
 } rung_sqlite_archive_config;
 
-/* RUNG_OK; RUNG_EVERSION; RUNG_ECONFLICT: it is the archive of another log; RUNG_ECORRUPT: not an archive, or damaged;
- * RUNG_NOT_FOUND: read-only and not there (or not whole) yet; RUNG_EBUSY, RUNG_ENOSPC, RUNG_EIO, RUNG_ENOMEM. Release with rung_archive_close(). */
-RUNG_NODISCARD rung_status rung_sqlite_archive_open(const rung_sqlite_archive_config *config, rung_archive **archive_out,
-                                                    rung_err *err);
+/* RUNG_OK; RUNG_EVERSION; RUNG_ECONFLICT: it is the archive of another log; RUNG_ECORRUPT: not an archive, or
+ * damaged; RUNG_NOT_FOUND: read-only and not there (or not whole) yet; RUNG_EBUSY, RUNG_ENOSPC, RUNG_EIO,
+ * RUNG_ENOMEM. Release with rung_archive_close(). */
+RUNG_NODISCARD rung_status rung_sqlite_archive_open(const rung_sqlite_archive_config *config,
+                                                    rung_archive **archive_out, rung_err *err);
 
 #endif

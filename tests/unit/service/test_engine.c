@@ -20,8 +20,8 @@ typedef struct fake_log {
     const rung_state *state;
 } fake_log;
 
-static rung_status fake_append(rung_log *port, const rung_log_entry *entries, size_t count, uint64_t *first_seq_out,
-                               rung_err *err) {
+static rung_status fake_append(rung_log *port, const rung_log_entry *entries, size_t count,
+                               uint64_t *first_seq_out, rung_err *err) {
     fake_log *f = (fake_log *)port;
     if (f->next_append < 0)
         return RUNG_FAIL(err, f->next_append, "append says no");
@@ -222,8 +222,9 @@ static void check_read_only(bench *b, const char *why) {
     b->log.next_append = b->log.next_sync = b->log.next_tend = RUNG_OK; /* too late */
     CHECK_STATUS(submit(b, "bob", 9, NULL), RUNG_EIO);
     char wanted[100];
-    snprintf(wanted, sizeof wanted, "read-only since the log failed (open again to go on): %s", why);
+    snprintf(wanted, sizeof wanted, "read-only, open again to go on: %s", why);
     CHECK_EQ_STR(b->err.message, wanted);
+    CHECK_STATUS(rung_engine_commit(b->engine, NULL, NULL, NULL), RUNG_EIO);
     CHECK_STATUS(rung_engine_tick(b->engine, NULL), RUNG_EIO);
     CHECK_STATUS(rung_engine_sync(b->engine, NULL), RUNG_EIO);
     CHECK_EQ_U64(b->log.appended, appended);
@@ -292,7 +293,8 @@ typedef struct tally {
     uint64_t last_seq;
 } tally;
 
-static void count_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome, const rung_err *err) {
+static void count_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
+                         const rung_err *err) {
     tally *t = ctx;
     (void)err;
     CHECK_EQ_U64(i, t->answered++);
@@ -322,7 +324,7 @@ TEST(a_batch_is_one_append_and_one_sync) {
     CHECK_EQ_U64(t.last_seq, n + 1);
     CHECK_EQ_U64(b.log.appends, 2);
     CHECK_EQ_U64(b.log.syncs, 2);
-    CHECK_EQ_I64(b.log.times_ms[63], NOON);
+    CHECK_EQ_I64(b.log.times_ms[60], NOON);
     CHECK_OK(rung_engine_commit(b.engine, count_answer, &t, &b.err)); /* empty: nothing */
     CHECK_EQ_U64(b.log.appends, 2);
     bench_deinit(&b);
@@ -342,12 +344,13 @@ TEST(a_batch_of_the_longest_events) {
     }
     uint32_t n = 0;
     for (; !rung_engine_is_full(b.engine); n++) {
-        rung_event event = {
-            .kind = RUNG_EVENT_FRIENDS_REPLACED,
-            .friends = {.player = RUNG_SLICE("ada"), .count = count, .packed = rung_slice_of(packed, used)}};
+        rung_event event = {.kind = RUNG_EVENT_FRIENDS_REPLACED,
+                            .friends = {.player = RUNG_SLICE("ada"),
+                                        .count = count,
+                                        .packed = rung_slice_of(packed, used)}};
         CHECK_OK(rung_engine_put(b.engine, &event, &b.err));
     }
-    CHECK(n >= 2 && n <= 3);
+    CHECK(n >= 1 && n <= 3);
     tally t = {0};
     CHECK_OK(rung_engine_commit(b.engine, count_answer, &t, &b.err));
     CHECK_EQ_U64(t.answered, n);
@@ -370,7 +373,8 @@ TEST(replay_takes_records_in_order_only) {
     for (int i = 0; i < 2; i++) {
         size_t len;
         CHECK_OK(rung_event_encode(&events[i], bytes[i], sizeof bytes[i], &len));
-        records[i] = (rung_log_record){.seq = (uint64_t)i + 1, .payload = {bytes[i], len}, .type = RUNG_LOG_TYPE_EVENT};
+        records[i] = (rung_log_record){
+            .seq = (uint64_t)i + 1, .payload = {bytes[i], len}, .type = RUNG_LOG_TYPE_EVENT};
     }
     const rung_alloc *a = rung_alloc_heap();
     CHECK_STATUS(rung_engine_replay(fresh.state, a, records + 1, 1, &fresh.err), RUNG_ECORRUPT);

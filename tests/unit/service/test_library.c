@@ -42,7 +42,8 @@ static rung_score_event score_of(const char *board, const char *player, int64_t 
                               .values = {{.i = score}}};
 }
 
-static rung_status submit(rung *db, const char *board, const char *player, int64_t score, rung_outcome *out) {
+static rung_status submit(rung *db, const char *board, const char *player, int64_t score,
+                          rung_outcome *out) {
     rung_err err;
     rung_score_event s = score_of(board, player, score);
     return rung_submit(db, &s, out, &err);
@@ -132,7 +133,8 @@ TEST(errors_name_the_field) {
         CHECK_EQ_U64(err.code, status);                                                            \
         CHECK_MSG(strncmp(err.message, field, strlen(field)) == 0, "%s", err.message);             \
     } while (0)
-    rung_slice ada = RUNG_SLICE("ada"), none = {0}, race = RUNG_SLICE("race"), bad = RUNG_SLICE("a\nb");
+    rung_slice ada = RUNG_SLICE("ada"), none = {0}, race = RUNG_SLICE("race"),
+               bad = RUNG_SLICE("a\nb");
     rung_board_def def = rung_board_def_default();
     def.keep = RUNG_KEEP_MAX + 1;
     CHECK_NAMES(rung_board_define(db, race, &def, &err), RUNG_EINVAL, "keep");
@@ -154,9 +156,10 @@ TEST(errors_name_the_field) {
     CHECK_NAMES(rung_player_erase(db, bad, &err), RUNG_EINVAL, "player");
     CHECK_NAMES(rung_player_ban(db, ada, rung_slice_of("\0", 1), &err), RUNG_EINVAL, "reason");
     CHECK_NAMES(rung_friend_add(db, ada, ada, false, &err), RUNG_EINVAL, "");
-    CHECK_NAMES(rung_friends_replace(db, ada, 2, (rung_slice[]){RUNG_SLICE("b"), bad}, false, &err), RUNG_EINVAL,
+    CHECK_NAMES(rung_friends_replace(db, ada, 2, (rung_slice[]){RUNG_SLICE("b"), bad}, false, &err),
+                RUNG_EINVAL, "friends");
+    CHECK_NAMES(rung_friends_replace(db, ada, RUNG_FRIENDS_MAX + 1, NULL, false, &err), RUNG_EINVAL,
                 "friends");
-    CHECK_NAMES(rung_friends_replace(db, ada, RUNG_FRIENDS_MAX + 1, NULL, false, &err), RUNG_EINVAL, "friends");
     CHECK_NAMES(rung_entry_remove(db, none, ada, &err), RUNG_EINVAL, "board");
     CHECK_NAMES(rung_board_delete(db, none, &err), RUNG_EINVAL, "board");
     CHECK_STATUS(rung_board_delete(db, none, NULL), RUNG_EINVAL);
@@ -175,9 +178,11 @@ TEST(time_is_the_clock_s) {
     CHECK_OK(submit(db, "race", "ada", 7, NULL));
     CHECK_EQ_U64(rank_of(db, "race", "day", "ada"), 1);
     now += 24 * HOUR;
-    CHECK_EQ_U64(rank_of(db, "race", "day", "ada"), 0); /* another day by the clock, without any event */
-    rung_query yesterday = {
-        .board = RUNG_SLICE("race"), .window = RUNG_SLICE("day"), .window_id = RUNG_SLICE("2026-11-15")};
+    CHECK_EQ_U64(rank_of(db, "race", "day", "ada"),
+                 0); /* another day by the clock, without any event */
+    rung_query yesterday = {.board = RUNG_SLICE("race"),
+                            .window = RUNG_SLICE("day"),
+                            .window_id = RUNG_SLICE("2026-11-15")};
     CHECK_OK(rung_ask(db, &yesterday, &view, &err));
     CHECK(!view.closed);
     CHECK_OK(rung_tick(db, &err));
@@ -195,7 +200,10 @@ TEST(zones_by_name) {
     rung_err err;
     static const struct {
         const char *zone, *week;
-    } cases[] = {{"Europe/Helsinki", "2026-W47"}, {"America/New_York", "2026-W46"}, {"UTC", "2026-W46"}, {"", "2026-W46"}};
+    } cases[] = {{"Europe/Helsinki", "2026-W47"},
+                 {"America/New_York", "2026-W46"},
+                 {"UTC", "2026-W46"},
+                 {"", "2026-W46"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         rung_board_def def = rung_board_def_default();
         def.windows = RUNG_WINDOWS_BIT(RUNG_WINDOW_WEEK);
@@ -221,7 +229,8 @@ TEST(people) {
     rung_err err;
     rung_board_def def = rung_board_def_default();
     def.scopes[def.scope_count++] = RUNG_SLICE("country");
-    rung_slice race = RUNG_SLICE("race"), ada = RUNG_SLICE("ada"), bob = RUNG_SLICE("bob"), eve = RUNG_SLICE("eve");
+    rung_slice race = RUNG_SLICE("race"), ada = RUNG_SLICE("ada"), bob = RUNG_SLICE("bob"),
+               eve = RUNG_SLICE("eve");
     CHECK_OK(rung_board_define(db, race, &def, &err));
     CHECK_OK(submit(db, "race", "ada", 1, NULL));
     CHECK_OK(submit(db, "race", "bob", 2, NULL));
@@ -237,9 +246,11 @@ TEST(people) {
     bool banned;
     CHECK_OK(rung_state_player(rung_state_of(db), ada, &count, read, &banned));
     CHECK_EQ_U64(count, 3);
-    CHECK(rung_slice_eq(read[0].name, RUNG_SLICE("avatar")) && rung_slice_eq(read[2].value, RUNG_SLICE("Ada")));
+    CHECK(rung_slice_eq(read[0].name, RUNG_SLICE("avatar")) &&
+          rung_slice_eq(read[2].value, RUNG_SLICE("Ada")));
     rung_view view;
-    CHECK_OK(rung_ask(db, &(rung_query){.board = race, .scope = RUNG_SLICE("country:GB")}, &view, &err));
+    CHECK_OK(
+        rung_ask(db, &(rung_query){.board = race, .scope = RUNG_SLICE("country:GB")}, &view, &err));
     CHECK_EQ_U64(view.total, 1);
 
     CHECK_OK(rung_friend_add(db, ada, bob, false, &err));
@@ -289,7 +300,8 @@ TEST(a_batch_is_its_singles) {
     rung_rng_seed(&r, test_seed(1));
     for (size_t i = 0; i < N; i++) {
         snprintf(names[i], sizeof names[i], "p%u", (unsigned)rung_rng_below(&r, 3000));
-        scores[i] = score_of(rung_rng_below(&r, 50) ? "race" : "nowhere", names[i], (int64_t)rung_rng_below(&r, 1000));
+        scores[i] = score_of(rung_rng_below(&r, 50) ? "race" : "nowhere", names[i],
+                             (int64_t)rung_rng_below(&r, 1000));
         if (rung_rng_below(&r, 20) == 0)
             scores[i].player.len = 0;
         if (rung_rng_below(&r, 4) == 0)
@@ -309,7 +321,8 @@ TEST(a_batch_is_its_singles) {
         CHECK(rung_slice_eq(out.next, outs[i].next));
     }
     check_same_digest(one, many);
-    CHECK_OK(rung_submit_many(many, N, scores, statuses, NULL, NULL, NULL)); /* answers nobody wants */
+    CHECK_OK(
+        rung_submit_many(many, N, scores, statuses, NULL, NULL, NULL)); /* answers nobody wants */
     CHECK_OK(rung_submit_many(many, 0, NULL, NULL, NULL, NULL, NULL));
     close_sound(one);
     close_sound(many);
@@ -320,7 +333,8 @@ static rung_status live_once(const rung_alloc *alloc, int64_t *now) {
     rung_err err = {0};
     rung_board_def def = rung_board_def_default();
     def.zone_name = RUNG_SLICE("Europe/Helsinki");
-    rung_status st = rung_open(&(rung_config){.alloc = alloc, .now_ms = told_time, .ctx = now}, &db, &err);
+    rung_status st =
+        rung_open(&(rung_config){.alloc = alloc, .now_ms = told_time, .ctx = now}, &db, &err);
     if (st < 0)
         return st;
     st = rung_board_define(db, RUNG_SLICE("race"), &def, &err);
@@ -331,7 +345,8 @@ static rung_status live_once(const rung_alloc *alloc, int64_t *now) {
     if (st >= 0)
         CHECK(each[0] == RUNG_OK && each[1] == RUNG_OK);
     if (st >= 0)
-        st = rung_friends_replace(db, RUNG_SLICE("ada"), 1, (rung_slice[]){RUNG_SLICE("bob")}, true, &err);
+        st = rung_friends_replace(db, RUNG_SLICE("ada"), 1, (rung_slice[]){RUNG_SLICE("bob")}, true,
+                                  &err);
     if (st < 0)
         CHECK(err.code == RUNG_ENOMEM && err.message[0]);
     CHECK_OK(rung_close(db, NULL));

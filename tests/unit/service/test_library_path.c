@@ -102,7 +102,8 @@ static void live_a_little(place *p, rung *db) {
     p->now_ms += 30 * HOUR;
     submit(p, db, "eve", 30); /* closes a day by a tick */
     CHECK(rung_player_unban(db, bob, RUNG_SLICE(""), &p->err) >= 0);
-    CHECK_STATUS(rung_entry_remove(db, RUNG_SLICE("nowhere"), ada, &p->err), RUNG_EABSENT); /* refusals count too */
+    CHECK_STATUS(rung_entry_remove(db, RUNG_SLICE("nowhere"), ada, &p->err),
+                 RUNG_EABSENT); /* refusals count too */
 }
 
 static void check_same(rung_digest before, const rung *db) {
@@ -244,8 +245,8 @@ TEST(in_use_names_the_process) {
     char pid[32];
     snprintf(pid, sizeof pid, "(pid %ld)", (long)getpid());
     CHECK_STATUS(rung_open(&config, &second, &p.err), RUNG_EBUSY);
-    CHECK_MSG(strstr(p.err.message, "is in use by another process") && strstr(p.err.message, pid), "%s",
-              p.err.message);
+    CHECK_MSG(strstr(p.err.message, "is in use by another process") && strstr(p.err.message, pid),
+              "%s", p.err.message);
     pid_t child = fork();
     if (child == 0) {
         rung_err err;

@@ -15,7 +15,7 @@
 typedef struct disk {
     rung_memfs fs;
     rung_store_config config;
-    char said[1024];       /* all lines for the operator */
+    char said[1024];                  /* all lines for the operator */
     uint64_t from_snapshot, from_log; /* progress of the last open */
     rung_err err;
 } disk;

@@ -6,11 +6,13 @@
 #include "support/check.h"
 
 TEST(names_of_zones_and_nothing_else) {
-    static const char *const good[] = {"UTC", "Europe/Helsinki", "America/Argentina/Buenos_Aires", "Etc/GMT+5",
-                                       "America/Port-au-Prince", "EST5EDT"};
-    static const char *const bad[] = {"",          "/etc/passwd", "../../etc/passwd", "Europe/../UTC", "Europe//Rome",
-                                      "Europe/",   ".hidden",     "Europe/.hidden",   "a b",           "Europe\\Rome",
-                                      "+Europe/A", "Europe/1"};
+    static const char *const good[] = {
+        "UTC",       "Europe/Helsinki",        "America/Argentina/Buenos_Aires",
+        "Etc/GMT+5", "America/Port-au-Prince", "EST5EDT"};
+    static const char *const bad[] = {
+        "",          "/etc/passwd", "../../etc/passwd", "Europe/../UTC", "Europe//Rome",
+        "Europe/",   ".hidden",     "Europe/.hidden",   "a b",           "Europe\\Rome",
+        "+Europe/A", "Europe/1"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         CHECK_MSG(rung_zoneinfo_name_is_valid(rung_slice_str(good[i])), "%s", good[i]);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
@@ -36,7 +38,8 @@ TEST(rules_with_their_history) {
     CHECK_OK(rung_zone_unpack(rung_alloc_heap(), rung_slice_of(packed, len), &zone, &err));
     CHECK_EQ_I64(rung_zone_utc_offset(zone, 1784116800), 3 * 3600); /* July 2026 */
     CHECK_EQ_I64(rung_zone_utc_offset(zone, 1768478400), 2 * 3600); /* January 2026 */
-    CHECK_EQ_I64(rung_zone_utc_offset(zone, 298944000), 2 * 3600);  /* June 1979: no summer time yet */
+    CHECK_EQ_I64(rung_zone_utc_offset(zone, 298944000),
+                 2 * 3600); /* June 1979: no summer time yet */
     rung_zone_destroy(zone);
 }
 
@@ -47,7 +50,7 @@ TEST(what_is_no_zone_is_named) {
     CHECK_EQ_STR(err.message, "timezone: there is no zone Europe/Atlantis in /usr/share/zoneinfo");
     CHECK_STATUS(pack(RUNG_ZONEINFO_PATH, "../passwd", &len, &err), RUNG_EINVAL);
     CHECK_STATUS(pack(RUNG_ZONEINFO_PATH, "Europe", &len, &err), RUNG_EABSENT); /* a folder */
-    CHECK_STATUS(pack("/etc", "passwd", &len, &err), RUNG_EINVAL);              /* a file of another kind */
+    CHECK_STATUS(pack("/etc", "passwd", &len, &err), RUNG_EINVAL); /* a file of another kind */
     CHECK_EQ_STR(err.message, "timezone: /etc/passwd: not a TZif file, or a damaged one");
     CHECK_STATUS(pack("/nowhere", "UTC", &len, &err), RUNG_EIO);
 }

@@ -10,10 +10,10 @@
 #include <math.h>
 #include <string.h>
 
-#define HOUR_MS INT64_C(3600000)
-#define DAY_MS (24 * HOUR_MS)
-#define YEAR_MS (365 * DAY_MS)
-#define LANDMARK INT64_C(1794000000000) /* some day in 2026 */
+#define HOUR_MS         INT64_C(3600000)
+#define DAY_MS          (24 * HOUR_MS)
+#define YEAR_MS         (365 * DAY_MS)
+#define LANDMARK        INT64_C(1794000000000) /* some day in 2026 */
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 static const int64_t half_lives_ms[] = {60000, HOUR_MS, 12345678, 30 * DAY_MS, 36500 * DAY_MS};
@@ -31,14 +31,17 @@ static long double log2_weight(double value, int64_t at_ms, int64_t half_life_ms
 
 static void check_near(double got, long double expected, double tolerance) {
     if (expected < (long double)DBL_MIN || expected > (long double)DBL_MAX) {
-        CHECK_MSG(expected < 1 ? got < 1e-300 : got > 1e300, "%.17g, expected %.17Lg", got, expected);
+        CHECK_MSG(expected < 1 ? got < 1e-300 : got > 1e300, "%.17g, expected %.17Lg", got,
+                  expected);
         return;
     }
-    CHECK_MSG(fabsl((long double)got - expected) <= (long double)tolerance * expected, "%.17g, expected %.17Lg", got, expected);
+    CHECK_MSG(fabsl((long double)got - expected) <= (long double)tolerance * expected,
+              "%.17g, expected %.17Lg", got, expected);
 }
 
 static double some_value(rung_rng *r) {
-    static const double extremes[] = {5e-324, DBL_MIN, 1e-300, 1e300, DBL_MAX, 1, 2 - DBL_EPSILON, 1 + DBL_EPSILON};
+    static const double extremes[] = {5e-324,  DBL_MIN, 1e-300,          1e300,
+                                      DBL_MAX, 1,       2 - DBL_EPSILON, 1 + DBL_EPSILON};
     if (rung_rng_below(r, 4) == 0)
         return extremes[rung_rng_below(r, COUNT_OF(extremes))];
     return 1e-9 + rung_rng_double(r) * (rung_rng_below(r, 2) ? 10 : 1e12);
@@ -52,12 +55,15 @@ TEST(one_submission_is_worth_what_the_textbook_says) {
     rung_rng r;
     rung_rng_seed(&r, test_seed(1));
     for (uint64_t i = 0, n = test_steps(20000); i < n; i++) {
-        int64_t half_life = half_lives_ms[i % COUNT_OF(half_lives_ms)], at = some_time(&r), now = some_time(&r);
+        int64_t half_life = half_lives_ms[i % COUNT_OF(half_lives_ms)], at = some_time(&r),
+                now = some_time(&r);
         if (i % 3 == 0)
             now = at + (int64_t)rung_rng_below(&r, 40 * (uint64_t)half_life);
         double value = some_value(&r);
-        long double expected = (long double)value * exp2l(-(long double)(now - at) / (long double)half_life);
-        check_near(rung__decay_value(weigh(value, at, half_life), now, LANDMARK, half_life), expected, 2e-11);
+        long double expected =
+            (long double)value * exp2l(-(long double)(now - at) / (long double)half_life);
+        check_near(rung__decay_value(weigh(value, at, half_life), now, LANDMARK, half_life),
+                   expected, 2e-11);
     }
 }
 
@@ -65,12 +71,14 @@ TEST(order_of_weights_is_order_of_scores) {
     rung_rng r;
     rung_rng_seed(&r, test_seed(2));
     for (uint64_t i = 0, n = test_steps(20000); i < n; i++) {
-        int64_t half_life = half_lives_ms[i % COUNT_OF(half_lives_ms)], at = some_time(&r), other_at = some_time(&r);
+        int64_t half_life = half_lives_ms[i % COUNT_OF(half_lives_ms)], at = some_time(&r),
+                other_at = some_time(&r);
         double value = some_value(&r), other = i % 2 ? value : some_value(&r);
         if (i % 3 == 0)
             other_at = at + (int64_t)rung_rng_below(&r, 3) - 1; /* a millisecond apart, or none */
         uint64_t x = weigh(value, at, half_life), y = weigh(other, other_at, half_life);
-        long double apart = log2_weight(value, at, half_life) - log2_weight(other, other_at, half_life);
+        long double apart =
+            log2_weight(value, at, half_life) - log2_weight(other, other_at, half_life);
         if (fabsl(apart) > 2e-11L)
             CHECK_EQ_U64(x > y, apart > 0);
         if (value == other && at == other_at)
@@ -97,7 +105,8 @@ TEST(sums) {
             score = score * exp2l(-(long double)step / (long double)half_life) + (long double)value;
         }
         check_near(rung__decay_value(weight, at, LANDMARK, half_life), score, 1e-9);
-        check_near(rung__decay_value(rung__decay_divide(weight, 7), at, LANDMARK, half_life), score / 7, 1e-9);
+        check_near(rung__decay_value(rung__decay_divide(weight, 7), at, LANDMARK, half_life),
+                   score / 7, 1e-9);
     }
     CHECK_EQ_U64(rung__decay_add(0, 0), 0);
     CHECK_EQ_U64(rung__decay_add(weigh(3, LANDMARK, 60000), 0), weigh(3, LANDMARK, 60000));
@@ -106,29 +115,35 @@ TEST(sums) {
 
 TEST(rounding_carries_into_the_exponent) {
     CHECK_EQ_U64(weigh(2 - DBL_EPSILON, LANDMARK, HOUR_MS), weigh(2, LANDMARK, HOUR_MS));
-    CHECK_EQ_F64(rung__decay_value(weigh(2 - DBL_EPSILON, LANDMARK, HOUR_MS), LANDMARK, LANDMARK, HOUR_MS), 2);
+    CHECK_EQ_F64(
+        rung__decay_value(weigh(2 - DBL_EPSILON, LANDMARK, HOUR_MS), LANDMARK, LANDMARK, HOUR_MS),
+        2);
     CHECK(weigh(1 + 0x1p-30, LANDMARK, HOUR_MS) > weigh(1, LANDMARK, HOUR_MS));
     CHECK(weigh(1 - 0x1p-30, LANDMARK, HOUR_MS) < weigh(1, LANDMARK, HOUR_MS));
     /* The sum of all that is just below a power of two. */
     uint64_t below = weigh(1 - 0x1p-39, LANDMARK, HOUR_MS);
     CHECK(rung__decay_add(below, below) >= below);
-    check_near(rung__decay_value(rung__decay_add(below, below), LANDMARK, LANDMARK, HOUR_MS), 2, 1e-11);
+    check_near(rung__decay_value(rung__decay_add(below, below), LANDMARK, LANDMARK, HOUR_MS), 2,
+               1e-11);
 }
 
 TEST(a_drop_in_the_ocean) {
-    uint64_t ocean = weigh(1e9, LANDMARK + 100 * HOUR_MS, HOUR_MS), drop = weigh(1, LANDMARK, HOUR_MS);
+    uint64_t ocean = weigh(1e9, LANDMARK + 100 * HOUR_MS, HOUR_MS),
+             drop = weigh(1, LANDMARK, HOUR_MS);
     CHECK_EQ_U64(rung__decay_add(ocean, drop), ocean);
     CHECK_EQ_U64(rung__decay_add(drop, ocean), ocean);
 }
 
 TEST(what_cannot_be_weighed) {
-    static const double bad[] = {0, -0.0, -1, INFINITY, -INFINITY, NAN};
+    static const double bad[] = {0, -0.0, -1, HUGE_VAL, -HUGE_VAL, (double)NAN};
     uint64_t weight = 77;
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         CHECK_STATUS(rung__decay_weight(bad[i], LANDMARK, LANDMARK, HOUR_MS, &weight), RUNG_ERANGE);
     /* 33 million half-lives of a minute are 63 years. */
-    CHECK_STATUS(rung__decay_weight(1, LANDMARK + 64 * YEAR_MS, LANDMARK, 60000, &weight), RUNG_ERANGE);
-    CHECK_STATUS(rung__decay_weight(1, LANDMARK - 64 * YEAR_MS, LANDMARK, 60000, &weight), RUNG_ERANGE);
+    CHECK_STATUS(rung__decay_weight(1, LANDMARK + 64 * YEAR_MS, LANDMARK, 60000, &weight),
+                 RUNG_ERANGE);
+    CHECK_STATUS(rung__decay_weight(1, LANDMARK - 64 * YEAR_MS, LANDMARK, 60000, &weight),
+                 RUNG_ERANGE);
     CHECK_EQ_U64(weight, 77);
     CHECK_OK(rung__decay_weight(1, LANDMARK + 63 * YEAR_MS, LANDMARK, 60000, &weight));
     CHECK_OK(rung__decay_weight(1, LANDMARK - 63 * YEAR_MS, LANDMARK, 60000, &weight));
@@ -160,10 +175,12 @@ static rung_state *decay_board(int64_t half_life_ms) {
 }
 
 /* Order and scores as the textbook has them; `log2s` are relative to the landmark. */
-static void check_board(const rung_state *s, const long double *log2s, int64_t now, int64_t half_life_ms) {
+static void check_board(const rung_state *s, const long double *log2s, int64_t now,
+                        int64_t half_life_ms) {
     rung_view v;
     rung_row rows[PLAYERS];
-    CHECK_OK(rung_state_view(s, &(rung_query){.board = RUNG_SLICE("fame"), .now_ms = now}, &v, NULL));
+    CHECK_OK(
+        rung_state_view(s, &(rung_query){.board = RUNG_SLICE("fame"), .now_ms = now}, &v, NULL));
     uint32_t n = rung_view_top(&v, 0, PLAYERS, rows);
     long double above = HUGE_VALL;
     for (uint32_t i = 0; i < n; i++) {
@@ -189,13 +206,15 @@ static void ten_years(int64_t half_life_ms, int64_t step_ms) {
         int64_t t = LANDMARK + (int64_t)i * step_ms;
         uint64_t p = rung_rng_below(&r, PLAYERS);
         rung_event e = {.kind = RUNG_EVENT_SCORE, .ts_ms = t};
-        e.score = (rung_score_event){.board = RUNG_SLICE("fame"), .player = rung_slice_str(names[p]), .value_count = 1};
+        e.score = (rung_score_event){
+            .board = RUNG_SLICE("fame"), .player = rung_slice_str(names[p]), .value_count = 1};
         e.score.types[0] = RUNG_SCORE_REAL;
         e.score.values[0].d = 0.5 + rung_rng_double(&r) * 10;
         e.score.has_at = i % 5 == 0;
         e.score.at_ms = t - (int64_t)rung_rng_below(&r, (uint64_t)half_life_ms * 2);
         rung_status st = rung_state_apply(s, &e, NULL, NULL);
-        CHECK_MSG(st == RUNG_OK || st == RUNG_UNCHANGED, "step %" PRIu64 ": %s", i, rung_status_name(st));
+        CHECK_MSG(st == RUNG_OK || st == RUNG_UNCHANGED, "step %" PRIu64 ": %s", i,
+                  rung_status_name(st));
         int64_t at = e.score.has_at ? e.score.at_ms : t;
         log2s[p] = log2_add(log2s[p], log2_weight(e.score.values[0].d, at, half_life_ms));
         if (i % 997 == 0 || i == steps)

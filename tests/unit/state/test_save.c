@@ -13,9 +13,9 @@
 #include <stdio.h>
 
 #ifdef __SANITIZE_ADDRESS__
-enum { HISTORY_EVENTS = 10000, DAMAGE_BYTES = 1500 };
+enum { HISTORY_EVENTS = 10000, DAMAGE_BYTES = 800 };
 #else
-enum { HISTORY_EVENTS = 60000, DAMAGE_BYTES = 4000 };
+enum { HISTORY_EVENTS = 60000, DAMAGE_BYTES = 1600 };
 #endif
 
 enum { ROWS_MAX = 400, WINDOWS_MAX = 4096 };
@@ -381,7 +381,9 @@ static rung_status submit(rung_state *s, const char *board, const char *player, 
 }
 
 static void set_attribute(rung_state *s, const char *player, const char *name, const char *value) {
-    rung_event e = {.kind = RUNG_EVENT_PLAYER_SET, .ts_ms = 1, .profile = {.player = rung_slice_str(player), .count = 1}};
+    rung_event e = {.kind = RUNG_EVENT_PLAYER_SET, .ts_ms = 1};
+    e.profile.player = rung_slice_str(player);
+    e.profile.count = 1;
     e.profile.attributes[0] = (rung_attribute){rung_slice_str(name), rung_slice_str(value)};
     CHECK(rung_state_apply(s, &e, NULL, NULL) >= 0);
 }
@@ -549,7 +551,8 @@ TEST(progress) {
     state_bytes b = {0};
     CHECK_OK(rung_state_save(s, state_bytes_sink, &b, &(rung_save_progress){note, &saved}));
     state_source source = {b.bytes, b.len, 1 << 16, NULL};
-    CHECK_OK(rung_state_load(copy_config(), state_source_next, &source, &(rung_save_progress){note, &loaded}, &copy, NULL));
+    rung_save_progress progress = {note, &loaded};
+    CHECK_OK(rung_state_load(copy_config(), state_source_next, &source, &progress, &copy, NULL));
     check_same_digest(s, copy);
     CHECK_EQ_U64(saved.total, 2 * N);
     CHECK_EQ_U64(saved.done, 2 * N);

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung - the command. Finds the command by its name, prints help from the same table, and hands over. */
+#include "app/command.h"
+#include "app/terminal.h"
+
+#include <rung/rung.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const rung_command *const commands[] = {
+    &rung_command_demo,       &rung_command_status,  &rung_command_snapshot,   &rung_command_backup,
+    &rung_command_restore,    &rung_command_log_cat, &rung_command_log_verify, &rung_command_log_repair,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+/* ---- finding ---- */
+
+/* The command whose name the words begin with; `*used_out` is of how many words it is. NULL: none. */
+static const rung_command *find(int argc, char **argv, int *used_out) {
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        const char *name = commands[i]->name, *space = strchr(name, ' ');
+        size_t len = space ? (size_t)(space - name) : strlen(name);
+        if (argc < (space ? 2 : 1) || strlen(argv[0]) != len || memcmp(argv[0], name, len) != 0)
+            continue;
+        if (space && strcmp(argv[1], space + 1) != 0)
+            continue;
+        *used_out = space ? 2 : 1;
+        return commands[i];
+    }
+    return NULL;
+}
+
+/* Is `word` the first of commands of two words ("log")? */
+static bool is_group(const char *word) {
+    size_t len = strlen(word);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strncmp(commands[i]->name, word, len) == 0 && commands[i]->name[len] == ' ')
+            return true;
+    return false;
+}
+
+/* ---- help ---- */
+
+/* All commands, or those of one group. */
+static void print_commands(const char *group, FILE *out) {
+    size_t len = group ? strlen(group) : 0;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!group || (strncmp(commands[i]->name, group, len) == 0 && commands[i]->name[len] == ' '))
+            fprintf(out, "  %s%-12s%s %s\n", rung_terminal_color(out, RUNG_COLOR_BOLD), commands[i]->name,
+                    rung_terminal_color(out, RUNG_COLOR_PLAIN), commands[i]->summary);
+}
+
+static int print_overview(void) {
+    puts("Rung, a leaderboard: exact ranks in memory, every event in a durable log.\n\n"
+         "usage: rung COMMAND ...\n");
+    print_commands(NULL, stdout);
+    puts("\nrung help COMMAND tells more of one; rung --version says which Rung this is.\n"
+         "Exit codes: 0 done, 1 failed or damage found, 2 wrong usage.");
+    return RUNG_EXIT_OK;
+}
+
+static int print_help(const rung_command *c) {
+    printf("%s%s%s - %s\n\n", rung_terminal_color(stdout, RUNG_COLOR_BOLD), c->name,
+           rung_terminal_color(stdout, RUNG_COLOR_PLAIN), c->summary);
+    rung_command_print_usage(c, stdout);
+    if (c->option_count)
+        putchar('\n');
+    rung_options_print_help(c->options, c->option_count, stdout);
+    printf("\n%s", c->details);
+    return RUNG_EXIT_OK;
+}
+
+/* ---- running ---- */
+
+static int refuse(const char *word) {
+    if (is_group(word)) {
+        fprintf(stderr, "rung %s: which one?\n", word);
+        print_commands(word, stderr);
+    } else {
+        fprintf(stderr, "rung: there is no command \"%s\"; rung help lists them\n", word);
+    }
+    return RUNG_EXIT_USAGE;
+}
+
+static int help(int argc, char **argv) {
+    int used;
+    const rung_command *c = argc ? find(argc, argv, &used) : NULL;
+    if (argc == 0)
+        return print_overview();
+    if (c)
+        return print_help(c);
+    if (argc == 1 && is_group(argv[0])) {
+        print_commands(argv[0], stdout);
+        return RUNG_EXIT_OK;
+    }
+    return refuse(argv[0]);
+}
+
+static bool asks_for_help(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int dispatch(int argc, char **argv) {
+    int used;
+    if (argc == 0)
+        return print_overview();
+    if (strcmp(argv[0], "help") == 0)
+        return help(argc - 1, argv + 1);
+    if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
+        return print_overview();
+    if (strcmp(argv[0], "--version") == 0) {
+        printf("rung %s\n", rung_version());
+        return RUNG_EXIT_OK;
+    }
+    const rung_command *c = find(argc, argv, &used);
+    if (!c)
+        return refuse(argv[0]);
+    if (asks_for_help(argc - used, argv + used))
+        return print_help(c);
+    return c->run(c, argc - used, argv + used);
+}
+
+int main(int argc, char **argv) {
+    int code = dispatch(argc > 0 ? argc - 1 : 0, argv + 1);
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* a full disk must not look like success */
+        fputs("rung: cannot write the output\n", stderr);
+        return code ? code : RUNG_EXIT_PROBLEM;
+    }
+    return code;
+}

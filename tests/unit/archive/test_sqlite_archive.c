@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The contract on SQLite; then what is SQLite's own: migrations, refusals, readers beside the writer. */
+#include "archive/sqlite/sqlite_archive.h"
+#include "archive/sqlite/schema.h"
+#include "support/archive_contract.h"
+#include "support/archive_dir.h"
+#include "support/check.h"
+
+#include <sqlite3.h>
+#include <stdarg.h>
+
+#define T0 INT64_C(1763164800000)
+#define DAY_MS INT64_C(86400000)
+
+#define CONTRACT(topic)                                                                            \
+    TEST(contract_##topic) {                                                                       \
+        archive_dir d;                                                                             \
+        archive_dir_init(&d);                                                                      \
+        archive_contract_##topic(&(archive_maker){archive_dir_open, &d});                          \
+        archive_dir_deinit(&d);                                                                    \
+    }
+
+CONTRACT(empty)
+CONTRACT(batches)
+CONTRACT(score_events)
+CONTRACT(closed_windows)
+CONTRACT(hidden)
+CONTRACT(erased)
+CONTRACT(history)
+CONTRACT(extremes)
+
+TEST(random_histories_are_answered_as_the_state_did) {
+    archive_dir d;
+    uint32_t compared = 0;
+    archive_dir_init(&d);
+    uint64_t first = test_seed(1), seeds = test_steps(16);
+    for (uint64_t seed = first; seed < first + seeds; seed++) {
+        test_seed(seed);
+        compared += archive_contract_random(&(archive_maker){archive_dir_open, &d}, seed, 700);
+        archive_dir_wipe(&d);
+    }
+    CHECK_MSG(compared > seeds * 4, "only %u windows were compared", compared);
+    archive_dir_deinit(&d);
+}
+
+/* ---- SQLite's own ---- */
+
+static void sql(const char *path, const char *text) {
+    sqlite3 *db;
+    char *message = NULL;
+    CHECK_EQ_I64(sqlite3_open(path, &db), SQLITE_OK);
+    int rc = sqlite3_exec(db, text, NULL, NULL, &message);
+    CHECK_MSG(rc == SQLITE_OK, "%s", message);
+    sqlite3_close(db);
+}
+
+static int64_t sql_int(const char *path, const char *text) {
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    CHECK_EQ_I64(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    CHECK_MSG(sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
+    CHECK_EQ_I64(sqlite3_step(stmt), SQLITE_ROW);
+    int64_t n = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    return n;
+}
+
+/* A file as an older program left it. */
+static void make_old_file(const char *path, int version) {
+    char text[200];
+    for (int i = 0; i < version; i++)
+        sql(path, rung__archive_schema_step(i));
+    sql(path, "INSERT INTO source VALUES (1, 'log-a', 7, 1763164800000);"
+              "INSERT INTO score_events VALUES (7,'b','p','score',5,NULL,NULL,16777216,1763164800000,0,1763164800000,"
+              "NULL,NULL,'OK')");
+    snprintf(text, sizeof text, "PRAGMA application_id=%d; PRAGMA user_version=%d", RUNG_ARCHIVE_APPLICATION_ID,
+             version);
+    sql(path, text);
+}
+
+TEST(older_files_are_brought_up_to_date) {
+    for (int version = 1; version <= RUNG_ARCHIVE_SCHEMA_VERSION; version++) {
+        archive_dir d;
+        rung_archive *a;
+        rung_err err = {0};
+        uint64_t seq;
+        archive_dir_init(&d);
+        make_old_file(d.path, version);
+        rung_sqlite_archive_config read_only = {.path = d.path, .alloc = rung_alloc_heap(), .is_read_only = true};
+        if (version < RUNG_ARCHIVE_SCHEMA_VERSION)
+            CHECK_STATUS(rung_sqlite_archive_open(&read_only, &a, &err), RUNG_NOT_FOUND);
+        CHECK_OK(archive_dir_open(&d, &a, &err));
+        CHECK_OK(rung_archive_cursor(a, &seq, NULL, &err));
+        CHECK_EQ_U64(seq, 7);
+        rung_archive_score s;
+        uint32_t count;
+        CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1, &s, &count, &err));
+        CHECK_EQ_U64(count, 1);
+        CHECK_EQ_I64(s.values.values[0].i, 5);
+        rung_archive_close(a);
+        CHECK_EQ_I64(sql_int(d.path, "PRAGMA user_version"), RUNG_ARCHIVE_SCHEMA_VERSION);
+        CHECK_EQ_I64(sql_int(d.path, "SELECT count(*) FROM readable_scores"), 1);
+        CHECK_EQ_I64(sql_int(d.path, "SELECT count(*) FROM readable_history"), 0);
+        archive_dir_deinit(&d);
+    }
+}
+
+TEST(strange_files_are_refused) {
+    archive_dir d;
+    rung_archive *a = NULL;
+    rung_err err = {0};
+    archive_dir_init(&d);
+    rung_sqlite_archive_config config = {.path = d.path, .alloc = rung_alloc_heap(), .log_id = RUNG_SLICE("log-a")};
+    rung_sqlite_archive_config read_only = config;
+    read_only.is_read_only = true;
+    CHECK_STATUS(rung_sqlite_archive_open(&read_only, &a, &err), RUNG_NOT_FOUND);
+    CHECK_OK(rung_sqlite_archive_open(&config, &a, &err));
+    rung_archive_close(a);
+    CHECK_OK(rung_sqlite_archive_open(&config, &a, &err));
+    rung_archive_close(a);
+    CHECK_OK(rung_sqlite_archive_open(&read_only, &a, &err));
+    CHECK(rung_archive_begin(a, &err) < 0);
+    rung_archive_close(a);
+    config.log_id = RUNG_SLICE("log-b");
+    CHECK_STATUS(rung_sqlite_archive_open(&config, &a, &err), RUNG_ECONFLICT);
+    CHECK(strstr(err.message, "log-a") != NULL);
+    config.log_id = (rung_slice){NULL, 0};
+    sql(d.path, "PRAGMA user_version = 99");
+    CHECK_STATUS(rung_sqlite_archive_open(&config, &a, &err), RUNG_EVERSION);
+    archive_dir_wipe(&d);
+    sql(d.path, "CREATE TABLE cookies (name)");
+    CHECK_STATUS(rung_sqlite_archive_open(&config, &a, &err), RUNG_ECORRUPT);
+    archive_dir_wipe(&d);
+    FILE *f = fopen(d.path, "w");
+    for (int i = 0; i < 999; i++)
+        fputs("this is not a database\n", f);
+    fclose(f);
+    CHECK_STATUS(rung_sqlite_archive_open(&config, &a, &err), RUNG_ECORRUPT);
+    config.path = "/tmp/no such folder/archive.db";
+    CHECK_STATUS(rung_sqlite_archive_open(&config, &a, &err), RUNG_EIO);
+    archive_dir_deinit(&d);
+}
+
+/* A second writer waits, and is told when it waited too long. */
+TEST(two_writers) {
+    archive_dir d;
+    rung_archive *a, *b;
+    rung_err err = {0};
+    archive_dir_init(&d);
+    rung_sqlite_archive_config config = {.path = d.path, .alloc = rung_alloc_heap(), .busy_timeout_ms = 20};
+    CHECK_OK(rung_sqlite_archive_open(&config, &a, &err));
+    CHECK_OK(rung_sqlite_archive_open(&config, &b, &err));
+    CHECK_OK(rung_archive_begin(a, &err));
+    CHECK_STATUS(rung_archive_begin(b, &err), RUNG_EBUSY);
+    rung_archive_rollback(b);
+    CHECK_OK(rung_archive_commit(a, 1, T0, &err));
+    CHECK_OK(rung_archive_begin(b, &err));
+    CHECK_OK(rung_archive_commit(b, 2, T0, &err));
+    rung_archive_close(a);
+    rung_archive_close(b);
+    archive_dir_deinit(&d);
+}
+
+/* What a command prints. */
+__attribute__((format(printf, 3, 4))) static void shell(char *out, size_t size, const char *format, ...) {
+    char command[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(command, sizeof command, format, args);
+    va_end(args);
+    FILE *p = popen(command, "r");
+    CHECK(p != NULL);
+    size_t n = fread(out, 1, size - 1, p);
+    out[n] = '\0';
+    CHECK_EQ_I64(pclose(p), 0);
+}
+
+TEST(the_sqlite3_tool_reads_while_a_batch_is_open) {
+    archive_dir d;
+    rung_archive *a;
+    rung_err err = {0};
+    static archive_kit k;
+    char out[4096];
+    if (system("sqlite3 --version >/dev/null 2>&1") != 0)
+        test_skip("there is no sqlite3 command");
+    archive_dir_init(&d);
+    CHECK_OK(archive_dir_open(&d, &a, &err));
+    archive_kit_init(&k, a);
+    rung_board_def def = rung_board_def_default();
+    def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    def.key.columns[0] = (rung_column){RUNG_SCORE_DECIMAL, RUNG_ORDER_DESC, 2};
+    rung_event e = archive_event_define("b", &def, T0);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    static const int64_t scores[] = {-5, -150, 12345, INT64_MIN};
+    for (int i = 0; i < 4; i++) {
+        char name[] = {'p', (char)('0' + i), 0};
+        e = archive_event_score("b", name, scores[i], T0 + i);
+        e.score.types[0] = RUNG_SCORE_DECIMAL;
+        e.score.decimals[0] = 2;
+        CHECK_OK(archive_kit_apply(&k, &e));
+    }
+    e = archive_event_tick(T0 + DAY_MS);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    archive_kit_commit(&k);
+    e = archive_event_score("b", "late", 1, T0 + DAY_MS); /* in an open batch */
+    e.score.types[0] = RUNG_SCORE_DECIMAL;
+    e.score.decimals[0] = 2;
+    CHECK_OK(archive_kit_apply(&k, &e));
+    shell(out, sizeof out, "sqlite3 -readonly %s \"%s\"", d.path,
+          "SELECT place, rank, player, score, at FROM readable_standings ORDER BY place");
+    CHECK_EQ_STR(out, "1|1|p2|123.45|2025-11-15T00:00:00.002Z\n"
+                      "2|2|p0|-0.05|2025-11-15T00:00:00.000Z\n"
+                      "3|3|p1|-1.50|2025-11-15T00:00:00.001Z\n"
+                      "4|4|p3|-92233720368547758.08|2025-11-15T00:00:00.003Z\n");
+    shell(out, sizeof out, "sqlite3 -readonly %s \"%s\"", d.path,
+          "SELECT count(*), min(seq), max(score) FROM readable_scores WHERE player <> 'p3'");
+    CHECK_EQ_STR(out, "3|2|123.45\n");
+    shell(out, sizeof out, "sqlite3 -readonly %s \"%s\"", d.path,
+          "SELECT board, kind, window_id, ends FROM readable_windows");
+    CHECK_EQ_STR(out, "b|day|2025-11-15|2025-11-16T00:00:00.000Z\n");
+    shell(out, sizeof out, "sqlite3 -readonly %s \"%s\"", d.path,
+          "SELECT kind, json_extract(details,'$.score.decimals') FROM readable_audit ORDER BY seq LIMIT 1");
+    CHECK_EQ_STR(out, "board defined|2\n");
+    archive_kit_deinit(&k);
+    rung_archive_close(a);
+    archive_dir_deinit(&d);
+}
+
+/* A name that was erased is nowhere in the files. */
+TEST(erased_names_are_gone_from_the_disk) {
+    archive_dir d;
+    rung_archive *a;
+    rung_err err = {0};
+    static archive_kit k;
+    static const char name[] = "Zebediah-Quux";
+    archive_dir_init(&d);
+    CHECK_OK(archive_dir_open(&d, &a, &err));
+    archive_kit_init(&k, a);
+    rung_board_def def = rung_board_def_default();
+    def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    rung_event e = archive_event_define("b", &def, T0);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    for (int i = 0; i < 500; i++) {
+        char other[16];
+        snprintf(other, sizeof other, "player%d", i);
+        e = archive_event_score("b", i == 250 ? name : other, i, T0);
+        CHECK_OK(archive_kit_apply(&k, &e));
+    }
+    e = archive_event_ban(name, true, T0);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    e = archive_event_ban(name, false, T0);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    e = archive_event_tick(T0 + DAY_MS);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    archive_kit_commit(&k);
+    e = archive_event_erase(name, T0 + DAY_MS);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    archive_kit_commit(&k);
+    char out[256];
+    shell(out, sizeof out, "grep -c -a %s %s | sort | uniq -c | tr -d ' \\n'; true", name, d.path);
+    CHECK_EQ_STR(out, "10"); /* one file with 0 lines */
+    shell(out, sizeof out, "grep -c -a %s %s-wal | tr -d ' \\n'; true", name, d.path);
+    CHECK_EQ_STR(out, "0");
+    archive_kit_deinit(&k);
+    rung_archive_close(a);
+    archive_dir_deinit(&d);
+}
+
+/* Each question is answered by an index. */
+TEST(questions_use_their_indexes) {
+    archive_dir d;
+    rung_archive *a;
+    rung_err err = {0};
+    char out[2048];
+    archive_dir_init(&d);
+    CHECK_OK(archive_dir_open(&d, &a, &err));
+    rung_archive_close(a);
+    static const char *const questions[][2] = {
+        {"SELECT * FROM score_events WHERE board='b' AND player='p' AND at_ms > 5 ORDER BY at_ms", "by_board_player"},
+        {"SELECT * FROM score_events WHERE board='b' AND at_ms > 5 ORDER BY at_ms", "score_events_by_board"},
+        {"SELECT * FROM score_events WHERE player='p' AND at_ms > 5 ORDER BY at_ms", "score_events_by_player"},
+        {"SELECT * FROM standings WHERE player='p'", "standings_by_player"},
+        {"SELECT * FROM audit WHERE board='b' ORDER BY seq", "audit_by_board"},
+        {"SELECT * FROM closed_windows WHERE board='b' ORDER BY end_ms DESC", "closed_windows_by_end"},
+    };
+    for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "EXPLAIN QUERY PLAN %s", questions[i][0]);
+        shell(out, sizeof out, "sqlite3 -readonly %s \"%s\"", d.path, text);
+        CHECK_MSG(strstr(out, questions[i][1]) && !strstr(out, "TEMP B-TREE"), "%s: %s", questions[i][0], out);
+    }
+    archive_dir_deinit(&d);
+}
+
+RUNG_TEST_MAIN

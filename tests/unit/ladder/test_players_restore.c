@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A player table built anew from what another one shows: the same numbers, and the same ones to come. */
+/* ctest: labels=release */
+#include "ladder/players.h"
+
+#include "support/check.h"
+#include "support/failalloc.h"
+#include "support/rng.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const rung_hash_key key = {1, 2}, other_key = {3, 4};
+
+static rung_players *create(const rung_alloc *a, const rung_hash_key *k) {
+    rung_players *t = NULL;
+    CHECK_OK(rung_players_create(a, k, &t));
+    return t;
+}
+
+static rung_status restore_all(rung_players *copy, const rung_players *t) {
+    rung_status st = RUNG_OK;
+    uint32_t before = RUNG_PLAYER_NONE, n = RUNG_PLAYER_NONE;
+    for (uint32_t number = 0; number < rung_players_span(t) && st >= 0; number++)
+        st = rung_players_restore(copy, rung_players_id(t, number));
+    while (st >= 0 && (n = rung_players_next_free(t, n)) != RUNG_PLAYER_NONE) {
+        st = rung_players_restore_free(copy, before, n);
+        before = n;
+    }
+    return st < 0 ? st : rung_players_restore_finish(copy);
+}
+
+static uint32_t intern(rung_players *t, uint64_t i) {
+    char id[RUNG_PLAYER_ID_MAX];
+    uint32_t number;
+    int len = snprintf(id, sizeof id, "%0*d", (int)(1 + i * 7 % 100), (int)i);
+    CHECK(rung_players_intern(t, rung_slice_of(id, (size_t)len), &number) >= 0);
+    return number;
+}
+
+static void check_same(const rung_players *t, const rung_players *copy) {
+    CHECK_SOUND(rung_players_check(copy));
+    CHECK_EQ_U64(rung_players_count(copy), rung_players_count(t));
+    CHECK_EQ_U64(rung_players_span(copy), rung_players_span(t));
+    for (uint32_t number = 0; number < rung_players_span(t); number++)
+        CHECK(rung_slice_eq(rung_players_id(copy, number), rung_players_id(t, number)));
+}
+
+TEST(same_numbers_now_and_later) {
+    rung_rng rng;
+    rung_rng_seed(&rng, test_seed(1));
+    for (uint32_t size = 0; size < 400; size = size * 2 + 1) {
+        rung_players *t = create(rung_alloc_heap(), &key), *copy = create(rung_alloc_heap(), &other_key);
+        for (uint32_t i = 0; i < size * 3; i++) {
+            intern(t, rung_rng_below(&rng, size));
+            if (rung_rng_below(&rng, 2))
+                rung_players_remove(t, (uint32_t)rung_rng_below(&rng, size));
+        }
+        CHECK_OK(restore_all(copy, t));
+        check_same(t, copy);
+        for (uint32_t i = 0; i < size; i++)
+            CHECK_EQ_U64(intern(copy, 1000 + i), intern(t, 1000 + i));
+        check_same(t, copy);
+        rung_players_destroy(t);
+        rung_players_destroy(copy);
+    }
+}
+
+static void restore(rung_players *t, const char *id, rung_status want) {
+    CHECK_STATUS(rung_players_restore(t, rung_slice_str(id)), want);
+}
+
+TEST(what_no_table_shows_is_refused) {
+    rung_players *t = create(rung_alloc_heap(), &key);
+    char longest[RUNG_PLAYER_ID_MAX + 2] = {0};
+    memset(longest, 'a', sizeof longest - 1);
+    restore(t, longest, RUNG_EINVAL);
+    restore(t, "a", RUNG_OK);
+    restore(t, "", RUNG_OK);
+    restore(t, "", RUNG_OK);
+    restore(t, "a", RUNG_OK);
+    CHECK_STATUS(rung_players_restore_free(t, RUNG_PLAYER_NONE, 0), RUNG_EINVAL); /* in use */
+    CHECK_STATUS(rung_players_restore_free(t, RUNG_PLAYER_NONE, 4), RUNG_EINVAL); /* unheard of */
+    CHECK_OK(rung_players_restore_free(t, RUNG_PLAYER_NONE, 2));
+    CHECK_STATUS(rung_players_restore_free(t, 2, 2), RUNG_EINVAL); /* twice */
+    CHECK_STATUS(rung_players_restore_finish(t), RUNG_EINVAL);     /* one is left out */
+    CHECK_OK(rung_players_restore_free(t, 2, 1));
+    CHECK_STATUS(rung_players_restore_finish(t), RUNG_EINVAL); /* "a" twice */
+    rung_players_clear(t);
+    CHECK_SOUND(rung_players_check(t));
+    rung_players_set_limit(t, 1);
+    restore(t, "a", RUNG_OK);
+    restore(t, "b", RUNG_ELIMIT);
+    restore(t, "", RUNG_OK);
+    rung_players_destroy(t);
+}
+
+TEST(out_of_memory) {
+    rung_players *t = create(rung_alloc_heap(), &key);
+    for (uint32_t i = 0; i < 150; i++)
+        intern(t, i);
+    for (uint32_t i = 0; i < 150; i += 4)
+        rung_players_remove(t, i);
+    for (uint64_t n = 1;; n++) {
+        rung_failalloc fa;
+        rung_failalloc_init(&fa);
+        rung_players *copy = create(rung_failalloc_port(&fa), &key);
+        rung_failalloc_fail_at(&fa, n, false);
+        rung_status st = restore_all(copy, t);
+        CHECK(st == (fa.failed_count ? RUNG_ENOMEM : RUNG_OK));
+        rung_players_destroy(copy);
+        rung_failalloc_deinit(&fa);
+        if (st == RUNG_OK)
+            break;
+    }
+    rung_players_destroy(t);
+}
+
+RUNG_TEST_MAIN
