@@ -3,8 +3,8 @@
  *
  *  B1  Slot i < def.scope_count ranks by def.scopes[i]; the team attribute has the slot of its scope, or one behind them.
  *  B2  A board's rules are in order of their making; for a kind of window, the last rule whose `from` is not after an
- *      instant decides. Where it would lead back to the window before it, or to an earlier one, that window goes on: numbers
- *      never fall as time goes by, and every window is one stretch of time.
+ *      instant decides. Where it would lead back to the window before it, or to an earlier one, that window goes on:
+ *      numbers never fall as time goes by, and every window is one stretch of time.
  *  B3  next_close_ms is not later than the end plus grace of any open window. */
 #include "state/internal.h"
 
@@ -57,7 +57,7 @@ rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordin
         all.start_ms = start < all.start_ms ? start : all.start_ms;
         all.end_ms = end > all.end_ms ? end : all.end_ms;
     }
-    if (all.start_ms >= all.end_ms) { /* no instant belongs to it; it may have been opened ahead under an earlier rule */
+    if (all.start_ms >= all.end_ms) { /* no instant belongs to it; but it may have been opened ahead, by an earlier rule */
         const rung__window *w = rung__window_find(b, kind, ordinal, (rung_slice){NULL, 0});
         if (!w)
             return RUNG_NOT_FOUND;
@@ -171,8 +171,8 @@ static void window_remove(rung_state *s, rung__board *b, uint32_t i) {
     rung__window_free(s, b, w);
 }
 
-/* Might a submission want to open this closed window again, were it forgotten? A season's dates may still change, and a window
- * closed before its time has some of it left; a change of zone may have made that more. */
+/* Might a submission want to open this closed window again, were it forgotten? A season's dates may still change,
+ * and a window closed before its time has some of it left; a change of zone may have made that more. */
 static bool could_open_again(const rung_state *s, const rung__board *b, const rung__window *w) {
     rung_window span = {w->ordinal, w->start_ms, w->end_ms};
     if (w->kind == RUNG_WINDOW_SEASON)
@@ -198,6 +198,13 @@ static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
     window_empty(s, w);
 }
 
+/* Of those that end together, the smaller number or name counts as the older. */
+static bool ended_before(const rung__window *a, const rung__window *b) {
+    if (a->end_ms != b->end_ms)
+        return a->end_ms < b->end_ms;
+    return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : rung_slice_cmp(a->season, b->season) < 0;
+}
+
 /* Of each kind, keep the `keep` closed windows that ended last. */
 static void enforce_keep(rung_state *s, rung__board *b) {
     for (uint32_t kind = 1; kind < RUNG__KINDS; kind++) {
@@ -208,8 +215,7 @@ static void enforce_keep(rung_state *s, rung__board *b) {
                 if (w->kind != kind || !w->closed || w->dropped)
                     continue;
                 closed++;
-                if (!o || w->end_ms < o->end_ms ||
-                    (w->end_ms == o->end_ms && rung_slice_cmp(w->season, o->season) < 0))
+                if (!o || ended_before(w, o))
                     oldest = i;
             }
             if (closed <= b->def.keep)

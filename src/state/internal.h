@@ -148,7 +148,8 @@ typedef struct rung__aim {
     bool prepared;    /* `reached` holds, if it is still time_ms when the turn comes */
     uint32_t count;
     int64_t time_ms;
-    uint32_t slots[RUNG__AIM_KINDS]; /* by place in `reached`: which slots have hints */
+    uint32_t values[RUNG__AIM_SLOTS]; /* the player's in the first slots of the guessed board */
+    uint32_t slots[RUNG__AIM_KINDS];  /* by place in `reached`: which slots have hints */
     rung__reach reached[RUNG__AIM_KINDS];
     rung_ladder_hint main[RUNG__AIM_KINDS];
     rung_ladder_hint slot[RUNG__AIM_KINDS][RUNG__AIM_SLOTS];

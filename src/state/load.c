@@ -228,6 +228,7 @@ static bool key_is_valid(const rung__board *b, const uint64_t *key) {
     return true;
 }
 
+enum { AHEAD = 24 };
 typedef struct entries {
     loader *l;
     const rung__board *b;
@@ -252,8 +253,9 @@ static bool next_columns(entries *e, uint32_t columns) {
         rung__in_column(&e->l->in, e->column[k], e->n);
     for (uint32_t i = 0; i < e->n; i++) {
         is_valid &= players[i] < span && (!has_gaps || rung_players_is_used(table, (uint32_t)players[i]));
-        rung_ladder_warm_map(e->keys ? e->keys : e->built, (uint32_t)players[i]);
     }
+    for (uint32_t i = 0; i < e->n && i < AHEAD; i++)
+        rung_ladder_warm_map(e->keys ? e->keys : e->built, (uint32_t)players[i]);
     return is_valid && is_fine(e->l);
 }
 
@@ -268,6 +270,8 @@ static bool next_entry(void *ctx, rung_ladder_entry *out) {
     out->key[0] = e->last += e->column[0][e->i];
     for (uint32_t k = 1; k < e->words; k++)
         out->key[k] = e->column[k][e->i];
+    if (e->i + AHEAD < e->n)
+        rung_ladder_warm_map(e->built, (uint32_t)e->column[e->words][e->i + AHEAD]);
     out->player = (uint32_t)e->column[e->words][e->i++];
     return key_is_valid(e->b, out->key);
 }

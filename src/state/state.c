@@ -225,18 +225,20 @@ rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcom
 
 enum { GROUP = 16 };
 
-/* Every ranking that the submission of a known player will likely touch. */
-static void warm(const rung_state *s, const rung__board *b, uint32_t player,
-                 void (*main)(const rung_ladder *, uint32_t), void (*scope)(const rung_ladder *, uint32_t)) {
+typedef void (*warm_step)(const rung_ladder *l, uint32_t player);
+
+/* One step towards every ranking that the submission of a known player will likely touch. */
+static void warm(const rung__board *b, const rung__aim *aim, warm_step main, warm_step scope) {
     for (uint32_t k = 0; k < RUNG__KINDS; k++) {
         const rung__window *w = b->current[k];
         if (!w)
             continue;
-        main(w->ladder, player);
-        for (uint32_t slot = 0; scope && slot < b->scope_count; slot++) {
-            uint32_t value = rung__value_of(s, b, slot, player);
+        if (main)
+            main(w->ladder, aim->player);
+        for (uint32_t slot = 0; scope && slot < b->scope_count && slot < RUNG__AIM_SLOTS; slot++) {
+            uint32_t value = aim->values[slot];
             if (value < w->scopes[slot].cap && w->scopes[slot].ladders[value])
-                scope(w->scopes[slot].ladders[value], player);
+                scope(w->scopes[slot].ladders[value], aim->player);
         }
     }
 }
@@ -267,21 +269,32 @@ static void find_group(const rung_state *s, uint32_t n, const rung_event *const 
 static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     find_group(s, n, events, aims);
     const rung__board *b = rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
-    for (int step = 0; b && step < 4; step++)
+    uint32_t slots = !b ? 0 : b->scope_count < RUNG__AIM_SLOTS ? b->scope_count : RUNG__AIM_SLOTS;
+    for (int step = 0; b && step < 5; step++)
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t player = aims[i].player;
-            if (player == RUNG_PLAYER_NONE)
+            rung__aim *aim = &aims[i];
+            if (aim->player == RUNG_PLAYER_NONE)
                 continue;
-            if (step == 0) {
-                warm(s, b, player, rung_ladder_warm_map, NULL);
-                for (uint32_t slot = 0; slot < b->scope_count; slot++)
-                    rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, player);
-            } else if (step == 1) {
-                warm(s, b, player, rung_ladder_warm_leaf, rung_ladder_warm_map);
-            } else if (step == 2) {
-                warm(s, b, player, rung_ladder_warm_row, rung_ladder_warm_leaf);
-            } else {
-                rung__score_aim(s, &events[i]->score, events[i]->ts_ms, &aims[i]);
+            switch (step) {
+            case 0:
+                warm(b, aim, rung_ladder_warm_map, NULL);
+                for (uint32_t slot = 0; slot < slots; slot++)
+                    rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, aim->player);
+                break;
+            case 1:
+                for (uint32_t slot = 0; slot < slots; slot++)
+                    aim->values[slot] = rung__value_of(s, b, slot, aim->player);
+                warm(b, aim, rung_ladder_warm_leaf, rung_ladder_warm_map);
+                break;
+            case 2:
+                warm(b, aim, rung_ladder_warm_row, rung_ladder_warm_leaf);
+                break;
+            case 3:
+                if (slots)
+                    warm(b, aim, NULL, rung_ladder_warm_row);
+                break;
+            default:
+                rung__score_aim(s, &events[i]->score, events[i]->ts_ms, aim);
             }
         }
 }

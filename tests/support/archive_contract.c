@@ -591,7 +591,8 @@ void archive_contract_extremes(const archive_maker *m) {
     def.column_names[1] = RUNG_SLICE("decimal");
     apply_ok(&k, archive_event_define("b", &def, T0));
     static const int64_t integers[] = {INT64_MIN, -1, 0, 1, INT64_MAX, (INT64_C(1) << 53) + 1};
-    static const double reals[] = {-INFINITY, -0x1.fffffffffffffp1023, 0x1p-1074, 3, 9007199254740993.0, INFINITY};
+    static const double reals[] = {
+        -(double)INFINITY, -0x1.fffffffffffffp1023, 0x1p-1074, 3, 9007199254740993.0, (double)INFINITY};
     for (uint32_t i = 0; i < 36; i++) {
         char name[8] = {'x', (char)('a' + i / 6), (char)('a' + i % 6)};
         rung_event e = archive_event_score("b", name, integers[i / 6], T0);

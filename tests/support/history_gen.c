@@ -358,7 +358,6 @@ static rung_season random_season(history_gen *g) {
     int64_t reach = 50 * g->taste.pace_ms;
     s.starts_ms = g->time_ms + between(g, -reach, reach / 2);
     s.ends_ms = s.starts_ms + 1 + between(g, 0, 2 * reach);
-    s.ends_ms += (int64_t)(++g->serial); /* no two end together */
     return s;
 }
 
@@ -371,8 +370,11 @@ static bool has_season(const rung_board_def *d, rung_slice name) {
 
 static void add_season(history_gen *g, rung_board_def *d) {
     rung_season s = random_season(g);
-    if (!has_season(d, s.name) && d->season_count < RUNG_SEASONS_MAX)
-        d->seasons[d->season_count++] = s;
+    if (has_season(d, s.name) || d->season_count == RUNG_SEASONS_MAX)
+        return;
+    if (d->season_count && chance(g, 20) && s.starts_ms < d->seasons[0].ends_ms)
+        s.ends_ms = d->seasons[0].ends_ms; /* two that end together */
+    d->seasons[d->season_count++] = s;
 }
 
 /* So many that not all fit the list in an outcome. */
@@ -438,8 +440,6 @@ static void random_limits(history_gen *g, rung_board_def *d) {
     d->limits = below(g, 32);
     if (d->update == RUNG_UPDATE_COUNT)
         d->limits &= RUNG_LIMIT_RATE;
-    if (d->update == RUNG_UPDATE_DECAY)
-        d->limits &= ~(uint32_t)RUNG_LIMIT_Z;
     bool is_real = d->key.columns[0].type == RUNG_SCORE_REAL;
     int64_t low = between(g, -3, 2), high = between(g, 8, 900), step = between(g, 0, 12);
     if (d->limits & RUNG_LIMIT_MIN)
@@ -566,8 +566,7 @@ static void defined_event(history_gen *g, uint32_t i, rung_event *out) {
     if (!g->is_defined[i]) {
         g->is_defined[i] = true;
         g->defs[i] = random_def(g);
-        if (g->taste.player_count > 100 && g->defs[i].update != RUNG_UPDATE_COUNT &&
-            g->defs[i].update != RUNG_UPDATE_DECAY) {
+        if (g->taste.player_count > 100 && g->defs[i].update != RUNG_UPDATE_COUNT) {
             g->defs[i].windows |= RUNG_WINDOWS_ALL; /* a crowd, so that there are quartiles */
             g->defs[i].limits |= RUNG_LIMIT_Z;
             g->defs[i].z_score = (double)between(g, 3, 30) / 7;

@@ -288,6 +288,14 @@ static void window_drop(model_board *b, model_window *w) {
     *w = b->windows[--b->window_count];
 }
 
+/* Of those that end together, the smaller number or name is the older. */
+static bool ended_before(const model_window *a, const model_window *b) {
+    if (a->end_ms != b->end_ms)
+        return a->end_ms < b->end_ms;
+    return a->ordinal != b->ordinal ? a->ordinal < b->ordinal
+                                    : rung_slice_cmp(a->season, b->season) < 0;
+}
+
 /* Of a kind the `keep` closed ones that ended last stay. */
 static void windows_trim(model_board *b, uint32_t kind) {
     for (;;) {
@@ -298,7 +306,7 @@ static void windows_trim(model_board *b, uint32_t kind) {
             if (w->kind != kind || !w->closed)
                 continue;
             count++;
-            if (!oldest || w->end_ms < oldest->end_ms)
+            if (!oldest || ended_before(w, oldest))
                 oldest = w;
         }
         if (count <= b->def.keep)
@@ -580,18 +588,21 @@ static uint32_t nearest_rank(uint32_t count, uint64_t num, uint64_t den) {
 }
 
 /* 1: refused, 0: not, -1: too close to say. */
-static int z_refuses(const rung_board_def *def, const ranked *r, long double x) {
+static int z_refuses(const state_model *m, const model_board *b, const ranked *r, long double x) {
     if (r->count < 100)
         return 0;
-    const rung_column *c = &def->key.columns[0];
-    long double q1 = number_of(c, r->entries[nearest_rank(r->count, 1, 4)]->values[0]);
-    long double median = number_of(c, r->entries[nearest_rank(r->count, 1, 2)]->values[0]);
-    long double q3 = number_of(c, r->entries[nearest_rank(r->count, 3, 4)]->values[0]);
-    if (q1 == q3)
+    long double q[3];
+    bool is_decay = b->def.update == RUNG_UPDATE_DECAY;
+    for (uint64_t i = 0; i < 3; i++) { /* the quartiles; decayed scores as of now */
+        const model_entry *e = r->entries[nearest_rank(r->count, i + 1, 4)];
+        q[i] = is_decay ? (long double)model_decay_show(b, e->decay, m->time_ms)
+                        : number_of(&b->def.key.columns[0], e->values[0]);
+    }
+    if (q[0] == q[2])
         return 0;
-    long double limit = (long double)def->z_score * fabsl(q3 - q1) / 1.349L,
-                off = fabsl(x - median);
-    if (fabsl(off - limit) < (limit + fabsl(x) + fabsl(median)) * 1e-12L)
+    long double limit = (long double)b->def.z_score * fabsl(q[2] - q[0]) / 1.349L;
+    long double off = fabsl(x - q[1]), slack = is_decay ? 1e-8L : 1e-12L;
+    if (fabsl(off - limit) < (limit + fabsl(x) + fabsl(q[1])) * slack)
         return -1;
     return off > limit;
 }
@@ -640,7 +651,7 @@ static const char *limit_that_refuses(const state_model *m, const model_board *b
     if (def->limits & RUNG_LIMIT_Z) {
         ranked r =
             window_ranked(m, b, model_window_find(b, first->kind, first->ordinal, first->season));
-        int z = z_refuses(def, &r, x);
+        int z = z_refuses(m, b, &r, x);
         free(r.entries);
         if (z == 1 || (z == -1 && hint == RUNG_EREFUSED))
             return "z_score";

@@ -73,6 +73,7 @@ typedef struct model_view {
     int64_t ordinal, start_ms, end_ms;
     rung_slice season;
     const rung_board_def *def;
+    rung_keyspec key; /* the board's; in a team view one column, equal teams by name */
     bool teams, is_decay, is_mean;
     int64_t now_ms;
     model_row *rows; /* total of them, in order */

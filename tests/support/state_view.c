@@ -301,6 +301,13 @@ rung_status state_model_view(const state_model *m, const rung_query *q, model_vi
     out->rank = q->has_rank ? q->rank : b->def.rank;
     out->is_decay = b->def.update == RUNG_UPDATE_DECAY;
     out->is_mean = q->teams && b->def.team_combine == RUNG_COMBINE_MEAN;
+    out->key = b->def.key;
+    if (q->teams) {
+        out->key.column_count = 1;
+        out->key.tie = RUNG_TIE_PLAYER;
+    }
+    if (out->is_mean)
+        out->key.columns[0] = (rung_column){RUNG_SCORE_REAL, out->key.columns[0].order, 0};
     const model_window *w = NULL;
     rung_status st = choose_window(m, b, q, out, &w);
     if (st != RUNG_OK)
@@ -339,10 +346,10 @@ static bool same_within_tolerance(double a, double b) {
 
 /* Among equal scores: is the order of these two neighbours the one of the tie rule? */
 static bool tie_order_is_right(const model_view *v, const rung_row *a, const rung_row *b) {
-    if (v->teams || v->def->key.tie == RUNG_TIE_PLAYER)
+    if (v->key.tie == RUNG_TIE_PLAYER)
         return rung_slice_cmp(a->id, b->id) < 0;
     if (a->at_ms != b->at_ms)
-        return (a->at_ms < b->at_ms) == (v->def->key.tie == RUNG_TIE_FIRST);
+        return (a->at_ms < b->at_ms) == (v->key.tie == RUNG_TIE_FIRST);
     return a->number < b->number;
 }
 
@@ -413,8 +420,8 @@ bool model_row_of(const model_view *v, rung_slice id, rung_row *row) {
 
 /* <0: the values are the better score. */
 static int compare_values(const model_view *v, const rung_value *values, const rung_row *row) {
-    for (uint32_t i = 0; i < v->def->key.column_count; i++) {
-        int c = rung_score_compare(&v->def->key.columns[i], values[i], row->values[i]);
+    for (uint32_t i = 0; i < v->key.column_count; i++) {
+        int c = rung_score_compare(&v->key.columns[i], values[i], row->values[i]);
         if (c)
             return c;
     }
@@ -425,7 +432,7 @@ rung_status model_at_score(const model_view *v, uint32_t value_count, const rung
                            uint32_t around, uint32_t *rank_out, rung_row *rows, uint32_t *count_out,
                            uint32_t *above_out) {
     rung_value given[RUNG_COLUMNS_MAX] = {{0}};
-    const rung_keyspec *key = &v->def->key;
+    const rung_keyspec *key = &v->key;
     if (value_count < 1 || value_count > key->column_count)
         return RUNG_EINVAL;
     for (uint32_t i = 0; i < value_count; i++) {
@@ -487,7 +494,7 @@ static bool not_above(const rung_column *c, rung_value a, rung_value b) {
 }
 
 uint32_t model_count_range(const model_view *v, rung_value low, rung_value high) {
-    const rung_column *c = &v->def->key.columns[0];
+    const rung_column *c = &v->key.columns[0];
     uint32_t n = 0;
     for (uint32_t i = 0; i < v->total; i++) {
         rung_value x = v->rows[i].row.values[0];

@@ -134,7 +134,7 @@ static const char views[] =
     "CREATE VIEW readable_history AS"
     "  SELECT w.board, s.player, " TIME("w.end_ms") " AS at, 'window end' AS taken, w.kind, w.window_id,"
     "  s.place, s.sparse_rank, s.dense_rank, w.entries, " SHOWN("s.score", "w.score_format") " AS score"
-    "  FROM standings s JOIN closed_windows w USING (window)"
+    "  FROM standings s CROSS JOIN closed_windows w USING (window)"
     "  WHERE s.hidden = 0 AND NOT s.erased AND w.board_deleted_seq IS NULL"
     "  UNION ALL SELECT board, player, " TIME("taken_ms") ", 'daily', kind, window_id, place, sparse_rank, dense_rank,"
     "  entries, " SHOWN("score", "score_format") " FROM samples;";

@@ -22,11 +22,12 @@
 
 #define BUSY_TIMEOUT_MS_DEFAULT 5000
 
-/* ---- statements ---- */
+/* ---- statements ----
+ * INDEXED BY where the planner, who takes every window for a small one, would read all of its rows. */
 
 #define STANDING_COLUMNS                                                                                               \
     "s.place, s.sparse_rank, s.dense_rank, s.player_number, s.player, s.score, s.column1, s.column2, s.at_ms,"         \
-    " w.score_format FROM standings s JOIN closed_windows w USING (window) WHERE s.window = ?1"
+    " w.score_format"
 #define WINDOW_COLUMNS                                                                                                 \
     "window, board, kind, window_id, start_ms, end_ms, closed_seq, closed_ms, entries, distinct_scores, rank_style,"   \
     " definition FROM closed_windows WHERE board_deleted_seq IS NULL AND board = ?1"
@@ -34,6 +35,9 @@
     "SELECT seq, board, player, kind, score, column1, column2, score_format, at_ms, at_given, ts_ms, id, meta, status" \
     " FROM score_events WHERE "
 #define SCORE_RANGE " AND at_ms >= ?3 AND at_ms < ?4 AND (at_ms, seq) > (?5, ?6) ORDER BY at_ms, seq LIMIT ?7"
+#define PLAYERS_STANDINGS                                                                                              \
+    " WHERE player = ?2 AND NOT erased AND EXISTS (SELECT 1 FROM closed_windows w WHERE w.window = standings.window"   \
+    " AND (?1 IS NULL OR w.board = ?1) AND w.board_deleted_seq IS NULL)"
 
 #define STATEMENTS(X)                                                                                                  \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
@@ -54,13 +58,11 @@
                     " column1, column2, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")                      \
     X(ADD_SAMPLE, "INSERT OR REPLACE INTO samples"                                                                     \
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")                             \
-    X(HIDE, "UPDATE standings SET hidden = hidden | ?3 WHERE player = ?2 AND NOT erased AND window IN"                 \
-            " (SELECT window FROM closed_windows WHERE (?1 IS NULL OR board = ?1) AND board_deleted_seq IS NULL)")     \
-    X(SHOW, "UPDATE standings SET hidden = hidden & ~?3 WHERE player = ?2 AND NOT erased AND window IN"                \
-            " (SELECT window FROM closed_windows WHERE (?1 IS NULL OR board = ?1))")                                   \
+    X(HIDE, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden | ?3" PLAYERS_STANDINGS)              \
+    X(SHOW, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden & ~?3" PLAYERS_STANDINGS)             \
     X(DROP_SAMPLES, "DELETE FROM samples WHERE board = ?1 AND (?2 IS NULL OR player = ?2)")                            \
-    X(ERASE_STANDINGS, "UPDATE standings SET player = 'erased-' || place, player_number = 0, erased = 1"               \
-                       " WHERE player = ?1 AND NOT erased")                                                            \
+    X(ERASE_STANDINGS, "UPDATE standings INDEXED BY standings_by_player SET player = 'erased-' || place,"              \
+                       " player_number = 0, erased = 1 WHERE player = ?1 AND NOT erased")                              \
     X(ERASE_SCORES, "DELETE FROM score_events WHERE player = ?1")                                                      \
     X(ERASE_SAMPLES, "DELETE FROM samples WHERE player = ?1")                                                          \
     X(ERASE_PLAYER, "DELETE FROM players WHERE player = ?1")                                                           \
@@ -69,12 +71,16 @@
     X(FIND_WINDOW, "SELECT " WINDOW_COLUMNS " AND kind = ?2 AND window_id = ?3 ORDER BY closed_seq DESC LIMIT 1")      \
     X(WINDOWS, "SELECT " WINDOW_COLUMNS " AND (?2 IS NULL OR kind = ?2) AND end_ms < ?3"                               \
                " ORDER BY end_ms DESC, kind, window_id, closed_seq DESC LIMIT ?4")                                     \
-    X(COUNT_HIDDEN, "SELECT count(*) FROM standings WHERE window = ?1 AND hidden <> 0")                                \
-    X(HIDDEN, "SELECT place, sparse_rank, dense_rank FROM standings WHERE window = ?1 AND hidden <> 0 ORDER BY place") \
-    X(ROWS, "SELECT " STANDING_COLUMNS " AND s.place >= ?2 AND s.hidden = 0 ORDER BY s.place LIMIT ?3")                \
-    X(ROW_OF, "SELECT " STANDING_COLUMNS " AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased")                       \
+    X(COUNT_HIDDEN, "SELECT count(*) FROM standings INDEXED BY standings_hidden WHERE window = ?1 AND hidden <> 0")    \
+    X(HIDDEN, "SELECT place, sparse_rank, dense_rank FROM standings INDEXED BY standings_hidden"                       \
+              " WHERE window = ?1 AND hidden <> 0 ORDER BY place")                                                     \
+    X(ROWS, "SELECT " STANDING_COLUMNS " FROM standings s JOIN closed_windows w USING (window)"                        \
+            " WHERE s.window = ?1 AND s.place >= ?2 AND s.hidden = 0 ORDER BY s.place LIMIT ?3")                       \
+    X(ROW_OF, "SELECT " STANDING_COLUMNS " FROM standings s INDEXED BY standings_by_player"                            \
+              " JOIN closed_windows w USING (window)"                                                                  \
+              " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased")                              \
     X(HISTORY, "SELECT w.end_ms, 0, w.kind, w.window_id, s.place, s.sparse_rank, s.dense_rank, w.entries, s.score,"    \
-               " s.column1, s.column2, w.score_format FROM standings s JOIN closed_windows w USING (window)"           \
+               " s.column1, s.column2, w.score_format FROM standings s CROSS JOIN closed_windows w USING (window)"     \
                " WHERE s.player = ?2 AND s.hidden = 0 AND NOT s.erased AND w.board = ?1"                               \
                " AND w.board_deleted_seq IS NULL AND w.end_ms >= ?3 AND w.end_ms < ?4"                                 \
                " UNION ALL SELECT taken_ms, 1, kind, window_id, place, sparse_rank, dense_rank, entries, score,"       \

@@ -281,6 +281,7 @@ TEST(questions_use_their_indexes) {
         {"SELECT * FROM score_events WHERE board='b' AND at_ms > 5 ORDER BY at_ms", "score_events_by_board"},
         {"SELECT * FROM score_events WHERE player='p' AND at_ms > 5 ORDER BY at_ms", "score_events_by_player"},
         {"SELECT * FROM standings WHERE player='p'", "standings_by_player"},
+        {"SELECT * FROM readable_history WHERE board='b' AND player='p'", "standings_by_player"},
         {"SELECT * FROM audit WHERE board='b' ORDER BY seq", "audit_by_board"},
         {"SELECT * FROM closed_windows WHERE board='b' ORDER BY end_ms DESC", "closed_windows_by_end"},
     };
