@@ -3,9 +3,9 @@
  *
  * Ids are "player:%08d" in random order, scores random below a billion, times spread over a day. One board with one
  * window (all), then three (all, week, day, with the same entries in each). Bytes go to and come from memory in the
- * pieces a snapshot file has: what the disk adds is another question. Saving takes place in a process of its own in real
- * life; loading decides how long a start takes. Wall times; the best of the rounds, since whoever else uses the machine
- * only ever adds. */
+ * pieces a snapshot file has: what the disk adds is another question. Saving takes place in a process of its own in
+ * real life; loading decides how long a start takes. Wall times; the best of the rounds, since whoever else uses the
+ * machine only ever adds. */
 #include "state/save.h"
 #include "support/machine.h"
 #include "support/options.h"

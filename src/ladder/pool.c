@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the pool (an eighth of what is
- * there, from one node up to 4 MiB), so a small ladder wastes little and a large one stands on huge pages. Memory goes
+/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the pool (a sixteenth of what is
+ * there, from one node up to 2 MiB), so a small ladder wastes little and a large one stands on huge pages. Memory goes
  * back when the ladder is cleared or destroyed; until then a freed node waits for the next taker.
  *
  * The first leaf is special: alone in slab 0, it starts with a few rows and doubles until it has full size, because
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SLAB_BYTES_MAX = 4 << 20 };
+enum { SLAB_BYTES_MAX = 2 << 20 };
 
 size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap) {
     size_t bytes = sizeof(rung__node) + (size_t)cap * (l->key_words * sizeof(uint64_t) + columns * sizeof(uint32_t));
@@ -71,7 +71,7 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t node_bytes,
 rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap, uint32_t want) {
     while (pool->free_count < want) {
         size_t bytes = rung__node_bytes(l, columns, cap);
-        uint32_t nodes = pool->slot_count / 8, most = (uint32_t)(SLAB_BYTES_MAX / bytes);
+        uint32_t nodes = pool->slot_count / 16, most = (uint32_t)(SLAB_BYTES_MAX / bytes);
         uint32_t missing = want - pool->free_count;
         nodes = nodes > most ? most : nodes;
         nodes = nodes < missing && missing <= most ? missing : nodes ? nodes : 1;

@@ -22,7 +22,7 @@
 #ifdef RUNG_TEST_BUILD
 enum { RUNG__LEAF_CAP = 6, RUNG__INNER_CAP = 4, RUNG__LEAF_CAP_FIRST = 3 };
 #else
-enum { RUNG__LEAF_CAP = 128, RUNG__INNER_CAP = 64, RUNG__LEAF_CAP_FIRST = 4 }; /* by measurement, see bench/ */
+enum { RUNG__LEAF_CAP = 64, RUNG__INNER_CAP = 64, RUNG__LEAF_CAP_FIRST = 4 }; /* by measurement, see bench/ */
 #endif
 _Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST & (RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST - 1)) == 0 &&
                    RUNG__LEAF_CAP % RUNG__LEAF_CAP_FIRST == 0,

@@ -228,19 +228,22 @@ static bool key_is_valid(const rung__board *b, const uint64_t *key) {
     return true;
 }
 
-enum { AHEAD = 24 };
+/* Entries of a window's main ranking on their way into it, or members of one of its scopes, whose keys are there. */
 typedef struct entries {
     loader *l;
     const rung__board *b;
-    const rung_ladder *built;
-    const rung_ladder *keys; /* of members: where their keys are */
-    rung_numbermap *seen;    /* of members: who was in the slot already */
+    const rung_ladder *main;
+    rung_numbermap *seen; /* of members: who was in the slot already */
     uint32_t words, left, n, i;
     uint64_t last;
     uint64_t column[RUNG_LADDER_WORDS_MAX + 1][RUNG__COLUMN_MAX];
 } entries;
 
-/* The next columns. All players are looked at at once: each is somewhere else in memory, and waits for nobody. */
+/* Each player is somewhere else in the main ranking's map: ask for that place so many players ahead. More of them at a
+ * time would push each other out of the cache. */
+enum { AHEAD = 24 };
+
+/* The next columns, the last of which is the players'. */
 static bool next_columns(entries *e, uint32_t columns) {
     const uint64_t *players = e->column[columns - 1];
     const rung_players *table = e->l->s->players;
@@ -251,12 +254,18 @@ static bool next_columns(entries *e, uint32_t columns) {
     e->i = 0;
     for (uint32_t k = 0; k < columns; k++)
         rung__in_column(&e->l->in, e->column[k], e->n);
-    for (uint32_t i = 0; i < e->n; i++) {
+    for (uint32_t i = 0; i < e->n; i++)
         is_valid &= players[i] < span && (!has_gaps || rung_players_is_used(table, (uint32_t)players[i]));
-    }
     for (uint32_t i = 0; i < e->n && i < AHEAD; i++)
-        rung_ladder_warm_map(e->keys ? e->keys : e->built, (uint32_t)players[i]);
+        rung_ladder_warm_map(e->main, (uint32_t)players[i]);
     return is_valid && is_fine(e->l);
+}
+
+static uint32_t take_player(entries *e, uint32_t column) {
+    const uint64_t *players = e->column[column];
+    if (e->i + AHEAD < e->n)
+        rung_ladder_warm_map(e->main, (uint32_t)players[e->i + AHEAD]);
+    return (uint32_t)players[e->i++];
 }
 
 static bool next_entry(void *ctx, rung_ladder_entry *out) {
@@ -270,9 +279,7 @@ static bool next_entry(void *ctx, rung_ladder_entry *out) {
     out->key[0] = e->last += e->column[0][e->i];
     for (uint32_t k = 1; k < e->words; k++)
         out->key[k] = e->column[k][e->i];
-    if (e->i + AHEAD < e->n)
-        rung_ladder_warm_map(e->built, (uint32_t)e->column[e->words][e->i + AHEAD]);
-    out->player = (uint32_t)e->column[e->words][e->i++];
+    out->player = take_player(e, e->words);
     return key_is_valid(e->b, out->key);
 }
 
@@ -280,7 +287,7 @@ static bool next_member(void *ctx, rung_ladder_entry *out) {
     entries *e = ctx;
     if (e->i == e->n && !next_columns(e, 1))
         return false;
-    if (rung_ladder_find(e->keys, (uint32_t)e->column[0][e->i++], out) != RUNG_OK ||
+    if (rung_ladder_find(e->main, take_player(e, 0), out) != RUNG_OK ||
         rung_numbermap_get(e->seen, out->player) != RUNG_NUMBER_NONE)
         return false;
     if (!went_well(e->l, rung_numbermap_reserve(e->seen, e->l->s->alloc, out->player)))
@@ -290,7 +297,6 @@ static bool next_member(void *ctx, rung_ladder_entry *out) {
 }
 
 static void load_ladder(loader *l, rung_ladder *ladder, entries *e, rung_ladder_source next) {
-    e->built = ladder;
     rung_status st = is_fine(l) ? rung_ladder_build(ladder, e->left, next, e) : RUNG_OK;
     if (st == RUNG_EINVAL)
         damaged(l, "a ranking is not valid");
@@ -302,7 +308,7 @@ static void load_ladder(loader *l, rung_ladder *ladder, entries *e, rung_ladder_
 static bool load_closed_value(loader *l, rung__board *b, rung__window *w, uint32_t slot, rung_numbermap *seen) {
     rung_state *s = l->s;
     rung__scope *scope = &w->scopes[slot];
-    entries e = {.l = l, .b = b, .keys = w->ladder, .seen = seen};
+    entries e = {.l = l, .b = b, .main = w->ladder, .seen = seen};
     e.left = rung__in_count(&l->in, rung_ladder_count(w->ladder));
     if (!e.left)
         return false;
@@ -355,7 +361,7 @@ static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_wind
 }
 
 static void load_standings(loader *l, rung__board *b, rung__window *w) {
-    entries e = {.l = l, .b = b, .words = rung_keyspec_words(&b->def.key)};
+    entries e = {.l = l, .b = b, .main = w->ladder, .words = rung_keyspec_words(&b->def.key)};
     e.left = rung__in_count(&l->in, rung_players_count(l->s->players)); /* S2 */
     load_ladder(l, w->ladder, &e, next_entry);
     load_scopes(l, b, w);

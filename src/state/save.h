@@ -20,7 +20,7 @@
 typedef rung_status (*rung_save_sink)(void *ctx, const void *bytes, size_t len);
 
 /* Gives the next bytes, borrowed until the next call. RUNG_OK; RUNG_NOT_FOUND at the end, which is asked for even when
- * all is read, so that a source which checks a trailer has done so; a negative status ends the load and is its answer. */
+ * all is read, so that a source which checks a trailer has done so; a negative status ends the load as its answer. */
 typedef rung_status (*rung_load_source)(void *ctx, const void **bytes_out, size_t *len_out);
 
 /* Told now and then how far it is: player numbers, entries and remembered ids done, of how many. The last call of one

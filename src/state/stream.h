@@ -50,8 +50,8 @@ static inline size_t rung__column_size(uint32_t n, unsigned width) {
     return ((size_t)n * width + 7) / 8;
 }
 
-/* As rung_state_load(), for tests and fuzzing: with `any_digest` the digest written down is not compared, so that bytes by
- * chance get as far as they can. */
+/* As rung_state_load(), for tests and fuzzing: with `any_digest` the digest written down is not compared, so that bytes
+ * by chance get as far as they can. */
 RUNG_NODISCARD rung_status rung__state_load(const rung_state_config *config, rung_load_source source, void *ctx,
                                             const rung_save_progress *progress, bool any_digest, rung_state **out,
                                             rung_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading a state when memory runs out: fail the n-th allocation, n = 1, 2, ... until none is left to fail. Each failure
- * is RUNG_ENOMEM, leaves nothing behind and gives no state; saving takes no memory at all. */
+/* Loading a state when memory runs out: fail the n-th allocation, n = 1, 2, ... until none is left to fail. Each
+ * failure is RUNG_ENOMEM, leaves nothing behind and gives no state; saving takes no memory at all. */
 /* ctest: timeout=300 */
 #include "state/save.h"
 #include "support/check.h"

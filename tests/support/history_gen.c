@@ -152,6 +152,12 @@ static void choose_taste(history_gen *g) {
     t->id_keep_ms = PICK(g, keeps);
     t->score_percent = t->player_count > 100 ? 93 : 60 + below(g, 25);
     t->is_plain = chance(g, 30);
+    t->is_fickle = chance(g, 20);
+    if (t->is_fickle) { /* few players and fewer scores, so that everything meets everything */
+        t->player_count = 4 + below(g, 5);
+        t->board_count = 1;
+        t->score_percent = 35;
+    }
     rung_slice place = rung_slice_str(PICK(g, places));
     CHECK_OK(rung_time_parse(place, &t->start_ms, NULL));
     t->start_ms -= between(g, 0, 60 * t->pace_ms);
@@ -474,7 +480,7 @@ static rung_board_def random_def(history_gen *g) {
 
 /* One change that is allowed. */
 static void change_def(history_gen *g, rung_board_def *d) {
-    switch (below(g, 12)) {
+    switch (g->taste.is_fickle && chance(g, 50) ? 9 + below(g, 2) : below(g, 12)) {
     case 0:
         d->title = history_text(g, "title %u", below(g, 3));
         break;

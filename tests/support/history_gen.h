@@ -31,7 +31,8 @@ typedef struct history_taste {
     int64_t start_ms; /* log time at the beginning */
     int64_t pace_ms;  /* usual time between two events */
     uint32_t score_percent;
-    bool is_plain; /* no extreme values: sums can go on for long */
+    bool is_plain;  /* no extreme values: sums can go on for long */
+    bool is_fickle; /* scopes and teams come and go */
 } history_taste;
 
 history_gen *history_gen_create(uint64_t seed);

@@ -842,7 +842,7 @@ static rung_status connect(sqlite_archive *a, const rung_sqlite_archive_config *
         return exec(a, "PRAGMA query_only = ON", err);
     return exec(a,
                 "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;"
-                "PRAGMA cache_size = -16384",
+                "PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 67108864",
                 err);
 }
 
