@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bench_ladder.c - the ladder against a skip list with a hash table, in one run on one machine.
  *
- * Both structures get the same load: every player once, in random order, with a random score of 0 .. 10^6 (inverted, so
- * that the best comes first) and the time as the second word. Then each question is put to both in turn, round after
- * round, and what counts is the median of the rounds' ratios: machines differ and neighbours make noise, but both
- * sides of a ratio had the same machine and the same neighbours within the same second. Times are processor times, so
- * that being interrupted does not count.
+ * Both structures get the same load: every player once, in random order, with a random score of 0 .. 10^6
+ * (inverted, so that the best comes first) and the time as the second word. Then each question is put to both
+ * in turn, round after round, and what counts is the median of the rounds' ratios: machines differ and
+ * neighbours make noise, but both sides of a ratio had the same machine and the same neighbours within the same
+ * second. Times are processor times, so that being interrupted does not count.
  *
  * Before anything is timed, the skip list is linked in the ladder's order, entry by entry, and both must then answer
  * some thousands of random questions alike; so no number here comes from a broken structure. No time is asserted: a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a submission costs (id look-up, rules, every window and scope, the answer with ranks), in bare ladder moves of
- * the same run; what a player costs in memory; what ranking friends costs. The board's update is `last`, so that every
- * submission moves an entry. */
+/* What a submission costs (id look-up, rules, every window and scope, the answer with ranks), in bare ladder
+ * moves of the same run; what a player costs in memory; what ranking friends costs. The board's update is
+ * `last`, so that every submission moves an entry. */
 #include "ladder/ladder.h"
 #include "state/state.h"
 #include "support/machine.h"

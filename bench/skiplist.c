@@ -6,8 +6,8 @@
  *
  * Invariants:
  *  1. Level 0 holds all nodes in strictly ascending (key, member) order; `backward` mirrors it, NULL at the first.
- *  2. A level is a subsequence of the one below; `span` is the distance to the next node of the level, or, at its last
- *     node, the number of nodes behind it.
+ *  2. A level is a subsequence of the one below; `span` is the distance to the next node of the level, or, at
+ *     its last node, the number of nodes behind it.
  *  3. The table holds exactly the nodes of level 0, each once. */
 #define _GNU_SOURCE
 #include "skiplist.h"

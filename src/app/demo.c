@@ -67,7 +67,7 @@ static bool look(const demo *d, rung_slice window, rung_slice scope, rung_view *
 }
 
 static const rung_table_column standing_columns[] = {
-    {"rank", true}, {"player", false}, {"country", false}, {"points", true}, {"better than", true},
+    {"rank", true}, {"player", false}, {"country", false}, {"points", true}, {"percentile", true},
 };
 
 static size_t print_rows(const demo *d, const rung_row *rows, uint32_t count, uint32_t marked) {
@@ -155,7 +155,7 @@ static void add_standing(demo *d, rung_table *t, rung_slice player, rung_slice w
 
 static void print_standings(demo *d, rung_slice player) {
     static const rung_table_column columns[] = {
-        {"ranking", false}, {"rank", true}, {"of", true}, {"points", true}, {"better than", true}};
+        {"ranking", false}, {"rank", true}, {"of", true}, {"points", true}, {"percentile", true}};
     char scope[160];
     rung_slice country = country_of(d, player);
     snprintf(scope, sizeof scope, "country:%.*s", (int)country.len, country.ptr);
@@ -597,7 +597,7 @@ typedef struct demo_args {
 } demo_args;
 
 static const rung_option demo_options[] = {
-    RUNG_OPTION_NUMBER(demo_args, players, "--players", "N", "how many (default 100000, from 10 to 500000)"),
+    RUNG_OPTION_NUMBER(demo_args, players, "--players", "N", "how many (default 100000, from 10 to 400000)"),
 };
 
 static int run_demo(const rung_command *self, int argc, char **argv) {
@@ -609,7 +609,7 @@ static int run_demo(const rung_command *self, int argc, char **argv) {
         return RUNG_EXIT_USAGE;
     uint64_t players = args.players ? args.players : PLAYERS_DEFAULT;
     if (players < 10 || players > RUNG_DEMO_PLAYERS_MAX) {
-        fputs("rung demo: --players: expected 10 to 500000\n", stderr);
+        fputs("rung demo: --players: expected 10 to 400000\n", stderr);
         return RUNG_EXIT_USAGE;
     }
     static char buffer[1 << 16];

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #define RUNG_DEMO_BOARD       "arena"
-#define RUNG_DEMO_PLAYERS_MAX 500000u /* as many different names as there are */
+#define RUNG_DEMO_PLAYERS_MAX 400000u /* as many different names as there are */
 
 enum { RUNG_DEMO_NAME_MAX = 24, RUNG_DEMO_BATCH = 4096 };
 

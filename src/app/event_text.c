@@ -29,7 +29,7 @@ static const char *const kind_words[] = {
 enum { KIND_END = sizeof kind_words / sizeof kind_words[0] };
 
 const char *rung_event_kind_word(rung_event_kind kind) {
-    return kind > 0 && kind < KIND_END ? kind_words[kind] : "unknown";
+    return (int)kind > 0 && (int)kind < (int)KIND_END ? kind_words[kind] : "unknown";
 }
 
 bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {

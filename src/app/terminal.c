@@ -73,8 +73,8 @@ const char *rung_count_text(uint64_t n, char out[RUNG_COUNT_TEXT_MAX]) {
 const char *rung_signed_text(int64_t n, char out[RUNG_COUNT_TEXT_MAX]) {
     if (n >= 0)
         return rung_count_text((uint64_t)n, out);
-    out[0] = '-';
-    rung_count_text(-(uint64_t)n, out + 1);
+    char count[RUNG_COUNT_TEXT_MAX];
+    snprintf(out, RUNG_COUNT_TEXT_MAX, "-%.30s", rung_count_text(-(uint64_t)n, count));
     return out;
 }
 

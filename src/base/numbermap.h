@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* numbermap.h - from player numbers to other small numbers, dense or sparse.
  *
- * Something that everybody has wants a plain array indexed by player number (4 bytes an entry); something that three
- * hundred among ten million players have cannot afford one. So there are two stores, an array and a hash table, one of which
- * takes new players ("home") while the other drains into it a few entries per change. Which is home follows the density:
- * entries in the map against the highest player number seen.
+ * Something that everybody has wants a plain array indexed by player number (4 bytes an entry); something that
+ * three hundred among ten million players have cannot afford one. So there are two stores, an array and a hash
+ * table, one of which takes new players ("home") while the other drains into it a few entries per change. Which
+ * is home follows the density: entries in the map against the highest player number seen.
  *
  * The zero value is an empty map. Never more than a bounded amount of work per call. */
 #ifndef RUNG_BASE_NUMBERMAP_H
@@ -44,10 +44,12 @@ void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a);
  * moves some entries along. RUNG_OK or RUNG_ENOMEM; the contents are the same either way. */
 RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player);
 
-/* Set the value (any but RUNG_NUMBER_NONE) of a player who is in the map, or for whom room was reserved by the last call. */
+/* Set the value (any but RUNG_NUMBER_NONE) of a player who is in the map, or for whom room was reserved by the
+ * last call. */
 void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value);
 
-/* The map will soon have `count` players: choose the home for so many, and do not move house on the way. 0: no longer. */
+/* The map will soon have `count` players: choose the home for so many, and do not move house on the way. 0: no
+ * longer. */
 static inline void rung_numbermap_expect(rung_numbermap *m, uint32_t count) {
     m->expected = count;
 }
@@ -57,8 +59,9 @@ uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player);
 
 void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
 
-/* The players of the map from `from` on, ascending, at most `room` of them; returns how many. For a walk over all n of
- * them without memory: again from the last + 1 until fewer than `room` come. It costs O(span) or, if less, O(n * n / room). */
+/* The players of the map from `from` on, ascending, at most `room` of them; returns how many. For a walk over
+ * all n of them without memory: again from the last + 1 until fewer than `room` come. It costs O(span) or, if
+ * less, O(n * n / room). */
 uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room);
 
 void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A prefetch that stays: gcc 12 takes a function that does nothing but prefetch for one without effect, and drops calls
- * to it. The empty assembly is the effect. */
+/* A prefetch that stays: gcc 12 takes a function that does nothing but prefetch for one without effect, and
+ * drops calls to it. The empty assembly is the effect. */
 static inline void rung_prefetch(const void *p) {
     __builtin_prefetch(p);
     __asm__ volatile("" : : "r"(p));

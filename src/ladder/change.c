@@ -5,9 +5,9 @@
  *  - reshape() is the only way nodes gain or lose neighbours: it spreads the rows of m adjacent siblings evenly over
  *    m' siblings. Sharing with a neighbour is 2 -> 2, splitting 2 -> 3 (or 1 -> 2), merging 2 -> 1 or 3 -> 2.
  *    Splitting two full nodes into three keeps leaves about four fifths full under random load.
- *  - An inner row's key is always exactly the first entry below it, never a stale separator: a caller's tie comparison
- *    is only ever asked about players that are really there, and an entry that goes to row 0 of a leaf is the first of
- *    all, so the entry before a new one is always in the same leaf.
+ *  - An inner row's key is always exactly the first entry below it, never a stale separator: a caller's tie
+ *    comparison is only ever asked about players that are really there, and an entry that goes to row 0 of a
+ *    leaf is the first of all, so the entry before a new one is always in the same leaf.
  *  - All memory a change may need is secured before the first byte is moved, so failure has nothing to undo. */
 #include "base/assert.h"
 #include "ladder/ladder.h"
@@ -137,8 +137,8 @@ static void leaf_unlink(rung_ladder *l, uint32_t id) {
         rung__leaf(l, leaf->next)->prev = leaf->prev;
 }
 
-/* Spread the rows of the `m` children from row `first` of the parent on evenly over `m2` children. Needs |m2 - m| <= 1,
- * room in the parent and a free node when m2 > m. Takes no memory. */
+/* Spread the rows of the `m` children from row `first` of the parent on evenly over `m2` children. Needs |m2 -
+ * m| <= 1, room in the parent and a free node when m2 > m. Takes no memory. */
 static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t first, uint32_t m, uint32_t m2) {
     rung__node *parent = rung__inner(l, parent_id);
     l->shape++;
@@ -450,7 +450,8 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
     bool same_leaf = from->step[0].id == to->step[0].id, was_first = from->step[0].row == 0;
     uint32_t shape = l->shape;
     erase(l, from);
-    /* The way to the key is the same as before, unless nodes were reshaped or the key now belongs to the leaf before. */
+    /* The way to the key is the same as before, unless nodes were reshaped or the key now belongs to the leaf
+     * before. */
     if (l->shape != shape && (!was_first || same_leaf || l->shape != shape + 1))
         rung__descend(l, probe, to);
     else if (same_leaf && from->step[0].row < to->step[0].row)

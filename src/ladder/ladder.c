@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder, reading side: searching, ranking, selecting, walking.
  *
- * Workload: moves and "what is my rank" in equal parts, far more often than anything else, of players chosen at random
- * among millions; then the first hundred, neighbours of a player, counts. So the costs that matter are cache misses:
- * a rank takes one into the player map, one or two into the leaf, and finds the rest of the way up in cache. Nothing on
- * that way compares a key. */
+ * Workload: moves and "what is my rank" in equal parts, far more often than anything else, of players chosen at
+ * random among millions; then the first hundred, neighbours of a player, counts. So the costs that matter are
+ * cache misses: a rank takes one into the player map, one or two into the leaf, and finds the rest of the way
+ * up in cache. Nothing on that way compares a key. */
 #include "ladder/ladder.h"
 
 #include "base/assert.h"

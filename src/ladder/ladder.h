@@ -72,9 +72,9 @@ void rung_ladder_clear(rung_ladder *l);
 RUNG_NODISCARD rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
                                            rung_ladder_change *change);
 
-/* Secure what a put of this player may need, so that the next change of the ladder, if it is that put, cannot fail. For
- * owners who change several ladders together or none. `is_new`: the player has no entry here. RUNG_OK, RUNG_ENOMEM or
- * RUNG_ELIMIT. */
+/* Secure what a put of this player may need, so that the next change of the ladder, if it is that put, cannot
+ * fail. For owners who change several ladders together or none. `is_new`: the player has no entry here.
+ * RUNG_OK, RUNG_ENOMEM or RUNG_ELIMIT. */
 RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, bool is_new);
 
 /* Where a put is headed: found in advance, while other puts are under way, so that the memory is there when its turn
@@ -105,8 +105,9 @@ rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
 /* Supplies the entries of a build in order; false = no more. */
 typedef bool (*rung_ladder_source)(void *ctx, rung_ladder_entry *out);
 
-/* Fill an empty ladder with exactly `count` entries that come in strictly ascending order. O(n). RUNG_EINVAL when the
- * ladder is not empty, the source runs dry, or the order or a player repeats; the ladder is then empty (or as it was). */
+/* Fill an empty ladder with exactly `count` entries that come in strictly ascending order. O(n). RUNG_EINVAL
+ * when the ladder is not empty, the source runs dry, or the order or a player repeats; the ladder is then empty
+ * (or as it was). */
 RUNG_NODISCARD rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx);
 
 /* ---- queries ---- */
@@ -129,7 +130,8 @@ uint32_t rung_ladder_rank_of_key(const rung_ladder *l, const uint64_t *key, rung
 rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_entry *out);
 
 /* The first entry that holds `rank` in `style`, or, where ties leave that rank empty, the entry at that place
- * (a sparse board ranked 1 1 1 4: rank 2 gives the second entry, which holds rank 1). RUNG_NOT_FOUND for 0 and past the end. */
+ * (a sparse board ranked 1 1 1 4: rank 2 gives the second entry, which holds rank 1). RUNG_NOT_FOUND for 0 and
+ * past the end. */
 rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style, rung_ladder_entry *out);
 
 /* Entries whose words are less than `key` (or not greater, with `or_equal`). Only words count, not players. */

@@ -72,8 +72,9 @@
 #define NO_CELL        UINT32_MAX
 #define NO_BUCKET      UINT64_MAX
 
-/* Growth begins when 13/16 of the slots at home are taken. Two old homes move for each new player, so at the end of it
- * half a player per home has come: 0.85. Above that the runs of full buckets that a step has to read become long. */
+/* Growth begins when 13/16 of the slots at home are taken. Two old homes move for each new player, so at the
+ * end of it half a player per home has come: 0.85. Above that the runs of full buckets that a step has to read
+ * become long. */
 #define FULL_DENOMINATOR 16
 #define SWEEP_STEPS      2
 

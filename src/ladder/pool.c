@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the pool (a sixteenth of what is
- * there, from one node up to 2 MiB), so a small ladder wastes little and a large one stands on huge pages. Memory goes
- * back when the ladder is cleared or destroyed; until then a freed node waits for the next taker.
+/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the pool (a sixteenth of
+ * what is there, from one node up to 2 MiB), so a small ladder wastes little and a large one stands on huge
+ * pages. Memory goes back when the ladder is cleared or destroyed; until then a freed node waits for the next
+ * taker.
  *
  * The first leaf is special: alone in slab 0, it starts with a few rows and doubles until it has full size, because
  * a server with a hundred thousand boards of ten players is normal. */

@@ -6,10 +6,10 @@
  *     leaf    key words | player
  *     inner   key words | player | child | count | starts
  *
- * A row of an inner node describes one child: its first entry (key, player), its id, the entries below it and the
- * "starts" below it. A start is an entry whose score differs from that of the entry before it (the first entry of all is
- * one): the number of starts up to an entry is its dense rank, and the index of the last start is its sparse rank.
- * In a leaf the starts are a bitmap.
+ * A row of an inner node describes one child: its first entry (key, player), its id, the entries below it and
+ * the "starts" below it. A start is an entry whose score differs from that of the entry before it (the first
+ * entry of all is one): the number of starts up to an entry is its dense rank, and the index of the last start
+ * is its sparse rank. In a leaf the starts are a bitmap.
  *
  * Nodes are addressed by 32-bit ids. What a walk up needs of a leaf (its address and parent) is in the pool's slot
  * array, 16 bytes a leaf, which stays in cache where the leaves themselves do not. */
@@ -79,8 +79,8 @@ struct rung_ladder {
     uint8_t height, key_words, score_words;
 };
 
-/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it. Stored in a hint
- * when it was found in advance. */
+/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it.
+ * Stored in a hint when it was found in advance. */
 typedef rung_ladder_hint rung__path;
 
 /* ---- columns ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boards: their definitions and how they change, their windows and how these open and close.
  *
- *  B1  Slot i < def.scope_count ranks by def.scopes[i]; the team attribute has the slot of its scope, or one behind them.
+ *  B1  Slot i < def.scope_count ranks by def.scopes[i]; the team attribute has the slot of its scope, or one
+ *      behind them.
  *  B2  A board's rules are in order of their making; for a kind of window, the last rule whose `from` is not after an
  *      instant decides. Where it would lead back to the window before it, or to an earlier one, that window goes on:
  *      numbers never fall as time goes by, and every window is one stretch of time.
@@ -50,16 +51,18 @@ rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordin
         if (st < 0)
             return st;
         int64_t until = rule_until(b, i, kind);
-        int64_t start = w.start_ms < rule->from_ms[kind] ? rule->from_ms[kind] : w.start_ms;
+        bool goes_on = ordinal == rule->before[kind]; /* also when the rule itself gives it no time at all */
+        int64_t start = goes_on || w.start_ms < rule->from_ms[kind] ? rule->from_ms[kind] : w.start_ms;
         int64_t end = w.end_ms > until ? until : w.end_ms;
         if (start >= end || ordinal < rule->before[kind])
             continue;
         all.start_ms = start < all.start_ms ? start : all.start_ms;
         all.end_ms = end > all.end_ms ? end : all.end_ms;
     }
-    if (all.start_ms >= all.end_ms) { /* no instant belongs to it; but it may have been opened ahead, by an earlier rule */
+    if (all.start_ms >= all.end_ms) { /* no instant belongs to it; but it may have been opened ahead, by an
+                                       * earlier rule */
         const rung__window *w = rung__window_find(b, kind, ordinal, (rung_slice){NULL, 0});
-        if (!w)
+        if (!w || w->dropped)
             return RUNG_NOT_FOUND;
         all.start_ms = w->start_ms;
         all.end_ms = w->end_ms;
@@ -379,7 +382,8 @@ static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def 
     return RUNG_OK;
 }
 
-/* Add the definition's zone and day start as the newest rule: at once, or from the end of the windows of this moment. */
+/* Add the definition's zone and day start as the newest rule: at once, or from the end of the windows of this
+ * moment. */
 static rung_status add_rule(rung_state *s, rung__board *b, const rung_board_def *def, bool first, rung_err *err) {
     if (b->rule_count >= RUNG__RULES_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "timezone: changed too often");

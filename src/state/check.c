@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state's invariants, checked by looking at all of it: every ladder's own check; R1 to R3 of ranking.c; P1 to P3 of
- * people.c; B3 of board.c; D1: the digest is the sum of the facts. */
+/* The state's invariants, checked by looking at all of it: every ladder's own check; R1 to R3 of ranking.c; P1
+ * to P3 of people.c; B3 of board.c; D1: the digest is the sum of the facts. */
 #include "state/internal.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* decay.h - scores that halve every half-life, kept so that their order never changes with time.
  *
- * A weight is S = sum of v x 2^((at - landmark) / half_life): a positive number with a 26-bit exponent and a 38-bit
- * fraction in one word whose order as an integer is the order of the numbers. 0 is no weight. Everything that goes into
- * a key is integer arithmetic, so every machine computes the same bits. Private to the room. */
+ * A weight is S = sum of v x 2^((at - landmark) / half_life): a positive number with a 26-bit exponent and a
+ * 38-bit fraction in one word whose order as an integer is the order of the numbers. 0 is no weight. Everything
+ * that goes into a key is integer arithmetic, so every machine computes the same bits. Private to the room. */
 #ifndef RUNG_STATE_DECAY_H
 #define RUNG_STATE_DECAY_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submissions seen before. A record per remembered id, in a list by arrival; a table from (board, id) to records.
- * docs/boards.md, "Ids", says what is remembered for how long and why an id with its own time is applied at most once for
- * ever. A record costs about 200 bytes with a 36-byte id. */
+/* Submissions seen before. A record per remembered id, in a list by arrival; a table from (board, id) to
+ * records. docs/boards.md, "Ids", says what is remembered for how long and why an id with its own time is
+ * applied at most once for ever. A record costs about 200 bytes with a 36-byte id. */
 #include "state/internal.h"
 
 #include <string.h>

@@ -225,7 +225,8 @@ void rung__digest_subtract(rung_digest *d, rung_digest fact);
 /* Of bytes, the same on every machine. */
 uint64_t rung__bytes_hash(const void *bytes, size_t len);
 
-/* Recomputed from what is there, for the self-check: a board with its windows, entries and rates; all players; all ids. */
+/* Recomputed from what is there, for the self-check: a board with its windows, entries and rates; all players;
+ * all ids. */
 rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b);
 rung_digest rung__people_digest_all(const rung_state *s);
 rung_digest rung__ids_digest_all(const rung_state *s);
@@ -325,16 +326,16 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
 
 RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim,
                                              rung_outcome *out, rung_err *err);
-/* Look ahead: find what will become of the entries of a coming submission and where they will go. aim->player was found
- * already, and no submission before it changes that player's entries. */
+/* Look ahead: find what will become of the entries of a coming submission and where they will go. aim->player
+ * was found already, and no submission before it changes that player's entries. */
 void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim);
 
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
 void rung__ids_destroy(rung_state *s);
 /* RUNG_DUPLICATE (out filled), RUNG_ECONFLICT, RUNG_ESTALE, or RUNG_NOT_FOUND: never seen. */
 rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e, rung_outcome *out);
-/* Secure a record for an id not remembered; `old_out`: that of the same id, still in the list though too old to count. Then
- * remember, or give a new one back. */
+/* Secure a record for an id not remembered; `old_out`: that of the same id, still in the list though too old to
+ * count. Then remember, or give a new one back. */
 RUNG_NODISCARD rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id, uint32_t *record_out,
                                            bool *old_out);
 void rung__ids_unclaim(rung_state *s, uint32_t record);
@@ -342,8 +343,8 @@ void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_sco
 void rung__ids_forget_player(rung_state *s, uint32_t player);
 size_t rung__ids_count(const rung_state *s);
 rung__id_record *rung__ids_record(const rung_state *s, uint32_t i);
-/* Add to the end of the list a record under its key in the table: the board's serial in 8 bytes, the lowest first, and the id.
- * RUNG_UNCHANGED: there is one already. */
+/* Add to the end of the list a record under its key in the table: the board's serial in 8 bytes, the lowest
+ * first, and the id. RUNG_UNCHANGED: there is one already. */
 RUNG_NODISCARD rung_status rung__ids_restore(rung_state *s, rung_slice key, const rung__id_record *record);
 
 #endif

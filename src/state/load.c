@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the state. The bytes have normally passed the checks of whoever keeps them, but nothing here relies on that:
+/* Reading the state. The bytes have normally passed the checks of whoever keeps them, but nothing here relies
+ * on that:
  *
  *  S1  Every number that refers to something (a player, an attribute, a value, a window) is checked when it is read.
  *  S2  Memory is taken only for what has been read, or is no more than a small multiple of it: names as they come; a
  *      ranking for at most as many as there are players.
  *  S3  No key, time or profile gets in that apply would not have made: what comes later may rely on them.
- *  S4  The digest is computed anew from all that was built, and must be the one written down. What the digest does not
- *      cover (answers to remembered ids, scopes of closed windows) only has to be valid.
+ *  S4  The digest is computed anew from all that was built, and must be the one written down. What the digest
+ *      does not cover (answers to remembered ids, scopes of closed windows) only has to be valid.
  *
  * Failures are noted in the stream, which gives zeros from then on; whoever loops or allocates looks at it first. A
  * half-built state is given back by rung_state_destroy(), like any other. */
@@ -239,8 +240,8 @@ typedef struct entries {
     uint64_t column[RUNG_LADDER_WORDS_MAX + 1][RUNG__COLUMN_MAX];
 } entries;
 
-/* Each player is somewhere else in the main ranking's map: ask for that place so many players ahead. More of them at a
- * time would push each other out of the cache. */
+/* Each player is somewhere else in the main ranking's map: ask for that place so many players ahead. More of
+ * them at a time would push each other out of the cache. */
 enum { AHEAD = 24 };
 
 /* The next columns, the last of which is the players'. */

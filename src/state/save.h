@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* save.h - the whole state as a stream of bytes, and back. docs/formats/state.md specifies every byte.
  *
- * What is saved is all that apply and the queries depend on: a state that was loaded answers, now and after any further
- * events, exactly as the one that was saved, and saves to the same bytes. What can be derived (the scopes of
- * open windows, teams, who follows whom backwards, counts) is built anew.
+ * What is saved is all that apply and the queries depend on: a state that was loaded answers, now and after any
+ * further events, exactly as the one that was saved, and saves to the same bytes. What can be derived (the
+ * scopes of open windows, teams, who follows whom backwards, counts) is built anew.
  *
  *     st = rung_state_save(s, write_some, file, NULL);
  *     st = rung_state_load(&config, read_some, file, NULL, &s, &err);
@@ -19,8 +19,9 @@
 /* Takes the next bytes, at least one. A negative status ends the save and is its answer. */
 typedef rung_status (*rung_save_sink)(void *ctx, const void *bytes, size_t len);
 
-/* Gives the next bytes, borrowed until the next call. RUNG_OK; RUNG_NOT_FOUND at the end, which is asked for even when
- * all is read, so that a source which checks a trailer has done so; a negative status ends the load as its answer. */
+/* Gives the next bytes, borrowed until the next call. RUNG_OK; RUNG_NOT_FOUND at the end, which is asked for
+ * even when all is read, so that a source which checks a trailer has done so; a negative status ends the load
+ * as its answer. */
 typedef rung_status (*rung_load_source)(void *ctx, const void **bytes_out, size_t *len_out);
 
 /* Told now and then how far it is: player numbers, entries and remembered ids done, of how many. The last call of one

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A submission: check, compute what every reached window's entry becomes, secure all memory, then change all together.
+/* A submission: check, compute what every reached window's entry becomes, secure all memory, then change all
+ * together.
  *
- * Nothing is changed before the last step that can fail. The order of the checks is the law's (docs/boards.md), because
- * which refusal comes first is part of the answer. */
+ * Nothing is changed before the last step that can fail. The order of the checks is the law's (docs/boards.md),
+ * because which refusal comes first is part of the answer. */
 #include "state/decay.h"
 #include "state/internal.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Life of a state, the dispatch of events, the digest, statistics.
  *
- * The digest is a sum: every fact (an entry, a friendship, a definition, a remembered id, ...) has a 128-bit number, and the
- * digest is the total of all facts that hold, modulo 2^64 in each half. A change adds and subtracts a few numbers, so
- * it is always up to date, and it does not depend on the order in which facts came to be. What is derived (scopes, teams, counts)
- * is not in it. Player numbers may stand in facts because they, too, depend on the events alone. */
+ * The digest is a sum: every fact (an entry, a friendship, a definition, a remembered id, ...) has a 128-bit
+ * number, and the digest is the total of all facts that hold, modulo 2^64 in each half. A change adds and
+ * subtracts a few numbers, so it is always up to date, and it does not depend on the order in which facts came
+ * to be. What is derived (scopes, teams, counts) is not in it. Player numbers may stand in facts because they,
+ * too, depend on the events alone. */
 #include "state/internal.h"
 
 #include <string.h>
@@ -243,7 +244,8 @@ static void warm(const rung__board *b, const rung__aim *aim, warm_step main, war
     }
 }
 
-/* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not known. */
+/* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not
+ * known. */
 static void find_group(const rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     uint64_t hash[GROUP];
     for (uint32_t i = 0; i < n; i++) {
@@ -264,8 +266,8 @@ static void find_group(const rung_state *s, uint32_t n, const rung_event *const 
     }
 }
 
-/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time: by the time the
- * first is applied, the last one's leaves are on their way. */
+/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time: by the
+ * time the first is applied, the last one's leaves are on their way. */
 static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     find_group(s, n, events, aims);
     const rung__board *b = rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */

@@ -24,8 +24,9 @@ typedef struct rung_view rung_view;
 
 typedef struct rung_state_config {
     const rung_alloc *alloc;  /* outlives the state */
-    /* Called inside apply whenever a window closes, while all of its standings can still be read through `view` (in the board's rank style);
-     * the event's number is rung_state_seq(). For an archive. It must not change the state. NULL: nobody asks. */
+    /* Called inside apply whenever a window closes, while all of its standings can still be read through `view`
+     * (in the board's rank style); the event's number is rung_state_seq(). For an archive. It must not change
+     * the state. NULL: nobody asks. */
     void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
     void *on_close_ctx;
     rung_hash_key hash_key;   /* secret where strangers choose names; never changes an answer */
@@ -51,7 +52,8 @@ typedef struct rung_window_outcome {
 #define RUNG_WINDOW_SEASON 6u
 #define RUNG_OUTCOME_WINDOWS_MAX 16 /* more are changed, but not listed */
 
-/* The answer to a submission; rank and what follows are those of the first window reached. All zero for other events. */
+/* The answer to a submission; rank and what follows are those of the first window reached. All zero for other
+ * events. */
 typedef struct rung_outcome {
     uint64_t seq;         /* the event's number: how many events have been applied, this one included */
     bool changed, duplicate;
@@ -67,14 +69,15 @@ typedef struct rung_outcome {
     rung_window_outcome windows[RUNG_OUTCOME_WINDOWS_MAX]; /* 0 for a duplicate */
 } rung_outcome;
 
-/* RUNG_OK; RUNG_UNCHANGED (valid, but nothing changed); RUNG_DUPLICATE (outcome holds the first answer); a negative status is
- * a refusal: nothing changed but the count of events and refusals and the log time, `err` (may be NULL) says why.
- * RUNG_ENOMEM: scores: nothing changed at all, may be tried again. Other events: the state is no longer whole; it
- * answers RUNG_ENOMEM from then on and must be built anew from the log. `out` may be NULL. */
+/* RUNG_OK; RUNG_UNCHANGED (valid, but nothing changed); RUNG_DUPLICATE (outcome holds the first answer); a
+ * negative status is a refusal: nothing changed but the count of events and refusals and the log time, `err`
+ * (may be NULL) says why. RUNG_ENOMEM: scores: nothing changed at all, may be tried again. Other events: the
+ * state is no longer whole; it answers RUNG_ENOMEM from then on and must be built anew from the log. `out` may
+ * be NULL. */
 RUNG_NODISCARD rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcome *out, rung_err *err);
 
-/* The same as n applies in order, several times faster. statuses[i] as above; outcomes and errs may be NULL. Stops after an
- * RUNG_ENOMEM. Returns how many were applied. */
+/* The same as n applies in order, several times faster. statuses[i] as above; outcomes and errs may be NULL.
+ * Stops after an RUNG_ENOMEM. Returns how many were applied. */
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events, rung_status *statuses,
                                 rung_outcome *outcomes, rung_err *errs);
 
@@ -129,8 +132,9 @@ struct rung_view { /* private but for what is commented; valid until the next ap
     int64_t now_ms;
 };
 
-/* RUNG_OK (perhaps an empty view: a window that has no entry yet), RUNG_NOT_FOUND (no such board, scope attribute, season or
- * teams; or a window that is no longer, or not, in memory: `err` tells which), RUNG_EINVAL (malformed). */
+/* RUNG_OK (perhaps an empty view: a window that has no entry yet), RUNG_NOT_FOUND (no such board, scope
+ * attribute, season or teams; or a window that is no longer, or not, in memory: `err` tells which), RUNG_EINVAL
+ * (malformed). */
 RUNG_NODISCARD rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view *out, rung_err *err);
 
 typedef struct rung_row {
@@ -150,21 +154,24 @@ typedef struct rung_row {
 /* Rows [offset, offset + limit) in order; returns how many there are. */
 uint32_t rung_view_top(const rung_view *v, uint32_t offset, uint32_t limit, rung_row *rows);
 
-/* The player (or team) with `around` rows above and below; where the board ends on one side the other side is longer, so that 2 x around
- * + 1 rows are there if the board has them. `*self_out` is the row of the player. rows: room for 2 x around + 1. RUNG_OK or RUNG_NOT_FOUND. */
+/* The player (or team) with `around` rows above and below; where the board ends on one side the other side is
+ * longer, so that 2 x around + 1 rows are there if the board has them. `*self_out` is the row of the player.
+ * rows: room for 2 x around + 1. RUNG_OK or RUNG_NOT_FOUND. */
 rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around, rung_row *rows, uint32_t *count_out,
                              uint32_t *self_out);
 
 /* One row per id, in order; found[i] tells which are ranked. */
 void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows, bool *found);
 
-/* The rank a score would have (of somebody not ranked yet, submitted at now), and the `around` rows above and below that place. rows: 2 x around.
- * `*above_out` of the `*count_out` rows stand above. RUNG_EINVAL when the values do not fit the board. Missing columns: the worst... 0. */
+/* The rank a score would have (of somebody not ranked yet, submitted at now), and the `around` rows above and
+ * below that place. rows: 2 x around. `*above_out` of the `*count_out` rows stand above. RUNG_EINVAL when the
+ * values do not fit the board. Missing columns: the worst... 0. */
 RUNG_NODISCARD rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const rung_value *values, uint32_t around,
                                               uint32_t *rank_out, rung_row *rows, uint32_t *count_out, uint32_t *above_out,
                                               rung_err *err);
 
-/* Who holds `rank` (in the view's style), or, where ties leave it empty, who stands at that place: the score it takes. RUNG_NOT_FOUND past the end. */
+/* Who holds `rank` (in the view's style), or, where ties leave it empty, who stands at that place: the score it
+ * takes. RUNG_NOT_FOUND past the end. */
 rung_status rung_view_target_rank(const rung_view *v, uint32_t rank, rung_row *row);
 /* The last entry that is in the best `percent` (0 < percent <= 100): index ceil(total x percent / 100) - 1. */
 rung_status rung_view_target_percent(const rung_view *v, double percent, rung_row *row);
@@ -177,17 +184,21 @@ typedef struct rung_bucket {
     uint32_t count;
 } rung_bucket;
 
-/* Split the range of scores (first column) into `n` buckets of equal width, ascending by score. Integer and decimal edges are exact: edge i = low + floor((high - low + 1) x i / n)
- * (the last one, high + 1, is shown as high); n is cut to the number of distinct values possible. An infinite range
- * is one bucket. Returns how many; 0 when empty. */
+/* Split the range of scores (first column) into `n` buckets of equal width, ascending by score. Integer and
+ * decimal edges are exact: edge i = low + floor((high - low + 1) x i / n) (the last one, high + 1, is shown as
+ * high); n is cut to the number of distinct values possible. An infinite range is one bucket. Returns how many;
+ * 0 when empty. */
 uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bucket *buckets);
-/* Split the entries in order (best first) into n buckets as equal in count as can be; returns how many (at most total). */
+/* Split the entries in order (best first) into n buckets as equal in count as can be; returns how many (at most
+ * total). */
 uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bucket *buckets);
 /* The score at a share num/den down the order, nearest rank. RUNG_NOT_FOUND when empty. */
 rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, rung_row *row);
 
-/* The player and those the player follows, ranked among themselves (list_rank) and in the view (rank). Rows [offset, offset + limit) of that list, best first. `*total_out`: how
- * many of them are ranked. A player not ranked is left out; a player without friends is alone. RUNG_NOT_FOUND: no such player. Scratch memory from `alloc`: RUNG_ENOMEM. */
+/* The player and those the player follows, ranked among themselves (list_rank) and in the view (rank). Rows
+ * [offset, offset + limit) of that list, best first. `*total_out`: how many of them are ranked. A player not
+ * ranked is left out; a player without friends is alone. RUNG_NOT_FOUND: no such player. Scratch memory from
+ * `alloc`: RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_slice player, uint32_t offset,
                                              uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out);
 /* The same for any list of ids (unknown and unranked ones are left out; repeated ones count once). */
@@ -197,7 +208,8 @@ RUNG_NODISCARD rung_status rung_view_list(const rung_view *v, const rung_alloc *
 
 /* ---- looking around ---- */
 
-/* Board number i of 0..boards-1 in order of creation... numbers of deleted boards are reused: RUNG_NOT_FOUND where there is none. `*def` borrows. */
+/* Board number i of 0..boards-1 in order of creation... numbers of deleted boards are reused: RUNG_NOT_FOUND
+ * where there is none. `*def` borrows. */
 rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_out, const rung_board_def **def_out);
 uint32_t rung_state_board_span(const rung_state *s);
 rung_status rung_state_board(const rung_state *s, rung_slice id, const rung_board_def **def_out);
@@ -217,10 +229,12 @@ uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_i
 /* A player's profile: count of attributes; attributes borrow. RUNG_NOT_FOUND: nobody by that id. */
 rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *count_out, rung_attribute *attributes /* RUNG_ATTRIBUTES_MAX */,
                               bool *banned_out);
-/* Whom the player follows, by number... ids ascending by player number; returns how many there are (may exceed `room`). */
+/* Whom the player follows, by number... ids ascending by player number; returns how many there are (may exceed
+ * `room`). */
 uint32_t rung_state_friends(const rung_state *s, rung_slice id, rung_slice *ids, uint32_t room);
 
-/* NULL, or which invariant is broken: ladders' own checks, scopes and teams recomputed from the main rankings, digest recomputed. O(n log n), for tests. */
+/* NULL, or which invariant is broken: ladders' own checks, scopes and teams recomputed from the main rankings,
+ * digest recomputed. O(n log n), for tests. */
 const char *rung_state_check(const rung_state *s);
 
 #endif

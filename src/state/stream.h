@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.h - the words a saved state is spelled with, written to a sink and read from a source piece by piece; private
- * to save.c and load.c.
+/* stream.h - the words a saved state is spelled with, written to a sink and read from a source piece by piece;
+ * private to save.c and load.c.
  *
  *   byte      one byte
  *   number    unsigned, LEB128: 7 bits a byte, the lowest first, in the fewest bytes there are (at most 10)
@@ -8,8 +8,8 @@
  *   word      8 bytes, the lowest first
  *   text      a number, its length, and that many bytes
  *   column    n numbers whose n the reader knows, up to RUNG__COLUMN_MAX: a byte, the width w in bits (0 to 56, or
- *             64); a number, the smallest of them; then how far each is above it in w bits, packed from the lowest bit
- *             of the first byte on, the last byte filled up with zeros
+ *             64); a number, the smallest of them; then how far each is above it in w bits, packed from the
+ *             lowest bit of the first byte on, the last byte filled up with zeros
  *
  * A column takes one load, one shift and one mask to read, whatever its width: no branch depends on the data.
  * Both ends are sticky: after the first failure the writer writes nothing and the reader gives zeros. */
@@ -50,8 +50,8 @@ static inline size_t rung__column_size(uint32_t n, unsigned width) {
     return ((size_t)n * width + 7) / 8;
 }
 
-/* As rung_state_load(), for tests and fuzzing: with `any_digest` the digest written down is not compared, so that bytes
- * by chance get as far as they can. */
+/* As rung_state_load(), for tests and fuzzing: with `any_digest` the digest written down is not compared, so
+ * that bytes by chance get as far as they can. */
 RUNG_NODISCARD rung_status rung__state_load(const rung_state_config *config, rung_load_source source, void *ctx,
                                             const rung_save_progress *progress, bool any_digest, rung_state **out,
                                             rung_err *err);

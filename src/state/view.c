@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every question. A view is one ladder with what is needed to read it; all ranks come from that ladder and nowhere else,
- * so no two answers can disagree. */
+/* Every question. A view is one ladder with what is needed to read it; all ranks come from that ladder and
+ * nowhere else, so no two answers can disagree. */
 #include "state/decay.h"
 #include "state/internal.h"
 
@@ -198,7 +198,8 @@ static void set_ranks(const rung_view *v, rung_row *row, uint32_t sparse, uint32
     row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
 }
 
-/* Read rows [offset, offset + count) that are known to exist. The first one's ranks are looked up, the others counted on. */
+/* Read rows [offset, offset + count) that are known to exist. The first one's ranks are looked up, the others
+ * counted on. */
 static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_row *rows) {
     const rung_ladder *l = ladder_of(v);
     rung_ladder_cursor c = rung_ladder_seek(l, offset);

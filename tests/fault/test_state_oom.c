@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state when memory runs out, along random histories.
  *
- * Submissions: every allocation of every one of them fails in its turn, once alone and once with all that follow. Each time the
- * answer is RUNG_ENOMEM, the digest is what it was, and at last the same submission succeeds as if nothing had been.
- * Other events: the state is lost and says so for ever, but it can be asked and destroyed, and nothing leaks. */
+ * Submissions: every allocation of every one of them fails in its turn, once alone and once with all that follow. Each
+ * time the answer is RUNG_ENOMEM, the digest is what it was, and at last the same submission succeeds as if nothing had
+ * been. Other events: the state is lost and says so for ever, but it can be asked and destroyed, and nothing leaks. */
 /* ctest: timeout=180 */
 #include "state/state.h"
 #include "support/check.h"

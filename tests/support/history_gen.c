@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random histories; see history_gen.h. Top-down: taste, small things (texts, times, values), definitions, events, printing. */
+/* Random histories; see history_gen.h. In order: taste, small things (texts, times, values), definitions, events,
+ * printing. */
 #include "support/history_gen.h"
 
 #include "base/hash.h"
@@ -265,7 +266,8 @@ static uint32_t recent_index(history_gen *g) {
     return below(g, g->recent_count < RECENT_MAX ? g->recent_count : RECENT_MAX);
 }
 
-/* The time the next event is taken in: mostly onwards, now and then back, far ahead, or to the very edge of a window. */
+/* The time the next event is taken in: mostly onwards, now and then back, far ahead, or to the very edge of a
+ * window. */
 static int64_t next_ts(history_gen *g) {
     int64_t t = g->time_ms, pace = g->taste.pace_ms;
     uint32_t dice = below(g, 100);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history_gen.h - random histories by seed: boards of every kind and everything that can happen to them.
  *
- * Events come one by one; the same seed gives the same history. A seed also has a taste: how many players and boards, how
- * fast time runs, how many ids are remembered, and an interesting place in the calendar to begin at (clock changes,
- * ends of years, a day that was skipped). Values are few, so that ties abound, with extremes between. The
- * generator remembers the definitions it sent and recent submissions, so that most events make sense; some on purpose do not.
+ * Events come one by one; the same seed gives the same history. A seed also has a taste: how many players and boards,
+ * how fast time runs, how many ids are remembered, and an interesting place in the calendar to begin at (clock changes,
+ * ends of years, a day that was skipped). Values are few, so that ties abound, with extremes between. The generator
+ * remembers the definitions it sent and recent submissions, so that most events make sense; some on purpose do not.
  *
  *     history_gen *g = history_gen_create(seed);
  *     for (...) { history_gen_next(g, &event); ... }

@@ -505,7 +505,7 @@ static bool next_entry(const model_board *b, const rung_score_event *e, int64_t 
         out->at = old ? later(at, old->at) : at;
         return add_values(def, stands.values, &(rung_value){.i = 1}, out->values);
     case RUNG_UPDATE_DECAY: {
-        if (!(e->values[0].d > 0))
+        if (!(e->values[0].d > 0) || isinf(e->values[0].d))
             return false;
         model_decay term = model_decay_of(b, e->values[0].d, at);
         out->at = old ? later(at, old->at) : at;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forward decay against the textbook: a submission of v at time a is worth v x 2^(-(T - a) / half_life) at time T, evaluated
- * directly in long double. Weights first, then a whole board over ten simulated years. */
+/* Forward decay against the textbook: a submission of v at time a is worth v x 2^(-(T - a) / half_life) at time
+ * T, evaluated directly in long double. Weights first, then a whole board over ten simulated years. */
 #include "state/decay.h"
 #include "state/state.h"
 #include "support/check.h"
