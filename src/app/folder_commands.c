@@ -112,8 +112,9 @@ static void line(const char *name, const char *text) {
 
 static void print_state_part(const folder_status *s) {
     char text[160], a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX], c[RUNG_COUNT_TEXT_MAX];
-    snprintf(text, sizeof text, "%s boards, %s players, %s entries", rung_count_text(s->state.boards, a),
-             rung_count_text(s->state.players, b), rung_count_text(s->state.entries, c));
+    snprintf(text, sizeof text, "%s board%s, %s player%s, %s ranked entr%s", rung_count_text(s->state.boards, a),
+             s->state.boards == 1 ? "" : "s", rung_count_text(s->state.players, b), s->state.players == 1 ? "" : "s",
+             rung_count_text(s->state.entries, c), s->state.entries == 1 ? "y" : "ies");
     line("state", text);
     snprintf(text, sizeof text, "%s events, %s of them refused", rung_count_text(s->state.seq, a),
              rung_count_text(s->state.refused, b));

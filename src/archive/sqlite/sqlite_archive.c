@@ -764,7 +764,7 @@ static rung_status ask_int(sqlite_archive *a, const char *sql, int64_t *out, run
 
 /* The file's version; refuses what is not ours. */
 static rung_status check_version(sqlite_archive *a, int64_t *version_out, rung_err *err) {
-    int64_t id, version, tables;
+    int64_t id = 0, version = 0, tables = 0;
     rung_status st = ask_int(a, "PRAGMA application_id", &id, err);
     if (st == RUNG_OK)
         st = ask_int(a, "PRAGMA user_version", &version, err);

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=240 labels=release
+"""The rung command from outside: the examples of docs/cli.md, exit codes, help, and what must never happen."""
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["RUNG_SOURCE"])
+BUILD = pathlib.Path(os.environ["RUNG_BUILD"])
+ENV = {**os.environ, "PATH": f"{BUILD}:{BUILD}/examples:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
+COMMANDS = ["demo", "status", "snapshot", "backup", "restore", "log cat", "log verify", "log repair"]
+
+
+def rung(*args, stdin="", **more):
+    return subprocess.run([BUILD / "rung", *args], input=stdin, capture_output=True, text=True, env=ENV, timeout=120, **more)
+
+
+def pattern(expected):
+    """A page's output as a regular expression: "..." alone on a line is any lines, within one it is anything."""
+    lines = []
+    for line in expected.splitlines():
+        lines.append(r"(?:.*\n)*" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r"\n")
+    return "".join(lines)
+
+
+def examples():
+    """(command, expected output) of every console block of the page, in order."""
+    page = (SOURCE / "docs/cli.md").read_text()
+    for block in re.findall(r"^```console\n(.*?)^```", page, re.S | re.M):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, expected = part.partition("\n")
+            yield command, expected
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rung-cli-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def make(self, name="data"):
+        path = self.folder / name
+        subprocess.run([BUILD / "examples/persistent", path], check=True, stdout=subprocess.DEVNULL)
+        return str(path)
+
+    def check(self, run, code, err=None):
+        self.assertEqual(run.returncode, code, run.stdout + run.stderr)
+        if err is not None:
+            self.assertIn(err, run.stderr)
+        return run.stdout
+
+    def test_examples_of_the_page(self):
+        count = 0
+        for command, expected in examples():
+            run = subprocess.run(["bash", "-c", command], cwd=self.folder, env=ENV, text=True, timeout=120,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            want = pattern(expected)
+            if "log verify hurt" in command and expected:
+                want += r"(?:.*\n)*"
+            self.assertRegex(run.stdout, rf"\A{want}\Z", command)
+            count += 1
+        self.assertGreater(count, 12)
+
+    def test_help(self):
+        overview = self.check(rung(), 0)
+        self.assertEqual(overview, rung("help").stdout)
+        self.assertEqual(overview, rung("--help").stdout)
+        for name in COMMANDS:
+            words = name.split()
+            self.assertIn(f"  {name}", overview)
+            text = self.check(rung("help", *words), 0)
+            self.assertIn(f"usage: rung {name}", text)
+            self.assertEqual(text, rung(*words, "--help").stdout)
+            self.assertTrue(all(len(line) <= 130 for line in text.splitlines()), name)
+        self.assertRegex(self.check(rung("--version"), 0), r"\Arung \d+\.\d+\.\d+\n\Z")
+
+    def test_wrong_usage_is_2_and_says_why(self):
+        data = self.make()
+        for args, why in [
+            (["nonsense"], 'no command "nonsense"'), (["log"], "which one?"), (["log", "nonsense"], "which one?"),
+            (["help", "nonsense"], "no command"), (["log", "cat"], "DIR is missing"),
+            (["log", "cat", data, "more"], "one word too many"), (["log", "cat", data, "--nonsense"], "no option"),
+            (["log", "cat", data, "--from"], "needs a value"), (["log", "cat", data, "--from", "-1"], "whole number"),
+            (["log", "cat", data, "--from=99999999999999999999"], "whole number"),
+            (["log", "cat", data, "--json", "--json"], "twice"), (["log", "cat", data, "--json=1"], "takes no value"),
+            (["log", "cat", data, "--kind", "nonsense"], "no kind"), (["backup", data], "TO is missing"),
+            (["demo", "--players", "3"], "--players"),
+        ]:
+            run = rung(*args)
+            self.check(run, 2, why)
+            self.assertEqual(run.stdout, "", args)
+
+    def test_looking_changes_nothing(self):
+        data = self.make()
+        before = {p.name: p.read_bytes() for p in pathlib.Path(data).iterdir()}
+        for args in [("status", data), ("log", "cat", data), ("log", "verify", data), ("log", "repair", data)]:
+            self.check(rung(*args), 0)
+        self.assertEqual(before, {p.name: p.read_bytes() for p in pathlib.Path(data).iterdir()})
+        for args in [("status",), ("log", "cat"), ("log", "verify"), ("log", "repair"), ("snapshot",)]:
+            self.check(rung(*args, str(self.folder / "absent")), 1, "absent")
+            (self.folder / "empty").mkdir(exist_ok=True)
+            self.check(rung(*args, str(self.folder / "empty")), 1, "holds no log")
+        self.assertFalse((self.folder / "absent").exists())
+        self.assertEqual(list((self.folder / "empty").iterdir()), [])
+
+    def test_json_is_json(self):
+        data, copy = self.make(), str(self.folder / "copy")
+        status = json.loads(self.check(rung("status", data, "--json"), 0))
+        self.assertEqual((status["seq"], status["state"]["players"], status["snapshots"]), (6, 2, [5]))
+        self.assertNotIn("state", json.loads(rung("status", data, "--json", "--quick").stdout))
+        lines = [json.loads(line) for line in self.check(rung("log", "cat", data, "--json"), 0).splitlines()]
+        self.assertEqual([line["seq"] for line in lines], [1, 2, 3, 4, 5, 6])
+        verified = json.loads(self.check(rung("log", "verify", data, "--json"), 0))
+        self.assertEqual((verified["ok"], verified["records"], verified["damage"]), (True, 6, 0))
+        self.assertEqual(json.loads(self.check(rung("backup", data, copy, "--json"), 0))["last_seq"], 6)
+        back = str(self.folder / "back")
+        self.assertEqual(json.loads(self.check(rung("restore", copy, back, "--json"), 0))["records"], 6)
+        self.assertEqual(json.loads(rung("status", back, "--json").stdout)["state"]["digest"], status["state"]["digest"])
+        self.assertEqual(json.loads(self.check(rung("snapshot", data, "--json"), 0)), {"written": True, "seq": 6})
+        self.assertEqual(json.loads(self.check(rung("snapshot", data, "--json"), 0)), {"written": False, "seq": 6})
+        self.assertFalse(json.loads(self.check(rung("log", "repair", data, "--json"), 0))["needed"])
+
+    def test_filters(self):
+        data = self.make()
+        def seqs(*args):
+            return [json.loads(line)["seq"] for line in self.check(rung("log", "cat", data, "--json", *args), 0).splitlines()]
+        self.assertEqual(seqs("--from", "2", "--to", "3"), [2, 3])
+        self.assertEqual(seqs("--board", "loyalty", "--kind", "board-defined"), [1])
+        self.assertEqual(seqs("--board", "other"), [])
+        self.assertEqual(seqs("--player=ada", "--to=4"), [2, 4])
+        self.assertEqual(seqs("--from", "100"), [])
+
+    def test_restore_to_a_sequence(self):
+        data, copy = self.make(), str(self.folder / "copy")
+        self.check(rung("backup", data, copy), 0)
+        for seq in range(1, 7):
+            to = str(self.folder / f"to-{seq}")
+            self.check(rung("restore", copy, to, "--to-seq", str(seq)), 0)
+            self.assertEqual(json.loads(rung("status", to, "--json").stdout)["state"]["seq"], seq)
+        late = self.folder / "late"
+        self.check(rung("restore", copy, str(late), "--to-seq", "7"), 1, "ends at sequence 6")
+        self.assertEqual(list(late.iterdir()), [], "a failed restore leaves nothing that looks like a log")
+        self.check(rung("restore", data, str(late)), 1)
+        self.check(rung("backup", data, copy), 1, "not empty")
+
+    def test_demo_from_a_pipe(self):
+        script = ("top 4 week\ntop 2 country:FI\nrank {0}\naround {0} 2\nfriends {0}\npercentile {0}\ndist\nrun 1\n"
+                  "submit me 12\nhelp\n\nnonsense\nrank nobody\nsubmit me x\ntop x\nquit\ntop 9\n")
+        first = re.search(r" 1  (\S+) ", self.check(rung("demo", "--players", "500", stdin="top 1\n"), 0))[1]
+        run = rung("demo", "--players", "500", stdin=script.format(first))
+        out = self.check(run, 0)
+        for text in ["Top 4 of", "country:FI", f"Around {first}", "among friends", "level with or ahead of", "submissions, ",
+                     "12 points now: rank", "country:FI]"]:
+            self.assertIn(text, out)
+        self.assertNotIn("Top 9", out)
+        self.assertNotIn("\033", out + run.stderr)
+        for text in ["no such command", "nobody of that name", "usage: top"]:
+            self.assertIn(text, run.stderr)
+
+    def test_demo_without_input_is_a_tour(self):
+        out = self.check(rung("demo", "--players", "500"), 0)
+        for text in ["Top 5 of", "Around ", "Top 3 of", "5,000 submissions took"]:
+            self.assertIn(text, out)
+
+    def test_demo_on_a_terminal(self):
+        for no_color in ("", "1"):
+            leader, follower = pty.openpty()
+            with subprocess.Popen([BUILD / "rung", "demo", "--players", "300"], stdin=follower, stdout=follower,
+                                  stderr=follower, env={**ENV, "NO_COLOR": no_color}) as child:
+                os.close(follower)
+                os.write(leader, b"top 2\nrun 1\nquit\n" if no_color else b"run 1\n\004")
+                seen = b""
+                try:
+                    while chunk := os.read(leader, 65536):
+                        seen += chunk
+                except OSError:
+                    pass # the other end was closed
+                self.assertEqual(child.wait(timeout=60), 0, seen)
+            os.close(leader)
+            self.assertIn(b"rung>", seen)
+            self.assertEqual(b"\033[1m" in seen, not no_color)
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        with open("/dev/full", "w") as full:
+            run = subprocess.run([BUILD / "rung", "help"], stdout=full, stderr=subprocess.PIPE, text=True, env=ENV)
+        self.check(run, 1, "cannot write") if run.stdout else self.assertEqual(run.returncode, 1)
+
+
+if __name__ == "__main__":
+    result = unittest.main(verbosity=1, exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    raise SystemExit(1 if bad else 0)
