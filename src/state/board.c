@@ -180,7 +180,7 @@ static bool could_open_again(const rung_state *s, const rung__board *b, const ru
     rung_window span = {w->ordinal, w->start_ms, w->end_ms};
     if (w->kind == RUNG_WINDOW_SEASON)
         return true;
-    rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "it is in memory: it has a span");
+    rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "it has no time of its own: its old span will do");
     return rung__window_takes_scores(s, b, span.end_ms, NULL);
 }
 
