@@ -120,7 +120,8 @@ static row run(const char *path, size_t depth, double seconds, bool is_synced) {
     rung_writer_stats stats = rung_writer_stat(w);
     rung_writer_destroy(w);
     rung_log_close(port, NULL);
-    return (row){(double)acked / spent, (double)stats.batches / spent, (double)stats.bytes / (double)stats.batches};
+    return (row){(double)acked / spent, (double)stats.batches / spent,
+                 (double)stats.bytes / (double)stats.batches};
 }
 
 /* The disk alone: writes of that size into a prepared file, each followed by fdatasync. */
@@ -157,7 +158,8 @@ static void replay(const char *path) {
     clear(path);
     rung_err err = {0};
     rung_segment_log *log;
-    rung_segment_log_config lc = {.fs = rung_fs_posix(), .alloc = rung_alloc_heap(), .path = path, .is_relaxed = true};
+    rung_segment_log_config lc = {
+        .fs = rung_fs_posix(), .alloc = rung_alloc_heap(), .path = path, .is_relaxed = true};
     if (rung_segment_log_open(&lc, &log, &err) < 0 || rung_segment_log_start(log, &err) < 0)
         fail("open", &err);
     rung_log *port = rung_segment_log_port(log);
@@ -174,8 +176,8 @@ static void replay(const char *path) {
     encode = now() - start;
     if (rung_log_sync(port, &durable, &err) < 0)
         fail("sync", &err);
-    printf("append  %.2f M records/s of %d bytes, one thread, no sync, %.0f ns each\n", (double)total / encode * 1e-6,
-           PAYLOAD, encode / (double)total * 1e9);
+    printf("append  %.2f M records/s of %d bytes, one thread, no sync, %.0f ns each\n",
+           (double)total / encode * 1e-6, PAYLOAD, encode / (double)total * 1e9);
     rung_log_cursor *cursor;
     if (rung_log_cursor_open(port, 1, &cursor, &err) < 0)
         fail("cursor", &err);
@@ -195,8 +197,8 @@ static void replay(const char *path) {
     }
     double spent = now() - start;
     rung_log_cursor_close(cursor);
-    printf("replay  %.2f M records/s (%" PRIu64 " records, %.0f MB/s, sum %" PRIu64 ")\n", (double)read / spent * 1e-6,
-           read, (double)read * (32 + PAYLOAD) / spent * 1e-6, sum);
+    printf("replay  %.2f M records/s (%" PRIu64 " records, %.0f MB/s, sum %" PRIu64 ")\n",
+           (double)read / spent * 1e-6, read, (double)read * (32 + PAYLOAD) / spent * 1e-6, sum);
     rung_log_close(port, NULL);
 }
 
@@ -207,15 +209,15 @@ int main(int argc, char **argv) {
     double seconds = argc > 2 ? atof(argv[2]) : 2;
     if (!path || seconds <= 0)
         fail("usage: bench_log [folder] [seconds]", NULL);
-    printf("%8s %14s %12s %10s %14s %10s %14s %8s\n", "depth", "always, rec/s", "batches/s", "rec/batch",
-           "fdatasync/s", "syncs/batch", "no sync, rec/s", "ratio");
+    printf("%8s %14s %12s %10s %14s %10s %14s %8s\n", "depth", "always, rec/s", "batches/s",
+           "rec/batch", "fdatasync/s", "syncs/batch", "no sync, rec/s", "ratio");
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         row with = run(path, depths[i], seconds, true);
         double alone = disk_rate(path, (size_t)with.bytes, seconds / 2);
         row without = run(path, depths[i], seconds, false);
-        printf("%8zu %14.0f %12.0f %10.1f %14.0f %10.2f %14.0f %8.2f\n", depths[i], with.records, with.batches,
-               with.records / with.batches, alone, alone / with.batches, without.records,
-               with.records / without.records);
+        printf("%8zu %14.0f %12.0f %10.1f %14.0f %10.2f %14.0f %8.2f\n", depths[i], with.records,
+               with.batches, with.records / with.batches, alone, alone / with.batches,
+               without.records, with.records / without.records);
         fflush(stdout);
     }
     replay(path);

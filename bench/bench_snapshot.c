@@ -20,7 +20,8 @@
 enum { BATCH = 1024, ID_LEN = 15, PIECE = 1 << 16 };
 
 static const rung_hash_key key = {0x0123456789abcdef, 0xfedcba9876543210};
-static const int64_t start_ms = INT64_C(1763164800000); /* a Saturday, 2025-11-15T00:00:00Z: one day, one week */
+static const int64_t start_ms =
+    INT64_C(1763164800000); /* a Saturday, 2025-11-15T00:00:00Z: one day, one week */
 
 /* ---- bytes in memory ---- */
 
@@ -52,13 +53,15 @@ static rung_status give(void *ctx, const void **bytes_out, size_t *len_out) {
 
 static rung_state *create(bool many_windows) {
     rung_state *s;
-    if (rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(), .hash_key = key}, &s) < 0)
+    if (rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(), .hash_key = key}, &s) <
+        0)
         bench_die("out of memory");
     rung_event e = {.kind = RUNG_EVENT_BOARD_DEFINED, .ts_ms = start_ms};
     e.defined.board = RUNG_SLICE("race");
     e.defined.def = rung_board_def_default();
     if (many_windows)
-        e.defined.def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY) | RUNG_WINDOWS_BIT(RUNG_WINDOW_WEEK);
+        e.defined.def.windows |=
+            RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY) | RUNG_WINDOWS_BIT(RUNG_WINDOW_WEEK);
     if (rung_state_apply(s, &e, NULL, NULL) < 0)
         bench_die("the board is refused");
     return s;
@@ -123,7 +126,8 @@ static double load_seconds(memory *m, rung_digest want) {
 }
 
 static void measure(uint64_t count, bool many_windows, const bench_options *o, bench_table *table) {
-    bench_progress("filling: %s players, %d windows", bench_count_label(count).text, many_windows ? 3 : 1);
+    bench_progress("filling: %s players, %d windows", bench_count_label(count).text,
+                   many_windows ? 3 : 1);
     rung_state *s = create(many_windows);
     fill(s, count, o->seed);
     memory m = {.cap = 4096 + count * (many_windows ? 64 : 40)};
@@ -151,14 +155,18 @@ static void measure(uint64_t count, bool many_windows, const bench_options *o, b
 }
 
 int main(int argc, char **argv) {
-    bench_options o = {
-        .section = "snapshot", .sizes = {1000000, 10000000}, .size_count = 2, .rounds = 5, .seed = 1};
-    bench_options_parse(&o, argc, argv, "the whole state as bytes and back", (const bench_option[]){{0}});
+    bench_options o = {.section = "snapshot",
+                       .sizes = {1000000, 10000000},
+                       .size_count = 2,
+                       .rounds = 5,
+                       .seed = 1};
+    bench_options_parse(&o, argc, argv, "the whole state as bytes and back",
+                        (const bench_option[]){{0}});
     bench_report report = {0};
     bench_table table = {0};
     bench_machine_describe(&report, o.command);
-    bench_table_head(&table, 7, "players", "windows", "bytes per player", "save, s", "M players/s", "load, s",
-                     "M players/s");
+    bench_table_head(&table, 7, "players", "windows", "bytes per player", "save, s", "M players/s",
+                     "load, s", "M players/s");
     for (size_t i = 0; i < o.size_count; i++) {
         measure(o.sizes[i], false, &o, &table);
         measure(o.sizes[i], true, &o, &table);

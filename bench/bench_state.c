@@ -147,7 +147,8 @@ static rung_state *load_state(const setup *set, uint32_t players, int64_t now, b
 }
 
 /* Nanoseconds of one submission, in batches; making the events is not counted. */
-static double time_submissions(rung_state *s, batch *b, uint32_t players, uint32_t ops, int64_t now, bool batched) {
+static double time_submissions(rung_state *s, batch *b, uint32_t players, uint32_t ops, int64_t now,
+                               bool batched) {
     uint64_t spent = 0;
     for (uint32_t i = 0; i < ops; i += BATCH) {
         for (uint32_t k = 0; k < BATCH; k++)
@@ -188,14 +189,16 @@ static double time_friends(rung_state *s, uint32_t players, uint32_t friends, in
         uint32_t count, total;
         uint64_t start = bench_cpu_ns();
         if (rung_state_view(s, &(rung_query){.board = RUNG_SLICE("race")}, &view, NULL) < 0 ||
-            rung_view_friends(&view, rung_alloc_heap(), e.friends.player, 0, 100, rows, &count, &total) < 0)
+            rung_view_friends(&view, rung_alloc_heap(), e.friends.player, 0, 100, rows, &count,
+                              &total) < 0)
             bench_die("no friends");
         times[i] = (double)(bench_cpu_ns() - start) * 1e-3;
     }
     return bench_median(times, 15);
 }
 
-static void run(const setup *set, uint32_t players, uint64_t rounds, bench_table *t, bench_table *f) {
+static void run(const setup *set, uint32_t players, uint64_t rounds, bench_table *t,
+                bench_table *f) {
     static batch b;
     const uint32_t ops = 320000;
     const int64_t now = INT64_C(1794700800000); /* 2026-11-15T00:00Z, a Sunday */
@@ -240,20 +243,28 @@ static void run(const setup *set, uint32_t players, uint64_t rounds, bench_table
 }
 
 int main(int argc, char **argv) {
-    bench_options o = {.sizes = {1000000, 10000000}, .size_count = 2, .rounds = 7, .seed = 1, .section = "state"};
-    bench_options_parse(&o, argc, argv, "What a submission costs in the state machine, in bare ladder moves.",
+    bench_options o = {
+        .sizes = {1000000, 10000000}, .size_count = 2, .rounds = 7, .seed = 1, .section = "state"};
+    bench_options_parse(&o, argc, argv,
+                        "What a submission costs in the state machine, in bare ladder moves.",
                         (bench_option[]){{0}});
     bench_report report = {0};
     bench_table t = {0}, friends = {0};
     dice = o.seed;
     bench_machine_describe(&report, o.command);
-    bench_report_line(&report, "Submissions of random known players (15-byte ids) with random scores to a board with");
-    bench_report_line(&report, "`update: last`, in batches of %d; every one moves an entry and is answered with ranks,", BATCH);
-    bench_report_line(&report, "percentile and the next player. A move is rung_ladder_put_batch of the same size, in turn");
+    bench_report_line(
+        &report,
+        "Submissions of random known players (15-byte ids) with random scores to a board with");
+    bench_report_line(
+        &report,
+        "`update: last`, in batches of %d; every one moves an entry and is answered with ranks,",
+        BATCH);
+    bench_report_line(&report, "percentile and the next player. A move is rung_ladder_put_batch of "
+                               "the same size, in turn");
     bench_report_line(&report, "in the same run. Processor time of the one thread.");
     bench_report_gap(&report);
-    bench_table_head(&t, 9, "players, windows", "M events/s", "one by one", "M moves/s", "moves per event", "bar",
-                     "bytes per player", "all in", "bar");
+    bench_table_head(&t, 9, "players, windows", "M events/s", "one by one", "M moves/s",
+                     "moves per event", "bar", "bytes per player", "all in", "bar");
     bench_table_head(&friends, 3, "players", "200 friends ranked, us", "10,000 friends ranked, us");
     for (size_t i = 0; i < o.size_count; i++)
         for (size_t k = 0; k < sizeof setups / sizeof setups[0]; k++)

@@ -36,7 +36,8 @@ static void *map_block(size_t size) {
     size_t want = page_round(size), span = want + RUNG_ALLOC_HUGE;
     if (span < size)
         return NULL;
-    char *raw = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *raw = mmap(NULL, span, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED)
         return NULL;
     size_t head = (size_t)(-(uintptr_t)raw & (RUNG_ALLOC_HUGE - 1));

@@ -32,7 +32,8 @@ static inline void *rung_alloc_get(const rung_alloc *a, size_t size) {
 /* Fresh zeroed bytes. */
 void *rung_alloc_zeroed(const rung_alloc *a, size_t size);
 
-static inline void *rung_alloc_resize(const rung_alloc *a, void *ptr, size_t old_size, size_t new_size) {
+static inline void *rung_alloc_resize(const rung_alloc *a, void *ptr, size_t old_size,
+                                      size_t new_size) {
     return a->resize(a->ctx, ptr, old_size, new_size);
 }
 

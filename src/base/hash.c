@@ -55,8 +55,9 @@ uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len
 
 /* One byte at a time over the reflected polynomial; slow and obviously right. */
 uint32_t rung_crc32c_table(uint32_t crc, const void *bytes, size_t len) {
-    static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
-                                        0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+    static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
+                                        0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+                                        0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
                                         0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75};
     const unsigned char *p = bytes;
     crc = ~crc;
@@ -69,7 +70,8 @@ uint32_t rung_crc32c_table(uint32_t crc, const void *bytes, size_t len) {
 }
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) static uint32_t crc32c_hardware(uint32_t crc, const unsigned char *p, size_t len) {
+__attribute__((target("sse4.2"))) static uint32_t
+crc32c_hardware(uint32_t crc, const unsigned char *p, size_t len) {
     uint64_t c = ~crc;
     for (; len >= 8; p += 8, len -= 8)
         c = _mm_crc32_u64(c, load64le(p));
@@ -79,7 +81,8 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_hardware(uint32_t crc, 
 }
 
 uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len) {
-    return __builtin_cpu_supports("sse4.2") ? crc32c_hardware(crc, bytes, len) : rung_crc32c_table(crc, bytes, len);
+    return __builtin_cpu_supports("sse4.2") ? crc32c_hardware(crc, bytes, len)
+                                            : rung_crc32c_table(crc, bytes, len);
 }
 #elif defined(__ARM_FEATURE_CRC32)
 uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len) {

@@ -147,7 +147,8 @@ static rung_status page_split(rung_numbermap *m, const rung_alloc *a, uint32_t a
         if (page->slot[i] == EMPTY)
             continue;
         uint32_t player = slot_player(page->slot[i]);
-        page_add(player_hash(player) >> (64 - bit) & 1 ? right : left, player, (uint32_t)page->slot[i]);
+        page_add(player_hash(player) >> (64 - bit) & 1 ? right : left, player,
+                 (uint32_t)page->slot[i]);
     }
     uint32_t run = UINT32_C(1) << (m->depth - page->local_depth), first = at & ~(run - 1);
     for (uint32_t i = 0; i < run; i++)
@@ -173,7 +174,8 @@ static rung_status hash_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t
         m->hash_drained = 0;
     }
     uint64_t h = player_hash(player);
-    while (hash_page(m, h)->used >= PAGE_FILL) /* distinct players have distinct hashes: splitting ends */
+    while (hash_page(m, h)->used >=
+           PAGE_FILL) /* distinct players have distinct hashes: splitting ends */
         if (page_split(m, a, directory_index(m, h)) < 0)
             return RUNG_ENOMEM;
     return RUNG_OK;
@@ -209,7 +211,8 @@ static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_
     uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
     if (c >= m->chunk_count) {
         uint32_t count = c + 1 + c / 4;
-        uint32_t **chunks = rung_alloc_resize(a, m->chunks, m->chunk_count * sizeof *chunks, count * sizeof *chunks);
+        uint32_t **chunks = rung_alloc_resize(a, m->chunks, m->chunk_count * sizeof *chunks,
+                                              count * sizeof *chunks);
         if (!chunks)
             return RUNG_ENOMEM;
         memset(chunks + m->chunk_count, 0, (count - m->chunk_count) * sizeof *chunks);
@@ -413,10 +416,12 @@ static void smallest_sort(smallest *s) {
 }
 
 /* Look at everybody in the map. */
-static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room) {
+static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *players,
+                              uint32_t room) {
     smallest s = {players, 0, room};
     for (uint32_t c = from >> CHUNK_BITS; c < m->chunk_count; c++)
-        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN); i++)
+        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN);
+             i++)
             if (m->chunks[c][i] && (c << CHUNK_BITS) + i >= from)
                 smallest_offer(&s, (c << CHUNK_BITS) + i);
     for (uint32_t at = 0; at < UINT32_C(1) << m->depth;) {
@@ -431,7 +436,8 @@ static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *
 }
 
 /* Ask for every number. */
-static uint32_t list_by_number(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room) {
+static uint32_t list_by_number(const rung_numbermap *m, uint32_t from, uint32_t *players,
+                               uint32_t room) {
     uint32_t n = 0;
     for (uint64_t player = from; player < m->span && n < room; player++)
         if (rung_numbermap_get(m, (uint32_t)player) != RUNG_NUMBER_NONE)
@@ -439,10 +445,13 @@ static uint32_t list_by_number(const rung_numbermap *m, uint32_t from, uint32_t 
     return n;
 }
 
-uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room) {
+uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players,
+                             uint32_t room) {
     uint64_t count = (uint64_t)m->array_count + m->hash_count;
     bool scattered = m->hash_count && count * (count / room + 1) < m->span;
-    return scattered ? list_by_store(m, from, players, room) : count ? list_by_number(m, from, players, room) : 0;
+    return scattered ? list_by_store(m, from, players, room)
+           : count   ? list_by_number(m, from, players, room)
+                     : 0;
 }
 
 void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player) {
@@ -465,7 +474,8 @@ void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a) {
 const char *rung_numbermap_check(const rung_numbermap *m) {
     uint32_t in_array = 0, in_hash = 0;
     for (uint32_t c = 0; c < m->chunk_count; c++)
-        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN); i++) {
+        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN);
+             i++) {
             if (m->chunks[c][i] && m->hash_count && hash_find(m, (c << CHUNK_BITS) + i))
                 return "L1: a player is in both stores";
             in_array += m->chunks[c][i] != 0;
@@ -480,7 +490,8 @@ const char *rung_numbermap_check(const rung_numbermap *m) {
             if (page->slot[i] == EMPTY)
                 continue;
             uint64_t h = player_hash(slot_player(page->slot[i]));
-            if (directory_index(m, h) - at >= run || page_probe(page, slot_player(page->slot[i]), h) != i)
+            if (directory_index(m, h) - at >= run ||
+                page_probe(page, slot_player(page->slot[i]), h) != i)
                 return "L3: a player cannot be reached by its hash";
             used++;
         }
@@ -489,5 +500,7 @@ const char *rung_numbermap_check(const rung_numbermap *m) {
         in_hash += used;
         at += run;
     }
-    return in_array == m->array_count && in_hash == m->hash_count ? NULL : "L2: the map's counts are wrong";
+    return in_array == m->array_count && in_hash == m->hash_count
+               ? NULL
+               : "L2: the map's counts are wrong";
 }

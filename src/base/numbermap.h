@@ -23,26 +23,28 @@ typedef struct rung__number_page rung__number_page;
 typedef struct rung_numbermap {
     /* the array: chunks of value + 1, 0 = not here; only chunk 0 may be shorter than the others */
     uint32_t **chunks;
-    uint32_t chunk_count;     /* slots in `chunks`; a slot may be NULL */
-    uint32_t chunk0_len;      /* entries in chunk 0 */
-    uint32_t array_count;     /* players in the array */
-    uint32_t array_drained;   /* with hash_is_home: every player below this is out of the array */
+    uint32_t chunk_count;   /* slots in `chunks`; a slot may be NULL */
+    uint32_t chunk0_len;    /* entries in chunk 0 */
+    uint32_t array_count;   /* players in the array */
+    uint32_t array_drained; /* with hash_is_home: every player below this is out of the array */
     /* the hash table: extendible, pages chosen by the top `depth` bits */
-    rung__number_page **pages;  /* 1 << depth pointers; a page of local depth d stands 1 << (depth - d) times */
+    rung__number_page *
+        *pages; /* 1 << depth pointers; a page of local depth d stands 1 << (depth - d) times */
     uint32_t hash_count;
-    uint32_t hash_drained;    /* without hash_is_home: slots of the directory below this are empty */
+    uint32_t hash_drained; /* without hash_is_home: slots of the directory below this are empty */
     uint8_t depth;
     bool hash_is_home;
-    uint64_t span;            /* highest player ever set + 1 */
-    uint32_t expected;        /* see rung_numbermap_expect() */
-    size_t bytes;             /* all memory held, without the struct itself */
+    uint64_t span;     /* highest player ever set + 1 */
+    uint32_t expected; /* see rung_numbermap_expect() */
+    size_t bytes;      /* all memory held, without the struct itself */
 } rung_numbermap;
 
 void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a);
 
 /* Make sure that the next rung_numbermap_set(m, player) of a player not in the map cannot fail. May switch homes and
  * moves some entries along. RUNG_OK or RUNG_ENOMEM; the contents are the same either way. */
-RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player);
+RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a,
+                                                  uint32_t player);
 
 /* Set the value (any but RUNG_NUMBER_NONE) of a player who is in the map, or for whom room was reserved by the
  * last call. */
@@ -62,7 +64,8 @@ void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
 /* The players of the map from `from` on, ascending, at most `room` of them; returns how many. For a walk over
  * all n of them without memory: again from the last + 1 until fewer than `room` come. It costs O(span) or, if
  * less, O(n * n / room). */
-uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players, uint32_t room);
+uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players,
+                             uint32_t room);
 
 void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player);
 

@@ -15,7 +15,8 @@ static inline void rung_prefetch(const void *p) {
 
 /* All lines of a range. */
 static inline void rung_prefetch_range(const void *start, size_t bytes) {
-    const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63), *end = (const char *)start + bytes;
+    const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63),
+               *end = (const char *)start + bytes;
     for (; line < end; line += 64)
         rung_prefetch(line);
 }

@@ -35,7 +35,8 @@ rung_status rung_err_set(rung_err *err, rung_status st, int os_errno, const char
     err->where = where;
     va_list args;
     va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format, args); /* tidy: allow (only %s, %zu, %u, %lld) */
+    vsnprintf(err->message, sizeof err->message, format,
+              args); /* tidy: allow (only %s, %zu, %u, %lld) */
     va_end(args);
     return st;
 }

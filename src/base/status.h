@@ -41,8 +41,8 @@ typedef enum rung_status {
 /* Detail of a failure, in the caller's storage. `message` is complete and fit for people. */
 typedef struct rung_err {
     rung_status code;
-    int os_errno;       /* 0 when no system call was involved */
-    const char *where;  /* "file.c:123", static */
+    int os_errno;      /* 0 when no system call was involved */
+    const char *where; /* "file.c:123", static */
     char message[232];
 } rung_err;
 
@@ -56,8 +56,8 @@ rung_status rung_err_set(rung_err *err, rung_status st, int os_errno, const char
                          const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 #define RUNG_STRINGIFY_(x) #x
-#define RUNG_STRINGIFY(x) RUNG_STRINGIFY_(x)
-#define RUNG_HERE __FILE_NAME__ ":" RUNG_STRINGIFY(__LINE__)
+#define RUNG_STRINGIFY(x)  RUNG_STRINGIFY_(x)
+#define RUNG_HERE          __FILE_NAME__ ":" RUNG_STRINGIFY(__LINE__)
 #ifndef __FILE_NAME__
 #define __FILE_NAME__ __FILE__
 #endif

@@ -36,20 +36,25 @@ static rung__pool *pool_at(rung_ladder *l, uint32_t level) {
 }
 
 /* Copy `count` rows, all columns. */
-static void rows_copy(const rung_ladder *l, uint32_t level, rung__node *to, uint32_t to_row, rung__node *from,
-                      uint32_t from_row, uint32_t count) {
+static void rows_copy(const rung_ladder *l, uint32_t level, rung__node *to, uint32_t to_row,
+                      rung__node *from, uint32_t from_row, uint32_t count) {
     for (uint32_t k = 0; k < l->key_words; k++)
-        memcpy(rung__words(to, k) + to_row, rung__words(from, k) + from_row, count * sizeof(uint64_t));
+        memcpy(rung__words(to, k) + to_row, rung__words(from, k) + from_row,
+               count * sizeof(uint64_t));
     for (uint32_t c = 0; c < columns_at(level); c++)
-        memcpy(rung__column(l, to, c) + to_row, rung__column(l, from, c) + from_row, count * sizeof(uint32_t));
+        memcpy(rung__column(l, to, c) + to_row, rung__column(l, from, c) + from_row,
+               count * sizeof(uint32_t));
 }
 
 /* Move `count` rows from `from` by one place, all columns: up (by = 1) or down (by = -1). */
-static void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t from, size_t count, int by) {
+static void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t from,
+                       size_t count, int by) {
     for (uint32_t k = 0; k < l->key_words; k++)
-        memmove(rung__words(node, k) + from + by, rung__words(node, k) + from, count * sizeof(uint64_t));
+        memmove(rung__words(node, k) + from + by, rung__words(node, k) + from,
+                count * sizeof(uint64_t));
     for (uint32_t c = 0; c < columns_at(level); c++)
-        memmove(rung__column(l, node, c) + from + by, rung__column(l, node, c) + from, count * sizeof(uint32_t));
+        memmove(rung__column(l, node, c) + from + by, rung__column(l, node, c) + from,
+                count * sizeof(uint32_t));
 }
 
 /* Make room for a new row; its contents are the caller's to write. */
@@ -83,7 +88,8 @@ static void copy_first(const rung_ladder *l, rung__node *parent, uint32_t row, r
 }
 
 /* Make row `row` of `parent` (at level + 1) describe child `id` truly. */
-static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t row, uint32_t id) {
+static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t row,
+                           uint32_t id) {
     rung__node *parent = rung__inner(l, parent_id), *child = node_at(l, level, id);
     uint32_t count = 0, starts = 0;
     if (level == 0) {
@@ -108,17 +114,21 @@ static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, u
 typedef union spread {
     rung__node node;
     unsigned char bytes[sizeof(rung__node) +
-                        SPREAD_MAX * RUNG__LEAF_CAP * (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) + sizeof(uint32_t)) +
+                        SPREAD_MAX * RUNG__LEAF_CAP *
+                            (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) + sizeof(uint32_t)) +
                         SPREAD_MAX * RUNG__INNER_CAP *
-                            (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) + RUNG__INNER_COLUMNS * sizeof(uint32_t))];
+                            (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) +
+                             RUNG__INNER_COLUMNS * sizeof(uint32_t))];
 } spread;
 
 /* Tell whoever stands in rows [0, n) of a node that this is where they now are. */
 static void announce_rows(rung_ladder *l, uint32_t level, uint32_t id, uint32_t row) {
     if (level == 0)
-        rung_numbermap_set(&l->trunk->map, rung__column(l, rung__leaf(l, id), RUNG__PLAYER)[row], id);
+        rung_numbermap_set(&l->trunk->map, rung__column(l, rung__leaf(l, id), RUNG__PLAYER)[row],
+                           id);
     else
-        pool_at(l, level - 1)->slots[rung__column(l, rung__inner(l, id), RUNG__CHILD)[row]].parent = id;
+        pool_at(l, level - 1)->slots[rung__column(l, rung__inner(l, id), RUNG__CHILD)[row]].parent =
+            id;
 }
 
 static void leaf_link_after(rung_ladder *l, uint32_t before, uint32_t id) {
@@ -132,14 +142,16 @@ static void leaf_link_after(rung_ladder *l, uint32_t before, uint32_t id) {
 
 static void leaf_unlink(rung_ladder *l, uint32_t id) {
     rung__node *leaf = rung__leaf(l, id);
-    rung__leaf(l, leaf->prev)->next = leaf->next; /* the first of a spread always stays, so there is a left one */
+    rung__leaf(l, leaf->prev)->next =
+        leaf->next; /* the first of a spread always stays, so there is a left one */
     if (leaf->next != RUNG__NODE_NONE)
         rung__leaf(l, leaf->next)->prev = leaf->prev;
 }
 
 /* Spread the rows of the `m` children from row `first` of the parent on evenly over `m2` children. Needs |m2 -
  * m| <= 1, room in the parent and a free node when m2 > m. Takes no memory. */
-static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t first, uint32_t m, uint32_t m2) {
+static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t first, uint32_t m,
+                    uint32_t m2) {
     rung__node *parent = rung__inner(l, parent_id);
     l->shape++;
     uint32_t ids[SPREAD_MAX], end[SPREAD_MAX] = {0}, total = 0;
@@ -275,7 +287,8 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
 
 /* ---- one entry in, one entry out ---- */
 
-static void adjust_counts(const rung_ladder *l, const rung__path *path, int32_t count, int32_t starts) {
+static void adjust_counts(const rung_ladder *l, const rung__path *path, int32_t count,
+                          int32_t starts) {
     for (uint32_t h = 1; h <= l->height; h++) {
         rung__node *node = rung__inner(l, path->step[h].id);
         rung__column(l, node, RUNG__COUNT)[path->step[h].row] += (uint32_t)count;
@@ -314,7 +327,8 @@ static void erase(rung_ladder *l, const rung__path *path) {
     if (start && row + 1 < leaf->n) {
         heir = !(bits >> (row + 1) & 1);
         bits |= (rung__bits)heir << (row + 1);
-    } else if (start && leaf->next != RUNG__NODE_NONE && !(rung__leaf(l, leaf->next)->starts[0] & 1)) {
+    } else if (start && leaf->next != RUNG__NODE_NONE &&
+               !(rung__leaf(l, leaf->next)->starts[0] & 1)) {
         set_next_start(l, leaf, true);
         l->distinct++;
     }
@@ -345,7 +359,8 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
         rung__words(leaf, k)[row] = key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = probe->player;
 
-    bool start = row == 0 || !rung__same_score(l, leaf, row - 1, leaf, row); /* row 0: the first of all */
+    bool start =
+        row == 0 || !rung__same_score(l, leaf, row - 1, leaf, row); /* row 0: the first of all */
     bool robbed = false; /* the next entry has the same score and was its start until now */
     if (start && row + 1 < leaf->n) {
         robbed = rung__same_score(l, leaf, row, leaf, row + 1);
@@ -403,7 +418,8 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
     /* At most one new node per level, and a new root. */
     if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, 1) < 0)
         return RUNG_ENOMEM;
-    return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP, l->height + 1u);
+    return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP,
+                              l->height + 1u);
 }
 
 /* ---- the public changes ---- */
@@ -422,7 +438,8 @@ static bool key_equals(const rung_ladder *l, rung__node *leaf, uint32_t row, con
 }
 
 /* Fill in what stood before the change. `from` is complete when the player existed. */
-static void note_before(const rung_ladder *l, const rung__path *from, bool existed, rung_ladder_change *change) {
+static void note_before(const rung_ladder *l, const rung__path *from, bool existed,
+                        rung_ladder_change *change) {
     rung_ladder_entry old = {0};
     if (existed)
         rung__read_row(l, rung__leaf(l, from->step[0].id), from->step[0].row, &old);
@@ -442,7 +459,8 @@ static void note_after(const rung_ladder *l, const rung__path *at, rung_ladder_c
     if (row > 0)
         rung__read_row(l, leaf, row - 1, &change->above);
     else if (change->has_above)
-        rung__read_row(l, rung__leaf(l, leaf->prev), rung__leaf(l, leaf->prev)->n - 1u, &change->above);
+        rung__read_row(l, rung__leaf(l, leaf->prev), rung__leaf(l, leaf->prev)->n - 1u,
+                       &change->above);
 }
 
 /* Move the entry at `from` (complete) to the key of the probe, which belongs at `to`. */
@@ -459,8 +477,8 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
     insert(l, probe, to);
 }
 
-static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change,
-                       rung__path *path, bool aimed) {
+static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
+                       rung_ladder_change *change, rung__path *path, bool aimed) {
     rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
     rung__path from;
     from.step[0].id = rung__leaf_of(l, player);
@@ -503,13 +521,14 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key, run
     return RUNG_OK;
 }
 
-rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_change *change) {
+rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
+                            rung_ladder_change *change) {
     rung__path path;
     return put(l, player, key, change, &path, false);
 }
 
-rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, const rung_ladder_hint *hint,
-                                  rung_ladder_change *change) {
+rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
+                                  const rung_ladder_hint *hint, rung_ladder_change *change) {
     rung__path path = *hint;
     bool good = hint->shape == l->shape && hint->player == player && l->height > 0;
     for (uint32_t k = 0; k < l->key_words; k++)
@@ -520,7 +539,8 @@ rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
     rung__path path;
     path.step[0].id = rung__leaf_of(l, player);
-    if (path.step[0].id == RUNG_NUMBER_NONE || !rung__row_of(l, path.step[0].id, player, &path.step[0].row))
+    if (path.step[0].id == RUNG_NUMBER_NONE ||
+        !rung__row_of(l, path.step[0].id, player, &path.step[0].row))
         return RUNG_NOT_FOUND;
     rung__climb(l, &path);
     erase(l, &path);
@@ -556,7 +576,8 @@ static rung_status build_secure(rung_ladder *l, uint32_t count) {
 }
 
 /* Append one entry to a leaf under construction; `before` is the leaf and row of the previous entry, NULL at first. */
-static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_entry *e, rung__node *before) {
+static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_entry *e,
+                                rung__node *before) {
     rung__node *leaf = rung__leaf(l, id);
     uint32_t row = leaf->n;
     if (l->trunk) {
@@ -577,8 +598,10 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
     bool start = true;
     if (before) {
         uint32_t last = before == leaf ? row - 1 : before->n - 1u;
-        rung__probe probe = {.key = e->key, .words = l->key_words, .player = e->player, .has_player = true};
-        if (rung__words(before, 0)[last] >= e->key[0] && rung__node_search(l, before, &probe) <= last)
+        rung__probe probe = {
+            .key = e->key, .words = l->key_words, .player = e->player, .has_player = true};
+        if (rung__words(before, 0)[last] >= e->key[0] &&
+            rung__node_search(l, before, &probe) <= last)
             return RUNG_EINVAL;
         start = !rung__same_score(l, before, last, leaf, row);
     }
@@ -591,9 +614,11 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
 /* Lay one level of inner nodes over the chain of nodes that starts at `first`; returns the first of the new chain.
  * While a tree is built, nodes of every level are chained by `next`. */
 static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint32_t nodes) {
-    uint32_t parents = nodes_for(nodes, level + 1), chain = RUNG__NODE_NONE, last = RUNG__NODE_NONE, child = first;
+    uint32_t parents = nodes_for(nodes, level + 1), chain = RUNG__NODE_NONE, last = RUNG__NODE_NONE,
+             child = first;
     for (uint32_t i = 0; i < parents; i++) {
-        uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_CAP), n = nodes / parents + (i < nodes % parents);
+        uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_CAP),
+                 n = nodes / parents + (i < nodes % parents);
         rung__inner(l, id)->n = (uint16_t)n;
         for (uint32_t row = 0; row < n; row++) {
             describe_child(l, level, id, row, child);
@@ -608,7 +633,8 @@ static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint
     return chain;
 }
 
-static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx) {
+static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_source next,
+                                void *ctx) {
     uint32_t leaves = nodes_for(count, 0), before = RUNG__NODE_NONE;
     for (uint32_t i = 0; i < leaves; i++) {
         uint32_t id = l->trunk ? rung__pool_take(&l->leaves, RUNG__LEAF_CAP) : l->root;
@@ -620,7 +646,9 @@ static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_sour
             rung_ladder_entry e;
             if (!next(ctx, &e))
                 return RUNG_EINVAL;
-            rung__node *last = rung__leaf(l, id)->n ? rung__leaf(l, id) : i ? rung__leaf(l, before) : NULL;
+            rung__node *last = rung__leaf(l, id)->n ? rung__leaf(l, id)
+                               : i                  ? rung__leaf(l, before)
+                                                    : NULL;
             rung_status st = build_append(l, id, &e, last);
             if (st < 0)
                 return st;

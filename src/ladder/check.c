@@ -28,7 +28,8 @@ static const char *check_leaf(walk *w, uint32_t id) {
         uint32_t at = row ? row - 1 : before ? before->n - 1u : 0;
         rung_ladder_entry e;
         rung__read_row(l, leaf, row, &e);
-        rung__probe probe = {.key = e.key, .words = l->key_words, .player = e.player, .has_player = true};
+        rung__probe probe = {
+            .key = e.key, .words = l->key_words, .player = e.player, .has_player = true};
         if (before && rung__node_search(l, before, &probe) <= at)
             return "I1: entries are out of order";
         bool start = !before || !rung__same_score(l, before, at, leaf, row);
@@ -54,12 +55,14 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
     bool is_root = level == l->height;
     if (pool->slots[id].parent != parent)
         return "I3: a node does not know its parent";
-    if (node->start + node->n > node->cap || (!is_root && node->n < cap * 7 / 16) || (is_root && level && node->n < 2))
+    if (node->start + node->n > node->cap || (!is_root && node->n < cap * 7 / 16) ||
+        (is_root && level && node->n < 2))
         return "I4: a node is too full or too empty";
     if (level == 0)
         return check_leaf(w, id);
     for (uint32_t row = 0; row < node->n; row++) {
-        uint32_t child = rung__column(l, node, RUNG__CHILD)[row], count = w->count, starts = w->starts;
+        uint32_t child = rung__column(l, node, RUNG__CHILD)[row], count = w->count,
+                 starts = w->starts;
         rung__node *below = level > 1 ? rung__inner(l, child) : rung__leaf(l, child);
         rung_ladder_entry first, key;
         rung__read_row(l, below, 0, &first);

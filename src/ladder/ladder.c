@@ -16,8 +16,8 @@
 /* ---- life ---- */
 
 rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **out) {
-    if (config->key_words < 1 || config->key_words > RUNG_LADDER_WORDS_MAX || config->score_words < 1 ||
-        config->score_words > config->key_words)
+    if (config->key_words < 1 || config->key_words > RUNG_LADDER_WORDS_MAX ||
+        config->score_words < 1 || config->score_words > config->key_words)
         return RUNG_EINVAL;
     rung_ladder *l = rung_alloc_zeroed(config->alloc, sizeof *l);
     if (!l)
@@ -65,7 +65,8 @@ void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_l
     out->player = rung__column(l, leaf, RUNG__PLAYER)[row];
 }
 
-bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b, uint32_t row_b) {
+bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b,
+                      uint32_t row_b) {
     for (uint32_t k = 0; k < l->score_words; k++)
         if (rung__words(a, k)[row_a] != rung__words(b, k)[row_b])
             return false;
@@ -96,14 +97,16 @@ static uint32_t words_less(const uint64_t *words, uint32_t n, uint64_t value) {
         return 0;
     while (n > 1) {
         uint32_t half = n / 2;
-        base += half & -(uint32_t)(base[half - 1] < value); /* an and, not a jump: compilers like to undo ?: */
+        base += half & -(uint32_t)(base[half - 1] <
+                                   value); /* an and, not a jump: compilers like to undo ?: */
         n -= half;
     }
     return (uint32_t)(base - words) + (*base < value);
 }
 
 /* Is the row before the probe? Their first words are equal. */
-static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row, const rung__probe *probe) {
+static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row,
+                       const rung__probe *probe) {
     for (uint32_t k = 1; k < probe->words; k++) {
         uint64_t w = rung__words(node, k)[row];
         if (w != probe->key[k])
@@ -122,7 +125,8 @@ uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__p
     if (low == node->n || words[low] != word)
         return low;
     /* The first word ties: look at the others, but only within the run of equal first words. */
-    uint32_t high = word == UINT64_MAX ? node->n : low + words_less(words + low, node->n - low, word + 1);
+    uint32_t high =
+        word == UINT64_MAX ? node->n : low + words_less(words + low, node->n - low, word + 1);
     while (low < high) {
         uint32_t mid = (low + high) / 2;
         if (row_before(l, node, mid, probe))
@@ -134,9 +138,11 @@ uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__p
 }
 
 void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
-    rung__node *leaf = l->leaves.slots[id].node; /* not touched here: all leaves of a tree are laid out alike */
+    rung__node *leaf =
+        l->leaves.slots[id].node; /* not touched here: all leaves of a tree are laid out alike */
     rung_prefetch(leaf);
-    rung_prefetch_range(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words, RUNG__LEAF_CAP * sizeof(uint32_t));
+    rung_prefetch_range(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words,
+                        RUNG__LEAF_CAP * sizeof(uint32_t));
 }
 
 void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row) {
@@ -153,7 +159,8 @@ static void prefetch_search(const rung__slot *slot, uint32_t cap) {
 }
 
 /* One step of a descent, from the inner node at height h to its child, which is asked for. */
-static void descend_step(const rung_ladder *l, const rung__probe *probe, uint32_t h, rung__path *path) {
+static void descend_step(const rung_ladder *l, const rung__probe *probe, uint32_t h,
+                         rung__path *path) {
     rung__node *node = rung__inner(l, path->step[h].id);
     uint32_t before = rung__node_search(l, node, probe);
     uint32_t row = before ? before - 1 : 0, child = rung__column(l, node, RUNG__CHILD)[row];
@@ -191,7 +198,8 @@ bool rung__row_of(const rung_ladder *l, uint32_t leaf_id, uint32_t player, uint3
 /* Leaf and row of a player; false when not in the ladder. */
 static bool locate(const rung_ladder *l, uint32_t player, rung__path *path) {
     path->step[0].id = rung__leaf_of(l, player);
-    return path->step[0].id != RUNG_NUMBER_NONE && rung__row_of(l, path->step[0].id, player, &path->step[0].row);
+    return path->step[0].id != RUNG_NUMBER_NONE &&
+           rung__row_of(l, path->step[0].id, player, &path->step[0].row);
 }
 
 void rung__climb(const rung_ladder *l, rung__path *path) {
@@ -208,7 +216,8 @@ void rung__climb(const rung_ladder *l, rung__path *path) {
 static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t column) {
     uint32_t sum = 0;
     for (uint32_t h = 1; h <= l->height; h++)
-        sum += column_sum(rung__column(l, rung__inner(l, path->step[h].id), column), path->step[h].row);
+        sum += column_sum(rung__column(l, rung__inner(l, path->step[h].id), column),
+                          path->step[h].row);
     return sum;
 }
 
@@ -218,7 +227,8 @@ static uint32_t path_index(const rung_ladder *l, const rung__path *path) {
 
 /* Starts among the rows before the path's. */
 static uint32_t path_starts(const rung_ladder *l, const rung__path *path) {
-    rung__bits before = rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(path->step[0].row);
+    rung__bits before =
+        rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(path->step[0].row);
     return path_sum(l, path, RUNG__STARTS) + rung__popcount(before);
 }
 
@@ -247,7 +257,8 @@ static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__
     path->step[0].row = column == RUNG__COUNT ? k : nth_start(rung__starts(rung__leaf(l, id)), k);
 }
 
-uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style, uint32_t *index_out) {
+uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style,
+                       uint32_t *index_out) {
     uint32_t row = path->step[0].row, before = path_sum(l, path, RUNG__COUNT);
     *index_out = before + row;
     if (style == RUNG_RANK_UNIQUE)
@@ -257,7 +268,8 @@ uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_s
         return path_sum(l, path, RUNG__STARTS) + rung__popcount(upto);
     if (upto) { /* the first of its score is in this leaf */
         uint64_t high = (uint64_t)(upto >> 64), low = (uint64_t)upto;
-        uint32_t first = high ? 127 - (uint32_t)__builtin_clzll(high) : 63 - (uint32_t)__builtin_clzll(low);
+        uint32_t first =
+            high ? 127 - (uint32_t)__builtin_clzll(high) : 63 - (uint32_t)__builtin_clzll(low);
         return before + first + 1;
     }
     rung__path start;
@@ -288,7 +300,8 @@ rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_
     return RUNG_OK;
 }
 
-rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style, uint32_t *rank_out) {
+rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style,
+                             uint32_t *rank_out) {
     rung__path path;
     if (!locate(l, player, &path))
         return RUNG_NOT_FOUND;
@@ -298,7 +311,8 @@ rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_st
     return RUNG_OK;
 }
 
-static void descend_key(const rung_ladder *l, const uint64_t *key, uint32_t words, bool after_equal, rung__path *path) {
+static void descend_key(const rung_ladder *l, const uint64_t *key, uint32_t words, bool after_equal,
+                        rung__path *path) {
     rung__descend(l, &(rung__probe){.key = key, .words = words, .after_equal = after_equal}, path);
 }
 
@@ -323,11 +337,14 @@ rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_ent
     return RUNG_OK;
 }
 
-rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style, rung_ladder_entry *out) {
+rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style,
+                               rung_ladder_entry *out) {
     if (rank == 0)
         return RUNG_NOT_FOUND;
     if (style != RUNG_RANK_DENSE)
-        return rung_ladder_at(l, rank - 1, out); /* sparse: the entry there is the first of `rank`, or the last before */
+        return rung_ladder_at(
+            l, rank - 1,
+            out); /* sparse: the entry there is the first of `rank`, or the last before */
     if (rank > l->distinct)
         return RUNG_NOT_FOUND;
     rung__path path;
@@ -345,7 +362,8 @@ uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, boo
 }
 
 uint32_t rung_ladder_count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi) {
-    uint32_t upto = rung_ladder_count_before(l, hi, true), before = rung_ladder_count_before(l, lo, false);
+    uint32_t upto = rung_ladder_count_before(l, hi, true),
+             before = rung_ladder_count_before(l, lo, false);
     return upto > before ? upto - before : 0;
 }
 
@@ -422,7 +440,9 @@ uint32_t rung_ladder_tell(const rung_ladder_cursor *c) {
 
 /* ---- many at once ---- */
 
-enum { GROUP = 16 }; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
+enum {
+    GROUP = 16
+}; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
 
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player) {
     if (l->trunk)
@@ -441,7 +461,8 @@ void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
         rung__prefetch_rows(l, rung__leaf(l, path.step[0].id), path.step[0].row);
 }
 
-static void hint_begin(const rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_hint *hint) {
+static void hint_begin(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                       rung_ladder_hint *hint) {
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
     hint->player = player;
@@ -453,14 +474,16 @@ static void hint_step(const rung_ladder *l, uint32_t h, rung_ladder_hint *hint) 
     descend_step(l, &(rung__probe){hint->key, l->key_words, hint->player, true, false}, h, hint);
 }
 
-void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_hint *hint) {
+void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                     rung_ladder_hint *hint) {
     hint_begin(l, player, key, hint);
     for (uint32_t h = l->height; h > 0; h--)
         hint_step(l, h, hint);
 }
 
-rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players, const uint64_t *keys,
-                                  rung_ladder_change *changes, uint32_t *done_out) {
+rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
+                                  const uint64_t *keys, rung_ladder_change *changes,
+                                  uint32_t *done_out) {
     rung_status st = RUNG_OK;
     uint32_t done = 0;
     rung_ladder_hint hints[GROUP];
@@ -476,16 +499,16 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
             for (uint32_t i = start; i < stop; i++)
                 hint_step(l, h, &hints[i - start]);
         for (; done < stop && st >= 0; done += st >= 0)
-            st = rung_ladder_put_aimed(l, players[done], keys + (size_t)done * l->key_words, &hints[done - start],
-                                       changes ? &changes[done] : NULL);
+            st = rung_ladder_put_aimed(l, players[done], keys + (size_t)done * l->key_words,
+                                       &hints[done - start], changes ? &changes[done] : NULL);
     }
     if (done_out)
         *done_out = done;
     return st < 0 ? st : RUNG_OK;
 }
 
-void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players, rung_rank_style style,
-                            uint32_t *ranks_out) {
+void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            rung_rank_style style, uint32_t *ranks_out) {
     for (uint32_t done = 0; done < n;) {
         uint32_t stop = n - done < GROUP ? n : done + GROUP;
         for (uint32_t i = done; i < stop; i++)

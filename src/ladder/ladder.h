@@ -27,7 +27,8 @@
 enum { RUNG_LADDER_WORDS_MAX = 4 };
 #define RUNG_LADDER_COUNT_MAX UINT32_C(0xfffffff0)
 
-typedef struct rung_ladder rung_ladder; /* heap object; whoever created it calls rung_ladder_destroy() */
+typedef struct rung_ladder
+    rung_ladder; /* heap object; whoever created it calls rung_ladder_destroy() */
 
 /* Order of two players whose words are equal: <0, 0 (same player), >0. Must be total and constant for as long as
  * both are in the ladder; it is only ever asked about players that are in it or being put. */
@@ -49,12 +50,13 @@ typedef struct rung_ladder_entry {
 /* What a put did, for those who ask. Ranks are in `style`, which the caller sets before the call. */
 typedef struct rung_ladder_change {
     rung_rank_style style;
-    bool existed;         /* the player had an entry before */
+    bool existed;                            /* the player had an entry before */
     uint64_t old_key[RUNG_LADDER_WORDS_MAX]; /* when existed */
-    uint32_t rank_before, rank_after;   /* before: 0 when not existed */
-    uint32_t index_before, index_after; /* places in the full order; before: the count when not existed */
-    bool has_above;                     /* somebody stands just above the new place */
-    rung_ladder_entry above;            /* when has_above */
+    uint32_t rank_before, rank_after;        /* before: 0 when not existed */
+    uint32_t index_before,
+        index_after;         /* places in the full order; before: the count when not existed */
+    bool has_above;          /* somebody stands just above the new place */
+    rung_ladder_entry above; /* when has_above */
 } rung_ladder_change;
 
 /* ---- life ---- */
@@ -82,7 +84,9 @@ RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, b
 #ifdef RUNG_TEST_BUILD
 enum { RUNG_LADDER_HEIGHT_MAX = 32 }; /* tiny nodes make tall trees */
 #else
-enum { RUNG_LADDER_HEIGHT_MAX = 8 }; /* nodes at least 7/16 full: seven levels hold more than 2^32 entries */
+enum {
+    RUNG_LADDER_HEIGHT_MAX = 8
+}; /* nodes at least 7/16 full: seven levels hold more than 2^32 entries */
 #endif
 typedef struct rung_ladder_hint {
     uint64_t key[RUNG_LADDER_WORDS_MAX];
@@ -94,10 +98,12 @@ typedef struct rung_ladder_hint {
 } rung_ladder_hint;
 
 /* Find the way for a put of `player` at `key`, and ask for the leaf at its end. */
-void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key, rung_ladder_hint *hint);
+void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                     rung_ladder_hint *hint);
 /* rung_ladder_put(), perhaps faster. */
-RUNG_NODISCARD rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
-                                                 const rung_ladder_hint *hint, rung_ladder_change *change);
+RUNG_NODISCARD rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player,
+                                                 const uint64_t *key, const rung_ladder_hint *hint,
+                                                 rung_ladder_change *change);
 
 /* RUNG_OK, or RUNG_NOT_FOUND. Never needs memory. */
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
@@ -108,7 +114,8 @@ typedef bool (*rung_ladder_source)(void *ctx, rung_ladder_entry *out);
 /* Fill an empty ladder with exactly `count` entries that come in strictly ascending order. O(n). RUNG_EINVAL
  * when the ladder is not empty, the source runs dry, or the order or a player repeats; the ladder is then empty
  * (or as it was). */
-RUNG_NODISCARD rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx);
+RUNG_NODISCARD rung_status rung_ladder_build(rung_ladder *l, uint32_t count,
+                                             rung_ladder_source next, void *ctx);
 
 /* ---- queries ---- */
 
@@ -120,7 +127,8 @@ size_t rung_ladder_memory(const rung_ladder *l);     /* bytes held, all of them,
 rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_entry *out);
 
 /* The player's rank, or RUNG_NOT_FOUND. Walks up from the leaf; compares no key. */
-rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style, uint32_t *rank_out);
+rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style,
+                             uint32_t *rank_out);
 
 /* The rank an entry with this key would get if it were put now by somebody not in the ladder: behind those with equal
  * words in unique style, beside those with an equal score in the others. */
@@ -132,7 +140,8 @@ rung_status rung_ladder_at(const rung_ladder *l, uint32_t index, rung_ladder_ent
 /* The first entry that holds `rank` in `style`, or, where ties leave that rank empty, the entry at that place
  * (a sparse board ranked 1 1 1 4: rank 2 gives the second entry, which holds rank 1). RUNG_NOT_FOUND for 0 and
  * past the end. */
-rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style, rung_ladder_entry *out);
+rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_style style,
+                               rung_ladder_entry *out);
 
 /* Entries whose words are less than `key` (or not greater, with `or_equal`). Only words count, not players. */
 uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, bool or_equal);
@@ -168,21 +177,23 @@ uint32_t rung_ladder_tell(const rung_ladder_cursor *c);
 
 /* `keys` holds n keys of key_words words each. Stops at the first failure; `*done_out` (may be NULL) says how many
  * were put. `changes` may be NULL, else n of them with their styles set. */
-RUNG_NODISCARD rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
-                                                 const uint64_t *keys, rung_ladder_change *changes,
-                                                 uint32_t *done_out);
+RUNG_NODISCARD rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n,
+                                                 const uint32_t *players, const uint64_t *keys,
+                                                 rung_ladder_change *changes, uint32_t *done_out);
 /* ranks_out[i] = rank of players[i], 0 where absent. */
-void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players, rung_rank_style style,
-                            uint32_t *ranks_out);
+void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            rung_rank_style style, uint32_t *ranks_out);
 /* entries_out[i] = the entry of players[i]; found_out[i] false where absent. */
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out);
 
 /* For a caller with a pipeline of its own: steps that each touch only what the step before brought in. They change
  * nothing and may be left out. (rung_ladder_aim, above, is step 4 of a move.) */
-void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);  /* 1: where is the player's leaf? */
+void rung_ladder_warm_map(const rung_ladder *l,
+                          uint32_t player); /* 1: where is the player's leaf? */
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player); /* 2: who is in the leaf? */
-void rung_ladder_warm_row(const rung_ladder *l, uint32_t player);  /* 3: the player's row, and what moves with it */
+void rung_ladder_warm_row(const rung_ladder *l,
+                          uint32_t player); /* 3: the player's row, and what moves with it */
 
 /* ---- self-check ---- */
 

@@ -75,7 +75,8 @@ rung_status rung_players_remove(rung_players *t, uint32_t number);
 RUNG_NODISCARD rung_status rung_players_restore(rung_players *t, rung_slice id);
 /* The free number that will be given out after `before`; RUNG_PLAYER_NONE: the first. RUNG_EINVAL when it is not a
  * number that nobody has, or comes twice. */
-RUNG_NODISCARD rung_status rung_players_restore_free(rung_players *t, uint32_t before, uint32_t number);
+RUNG_NODISCARD rung_status rung_players_restore_free(rung_players *t, uint32_t before,
+                                                     uint32_t number);
 /* Build the index, in one go. RUNG_EINVAL when two numbers have the same id, or a free number was left out. */
 RUNG_NODISCARD rung_status rung_players_restore_finish(rung_players *t);
 

@@ -15,7 +15,8 @@
 enum { SLAB_BYTES_MAX = 2 << 20 };
 
 size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap) {
-    size_t bytes = sizeof(rung__node) + (size_t)cap * (l->key_words * sizeof(uint64_t) + columns * sizeof(uint32_t));
+    size_t bytes = sizeof(rung__node) +
+                   (size_t)cap * (l->key_words * sizeof(uint64_t) + columns * sizeof(uint32_t));
     return (bytes + 7) & ~(size_t)7;
 }
 
@@ -31,7 +32,8 @@ static void node_reset(rung__node *node, uint32_t cap) {
 static rung_status tables_reserve(rung_ladder *l, rung__pool *pool, uint32_t more) {
     if (pool->slab_count == pool->slab_cap) {
         uint32_t cap = pool->slab_cap ? pool->slab_cap + pool->slab_cap / 2 + 1 : 1;
-        rung__slab *slabs = rung_alloc_resize(l->alloc, pool->slabs, pool->slab_cap * sizeof *slabs, cap * sizeof *slabs);
+        rung__slab *slabs = rung_alloc_resize(l->alloc, pool->slabs, pool->slab_cap * sizeof *slabs,
+                                              cap * sizeof *slabs);
         if (!slabs)
             return RUNG_ENOMEM;
         l->bytes += (cap - pool->slab_cap) * sizeof *slabs;
@@ -42,7 +44,8 @@ static rung_status tables_reserve(rung_ladder *l, rung__pool *pool, uint32_t mor
         uint32_t cap = pool->slot_count + more;
         if (pool->slot_count)
             cap += cap / 4;
-        rung__slot *slots = rung_alloc_resize(l->alloc, pool->slots, pool->slot_cap * sizeof *slots, cap * sizeof *slots);
+        rung__slot *slots = rung_alloc_resize(l->alloc, pool->slots, pool->slot_cap * sizeof *slots,
+                                              cap * sizeof *slots);
         if (!slots)
             return RUNG_ENOMEM;
         l->bytes += (cap - pool->slot_cap) * sizeof *slots;
@@ -62,14 +65,16 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t node_bytes,
     pool->slabs[pool->slab_count++] = (rung__slab){(rung__node *)raw, node_bytes * nodes};
     for (uint32_t i = 0; i < nodes; i++) {
         uint32_t id = pool->slot_count++;
-        pool->slots[id].node = (rung__node *)(raw + i * node_bytes); /* not touched before it is taken */
+        pool->slots[id].node =
+            (rung__node *)(raw + i * node_bytes); /* not touched before it is taken */
     }
     for (uint32_t i = 1; i <= nodes; i++) /* last first, so that ids are taken in ascending order */
         rung__pool_give(pool, pool->slot_count - i);
     return RUNG_OK;
 }
 
-rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap, uint32_t want) {
+rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap,
+                               uint32_t want) {
     while (pool->free_count < want) {
         size_t bytes = rung__node_bytes(l, columns, cap);
         uint32_t nodes = pool->slot_count / 16, most = (uint32_t)(SLAB_BYTES_MAX / bytes);
@@ -129,7 +134,8 @@ rung_status rung__pool_fit_first_leaf(rung_ladder *l, uint32_t cap) {
     rung__set_starts(wide, rung__starts(old));
     for (uint32_t k = 0; k < l->key_words; k++)
         memcpy(rung__words(wide, k), rung__words(old, k), old->n * sizeof(uint64_t));
-    memcpy(rung__column(l, wide, RUNG__PLAYER), rung__column(l, old, RUNG__PLAYER), old->n * sizeof(uint32_t));
+    memcpy(rung__column(l, wide, RUNG__PLAYER), rung__column(l, old, RUNG__PLAYER),
+           old->n * sizeof(uint32_t));
     l->bytes += bytes - pool->slabs[0].bytes;
     rung_alloc_free(l->alloc, old, pool->slabs[0].bytes);
     pool->slabs[0] = (rung__slab){wide, bytes};

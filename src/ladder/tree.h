@@ -16,15 +16,20 @@
 #ifndef RUNG_LADDER_TREE_H
 #define RUNG_LADDER_TREE_H
 
-#include "ladder/ladder.h"
 #include "base/numbermap.h"
+#include "ladder/ladder.h"
 
 #ifdef RUNG_TEST_BUILD
 enum { RUNG__LEAF_CAP = 6, RUNG__INNER_CAP = 4, RUNG__LEAF_CAP_FIRST = 3 };
 #else
-enum { RUNG__LEAF_CAP = 64, RUNG__INNER_CAP = 64, RUNG__LEAF_CAP_FIRST = 4 }; /* by measurement, see bench/ */
+enum {
+    RUNG__LEAF_CAP = 64,
+    RUNG__INNER_CAP = 64,
+    RUNG__LEAF_CAP_FIRST = 4
+}; /* by measurement, see bench/ */
 #endif
-_Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST & (RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST - 1)) == 0 &&
+_Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST &
+                (RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST - 1)) == 0 &&
                    RUNG__LEAF_CAP % RUNG__LEAF_CAP_FIRST == 0,
                "the first leaf grows to full size by doubling");
 
@@ -34,13 +39,19 @@ typedef struct rung__node {
     uint32_t prev, next; /* leaves: neighbours in order, or RUNG__NODE_NONE */
     uint16_t n;          /* rows in use */
     uint16_t cap;        /* rows there is room for */
-    uint16_t start;      /* free places before row 0: rows slide towards the nearer end, so half of them stay put */
+    uint16_t
+        start; /* free places before row 0: rows slide towards the nearer end, so half of them stay put */
     uint16_t unused;
-    uint64_t starts[2];  /* leaves: bit i = row i is a start */
-    uint64_t rows[];     /* the columns, each `cap` long; row i stands at place start + i */
+    uint64_t starts[2]; /* leaves: bit i = row i is a start */
+    uint64_t rows[];    /* the columns, each `cap` long; row i stands at place start + i */
 } rung__node;
 
-enum { RUNG__PLAYER, RUNG__CHILD, RUNG__COUNT, RUNG__STARTS }; /* 32-bit columns, behind the words */
+enum {
+    RUNG__PLAYER,
+    RUNG__CHILD,
+    RUNG__COUNT,
+    RUNG__STARTS
+}; /* 32-bit columns, behind the words */
 
 typedef struct rung__slot {
     rung__node *node;
@@ -75,7 +86,8 @@ struct rung_ladder {
     size_t bytes;       /* without the leaf map's, which counts its own */
     uint32_t count, distinct;
     uint32_t shape; /* changes whenever a path's inner steps may have become wrong */
-    uint32_t root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
+    uint32_t
+        root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
     uint8_t height, key_words, score_words;
 };
 
@@ -90,7 +102,8 @@ static inline uint64_t *rung__words(rung__node *node, uint32_t k) {
 }
 
 static inline uint32_t *rung__column(const rung_ladder *l, rung__node *node, uint32_t column) {
-    return (uint32_t *)(node->rows + (size_t)l->key_words * node->cap) + (size_t)column * node->cap + node->start;
+    return (uint32_t *)(node->rows + (size_t)l->key_words * node->cap) +
+           (size_t)column * node->cap + node->start;
 }
 
 static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {
@@ -118,7 +131,8 @@ static inline rung__bits rung__mask(uint32_t n) {
 }
 
 static inline uint32_t rung__popcount(rung__bits bits) {
-    return (uint32_t)(__builtin_popcountll((uint64_t)bits) + __builtin_popcountll((uint64_t)(bits >> 64)));
+    return (uint32_t)(__builtin_popcountll((uint64_t)bits) +
+                      __builtin_popcountll((uint64_t)(bits >> 64)));
 }
 
 /* ---- searching (ladder.c) ---- */
@@ -149,17 +163,19 @@ uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player);
 /* The row of a player in that leaf; false when it is not there. */
 bool rung__row_of(const rung_ladder *l, uint32_t leaf, uint32_t player, uint32_t *row_out);
 /* The rank, in a style, of the row a complete path points at; and its index. */
-uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style, uint32_t *index_out);
+uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style,
+                       uint32_t *index_out);
 
-bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b, uint32_t row_b);
+bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b,
+                      uint32_t row_b);
 void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_ladder_entry *out);
 
 /* ---- pools (pool.c) ---- */
 
 size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap);
 /* Have at least `want` free nodes of full size. */
-RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap,
-                                              uint32_t want);
+RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns,
+                                              uint32_t cap, uint32_t want);
 /* A fresh node from the reserve, of the size that was reserved: empty, without parent or neighbours. */
 uint32_t rung__pool_take(rung__pool *pool, uint32_t cap);
 void rung__pool_give(rung__pool *pool, uint32_t id);

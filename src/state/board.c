@@ -33,33 +33,40 @@ static int64_t rule_until(const rung__board *b, uint32_t i, uint32_t kind) {
     return until;
 }
 
-rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal, rung_slice season) {
+rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal,
+                                rung_slice season) {
     for (uint32_t i = 0; i < b->window_count; i++) {
         rung__window *w = b->windows[i];
-        if (w->kind == kind && w->ordinal == ordinal && (kind != RUNG_WINDOW_SEASON || rung_slice_eq(w->season, season)))
+        if (w->kind == kind && w->ordinal == ordinal &&
+            (kind != RUNG_WINDOW_SEASON || rung_slice_eq(w->season, season)))
             return w;
     }
     return NULL;
 }
 
-rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal, rung_window *out) {
+rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal,
+                              rung_window *out) {
     rung_window all = {ordinal, INT64_MAX, INT64_MIN};
     for (uint32_t i = 0; i < b->rule_count; i++) {
         const rung__rule *rule = &b->rules[i];
         rung_window w;
-        rung_status st = rung_window_span((rung_window_kind)kind, ordinal, rule->zone, rule->day_starts_min, &w);
+        rung_status st =
+            rung_window_span((rung_window_kind)kind, ordinal, rule->zone, rule->day_starts_min, &w);
         if (st < 0)
             return st;
         int64_t until = rule_until(b, i, kind);
-        bool goes_on = ordinal == rule->before[kind]; /* also when the rule itself gives it no time at all */
-        int64_t start = goes_on || w.start_ms < rule->from_ms[kind] ? rule->from_ms[kind] : w.start_ms;
+        bool goes_on =
+            ordinal == rule->before[kind]; /* also when the rule itself gives it no time at all */
+        int64_t start =
+            goes_on || w.start_ms < rule->from_ms[kind] ? rule->from_ms[kind] : w.start_ms;
         int64_t end = w.end_ms > until ? until : w.end_ms;
         if (start >= end || ordinal < rule->before[kind])
             continue;
         all.start_ms = start < all.start_ms ? start : all.start_ms;
         all.end_ms = end > all.end_ms ? end : all.end_ms;
     }
-    if (all.start_ms >= all.end_ms) { /* no instant belongs to it; but it may have been opened ahead, by an
+    if (all.start_ms >=
+        all.end_ms) { /* no instant belongs to it; but it may have been opened ahead, by an
                                        * earlier rule */
         const rung__window *w = rung__window_find(b, kind, ordinal, (rung_slice){NULL, 0});
         if (!w || w->dropped)
@@ -75,7 +82,8 @@ rung_status rung__window_at(const rung__board *b, uint32_t kind, int64_t at_ms, 
     uint32_t i = b->rule_count - 1;
     while (b->rules[i].from_ms[kind] > at_ms)
         i--; /* the first rule holds from INT64_MIN on */
-    rung_status st = rung_window_at((rung_window_kind)kind, b->rules[i].zone, b->rules[i].day_starts_min, at_ms, out);
+    rung_status st = rung_window_at((rung_window_kind)kind, b->rules[i].zone,
+                                    b->rules[i].day_starts_min, at_ms, out);
     if (st < 0 || b->rule_count == 1)
         return st;
     if (out->ordinal < b->rules[i].before[kind])
@@ -88,7 +96,8 @@ static rung_digest window_digest(const rung__window *w) {
     return rung__fact_digest(RUNG__FACT_WINDOW, w->tag, 0, words, 4);
 }
 
-rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind, const rung_window *span, rung_slice season) {
+rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
+                               const rung_window *span, rung_slice season) {
     rung__window *w = rung_alloc_zeroed(s->alloc, sizeof *w);
     if (!w)
         return NULL;
@@ -104,7 +113,8 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind, con
         rung__window_free(s, b, w);
         return NULL;
     }
-    uint64_t words[3] = {kind, (uint64_t)span->ordinal, season.len ? rung__bytes_hash(season.ptr, season.len) : 0};
+    uint64_t words[3] = {kind, (uint64_t)span->ordinal,
+                         season.len ? rung__bytes_hash(season.ptr, season.len) : 0};
     w->tag = rung__fact_digest(RUNG__FACT_WINDOW, b->serial, 1, words, 3).a;
     return w;
 }
@@ -128,7 +138,8 @@ void rung__window_free(rung_state *s, rung__board *b, rung__window *w) {
 }
 
 rung_status rung__window_list_reserve(rung_state *s, rung__board *b, uint32_t more) {
-    return rung__grow(s->alloc, &b->windows, &b->window_cap, b->window_count + more, sizeof *b->windows);
+    return rung__grow(s->alloc, &b->windows, &b->window_cap, b->window_count + more,
+                      sizeof *b->windows);
 }
 
 static int64_t due_ms(const rung__board *b, const rung__window *w) {
@@ -146,7 +157,8 @@ void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w) {
     note_due(s, b, w);
 }
 
-bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms, const rung__window *w) {
+bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms,
+                               const rung__window *w) {
     if (end_ms == INT64_MAX)
         return true;
     return (w ? !w->closed : end_ms > b->over_ms) && s->time_ms < end_ms + b->def.grace_ms;
@@ -160,7 +172,8 @@ static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
     rung_ladder_entry e;
     uint32_t words = rung_keyspec_words(&b->def.key);
     while (rung_ladder_next(&c, &e))
-        rung__digest_subtract(&s->digest, rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
+        rung__digest_subtract(&s->digest,
+                              rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
     rung__stash_forget(s, b->serial, &w->tag);
 }
 
@@ -180,7 +193,8 @@ static bool could_open_again(const rung_state *s, const rung__board *b, const ru
     rung_window span = {w->ordinal, w->start_ms, w->end_ms};
     if (w->kind == RUNG_WINDOW_SEASON)
         return true;
-    rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "it has no time of its own: its old span will do");
+    rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span),
+                "it has no time of its own: its old span will do");
     return rung__window_takes_scores(s, b, span.end_ms, NULL);
 }
 
@@ -205,7 +219,8 @@ static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
 static bool ended_before(const rung__window *a, const rung__window *b) {
     if (a->end_ms != b->end_ms)
         return a->end_ms < b->end_ms;
-    return a->ordinal != b->ordinal ? a->ordinal < b->ordinal : rung_slice_cmp(a->season, b->season) < 0;
+    return a->ordinal != b->ordinal ? a->ordinal < b->ordinal
+                                    : rung_slice_cmp(a->season, b->season) < 0;
 }
 
 /* Of each kind, keep the `keep` closed windows that ended last. */
@@ -214,7 +229,8 @@ static void enforce_keep(rung_state *s, rung__board *b) {
         for (;;) {
             uint32_t closed = 0, oldest = RUNG__NONE;
             for (uint32_t i = 0; i < b->window_count; i++) {
-                const rung__window *w = b->windows[i], *o = oldest == RUNG__NONE ? NULL : b->windows[oldest];
+                const rung__window *w = b->windows[i],
+                                   *o = oldest == RUNG__NONE ? NULL : b->windows[oldest];
                 if (w->kind != kind || !w->closed || w->dropped)
                     continue;
                 closed++;
@@ -304,7 +320,8 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
         return RUNG_FAIL(err, RUNG_EREFUSED, "window: its time is over");
     if (b->window_count >= RUNG__WINDOWS_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
-    if (rung__window_list_reserve(s, b, 1) < 0 || !(w = rung__window_new(s, b, kind, &span, season)))
+    if (rung__window_list_reserve(s, b, 1) < 0 ||
+        !(w = rung__window_new(s, b, kind, &span, season)))
         return RUNG_ENOMEM;
     rung__window_list_add(s, b, w);
     return RUNG_OK;
@@ -314,12 +331,13 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
 
 static rung_digest board_digest(const rung_state *s, const rung__board *b) {
     rung_slice id = rung_players_id(s->board_ids, b->number);
-    uint64_t words[5] = {rung__bytes_hash(id.ptr, id.len), rung__bytes_hash(b->def_bytes.ptr, b->def_bytes.len),
+    uint64_t words[5] = {rung__bytes_hash(id.ptr, id.len),
+                         rung__bytes_hash(b->def_bytes.ptr, b->def_bytes.len),
                          (uint64_t)b->created_ms, b->rule_count, (uint64_t)b->over_ms};
     rung_digest d = rung__fact_digest(RUNG__FACT_BOARD, b->serial, b->number, words, 5);
     for (uint32_t i = 0; i < b->rule_count; i++)
-        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_RULE, b->serial, i, (const uint64_t *)b->rules[i].from_ms,
-                                               RUNG__KINDS));
+        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_RULE, b->serial, i,
+                                               (const uint64_t *)b->rules[i].from_ms, RUNG__KINDS));
     return d;
 }
 
@@ -362,7 +380,8 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
 }
 
 /* Take over a definition's bytes; the old ones are given back. */
-static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def *def, rung_err *err) {
+static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def *def,
+                            rung_err *err) {
     size_t size = 0;
     rung_status st = rung_board_def_encode(def, NULL, 0, &size);
     char *bytes = size ? rung_alloc_get(s->alloc, size) : NULL;
@@ -384,7 +403,8 @@ static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def 
 
 /* Add the definition's zone and day start as the newest rule: at once, or from the end of the windows of this
  * moment. */
-static rung_status add_rule(rung_state *s, rung__board *b, const rung_board_def *def, bool first, rung_err *err) {
+static rung_status add_rule(rung_state *s, rung__board *b, const rung_board_def *def, bool first,
+                            rung_err *err) {
     if (b->rule_count >= RUNG__RULES_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "timezone: changed too often");
     rung__rule rule = {.day_starts_min = def->day_starts_min};
@@ -420,7 +440,8 @@ static void refresh_spans(rung_state *s, rung__board *b) {
         if (w->closed || w->kind == 0)
             continue;
         if (w->kind != RUNG_WINDOW_SEASON)
-            rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span), "it is in memory: it has a span");
+            rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span),
+                        "it is in memory: it has a span");
         for (uint32_t k = 0; w->kind == RUNG_WINDOW_SEASON && k < b->def.season_count; k++)
             if (rung_slice_eq(b->def.seasons[k].name, w->season)) {
                 span.start_ms = b->def.seasons[k].starts_ms;
@@ -442,12 +463,13 @@ static bool def_has_season(const rung_board_def *def, rung_slice name) {
 
 /* Does the definition still have windows such as this one? */
 static bool def_has_window(const rung_board_def *def, const rung__window *w) {
-    return w->kind == RUNG_WINDOW_SEASON ? def_has_season(def, w->season) : def->windows >> w->kind & 1;
+    return w->kind == RUNG_WINDOW_SEASON ? def_has_season(def, w->season)
+                                         : def->windows >> w->kind & 1;
 }
 
 /* The attribute numbers of a definition's slots (B1), each used once more. */
-static rung_status use_slots(rung_state *s, const rung_board_def *def, uint32_t *attribute, uint32_t *count_out,
-                             uint32_t *team_slot_out) {
+static rung_status use_slots(rung_state *s, const rung_board_def *def, uint32_t *attribute,
+                             uint32_t *count_out, uint32_t *team_slot_out) {
     uint32_t count = 0, team = RUNG__NONE;
     for (; count < def->scope_count; count++) {
         if (rung__attribute_use(s, def->scopes[count], &attribute[count]) < 0)
@@ -466,8 +488,8 @@ static rung_status use_slots(rung_state *s, const rung_board_def *def, uint32_t 
 }
 
 /* Rearrange a window's slots from the old attributes to the board's present ones; new ones are filled. */
-static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w, const uint32_t *old, uint32_t old_count,
-                                 bool teams_changed) {
+static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w,
+                                 const uint32_t *old, uint32_t old_count, bool teams_changed) {
     rung__scope before[RUNG__SCOPE_SLOTS];
     bool have[RUNG__SCOPE_SLOTS] = {false};
     if (teams_changed)
@@ -494,11 +516,13 @@ static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w,
 }
 
 /* A new kind of window (or season) starts with what is known: standing scores reached inside it. */
-static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind, const rung_window *span, rung_slice season) {
+static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
+                               const rung_window *span, rung_slice season) {
     rung__window *all = rung__window_find(b, 0, 0, (rung_slice){NULL, 0}), *w = NULL;
     bool known = (b->def.update == RUNG_UPDATE_BEST || b->def.update == RUNG_UPDATE_LAST) &&
                  b->def.key.tie != RUNG_TIE_PLAYER;
-    if (!all || !known || !rung__window_takes_scores(s, b, span->end_ms, NULL) || b->window_count >= RUNG__WINDOWS_MAX)
+    if (!all || !known || !rung__window_takes_scores(s, b, span->end_ms, NULL) ||
+        b->window_count >= RUNG__WINDOWS_MAX)
         return RUNG_OK;
     rung_ladder_cursor c = rung_ladder_seek(all->ladder, 0);
     rung_ladder_entry e;
@@ -510,7 +534,8 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind, con
         if (at_ms < span->start_ms || at_ms >= span->end_ms)
             continue;
         if (!w) {
-            if (rung__window_list_reserve(s, b, 1) < 0 || !(w = rung__window_new(s, b, kind, span, season)))
+            if (rung__window_list_reserve(s, b, 1) < 0 ||
+                !(w = rung__window_new(s, b, kind, span, season)))
                 return RUNG_ENOMEM;
             rung__window_list_add(s, b, w);
         }
@@ -533,7 +558,8 @@ static rung_status seed_new_windows(rung_state *s, rung__board *b, const rung_bo
     for (uint32_t i = 0; i < b->def.season_count; i++) {
         const rung_season *season = &b->def.seasons[i];
         rung_window span = {0, season->starts_ms, season->ends_ms};
-        if (def_has_season(old, season->name) || s->time_ms < season->starts_ms || s->time_ms >= season->ends_ms)
+        if (def_has_season(old, season->name) || s->time_ms < season->starts_ms ||
+            s->time_ms >= season->ends_ms)
             continue;
         if (seed_window(s, b, RUNG_WINDOW_SEASON, &span, season->name) < 0)
             return RUNG_ENOMEM;
@@ -541,11 +567,14 @@ static rung_status seed_new_windows(rung_state *s, rung__board *b, const rung_bo
     return RUNG_OK;
 }
 
-static rung_status create_board(rung_state *s, rung_slice id, const rung_board_def *def, rung_err *err) {
+static rung_status create_board(rung_state *s, rung_slice id, const rung_board_def *def,
+                                rung_err *err) {
     uint32_t number;
     rung_status st = rung_players_intern(s->board_ids, id, &number);
     if (st < 0)
-        return st == RUNG_ELIMIT ? RUNG_FAIL(err, st, "board: there are as many boards as there may be") : st;
+        return st == RUNG_ELIMIT
+                   ? RUNG_FAIL(err, st, "board: there are as many boards as there may be")
+                   : st;
     rung__board *b = rung_alloc_zeroed(s->alloc, sizeof *b);
     if (!b || rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
         rung_alloc_free(s->alloc, b, b ? sizeof *b : 0);
@@ -572,13 +601,17 @@ static rung_status create_board(rung_state *s, rung_slice id, const rung_board_d
     return RUNG_OK;
 }
 
-static rung_status change_board(rung_state *s, rung__board *b, const rung_board_def *def, rung_err *err) {
+static rung_status change_board(rung_state *s, rung__board *b, const rung_board_def *def,
+                                rung_err *err) {
     const char *fixed = fixed_field(&b->def, def);
     if (fixed)
-        return RUNG_FAIL(err, RUNG_EUNSUPPORTED,
-                         "%s: cannot be changed on an existing board; delete it and send its scores again", fixed);
+        return RUNG_FAIL(
+            err, RUNG_EUNSUPPORTED,
+            "%s: cannot be changed on an existing board; delete it and send its scores again",
+            fixed);
     rung_slice old_bytes = b->def_bytes;
-    rung_board_def old = b->def; /* borrows from old_bytes, which live until the end of this function */
+    rung_board_def old =
+        b->def; /* borrows from old_bytes, which live until the end of this function */
     uint32_t old_attribute[RUNG__SCOPE_SLOTS], old_count = b->scope_count;
     memcpy(old_attribute, b->attribute, sizeof old_attribute);
     rung_digest before = board_digest(s, b);
@@ -603,7 +636,8 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
 
     /* From here on only memory can fail, and then the state says so for ever. */
     st = use_slots(s, &b->def, b->attribute, &b->scope_count, &b->team_slot);
-    bool teams_changed = old.has_teams != b->def.has_teams || !rung_slice_eq(old.team_by, b->def.team_by) ||
+    bool teams_changed = old.has_teams != b->def.has_teams ||
+                         !rung_slice_eq(old.team_by, b->def.team_by) ||
                          old.team_combine != b->def.team_combine || old.team_top != b->def.team_top;
     for (uint32_t i = b->window_count; i-- > 0;)
         if (!def_has_window(&b->def, b->windows[i]))
@@ -633,7 +667,8 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
 
 rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err) {
     rung__board *b = rung__board_find(s, e->defined.board);
-    return b ? change_board(s, b, &e->defined.def, err) : create_board(s, e->defined.board, &e->defined.def, err);
+    return b ? change_board(s, b, &e->defined.def, err)
+             : create_board(s, e->defined.board, &e->defined.def, err);
 }
 
 rung_status rung__apply_delete(rung_state *s, rung_slice id, rung_err *err) {

@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* R1, R2: each scope ranking holds what it should, and all of them together no more. */
-static const char *check_slot(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t slot) {
+static const char *check_slot(const rung_state *s, const rung__board *b, const rung__window *w,
+                              uint32_t slot) {
     const rung__scope *scope = &w->scopes[slot];
     uint32_t in_scopes = 0, expected = 0;
     rung_ladder_entry e, other;
@@ -17,16 +18,20 @@ static const char *check_slot(const rung_state *s, const rung__board *b, const r
         if (wrong)
             return wrong;
         in_scopes += rung_ladder_count(scope->ladders[v]);
-        for (rung_ladder_cursor c = rung_ladder_seek(scope->ladders[v], 0); rung_ladder_next(&c, &e);)
-            if (rung_ladder_find(w->ladder, e.player, &other) != RUNG_OK || memcmp(e.key, other.key, sizeof e.key) != 0)
+        for (rung_ladder_cursor c = rung_ladder_seek(scope->ladders[v], 0);
+             rung_ladder_next(&c, &e);)
+            if (rung_ladder_find(w->ladder, e.player, &other) != RUNG_OK ||
+                memcmp(e.key, other.key, sizeof e.key) != 0)
                 return "R2: a scope's entry differs from the main one";
     }
-    for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0); !w->closed && rung_ladder_next(&c, &e);) {
+    for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
+         !w->closed && rung_ladder_next(&c, &e);) {
         uint32_t v = rung__value_of(s, b, slot, e.player);
         if (v == RUNG__NONE)
             continue;
         expected++;
-        if (v >= scope->cap || !scope->ladders[v] || rung_ladder_find(scope->ladders[v], e.player, NULL) != RUNG_OK)
+        if (v >= scope->cap || !scope->ladders[v] ||
+            rung_ladder_find(scope->ladders[v], e.player, NULL) != RUNG_OK)
             return "R1: a player is missing from a scope";
     }
     return w->closed || in_scopes == expected ? NULL : "R1: a scope ranks somebody it should not";
@@ -43,7 +48,8 @@ static const char *check_teams(const rung_state *s, const rung__board *b, const 
         if (!members)
             continue;
         ranked++;
-        if (rung_ladder_find(w->team_ladder, v, &e) != RUNG_OK || e.key[0] != rung__team_key(s, b, w, v))
+        if (rung_ladder_find(w->team_ladder, v, &e) != RUNG_OK ||
+            e.key[0] != rung__team_key(s, b, w, v))
             return "R3: a team's score is wrong";
     }
     if (ranked != (w->team_ladder ? rung_ladder_count(w->team_ladder) : 0))

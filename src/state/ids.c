@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { CHUNK = 1024 };
-#define KEEP_DEFAULT_MS (INT64_C(24) * 3600 * 1000)
+#define KEEP_DEFAULT_MS  (INT64_C(24) * 3600 * 1000)
 #define CAPACITY_DEFAULT 1000000u
 
 rung_status rung__ids_create(rung_state *s, const rung_state_config *config) {
@@ -20,7 +20,8 @@ rung_status rung__ids_create(rung_state *s, const rung_state_config *config) {
 
 void rung__ids_destroy(rung_state *s) {
     for (uint32_t i = 0; i < s->ids.chunk_count; i++)
-        rung_alloc_free(s->alloc, s->ids.chunks[i], s->ids.chunks[i] ? CHUNK * sizeof(rung__id_record) : 0);
+        rung_alloc_free(s->alloc, s->ids.chunks[i],
+                        s->ids.chunks[i] ? CHUNK * sizeof(rung__id_record) : 0);
     rung_alloc_free(s->alloc, s->ids.chunks, s->ids.chunk_count * sizeof *s->ids.chunks);
     rung_players_destroy(s->ids.table);
 }
@@ -102,7 +103,8 @@ static rung_slice key_of(const rung__board *b, rung_slice id, table_key *key) {
 
 static uint64_t body_hash(const rung_score_event *e) {
     uint64_t h = rung__bytes_hash(e->player.ptr, e->player.len);
-    h = rung_hash_word(h ^ (uint64_t)e->is_delta ^ (uint64_t)e->has_at << 1 ^ (uint64_t)e->value_count << 2);
+    h = rung_hash_word(h ^ (uint64_t)e->is_delta ^ (uint64_t)e->has_at << 1 ^
+                       (uint64_t)e->value_count << 2);
     for (uint32_t i = 0; i < e->value_count; i++)
         h = rung_hash_word(h ^ (uint64_t)e->values[i].i) + e->types[i] + e->decimals[i];
     h = rung_hash_word(h ^ (e->has_at ? (uint64_t)e->at_ms : 0));
@@ -112,7 +114,8 @@ static uint64_t body_hash(const rung_score_event *e) {
 static rung_digest record_digest(const rung_state *s, uint32_t i) {
     const rung__id_record *r = rung__ids_record(s, i);
     rung_slice key = rung_players_id(s->ids.table, i);
-    uint64_t words[4] = {rung__bytes_hash(key.ptr, key.len), (uint64_t)r->effective_ms, r->seq, r->rank};
+    uint64_t words[4] = {rung__bytes_hash(key.ptr, key.len), (uint64_t)r->effective_ms, r->seq,
+                         r->rank};
     return rung__fact_digest(RUNG__FACT_ID, r->body, r->total, words, 4);
 }
 
@@ -163,11 +166,13 @@ static void answer_again(const rung_state *s, const rung__id_record *r, rung_out
     out->percentile = r->percentile;
     out->has_next = r->has_next;
     out->next_number = r->next_player;
-    out->next = r->next_player == RUNG__NONE ? (rung_slice){NULL, 0} : rung_players_id(s->players, r->next_player);
+    out->next = r->next_player == RUNG__NONE ? (rung_slice){NULL, 0}
+                                             : rung_players_id(s->players, r->next_player);
     out->gap = r->gap;
 }
 
-rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e, rung_outcome *out) {
+rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e,
+                           rung_outcome *out) {
     table_key key;
     uint32_t i;
     int64_t ms;
@@ -178,14 +183,15 @@ rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score
         answer_again(s, rung__ids_record(s, i), out);
         return RUNG_DUPLICATE;
     }
-    if (id_time(e->id, &ms) &&
-        (ms < s->ids.horizon_ms || ms < s->time_ms - s->ids.keep_ms || ms > s->time_ms + s->ids.keep_ms))
+    if (id_time(e->id, &ms) && (ms < s->ids.horizon_ms || ms < s->time_ms - s->ids.keep_ms ||
+                                ms > s->time_ms + s->ids.keep_ms))
         return RUNG_ESTALE;
     return RUNG_NOT_FOUND;
 }
 
 static rung_status reserve_record(rung_state *s) {
-    uint32_t need = rung_players_span(s->ids.table) / CHUNK + 1; /* the next number is at most the span */
+    uint32_t need =
+        rung_players_span(s->ids.table) / CHUNK + 1; /* the next number is at most the span */
     if (need <= s->ids.chunk_count && s->ids.chunks[need - 1])
         return RUNG_OK;
     uint32_t cap = s->ids.chunk_count;
@@ -199,7 +205,8 @@ static rung_status reserve_record(rung_state *s) {
     return RUNG_OK;
 }
 
-rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id, uint32_t *record_out, bool *old_out) {
+rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id,
+                            uint32_t *record_out, bool *old_out) {
     table_key key;
     if (reserve_record(s) < 0)
         return RUNG_ENOMEM;
@@ -224,7 +231,8 @@ void rung__ids_unclaim(rung_state *s, uint32_t record) {
     rung_players_remove(s->ids.table, record);
 }
 
-void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out) {
+void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e,
+                        const rung_outcome *out) {
     int64_t ms;
     rung__id_record *r = rung__ids_record(s, record);
     if (old)

@@ -20,10 +20,11 @@
 typedef __int128 rung__wide;
 
 enum {
-    RUNG__WINDOWS_MAX = 4096,    /* per board */
-    RUNG__RULES_MAX = 256,       /* zone changes per board */
-    RUNG__SCOPE_SLOTS = RUNG_SCOPES_MAX + 1, /* the last may be the team attribute, when it is no scope itself */
-    RUNG__KINDS = 7,             /* 0 all, 1..5 calendar, 6 season */
+    RUNG__WINDOWS_MAX = 4096, /* per board */
+    RUNG__RULES_MAX = 256,    /* zone changes per board */
+    RUNG__SCOPE_SLOTS =
+        RUNG_SCOPES_MAX + 1, /* the last may be the team attribute, when it is no scope itself */
+    RUNG__KINDS = 7,         /* 0 all, 1..5 calendar, 6 season */
 };
 #define RUNG__NONE UINT32_MAX
 
@@ -31,13 +32,15 @@ enum {
 typedef struct rung__rare {
     rung_numbermap map;
     void **items;
-    uint32_t count, cap;   /* slots in use, allocated */
-    uint32_t free_head;    /* 1 + a free slot, chained through the items; 0: none */
+    uint32_t count, cap; /* slots in use, allocated */
+    uint32_t free_head;  /* 1 + a free slot, chained through the items; 0: none */
 } rung__rare;
 
 void *rung__rare_get(const rung__rare *r, uint32_t player);
-RUNG_NODISCARD rung_status rung__rare_put(rung__rare *r, const rung_alloc *a, uint32_t player, void *item);
-void rung__rare_remove(rung__rare *r, uint32_t player); /* the item is the caller's to free, before */
+RUNG_NODISCARD rung_status rung__rare_put(rung__rare *r, const rung_alloc *a, uint32_t player,
+                                          void *item);
+void rung__rare_remove(rung__rare *r,
+                       uint32_t player); /* the item is the caller's to free, before */
 void rung__rare_deinit(rung__rare *r, const rung_alloc *a);
 
 /* An attribute that some board ranks by. */
@@ -49,7 +52,7 @@ typedef struct rung__attribute {
 } rung__attribute;
 
 typedef struct rung__team {
-    rung__wide sum;   /* of the members' contributions; not kept for top-k and decay */
+    rung__wide sum; /* of the members' contributions; not kept for top-k and decay */
     uint32_t members;
 } rung__team;
 
@@ -62,11 +65,11 @@ typedef struct rung__scope {
 typedef struct rung__window {
     uint32_t kind;
     int64_t ordinal;
-    rung_slice season;  /* owned */
+    rung_slice season; /* owned */
     int64_t start_ms, end_ms;
     bool closed;
-    bool dropped;       /* closed and already out of memory: only remembered so as not to open again */
-    uint64_t tag;       /* names the window in digests */
+    bool dropped; /* closed and already out of memory: only remembered so as not to open again */
+    uint64_t tag; /* names the window in digests */
     rung_ladder *ladder;
     rung__scope scopes[RUNG__SCOPE_SLOTS];
     rung_ladder *team_ladder; /* value numbers as players; NULL without teams */
@@ -79,7 +82,8 @@ typedef struct rung__rule {
     rung_zone *zone;
     int32_t day_starts_min;
     int64_t from_ms[RUNG__KINDS];
-    int64_t before[RUNG__KINDS]; /* the window that ends there; it goes on until this rule comes to a later one */
+    int64_t before
+        [RUNG__KINDS]; /* the window that ends there; it goes on until this rule comes to a later one */
 } rung__rule;
 
 typedef struct rung__board {
@@ -88,15 +92,17 @@ typedef struct rung__board {
     rung_slice def_bytes; /* owned; `def` borrows from it */
     rung_board_def def;
     int64_t created_ms;
-    int64_t over_ms; /* windows that ended by then and are not in memory take no scores, whatever `grace` became */
+    int64_t
+        over_ms; /* windows that ended by then and are not in memory take no scores, whatever `grace` became */
     rung__rule *rules;
     uint32_t rule_count;
-    uint32_t scope_count;                 /* slots in use, the hidden one included */
+    uint32_t scope_count;                  /* slots in use, the hidden one included */
     uint32_t attribute[RUNG__SCOPE_SLOTS]; /* attribute numbers */
-    uint32_t team_slot;                   /* RUNG__NONE without teams */
+    uint32_t team_slot;                    /* RUNG__NONE without teams */
     rung__window **windows;
     uint32_t window_count, window_cap;
-    rung__window *current[RUNG__KINDS];   /* last window used of each calendar kind and all; a shortcut */
+    rung__window
+        *current[RUNG__KINDS]; /* last window used of each calendar kind and all; a shortcut */
     int64_t rate_minute;
     rung_numbermap rate; /* submissions per player in that minute */
     rung_digest rate_digest;
@@ -144,8 +150,8 @@ typedef struct rung__reach {
 /* What was found out about a submission ahead of its turn. Only speed depends on it. */
 enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2 };
 typedef struct rung__aim {
-    uint32_t player;  /* RUNG_PLAYER_NONE: look it up */
-    bool prepared;    /* `reached` holds, if it is still time_ms when the turn comes */
+    uint32_t player; /* RUNG_PLAYER_NONE: look it up */
+    bool prepared;   /* `reached` holds, if it is still time_ms when the turn comes */
     uint32_t count;
     int64_t time_ms;
     uint32_t values[RUNG__AIM_SLOTS]; /* the player's in the first slots of the guessed board */
@@ -157,7 +163,7 @@ typedef struct rung__aim {
 
 /* A submission seen before, and its answer. */
 typedef struct rung__id_record {
-    uint64_t body;        /* hash of what must be the same */
+    uint64_t body; /* hash of what must be the same */
     int64_t effective_ms;
     uint32_t prev, next;
     uint32_t next_player; /* RUNG__NONE: nobody above, or erased since */
@@ -195,8 +201,8 @@ struct rung_state {
     rung__ids ids;
     uint64_t seq, refused, friendships;
     int64_t time_ms;
-    int64_t next_close_ms; /* never later than the true one */
-    rung_digest digest;    /* of all facts; see state.c */
+    int64_t next_close_ms;   /* never later than the true one */
+    rung_digest digest;      /* of all facts; see state.c */
     rung__board *last_board; /* a shortcut */
     void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
     void *on_close_ctx;
@@ -219,7 +225,8 @@ typedef enum rung__fact {
     RUNG__FACT_RATE,
 } rung__fact;
 
-rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words, uint32_t count);
+rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words,
+                              uint32_t count);
 void rung__digest_add(rung_digest *d, rung_digest fact);
 void rung__digest_subtract(rung_digest *d, rung_digest fact);
 /* Of bytes, the same on every machine. */
@@ -235,7 +242,8 @@ rung_digest rung__ids_digest_all(const rung_state *s);
 
 void *rung__copy_bytes(rung_state *s, const void *bytes, size_t len);
 /* Grow an array of `size`-byte items to at least `need`, new ones zeroed. */
-RUNG_NODISCARD rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint32_t need, size_t size);
+RUNG_NODISCARD rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap,
+                                      uint32_t need, size_t size);
 RUNG_NODISCARD rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out);
 
 /* ---- boards and windows (board.c) ---- */
@@ -243,29 +251,36 @@ RUNG_NODISCARD rung_status rung__intern_player(rung_state *s, rung_slice id, uin
 rung__board *rung__board_find(const rung_state *s, rung_slice id);
 RUNG_NODISCARD rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_delete(rung_state *s, rung_slice board, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open,
+                                              rung_err *err);
 /* Close every window that is due. */
 RUNG_NODISCARD rung_status rung__apply_tick(rung_state *s);
 void rung__board_free(rung_state *s, rung__board *b);
 
 /* The calendar window of a kind that contains an instant, by the board's rules. */
-RUNG_NODISCARD rung_status rung__window_at(const rung__board *b, uint32_t kind, int64_t at_ms, rung_window *out);
-RUNG_NODISCARD rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal, rung_window *out);
-rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal, rung_slice season);
+RUNG_NODISCARD rung_status rung__window_at(const rung__board *b, uint32_t kind, int64_t at_ms,
+                                           rung_window *out);
+RUNG_NODISCARD rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordinal,
+                                             rung_window *out);
+rung__window *rung__window_find(const rung__board *b, uint32_t kind, int64_t ordinal,
+                                rung_slice season);
 /* A fresh window, not yet among the board's. */
-rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind, const rung_window *span, rung_slice season);
+rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
+                               const rung_window *span, rung_slice season);
 void rung__window_free(rung_state *s, rung__board *b, rung__window *w);
 RUNG_NODISCARD rung_status rung__window_list_reserve(rung_state *s, rung__board *b, uint32_t more);
 void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w); /* room was reserved */
-bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms, const rung__window *w);
+bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms,
+                               const rung__window *w);
 
 /* ---- one window's rankings (ranking.c) ---- */
 
 uint32_t rung__value_of(const rung_state *s, const rung__board *b, uint32_t slot, uint32_t player);
-RUNG_NODISCARD rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b, rung_ladder **out);
+RUNG_NODISCARD rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b,
+                                                       rung_ladder **out);
 /* All memory that a put of this player in this window may need; the main ranking's only with `main_too`. */
-RUNG_NODISCARD rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
-                                                bool main_too);
+RUNG_NODISCARD rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w,
+                                                uint32_t player, bool is_new, bool main_too);
 /* Where the puts of one window are headed. */
 typedef struct rung__hints {
     const rung_ladder_hint *main;  /* NULL: none */
@@ -274,42 +289,52 @@ typedef struct rung__hints {
 } rung__hints;
 
 /* Put: main ranking, scopes, team, digest. Fails only if the main ranking was not secured, and then changes nothing. */
-RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                                             const uint64_t *key, rung__hints hints, rung_ladder_change *change);
+RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w,
+                                             uint32_t player, const uint64_t *key,
+                                             rung__hints hints, rung_ladder_change *change);
 /* Take out. `values` (may be NULL) receives the scope values it was in. RUNG_NOT_FOUND when not ranked. */
-rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player, uint32_t *values);
+rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                 uint32_t *values);
 /* Put back what a ban took out; in a closed window into the given scope values. */
-RUNG_NODISCARD rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                                                 const uint64_t *key, const uint32_t *values);
+RUNG_NODISCARD rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w,
+                                                 uint32_t player, const uint64_t *key,
+                                                 const uint32_t *values);
 /* The player's value of a slot changed from `old` to `now` (RUNG__NONE: none). Window open. */
-RUNG_NODISCARD rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w, uint32_t slot,
-                                                 uint32_t player, uint32_t old, uint32_t now);
+RUNG_NODISCARD rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w,
+                                                 uint32_t slot, uint32_t player, uint32_t old,
+                                                 uint32_t now);
 /* Fill one empty slot of a window from its main ranking, by the attributes of the moment; the teams from their slot. */
-RUNG_NODISCARD rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot);
+RUNG_NODISCARD rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b, rung__window *w,
+                                                   uint32_t slot);
 RUNG_NODISCARD rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window *w);
 void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot);
 void rung__ranking_drop_teams(rung_state *s, rung__window *w);
 /* The score column of the team ranking. */
 rung_column rung__team_column(const rung__board *b);
-uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t value);
+uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w,
+                        uint32_t value);
 
 /* A view of a window's main ranking. */
 rung_view rung__window_view(const rung_state *s, const rung__board *b, const rung__window *w);
 
 /* Values of an entry; decay as of now. */
-void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values, int64_t *at_ms);
+void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values,
+                      int64_t *at_ms);
 
 /* ---- people (people.c) ---- */
 
 RUNG_NODISCARD rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_erase(rung_state *s, rung_slice player, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add,
+                                              rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_ban(rung_state *s, rung_slice player, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_unban(rung_state *s, rung_slice player, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e,
+                                                    rung_err *err);
 /* Start or stop ranking by an attribute on behalf of one board. */
-RUNG_NODISCARD rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number_out);
+RUNG_NODISCARD rung_status rung__attribute_use(rung_state *s, rung_slice name,
+                                               uint32_t *number_out);
 void rung__attribute_unuse(rung_state *s, uint32_t number);
 /* Learn every player's value of an attribute from the profiles. */
 RUNG_NODISCARD rung_status rung__attribute_fill(rung_state *s, rung__attribute *a);
@@ -324,8 +349,9 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
 
 /* ---- submissions (score.c, ids.c) ---- */
 
-RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim,
-                                             rung_outcome *out, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
+                                             const rung__aim *aim, rung_outcome *out,
+                                             rung_err *err);
 /* Look ahead: find what will become of the entries of a coming submission and where they will go. aim->player
  * was found already, and no submission before it changes that player's entries. */
 void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim);
@@ -333,18 +359,21 @@ void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, ru
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
 void rung__ids_destroy(rung_state *s);
 /* RUNG_DUPLICATE (out filled), RUNG_ECONFLICT, RUNG_ESTALE, or RUNG_NOT_FOUND: never seen. */
-rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e, rung_outcome *out);
+rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e,
+                           rung_outcome *out);
 /* Secure a record for an id not remembered; `old_out`: that of the same id, still in the list though too old to
  * count. Then remember, or give a new one back. */
-RUNG_NODISCARD rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id, uint32_t *record_out,
-                                           bool *old_out);
+RUNG_NODISCARD rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id,
+                                           uint32_t *record_out, bool *old_out);
 void rung__ids_unclaim(rung_state *s, uint32_t record);
-void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e, const rung_outcome *out);
+void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e,
+                        const rung_outcome *out);
 void rung__ids_forget_player(rung_state *s, uint32_t player);
 size_t rung__ids_count(const rung_state *s);
 rung__id_record *rung__ids_record(const rung_state *s, uint32_t i);
 /* Add to the end of the list a record under its key in the table: the board's serial in 8 bytes, the lowest
  * first, and the id. RUNG_UNCHANGED: there is one already. */
-RUNG_NODISCARD rung_status rung__ids_restore(rung_state *s, rung_slice key, const rung__id_record *record);
+RUNG_NODISCARD rung_status rung__ids_restore(rung_state *s, rung_slice key,
+                                             const rung__id_record *record);
 
 #endif

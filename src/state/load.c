@@ -30,7 +30,8 @@ static void damaged(loader *l, const char *fault) {
 /* False, and noted, unless `st` is a success. */
 static bool went_well(loader *l, rung_status st) {
     if (st < 0)
-        rung__in_fail(&l->in, st == RUNG_EINVAL ? RUNG_ECORRUPT : st, "something is not valid, or is there twice");
+        rung__in_fail(&l->in, st == RUNG_EINVAL ? RUNG_ECORRUPT : st,
+                      "something is not valid, or is there twice");
     return st >= 0;
 }
 
@@ -132,15 +133,17 @@ static bool profile_is_valid(rung__profile *p) {
         if (left < 3 + name || left < 3 + name + at[name + 1] + (at[name + 2] * 256u))
             return false;
         rung__profile_next(p, &offset, &a);
-        if (!rung_attribute_name_is_valid(a.name) || rung_slice_cmp(before, a.name) >= 0 || a.value.len < 1 ||
-            a.value.len > RUNG_ATTRIBUTE_VALUE_MAX)
+        if (!rung_attribute_name_is_valid(a.name) || rung_slice_cmp(before, a.name) >= 0 ||
+            a.value.len < 1 || a.value.len > RUNG_ATTRIBUTE_VALUE_MAX)
             return false;
     }
     return p->count >= 1 && p->count <= RUNG_ATTRIBUTES_MAX;
 }
 
 static void load_profile(loader *l, uint32_t player) {
-    enum { BYTES_MAX = RUNG_ATTRIBUTES_MAX * (3 + RUNG_ATTRIBUTE_NAME_MAX + RUNG_ATTRIBUTE_VALUE_MAX) };
+    enum {
+        BYTES_MAX = RUNG_ATTRIBUTES_MAX * (3 + RUNG_ATTRIBUTE_NAME_MAX + RUNG_ATTRIBUTE_VALUE_MAX)
+    };
     uint32_t bytes = rung__in_count(&l->in, BYTES_MAX);
     rung__profile *p = is_fine(l) ? rung_alloc_get(l->s->alloc, sizeof *p + bytes) : NULL;
     if (!p) {
@@ -192,8 +195,8 @@ static void load_attributes(loader *l) {
     rung_state *s = l->s;
     load_names(l, s->attribute_ids, false);
     uint32_t span = rung_players_span(s->attribute_ids);
-    if (!is_fine(l) ||
-        !went_well(l, rung__grow(s->alloc, &s->attributes, &s->attribute_cap, span, sizeof *s->attributes)))
+    if (!is_fine(l) || !went_well(l, rung__grow(s->alloc, &s->attributes, &s->attribute_cap, span,
+                                                sizeof *s->attributes)))
         return;
     for (uint32_t i = 0; i < span && is_fine(l); i++)
         if (rung_players_is_used(s->attribute_ids, i))
@@ -256,7 +259,8 @@ static bool next_columns(entries *e, uint32_t columns) {
     for (uint32_t k = 0; k < columns; k++)
         rung__in_column(&e->l->in, e->column[k], e->n);
     for (uint32_t i = 0; i < e->n; i++)
-        is_valid &= players[i] < span && (!has_gaps || rung_players_is_used(table, (uint32_t)players[i]));
+        is_valid &=
+            players[i] < span && (!has_gaps || rung_players_is_used(table, (uint32_t)players[i]));
     for (uint32_t i = 0; i < e->n && i < AHEAD; i++)
         rung_ladder_warm_map(e->main, (uint32_t)players[i]);
     return is_valid && is_fine(e->l);
@@ -306,7 +310,8 @@ static void load_ladder(loader *l, rung_ladder *ladder, entries *e, rung_ladder_
 }
 
 /* The ranking of one value in a closed window; false when there are no more. */
-static bool load_closed_value(loader *l, rung__board *b, rung__window *w, uint32_t slot, rung_numbermap *seen) {
+static bool load_closed_value(loader *l, rung__board *b, rung__window *w, uint32_t slot,
+                              rung_numbermap *seen) {
     rung_state *s = l->s;
     rung__scope *scope = &w->scopes[slot];
     entries e = {.l = l, .b = b, .main = w->ladder, .seen = seen};
@@ -319,7 +324,8 @@ static bool load_closed_value(loader *l, rung__board *b, rung__window *w, uint32
         damaged(l, "a scope has a value that does not exist, or twice");
         return false;
     }
-    if (!went_well(l, rung__grow(s->alloc, &scope->ladders, &scope->cap, value + 1, sizeof *scope->ladders)) ||
+    if (!went_well(l, rung__grow(s->alloc, &scope->ladders, &scope->cap, value + 1,
+                                 sizeof *scope->ladders)) ||
         !went_well(l, rung__ranking_create_ladder(s, b, &scope->ladders[value])))
         return false;
     load_ladder(l, scope->ladders[value], &e, next_member);
@@ -344,8 +350,10 @@ static void load_scopes(loader *l, rung__board *b, rung__window *w) {
 /* ---- windows ---- */
 
 /* Is it a window of this definition, and one that its kind may be? */
-static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_window *span, rung_slice season) {
-    const int64_t slack_ms = INT64_C(400) * 86400000; /* a year that begins elsewhere, a zone, a day that begins late */
+static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_window *span,
+                            rung_slice season) {
+    const int64_t slack_ms =
+        INT64_C(400) * 86400000; /* a year that begins elsewhere, a zone, a day that begins late */
     rung_window calendar;
     if (kind == 0)
         return b->def.windows & RUNG_WINDOWS_ALL;
@@ -354,7 +362,8 @@ static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_wind
         return false;
     if (kind < RUNG_WINDOW_SEASON)
         return b->def.windows & RUNG_WINDOWS_BIT(kind) &&
-               rung_window_span((rung_window_kind)kind, span->ordinal, NULL, 0, &calendar) == RUNG_OK;
+               rung_window_span((rung_window_kind)kind, span->ordinal, NULL, 0, &calendar) ==
+                   RUNG_OK;
     for (uint32_t i = 0; i < b->def.season_count; i++)
         if (rung_slice_eq(b->def.seasons[i].name, season))
             return true;
@@ -385,7 +394,8 @@ static void load_window(loader *l, rung__board *b) {
         span.end_ms = load_time(l);
     }
     if (head >> 5 || kind > RUNG_WINDOW_SEASON || (dropped && !closed) || (closed && kind == 0) ||
-        !window_is_valid(b, kind, &span, season) || rung__window_find(b, kind, span.ordinal, season))
+        !window_is_valid(b, kind, &span, season) ||
+        rung__window_find(b, kind, span.ordinal, season))
         damaged(l, "a window is not valid");
     if (!is_fine(l) || !went_well(l, rung__window_list_reserve(l->s, b, 1)))
         return;
@@ -417,13 +427,15 @@ static void load_def(loader *l, rung__board *b) {
     b->def_bytes = rung_slice_of(bytes, len);
     rung_status st = rung_board_def_decode(b->def_bytes, &b->def, NULL);
     if (st < 0)
-        rung__in_fail(&l->in, st == RUNG_EVERSION ? st : RUNG_ECORRUPT, "a board's definition is not valid");
+        rung__in_fail(&l->in, st == RUNG_EVERSION ? st : RUNG_ECORRUPT,
+                      "a board's definition is not valid");
 }
 
 static void load_zone(loader *l, rung_slice packed, rung_zone **zone) {
     rung_status st = packed.len ? rung_zone_unpack(l->s->alloc, packed, zone, NULL) : RUNG_OK;
     if (st < 0)
-        rung__in_fail(&l->in, st == RUNG_ENOMEM ? st : RUNG_ECORRUPT, "the rules of a time zone are not valid");
+        rung__in_fail(&l->in, st == RUNG_ENOMEM ? st : RUNG_ECORRUPT,
+                      "the rules of a time zone are not valid");
 }
 
 /* Zone and day start: the definition's in the newest rule, its own in the others. */
@@ -453,7 +465,8 @@ static void load_rule(loader *l, rung__board *b, uint32_t count) {
     memset(rule, 0, sizeof *rule);
     load_rule_zone(l, b, rule, b->rule_count == count);
     for (uint32_t kind = 0; kind < RUNG__KINDS; kind++) {
-        bool is_calendar = kind >= RUNG_WINDOW_HOUR && kind <= RUNG_WINDOW_YEAR && b->rule_count > 1;
+        bool is_calendar =
+            kind >= RUNG_WINDOW_HOUR && kind <= RUNG_WINDOW_YEAR && b->rule_count > 1;
         rule->from_ms[kind] = is_calendar ? load_time(l) : INT64_MIN;
         rule->before[kind] = is_calendar ? rung__in_signed(&l->in) : INT64_MIN;
     }
@@ -491,7 +504,8 @@ static void load_rates(loader *l, rung__board *b) {
             return;
         uint64_t words[2] = {(uint64_t)b->rate_minute, count};
         rung_numbermap_set(&b->rate, player, count);
-        rung__digest_add(&b->rate_digest, rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2));
+        rung__digest_add(&b->rate_digest,
+                         rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2));
     }
 }
 
@@ -502,7 +516,8 @@ static void load_serial(loader *l, rung__board *b) {
     rung__store64(bytes, b->serial);
     if (b->serial > l->s->seq)
         damaged(l, "a board was created by an event that has not happened");
-    else if (went_well(l, rung_players_intern(l->serials, rung_slice_of(bytes, sizeof bytes), &number)) &&
+    else if (went_well(
+                 l, rung_players_intern(l->serials, rung_slice_of(bytes, sizeof bytes), &number)) &&
              number + 1 != rung_players_count(l->serials))
         damaged(l, "two boards were created by one event");
 }
@@ -529,7 +544,8 @@ static void load_boards(loader *l) {
     rung_state *s = l->s;
     load_names(l, s->board_ids, false);
     uint32_t span = rung_players_span(s->board_ids);
-    if (!is_fine(l) || !went_well(l, rung__grow(s->alloc, &s->boards, &s->board_cap, span, sizeof *s->boards)))
+    if (!is_fine(l) ||
+        !went_well(l, rung__grow(s->alloc, &s->boards, &s->board_cap, span, sizeof *s->boards)))
         return;
     for (uint32_t i = 0; i < span && is_fine(l); i++) {
         if (!rung_players_is_used(s->board_ids, i))
@@ -560,7 +576,8 @@ static void load_stashed_scopes(loader *l, rung__stashed *e) {
             continue;
         e->values[i] = rung__in_count(&l->in, RUNG__NONE) - 1;
         if (!rung_players_is_used(s->attribute_ids, e->attributes[i]) ||
-            (e->values[i] != RUNG__NONE && !rung_players_is_used(s->attributes[e->attributes[i]].values, e->values[i])))
+            (e->values[i] != RUNG__NONE &&
+             !rung_players_is_used(s->attributes[e->attributes[i]].values, e->values[i])))
             damaged(l, "an entry was in a scope that does not exist");
     }
 }
@@ -568,10 +585,12 @@ static void load_stashed_scopes(loader *l, rung__stashed *e) {
 /* One entry that a ban took out of a window; `after` is the one before it: board and window ascend. */
 static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
     const rung_state *s = l->s;
-    uint32_t board = rung__in_count(&l->in, RUNG__NONE - 1), window = rung__in_count(&l->in, RUNG__WINDOWS_MAX);
+    uint32_t board = rung__in_count(&l->in, RUNG__NONE - 1),
+             window = rung__in_count(&l->in, RUNG__WINDOWS_MAX);
     const rung__board *b = board < s->board_cap ? s->boards[board] : NULL;
     if (!b || window >= b->window_count || !b->windows[window]->ladder ||
-        (after[0] != RUNG__NONE && (board < after[0] || (board == after[0] && window <= after[1])))) {
+        (after[0] != RUNG__NONE &&
+         (board < after[0] || (board == after[0] && window <= after[1])))) {
         damaged(l, "a banned player's entry is of no window");
         return;
     }
@@ -591,7 +610,8 @@ static void check_unranked(loader *l, uint32_t player) {
     for (uint32_t i = 0; i < l->s->board_cap; i++) {
         const rung__board *b = l->s->boards[i];
         for (uint32_t k = 0; b && k < b->window_count; k++)
-            if (b->windows[k]->ladder && rung_ladder_find(b->windows[k]->ladder, player, NULL) == RUNG_OK)
+            if (b->windows[k]->ladder &&
+                rung_ladder_find(b->windows[k]->ladder, player, NULL) == RUNG_OK)
                 damaged(l, "a banned player is ranked");
     }
 }
@@ -723,13 +743,15 @@ static rung_status explain(const loader *l, rung_err *err) {
         return RUNG_FAIL(err, in->st, "saved state: it holds more than is configured");
     if (!in->fault)
         return RUNG_FAIL(err, in->st, "saved state: %s", rung_status_text(in->st));
-    return RUNG_FAIL(err, in->st, "saved state, before byte %llu: %s", (unsigned long long)rung__in_offset(in),
-                     in->fault);
+    return RUNG_FAIL(err, in->st, "saved state, before byte %llu: %s",
+                     (unsigned long long)rung__in_offset(in), in->fault);
 }
 
 rung_status rung__state_load(const rung_state_config *config, rung_load_source source, void *ctx,
-                             const rung_save_progress *progress, bool any_digest, rung_state **out, rung_err *err) {
-    loader l = {.in = {.source = source, .ctx = ctx, .st = RUNG_OK, .meter = {.progress = progress}}};
+                             const rung_save_progress *progress, bool any_digest, rung_state **out,
+                             rung_err *err) {
+    loader l = {
+        .in = {.source = source, .ctx = ctx, .st = RUNG_OK, .meter = {.progress = progress}}};
     rung_status st = rung_state_create(config, &l.s);
     if (st >= 0)
         st = rung_players_create(config->alloc, &config->hash_key, &l.serials);

@@ -21,7 +21,8 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
     return true;
 }
 
-static rung__profile *profile_pack(rung_state *s, uint32_t count, const rung_attribute *attributes) {
+static rung__profile *profile_pack(rung_state *s, uint32_t count,
+                                   const rung_attribute *attributes) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < count; i++)
         bytes += 3 + attributes[i].name.len + attributes[i].value.len;
@@ -50,7 +51,8 @@ static void profile_free(rung_state *s, rung__profile *p) {
 }
 
 static rung_digest profile_digest(uint32_t player, const rung__profile *p) {
-    return rung__fact_digest(RUNG__FACT_PROFILE, player, rung__bytes_hash(p->packed, p->bytes), NULL, 0);
+    return rung__fact_digest(RUNG__FACT_PROFILE, player, rung__bytes_hash(p->packed, p->bytes),
+                             NULL, 0);
 }
 
 static bool profile_value(const rung__profile *p, rung_slice name, rung_slice *out) {
@@ -104,7 +106,8 @@ rung_status rung__attribute_fill(rung_state *s, rung__attribute *a) {
 rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number_out) {
     uint32_t number;
     if (rung_players_intern(s->attribute_ids, name, &number) < 0 ||
-        rung__grow(s->alloc, &s->attributes, &s->attribute_cap, number + 1, sizeof *s->attributes) < 0)
+        rung__grow(s->alloc, &s->attributes, &s->attribute_cap, number + 1, sizeof *s->attributes) <
+            0)
         return RUNG_ENOMEM;
     rung__attribute *a = &s->attributes[number];
     *number_out = number;
@@ -151,7 +154,8 @@ static rung_status replace_profile(rung_state *s, uint32_t player, rung__profile
         uint32_t value;
         if (!s->attributes[i].users)
             continue;
-        if (ranked_value(&s->attributes[i], fresh, &value) < 0 || move_scopes(s, i, player, value) < 0)
+        if (ranked_value(&s->attributes[i], fresh, &value) < 0 ||
+            move_scopes(s, i, player, value) < 0)
             return RUNG_ENOMEM;
     }
     rung__profile *old = rung__rare_get(&s->profiles, player);
@@ -171,7 +175,9 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
     uint32_t player;
     rung_status st = rung__intern_player(s, e->profile.player, &player);
     if (st < 0)
-        return st == RUNG_ENOMEM ? st : RUNG_FAIL(err, st, "player: there are as many players as there may be");
+        return st == RUNG_ENOMEM
+                   ? st
+                   : RUNG_FAIL(err, st, "player: there are as many players as there may be");
     rung__profile *old = rung__rare_get(&s->profiles, player), *fresh = NULL;
     if (!old && e->profile.count == 0) /* no profile is the same as an empty one */
         return st;
@@ -180,7 +186,8 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
         if (!fresh)
             return RUNG_ENOMEM;
     }
-    if (old && fresh && old->bytes == fresh->bytes && memcmp(old->packed, fresh->packed, fresh->bytes) == 0) {
+    if (old && fresh && old->bytes == fresh->bytes &&
+        memcmp(old->packed, fresh->packed, fresh->bytes) == 0) {
         profile_free(s, fresh);
         return RUNG_UNCHANGED;
     }
@@ -229,11 +236,14 @@ rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q) {
         return RUNG_UNCHANGED;
     rung__friends *from = friends_of(s, p, true), *to = friends_of(s, q, true);
     if (!from || !to ||
-        rung__grow(s->alloc, &from->following, &from->following_cap, from->following_count + 1, sizeof(uint32_t)) < 0 ||
-        rung__grow(s->alloc, &to->followers, &to->followers_cap, to->followers_count + 1, sizeof(uint32_t)) < 0)
+        rung__grow(s->alloc, &from->following, &from->following_cap, from->following_count + 1,
+                   sizeof(uint32_t)) < 0 ||
+        rung__grow(s->alloc, &to->followers, &to->followers_cap, to->followers_count + 1,
+                   sizeof(uint32_t)) < 0)
         return RUNG_ENOMEM;
     uint32_t at = list_place(from->following, from->following_count, q);
-    memmove(&from->following[at + 1], &from->following[at], (from->following_count - at) * sizeof(uint32_t));
+    memmove(&from->following[at + 1], &from->following[at],
+            (from->following_count - at) * sizeof(uint32_t));
     from->following[at] = q;
     from->following_count++;
     to->followers[to->followers_count++] = p;
@@ -248,7 +258,8 @@ static rung_status unfollow(rung_state *s, uint32_t p, uint32_t q) {
     rung__friends *from = rung__rare_get(&s->friends, p), *to = rung__rare_get(&s->friends, q);
     uint32_t at = list_place(from->following, from->following_count, q), i = 0;
     from->following_count--;
-    memmove(&from->following[at], &from->following[at + 1], (from->following_count - at) * sizeof(uint32_t));
+    memmove(&from->following[at], &from->following[at + 1],
+            (from->following_count - at) * sizeof(uint32_t));
     while (to->followers[i] != p) /* a celebrity's list is long, but leaving one is rare */
         i++;
     to->followers[i] = to->followers[--to->followers_count];
@@ -265,7 +276,8 @@ static uint32_t following_count(const rung_state *s, uint32_t player) {
 /* May `from` follow `to`? Asked before anybody becomes known: a refusal leaves no trace. */
 static bool has_room(const rung_state *s, rung_slice from, rung_slice to) {
     uint32_t p, q;
-    if (rung_players_find(s->players, from, &p) != RUNG_OK || following_count(s, p) < RUNG_FRIENDS_MAX)
+    if (rung_players_find(s->players, from, &p) != RUNG_OK ||
+        following_count(s, p) < RUNG_FRIENDS_MAX)
         return true;
     return rung_players_find(s->players, to, &q) == RUNG_OK && follows(s, p, q);
 }
@@ -289,7 +301,8 @@ rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, run
     if (!has_room(s, e->friend.player, e->friend.other) ||
         (mutual && !has_room(s, e->friend.other, e->friend.player)))
         return too_many_friends(err);
-    if (rung__intern_player(s, e->friend.player, &p) < 0 || rung__intern_player(s, e->friend.other, &q) < 0)
+    if (rung__intern_player(s, e->friend.player, &p) < 0 ||
+        rung__intern_player(s, e->friend.other, &q) < 0)
         return RUNG_ENOMEM;
     rung_status there = rung__follow(s, p, q);
     if (there < 0 || !mutual)
@@ -332,7 +345,8 @@ static bool in_list(const uint32_t *list, uint32_t n, uint32_t player) {
 }
 
 /* Make `list` (ascending) the player's friends. */
-static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const uint32_t *list, uint32_t n) {
+static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const uint32_t *list,
+                                   uint32_t n) {
     rung_status any = RUNG_UNCHANGED;
     const rung__friends *f = rung__rare_get(&s->friends, p);
     for (uint32_t i = f ? f->following_count : 0; i-- > 0;) {
@@ -344,7 +358,8 @@ static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const
             rung_ignore(unfollow(s, q, p), "the way there changed already");
     }
     for (uint32_t i = 0; i < n; i++) {
-        rung_status there = rung__follow(s, p, list[i]), back = mutual ? rung__follow(s, list[i], p) : RUNG_UNCHANGED;
+        rung_status there = rung__follow(s, p, list[i]),
+                    back = mutual ? rung__follow(s, list[i], p) : RUNG_UNCHANGED;
         if (there < 0 || back < 0)
             return RUNG_ENOMEM;
         any = there == RUNG_OK || back == RUNG_OK ? RUNG_OK : any;
@@ -402,7 +417,8 @@ static size_t ban_bytes(uint32_t cap) {
 }
 
 static rung_digest stashed_digest(uint32_t player, const rung__stashed *e) {
-    return rung__fact_digest(RUNG__FACT_STASHED, e->window_tag, player, e->key, RUNG_LADDER_WORDS_MAX);
+    return rung__fact_digest(RUNG__FACT_STASHED, e->window_tag, player, e->key,
+                             RUNG_LADDER_WORDS_MAX);
 }
 
 static rung_digest ban_digest(uint32_t player) {
@@ -410,7 +426,8 @@ static rung_digest ban_digest(uint32_t player) {
 }
 
 /* Calls for every window in memory of every board. */
-static rung__window *next_window(const rung_state *s, uint32_t *board, uint32_t *window, rung__board **b_out) {
+static rung__window *next_window(const rung_state *s, uint32_t *board, uint32_t *window,
+                                 rung__board **b_out) {
     for (; *board < s->board_cap; (*board)++, *window = 0) {
         rung__board *b = s->boards[*board];
         if (b && *window < b->window_count) {
@@ -426,7 +443,9 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
     rung__board *b;
     rung_status st = rung__intern_player(s, id, &player);
     if (st < 0)
-        return st == RUNG_ENOMEM ? st : RUNG_FAIL(err, st, "player: there are as many players as there may be");
+        return st == RUNG_ENOMEM
+                   ? st
+                   : RUNG_FAIL(err, st, "player: there are as many players as there may be");
     if (rung__rare_get(&s->bans, player))
         return RUNG_UNCHANGED;
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)
@@ -458,8 +477,8 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
 }
 
 /* The scope values of a stashed entry, arranged for the slots the board has now. */
-static void stashed_values(const rung_state *s, const rung__board *b, uint32_t player, const rung__stashed *e,
-                           uint32_t *values) {
+static void stashed_values(const rung_state *s, const rung__board *b, uint32_t player,
+                           const rung__stashed *e, uint32_t *values) {
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
         values[slot] = rung__value_of(s, b, slot, player);
         for (uint32_t k = 0; k < e->scope_count; k++)
@@ -530,7 +549,9 @@ void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t a
         rung__ban *ban = rung__rare_get(&s->bans, player);
         banned -= ban != NULL;
         for (uint32_t k = 0; ban && k < ban->count; k++)
-            for (uint32_t i = 0; ban->entries[k].board_serial == board_serial && i < ban->entries[k].scope_count; i++)
+            for (uint32_t i = 0;
+                 ban->entries[k].board_serial == board_serial && i < ban->entries[k].scope_count;
+                 i++)
                 if (ban->entries[k].attributes[i] == attribute)
                     ban->entries[k].attributes[i] = RUNG__NONE;
     }
@@ -587,8 +608,8 @@ rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
     rung__ids_forget_player(s, player);
     if (replace_profile(s, player, NULL) < 0)
         return RUNG_ENOMEM;
-    rung__digest_subtract(&s->digest,
-                          rung__fact_digest(RUNG__FACT_PLAYER, player, rung__bytes_hash(id.ptr, id.len), NULL, 0));
+    rung__digest_subtract(&s->digest, rung__fact_digest(RUNG__FACT_PLAYER, player,
+                                                        rung__bytes_hash(id.ptr, id.len), NULL, 0));
     rung_players_remove(s->players, player);
     return RUNG_OK;
 }
@@ -602,11 +623,13 @@ rung_digest rung__people_digest_all(const rung_state *s) {
         const rung__profile *p = rung__rare_get(&s->profiles, player);
         const rung__friends *f = rung__rare_get(&s->friends, player);
         const rung__ban *ban = rung__rare_get(&s->bans, player);
-        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_PLAYER, player, rung__bytes_hash(id.ptr, id.len), NULL, 0));
+        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_PLAYER, player,
+                                               rung__bytes_hash(id.ptr, id.len), NULL, 0));
         if (p)
             rung__digest_add(&d, profile_digest(player, p));
         for (uint32_t i = 0; f && i < f->following_count; i++)
-            rung__digest_add(&d, rung__fact_digest(RUNG__FACT_FOLLOW, player, f->following[i], NULL, 0));
+            rung__digest_add(
+                &d, rung__fact_digest(RUNG__FACT_FOLLOW, player, f->following[i], NULL, 0));
         if (ban)
             rung__digest_add(&d, ban_digest(player));
         for (uint32_t k = 0; ban && k < ban->count; k++)

@@ -16,19 +16,22 @@ uint32_t rung__value_of(const rung_state *s, const rung__board *b, uint32_t slot
     return rung_numbermap_get(&s->attributes[b->attribute[slot]].of_player, player);
 }
 
-static void values_now(const rung_state *s, const rung__board *b, uint32_t player, uint32_t *values) {
+static void values_now(const rung_state *s, const rung__board *b, uint32_t player,
+                       uint32_t *values) {
     for (uint32_t slot = 0; slot < b->scope_count; slot++)
         values[slot] = rung__value_of(s, b, slot, player);
 }
 
-rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b, rung_ladder **out) {
+rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b,
+                                        rung_ladder **out) {
     bool by_id = b->def.key.tie == RUNG_TIE_PLAYER;
-    return rung_ladder_create(&(rung_ladder_config){.alloc = s->alloc,
-                                                    .key_words = (uint8_t)rung_keyspec_words(&b->def.key),
-                                                    .score_words = (uint8_t)rung_keyspec_score_words(&b->def.key),
-                                                    .tie = by_id ? rung_players_compare : NULL,
-                                                    .tie_ctx = s->players},
-                              out);
+    return rung_ladder_create(
+        &(rung_ladder_config){.alloc = s->alloc,
+                              .key_words = (uint8_t)rung_keyspec_words(&b->def.key),
+                              .score_words = (uint8_t)rung_keyspec_score_words(&b->def.key),
+                              .tie = by_id ? rung_players_compare : NULL,
+                              .tie_ctx = s->players},
+        out);
 }
 
 /* ---- teams ---- */
@@ -56,7 +59,8 @@ static rung__wide contribution(const rung__board *b, const uint64_t *key) {
 
 static uint64_t decayed_team_key(const rung__board *b, const rung_ladder *members) {
     uint32_t n = rung_ladder_count(members);
-    uint32_t take = b->def.team_combine == RUNG_COMBINE_TOP && b->def.team_top < n ? b->def.team_top : n;
+    uint32_t take =
+        b->def.team_combine == RUNG_COMBINE_TOP && b->def.team_top < n ? b->def.team_top : n;
     rung_ladder_cursor c = rung_ladder_seek(members, 0);
     rung_ladder_entry e;
     uint64_t weight = 0;
@@ -65,7 +69,8 @@ static uint64_t decayed_team_key(const rung__board *b, const rung_ladder *member
     return ~(b->def.team_combine == RUNG_COMBINE_MEAN ? rung__decay_divide(weight, n) : weight);
 }
 
-uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t value) {
+uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w,
+                        uint32_t value) {
     (void)s;
     const rung_ladder *members = w->scopes[b->team_slot].ladders[value];
     if (b->def.update == RUNG_UPDATE_DECAY)
@@ -98,8 +103,8 @@ uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__w
 }
 
 /* A member's key in the team of `value` changed from `old` (NULL: was none) to `key` (NULL: no longer one). */
-static void team_update(rung_state *s, rung__board *b, rung__window *w, uint32_t value, const uint64_t *old,
-                        const uint64_t *key) {
+static void team_update(rung_state *s, rung__board *b, rung__window *w, uint32_t value,
+                        const uint64_t *old, const uint64_t *key) {
     if (!w->team_ladder || value == RUNG__NONE)
         return;
     rung__team *team = &w->teams[value];
@@ -134,8 +139,8 @@ static rung_status secure_team(rung_state *s, rung__board *b, rung__window *w, u
 
 /* ---- scopes ---- */
 
-static rung_status secure_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot, uint32_t value,
-                               uint32_t player, bool is_new) {
+static rung_status secure_slot(rung_state *s, rung__board *b, rung__window *w, uint32_t slot,
+                               uint32_t value, uint32_t player, bool is_new) {
     if (value == RUNG__NONE)
         return RUNG_OK;
     rung__scope *scope = &w->scopes[slot];
@@ -146,8 +151,8 @@ static rung_status secure_slot(rung_state *s, rung__board *b, rung__window *w, u
     return rung_ladder_secure(scope->ladders[value], player, is_new);
 }
 
-static rung_status secure_values(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
-                                 bool main_too, const uint32_t *values) {
+static rung_status secure_values(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                 bool is_new, bool main_too, const uint32_t *values) {
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
         rung_status st = secure_slot(s, b, w, slot, values[slot], player, is_new);
         if (st >= 0 && slot == b->team_slot)
@@ -158,20 +163,21 @@ static rung_status secure_values(rung_state *s, rung__board *b, rung__window *w,
     return main_too ? rung_ladder_secure(w->ladder, player, is_new) : RUNG_OK;
 }
 
-rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player, bool is_new,
-                                 bool main_too) {
+rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                 bool is_new, bool main_too) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
     return secure_values(s, b, w, player, is_new, main_too, values);
 }
 
-static rung_status put_perhaps_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, const rung_ladder_hint *hint,
-                                     rung_ladder_change *change) {
-    return hint ? rung_ladder_put_aimed(l, player, key, hint, change) : rung_ladder_put(l, player, key, change);
+static rung_status put_perhaps_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
+                                     const rung_ladder_hint *hint, rung_ladder_change *change) {
+    return hint ? rung_ladder_put_aimed(l, player, key, hint, change)
+                : rung_ladder_put(l, player, key, change);
 }
 
-static void slot_put(rung__window *w, uint32_t slot, uint32_t value, uint32_t player, const uint64_t *key,
-                     const rung_ladder_hint *hint) {
+static void slot_put(rung__window *w, uint32_t slot, uint32_t value, uint32_t player,
+                     const uint64_t *key, const rung_ladder_hint *hint) {
     if (value == RUNG__NONE)
         return;
     rung_status st = put_perhaps_aimed(w->scopes[slot].ladders[value], player, key, hint, NULL);
@@ -183,14 +189,17 @@ static void slot_remove(rung__window *w, uint32_t slot, uint32_t value, uint32_t
         rung_ladder_remove(w->scopes[slot].ladders[value], player);
 }
 
-static rung_digest entry_digest(const rung__board *b, const rung__window *w, uint32_t player, const uint64_t *key) {
-    return rung__fact_digest(RUNG__FACT_ENTRY, w->tag, player, key, rung_keyspec_words(&b->def.key));
+static rung_digest entry_digest(const rung__board *b, const rung__window *w, uint32_t player,
+                                const uint64_t *key) {
+    return rung__fact_digest(RUNG__FACT_ENTRY, w->tag, player, key,
+                             rung_keyspec_words(&b->def.key));
 }
 
 /* ---- put, remove, restore ---- */
 
-static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
-                         const uint32_t *values, rung__hints hints, rung_ladder_change *change) {
+static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                         const uint64_t *key, const uint32_t *values, rung__hints hints,
+                         rung_ladder_change *change) {
     rung_status st = put_perhaps_aimed(w->ladder, player, key, hints.main, change);
     if (st != RUNG_OK)
         return st;
@@ -199,22 +208,23 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
         rung__digest_subtract(&s->digest, entry_digest(b, w, player, old));
     rung__digest_add(&s->digest, entry_digest(b, w, player, key));
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
-        slot_put(w, slot, values[slot], player, key, hints.mask >> slot & 1 ? &hints.slots[slot] : NULL);
+        slot_put(w, slot, values[slot], player, key,
+                 hints.mask >> slot & 1 ? &hints.slots[slot] : NULL);
         if (slot == b->team_slot)
             team_update(s, b, w, values[slot], old, key);
     }
     return RUNG_OK;
 }
 
-rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
-                              rung__hints hints, rung_ladder_change *change) {
+rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                              const uint64_t *key, rung__hints hints, rung_ladder_change *change) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
     return place(s, b, w, player, key, values, hints, change);
 }
 
-rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player, const uint64_t *key,
-                                  const uint32_t *values) {
+rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                  const uint64_t *key, const uint32_t *values) {
     uint32_t now[RUNG__SCOPE_SLOTS];
     rung_ladder_change change = {.style = RUNG_RANK_UNIQUE};
     if (!w->closed) {
@@ -227,21 +237,24 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
 }
 
 /* The value a ranked player stands under in a slot. In a closed window that need not be today's. */
-static uint32_t value_in(const rung_state *s, const rung__board *b, const rung__window *w, uint32_t slot,
-                         uint32_t player) {
+static uint32_t value_in(const rung_state *s, const rung__board *b, const rung__window *w,
+                         uint32_t slot, uint32_t player) {
     const rung__scope *scope = &w->scopes[slot];
     uint32_t value = rung__value_of(s, b, slot, player);
     if (!w->closed)
         return value;
-    if (value < scope->cap && scope->ladders[value] && rung_ladder_find(scope->ladders[value], player, NULL) == RUNG_OK)
+    if (value < scope->cap && scope->ladders[value] &&
+        rung_ladder_find(scope->ladders[value], player, NULL) == RUNG_OK)
         return value;
     for (value = 0; value < scope->cap; value++)
-        if (scope->ladders[value] && rung_ladder_find(scope->ladders[value], player, NULL) == RUNG_OK)
+        if (scope->ladders[value] &&
+            rung_ladder_find(scope->ladders[value], player, NULL) == RUNG_OK)
             return value;
     return RUNG__NONE;
 }
 
-rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player, uint32_t *values) {
+rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                 uint32_t *values) {
     rung_ladder_entry e;
     if (!w->ladder || rung_ladder_find(w->ladder, player, &e) != RUNG_OK)
         return RUNG_NOT_FOUND;
@@ -258,8 +271,8 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
     return RUNG_OK;
 }
 
-rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w, uint32_t slot, uint32_t player,
-                                  uint32_t old, uint32_t now) {
+rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w, uint32_t slot,
+                                  uint32_t player, uint32_t old, uint32_t now) {
     rung_ladder_entry e;
     if (!w->ladder || rung_ladder_find(w->ladder, player, &e) != RUNG_OK)
         return RUNG_OK;
@@ -304,7 +317,8 @@ rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window
         while (b->def.update != RUNG_UPDATE_DECAY && rung_ladder_next(&c, &e))
             w->teams[value].sum += contribution(b, e.key);
         w->teams[value].members = rung_ladder_count(scope->ladders[value]);
-        uint64_t word = rung__team_key(s, b, w, value); /* once: it may take a look at every member */
+        uint64_t word =
+            rung__team_key(s, b, w, value); /* once: it may take a look at every member */
         rung_status st = rung_ladder_put(w->team_ladder, value, &word, NULL);
         RUNG_ASSERT(st >= 0); /* secured */
     }
@@ -327,7 +341,8 @@ void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot) {
     memset(scope, 0, sizeof *scope);
 }
 
-void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values, int64_t *at_ms) {
+void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values,
+                      int64_t *at_ms) {
     rung_keyspec_decode(&b->def.key, key, values, at_ms);
     if (b->def.update == RUNG_UPDATE_DECAY)
         values[0].d = rung__decay_value(~key[0], now_ms, b->created_ms, b->def.half_life_ms);

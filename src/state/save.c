@@ -52,7 +52,8 @@ static void save_player(rung__out *o, uint32_t player, uint32_t *before) {
 
 /* Calls `save` for every player in a map, in order. */
 static void each_player(rung__out *o, const rung_numbermap *map,
-                        void (*save)(rung__out *o, void *ctx, uint32_t player, uint32_t value), void *ctx) {
+                        void (*save)(rung__out *o, void *ctx, uint32_t player, uint32_t value),
+                        void *ctx) {
     uint32_t players[LIST], n, from = 0;
     do {
         n = rung_numbermap_list(map, from, players, LIST);
@@ -182,7 +183,9 @@ static void save_rule(rung__out *o, const rung__rule *rule, bool is_first, bool 
     if (!is_newest) {
         uint8_t packed[RUNG_ZONE_PACKED_MAX];
         size_t len = 0;
-        rung_status st = rule->zone ? rung_zone_pack(rule->zone, INT64_MIN, packed, sizeof packed, &len) : RUNG_OK;
+        rung_status st = rule->zone
+                             ? rung_zone_pack(rule->zone, INT64_MIN, packed, sizeof packed, &len)
+                             : RUNG_OK;
         RUNG_ASSERT(st == RUNG_OK); /* there is room for any */
         rung__out_text(o, rung_slice_of(packed, len));
         rung__out_number(o, (uint64_t)rule->day_starts_min);
@@ -280,7 +283,8 @@ static void save_id(rung__out *o, rung_slice key, const rung__id_record *r) {
     rung__out_text(o, key);
     rung__out_word(o, r->body);
     rung__out_signed(o, r->effective_ms);
-    rung__out_byte(o, (uint8_t)(r->changed | (unsigned)r->has_next << 1 | (unsigned)r->value_count << 2));
+    rung__out_byte(
+        o, (uint8_t)(r->changed | (unsigned)r->has_next << 1 | (unsigned)r->value_count << 2));
     rung__out_number(o, r->seq);
     rung__out_number(o, r->rank_before);
     rung__out_number(o, r->rank);
@@ -309,7 +313,9 @@ static uint64_t count_all(const rung_state *s) {
     uint64_t total = (uint64_t)rung_players_span(s->players) + rung__ids_count(s);
     for (uint32_t i = 0; i < s->board_cap; i++)
         for (uint32_t k = 0; s->boards[i] && k < s->boards[i]->window_count; k++)
-            total += s->boards[i]->windows[k]->ladder ? rung_ladder_count(s->boards[i]->windows[k]->ladder) : 0;
+            total += s->boards[i]->windows[k]->ladder
+                         ? rung_ladder_count(s->boards[i]->windows[k]->ladder)
+                         : 0;
     return total;
 }
 
@@ -325,10 +331,12 @@ static void save_head(rung__out *o, const rung_state *s) {
     rung__out_signed(o, s->ids.horizon_ms);
 }
 
-rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx, const rung_save_progress *progress) {
+rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,
+                            const rung_save_progress *progress) {
     if (s->broken)
         return RUNG_ENOMEM;
-    rung__out o = {.sink = sink, .ctx = ctx, .st = RUNG_OK, .meter = {progress, 0, count_all(s), 0}};
+    rung__out o = {
+        .sink = sink, .ctx = ctx, .st = RUNG_OK, .meter = {progress, 0, count_all(s), 0}};
     save_head(&o, s);
     save_people(&o, s);
     save_attributes(&o, s);

@@ -40,7 +40,8 @@ RUNG_NODISCARD rung_status rung_state_save(const rung_state *s, rung_save_sink s
  * and takes memory in step with what it has read. RUNG_OK; RUNG_ECORRUPT: not what a save writes, or another digest;
  * RUNG_EVERSION; RUNG_ELIMIT: more boards than config->boards_max; RUNG_ENOMEM; what the source answered.
  * `progress` and `err` may be NULL. */
-RUNG_NODISCARD rung_status rung_state_load(const rung_state_config *config, rung_load_source source, void *ctx,
-                                           const rung_save_progress *progress, rung_state **out, rung_err *err);
+RUNG_NODISCARD rung_status rung_state_load(const rung_state_config *config, rung_load_source source,
+                                           void *ctx, const rung_save_progress *progress,
+                                           rung_state **out, rung_err *err);
 
 #endif

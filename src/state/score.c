@@ -20,8 +20,8 @@ typedef struct submission {
     int64_t at_ms;
     uint32_t player; /* RUNG_PLAYER_NONE: not known yet */
     bool new_player;
-    uint32_t record; /* of the id; RUNG__NONE */
-    bool old_record; /* it is that of the same id, too old to count */
+    uint32_t record;           /* of the id; RUNG__NONE */
+    bool old_record;           /* it is that of the same id, too old to count */
     rung_numbermap new_minute; /* the counts of a minute that begins with this submission */
     uint32_t count;
     rung__reach *reached; /* room for REACH_MAX, or what was prepared */
@@ -33,11 +33,14 @@ static rung_status check_values(const rung__board *b, const rung_score_event *e,
     const rung_board_def *def = &b->def;
     uint32_t expected = def->key.column_count;
     if (def->update == RUNG_UPDATE_COUNT ? e->value_count > 1 : e->value_count != expected)
-        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board takes %u values, got %u", expected, e->value_count);
+        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board takes %u values, got %u", expected,
+                         e->value_count);
     for (uint32_t i = 0; i < e->value_count; i++) {
         const rung_column *column = &def->key.columns[i];
-        if (e->types[i] != column->type || (column->type == RUNG_SCORE_DECIMAL && e->decimals[i] != column->decimals))
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: not of the board's type", i ? "columns" : "score");
+        if (e->types[i] != column->type ||
+            (column->type == RUNG_SCORE_DECIMAL && e->decimals[i] != column->decimals))
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: not of the board's type",
+                             i ? "columns" : "score");
         if (column->type != RUNG_SCORE_REAL)
             continue;
         if (isnan(e->values[i].d))
@@ -54,7 +57,8 @@ static rung_status check_values(const rung__board *b, const rung_score_event *e,
 
 /* ---- which windows ---- */
 
-static void reach_window(submission *u, uint32_t kind, const rung_window *span, rung_slice season, rung__window *w) {
+static void reach_window(submission *u, uint32_t kind, const rung_window *span, rung_slice season,
+                         rung__window *w) {
     if (!rung__window_takes_scores(u->s, u->b, span->end_ms, w))
         return;
     rung__reach *r = &u->reached[u->count++];
@@ -82,14 +86,15 @@ static void reach_calendar(submission *u, uint32_t kind) {
 }
 
 static void reach_windows(submission *u) {
-    static const uint8_t order[] = {RUNG_WINDOW_YEAR, RUNG_WINDOW_MONTH, RUNG_WINDOW_WEEK, RUNG_WINDOW_DAY,
-                                    RUNG_WINDOW_HOUR};
+    static const uint8_t order[] = {RUNG_WINDOW_YEAR, RUNG_WINDOW_MONTH, RUNG_WINDOW_WEEK,
+                                    RUNG_WINDOW_DAY, RUNG_WINDOW_HOUR};
     rung__board *b = u->b;
     u->count = 0;
     if (b->def.windows & RUNG_WINDOWS_ALL) {
         if (!b->current[0])
             b->current[0] = rung__window_find(b, 0, 0, (rung_slice){NULL, 0});
-        reach_window(u, 0, &(rung_window){0, INT64_MIN, INT64_MAX}, (rung_slice){NULL, 0}, b->current[0]);
+        reach_window(u, 0, &(rung_window){0, INT64_MIN, INT64_MAX}, (rung_slice){NULL, 0},
+                     b->current[0]);
     }
     for (size_t i = 0; i < sizeof order; i++)
         if (b->def.windows & RUNG_WINDOWS_BIT(order[i]))
@@ -106,7 +111,8 @@ static void reach_windows(submission *u) {
 
 /* ---- what the entry becomes ---- */
 
-static rung_status add_value(const rung_column *column, rung_value a, rung_value b, rung_value *out) {
+static rung_status add_value(const rung_column *column, rung_value a, rung_value b,
+                             rung_value *out) {
     if (column->type == RUNG_SCORE_REAL) {
         out->d = a.d + b.d;
         return isnan(out->d) ? RUNG_ERANGE : RUNG_OK;
@@ -127,7 +133,8 @@ static int compare_tuples(const rung_keyspec *key, const rung_value *a, const ru
 static rung_status become_decayed(const submission *u, rung__reach *r, int64_t at_ms) {
     const rung__board *b = u->b;
     uint64_t weight;
-    rung_status st = rung__decay_weight(u->e->values[0].d, u->at_ms, b->created_ms, b->def.half_life_ms, &weight);
+    rung_status st = rung__decay_weight(u->e->values[0].d, u->at_ms, b->created_ms,
+                                        b->def.half_life_ms, &weight);
     if (st < 0)
         return st;
     rung_value none = {.d = 0};
@@ -208,7 +215,8 @@ static bool is_outlier(const submission *u, const rung__reach *first, rung_value
         return false;
     for (uint32_t i = 0; i < 3; i++) {
         rung_value values[RUNG_COLUMNS_MAX];
-        rung_ignore(rung_ladder_quantile(first->window->ladder, i + 1, 4, &at[i]), "there are a hundred entries");
+        rung_ignore(rung_ladder_quantile(first->window->ladder, i + 1, 4, &at[i]),
+                    "there are a hundred entries");
         rung__key_values(b, at[i].key, u->s->time_ms, values, NULL);
         v[i] = as_double(&b->def.key.columns[0], values[0]);
     }
@@ -305,9 +313,10 @@ static void release(submission *u) {
     if (u->record != RUNG__NONE && !u->old_record)
         rung__ids_unclaim(u->s, u->record);
     if (u->new_player) {
-        rung__digest_subtract(&u->s->digest,
-                              rung__fact_digest(RUNG__FACT_PLAYER, u->player,
-                                                rung__bytes_hash(u->e->player.ptr, u->e->player.len), NULL, 0));
+        rung__digest_subtract(
+            &u->s->digest,
+            rung__fact_digest(RUNG__FACT_PLAYER, u->player,
+                              rung__bytes_hash(u->e->player.ptr, u->e->player.len), NULL, 0));
         rung_players_remove(u->s->players, u->player);
     }
 }
@@ -376,7 +385,9 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     if (!u->aim) /* in a group the names are looked up at the end, all together */
         out->next = rung_players_id(u->s->players, change->above.player);
     if (b->def.key.columns[0].type == RUNG_SCORE_REAL) {
-        out->gap.d = above[0].d == out->values[0].d ? 0 : fabs(above[0].d - out->values[0].d); /* two infinities too */
+        out->gap.d = above[0].d == out->values[0].d
+                         ? 0
+                         : fabs(above[0].d - out->values[0].d); /* two infinities too */
     } else {
         rung__wide gap = (rung__wide)above[0].i - out->values[0].i;
         gap = gap < 0 ? -gap : gap;
@@ -397,7 +408,8 @@ static rung_status commit(submission *u, rung_outcome *out) {
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
         rung_ladder_change change = {.style = u->b->def.rank};
-        rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player, r->key, hints_for(u, i), &change);
+        rung_status st =
+            rung__ranking_put(u->s, u->b, r->window, u->player, r->key, hints_for(u, i), &change);
         if (st < 0)
             return st;
         if (st == RUNG_OK)
@@ -406,8 +418,12 @@ static rung_status commit(submission *u, rung_outcome *out) {
             answer(u, &change, out);
         if (i < RUNG_OUTCOME_WINDOWS_MAX)
             out->windows[out->window_count++] =
-                (rung_window_outcome){r->kind,           r->span.ordinal,    r->window->season,
-                                      st == RUNG_OK,     change.rank_before, change.rank_after,
+                (rung_window_outcome){r->kind,
+                                      r->span.ordinal,
+                                      r->window->season,
+                                      st == RUNG_OK,
+                                      change.rank_before,
+                                      change.rank_after,
                                       rung_ladder_count(r->window->ladder)};
     }
     for (uint32_t i = 0; i < u->count; i++)
@@ -423,8 +439,8 @@ static rung_status commit(submission *u, rung_outcome *out) {
     return any;
 }
 
-rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim, rung_outcome *out,
-                              rung_err *err) {
+rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim,
+                              rung_outcome *out, rung_err *err) {
     submission u;
     rung__reach room[REACH_MAX];
     u.s = s;
@@ -440,9 +456,11 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const ru
     if (st < 0)
         return st;
     u.player = aim ? aim->player : RUNG_PLAYER_NONE;
-    if (u.player == RUNG_PLAYER_NONE && rung_players_find(s->players, e->player, &u.player) != RUNG_OK)
+    if (u.player == RUNG_PLAYER_NONE &&
+        rung_players_find(s->players, e->player, &u.player) != RUNG_OK)
         u.player = RUNG_PLAYER_NONE;
-    if (u.player != RUNG_PLAYER_NONE && rung_numbermap_get(&s->bans.map, u.player) != RUNG_NUMBER_NONE)
+    if (u.player != RUNG_PLAYER_NONE &&
+        rung_numbermap_get(&s->bans.map, u.player) != RUNG_NUMBER_NONE)
         return RUNG_FAIL(err, RUNG_EREFUSED, "banned: the player is banned");
     if (e->id.len) {
         st = rung__ids_look(s, u.b, e, out);
@@ -451,24 +469,29 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const ru
         if (st == RUNG_ECONFLICT)
             return RUNG_FAIL(err, st, "id: seen before with another body");
         if (st == RUNG_ESTALE)
-            return RUNG_FAIL(err, st, "id: carries a time too far from now to be told from a repetition");
+            return RUNG_FAIL(err, st,
+                             "id: carries a time too far from now to be told from a repetition");
     }
     u.at_ms = e->has_at ? e->at_ms : s->time_ms;
     if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
-        return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+        return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN,
+                         RUNG_YEAR_MAX);
     uint32_t fresh = 0;
     if (aim && aim->prepared && aim->time_ms == s->time_ms) {
-        u.reached = (rung__reach *)(uintptr_t)aim->reached; /* existing windows only: nothing will be written */
+        u.reached = (rung__reach *)(uintptr_t)
+                        aim->reached; /* existing windows only: nothing will be written */
         u.count = aim->count;
     } else {
         u.reached = room;
         reach_windows(&u);
         if (u.count == 0)
-            return RUNG_FAIL(err, RUNG_EREFUSED, "window: none that contains the submission's time takes scores");
+            return RUNG_FAIL(err, RUNG_EREFUSED,
+                             "window: none that contains the submission's time takes scores");
         for (uint32_t i = 0; i < u.count; i++) {
             fresh += u.reached[i].window == NULL;
             if (find_and_become(&u, &u.reached[i]) < 0)
-                return RUNG_FAIL(err, RUNG_ERANGE, "score: the result would leave the range of the board's type");
+                return RUNG_FAIL(err, RUNG_ERANGE,
+                                 "score: the result would leave the range of the board's type");
         }
     }
     const char *limit = refusing_limit(&u);
@@ -499,7 +522,8 @@ void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, ru
     int64_t before_ms = s->time_ms;
     aim->time_ms = ts_ms > before_ms ? ts_ms : before_ms;
     u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
-    if (!u.b || check_values(u.b, e, NULL) < 0 || u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
+    if (!u.b || check_values(u.b, e, NULL) < 0 || u.at_ms < RUNG_TIME_MS_MIN ||
+        u.at_ms >= RUNG_TIME_MS_END)
         return;
     s->time_ms = aim->time_ms; /* as it will be, for a moment */
     reach_windows(&u);
@@ -521,7 +545,8 @@ void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, ru
             if (value >= w->scopes[slot].cap || !w->scopes[slot].ladders[value])
                 continue;
             aim->slots[i] |= 1u << slot;
-            rung_ladder_aim(w->scopes[slot].ladders[value], u.player, room[i].key, &aim->slot[i][slot]);
+            rung_ladder_aim(w->scopes[slot].ladders[value], u.player, room[i].key,
+                            &aim->slot[i][slot]);
         }
     }
 }

@@ -6,13 +6,16 @@
  * subtracts a few numbers, so it is always up to date, and it does not depend on the order in which facts came
  * to be. What is derived (scopes, teams, counts) is not in it. Player numbers may stand in facts because they,
  * too, depend on the events alone. */
+#include "state/state.h"
+
 #include "state/internal.h"
 
 #include <string.h>
 
 /* ---- digest ---- */
 
-rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words, uint32_t count) {
+rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words,
+                              uint32_t count) {
     uint64_t h = rung_hash_word((uint64_t)fact * UINT64_C(0x9e3779b97f4a7c15) + x);
     h = rung_hash_word(h ^ y) + UINT64_C(0x2545f4914f6cdd1d);
     for (uint32_t i = 0; i < count; i++)
@@ -51,7 +54,8 @@ void *rung__copy_bytes(rung_state *s, const void *bytes, size_t len) {
     return copy;
 }
 
-rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint32_t need, size_t size) {
+rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint32_t need,
+                       size_t size) {
     if (need <= *cap)
         return RUNG_OK;
     uint32_t wide = *cap + *cap / 2 + 4;
@@ -70,8 +74,8 @@ rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint
 rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out) {
     rung_status st = rung_players_intern(s->players, id, out);
     if (st == RUNG_OK)
-        rung__digest_add(&s->digest,
-                         rung__fact_digest(RUNG__FACT_PLAYER, *out, rung__bytes_hash(id.ptr, id.len), NULL, 0));
+        rung__digest_add(&s->digest, rung__fact_digest(RUNG__FACT_PLAYER, *out,
+                                                       rung__bytes_hash(id.ptr, id.len), NULL, 0));
     return st;
 }
 
@@ -125,7 +129,8 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->on_close_ctx = config->on_close_ctx;
     if (rung_players_create(s->alloc, &s->hash_key, &s->players) < 0 ||
         rung_players_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
-        rung_players_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 || rung__ids_create(s, config) < 0) {
+        rung_players_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 ||
+        rung__ids_create(s, config) < 0) {
         rung_state_destroy(s);
         return RUNG_ENOMEM;
     }
@@ -180,15 +185,17 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
     case RUNG_EVENT_SCORE:
         break;
     }
-    return RUNG_FAIL(err, RUNG_EVERSION, "kind: %d is not an event this version knows", (int)e->kind);
+    return RUNG_FAIL(err, RUNG_EVERSION, "kind: %d is not an event this version knows",
+                     (int)e->kind);
 }
 
-static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__aim *aim, rung_outcome *out,
-                               rung_err *err) {
+static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__aim *aim,
+                               rung_outcome *out, rung_err *err) {
     rung_outcome scratch;
     rung_outcome *answer = out ? out : &scratch;
     if (s->broken)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "memory ran out during an earlier event: rebuild from the log");
+        return RUNG_FAIL(err, RUNG_ENOMEM,
+                         "memory ran out during an earlier event: rebuild from the log");
     memset(answer, 0, offsetof(rung_outcome, windows));
     answer->next_number = RUNG__NONE;
     int64_t before_ms = s->time_ms;
@@ -198,7 +205,8 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
     s->seq++;
     rung_status st;
     if (!in_time) {
-        st = RUNG_FAIL(err, RUNG_EINVAL, "ts: outside the years %d to %d", RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+        st = RUNG_FAIL(err, RUNG_EINVAL, "ts: outside the years %d to %d", RUNG_YEAR_MIN,
+                       RUNG_YEAR_MAX);
     } else if (e->kind == RUNG_EVENT_SCORE) {
         st = rung__apply_score(s, &e->score, aim, answer, err);
         if (st == RUNG_ENOMEM) {
@@ -218,7 +226,8 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
     return st;
 }
 
-rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcome *out, rung_err *err) {
+rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcome *out,
+                             rung_err *err) {
     return apply_aimed(s, event, NULL, out, err);
 }
 
@@ -246,7 +255,8 @@ static void warm(const rung__board *b, const rung__aim *aim, warm_step main, war
 
 /* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not
  * known. */
-static void find_group(const rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
+static void find_group(const rung_state *s, uint32_t n, const rung_event *const *events,
+                       rung__aim *aims) {
     uint64_t hash[GROUP];
     for (uint32_t i = 0; i < n; i++) {
         hash[i] = rung_players_hash(s->players, events[i]->score.player);
@@ -258,7 +268,8 @@ static void find_group(const rung_state *s, uint32_t n, const rung_event *const 
         rung_players_prefetch_cell(s->players, hash[i]);
     for (uint32_t i = 0; i < n; i++) {
         aims[i].prepared = false;
-        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player, &aims[i].player) != RUNG_OK)
+        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player,
+                                     &aims[i].player) != RUNG_OK)
             aims[i].player = RUNG_PLAYER_NONE;
         for (uint32_t k = 0; k < i; k++)
             if (aims[k].player == aims[i].player)
@@ -270,7 +281,8 @@ static void find_group(const rung_state *s, uint32_t n, const rung_event *const 
  * time the first is applied, the last one's leaves are on their way. */
 static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     find_group(s, n, events, aims);
-    const rung__board *b = rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
+    const rung__board *b =
+        rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
     uint32_t slots = !b ? 0 : b->scope_count < RUNG__AIM_SLOTS ? b->scope_count : RUNG__AIM_SLOTS;
     for (int step = 0; b && step < 5; step++)
         for (uint32_t i = 0; i < n; i++) {
@@ -281,7 +293,8 @@ static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events
             case 0:
                 warm(b, aim, rung_ladder_warm_map, NULL);
                 for (uint32_t slot = 0; slot < slots; slot++)
-                    rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, aim->player);
+                    rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player,
+                                            aim->player);
                 break;
             case 1:
                 for (uint32_t slot = 0; slot < slots; slot++)
@@ -312,8 +325,8 @@ static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
         outcomes[i].next = names[i];
 }
 
-uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events, rung_status *statuses,
-                                rung_outcome *outcomes, rung_err *errs) {
+uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events,
+                                rung_status *statuses, rung_outcome *outcomes, rung_err *errs) {
     uint32_t done = 0;
     rung__aim aims[GROUP];
     while (done < n) {
@@ -326,8 +339,9 @@ uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *con
         else
             stop = start + 1;
         for (; done < stop; done++) {
-            statuses[done] = apply_aimed(s, events[done], aimed ? &aims[done - start] : NULL,
-                                         outcomes ? &outcomes[done] : NULL, errs ? &errs[done] : NULL);
+            statuses[done] =
+                apply_aimed(s, events[done], aimed ? &aims[done - start] : NULL,
+                            outcomes ? &outcomes[done] : NULL, errs ? &errs[done] : NULL);
             if (statuses[done] == RUNG_ENOMEM)
                 break;
         }
@@ -373,7 +387,8 @@ static void add_window_stats(const rung__window *w, rung_stats *out) {
                 out->bytes_scopes += rung_ladder_memory(w->scopes[slot].ladders[v]);
             }
     }
-    out->bytes_teams += w->team_cap * sizeof *w->teams + (w->team_ladder ? rung_ladder_memory(w->team_ladder) : 0);
+    out->bytes_teams +=
+        w->team_cap * sizeof *w->teams + (w->team_ladder ? rung_ladder_memory(w->team_ladder) : 0);
 }
 
 void rung_state_stats(const rung_state *s, rung_stats *out) {
@@ -388,13 +403,15 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
         const rung__board *b = s->boards[i];
         if (!b)
             continue;
-        out->bytes_boards += sizeof *b + b->def_bytes.len + b->rate.bytes + b->window_cap * sizeof *b->windows;
+        out->bytes_boards +=
+            sizeof *b + b->def_bytes.len + b->rate.bytes + b->window_cap * sizeof *b->windows;
         for (uint32_t w = 0; w < b->window_count; w++)
             add_window_stats(b->windows[w], out);
     }
     for (uint32_t i = 0; i < s->attribute_cap; i++)
         if (s->attributes[i].users)
-            out->bytes_scopes += rung_players_size_bytes(s->attributes[i].values) + s->attributes[i].of_player.bytes;
+            out->bytes_scopes +=
+                rung_players_size_bytes(s->attributes[i].values) + s->attributes[i].of_player.bytes;
     out->friendships = s->friendships;
     out->banned = s->bans.map.array_count + s->bans.map.hash_count;
     out->profiles = s->profiles.map.array_count + s->profiles.map.hash_count;
@@ -402,6 +419,7 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->bytes_ids = s->ids.bytes + rung_players_size_bytes(s->ids.table);
     out->bytes_friends = rare_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
     out->bytes_profiles = rare_bytes(&s->profiles) + rare_bytes(&s->bans);
-    out->bytes_total = sizeof *s + out->bytes_players + out->bytes_entries + out->bytes_scopes + out->bytes_teams +
-                       out->bytes_friends + out->bytes_ids + out->bytes_profiles + out->bytes_boards;
+    out->bytes_total = sizeof *s + out->bytes_players + out->bytes_entries + out->bytes_scopes +
+                       out->bytes_teams + out->bytes_friends + out->bytes_ids +
+                       out->bytes_profiles + out->bytes_boards;
 }

@@ -22,8 +22,10 @@
 #include <string.h>
 
 enum {
-    RUNG__COLUMN_MAX = 256, /* long enough to forget the 10 bytes around it, short enough for narrow widths */
-    RUNG__COLUMN_BYTES = RUNG__COLUMN_MAX * 8 + 8, /* the last load may reach past the last number */
+    RUNG__COLUMN_MAX =
+        256, /* long enough to forget the 10 bytes around it, short enough for narrow widths */
+    RUNG__COLUMN_BYTES =
+        RUNG__COLUMN_MAX * 8 + 8, /* the last load may reach past the last number */
 #ifdef RUNG_TEST_BUILD
     RUNG__OUT_SIZE = 61,
 #else
@@ -52,9 +54,10 @@ static inline size_t rung__column_size(uint32_t n, unsigned width) {
 
 /* As rung_state_load(), for tests and fuzzing: with `any_digest` the digest written down is not compared, so
  * that bytes by chance get as far as they can. */
-RUNG_NODISCARD rung_status rung__state_load(const rung_state_config *config, rung_load_source source, void *ctx,
-                                            const rung_save_progress *progress, bool any_digest, rung_state **out,
-                                            rung_err *err);
+RUNG_NODISCARD rung_status rung__state_load(const rung_state_config *config,
+                                            rung_load_source source, void *ctx,
+                                            const rung_save_progress *progress, bool any_digest,
+                                            rung_state **out, rung_err *err);
 
 /* ---- how far ---- */
 

@@ -23,7 +23,11 @@ static const rung_slice kind_names[] = {
 
 /* The kind a query names, or the board's first; RUNG__KINDS when it has no such one. */
 static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice *season_out) {
-    static const uint8_t order[] = {0, RUNG_WINDOW_YEAR, RUNG_WINDOW_MONTH, RUNG_WINDOW_WEEK, RUNG_WINDOW_DAY,
+    static const uint8_t order[] = {0,
+                                    RUNG_WINDOW_YEAR,
+                                    RUNG_WINDOW_MONTH,
+                                    RUNG_WINDOW_WEEK,
+                                    RUNG_WINDOW_DAY,
                                     RUNG_WINDOW_HOUR};
     for (uint32_t i = 0; i < sizeof order; i++) {
         bool has = b->def.windows >> order[i] & 1;
@@ -38,8 +42,9 @@ static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice
     return RUNG__KINDS;
 }
 
-static rung_status choose_span(const rung__board *b, const rung_query *q, uint32_t kind, rung_slice season,
-                               int64_t now_ms, rung_window *span, rung_err *err) {
+static rung_status choose_span(const rung__board *b, const rung_query *q, uint32_t kind,
+                               rung_slice season, int64_t now_ms, rung_window *span,
+                               rung_err *err) {
     *span = (rung_window){0, INT64_MIN, INT64_MAX};
     if (kind == 0 || kind == RUNG_WINDOW_SEASON) {
         rung_slice name = kind == 0 ? kind_names[0] : season;
@@ -68,8 +73,8 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
 }
 
 /* "country:FI" -> the ladder of that value; NULL in an empty ranking. */
-static rung_status choose_scope(const rung_state *s, const rung__board *b, const rung__window *w, rung_slice scope,
-                                const rung_ladder **out, rung_err *err) {
+static rung_status choose_scope(const rung_state *s, const rung__board *b, const rung__window *w,
+                                rung_slice scope, const rung_ladder **out, rung_err *err) {
     const char *colon = memchr(scope.ptr, ':', scope.len);
     if (!colon)
         return RUNG_FAIL(err, RUNG_EINVAL, "scope: must be attribute:value");
@@ -106,7 +111,8 @@ rung_view rung__window_view(const rung_state *s, const rung__board *b, const run
                        .now_ms = s->time_ms};
 }
 
-rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view *out, rung_err *err) {
+rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view *out,
+                            rung_err *err) {
     const rung__board *b = rung__board_find(s, q->board);
     rung_slice season = {NULL, 0};
     rung_window span;
@@ -115,7 +121,8 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "board: no such board");
     int64_t now_ms = q->now_ms ? q->now_ms : s->time_ms;
     if (now_ms < RUNG_TIME_MS_MIN || now_ms >= RUNG_TIME_MS_END)
-        return RUNG_FAIL(err, RUNG_EINVAL, "now: outside the years %d to %d", RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+        return RUNG_FAIL(err, RUNG_EINVAL, "now: outside the years %d to %d", RUNG_YEAR_MIN,
+                         RUNG_YEAR_MAX);
     uint32_t kind = query_kind(b, q, &season);
     if (kind == RUNG__KINDS)
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: the board has no such windows");
@@ -177,13 +184,15 @@ static void read_values(const rung_view *v, const uint64_t *key, rung_row *row) 
     rung_column column = rung__team_column(b);
     row->value_count = 1;
     if (b->def.update == RUNG_UPDATE_DECAY)
-        row->values[0].d = rung__decay_value(~key[0], v->now_ms, b->created_ms, b->def.half_life_ms);
+        row->values[0].d =
+            rung__decay_value(~key[0], v->now_ms, b->created_ms, b->def.half_life_ms);
     else
         row->values[0] = rung_score_decode(&column, key[0]);
 }
 
 /* Everything about an entry but its ranks. */
-static void read_row(const rung_view *v, const rung_ladder_entry *e, uint32_t index, rung_row *row) {
+static void read_row(const rung_view *v, const rung_ladder_entry *e, uint32_t index,
+                     rung_row *row) {
     memset(row->values, 0, sizeof row->values);
     row->index = index;
     row->number = e->player;
@@ -194,7 +203,9 @@ static void read_row(const rung_view *v, const rung_ladder_entry *e, uint32_t in
 }
 
 static void set_ranks(const rung_view *v, rung_row *row, uint32_t sparse, uint32_t dense) {
-    row->rank = v->rank == RUNG_RANK_UNIQUE ? row->index + 1 : v->rank == RUNG_RANK_SPARSE ? sparse : dense;
+    row->rank = v->rank == RUNG_RANK_UNIQUE   ? row->index + 1
+                : v->rank == RUNG_RANK_SPARSE ? sparse
+                                              : dense;
     row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
 }
 
@@ -204,7 +215,8 @@ static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_
     const rung_ladder *l = ladder_of(v);
     rung_ladder_cursor c = rung_ladder_seek(l, offset);
     rung_ladder_entry e, before = {0};
-    uint32_t sparse = 0, dense = 0, words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
+    uint32_t sparse = 0, dense = 0,
+             words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
     for (uint32_t i = 0; i < count && rung_ladder_next(&c, &e); i++) {
         if (i == 0) {
             rung_ignore(rung_ladder_rank(l, e.player, RUNG_RANK_SPARSE, &sparse), "just read");
@@ -222,10 +234,13 @@ static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_
 /* One row by the entry alone. */
 static void read_one(const rung_view *v, const rung_ladder_entry *e, rung_row *row) {
     uint32_t unique = 0, sparse = 0, dense = 0;
-    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_UNIQUE, &unique), "it is there");
-    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_SPARSE, &sparse), "it is there");
+    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_UNIQUE, &unique),
+                "it is there");
+    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_SPARSE, &sparse),
+                "it is there");
     if (v->rank == RUNG_RANK_DENSE)
-        rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_DENSE, &dense), "it is there");
+        rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_DENSE, &dense),
+                    "it is there");
     read_row(v, e, unique - 1, row);
     set_ranks(v, row, sparse, dense);
 }
@@ -244,8 +259,8 @@ uint32_t rung_view_top(const rung_view *v, uint32_t offset, uint32_t limit, rung
     return count;
 }
 
-rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around, rung_row *rows, uint32_t *count_out,
-                             uint32_t *self_out) {
+rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around, rung_row *rows,
+                             uint32_t *count_out, uint32_t *self_out) {
     rung_ladder_entry e;
     uint32_t rank;
     if (!find_entry(v, id, &e))
@@ -262,7 +277,8 @@ rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around,
     return RUNG_OK;
 }
 
-void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows, bool *found) {
+void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows,
+                    bool *found) {
     for (uint32_t i = 0; i < n; i++) {
         rung_ladder_entry e;
         found[i] = find_entry(v, ids[i], &e);
@@ -274,13 +290,14 @@ void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_
 /* ---- scores nobody need hold ---- */
 
 /* The key of a score in this view. */
-static rung_status score_key(const rung_view *v, uint32_t value_count, const rung_value *values, uint64_t *key,
-                             rung_err *err) {
+static rung_status score_key(const rung_view *v, uint32_t value_count, const rung_value *values,
+                             uint64_t *key, rung_err *err) {
     const rung__board *b = board_of(v);
     rung_value all[RUNG_COLUMNS_MAX] = {{0}};
     uint32_t columns = v->teams ? 1 : b->def.key.column_count;
     if (value_count < 1 || value_count > columns)
-        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board has %u columns, got %u", columns, value_count);
+        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board has %u columns, got %u", columns,
+                         value_count);
     memcpy(all, values, value_count * sizeof *values);
     memset(key, 0, RUNG_LADDER_WORDS_MAX * sizeof *key);
     if (b->def.update == RUNG_UPDATE_DECAY) {
@@ -288,10 +305,11 @@ static rung_status score_key(const rung_view *v, uint32_t value_count, const run
         rung_value none = {.d = 0};
         if (isnan(all[0].d) || isinf(all[0].d))
             return RUNG_FAIL(err, RUNG_EINVAL, "score: not a finite number");
-        if (all[0].d > 0 &&
-            rung__decay_weight(all[0].d, v->now_ms, b->created_ms, b->def.half_life_ms, &weight) < 0)
+        if (all[0].d > 0 && rung__decay_weight(all[0].d, v->now_ms, b->created_ms,
+                                               b->def.half_life_ms, &weight) < 0)
             return RUNG_FAIL(err, RUNG_EINVAL, "score: out of range");
-        rung_status st = v->teams ? RUNG_OK : rung_keyspec_encode(&b->def.key, &none, v->now_ms, key);
+        rung_status st =
+            v->teams ? RUNG_OK : rung_keyspec_encode(&b->def.key, &none, v->now_ms, key);
         key[0] = ~weight;
         return st;
     }
@@ -305,9 +323,9 @@ static rung_status score_key(const rung_view *v, uint32_t value_count, const run
     return st < 0 ? RUNG_FAIL(err, RUNG_EINVAL, "score: not a number") : RUNG_OK;
 }
 
-rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const rung_value *values, uint32_t around,
-                               uint32_t *rank_out, rung_row *rows, uint32_t *count_out, uint32_t *above_out,
-                               rung_err *err) {
+rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const rung_value *values,
+                               uint32_t around, uint32_t *rank_out, rung_row *rows,
+                               uint32_t *count_out, uint32_t *above_out, rung_err *err) {
     uint64_t key[RUNG_LADDER_WORDS_MAX];
     rung_status st = score_key(v, value_count, values, key, err);
     if (st < 0)
@@ -318,7 +336,8 @@ rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const r
         return RUNG_OK;
     *rank_out = rung_ladder_rank_of_key(ladder_of(v), key, v->rank);
     uint32_t index = rung_ladder_rank_of_key(ladder_of(v), key, RUNG_RANK_UNIQUE) - 1;
-    uint32_t above = index < around ? index : around, below = v->total - index < around ? v->total - index : around;
+    uint32_t above = index < around ? index : around,
+             below = v->total - index < around ? v->total - index : around;
     read_rows(v, index - above, above + below, rows);
     *count_out = above + below;
     *above_out = above;
@@ -345,7 +364,8 @@ rung_status rung_view_target_percent(const rung_view *v, double percent, rung_ro
 }
 
 /* Keys at the two ends of all entries whose first column is `value`. */
-static rung_status edge_keys(const rung_view *v, rung_value value, uint64_t *first, uint64_t *last) {
+static rung_status edge_keys(const rung_view *v, rung_value value, uint64_t *first,
+                             uint64_t *last) {
     uint64_t key[RUNG_LADDER_WORDS_MAX];
     rung_status st = score_key(v, 1, &value, key, NULL);
     if (st < 0)
@@ -356,7 +376,8 @@ static rung_status edge_keys(const rung_view *v, rung_value value, uint64_t *fir
     return RUNG_OK;
 }
 
-rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value high, uint32_t *count_out) {
+rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value high,
+                                  uint32_t *count_out) {
     uint64_t a_first[RUNG_LADDER_WORDS_MAX], a_last[RUNG_LADDER_WORDS_MAX];
     uint64_t b_first[RUNG_LADDER_WORDS_MAX], b_last[RUNG_LADDER_WORDS_MAX];
     if (edge_keys(v, low, a_first, a_last) < 0 || edge_keys(v, high, b_first, b_last) < 0)
@@ -433,7 +454,8 @@ uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bu
     n = n < v->total ? n : v->total;
     bool desc = v->total && board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t start = (uint32_t)((uint64_t)v->total * i / n), end = (uint32_t)((uint64_t)v->total * (i + 1) / n);
+        uint32_t start = (uint32_t)((uint64_t)v->total * i / n),
+                 end = (uint32_t)((uint64_t)v->total * (i + 1) / n);
         rung_value a = first_value_at(v, start), z = first_value_at(v, end - 1);
         buckets[i] = (rung_bucket){desc ? z : a, desc ? a : z, end - start};
     }
@@ -442,7 +464,8 @@ uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bu
 
 rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, rung_row *row) {
     rung_ladder_entry e;
-    if (!v->ladder || den == 0 || num > den || rung_ladder_quantile(ladder_of(v), num, den, &e) != RUNG_OK)
+    if (!v->ladder || den == 0 || num > den ||
+        rung_ladder_quantile(ladder_of(v), num, den, &e) != RUNG_OK)
         return RUNG_NOT_FOUND;
     read_one(v, &e, row);
     return RUNG_OK;
@@ -479,9 +502,9 @@ static void sort_listed(listed *list, uint32_t n) {
 }
 
 /* Rank `players` (RUNG_PLAYER_NONE and unranked ones are left out) among themselves and read a page of the result. */
-static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32_t n, const uint32_t *players,
-                             uint32_t offset, uint32_t limit, rung_row *rows, uint32_t *count_out,
-                             uint32_t *total_out) {
+static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
+                             const uint32_t *players, uint32_t offset, uint32_t limit,
+                             rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
     *count_out = *total_out = 0;
     if (!v->ladder || n == 0)
         return RUNG_OK;
@@ -499,7 +522,8 @@ static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32
     for (uint32_t i = 0; i < total; i++)
         if (kept == 0 || list[i].index != list[kept - 1].index)
             list[kept++] = list[i];
-    uint32_t sparse = 0, dense = 0, words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
+    uint32_t sparse = 0, dense = 0,
+             words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
     rung_ladder_entry before = {0};
     for (uint32_t i = 0; i < kept && i < (uint64_t)offset + limit; i++) {
         rung_ladder_entry e;
@@ -513,15 +537,18 @@ static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32
             continue;
         rung_row *row = &rows[(*count_out)++];
         read_one(v, &e, row);
-        row->list_rank = v->rank == RUNG_RANK_UNIQUE ? i + 1 : v->rank == RUNG_RANK_SPARSE ? sparse : dense;
+        row->list_rank = v->rank == RUNG_RANK_UNIQUE   ? i + 1
+                         : v->rank == RUNG_RANK_SPARSE ? sparse
+                                                       : dense;
     }
     *total_out = kept;
     rung_alloc_free(alloc, list, bytes);
     return RUNG_OK;
 }
 
-rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_slice player, uint32_t offset,
-                              uint32_t limit, rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
+rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_slice player,
+                              uint32_t offset, uint32_t limit, rung_row *rows, uint32_t *count_out,
+                              uint32_t *total_out) {
     uint32_t number;
     if (v->teams || rung_players_find(v->state->players, player, &number) != RUNG_OK)
         return RUNG_NOT_FOUND;
@@ -538,9 +565,9 @@ rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_
     return st;
 }
 
-rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n, const rung_slice *ids,
-                           uint32_t offset, uint32_t limit, rung_row *rows, uint32_t *count_out,
-                           uint32_t *total_out) {
+rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
+                           const rung_slice *ids, uint32_t offset, uint32_t limit, rung_row *rows,
+                           uint32_t *count_out, uint32_t *total_out) {
     *count_out = *total_out = 0;
     if (n == 0)
         return RUNG_OK;
@@ -559,7 +586,8 @@ uint32_t rung_state_board_span(const rung_state *s) {
     return rung_players_span(s->board_ids);
 }
 
-rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_out, const rung_board_def **def_out) {
+rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_out,
+                                const rung_board_def **def_out) {
     if (i >= s->board_cap || !s->boards[i])
         return RUNG_NOT_FOUND;
     *id_out = rung_players_id(s->board_ids, i);
@@ -597,12 +625,14 @@ static bool window_first(const rung__window *a, const rung__window *b) {
         return a->kind < b->kind;
     if (a->start_ms != b->start_ms)
         return a->start_ms > b->start_ms;
-    if (a->ordinal != b->ordinal) /* a change of zone can leave a window that was opened ahead without a time of its own */
+    if (a->ordinal !=
+        b->ordinal) /* a change of zone can leave a window that was opened ahead without a time of its own */
         return a->ordinal > b->ordinal;
     return rung_slice_cmp(a->season, b->season) < 0;
 }
 
-uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_info *out, uint32_t room) {
+uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_info *out,
+                            uint32_t room) {
     const rung__board *b = rung__board_find(s, board);
     const rung__window *last = NULL;
     uint32_t count = 0;
@@ -622,8 +652,8 @@ uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_i
     }
 }
 
-rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *count_out, rung_attribute *attributes,
-                              bool *banned_out) {
+rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *count_out,
+                              rung_attribute *attributes, bool *banned_out) {
     uint32_t player;
     if (rung_players_find(s->players, id, &player) != RUNG_OK)
         return RUNG_NOT_FOUND;
