@@ -25,7 +25,8 @@ struct rung_command {
     const char *details; /* paragraphs, with examples; ends with a line break */
     const rung_option *options;
     size_t option_count;
-    int (*run)(const rung_command *self, int argc, char **argv); /* the words behind the name; returns the exit code */
+    int (*run)(const rung_command *self, int argc,
+               char **argv); /* the words behind the name; returns the exit code */
 };
 
 #define RUNG_OPTIONS(table) .options = table, .option_count = sizeof(table) / sizeof((table)[0])
@@ -39,11 +40,12 @@ extern const rung_command rung_command_log_verify;
 extern const rung_command rung_command_log_cat;
 extern const rung_command rung_command_log_repair;
 
-/* Read the words into `args` (zeroed); false when they are not right, which has then been told: return
- * RUNG_EXIT_USAGE. */
+/* Read the words into `args` (zeroed); false when they are not right, which has then been told:
+ * return RUNG_EXIT_USAGE. */
 bool rung_command_read(const rung_command *self, int argc, char **argv, void *args);
 
-void rung_command_print_usage(const rung_command *self, FILE *out); /* "usage: rung backup DIR TO [--json]" */
+void rung_command_print_usage(const rung_command *self,
+                              FILE *out); /* "usage: rung backup DIR TO [--json]" */
 
 /* "rung backup: <what>" on standard error. Returns RUNG_EXIT_PROBLEM. */
 int rung_command_fail(const rung_command *self, const rung_err *err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung demo - a world of players in memory, and a prompt to ask about it.
  *
- * On a terminal it is a conversation. From a pipe it reads the same commands and ends with them; with nothing to read it gives a
- * short tour instead. */
+ * On a terminal it is a conversation. From a pipe it reads the same commands and ends with them;
+ * with nothing to read it gives a short tour instead. */
 #include "app/command.h"
 #include "app/demo_world.h"
 #include "app/options.h"
@@ -21,14 +21,15 @@ enum { WORDS_MAX = 8, ROWS_MAX = 200, PLAYERS_DEFAULT = 100000 };
 
 typedef struct demo {
     rung_demo_world world;
-    bool is_terminal;      /* someone types */
+    bool is_terminal; /* someone types */
     rung_row rows[ROWS_MAX + 1];
 } demo;
 
 /* ---- words of the screen ---- */
 
 static void title(const char *text) {
-    printf("\n%s%s%s\n", rung_terminal_color(stdout, RUNG_COLOR_BOLD), text, rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+    printf("\n%s%s%s\n", rung_terminal_color(stdout, RUNG_COLOR_BOLD), text,
+           rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
 }
 
 static void complain(const char *text) {
@@ -41,7 +42,10 @@ static void name_view(const rung_view *view, rung_slice scope, char out[160]) {
     char id[RUNG_WINDOW_ID_MAX] = "";
     if (view->kind)
         rung_window_id_format((rung_window_kind)view->kind, view->ordinal, id);
-    snprintf(out, 160, "%s%s%s%.*s", view->kind == RUNG_WINDOW_WEEK ? "week " : view->kind ? "today, " : "all time",
+    snprintf(out, 160, "%s%s%s%.*s",
+             view->kind == RUNG_WINDOW_WEEK ? "week "
+             : view->kind                   ? "today, "
+                                            : "all time",
              id, scope.len ? ", " : "", (int)scope.len, scope.ptr);
 }
 
@@ -49,7 +53,8 @@ static rung_slice country_of(const demo *d, rung_slice player) {
     rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
     uint32_t count = 0;
     bool is_banned;
-    if (rung_state_player(rung_state_of(d->world.db), player, &count, attributes, &is_banned) == RUNG_OK)
+    if (rung_state_player(rung_state_of(d->world.db), player, &count, attributes, &is_banned) ==
+        RUNG_OK)
         for (uint32_t i = 0; i < count; i++)
             if (rung_slice_eq(attributes[i].name, RUNG_SLICE("country")))
                 return attributes[i].value;
@@ -124,7 +129,8 @@ static bool do_top(demo *d, const words *w) {
     if (!look(d, r.window, r.scope, &view))
         return true;
     name_view(&view, r.scope, name);
-    snprintf(head, sizeof head, "Top %u of %s players, %s", r.limit, rung_count_text(view.total, total), name);
+    snprintf(head, sizeof head, "Top %u of %s players, %s", r.limit,
+             rung_count_text(view.total, total), name);
     title(head);
     print_rows(d, d->rows, rung_view_top(&view, 0, r.limit, d->rows), UINT32_MAX);
     return true;
@@ -139,7 +145,8 @@ static bool find_row(const rung_view *view, rung_slice player, rung_row *row, bo
     return is_found;
 }
 
-static void add_standing(demo *d, rung_table *t, rung_slice player, rung_slice window, rung_slice scope) {
+static void add_standing(demo *d, rung_table *t, rung_slice player, rung_slice window,
+                         rung_slice scope) {
     rung_view view;
     rung_row row;
     char name[160], number[RUNG_COUNT_TEXT_MAX];
@@ -187,12 +194,14 @@ static bool do_around(demo *d, const words *w) {
     uint32_t count, self;
     rung_view view;
     char head[256];
-    if (w->count < 2 || w->count > 3 || (w->count == 3 && !rung_number_parse(w->word[2], &around)) || around < 1 ||
+    if (w->count < 2 || w->count > 3 ||
+        (w->count == 3 && !rung_number_parse(w->word[2], &around)) || around < 1 ||
         around > ROWS_MAX / 2)
         return false;
     if (!look(d, RUNG_SLICE("all"), (rung_slice){0}, &view))
         return true;
-    if (rung_view_around(&view, rung_slice_str(w->word[1]), (uint32_t)around, d->rows, &count, &self) != RUNG_OK) {
+    if (rung_view_around(&view, rung_slice_str(w->word[1]), (uint32_t)around, d->rows, &count,
+                         &self) != RUNG_OK) {
         complain("nobody of that name has played; names are as top shows them");
         return true;
     }
@@ -204,7 +213,8 @@ static bool do_around(demo *d, const words *w) {
 
 static void print_outcome(const rung_outcome *o) {
     char a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX], c[RUNG_COUNT_TEXT_MAX];
-    printf("  %s points now: rank %s", rung_signed_text(o->values[0].i, a), rung_count_text(o->rank, b));
+    printf("  %s points now: rank %s", rung_signed_text(o->values[0].i, a),
+           rung_count_text(o->rank, b));
     if (o->rank_before)
         printf(" (was %s)", rung_count_text(o->rank_before, b));
     printf(" of %s", rung_count_text(o->total, c));
@@ -212,7 +222,8 @@ static void print_outcome(const rung_outcome *o) {
         printf(", %s passed", rung_count_text(o->passed, c));
     putchar('\n');
     if (o->has_next)
-        printf("  next: %.*s, %s points ahead\n", (int)o->next.len, o->next.ptr, rung_signed_text(o->gap.i, a));
+        printf("  next: %.*s, %s points ahead\n", (int)o->next.len, o->next.ptr,
+               rung_signed_text(o->gap.i, a));
 }
 
 static bool do_submit(demo *d, const words *w) {
@@ -247,7 +258,8 @@ static bool do_friends(demo *d, const words *w) {
     rung_slice player = rung_slice_str(w->word[1]);
     if (!look(d, RUNG_SLICE("all"), (rung_slice){0}, &view))
         return true;
-    if (rung_view_friends(&view, rung_alloc_heap(), player, 0, ROWS_MAX, d->rows, &count, &total) != RUNG_OK) {
+    if (rung_view_friends(&view, rung_alloc_heap(), player, 0, ROWS_MAX, d->rows, &count, &total) !=
+        RUNG_OK) {
         complain("there is nobody of that name; names are as top shows them");
         return true;
     }
@@ -259,7 +271,8 @@ static bool do_friends(demo *d, const words *w) {
         rung_table_cell(t, RUNG_COLOR_PLAIN, "%u", d->rows[i].list_rank);
         rung_table_word(t, is_self ? RUNG_COLOR_ACCENT : RUNG_COLOR_PLAIN, d->rows[i].id);
         rung_table_word(t, RUNG_COLOR_DIM, country_of(d, d->rows[i].id));
-        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_signed_text(d->rows[i].values[0].i, number));
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                        rung_signed_text(d->rows[i].values[0].i, number));
         rung_table_cell(t, RUNG_COLOR_DIM, "%s", rung_count_text(d->rows[i].rank, number));
         if (is_self)
             rung_table_mark(t);
@@ -274,13 +287,15 @@ static bool do_percentile(demo *d, const words *w) {
     char a[RUNG_COUNT_TEXT_MAX];
     if (w->count != 2)
         return false;
-    if (!look(d, RUNG_SLICE("all"), (rung_slice){0}, &view) || !find_row(&view, rung_slice_str(w->word[1]), &row, true))
+    if (!look(d, RUNG_SLICE("all"), (rung_slice){0}, &view) ||
+        !find_row(&view, rung_slice_str(w->word[1]), &row, true))
         return true;
     printf("  %s is level with or ahead of %.3f %% of %s players\n", w->word[1], row.percentile,
            rung_count_text(view.total, a));
     static const double goals[] = {50, 10, 1, 0.1};
     for (size_t i = 0; i < 4; i++)
-        if (rung_view_target_percent(&view, goals[i], &target) == RUNG_OK && row.index > target.index) {
+        if (rung_view_target_percent(&view, goals[i], &target) == RUNG_OK &&
+            row.index > target.index) {
             printf("  the best %g %% begin %s points ahead\n", goals[i],
                    rung_signed_text(target.values[0].i - row.values[0].i, a));
             break;
@@ -314,14 +329,16 @@ static bool do_dist(demo *d, const words *w) {
     for (uint32_t i = 0; i < n; i++)
         most = buckets[i].count > most ? buckets[i].count : most;
     for (uint32_t i = 0; i < n; i++) {
-        printf("  %10s on  %8s  ", rung_signed_text(buckets[i].low.i, a), rung_count_text(buckets[i].count, b));
+        printf("  %10s on  %8s  ", rung_signed_text(buckets[i].low.i, a),
+               rung_count_text(buckets[i].count, b));
         print_bar(buckets[i].count, most);
     }
     static const uint32_t shares[] = {1, 10, 50, 90};
     fputs("  the best", stdout);
     for (size_t i = 0; i < 4; i++)
         if (rung_view_quantile(&view, shares[i], 100, &row) == RUNG_OK)
-            printf("%s %u %% from %s", i ? "," : "", shares[i], rung_signed_text(row.values[0].i, a));
+            printf("%s %u %% from %s", i ? "," : "", shares[i],
+                   rung_signed_text(row.values[0].i, a));
     putchar('\n');
     return true;
 }
@@ -365,7 +382,8 @@ static void add_movement(rung_table *t, const frame *before, uint32_t number, ui
         rung_table_cell(t, RUNG_COLOR_DIM, "%s", is_unicode ? "·" : ".");
 }
 
-static size_t print_live(demo *d, const rung_view *view, const frame *before, double per_second, uint64_t total) {
+static size_t print_live(demo *d, const rung_view *view, const frame *before, double per_second,
+                         uint64_t total) {
     static const rung_table_column columns[] = {
         {"rank", true}, {"", false}, {"player", false}, {"country", false}, {"points today", true}};
     char number[RUNG_COUNT_TEXT_MAX], rate[RUNG_COUNT_TEXT_MAX];
@@ -376,11 +394,13 @@ static size_t print_live(demo *d, const rung_view *view, const frame *before, do
         add_movement(t, before, d->rows[i].number, i);
         rung_table_word(t, i == 0 ? RUNG_COLOR_BOLD : RUNG_COLOR_PLAIN, d->rows[i].id);
         rung_table_word(t, RUNG_COLOR_DIM, country_of(d, d->rows[i].id));
-        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_signed_text(d->rows[i].values[0].i, number));
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                        rung_signed_text(d->rows[i].values[0].i, number));
     }
     size_t lines = rung_table_print(t, stdout);
     printf("  %s submissions, %s%s%s a second\n", rung_count_text(total, number),
-           rung_terminal_color(stdout, RUNG_COLOR_BOLD), rung_count_text((uint64_t)per_second, rate),
+           rung_terminal_color(stdout, RUNG_COLOR_BOLD),
+           rung_count_text((uint64_t)per_second, rate),
            rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
     return lines + 1;
 }
@@ -441,7 +461,8 @@ static void swallow_line(const demo *d) {
 
 static bool do_run(demo *d, const words *w) {
     uint64_t seconds = d->is_terminal ? 3600 : 3;
-    if (w->count > 2 || (w->count == 2 && (!rung_number_parse(w->word[1], &seconds) || seconds < 1 || seconds > 86400)))
+    if (w->count > 2 || (w->count == 2 && (!rung_number_parse(w->word[1], &seconds) ||
+                                           seconds < 1 || seconds > 86400)))
         return false;
     struct sigaction old, stop = {.sa_handler = on_interrupt};
     is_interrupted = 0;
@@ -461,7 +482,8 @@ static void tour_speed(demo *d) {
     rung_err err;
     int64_t began_ms = rung_elapsed_ms();
     while (done < total) {
-        uint32_t count = total - done < RUNG_DEMO_BATCH ? (uint32_t)(total - done) : RUNG_DEMO_BATCH;
+        uint32_t count =
+            total - done < RUNG_DEMO_BATCH ? (uint32_t)(total - done) : RUNG_DEMO_BATCH;
         if (rung_demo_world_play(&d->world, count, &err) < 0) {
             complain(err.message);
             return;
@@ -471,8 +493,10 @@ static void tour_speed(demo *d) {
     double seconds = (double)(rung_elapsed_ms() - began_ms + 1) / 1000;
     title("And it is quick");
     printf("  %s submissions took %.2f s: %s a second, on one core, each one ranked at once\n"
-           "  in six rankings: all time, this week and today, of everybody and of the player's country.\n",
-           rung_count_text(total, a), seconds, rung_count_text((uint64_t)((double)total / seconds), b));
+           "  in six rankings: all time, this week and today, of everybody and of the player's "
+           "country.\n",
+           rung_count_text(total, a), seconds,
+           rung_count_text((uint64_t)((double)total / seconds), b));
 }
 
 static void tour(demo *d) {
@@ -487,7 +511,8 @@ static void tour(demo *d) {
     }
     do_top(d, &(words){4, {"top", "3", "week", "country:FI"}});
     tour_speed(d);
-    puts("\nOn a terminal, rung demo is a conversation; from a pipe it reads commands: echo 'top 10' | rung demo");
+    puts("\nOn a terminal, rung demo is a conversation; from a pipe it reads commands: echo 'top "
+         "10' | rung demo");
 }
 
 /* ---- the conversation ---- */
@@ -500,12 +525,14 @@ typedef struct demo_command {
 static bool do_help(demo *d, const words *w);
 
 static const demo_command demo_commands[] = {
-    {"top", "top [n] [week|day] [country:FI]", "the best, of all time or this week or today", do_top},
+    {"top", "top [n] [week|day] [country:FI]", "the best, of all time or this week or today",
+     do_top},
     {"rank", "rank NAME", "where somebody stands, in every ranking", do_rank},
     {"around", "around NAME [n]", "who is just above and below", do_around},
     {"submit", "submit NAME POINTS", "points for somebody, also for you", do_submit},
     {"friends", "friends NAME", "the same among friends", do_friends},
-    {"percentile", "percentile NAME", "better than how many, and how far to the next mark", do_percentile},
+    {"percentile", "percentile NAME", "better than how many, and how far to the next mark",
+     do_percentile},
     {"dist", "dist", "how the points of today are spread", do_dist},
     {"run", "run [seconds]", "let everybody play, and watch", do_run},
     {"help", "help", "this list", do_help},
@@ -597,7 +624,8 @@ typedef struct demo_args {
 } demo_args;
 
 static const rung_option demo_options[] = {
-    RUNG_OPTION_NUMBER(demo_args, players, "--players", "N", "how many (default 100000, from 10 to 400000)"),
+    RUNG_OPTION_NUMBER(demo_args, players, "--players", "N",
+                       "how many (default 100000, from 10 to 400000)"),
 };
 
 static int run_demo(const rung_command *self, int argc, char **argv) {
@@ -615,7 +643,8 @@ static int run_demo(const rung_command *self, int argc, char **argv) {
     static char buffer[1 << 16];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer); /* a frame appears at once, not line by line */
     d.is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-    rung_status st = rung_demo_world_create(&d.world, (uint32_t)players, show_creation, &progress, &err);
+    rung_status st =
+        rung_demo_world_create(&d.world, (uint32_t)players, show_creation, &progress, &err);
     rung_progress_end(&progress);
     if (st >= 0) {
         greet(&d);
@@ -628,10 +657,13 @@ static int run_demo(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_demo = {
     .name = "demo",
     .summary = "a lively leaderboard in memory, to try things on",
-    .details = "Makes a board with 100,000 players and four weeks of play, and asks what you want to know; help lists the\n"
-               "commands. Nothing is written anywhere. From a pipe it reads the same commands, and without any it shows a short tour:\n\n"
-               "  echo 'top 10 week' | rung demo\n"
-               "  rung demo </dev/null\n",
+    .details =
+        "Makes a board with 100,000 players and four weeks of play, and asks what you want to\n"
+        "know; help lists the commands. Nothing is written anywhere. From a pipe it reads the\n"
+        "same commands, and without any it shows a short tour:\n"
+        "\n"
+        "  echo 'top 10 week' | rung demo\n"
+        "  rung demo </dev/null\n",
     RUNG_OPTIONS(demo_options),
     .run = run_demo,
 };

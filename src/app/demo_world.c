@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who plays: a few hundred play all day, most play now and then. What they score: their skill, and luck. Near the top that makes
- * for gaps small enough that places change hands. */
+/* Who plays: a few hundred play all day, most play now and then. What they score: their skill, and
+ * luck. Near the top that makes for gaps small enough that places change hands. */
 #include "app/demo_world.h"
 
 #include "base/assert.h"
@@ -15,29 +15,34 @@ typedef struct given_name {
 } given_name;
 
 static const given_name given[] = {
-    {"aino", "FI"},    {"eero", "FI"},    {"helmi", "FI"},   {"onni", "FI"},    {"venla", "FI"},   {"oskari", "FI"},
-    {"astrid", "SE"},  {"elias", "SE"},   {"freja", "SE"},   {"gustav", "SE"},  {"linnea", "SE"},  {"ingrid", "NO"},
-    {"sindre", "NO"},  {"solveig", "NO"}, {"magnus", "NO"},  {"mads", "DK"},    {"signe", "DK"},   {"rasmus", "DK"},
-    {"kaarel", "EE"},  {"liis", "EE"},    {"anna", "DE"},    {"emil", "DE"},    {"finn", "DE"},    {"greta", "DE"},
-    {"jonas", "DE"},   {"lena", "DE"},    {"moritz", "DE"},  {"paula", "DE"},   {"camille", "FR"}, {"hugo", "FR"},
-    {"jules", "FR"},   {"lea", "FR"},     {"manon", "FR"},   {"theo", "FR"},    {"amelia", "GB"},  {"callum", "GB"},
-    {"harry", "GB"},   {"isla", "GB"},    {"poppy", "GB"},   {"rhys", "GB"},    {"aoife", "IE"},   {"cian", "IE"},
-    {"niamh", "IE"},   {"alba", "ES"},    {"diego", "ES"},   {"lucia", "ES"},   {"pablo", "ES"},   {"sofia", "ES"},
-    {"chiara", "IT"},  {"enzo", "IT"},    {"giulia", "IT"},  {"luca", "IT"},    {"marta", "PL"},   {"kuba", "PL"},
-    {"zofia", "PL"},   {"wojtek", "PL"},  {"olena", "UA"},   {"taras", "UA"},   {"ayse", "TR"},    {"emre", "TR"},
-    {"zeynep", "TR"},  {"ava", "US"},     {"caleb", "US"},   {"dylan", "US"},   {"ella", "US"},    {"grace", "US"},
-    {"hazel", "US"},   {"jayden", "US"},  {"logan", "US"},   {"mason", "US"},   {"nora", "US"},    {"owen", "US"},
-    {"riley", "US"},   {"tyler", "US"},   {"zoe", "US"},     {"beatriz", "BR"}, {"caio", "BR"},    {"joao", "BR"},
-    {"larissa", "BR"}, {"rafa", "BR"},    {"thiago", "BR"},  {"camila", "MX"},  {"mateo", "MX"},   {"ximena", "MX"},
-    {"aarav", "IN"},   {"diya", "IN"},    {"ishaan", "IN"},  {"kavya", "IN"},   {"rohan", "IN"},   {"tara", "IN"},
-    {"haruto", "JP"},  {"hina", "JP"},    {"ren", "JP"},     {"sakura", "JP"},  {"yui", "JP"},     {"jihoon", "KR"},
-    {"minseo", "KR"},  {"seoyeon", "KR"}, {"amara", "NG"},   {"chidi", "NG"},   {"thandi", "ZA"},  {"sipho", "ZA"},
+    {"aino", "FI"},    {"eero", "FI"},   {"helmi", "FI"},   {"onni", "FI"},    {"venla", "FI"},
+    {"oskari", "FI"},  {"astrid", "SE"}, {"elias", "SE"},   {"freja", "SE"},   {"gustav", "SE"},
+    {"linnea", "SE"},  {"ingrid", "NO"}, {"sindre", "NO"},  {"solveig", "NO"}, {"magnus", "NO"},
+    {"mads", "DK"},    {"signe", "DK"},  {"rasmus", "DK"},  {"kaarel", "EE"},  {"liis", "EE"},
+    {"anna", "DE"},    {"emil", "DE"},   {"finn", "DE"},    {"greta", "DE"},   {"jonas", "DE"},
+    {"lena", "DE"},    {"moritz", "DE"}, {"paula", "DE"},   {"camille", "FR"}, {"hugo", "FR"},
+    {"jules", "FR"},   {"lea", "FR"},    {"manon", "FR"},   {"theo", "FR"},    {"amelia", "GB"},
+    {"callum", "GB"},  {"harry", "GB"},  {"isla", "GB"},    {"poppy", "GB"},   {"rhys", "GB"},
+    {"aoife", "IE"},   {"cian", "IE"},   {"niamh", "IE"},   {"alba", "ES"},    {"diego", "ES"},
+    {"lucia", "ES"},   {"pablo", "ES"},  {"sofia", "ES"},   {"chiara", "IT"},  {"enzo", "IT"},
+    {"giulia", "IT"},  {"luca", "IT"},   {"marta", "PL"},   {"kuba", "PL"},    {"zofia", "PL"},
+    {"wojtek", "PL"},  {"olena", "UA"},  {"taras", "UA"},   {"ayse", "TR"},    {"emre", "TR"},
+    {"zeynep", "TR"},  {"ava", "US"},    {"caleb", "US"},   {"dylan", "US"},   {"ella", "US"},
+    {"grace", "US"},   {"hazel", "US"},  {"jayden", "US"},  {"logan", "US"},   {"mason", "US"},
+    {"nora", "US"},    {"owen", "US"},   {"riley", "US"},   {"tyler", "US"},   {"zoe", "US"},
+    {"beatriz", "BR"}, {"caio", "BR"},   {"joao", "BR"},    {"larissa", "BR"}, {"rafa", "BR"},
+    {"thiago", "BR"},  {"camila", "MX"}, {"mateo", "MX"},   {"ximena", "MX"},  {"aarav", "IN"},
+    {"diya", "IN"},    {"ishaan", "IN"}, {"kavya", "IN"},   {"rohan", "IN"},   {"tara", "IN"},
+    {"haruto", "JP"},  {"hina", "JP"},   {"ren", "JP"},     {"sakura", "JP"},  {"yui", "JP"},
+    {"jihoon", "KR"},  {"minseo", "KR"}, {"seoyeon", "KR"}, {"amara", "NG"},   {"chidi", "NG"},
+    {"thandi", "ZA"},  {"sipho", "ZA"},
 };
 static const char *const nicknames[] = {
-    "fox",   "owl",   "wolf",  "hawk",  "lynx",  "raven", "otter", "moth",  "storm", "ember", "frost", "comet",
-    "pixel", "bolt",  "blaze", "ghost", "ninja", "viper", "nova",  "orbit", "quark", "delta", "sigma", "echo",
-    "turbo", "drift", "rider", "pilot", "chef",  "bard",  "monk",  "rogue", "titan", "gizmo", "toast", "mango",
-    "peach", "plum",  "berry", "basil", "mint",  "maple", "cedar", "reed",  "flint", "onyx",  "ruby",  "topaz",
+    "fox",   "owl",   "wolf",  "hawk",  "lynx",  "raven", "otter", "moth",  "storm", "ember",
+    "frost", "comet", "pixel", "bolt",  "blaze", "ghost", "ninja", "viper", "nova",  "orbit",
+    "quark", "delta", "sigma", "echo",  "turbo", "drift", "rider", "pilot", "chef",  "bard",
+    "monk",  "rogue", "titan", "gizmo", "toast", "mango", "peach", "plum",  "berry", "basil",
+    "mint",  "maple", "cedar", "reed",  "flint", "onyx",  "ruby",  "topaz",
 };
 enum {
     GIVEN_COUNT = sizeof given / sizeof given[0],
@@ -47,7 +52,8 @@ enum {
     FRIENDS_EACH = 6,
     REGULARS = 300, /* play about equally much */
 };
-_Static_assert(RUNG_DEMO_PLAYERS_MAX <= GIVEN_COUNT * NICKNAME_COUNT * 100u, "two digits make the rest of the names");
+_Static_assert(RUNG_DEMO_PLAYERS_MAX <= GIVEN_COUNT * NICKNAME_COUNT * 100u,
+               "two digits make the rest of the names");
 
 /* ---- chance ---- */
 
@@ -61,7 +67,8 @@ static uint32_t below(rung_demo_world *w, uint32_t n) {
 
 /* ---- people ---- */
 
-/* Neighbours by number share no nickname: the numbers are scattered first. 611,953 is prime, so no two meet. */
+/* Neighbours by number share no nickname: the numbers are scattered first. 611,953 is prime, so no
+ * two meet. */
 static uint32_t scattered(const rung_demo_world *w, uint32_t i) {
     return (uint32_t)((uint64_t)i * 611953u % w->player_count);
 }
@@ -69,9 +76,11 @@ static uint32_t scattered(const rung_demo_world *w, uint32_t i) {
 static void name_player(uint32_t i, char out[RUNG_DEMO_NAME_MAX]) {
     uint32_t nickname = i / GIVEN_COUNT % NICKNAME_COUNT, turn = i / GIVEN_COUNT / NICKNAME_COUNT;
     if (turn == 0)
-        snprintf(out, RUNG_DEMO_NAME_MAX, "%s.%s", given[i % GIVEN_COUNT].name, nicknames[nickname]);
+        snprintf(out, RUNG_DEMO_NAME_MAX, "%s.%s", given[i % GIVEN_COUNT].name,
+                 nicknames[nickname]);
     else /* 37 and 100 have no divisor in common: each turn has a number of its own */
-        snprintf(out, RUNG_DEMO_NAME_MAX, "%s.%s%02u", given[i % GIVEN_COUNT].name, nicknames[nickname], turn * 37 % 100);
+        snprintf(out, RUNG_DEMO_NAME_MAX, "%s.%s%02u", given[i % GIVEN_COUNT].name,
+                 nicknames[nickname], turn * 37 % 100);
 }
 
 static rung_slice name_of(const rung_demo_world *w, uint32_t i) {
@@ -79,13 +88,15 @@ static rung_slice name_of(const rung_demo_world *w, uint32_t i) {
 }
 
 static rung_status introduce(rung_demo_world *w, uint32_t i, rung_err *err) {
-    rung_attribute country = {RUNG_SLICE("country"), rung_slice_str(given[i % GIVEN_COUNT].country)};
+    rung_attribute country = {RUNG_SLICE("country"),
+                              rung_slice_str(given[i % GIVEN_COUNT].country)};
     return rung_player_set(w->db, name_of(w, i), 1, &country, err);
 }
 
 static rung_status befriend(rung_demo_world *w, uint32_t i, rung_err *err) {
     rung_slice friends[FRIENDS_EACH];
-    uint32_t step = 1 + below(w, w->player_count / FRIENDS_EACH - 1); /* so that nobody comes twice, nor the player */
+    uint32_t step = 1 + below(w, w->player_count / FRIENDS_EACH -
+                                     1); /* so that nobody comes twice, nor the player */
     for (uint32_t k = 0; k < FRIENDS_EACH; k++)
         friends[k] = name_of(w, (i + (k + 1) * step) % w->player_count);
     return rung_friends_replace(w->db, name_of(w, i), FRIENDS_EACH, friends, true, err);
@@ -129,7 +140,8 @@ void rung_demo_world_excite(rung_demo_world *w, const rung_view *view) {
     uint32_t count = rung_view_top(view, 0, RUNG_DEMO_RIVALS_MAX, rows);
     w->rival_count = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (rows[i].number < w->player_count) /* numbers are given in order of appearance, and ours came first */
+        if (rows[i].number <
+            w->player_count) /* numbers are given in order of appearance, and ours came first */
             w->rivals[w->rival_count++] = name_of(w, rows[i].number);
 }
 
@@ -185,11 +197,13 @@ static rung_status settle(rung_demo_world *w, teller *t, rung_err *err) {
 /* Four weeks of play, a batch at a time with the clock going on between. */
 static rung_status play_through(rung_demo_world *w, int64_t now_ms, teller *t, rung_err *err) {
     uint64_t total = (uint64_t)w->player_count * SUBMISSIONS_EACH, done = 0;
-    uint32_t step = 512;
+    uint32_t step =
+        total < 512 * 200 ? (uint32_t)(total / 200 + 1) : 512; /* a few batches a day at least */
     int64_t start_ms = w->story_ms;
     while (done < total) {
         uint32_t count = total - done < step ? (uint32_t)(total - done) : step;
-        w->story_ms = start_ms + (int64_t)((double)(now_ms - start_ms) * (double)done / (double)total);
+        w->story_ms =
+            start_ms + (int64_t)((double)(now_ms - start_ms) * (double)done / (double)total);
         rung_status st = rung_demo_world_play(w, count, err);
         if (st < 0)
             return st;
@@ -206,12 +220,14 @@ static rung_status get_memory(rung_demo_world *w, rung_err *err) {
     w->rivals = rung_alloc_zeroed(a, RUNG_DEMO_RIVALS_MAX * sizeof *w->rivals);
     w->batch = rung_alloc_zeroed(a, RUNG_DEMO_BATCH * sizeof *w->batch);
     w->statuses = rung_alloc_zeroed(a, RUNG_DEMO_BATCH * sizeof *w->statuses);
-    return w->names && w->rivals && w->batch && w->statuses ? RUNG_OK : RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    return w->names && w->rivals && w->batch && w->statuses
+               ? RUNG_OK
+               : RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
 }
 
 rung_status rung_demo_world_create(rung_demo_world *w, uint32_t player_count,
-                                   void (*progress)(void *ctx, uint64_t done, uint64_t total), void *ctx,
-                                   rung_err *err) {
+                                   void (*progress)(void *ctx, uint64_t done, uint64_t total),
+                                   void *ctx, rung_err *err) {
     RUNG_ASSERT(player_count >= 10 && player_count <= RUNG_DEMO_PLAYERS_MAX);
     *w = (rung_demo_world){.player_count = player_count, .chance = 1};
     teller t = {progress, ctx, 0, (uint64_t)player_count * (2 + SUBMISSIONS_EACH)};

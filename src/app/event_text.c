@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record for people, and as JSON, from one walk: each kind of event names its fields once, in describe(), and the writer
- * decides how a field looks. */
+/* A record for people, and as JSON, from one walk: each kind of event names its fields once, in
+ * describe(), and the writer decides how a field looks. */
 #include "app/event_text.h"
 
 #include "app/terminal.h"
@@ -273,7 +273,8 @@ static void describe_window(const writer *w, const rung_event *e) {
         put_text(w, "season", e->window.season);
     else
         put_text(w, "window",
-                 rung_slice_of(id, rung_window_id_format((rung_window_kind)e->window.kind, e->window.ordinal, id)));
+                 rung_slice_of(id, rung_window_id_format((rung_window_kind)e->window.kind,
+                                                         e->window.ordinal, id)));
 }
 
 static void describe(const writer *w, const rung_event *e) {
@@ -325,7 +326,8 @@ static void describe(const writer *w, const rung_event *e) {
 void rung_event_print_line(FILE *out, uint64_t seq, const rung_event *e) {
     char time[RUNG_TIME_TEXT_MAX];
     int len = (int)rung_time_format(e->ts_ms, time);
-    fprintf(out, "%8llu  %s%.*s%s  %-13s", (unsigned long long)seq, rung_terminal_color(out, RUNG_COLOR_DIM), len, time,
+    fprintf(out, "%8llu  %s%.*s%s  %-13s", (unsigned long long)seq,
+            rung_terminal_color(out, RUNG_COLOR_DIM), len, time,
             rung_terminal_color(out, RUNG_COLOR_PLAIN), rung_event_kind_word(e->kind));
     describe(&(writer){.out = out}, e);
     fputc('\n', out);
@@ -334,8 +336,8 @@ void rung_event_print_line(FILE *out, uint64_t seq, const rung_event *e) {
 void rung_event_print_json(FILE *out, uint64_t seq, const rung_event *e) {
     char time[RUNG_TIME_TEXT_MAX];
     int len = (int)rung_time_format(e->ts_ms, time);
-    fprintf(out, "{\"seq\":%llu,\"ts\":\"%.*s\",\"kind\":\"%s\"", (unsigned long long)seq, len, time,
-            rung_event_kind_word(e->kind));
+    fprintf(out, "{\"seq\":%llu,\"ts\":\"%.*s\",\"kind\":\"%s\"", (unsigned long long)seq, len,
+            time, rung_event_kind_word(e->kind));
     describe(&(writer){.out = out, .is_json = true}, e);
     fputs("}\n", out);
 }

@@ -62,7 +62,8 @@ static void count_name(void *arg, const char *name) {
     ++*(uint64_t *)arg;
 }
 
-rung_status rung_folder_open_empty(rung_dir *dir, const rung_fs *fs, const char *path, rung_err *err) {
+rung_status rung_folder_open_empty(rung_dir *dir, const rung_fs *fs, const char *path,
+                                   rung_err *err) {
     uint64_t count = 0;
     rung_status st = rung_dir_open(dir, fs, path, true, err);
     if (st < 0)
@@ -93,7 +94,8 @@ static void add_size(void *arg, const char *name) {
     sizes *s = arg;
     rung_file f;
     uint64_t size;
-    if (strlen(name) >= RUNG_FILE_NAME_MAX || rung_file_open(&f, s->dir, name, RUNG_FILE_READ, NULL) != RUNG_OK)
+    if (strlen(name) >= RUNG_FILE_NAME_MAX ||
+        rung_file_open(&f, s->dir, name, RUNG_FILE_READ, NULL) != RUNG_OK)
         return;
     if (rung_file_size(&f, &size, NULL) == RUNG_OK)
         s->total += size;
@@ -105,8 +107,8 @@ uint64_t rung_folder_size(const rung_dir *dir) {
     return rung_dir_list(dir, add_size, &s, NULL) < 0 ? 0 : s.total;
 }
 
-/* Asking for the lock would tell as well, but could make a server fail that starts in that moment. The kernel lists a lock by the
- * inode of its file. */
+/* Asking for the lock would tell as well, but could make a server fail that starts in that moment.
+ * The kernel lists a lock by the inode of its file. */
 static bool is_locked(const struct stat *file) {
     char line[256], inode[32];
     bool found = false;
@@ -123,7 +125,8 @@ static bool is_locked(const struct stat *file) {
 long rung_folder_user(const char *path) {
     char name[4096], text[32] = "";
     struct stat file;
-    if (snprintf(name, sizeof name, "%s/lock", path) >= (int)sizeof name || stat(name, &file) != 0 || !is_locked(&file))
+    if (snprintf(name, sizeof name, "%s/lock", path) >= (int)sizeof name ||
+        stat(name, &file) != 0 || !is_locked(&file))
         return 0;
     FILE *f = fopen(name, "re");
     if (!f)
@@ -150,8 +153,9 @@ static void tell_progress(void *ctx, uint64_t done, uint64_t total) {
     rung_progress_show(ctx, "snapshot", done, total);
 }
 
-static rung_status load_one(const rung_dir *dir, const uint8_t *uuid, uint64_t seq, const rung_state_config *config,
-                            rung_progress *progress, rung_state **state_out, rung_err *err) {
+static rung_status load_one(const rung_dir *dir, const uint8_t *uuid, uint64_t seq,
+                            const rung_state_config *config, rung_progress *progress,
+                            rung_state **state_out, rung_err *err) {
     source s = {.err = err};
     rung_save_progress tell = {.tell = tell_progress, .ctx = progress};
     rung_status st = rung_snapshot_reader_open(dir, config->alloc, uuid, seq, &s.reader, err);
@@ -162,9 +166,11 @@ static rung_status load_one(const rung_dir *dir, const uint8_t *uuid, uint64_t s
     return st;
 }
 
-/* The newest snapshot that is whole, or the empty state. Whether the log then goes on from it shows when it is read. */
-static rung_status load_newest(const rung_dir *dir, const uint8_t *uuid, const rung_state_config *config,
-                               rung_progress *progress, rung_state **state_out, rung_err *err) {
+/* The newest snapshot that is whole, or the empty state. Whether the log then goes on from it
+ * shows when it is read. */
+static rung_status load_newest(const rung_dir *dir, const uint8_t *uuid,
+                               const rung_state_config *config, rung_progress *progress,
+                               rung_state **state_out, rung_err *err) {
     uint64_t seqs[16];
     size_t count;
     rung_status st = rung_snapshot_list(dir, seqs, 16, &count, err);
@@ -195,15 +201,17 @@ static rung_status apply_record(void *ctx, const rung_log_record *record) {
     return st;
 }
 
-rung_status rung_folder_state(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE], const rung_state_config *config,
-                              rung_progress *progress, rung_state **state_out, rung_err *err) {
+rung_status rung_folder_state(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                              const rung_state_config *config, rung_progress *progress,
+                              rung_state **state_out, rung_err *err) {
     rung_state *state = NULL;
     rung_high_water mark = {0};
     bool is_slot_bad;
     rung_status st = load_newest(dir, uuid, config, progress, &state, err);
     if (st < 0)
         return st;
-    rung_ignore(rung_high_water_read(dir, &mark, &is_slot_bad, NULL), "only a guess at how much there is to do");
+    rung_ignore(rung_high_water_read(dir, &mark, &is_slot_bad, NULL),
+                "only a guess at how much there is to do");
     uint64_t from = rung_state_seq(state);
     replay r = {state, config->alloc, progress, from, mark.seq > from ? mark.seq : from, err};
     st = rung_log_cat(dir, config->alloc, from + 1, UINT64_MAX, apply_record, &r, err);

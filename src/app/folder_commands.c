@@ -13,11 +13,13 @@
 
 typedef unsigned long long ull;
 
-/* Ids are remembered by count and age, and both are part of what a log means; who chose others than the defaults must say so
- * to whoever builds the state from the log. */
+/* Ids are remembered by count and age, and both are part of what a log means; who chose others
+ * than the defaults must say so to whoever builds the state from the log. */
 #define ID_OPTIONS(type)                                                                           \
-    RUNG_OPTION_NUMBER(type, id_capacity, "--id-capacity", "N", "submission ids remembered (default 1000000)"), \
-        RUNG_OPTION_NUMBER(type, id_keep_ms, "--id-keep-ms", "MS", "and for how long (default 24 hours)")
+    RUNG_OPTION_NUMBER(type, id_capacity, "--id-capacity", "N",                                    \
+                       "submission ids remembered (default 1000000)"),                             \
+        RUNG_OPTION_NUMBER(type, id_keep_ms, "--id-keep-ms", "MS",                                 \
+                           "and for how long (default 24 hours)")
 
 /* ---- status ---- */
 
@@ -44,8 +46,8 @@ typedef struct folder_status {
     rung_digest digest;
 } folder_status;
 
-static rung_status read_state(const rung_dir *dir, const uint8_t *uuid, const status_args *args, folder_status *s,
-                              rung_err *err) {
+static rung_status read_state(const rung_dir *dir, const uint8_t *uuid, const status_args *args,
+                              folder_status *s, rung_err *err) {
     rung_progress progress = {0};
     rung_state *state;
     rung_state_config config = {
@@ -64,8 +66,10 @@ static rung_status read_state(const rung_dir *dir, const uint8_t *uuid, const st
 }
 
 static rung_status read_status(const status_args *args, folder_status *s, rung_err *err) {
-    rung_segment_log_config config = {
-        .fs = rung_fs_posix(), .alloc = rung_alloc_heap(), .path = args->folder, .is_read_only = true};
+    rung_segment_log_config config = {.fs = rung_fs_posix(),
+                                      .alloc = rung_alloc_heap(),
+                                      .path = args->folder,
+                                      .is_read_only = true};
     rung_segment_log *log;
     rung_dir dir;
     rung_status st = rung_folder_open(&dir, rung_fs_posix(), args->folder, err);
@@ -75,7 +79,8 @@ static rung_status read_status(const status_args *args, folder_status *s, rung_e
     if (st == RUNG_OK) {
         s->log = rung_segment_log_stat(log);
         s->user = rung_folder_user(args->folder);
-        st = rung_snapshot_list(&dir, s->snapshots, RUNG_SNAPSHOT_KEEP + 2, &s->snapshot_count, err);
+        st =
+            rung_snapshot_list(&dir, s->snapshots, RUNG_SNAPSHOT_KEEP + 2, &s->snapshot_count, err);
         if (st >= 0 && !args->quick)
             st = read_state(&dir, rung_segment_log_uuid(log), args, s, err);
         rung_ignore(rung_log_close(rung_segment_log_port(log), NULL), "it was only read");
@@ -86,7 +91,8 @@ static rung_status read_status(const status_args *args, folder_status *s, rung_e
 
 static void print_status_json(const folder_status *s) {
     printf("{\"seq\":%llu,\"first_seq\":%llu,\"segments\":%llu,\"size_bytes\":%llu,\"in_use_by\":",
-           (ull)s->log.durable_seq, (ull)s->log.first_seq, (ull)s->log.segment_count, (ull)s->log.size_bytes);
+           (ull)s->log.durable_seq, (ull)s->log.first_seq, (ull)s->log.segment_count,
+           (ull)s->log.size_bytes);
     if (s->user)
         printf("%ld", s->user);
     else
@@ -96,12 +102,15 @@ static void print_status_json(const folder_status *s) {
         printf("%s%llu", i ? "," : "", (ull)s->snapshots[i]);
     putchar(']');
     if (s->has_state)
-        printf(",\"state\":{\"seq\":%llu,\"digest\":\"%016llx%016llx\",\"boards\":%llu,\"players\":%llu,"
-               "\"entries\":%llu,\"windows\":%llu,\"friendships\":%llu,\"banned\":%llu,\"refused\":%llu,"
+        printf(",\"state\":{\"seq\":%llu,\"digest\":\"%016llx%016llx\",\"boards\":%llu,\"players\":"
+               "%llu,"
+               "\"entries\":%llu,\"windows\":%llu,\"friendships\":%llu,\"banned\":%llu,\"refused\":"
+               "%llu,"
                "\"memory_bytes\":%llu}",
-               (ull)s->state.seq, (ull)s->digest.a, (ull)s->digest.b, (ull)s->state.boards, (ull)s->state.players,
-               (ull)s->state.entries, (ull)s->state.windows, (ull)s->state.friendships, (ull)s->state.banned,
-               (ull)s->state.refused, (ull)s->state.bytes_total);
+               (ull)s->state.seq, (ull)s->digest.a, (ull)s->digest.b, (ull)s->state.boards,
+               (ull)s->state.players, (ull)s->state.entries, (ull)s->state.windows,
+               (ull)s->state.friendships, (ull)s->state.banned, (ull)s->state.refused,
+               (ull)s->state.bytes_total);
     puts("}");
 }
 
@@ -112,8 +121,9 @@ static void line(const char *name, const char *text) {
 
 static void print_state_part(const folder_status *s) {
     char text[160], a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX], c[RUNG_COUNT_TEXT_MAX];
-    snprintf(text, sizeof text, "%s board%s, %s player%s, %s ranked entr%s", rung_count_text(s->state.boards, a),
-             s->state.boards == 1 ? "" : "s", rung_count_text(s->state.players, b), s->state.players == 1 ? "" : "s",
+    snprintf(text, sizeof text, "%s board%s, %s player%s, %s ranked entr%s",
+             rung_count_text(s->state.boards, a), s->state.boards == 1 ? "" : "s",
+             rung_count_text(s->state.players, b), s->state.players == 1 ? "" : "s",
              rung_count_text(s->state.entries, c), s->state.entries == 1 ? "y" : "ies");
     line("state", text);
     snprintf(text, sizeof text, "%s events, %s of them refused", rung_count_text(s->state.seq, a),
@@ -127,9 +137,9 @@ static void print_state_part(const folder_status *s) {
 static void print_status(const folder_status *s) {
     char text[160], a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX];
     line("sequence", rung_count_text(s->log.durable_seq, a));
-    snprintf(text, sizeof text, "%llu segment%s, %s, from sequence %s on", (ull)s->log.segment_count,
-             s->log.segment_count == 1 ? "" : "s", rung_size_text(s->log.size_bytes, a),
-             rung_count_text(s->log.first_seq, b));
+    snprintf(text, sizeof text, "%llu segment%s, %s, from sequence %s on",
+             (ull)s->log.segment_count, s->log.segment_count == 1 ? "" : "s",
+             rung_size_text(s->log.size_bytes, a), rung_count_text(s->log.first_seq, b));
     line("log", text);
     for (size_t i = 0; i < s->snapshot_count; i++)
         line(i ? "" : "snapshots", rung_count_text(s->snapshots[i], a));
@@ -159,9 +169,11 @@ static int run_status(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_status = {
     .name = "status",
     .summary = "what a data folder holds: log, snapshots, state and its digest",
-    .details = "Reads only, takes no lock, and may run beside a server. The state is built in memory from the newest snapshot\n"
-               "and the log behind it, which needs as much memory as a server would; --quick leaves that out. Two folders with the\n"
-               "same sequence and the same digest hold the same state.\n",
+    .details =
+        "Reads only, takes no lock, and may run beside a server. The state is built in memory\n"
+        "from the newest snapshot and the log behind it, which needs as much memory as a\n"
+        "server would; --quick leaves that out. Two folders with the same sequence and the\n"
+        "same digest hold the same state.\n",
     RUNG_OPTIONS(status_options),
     .run = run_status,
 };
@@ -205,7 +217,8 @@ static void print_snapshot(rung_status st, uint64_t seq, bool is_json) {
     else if (st == RUNG_OK)
         printf("snapshot of sequence %s written\n", rung_count_text(seq, text));
     else
-        printf("nothing has changed since the snapshot of sequence %s\n", rung_count_text(seq, text));
+        printf("nothing has changed since the snapshot of sequence %s\n",
+               rung_count_text(seq, text));
 }
 
 static int run_snapshot(const rung_command *self, int argc, char **argv) {
@@ -240,8 +253,9 @@ static int run_snapshot(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_snapshot = {
     .name = "snapshot",
     .summary = "write a snapshot of the state, so that the next start need not replay the log",
-    .details = "Opens the folder as a server does, so it must not be in use. Two snapshots are kept, and of the log what comes\n"
-               "after the older.\n",
+    .details =
+        "Opens the folder as a server does, so it must not be in use. Two snapshots are kept,\n"
+        "and of the log what comes after the older.\n",
     RUNG_OPTIONS(snapshot_options),
     .run = run_snapshot,
 };
@@ -263,21 +277,24 @@ static const rung_option backup_options[] = {
 static const rung_option restore_options[] = {
     RUNG_OPERAND(copy_args, from, "FROM", "the backup"),
     RUNG_OPERAND(copy_args, to, "TO", "a folder that is empty or not there yet"),
-    RUNG_OPTION_NUMBER(copy_args, to_seq, "--to-seq", "SEQ", "as of this record, and nothing after it"),
+    RUNG_OPTION_NUMBER(copy_args, to_seq, "--to-seq", "SEQ",
+                       "as of this record, and nothing after it"),
     RUNG_OPTION_FLAG(copy_args, json, "--json", "the result as one JSON object"),
 };
 
 typedef rung_status copy_function(const copy_args *args, const rung_dir *from, const rung_dir *to,
                                   rung_backup_report *report, rung_err *err);
 
-/* A server that removes segments while we copy makes the copy fail; then the next one finds the new beginning. */
-static rung_status back_up(const copy_args *args, const rung_dir *from, const rung_dir *to, rung_backup_report *report,
-                           rung_err *err) {
+/* A server that removes segments while we copy makes the copy fail; then the next one finds the
+ * new beginning. */
+static rung_status back_up(const copy_args *args, const rung_dir *from, const rung_dir *to,
+                           rung_backup_report *report, rung_err *err) {
     enum { TRIES = 5, PAUSE_NS = 50000000 };
     (void)args;
     for (int i = 1;; i++) {
         rung_status st = rung_backup_run(from, NULL, to, rung_alloc_heap(), report, err);
-        bool may_pass = st == RUNG_ECORRUPT || st == RUNG_EIO || st == RUNG_ESTALE || st == RUNG_NOT_FOUND;
+        bool may_pass =
+            st == RUNG_ECORRUPT || st == RUNG_EIO || st == RUNG_ESTALE || st == RUNG_NOT_FOUND;
         if (!may_pass || i == TRIES)
             return st;
         rung_folder_clear(to);
@@ -285,8 +302,8 @@ static rung_status back_up(const copy_args *args, const rung_dir *from, const ru
     }
 }
 
-static rung_status restore(const copy_args *args, const rung_dir *from, const rung_dir *to, rung_backup_report *report,
-                           rung_err *err) {
+static rung_status restore(const copy_args *args, const rung_dir *from, const rung_dir *to,
+                           rung_backup_report *report, rung_err *err) {
     return rung_backup_restore(from, to, rung_alloc_heap(), args->to_seq, report, err);
 }
 
@@ -294,10 +311,12 @@ static void print_copy(const rung_backup_report *r, const char *done, const copy
     char records[RUNG_COUNT_TEXT_MAX];
     uint64_t count = r->last_seq - r->first_seq + 1;
     if (args->json) {
-        printf("{\"first_seq\":%llu,\"last_seq\":%llu,\"records\":%llu,\"segments\":%llu,\"snapshots\":%llu,"
+        printf("{\"first_seq\":%llu,\"last_seq\":%llu,\"records\":%llu,\"segments\":%llu,"
+               "\"snapshots\":%llu,"
                "\"newest_snapshot_seq\":%llu,\"linked\":%llu,\"copied\":%llu}\n",
-               (ull)r->first_seq, (ull)r->last_seq, (ull)count, (ull)r->segment_count, (ull)r->snapshot_count,
-               (ull)r->newest_snapshot_seq, (ull)r->linked_count, (ull)r->copied_count);
+               (ull)r->first_seq, (ull)r->last_seq, (ull)count, (ull)r->segment_count,
+               (ull)r->snapshot_count, (ull)r->newest_snapshot_seq, (ull)r->linked_count,
+               (ull)r->copied_count);
         return;
     }
     printf("%s %s records to %s", done, rung_count_text(count, records), args->to);
@@ -307,7 +326,8 @@ static void print_copy(const rung_backup_report *r, const char *done, const copy
            r->snapshot_count == 1 ? "" : "s", (ull)r->linked_count, (ull)r->copied_count);
 }
 
-static int run_copy(const rung_command *self, int argc, char **argv, copy_function *copy, uint64_t passes) {
+static int run_copy(const rung_command *self, int argc, char **argv, copy_function *copy,
+                    uint64_t passes) {
     copy_args args = {0};
     rung_dir from, to;
     rung_err err = {0};
@@ -346,9 +366,12 @@ static int run_restore(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_backup = {
     .name = "backup",
     .summary = "copy a data folder, consistently, also while a server is using it",
-    .details = "Files that no longer change are linked where both folders are on one file system, so a backup there costs next\n"
-               "to nothing; copy it to another disk to be safe. A backup is complete when the file backup-complete is in it.\n\n"
-               "  rung backup /var/lib/rung /backups/monday\n",
+    .details =
+        "Files that no longer change are linked where both folders are on one file system, so\n"
+        "a backup there costs next to nothing; copy it to another disk to be safe. A backup\n"
+        "is complete when the file backup-complete is in it.\n"
+        "\n"
+        "  rung backup /var/lib/rung /backups/monday\n",
     RUNG_OPTIONS(backup_options),
     .run = run_backup,
 };
@@ -356,8 +379,9 @@ const rung_command rung_command_backup = {
 const rung_command rung_command_restore = {
     .name = "restore",
     .summary = "make a data folder from a backup, as it was at its end or at an earlier moment",
-    .details = "Copies, and then checks every byte of the copy. With --to-seq nothing after that record is in it: find the\n"
-               "sequence with rung log cat.\n\n"
+    .details = "Copies, and then checks every byte of the copy. With --to-seq nothing after that\n"
+               "record is in it: find the sequence with rung log cat.\n"
+               "\n"
                "  rung restore /backups/monday /var/lib/rung --to-seq 12345\n",
     RUNG_OPTIONS(restore_options),
     .run = run_restore,

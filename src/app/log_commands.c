@@ -40,30 +40,32 @@ static void print_finding(void *ctx, const char *line) {
         rung_print_json(stdout, rung_slice_str(line));
         f->is_first = false;
     } else if (is_damage || !f->args->quiet) {
-        printf("%s%s%s\n", rung_terminal_color(stdout, is_damage ? RUNG_COLOR_BAD : RUNG_COLOR_DIM), line,
-               rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+        printf("%s%s%s\n", rung_terminal_color(stdout, is_damage ? RUNG_COLOR_BAD : RUNG_COLOR_DIM),
+               line, rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
     }
 }
 
 static void print_verify_json(const rung_verify_report *r, bool is_ok) {
-    printf("],\"ok\":%s,\"segments\":%llu,\"records\":%llu,\"first_seq\":%llu,\"last_seq\":%llu,\"size_bytes\":%llu,"
+    printf("],\"ok\":%s,\"segments\":%llu,\"records\":%llu,\"first_seq\":%llu,\"last_seq\":%llu,"
+           "\"size_bytes\":%llu,"
            "\"torn_bytes\":%llu,\"snapshots\":%llu,\"newest_snapshot_seq\":%llu,\"damage\":%llu}\n",
-           is_ok ? "true" : "false", (ull)r->segment_count, (ull)r->record_count, (ull)r->first_seq, (ull)r->last_seq,
-           (ull)r->size_bytes, (ull)r->torn_bytes, (ull)r->snapshot_count, (ull)r->newest_snapshot_seq,
-           (ull)r->damage_count);
+           is_ok ? "true" : "false", (ull)r->segment_count, (ull)r->record_count, (ull)r->first_seq,
+           (ull)r->last_seq, (ull)r->size_bytes, (ull)r->torn_bytes, (ull)r->snapshot_count,
+           (ull)r->newest_snapshot_seq, (ull)r->damage_count);
 }
 
 static void print_verify(const rung_verify_report *r, bool is_ok, const verify_args *args) {
     char records[RUNG_COUNT_TEXT_MAX], size[RUNG_COUNT_TEXT_MAX];
-    printf("%s%s%s: %s records in %llu segment%s, %s", rung_terminal_color(stdout, is_ok ? RUNG_COLOR_GOOD : RUNG_COLOR_BAD),
+    printf("%s%s%s: %s records in %llu segment%s, %s",
+           rung_terminal_color(stdout, is_ok ? RUNG_COLOR_GOOD : RUNG_COLOR_BAD),
            is_ok ? "fine" : "damaged", rung_terminal_color(stdout, RUNG_COLOR_PLAIN),
-           rung_count_text(r->record_count, records), (ull)r->segment_count, r->segment_count == 1 ? "" : "s",
-           rung_size_text(r->size_bytes, size));
+           rung_count_text(r->record_count, records), (ull)r->segment_count,
+           r->segment_count == 1 ? "" : "s", rung_size_text(r->size_bytes, size));
     if (r->record_count)
         printf("; sequence %llu to %llu", (ull)r->first_seq, (ull)r->last_seq);
     if (r->snapshot_count)
-        printf("; %llu snapshot%s, the newest of %llu", (ull)r->snapshot_count, r->snapshot_count == 1 ? "" : "s",
-               (ull)r->newest_snapshot_seq);
+        printf("; %llu snapshot%s, the newest of %llu", (ull)r->snapshot_count,
+               r->snapshot_count == 1 ? "" : "s", (ull)r->newest_snapshot_seq);
     if (r->torn_bytes)
         printf("; %llu bytes of a torn tail, which the next start cuts", (ull)r->torn_bytes);
     putchar('\n');
@@ -100,9 +102,11 @@ static int run_verify(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_log_verify = {
     .name = "log verify",
     .summary = "read the whole log and its snapshots, and say whether every byte is right",
-    .details = "Checks every record, seal and snapshot, and all the rules by which a server would accept or refuse the\n"
-               "folder. Reads only, takes no lock, and may run beside a server. Exit code 1 when there is damage; a torn\n"
-               "tail, which a crash leaves behind and the next start cuts, is none.\n",
+    .details =
+        "Checks every record, seal and snapshot, and all the rules by which a server would\n"
+        "accept or refuse the folder. Reads only, takes no lock, and may run beside a server.\n"
+        "Exit code 1 when there is damage; a torn tail, which a crash leaves behind and the\n"
+        "next start cuts, is none.\n",
     RUNG_OPTIONS(verify_options),
     .run = run_verify,
 };
@@ -141,12 +145,13 @@ static bool is_wanted(const cat *c, const rung_event *e) {
 static void print_strange(cat *c, const rung_log_record *r, const char *why) {
     c->strange_count++;
     if (c->args->json) {
-        printf("{\"seq\":%llu,\"kind\":null,\"type\":%u,\"size\":%zu,\"problem\":", (ull)r->seq, r->type,
-               r->payload.len);
+        printf("{\"seq\":%llu,\"kind\":null,\"type\":%u,\"size\":%zu,\"problem\":", (ull)r->seq,
+               r->type, r->payload.len);
         rung_print_json(stdout, rung_slice_str(why));
         puts("}");
     } else {
-        printf("%8llu  not an event (type %u, %zu bytes): %s\n", (ull)r->seq, r->type, r->payload.len, why);
+        printf("%8llu  not an event (type %u, %zu bytes): %s\n", (ull)r->seq, r->type,
+               r->payload.len, why);
     }
 }
 
@@ -173,15 +178,17 @@ static int run_cat(const rung_command *self, int argc, char **argv) {
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
     if (args.kind && !rung_event_kind_parse(args.kind, &c.kind)) {
-        fprintf(stderr, "rung log cat: --kind: there is no kind \"%s\"; rung help log cat lists them\n", args.kind);
+        fprintf(stderr,
+                "rung log cat: --kind: there is no kind \"%s\"; rung help log cat lists them\n",
+                args.kind);
         return RUNG_EXIT_USAGE;
     }
     c.board = args.board ? rung_slice_str(args.board) : c.board;
     c.player = args.player ? rung_slice_str(args.player) : c.player;
     if (rung_folder_open(&dir, rung_fs_posix(), args.folder, &err) < 0)
         return rung_command_fail(self, &err);
-    rung_status st = rung_log_cat(&dir, rung_alloc_heap(), args.from ? args.from : 1, args.to ? args.to : UINT64_MAX,
-                                  print_record, &c, &err);
+    rung_status st = rung_log_cat(&dir, rung_alloc_heap(), args.from ? args.from : 1,
+                                  args.to ? args.to : UINT64_MAX, print_record, &c, &err);
     rung_dir_close(&dir);
     if (st < 0)
         return rung_command_fail(self, &err);
@@ -191,11 +198,16 @@ static int run_cat(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_log_cat = {
     .name = "log cat",
     .summary = "print the events of the log, all or some",
-    .details = "Prints what is in the log, also what a board refused: the log is all that was asked, in order. Reads only,\n"
-               "takes no lock, and may run beside a server. Where the log is damaged it stops there, with exit code 1.\n\n"
-               "Kinds: score, board-defined, board-deleted, entry-removed, player-set, player-erased, friend-added,\n"
-               "friend-removed, friends-replaced, banned, unbanned, window-opened, window-closed, tick.\n\n"
-               "  rung log cat scores --board race --player ada --json | tail -n 5\n",
+    .details =
+        "Prints what is in the log, also what a board refused: the log is all that was asked,\n"
+        "in order. Reads only, takes no lock, and may run beside a server. Where the log is\n"
+        "damaged it stops there, with exit code 1.\n"
+        "\n"
+        "Kinds: score, board-defined, board-deleted, entry-removed, player-set,\n"
+        "player-erased, friend-added, friend-removed, friends-replaced, banned, unbanned,\n"
+        "window-opened, window-closed, tick.\n"
+        "\n"
+        "  rung log cat scores --board race --player ada --json | tail -n 5\n",
     RUNG_OPTIONS(cat_options),
     .run = run_cat,
 };
@@ -214,10 +226,12 @@ static const rung_option repair_options[] = {
 };
 
 static void print_repair_json(const rung_repair_report *r, rung_status st) {
-    printf("{\"repaired\":%s,\"needed\":%s,\"kept_seq\":%llu,\"lost_from\":%llu,\"lost_to\":%llu,\"restarted\":%s,"
+    printf("{\"repaired\":%s,\"needed\":%s,\"kept_seq\":%llu,\"lost_from\":%llu,\"lost_to\":%llu,"
+           "\"restarted\":%s,"
            "\"mark_only\":%s}\n",
-           st == RUNG_OK ? "true" : "false", st == RUNG_UNCHANGED ? "false" : "true", (ull)r->kept_seq,
-           (ull)r->lost_from, (ull)r->lost_to, r->is_restarted ? "true" : "false", r->is_mark_only ? "true" : "false");
+           st == RUNG_OK ? "true" : "false", st == RUNG_UNCHANGED ? "false" : "true",
+           (ull)r->kept_seq, (ull)r->lost_from, (ull)r->lost_to, r->is_restarted ? "true" : "false",
+           r->is_mark_only ? "true" : "false");
 }
 
 static void print_repair(const rung_repair_report *r, rung_status st, const repair_args *args) {
@@ -227,15 +241,19 @@ static void print_repair(const rung_repair_report *r, rung_status st, const repa
     }
     const char *would = st == RUNG_OK ? "" : "would be ";
     if (r->is_mark_only)
-        printf("only the note of what was synced is bad: it %swritten anew; no record known to us is lost\n",
+        printf("only the note of what was synced is bad: it %swritten anew; no record known to us "
+               "is lost\n",
                st == RUNG_OK ? "was " : would);
     else if (r->is_restarted)
-        printf("the newest snapshot is ahead of the last whole record: the log %sbegun anew behind sequence %llu\n",
+        printf("the newest snapshot is ahead of the last whole record: the log %sbegun anew behind "
+               "sequence %llu\n",
                st == RUNG_OK ? "was " : would, (ull)r->kept_seq);
     else
-        printf("the log %scut behind sequence %llu\n", st == RUNG_OK ? "was " : would, (ull)r->kept_seq);
+        printf("the log %scut behind sequence %llu\n", st == RUNG_OK ? "was " : would,
+               (ull)r->kept_seq);
     if (r->lost_to)
-        printf("%slost: sequence %llu to %llu, perhaps more\n", would, (ull)r->lost_from, (ull)r->lost_to);
+        printf("%slost: sequence %llu to %llu, perhaps more\n", would, (ull)r->lost_from,
+               (ull)r->lost_to);
     if (st == RUNG_OK)
         puts("every byte taken out of the log is kept in files named damaged-*");
     else
@@ -265,9 +283,11 @@ static int run_repair(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_log_repair = {
     .name = "log repair",
     .summary = "bring a damaged log back to its longest whole beginning",
-    .details = "For when there is damage and no backup. Without --accept-loss it only says what would be lost, and changes\n"
-               "nothing (exit code 1 where there is something to repair). Every byte it takes out of the log is kept, in files\n"
-               "named damaged-*. The server must be stopped. A server never repairs by itself.\n",
+    .details =
+        "For when there is damage and no backup. Without --accept-loss it only says what\n"
+        "would be lost, and changes nothing (exit code 1 where there is something to repair).\n"
+        "Every byte it takes out of the log is kept, in files named damaged-*. The server\n"
+        "must be stopped. A server never repairs by itself.\n",
     RUNG_OPTIONS(repair_options),
     .run = run_repair,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung - the command. Finds the command by its name, prints help from the same table, and hands over. */
+/* rung - the command. Finds the command by its name, prints help from the same table, and hands
+ * over. */
 #include "app/command.h"
 #include "app/terminal.h"
 
@@ -9,8 +10,9 @@
 #include <string.h>
 
 static const rung_command *const commands[] = {
-    &rung_command_demo,       &rung_command_status,  &rung_command_snapshot,   &rung_command_backup,
-    &rung_command_restore,    &rung_command_log_cat, &rung_command_log_verify, &rung_command_log_repair,
+    &rung_command_demo,       &rung_command_status,     &rung_command_snapshot,
+    &rung_command_backup,     &rung_command_restore,    &rung_command_log_cat,
+    &rung_command_log_verify, &rung_command_log_repair,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -46,9 +48,11 @@ static bool is_group(const char *word) {
 static void print_commands(const char *group, FILE *out) {
     size_t len = group ? strlen(group) : 0;
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!group || (strncmp(commands[i]->name, group, len) == 0 && commands[i]->name[len] == ' '))
-            fprintf(out, "  %s%-12s%s %s\n", rung_terminal_color(out, RUNG_COLOR_BOLD), commands[i]->name,
-                    rung_terminal_color(out, RUNG_COLOR_PLAIN), commands[i]->summary);
+        if (!group ||
+            (strncmp(commands[i]->name, group, len) == 0 && commands[i]->name[len] == ' '))
+            fprintf(out, "  %s%-12s%s %s\n", rung_terminal_color(out, RUNG_COLOR_BOLD),
+                    commands[i]->name, rung_terminal_color(out, RUNG_COLOR_PLAIN),
+                    commands[i]->summary);
 }
 
 static int print_overview(void) {

@@ -12,7 +12,8 @@ bool rung_number_parse(const char *text, uint64_t *number_out) {
     for (const char *p = text; *p; p++) {
         if (*p < '0' || *p > '9')
             return false;
-        if (__builtin_mul_overflow(n, UINT64_C(10), &n) || __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
+        if (__builtin_mul_overflow(n, UINT64_C(10), &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
             return false;
     }
     *number_out = n;
@@ -38,7 +39,8 @@ static rung_status store(const reading *r, const rung_option *o, const char *val
     } else if (o->kind == RUNG_OPTION_IS_NUMBER) {
         uint64_t number;
         if (!rung_number_parse(value, &number) || number == 0)
-            return RUNG_FAIL(r->err, RUNG_EINVAL, "%s: expected a whole number from 1 on, not \"%.60s\"", o->name,
+            return RUNG_FAIL(r->err, RUNG_EINVAL,
+                             "%s: expected a whole number from 1 on, not \"%.60s\"", o->name,
                              value);
         *(uint64_t *)field = number;
     } else {
@@ -56,12 +58,14 @@ static rung_status take_operand(reading *r, const char *word) {
     return RUNG_FAIL(r->err, RUNG_EINVAL, "\"%.60s\" is one word too many", word);
 }
 
-/* "--name", "--name=value", or "--name" whose value is the next word; `*used_next` tells that it was taken. */
+/* "--name", "--name=value", or "--name" whose value is the next word; `*used_next` tells that it
+ * was taken. */
 static rung_status take_option(reading *r, const char *word, const char *next, bool *used_next) {
     size_t len = strcspn(word, "=");
     size_t i = 0;
-    while (i < r->count && (r->options[i].kind == RUNG_OPTION_IS_OPERAND || strlen(r->options[i].name) != len ||
-                            memcmp(r->options[i].name, word, len) != 0))
+    while (i < r->count &&
+           (r->options[i].kind == RUNG_OPTION_IS_OPERAND || strlen(r->options[i].name) != len ||
+            memcmp(r->options[i].name, word, len) != 0))
         i++;
     if (i == r->count)
         return RUNG_FAIL(r->err, RUNG_EINVAL, "there is no option %.60s", word);
@@ -81,8 +85,8 @@ static rung_status take_option(reading *r, const char *word, const char *next, b
     return store(r, o, value);
 }
 
-rung_status rung_options_read(const rung_option *options, size_t count, int argc, char **argv, void *into,
-                              rung_err *err) {
+rung_status rung_options_read(const rung_option *options, size_t count, int argc, char **argv,
+                              void *into, rung_err *err) {
     reading r = {.options = options, .count = count, .into = into, .err = err};
     bool is_plain = false;
     RUNG_ASSERT(count <= OPTIONS_MAX);
@@ -101,7 +105,8 @@ rung_status rung_options_read(const rung_option *options, size_t count, int argc
     }
     for (size_t i = 0; i < count; i++)
         if (options[i].kind == RUNG_OPTION_IS_OPERAND && !r.is_given[i])
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s is missing: %s", options[i].name, options[i].help);
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s is missing: %s", options[i].name,
+                             options[i].help);
     return RUNG_OK;
 }
 
@@ -121,7 +126,8 @@ void rung_options_print_help(const rung_option *options, size_t count, FILE *out
     for (size_t i = 0; i < count; i++) {
         const rung_option *o = &options[i];
         char left[64];
-        snprintf(left, sizeof left, "%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+        snprintf(left, sizeof left, "%s%s%s", o->name, o->value ? " " : "",
+                 o->value ? o->value : "");
         fprintf(out, "  %-18s %s\n", left, o->help);
     }
 }

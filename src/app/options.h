@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* options.h - what a command takes, said once: the table that reads a command line also prints its help.
+/* options.h - what a command takes, said once: the table that reads a command line also prints its
+ * help.
  *
  *     typedef struct cat_args { const char *folder; uint64_t from; bool json; } cat_args;
  *     static const rung_option cat_options[] = {
@@ -8,8 +9,9 @@
  *         RUNG_OPTION_FLAG(cat_args, json, "--json", "one JSON object per line"),
  *     };
  *
- * Strict: an option it does not know, one given twice, a value that is missing or no number, an operand too many or too few
- * are all refused with a sentence. `--name value` and `--name=value` are the same; after `--` everything is an operand. */
+ * Strict: an option it does not know, one given twice, a value that is missing or no number, an
+ * operand too many or too few are all refused with a sentence. `--name value` and `--name=value`
+ * are the same; after `--` everything is an operand. */
 #ifndef RUNG_APP_OPTIONS_H
 #define RUNG_APP_OPTIONS_H
 
@@ -35,16 +37,19 @@ typedef struct rung_option {
     size_t offset; /* of the field in the command's own struct */
 } rung_option;
 
-#define RUNG_OPERAND(type, field, word, text) {RUNG_OPTION_IS_OPERAND, word, NULL, text, offsetof(type, field)}
-#define RUNG_OPTION_TEXT(type, field, name, word, text) {RUNG_OPTION_IS_TEXT, name, word, text, offsetof(type, field)}
+#define RUNG_OPERAND(type, field, word, text)                                                      \
+    { RUNG_OPTION_IS_OPERAND, word, NULL, text, offsetof(type, field) }
+#define RUNG_OPTION_TEXT(type, field, name, word, text)                                            \
+    { RUNG_OPTION_IS_TEXT, name, word, text, offsetof(type, field) }
 #define RUNG_OPTION_NUMBER(type, field, name, word, text)                                          \
-    {RUNG_OPTION_IS_NUMBER, name, word, text, offsetof(type, field)}
-#define RUNG_OPTION_FLAG(type, field, name, text) {RUNG_OPTION_IS_FLAG, name, NULL, text, offsetof(type, field)}
+    { RUNG_OPTION_IS_NUMBER, name, word, text, offsetof(type, field) }
+#define RUNG_OPTION_FLAG(type, field, name, text)                                                  \
+    { RUNG_OPTION_IS_FLAG, name, NULL, text, offsetof(type, field) }
 
-/* Read `argc` words into the fields of `into`, which the caller has zeroed. Texts borrow from argv. RUNG_OK, or RUNG_EINVAL
- * with a sentence in `err`. */
-RUNG_NODISCARD rung_status rung_options_read(const rung_option *options, size_t count, int argc, char **argv,
-                                             void *into, rung_err *err);
+/* Read `argc` words into the fields of `into`, which the caller has zeroed. Texts borrow from
+ * argv. RUNG_OK, or RUNG_EINVAL with a sentence in `err`. */
+RUNG_NODISCARD rung_status rung_options_read(const rung_option *options, size_t count, int argc,
+                                             char **argv, void *into, rung_err *err);
 
 /* " DIR [--from SEQ] [--json]" */
 void rung_options_print_usage(const rung_option *options, size_t count, FILE *out);

@@ -37,21 +37,24 @@ bool rung_terminal_has_color(FILE *out) {
     return known[fd] > 0;
 }
 
-/* The variables are asked and not the C locale: this program never calls setlocale, so that numbers look the same everywhere. */
+/* The variables are asked and not the C locale: this program never calls setlocale, so that
+ * numbers look the same everywhere. */
 bool rung_terminal_has_unicode(void) {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < 3; i++) {
         const char *value = getenv(names[i]);
         if (value && *value)
-            return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") || strstr(value, "utf-8");
+            return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "UTF8") ||
+                   strstr(value, "utf-8");
     }
     return false;
 }
 
 const char *rung_terminal_color(FILE *out, rung_color color) {
     static const char *const codes[] = {
-        [RUNG_COLOR_PLAIN] = "\033[0m", [RUNG_COLOR_BOLD] = "\033[1m", [RUNG_COLOR_DIM] = "\033[2m",
-        [RUNG_COLOR_GOOD] = "\033[32m", [RUNG_COLOR_BAD] = "\033[31m", [RUNG_COLOR_ACCENT] = "\033[36m",
+        [RUNG_COLOR_PLAIN] = "\033[0m", [RUNG_COLOR_BOLD] = "\033[1m",
+        [RUNG_COLOR_DIM] = "\033[2m",   [RUNG_COLOR_GOOD] = "\033[32m",
+        [RUNG_COLOR_BAD] = "\033[31m",  [RUNG_COLOR_ACCENT] = "\033[36m",
     };
     return rung_terminal_has_color(out) ? codes[color] : "";
 }
@@ -84,11 +87,13 @@ const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]) {
     size_t unit = 0;
     for (; size >= 1024 && unit < 6; unit++)
         size /= 1024;
-    snprintf(out, RUNG_COUNT_TEXT_MAX, unit && size < 100 ? "%.1f %s" : "%.0f %s", size, units[unit]);
+    snprintf(out, RUNG_COUNT_TEXT_MAX, unit && size < 100 ? "%.1f %s" : "%.0f %s", size,
+             units[unit]);
     return out;
 }
 
-/* Bytes of the character at `p`, 0 when it is none that may be shown: a control character (C0, DEL, C1) or no UTF-8. */
+/* Bytes of the character at `p`, 0 when it is none that may be shown: a control character (C0,
+ * DEL, C1) or no UTF-8. */
 static size_t shown_length(const char *p, size_t len) {
     uint8_t first = (uint8_t)*p;
     if (first < 0x80)
@@ -135,7 +140,8 @@ void rung_print_json(FILE *out, rung_slice text) {
             fwrite(text.ptr + i, 1, n, out);
         else if (c < 0x80)
             fprintf(out, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
-        else if (c == 0xc2 && i + 1 < text.len && (uint8_t)text.ptr[i + 1] < 0xa0 && (uint8_t)text.ptr[i + 1] >= 0x80)
+        else if (c == 0xc2 && i + 1 < text.len && (uint8_t)text.ptr[i + 1] < 0xa0 &&
+                 (uint8_t)text.ptr[i + 1] >= 0x80)
             fprintf(out, "\\u%04x", (unsigned)(uint8_t)text.ptr[++i]);
         else
             fputs("\\ufffd", out);
@@ -251,7 +257,8 @@ static void print_row(const rung_table *t, size_t row, const size_t *widths, FIL
 static void print_head(const rung_table *t, const size_t *widths, FILE *out) {
     fprintf(out, "%s  ", rung_terminal_color(out, RUNG_COLOR_DIM));
     for (size_t i = 0; i < t->column_count; i++) {
-        print_padded(out, t->columns[i].title, widths[i], t->columns[i].is_number, i + 1 == t->column_count);
+        print_padded(out, t->columns[i].title, widths[i], t->columns[i].is_number,
+                     i + 1 == t->column_count);
         fputs(i + 1 < t->column_count ? "  " : "", out);
     }
     fprintf(out, "%s\n", rung_terminal_color(out, RUNG_COLOR_PLAIN));
@@ -286,9 +293,11 @@ static void draw(rung_progress *p, uint64_t done, uint64_t total, int64_t now_ms
     memset(bar, '#', (size_t)full);
     memset(bar + full, '.', (size_t)(BAR_WIDTH - full));
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %s", p->what, bar, 100 * share, rung_count_text(done, count));
+    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %s", p->what, bar, 100 * share,
+            rung_count_text(done, count));
     if (done > 0 && done < total)
-        fprintf(stderr, "  %.0f s left", (double)spent_ms / 1000 * (double)(total - done) / (double)done);
+        fprintf(stderr, "  %.0f s left",
+                (double)spent_ms / 1000 * (double)(total - done) / (double)done);
     fflush(stderr);
     p->shown_ms = now_ms;
     p->is_shown = true;
@@ -299,7 +308,10 @@ void rung_progress_show(rung_progress *p, const char *what, uint64_t done, uint6
     if (!is_lively(stderr))
         return;
     if (p->what != what)
-        *p = (rung_progress){.what = what, .began_ms = now_ms, .shown_ms = now_ms + PATIENCE_MS, .is_shown = p->is_shown};
+        *p = (rung_progress){.what = what,
+                             .began_ms = now_ms,
+                             .shown_ms = now_ms + PATIENCE_MS,
+                             .is_shown = p->is_shown};
     if (now_ms - p->shown_ms >= REDRAW_MS)
         draw(p, done < total ? done : total, total, now_ms);
 }

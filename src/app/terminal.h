@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* terminal.h - how the command looks: tables, numbers for people, colours, a progress bar, text that cannot do harm.
+/* terminal.h - how the command looks: tables, numbers for people, colours, a progress bar, text
+ * that cannot do harm.
  *
- * Colours only on a terminal and not with NO_COLOR (no-color.org); arrows, bars and rules in Unicode only where the
- * locale's variables say UTF-8. Progress goes to standard error, and only when that is a terminal, so that
- * neither a pipe nor a log file ever holds it. One thread. */
+ * Colours only on a terminal and not with NO_COLOR (no-color.org); arrows, bars and rules in
+ * Unicode only where the locale's variables say UTF-8. Progress goes to standard error, and only
+ * when that is a terminal, so that neither a pipe nor a log file ever holds it. One thread. */
 #ifndef RUNG_APP_TERMINAL_H
 #define RUNG_APP_TERMINAL_H
 
@@ -38,8 +39,8 @@ const char *rung_signed_text(int64_t n, char out[RUNG_COUNT_TEXT_MAX]);
 /* 1536 as "1.5 KiB". Returns `out`. */
 const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]);
 
-/* Bytes of a stranger, as one word of a line: as they are when that is safe and clear, else in double quotes with control
- * characters and what is no UTF-8 as \xNN. */
+/* Bytes of a stranger, as one word of a line: as they are when that is safe and clear, else in
+ * double quotes with control characters and what is no UTF-8 as \xNN. */
 void rung_print_word(FILE *out, rung_slice text);
 /* As a JSON string, quotes included; what is no UTF-8 becomes U+FFFD. */
 void rung_print_json(FILE *out, rung_slice text);
@@ -58,12 +59,13 @@ typedef struct rung_table rung_table; /* heap object; ended by rung_table_print(
 /* Ends the process with a message when there is no memory. */
 rung_table *rung_table_begin(size_t column_count, const rung_table_column *columns);
 /* The next cell, row after row. A colour is for the cell alone. */
-void rung_table_cell(rung_table *t, rung_color color, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void rung_table_cell(rung_table *t, rung_color color, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void rung_table_word(rung_table *t, rung_color color, rung_slice text);
 /* Mark the row begun: it is printed bold. */
 void rung_table_mark(rung_table *t);
-/* Print with a margin of two, and free. Returns how many lines. A character counts as one place: wide ones push the rest
- * of their line. */
+/* Print with a margin of two, and free. Returns how many lines. A character counts as one place:
+ * wide ones push the rest of their line. */
 size_t rung_table_print(rung_table *t, FILE *out);
 
 /* ---- progress ---- */
@@ -74,7 +76,8 @@ typedef struct rung_progress {
     bool is_shown;
 } rung_progress;
 
-/* Zero is a progress that has not begun. Another `what` begins a new bar. Nothing is drawn in the first 0.3 seconds. */
+/* Zero is a progress that has not begun. Another `what` begins a new bar. Nothing is drawn in the
+ * first 0.3 seconds. */
 void rung_progress_show(rung_progress *p, const char *what, uint64_t done, uint64_t total);
 void rung_progress_end(rung_progress *p); /* wipes it */
 

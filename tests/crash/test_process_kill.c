@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ctest: timeout=300 labels=release */
-/* A server's life in small: a worker process with the folder open, a parent that sends it submissions through a pipe with
- * many in flight, and SIGKILL at a random microsecond: under load, during recovery, during snapshots. What was not
- * acknowledged is sent again to the next worker, as a client would. After each kill:
+/* A server's life in small: a worker process with the folder open, a parent that sends it
+ * submissions through a pipe with many in flight, and SIGKILL at a random microsecond: under load,
+ * during recovery, during snapshots. What was not acknowledged is sent again to the next worker,
+ * as a client would. After each kill:
  *
  *   - `rung log verify` finds the folder fine (where the program is built), and so does the library's own open;
  *   - the log, applied record by record to a state of our own from the very first on, gives the digest the library has;
  *   - every acknowledged submission was applied exactly once, at the sequence it was acknowledged with;
  *   - no submission was applied twice, and the sums of the board are those of the submissions applied.
  *
- * tests/crash/test_library_kill.c is the same idea without a second program, in both sync modes. 25 rounds; RUNG_STEPS asks for
- * more, RUNG_SEED for others: ./dev hunt crash. */
+ * tests/crash/test_library_kill.c is the same idea without a second program, in both sync modes.
+ * 25 rounds; RUNG_STEPS asks for more, RUNG_SEED for others: ./dev hunt crash. */
 #define _GNU_SOURCE
 #include <rung/rung.h>
 
@@ -88,7 +89,8 @@ static void define_boards(rung *db) {
         _exit(3);
 }
 
-/* What is in the pipe, up to a batch; 0 at its end. A number is never cut: the parent writes them whole. */
+/* What is in the pipe, up to a batch; 0 at its end. A number is never cut: the parent writes them
+ * whole. */
 static size_t read_batch(uint64_t *numbers) {
     ssize_t got;
     do
@@ -127,7 +129,8 @@ static void snapshot_sometimes(rung *db, rung_rng *r) {
         _exit(6);
 }
 
-/* A snapshot's child of the worker before may still be at its last block, and holds the lock meanwhile. */
+/* A snapshot's child of the worker before may still be at its last block, and holds the lock
+ * meanwhile. */
 static rung *open_when_free(const char *path) {
     rung_config config = config_of(path);
     rung *db;
@@ -171,9 +174,9 @@ typedef struct fate {
 typedef struct parent {
     char path[64];
     rung_rng rng;
-    fate *fates; /* by number */
-    uint64_t count, capacity; /* numbers given out */
-    uint64_t waiting[IN_FLIGHT_MAX]; /* sent or to be sent, not acknowledged */
+    fate *fates;                      /* by number */
+    uint64_t count, capacity;         /* numbers given out */
+    uint64_t waiting[IN_FLIGHT_MAX];  /* sent or to be sent, not acknowledged */
     size_t waiting_count, sent_count; /* the first `sent_count` have been sent to this worker */
     rung_state *model;
     int64_t sums[PLAYERS];
@@ -247,7 +250,8 @@ static void send_some(parent *p, const worker *w, size_t in_flight) {
     while (p->waiting_count < in_flight)
         give_out(p);
     while (p->sent_count < p->waiting_count) {
-        if (write(w->in, &p->waiting[p->sent_count], sizeof p->waiting[0]) != (ssize_t)sizeof p->waiting[0])
+        if (write(w->in, &p->waiting[p->sent_count], sizeof p->waiting[0]) !=
+            (ssize_t)sizeof p->waiting[0])
             return; /* the pipe is full, or the worker has gone */
         p->sent_count++;
     }
@@ -279,7 +283,8 @@ static void serve_once(parent *p, const worker *w, size_t in_flight, int64_t lef
     CHECK_MSG(!take_acks(p, w), "the worker ended by itself");
 }
 
-/* Everything it said before it died still counts; a snapshot's child keeps the pipe open a little longer. */
+/* Everything it said before it died still counts; a snapshot's child keeps the pipe open a little
+ * longer. */
 static void bury(parent *p, const worker *w) {
     int status;
     kill(w->pid, SIGKILL);
@@ -297,7 +302,8 @@ static void bury(parent *p, const worker *w) {
 static void live_and_die(parent *p) {
     size_t in_flight = 1 + rung_rng_below(&p->rng, IN_FLIGHT_MAX);
     bool dies_young = rung_rng_below(&p->rng, 3) == 0;
-    int64_t life_us = (int64_t)rung_rng_below(&p->rng, dies_young ? (uint64_t)p->recovery_us : 60000);
+    int64_t life_us =
+        (int64_t)rung_rng_below(&p->rng, dies_young ? (uint64_t)p->recovery_us : 60000);
     worker w = start_worker(p);
     int64_t began_us = now_us(), end_us = began_us + life_us;
     p->is_ready = false;
@@ -348,7 +354,8 @@ static rung_status apply_to_model(void *ctx, const rung_log_record *record) {
     snprintf(id, sizeof id, "%.*s", (int)event.score.id.len, event.score.id.ptr);
     uint64_t number = strtoull(id, NULL, 10);
     CHECK(number < p->count);
-    CHECK_MSG(p->fates[number].applied_seq == 0, "submission %s was applied twice: at %llu and %llu", id,
+    CHECK_MSG(p->fates[number].applied_seq == 0,
+              "submission %s was applied twice: at %llu and %llu", id,
               (unsigned long long)p->fates[number].applied_seq, (unsigned long long)record->seq);
     p->fates[number].applied_seq = record->seq;
     if (is_sum(number))
@@ -359,7 +366,8 @@ static rung_status apply_to_model(void *ctx, const rung_log_record *record) {
 static void check_sums(const parent *p) {
     rung_view view;
     rung_err err;
-    if (rung_state_view(p->model, &(rung_query){.board = RUNG_SLICE("sum")}, &view, &err) != RUNG_OK)
+    if (rung_state_view(p->model, &(rung_query){.board = RUNG_SLICE("sum")}, &view, &err) !=
+        RUNG_OK)
         return; /* killed before the board was there */
     for (uint32_t i = 0; i < PLAYERS; i++) {
         char name[24];
@@ -384,8 +392,8 @@ static void check_folder(parent *p) {
     CHECK_OK(rung_close(db, &err));
 
     CHECK_OK(rung_dir_open(&dir, rung_fs_posix(), p->path, false, &err));
-    rung_status st =
-        rung_log_cat(&dir, rung_alloc_heap(), rung_state_seq(p->model) + 1, UINT64_MAX, apply_to_model, p, &err);
+    rung_status st = rung_log_cat(&dir, rung_alloc_heap(), rung_state_seq(p->model) + 1, UINT64_MAX,
+                                  apply_to_model, p, &err);
     CHECK_MSG(st == RUNG_OK, "%s", err.message);
     rung_dir_close(&dir);
     CHECK_EQ_U64(rung_state_seq(p->model), seq);
@@ -398,8 +406,9 @@ static void check_fates(const parent *p, uint64_t from) {
     for (uint64_t i = from; i < p->count; i++)
         if (p->fates[i].acked_seq)
             CHECK_MSG(p->fates[i].applied_seq == p->fates[i].acked_seq,
-                      "submission %llu was acknowledged at %llu and is in the log at %llu", (unsigned long long)i,
-                      (unsigned long long)p->fates[i].acked_seq, (unsigned long long)p->fates[i].applied_seq);
+                      "submission %llu was acknowledged at %llu and is in the log at %llu",
+                      (unsigned long long)i, (unsigned long long)p->fates[i].acked_seq,
+                      (unsigned long long)p->fates[i].applied_seq);
 }
 
 static void remove_folder(const char *path) {
@@ -431,9 +440,10 @@ TEST(workers_killed_under_load) {
     }
     check_fates(&p, 0);
     CHECK_MSG(p.acked_total > 0 || rounds < 10, "no worker got as far as an answer");
-    printf("%llu rounds, %llu of them served; %llu submissions acknowledged, %llu of them sent before a kill\n",
-           (unsigned long long)rounds, (unsigned long long)p.ready_rounds, (unsigned long long)p.acked_total,
-           (unsigned long long)p.duplicates);
+    printf("%llu rounds, %llu of them served; %llu submissions acknowledged, %llu of them sent "
+           "before a kill\n",
+           (unsigned long long)rounds, (unsigned long long)p.ready_rounds,
+           (unsigned long long)p.acked_total, (unsigned long long)p.duplicates);
     rung_state_destroy(p.model);
     free(p.fates);
     remove_folder(p.path);

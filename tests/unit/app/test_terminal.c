@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers for people, words of strangers, and tables that line up. */
+#include "app/terminal.h"
+#include "support/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char text[4096];
+
+static FILE *to_text(void) {
+    memset(text, 0, sizeof text);
+    FILE *f = fmemopen(text, sizeof text - 1, "w");
+    CHECK(f);
+    return f;
+}
+
+#define CHECK_WORD(print, bytes, wanted)                                                           \
+    do {                                                                                           \
+        FILE *f = to_text();                                                                       \
+        print(f, RUNG_SLICE(bytes));                                                               \
+        fclose(f);                                                                                 \
+        CHECK_EQ_STR(text, wanted);                                                                \
+    } while (0)
+
+TEST(counts_and_sizes) {
+    char out[RUNG_COUNT_TEXT_MAX];
+    CHECK_EQ_STR(rung_count_text(0, out), "0");
+    CHECK_EQ_STR(rung_count_text(999, out), "999");
+    CHECK_EQ_STR(rung_count_text(1000, out), "1,000");
+    CHECK_EQ_STR(rung_count_text(UINT64_MAX, out), "18,446,744,073,709,551,615");
+    CHECK_EQ_STR(rung_signed_text(INT64_MIN, out), "-9,223,372,036,854,775,808");
+    CHECK_EQ_STR(rung_signed_text(-1, out), "-1");
+    CHECK_EQ_STR(rung_size_text(1023, out), "1023 bytes");
+    CHECK_EQ_STR(rung_size_text(1536, out), "1.5 KiB");
+    CHECK_EQ_STR(rung_size_text((uint64_t)300 << 20, out), "300 MiB");
+}
+
+TEST(words_of_strangers) {
+    CHECK_WORD(rung_print_word, "ada", "ada");
+    CHECK_WORD(rung_print_word, "", "\"\"");
+    CHECK_WORD(rung_print_word, "ada b", "\"ada b\"");
+    CHECK_WORD(rung_print_word, "\xc3\xa4iti", "\xc3\xa4iti");
+    CHECK_WORD(rung_print_word, "a\033[2J", "\"a\\x1b[2J\"");
+    CHECK_WORD(rung_print_word, "a\xc2\x9b", "\"a\\xc2\\x9b\""); /* CSI in one character */
+    CHECK_WORD(rung_print_word, "\xff\"", "\"\\xff\\\"\"");
+    CHECK_WORD(rung_print_word, "\xf0\x9f\x98", "\"\\xf0\\x9f\\x98\""); /* cut off */
+    CHECK_WORD(rung_print_word, "a=b", "\"a=b\"");
+}
+
+TEST(json_strings) {
+    CHECK_WORD(rung_print_json, "ada", "\"ada\"");
+    CHECK_WORD(rung_print_json, "a\"\\\n\x7f", "\"a\\\"\\\\\\u000a\\u007f\"");
+    CHECK_WORD(rung_print_json, "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"");
+    CHECK_WORD(rung_print_json, "\xc2\x85x", "\"\\u0085x\"");
+    CHECK_WORD(rung_print_json, "\xff\xc2", "\"\\ufffd\\ufffd\"");
+}
+
+TEST(tables_line_up) {
+    static const rung_table_column columns[] = {
+        {"rank", true}, {"player", false}, {"points", true}};
+    FILE *f = to_text();
+    rung_table *t = rung_table_begin(3, columns);
+    for (int i = 0; i < 2; i++) {
+        rung_table_cell(t, RUNG_COLOR_GOOD, "%d", i ? 10000 : 1);
+        rung_table_word(t, RUNG_COLOR_PLAIN,
+                        i ? RUNG_SLICE("\xc3\xa4iti") : RUNG_SLICE("adalbert"));
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%d", i ? 5 : 123);
+        rung_table_mark(t);
+    }
+    CHECK_EQ_U64(rung_table_print(t, f), 3);
+    fclose(f);
+    CHECK_EQ_STR(text, "   rank  player    points\n"
+                       "      1  adalbert     123\n"
+                       "  10000  \xc3\xa4iti           5\n");
+}
+
+TEST(a_table_without_rows_is_its_head) {
+    static const rung_table_column columns[] = {{"player", false}};
+    FILE *f = to_text();
+    CHECK_EQ_U64(rung_table_print(rung_table_begin(1, columns), f), 1);
+    fclose(f);
+    CHECK_EQ_STR(text, "  player\n");
+}
+
+RUNG_TEST_MAIN
