@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <time.h>
 
 /* ---- the meter ---- */
 
@@ -137,6 +137,48 @@ long rung_folder_user(const char *path) {
     return strtol(text, NULL, 10);
 }
 
+/* ---- reading beside a writer ---- */
+
+bool rung_folder_wait(int *tries) {
+    enum { TRIES_MAX = 10, PAUSE_NS = 20000000 };
+    if (++*tries >= TRIES_MAX)
+        return false;
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    return true;
+}
+
+typedef struct walk {
+    rung_status (*each)(void *ctx, const rung_log_record *record);
+    void *ctx;
+    uint64_t next; /* all before it have been handed on */
+    bool is_ended; /* by `each` */
+} walk;
+
+static rung_status hand_on(void *ctx, const rung_log_record *record) {
+    walk *w = ctx;
+    rung_status st = w->each(w->ctx, record);
+    w->next = record->seq + 1;
+    w->is_ended = st != RUNG_OK;
+    return st;
+}
+
+rung_status rung_folder_cat(const rung_dir *dir, uint64_t from, uint64_t to,
+                            rung_status (*each)(void *ctx, const rung_log_record *record),
+                            void *ctx, rung_err *err) {
+    walk w = {.each = each, .ctx = ctx, .next = from};
+    int tries = 0;
+    for (;;) {
+        uint64_t began = w.next;
+        rung_status st = rung_log_cat(dir, rung_alloc_heap(), w.next, to, hand_on, &w, err);
+        if (st == RUNG_OK || w.is_ended)
+            return st;
+        if (w.next > began)
+            tries = 0;
+        if (!rung_folder_wait(&tries))
+            return st < 0 ? st : RUNG_FAIL(err, RUNG_ESTALE, "records went while they were read");
+    }
+}
+
 /* ---- the state it holds ---- */
 
 typedef struct source {
@@ -214,7 +256,7 @@ rung_status rung_folder_state(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_
                 "only a guess at how much there is to do");
     uint64_t from = rung_state_seq(state);
     replay r = {state, config->alloc, progress, from, mark.seq > from ? mark.seq : from, err};
-    st = rung_log_cat(dir, config->alloc, from + 1, UINT64_MAX, apply_record, &r, err);
+    st = rung_folder_cat(dir, from + 1, UINT64_MAX, apply_record, &r, err);
     rung_progress_end(progress);
     if (st < 0) {
         rung_state_destroy(state);

@@ -8,6 +8,7 @@
 #include "app/terminal.h"
 #include "base/status.h"
 #include "journal/file.h"
+#include "journal/log.h"
 #include "journal/segment_log.h"
 #include "state/state.h"
 
@@ -39,6 +40,17 @@ uint64_t rung_folder_size(const rung_dir *dir);
 /* The process that has the folder open, as the kernel and the lock file tell: 0 when there is
  * none. Takes no lock itself. */
 long rung_folder_user(const char *path);
+
+/* As rung_log_cat(), beside a server too: what looks like damage while a batch is being written, or
+ * a segment removed under our hands, is looked at again before it is believed. */
+RUNG_NODISCARD rung_status rung_folder_cat(const rung_dir *dir, uint64_t from, uint64_t to,
+                                           rung_status (*each)(void *ctx,
+                                                               const rung_log_record *record),
+                                           void *ctx, rung_err *err);
+
+/* A moment for the writer of a folder to finish what it is at; false when that was tried often
+ * enough. Start with *tries 0. */
+bool rung_folder_wait(int *tries);
 
 /* The state at the end of the log, built from the newest whole snapshot and the records behind it;
  * reads only, and may run beside a server. `config` as the folder's owner uses it. RUNG_ECORRUPT,

@@ -9,7 +9,6 @@
 #include <rung/rung.h>
 
 #include <stdio.h>
-#include <time.h>
 
 typedef unsigned long long ull;
 
@@ -75,7 +74,10 @@ static rung_status read_status(const status_args *args, folder_status *s, rung_e
     rung_status st = rung_folder_open(&dir, rung_fs_posix(), args->folder, err);
     if (st < 0)
         return st;
-    st = rung_segment_log_open(&config, &log, err);
+    int tries = 0;
+    do
+        st = rung_segment_log_open(&config, &log, err);
+    while (st == RUNG_ECORRUPT && rung_folder_user(args->folder) && rung_folder_wait(&tries));
     if (st == RUNG_OK) {
         s->log = rung_segment_log_stat(log);
         s->user = rung_folder_user(args->folder);
@@ -289,16 +291,14 @@ typedef rung_status copy_function(const copy_args *args, const rung_dir *from, c
  * new beginning. */
 static rung_status back_up(const copy_args *args, const rung_dir *from, const rung_dir *to,
                            rung_backup_report *report, rung_err *err) {
-    enum { TRIES = 5, PAUSE_NS = 50000000 };
     (void)args;
-    for (int i = 1;; i++) {
+    for (int tries = 0;;) {
         rung_status st = rung_backup_run(from, NULL, to, rung_alloc_heap(), report, err);
         bool may_pass =
             st == RUNG_ECORRUPT || st == RUNG_EIO || st == RUNG_ESTALE || st == RUNG_NOT_FOUND;
-        if (!may_pass || i == TRIES)
+        if (!may_pass || !rung_folder_wait(&tries))
             return st;
         rung_folder_clear(to);
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     }
 }
 
@@ -345,6 +345,8 @@ static int run_copy(const rung_command *self, int argc, char **argv, copy_functi
     meter.total = passes * rung_folder_size(&from);
     rung_status st = copy(&args, &from, &to, &report, &err);
     rung_progress_end(&meter.progress);
+    if (st == RUNG_NOT_FOUND)
+        st = RUNG_FAIL(&err, RUNG_ESTALE, "files of %s went while they were copied", args.from);
     if (st < 0)
         rung_folder_clear(&to); /* it was empty: half a copy must not pass for one */
     rung_dir_close(&to);

@@ -25,23 +25,44 @@ static const rung_option verify_options[] = {
     RUNG_OPTION_FLAG(verify_args, json, "--json", "the findings as one JSON object"),
 };
 
+/* Lines of a report, one after the other with a NUL behind each. Kept until the end: beside a server
+ * a verdict may have to be looked at again. */
 typedef struct findings {
-    rung_meter *meter;
-    const verify_args *args;
-    bool is_first;
+    char *text;
+    size_t len, capacity;
 } findings;
 
-static void print_finding(void *ctx, const char *line) {
+static void keep_finding(void *ctx, const char *line) {
     findings *f = ctx;
+    size_t size = strlen(line) + 1;
+    if (f->len + size > f->capacity) {
+        size_t grown = 2 * f->capacity + size + 1024;
+        char *text = rung_alloc_resize(rung_alloc_heap(), f->text, f->capacity, grown);
+        if (!text)
+            return; /* the counts at the end are still right */
+        f->text = text;
+        f->capacity = grown;
+    }
+    memcpy(f->text + f->len, line, size);
+    f->len += size;
+}
+
+static void print_finding(const char *line, const verify_args *args) {
     bool is_damage = strncmp(line, "damage: ", 8) == 0;
-    rung_progress_end(&f->meter->progress);
-    if (f->args->json) {
-        fputs(f->is_first ? "" : ",", stdout);
-        rung_print_json(stdout, rung_slice_str(line));
-        f->is_first = false;
-    } else if (is_damage || !f->args->quiet) {
+    if (is_damage || !args->quiet)
         printf("%s%s%s\n", rung_terminal_color(stdout, is_damage ? RUNG_COLOR_BAD : RUNG_COLOR_DIM),
                line, rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+}
+
+static void print_findings(const findings *f, const verify_args *args) {
+    fputs(args->json ? "{\"findings\":[" : "", stdout);
+    for (size_t at = 0; at < f->len; at += strlen(f->text + at) + 1) {
+        if (!args->json) {
+            print_finding(f->text + at, args);
+            continue;
+        }
+        fputs(at ? "," : "", stdout);
+        rung_print_json(stdout, rung_slice_str(f->text + at));
     }
 }
 
@@ -73,11 +94,26 @@ static void print_verify(const rung_verify_report *r, bool is_ok, const verify_a
         printf("Restore a backup, or see what rung log repair %s could keep.\n", args->folder);
 }
 
+/* While a server writes, a batch half there can look like damage: it is believed when it stays. */
+static rung_status verify(const verify_args *args, rung_dir *dir, rung_meter *meter, findings *f,
+                          rung_verify_report *report, rung_err *err) {
+    rung_status st;
+    int tries = 0;
+    do {
+        f->len = 0;
+        meter->done = 0;
+        st = rung_log_verify(dir, rung_alloc_heap(), keep_finding, f, report, err);
+    } while (st == RUNG_ECORRUPT && rung_folder_user(args->folder) && rung_folder_wait(&tries));
+    rung_progress_end(&meter->progress);
+    return st;
+}
+
 static int run_verify(const rung_command *self, int argc, char **argv) {
     verify_args args = {0};
     rung_dir dir;
     rung_err err = {0};
     rung_meter meter;
+    findings f = {0};
     rung_verify_report report = {0};
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
@@ -85,11 +121,10 @@ static int run_verify(const rung_command *self, int argc, char **argv) {
     if (rung_folder_open(&dir, &meter.fs, args.folder, &err) < 0)
         return rung_command_fail(self, &err);
     meter.total = rung_folder_size(&dir);
-    findings f = {.meter = &meter, .args = &args, .is_first = true};
-    fputs(args.json ? "{\"findings\":[" : "", stdout);
-    rung_status st = rung_log_verify(&dir, rung_alloc_heap(), print_finding, &f, &report, &err);
-    rung_progress_end(&meter.progress);
+    rung_status st = verify(&args, &dir, &meter, &f, &report, &err);
     rung_dir_close(&dir);
+    print_findings(&f, &args);
+    rung_alloc_free(rung_alloc_heap(), f.text, f.capacity);
     if (args.json)
         print_verify_json(&report, st == RUNG_OK);
     else if (st == RUNG_ECORRUPT || (st == RUNG_OK && !args.quiet))
@@ -187,8 +222,8 @@ static int run_cat(const rung_command *self, int argc, char **argv) {
     c.player = args.player ? rung_slice_str(args.player) : c.player;
     if (rung_folder_open(&dir, rung_fs_posix(), args.folder, &err) < 0)
         return rung_command_fail(self, &err);
-    rung_status st = rung_log_cat(&dir, rung_alloc_heap(), args.from ? args.from : 1,
-                                  args.to ? args.to : UINT64_MAX, print_record, &c, &err);
+    rung_status st = rung_folder_cat(&dir, args.from ? args.from : 1,
+                                     args.to ? args.to : UINT64_MAX, print_record, &c, &err);
     rung_dir_close(&dir);
     if (st < 0)
         return rung_command_fail(self, &err);

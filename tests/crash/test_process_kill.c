@@ -322,8 +322,9 @@ static void live_and_die(parent *p) {
 
 static void verify_with_program(const parent *p) {
     const char *build = getenv("RUNG_BUILD");
-    char program[512];
-    if (!build)
+    char program[512], mark[128];
+    snprintf(mark, sizeof mark, "%s/high-water", p->path);
+    if (!build || access(mark, F_OK) != 0) /* killed before there was a log */
         return;
     snprintf(program, sizeof program, "%s/rung", build);
     if (access(program, X_OK) != 0)

@@ -13,6 +13,7 @@ import struct
 import subprocess
 import tempfile
 import threading
+import time
 import unittest
 
 SOURCE = pathlib.Path(os.environ["RUNG_SOURCE"])
@@ -163,6 +164,7 @@ class Cli(unittest.TestCase):
                     worker.stdin.flush()
                     worker.stdout.read(16 * 24)
                     number += 16
+                    time.sleep(0.002)
             thread = threading.Thread(target=load)
             thread.start()
             try:
