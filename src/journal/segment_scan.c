@@ -120,9 +120,16 @@ static void accept(rung_segment_scan *s, const uint8_t *in, const rung_record_he
     s->offset = rung_record_end(s->offset, r->length);
 }
 
+/* Forget what was read from the offset on and read it again: beside a writer, a block is old as soon as it is read. */
+static rung_status renew(rung_segment_scan *s, rung_err *err) {
+    s->buffer_at = s->offset;
+    s->buffer_len = 0;
+    return fill(s, err);
+}
+
 rung_status rung_segment_scan_next(rung_segment_scan *s, bool may_refill, rung_log_record *record_out,
                                    rung_err *err) {
-    bool is_filled = false;
+    bool is_filled = false, is_renewed = false;
     for (;;) {
         const uint8_t *in = s->buffer + (s->offset - s->buffer_at);
         size_t available = s->buffer_len - (size_t)(s->offset - s->buffer_at), need = 0;
@@ -130,6 +137,15 @@ rung_status rung_segment_scan_next(rung_segment_scan *s, bool may_refill, rung_l
         s->verdict = s->offset >= s->limit
                          ? RUNG_FRAME_ZERO
                          : rung_frame_next(&s->state, in, available, s->limit - s->offset, &r, &need);
+        bool is_doubtful = s->verdict != RUNG_FRAME_OK && s->verdict != RUNG_FRAME_FOOTER &&
+                           (s->verdict != RUNG_FRAME_MORE || is_filled) && s->offset < s->limit;
+        if (is_doubtful && may_refill && !is_renewed) {
+            rung_status st = renew(s, err);
+            if (st < 0)
+                return st;
+            is_renewed = is_filled = true;
+            continue;
+        }
         switch (s->verdict) {
         case RUNG_FRAME_OK:
             accept(s, in, &r, record_out);
@@ -302,6 +318,17 @@ static rung_status extent_at_x(rung_segment_scan *s, uint64_t *extent_out, rung_
     return RUNG_OK;
 }
 
+/* A whole record stands at the offset by now: a writer has gone on since the scan ended there. */
+static rung_status has_grown(rung_segment_scan *s, bool *grown_out, rung_err *err) {
+    rung_record_header r;
+    rung_frame_state state = s->state; /* only a look: the scan stays where it is */
+    size_t need;
+    rung_status st = renew(s, err);
+    *grown_out = st == RUNG_OK && s->offset < s->limit &&
+                 rung_frame_next(&state, s->buffer, s->buffer_len, s->limit - s->offset, &r, &need) == RUNG_FRAME_OK;
+    return st;
+}
+
 rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out, uint64_t *data_end_out,
                                     const char **why_out, rung_err *err) {
     tail_search t = {.scan = s, .batch_max = batch_at_x(&s->state), .data_end = s->offset};
@@ -321,6 +348,16 @@ rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out, u
             return st;
         if (!t.why && !has_lost_sector)
             t.why = rung_frame_verdict_text(s->verdict);
+    }
+    bool grown = false;
+    if (t.why || t.data_end > s->offset)
+        st = has_grown(s, &grown, err);
+    if (st < 0)
+        return st;
+    if (grown) { /* what was scanned is whole; what is behind it is the writer's, at this moment */
+        t.why = NULL;
+        t.data_end = s->offset;
+        is_batch_whole = true;
     }
     *data_end_out = t.data_end;
     *why_out = t.why;
