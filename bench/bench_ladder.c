@@ -190,10 +190,13 @@ static void load_peer(duel *d, const bench_shuffle *order, uint64_t seed, outcom
 /* Why the peer does not take part at this size; NULL when it does. */
 static const char *peer_absence(const setting *s, uint32_t n) {
     enum { PEER_BYTES_ENTRY = 120 }; /* node, table entry, bucket, malloc's words */
+    enum { PEER_ENTRIES_MAX = 20000000 };
     if (s->has_no_peer)
         return "left out on request";
     if ((double)n * PEER_BYTES_ENTRY > 0.9 * (double)bench_memory_available())
         return "left out: not enough memory";
+    if (n > PEER_ENTRIES_MAX)
+        return "left out: loading it would take many minutes";
     return NULL;
 }
 
@@ -821,7 +824,7 @@ int main(int argc, char **argv) {
                             .section = "ladder"},
                  .slice_ms = 150};
     const bench_option own[] = {
-        {"--full", BENCH_FLAG, &s.is_full, "also 100 M entries (about 20 GiB with the skip list)"},
+        {"--full", BENCH_FLAG, &s.is_full, "also 100 M entries, without the skip list"},
         {"--no-peer", BENCH_FLAG, &s.has_no_peer, "the ladder alone"},
         {"--slice", BENCH_NUMBER, &s.slice_ms, "milliseconds per question, side and round"},
         {0},
