@@ -846,7 +846,7 @@ static void put_entry(state_model *m, model_board *b, const model_window *target
     part.rank_before = existed ? rank_at(&b->def, &before, index_before, b->def.rank) : 0;
     if (a->is_decay && existed) /* a term that drowns may or may not leave a trace */
         a->is_change_doubtful |=
-            old->at == entry->at &&
+            (old->at == entry->at || b->def.key.tie == RUNG_TIE_PLAYER) && /* no time is kept then */
             model_decay_log2(entry->decay) - model_decay_log2(old->decay) < 1e-8L;
     a->is_rank_doubtful |= a->is_decay && order_is_doubtful(&before);
     free(before.entries);
