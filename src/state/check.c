@@ -37,7 +37,7 @@ static const char *check_slot(const rung_state *s, const rung__board *b, const r
     return w->closed || in_scopes == expected ? NULL : "R1: a scope ranks somebody it should not";
 }
 
-static const char *check_teams(const rung_state *s, const rung__board *b, const rung__window *w) {
+static const char *check_teams(const rung__board *b, const rung__window *w) {
     const rung__scope *scope = &w->scopes[b->team_slot];
     uint32_t ranked = 0;
     for (uint32_t v = 0; v < scope->cap; v++) {
@@ -49,7 +49,7 @@ static const char *check_teams(const rung_state *s, const rung__board *b, const 
             continue;
         ranked++;
         if (rung_ladder_find(w->team_ladder, v, &e) != RUNG_OK ||
-            e.key[0] != rung__team_key(s, b, w, v))
+            e.key[0] != rung__team_key(b, w, v))
             return "R3: a team's score is wrong";
     }
     if (ranked != (w->team_ladder ? rung_ladder_count(w->team_ladder) : 0))
@@ -69,7 +69,7 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
         for (uint32_t slot = 0; !wrong && slot < b->scope_count; slot++)
             wrong = check_slot(s, b, w, slot);
         if (!wrong && b->team_slot != RUNG__NONE)
-            wrong = check_teams(s, b, w);
+            wrong = check_teams(b, w);
         if (wrong)
             return wrong;
         if (w->kind != 0 && !w->closed && w->end_ms + b->def.grace_ms < s->next_close_ms)

@@ -311,8 +311,7 @@ void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot);
 void rung__ranking_drop_teams(rung_state *s, rung__window *w);
 /* The score column of the team ranking. */
 rung_column rung__team_column(const rung__board *b);
-uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w,
-                        uint32_t value);
+uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t value);
 
 /* A view of a window's main ranking. */
 rung_view rung__window_view(const rung_state *s, const rung__board *b, const rung__window *w);

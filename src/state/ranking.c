@@ -69,9 +69,7 @@ static uint64_t decayed_team_key(const rung__board *b, const rung_ladder *member
     return ~(b->def.team_combine == RUNG_COMBINE_MEAN ? rung__decay_divide(weight, n) : weight);
 }
 
-uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__window *w,
-                        uint32_t value) {
-    (void)s;
+uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t value) {
     const rung_ladder *members = w->scopes[b->team_slot].ladders[value];
     if (b->def.update == RUNG_UPDATE_DECAY)
         return decayed_team_key(b, members);
@@ -103,8 +101,8 @@ uint64_t rung__team_key(const rung_state *s, const rung__board *b, const rung__w
 }
 
 /* A member's key in the team of `value` changed from `old` (NULL: was none) to `key` (NULL: no longer one). */
-static void team_update(rung_state *s, rung__board *b, rung__window *w, uint32_t value,
-                        const uint64_t *old, const uint64_t *key) {
+static void team_update(const rung__board *b, rung__window *w, uint32_t value, const uint64_t *old,
+                        const uint64_t *key) {
     if (!w->team_ladder || value == RUNG__NONE)
         return;
     rung__team *team = &w->teams[value];
@@ -115,7 +113,7 @@ static void team_update(rung_state *s, rung__board *b, rung__window *w, uint32_t
         rung_ladder_remove(w->team_ladder, value);
         return;
     }
-    uint64_t word = rung__team_key(s, b, w, value);
+    uint64_t word = rung__team_key(b, w, value);
     rung_status st = rung_ladder_put(w->team_ladder, value, &word, NULL);
     RUNG_ASSERT(st >= 0); /* secured */
 }
@@ -211,7 +209,7 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
         slot_put(w, slot, values[slot], player, key,
                  hints.mask >> slot & 1 ? &hints.slots[slot] : NULL);
         if (slot == b->team_slot)
-            team_update(s, b, w, values[slot], old, key);
+            team_update(b, w, values[slot], old, key);
     }
     return RUNG_OK;
 }
@@ -262,7 +260,7 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
         uint32_t value = value_in(s, b, w, slot, player);
         slot_remove(w, slot, value, player);
         if (slot == b->team_slot)
-            team_update(s, b, w, value, e.key, NULL);
+            team_update(b, w, value, e.key, NULL);
         if (values)
             values[slot] = value;
     }
@@ -283,8 +281,8 @@ rung_status rung__ranking_rescope(rung_state *s, rung__board *b, rung__window *w
     slot_remove(w, slot, old, player);
     slot_put(w, slot, now, player, e.key, NULL);
     if (slot == b->team_slot) {
-        team_update(s, b, w, old, e.key, NULL);
-        team_update(s, b, w, now, NULL, e.key);
+        team_update(b, w, old, e.key, NULL);
+        team_update(b, w, now, NULL, e.key);
     }
     return RUNG_OK;
 }
@@ -317,8 +315,7 @@ rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window
         while (b->def.update != RUNG_UPDATE_DECAY && rung_ladder_next(&c, &e))
             w->teams[value].sum += contribution(b, e.key);
         w->teams[value].members = rung_ladder_count(scope->ladders[value]);
-        uint64_t word =
-            rung__team_key(s, b, w, value); /* once: it may take a look at every member */
+        uint64_t word = rung__team_key(b, w, value); /* once: it may take a look at every member */
         rung_status st = rung_ladder_put(w->team_ladder, value, &word, NULL);
         RUNG_ASSERT(st >= 0); /* secured */
     }
