@@ -3,11 +3,12 @@
 # The static library rung_<NAME> from src/<NAME>/**.c. DEPS are the rooms it may include: the only place where
 # that is said, held against the direction of docs/ARCHITECTURE.md by tools/tidy.py. LIBS are foreign targets.
 # Every header is compiled alone. A file called main.c is left out: it belongs to a program (rung_program).
-# A room whose first source is still to be written is passed over.
+# A room whose first source is still to be written is passed over. A room inside a room (NAME front/http) is the
+# library rung_front_http: others name it front_http in DEPS, and its unit tests live in tests/unit/front_http.
 function(rung_room)
     cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "DEPS;LIBS")
     set(dir "${PROJECT_SOURCE_DIR}/src/${arg_NAME}")
-    set(target rung_${arg_NAME})
+    string(REPLACE "/" "_" target "rung_${arg_NAME}")
 
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.c")
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${dir}/*.h")

@@ -26,7 +26,7 @@ INNER = {
     "archive": "service state guard journal ladder rating codec model base",
     "stream": "service state guard journal ladder rating codec model base",
     "cluster": "service state guard journal ladder rating codec model base",
-    "front": "service state guard journal ladder rating codec model base",
+    "front": "archive service state guard journal ladder rating codec model base",
     "app": "front archive stream cluster service state guard journal ladder rating codec model base",
 }
 INNER = {room: set(rooms.split()) for room, rooms in INNER.items()}
@@ -192,7 +192,7 @@ class Tidy:
                 if word.isupper():
                     is_deps = word in ("DEPS", "ROOMS")
                 elif is_deps:
-                    deps.add(word)
+                    deps.add(word.split("_")[0])  # front_http is a part of front
         return deps - {room}
 
     def check_room(self, room):
