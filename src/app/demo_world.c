@@ -73,7 +73,7 @@ static uint32_t scattered(const rung_demo_world *w, uint32_t i) {
     return (uint32_t)((uint64_t)i * 611953u % w->player_count);
 }
 
-static void name_player(uint32_t i, char out[RUNG_DEMO_NAME_MAX]) {
+void rung_demo_name(uint32_t i, char out[RUNG_DEMO_NAME_MAX]) {
     uint32_t nickname = i / GIVEN_COUNT % NICKNAME_COUNT, turn = i / GIVEN_COUNT / NICKNAME_COUNT;
     if (turn == 0)
         snprintf(out, RUNG_DEMO_NAME_MAX, "%s.%s", given[i % GIVEN_COUNT].name,
@@ -83,13 +83,16 @@ static void name_player(uint32_t i, char out[RUNG_DEMO_NAME_MAX]) {
                  nicknames[nickname], turn * 37 % 100);
 }
 
+const char *rung_demo_country(uint32_t i) {
+    return given[i % GIVEN_COUNT].country;
+}
+
 static rung_slice name_of(const rung_demo_world *w, uint32_t i) {
     return rung_slice_str(w->names[i]);
 }
 
 static rung_status introduce(rung_demo_world *w, uint32_t i, rung_err *err) {
-    rung_attribute country = {RUNG_SLICE("country"),
-                              rung_slice_str(given[i % GIVEN_COUNT].country)};
+    rung_attribute country = {RUNG_SLICE("country"), rung_slice_str(rung_demo_country(i))};
     return rung_player_set(w->db, name_of(w, i), 1, &country, err);
 }
 
@@ -177,7 +180,7 @@ static void tell(teller *t, uint64_t more) {
 
 static rung_status settle(rung_demo_world *w, teller *t, rung_err *err) {
     for (uint32_t i = 0; i < w->player_count; i++) {
-        name_player(i, w->names[i]);
+        rung_demo_name(i, w->names[i]);
         rung_status st = introduce(w, i, err);
         if (st < 0)
             return st;

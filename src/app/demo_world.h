@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* demo_world.h - a small world for the demo: players with names and countries, friendships, and
+/* demo_world.h - a small world to play in: players with names and countries, friendships, and
  * points that keep coming in.
  *
  * One board, "arena": points add up; ranked for all of time, this week and today, and within each
@@ -35,6 +35,10 @@ typedef struct rung_demo_world {
 } rung_demo_world;
 
 enum { RUNG_DEMO_RIVALS_MAX = 40 };
+
+/* Who player `i` is: "aino.fox", and "FI". The same for ever. */
+void rung_demo_name(uint32_t i, char out[RUNG_DEMO_NAME_MAX]);
+const char *rung_demo_country(uint32_t i);
 
 /* Make it and play it to the present; `progress` may be NULL. `player_count` from 10 to
  * RUNG_DEMO_PLAYERS_MAX. On failure destroy it all the same. */

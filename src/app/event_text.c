@@ -25,6 +25,7 @@ static const char *const kind_words[] = {
     [RUNG_EVENT_WINDOW_OPENED] = "window-opened",
     [RUNG_EVENT_WINDOW_CLOSED] = "window-closed",
     [RUNG_EVENT_TICK] = "tick",
+    [RUNG_EVENT_KEYS] = "keys",
 };
 enum { KIND_END = sizeof kind_words / sizeof kind_words[0] };
 
@@ -84,9 +85,24 @@ rung_slice rung_event_player(const rung_event *e) {
     }
 }
 
+/* Does a command name this member? */
+static bool keys_name(const rung_event *e, rung_slice player) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    rung_zcommand_item item;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        while (c.kind != RUNG_ZCOMMAND_ZPOP && c.kind != RUNG_ZCOMMAND_DEL &&
+               c.kind != RUNG_ZCOMMAND_ZSTORE && rung_zcommand_item_next(&c, &item))
+            if (rung_slice_eq(item.name, player))
+                return true;
+    return false;
+}
+
 bool rung_event_is_about(const rung_event *e, rung_slice player) {
     if (rung_slice_eq(rung_event_player(e), player))
         return true;
+    if (e->kind == RUNG_EVENT_KEYS)
+        return keys_name(e, player);
     if (e->kind == RUNG_EVENT_FRIEND_ADDED || e->kind == RUNG_EVENT_FRIEND_REMOVED)
         return rung_slice_eq(e->friend.other, player);
     if (e->kind == RUNG_EVENT_FRIENDS_REPLACED) {
@@ -176,6 +192,15 @@ static void put_values(const writer *w, const rung_score_event *s) {
     fputs(w->is_json ? "]" : "", w->out);
 }
 
+/* "key", and the conditions, in the protocol's words. */
+static void put_when(const writer *w, unsigned when) {
+    char text[32];
+    int len = snprintf(text, sizeof text, "key%s%s%s%s", when & RUNG_IF_NX ? " nx" : "",
+                       when & RUNG_IF_XX ? " xx" : "", when & RUNG_IF_GT ? " gt" : "",
+                       when & RUNG_IF_LT ? " lt" : "");
+    put_text(w, "when", rung_slice_of(text, (size_t)len));
+}
+
 static void describe_score(const writer *w, const rung_score_event *s) {
     put_subject(w, "board", s->board);
     put_subject(w, "player", s->player);
@@ -186,6 +211,8 @@ static void describe_score(const writer *w, const rung_score_event *s) {
         put_text(w, "id", s->id);
     if (s->meta.len)
         put_text(w, "meta", s->meta);
+    if (s->when)
+        put_when(w, s->when);
 }
 
 static void put_windows(const writer *w, const rung_board_def *def) {
@@ -204,7 +231,7 @@ static void put_windows(const writer *w, const rung_board_def *def) {
 static void describe_definition(const writer *w, const rung_board_def *def) {
     static const char *const types[] = {"integer", "decimal", "real"};
     static const char *const updates[] = {"best", "last", "sum", "count", "decay"};
-    static const char *const ties[] = {"first", "last", "player"};
+    static const char *const ties[] = {"first", "last", "player", "player_desc"};
     static const char *const ranks[] = {"unique", "sparse", "dense"};
     if (def->title.len)
         put_text(w, "title", def->title);
@@ -266,6 +293,27 @@ static void describe_friends(const writer *w, const rung_event *e) {
     fputs(w->is_json ? "]" : "", w->out);
 }
 
+/* Commands, each with its key and how many members or keys it names. */
+static void describe_keys(const writer *w, const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    put_count(w, "count", e->keys.count);
+    fputs(w->is_json ? ",\"commands\":[" : "", w->out);
+    for (bool is_first = true; rung_zcommand_next(&rest, &c, NULL) == RUNG_OK; is_first = false) {
+        const char *name = rung_zcommand_kind_name(c.kind);
+        fprintf(w->out, w->is_json ? "%s{\"command\":\"%s\"" : "%s  %s",
+                is_first || !w->is_json ? "" : ",", name);
+        if (c.key.len)
+            put_subject(w, "key", c.key);
+        if (c.other.len)
+            put_subject(w, "other", c.other);
+        if (c.item_count)
+            put_count(w, "items", c.item_count);
+        fputs(w->is_json ? "}" : "", w->out);
+    }
+    fputs(w->is_json ? "]" : "", w->out);
+}
+
 static void describe_window(const writer *w, const rung_event *e) {
     char id[RUNG_WINDOW_ID_MAX];
     put_subject(w, "board", e->window.board);
@@ -319,6 +367,9 @@ static void describe(const writer *w, const rung_event *e) {
         describe_window(w, e);
         break;
     case RUNG_EVENT_TICK:
+        break;
+    case RUNG_EVENT_KEYS:
+        describe_keys(w, e);
         break;
     }
 }

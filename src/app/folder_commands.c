@@ -169,6 +169,7 @@ static int run_status(const rung_command *self, int argc, char **argv) {
 }
 
 const rung_command rung_command_status = {
+    .group = RUNG_GROUP_FOLDER,
     .name = "status",
     .summary = "what a data folder holds: log, snapshots, state and its digest",
     .details =
@@ -253,6 +254,7 @@ static int run_snapshot(const rung_command *self, int argc, char **argv) {
 }
 
 const rung_command rung_command_snapshot = {
+    .group = RUNG_GROUP_FOLDER,
     .name = "snapshot",
     .summary = "write a snapshot of the state, so that the next start need not replay the log",
     .details =
@@ -366,6 +368,7 @@ static int run_restore(const rung_command *self, int argc, char **argv) {
 }
 
 const rung_command rung_command_backup = {
+    .group = RUNG_GROUP_FOLDER,
     .name = "backup",
     .summary = "copy a data folder, consistently, also while a server is using it",
     .details =
@@ -379,6 +382,7 @@ const rung_command rung_command_backup = {
 };
 
 const rung_command rung_command_restore = {
+    .group = RUNG_GROUP_FOLDER,
     .name = "restore",
     .summary = "make a data folder from a backup, as it was at its end or at an earlier moment",
     .details = "Copies, and then checks every byte of the copy. With --to-seq nothing after that\n"

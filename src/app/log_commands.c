@@ -135,6 +135,7 @@ static int run_verify(const rung_command *self, int argc, char **argv) {
 }
 
 const rung_command rung_command_log_verify = {
+    .group = RUNG_GROUP_FOLDER,
     .name = "log verify",
     .summary = "read the whole log and its snapshots, and say whether every byte is right",
     .details =
@@ -231,6 +232,7 @@ static int run_cat(const rung_command *self, int argc, char **argv) {
 }
 
 const rung_command rung_command_log_cat = {
+    .group = RUNG_GROUP_FOLDER,
     .name = "log cat",
     .summary = "print the events of the log, all or some",
     .details =
@@ -316,6 +318,7 @@ static int run_repair(const rung_command *self, int argc, char **argv) {
 }
 
 const rung_command rung_command_log_repair = {
+    .group = RUNG_GROUP_FOLDER,
     .name = "log repair",
     .summary = "bring a damaged log back to its longest whole beginning",
     .details =

@@ -9,26 +9,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static const rung_command *const commands[] = {
-    &rung_command_demo,       &rung_command_status,     &rung_command_snapshot,
-    &rung_command_backup,     &rung_command_restore,    &rung_command_log_cat,
-    &rung_command_log_verify, &rung_command_log_repair,
-};
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
-
 /* ---- finding ---- */
 
 /* The command whose name the words begin with; `*used_out` is of how many words it is. NULL: none. */
 static const rung_command *find(int argc, char **argv, int *used_out) {
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        const char *name = commands[i]->name, *space = strchr(name, ' ');
+    for (size_t i = 0; i < rung_command_count; i++) {
+        const char *name = rung_command_table[i]->name, *space = strchr(name, ' ');
         size_t len = space ? (size_t)(space - name) : strlen(name);
         if (argc < (space ? 2 : 1) || strlen(argv[0]) != len || memcmp(argv[0], name, len) != 0)
             continue;
         if (space && strcmp(argv[1], space + 1) != 0)
             continue;
         *used_out = space ? 2 : 1;
-        return commands[i];
+        return rung_command_table[i];
     }
     return NULL;
 }
@@ -36,31 +29,43 @@ static const rung_command *find(int argc, char **argv, int *used_out) {
 /* Is `word` the first of commands of two words ("log")? */
 static bool is_group(const char *word) {
     size_t len = strlen(word);
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strncmp(commands[i]->name, word, len) == 0 && commands[i]->name[len] == ' ')
+    for (size_t i = 0; i < rung_command_count; i++)
+        if (strncmp(rung_command_table[i]->name, word, len) == 0 &&
+            rung_command_table[i]->name[len] == ' ')
             return true;
     return false;
 }
 
 /* ---- help ---- */
 
-/* All commands, or those of one group. */
-static void print_commands(const char *group, FILE *out) {
-    size_t len = group ? strlen(group) : 0;
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (!group ||
-            (strncmp(commands[i]->name, group, len) == 0 && commands[i]->name[len] == ' '))
-            fprintf(out, "  %s%-12s%s %s\n", rung_terminal_color(out, RUNG_COLOR_BOLD),
-                    commands[i]->name, rung_terminal_color(out, RUNG_COLOR_PLAIN),
-                    commands[i]->summary);
+static void print_command(const rung_command *c, FILE *out) {
+    fprintf(out, "  %s%-14s%s %s\n", rung_terminal_color(out, RUNG_COLOR_BOLD), c->name,
+            rung_terminal_color(out, RUNG_COLOR_PLAIN), c->summary);
+}
+
+/* The commands whose first word is `word`. */
+static void print_family(const char *word, FILE *out) {
+    size_t len = strlen(word);
+    for (size_t i = 0; i < rung_command_count; i++)
+        if (strncmp(rung_command_table[i]->name, word, len) == 0 &&
+            rung_command_table[i]->name[len] == ' ')
+            print_command(rung_command_table[i], out);
 }
 
 static int print_overview(void) {
+    const char *group = "";
     puts("Rung, a leaderboard: exact ranks in memory, every event in a durable log.\n\n"
-         "usage: rung COMMAND ...\n");
-    print_commands(NULL, stdout);
-    puts("\nrung help COMMAND tells more of one; rung --version says which Rung this is.\n"
-         "Exit codes: 0 done, 1 failed or damage found, 2 wrong usage.");
+         "usage: rung COMMAND ...");
+    for (size_t i = 0; i < rung_command_count; i++) {
+        const rung_command *c = rung_command_table[i];
+        if (strcmp(group, c->group) != 0)
+            printf("\n%s\n", c->group);
+        group = c->group;
+        print_command(c, stdout);
+    }
+    puts("\nrung help COMMAND tells more of one, rung help --man prints the manual page,\n"
+         "rung --version says which Rung this is.\n"
+         "Exit codes: " RUNG_EXIT_CODES_TEXT ".");
     return RUNG_EXIT_OK;
 }
 
@@ -80,7 +85,7 @@ static int print_help(const rung_command *c) {
 static int refuse(const char *word) {
     if (is_group(word)) {
         fprintf(stderr, "rung %s: which one?\n", word);
-        print_commands(word, stderr);
+        print_family(word, stderr);
     } else {
         fprintf(stderr, "rung: there is no command \"%s\"; rung help lists them\n", word);
     }
@@ -92,10 +97,14 @@ static int help(int argc, char **argv) {
     const rung_command *c = argc ? find(argc, argv, &used) : NULL;
     if (argc == 0)
         return print_overview();
+    if (argc == 1 && strcmp(argv[0], "--man") == 0) {
+        rung_man_print(stdout);
+        return RUNG_EXIT_OK;
+    }
     if (c)
         return print_help(c);
     if (argc == 1 && is_group(argv[0])) {
-        print_commands(argv[0], stdout);
+        print_family(argv[0], stdout);
         return RUNG_EXIT_OK;
     }
     return refuse(argv[0]);
@@ -116,7 +125,7 @@ static int dispatch(int argc, char **argv) {
         return help(argc - 1, argv + 1);
     if (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0)
         return print_overview();
-    if (strcmp(argv[0], "--version") == 0) {
+    if (strcmp(argv[0], "--version") == 0 || strcmp(argv[0], "version") == 0) {
         printf("rung %s\n", rung_version());
         return RUNG_EXIT_OK;
     }

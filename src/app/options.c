@@ -22,7 +22,7 @@ bool rung_number_parse(const char *text, uint64_t *number_out) {
 
 /* ---- reading ---- */
 
-enum { OPTIONS_MAX = 32 };
+enum { OPTIONS_MAX = 64 };
 
 typedef struct reading {
     const rung_option *options;
@@ -43,6 +43,12 @@ static rung_status store(const reading *r, const rung_option *o, const char *val
                              "%s: expected a whole number from 1 on, not \"%.60s\"", o->name,
                              value);
         *(uint64_t *)field = number;
+    } else if (o->kind == RUNG_OPTION_IS_MANY) {
+        rung_words *words = (rung_words *)field;
+        if (words->count == RUNG_WORDS_MAX)
+            return RUNG_FAIL(r->err, RUNG_EINVAL, "%s: at most %d of them", o->name,
+                             RUNG_WORDS_MAX);
+        words->word[words->count++] = value;
     } else {
         *(const char **)field = value;
     }
@@ -51,7 +57,8 @@ static rung_status store(const reading *r, const rung_option *o, const char *val
 
 static rung_status take_operand(reading *r, const char *word) {
     for (size_t i = 0; i < r->count; i++)
-        if (r->options[i].kind == RUNG_OPTION_IS_OPERAND && !r->is_given[i]) {
+        if (rung_option_is_operand(&r->options[i]) &&
+            (!r->is_given[i] || r->options[i].kind == RUNG_OPTION_IS_MANY)) {
             r->is_given[i] = true;
             return store(r, &r->options[i], word);
         }
@@ -64,7 +71,7 @@ static rung_status take_option(reading *r, const char *word, const char *next, b
     size_t len = strcspn(word, "=");
     size_t i = 0;
     while (i < r->count &&
-           (r->options[i].kind == RUNG_OPTION_IS_OPERAND || strlen(r->options[i].name) != len ||
+           (rung_option_is_operand(&r->options[i]) || strlen(r->options[i].name) != len ||
             memcmp(r->options[i].name, word, len) != 0))
         i++;
     if (i == r->count)
@@ -85,6 +92,12 @@ static rung_status take_option(reading *r, const char *word, const char *next, b
     return store(r, o, value);
 }
 
+/* A dash alone is a word, and -5 is a number. */
+static bool looks_like_option(const char *word) {
+    return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9') &&
+           word[1] != '.';
+}
+
 rung_status rung_options_read(const rung_option *options, size_t count, int argc, char **argv,
                               void *into, rung_err *err) {
     reading r = {.options = options, .count = count, .into = into, .err = err};
@@ -95,7 +108,7 @@ rung_status rung_options_read(const rung_option *options, size_t count, int argc
         bool used_next = false;
         if (!is_plain && strcmp(argv[i], "--") == 0)
             is_plain = true;
-        else if (!is_plain && argv[i][0] == '-' && argv[i][1] != '\0')
+        else if (!is_plain && looks_like_option(argv[i]))
             st = take_option(&r, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used_next);
         else
             st = take_operand(&r, argv[i]);
@@ -104,7 +117,8 @@ rung_status rung_options_read(const rung_option *options, size_t count, int argc
         i += used_next;
     }
     for (size_t i = 0; i < count; i++)
-        if (options[i].kind == RUNG_OPTION_IS_OPERAND && !r.is_given[i])
+        if ((options[i].kind == RUNG_OPTION_IS_OPERAND || options[i].kind == RUNG_OPTION_IS_MANY) &&
+            !r.is_given[i])
             return RUNG_FAIL(err, RUNG_EINVAL, "%s is missing: %s", options[i].name,
                              options[i].help);
     return RUNG_OK;
@@ -112,22 +126,52 @@ rung_status rung_options_read(const rung_option *options, size_t count, int argc
 
 /* ---- help ---- */
 
+bool rung_option_is_operand(const rung_option *o) {
+    return o->kind == RUNG_OPTION_IS_OPERAND || o->kind == RUNG_OPTION_IS_OPTIONAL ||
+           o->kind == RUNG_OPTION_IS_MANY;
+}
+
+enum { USAGE_OPTIONS_MAX = 12 };
+
 void rung_options_print_usage(const rung_option *options, size_t count, FILE *out) {
+    size_t option_count = 0;
     for (size_t i = 0; i < count; i++) {
         const rung_option *o = &options[i];
+        option_count += !rung_option_is_operand(o);
         if (o->kind == RUNG_OPTION_IS_OPERAND)
             fprintf(out, " %s", o->name);
-        else
+        else if (o->kind == RUNG_OPTION_IS_OPTIONAL)
+            fprintf(out, " [%s]", o->name);
+        else if (o->kind == RUNG_OPTION_IS_MANY)
+            fprintf(out, " %s ...", o->name);
+    }
+    if (option_count > USAGE_OPTIONS_MAX) {
+        fputs(" [OPTION ...]", out);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const rung_option *o = &options[i];
+        if (!rung_option_is_operand(o))
             fprintf(out, " [%s%s%s]", o->name, o->value ? " " : "", o->value ? o->value : "");
     }
 }
 
+static int left_of(const rung_option *o, char out[80]) {
+    return snprintf(out, 80, "%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+}
+
 void rung_options_print_help(const rung_option *options, size_t count, FILE *out) {
+    enum { WIDTH_MIN = 18, WIDTH_MAX = 34 };
+    char left[80];
+    int width = WIDTH_MIN;
     for (size_t i = 0; i < count; i++) {
-        const rung_option *o = &options[i];
-        char left[64];
-        snprintf(left, sizeof left, "%s%s%s", o->name, o->value ? " " : "",
-                 o->value ? o->value : "");
-        fprintf(out, "  %-18s %s\n", left, o->help);
+        int len = left_of(&options[i], left);
+        width = len > width && len <= WIDTH_MAX ? len : width;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (left_of(&options[i], left) > WIDTH_MAX)
+            fprintf(out, "  %s\n  %-*s %s\n", left, width, "", options[i].help);
+        else
+            fprintf(out, "  %-*s %s\n", width, left, options[i].help);
     }
 }

@@ -293,11 +293,14 @@ static void draw(rung_progress *p, uint64_t done, uint64_t total, int64_t now_ms
     memset(bar, '#', (size_t)full);
     memset(bar + full, '.', (size_t)(BAR_WIDTH - full));
     bar[BAR_WIDTH] = '\0';
-    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%  %s", p->what, bar, 100 * share,
-            rung_count_text(done, count));
-    if (done > 0 && done < total)
+    fprintf(stderr, "\r\033[K%s [%s] %3.0f %%", p->what, bar, 100 * share);
+    if (!p->note)
+        fprintf(stderr, "  %s", rung_count_text(done, count));
+    if (p->note)
+        fprintf(stderr, "  %s", p->note);
+    if (done > p->began_at && done < total)
         fprintf(stderr, "  %.0f s left",
-                (double)spent_ms / 1000 * (double)(total - done) / (double)done);
+                (double)spent_ms / 1000 * (double)(total - done) / (double)(done - p->began_at));
     fflush(stderr);
     p->shown_ms = now_ms;
     p->is_shown = true;
@@ -311,7 +314,9 @@ void rung_progress_show(rung_progress *p, const char *what, uint64_t done, uint6
         *p = (rung_progress){.what = what,
                              .began_ms = now_ms,
                              .shown_ms = now_ms + PATIENCE_MS,
-                             .is_shown = p->is_shown};
+                             .is_shown = p->is_shown,
+                             .began_at = done,
+                             .note = p->note};
     if (now_ms - p->shown_ms >= REDRAW_MS)
         draw(p, done < total ? done : total, total, now_ms);
 }

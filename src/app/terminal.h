@@ -74,6 +74,8 @@ typedef struct rung_progress {
     const char *what; /* must live as long */
     int64_t began_ms, shown_ms;
     bool is_shown;
+    uint64_t began_at; /* what was done when it began: not part of the rate */
+    const char *note;  /* behind the bar, e.g. "12,000 scores a second"; NULL: none */
 } rung_progress;
 
 /* Zero is a progress that has not begun. Another `what` begins a new bar. Nothing is drawn in the

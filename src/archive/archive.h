@@ -80,6 +80,7 @@ typedef struct rung_archive_row {
     rung_archive_values values;
     bool has_at;
     int64_t at_ms;
+    uint32_t hidden; /* when it is added: why it is not shown (bits, below), or 0 */
 } rung_archive_row;
 
 /* Where a player stood at some time. */

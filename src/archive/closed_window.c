@@ -8,17 +8,19 @@
  *   text      board; number kind; text window id; signed start, signed end
  *   number    total; number distinct; number rank style; text definition
  *   number    rows that follow
- *   row       closed window: number: steps of the dense rank since the row above (0 or 1; the first has 1)
+ *   row       closed window: number: bit 0: another score than the row above (the first has 1); bit 1: hidden by a ban
  *             sample:        number place, number sparse, number dense
  *             number player number; text player; per column a signed or 8 bytes of a double; signed at - end, if kept
  *
- * The sparse rank of a row of a closed window is its place if the dense rank stepped, else that of the row above. */
+ * The sparse rank of a row of a closed window is its place if its score is another one, else that of the row above. Hidden
+ * rows count: total, distinct and all ranks are those of the window with nobody banned. */
 #include "archive/closed_window.h"
 
 #include "archive/buffer.h"
 #include "base/assert.h"
+#include "state/hidden.h"
 
-enum { VERSION = 1, ROWS_AT_ONCE = 256 };
+enum { VERSION = 1, ROWS_AT_ONCE = 256, PIECE_BYTES = 1 << 20, STEP = 1, HIDDEN = 2 };
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p) {
     rung_alloc_free(alloc, p->ptr, p->cap);
@@ -100,26 +102,107 @@ static rung_status finish(rung__buffer *b, uint64_t seq, rung_packed *out) {
     return RUNG_OK;
 }
 
-rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                    rung_packed *out) {
-    const rung_board_def *def = definition_of(view, board);
-    rung__buffer b = {.alloc = alloc};
-    rung_row *rows = rung_alloc_get(alloc, ROWS_AT_ONCE * sizeof *rows);
-    if (!rows)
-        return RUNG_ENOMEM;
+/* A window on its way into bytes. */
+typedef struct packing {
+    rung__buffer b;
+    rung_packed_sink *sink; /* NULL: all bytes stay in the buffer */
+    void *ctx;
+    rung_status status; /* the sink's */
+    const rung_board_def *def;
+    int64_t end_ms;
+    uint64_t mark; /* of the score of the row above */
+    rung_hidden_row *hidden;
+    uint32_t hidden_count, hidden_done;
+} packing;
+
+/* Rows with one score have one mark, which differs from that of the row above if the scores do: the sparse rank, doubled, of
+ * the shown rows that have the score; an odd number where all that have it are hidden. */
+static void put_standing(packing *p, uint64_t mark, bool is_hidden, const rung_row *row) {
+    rung__buffer_number(&p->b, (mark != p->mark ? STEP : 0) | (is_hidden ? HIDDEN : 0));
+    put_row(&p->b, p->def, p->end_ms, row);
+    p->mark = mark;
+}
+
+/* The hidden rows that stand before the shown row number `index`. */
+static void put_hidden_before(packing *p, uint32_t index) {
+    for (; p->hidden_done < p->hidden_count && p->hidden[p->hidden_done].above <= index; p->hidden_done++) {
+        const rung_hidden_row *h = &p->hidden[p->hidden_done];
+        uint64_t mark = h->is_tied ? 2 * ((uint64_t)h->better + 1)
+                        : h->is_same ? p->mark
+                                     : 2 * (uint64_t)p->hidden_done + 1;
+        put_standing(p, mark, true, &h->row);
+    }
+}
+
+static void give_piece(packing *p, size_t at_least) {
+    if (!p->sink || p->b.len < at_least || p->b.failed || p->status < 0)
+        return;
+    p->status = p->sink(p->ctx, p->b.ptr, p->b.len);
+    p->b.len = 0;
+}
+
+static void put_standings(packing *p, const rung_view *v, rung_row *rows) {
+    uint32_t count;
+    for (uint32_t done = 0; !p->b.failed && p->status >= 0 &&
+                            (count = rung_view_top(v, done, ROWS_AT_ONCE, rows)) > 0;
+         done += count) {
+        for (uint32_t i = 0; i < count; i++) {
+            put_hidden_before(p, done + i);
+            put_standing(p, 2 * (uint64_t)rows[i].rank, false, &rows[i]);
+        }
+        give_piece(p, PIECE_BYTES);
+    }
+    put_hidden_before(p, UINT32_MAX);
+}
+
+/* Scores that only hidden rows have. */
+static uint32_t hidden_scores(const packing *p) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->hidden_count; i++)
+        n += !p->hidden[i].is_tied && !p->hidden[i].is_same;
+    return n;
+}
+
+static rung_status pack(packing *p, rung_slice board, const rung_view *view) {
+    const rung_alloc *alloc = p->b.alloc;
     rung_view v = *view;
     v.rank = RUNG_RANK_SPARSE; /* two scores can look the same and not be (decay): the ladder's own ranks tell */
     v.now_ms = v.end_ms;
-    put_head(&b, board, &v, def, false, 0, v.total);
-    uint32_t count, sparse = 0;
-    for (uint32_t done = 0; !b.failed && (count = rung_view_top(&v, done, ROWS_AT_ONCE, rows)) > 0; done += count)
-        for (uint32_t i = 0; i < count; i++) {
-            rung__buffer_number(&b, rows[i].rank != sparse);
-            sparse = rows[i].rank;
-            put_row(&b, def, v.end_ms, &rows[i]);
-        }
+    p->def = definition_of(view, board);
+    p->end_ms = v.end_ms;
+    rung_row *rows = rung_alloc_get(alloc, ROWS_AT_ONCE * sizeof *rows);
+    if (!rows || rung_view_hidden(&v, alloc, &p->hidden, &p->hidden_count) < 0) {
+        rung_alloc_free(alloc, rows, rows ? ROWS_AT_ONCE * sizeof *rows : 0);
+        return RUNG_ENOMEM;
+    }
+    rung_view whole = v;
+    whole.total += p->hidden_count;
+    whole.distinct += hidden_scores(p);
+    put_head(&p->b, board, &whole, p->def, false, 0, whole.total);
+    put_standings(p, &v, rows);
+    give_piece(p, 1);
+    rung_view_hidden_free(alloc, p->hidden, p->hidden_count);
     rung_alloc_free(alloc, rows, ROWS_AT_ONCE * sizeof *rows);
-    return finish(&b, rung_state_seq(view->state), out);
+    return p->b.failed ? RUNG_ENOMEM : p->status;
+}
+
+rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
+                                    rung_packed *out) {
+    packing p = {.b = {.alloc = alloc}};
+    rung_status st = pack(&p, board, view);
+    if (st < 0) {
+        rung__buffer_deinit(&p.b);
+        return st;
+    }
+    return finish(&p.b, rung_state_seq(view->state), out);
+}
+
+rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board, const rung_view *view,
+                                     rung_packed_sink *sink, void *ctx) {
+    packing p = {.b = {.alloc = alloc}, .sink = sink, .ctx = ctx};
+    rung_status st = pack(&p, board, view);
+    rung__buffer_deinit(&p.b);
+    return st;
 }
 
 /* One row of a sample; `styles` are the same view in each rank style. */
@@ -188,7 +271,7 @@ rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_er
         rung_board_def_decode(r.window.definition, &def, err) < 0)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: its head is damaged");
     r.format = rung_archive_values_of(&def);
-    r.has_at = def.key.tie != RUNG_TIE_PLAYER;
+    r.has_at = rung_tie_keeps_time(def.key.tie);
     r.at = b.at;
     r.end = b.end;
     *out = r;
@@ -202,8 +285,11 @@ static void read_ranks(rung_packed_reader *r, rung__bytes *b, rung_archive_row *
         row->dense = (uint32_t)rung__bytes_number(b);
         return;
     }
+    uint64_t flags = rung__bytes_number(b);
+    b->is_bad |= flags > (STEP | HIDDEN);
     row->place = r->done + 1;
-    if (rung__bytes_number(b)) {
+    row->hidden = flags & HIDDEN ? RUNG_HIDDEN_BANNED : 0;
+    if (flags & STEP) {
         r->sparse = row->place;
         r->dense++;
     }

@@ -23,10 +23,17 @@ typedef struct rung_packed {
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
 
-/* All rows of a view. `board` is the one the view is of. Scores of decay boards are taken as of the window's end.
- * RUNG_OK or RUNG_ENOMEM. About 0.2 us a row. */
+/* All rows of a view, and those that bans hold of it, as hidden ones. `board` is the one the view is of. Scores of decay
+ * boards are taken as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us a row. */
 RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
                                                    rung_packed *out);
+
+/* Takes the next bytes. A negative status ends the packing and is its answer. */
+typedef rung_status rung_packed_sink(void *ctx, const void *bytes, size_t len);
+
+/* The same bytes, piece by piece. RUNG_OK, RUNG_ENOMEM, or what the sink answered. */
+RUNG_NODISCARD rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board, const rung_view *view,
+                                                    rung_packed_sink *sink, void *ctx);
 
 /* The first `top` rows of a view, and those of the `n` ids that are ranked below them, as samples taken at
  * `time_ms`. */

@@ -12,6 +12,7 @@
 #include "archive/follower.h"
 
 #include "archive/closed_window.h"
+#include "archive/pack_job.h"
 #include "base/assert.h"
 
 #include <inttypes.h>
@@ -27,12 +28,15 @@
 #define RETRY_MS_MIN_DEFAULT     50u
 #define RETRY_MS_MAX_DEFAULT     5000u
 #define SAMPLE_TOP_DEFAULT       1000u
+#define FORK_ROWS_DEFAULT        100000u /* some 20 ms of packing: about what a fork takes then */
+#define JOB_ROW_BYTES            24      /* what a row of a job will take, as far as one can tell before */
 #define NOT_DURABLE_YET_RETRY_MS 10 /* with relaxed syncing an event is applied a little before it can be read */
 #define RECORDS_AT_ONCE          64
 
 typedef struct item {
     struct item *next;
-    rung_packed packed;
+    rung_packed packed;  /* or, without bytes, the sequence and the size expected of the job */
+    rung_pack_job *job;  /* NULL: `packed` has the bytes */
 } item;
 
 typedef struct item_list {
@@ -66,6 +70,7 @@ struct rung_follower {
     int64_t log_time_ms;         /* at cursor_seq */
     int8_t *statuses;            /* of the batch */
     item_list taken;
+    uint64_t lost_seq; /* of a window whose job failed; 0: none */
     bool is_failing;
     rung_event event;
 };
@@ -113,7 +118,10 @@ static item *list_pop(item_list *l) {
 }
 
 static void item_free(rung_follower *f, item *i) {
-    rung_packed_deinit(f->config.alloc, &i->packed);
+    if (i->job)
+        rung_pack_job_end(i->job);
+    else
+        rung_packed_deinit(f->config.alloc, &i->packed);
     rung_alloc_free(f->config.alloc, i, sizeof *i);
 }
 
@@ -184,31 +192,37 @@ static void block(rung_follower *f, uint64_t seq, rung_status st) {
     f->blocked_seq = seq;
     RUNG_FAIL(&f->stats.last_error, st,
               "archive: stopped before event %" PRIu64 ": %s for a window that closed; restart to go on", seq,
-              st == RUNG_ENOMEM ? "no memory" : "no room");
+              st == RUNG_ENOMEM ? "no memory" : st == RUNG_ELIMIT ? "no room" : "no process");
     f->stats.status = f->blocked_status = st;
     f->stats.failures++;
 }
 
-/* Queue packed bytes, or block. Takes them over. */
-static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packed *packed) {
+/* Queue packed bytes, or a job that makes them, or block. Takes both over. */
+static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packed *packed, rung_pack_job *job) {
     item *i = st == RUNG_OK ? rung_alloc_zeroed(f->config.alloc, sizeof *i) : NULL;
+    if (i) {
+        *i = (item){.packed = *packed, .job = job};
+        i->packed.seq = seq;
+    }
     pthread_mutex_lock(&f->lock);
     bool is_known = seq <= f->cursor_seq || (f->blocked_seq && seq >= f->blocked_seq);
+    bool is_taken = false;
     if (!is_known && !i)
         block(f, seq, RUNG_ENOMEM);
     else if (!is_known && packed->cap > f->config.pinned_bytes_max - f->pinned_bytes)
         block(f, seq, RUNG_ELIMIT);
     else if (!is_known) {
-        packed->seq = seq;
-        i->packed = *packed;
-        *packed = (rung_packed){0};
         f->pinned_bytes += i->packed.cap;
         list_push(&f->queue, i);
-        i = NULL;
+        is_taken = true;
     }
     pthread_mutex_unlock(&f->lock);
-    rung_packed_deinit(f->config.alloc, packed);
-    rung_alloc_free(f->config.alloc, i, i ? sizeof *i : 0);
+    if (i && !is_taken)
+        item_free(f, i);
+    else if (!i && job)
+        rung_pack_job_end(job);
+    else if (!i)
+        rung_packed_deinit(f->config.alloc, packed);
 }
 
 /* Is it worth packing? Replay brings back windows that are archived already. */
@@ -222,8 +236,15 @@ static bool is_wanted(rung_follower *f, uint64_t seq) {
 void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view) {
     uint64_t seq = rung_state_seq(view->state);
     rung_packed packed = {0};
-    if (is_wanted(f, seq))
-        hand_over(f, seq, rung_closed_window_pack(f->config.alloc, board, view, &packed), &packed);
+    rung_pack_job *job = NULL;
+    if (!is_wanted(f, seq))
+        return;
+    if (view->total >= f->config.fork_rows && rung_pack_job_begin(f->config.alloc, board, view, &job, NULL) == RUNG_OK) {
+        packed.cap = (size_t)view->total * JOB_ROW_BYTES;
+        hand_over(f, seq, RUNG_OK, &packed, job);
+        return;
+    }
+    hand_over(f, seq, rung_closed_window_pack(f->config.alloc, board, view, &packed), &packed, NULL);
 }
 
 void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view, int64_t time_ms,
@@ -232,7 +253,7 @@ void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, cons
     if (is_wanted(f, seq))
         hand_over(f, seq,
                   rung_sample_pack(f->config.alloc, board, view, time_ms, f->config.sample_top, n, ids, &packed),
-                  &packed);
+                  &packed, NULL);
 }
 
 /* ---- looking ---- */
@@ -317,12 +338,28 @@ static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64
     return rung_archive_add_event(f->config.archive, seq, &f->event, *log_time_ms, status, err);
 }
 
+/* The bytes of an item. A job that failed has lost its window. */
+static rung_status item_bytes(rung_follower *f, item *i, rung_slice *out, rung_err *err) {
+    *out = rung_slice_of(i->packed.ptr, i->packed.len);
+    if (!i->job)
+        return RUNG_OK;
+    rung_status st = rung_pack_job_wait(i->job, out, err);
+    if (st < 0)
+        f->lost_seq = i->packed.seq;
+    return st;
+}
+
 /* The windows and samples of event `seq`, which stay in `taken` until the commit; `*next` is the first not added. */
 static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_err *err) {
-    rung_status st = RUNG_OK;
-    for (; st >= 0 && *next && (*next)->packed.seq <= seq; *next = (*next)->next)
-        st = rung_archive_add_packed(f->config.archive, rung_slice_of((*next)->packed.ptr, (*next)->packed.len), err);
-    return st;
+    for (; *next && (*next)->packed.seq <= seq; *next = (*next)->next) {
+        rung_slice packed;
+        rung_status st = item_bytes(f, *next, &packed, err);
+        if (st >= 0)
+            st = rung_archive_add_packed(f->config.archive, packed, err);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
 }
 
 /* Add events from + 1 .. last with all that belongs to them. `*done_out` is how far it came: less than `last` when
@@ -465,6 +502,9 @@ static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
         f->stats.failures++;
         f->stats.last_error = err;
         f->stats.status = st;
+        if (f->lost_seq)
+            block(f, f->lost_seq, st);
+        f->lost_seq = 0;
         return st;
     }
     item_list archived = {0};
@@ -541,6 +581,7 @@ static rung_follower_config with_defaults(const rung_follower_config *config) {
     c.retry_ms_min = c.retry_ms_min ? c.retry_ms_min : RETRY_MS_MIN_DEFAULT;
     c.retry_ms_max = c.retry_ms_max ? c.retry_ms_max : RETRY_MS_MAX_DEFAULT;
     c.sample_top = c.sample_top ? c.sample_top : SAMPLE_TOP_DEFAULT;
+    c.fork_rows = c.fork_rows ? c.fork_rows : FORK_ROWS_DEFAULT;
     return c;
 }
 

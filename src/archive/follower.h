@@ -13,8 +13,9 @@
  *
  * When the archive fails it is tried again, ever less often, until it works; rung_follower_stat() shows how far
  * behind it is and why. Statuses wait in a ring (1 byte each); those that find no room are archived as unknown.
- * Windows wait up to a limit of bytes; at the limit, or when memory for one is lacking, the follower stops before
- * that window (RUNG_ELIMIT, RUNG_ENOMEM in the stats): a restart rebuilds it, nothing is lost.
+ * Windows wait up to a limit of bytes; at the limit, or when memory for one is lacking, or the child that packed it was
+ * killed, the follower stops before that window (RUNG_ELIMIT, RUNG_ENOMEM, RUNG_EIO in the stats): a restart rebuilds it,
+ * nothing is lost.
  *
  *     rung_follower_create(&config, &f, &err);         // before the log is replayed
  *     on_close:  rung_follower_close_window(f, board, view);
@@ -41,6 +42,8 @@ typedef struct rung_follower_config {
     size_t pinned_bytes_max;  /* of closed windows waiting; 0: 1 GiB */
     uint32_t retry_ms_min, retry_ms_max; /* after failures; 0: 50 and 5000 */
     uint32_t sample_top;      /* players of a daily sample; 0: 1000 */
+    uint32_t fork_rows;       /* windows of so many rows are packed by a child (pack_job.h), so that the owner does not
+                                 stop for it; 0: 100,000; UINT32_MAX: none */
     void (*say)(void *ctx, const char *line); /* one line when it begins to fail and when it works again; may be NULL.
                                                  From the follower's thread */
     void *say_ctx;

@@ -76,7 +76,9 @@ static void put_value_member(rung__buffer *b, const char *name, const rung_colum
 
 static const char *const type_names[] = {"integer", "decimal", "real"};
 static const char *const order_names[] = {"desc", "asc"};
-static const char *const tie_names[] = {"first", "last", "player"};
+enum { COMMANDS_SHOWN = 100 }; /* of one event, in the audit trail */
+
+static const char *const tie_names[] = {"first", "last", "player", "player_desc"};
 static const char *const update_names[] = {"best", "last", "sum", "count", "decay"};
 static const char *const rank_names[] = {"unique", "sparse", "dense"};
 static const char *const combine_names[] = {"sum", "mean", "top"};
@@ -229,6 +231,47 @@ static void put_window_details(rung__buffer *b, uint32_t kind, rung_slice id) {
     put_str(b, "}");
 }
 
+/* Commands by name and key; what they did to each member is the log's to tell. */
+static void put_commands(rung__buffer *b, const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    const char *comma = "";
+    put_str(b, "[");
+    for (uint32_t i = 0; i < COMMANDS_SHOWN && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK; i++) {
+        put_str(b, comma);
+        put_str(b, "{");
+        put_text_member(b, "command", rung_slice_str(rung_zcommand_kind_name(c.kind)));
+        if (c.key.len)
+            put_text_member(b, "key", c.key);
+        if (c.other.len)
+            put_text_member(b, "other", c.other);
+        put_int_member(b, "items", c.item_count);
+        put_str(b, "}");
+        comma = ",";
+    }
+    put_str(b, "]");
+}
+
+/* Keys that a command takes away or writes anew begin a new life: what was archived under the name is of the old one.
+ *  */
+static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *e, rung_err *err) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    rung_zcommand_item item;
+    rung_status st = RUNG_OK;
+    while (st >= 0 && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK) {
+        bool renews = c.kind == RUNG_ZCOMMAND_RENAME || c.kind == RUNG_ZCOMMAND_ZSTORE ||
+                      c.kind == RUNG_ZCOMMAND_ZRANGESTORE;
+        if (renews)
+            st = a->ops->retire_board(a, c.key, seq, err);
+        if (st >= 0 && c.kind == RUNG_ZCOMMAND_RENAME)
+            st = a->ops->retire_board(a, c.other, seq, err);
+        while (st >= 0 && c.kind == RUNG_ZCOMMAND_DEL && rung_zcommand_item_next(&c, &item))
+            st = a->ops->retire_board(a, item.name, seq, err);
+    }
+    return st;
+}
+
 static void put_event_details(rung__buffer *b, const rung_event *e) {
     char id[RUNG_WINDOW_ID_MAX];
     switch (e->kind) {
@@ -240,6 +283,9 @@ static void put_event_details(rung__buffer *b, const rung_event *e) {
         put_str(b, "{");
         put_text_member(b, "reason", e->ban.reason);
         put_str(b, "}");
+        break;
+    case RUNG_EVENT_KEYS:
+        put_commands(b, e);
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
@@ -298,6 +344,9 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         return add_audit(a, seq, e, e->window.board, none, status, err);
+    case RUNG_EVENT_KEYS:
+        st = status == RUNG_OK ? retire_keys(a, seq, e, err) : RUNG_OK;
+        return st < 0 ? st : add_audit(a, seq, e, none, none, status, err);
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIEND_REMOVED:
     case RUNG_EVENT_FRIENDS_REPLACED:

@@ -50,6 +50,7 @@ struct rung_writer {
     rung_err failure;
     uint64_t refused_from, refused_to;
     uint64_t truncate_before;
+    bool wants_sync;
     bool is_stopping;
     bool wants_spare;
     rung_writer_stats stats;
@@ -82,6 +83,16 @@ static bool is_before(struct timespec a, struct timespec b) {
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
+static uint64_t us_since(struct timespec t) {
+    struct timespec n = now();
+    return (uint64_t)((int64_t)(n.tv_sec - t.tv_sec) * 1000000 + (n.tv_nsec - t.tv_nsec) / 1000);
+}
+
+static uint32_t time_bucket(uint64_t us) {
+    uint32_t bits = us ? 64 - (uint32_t)__builtin_clzll(us) : 0;
+    return bits < RUNG_WRITER_TIME_BUCKETS ? bits : RUNG_WRITER_TIME_BUCKETS - 1;
+}
+
 /* ---- the writer thread ---- */
 
 static void notify(rung_writer *w) {
@@ -101,16 +112,18 @@ static void die(rung_writer *w, rung_status st, const rung_err *err) {
     notify(w);
 }
 
-static void publish(rung_writer *w, uint64_t seq, const queue *q) {
+static void publish(rung_writer *w, uint64_t seq, const queue *q, uint64_t us) {
+    rung_writer_stats *s = &w->stats;
     pthread_mutex_lock(&w->lock);
     w->durable_seq = seq;
-    if (q) {
-        w->stats.batches++;
-        w->stats.records += q->count;
-        w->stats.bytes += q->framed;
-        if (q->count > w->stats.batch_records_max)
-            w->stats.batch_records_max = q->count;
-    }
+    s->batches++;
+    s->records += q->count;
+    s->bytes += q->framed;
+    if (q->count > s->batch_records_max)
+        s->batch_records_max = q->count;
+    s->sync_count++;
+    s->sync_us_total += us;
+    s->sync_us[time_bucket(us)]++;
     pthread_cond_broadcast(&w->done);
     pthread_mutex_unlock(&w->lock);
     notify(w);
@@ -154,6 +167,7 @@ static rung_status tend(rung_writer *w, bool is_idle, rung_err *err) {
 /* One batch: write, sync, tell. */
 static rung_status put_down(rung_writer *w, queue *q, rung_err *err) {
     uint64_t first;
+    struct timespec begun = now();
     rung_status st = rung_log_append(w->config.log, q->entries, q->count, &first, err);
     if (st == RUNG_ENOSPC || st == RUNG_ENOMEM) {
         refuse(w, q);
@@ -169,14 +183,14 @@ static rung_status put_down(rung_writer *w, queue *q, rung_err *err) {
         st = sync_log(w, err);
     if (st < 0)
         return st;
-    publish(w, w->written_seq, q);
+    publish(w, w->written_seq, q, us_since(begun));
     return tend(w, false, err);
 }
 
 /* Sleep until there is something to do, at most until the next duty of the clock. Lock held. */
 static void wait_for_work(rung_writer *w, uint32_t ms) {
     struct timespec until = later(now(), ms);
-    while (!w->is_stopping && w->queues[w->filling].count == 0 && w->truncate_before == 0) {
+    while (!w->is_stopping && w->queues[w->filling].count == 0 && w->truncate_before == 0 && !w->wants_sync) {
         if (pthread_cond_timedwait(&w->work, &w->lock, &until) != 0)
             return;
     }
@@ -220,6 +234,14 @@ static rung_status truncate_log(rung_writer *w, uint64_t before, rung_err *err) 
     return rung_log_sync(w->config.log, &durable, err);
 }
 
+/* Somebody waits for the log to be as far on the disk as it is acknowledged. */
+static rung_status sync_as_asked(rung_writer *w, rung_err *err) {
+    rung_status st = w->has_unsynced ? sync_log(w, err) : RUNG_OK;
+    if (st >= 0)
+        notify(w);
+    return st;
+}
+
 static void *run_writer(void *arg) {
     rung_writer *w = arg;
     rung_err err = {0};
@@ -232,6 +254,8 @@ static void *run_writer(void *arg) {
         queue *q = take(w);
         uint64_t before = w->truncate_before;
         w->truncate_before = 0;
+        bool wants_sync = w->wants_sync;
+        w->wants_sync = false;
         bool is_stopping = w->is_stopping;
         pthread_mutex_unlock(&w->lock);
         if (is_full)
@@ -242,6 +266,8 @@ static void *run_writer(void *arg) {
             st = put_down(w, q, &err);
         else if (st >= 0)
             st = keep_house(w, &err);
+        if (st >= 0 && wants_sync)
+            st = sync_as_asked(w, &err);
         if (is_stopping && !q)
             break;
     }
@@ -444,6 +470,19 @@ void rung_writer_truncate_before(rung_writer *w, uint64_t seq) {
     if (seq > w->truncate_before)
         w->truncate_before = seq;
     pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void rung_writer_sync_soon(rung_writer *w) {
+    pthread_mutex_lock(&w->lock);
+    w->wants_sync = true;
+    pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->lock);
+}
+
+void rung_writer_failure(rung_writer *w, rung_err *err_out) {
+    pthread_mutex_lock(&w->lock);
+    *err_out = w->failure;
     pthread_mutex_unlock(&w->lock);
 }
 

@@ -44,10 +44,15 @@ typedef struct rung_writer_state {
     uint64_t refused_from, refused_to; /* queued records that were refused; 0, 0 when there are none */
 } rung_writer_state;
 
+/* Times in microseconds, counted in buckets: bucket i holds those below 2^i us, the last one all others. */
+#define RUNG_WRITER_TIME_BUCKETS 24
+
 typedef struct rung_writer_stats {
     uint64_t batches, records, bytes;
     uint64_t batch_records_max;
     uint64_t queue_records, queue_bytes; /* waiting now */
+    /* Write and sync of a batch (only the write, where a batch is not synced). */
+    uint64_t sync_count, sync_us_total, sync_us[RUNG_WRITER_TIME_BUCKETS];
 } rung_writer_stats;
 
 /* RUNG_ENOMEM, RUNG_EIO (no thread) or RUNG_OK. */
@@ -71,6 +76,13 @@ rung_writer_state rung_writer_poll(rung_writer *w);
 
 /* Wait until all submitted so far is durable or refused. */
 void rung_writer_drain(rung_writer *w);
+
+/* Sync what is written and not synced yet, now rather than when sync_every_ms says so; returns at once, and notifies
+ * when it is done. Nothing to do where every batch is synced. */
+void rung_writer_sync_soon(rung_writer *w);
+
+/* Why nothing is durable any more; the code is RUNG_OK as long as all is well. */
+void rung_writer_failure(rung_writer *w, rung_err *err_out);
 
 /* Remove log segments before `seq` from the writer's thread; returns at once, RUNG_ELIMIT never. A later call with a
  * higher sequence replaces one not yet done. */

@@ -477,20 +477,37 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
     insert(l, probe, to);
 }
 
+/* Where the player stands: as the hint says, if that still is so, else by looking. */
+static bool find_origin(const rung_ladder *l, uint32_t player, bool aimed, const rung__path *hint,
+                        rung__path *from) {
+    if (aimed && hint->from_leaf != RUNG__NODE_NONE) {
+        rung__node *leaf = rung__leaf(l, hint->from_leaf);
+        from->step[0].id = hint->from_leaf;
+        from->step[0].row = hint->from_row;
+        if (hint->from_row < leaf->n &&
+            rung__column(l, leaf, RUNG__PLAYER)[hint->from_row] == player)
+            return true;
+    }
+    from->step[0].id = rung__leaf_of(l, player);
+    return from->step[0].id != RUNG_NUMBER_NONE &&
+           rung__row_of(l, from->step[0].id, player, &from->step[0].row);
+}
+
+/* `path` is the way to the key and, perhaps, from where: true as far as `aimed`. */
 static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
                        rung_ladder_change *change, rung__path *path, bool aimed) {
     rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
     rung__path from;
-    from.step[0].id = rung__leaf_of(l, player);
-    bool existed = from.step[0].id != RUNG_NUMBER_NONE;
-    /* Both leaves are likely far away: have them on their way before looking into either. */
-    if (existed && l->height)
-        rung__prefetch_players(l, from.step[0].id);
-    if (!aimed && l->root != RUNG__NODE_NONE)
+    if (!aimed && l->root != RUNG__NODE_NONE) {
+        /* Both leaves are likely far away: have them on their way before looking into either. */
+        rung_ladder_warm_leaf(l, player);
         rung__descend_to_leaf(l, &probe, path);
-    if (existed && rung__row_of(l, from.step[0].id, player, &from.step[0].row)) {
+    }
+    if (find_origin(l, player, aimed, path, &from)) {
         rung__node *leaf = rung__leaf(l, from.step[0].id);
-        rung__prefetch_rows(l, leaf, from.step[0].row);
+        rung__node *to = rung__leaf(l, path->step[0].id);
+        path->step[0].row = rung__node_search(l, to, &probe);
+        rung__prefetch_rows(l, to, path->step[0].row);
         rung__climb(l, &from);
         if (change)
             note_before(l, &from, true, change);
@@ -501,8 +518,6 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
         }
         if (secure(l, player, false) < 0)
             return RUNG_ENOMEM;
-        path->step[0].row = rung__node_search(l, rung__leaf(l, path->step[0].id), &probe);
-        rung__prefetch_rows(l, rung__leaf(l, path->step[0].id), path->step[0].row);
         move(l, &from, &probe, path);
     } else {
         if (l->count >= RUNG_LADDER_COUNT_MAX)

@@ -153,12 +153,27 @@ void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row) {
     rung_prefetch_range(rung__column(l, leaf, RUNG__PLAYER) + first, count * sizeof(uint32_t));
 }
 
+static void prefetch_key(const rung_ladder *l, rung__node *leaf, uint32_t row) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        rung_prefetch(rung__words(leaf, k) + row);
+}
+
 /* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */
 static void prefetch_search(const rung__slot *slot, uint32_t cap) {
     rung_prefetch_range(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
 }
 
-/* One step of a descent, from the inner node at height h to its child, which is asked for. */
+/* What a climb reads of an inner node: children, and counts for the rank. */
+static void prefetch_climb(const rung_ladder *l, const rung__slot *slot) {
+    const uint32_t *players =
+        (const uint32_t *)(slot->node->rows + (size_t)RUNG__INNER_CAP * l->key_words);
+    rung_prefetch(slot->node);
+    rung_prefetch_range(players + RUNG__CHILD * RUNG__INNER_CAP,
+                        2 * RUNG__INNER_CAP * sizeof *players);
+}
+
+/* One step of a descent, from the inner node at height h to its child. An inner child is asked for; of a leaf, the
+ * slot that tells where it is. */
 static void descend_step(const rung_ladder *l, const rung__probe *probe, uint32_t h,
                          rung__path *path) {
     rung__node *node = rung__inner(l, path->step[h].id);
@@ -169,13 +184,15 @@ static void descend_step(const rung_ladder *l, const rung__probe *probe, uint32_
     if (h > 1)
         prefetch_search(&l->trunk->inners.slots[child], RUNG__INNER_CAP);
     else
-        prefetch_search(&l->leaves.slots[child], RUNG__LEAF_CAP);
+        rung_prefetch(&l->leaves.slots[child]);
 }
 
 void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
     path->step[l->height].id = l->root;
     for (uint32_t h = l->height; h > 0; h--)
         descend_step(l, probe, h, path);
+    if (l->height > 0)
+        prefetch_search(&l->leaves.slots[path->step[0].id], RUNG__LEAF_CAP);
 }
 
 void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
@@ -444,9 +461,22 @@ enum {
     GROUP = 16
 }; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
 
+void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
+    if (part == 0)
+        rung_prefetch_range(l, sizeof *l);
+    else if (l->trunk)
+        rung_prefetch_range(l->trunk, sizeof *l->trunk);
+}
+
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player) {
     if (l->trunk)
         rung_numbermap_prefetch(&l->trunk->map, player);
+}
+
+void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player) {
+    uint32_t id = l->height ? rung__leaf_of(l, player) : RUNG_NUMBER_NONE;
+    if (id != RUNG_NUMBER_NONE)
+        rung_prefetch(&l->leaves.slots[id]);
 }
 
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
@@ -455,30 +485,58 @@ void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
         rung__prefetch_players(l, id);
 }
 
-void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
+rung_status rung_ladder_aim_find(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint) {
     rung__path path;
-    if (l->height > 0 && locate(l, player, &path))
-        rung__prefetch_rows(l, rung__leaf(l, path.step[0].id), path.step[0].row);
+    hint->player = player;
+    hint->from_leaf = RUNG__NODE_NONE;
+    if (!locate(l, player, &path))
+        return RUNG_NOT_FOUND;
+    hint->from_leaf = path.step[0].id;
+    hint->from_row = path.step[0].row;
+    rung__prefetch_rows(l, rung__leaf(l, hint->from_leaf), hint->from_row);
+    if (l->height > 0) { /* the first step up from here, and the first one down */
+        rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent]);
+        rung_prefetch(&l->trunk->inners.slots[l->root]);
+    }
+    return RUNG_OK;
 }
 
-static void hint_begin(const rung_ladder *l, uint32_t player, const uint64_t *key,
-                       rung_ladder_hint *hint) {
+void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
+                           rung_ladder_entry *out) {
+    rung__read_row(l, rung__leaf(l, hint->from_leaf), hint->from_row, out);
+}
+
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint) {
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
-    hint->player = player;
     hint->shape = l->shape;
+    hint->left = l->height ? l->height + 1u : 0;
     hint->step[l->height].id = l->root;
+    if (l->height == 0)
+        return;
+    prefetch_search(&l->trunk->inners.slots[l->root], RUNG__INNER_CAP);
+    if (hint->from_leaf != RUNG__NODE_NONE)
+        prefetch_climb(l, &l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent]);
 }
 
-static void hint_step(const rung_ladder *l, uint32_t h, rung_ladder_hint *hint) {
-    descend_step(l, &(rung__probe){hint->key, l->key_words, hint->player, true, false}, h, hint);
+bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint) {
+    if (hint->left == 0)
+        return false;
+    if (--hint->left > 0)
+        descend_step(l, &(rung__probe){hint->key, l->key_words, hint->player, true, false},
+                     hint->left, hint);
+    else
+        prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
+    return true;
 }
 
 void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key,
                      rung_ladder_hint *hint) {
-    hint_begin(l, player, key, hint);
-    for (uint32_t h = l->height; h > 0; h--)
-        hint_step(l, h, hint);
+    hint->player = player;
+    hint->from_leaf = RUNG__NODE_NONE;
+    rung_ladder_aim_begin(l, key, hint);
+    while (rung_ladder_aim_step(l, hint))
+        continue;
 }
 
 rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
@@ -491,13 +549,20 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
         uint32_t start = done, stop = n - done < GROUP ? n : done + GROUP;
         for (uint32_t i = start; i < stop; i++)
             rung_ladder_warm_map(l, players[i]);
+        for (uint32_t i = start; i < stop; i++)
+            rung_ladder_warm_slot(l, players[i]);
         for (uint32_t i = start; i < stop; i++) {
+            rung_ladder_hint *hint = &hints[i - start];
             rung_ladder_warm_leaf(l, players[i]);
-            hint_begin(l, players[i], keys + (size_t)i * l->key_words, &hints[i - start]);
+            hint->player = players[i];
+            hint->from_leaf = RUNG__NODE_NONE;
+            rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, hint);
         }
-        for (uint32_t h = l->height; h > 0; h--) /* all together one level down, then the next */
+        for (bool down = true; down;) { /* all together one level down, then the next */
+            down = false;
             for (uint32_t i = start; i < stop; i++)
-                hint_step(l, h, &hints[i - start]);
+                down |= rung_ladder_aim_step(l, &hints[i - start]);
+        }
         for (; done < stop && st >= 0; done += st >= 0)
             st = rung_ladder_put_aimed(l, players[done], keys + (size_t)done * l->key_words,
                                        &hints[done - start], changes ? &changes[done] : NULL);
@@ -521,15 +586,35 @@ void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
     }
 }
 
+int rung_ladder_compare(const rung_ladder *l, const rung_ladder_entry *a,
+                        const rung_ladder_entry *b) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        if (a->key[k] != b->key[k])
+            return a->key[k] < b->key[k] ? -1 : 1;
+    if (a->player == b->player)
+        return 0;
+    if (l->tie)
+        return l->tie(l->tie_ctx, a->player, b->player);
+    return a->player < b->player ? -1 : 1;
+}
+
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out) {
-    for (uint32_t done = 0; done < n;) {
-        uint32_t stop = n - done < GROUP ? n : done + GROUP;
-        for (uint32_t i = done; i < stop; i++)
-            rung_ladder_warm_map(l, players[i]);
-        for (uint32_t i = done; i < stop; i++)
-            rung_ladder_warm_leaf(l, players[i]);
-        for (; done < stop; done++)
-            found_out[done] = rung_ladder_find(l, players[done], &entries_out[done]) == RUNG_OK;
+    rung__path at[GROUP];
+    for (uint32_t done = 0; done < n; done += GROUP) {
+        uint32_t count = n - done < GROUP ? n - done : GROUP;
+        for (uint32_t i = 0; i < count; i++)
+            rung_ladder_warm_map(l, players[done + i]);
+        for (uint32_t i = 0; i < count; i++)
+            rung_ladder_warm_leaf(l, players[done + i]);
+        for (uint32_t i = 0; i < count; i++) {
+            found_out[done + i] = locate(l, players[done + i], &at[i]);
+            if (found_out[done + i])
+                prefetch_key(l, rung__leaf(l, at[i].step[0].id), at[i].step[0].row);
+        }
+        for (uint32_t i = 0; i < count; i++)
+            if (found_out[done + i])
+                rung__read_row(l, rung__leaf(l, at[i].step[0].id), at[i].step[0].row,
+                               &entries_out[done + i]);
     }
 }

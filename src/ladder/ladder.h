@@ -92,6 +92,8 @@ typedef struct rung_ladder_hint {
     uint64_t key[RUNG_LADDER_WORDS_MAX];
     uint32_t player;
     uint32_t shape;
+    uint32_t from_leaf, from_row; /* where the entry stood */
+    uint32_t left;                /* steps still to be made */
     struct {
         uint32_t id, row;
     } step[RUNG_LADDER_HEIGHT_MAX + 1];
@@ -183,17 +185,38 @@ RUNG_NODISCARD rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n,
 /* ranks_out[i] = rank of players[i], 0 where absent. */
 void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_rank_style style, uint32_t *ranks_out);
+/* <0 when entry `a` stands before `b` in the ladder's order, 0 for the same entry. Both as read from this ladder. */
+int rung_ladder_compare(const rung_ladder *l, const rung_ladder_entry *a,
+                        const rung_ladder_entry *b);
 /* entries_out[i] = the entry of players[i]; found_out[i] false where absent. */
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out);
 
-/* For a caller with a pipeline of its own: steps that each touch only what the step before brought in. They change
- * nothing and may be left out. (rung_ladder_aim, above, is step 4 of a move.) */
-void rung_ladder_warm_map(const rung_ladder *l,
-                          uint32_t player); /* 1: where is the player's leaf? */
-void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player); /* 2: who is in the leaf? */
-void rung_ladder_warm_row(const rung_ladder *l,
-                          uint32_t player); /* 3: the player's row, and what moves with it */
+/* For a caller with a pipeline of its own, who takes many moves one step further at a time, so that each step finds
+ * what the one before asked for. They change nothing but the hint. A move, in order:
+ *
+ *   warm_ladder  0  where there are many ladders, themselves not in the cache: part 0, then part 1
+ *   warm_map     1  asks where the player's leaf is
+ *   warm_slot    2  asks for its address
+ *   warm_leaf    3  asks who is in it
+ *   aim_find     4  finds the player's row, notes it in the hint, asks for the row and what moves with it
+ *   aim_entry    5  reads it
+ *   aim_begin    6  the new key is known
+ *   aim_step     7  again and again until it says false: the way down to the key, asking for the next node
+ *   put_aimed    8  the move itself
+ *
+ * Steps 0 to 3 may be left out. rung_ladder_aim() is 6 and 7 without 4. */
+void rung_ladder_warm_ladder(const rung_ladder *l, int part);
+void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);
+void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player);
+void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);
+rung_status rung_ladder_aim_find(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint);
+/* After aim_find said RUNG_OK, and before the ladder changes. */
+void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
+                           rung_ladder_entry *out);
+/* After aim_find, whatever it said, for the same player. */
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint);
+bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint);
 
 /* ---- self-check ---- */
 

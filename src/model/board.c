@@ -133,8 +133,8 @@ static rung_status check_columns(const rung_board_def *def, rung_err *err) {
         if (i == 2 && rung_slice_eq(name, def->column_names[0]))
             return RUNG_FAIL(err, RUNG_EINVAL, "%s.name: another column has it", COLUMN_FIELDS[i]);
     }
-    if (key->tie > RUNG_TIE_PLAYER)
-        return RUNG_FAIL(err, RUNG_EINVAL, "tie: first, last or player");
+    if (key->tie > RUNG_TIE_PLAYER_LAST)
+        return RUNG_FAIL(err, RUNG_EINVAL, "tie: first, last, player or player_desc");
     return RUNG_OK;
 }
 

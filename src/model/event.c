@@ -8,10 +8,10 @@
  *   then, by kind:
  *     board defined      text board; to the end, the definition (board.c)
  *     board deleted      text board
- *     score              byte flags: bits 0-1 values, bit 2 delta, bit 3 at, bit 4 id, bit 5 meta
+ *     score              byte flags: bits 0-1 values, bit 2 delta, bit 3 at, bit 4 id, bit 5 meta, bit 6 when
  *                        text board, text player
  *                        per value: byte, bits 0-1 type, bits 4-7 decimals; then signed, or real for a real
- *                        what the flags announce: signed (at - ts), text id, text meta
+ *                        what the flags announce: signed (at - ts), text id, text meta, byte when
  *     entry removed      text board, text player
  *     player set         text player, number of attributes; per attribute: text name, text value
  *     player erased      text player
@@ -20,6 +20,7 @@
  *     banned, unbanned   text player, text reason
  *     window opened, closed      text board, byte kind of window; for 0 text season, otherwise signed ordinal
  *     tick               nothing
+ *     keys               number of commands; to the end, the commands (zcommand.c)
  *
  * Valid = each value in its only spelling, nothing after it, and the event passes rung_event_check().
  *
@@ -42,7 +43,8 @@ enum {
     SCORE_AT = 8,
     SCORE_ID = 16,
     SCORE_META = 32,
-    SCORE_FLAGS = 63
+    SCORE_WHEN = 64,
+    SCORE_FLAGS = 127
 };
 enum { VALUE_TYPE = 3, VALUE_DECIMALS_SHIFT = 4, VALUE_UNKNOWN = 0x0c };
 
@@ -76,6 +78,8 @@ const char *rung_event_kind_name(rung_event_kind kind) {
         return "window closed";
     case RUNG_EVENT_TICK:
         return "tick";
+    case RUNG_EVENT_KEYS:
+        return "keys";
     }
     return "unknown";
 }
@@ -131,8 +135,22 @@ static rung_status check_value(const rung_score_event *s, uint32_t index, rung_e
     return RUNG_OK;
 }
 
+static rung_status check_when(const rung_score_event *s, rung_err *err) {
+    unsigned when = s->when;
+    if (!when)
+        return RUNG_OK;
+    if (!(when & RUNG_SCORE_KEY) || when & ~(unsigned)RUNG_SCORE_WHEN_MASK)
+        return RUNG_FAIL(err, RUNG_EINVAL, "when: conditions of a key");
+    if ((when & RUNG_IF_NX && when & (RUNG_IF_XX | RUNG_IF_GT | RUNG_IF_LT)) ||
+        (when & RUNG_IF_GT && when & RUNG_IF_LT))
+        return RUNG_FAIL(err, RUNG_EINVAL, "when: conditions that exclude each other");
+    return RUNG_OK;
+}
+
 static rung_status check_score(const rung_score_event *s, rung_err *err) {
     rung_status st = check_board_and_player(s->board, s->player, err);
+    if (st == RUNG_OK)
+        st = check_when(s, err);
     if (st < 0)
         return st;
     if (s->value_count > RUNG_COLUMNS_MAX)
@@ -245,6 +263,14 @@ static rung_status check_defined(const rung_event *e, rung_err *err) {
     return st < 0 ? st : rung_board_def_check(&e->defined.def, err);
 }
 
+static rung_status check_keys(const rung_event *e, rung_err *err) {
+    if (e->keys.packed.len > RUNG_ZCOMMANDS_BYTES_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT,
+                         "commands: %zu bytes of them, and one event has room for %zu",
+                         e->keys.packed.len, RUNG_ZCOMMANDS_BYTES_MAX);
+    return rung_zcommands_check(e->keys.count, e->keys.packed, err);
+}
+
 rung_status rung_event_check(const rung_event *event, rung_err *err) {
     rung_status st = check_time(event->ts_ms, "ts", err);
     if (st < 0)
@@ -275,6 +301,8 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
         return check_window(event, err);
     case RUNG_EVENT_TICK:
         return RUNG_OK;
+    case RUNG_EVENT_KEYS:
+        return check_keys(event, err);
     }
     return RUNG_FAIL(err, RUNG_EINVAL, "kind: %u is not known here", (unsigned)event->kind);
 }
@@ -284,7 +312,7 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
 static void put_score(rung__writer *w, const rung_score_event *s, int64_t ts_ms) {
     rung__put_byte(w, (uint8_t)(s->value_count | (s->is_delta ? SCORE_DELTA : 0) |
                                 (s->has_at ? SCORE_AT : 0) | (s->id.len ? SCORE_ID : 0) |
-                                (s->meta.len ? SCORE_META : 0)));
+                                (s->meta.len ? SCORE_META : 0) | (s->when ? SCORE_WHEN : 0)));
     rung__put_text(w, s->board);
     rung__put_text(w, s->player);
     for (uint32_t i = 0; i < s->value_count; i++) {
@@ -300,6 +328,8 @@ static void put_score(rung__writer *w, const rung_score_event *s, int64_t ts_ms)
         rung__put_text(w, s->id);
     if (s->meta.len)
         rung__put_text(w, s->meta);
+    if (s->when)
+        rung__put_byte(w, s->when);
 }
 
 static void put_defined(rung__writer *w, const rung_event *e) {
@@ -376,6 +406,10 @@ static void put_body(rung__writer *w, const rung_event *e) {
         break;
     case RUNG_EVENT_TICK:
         break;
+    case RUNG_EVENT_KEYS:
+        rung__put_number(w, e->keys.count);
+        rung__put_bytes(w, e->keys.packed.ptr, e->keys.packed.len);
+        break;
     }
 }
 
@@ -439,6 +473,8 @@ static void get_score(rung__reader *r, rung_score_event *s, int64_t ts_ms) {
         s->id = get_announced_text(r);
     if (flags & SCORE_META)
         s->meta = get_announced_text(r);
+    if (flags & SCORE_WHEN && !(s->when = rung__get_byte(r)))
+        rung__reader_fail(r, "announced conditions are none");
 }
 
 /* The straight path: touches only the score's part of the large event. */
@@ -524,6 +560,10 @@ static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
         get_window(r, e);
         return RUNG_OK;
     case RUNG_EVENT_TICK:
+        return RUNG_OK;
+    case RUNG_EVENT_KEYS:
+        e->keys.count = rung__get_count(r, UINT32_MAX);
+        e->keys.packed = rung__get_rest(r);
         return RUNG_OK;
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);

@@ -11,6 +11,7 @@
 #define RUNG_MODEL_EVENT_H
 
 #include "model/board.h"
+#include "model/zcommand.h"
 
 #define RUNG_EVENT_BYTES_MAX     ((size_t)512 << 10) /* no event is longer */
 #define RUNG_EVENT_ID_MAX        64
@@ -20,6 +21,7 @@
 #define RUNG_FRIENDS_MAX         10000                        /* whom one player may follow */
 #define RUNG_FRIENDS_BYTES_MAX   (RUNG_EVENT_BYTES_MAX - 256) /* packed: 52 each for 10000 */
 #define RUNG_REASON_MAX          256
+#define RUNG_ZCOMMANDS_BYTES_MAX (RUNG_EVENT_BYTES_MAX - 64) /* packed commands of one event */
 
 /* Written to the log: the values never change. New kinds get new numbers; a decoder that does not know one says
  * RUNG_EVERSION. */
@@ -38,10 +40,16 @@ typedef enum rung_event_kind {
     RUNG_EVENT_WINDOW_OPENED = 12,
     RUNG_EVENT_WINDOW_CLOSED = 13,
     RUNG_EVENT_TICK = 14, /* time passed: every window that is due closes */
+    RUNG_EVENT_KEYS = 15, /* commands of the Redis protocol (model/zcommand.h), all together */
 } rung_event_kind;
+
+/* In rung_score_event.when, beside the conditions RUNG_IF_* of zcommand.h: sent as ZADD or ZINCRBY of one member. A
+ * board that is not there is made; a real value is taken as one of the board's type, if it is one exactly. */
+enum { RUNG_SCORE_KEY = 1, RUNG_SCORE_WHEN_MASK = RUNG_SCORE_KEY | RUNG_IF_MASK };
 
 typedef struct rung_score_event {
     rung_slice board, player;
+    uint8_t when;         /* 0, or RUNG_SCORE_KEY with conditions on the first window reached */
     bool is_delta;        /* values are to be added to what stands */
     bool has_at;          /* the sender named the time; otherwise the event's own time counts */
     uint32_t value_count; /* 0 (count boards only) to 3: the score, then the columns */
@@ -100,6 +108,10 @@ typedef struct rung_event {
             int64_t ordinal;   /* of a calendar window, 0 for a season */
             rung_slice season; /* empty for a calendar window */
         } window;              /* opened and closed */
+        struct {
+            uint32_t count;    /* commands, 1 to RUNG_ZCOMMANDS_MAX */
+            rung_slice packed; /* up to RUNG_ZCOMMANDS_BYTES_MAX */
+        } keys;
     };
 } rung_event;
 

@@ -95,7 +95,7 @@ static rung_status column_check(const rung_column *column, rung_err *err) {
 rung_status rung_keyspec_check(const rung_keyspec *spec, rung_err *err) {
     if (spec->column_count < 1 || spec->column_count > RUNG_COLUMNS_MAX)
         return RUNG_FAIL(err, RUNG_EINVAL, "a key has 1 to %d columns", RUNG_COLUMNS_MAX);
-    if (spec->tie > RUNG_TIE_PLAYER)
+    if (spec->tie > RUNG_TIE_PLAYER_LAST)
         return RUNG_FAIL(err, RUNG_EINVAL, "unknown tie rule %u", (unsigned)spec->tie);
     for (unsigned i = 0; i < spec->column_count; i++) {
         rung_status st = column_check(&spec->columns[i], err);
@@ -114,7 +114,7 @@ rung_status rung_keyspec_encode(const rung_keyspec *spec, const rung_value *valu
             return RUNG_EINVAL;
     for (unsigned i = 0; i < n; i++)
         words[i] = encode(&spec->columns[i], values[i]);
-    if (spec->tie != RUNG_TIE_PLAYER)
+    if (rung_tie_keeps_time(spec->tie))
         words[n++] = spec->tie == RUNG_TIE_FIRST ? word_of_integer(at_ms) : ~word_of_integer(at_ms);
     while (n < RUNG_KEY_WORDS_MAX)
         words[n++] = 0;
@@ -128,7 +128,7 @@ void rung_keyspec_decode(const rung_keyspec *spec, const uint64_t *words, rung_v
         values[i] = rung_score_decode(&spec->columns[i], words[i]);
     if (!at_ms_out)
         return;
-    if (spec->tie == RUNG_TIE_PLAYER)
+    if (!rung_tie_keeps_time(spec->tie))
         *at_ms_out = 0;
     else
         *at_ms_out = integer_of_word(spec->tie == RUNG_TIE_FIRST ? words[n] : ~words[n]);

@@ -38,10 +38,16 @@ typedef enum rung_score_order {
 } rung_score_order;
 
 typedef enum rung_tie {
-    RUNG_TIE_FIRST = 0,  /* who reached the score earlier stands higher */
-    RUNG_TIE_LAST = 1,   /* who reached it later */
-    RUNG_TIE_PLAYER = 2, /* by player; no time in the key */
+    RUNG_TIE_FIRST = 0,       /* who reached the score earlier stands higher */
+    RUNG_TIE_LAST = 1,        /* who reached it later */
+    RUNG_TIE_PLAYER = 2,      /* by player, the smaller id first; no time in the key */
+    RUNG_TIE_PLAYER_LAST = 3, /* by player, the larger id first: the order of ZREVRANGE */
 } rung_tie;
+
+/* Does a key have a time? */
+static inline bool rung_tie_keeps_time(rung_tie tie) {
+    return tie == RUNG_TIE_FIRST || tie == RUNG_TIE_LAST;
+}
 
 typedef union rung_value {
     int64_t i;
@@ -92,7 +98,7 @@ static inline unsigned rung_keyspec_score_words(const rung_keyspec *spec) {
 
 /* All words of a key: the columns', and a time unless ties go by player. 1 to RUNG_KEY_WORDS_MAX. */
 static inline unsigned rung_keyspec_words(const rung_keyspec *spec) {
-    return spec->column_count + (spec->tie != RUNG_TIE_PLAYER);
+    return spec->column_count + rung_tie_keeps_time(spec->tie);
 }
 
 /* One value per column, and the time that decides a tie (any int64; not used when ties go by player).

@@ -20,19 +20,8 @@
 #include <string.h>
 
 enum {
-    GROUP =
-        32, /* events decoded and applied together: enough to hide memory latency, small enough for the cache */
     TICK_BYTES = 16 /* version, kind, a time */
 };
-
-typedef struct group {
-    uint32_t count;
-    rung_slice payloads[GROUP];
-    rung_event events[GROUP];
-    rung_status statuses[GROUP];
-    rung_outcome outcomes[GROUP];
-    rung_err errs[GROUP];
-} group;
 
 struct rung_engine {
     rung_engine_config config;
@@ -46,10 +35,12 @@ struct rung_engine {
     size_t used;             /* bytes of `buffer`, the tick's room included */
     rung_log_entry *records; /* count + 1 in use; [0] is the tick's */
     char *buffer;
-    group *group;
+    rung_slice *payloads; /* of the records, for the applier */
+    rung_applier *applier;
 };
 
 static const size_t records_size = (RUNG_ENGINE_BATCH_RECORDS + 1) * sizeof(rung_log_entry);
+static const size_t payloads_size = (RUNG_ENGINE_BATCH_RECORDS + 1) * sizeof(rung_slice);
 static const size_t buffer_size = TICK_BYTES + RUNG_ENGINE_BATCH_BYTES + RUNG_EVENT_BYTES_MAX;
 
 /* ---- life ---- */
@@ -68,8 +59,10 @@ rung_status rung_engine_create(const rung_engine_config *config, rung_engine **e
     e->synced_ms = rung_clock_monotonic_ms();
     e->records = rung_alloc_get(config->alloc, records_size);
     e->buffer = rung_alloc_get(config->alloc, buffer_size);
-    e->group = rung_alloc_get(config->alloc, sizeof *e->group);
-    if (!e->records || !e->buffer || !e->group) {
+    e->payloads = rung_alloc_get(config->alloc, payloads_size);
+    rung_applier_config applier = {.alloc = config->alloc, .state = config->state};
+    if (!e->records || !e->buffer || !e->payloads ||
+        rung_applier_create(&applier, &e->applier, NULL) < 0) {
         rung_engine_destroy(e);
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     }
@@ -81,7 +74,8 @@ void rung_engine_destroy(rung_engine *e) {
     if (!e)
         return;
     const rung_alloc *a = e->config.alloc;
-    rung_alloc_free(a, e->group, sizeof *e->group);
+    rung_applier_destroy(e->applier);
+    rung_alloc_free(a, e->payloads, payloads_size);
     rung_alloc_free(a, e->buffer, buffer_size);
     rung_alloc_free(a, e->records, records_size);
     rung_alloc_free(a, e, sizeof *e);
@@ -209,78 +203,28 @@ static rung_status tend_log(rung_engine *e) {
 
 /* ---- the state's part ---- */
 
-/* Decode and apply the group's payloads, of which the first is number `seq`. *done_out were
- * applied: all of them, unless memory ran out at the next. Bytes that are no event fail before
- * any is applied. */
-static rung_status apply_group(rung_state *s, group *g, uint32_t *done_out, rung_err *err) {
-    const rung_event *events[GROUP];
-    unsigned long long seq = rung_state_seq(s) + 1;
-    *done_out = 0;
-    for (uint32_t i = 0; i < g->count; i++) {
-        rung_err why = {0};
-        rung_status st = rung_event_decode(g->payloads[i], &g->events[i], &why);
-        if (st < 0)
-            return RUNG_FAIL(err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT,
-                             "record %llu is not an event: %s", seq + i, why.message);
-        events[i] = &g->events[i];
-    }
-    uint32_t done = rung_state_apply_batch(s, g->count, events, g->statuses, g->outcomes, g->errs);
-    for (; *done_out < g->count; ++*done_out)
-        if (*done_out >= done || g->statuses[*done_out] == RUNG_ENOMEM)
-            return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory at event %llu", seq + *done_out);
-    return RUNG_OK;
-}
-
 static rung_status apply_tick(rung_engine *e, rung_err *err) {
     uint32_t done;
-    e->group->count = 1;
-    e->group->payloads[0] = e->records[0].payload;
-    return apply_group(e->config.state, e->group, &done, err);
+    return rung_applier_run(e->applier, 1, &e->records[0].payload, NULL, NULL, &done, err);
 }
 
 static rung_status apply_batch(rung_engine *e, rung_engine_answer *answer, void *ctx,
                                rung_err *err) {
-    group *g = e->group;
-    rung_status st = RUNG_OK;
-    for (uint32_t i = 0, done; i < e->count && st == RUNG_OK; i += done) {
-        for (g->count = 0; g->count < GROUP && i + g->count < e->count; g->count++)
-            g->payloads[g->count] = e->records[1 + i + g->count].payload;
-        st = apply_group(e->config.state, g, &done, err);
-        for (uint32_t k = 0; k < done; k++)
-            answer(ctx, i + k, g->statuses[k], &g->outcomes[k], &g->errs[k]);
-    }
-    return st;
-}
-
-static rung_status replay_group(rung_state *state, group *g, const rung_log_record *records,
-                                rung_err *err) {
-    uint64_t seq = rung_state_seq(state) + 1;
-    for (uint32_t i = 0; i < g->count; i++) {
-        const rung_log_record *r = &records[i];
-        if (r->seq != seq + i)
-            return RUNG_FAIL(err, RUNG_ECORRUPT, "record %llu follows state %llu",
-                             (unsigned long long)r->seq, (unsigned long long)(seq + i - 1));
-        if (r->type != RUNG_LOG_TYPE_EVENT)
-            return RUNG_FAIL(err, RUNG_EVERSION,
-                             "record %llu is of type %u, which this version does not know",
-                             (unsigned long long)r->seq, (unsigned)r->type);
-        g->payloads[i] = r->payload;
-    }
     uint32_t done;
-    return apply_group(state, g, &done, err);
+    for (uint32_t i = 0; i < e->count; i++)
+        e->payloads[i] = e->records[1 + i].payload;
+    return rung_applier_run(e->applier, e->count, e->payloads, answer, ctx, &done, err);
 }
 
 rung_status rung_engine_replay(rung_state *state, const rung_alloc *alloc,
                                const rung_log_record *records, size_t count, rung_err *err) {
-    group *g = rung_alloc_get(alloc, sizeof *g);
-    if (!g)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
-    rung_status st = RUNG_OK;
-    for (size_t i = 0; i < count && st == RUNG_OK; i += g->count) {
-        g->count = count - i < GROUP ? (uint32_t)(count - i) : GROUP;
-        st = replay_group(state, g, records + i, err);
-    }
-    rung_alloc_free(alloc, g, sizeof *g);
+    rung_applier *applier;
+    rung_applier_config config = {.alloc = alloc, .state = state};
+    rung_status st = rung_applier_create(&config, &applier, err);
+    if (st < 0)
+        return st;
+    st = rung_applier_replay(applier, records, count, err);
+    rung_applier_destroy(applier);
     return st;
 }
 

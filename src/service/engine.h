@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "journal/log.h"
 #include "model/event.h"
+#include "service/applier.h"
 #include "service/clock.h"
 #include "state/state.h"
 
@@ -35,9 +36,6 @@
  * each. */
 #define RUNG_ENGINE_FRAMED_MAX                                                                     \
     (RUNG_ENGINE_BATCH_BYTES + RUNG_EVENT_BYTES_MAX + (RUNG_ENGINE_BATCH_RECORDS + 1) * 40)
-
-#define RUNG_LOG_TYPE_EVENT                                                                        \
-    1u /* the type of a log record that is an event (docs/formats/events.md) */
 
 typedef struct rung_engine
     rung_engine; /* heap object; whoever created it calls rung_engine_destroy() */
@@ -65,10 +63,8 @@ RUNG_NODISCARD rung_status rung_engine_put(rung_engine *e, rung_event *event, ru
 bool rung_engine_is_full(const rung_engine *e);
 uint32_t rung_engine_waiting(const rung_engine *e); /* events in the batch */
 
-/* The answer to the i-th event of a batch, right after it was applied. `err` is filled when `st`
- * is negative; slices in `outcome` are valid during the call. Must not use the engine. */
-typedef void rung_engine_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
-                                const rung_err *err);
+/* The answer to the i-th event of a batch. Must not use the engine. */
+typedef rung_applier_answer rung_engine_answer;
 
 /* Log, sync, apply, answer, in order; the batch is empty afterwards. If a window's time is up, a
  * tick goes first. RUNG_OK: every event was answered. Otherwise those not answered did not

@@ -20,9 +20,11 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "journal/log.h"
+#include "journal/file.h"
 #include "model/event.h"
 #include "service/clock.h"
+#include "service/hub_follower.h"
+#include "state/keys.h"
 #include "state/state.h"
 
 #include <stdbool.h>
@@ -30,63 +32,66 @@
 
 typedef struct rung_hub rung_hub; /* heap object; whoever opened it calls rung_hub_close() */
 
-/* Somebody who follows every event, live and in replay: the archive. All functions are called by the owner of the state
- * and must not wait. A table of functions; `ctx` is their first argument. */
-typedef struct rung_hub_follower {
-    void *ctx;
-    /* The log is open and has events first_seq .. end_seq; the state has all up to state_seq (a snapshot). Before any
-     * event is replayed. A failure fails the opening. */
-    rung_status (*begin)(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq, uint64_t state_seq,
-                         const rung_state *state, rung_err *err);
-    void (*before)(void *ctx, const rung_state *state, int64_t ts_ms); /* before events of that time are applied */
-    void (*applied)(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
-                    const rung_status *statuses);
-    void (*on_close)(void *ctx, rung_slice board, const rung_view *view); /* as in rung_state_config */
-    void (*catch_up)(void *ctx); /* between replayed batches: may wait while it holds too much */
-    uint64_t (*needed_from)(void *ctx);    /* the log must keep what is at or after this sequence; UINT64_MAX: nothing */
-    uint64_t (*snapshot_before)(void *ctx); /* no snapshot at or beyond this sequence now; UINT64_MAX: any */
-} rung_hub_follower;
-
 /* Zero is a good default for every field but alloc and clock. Texts and functions are used until close. */
 typedef struct rung_hub_config {
     const rung_alloc *alloc;
     rung_clock clock;
-    const char *path;          /* the folder; NULL: nothing is kept */
-    uint32_t sync_every_ms;    /* as in rung_config */
-    uint64_t segment_size;     /* 0: 64 MiB */
-    uint32_t id_capacity;      /* as in rung_config */
+    const char *path;       /* the folder; NULL: nothing is kept */
+    const rung_fs *fs;      /* where it is; NULL: the operating system's files */
+    uint32_t sync_every_ms; /* as in rung_config */
+    uint64_t segment_size;  /* 0: 64 MiB */
+    uint32_t id_capacity;   /* as in rung_config */
     int64_t id_keep_ms;
-    const char *zoneinfo;      /* as in rung_config */
-    uint32_t waiting_max;      /* changes put and not answered; 0: 65,536 */
-    uint64_t snapshot_every;   /* bytes of log between snapshots in the background; 0: 256 MiB; UINT64_MAX: only when asked */
+    const char *zoneinfo;    /* as in rung_config */
+    uint32_t space_retry_ms; /* how often to look for space on a full disk; 0: 200 */
+    uint32_t
+        waiting_max; /* changes put and not answered, and as many questions; 0: 65,536. With a limit of
+                                  32 MiB for the changes' bytes */
+    uint64_t
+        snapshot_every; /* bytes of log between snapshots in the background; 0: 256 MiB; UINT64_MAX: only when asked */
     const rung_hub_follower *follower; /* NULL: none */
-    void (*wake)(void *ctx);   /* something is ready for rung_hub_turn(); from any thread, must not wait */
-    void (*fatal)(void *ctx, const rung_err *err); /* the log failed: nothing more is acknowledged. From any thread;
+    void (*wake)(
+        void *ctx); /* something is ready for rung_hub_turn(); from any thread, must not wait */
+    void (*fatal)(
+        void *ctx,
+        const rung_err *err); /* the log failed: nothing more is acknowledged. From any thread;
                                                       a server leaves here, with _exit */
-    void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total); /* as in rung_config; while opening */
-    void (*say)(void *ctx, const char *line);      /* one line for the operator */
-    void *ctx;                 /* for the four above */
+    void (*progress)(void *ctx, const char *what, uint64_t done,
+                     uint64_t total);         /* as in rung_config; while opening */
+    void (*say)(void *ctx, const char *line); /* one line for the operator */
+    void *ctx;                                /* for the four above */
 } rung_hub_config;
 
-/* Opens (lock, snapshot, replay), as rung_open. Takes as long as the recovery does. */
-RUNG_NODISCARD rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, rung_err *err);
+#define RUNG_HUB_WAITING_MAX (1u << 24)
 
-/* Log, apply and answer everything that was put, wait for the disk, close the folder. The hub is gone whatever is
- * returned. NULL is fine. */
+/* Opens (lock, snapshot, replay), as rung_open. Takes as long as the recovery does. */
+RUNG_NODISCARD rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out,
+                                         rung_err *err);
+
+/* Log, apply and answer everything that was put, wait for the disk, close the folder. What answers put meanwhile is
+ * refused (RUNG_ECLOSED); nobody may be waiting for a sequence. The hub is gone whatever is returned: RUNG_OK, or the
+ * failure of the log, now or before. NULL is fine. */
 rung_status rung_hub_close(rung_hub *h, rung_err *err);
 
 /* ---- changes ---- */
 
 /* The end of a change: what rung_state_apply returned, with its outcome (all zero unless a score) and, when negative, why.
- * Slices are valid during the call. May put and place; must not flush, turn or close. `outcome` is NULL when the change
- * was never applied: RUNG_ENOSPC (the disk is full, nothing changed), RUNG_ENOMEM, RUNG_EIO. */
-typedef void rung_hub_answer(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err);
+ * Slices are valid during the call. May put and place; must not flush, turn, tick or close. `outcome` is NULL when the
+ * change was not applied: RUNG_ENOSPC (the disk is full, nothing changed); RUNG_ENOMEM in memory (the same); after the log
+ * failed the failure (RUNG_EIO, ...): only the next start tells whether it is in the log. */
+typedef void rung_hub_answer(void *ctx, rung_status st, const rung_outcome *outcome,
+                             const rung_err *err);
 
 /* Queue a change; the event's texts may go after the call. Sets event->ts_ms. RUNG_OK: `answer` (may be NULL) will be
  * called exactly once, later, never from here. Otherwise it will not be, and nothing happened: RUNG_EINVAL naming the field;
  * RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503); RUNG_ENOSPC; RUNG_EIO after the log failed. */
-RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer, void *ctx,
-                                        rung_err *err);
+RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer,
+                                        void *ctx, rung_err *err);
+
+/* The same for an event of kind RUNG_EVENT_KEYS: `sink` is called with the same `ctx` for every command as it takes effect
+ * (state/keys.h), right before `answer`. It must use nothing of the hub but rung_hub_state(). */
+RUNG_NODISCARD rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
+                                             rung_hub_answer *answer, void *ctx, rung_err *err);
 
 /* The same for a board definition in a zone by name: its rules are looked up. RUNG_EABSENT: no such zone. */
 RUNG_NODISCARD rung_status rung_hub_define(rung_hub *h, rung_slice board, const rung_board_def *def,
@@ -100,12 +105,14 @@ uint32_t rung_hub_room(const rung_hub *h);
 typedef void rung_hub_reader(void *ctx);
 
 /* Call `read` when all that was put so far has been applied and nothing that is put later. RUNG_OK or RUNG_ELIMIT. */
-RUNG_NODISCARD rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx, rung_err *err);
+RUNG_NODISCARD rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx,
+                                          rung_err *err);
 
 /* Wait for a sequence: min_seq= of a read. Embedded in the caller's request; zero before use. */
 typedef struct rung_hub_waiter {
     uint64_t seq;
-    rung_hub_reader *ready; /* called from rung_hub_turn() when the state has `seq`; it is no longer waiting then */
+    rung_hub_reader *
+        ready; /* called from rung_hub_turn() when the state has `seq`; it is no longer waiting then */
     void *ctx;
     struct rung_hub_waiter *prev, *next;
 } rung_hub_waiter;
@@ -133,16 +140,19 @@ RUNG_NODISCARD rung_status rung_hub_snapshot(rung_hub *h, rung_err *err);
 /* Times in microseconds, counted in buckets: bucket i holds those below 2^i us, the last one all others. */
 #define RUNG_HUB_TIME_BUCKETS 24
 typedef struct rung_hub_stats {
-    rung_status status;          /* RUNG_OK; RUNG_ENOSPC while the disk is full; or the failure */
-    uint64_t put, answered, refused; /* changes */
-    uint32_t waiting;            /* put and not answered */
+    rung_status status;     /* RUNG_OK; RUNG_ENOSPC while the disk is full; or the failure */
+    uint64_t put, answered; /* changes */
+    uint64_t refused;       /* turned away at put, or answered without having been applied */
+    uint32_t waiting;       /* put and not answered */
     uint64_t batches;
-    uint64_t sync_count, sync_us_total, sync_us[RUNG_HUB_TIME_BUCKETS]; /* write and sync of one batch */
-    uint64_t log_bytes;          /* written since the start */
+    uint64_t sync_count, sync_us_total,
+        sync_us[RUNG_HUB_TIME_BUCKETS]; /* write and sync of one batch */
+    uint64_t log_bytes;                 /* written since the start */
     uint64_t durable_seq, applied_seq;
     uint64_t snapshots, snapshot_failures, snapshot_seq; /* the newest one's sequence */
     bool is_snapshotting;
-    int64_t snapshot_ms;         /* when the newest was finished, Unix milliseconds; 0: none since the start */
+    int64_t
+        snapshot_ms; /* when the newest was finished, Unix milliseconds; 0: none since the start */
 } rung_hub_stats;
 rung_hub_stats rung_hub_stat(const rung_hub *h);
 

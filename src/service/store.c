@@ -20,7 +20,8 @@
 #include "base/assert.h"
 #include "journal/segment_log.h"
 #include "journal/snapshot_file.h"
-#include "service/engine.h"
+#include "service/applier.h"
+#include "service/child.h"
 #include "state/save.h"
 
 #include <errno.h>
@@ -28,18 +29,25 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     REPLAY_RECORDS = 1024, /* read and applied together */
     SNAPSHOTS_LISTED = 16, /* two are kept; a crash may leave one more */
+    LOCK_TRIES = 25,
+    LOCK_PAUSE_MS = 20,
 };
 
 struct rung_store {
     rung_store_config config;
     rung_segment_log *log;
     pid_t child; /* 0: no save under way */
-    int report;  /* the child's pipe */
+    int report;  /* the child's pipe; -1: it has reported and is ending */
+    rung_status child_status;
+    rung_err child_err;
+    bool is_followed; /* the follower has begun and not ended */
+    rung_store_stats stats;
 };
 
 /* ---- opening: the snapshot ---- */
@@ -132,8 +140,10 @@ static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *
                              "snapshot %llu is newer than the log, which ends at %llu",
                              (unsigned long long)seqs[i], (unsigned long long)end);
         st = load_snapshot(s, seqs[i], state_out, &why);
-        if (st == RUNG_OK)
+        if (st == RUNG_OK) {
+            s->stats.snapshot_seq = seqs[i];
             return st;
+        }
         if (err)
             *err = why;
         if (st != RUNG_ECORRUPT)
@@ -149,7 +159,8 @@ static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *
 /* ---- opening: the rest of the log ---- */
 
 static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_record *records,
-                               rung_state *state, rung_err *err) {
+                               rung_applier *applier, const rung_state *state, rung_err *err) {
+    const rung_hub_follower *f = s->config.follower;
     uint64_t from = rung_state_seq(state), end = rung_log_durable_seq(rung_store_log(s));
     for (;;) {
         size_t count;
@@ -157,9 +168,13 @@ static rung_status replay_from(rung_store *s, rung_log_cursor *cursor, rung_log_
         if (st == RUNG_NOT_FOUND)
             break;
         if (st == RUNG_OK)
-            st = rung_engine_replay(state, s->config.alloc, records, count, err);
+            st = rung_applier_replay(applier, records, count, err);
         if (st < 0)
             return st;
+        for (size_t i = 0; i < count; i++)
+            s->stats.replayed_bytes += rung_log_framed_size(records[i].payload.len);
+        if (f && f->catch_up)
+            f->catch_up(f->ctx);
         if (s->config.progress)
             s->config.progress(s->config.ctx, "log", rung_state_seq(state) - from, end - from);
     }
@@ -174,19 +189,35 @@ static rung_status replay(rung_store *s, rung_state *state, rung_err *err) {
     const rung_alloc *a = s->config.alloc;
     size_t size = REPLAY_RECORDS * sizeof(rung_log_record);
     rung_log_cursor *cursor = NULL;
+    rung_applier *applier = NULL;
+    rung_applier_config config = {.alloc = a, .state = state, .follower = s->config.follower};
     uint64_t next = rung_state_seq(state) + 1;
     rung_log_record *records = rung_alloc_get(a, size);
-    if (!records)
+    if (!records || rung_applier_create(&config, &applier, NULL) < 0) {
+        rung_alloc_free(a, records, size);
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    }
     rung_status st = rung_log_cursor_open(rung_store_log(s), next, &cursor, err);
     if (st == RUNG_ESTALE)
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "the log begins at %llu, but %llu is needed",
                        (unsigned long long)rung_segment_log_stat(s->log).first_seq,
                        (unsigned long long)next);
     if (st >= 0)
-        st = replay_from(s, cursor, records, state, err);
+        st = replay_from(s, cursor, records, applier, state, err);
     rung_log_cursor_close(cursor);
+    rung_applier_destroy(applier);
     rung_alloc_free(a, records, size);
+    return st;
+}
+
+/* A process that was killed may leave a child at work on a snapshot, which holds the lock until it has noticed. */
+static rung_status take_folder(const rung_segment_log_config *log, rung_segment_log **log_out,
+                               rung_err *err) {
+    rung_status st = rung_segment_log_open(log, log_out, err);
+    for (int tries = 0; st == RUNG_EBUSY && tries < LOCK_TRIES; tries++) {
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_PAUSE_MS * 1000000L}, NULL);
+        st = rung_segment_log_open(log, log_out, err);
+    }
     return st;
 }
 
@@ -201,7 +232,22 @@ static rung_status open_log(rung_store *s, rung_err *err) {
         .say = c->say,
         .say_ctx = c->ctx,
     };
-    return rung_segment_log_open(&log, &s->log, err);
+    return take_folder(&log, &s->log, err);
+}
+
+/* The follower hears of the log before the first event of it. */
+static rung_status begin_follower(rung_store *s, const rung_state *state, rung_err *err) {
+    const rung_hub_follower *f = s->config.follower;
+    if (!f || !f->begin)
+        return RUNG_OK;
+    return f->begin(f->ctx, rung_store_log(s), rung_segment_log_uuid(s->log),
+                    rung_segment_log_stat(s->log).first_seq, rung_state_seq(state), state, err);
+}
+
+static void end_follower(rung_store *s) {
+    const rung_hub_follower *f = s->config.follower;
+    if (f && f->end)
+        f->end(f->ctx);
 }
 
 rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
@@ -216,10 +262,16 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     if (st == RUNG_OK)
         st = load_newest(s, &state, err);
     if (st == RUNG_OK)
+        st = begin_follower(s, state, err);
+    s->is_followed = st == RUNG_OK;
+    if (st == RUNG_OK)
         st = replay(s, state, err);
     if (st == RUNG_OK)
         st = rung_segment_log_start(s->log, err);
     if (st < 0) {
+        if (s->is_followed)
+            end_follower(s);
+        s->is_followed = false;
         rung_state_destroy(state);
         rung_ignore(rung_store_close(s, NULL), "the failure to open is the one to tell");
         return st;
@@ -234,6 +286,8 @@ rung_status rung_store_close(rung_store *s, rung_err *err) {
         return RUNG_OK;
     rung_ignore(rung_store_save_poll(s, true, NULL),
                 "a snapshot less is a longer replay, nothing worse");
+    if (s->is_followed)
+        end_follower(s);
     rung_status st = s->log ? rung_log_close(rung_store_log(s), err) : RUNG_OK;
     rung_alloc_free(s->config.alloc, s, sizeof *s);
     return st;
@@ -241,6 +295,10 @@ rung_status rung_store_close(rung_store *s, rung_err *err) {
 
 rung_log *rung_store_log(rung_store *s) {
     return rung_segment_log_port(s->log);
+}
+
+rung_store_stats rung_store_stat(const rung_store *s) {
+    return s->stats;
 }
 
 /* ---- saving ---- */
@@ -306,6 +364,7 @@ typedef struct child_report {
 static _Noreturn void live_as_child(rung_store *s, const rung_state *state, pid_t parent,
                                     int pipe_end) {
     child_report report = {0};
+    rung_child_settle();
     report.status = write_snapshot(s, state, parent, &report.err);
     ssize_t wrote = write(pipe_end, &report, sizeof report); /* fits a pipe: whole or not at all */
     _exit(wrote == (ssize_t)sizeof report ? 0 : 1);
@@ -335,36 +394,47 @@ rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_e
 }
 
 /* Its report, as far as it came: RUNG_PARTIAL when there is nothing yet. */
-static rung_status read_report(rung_store *s, bool wait, child_report *report) {
+static rung_status read_report(rung_store *s, bool wait) {
+    child_report report = {0};
     int flags = fcntl(s->report, F_GETFL);
     ssize_t got;
     fcntl(s->report, F_SETFL, wait ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
     do
-        got = read(s->report, report, sizeof *report);
+        got = read(s->report, &report, sizeof report);
     while (got < 0 && errno == EINTR);
     if (got < 0 && errno == EAGAIN)
         return RUNG_PARTIAL;
-    if (got != (ssize_t)sizeof *report)
-        report->status =
-            RUNG_FAIL(&report->err, RUNG_EIO, "the process that wrote the snapshot was ended");
+    if (got != (ssize_t)sizeof report)
+        report.status =
+            RUNG_FAIL(&report.err, RUNG_EIO, "the process that wrote the snapshot was ended");
+    close(s->report);
+    s->report = -1;
+    s->child_status = report.status;
+    s->child_err = report.err;
     return RUNG_OK;
 }
 
+/* It has nothing left to do but to end; until it has, it holds the lock. Giving back gigabytes of shared pages takes
+ * it some time, which is not ours. */
+static bool has_ended(const rung_store *s, bool wait) {
+    pid_t gone;
+    do
+        gone = waitpid(s->child, NULL, wait ? 0 : WNOHANG);
+    while (gone < 0 && errno == EINTR);
+    return gone != 0;
+}
+
 rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err) {
-    child_report report = {0};
     if (!s->child)
         return RUNG_NOT_FOUND;
-    if (read_report(s, wait, &report) == RUNG_PARTIAL)
+    if (s->report >= 0 && read_report(s, wait) == RUNG_PARTIAL)
         return RUNG_PARTIAL;
-    /* It has nothing left to do but to end; until it has, it holds the lock. */
-    while (waitpid(s->child, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    close(s->report);
-    s->report = -1;
+    if (!has_ended(s, wait))
+        return RUNG_PARTIAL;
     s->child = 0;
-    if (report.status < 0 && err)
-        *err = report.err;
-    return report.status;
+    if (s->child_status < 0 && err)
+        *err = s->child_err;
+    return s->child_status;
 }
 
 rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err) {

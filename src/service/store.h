@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "journal/file.h"
 #include "journal/log.h"
+#include "service/hub_follower.h"
 #include "state/state.h"
 
 #include <stdbool.h>
@@ -30,6 +31,8 @@ typedef struct rung_store_config {
     uint64_t segment_size; /* as in segment_log.h */
     bool is_relaxed;       /* the log is synced now and then, not before every answer */
     rung_state_config state;
+    const rung_hub_follower
+        *follower; /* of the replay: begin, before, applied, catch_up. NULL: none */
     /* While opening: what is being read ("snapshot", "log"), and how far it is. May be NULL. */
     void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
     void (*say)(void *ctx, const char *line); /* one line for the operator; may be NULL */
@@ -49,6 +52,12 @@ rung_status rung_store_close(rung_store *s, rung_err *err);
 
 rung_log *rung_store_log(rung_store *s); /* borrowed, started */
 
+typedef struct rung_store_stats {
+    uint64_t snapshot_seq;   /* of the snapshot that was loaded; 0: none */
+    uint64_t replayed_bytes; /* of log behind it */
+} rung_store_stats;
+rung_store_stats rung_store_stat(const rung_store *s); /* how it was opened */
+
 /* Write a snapshot of `state`, which must be durable in the log: sync first. RUNG_OK;
  * RUNG_UNCHANGED when the newest one is of this very sequence; RUNG_EBUSY while one is being
  * written. Two are kept. */
@@ -59,7 +68,7 @@ RUNG_NODISCARD rung_status rung_store_save(rung_store *s, const rung_state *stat
 RUNG_NODISCARD rung_status rung_store_save_begin(rung_store *s, const rung_state *state,
                                                  rung_err *err);
 
-/* How the child fares. RUNG_PARTIAL: still writing (never with `wait`); RUNG_NOT_FOUND: there is
+/* How the child fares: asking never waits, not even for the memory of a child that has ended. RUNG_PARTIAL: still writing (never with `wait`); RUNG_NOT_FOUND: there is
  * none; RUNG_OK or its failure, told once. */
 RUNG_NODISCARD rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err);
 

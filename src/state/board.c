@@ -16,8 +16,8 @@ rung__board *rung__board_find(const rung_state *s, rung_slice id) {
     if (b && rung_slice_eq(rung_players_id(s->board_ids, b->number), id))
         return b;
     uint32_t number;
-    if (rung_players_find(s->board_ids, id, &number) != RUNG_OK)
-        return NULL;
+    if (rung_players_find(s->board_ids, id, &number) != RUNG_OK || number >= s->board_cap)
+        return NULL; /* nobody has the name, or a set */
     ((rung_state *)(uintptr_t)s)->last_board = s->boards[number]; /* a shortcut, not state */
     return s->boards[number];
 }
@@ -153,6 +153,7 @@ static void note_due(rung_state *s, const rung__board *b, const rung__window *w)
 
 void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w) {
     b->windows[b->window_count++] = w;
+    b->version = s->seq;
     rung__digest_add(&s->digest, window_digest(w));
     note_due(s, b, w);
 }
@@ -174,12 +175,14 @@ static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
     while (rung_ladder_next(&c, &e))
         rung__digest_subtract(&s->digest,
                               rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
-    rung__stash_forget(s, b->serial, &w->tag);
+    if (b->has_stash)
+        rung__stash_forget(s, b->serial, &w->tag);
 }
 
 /* Take window i of the list away for good. */
 static void window_remove(rung_state *s, rung__board *b, uint32_t i) {
     rung__window *w = b->windows[i];
+    b->version = s->seq;
     forget_entries(s, b, w);
     rung__digest_subtract(&s->digest, window_digest(w));
     memmove(&b->windows[i], &b->windows[i + 1], (b->window_count - i - 1) * sizeof *b->windows);
@@ -205,6 +208,7 @@ static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
         window_remove(s, b, i);
         return;
     }
+    b->version = s->seq;
     forget_entries(s, b, w);
     rung__digest_subtract(&s->digest, window_digest(w));
     w->dropped = true;
@@ -244,7 +248,8 @@ static void enforce_keep(rung_state *s, rung__board *b) {
     }
 }
 
-static void window_close(rung_state *s, const rung__board *b, rung__window *w) {
+static void window_close(rung_state *s, rung__board *b, rung__window *w) {
+    b->version = s->seq;
     rung__digest_subtract(&s->digest, window_digest(w));
     w->closed = true;
     rung__digest_add(&s->digest, window_digest(w));
@@ -263,7 +268,7 @@ static void recompute_next_close(rung_state *s) {
 
 rung_status rung__apply_tick(rung_state *s) {
     if (s->time_ms < s->next_close_ms)
-        return RUNG_UNCHANGED;
+        return RUNG_UNCHANGED; /* keys whose time is over are gone before any event */
     for (uint32_t i = 0; i < s->board_cap; i++) {
         rung__board *b = s->boards[i];
         if (!b)
@@ -329,7 +334,7 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
 
 /* ---- definitions ---- */
 
-static rung_digest board_digest(const rung_state *s, const rung__board *b) {
+rung_digest rung__board_digest(const rung_state *s, const rung__board *b) {
     rung_slice id = rung_players_id(s->board_ids, b->number);
     uint64_t words[5] = {rung__bytes_hash(id.ptr, id.len),
                          rung__bytes_hash(b->def_bytes.ptr, b->def_bytes.len),
@@ -338,11 +343,16 @@ static rung_digest board_digest(const rung_state *s, const rung__board *b) {
     for (uint32_t i = 0; i < b->rule_count; i++)
         rung__digest_add(&d, rung__fact_digest(RUNG__FACT_RULE, b->serial, i,
                                                (const uint64_t *)b->rules[i].from_ms, RUNG__KINDS));
+    if (b->is_key || b->expiry.place) {
+        uint64_t key[3] = {b->is_key, b->expiry.place != 0,
+                           b->expiry.place ? (uint64_t)b->expiry.at_ms : 0};
+        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_KEY, b->serial, 0, key, 3));
+    }
     return d;
 }
 
 rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
-    rung_digest d = board_digest(s, b);
+    rung_digest d = rung__board_digest(s, b);
     rung__digest_add(&d, b->rate_digest);
     for (uint32_t i = 0; i < b->window_count; i++) {
         const rung__window *w = b->windows[i];
@@ -520,7 +530,7 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
                                const rung_window *span, rung_slice season) {
     rung__window *all = rung__window_find(b, 0, 0, (rung_slice){NULL, 0}), *w = NULL;
     bool known = (b->def.update == RUNG_UPDATE_BEST || b->def.update == RUNG_UPDATE_LAST) &&
-                 b->def.key.tie != RUNG_TIE_PLAYER;
+                 rung_tie_keeps_time(b->def.key.tie);
     if (!all || !known || !rung__window_takes_scores(s, b, span->end_ms, NULL) ||
         b->window_count >= RUNG__WINDOWS_MAX)
         return RUNG_OK;
@@ -567,8 +577,16 @@ static rung_status seed_new_windows(rung_state *s, rung__board *b, const rung_bo
     return RUNG_OK;
 }
 
-static rung_status create_board(rung_state *s, rung_slice id, const rung_board_def *def,
-                                rung_err *err) {
+uint64_t rung__serial_new(rung_state *s) {
+    if (s->made_seq != s->seq) {
+        s->made_seq = s->seq;
+        s->made = 0;
+    }
+    return s->made++ << RUNG__SERIAL_SEQ_BITS | s->seq;
+}
+
+rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_def *def, bool is_key,
+                               rung__board **out, rung_err *err) {
     uint32_t number;
     rung_status st = rung_players_intern(s->board_ids, id, &number);
     if (st < 0)
@@ -582,7 +600,9 @@ static rung_status create_board(rung_state *s, rung_slice id, const rung_board_d
         return RUNG_ENOMEM;
     }
     b->number = number;
-    b->serial = s->seq;
+    b->serial = rung__serial_new(s);
+    b->version = s->seq;
+    b->is_key = is_key;
     b->created_ms = s->time_ms;
     b->rate_minute = INT64_MIN;
     b->over_ms = INT64_MIN;
@@ -597,7 +617,29 @@ static rung_status create_board(rung_state *s, rung_slice id, const rung_board_d
         return st;
     }
     s->boards[number] = b;
-    rung__digest_add(&s->digest, board_digest(s, b));
+    rung__digest_add(&s->digest, rung__board_digest(s, b));
+    *out = b;
+    return RUNG_OK;
+}
+
+rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id) {
+    uint32_t number, old = b->number;
+    if (rung_players_intern(s->board_ids, id, &number) < 0)
+        return RUNG_ENOMEM;
+    if (rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
+        rung_players_remove(s->board_ids, number);
+        return RUNG_ENOMEM;
+    }
+    rung__digest_subtract(&s->digest, rung__board_digest(s, b));
+    s->boards[old] = NULL;
+    s->boards[number] = b;
+    b->number = number;
+    b->version = s->seq;
+    rung__expiry_renumber(s, number);
+    rung_players_remove(s->board_ids, old);
+    rung__digest_add(&s->digest, rung__board_digest(s, b));
+    if (b->has_stash)
+        rung__stash_sort(s, b->serial);
     return RUNG_OK;
 }
 
@@ -614,7 +656,7 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
         b->def; /* borrows from old_bytes, which live until the end of this function */
     uint32_t old_attribute[RUNG__SCOPE_SLOTS], old_count = b->scope_count;
     memcpy(old_attribute, b->attribute, sizeof old_attribute);
-    rung_digest before = board_digest(s, b);
+    rung_digest before = rung__board_digest(s, b);
 
     b->def_bytes = (rung_slice){NULL, 0};
     rung_status st = take_def(s, b, def, err);
@@ -628,11 +670,14 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
         b->def = old;
         return st;
     }
-    bool same = rung_slice_eq(old_bytes, b->def_bytes);
+    bool same = rung_slice_eq(old_bytes, b->def_bytes) && !b->is_key;
+    if (!same)
+        b->version = s->seq;
     if (old.grace_ms != b->def.grace_ms && s->time_ms - old.grace_ms > b->over_ms)
         b->over_ms = s->time_ms - old.grace_ms;
+    b->is_key = false;
     rung__digest_subtract(&s->digest, before);
-    rung__digest_add(&s->digest, board_digest(s, b));
+    rung__digest_add(&s->digest, rung__board_digest(s, b));
 
     /* From here on only memory can fail, and then the state says so for ever. */
     st = use_slots(s, &b->def, b->attribute, &b->scope_count, &b->team_slot);
@@ -667,18 +712,31 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
 
 rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err) {
     rung__board *b = rung__board_find(s, e->defined.board);
+    if (!b && rung__set_find(s, e->defined.board))
+        return RUNG_FAIL(err, RUNG_EEXIST, "board: a set has this name");
     return b ? change_board(s, b, &e->defined.def, err)
-             : create_board(s, e->defined.board, &e->defined.def, err);
+             : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
 }
 
 rung_status rung__apply_delete(rung_state *s, rung_slice id, rung_err *err) {
     rung__board *b = rung__board_find(s, id);
     if (!b)
         return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
-    rung__stash_forget(s, b->serial, NULL);
+    rung__board_delete(s, b);
+    return RUNG_OK;
+}
+
+void rung__board_delete(rung_state *s, rung__board *b) {
+    bool is_next = false; /* the next window to close may be one of its own */
+    for (uint32_t i = 0; i < b->window_count; i++)
+        is_next = is_next || (b->windows[i]->kind && !b->windows[i]->closed &&
+                              due_ms(b, b->windows[i]) <= s->next_close_ms);
+    if (b->has_stash)
+        rung__stash_forget(s, b->serial, NULL);
     while (b->window_count)
         window_remove(s, b, b->window_count - 1);
-    rung__digest_subtract(&s->digest, board_digest(s, b));
+    rung__digest_subtract(&s->digest, rung__board_digest(s, b));
+    rung__expiry_clear(s, b->number);
     rung__digest_subtract(&s->digest, b->rate_digest);
     for (uint32_t slot = 0; slot < b->scope_count; slot++)
         rung__attribute_unuse(s, b->attribute[slot]);
@@ -686,8 +744,8 @@ rung_status rung__apply_delete(rung_state *s, rung_slice id, rung_err *err) {
     s->last_board = NULL;
     rung_players_remove(s->board_ids, b->number);
     rung__board_free(s, b);
-    recompute_next_close(s);
-    return RUNG_OK;
+    if (is_next)
+        recompute_next_close(s);
 }
 
 void rung__board_free(rung_state *s, rung__board *b) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state's invariants, checked by looking at all of it: every ladder's own check; R1 to R3 of ranking.c; P1
- * to P3 of people.c; B3 of board.c; D1: the digest is the sum of the facts. */
+ * to P3 of people.c; B3 of board.c; K1 of keys.c; M1, M2 of set.c; E1, E2 of expiry.c; D1: the digest is the sum of
+ * the facts. */
 #include "state/internal.h"
 
 #include <string.h>
@@ -82,6 +83,14 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
     return rung_numbermap_check(&b->rate);
 }
 
+static const char *check_key(const rung_state *s, uint32_t number) {
+    bool is_board = number < s->board_cap && s->boards[number];
+    bool is_set = number < s->set_cap && s->sets[number];
+    return is_board + is_set == rung_players_is_used(s->board_ids, number)
+               ? NULL
+               : "K1: a key is both a board and a set, or neither";
+}
+
 /* P2, one way; the number of friendships shows the other. */
 static const char *check_friends(const rung_state *s) {
     uint64_t forth = 0, back = 0;
@@ -110,6 +119,15 @@ const char *rung_state_check(const rung_state *s) {
             wrong = check_board(s, s->boards[i]);
             rung__digest_add(&d, rung__board_digest_all(s, s->boards[i]));
         }
+    for (uint32_t i = 0; !wrong && i < s->set_cap; i++)
+        if (s->sets[i]) {
+            wrong = rung__set_check(s, s->sets[i]);
+            rung__digest_add(&d, rung__set_digest_all(s, s->sets[i]));
+        }
+    for (uint32_t i = 0; !wrong && i < rung_players_span(s->board_ids); i++)
+        wrong = check_key(s, i);
+    if (!wrong)
+        wrong = rung__expiry_check(s);
     if (!wrong)
         wrong = check_friends(s);
     for (uint32_t i = 0; !wrong && i < s->attribute_cap; i++)

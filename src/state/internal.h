@@ -6,6 +6,8 @@
  *   people.c   profiles, friends, bans, erasure      ids.c      submissions seen before
  *   view.c     every question                        check.c    invariants
  *   save.c     all of it as bytes                    load.c     and back
+ *   keys.c     commands of the Redis protocol        key_read.c, key_combine.c  its questions
+ *   set.c      sets of members                       expiry.c   keys whose time ends
  *
  * Numbers instead of names inside: a player, a board, an attribute and an attribute's values are each interned once. */
 #ifndef RUNG_STATE_INTERNAL_H
@@ -18,13 +20,15 @@
 #include "state/state.h"
 
 typedef __int128 rung__wide;
+struct rung_zkey_result;
 
 enum {
     RUNG__WINDOWS_MAX = 4096, /* per board */
     RUNG__RULES_MAX = 256,    /* zone changes per board */
     RUNG__SCOPE_SLOTS =
-        RUNG_SCOPES_MAX + 1, /* the last may be the team attribute, when it is no scope itself */
-    RUNG__KINDS = 7,         /* 0 all, 1..5 calendar, 6 season */
+        RUNG_SCOPES_MAX + 1,    /* the last may be the team attribute, when it is no scope itself */
+    RUNG__KINDS = 7,            /* 0 all, 1..5 calendar, 6 season */
+    RUNG__SERIAL_SEQ_BITS = 48, /* of a serial: the event; above: which of the keys that it made */
 };
 #define RUNG__NONE UINT32_MAX
 
@@ -86,8 +90,18 @@ typedef struct rung__rule {
         [RUNG__KINDS]; /* the window that ends there; it goes on until this rule comes to a later one */
 } rung__rule;
 
+/* When a key's time ends. Zero: never. */
+typedef struct rung__expiry {
+    int64_t at_ms;
+    uint32_t place; /* 1 + its place in the heap of expiry.c; 0: it has no end */
+} rung__expiry;
+
 typedef struct rung__board {
     uint32_t number;
+    bool has_stash; /* a ban may hold entries of it */
+    bool
+        is_key; /* made by a command of the Redis protocol, and not defined since: goes when it is empty */
+    rung__expiry expiry;
     uint64_t serial;      /* the event that created it: unique for ever */
     rung_slice def_bytes; /* owned; `def` borrows from it */
     rung_board_def def;
@@ -106,7 +120,19 @@ typedef struct rung__board {
     int64_t rate_minute;
     rung_numbermap rate; /* submissions per player in that minute */
     rung_digest rate_digest;
+    uint64_t version; /* the last event that changed something visible; not part of the state */
 } rung__board;
+
+/* A set of members, under a number of its own among the boards. */
+typedef struct rung__set {
+    uint32_t number;
+    uint32_t count;
+    uint64_t serial, version; /* as a board's */
+    rung__expiry expiry;
+    uint32_t *list; /* ascending, while there are few */
+    uint32_t list_cap;
+    rung_numbermap *map; /* instead, once there were many; the values mean nothing */
+} rung__set;
 
 /* An entry that a ban took out. */
 typedef struct rung__stashed {
@@ -151,10 +177,13 @@ typedef struct rung__reach {
 enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2 };
 typedef struct rung__aim {
     uint32_t player; /* RUNG_PLAYER_NONE: look it up */
-    bool prepared;   /* `reached` holds, if it is still time_ms when the turn comes */
-    uint32_t count;
+    /* `reached` holds, if it is still time_ms and the same board when the turn comes. */
+    bool prepared;
+    uint32_t count; /* windows reached; 0: the submission is left to its turn */
     int64_t time_ms;
-    uint32_t values[RUNG__AIM_SLOTS]; /* the player's in the first slots of the guessed board */
+    rung__board *board;               /* while aiming */
+    uint64_t serial;                  /* of the board */
+    uint32_t values[RUNG__AIM_SLOTS]; /* the player's in the first slots */
     uint32_t slots[RUNG__AIM_KINDS];  /* by place in `reached`: which slots have hints */
     rung__reach reached[RUNG__AIM_KINDS];
     rung_ladder_hint main[RUNG__AIM_KINDS];
@@ -192,14 +221,23 @@ struct rung_state {
     rung_hash_key hash_key;
     rung_players *players;
     rung_players *board_ids;
-    rung__board **boards; /* by number; NULL where deleted */
+    rung__board **boards; /* by number; NULL where deleted, or a set */
     uint32_t board_cap;
+    rung__set **sets; /* by number, of those numbers that are no boards */
+    uint32_t set_cap, set_count;
+    uint32_t *expiring; /* numbers of keys whose time ends: a heap, see expiry.c */
+    uint32_t expiring_count, expiring_cap;
+    uint64_t made_seq, made; /* keys made by this event, for their serials */
+    void (*sink)(void *ctx, uint32_t i, const struct rung_zkey_result *result);
+    void *sink_ctx;
     rung_players *attribute_ids;
     rung__attribute *attributes;
     uint32_t attribute_cap;
     rung__rare profiles, friends, bans;
     rung__ids ids;
     uint64_t seq, refused, friendships;
+    uint64_t
+        people_version; /* the last event that changed a profile or a ban; not part of the state */
     int64_t time_ms;
     int64_t next_close_ms;   /* never later than the true one */
     rung_digest digest;      /* of all facts; see state.c */
@@ -223,6 +261,9 @@ typedef enum rung__fact {
     RUNG__FACT_WINDOW,
     RUNG__FACT_ID,
     RUNG__FACT_RATE,
+    RUNG__FACT_KEY,
+    RUNG__FACT_SET,
+    RUNG__FACT_MEMBER,
 } rung__fact;
 
 rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words,
@@ -249,6 +290,17 @@ RUNG_NODISCARD rung_status rung__intern_player(rung_state *s, rung_slice id, uin
 /* ---- boards and windows (board.c) ---- */
 
 rung__board *rung__board_find(const rung_state *s, rung_slice id);
+/* A number unique for ever, for a board or set that this event makes. */
+uint64_t rung__serial_new(rung_state *s);
+RUNG_NODISCARD rung_status rung__board_create(rung_state *s, rung_slice id,
+                                              const rung_board_def *def, bool is_key,
+                                              rung__board **out, rung_err *err);
+/* Take a board away, with all that belongs to it. */
+void rung__board_delete(rung_state *s, rung__board *b);
+/* Give a board another name that nobody has. */
+RUNG_NODISCARD rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id);
+/* Its facts, to be subtracted before one of them changes and added after. */
+rung_digest rung__board_digest(const rung_state *s, const rung__board *b);
 RUNG_NODISCARD rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_delete(rung_state *s, rung_slice board, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open,
@@ -340,6 +392,12 @@ RUNG_NODISCARD rung_status rung__attribute_fill(rung_state *s, rung__attribute *
 /* p follows q. RUNG_OK, RUNG_UNCHANGED or RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q);
 void rung__people_deinit(rung_state *s);
+/* Take a player out of all windows of a board, be it that a ban did so already. RUNG_OK or RUNG_UNCHANGED. */
+rung_status rung__entry_remove(rung_state *s, rung__board *b, uint32_t player);
+/* Do bans hold entries of a board? */
+bool rung__stash_has(const rung_state *s, uint64_t board_serial);
+/* A board has another number: put what bans hold of it in its place again. */
+void rung__stash_sort(rung_state *s, uint64_t board_serial);
 /* A board or window went: nobody's ban can give entries back to it. */
 void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag);
 /* A board ranks by an attribute no longer: what banned players had there is forgotten. */
@@ -351,9 +409,13 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
 RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
                                              const rung__aim *aim, rung_outcome *out,
                                              rung_err *err);
-/* Look ahead: find what will become of the entries of a coming submission and where they will go. aim->player
- * was found already, and no submission before it changes that player's entries. */
-void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim);
+/* Look ahead: take a coming submission one step further, of RUNG__AIM_STEPS, each of which finds what the step before
+ * asked for. aim->player was found already, and no submission before it changes that player's entries. */
+enum { RUNG__AIM_STEPS = 9 };
+void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, int step,
+                     rung__aim *aim);
+/* After those: one node further down to where the entries will go; false when all have arrived. */
+bool rung__score_aim_down(rung__aim *aim);
 
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
 void rung__ids_destroy(rung_state *s);
@@ -374,5 +436,46 @@ rung__id_record *rung__ids_record(const rung_state *s, uint32_t i);
  * first, and the id. RUNG_UNCHANGED: there is one already. */
 RUNG_NODISCARD rung_status rung__ids_restore(rung_state *s, rung_slice key,
                                              const rung__id_record *record);
+
+/* ---- keys (keys.c, set.c, expiry.c) ---- */
+
+RUNG_NODISCARD rung_status rung__apply_keys(rung_state *s, const rung_event *e, rung_err *err);
+/* A new board for a score that names a key nobody has. RUNG_EUNSUPPORTED: a set has the name. */
+RUNG_NODISCARD rung_status rung__zset_make(rung_state *s, rung_slice name, rung__board **out,
+                                           rung_err *err);
+/* Take away a board or set by its number. */
+void rung__key_delete(rung_state *s, uint32_t number);
+
+rung__set *rung__set_find(const rung_state *s, rung_slice name);
+RUNG_NODISCARD rung_status rung__set_create(rung_state *s, rung_slice name, rung__set **out,
+                                            rung_err *err);
+void rung__set_delete(rung_state *s, rung__set *set);
+void rung__set_free(rung_state *s, rung__set *set);
+RUNG_NODISCARD rung_status rung__set_rename(rung_state *s, rung__set *set, rung_slice name);
+rung_digest rung__set_digest(const rung_state *s, const rung__set *set); /* without its members */
+rung_digest rung__set_digest_all(const rung_state *s, const rung__set *set);
+bool rung__set_has(const rung__set *set, uint32_t player);
+/* RUNG_OK, RUNG_UNCHANGED or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung__set_add(rung_state *s, rung__set *set, uint32_t player);
+rung_status rung__set_remove(rung_state *s, rung__set *set, uint32_t player);
+/* Members from `from` on, ascending; returns how many. */
+uint32_t rung__set_list(const rung__set *set, uint32_t from, uint32_t *players, uint32_t room);
+size_t rung__set_memory(const rung__set *set);
+const char *rung__set_check(const rung_state *s, const rung__set *set);
+
+/* The expiry of a board or set; NULL if nobody has the number. */
+rung__expiry *rung__expiry_of(const rung_state *s, uint32_t number);
+/* Secure memory for one more. */
+RUNG_NODISCARD rung_status rung__expiry_reserve(rung_state *s);
+/* Its time ends at at_ms; was reserved. Digests are the caller's business. */
+void rung__expiry_set(rung_state *s, uint32_t number, int64_t at_ms);
+void rung__expiry_clear(rung_state *s, uint32_t number);
+/* The key now has another number, under which it is in the tables already. */
+void rung__expiry_renumber(rung_state *s, uint32_t number);
+/* The first end; INT64_MAX: none. */
+int64_t rung__expiry_next(const rung_state *s);
+/* Take away every key whose time is over. Are there any? */
+bool rung__expiry_purge(rung_state *s);
+const char *rung__expiry_check(const rung_state *s);
 
 #endif

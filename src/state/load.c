@@ -20,7 +20,8 @@
 typedef struct loader {
     rung__in in;
     rung_state *s;
-    rung_players *serials; /* of the boards so far: no two are the same */
+    rung_players *serials; /* of the boards and sets so far: no two are the same */
+    uint64_t version;
 } loader;
 
 static void damaged(loader *l, const char *fault) {
@@ -509,21 +510,22 @@ static void load_rates(loader *l, rung__board *b) {
     }
 }
 
-static void load_serial(loader *l, rung__board *b) {
+static void load_serial(loader *l, uint64_t *serial) {
+    const uint64_t event_mask = (UINT64_C(1) << RUNG__SERIAL_SEQ_BITS) - 1;
     uint8_t bytes[8];
     uint32_t number;
-    b->serial = rung__in_number(&l->in);
-    rung__store64(bytes, b->serial);
-    if (b->serial > l->s->seq)
+    *serial = rung__in_number(&l->in);
+    rung__store64(bytes, *serial);
+    if ((*serial & event_mask) > l->s->seq)
         damaged(l, "a board was created by an event that has not happened");
     else if (went_well(
                  l, rung_players_intern(l->serials, rung_slice_of(bytes, sizeof bytes), &number)) &&
              number + 1 != rung_players_count(l->serials))
-        damaged(l, "two boards were created by one event");
+        damaged(l, "two boards have the same serial");
 }
 
 static void load_board(loader *l, rung__board *b) {
-    load_serial(l, b);
+    load_serial(l, &b->serial);
     b->created_ms = load_time(l);
     b->over_ms = load_time_or(l, INT64_MIN);
     load_def(l, b);
@@ -540,6 +542,68 @@ static void load_board(loader *l, rung__board *b) {
         load_window(l, b);
 }
 
+/* ---- sets ---- */
+
+static void load_members(loader *l, rung__set *set) {
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);)
+        if (!went_well(l, rung__set_add(l->s, set, player)))
+            return;
+    if (!set->count)
+        damaged(l, "a set is empty");
+}
+
+static void load_set(loader *l, uint32_t number) {
+    rung_state *s = l->s;
+    if (!went_well(l, rung__grow(s->alloc, &s->sets, &s->set_cap, number + 1, sizeof *s->sets)))
+        return;
+    rung__set *set = rung_alloc_zeroed(s->alloc, sizeof *set);
+    if (!set) {
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        return;
+    }
+    s->sets[number] = set;
+    s->set_count++;
+    set->number = number;
+    set->version = s->seq;
+    load_serial(l, &set->serial);
+    load_members(l, set);
+}
+
+/* What stands before a key since version 2. */
+typedef struct key_head {
+    bool is_key, ends, is_set;
+    int64_t at_ms;
+} key_head;
+
+static key_head load_key_head(loader *l) {
+    key_head h = {0};
+    if (l->version < 2)
+        return h;
+    uint8_t bits = rung__in_byte(&l->in);
+    h.is_key = bits & 1;
+    h.ends = bits >> 1 & 1;
+    h.is_set = bits >> 2 & 1;
+    if (h.ends)
+        h.at_ms = rung__in_signed(&l->in);
+    if (bits > 7 || (h.is_set && h.is_key) || (h.ends && h.at_ms <= l->s->time_ms))
+        damaged(l, "a key is not valid");
+    return h;
+}
+
+/* A board that commands made has the shape they give it, and nothing is read of it on trust. */
+static bool key_board_is_valid(const rung__board *b) {
+    const rung_board_def *def = &b->def;
+    return def->key.column_count == 1 && def->key.columns[0].type == RUNG_SCORE_REAL &&
+           def->key.columns[0].order == RUNG_ORDER_DESC && def->key.tie == RUNG_TIE_PLAYER_LAST &&
+           def->update == RUNG_UPDATE_LAST && def->windows == RUNG_WINDOWS_ALL &&
+           def->season_count == 0 && b->scope_count == 0 && b->window_count <= 1;
+}
+
+static void load_expiry(loader *l, uint32_t number, const key_head *h) {
+    if (h->ends && is_fine(l) && went_well(l, rung__expiry_reserve(l->s)))
+        rung__expiry_set(l->s, number, h->at_ms);
+}
+
 static void load_boards(loader *l) {
     rung_state *s = l->s;
     load_names(l, s->board_ids, false);
@@ -550,13 +614,24 @@ static void load_boards(loader *l) {
     for (uint32_t i = 0; i < span && is_fine(l); i++) {
         if (!rung_players_is_used(s->board_ids, i))
             continue;
+        key_head head = load_key_head(l);
+        if (head.is_set) {
+            load_set(l, i);
+            load_expiry(l, i, &head);
+            continue;
+        }
         s->boards[i] = rung_alloc_zeroed(s->alloc, sizeof *s->boards[i]);
         if (!s->boards[i]) {
             rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
             return;
         }
         s->boards[i]->number = i;
+        s->boards[i]->version = s->seq;
+        s->boards[i]->is_key = head.is_key;
         load_board(l, s->boards[i]);
+        if (is_fine(l) && head.is_key && !key_board_is_valid(s->boards[i]))
+            damaged(l, "a key's board is not valid");
+        load_expiry(l, i, &head);
     }
 }
 
@@ -587,7 +662,7 @@ static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
     const rung_state *s = l->s;
     uint32_t board = rung__in_count(&l->in, RUNG__NONE - 1),
              window = rung__in_count(&l->in, RUNG__WINDOWS_MAX);
-    const rung__board *b = board < s->board_cap ? s->boards[board] : NULL;
+    rung__board *b = board < s->board_cap ? s->boards[board] : NULL;
     if (!b || window >= b->window_count || !b->windows[window]->ladder ||
         (after[0] != RUNG__NONE &&
          (board < after[0] || (board == after[0] && window <= after[1])))) {
@@ -596,6 +671,7 @@ static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
     }
     after[0] = board;
     after[1] = window;
+    b->has_stash = true;
     e->board_serial = b->serial;
     e->window_tag = b->windows[window]->tag;
     for (uint32_t k = 0; k < rung_keyspec_words(&b->def.key); k++)
@@ -693,7 +769,8 @@ static void load_head(loader *l, const rung_state_config *config) {
     rung__in_bytes(&l->in, magic, sizeof magic);
     if (memcmp(magic, RUNG__STREAM_MAGIC, sizeof magic) != 0)
         damaged(l, "it is not a saved state");
-    if (rung__in_number(&l->in) != RUNG_STATE_FORMAT)
+    l->version = rung__in_number(&l->in);
+    if (l->version < 1 || l->version > RUNG_STATE_FORMAT)
         rung__in_fail(&l->in, RUNG_EVERSION, "its format is not known to this version");
     l->in.meter.total = rung__in_number(&l->in);
     uint32_t capacity = rung__in_count(&l->in, UINT32_MAX);
@@ -716,6 +793,9 @@ static void check_digest(loader *l, bool any_digest) {
     for (uint32_t i = 0; i < s->board_cap; i++)
         if (s->boards[i])
             rung__digest_add(&s->digest, rung__board_digest_all(s, s->boards[i]));
+    for (uint32_t i = 0; i < s->set_cap; i++)
+        if (s->sets[i])
+            rung__digest_add(&s->digest, rung__set_digest_all(s, s->sets[i]));
     rung_digest found = rung_state_digest(s);
     uint64_t a = rung__in_word(&l->in), b = rung__in_word(&l->in);
     if (!any_digest && (found.a != a || found.b != b))

@@ -159,6 +159,7 @@ static rung_status replace_profile(rung_state *s, uint32_t player, rung__profile
             return RUNG_ENOMEM;
     }
     rung__profile *old = rung__rare_get(&s->profiles, player);
+    s->people_version = s->seq;
     if (fresh && rung__rare_put(&s->profiles, s->alloc, player, fresh) < 0)
         return RUNG_ENOMEM;
     if (fresh)
@@ -466,6 +467,7 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
         rung__stashed *e = &ban->entries[ban->count++];
         e->board_serial = b->serial;
         e->window_tag = w->tag;
+        b->has_stash = true;
         memcpy(e->key, entry.key, sizeof e->key);
         e->scope_count = b->scope_count;
         memcpy(e->attributes, b->attribute, sizeof e->attributes);
@@ -473,6 +475,7 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
         rung__digest_add(&s->digest, stashed_digest(player, e));
     }
     rung__digest_add(&s->digest, ban_digest(player));
+    s->people_version = s->seq;
     return RUNG_OK;
 }
 
@@ -488,6 +491,7 @@ static void stashed_values(const rung_state *s, const rung__board *b, uint32_t p
 }
 
 static void ban_remove(rung_state *s, uint32_t player, rung__ban *ban) {
+    s->people_version = s->seq;
     for (uint32_t k = 0; k < ban->count; k++)
         rung__digest_subtract(&s->digest, stashed_digest(player, &ban->entries[k]));
     rung__digest_subtract(&s->digest, ban_digest(player));
@@ -532,15 +536,55 @@ static void stash_filter(rung_state *s, uint32_t player, rung__ban *ban, uint64_
     ban->count = kept;
 }
 
+/* The next banned player from *player on; NULL when there are no more. Few are banned, and keys come and go often: the
+ * walk is over those few. */
+static rung__ban *next_ban(const rung_state *s, uint32_t *player) {
+    if (rung_numbermap_list(&s->bans.map, *player, player, 1) == 0)
+        return NULL;
+    return rung__rare_get(&s->bans, *player);
+}
+
 void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag) {
-    uint32_t banned = s->bans.map.array_count + s->bans.map.hash_count;
-    for (uint32_t player = 0; banned && player < rung_players_span(s->players); player++) {
-        rung__ban *ban = rung__rare_get(&s->bans, player);
-        if (!ban)
-            continue;
-        banned--;
+    uint32_t player = 0;
+    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
         stash_filter(s, player, ban, board_serial, window_tag);
+}
+
+bool rung__stash_has(const rung_state *s, uint64_t board_serial) {
+    uint32_t player = 0;
+    for (const rung__ban *ban; (ban = next_ban(s, &player)); player++)
+        for (uint32_t k = 0; k < ban->count; k++)
+            if (ban->entries[k].board_serial == board_serial)
+                return true;
+    return false;
+}
+
+static uint32_t number_of_serial(const rung_state *s, uint64_t serial) {
+    uint32_t number = 0;
+    while (number < s->board_cap && !(s->boards[number] && s->boards[number]->serial == serial))
+        number++;
+    return number;
+}
+
+/* Entries of one board stay in the order of its windows: the sort is stable. */
+static void ban_sort(const rung_state *s, rung__ban *ban) {
+    for (uint32_t i = 1; i < ban->count; i++) {
+        rung__stashed e = ban->entries[i];
+        uint32_t number = number_of_serial(s, e.board_serial), at = i;
+        for (; at && number_of_serial(s, ban->entries[at - 1].board_serial) > number; at--)
+            ban->entries[at] = ban->entries[at - 1];
+        ban->entries[at] = e;
     }
+}
+
+void rung__stash_sort(rung_state *s, uint64_t board_serial) {
+    uint32_t player = 0;
+    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
+        for (uint32_t k = 0; k < ban->count; k++)
+            if (ban->entries[k].board_serial == board_serial) {
+                ban_sort(s, ban);
+                break;
+            }
 }
 
 void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute) {
@@ -566,6 +610,10 @@ rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_er
         return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
     if (rung_players_find(s->players, e->removed.player, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
+    return rung__entry_remove(s, b, player);
+}
+
+rung_status rung__entry_remove(rung_state *s, rung__board *b, uint32_t player) {
     rung_status any = RUNG_UNCHANGED;
     for (uint32_t i = 0; i < b->window_count; i++)
         if (rung__ranking_remove(s, b, b->windows[i], player, NULL) == RUNG_OK)
@@ -591,6 +639,14 @@ static void forget_rates(rung_state *s, uint32_t player) {
     }
 }
 
+static void forget_memberships(rung_state *s, uint32_t player) {
+    for (uint32_t i = 0; s->set_count && i < s->set_cap; i++) {
+        rung__set *set = s->sets[i];
+        if (set && rung__set_remove(s, set, player) == RUNG_OK && set->count == 0)
+            rung__set_delete(s, set);
+    }
+}
+
 rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
     uint32_t player, i = 0, j = 0;
     rung__board *b;
@@ -604,6 +660,7 @@ rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
         rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
     }
     forget_friends(s, player);
+    forget_memberships(s, player);
     forget_rates(s, player);
     rung__ids_forget_player(s, player);
     if (replace_profile(s, player, NULL) < 0)

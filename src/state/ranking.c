@@ -22,14 +22,20 @@ static void values_now(const rung_state *s, const rung__board *b, uint32_t playe
         values[slot] = rung__value_of(s, b, slot, player);
 }
 
+static int compare_larger_first(const void *players, uint32_t a, uint32_t b) {
+    return rung_players_compare(players, b, a);
+}
+
 rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b,
                                         rung_ladder **out) {
-    bool by_id = b->def.key.tie == RUNG_TIE_PLAYER;
+    rung_tie tie = b->def.key.tie;
     return rung_ladder_create(
         &(rung_ladder_config){.alloc = s->alloc,
                               .key_words = (uint8_t)rung_keyspec_words(&b->def.key),
                               .score_words = (uint8_t)rung_keyspec_score_words(&b->def.key),
-                              .tie = by_id ? rung_players_compare : NULL,
+                              .tie = tie == RUNG_TIE_PLAYER        ? rung_players_compare
+                                     : tie == RUNG_TIE_PLAYER_LAST ? compare_larger_first
+                                                                   : NULL,
                               .tie_ctx = s->players},
         out);
 }
@@ -202,6 +208,7 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
     if (st != RUNG_OK)
         return st;
     const uint64_t *old = change->existed ? change->old_key : NULL;
+    b->version = s->seq;
     if (old)
         rung__digest_subtract(&s->digest, entry_digest(b, w, player, old));
     rung__digest_add(&s->digest, entry_digest(b, w, player, key));
@@ -266,6 +273,7 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
     }
     rung_ladder_remove(w->ladder, player);
     rung__digest_subtract(&s->digest, entry_digest(b, w, player, e.key));
+    b->version = s->seq;
     return RUNG_OK;
 }
 

@@ -218,11 +218,39 @@ static void save_board(rung__out *o, const rung__board *b) {
         save_window(o, b, b->windows[i]);
 }
 
+static void save_set(rung__out *o, const rung__set *set) {
+    uint32_t players[LIST], n, from = 0, before = RUNG__NONE;
+    rung__out_number(o, set->serial);
+    do {
+        n = rung__set_list(set, from, players, LIST);
+        for (uint32_t i = 0; i < n; i++)
+            save_player(o, players[i], &before);
+        from = n ? players[n - 1] + 1 : 0;
+    } while (n == LIST);
+    rung__out_number(o, 0);
+}
+
+static void save_key_head(rung__out *o, bool is_set, bool is_key, const rung__expiry *e) {
+    bool ends = e->place != 0;
+    rung__out_byte(o, (uint8_t)(is_key | (unsigned)ends << 1 | (unsigned)is_set << 2));
+    if (ends)
+        rung__out_signed(o, e->at_ms);
+}
+
+/* Boards, and sets among them: they share the names. */
 static void save_boards(rung__out *o, const rung_state *s) {
     save_names(o, s->board_ids, false);
-    for (uint32_t i = 0; i < s->board_cap; i++)
-        if (s->boards[i])
-            save_board(o, s->boards[i]);
+    for (uint32_t i = 0; i < rung_players_span(s->board_ids); i++) {
+        const rung__board *b = i < s->board_cap ? s->boards[i] : NULL;
+        const rung__set *set = i < s->set_cap ? s->sets[i] : NULL;
+        if (!b && !set)
+            continue;
+        save_key_head(o, set != NULL, b && b->is_key, b ? &b->expiry : &set->expiry);
+        if (b)
+            save_board(o, b);
+        else
+            save_set(o, set);
+    }
 }
 
 /* ---- bans ---- */

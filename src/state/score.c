@@ -170,7 +170,7 @@ static rung_status become(const submission *u, rung__reach *r) {
             return RUNG_OK;
         }
     } else if (update == RUNG_UPDATE_LAST && !e->is_delta) {
-        if (r->existed && spec->tie != RUNG_TIE_PLAYER && at < old_at) {
+        if (r->existed && rung_tie_keeps_time(spec->tie) && at < old_at) {
             memcpy(r->key, r->old_key, sizeof r->key);
             return RUNG_OK;
         }
@@ -439,31 +439,100 @@ static rung_status commit(submission *u, rung_outcome *out) {
     return any;
 }
 
+/* ---- scores that name a key ---- */
+
+/* A real value as one of the board's type, exactly. */
+static rung_status convert_value(const rung__board *b, const rung_score_event *e,
+                                 rung_score_event *own, rung_err *err) {
+    const rung_column *column = &b->def.key.columns[0];
+    double value = e->values[0].d;
+    *own = *e;
+    for (unsigned i = 0; i < column->decimals; i++)
+        value *= 10;
+    if (!(value >= -9007199254740992.0 && value <= 9007199254740992.0) || value != rint(value))
+        return RUNG_FAIL(err, RUNG_EINVAL, "score: not exact in the board's type");
+    own->values[0].i = (int64_t)value;
+    own->types[0] = (uint8_t)column->type;
+    own->decimals[0] = (uint8_t)column->decimals;
+    return RUNG_OK;
+}
+
+static bool needs_conversion(const rung__board *b, const rung_score_event *e) {
+    return e->when && e->value_count == 1 && e->types[0] == RUNG_SCORE_REAL &&
+           b->def.key.columns[0].type != RUNG_SCORE_REAL;
+}
+
+/* Does a condition hold the submission back? It is asked of the first window reached. */
+static bool is_held(const submission *u) {
+    const rung__reach *first = &u->reached[0];
+    const rung_column *column = &u->b->def.key.columns[0];
+    unsigned when = u->e->when;
+    if (!first->existed)
+        return when & RUNG_IF_XX;
+    if (when & RUNG_IF_NX)
+        return true;
+    rung_value old[RUNG_COLUMNS_MAX];
+    rung__key_values(u->b, first->old_key, u->s->time_ms, old, NULL);
+    return (when & RUNG_IF_GT && !less(column, old[0], first->candidate)) ||
+           (when & RUNG_IF_LT && !less(column, first->candidate, old[0]));
+}
+
+static rung_status hold(const submission *u, rung_outcome *out) {
+    const rung__reach *first = &u->reached[0];
+    out->held = true;
+    if (first->existed) {
+        out->value_count = u->b->def.key.column_count;
+        rung__key_values(u->b, first->old_key, u->s->time_ms, out->values, NULL);
+    }
+    return RUNG_UNCHANGED;
+}
+
+static rung_status submit(submission *u, rung_outcome *out, rung_err *err);
+
 rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const rung__aim *aim,
                               rung_outcome *out, rung_err *err) {
-    submission u;
-    rung__reach room[REACH_MAX];
-    u.s = s;
-    u.e = e;
-    u.aim = aim;
-    u.new_player = false;
-    u.record = RUNG__NONE;
-    u.new_minute = (rung_numbermap){0};
+    submission u = {.s = s, .e = e, .aim = aim, .record = RUNG__NONE};
+    rung_score_event own;
     u.b = rung__board_find(s, e->board);
-    if (!u.b)
-        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
-    rung_status st = check_values(u.b, e, err);
+    if (!e->when)
+        return u.b ? submit(&u, out, err) : RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+    bool made = !u.b;
+    if (made && rung__set_find(s, e->board))
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "key: it holds a set");
+    if (made && e->when & RUNG_IF_XX) {
+        out->held = true;
+        return RUNG_UNCHANGED;
+    }
+    rung_status st = made ? rung__zset_make(s, e->board, &u.b, err) : RUNG_OK;
+    if (st >= 0 && needs_conversion(u.b, e)) {
+        st = convert_value(u.b, e, &own, err);
+        u.e = &own;
+    }
     if (st < 0)
         return st;
-    u.player = aim ? aim->player : RUNG_PLAYER_NONE;
-    if (u.player == RUNG_PLAYER_NONE &&
-        rung_players_find(s->players, e->player, &u.player) != RUNG_OK)
-        u.player = RUNG_PLAYER_NONE;
-    if (u.player != RUNG_PLAYER_NONE &&
-        rung_numbermap_get(&s->bans.map, u.player) != RUNG_NUMBER_NONE)
+    st = submit(&u, out, err);
+    if (st < 0 && made)
+        rung__board_delete(s, u.b);
+    return st;
+}
+
+static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
+    rung_state *s = u->s;
+    const rung_score_event *e = u->e;
+    const rung__aim *aim = u->aim;
+    rung__reach room[REACH_MAX];
+    rung_status st = check_values(u->b, e, err);
+    if (st < 0)
+        return st;
+    u->player = aim ? aim->player : RUNG_PLAYER_NONE;
+    if (u->player == RUNG_PLAYER_NONE &&
+        rung_players_find(s->players, e->player, &u->player) != RUNG_OK)
+        u->player = RUNG_PLAYER_NONE;
+    if (u->player != RUNG_PLAYER_NONE &&
+        rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE)
         return RUNG_FAIL(err, RUNG_EREFUSED, "banned: the player is banned");
     if (e->id.len) {
-        st = rung__ids_look(s, u.b, e, out);
+        st = rung__ids_look(s, u->b, e, out);
         if (st == RUNG_DUPLICATE)
             return st;
         if (st == RUNG_ECONFLICT)
@@ -472,53 +541,64 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const ru
             return RUNG_FAIL(err, st,
                              "id: carries a time too far from now to be told from a repetition");
     }
-    u.at_ms = e->has_at ? e->at_ms : s->time_ms;
-    if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
+    u->at_ms = e->has_at ? e->at_ms : s->time_ms;
+    if (u->at_ms < RUNG_TIME_MS_MIN || u->at_ms >= RUNG_TIME_MS_END)
         return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN,
                          RUNG_YEAR_MAX);
     uint32_t fresh = 0;
-    if (aim && aim->prepared && aim->time_ms == s->time_ms) {
-        u.reached = (rung__reach *)(uintptr_t)
-                        aim->reached; /* existing windows only: nothing will be written */
-        u.count = aim->count;
+    if (aim && aim->prepared && aim->time_ms == s->time_ms && aim->serial == u->b->serial) {
+        u->reached = (rung__reach *)(uintptr_t)
+                         aim->reached; /* existing windows only: nothing will be written */
+        u->count = aim->count;
     } else {
-        u.reached = room;
-        reach_windows(&u);
-        if (u.count == 0)
+        u->reached = room;
+        reach_windows(u);
+        if (u->count == 0)
             return RUNG_FAIL(err, RUNG_EREFUSED,
                              "window: none that contains the submission's time takes scores");
-        for (uint32_t i = 0; i < u.count; i++) {
-            fresh += u.reached[i].window == NULL;
-            if (find_and_become(&u, &u.reached[i]) < 0)
-                return RUNG_FAIL(err, RUNG_ERANGE,
-                                 "score: the result would leave the range of the board's type");
+        for (uint32_t i = 0; i < u->count; i++) {
+            fresh += u->reached[i].window == NULL;
+            if (find_and_become(u, &u->reached[i]) >= 0)
+                continue;
+            if (e->when & RUNG_IF_NX && u->reached[0].existed)
+                return hold(u, out); /* what it would have become does not matter */
+            return RUNG_FAIL(err, RUNG_ERANGE,
+                             "score: the result would leave the range of the board's type");
         }
     }
-    const char *limit = refusing_limit(&u);
+    if (e->when & RUNG_IF_MASK && is_held(u))
+        return hold(u, out);
+    const char *limit = refusing_limit(u);
     if (limit)
         return RUNG_FAIL(err, RUNG_EREFUSED, "%s: the board's limit refuses this score", limit);
-    if (u.b->window_count + fresh > RUNG__WINDOWS_MAX)
+    if (u->b->window_count + fresh > RUNG__WINDOWS_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
-    st = secure(&u);
+    st = secure(u);
     if (st >= 0)
-        st = commit(&u, out);
+        st = commit(u, out);
     if (st < 0) {
-        release(&u);
+        release(u);
         if (st == RUNG_ELIMIT)
             return RUNG_FAIL(err, st, "player: there are as many players as there may be");
     }
     return st;
 }
 
-void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim) {
+/* ---- looking ahead ---- */
+
+/* Step 0: which windows it reaches, and where to ask for the player. */
+static void aim_reach(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim) {
     submission u;
     rung__reach room[REACH_MAX];
     aim->prepared = false;
+    aim->count = 0;
+    if (aim->player == RUNG_PLAYER_NONE)
+        return;
     u.s = s;
     u.e = e;
     u.player = aim->player;
     u.reached = room;
-    u.b = rung__board_find(s, e->board);
+    u.b = aim->board = rung__board_find(s, e->board);
     int64_t before_ms = s->time_ms;
     aim->time_ms = ts_ms > before_ms ? ts_ms : before_ms;
     u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
@@ -528,25 +608,142 @@ void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, ru
     s->time_ms = aim->time_ms; /* as it will be, for a moment */
     reach_windows(&u);
     s->time_ms = before_ms;
-    if (u.count == 0 || u.count > RUNG__AIM_KINDS)
+    if (u.count > RUNG__AIM_KINDS)
         return;
     for (uint32_t i = 0; i < u.count; i++)
-        if (!room[i].window || find_and_become(&u, &room[i]) < 0)
+        if (!room[i].window)
             return;
-    memcpy(aim->reached, room, u.count * sizeof *room);
-    aim->count = u.count;
-    aim->prepared = true;
     for (uint32_t i = 0; i < u.count; i++) {
-        const rung__window *w = room[i].window;
-        rung_ladder_aim(w->ladder, u.player, room[i].key, &aim->main[i]);
+        aim->reached[i] = room[i];
         aim->slots[i] = 0;
-        for (uint32_t slot = 0; slot < u.b->scope_count && slot < RUNG__AIM_SLOTS; slot++) {
-            uint32_t value = rung__value_of(s, u.b, slot, u.player);
-            if (value >= w->scopes[slot].cap || !w->scopes[slot].ladders[value])
-                continue;
-            aim->slots[i] |= 1u << slot;
-            rung_ladder_aim(w->scopes[slot].ladders[value], u.player, room[i].key,
-                            &aim->slot[i][slot]);
-        }
+        rung_ladder_warm_map(room[i].window->ladder, aim->player);
     }
+    for (uint32_t slot = 0; slot < u.b->scope_count && slot < RUNG__AIM_SLOTS; slot++)
+        rung_numbermap_prefetch(&s->attributes[u.b->attribute[slot]].of_player, aim->player);
+    aim->count = u.count;
+    aim->serial = u.b->serial;
+}
+
+/* The ladder of a slot where the player is, in the i-th window reached; NULL: none. */
+static rung_ladder *aim_ladder(const rung__aim *aim, uint32_t i, uint32_t slot) {
+    const rung__scope *scope = &aim->reached[i].window->scopes[slot];
+    uint32_t value = aim->values[slot];
+    return value < scope->cap ? scope->ladders[value] : NULL;
+}
+
+static void aim_values(rung_state *s, rung__aim *aim, uint32_t slots) {
+    for (uint32_t slot = 0; slot < slots; slot++)
+        aim->values[slot] = rung__value_of(s, aim->board, slot, aim->player);
+    for (uint32_t i = 0; i < aim->count; i++) {
+        rung_ladder_warm_slot(aim->reached[i].window->ladder, aim->player);
+        for (uint32_t slot = 0; slot < slots; slot++)
+            if (aim_ladder(aim, i, slot)) {
+                aim->slots[i] |= 1u << slot;
+                rung_ladder_warm_ladder(aim_ladder(aim, i, slot), 0);
+            }
+    }
+}
+
+static void aim_leaves(rung__aim *aim, uint32_t slots) {
+    for (uint32_t i = 0; i < aim->count; i++) {
+        rung_ladder_warm_leaf(aim->reached[i].window->ladder, aim->player);
+        for (uint32_t slot = 0; slot < slots; slot++)
+            if (aim->slots[i] >> slot & 1)
+                rung_ladder_warm_ladder(aim_ladder(aim, i, slot), 1);
+    }
+}
+
+static void aim_rows(rung__aim *aim) {
+    for (uint32_t i = 0; i < aim->count; i++) {
+        rung__reach *r = &aim->reached[i];
+        r->existed = rung_ladder_aim_find(r->window->ladder, aim->player, &aim->main[i]) == RUNG_OK;
+    }
+}
+
+static void aim_scopes(const rung__aim *aim, uint32_t slots,
+                       void (*warm)(const rung_ladder *l, uint32_t player)) {
+    for (uint32_t i = 0; i < aim->count; i++)
+        for (uint32_t slot = 0; slot < slots; slot++)
+            if (aim->slots[i] >> slot & 1)
+                warm(aim_ladder(aim, i, slot), aim->player);
+}
+
+static void aim_scope_rows(rung__aim *aim, uint32_t slots) {
+    for (uint32_t i = 0; i < aim->count; i++)
+        for (uint32_t slot = 0; slot < slots; slot++)
+            if (aim->slots[i] >> slot & 1)
+                rung_ignore(rung_ladder_aim_find(aim_ladder(aim, i, slot), aim->player,
+                                                 &aim->slot[i][slot]),
+                            "noted in the hint");
+}
+
+/* The last step: what the entries become, and so where they go. */
+static void aim_keys(rung_state *s, const rung_score_event *e, rung__aim *aim, uint32_t slots) {
+    submission u = {.s = s, .e = e, .player = aim->player, .b = aim->board};
+    u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
+    for (uint32_t i = 0; i < aim->count; i++) {
+        rung__reach *r = &aim->reached[i];
+        rung_ladder_entry entry;
+        if (r->existed) {
+            rung_ladder_aim_entry(r->window->ladder, &aim->main[i], &entry);
+            memcpy(r->old_key, entry.key, sizeof r->old_key);
+        }
+        if (become(&u, r) < 0) {
+            aim->count = 0;
+            return;
+        }
+        rung_ladder_aim_begin(r->window->ladder, r->key, &aim->main[i]);
+        for (uint32_t slot = 0; slot < slots; slot++)
+            if (aim->slots[i] >> slot & 1)
+                rung_ladder_aim_begin(aim_ladder(aim, i, slot), r->key, &aim->slot[i][slot]);
+    }
+    aim->prepared = aim->count > 0;
+}
+
+void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, int step,
+                     rung__aim *aim) {
+    if (step == 0) {
+        aim_reach(s, e, ts_ms, aim);
+        return;
+    }
+    if (aim->count == 0)
+        return;
+    uint32_t slots =
+        aim->board->scope_count < RUNG__AIM_SLOTS ? aim->board->scope_count : RUNG__AIM_SLOTS;
+    switch (step) {
+    case 1:
+        aim_values(s, aim, slots);
+        break;
+    case 2:
+        aim_leaves(aim, slots);
+        break;
+    case 3:
+        aim_rows(aim);
+        break;
+    case 4:
+        aim_scopes(aim, slots, rung_ladder_warm_map);
+        break;
+    case 5:
+        aim_scopes(aim, slots, rung_ladder_warm_slot);
+        break;
+    case 6:
+        aim_scopes(aim, slots, rung_ladder_warm_leaf);
+        break;
+    case 7:
+        aim_scope_rows(aim, slots);
+        break;
+    default:
+        aim_keys(s, e, aim, slots);
+    }
+}
+
+bool rung__score_aim_down(rung__aim *aim) {
+    bool on_the_way = false;
+    for (uint32_t i = 0; i < aim->count; i++) {
+        on_the_way |= rung_ladder_aim_step(aim->reached[i].window->ladder, &aim->main[i]);
+        for (uint32_t slot = 0; aim->slots[i] >> slot; slot++)
+            if (aim->slots[i] >> slot & 1)
+                on_the_way |= rung_ladder_aim_step(aim_ladder(aim, i, slot), &aim->slot[i][slot]);
+    }
+    return on_the_way;
 }

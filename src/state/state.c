@@ -9,6 +9,7 @@
 #include "state/state.h"
 
 #include "state/internal.h"
+#include "state/keys.h"
 
 #include <string.h>
 
@@ -146,6 +147,11 @@ void rung_state_destroy(rung_state *s) {
         if (s->boards[i])
             rung__board_free(s, s->boards[i]);
     rung_alloc_free(s->alloc, s->boards, s->board_cap * sizeof *s->boards);
+    for (uint32_t i = 0; i < s->set_cap; i++)
+        if (s->sets[i])
+            rung__set_free(s, s->sets[i]);
+    rung_alloc_free(s->alloc, s->sets, s->set_cap * sizeof *s->sets);
+    rung_alloc_free(s->alloc, s->expiring, s->expiring_cap * sizeof *s->expiring);
     rung__people_deinit(s);
     rung__ids_destroy(s);
     rung_players_destroy(s->attribute_ids);
@@ -182,6 +188,8 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
         return rung__apply_window(s, e, e->kind == RUNG_EVENT_WINDOW_OPENED, err);
     case RUNG_EVENT_TICK:
         return rung__apply_tick(s);
+    case RUNG_EVENT_KEYS:
+        return rung__apply_keys(s, e, err);
     case RUNG_EVENT_SCORE:
         break;
     }
@@ -203,6 +211,7 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
     if (in_time && e->ts_ms > s->time_ms)
         s->time_ms = e->ts_ms;
     s->seq++;
+    bool purged = in_time && s->expiring_count && rung__expiry_purge(s);
     rung_status st;
     if (!in_time) {
         st = RUNG_FAIL(err, RUNG_EINVAL, "ts: outside the years %d to %d", RUNG_YEAR_MIN,
@@ -219,6 +228,8 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
         if (st >= 0)
             st = dispatch(s, e, err);
         s->broken = st == RUNG_ENOMEM;
+        if (e->kind == RUNG_EVENT_TICK && purged)
+            st = RUNG_OK;
     }
     s->refused += st < 0;
     if (st != RUNG_DUPLICATE)
@@ -231,27 +242,18 @@ rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcom
     return apply_aimed(s, event, NULL, out, err);
 }
 
+rung_status rung_state_apply_keys(rung_state *s, const rung_event *event, rung_zkey_sink *sink,
+                                  void *ctx, rung_err *err) {
+    s->sink = sink;
+    s->sink_ctx = ctx;
+    rung_status st = apply_aimed(s, event, NULL, NULL, err);
+    s->sink = NULL;
+    return st;
+}
+
 /* ---- many at once ---- */
 
 enum { GROUP = 16 };
-
-typedef void (*warm_step)(const rung_ladder *l, uint32_t player);
-
-/* One step towards every ranking that the submission of a known player will likely touch. */
-static void warm(const rung__board *b, const rung__aim *aim, warm_step main, warm_step scope) {
-    for (uint32_t k = 0; k < RUNG__KINDS; k++) {
-        const rung__window *w = b->current[k];
-        if (!w)
-            continue;
-        if (main)
-            main(w->ladder, aim->player);
-        for (uint32_t slot = 0; scope && slot < b->scope_count && slot < RUNG__AIM_SLOTS; slot++) {
-            uint32_t value = aim->values[slot];
-            if (value < w->scopes[slot].cap && w->scopes[slot].ladders[value])
-                scope(w->scopes[slot].ladders[value], aim->player);
-        }
-    }
-}
 
 /* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not
  * known. */
@@ -281,37 +283,15 @@ static void find_group(const rung_state *s, uint32_t n, const rung_event *const 
  * time the first is applied, the last one's leaves are on their way. */
 static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     find_group(s, n, events, aims);
-    const rung__board *b =
-        rung__board_find(s, events[0]->score.board); /* a guess: most groups are of one board */
-    uint32_t slots = !b ? 0 : b->scope_count < RUNG__AIM_SLOTS ? b->scope_count : RUNG__AIM_SLOTS;
-    for (int step = 0; b && step < 5; step++)
-        for (uint32_t i = 0; i < n; i++) {
-            rung__aim *aim = &aims[i];
-            if (aim->player == RUNG_PLAYER_NONE)
-                continue;
-            switch (step) {
-            case 0:
-                warm(b, aim, rung_ladder_warm_map, NULL);
-                for (uint32_t slot = 0; slot < slots; slot++)
-                    rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player,
-                                            aim->player);
-                break;
-            case 1:
-                for (uint32_t slot = 0; slot < slots; slot++)
-                    aim->values[slot] = rung__value_of(s, b, slot, aim->player);
-                warm(b, aim, rung_ladder_warm_leaf, rung_ladder_warm_map);
-                break;
-            case 2:
-                warm(b, aim, rung_ladder_warm_row, rung_ladder_warm_leaf);
-                break;
-            case 3:
-                if (slots)
-                    warm(b, aim, NULL, rung_ladder_warm_row);
-                break;
-            default:
-                rung__score_aim(s, &events[i]->score, events[i]->ts_ms, aim);
-            }
-        }
+    for (int step = 0; step < RUNG__AIM_STEPS; step++)
+        for (uint32_t i = 0; i < n; i++)
+            rung__score_aim(s, &events[i]->score, events[i]->ts_ms, step, &aims[i]);
+    bool on_the_way;
+    do {
+        on_the_way = false;
+        for (uint32_t i = 0; i < n; i++)
+            on_the_way |= rung__score_aim_down(&aims[i]);
+    } while (on_the_way);
 }
 
 /* The names that the answers of a group speak of. */
@@ -364,7 +344,8 @@ int64_t rung_state_time(const rung_state *s) {
 }
 
 int64_t rung_state_next_close(const rung_state *s) {
-    return s->next_close_ms;
+    int64_t expiry_ms = rung__expiry_next(s);
+    return expiry_ms < s->next_close_ms ? expiry_ms : s->next_close_ms;
 }
 
 static size_t rare_bytes(const rung__rare *r) {
@@ -397,7 +378,14 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->refused = s->refused;
     out->players = rung_players_count(s->players);
     out->bytes_players = rung_players_size_bytes(s->players);
-    out->boards = rung_players_count(s->board_ids);
+    out->boards = rung_players_count(s->board_ids) - s->set_count;
+    out->sets = s->set_count;
+    out->bytes_sets = s->set_cap * sizeof *s->sets + s->expiring_cap * sizeof *s->expiring;
+    for (uint32_t i = 0; i < s->set_cap; i++)
+        if (s->sets[i]) {
+            out->set_members += s->sets[i]->count;
+            out->bytes_sets += rung__set_memory(s->sets[i]);
+        }
     out->bytes_boards = rung_players_size_bytes(s->board_ids) + s->board_cap * sizeof *s->boards;
     for (uint32_t i = 0; i < s->board_cap; i++) {
         const rung__board *b = s->boards[i];
@@ -421,5 +409,5 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->bytes_profiles = rare_bytes(&s->profiles) + rare_bytes(&s->bans);
     out->bytes_total = sizeof *s + out->bytes_players + out->bytes_entries + out->bytes_scopes +
                        out->bytes_teams + out->bytes_friends + out->bytes_ids +
-                       out->bytes_profiles + out->bytes_boards;
+                       out->bytes_profiles + out->bytes_boards + out->bytes_sets;
 }

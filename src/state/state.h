@@ -58,6 +58,7 @@ typedef struct rung_window_outcome {
 typedef struct rung_outcome {
     uint64_t seq; /* the event's number: how many events have been applied, this one included */
     bool changed, duplicate;
+    bool held; /* a condition of the event (RUNG_IF_*) held it back */
     uint32_t value_count;
     rung_value values[RUNG_COLUMNS_MAX]; /* the score that stands now */
     uint32_t rank_before, rank, total, passed;
@@ -73,9 +74,9 @@ typedef struct rung_outcome {
 
 /* RUNG_OK; RUNG_UNCHANGED (valid, but nothing changed); RUNG_DUPLICATE (outcome holds the first answer); a
  * negative status is a refusal: nothing changed but the count of events and refusals and the log time, `err`
- * (may be NULL) says why. RUNG_ENOMEM: scores: nothing changed at all, may be tried again. Other events: the
- * state is no longer whole; it answers RUNG_ENOMEM from then on and must be built anew from the log. `out` may
- * be NULL. */
+ * (may be NULL) says why. RUNG_ENOMEM: scores: nothing changed (but keys whose time is over are gone), may be tried
+ * again. Other events: the state is no longer whole; it answers RUNG_ENOMEM from then on and must be built anew from
+ * the log. `out` may be NULL. */
 RUNG_NODISCARD rung_status rung_state_apply(rung_state *s, const rung_event *event,
                                             rung_outcome *out, rung_err *err);
 
@@ -89,7 +90,7 @@ uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *con
 
 uint64_t rung_state_seq(const rung_state *s); /* events applied */
 int64_t rung_state_time(const rung_state *s); /* log time t; INT64_MIN before the first event */
-/* The earliest time at which a tick would close a window; INT64_MAX if none is open. */
+/* The earliest time at which a tick would close a window or take away a key; INT64_MAX if there is none. */
 int64_t rung_state_next_close(const rung_state *s);
 
 typedef struct rung_digest {
@@ -103,8 +104,9 @@ rung_digest rung_state_digest(const rung_state *s);
 typedef struct rung_stats {
     uint64_t seq, refused;
     uint64_t boards, players, windows, ladders, entries, friendships, ids, banned, profiles;
+    uint64_t sets, set_members; /* of the Redis protocol */
     uint64_t bytes_total, bytes_players, bytes_entries /* main rankings */, bytes_scopes,
-        bytes_teams, bytes_friends, bytes_ids, bytes_profiles, bytes_boards;
+        bytes_teams, bytes_friends, bytes_ids, bytes_profiles, bytes_boards, bytes_sets;
 } rung_stats;
 void rung_state_stats(const rung_state *s, rung_stats *out); /* O(windows) */
 
@@ -228,6 +230,10 @@ rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_
                                 const rung_board_def **def_out);
 uint32_t rung_state_board_span(const rung_state *s);
 rung_status rung_state_board(const rung_state *s, rung_slice id, const rung_board_def **def_out);
+
+/* For whoever keeps an answer: the number of the last event that changed anything visible of a board, be it its
+ * definition, entries, windows, bans, or somebody's profile. 0: no such board. After a load no less than that. */
+uint64_t rung_state_board_version(const rung_state *s, rung_slice board);
 
 typedef struct rung_window_info {
     uint32_t kind;

@@ -123,6 +123,8 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
     if (now_ms < RUNG_TIME_MS_MIN || now_ms >= RUNG_TIME_MS_END)
         return RUNG_FAIL(err, RUNG_EINVAL, "now: outside the years %d to %d", RUNG_YEAR_MIN,
                          RUNG_YEAR_MAX);
+    if (b->expiry.place && b->expiry.at_ms <= now_ms)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "board: its time is over");
     uint32_t kind = query_kind(b, q, &season);
     if (kind == RUNG__KINDS)
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: the board has no such windows");
@@ -178,7 +180,7 @@ static void read_values(const rung_view *v, const uint64_t *key, rung_row *row) 
     if (!v->teams) {
         row->value_count = b->def.key.column_count;
         rung__key_values(b, key, v->now_ms, row->values, &row->at_ms);
-        row->has_at = b->def.key.tie != RUNG_TIE_PLAYER;
+        row->has_at = rung_tie_keeps_time(b->def.key.tie);
         return;
     }
     rung_column column = rung__team_column(b);
@@ -473,61 +475,41 @@ rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, r
 
 /* ---- friends and lists ---- */
 
-typedef struct listed {
-    uint32_t index; /* in the view's full order */
-    uint32_t player;
-} listed;
-
-/* Ascending by index; in place, without recursion. */
-static void sort_listed(listed *list, uint32_t n) {
-    for (uint32_t end = n, start = n / 2; end > 1;) {
-        listed item;
-        if (start > 0) {
-            item = list[--start];
-        } else {
-            item = list[--end];
-            list[end] = list[0];
-        }
-        uint32_t root = start, child;
-        while ((child = 2 * root + 1) < end) {
-            if (child + 1 < end && list[child].index < list[child + 1].index)
-                child++;
-            if (list[child].index <= item.index)
-                break;
-            list[root] = list[child];
-            root = child;
-        }
-        list[root] = item;
+/* Let list[root] sink to where it belongs: both heaps below it are in order, the first in the ladder on top. */
+static void sink_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t n, uint32_t root) {
+    rung_ladder_entry item = list[root];
+    uint32_t child;
+    while ((child = 2 * root + 1) < n) {
+        if (child + 1 < n && rung_ladder_compare(l, &list[child + 1], &list[child]) < 0)
+            child++;
+        if (rung_ladder_compare(l, &item, &list[child]) <= 0)
+            break;
+        list[root] = list[child];
+        root = child;
     }
+    list[root] = item;
 }
 
-/* Rank `players` (RUNG_PLAYER_NONE and unranked ones are left out) among themselves and read a page of the result. */
-static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
-                             const uint32_t *players, uint32_t offset, uint32_t limit,
-                             rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
-    *count_out = *total_out = 0;
-    if (!v->ladder || n == 0)
-        return RUNG_OK;
-    size_t bytes = n * (sizeof(listed) + sizeof(uint32_t));
-    listed *list = rung_alloc_get(alloc, bytes);
-    if (!list)
-        return RUNG_ENOMEM;
-    uint32_t *ranks = (uint32_t *)(list + n), total = 0;
-    rung_ladder_rank_batch(ladder_of(v), n, players, RUNG_RANK_UNIQUE, ranks);
-    for (uint32_t i = 0; i < n; i++)
-        if (ranks[i])
-            list[total++] = (listed){ranks[i] - 1, players[i]};
-    sort_listed(list, total);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < total; i++)
-        if (kept == 0 || list[i].index != list[kept - 1].index)
-            list[kept++] = list[i];
+static void heap_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t n) {
+    for (uint32_t root = n / 2; root > 0;)
+        sink_listed(l, list, n, --root);
+}
+
+static rung_ladder_entry pop_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t *n) {
+    rung_ladder_entry first = list[0];
+    list[0] = list[--*n];
+    sink_listed(l, list, *n, 0);
+    return first;
+}
+
+/* Read rows [offset, offset + limit) of the list, which is a heap of n and is used up. */
+static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n, uint32_t offset,
+                        uint32_t limit, rung_row *rows, uint32_t *count_out) {
     uint32_t sparse = 0, dense = 0,
              words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
     rung_ladder_entry before = {0};
-    for (uint32_t i = 0; i < kept && i < (uint64_t)offset + limit; i++) {
-        rung_ladder_entry e;
-        rung_ignore(rung_ladder_find(ladder_of(v), list[i].player, &e), "it has a rank");
+    for (uint32_t i = 0; n > 0 && i < (uint64_t)offset + limit; i++) {
+        rung_ladder_entry e = pop_listed(ladder_of(v), list, &n);
         if (i == 0 || memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
             sparse = i + 1;
             dense++;
@@ -541,7 +523,30 @@ static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32
                          : v->rank == RUNG_RANK_SPARSE ? sparse
                                                        : dense;
     }
-    *total_out = kept;
+}
+
+/* Rank `players` (each once; RUNG_PLAYER_NONE and unranked ones are left out) among themselves and read a page of the
+ * result. Only the page is ranked in the view: a list of ten thousand costs ten thousand look-ups, and a heap instead
+ * of a sort. */
+static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
+                             const uint32_t *players, uint32_t offset, uint32_t limit,
+                             rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
+    *count_out = *total_out = 0;
+    if (!v->ladder || n == 0)
+        return RUNG_OK;
+    size_t bytes = n * (sizeof(rung_ladder_entry) + sizeof(bool));
+    rung_ladder_entry *list = rung_alloc_get(alloc, bytes);
+    if (!list)
+        return RUNG_ENOMEM;
+    bool *found = (bool *)(list + n);
+    uint32_t total = 0;
+    rung_ladder_find_batch(ladder_of(v), n, players, list, found);
+    for (uint32_t i = 0; i < n; i++)
+        if (found[i])
+            list[total++] = list[i];
+    *total_out = total;
+    heap_listed(ladder_of(v), list, total);
+    read_listed(v, list, total, offset, limit, rows, count_out);
     rung_alloc_free(alloc, list, bytes);
     return RUNG_OK;
 }
@@ -565,6 +570,29 @@ rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_
     return st;
 }
 
+/* Ascending; in place, without recursion. */
+static void sort_numbers(uint32_t *list, uint32_t n) {
+    for (uint32_t end = n, start = n / 2; end > 1;) {
+        uint32_t item;
+        if (start > 0) {
+            item = list[--start];
+        } else {
+            item = list[--end];
+            list[end] = list[0];
+        }
+        uint32_t root = start, child;
+        while ((child = 2 * root + 1) < end) {
+            if (child + 1 < end && list[child] < list[child + 1])
+                child++;
+            if (list[child] <= item)
+                break;
+            list[root] = list[child];
+            root = child;
+        }
+        list[root] = item;
+    }
+}
+
 rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
                            const rung_slice *ids, uint32_t offset, uint32_t limit, rung_row *rows,
                            uint32_t *count_out, uint32_t *total_out) {
@@ -575,7 +603,12 @@ rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t
     if (!players)
         return RUNG_ENOMEM;
     rung_players_find_batch(names_of(v), ids, n, players);
-    rung_status st = rank_list(v, alloc, n, players, offset, limit, rows, count_out, total_out);
+    sort_numbers(players, n);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (kept == 0 || players[i] != players[kept - 1])
+            players[kept++] = players[i];
+    rung_status st = rank_list(v, alloc, kept, players, offset, limit, rows, count_out, total_out);
     rung_alloc_free(alloc, players, n * sizeof *players);
     return st;
 }
@@ -601,6 +634,13 @@ rung_status rung_state_board(const rung_state *s, rung_slice id, const rung_boar
         return RUNG_NOT_FOUND;
     *def_out = &b->def;
     return RUNG_OK;
+}
+
+uint64_t rung_state_board_version(const rung_state *s, rung_slice board) {
+    const rung__board *b = rung__board_find(s, board);
+    if (!b)
+        return 0;
+    return b->version > s->people_version ? b->version : s->people_version;
 }
 
 static void window_info(const rung__window *w, rung_window_info *out) {

@@ -509,11 +509,13 @@ void archive_contract_erased(const archive_maker *m) {
     rung_archive_point points[4];
     CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
     CHECK_OK(rung_archive_view_top(&v, 0, 16, rows, &count, &err));
-    CHECK_EQ_U64(count, 9); /* the shape stays */
+    CHECK_EQ_U64(count, 8);
+    rung_archive_view_close(&v);
+    CHECK_EQ_U64(archive_compare(k.state, a), 1); /* as in memory */
+    CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
+    CHECK_OK(rung_archive_view_top(&v, 0, 16, rows, &count, &err));
     for (uint32_t i = 0; i < count; i++)
         CHECK(!rung_slice_eq(rows[i].id, RUNG_SLICE("p6")));
-    CHECK(rung_slice_eq(rows[2].id, RUNG_SLICE("erased-3")));
-    CHECK_EQ_I64(rows[2].values[0].i, 40);
     CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("p6"), 1, rows, &count, &self, &err), RUNG_NOT_FOUND);
     CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("erased-3"), 1, rows, &count, &self, &err), RUNG_NOT_FOUND);
     rung_archive_view_close(&v);
@@ -526,7 +528,7 @@ void archive_contract_erased(const archive_maker *m) {
     apply_ok(&k, archive_event_ban("p6", true, T0 + DAY_MS + 1));
     archive_kit_commit(&k);
     CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
-    CHECK_EQ_U64(v.total, 9);
+    CHECK_EQ_U64(v.total, 8);
     rung_archive_view_close(&v);
     archive_kit_deinit(&k);
     rung_archive_close(a);

@@ -174,7 +174,7 @@ static void any_columns(event_gen *g, rung_board_def *d) {
         if (i)
             d->column_names[i - 1] = attribute_name(g, i);
     }
-    d->key.tie = (rung_tie)below(g, 3);
+    d->key.tie = (rung_tie)below(g, 4);
     d->update = (rung_update)below(g, 5);
     if (d->update == RUNG_UPDATE_COUNT || d->update == RUNG_UPDATE_DECAY)
         d->key.column_count = 1;
@@ -296,6 +296,17 @@ void event_gen_def(event_gen *g, rung_board_def *def_out) {
 
 /* ---- events ------------------------------------------------------------------------------------------ */
 
+static uint32_t any_conditions(event_gen *g) {
+    static const uint32_t ALL[] = {0,
+                                   RUNG_IF_NX,
+                                   RUNG_IF_XX,
+                                   RUNG_IF_GT,
+                                   RUNG_IF_LT,
+                                   RUNG_IF_XX | RUNG_IF_GT,
+                                   RUNG_IF_XX | RUNG_IF_LT};
+    return ALL[below(g, COUNT(ALL))];
+}
+
 static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
     s->board = any_board(g);
     s->player = any_player(g);
@@ -314,6 +325,8 @@ static void make_score(event_gen *g, int64_t ts_ms, rung_score_event *s) {
         s->id = wild_text(g, edgy_size(g, 1, RUNG_EVENT_ID_MAX));
     if (one_in(g, 8))
         s->meta = wild_text(g, edgy_size(g, 1, RUNG_EVENT_META_MAX));
+    if (one_in(g, 6))
+        s->when = (uint8_t)(RUNG_SCORE_KEY | any_conditions(g));
 }
 
 static void make_profile(event_gen *g, rung_event *e) {
@@ -362,6 +375,79 @@ static void make_window(event_gen *g, rung_event *e) {
         e->window.season = any_name(g);
 }
 
+/* ---- commands ---------------------------------------------------------------------------------------- */
+
+static rung_lex_bound any_bound(event_gen *g) {
+    rung_lex_bound b = {.kind = (rung_lex_kind)below(g, 4)};
+    if (b.kind >= RUNG_LEX_CLOSED)
+        b.text = one_in(g, 2) ? any_player(g) : wild_text(g, edgy_size(g, 0, 40));
+    return b;
+}
+
+static void any_range(event_gen *g, rung_range *r) {
+    r->by = (rung_range_by)below(g, 3);
+    if (r->by == RUNG_RANGE_RANK) {
+        r->start = edgy(g, -5, 5);
+        r->stop = one_in(g, 8) ? INT64_MIN : edgy(g, -5, 5);
+    } else if (r->by == RUNG_RANGE_SCORE) {
+        r->min = any_value(g, RUNG_SCORE_REAL).d;
+        r->max = any_value(g, RUNG_SCORE_REAL).d;
+        r->min_is_open = one_in(g, 2);
+        r->max_is_open = one_in(g, 2);
+    } else {
+        r->lex_min = any_bound(g);
+        r->lex_max = any_bound(g);
+    }
+}
+
+static bool names_keys(rung_zcommand_kind kind) {
+    return kind == RUNG_ZCOMMAND_ZPOP || kind == RUNG_ZCOMMAND_ZSTORE || kind == RUNG_ZCOMMAND_DEL;
+}
+
+/* One command of a kind, packed behind the others in g->text. */
+static void make_command(event_gen *g, rung_zcommand_kind kind) {
+    rung_zcommand_item items[4];
+    rung_zcommand c = {.kind = kind, .items = items, .item_count = 1 + (uint32_t)below(g, 4)};
+    bool has_number = kind == RUNG_ZCOMMAND_ZADD || kind == RUNG_ZCOMMAND_ZSTORE;
+    c.key = any_board(g);
+    c.other = any_board(g);
+    any_range(g, &c.range);
+    c.combine = (rung_combine_keys)below(g, 3);
+    c.aggregate = c.combine == RUNG_KEYS_DIFF ? RUNG_AGGREGATE_SUM : (rung_aggregate)below(g, 3);
+    c.pop_count = (uint64_t)edgy(g, 0, 4);
+    c.offset = edgy(g, -1, 3);
+    c.limit = edgy(g, -1, 3);
+    c.at_ms = any_time(g);
+    if (kind == RUNG_ZCOMMAND_ZADD || kind == RUNG_ZCOMMAND_EXPIRE)
+        c.flags = any_conditions(g);
+    if (kind == RUNG_ZCOMMAND_ZADD && one_in(g, 3)) {
+        c.flags |= RUNG_ZCOMMAND_INCR;
+        c.item_count = 1;
+    }
+    if (kind == RUNG_ZCOMMAND_ZPOP)
+        c.flags = (uint32_t)below(g, 2);
+    if (kind == RUNG_ZCOMMAND_ZRANGESTORE)
+        c.flags = (uint32_t)below(g, c.range.by == RUNG_RANGE_RANK ? 2 : 4);
+    if (kind == RUNG_ZCOMMAND_RENAME)
+        c.flags = one_in(g, 2) ? RUNG_IF_NX : 0;
+    for (uint32_t i = 0; i < c.item_count; i++)
+        items[i] = (rung_zcommand_item){names_keys(kind) ? any_board(g) : any_player(g),
+                                        has_number ? any_value(g, RUNG_SCORE_REAL).d : 0};
+    size_t length = 0;
+    rung_status st = rung_zcommand_encode(&c, g->commands + g->commands_used,
+                                          sizeof g->commands - g->commands_used, &length, NULL);
+    CHECK(st == RUNG_OK);
+    g->commands_used += length;
+}
+
+static void make_keys(event_gen *g, rung_event *e) {
+    g->commands_used = 0;
+    e->keys.count = one_in(g, 2) ? 1 : 1 + (uint32_t)below(g, 5);
+    for (uint32_t i = 0; i < e->keys.count; i++)
+        make_command(g, (rung_zcommand_kind)(1 + below(g, RUNG_ZCOMMAND_SREM)));
+    e->keys.packed = rung_slice_of(g->commands, g->commands_used);
+}
+
 void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
     g->used = 0;
     memset(e, 0, sizeof *e);
@@ -408,11 +494,14 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
         break;
     case RUNG_EVENT_TICK:
         break;
+    case RUNG_EVENT_KEYS:
+        make_keys(g, e);
+        break;
     }
 }
 
 void event_gen_any(event_gen *g, rung_event *event_out) {
-    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_TICK)), event_out);
+    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_KEYS)), event_out);
 }
 
 /* ---- as text ----------------------------------------------------------------------------------------- */
@@ -485,6 +574,52 @@ static void print_score(FILE *f, const rung_score_event *s) {
         fprintf(f, " at=%" PRId64, s->at_ms);
     print_text(f, "id", s->id);
     print_text(f, "meta", s->meta);
+    if (s->when)
+        fprintf(f, " when=%u", s->when);
+}
+
+static void print_range(FILE *f, const rung_range *r) {
+    if (r->by == RUNG_RANGE_RANK)
+        fprintf(f, " ranks=%" PRId64 "/%" PRId64, r->start, r->stop);
+    if (r->by == RUNG_RANGE_SCORE)
+        fprintf(f, " scores=%s%a/%s%a", r->min_is_open ? "(" : "", r->min,
+                r->max_is_open ? "(" : "", r->max);
+    if (r->by == RUNG_RANGE_LEX) {
+        fprintf(f, " members=%u/%u", r->lex_min.kind, r->lex_max.kind);
+        print_text(f, "from", r->lex_min.text);
+        print_text(f, "to", r->lex_max.text);
+    }
+}
+
+static void print_command(FILE *f, rung_zcommand *c) {
+    rung_zcommand_item item;
+    fprintf(f, " [%s flags=%u", rung_zcommand_kind_name(c->kind), c->flags);
+    print_text(f, "key", c->key);
+    if (c->other.len)
+        print_text(f, "other", c->other);
+    if (c->kind == RUNG_ZCOMMAND_ZREMRANGE || c->kind == RUNG_ZCOMMAND_ZRANGESTORE)
+        print_range(f, &c->range);
+    if (c->kind == RUNG_ZCOMMAND_ZRANGESTORE)
+        fprintf(f, " limit=%" PRId64 "/%" PRId64, c->offset, c->limit);
+    if (c->kind == RUNG_ZCOMMAND_ZPOP)
+        fprintf(f, " pop=%" PRIu64, c->pop_count);
+    if (c->kind == RUNG_ZCOMMAND_ZSTORE)
+        fprintf(f, " combine=%u/%u", c->combine, c->aggregate);
+    if (c->kind == RUNG_ZCOMMAND_EXPIRE)
+        fprintf(f, " at=%" PRId64, c->at_ms);
+    while (rung_zcommand_item_next(c, &item)) {
+        print_text(f, "item", item.name);
+        fprintf(f, "/%a", item.number);
+    }
+    fputs("]", f);
+}
+
+static void print_keys(FILE *f, const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    fprintf(f, " count=%u", e->keys.count);
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        print_command(f, &c);
 }
 
 static void print_friends(FILE *f, const rung_event *e) {
@@ -542,6 +677,9 @@ static void print_body(FILE *f, const rung_event *e) {
         print_text(f, "season", e->window.season);
         break;
     case RUNG_EVENT_TICK:
+        break;
+    case RUNG_EVENT_KEYS:
+        print_keys(f, e);
         break;
     }
 }

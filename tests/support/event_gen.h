@@ -22,6 +22,8 @@ typedef struct event_gen {
         player_count; /* 0: names of any shape; otherwise board-0, ..., player-0, ... */
     size_t used;      /* private */
     char text[EVENT_GEN_TEXT_MAX];
+    size_t commands_used;
+    char commands[64 << 10];
 } event_gen;
 
 void event_gen_init(event_gen *g, uint64_t seed);

@@ -2,6 +2,7 @@
 /* See failvfs.h. A file is ours with SQLite's own behind it in the same block. */
 #include "support/failvfs.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -17,27 +18,40 @@ static struct {
     sqlite3_vfs *real;
 } state;
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the state */
+
 void failvfs_fail_at(uint64_t n, int code, bool sticky) {
+    pthread_mutex_lock(&lock);
     state.calls = state.failed = 0;
     state.fail_at = n;
     state.code = code;
     state.sticky = sticky;
+    pthread_mutex_unlock(&lock);
+}
+
+static uint64_t read_count(const uint64_t *count) {
+    pthread_mutex_lock(&lock);
+    uint64_t n = *count;
+    pthread_mutex_unlock(&lock);
+    return n;
 }
 
 uint64_t failvfs_failed(void) {
-    return state.failed;
+    return read_count(&state.failed);
 }
 
 uint64_t failvfs_calls(void) {
-    return state.calls;
+    return read_count(&state.calls);
 }
 
 static int count_call(int otherwise) {
+    pthread_mutex_lock(&lock);
     state.calls++;
-    if (!state.fail_at || state.calls < state.fail_at || (state.calls > state.fail_at && !state.sticky))
-        return SQLITE_OK;
-    state.failed++;
-    return state.code == SQLITE_IOERR ? otherwise : state.code;
+    bool is_failing = state.fail_at && state.calls >= state.fail_at && (state.calls == state.fail_at || state.sticky);
+    state.failed += is_failing;
+    int code = !is_failing ? SQLITE_OK : state.code == SQLITE_IOERR ? otherwise : state.code;
+    pthread_mutex_unlock(&lock);
+    return code;
 }
 
 static sqlite3_file *real_of(sqlite3_file *f) {

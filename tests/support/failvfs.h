@@ -7,7 +7,7 @@
  *     if (!failvfs_failed()) the N-th call was never reached
  *
  * Counted are calls that a disk can refuse: open, read, write, truncate, sync, delete, size and shared memory.
- * Syncs are not passed on: these tests are about what SQLite and we do with failures, and shall be fast. One
+ * Syncs are not passed on: these tests are about what SQLite and we do with failures, and shall be fast. Any
  * thread. */
 #ifndef RUNG_TESTS_FAILVFS_H
 #define RUNG_TESTS_FAILVFS_H

@@ -343,7 +343,7 @@ static void random_score(history_gen *g, rung_board_def *d) {
     static const char *const names[] = {"time", "kills"};
     static const int64_t half_lives[] = {60000, HOUR_MS, 12345678, DAY_MS, 30 * DAY_MS};
     d->update = PICK(g, updates);
-    d->key.tie = (rung_tie)below(g, 3);
+    d->key.tie = (rung_tie)below(g, 4);
     d->key.column_count = chance(g, 60) ? 1 : 1 + below(g, RUNG_COLUMNS_MAX);
     if (d->update == RUNG_UPDATE_COUNT || d->update == RUNG_UPDATE_DECAY)
         d->key.column_count = 1;
@@ -536,7 +536,7 @@ static void change_def(history_gen *g, rung_board_def *d) {
 static void break_def(history_gen *g, rung_board_def *d) {
     switch (below(g, 4)) {
     case 0:
-        d->key.tie = (rung_tie)((d->key.tie + 1) % 3);
+        d->key.tie = (rung_tie)((d->key.tie + 1) % 4);
         break;
     case 1:
         if (d->update == RUNG_UPDATE_DECAY)
@@ -549,7 +549,7 @@ static void break_def(history_gen *g, rung_board_def *d) {
         if (d->update == RUNG_UPDATE_BEST || d->update == RUNG_UPDATE_LAST)
             d->update = d->update == RUNG_UPDATE_BEST ? RUNG_UPDATE_LAST : RUNG_UPDATE_BEST;
         else
-            d->key.tie = (rung_tie)((d->key.tie + 1) % 3);
+            d->key.tie = (rung_tie)((d->key.tie + 1) % 4);
         break;
     default:
         random_score(g, d);
@@ -885,7 +885,7 @@ static void print_score(FILE *file, const rung_score_event *e) {
 
 static void print_def(FILE *file, const rung_board_def *d) {
     static const char *const updates[] = {"best", "last", "sum", "count", "decay"},
-                             *const ties[] = {"first", "last", "player"};
+                             *const ties[] = {"first", "last", "player", "player_desc"};
     static const char *const ranks[] = {"unique", "sparse", "dense"}, *const types[] = {"integer",
                                                                                         "decimal",
                                                                                         "real"};
@@ -987,6 +987,7 @@ void history_print(FILE *file, const rung_event *e) {
         break;
     }
     case RUNG_EVENT_TICK:
+    case RUNG_EVENT_KEYS:
         break;
     }
     fprintf(file, "\n");

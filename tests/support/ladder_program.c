@@ -336,6 +336,27 @@ static void expect_change(run *r, const rung_ladder_change *got, const rung_ladd
                  want->above.key[0]);
 }
 
+/* All the steps before a put, as a caller with a pipeline makes them. */
+static void take_aim(run *r, uint32_t player, const uint64_t *words) {
+    uint32_t index = ladder_model_index_of(&r->model, player);
+    rung_ladder_entry entry;
+    rung_ladder_warm_ladder(r->ladder, 0);
+    rung_ladder_warm_ladder(r->ladder, 1);
+    rung_ladder_warm_map(r->ladder, player);
+    rung_ladder_warm_slot(r->ladder, player);
+    rung_ladder_warm_leaf(r->ladder, player);
+    rung_status st = rung_ladder_aim_find(r->ladder, player, &r->hint);
+    expect_status(r, "aim_find", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
+    if (st == RUNG_OK) {
+        rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
+        expect_entry_at(r, "aim_entry", &entry, index);
+    }
+    rung_ladder_aim_begin(r->ladder, words, &r->hint);
+    while (rung_ladder_aim_step(r->ladder, &r->hint))
+        continue;
+    r->has_hint = true;
+}
+
 static void run_put(run *r, const step *s) {
     uint32_t player = player_of(r, s);
     ladder_model_key key = key_of(r, s);
@@ -347,7 +368,9 @@ static void run_put(run *r, const step *s) {
     r->putting = &player;
     r->putting_count = 1;
     const uint64_t *words = tighten(r, &key, &tight);
-    if (s->own == 3) {
+    if (s->own == 3 && player & 1)
+        take_aim(r, player, words);
+    if (s->own == 3 && !(player & 1)) {
         rung_ladder_aim(r->ladder, player, words, &r->hint);
         r->has_hint = true;
     }
@@ -705,14 +728,10 @@ static void run_warm(run *r, const step *s) {
     uint32_t player = player_of(r, s);
     ladder_model_key key = key_of(r, s);
     tight_key tight;
-    rung_ladder_warm_map(r->ladder, player);
-    rung_ladder_warm_leaf(r->ladder, player);
-    rung_ladder_warm_row(r->ladder, player);
     r->putting = &player;
     r->putting_count = 1;
-    rung_ladder_aim(r->ladder, player, tighten(r, &key, &tight), &r->hint); /* for some later put, perhaps of another */
+    take_aim(r, player, tighten(r, &key, &tight)); /* for some later put, perhaps of another */
     r->putting_count = 0;
-    r->has_hint = true;
 }
 
 static void run_rank_batch(run *r, const step *s) {
@@ -739,6 +758,12 @@ static void run_find_batch(run *r, const step *s) {
             complain(r, "find_batch: player %" PRIu32 ": %d", b.players[i], found[i]);
         else if (found[i])
             expect_entry_at(r, "find_batch", &entries[i], index);
+        for (uint32_t k = 0; found[i] && k <= i; k++) {
+            uint32_t other = ladder_model_index_of(&r->model, b.players[k]);
+            int order = found[k] ? rung_ladder_compare(r->ladder, &entries[i], &entries[k]) : 0;
+            if (found[k] && (order > 0) - (order < 0) != (index > other) - (index < other))
+                complain(r, "compare: players %" PRIu32 " and %" PRIu32, b.players[i], b.players[k]);
+        }
     }
     free(entries);
     free(found);

@@ -427,6 +427,8 @@ int model_compare_entries(const state_model *m, const rung_board_def *def, const
         return c;
     if (def->key.tie == RUNG_TIE_PLAYER)
         return rung_slice_cmp(m->players[a->player].name, m->players[b->player].name);
+    if (def->key.tie == RUNG_TIE_PLAYER_LAST)
+        return rung_slice_cmp(m->players[b->player].name, m->players[a->player].name);
     if (a->at != b->at)
         return (a->at < b->at) == (def->key.tie == RUNG_TIE_FIRST) ? -1 : 1;
     return (a->player > b->player) - (a->player < b->player);
@@ -493,7 +495,7 @@ static bool next_entry(const model_board *b, const rung_score_event *e, int64_t 
             out->at = old ? later(at, old->at) : at;
             return add_values(def, stands.values, e->values, out->values);
         }
-        if (!old || at >= old->at || def->key.tie == RUNG_TIE_PLAYER) {
+        if (!old || at >= old->at || !rung_tie_keeps_time(def->key.tie)) {
             memcpy(out->values, given.values, sizeof out->values);
             out->at = at;
         }
@@ -518,7 +520,7 @@ static bool next_entry(const model_board *b, const rung_score_event *e, int64_t 
 
 static bool entry_same(const rung_board_def *def, const model_entry *a, const model_entry *b) {
     return model_compare_scores(def, a, b) == 0 &&
-           (def->key.tie == RUNG_TIE_PLAYER || a->at == b->at);
+           (!rung_tie_keeps_time(def->key.tie) || a->at == b->at);
 }
 
 /* ---- refusals ---- */
@@ -846,7 +848,8 @@ static void put_entry(state_model *m, model_board *b, const model_window *target
     part.rank_before = existed ? rank_at(&b->def, &before, index_before, b->def.rank) : 0;
     if (a->is_decay && existed) /* a term that drowns may or may not leave a trace */
         a->is_change_doubtful |=
-            (old->at == entry->at || b->def.key.tie == RUNG_TIE_PLAYER) && /* no time is kept then */
+            (old->at == entry->at ||
+             !rung_tie_keeps_time(b->def.key.tie)) && /* no time is kept then */
             model_decay_log2(entry->decay) - model_decay_log2(old->decay) < 1e-8L;
     a->is_rank_doubtful |= a->is_decay && order_is_doubtful(&before);
     free(before.entries);
@@ -999,7 +1002,7 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
 static void fill_window(state_model *m, model_board *b, const model_window *like) {
     const model_window *all = model_window_find(b, 0, 0, (rung_slice){0});
     if (!all || (b->def.update != RUNG_UPDATE_BEST && b->def.update != RUNG_UPDATE_LAST) ||
-        b->def.key.tie == RUNG_TIE_PLAYER)
+        !rung_tie_keeps_time(b->def.key.tie))
         return;
     uint32_t count = all->count;
     for (uint32_t i = 0; i < count; i++) {
@@ -1394,6 +1397,8 @@ static rung_status apply_kind(state_model *m, const rung_event *e, rung_status h
         return apply_window(m, e, a);
     case RUNG_EVENT_TICK:
         return apply_tick(m);
+    case RUNG_EVENT_KEYS: /* key_model.c knows those */
+        break;
     }
     return RUNG_EINVAL;
 }

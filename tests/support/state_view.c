@@ -156,7 +156,7 @@ static void rows_of_players(const state_model *m, const model_board *b, const se
             row->values[0].d = model_decay_show(b, e->decay, v->now_ms);
             v->rows[i].size = model_decay_log2(e->decay);
         }
-        row->has_at = b->def.key.tie != RUNG_TIE_PLAYER;
+        row->has_at = rung_tie_keeps_time(b->def.key.tie);
         row->at_ms = row->has_at ? e->at : 0;
         is_tied[i] = i > 0 && model_compare_scores(&b->def, s->entries[i - 1], e) == 0;
     }
@@ -348,6 +348,8 @@ static bool same_within_tolerance(double a, double b) {
 static bool tie_order_is_right(const model_view *v, const rung_row *a, const rung_row *b) {
     if (v->key.tie == RUNG_TIE_PLAYER)
         return rung_slice_cmp(a->id, b->id) < 0;
+    if (v->key.tie == RUNG_TIE_PLAYER_LAST)
+        return rung_slice_cmp(b->id, a->id) < 0;
     if (a->at_ms != b->at_ms)
         return (a->at_ms < b->at_ms) == (v->key.tie == RUNG_TIE_FIRST);
     return a->number < b->number;
@@ -446,7 +448,7 @@ rung_status model_at_score(const model_view *v, uint32_t value_count, const rung
         int c = compare_values(v, given, row);
         bool stands_above = c > 0;
         if (c == 0) /* the newcomer comes now, and behind those of the very same time */
-            stands_above = key->tie == RUNG_TIE_PLAYER || row->at_ms == v->now_ms ||
+            stands_above = !rung_tie_keeps_time(key->tie) || row->at_ms == v->now_ms ||
                            (row->at_ms < v->now_ms) == (key->tie == RUNG_TIE_FIRST);
         index += stands_above;
         better += c > 0;

@@ -55,14 +55,14 @@
                   " entries, distinct_scores, rank_style, score_format, definition)"                                   \
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                       \
     X(ADD_STANDING, "INSERT INTO standings (window, place, sparse_rank, dense_rank, player, player_number, score,"     \
-                    " column1, column2, at_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")                      \
+                    " column1, column2, at_ms, hidden) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")         \
     X(ADD_SAMPLE, "INSERT OR REPLACE INTO samples"                                                                     \
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")                             \
     X(HIDE, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden | ?3" PLAYERS_STANDINGS)              \
     X(SHOW, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden & ~?3" PLAYERS_STANDINGS)             \
     X(DROP_SAMPLES, "DELETE FROM samples WHERE board = ?1 AND (?2 IS NULL OR player = ?2)")                            \
     X(ERASE_STANDINGS, "UPDATE standings INDEXED BY standings_by_player SET player = 'erased-' || place,"              \
-                       " player_number = 0, erased = 1 WHERE player = ?1 AND NOT erased")                              \
+                       " player_number = 0, erased = 1, hidden = hidden | 2 WHERE player = ?1 AND NOT erased")         \
     X(ERASE_SCORES, "DELETE FROM score_events WHERE player = ?1")                                                      \
     X(ERASE_SAMPLES, "DELETE FROM samples WHERE player = ?1")                                                          \
     X(ERASE_PLAYER, "DELETE FROM players WHERE player = ?1")                                                           \
@@ -360,6 +360,7 @@ static rung_status add_standing(rung_archive *archive, int64_t window, const run
     bind_values(&u, 7, &row->values);
     if (row->has_at)
         bind_int(&u, 10, row->at_ms);
+    bind_int(&u, 11, row->hidden);
     return run(&u, err);
 }
 

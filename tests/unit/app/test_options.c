@@ -83,6 +83,38 @@ TEST(refusals) {
     must_refuse(WORDS(a, b, none), "whole number");
 }
 
+typedef struct more_args {
+    const char *first, *second;
+    rung_words rest;
+} more_args;
+
+TEST(operands_that_may_be_left_out_and_many) {
+    static const rung_option optional[] = {
+        RUNG_OPERAND(more_args, first, "A", "first"),
+        RUNG_OPERAND_OPTIONAL(more_args, second, "B", "second"),
+    };
+    static const rung_option many[] = {
+        RUNG_OPERAND(more_args, first, "A", "first"),
+        RUNG_OPERAND_MANY(more_args, rest, "C", "the rest"),
+    };
+    char a[] = "a", minus[] = "-5", c[] = "c", fraction[] = "-.5";
+    more_args r = {0};
+    rung_err err = {0};
+    CHECK(rung_options_read(optional, 2, 1, (char *[]){a}, &r, &err) == RUNG_OK && !r.second);
+    CHECK(rung_options_read(optional, 2, 2, (char *[]){a, minus}, &r, &err) == RUNG_OK);
+    CHECK_EQ_STR(r.second, "-5"); /* a number, no option */
+    CHECK_STATUS(rung_options_read(optional, 2, 3, (char *[]){a, c, c}, &r, &err), RUNG_EINVAL);
+    CHECK_STATUS(rung_options_read(many, 2, 1, (char *[]){a}, &r, &err), RUNG_EINVAL);
+    CHECK(rung_options_read(many, 2, 3, (char *[]){a, c, fraction}, &r, &err) == RUNG_OK);
+    CHECK_EQ_U64(r.rest.count, 2);
+    CHECK_EQ_STR(r.rest.word[1], "-.5");
+    char *too_many[RUNG_WORDS_MAX + 2];
+    for (size_t i = 0; i < RUNG_WORDS_MAX + 2; i++)
+        too_many[i] = c;
+    r = (more_args){0};
+    CHECK_STATUS(rung_options_read(many, 2, RUNG_WORDS_MAX + 2, too_many, &r, &err), RUNG_EINVAL);
+}
+
 TEST(numbers) {
     uint64_t n = 7;
     CHECK(rung_number_parse("18446744073709551615", &n));

@@ -131,7 +131,7 @@ TEST(score_and_columns) {
     REFUSED("columns[0].name: ", two_columns(&d), d.column_names[0] = RUNG_SLICE("score"));
     REFUSED("columns[1].name: ", two_columns(&d), d.column_names[1] = RUNG_SLICE("a b"));
     REFUSED("columns[1].name: another", two_columns(&d), d.column_names[1] = RUNG_SLICE("time"));
-    REFUSED("tie: ", d.key.tie = (rung_tie)3);
+    REFUSED("tie: ", d.key.tie = (rung_tie)4);
 }
 
 static void decaying(rung_board_def *d) {

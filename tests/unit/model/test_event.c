@@ -227,6 +227,82 @@ static rung_event tick_sample(void) {
     return of_kind(RUNG_EVENT_TICK);
 }
 
+static rung_event score_key_sample(void) {
+    rung_event e = score_bare_sample();
+    e.score.value_count = 1;
+    e.score.types[0] = RUNG_SCORE_REAL;
+    e.score.values[0].d = 12.5;
+    e.score.when = RUNG_SCORE_KEY | RUNG_IF_XX | RUNG_IF_GT;
+    return e;
+}
+
+/* One command of every kind, and of every kind of range. */
+static rung_event keys_sample(void) {
+    static const rung_zcommand_item ITEMS[] = {{{"ada", 3}, 12.5}, {{"bob", 3}, -HUGE_VAL}};
+    static const rung_zcommand_item NAMES[] = {{{"ada", 3}, 0}, {{"bob", 3}, 0}};
+    const rung_slice race = RUNG_SLICE("race"), other = RUNG_SLICE("other");
+    const rung_range rank = {.by = RUNG_RANGE_RANK, .start = -3, .stop = 70};
+    const rung_range score = {
+        .by = RUNG_RANGE_SCORE, .min = -HUGE_VAL, .max = 0.5, .max_is_open = true};
+    const rung_range lex = {.by = RUNG_RANGE_LEX,
+                            .lex_min = {RUNG_LEX_OPEN, RUNG_SLICE("a\xff")},
+                            .lex_max = {RUNG_LEX_HIGHEST, {NULL, 0}}};
+    const rung_zcommand all[] = {
+        {.kind = RUNG_ZCOMMAND_ZADD,
+         .flags = RUNG_IF_NX,
+         .key = race,
+         .item_count = 2,
+         .items = ITEMS},
+        {.kind = RUNG_ZCOMMAND_ZADD,
+         .flags = RUNG_IF_XX | RUNG_IF_LT | RUNG_ZCOMMAND_INCR,
+         .key = race,
+         .item_count = 1,
+         .items = ITEMS},
+        {.kind = RUNG_ZCOMMAND_ZREM, .key = race, .item_count = 2, .items = NAMES},
+        {.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = race, .range = rank},
+        {.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = race, .range = score},
+        {.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = race, .range = lex},
+        {.kind = RUNG_ZCOMMAND_ZPOP,
+         .flags = RUNG_ZCOMMAND_MAX,
+         .pop_count = 300,
+         .item_count = 2,
+         .items = NAMES},
+        {.kind = RUNG_ZCOMMAND_ZRANGESTORE,
+         .flags = RUNG_ZCOMMAND_REV | RUNG_ZCOMMAND_LIMIT,
+         .key = race,
+         .other = other,
+         .range = score,
+         .offset = 2,
+         .limit = -1},
+        {.kind = RUNG_ZCOMMAND_ZSTORE,
+         .key = race,
+         .item_count = 2,
+         .items = ITEMS,
+         .combine = RUNG_KEYS_INTER,
+         .aggregate = RUNG_AGGREGATE_MAX},
+        {.kind = RUNG_ZCOMMAND_DEL, .item_count = 2, .items = NAMES},
+        {.kind = RUNG_ZCOMMAND_EXPIRE, .flags = RUNG_IF_GT, .key = race, .at_ms = TS + 60000},
+        {.kind = RUNG_ZCOMMAND_PERSIST, .key = race},
+        {.kind = RUNG_ZCOMMAND_RENAME, .flags = RUNG_IF_NX, .key = race, .other = other},
+        {.kind = RUNG_ZCOMMAND_FLUSH},
+        {.kind = RUNG_ZCOMMAND_SADD, .key = race, .item_count = 2, .items = NAMES},
+        {.kind = RUNG_ZCOMMAND_SREM, .key = race, .item_count = 1, .items = NAMES},
+    };
+    static char packed[1024];
+    size_t used = 0;
+    rung_event e = of_kind(RUNG_EVENT_KEYS);
+    for (size_t i = 0; i < COUNT(all); i++) {
+        size_t length = 0;
+        CHECK_STATUS(
+            rung_zcommand_encode(&all[i], packed + used, sizeof packed - used, &length, NULL),
+            RUNG_OK);
+        used += length;
+    }
+    e.keys.count = COUNT(all);
+    e.keys.packed = rung_slice_of(packed, used);
+    return e;
+}
+
 static const struct {
     const char *name;
     rung_event (*make)(void);
@@ -252,6 +328,8 @@ static const struct {
     {"window-opened", window_opened_sample},
     {"window-closed", window_closed_sample},
     {"tick", tick_sample},
+    {"score-key", score_key_sample},
+    {"keys", keys_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
@@ -335,12 +413,12 @@ TEST(samples_are_valid_and_of_every_kind) {
         check_accepted(__LINE__, &e);
         kinds |= 1u << e.kind;
     }
-    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_TICK + 1)) - 2);
+    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_KEYS + 1)) - 2);
 }
 
 TEST(kind_and_time_of_every_event) {
     REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)0);
-    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)(RUNG_EVENT_TICK + 1));
+    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)(RUNG_EVENT_KEYS + 1));
     for (size_t i = 0; i < COUNT(SAMPLES); i++) {
         REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_MIN - 1);
         REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_END);
@@ -490,8 +568,63 @@ TEST(windows) {
     REFUSED("window.ordinal: a season", window_closed_sample, e.window.ordinal = 1);
 }
 
+TEST(conditions_of_a_key) {
+    ACCEPTED(score_key_sample, e.score.when = RUNG_SCORE_KEY);
+    ACCEPTED(score_key_sample, e.score.when = RUNG_SCORE_KEY | RUNG_IF_NX);
+    REFUSED("when: ", score_key_sample, e.score.when = RUNG_IF_NX);
+    REFUSED("when: ", score_key_sample, e.score.when = 32 | RUNG_SCORE_KEY);
+    REFUSED("when: ", score_key_sample, e.score.when = RUNG_SCORE_KEY | RUNG_IF_NX | RUNG_IF_GT);
+    REFUSED("when: ", score_key_sample, e.score.when = RUNG_SCORE_KEY | RUNG_IF_LT | RUNG_IF_GT);
+}
+
+static void check_command(int line, const rung_zcommand *c, const char *start) {
+    char out[256];
+    size_t length;
+    rung_err err = {.message = ""};
+    rung_status st = rung_zcommand_encode(c, out, sizeof out, &length, &err);
+    if (!start)
+        CHECK_MSG(st == RUNG_OK, "line %d: %s", line, err.message);
+    else
+        CHECK_MSG(st == RUNG_EINVAL && strncmp(err.message, start, strlen(start)) == 0,
+                  "line %d: status %d, %s", line, st, err.message);
+}
+
+#define COMMAND(start, ...) check_command(__LINE__, &(rung_zcommand){__VA_ARGS__}, start)
+
+TEST(what_a_command_may_say) {
+    static const rung_zcommand_item one[] = {{{"ada", 3}, 1}, {{"bob", 3}, 2}},
+                                    bad[] = {{{"a\x01", 2}, 1}}, nan[] = {{{"a", 1}, NAN}};
+    const rung_slice k = RUNG_SLICE("k");
+    COMMAND(NULL, .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 2, .items = one);
+    COMMAND("command: ", .kind = (rung_zcommand_kind)0);
+    COMMAND("command: ", .kind = (rung_zcommand_kind)14);
+    COMMAND("key: ", .kind = RUNG_ZCOMMAND_ZADD, .item_count = 1, .items = one);
+    COMMAND("items: ", .kind = RUNG_ZCOMMAND_ZADD, .key = k);
+    COMMAND("name: ", .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 1, .items = bad);
+    COMMAND("number: ", .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 1, .items = nan);
+    COMMAND("flags: ", .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 1, .items = one,
+            .flags = RUNG_IF_NX | RUNG_IF_XX);
+    COMMAND("flags: ", .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 2, .items = one,
+            .flags = RUNG_ZCOMMAND_INCR);
+    COMMAND("flags: ", .kind = RUNG_ZCOMMAND_ZREM, .key = k, .item_count = 1, .items = one,
+            .flags = 1);
+    COMMAND("flags: ", .kind = RUNG_ZCOMMAND_ZRANGESTORE, .key = k, .other = k,
+            .flags = RUNG_ZCOMMAND_LIMIT);
+    COMMAND("range: ", .kind = RUNG_ZCOMMAND_ZREMRANGE, .key = k,
+            .range = {.by = RUNG_RANGE_SCORE, .min = NAN});
+    COMMAND("range: ", .kind = RUNG_ZCOMMAND_ZREMRANGE, .key = k,
+            .range = {.by = RUNG_RANGE_LEX, .lex_min = {RUNG_LEX_LOWEST, k}});
+    COMMAND("combine: ", .kind = RUNG_ZCOMMAND_ZSTORE, .key = k, .item_count = 1, .items = one,
+            .combine = RUNG_KEYS_DIFF, .aggregate = RUNG_AGGREGATE_MIN);
+    rung_event e = keys_sample();
+    e.keys.count++;
+    CHECK_STATUS(rung_event_check(&e, NULL), RUNG_EINVAL);
+    e.keys = (__typeof__(e.keys)){0};
+    CHECK_STATUS(rung_event_check(&e, NULL), RUNG_EINVAL);
+}
+
 TEST(kinds_have_names) {
-    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_TICK; kind++)
+    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_KEYS; kind++)
         CHECK(strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
     CHECK_EQ_STR(rung_event_kind_name(RUNG_EVENT_SCORE), "score");
     CHECK_EQ_STR(rung_event_kind_name((rung_event_kind)99), "unknown");
@@ -622,7 +755,7 @@ TEST(unknown_versions_and_kinds_are_told_apart_from_damage) {
     bytes[0] = 2;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     bytes[0] = 1;
-    bytes[1] = RUNG_EVENT_TICK + 1;
+    bytes[1] = RUNG_EVENT_KEYS + 1;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     e = defined_sample();
     length = encode(&e);

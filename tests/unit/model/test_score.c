@@ -130,7 +130,7 @@ TEST(nan_is_refused) {
 
 static rung_keyspec random_spec(rung_rng *rng) {
     rung_keyspec spec = {.column_count = 1 + (unsigned)rung_rng_below(rng, RUNG_COLUMNS_MAX),
-                         .tie = (rung_tie)rung_rng_below(rng, 3)};
+                         .tie = (rung_tie)rung_rng_below(rng, 4)};
     for (unsigned i = 0; i < spec.column_count; i++) {
         rung_column *column = &spec.columns[i];
         column->type = (rung_score_type)rung_rng_below(rng, 3);
@@ -161,7 +161,7 @@ static void check_round_trip(const rung_keyspec *spec, const submission *s) {
     rung_value values[RUNG_COLUMNS_MAX];
     int64_t at_ms = 42;
     rung_keyspec_decode(spec, s->words, values, &at_ms);
-    CHECK_EQ_I64(at_ms, spec->tie == RUNG_TIE_PLAYER ? 0 : s->at_ms);
+    CHECK_EQ_I64(at_ms, !rung_tie_keeps_time(spec->tie) ? 0 : s->at_ms);
     for (unsigned i = 0; i < spec->column_count; i++)
         CHECK(same_value(&spec->columns[i], values[i], s->values[i]));
     for (unsigned i = rung_keyspec_words(spec); i < RUNG_KEY_WORDS_MAX; i++)
@@ -180,7 +180,7 @@ static int plain_compare_scores(const rung_keyspec *spec, const submission *a,
 
 static int plain_compare_keys(const rung_keyspec *spec, const submission *a, const submission *b) {
     int c = plain_compare_scores(spec, a, b);
-    if (c || spec->tie == RUNG_TIE_PLAYER)
+    if (c || !rung_tie_keeps_time(spec->tie))
         return c;
     c = (a->at_ms > b->at_ms) - (a->at_ms < b->at_ms);
     return spec->tie == RUNG_TIE_LAST ? -c : c;
@@ -202,7 +202,7 @@ TEST(keys_order_as_tuples_for_all_combinations) {
         CHECK_OK(rung_keyspec_check(&spec, NULL));
         unsigned words = rung_keyspec_words(&spec), score_words = rung_keyspec_score_words(&spec);
         CHECK(words >= 1 && words <= RUNG_KEY_WORDS_MAX &&
-              words - score_words == (spec.tie != RUNG_TIE_PLAYER));
+              words - score_words == rung_tie_keeps_time(spec.tie));
         for (int j = 0; j < 20; j++) {
             submission a = random_submission(&rng, &spec), b = random_submission(&rng, &spec);
             check_round_trip(&spec, &a);
@@ -230,7 +230,7 @@ TEST(bad_specs_are_refused) {
     const rung_keyspec SPECS[] = {
         {.columns = {good}, .column_count = 0},
         {.columns = {good, good, good}, .column_count = 4},
-        {.columns = {good}, .column_count = 1, .tie = (rung_tie)3},
+        {.columns = {good}, .column_count = 1, .tie = (rung_tie)4},
         {.columns = {{(rung_score_type)3, RUNG_ORDER_ASC, 0}}, .column_count = 1},
         {.columns = {{RUNG_SCORE_REAL, (rung_score_order)2, 0}}, .column_count = 1},
         {.columns = {good, good, {RUNG_SCORE_DECIMAL, RUNG_ORDER_ASC, 10}}, .column_count = 3},

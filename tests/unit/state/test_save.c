@@ -67,7 +67,8 @@ static rung_state *copy_of(const rung_state *s, size_t piece) {
 /* ---- all there is to see ---- */
 
 static void check_same_slice(rung_slice a, rung_slice b) {
-    CHECK_MSG(rung_slice_eq(a, b), "\"%.*s\" is not \"%.*s\"", (int)b.len, b.ptr, (int)a.len, a.ptr);
+    CHECK_MSG(rung_slice_eq(a, b), "\"%.*s\" is not \"%.*s\"", (int)b.len, b.ptr, (int)a.len,
+              a.ptr);
 }
 
 static void check_same_rows(const rung_row *a, const rung_row *b, uint32_t n) {
@@ -100,14 +101,14 @@ static void check_same_view(const rung_state *s, const rung_state *copy, const r
 }
 
 /* Every value of a scope that somebody may have. */
-static void check_same_scopes(history_gen *g, const rung_state *s, const rung_state *copy, const rung_board_def *def,
-                              rung_query q) {
+static void check_same_scopes(history_gen *g, const rung_state *s, const rung_state *copy,
+                              const rung_board_def *def, rung_query q) {
     for (uint32_t k = 0; k < def->scope_count; k++)
         for (int i = 0; i < 3; i++) {
             rung_slice value = history_attribute_value(g, def->scopes[k]);
             char scope[RUNG_ATTRIBUTE_NAME_MAX + 2 + RUNG_ATTRIBUTE_VALUE_MAX];
-            int len = snprintf(scope, sizeof scope, "%.*s:%.*s", (int)def->scopes[k].len, def->scopes[k].ptr,
-                               (int)value.len, value.ptr);
+            int len = snprintf(scope, sizeof scope, "%.*s:%.*s", (int)def->scopes[k].len,
+                               def->scopes[k].ptr, (int)value.len, value.ptr);
             q.scope = rung_slice_of(scope, (size_t)len);
             check_same_view(s, copy, &q);
         }
@@ -135,7 +136,8 @@ static void check_same_boards(history_gen *g, const rung_state *s, const rung_st
             rung_query q = {.board = id};
             bool is_season = a[k].kind == RUNG_WINDOW_SEASON;
             q.window = is_season ? a[k].season : rung_slice_str(kinds[a[k].kind]);
-            q.window_id = is_season || a[k].kind == 0 ? (rung_slice){NULL, 0} : rung_slice_str(a[k].id);
+            q.window_id =
+                is_season || a[k].kind == 0 ? (rung_slice){NULL, 0} : rung_slice_str(a[k].id);
             check_same_view(s, copy, &q);
             check_same_scopes(g, s, copy, def, q);
             q.teams = true;
@@ -144,7 +146,8 @@ static void check_same_boards(history_gen *g, const rung_state *s, const rung_st
     }
 }
 
-static void check_same_people(const history_taste *taste, const rung_state *s, const rung_state *copy) {
+static void check_same_people(const history_taste *taste, const rung_state *s,
+                              const rung_state *copy) {
     static rung_slice a[HISTORY_PLAYERS_MAX], b[HISTORY_PLAYERS_MAX];
     rung_attribute x[RUNG_ATTRIBUTES_MAX], y[RUNG_ATTRIBUTES_MAX];
     for (uint32_t i = 0; i < taste->player_count; i++) {
@@ -298,7 +301,8 @@ static uint64_t try_damaged(const state_bytes *b, const rung_state *whole, uint6
         CHECK(a.a == d.a && a.b == d.b);
         rung_state_destroy(s);
     } else {
-        CHECK_MSG(st == RUNG_ECORRUPT || st == RUNG_EVERSION, "%s: %s", rung_status_name(st), err.message);
+        CHECK_MSG(st == RUNG_ECORRUPT || st == RUNG_EVERSION, "%s: %s", rung_status_name(st),
+                  err.message);
     }
     if (state_bytes_load(b, copy_config(), 0, true, &s, NULL) != RUNG_OK)
         return 0;
@@ -365,12 +369,13 @@ TEST(bytes_by_chance) {
 /* ---- by hand ---- */
 
 static void define(rung_state *s, const char *id, rung_board_def def, int64_t ts_ms) {
-    rung_event e = {.kind = RUNG_EVENT_BOARD_DEFINED, .ts_ms = ts_ms, .defined = {rung_slice_str(id), def}};
+    rung_event e = {
+        .kind = RUNG_EVENT_BOARD_DEFINED, .ts_ms = ts_ms, .defined = {rung_slice_str(id), def}};
     CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
 }
 
-static rung_status submit(rung_state *s, const char *board, const char *player, int64_t score, int64_t ts_ms,
-                          const char *id) {
+static rung_status submit(rung_state *s, const char *board, const char *player, int64_t score,
+                          int64_t ts_ms, const char *id) {
     rung_event e = {.kind = RUNG_EVENT_SCORE, .ts_ms = ts_ms};
     e.score.board = rung_slice_str(board);
     e.score.player = rung_slice_str(player);
@@ -413,7 +418,8 @@ TEST(many_players) {
         snprintf(value, sizeof value, "c%d", i % 17);
         snprintf(id, sizeof id, "%s%d", i % 3 ? "id-" : "a rather long name for an event ", i);
         set_attribute(s, player, "country", value);
-        CHECK_OK(submit(s, "race", player, (int64_t)rung_hash_word((uint64_t)i) >> i % 60, 1 + i / 10, id));
+        CHECK_OK(submit(s, "race", player, (int64_t)rung_hash_word((uint64_t)i) >> i % 60,
+                        1 + i / 10, id));
     }
     rung_event tick = {.kind = RUNG_EVENT_TICK, .ts_ms = 3600000};
     CHECK_OK(rung_state_apply(s, &tick, NULL, NULL));
@@ -421,10 +427,12 @@ TEST(many_players) {
         snprintf(player, sizeof player, "player-%d", i);
         set_attribute(s, player, "country", i % 2 ? "c1" : "elsewhere");
         if (i % 5 == 0) {
-            rung_event erase = {.kind = RUNG_EVENT_PLAYER_ERASED, .ts_ms = 1, .erased = {rung_slice_str(player)}};
+            rung_event erase = {
+                .kind = RUNG_EVENT_PLAYER_ERASED, .ts_ms = 1, .erased = {rung_slice_str(player)}};
             CHECK_OK(rung_state_apply(s, &erase, NULL, NULL));
         } else if (i % 11 == 0) {
-            rung_event ban = {.kind = RUNG_EVENT_BANNED, .ts_ms = 1, .ban = {.player = rung_slice_str(player)}};
+            rung_event ban = {
+                .kind = RUNG_EVENT_BANNED, .ts_ms = 1, .ban = {.player = rung_slice_str(player)}};
             CHECK_OK(rung_state_apply(s, &ban, NULL, NULL));
         } else {
             CHECK_OK(submit(s, "race", player, INT64_MAX - i, 3600000 + i, ""));
@@ -434,9 +442,11 @@ TEST(many_players) {
     for (int i = 0; i < N; i++) {
         snprintf(player, sizeof player, "new-%d", i);
         snprintf(id, sizeof id, "player-%d", i);
-        rung_event unban = {.kind = RUNG_EVENT_UNBANNED, .ts_ms = 1, .ban = {.player = rung_slice_str(id)}};
+        rung_event unban = {
+            .kind = RUNG_EVENT_UNBANNED, .ts_ms = 1, .ban = {.player = rung_slice_str(id)}};
         apply_to_both(s, copy, &unban);
-        CHECK_STATUS(submit(copy, "race", player, i, 3700000, ""), submit(s, "race", player, i, 3700000, ""));
+        CHECK_STATUS(submit(copy, "race", player, i, 3700000, ""),
+                     submit(s, "race", player, i, 3700000, ""));
         check_same_digest(s, copy);
     }
     CHECK_SOUND(rung_state_check(copy));
@@ -470,7 +480,8 @@ TEST(failures_of_sink_and_source_are_passed_on) {
 #endif
     }
     int left = 1;
-    CHECK_STATUS(rung_state_load(copy_config(), refusing_source, &left, NULL, &copy, &err), RUNG_EIO);
+    CHECK_STATUS(rung_state_load(copy_config(), refusing_source, &left, NULL, &copy, &err),
+                 RUNG_EIO);
     CHECK_EQ_U64(err.code, RUNG_EIO);
     CHECK_NULL(copy);
     rung_state_destroy(s);
@@ -481,13 +492,38 @@ TEST(other_versions_and_other_files) {
     state_bytes b = {0};
     rung_err err;
     state_bytes_save(&b, s);
-    b.bytes[8] = 2;
+    b.bytes[8] = 3;
     CHECK_STATUS(state_bytes_load(&b, copy_config(), 0, false, &copy, &err), RUNG_EVERSION);
     b.bytes[0] = 'r';
     CHECK_STATUS(state_bytes_load(&b, copy_config(), 0, false, &copy, &err), RUNG_ECORRUPT);
     CHECK_EQ_STR(err.message, "saved state, before byte 8: it is not a saved state");
     state_bytes_deinit(&b);
     rung_state_destroy(s);
+}
+
+/* What the first version wrote is read for ever, and written anew it is the same state. */
+TEST(the_first_version) {
+    const char *root = getenv("RUNG_SOURCE");
+    char path[512];
+    static uint8_t old[8192];
+    snprintf(path, sizeof path, "%s/tests/golden/state-v1", root ? root : ".");
+    FILE *f = fopen(path, "rb");
+    CHECK_MSG(f != NULL, "%s: cannot be opened", path);
+    state_bytes b = {.bytes = old, .len = fread(old, 1, sizeof old, f)}, again = {0};
+    CHECK(fclose(f) == 0 && b.len > 3000 && old[8] == 1);
+    rung_state *s, *copy;
+    rung_err err = {.message = ""};
+    CHECK_MSG(state_bytes_load(&b, copy_config(), 0, false, &s, &err) == RUNG_OK, "%s",
+              err.message);
+    CHECK_SOUND(rung_state_check(s));
+    CHECK_EQ_U64(rung_state_seq(s), 400);
+    state_bytes_save(&again, s);
+    CHECK_EQ_U64(again.bytes[8], RUNG_STATE_FORMAT);
+    CHECK_OK(state_bytes_load(&again, copy_config(), 0, false, &copy, &err));
+    CHECK_EQ_U64(rung_state_digest(s).a, rung_state_digest(copy).a);
+    rung_state_destroy(copy);
+    rung_state_destroy(s);
+    state_bytes_deinit(&again);
 }
 
 TEST(limits_are_those_of_the_configuration) {
@@ -506,7 +542,8 @@ TEST(limits_are_those_of_the_configuration) {
     CHECK_OK(state_bytes_load(&b, &config, 0, false, &copy, &err));
     CHECK_STATUS(submit(copy, "a", "ada", 1, 7, "one"), RUNG_DUPLICATE);
     CHECK_OK(submit(copy, "a", "ada", 3, 8, "three"));
-    CHECK_STATUS(submit(copy, "a", "ada", 1, 9, "one"), RUNG_UNCHANGED); /* not known any more, and no better */
+    CHECK_STATUS(submit(copy, "a", "ada", 1, 9, "one"),
+                 RUNG_UNCHANGED); /* not known any more, and no better */
     CHECK_STATUS(submit(s, "a", "ada", 1, 9, "one"), RUNG_DUPLICATE);
     state_bytes_deinit(&b);
     rung_state_destroy(s);
@@ -586,7 +623,8 @@ TEST(columns_of_every_width_and_length) {
     rung_rng rng;
     rung_rng_seed(&rng, test_seed(1));
     for (unsigned width = 0; width <= 64; width++) {
-        uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1, base = rung_rng_next(&rng) & ~mask;
+        uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1,
+                 base = rung_rng_next(&rng) & ~mask;
         for (uint32_t n = 1; n <= RUNG__COLUMN_MAX; n += n < 20 ? 1 : 59) {
             for (uint32_t i = 0; i < n; i++)
                 values[i] = base + (rung_rng_next(&rng) & mask);
@@ -599,8 +637,11 @@ TEST(numbers_have_one_spelling) {
     static const struct {
         const char *bytes;
         size_t len;
-    } wrong[] = {{"\x80\x00", 2}, {"\xff\x80\x00", 3}, {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10},
-                 {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11}, {"\x80", 1}};
+    } wrong[] = {{"\x80\x00", 2},
+                 {"\xff\x80\x00", 3},
+                 {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 10},
+                 {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11},
+                 {"\x80", 1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         state_source source = {(const uint8_t *)wrong[i].bytes, wrong[i].len, 1, NULL};
         rung__in in = {.source = state_source_next, .ctx = &source};

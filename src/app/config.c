@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "app/config.h"
+
+#include "app/options.h"
+#include "base/alloc.h"
+#include "base/slice.h"
+#include "model/utf8.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+const rung_setting rung_setting_table[RUNG_SETTING_COUNT] = {
+#define X(field, kind, name, flag, env, fallback, word, low, high, help)                           \
+    {RUNG_SETTING_IS_##kind,        name, flag, env, fallback, word, help, low, high,              \
+     offsetof(rung_settings, field)},
+    RUNG_SETTINGS(X)
+#undef X
+};
+
+/* Where a value stands, for messages. */
+typedef struct place {
+    rung_setting_source source;
+    const char *file;
+    uint32_t line;
+} place;
+
+static rung_status refuse(const rung_setting *row, const place *at, const char *value,
+                          const char *expected, rung_err *err) {
+    char where[160] = "";
+    if (at->source == RUNG_SETTING_FROM_FILE)
+        snprintf(where, sizeof where, "%.120s:%u: %s", at->file, at->line, row->name);
+    else
+        snprintf(where, sizeof where, "%s",
+                 at->source == RUNG_SETTING_FROM_FLAG ? row->flag : row->env);
+    return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected %s, not \"%.60s\"", where, expected, value);
+}
+
+/* ---- values: each parser takes the whole text or nothing ---- */
+
+/* Digits, then one of the units; the factor of the unit that matched. */
+typedef struct unit {
+    const char *name;
+    uint64_t factor;
+} unit;
+
+static bool parse_units(const char *text, const unit *units, uint64_t *number_out) {
+    char digits[24];
+    size_t len = strspn(text, "0123456789");
+    if (len == 0 || len >= sizeof digits)
+        return false;
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    uint64_t n;
+    if (!rung_number_parse(digits, &n))
+        return false;
+    for (; units->name; units++)
+        if (strcmp(units->name, text + len) == 0)
+            return !__builtin_mul_overflow(n, units->factor, number_out);
+    return false;
+}
+
+static const unit size_units[] = {
+    {"", 1}, {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {NULL, 0}};
+static const unit time_units[] = {{"ms", 1},      {"s", 1000},     {"m", 60000},
+                                  {"h", 3600000}, {"d", 86400000}, {NULL, 0}};
+static const unit rate_units[] = {{"/s", 1}, {"/m", 1}, {NULL, 0}};
+
+static bool parse_rate(const char *text, rung_rate_limit *out) {
+    uint64_t count;
+    if (strcmp(text, "off") == 0) {
+        *out = (rung_rate_limit){0};
+        return true;
+    }
+    if (!parse_units(text, rate_units, &count) || count == 0 || count > 1000000000)
+        return false;
+    *out = (rung_rate_limit){(uint32_t)count, text[strlen(text) - 1] == 's' ? 1000 : 60000};
+    return true;
+}
+
+/* always, or every=MS. */
+static bool parse_sync(const char *text, uint64_t *ms_out) {
+    if (strcmp(text, "always") == 0) {
+        *ms_out = 0;
+        return true;
+    }
+    return strncmp(text, "every=", 6) == 0 && rung_number_parse(text + 6, ms_out) && *ms_out >= 1 &&
+           *ms_out <= 60000;
+}
+
+/* The place of `text` in "text|json"; false when it is not there. */
+static bool parse_choice(const char *words, const char *text, uint32_t *place_out) {
+    size_t len = strlen(text);
+    uint32_t at = 0;
+    for (const char *word = words;; word += strcspn(word, "|") + 1, at++) {
+        size_t word_len = strcspn(word, "|");
+        if (word_len == len && memcmp(word, text, len) == 0) {
+            *place_out = at;
+            return true;
+        }
+        if (word[word_len] == '\0')
+            return false;
+    }
+}
+
+/* A host or [IPv6] with a port, or unix:PATH. Whether the host is one shows when it is listened on. */
+static bool is_address(const char *text) {
+    uint64_t port;
+    if (strncmp(text, "unix:", 5) == 0)
+        return text[5] != '\0' && strlen(text + 5) < 100; /* the system's limit is 107 */
+    const char *colon = strrchr(text, ':');
+    if (!colon || colon == text || !rung_number_parse(colon + 1, &port) || port > 65535)
+        return false;
+    size_t host = (size_t)(colon - text);
+    if (text[0] == '[')
+        return text[host - 1] == ']' && host > 3;
+    return host < 256 && !memchr(text, ':', host) && !memchr(text, ' ', host);
+}
+
+static const char *expectation(const rung_setting *row, char out[96]) {
+    typedef unsigned long long ull;
+    switch (row->kind) {
+    case RUNG_SETTING_IS_TEXT:
+        return "text without control characters";
+    case RUNG_SETTING_IS_ADDRESS:
+        return "ADDR:PORT, unix:PATH or off";
+    case RUNG_SETTING_IS_NUMBER:
+        snprintf(out, 96, "a whole number from %llu to %llu", (ull)row->low, (ull)row->high);
+        return out;
+    case RUNG_SETTING_IS_SIZE:
+        snprintf(out, 96, "a size such as 64KiB or 1MiB, from %llu bytes on%s", (ull)row->low,
+                 row->high == UINT64_MAX ? ", or off" : "");
+        return out;
+    case RUNG_SETTING_IS_TIME:
+        snprintf(out, 96, "a time such as 250ms, 30s, 5m or 24h, from %llu ms on", (ull)row->low);
+        return out;
+    case RUNG_SETTING_IS_RATE:
+        return "a rate such as 100/s or 600/m, or off";
+    case RUNG_SETTING_IS_SYNC:
+        return "always, or every=MS from every=1 to every=60000";
+    case RUNG_SETTING_IS_SWITCH:
+    case RUNG_SETTING_IS_CHOICE:
+        break;
+    }
+    snprintf(out, 96, "one of %s", row->word);
+    return out;
+}
+
+static bool is_within(const rung_setting *row, uint64_t n) {
+    return n >= row->low && n <= row->high;
+}
+
+static bool parse_into(const rung_setting *row, const char *text, void *field) {
+    uint64_t n;
+    uint32_t choice;
+    switch (row->kind) {
+    case RUNG_SETTING_IS_TEXT:
+        *(const char **)field = *text ? text : NULL;
+        return *text == '\0' || rung_utf8_is_plain(rung_slice_str(text));
+    case RUNG_SETTING_IS_ADDRESS:
+        *(const char **)field = strcmp(text, "off") == 0 ? NULL : text;
+        return strcmp(text, "off") == 0 || is_address(text);
+    case RUNG_SETTING_IS_NUMBER:
+        return rung_number_parse(text, field) && is_within(row, *(uint64_t *)field);
+    case RUNG_SETTING_IS_SIZE:
+        if (row->high == UINT64_MAX && strcmp(text, "off") == 0) {
+            *(uint64_t *)field = UINT64_MAX;
+            return true;
+        }
+        *(uint64_t *)field = 0;
+        return parse_units(text, size_units, field) && is_within(row, *(uint64_t *)field);
+    case RUNG_SETTING_IS_TIME:
+        if (!parse_units(text, time_units, &n) || !is_within(row, n))
+            return false;
+        *(uint64_t *)field = n;
+        return true;
+    case RUNG_SETTING_IS_SWITCH:
+        if (!parse_choice("on|off", text, &choice))
+            return false;
+        *(bool *)field = choice == 0;
+        return true;
+    case RUNG_SETTING_IS_CHOICE:
+        return parse_choice(row->word, text, field);
+    case RUNG_SETTING_IS_RATE:
+        return parse_rate(text, field);
+    case RUNG_SETTING_IS_SYNC:
+        return parse_sync(text, field);
+    }
+    return false;
+}
+
+static rung_status set(rung_settings *s, rung_setting_id id, const char *text, const place *at,
+                       rung_err *err) {
+    const rung_setting *row = &rung_setting_table[id];
+    char expected[96];
+    if (!parse_into(row, text, (char *)s + row->offset))
+        return refuse(row, at, text, expectation(row, expected), err);
+    s->texts[id] = text;
+    s->sources[id] = at->source;
+    s->lines[id] = at->line;
+    return RUNG_OK;
+}
+
+/* ---- the file ---- */
+
+static rung_status read_text(rung_settings *s, rung_err *err) {
+    FILE *f = fopen(s->file, "re");
+    if (!f)
+        return RUNG_FAIL_OS(err, errno == ENOENT ? RUNG_EABSENT : RUNG_EIO, errno,
+                            "%.120s: cannot open the configuration: %s", s->file, strerror(errno));
+    s->file_size = RUNG_CONFIG_FILE_MAX + 2;
+    s->file_text = rung_alloc_get(rung_alloc_heap(), s->file_size);
+    size_t got = s->file_text ? fread(s->file_text, 1, RUNG_CONFIG_FILE_MAX + 1, f) : 0;
+    bool is_bad = ferror(f);
+    fclose(f);
+    if (!s->file_text)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    if (is_bad)
+        return RUNG_FAIL(err, RUNG_EIO, "%.120s: cannot read the configuration", s->file);
+    if (got > RUNG_CONFIG_FILE_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%.120s: a configuration has at most 64 KiB", s->file);
+    s->file_text[got] = '\0';
+    if (memchr(s->file_text, '\0', got))
+        return RUNG_FAIL(err, RUNG_EINVAL, "%.120s: this is no text: it holds a zero byte",
+                         s->file);
+    return RUNG_OK;
+}
+
+static char *trim(char *text) {
+    text += strspn(text, " \t\r");
+    size_t len = strlen(text);
+    while (len > 0 && strchr(" \t\r", text[len - 1]))
+        len--;
+    text[len] = '\0';
+    return text;
+}
+
+/* A value without its comment and quotes, in place; NULL: quotes that do not end, or something behind them. */
+static char *unquote(char *value) {
+    if (*value == '"') {
+        char *end = strchr(value + 1, '"');
+        if (!end)
+            return NULL;
+        const char *rest = trim(end + 1);
+        if (*rest && *rest != '#')
+            return NULL;
+        *end = '\0';
+        return value + 1;
+    }
+    for (char *p = value; (p = strchr(p, '#')) != NULL; p++)
+        if (p == value || p[-1] == ' ' || p[-1] == '\t') {
+            *p = '\0';
+            break;
+        }
+    return trim(value);
+}
+
+enum { NAME_MAX_LEN = 64 };
+
+typedef struct reading {
+    rung_settings *s;
+    char section[NAME_MAX_LEN]; /* "" or "limits." */
+    place at;
+    uint32_t seen[RUNG_SETTING_COUNT]; /* the line of it in this file */
+    rung_err *err;
+} reading;
+
+static rung_status fail_line(const reading *r, const char *what, const char *text) {
+    return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s \"%.60s\"", r->at.file, r->at.line, what,
+                     text);
+}
+
+static bool is_section(const char *dotted) {
+    for (size_t i = 0; i < RUNG_SETTING_COUNT; i++)
+        if (strncmp(rung_setting_table[i].name, dotted, strlen(dotted)) == 0)
+            return true;
+    return false;
+}
+
+static rung_status read_section(reading *r, char *line) {
+    size_t len = strcspn(line, "]");
+    if (line[len] != ']' || *unquote(line + len + 1) != '\0' || len < 2 || len > NAME_MAX_LEN - 2)
+        return fail_line(r, "expected [section], not", line);
+    snprintf(r->section, sizeof r->section, "%.*s.", (int)(len - 1), line + 1);
+    return is_section(r->section) ? RUNG_OK : fail_line(r, "there is no section", line);
+}
+
+static rung_status read_setting(reading *r, char *line) {
+    char name[2 * NAME_MAX_LEN];
+    char *equals = strchr(line, '=');
+    if (!equals)
+        return fail_line(r, "expected name = value, not", line);
+    *equals = '\0';
+    snprintf(name, sizeof name, "%s%.63s", r->section, trim(line));
+    size_t id = 0;
+    while (id < RUNG_SETTING_COUNT && strcmp(rung_setting_table[id].name, name) != 0)
+        id++;
+    if (id == RUNG_SETTING_COUNT)
+        return fail_line(r, "there is no setting", name);
+    char *value = unquote(trim(equals + 1));
+    if (!value)
+        return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s: the quotes do not end with the value",
+                         r->at.file, r->at.line, name);
+    if (r->seen[id])
+        return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s is given twice; first in line %u",
+                         r->at.file, r->at.line, name, r->seen[id]);
+    r->seen[id] = r->at.line;
+    return set(r->s, (rung_setting_id)id, value, &r->at, r->err);
+}
+
+static rung_status read_file(rung_settings *s, rung_err *err) {
+    reading r = {.s = s, .at = {RUNG_SETTING_FROM_FILE, s->file, 0}, .err = err};
+    rung_status st = read_text(s, err);
+    for (char *rest = s->file_text; st == RUNG_OK && rest;) {
+        char *line = trim(strsep(&rest, "\n"));
+        r.at.line++;
+        if (*line == '\0' || *line == '#')
+            continue;
+        st = *line == '[' ? read_section(&r, line) : read_setting(&r, line);
+    }
+    return st;
+}
+
+/* ---- what settings must agree on ---- */
+
+/* The engines that a URL may name and this version does not have are refused by name. */
+static rung_status check_engine(const rung_settings *s, rung_setting_id id, const char *good,
+                                const char *expected, rung_err *err) {
+    const char *text = s->texts[id];
+    const rung_setting *row = &rung_setting_table[id];
+    char where[192];
+    size_t len = strlen(good);
+    if (*text == '\0' || strcmp(text, "off") == 0 ||
+        (strncmp(text, good, len) == 0 && (text[len] != '\0') == (good[len - 1] == ':')))
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EINVAL,
+                     "%s: %s: \"%.50s\" is not supported by this version; expected %s",
+                     rung_setting_origin(s, id, where, sizeof where), row->name, text, expected);
+}
+
+static bool is_origin(const char *text, size_t len) {
+    size_t scheme = len > 8 && memcmp(text, "https://", 8) == 0  ? 8
+                    : len > 7 && memcmp(text, "http://", 7) == 0 ? 7
+                                                                 : 0;
+    return scheme && !memchr(text + scheme, '/', len - scheme) && !memchr(text, ' ', len);
+}
+
+static rung_status check_origins(const rung_settings *s, rung_err *err) {
+    char where[192];
+    const char *text = s->cors_origins;
+    if (!text || strcmp(text, "*") == 0)
+        return RUNG_OK;
+    for (;; text++) {
+        text += strspn(text, " ");
+        size_t len = strcspn(text, ", ");
+        if (!is_origin(text, len))
+            return RUNG_FAIL(
+                err, RUNG_EINVAL,
+                "%s: cors.origins: expected https://HOST[:PORT], separated by commas, or *, "
+                "not \"%.*s\"",
+                rung_setting_origin(s, RUNG_SETTING_cors_origins, where, sizeof where),
+                (int)(len < 60 ? len : 60), text);
+        text += len;
+        text += strspn(text, " ");
+        if (*text == '\0')
+            return RUNG_OK;
+        if (*text != ',')
+            return RUNG_FAIL(err, RUNG_EINVAL, "cors.origins: expected a comma before \"%.60s\"",
+                             text);
+    }
+}
+
+static rung_status check_together(const rung_settings *s, rung_err *err) {
+    rung_status st = check_engine(s, RUNG_SETTING_log, "local", "local", err);
+    if (st == RUNG_OK && strcmp(s->texts[RUNG_SETTING_log], "off") == 0)
+        st = RUNG_FAIL(err, RUNG_EINVAL, "log: cannot be off; leave data empty to keep nothing");
+    if (st == RUNG_OK)
+        st = check_engine(s, RUNG_SETTING_archive, "sqlite:", "sqlite:FILE or off", err);
+    if (st == RUNG_OK)
+        st = check_origins(s, err);
+    if (st < 0)
+        return st;
+    if (!s->tls_cert != !s->tls_key)
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "tls.%s: tls.cert and tls.key belong together; this one is missing",
+                         s->tls_cert ? "key" : "cert");
+    if (!s->http && !s->resp)
+        return RUNG_FAIL(err, RUNG_EINVAL, "http: http and resp are both off; nobody could ask");
+    if (!s->data && s->archive && strcmp(s->archive, "off") != 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "archive: needs a data folder (data = DIR)");
+    return RUNG_OK;
+}
+
+/* ---- all of it ---- */
+
+rung_status rung_settings_load(rung_settings *s, const rung_settings_sources *from, rung_err *err) {
+    *s = (rung_settings){0};
+    rung_status st = RUNG_OK;
+    s->file = from->file ? from->file : from->env ? from->env("RUNG_CONFIG") : NULL;
+    for (int i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT; i++)
+        st = set(s, (rung_setting_id)i, rung_setting_table[i].fallback,
+                 &(place){.source = RUNG_SETTING_FROM_DEFAULT}, err);
+    if (st == RUNG_OK && s->file)
+        st = read_file(s, err);
+    for (int i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT; i++) {
+        const char *text = from->env ? from->env(rung_setting_table[i].env) : NULL;
+        if (text)
+            st = set(s, (rung_setting_id)i, text, &(place){.source = RUNG_SETTING_FROM_ENVIRONMENT},
+                     err);
+    }
+    for (int i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT && from->flags; i++)
+        if (from->flags[i])
+            st = set(s, (rung_setting_id)i, from->flags[i],
+                     &(place){.source = RUNG_SETTING_FROM_FLAG}, err);
+    return st < 0 ? st : check_together(s, err);
+}
+
+static const char *environment(const char *name) {
+    return getenv(name);
+}
+
+rung_status rung_settings_load_flags(rung_settings *s, const rung_setting_flags *flags,
+                                     rung_err *err) {
+    return rung_settings_load(
+        s,
+        &(rung_settings_sources){.file = flags->config, .env = environment, .flags = flags->flags},
+        err);
+}
+
+void rung_settings_deinit(rung_settings *s) {
+    rung_alloc_free(rung_alloc_heap(), s->file_text, s->file_size);
+    *s = (rung_settings){0};
+}
+
+const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out,
+                                size_t size) {
+    const rung_setting *row = &rung_setting_table[id];
+    switch (s->sources[id]) {
+    case RUNG_SETTING_FROM_DEFAULT:
+        snprintf(out, size, "default");
+        break;
+    case RUNG_SETTING_FROM_FILE:
+        snprintf(out, size, "%.120s:%u", s->file, s->lines[id]);
+        break;
+    case RUNG_SETTING_FROM_ENVIRONMENT:
+        snprintf(out, size, "%s", row->env);
+        break;
+    case RUNG_SETTING_FROM_FLAG:
+        snprintf(out, size, "%s", row->flag);
+        break;
+    }
+    return out;
+}

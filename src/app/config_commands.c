@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung config check, show: what a server would take from file, environment and flags, and where from. */
+#include "app/command.h"
+#include "app/config.h"
+#include "app/terminal.h"
+
+#include <string.h>
+
+typedef struct config_args {
+    rung_setting_flags settings;
+    bool json, markdown, example;
+} config_args;
+
+static const rung_option check_options[] = {RUNG_SETTING_OPTIONS};
+
+static const rung_option show_options[] = {
+    RUNG_SETTING_OPTIONS RUNG_OPTION_FLAG(config_args, json, "--json", "as one JSON object"),
+    RUNG_OPTION_FLAG(config_args, example, "--example",
+                     "as a configuration file with every setting and what it means"),
+    RUNG_OPTION_FLAG(config_args, markdown, "--markdown", "the table of docs/configuration.md"),
+};
+
+/* ---- check ---- */
+
+static int run_check(const rung_command *self, int argc, char **argv) {
+    config_args args = {0};
+    rung_settings settings;
+    rung_err err = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    rung_status st = rung_settings_load_flags(&settings, &args.settings, &err);
+    size_t given = 0;
+    for (size_t i = 0; i < RUNG_SETTING_COUNT; i++)
+        given += settings.sources[i] != RUNG_SETTING_FROM_DEFAULT;
+    if (st == RUNG_OK)
+        printf("fine: %zu settings given, %zu by default; %s%s\n", given,
+               RUNG_SETTING_COUNT - given, settings.file ? "file " : "no file",
+               settings.file ? settings.file : "");
+    rung_settings_deinit(&settings);
+    return st == RUNG_OK ? RUNG_EXIT_OK : rung_command_fail(self, &err);
+}
+
+const rung_command rung_command_config_check = {
+    .group = RUNG_GROUP_SERVER,
+    .name = "config check",
+    .summary = "would a server start with this configuration?",
+    .details =
+        "Reads the file, the environment and the flags as rung serve does and changes nothing. A\n"
+        "mistake is told with its place and setting, with exit code 1:\n"
+        "\n"
+        "  rung config check --config /etc/rung/rung.conf && systemctl restart rung\n",
+    RUNG_OPTIONS(check_options),
+    .run = run_check,
+};
+
+/* ---- show ---- */
+
+static void show_table(const rung_settings *s) {
+    static const rung_table_column columns[] = {
+        {"setting", false}, {"value", false}, {"from", false}};
+    char origin[192];
+    rung_table *t = rung_table_begin(3, columns);
+    for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
+        bool is_given = s->sources[i] != RUNG_SETTING_FROM_DEFAULT;
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_setting_table[i].name);
+        rung_table_cell(t, is_given ? RUNG_COLOR_BOLD : RUNG_COLOR_PLAIN, "%s",
+                        *s->texts[i] ? s->texts[i] : "-");
+        rung_table_cell(t, RUNG_COLOR_DIM, "%s",
+                        rung_setting_origin(s, (rung_setting_id)i, origin, sizeof origin));
+    }
+    rung_table_print(t, stdout);
+}
+
+static void show_json(const rung_settings *s) {
+    char origin[192];
+    for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
+        printf("%s\"%s\":{\"value\":", i ? "," : "{", rung_setting_table[i].name);
+        rung_print_json(stdout, rung_slice_str(s->texts[i]));
+        fputs(",\"from\":", stdout);
+        rung_print_json(stdout, rung_slice_str(rung_setting_origin(s, (rung_setting_id)i, origin,
+                                                                   sizeof origin)));
+        putchar('}');
+    }
+    puts("}");
+}
+
+/* Length of "limits" in "limits.body"; 0 where there is no section. */
+static size_t section_len(const char *name) {
+    const char *dot = strchr(name, '.');
+    return dot ? (size_t)(dot - name) : 0;
+}
+
+static bool begins_section(int i) {
+    const char *name = rung_setting_table[i].name;
+    size_t len = section_len(name);
+    return len && (i == 0 || strncmp(rung_setting_table[i - 1].name, name, len + 1) != 0);
+}
+
+static void show_example(const rung_settings *s) {
+    puts("# Configuration of a Rung server: rung serve --config FILE; docs/configuration.md "
+         "explains.");
+    for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
+        const rung_setting *row = &rung_setting_table[i];
+        size_t len = section_len(row->name);
+        if (begins_section(i))
+            printf("\n[%.*s]", (int)len, row->name);
+        bool is_given = s->sources[i] != RUNG_SETTING_FROM_DEFAULT;
+        printf("\n# %s\n%s%s =%s%s\n", row->help, is_given ? "" : "# ",
+               row->name + (len ? len + 1 : 0), *s->texts[i] ? " " : "", s->texts[i]);
+    }
+}
+
+static void show_markdown(void) {
+    puts("| setting | default | environment | flag | |\n|---|---|---|---|---|");
+    for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
+        const rung_setting *row = &rung_setting_table[i];
+        printf("| `%s` | %s%s%s | `%s` | `%s` | ", row->name, *row->fallback ? "`" : "",
+               row->fallback, *row->fallback ? "`" : "", row->env, row->flag);
+        for (const char *p = row->help; *p; p++)
+            printf(*p == '|' ? "\\%c" : "%c", *p);
+        puts(" |");
+    }
+}
+
+static int run_show(const rung_command *self, int argc, char **argv) {
+    config_args args = {0};
+    rung_settings settings;
+    rung_err err = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    rung_status st = rung_settings_load_flags(&settings, &args.settings, &err);
+    if (st == RUNG_OK && args.json)
+        show_json(&settings);
+    else if (st == RUNG_OK && args.example)
+        show_example(&settings);
+    else if (st == RUNG_OK && args.markdown)
+        show_markdown();
+    else if (st == RUNG_OK)
+        show_table(&settings);
+    rung_settings_deinit(&settings);
+    return st == RUNG_OK ? RUNG_EXIT_OK : rung_command_fail(self, &err);
+}
+
+const rung_command rung_command_config_show = {
+    .group = RUNG_GROUP_SERVER,
+    .name = "config show",
+    .summary = "every setting, its value, and where the value comes from",
+    .details = "Flag before environment before file before default. --example makes a file to "
+               "begin with:\n"
+               "\n"
+               "  rung config show --example --data /var/lib/rung > rung.conf\n",
+    RUNG_OPTIONS(show_options),
+    .run = run_show,
+};

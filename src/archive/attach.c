@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wiring between a hub and an archive, and nothing else: README.md lists the steps, each function here is one.
+ *
+ * Invariants:
+ *   T1  Between begin and end there are an archive, a follower and a sampler; otherwise none of the three.
+ *   T2  The order of ending is the reverse of beginning: the follower's thread uses the archive and the log. */
+#include "archive/attach.h"
+
+#include "archive/sampler.h"
+#include "archive/sqlite/sqlite_archive.h"
+#include "service/clock.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define REPLAY_BYTES_DEFAULT ((size_t)128 << 20)
+
+enum { PATH_SIZE = 4096, LOG_ID_SIZE = 32, CATCH_UP_MS = 200 };
+
+struct rung_attach {
+    rung_attach_config config;
+    rung_hub_follower port;
+    char path[PATH_SIZE];
+    /* T1 */
+    rung_archive *archive;
+    rung_sampler *sampler;
+    rung_archive *reader; /* NULL: not asked for yet */
+    pthread_mutex_t lock; /* of the next: who asks for the stats may be another thread */
+    rung_follower *follower;
+};
+
+/* ---- beginning and ending ---- */
+
+static void log_id_text(const uint8_t id[16], char out[LOG_ID_SIZE]) {
+    static const char digits[] = "0123456789abcdef";
+    for (int i = 0; i < 16; i++) {
+        out[2 * i] = digits[id[i] >> 4];
+        out[2 * i + 1] = digits[id[i] & 15];
+    }
+}
+
+static void set_follower(rung_attach *a, rung_follower *f) {
+    pthread_mutex_lock(&a->lock);
+    a->follower = f;
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void end(void *ctx) {
+    rung_attach *a = ctx;
+    rung_follower *f = a->follower;
+    set_follower(a, NULL);
+    rung_follower_destroy(f); /* T2 */
+    rung_sampler_destroy(a->sampler);
+    rung_archive_close(a->reader);
+    rung_archive_close(a->archive);
+    a->sampler = NULL;
+    a->reader = a->archive = NULL;
+}
+
+static rung_status open_file(rung_attach *a, const uint8_t log_id[16], rung_err *err) {
+    char id[LOG_ID_SIZE];
+    log_id_text(log_id, id);
+    rung_sqlite_archive_config c = {.path = a->path,
+                                    .alloc = a->config.alloc,
+                                    .log_id = rung_slice_of(id, sizeof id),
+                                    .vfs = a->config.vfs};
+    return rung_sqlite_archive_open(&c, &a->archive, err);
+}
+
+static rung_status make_sampler(rung_attach *a, rung_err *err) {
+    rung_hash_key key;
+    rung_status st = rung_random_hash_key(&key, err);
+    if (st < 0)
+        return st;
+    st = rung_sampler_create(a->config.alloc, &key, a->config.sample_players_max, &a->sampler);
+    return st < 0 ? RUNG_FAIL(err, st, "archive: out of memory") : RUNG_OK;
+}
+
+static rung_status make_follower(rung_attach *a, rung_log *log, uint64_t first_seq, rung_err *err) {
+    rung_follower_config c = a->config.follower;
+    rung_follower *f;
+    c.archive = a->archive;
+    c.log = log;
+    c.alloc = a->config.alloc;
+    c.first_seq = first_seq;
+    c.say = a->config.say;
+    c.say_ctx = a->config.ctx;
+    rung_status st = rung_follower_create(&c, &f, err);
+    if (st == RUNG_OK)
+        set_follower(a, f);
+    return st;
+}
+
+static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq, uint64_t state_seq,
+                         const rung_state *state, rung_err *err) {
+    rung_attach *a = ctx;
+    (void)state;
+    rung_status st = open_file(a, log_id, err);
+    if (st == RUNG_OK)
+        st = make_sampler(a, err);
+    if (st == RUNG_OK)
+        st = make_follower(a, log, first_seq, err);
+    if (st < 0) {
+        end(a);
+        return st;
+    }
+    if (state_seq)
+        rung_follower_resume(a->follower, state_seq);
+    return RUNG_OK;
+}
+
+/* ---- following ---- */
+
+static void before(void *ctx, const rung_state *state, int64_t ts_ms) {
+    rung_attach *a = ctx;
+    rung_sampler_before(a->sampler, state, a->follower, ts_ms);
+}
+
+static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
+                    const rung_status *statuses) {
+    rung_attach *a = ctx;
+    for (uint32_t i = 0; i < count; i++)
+        if (statuses[i] >= 0)
+            rung_sampler_note(a->sampler, events[i]);
+    rung_follower_applied(a->follower, first_seq, count, statuses);
+}
+
+static void on_close(void *ctx, rung_slice board, const rung_view *view) {
+    rung_attach *a = ctx;
+    rung_follower_close_window(a->follower, board, view);
+}
+
+/* Nobody is served yet: better to wait for the archive than to pile up windows. Not for one that fails, though. */
+static void catch_up(void *ctx) {
+    rung_attach *a = ctx;
+    size_t max = a->config.replay_bytes_max ? a->config.replay_bytes_max : REPLAY_BYTES_DEFAULT;
+    for (;;) {
+        rung_follower_pins p = rung_follower_pinned(a->follower);
+        if (p.bytes <= max || rung_follower_stat(a->follower).status < 0)
+            return;
+        rung_ignore(rung_follower_wait(a->follower, p.oldest_seq, CATCH_UP_MS), "asked again at once");
+    }
+}
+
+static uint64_t needed_from(void *ctx) {
+    return rung_follower_cursor(((rung_attach *)ctx)->follower) + 1;
+}
+
+static uint64_t snapshot_before(void *ctx) {
+    uint64_t oldest = rung_follower_pinned(((rung_attach *)ctx)->follower).oldest_seq;
+    return oldest ? oldest : UINT64_MAX;
+}
+
+/* ---- life ---- */
+
+rung_status rung_attach_create(const rung_attach_config *config, rung_attach **out, rung_err *err) {
+    if (!config->path && !config->folder)
+        return RUNG_FAIL(err, RUNG_EINVAL, "archive: expected a folder or a path");
+    rung_attach *a = rung_alloc_zeroed(config->alloc, sizeof *a);
+    if (!a)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
+    a->config = *config;
+    int len = config->path ? snprintf(a->path, PATH_SIZE, "%s", config->path)
+                           : snprintf(a->path, PATH_SIZE, "%s/%s", config->folder, RUNG_ATTACH_FILE);
+    if (len < 0 || len >= PATH_SIZE) {
+        rung_alloc_free(config->alloc, a, sizeof *a);
+        return RUNG_FAIL(err, RUNG_EINVAL, "archive: its path is too long");
+    }
+    pthread_mutex_init(&a->lock, NULL);
+    a->port = (rung_hub_follower){.ctx = a,
+                                  .begin = begin,
+                                  .before = before,
+                                  .applied = applied,
+                                  .on_close = on_close,
+                                  .catch_up = catch_up,
+                                  .needed_from = needed_from,
+                                  .snapshot_before = snapshot_before,
+                                  .end = end};
+    *out = a;
+    return RUNG_OK;
+}
+
+void rung_attach_destroy(rung_attach *a) {
+    if (!a)
+        return;
+    pthread_mutex_destroy(&a->lock);
+    rung_alloc_free(a->config.alloc, a, sizeof *a);
+}
+
+const rung_hub_follower *rung_attach_port(rung_attach *a) {
+    return &a->port;
+}
+
+/* ---- asking ---- */
+
+rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out, rung_err *err) {
+    if (!a->archive)
+        return RUNG_NOT_FOUND;
+    if (!a->reader) {
+        rung_sqlite_archive_config c = {
+            .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->config.vfs};
+        rung_status st = rung_sqlite_archive_open(&c, &a->reader, err);
+        if (st != RUNG_OK)
+            return st;
+    }
+    *archive_out = a->reader;
+    return RUNG_OK;
+}
+
+rung_follower_stats rung_attach_stat(rung_attach *a) {
+    rung_follower_stats s = {0};
+    pthread_mutex_lock(&a->lock);
+    if (a->follower)
+        s = rung_follower_stat(a->follower);
+    pthread_mutex_unlock(&a->lock);
+    return s;
+}
+
+rung_status rung_attach_wait(rung_attach *a, uint64_t seq, uint32_t timeout_ms) {
+    return a->follower ? rung_follower_wait(a->follower, seq, timeout_ms) : RUNG_PARTIAL;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_reader.h - pull values out of one complete JSON text, strictly, in one pass, without memory of its own.
+ *
+ *     rung_json_init(&r, text, len, &err);
+ *     rung_json_enter_object(&r);
+ *     while (rung_json_next_key(&r, &key) == RUNG_OK)
+ *         if (rung_slice_eq(key, RUNG_SLICE("score"))) st = rung_json_number(&r, &score);
+ *         else                                         st = rung_json_skip(&r, NULL);
+ *     st = rung_json_end(&r);                  // the first failure, if there was one
+ *
+ * RFC 8259 to the letter, and then refused: the same key twice in an object (read or skipped), bytes that are not
+ * UTF-8, half a surrogate pair, anything after the value, more than the limits below. A byte order mark is not JSON.
+ *
+ * Failure is sticky: the first one is told in `err` as "limits.min: expected a number (byte 57)" and every later call
+ * returns it. So a caller may read on and look at the status once.
+ *
+ * The text is the caller's and must be writable: a string with escapes is unescaped in place when it is read as a
+ * string. All slices point into the text and live as long as it does, except a key (see rung_json_next_key). What is
+ * skipped is left as it was. Numbers come as text: whoever knows the column decides what is exact.
+ *
+ * A reader is about 9 KB, of which little is touched: keep one and use it again. Pure; one thread at a time. */
+#ifndef RUNG_CODEC_JSON_READER_H
+#define RUNG_CODEC_JSON_READER_H
+
+#include "base/slice.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUNG_JSON_DEPTH_MAX  32   /* objects and arrays inside each other */
+#define RUNG_JSON_KEY_MAX    256  /* bytes of one key, unescaped */
+#define RUNG_JSON_KEYS_MAX   1024 /* keys of all objects open at one time */
+#define RUNG_JSON_NUMBER_MAX 1024 /* bytes of one number */
+
+typedef enum rung_json_kind {
+    RUNG_JSON_NONE = 0, /* no value can be here */
+    RUNG_JSON_NULL,
+    RUNG_JSON_BOOL,
+    RUNG_JSON_NUMBER,
+    RUNG_JSON_STRING,
+    RUNG_JSON_OBJECT,
+    RUNG_JSON_ARRAY,
+} rung_json_kind;
+
+typedef struct rung__json_frame {
+    bool is_array, is_begun; /* begun: the first key or item has been handed out */
+    uint32_t place;     /* object: offset of the current key's quote; array: the current index */
+    uint32_t first_key; /* object: where its keys begin in key_hashes */
+} rung__json_frame;
+
+typedef struct rung_json { /* private; in the caller's storage, set up by rung_json_init() */
+    char *text;
+    size_t len, at;
+    rung_status status;
+    rung_err *err;
+    const char *prefix;
+    size_t base;
+    uint32_t depth, key_count;
+    rung__json_frame frames[RUNG_JSON_DEPTH_MAX];
+    char key[RUNG_JSON_KEY_MAX];
+    uint32_t key_hashes[RUNG_JSON_KEYS_MAX];
+    uint32_t key_offsets[RUNG_JSON_KEYS_MAX];
+} rung_json;
+
+/* Begin at the start of `text`, less than 4 GiB. `err` (may be NULL) is kept for the first failure. */
+void rung_json_init(rung_json *r, char *text, size_t len, rung_err *err);
+
+/* The same for a piece of a larger text, such as what rung_json_skip() gave: failures are told with `prefix` (may be
+ * NULL; "limits", "columns[1]"; kept) before the path and `base` added to the byte. */
+void rung_json_init_at(rung_json *r, rung_slice piece, const char *prefix, size_t base,
+                       rung_err *err);
+
+/* What kind of value comes next. RUNG_JSON_NONE: none, and the reader has failed. */
+rung_json_kind rung_json_peek(rung_json *r);
+
+/* ---- objects and arrays: each value is read or skipped before the next is asked for ---- */
+
+RUNG_NODISCARD rung_status rung_json_enter_object(rung_json *r);
+/* RUNG_OK: `*key_out`, valid until the next call if it has escapes, as long as the text otherwise; its value is
+ * next. RUNG_NOT_FOUND: the object has ended. */
+RUNG_NODISCARD rung_status rung_json_next_key(rung_json *r, rung_slice *key_out);
+
+RUNG_NODISCARD rung_status rung_json_enter_array(rung_json *r);
+/* RUNG_OK: an item is next. RUNG_NOT_FOUND: the array has ended. */
+RUNG_NODISCARD rung_status rung_json_next_item(rung_json *r);
+
+/* ---- values ---- */
+
+RUNG_NODISCARD rung_status rung_json_string(rung_json *r, rung_slice *text_out);
+RUNG_NODISCARD rung_status rung_json_number(rung_json *r, rung_slice *number_out);
+/* A number that is whole and in range, however it is written: 1e3 is 1000. */
+RUNG_NODISCARD rung_status rung_json_int64(rung_json *r, int64_t *value_out);
+RUNG_NODISCARD rung_status rung_json_uint32(rung_json *r, uint32_t *value_out);
+RUNG_NODISCARD rung_status rung_json_bool(rung_json *r, bool *value_out);
+RUNG_NODISCARD rung_status rung_json_null(rung_json *r);
+
+/* Check any value and step over it; `*raw_out` (may be NULL) is its text. */
+RUNG_NODISCARD rung_status rung_json_skip(rung_json *r, rung_slice *raw_out);
+
+/* Nothing but white space is left. Returns the first failure of all, if there was one. */
+RUNG_NODISCARD rung_status rung_json_end(rung_json *r);
+
+/* Fail at the value read or skipped last: the caller's own rule, told in the same words as the reader's. */
+rung_status rung_json_refuse(rung_json *r, rung_status st, const char *what);
+
+/* Where the next byte is, counted from the start of the larger text. */
+static inline size_t rung_json_offset(const rung_json *r) {
+    return r->base + r->at;
+}
+
+/* ---- shared inside the room ---- */
+
+/* As rung_json_next_key, for a caller who finds out about repeated keys by itself. */
+RUNG_NODISCARD rung_status rung__json_next_key_unchecked(rung_json *r, rung_slice *key_out);
+/* Unescape the current key in place, so that it lives as long as the text. */
+rung_slice rung__json_keep_key(rung_json *r);
+/* Fail because the object just read has no field `name`. */
+rung_status rung__json_refuse_missing(rung_json *r, const char *name);
+/* A number's text as an int64, whole and exact. RUNG_EINVAL or RUNG_ERANGE. */
+RUNG_NODISCARD rung_status rung__json_whole(rung_slice number, int64_t *value_out);
+
+#endif

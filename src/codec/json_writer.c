@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Room is secured once per value for the worst case, so that the bytes themselves are written without checks. Strings
+ * are looked at eight bytes at a time; names rarely have anything to escape. */
+#include "codec/json_writer.h"
+
+#include "model/calendar.h"
+#include "model/text.h"
+
+#define ONES ((uint64_t)0x0101010101010101)
+#define HIGH (ONES * 0x80)
+
+enum { SIZE_FIRST = 512, ESCAPED_MAX = 6 }; /* \u001f is the longest for one byte */
+
+void rung_json_writer_deinit(rung_json_writer *w) {
+    if (w->alloc)
+        rung_alloc_free(w->alloc, w->data, w->size);
+    *w = (rung_json_writer){.alloc = w->alloc, .limit = w->limit};
+}
+
+bool rung__json_grow(rung_json_writer *w, size_t n) {
+    size_t limit = w->limit ? w->limit : SIZE_MAX / 2;
+    if (w->is_failed || !w->alloc || n > limit || w->len > limit - n) {
+        w->is_failed = true;
+        return false;
+    }
+    size_t size = w->size ? w->size : SIZE_FIRST;
+    while (size < w->len + n)
+        size *= 2;
+    if (size > limit)
+        size = limit;
+    char *data = rung_alloc_resize(w->alloc, w->data, w->size, size);
+    if (!data) {
+        w->is_failed = true;
+        return false;
+    }
+    w->data = data;
+    w->size = size;
+    return true;
+}
+
+/* ---- strings ---- */
+
+/* Eight bytes without a quote, a backslash, a control character or anything beyond ASCII. */
+static bool is_plain_word(const char *p) {
+    uint64_t w;
+    memcpy(&w, p, sizeof w);
+    uint64_t quote = w ^ (ONES * '"'), slash = w ^ (ONES * '\\');
+    return ((((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((w - ONES * 0x20) & ~w) | w) &
+            HIGH) == 0;
+}
+
+static bool is_tail(uint8_t byte) {
+    return (byte & 0xc0) == 0x80;
+}
+
+/* The bytes of the character beyond ASCII at `p` (RFC 3629, section 4); 0 when it is none. */
+static size_t character_size(const uint8_t *p, size_t left) {
+    uint8_t lead = p[0];
+    if (lead < 0xc2 || lead > 0xf4)
+        return 0;
+    size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (left < size)
+        return 0;
+    uint8_t from = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    uint8_t to = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < from || p[1] > to)
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if (!is_tail(p[i]))
+            return 0;
+    return size;
+}
+
+static char *put_escape(char *out, uint8_t byte) {
+    static const char hex[] = "0123456789abcdef";
+    char letter = 0;
+    switch (byte) {
+    case '"':
+    case '\\':
+        letter = (char)byte;
+        break;
+    case '\b':
+        letter = 'b';
+        break;
+    case '\f':
+        letter = 'f';
+        break;
+    case '\n':
+        letter = 'n';
+        break;
+    case '\r':
+        letter = 'r';
+        break;
+    case '\t':
+        letter = 't';
+        break;
+    default:
+        memcpy(out, "\\u00", 4);
+        out[4] = hex[byte >> 4];
+        out[5] = hex[byte & 15];
+        return out + 6;
+    }
+    out[0] = '\\';
+    out[1] = letter;
+    return out + 2;
+}
+
+/* One character of `p`; returns the bytes it took. */
+static size_t put_character(char **out, const char *p, size_t left) {
+    uint8_t byte = (uint8_t)*p;
+    if (byte >= 0x80) {
+        size_t size = character_size((const uint8_t *)p, left);
+        if (size) {
+            memcpy(*out, p, size);
+            *out += size;
+            return size;
+        }
+        memcpy(*out, "\xef\xbf\xbd", 3);
+        *out += 3;
+    } else if (byte < 0x20 || byte == '"' || byte == '\\') {
+        *out = put_escape(*out, byte);
+    } else {
+        *(*out)++ = (char)byte;
+    }
+    return 1;
+}
+
+static char *put_text(char *out, rung_slice text) {
+    size_t i = 0;
+    while (i < text.len) {
+        if (text.len - i >= sizeof(uint64_t) && is_plain_word(text.ptr + i)) {
+            memcpy(out, text.ptr + i, sizeof(uint64_t));
+            out += sizeof(uint64_t);
+            i += sizeof(uint64_t);
+        } else {
+            i += put_character(&out, text.ptr + i, text.len - i);
+        }
+    }
+    return out;
+}
+
+/* Only where there is not room for six times its length is a text measured. */
+static size_t escaped_len(rung_slice text) {
+    char scratch[ESCAPED_MAX];
+    size_t len = 0;
+    for (size_t i = 0; i < text.len;) {
+        char *out = scratch;
+        i += put_character(&out, text.ptr + i, text.len - i);
+        len += (size_t)(out - scratch);
+    }
+    return len;
+}
+
+static bool reserve_text(rung_json_writer *w, rung_slice text) {
+    size_t most = text.len <= SIZE_MAX / 16 ? text.len * ESCAPED_MAX + 8 : SIZE_MAX;
+    if (w->size - w->len >= most && !w->is_failed)
+        return true;
+    return rung_json_reserve(w,
+                             escaped_len(text) + 8); /* quotes, colon, comma; a word's overhang */
+}
+
+static void write_text(rung_json_writer *w, rung_slice text, bool is_key) {
+    if (!reserve_text(w, text))
+        return;
+    char *out = w->data + w->len;
+    if (w->is_comma_due)
+        *out++ = ',';
+    *out++ = '"';
+    out = put_text(out, text);
+    *out++ = '"';
+    if (is_key)
+        *out++ = ':';
+    w->len = (size_t)(out - w->data);
+    w->is_comma_due = !is_key;
+}
+
+void rung_json_write_key(rung_json_writer *w, rung_slice key) {
+    write_text(w, key, true);
+}
+
+void rung_json_write_string(rung_json_writer *w, rung_slice text) {
+    write_text(w, text, false);
+}
+
+/* ---- numbers ---- */
+
+size_t rung_digits_format(uint64_t value, char *out) {
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+        "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+        "8081828384858687888990919293949596979899";
+    char digits[20];
+    size_t at = sizeof digits;
+    while (value >= 100) {
+        at -= 2;
+        memcpy(digits + at, pairs + value % 100 * 2, 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        at -= 2;
+        memcpy(digits + at, pairs + value * 2, 2);
+    } else {
+        digits[--at] = (char)('0' + value);
+    }
+    memcpy(out, digits + at, sizeof digits - at);
+    return sizeof digits - at;
+}
+
+static void write_digits(rung_json_writer *w, bool is_negative, uint64_t value) {
+    if (!rung_json_reserve(w, 22))
+        return;
+    if (w->is_comma_due)
+        w->data[w->len++] = ',';
+    if (is_negative)
+        w->data[w->len++] = '-';
+    w->len += rung_digits_format(value, w->data + w->len);
+    w->is_comma_due = true;
+}
+
+void rung_json_write_int(rung_json_writer *w, int64_t value) {
+    write_digits(w, value < 0, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void rung_json_write_uint(rung_json_writer *w, uint64_t value) {
+    write_digits(w, false, value);
+}
+
+void rung_json_write_fixed(rung_json_writer *w, int64_t fixed, unsigned decimals) {
+    char text[RUNG_TEXT_NUMBER_MAX];
+    if (!decimals)
+        rung_json_write_int(w, fixed);
+    else
+        rung__json_put(w, text, rung_text_format_fixed(fixed, decimals, text), true);
+}
+
+void rung_json_write_real(rung_json_writer *w, double value) {
+    char text[RUNG_TEXT_NUMBER_MAX];
+    if (__builtin_isnan(value))
+        rung_json_write_null(w);
+    else if (__builtin_isinf(value))
+        rung__json_put(w, value < 0 ? "\"-inf\"" : "\"inf\"", value < 0 ? 6 : 5, true);
+    else if (value > -1e15 && value < 1e15 && (double)(int64_t)value == value)
+        rung_json_write_int(w, (int64_t)value);
+    else
+        rung__json_put(w, text, rung_text_format_real(value, text), true);
+}
+
+void rung_json_write_time(rung_json_writer *w, int64_t at_ms) {
+    char text[RUNG_TIME_TEXT_MAX + 2];
+    if (at_ms < RUNG_TIME_MS_MIN || at_ms >= RUNG_TIME_MS_END) {
+        rung_json_write_null(w);
+        return;
+    }
+    size_t len = rung_time_format(at_ms, text + 1);
+    text[0] = '"';
+    text[len + 1] = '"';
+    rung__json_put(w, text, len + 2, true);
+}
+
+void rung_json_append(rung_json_writer *w, rung_slice bytes) {
+    if (!rung_json_reserve(w, bytes.len))
+        return;
+    memcpy(w->data + w->len, bytes.ptr, bytes.len);
+    w->len += bytes.len;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* json_writer.h - append JSON to a buffer: commas by themselves, text always valid UTF-8.
+ *
+ *     rung_json_writer w = {.alloc = alloc, .limit = 1 << 20};
+ *     rung_json_open_object(&w);
+ *     RUNG_JSON_KEY(&w, "rank");
+ *     rung_json_write_uint(&w, 7);
+ *     rung_json_close_object(&w);
+ *     if (rung_json_failed(&w)) ...              // once, at the end
+ *     send(w.data, w.len);
+ *     rung_json_writer_deinit(&w);
+ *
+ * The buffer grows by doubling up to `limit` (0: as long as there is memory); without an allocator it is the caller's
+ * and fixed. When it cannot grow the writer has failed: it stays so, writes nothing more, and what is in `data` is not
+ * a whole text. Nesting is the caller's business: the writer knows only whether a comma is due. Pure; one thread at a
+ * time. */
+#ifndef RUNG_CODEC_JSON_WRITER_H
+#define RUNG_CODEC_JSON_WRITER_H
+
+#include "base/alloc.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct
+    rung_json_writer { /* zero and an allocator, or zero and a buffer, is ready for use */
+    char *data;
+    size_t len, size;
+    const rung_alloc *alloc; /* NULL: data[size] is the caller's */
+    size_t limit;            /* bytes, 0: none */
+    bool is_comma_due;
+    bool is_failed;
+} rung_json_writer;
+
+/* Give the buffer back, if it is the writer's own; the writer is empty then. */
+void rung_json_writer_deinit(rung_json_writer *w);
+
+/* Begin anew in the same buffer. */
+static inline void rung_json_writer_reset(rung_json_writer *w) {
+    w->len = 0;
+    w->is_comma_due = false;
+    w->is_failed = false;
+}
+
+static inline bool rung_json_failed(const rung_json_writer *w) {
+    return w->is_failed;
+}
+
+static inline rung_slice rung_json_written(const rung_json_writer *w) {
+    return rung_slice_of(w->data, w->len);
+}
+
+/* Make room for `n` more bytes, beyond which nothing is written: false when there is none. */
+bool rung__json_grow(rung_json_writer *w, size_t n);
+
+static inline bool rung_json_reserve(rung_json_writer *w, size_t n) {
+    return __builtin_expect(w->size - w->len >= n && !w->is_failed, 1) || rung__json_grow(w, n);
+}
+
+/* ---- structure ---- */
+
+/* `byte` after the comma that may be due. */
+static inline void rung__json_open(rung_json_writer *w, char byte) {
+    if (!rung_json_reserve(w, 2))
+        return;
+    if (w->is_comma_due)
+        w->data[w->len++] = ',';
+    w->data[w->len++] = byte;
+    w->is_comma_due = false;
+}
+
+static inline void rung__json_close(rung_json_writer *w, char byte) {
+    if (!rung_json_reserve(w, 1))
+        return;
+    w->data[w->len++] = byte;
+    w->is_comma_due = true;
+}
+
+static inline void rung_json_open_object(rung_json_writer *w) {
+    rung__json_open(w, '{');
+}
+static inline void rung_json_close_object(rung_json_writer *w) {
+    rung__json_close(w, '}');
+}
+static inline void rung_json_open_array(rung_json_writer *w) {
+    rung__json_open(w, '[');
+}
+static inline void rung_json_close_array(rung_json_writer *w) {
+    rung__json_close(w, ']');
+}
+
+/* A value (or a key with its colon) that is JSON already, after the comma that may be due. */
+static inline void rung__json_put(rung_json_writer *w, const char *bytes, size_t len,
+                                  bool is_comma_due) {
+    if (!rung_json_reserve(w, len + 1))
+        return;
+    if (w->is_comma_due)
+        w->data[w->len++] = ',';
+    memcpy(w->data + w->len, bytes, len);
+    w->len += len;
+    w->is_comma_due = is_comma_due;
+}
+
+/* The key of the next value: a literal without anything to escape, or any text. */
+#define RUNG_JSON_KEY(w, literal)                                                                  \
+    rung__json_put((w), "\"" literal "\":", sizeof("\"" literal "\":") - 1, false)
+void rung_json_write_key(rung_json_writer *w, rung_slice key);
+
+/* ---- values ---- */
+
+/* Bytes that are not UTF-8 become U+FFFD, one for each byte. */
+void rung_json_write_string(rung_json_writer *w, rung_slice text);
+void rung_json_write_int(rung_json_writer *w, int64_t value);
+void rung_json_write_uint(rung_json_writer *w, uint64_t value);
+/* fixed / 10^decimals, exactly (model/text.h). */
+void rung_json_write_fixed(rung_json_writer *w, int64_t fixed, unsigned decimals);
+/* The shortest text that reads back as the same double. JSON has no infinity: they are the strings "inf" and "-inf";
+ * a NaN is null. */
+void rung_json_write_real(rung_json_writer *w, double value);
+/* RFC 3339 with milliseconds, in quotes; a time outside the supported years is null. */
+void rung_json_write_time(rung_json_writer *w, int64_t at_ms);
+/* One value that is JSON already. */
+static inline void rung_json_write_raw(rung_json_writer *w, rung_slice json) {
+    rung__json_put(w, json.ptr, json.len, true);
+}
+static inline void rung_json_write_bool(rung_json_writer *w, bool value) {
+    rung__json_put(w, value ? "true" : "false", value ? 4 : 5, true);
+}
+static inline void rung_json_write_null(rung_json_writer *w) {
+    rung__json_put(w, "null", 4, true);
+}
+
+/* Bytes as they are, no comma before or after: line ends, text around the JSON. */
+void rung_json_append(rung_json_writer *w, rung_slice bytes);
+
+/* A decimal number at `out`, which has room for 20 bytes; returns its length. */
+size_t rung_digits_format(uint64_t value, char *out);
+
+#endif

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of the errors and the order in which they are found are those of Redis 7's networking.c, so that a client's
+ * tests of its own mistakes pass here, too. As there, the two bytes behind a bulk string are not looked at.
+ *
+ * Invariants:
+ *  1. at <= what was given; bytes before `at` are understood and never looked at again.
+ *  2. count spans are known; args_left more are to come. bulk_len >= 0: the header of the next one is behind `at`.
+ *  3. spans == own or spans has `size` places from alloc. */
+#include "codec/resp_parser.h"
+
+#include "base/assert.h"
+
+enum { ARGS_FIRST = 256, ARGS_KEPT = 4096, LINE_KEPT = 4096 };
+
+/* ---- arguments ---- */
+
+void rung_resp_args_deinit(rung_resp_args *args) {
+    rung_alloc_free(args->alloc, args->items, args->size * sizeof *args->items);
+    rung_alloc_free(args->alloc, args->line, args->line_size);
+    *args = (rung_resp_args){.alloc = args->alloc};
+}
+
+void rung_resp_args_reset(rung_resp_args *args) {
+    if (args->size > ARGS_KEPT || args->line_size > LINE_KEPT)
+        rung_resp_args_deinit(args);
+    args->count = 0;
+}
+
+static bool args_reserve(rung_resp_args *args, uint32_t more) {
+    if (args->size - args->count >= more)
+        return true;
+    uint32_t size = args->size ? args->size : ARGS_FIRST;
+    while (size - args->count < more)
+        size *= 2;
+    rung_slice *items = rung_alloc_resize(args->alloc, args->items, args->size * sizeof *items,
+                                          size * sizeof *items);
+    if (!items)
+        return false;
+    args->items = items;
+    args->size = size;
+    return true;
+}
+
+/* ---- the parser's life ---- */
+
+static void begin_command(rung_resp_parser *p) {
+    if (p->spans != p->own) {
+        rung_alloc_free(p->alloc, p->spans, p->size * sizeof *p->spans);
+        p->spans = p->own;
+        p->size = RUNG_RESP_PARSER_ARGS_OWN;
+    }
+    p->at = p->seen = 0;
+    p->args_left = -1;
+    p->bulk_len = -1;
+    p->count = 0;
+}
+
+void rung_resp_parser_init(rung_resp_parser *p, const rung_alloc *alloc, rung_resp_limits limits) {
+    RUNG_ASSERT(limits.command_max <= INT32_MAX);
+    *p = (rung_resp_parser){.limits = limits, .alloc = alloc, .size = RUNG_RESP_PARSER_ARGS_OWN};
+    p->spans = p->own;
+    begin_command(p);
+}
+
+void rung_resp_parser_deinit(rung_resp_parser *p) {
+    if (p->spans)
+        begin_command(p);
+}
+
+static bool add_span(rung_resp_parser *p, uint32_t offset, uint32_t len) {
+    if (p->count == p->size) {
+        uint32_t size = p->size * 2;
+        bool is_own = p->spans == p->own;
+        rung__resp_span *spans =
+            rung_alloc_resize(p->alloc, is_own ? NULL : p->spans,
+                              is_own ? 0 : p->size * sizeof *spans, size * sizeof *spans);
+        if (!spans)
+            return false;
+        if (is_own)
+            memcpy(spans, p->own, sizeof p->own);
+        p->spans = spans;
+        p->size = size;
+    }
+    p->spans[p->count++] = (rung__resp_span){offset, len};
+    return true;
+}
+
+static rung_status fail(rung_resp_parser *p, const char *what) {
+    size_t len = strlen(what);
+    RUNG_ASSERT(len < sizeof p->error);
+    memcpy(p->error, what, len + 1);
+    return RUNG_EINVAL;
+}
+
+static const char *too_many(const rung_resp_parser *p) {
+    return p->limits.is_stranger ? "Protocol error: unauthenticated multibulk length"
+                                 : "Protocol error: invalid multibulk length";
+}
+
+/* ---- lines ---- */
+
+bool rung_resp_integer(rung_slice text, int64_t *value_out) {
+    size_t i = text.len && text.ptr[0] == '-';
+    bool is_negative = i;
+    if (text.len == i || text.len - i > 19)
+        return false;
+    if (text.ptr[i] == '0' && (text.len > 1))
+        return false;
+    uint64_t value = 0;
+    for (; i < text.len; i++) {
+        unsigned digit = (unsigned char)text.ptr[i] - (unsigned)'0';
+        if (digit > 9)
+            return false;
+        value = value * 10 + digit;
+    }
+    if (value > (uint64_t)INT64_MAX + is_negative)
+        return false;
+    *value_out = is_negative ? (int64_t)-value : (int64_t)value;
+    return true;
+}
+
+/* The line behind `at`, up to its '\r', with room for the byte behind that. RUNG_OK and `at` behind it, RUNG_PARTIAL,
+ * or `too_big`. */
+static rung_status take_line(rung_resp_parser *p, rung_slice bytes, const char *too_big,
+                             rung_slice *line_out) {
+    const char *from = bytes.ptr + p->at;
+    size_t left = bytes.len - p->at;
+    const char *end = left > p->seen ? memchr(from + p->seen, '\r', left - p->seen) : NULL;
+    if (!end) {
+        p->seen = (uint32_t)left;
+        return left > RUNG_RESP_INLINE_MAX ? fail(p, too_big) : RUNG_PARTIAL;
+    }
+    size_t len = (size_t)(end - from);
+    if (len + 2 > left) {
+        p->seen = (uint32_t)len;
+        return RUNG_PARTIAL;
+    }
+    *line_out = rung_slice_of(from, len);
+    p->at += (uint32_t)len + 2;
+    p->seen = 0;
+    return RUNG_OK;
+}
+
+/* ---- arrays of bulk strings ---- */
+
+static rung_status read_count(rung_resp_parser *p, rung_slice bytes) {
+    rung_slice line;
+    int64_t count;
+    rung_status st = take_line(p, bytes, "Protocol error: too big mbulk count string", &line);
+    if (st != RUNG_OK)
+        return st;
+    if (!rung_resp_integer(rung_slice_of(line.ptr + 1, line.len - 1), &count) || count > INT32_MAX)
+        return fail(p, "Protocol error: invalid multibulk length");
+    if (count > p->limits.args_max)
+        return fail(p, too_many(p));
+    p->args_left = count > 0 ? (int32_t)count : 0;
+    return RUNG_OK;
+}
+
+static rung_status read_bulk_length(rung_resp_parser *p, rung_slice bytes) {
+    rung_slice line;
+    rung_status st = take_line(p, bytes, "Protocol error: too big bulk count string", &line);
+    if (st != RUNG_OK)
+        return st;
+    if (!line.len || line.ptr[0] != '$') {
+        char what[] = "Protocol error: expected '$', got '?'";
+        char got = line.len ? line.ptr[0] : '\r';
+        /* A reply is one line: a byte that would end it is shown as a space, as Redis does. */
+        what[sizeof what - 3] = got == '\r' || got == '\n' || got == 0 ? ' ' : got;
+        return fail(p, what);
+    }
+    if (!rung_resp_integer(rung_slice_of(line.ptr + 1, line.len - 1), &p->bulk_len) ||
+        p->bulk_len < 0)
+        return fail(p, "Protocol error: invalid bulk length");
+    if (p->bulk_len > p->limits.bulk_max || p->at + p->bulk_len + 2 > p->limits.command_max)
+        return fail(p, p->limits.is_stranger ? "Protocol error: unauthenticated bulk length"
+                                             : "Protocol error: invalid bulk length");
+    return RUNG_OK;
+}
+
+static rung_status read_array(rung_resp_parser *p, rung_slice bytes) {
+    rung_status st = p->args_left < 0 ? read_count(p, bytes) : RUNG_OK;
+    while (st == RUNG_OK && p->args_left > 0) {
+        if (p->bulk_len < 0 && (st = read_bulk_length(p, bytes)) != RUNG_OK)
+            return st;
+        if ((int64_t)(bytes.len - p->at) < p->bulk_len + 2)
+            return RUNG_PARTIAL;
+        if (!add_span(p, p->at, (uint32_t)p->bulk_len))
+            return RUNG_ENOMEM;
+        p->at += (uint32_t)p->bulk_len + 2;
+        p->bulk_len = -1;
+        p->args_left--;
+    }
+    return st;
+}
+
+/* ---- inline commands ---- */
+
+static bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static int hex_value(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What stands behind a backslash in double quotes at text[i]; steps i to its last byte. */
+static char unescape(rung_slice text, size_t *i) {
+    char c = text.ptr[++*i];
+    if (c == 'x' && *i + 2 < text.len && hex_value(text.ptr[*i + 1]) >= 0 &&
+        hex_value(text.ptr[*i + 2]) >= 0) {
+        c = (char)(hex_value(text.ptr[*i + 1]) << 4 | hex_value(text.ptr[*i + 2]));
+        *i += 2;
+        return c;
+    }
+    switch (c) {
+    case 'n':
+        return '\n';
+    case 'r':
+        return '\r';
+    case 't':
+        return '\t';
+    case 'b':
+        return '\b';
+    case 'a':
+        return '\a';
+    default:
+        return c;
+    }
+}
+
+/* One quoted part from the quote at text[*i] on, appended at out; steps behind the closing quote. false: there is none,
+ * or no space behind it. */
+static bool take_quoted(rung_slice text, size_t *i, char **out) {
+    char quote = text.ptr[*i];
+    for (size_t at = *i + 1; at < text.len; at++) {
+        char c = text.ptr[at];
+        if (c == quote) {
+            *i = at + 1;
+            return *i == text.len || is_space(text.ptr[*i]);
+        }
+        if (c == '\\' && at + 1 < text.len) {
+            if (quote == '"')
+                c = unescape(text, &at);
+            else if (text.ptr[at + 1] == '\'')
+                c = text.ptr[++at];
+        }
+        *(*out)++ = c;
+    }
+    return false;
+}
+
+/* One word from text[*i] on. */
+static bool take_word(rung_slice text, size_t *i, char **out) {
+    while (*i < text.len && !is_space(text.ptr[*i])) {
+        char c = text.ptr[*i];
+        if (c == '"' || c == '\'')
+            return take_quoted(text, i, out);
+        *(*out)++ = c;
+        ++*i;
+    }
+    return true;
+}
+
+static rung_status read_words(rung_resp_parser *p, rung_resp_args *args, rung_slice line) {
+    char *out = args->line;
+    for (size_t i = 0;;) {
+        while (i < line.len && is_space(line.ptr[i]))
+            i++;
+        if (i == line.len)
+            return RUNG_OK;
+        char *from = out;
+        if (!take_word(line, &i, &out))
+            return fail(p, "Protocol error: unbalanced quotes in request");
+        if (p->count == p->limits.args_max)
+            return fail(p, too_many(p));
+        if (!add_span(p, (uint32_t)(from - args->line), (uint32_t)(out - from)))
+            return RUNG_ENOMEM;
+    }
+}
+
+static bool line_reserve(rung_resp_args *args, size_t size) {
+    if (args->line_size >= size)
+        return true;
+    char *line = rung_alloc_resize(args->alloc, args->line, args->line_size, size);
+    if (!line)
+        return false;
+    args->line = line;
+    args->line_size = size;
+    return true;
+}
+
+static rung_status read_inline(rung_resp_parser *p, rung_resp_args *args, rung_slice bytes) {
+    const char *end = memchr(bytes.ptr + p->seen, '\n', bytes.len - p->seen);
+    if (!end) {
+        p->seen = (uint32_t)bytes.len;
+        return bytes.len > RUNG_RESP_INLINE_MAX ? fail(p, "Protocol error: too big inline request")
+                                                : RUNG_PARTIAL;
+    }
+    size_t len = (size_t)(end - bytes.ptr);
+    if (len > RUNG_RESP_INLINE_MAX)
+        return fail(p, "Protocol error: too big inline request");
+    p->at = (uint32_t)len + 1;
+    if (len && bytes.ptr[len - 1] == '\r')
+        len--;
+    if (!line_reserve(args, len + 1))
+        return RUNG_ENOMEM;
+    return read_words(p, args, rung_slice_of(bytes.ptr, len));
+}
+
+/* ---- one command ---- */
+
+rung_status rung_resp_parse(rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
+                            size_t *used_out, rung_resp_command *command_out) {
+    if (!bytes.len)
+        return RUNG_PARTIAL;
+    bool is_inline = bytes.ptr[0] != '*';
+    rung_status st = is_inline ? read_inline(p, args, bytes) : read_array(p, bytes);
+    if (st != RUNG_OK)
+        return st;
+    if (!args_reserve(args, p->count))
+        return RUNG_ENOMEM;
+    const char *base = is_inline ? args->line : bytes.ptr;
+    rung_slice *items = args->items + args->count;
+    for (uint32_t i = 0; i < p->count; i++)
+        items[i] = rung_slice_of(base + p->spans[i].offset, p->spans[i].len);
+    *command_out = (rung_resp_command){args->count, p->count, is_inline};
+    args->count += p->count;
+    *used_out = p->at;
+    begin_command(p);
+    return RUNG_OK;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resp_writer.h - append replies of the Redis protocol to a buffer, as RESP2 or RESP3.
+ *
+ *     rung_resp_writer w = {.alloc = alloc, .limit = 64 << 20, .version = 2};
+ *     rung_resp_array(&w, 2);
+ *     rung_resp_bulk(&w, RUNG_SLICE("ada"));
+ *     rung_resp_double(&w, 12.5);
+ *     if (w.is_failed) ...
+ *
+ * What RESP2 has no word for is said as Redis says it there: a map is an array, a double a bulk string, a truth 0 or 1.
+ * The buffer grows up to `limit` (0: as long as there is memory), the failure to do so is sticky. Pure; one thread at a
+ * time. */
+#ifndef RUNG_CODEC_RESP_WRITER_H
+#define RUNG_CODEC_RESP_WRITER_H
+
+#include "base/alloc.h"
+#include "base/slice.h"
+
+#include <stdint.h>
+
+typedef struct rung_resp_writer { /* zero, an allocator and a version is ready for use */
+    char *data;
+    size_t len, size;
+    const rung_alloc *alloc;
+    size_t limit;
+    uint8_t version; /* 2 or 3 */
+    bool is_failed;
+} rung_resp_writer;
+
+void rung_resp_writer_deinit(rung_resp_writer *w);
+/* Begin anew; memory beyond `keep` bytes is given back. */
+void rung_resp_writer_reset(rung_resp_writer *w, size_t keep);
+
+void rung_resp_simple(rung_resp_writer *w, const char *text); /* +OK */
+/* "-" text; bytes that would end the line become spaces. */
+void rung_resp_error(rung_resp_writer *w, rung_slice text);
+void rung_resp_int(rung_resp_writer *w, int64_t value);
+void rung_resp_bulk(rung_resp_writer *w, rung_slice bytes);
+void rung_resp_text(rung_resp_writer *w, const char *text);  /* a bulk string */
+void rung_resp_bulk_int(rung_resp_writer *w, int64_t value); /* a number as a bulk string */
+void rung_resp_null(rung_resp_writer *w);                    /* RESP2: a null bulk string */
+void rung_resp_null_array(rung_resp_writer *w);
+void rung_resp_bool(rung_resp_writer *w, bool value);
+void rung_resp_double(rung_resp_writer *w, double value);
+/* Text with lines: verbatim in RESP3, a bulk string in RESP2. */
+void rung_resp_verbatim(rung_resp_writer *w, rung_slice text);
+
+/* Headers: `count` items (pairs, of a map) must follow. */
+void rung_resp_array(rung_resp_writer *w, uint64_t count);
+void rung_resp_map(rung_resp_writer *w, uint64_t count);
+void rung_resp_set(rung_resp_writer *w, uint64_t count);
+
+/* Bytes that are a reply already. */
+void rung_resp_raw(rung_resp_writer *w, rung_slice bytes);
+
+#define RUNG_RESP_DOUBLE_MAX 32
+/* A double as Redis 7 prints it: printf's %.17g in the C locale, exactly; "inf", "-inf", "nan". Returns the length. */
+size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A path is split before it is decoded, so that an encoded slash is part of a name and never a border. */
+#include "codec/url.h"
+
+#include "model/utf8.h"
+
+static int hex_value(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+rung_status rung_url_decode(rung_slice text, bool plus_is_space, char *out, rung_slice *decoded_out,
+                            rung_err *err) {
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '+' && plus_is_space)
+            c = ' ';
+        if (c == '%') {
+            int high = i + 2 < text.len ? hex_value(text.ptr[i + 1]) : -1;
+            int low = high >= 0 ? hex_value(text.ptr[i + 2]) : -1;
+            if (low < 0)
+                return RUNG_FAIL(err, RUNG_EINVAL, "%% must be followed by two hexadecimal digits");
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        out[len++] = c;
+    }
+    if (!rung_utf8_is_text(rung_slice_of(out, len)))
+        return RUNG_FAIL(err, RUNG_EINVAL, "not valid UTF-8 text");
+    *decoded_out = rung_slice_of(out, len);
+    return RUNG_OK;
+}
+
+/* The part of `*rest` before `border`, which is taken off with it; all of it when there is none. */
+static rung_slice take_part(rung_slice *rest, char border, bool *is_last) {
+    const char *end = rest->len ? memchr(rest->ptr, border, rest->len) : NULL;
+    *is_last = !end;
+    size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
+    rung_slice part = {rest->ptr, len};
+    if (end)
+        *rest = rung_slice_of(end + 1, rest->len - len - 1);
+    return part;
+}
+
+rung_status rung_url_segments(rung_slice path, rung_slice *segments, uint32_t room,
+                              uint32_t *count_out, rung_err *err) {
+    if (!path.len || path.ptr[0] != '/')
+        return RUNG_FAIL(err, RUNG_EINVAL, "path: expected '/' at the start");
+    rung_slice rest = {path.ptr + 1, path.len - 1};
+    uint32_t count = 0;
+    for (bool is_last = false; !is_last;) {
+        if (count == room)
+            return RUNG_FAIL(err, RUNG_ELIMIT, "path: more than %u segments", room);
+        segments[count++] = take_part(&rest, '/', &is_last);
+    }
+    *count_out = count;
+    return RUNG_OK;
+}
+
+static rung_status read_pair(rung_slice part, char **scratch, rung_url_pair *pair, rung_err *err) {
+    bool has_no_value;
+    rung_slice value = part, name = take_part(&value, '=', &has_no_value);
+    if (has_no_value)
+        value.len = 0;
+    rung_status st = rung_url_decode(name, true, *scratch, &pair->name, err);
+    if (st < 0)
+        return st;
+    *scratch += name.len;
+    if (!pair->name.len)
+        return RUNG_FAIL(err, RUNG_EINVAL, "query: expected name=value");
+    rung_err why;
+    st = rung_url_decode(value, true, *scratch, &pair->value, &why);
+    if (st < 0)
+        return RUNG_FAIL(err, st, "%.*s: %s", (int)(name.len > 64 ? 64 : name.len), name.ptr,
+                         why.message);
+    *scratch += value.len;
+    return RUNG_OK;
+}
+
+rung_status rung_url_query(rung_slice query, char *scratch, rung_url_pair *pairs, uint32_t room,
+                           uint32_t *count_out, rung_err *err) {
+    uint32_t count = 0;
+    for (bool is_last = !query.len; !is_last; count++) {
+        if (count == room)
+            return RUNG_FAIL(err, RUNG_ELIMIT, "query: more than %u parameters", room);
+        rung_slice part = take_part(&query, '&', &is_last);
+        rung_url_pair *pair = &pairs[count];
+        rung_status st = read_pair(part, &scratch, pair, err);
+        if (st < 0)
+            return st;
+        for (uint32_t i = 0; i < count; i++)
+            if (rung_slice_eq(pairs[i].name, pair->name))
+                return RUNG_FAIL(err, RUNG_EINVAL, "%.*s: the parameter is there twice",
+                                 (int)(pair->name.len > 64 ? 64 : pair->name.len), pair->name.ptr);
+    }
+    *count_out = count;
+    return RUNG_OK;
+}
+
+static bool is_unreserved(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
+}
+
+size_t rung_url_encode(rung_slice text, char *out) {
+    static const char hex[] = "0123456789ABCDEF";
+    char *start = out;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (is_unreserved((char)c)) {
+            *out++ = (char)c;
+        } else {
+            *out++ = '%';
+            *out++ = hex[c >> 4];
+            *out++ = hex[c & 15];
+        }
+    }
+    return (size_t)(out - start);
+}

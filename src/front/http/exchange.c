@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* exchange.c - answers: heads, whole bodies, pieces, problems; and what a handler may ask of a request.
+ *
+ * The answer of the oldest exchange of a connection goes straight into the connection's output; the answers of
+ * those behind it gather in `out` until it is their turn.
+ *
+ * 1. An answer is begun once and ended once; ending it hands the exchange back (rung__session_advance). 2.
+ * is_final is decided before the head is written, and the head says so. 3. Nothing a handler passes can break a
+ * header line: control characters become blanks. */
+#include "front/http/exchange.h"
+
+#include "base/assert.h"
+#include "codec/json_writer.h"
+#include "front/http/transport.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BEHIND_HIGH 65536u /* bytes a streamed answer may gather while others are before it */
+#define ORIGIN_MAX  256u
+
+/* ---- buffers ---- */
+
+bool rung__buffer_add(rung__buffer *b, const rung_alloc *a, rung_slice bytes) {
+    if (b->size - b->len < bytes.len) {
+        size_t size = b->size ? b->size * 2 : 4096;
+        while (size - b->len < bytes.len)
+            size *= 2;
+        char *bigger = rung_alloc_resize(a, b->data, b->size, size);
+        if (!bigger)
+            return false;
+        b->data = bigger;
+        b->size = size;
+    }
+    if (bytes.len)
+        memcpy(b->data + b->len, bytes.ptr, bytes.len);
+    b->len += bytes.len;
+    return true;
+}
+
+void rung__buffer_deinit(rung__buffer *b, const rung_alloc *a) {
+    rung_alloc_free(a, b->data, b->size);
+    *b = (rung__buffer){0};
+}
+
+/* ---- the request ---- */
+
+const rung_request *rung_exchange_request(const rung_exchange *x) {
+    return &x->request;
+}
+
+rung_slice rung_exchange_header(const rung_exchange *x, const char *lower_name) {
+    return rung_head_find(&x->head, x->head_bytes, rung_slice_str(lower_name));
+}
+
+void rung_exchange_peer(const rung_exchange *x, char text[RUNG_ADDRESS_TEXT_MAX]) {
+    text[0] = 0;
+    if (x->session)
+        rung_conn_peer(x->session->conn, text);
+}
+
+void *rung_exchange_alloc(rung_exchange *x, size_t size) {
+    size_t rounded = (size + 15) & ~(size_t)15;
+    if (rounded <= RUNG__ROOM_SIZE - x->room_used) {
+        char *at = x->room + x->room_used;
+        x->room_used += (uint32_t)rounded;
+        return memset(at, 0, size);
+    }
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    rung__block *b = rung_alloc_zeroed(x->http->config.alloc, sizeof *b + size);
+    if (!b)
+        return NULL;
+    b->size = size;
+    b->next = x->blocks;
+    x->blocks = b;
+    return b->bytes;
+}
+
+void rung_exchange_set_user(rung_exchange *x, void *user) {
+    x->user = user;
+}
+
+void *rung_exchange_user(const rung_exchange *x) {
+    return x->user;
+}
+
+void rung_exchange_watch(rung_exchange *x, const rung_exchange_watcher *w) {
+    x->watcher = w ? *w : (rung_exchange_watcher){0};
+}
+
+bool rung_exchange_is_gone(const rung_exchange *x) {
+    return !x->session;
+}
+
+bool rung_exchange_is_behind(const rung_exchange *x) {
+    return x->session && x->session->first != x;
+}
+
+/* ---- the body ---- */
+
+static void ask_body(rung_exchange *x, rung__body_mode mode, uint64_t limit,
+                     rung_exchange_body *body, void *ctx) {
+    RUNG_ASSERT(x->body_mode == RUNG__BODY_UNASKED && !x->is_ended);
+    x->body_mode = mode;
+    x->body_limit = limit;
+    x->body = body;
+    x->body_ctx = ctx;
+    if (!x->session)
+        return;
+    if (x->head.has_length && x->head.length > limit && !x->is_begun) {
+        static const rung_head_problem too_large = {413, "body_too_large",
+                                                    "the body is longer than this route allows"};
+        x->is_final = true;
+        rung__exchange_refuse(x, &too_large);
+        return;
+    }
+    bool is_due = x->head.expects_continue && !x->is_body_done && !x->body_size && !x->is_begun;
+    if (is_due && x->session->first == x)
+        rung_conn_write(x->session->conn, RUNG_SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
+    x->is_body_due = x->is_body_done;
+    if (!x->session->is_in_data) {
+        rung_conn_resume(x->session->conn);
+        rung_conn_wake(x->session->conn);
+    }
+}
+
+void rung_exchange_collect(rung_exchange *x, size_t limit, rung_exchange_body *ready, void *ctx) {
+    ask_body(x, RUNG__BODY_COLLECT, limit, ready, ctx);
+}
+
+void rung_exchange_stream(rung_exchange *x, uint64_t limit, rung_exchange_body *piece, void *ctx) {
+    ask_body(x, RUNG__BODY_STREAM, limit, piece, ctx);
+}
+
+void rung_exchange_hold(rung_exchange *x) {
+    x->is_held = true;
+}
+
+void rung_exchange_go_on(rung_exchange *x) {
+    if (!x->is_held)
+        return;
+    x->is_held = false;
+    if (x->session && !x->session->is_in_data) {
+        rung_conn_resume(x->session->conn);
+        rung_conn_wake(x->session->conn);
+    }
+}
+
+/* ---- sending ---- */
+
+static bool is_first(const rung_exchange *x) {
+    return x->session && x->session->first == x;
+}
+
+static void emit(rung_exchange *x, rung_slice bytes) {
+    rung__session *s = x->session;
+    if (!s)
+        return;
+    x->bytes_out += bytes.len;
+    if (s->first == x) {
+        rung_conn_write(s->conn, bytes);
+    } else if (rung__buffer_add(&x->out, x->http->config.alloc, bytes)) {
+        s->behind_bytes += bytes.len;
+    } else {
+        rung_conn_abort(s->conn);
+    }
+}
+
+static void end_exchange(rung_exchange *x) {
+    rung_http *h = x->http;
+    RUNG_ASSERT(!x->is_ended);
+    x->is_ended = true;
+    if (h->config.observe) {
+        uint64_t took_us = (uv_hrtime() - x->started_ns) / 1000;
+        h->config.observe(h->config.ctx, x, x->session ? x->status : 0, took_us, x->bytes_in,
+                          x->bytes_out);
+    }
+    if (x->session)
+        rung__session_advance(x->session);
+    else
+        rung__exchange_release(x);
+}
+
+static const char *reason_of(int status) {
+    switch (status) {
+    case 101:
+        return "Switching Protocols";
+    case 200:
+        return "OK";
+    case 201:
+        return "Created";
+    case 202:
+        return "Accepted";
+    case 204:
+        return "No Content";
+    case 301:
+        return "Moved Permanently";
+    case 302:
+        return "Found";
+    case 303:
+        return "See Other";
+    case 304:
+        return "Not Modified";
+    case 307:
+        return "Temporary Redirect";
+    case 308:
+        return "Permanent Redirect";
+    case 400:
+        return "Bad Request";
+    case 401:
+        return "Unauthorized";
+    case 403:
+        return "Forbidden";
+    case 404:
+        return "Not Found";
+    case 405:
+        return "Method Not Allowed";
+    case 406:
+        return "Not Acceptable";
+    case 408:
+        return "Request Timeout";
+    case 409:
+        return "Conflict";
+    case 410:
+        return "Gone";
+    case 411:
+        return "Length Required";
+    case 412:
+        return "Precondition Failed";
+    case 413:
+        return "Content Too Large";
+    case 414:
+        return "URI Too Long";
+    case 415:
+        return "Unsupported Media Type";
+    case 417:
+        return "Expectation Failed";
+    case 421:
+        return "Misdirected Request";
+    case 422:
+        return "Unprocessable Content";
+    case 426:
+        return "Upgrade Required";
+    case 428:
+        return "Precondition Required";
+    case 429:
+        return "Too Many Requests";
+    case 431:
+        return "Request Header Fields Too Large";
+    case 500:
+        return "Internal Server Error";
+    case 501:
+        return "Not Implemented";
+    case 503:
+        return "Service Unavailable";
+    case 504:
+        return "Gateway Timeout";
+    case 505:
+        return "HTTP Version Not Supported";
+    case 507:
+        return "Insufficient Storage";
+    default:
+        return "Unknown";
+    }
+}
+
+static const char *date_now(rung_http *h) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    if (now.tv_sec != h->date_s) {
+        static const char days[] = "SunMonTueWedThuFriSat",
+                          months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+        struct tm t;
+        gmtime_r(&now.tv_sec, &t);
+        h->date_s = now.tv_sec;
+        snprintf(h->date, sizeof h->date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT",
+                 days + 3 * (t.tm_wday % 7), (unsigned)t.tm_mday % 100,
+                 months + 3 * (t.tm_mon % 12), (unsigned)(t.tm_year + 1900) % 10000,
+                 (unsigned)t.tm_hour % 100, (unsigned)t.tm_min % 100, (unsigned)t.tm_sec % 100);
+    }
+    return h->date;
+}
+
+/* Where a head is composed. Its parts are bounded: see RUNG__EXTRA_SIZE. */
+typedef struct composer {
+    char *at;
+} composer;
+
+static void put(composer *c, rung_slice text) {
+    memcpy(c->at, text.ptr, text.len);
+    c->at += text.len;
+}
+
+#define PUT(c, literal) put((c), RUNG_SLICE(literal))
+
+static void put_number(composer *c, uint64_t number) {
+    c->at += rung_digits_format(number, c->at);
+}
+
+/* "*", the origin itself when it is on the list, or nothing. */
+static rung_slice allowed_origin(const rung_http *h, rung_slice origin) {
+    const char *const *list = h->config.cors_origins;
+    for (; list && *list && origin.len && origin.len <= ORIGIN_MAX; list++) {
+        if (strcmp(*list, "*") == 0)
+            return RUNG_SLICE("*");
+        if (rung_slice_eq(rung_slice_str(*list), origin))
+            return origin;
+    }
+    return (rung_slice){0};
+}
+
+bool rung_http_allows_origin(const rung_http *h, rung_slice origin, rung_slice host) {
+    if (!origin.ptr || allowed_origin(h, origin).len)
+        return true;
+    /* Our own pages: scheme://host, whatever the scheme. */
+    const char *slashes = origin.len > 3 ? memchr(origin.ptr, ':', origin.len) : NULL;
+    size_t scheme = slashes ? (size_t)(slashes - origin.ptr) : 0;
+    if (!slashes || origin.len - scheme < 4 || memcmp(slashes, "://", 3) != 0)
+        return false;
+    return rung_slice_eq(rung_slice_of(slashes + 3, origin.len - scheme - 3), host);
+}
+
+static void put_cors(rung_exchange *x, composer *c) {
+    if (!x->http->config.cors_origins)
+        return;
+    rung_slice origin = rung_exchange_header(x, "origin");
+    rung_slice allowed = allowed_origin(x->http, origin);
+    if (!rung_slice_eq(allowed, RUNG_SLICE("*")))
+        PUT(c, "Vary: Origin\r\n");
+    if (!allowed.len)
+        return;
+    PUT(c, "Access-Control-Allow-Origin: ");
+    put(c, allowed);
+    PUT(c, "\r\nAccess-Control-Expose-Headers: ETag, Retry-After, RateLimit, RateLimit-Policy\r\n");
+}
+
+/* How the body is framed. */
+typedef enum framing { LENGTH, CHUNKED, UNTIL_CLOSE, NO_BODY } framing;
+
+static void decide_final(rung_exchange *x) {
+    rung__session *s = x->session;
+    bool is_read = s->phase == RUNG__PHASE_HEAD || (s->reading == x && !x->request.has_body);
+    if (s->is_stopping && x == s->last && is_read)
+        x->is_final = true;
+    if (s->reading != x || x->is_body_done)
+        return;
+    /* A body that nobody wants: thrown away when short, else not waited for. */
+    bool was_never_asked_for = x->head.expects_continue && x->body_mode == RUNG__BODY_UNASKED;
+    bool is_long = s->phase == RUNG__PHASE_LENGTH && s->left > x->http->config.discard_max;
+    if (was_never_asked_for || is_long)
+        x->is_final = true;
+}
+
+static void put_connection(const rung_exchange *x, composer *c) {
+    if (x->is_final)
+        PUT(c, "Connection: close\r\n");
+    else if (x->head.minor_version == 0)
+        PUT(c, "Connection: keep-alive\r\n");
+}
+
+static void write_head(rung_exchange *x, const char *type, framing f, uint64_t length,
+                       bool is_packed, bool is_varied) {
+    char start[4096]; /* see RUNG__EXTRA_SIZE */
+    composer c = {start};
+    PUT(&c, "HTTP/1.1 ");
+    put_number(&c, (uint64_t)x->status);
+    PUT(&c, " ");
+    put(&c, rung_slice_str(reason_of(x->status)));
+    PUT(&c, "\r\nDate: ");
+    put(&c, rung_slice_str(date_now(x->http)));
+    PUT(&c, "\r\nX-Content-Type-Options: nosniff\r\n");
+    if (type) {
+        PUT(&c, "Content-Type: ");
+        put(&c, rung_slice_str(type));
+        PUT(&c, "\r\n");
+    }
+    if (f == LENGTH) {
+        PUT(&c, "Content-Length: ");
+        put_number(&c, length);
+        PUT(&c, "\r\n");
+    } else if (f == CHUNKED) {
+        PUT(&c, "Transfer-Encoding: chunked\r\n");
+    }
+    if (is_packed)
+        PUT(&c, "Content-Encoding: gzip\r\n");
+    if (is_varied)
+        PUT(&c, "Vary: Accept-Encoding\r\n");
+    put_cors(x, &c);
+    put_connection(x, &c);
+    put(&c, rung_slice_of(x->extra, x->extra_len));
+    PUT(&c, "\r\n");
+    RUNG_ASSERT((size_t)(c.at - start) <= sizeof start);
+    emit(x, rung_slice_of(start, (size_t)(c.at - start)));
+}
+
+/* ---- whole answers ---- */
+
+void rung_exchange_set(rung_exchange *x, const char *name, rung_slice value) {
+    size_t name_len = strlen(name), len = name_len + value.len + 4;
+    RUNG_ASSERT(!x->is_begun);
+    if (x->extra_len + len > RUNG__EXTRA_SIZE)
+        return; /* a head has a limit too: what does not fit is left out */
+    if (x->extra_len + len > x->extra_size) {
+        uint32_t size = x->extra_size ? RUNG__EXTRA_SIZE : 256;
+        if (size < x->extra_len + len)
+            size = RUNG__EXTRA_SIZE;
+        char *bigger = rung_exchange_alloc(x, size);
+        if (!bigger)
+            return;
+        if (x->extra_len)
+            memcpy(bigger, x->extra, x->extra_len);
+        x->extra = bigger;
+        x->extra_size = size;
+    }
+    char *at = x->extra + x->extra_len;
+    memcpy(at, name, name_len);
+    memcpy(at + name_len, ": ", 2);
+    for (size_t i = 0; i < value.len; i++) {
+        uint8_t byte = (uint8_t)value.ptr[i];
+        at[name_len + 2 + i] = byte < 0x20 || byte == 0x7f ? ' ' : value.ptr[i];
+    }
+    memcpy(at + len - 2, "\r\n", 2);
+    x->extra_len += (uint32_t)len;
+    x->has_encoding |= strcmp(name, "Content-Encoding") == 0;
+}
+
+static bool is_compressible(const char *type) {
+    return strncmp(type, "application/json", 16) == 0 ||
+           strncmp(type, "application/problem+json", 24) == 0 || strncmp(type, "text/", 5) == 0 ||
+           strncmp(type, "application/x-ndjson", 20) == 0 ||
+           strncmp(type, "application/javascript", 22) == 0 ||
+           strncmp(type, "image/svg+xml", 13) == 0;
+}
+
+static bool has_no_body(int status) {
+    return status < 200 || status == 204 || status == 304;
+}
+
+void rung_exchange_answer(rung_exchange *x, int status, const char *type, rung_slice body) {
+    RUNG_ASSERT(!x->is_begun && !x->is_ended && status >= 200 && status <= 599);
+    RUNG_ASSERT(!type || strlen(type) <= 128);
+    x->is_begun = true;
+    x->status = status;
+    if (x->session) {
+        const rung_http_config *config = &x->http->config;
+        bool is_packed = false;
+        bool is_varied = type && body.len >= config->gzip_min && !x->has_encoding &&
+                         !has_no_body(status) && is_compressible(type);
+        if (is_varied &&
+            rung_list_has(rung_exchange_header(x, "accept-encoding"), RUNG_SLICE("gzip"))) {
+            is_packed = rung__gzip_pack(&x->http->gzip, config->gzip_level, body, &body);
+            x->http->stats.gzipped += is_packed;
+        }
+        decide_final(x);
+        write_head(x, type, has_no_body(status) ? NO_BODY : LENGTH, body.len, is_packed, is_varied);
+        if (x->request.method != RUNG_METHOD_HEAD && !has_no_body(status))
+            emit(x, body);
+    }
+    end_exchange(x);
+}
+
+#define PROBLEM_SIZE 6144u /* 480 bytes of detail grow sixfold at worst; members, and the rest */
+
+static rung_slice problem_body(char text[PROBLEM_SIZE], int status, const char *code,
+                               rung_slice members, const char *detail) {
+    rung_json_writer w = {.data = text, .size = PROBLEM_SIZE};
+    RUNG_ASSERT(members.len <= 2048);
+    rung_json_open_object(&w);
+    RUNG_JSON_KEY(&w, "type");
+    rung_json_write_string(&w, RUNG_SLICE("about:blank"));
+    RUNG_JSON_KEY(&w, "title");
+    rung_json_write_string(&w, rung_slice_str(reason_of(status)));
+    RUNG_JSON_KEY(&w, "status");
+    rung_json_write_uint(&w, (uint64_t)status);
+    RUNG_JSON_KEY(&w, "code");
+    rung_json_write_string(&w, rung_slice_str(code));
+    RUNG_JSON_KEY(&w, "detail");
+    rung_json_write_string(&w, rung_slice_str(detail));
+    if (members.len) {
+        rung_json_append(&w, RUNG_SLICE(","));
+        rung_json_append(&w, members);
+    }
+    rung_json_close_object(&w);
+    RUNG_ASSERT(!rung_json_failed(&w));
+    return rung_json_written(&w);
+}
+
+static void answer_problem(rung_exchange *x, int status, const char *code, rung_slice members,
+                           const char *detail) {
+    char text[PROBLEM_SIZE];
+    rung_slice body = problem_body(text, status, code, members, detail);
+    rung_exchange_answer(x, status, RUNG_TYPE_PROBLEM, body);
+}
+
+void rung_exchange_problem(rung_exchange *x, int status, const char *code, const char *format,
+                           ...) {
+    char detail[480];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    answer_problem(x, status, code, (rung_slice){0}, detail);
+}
+
+void rung_exchange_problem_with(rung_exchange *x, int status, const char *code, rung_slice members,
+                                const char *format, ...) {
+    char detail[480];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    answer_problem(x, status, code, members, detail);
+}
+
+void rung__exchange_refuse(rung_exchange *x, const rung_head_problem *p) {
+    if (p->status == 503)
+        rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
+    answer_problem(x, p->status, p->code, (rung_slice){0}, p->detail);
+}
+
+void rung__exchange_tell(rung_exchange *x, const rung_head_problem *p) {
+    char text[PROBLEM_SIZE];
+    rung_slice body = problem_body(text, p->status, p->code, (rung_slice){0}, p->detail);
+    x->status = p->status;
+    write_head(x, RUNG_TYPE_PROBLEM, LENGTH, body.len, false, false);
+    emit(x, body);
+}
+
+/* An OPTIONS of a browser that asks before it sends the real request. */
+bool rung__exchange_preflight(rung_exchange *x) {
+    if (x->request.method != RUNG_METHOD_OPTIONS || !x->http->config.cors_origins)
+        return false;
+    rung_slice origin = rung_exchange_header(x, "origin");
+    if (!origin.ptr || !rung_exchange_header(x, "access-control-request-method").ptr)
+        return false;
+    if (!allowed_origin(x->http, origin).len) {
+        rung_exchange_problem(x, 403, "origin_not_allowed",
+                              "Origin: not among the configured ones");
+        return true;
+    }
+    rung_exchange_set(x, "Access-Control-Allow-Methods",
+                      RUNG_SLICE("GET, HEAD, POST, PUT, DELETE"));
+    rung_exchange_set(x, "Access-Control-Allow-Headers",
+                      RUNG_SLICE("Authorization, Content-Type, If-None-Match, Last-Event-ID"));
+    rung_exchange_set(x, "Access-Control-Max-Age", RUNG_SLICE("600"));
+    rung_exchange_answer(x, 204, NULL, (rung_slice){0});
+    return true;
+}
+
+/* ---- answers in pieces ---- */
+
+void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
+    RUNG_ASSERT(!x->is_begun && !x->is_ended && !has_no_body(status));
+    x->is_begun = true;
+    x->status = status;
+    x->is_events = type && strncmp(type, RUNG_TYPE_EVENTS, strlen(RUNG_TYPE_EVENTS)) == 0;
+    if (!x->session)
+        return;
+    x->is_chunked = x->head.minor_version == 1;
+    if (!x->is_chunked)
+        x->is_final = true;
+    decide_final(x);
+    write_head(x, type, x->is_chunked ? CHUNKED : UNTIL_CLOSE, 0, false, false);
+}
+
+bool rung_exchange_write(rung_exchange *x, rung_slice bytes) {
+    RUNG_ASSERT(x->is_begun && !x->is_ended);
+    if (!x->session)
+        return false;
+    if (bytes.len && x->request.method != RUNG_METHOD_HEAD) {
+        char size[24];
+        int len = x->is_chunked ? snprintf(size, sizeof size, "%zx\r\n", bytes.len) : 0;
+        emit(x, rung_slice_of(size, (size_t)len));
+        emit(x, bytes);
+        emit(x, x->is_chunked ? RUNG_SLICE("\r\n") : RUNG_SLICE(""));
+    }
+    x->is_waiting = !x->session ||
+                    (is_first(x) ? rung_conn_is_full(x->session->conn) : x->out.len > BEHIND_HIGH);
+    return !x->is_waiting;
+}
+
+void rung_exchange_end(rung_exchange *x) {
+    RUNG_ASSERT(x->is_begun);
+    if (x->is_chunked && x->request.method != RUNG_METHOD_HEAD)
+        emit(x, RUNG_SLICE("0\r\n\r\n"));
+    end_exchange(x);
+}
+
+void rung_exchange_cut(rung_exchange *x) {
+    if (x->session)
+        rung_conn_abort(x->session->conn);
+    end_exchange(x);
+}
+
+void rung_exchange_drop(rung_exchange *x) {
+    rung_exchange_cut(x);
+}
+
+/* ---- leaving HTTP ---- */
+
+rung_conn *rung_exchange_upgrade(rung_exchange *x, rung_slice headers,
+                                 const rung_protocol *protocol, void *session) {
+    rung__session *s = x->session;
+    RUNG_ASSERT(x->request.wants_upgrade && !x->is_begun && (!s || s->first == x));
+    x->is_begun = true;
+    x->status = 101;
+    if (!s || rung_conn_is_finished(s->conn)) {
+        end_exchange(x);
+        return NULL;
+    }
+    rung_conn *conn = s->conn;
+    emit(x, RUNG_SLICE("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"));
+    emit(x, headers);
+    emit(x, RUNG_SLICE("\r\n"));
+    rung_conn_switch(conn, protocol, session);
+    rung_conn_resume(conn);
+    x->http->stats.upgraded++;
+    s->is_upgraded = true;
+    end_exchange(x);
+    return conn;
+}

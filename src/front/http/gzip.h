@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gzip.h - whole bodies compressed with zlib, one stream and one buffer for all of them. Inside front/http only. */
+#ifndef RUNG_FRONT_HTTP_GZIP_H
+#define RUNG_FRONT_HTTP_GZIP_H
+
+#include "base/alloc.h"
+#include "base/slice.h"
+
+#include <stdbool.h>
+#include <zlib.h>
+
+#define RUNG__GZIP_BODY_MAX                                                                        \
+    (1u << 20) /* larger bodies are sent as they are: the loop must not stand still */
+
+/* Zero and an allocator is ready for use. */
+typedef struct rung__gzip {
+    const rung_alloc *alloc;
+    z_stream stream;
+    bool is_open;
+    char *buffer;
+    size_t size;
+} rung__gzip;
+
+/* False: out of memory, too large, or not smaller than the body. `*out` is valid until the next call. */
+bool rung__gzip_pack(rung__gzip *g, int level, rung_slice body, rung_slice *out);
+void rung__gzip_deinit(rung__gzip *g);
+
+#endif

@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.c - a connection's requests: heads and bodies in, exchanges handed out, in order, within limits.
+ *
+ * A session reads one request at a time; several may be under way. The phases:
+ *
+ *     HEAD --head complete, no body--> HEAD (the next one)
+ *     HEAD --head complete--> LENGTH or CHUNKS --body complete--> HEAD
+ *
+ * Reading stops (the connection is paused, or just leaves its bytes) while: a request that may not run beside
+ * others waits for its turn; pipeline_max are under way; answers pile up; the handler has not asked for the
+ * body yet, or holds it. Whatever lifts the reason wakes the connection.
+ *
+ * 1. Exchanges on the list are in order of arrival; only the last may be not handed out yet. 2. `reading` is
+ * NULL, or a fresh exchange whose head is coming (not on the list), or the last on the list, whose body is
+ *    coming. When that one ends early, the rest of its body is thrown away.
+ * 3. After is_last no byte is looked at any more. 4. An exchange with unsafe method, or that upgrades, is alone
+ * on its connection while the handler has it. */
+#include "front/http/http.h"
+
+#include "base/assert.h"
+#include "front/http/transport.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Free exchanges and sessions kept; none under a sanitizer, so that a use after the end is seen. */
+#if defined(__SANITIZE_ADDRESS__)
+#define EXCHANGES_KEPT 0u
+#define SESSIONS_KEPT  0u
+#else
+#define EXCHANGES_KEPT 1024u
+#define SESSIONS_KEPT  1024u
+#endif
+
+#define BEHIND_MAX                                                                                 \
+    (256u << 10) /* bytes of answers that wait for others; then no more requests are handed out */
+
+static const rung_head_problem no_memory = {503, "overloaded", "out of memory, try again later"};
+static const rung_head_problem overloaded = {503, "overloaded",
+                                             "too many requests are under way, try again later"};
+static const rung_head_problem too_large = {413, "body_too_large",
+                                            "the body is longer than this route allows"};
+static const rung_head_problem bad_chunks = {400, "malformed_request",
+                                             "chunked body: malformed framing"};
+static const rung_head_problem slow_head = {408, "request_timeout",
+                                            "the head of the request took too long"};
+static const rung_head_problem slow_body = {408, "request_timeout",
+                                            "the body of the request came too slowly"};
+static const rung_head_problem wrong_host = {421, "unknown_host",
+                                             "Host: not a name of this server"};
+
+/* ---- pools ---- */
+
+static rung_exchange *exchange_take(rung_http *h) {
+    rung_exchange *x = h->exchanges;
+    if (x) {
+        h->exchanges = x->next;
+        h->exchange_count--;
+    } else {
+        x = rung_alloc_get(h->config.alloc, sizeof *x);
+        if (!x)
+            return NULL;
+        h->stats.memory += sizeof *x;
+    }
+    memset(x, 0, offsetof(rung_exchange, head) + offsetof(rung_head, fields));
+    x->http = h;
+    return x;
+}
+
+void rung__exchange_release(rung_exchange *x) {
+    rung_http *h = x->http;
+    rung__buffer_deinit(&x->collected, h->config.alloc);
+    rung__buffer_deinit(&x->out, h->config.alloc);
+    while (x->blocks) {
+        rung__block *next = x->blocks->next;
+        rung_alloc_free(h->config.alloc, x->blocks, sizeof *x->blocks + x->blocks->size);
+        x->blocks = next;
+    }
+    if (x->head_bytes)
+        h->stats.in_flight--;
+    if (h->exchange_count + 1 <= EXCHANGES_KEPT) {
+        x->next = h->exchanges;
+        h->exchanges = x;
+        h->exchange_count++;
+        return;
+    }
+    h->stats.memory -= sizeof *x;
+    rung_alloc_free(h->config.alloc, x, sizeof *x);
+}
+
+static void *on_opened(void *ctx, rung_conn *c) {
+    rung_http *h = ctx;
+    rung__session *s = h->sessions;
+    if (s) {
+        h->sessions = s->next;
+        h->session_count--;
+    } else {
+        s = rung_alloc_get(h->config.alloc, sizeof *s);
+        if (!s)
+            return NULL;
+        h->stats.memory += sizeof *s;
+    }
+    *s = (rung__session){.http = h, .conn = c};
+    rung_conn_deadline(c, h->config.idle_ms);
+    return s;
+}
+
+static void session_give(rung__session *s) {
+    rung_http *h = s->http;
+    if (h->session_count + 1 <= SESSIONS_KEPT) {
+        s->next = h->sessions;
+        h->sessions = s;
+        h->session_count++;
+        return;
+    }
+    h->stats.memory -= sizeof *s;
+    rung_alloc_free(h->config.alloc, s, sizeof *s);
+}
+
+/* ---- the list of exchanges ---- */
+
+static bool is_exclusive(const rung_exchange *x) {
+    rung_method m = x->request.method;
+    bool is_safe = m == RUNG_METHOD_GET || m == RUNG_METHOD_HEAD || m == RUNG_METHOD_OPTIONS;
+    return !is_safe || x->request.wants_upgrade;
+}
+
+static void list_add(rung__session *s, rung_exchange *x) {
+    x->session = s;
+    x->next = NULL;
+    if (s->last)
+        s->last->next = x;
+    else
+        s->first = x;
+    s->last = x;
+    s->count++;
+    s->unsafe_count += is_exclusive(x);
+}
+
+static void list_pop(rung__session *s) {
+    rung_exchange *x = s->first;
+    s->first = x->next;
+    if (!s->first)
+        s->last = NULL;
+    s->count--;
+    s->unsafe_count -= is_exclusive(x);
+    if (s->reading == x)
+        s->reading = NULL;
+}
+
+/* Its turn has come: what it has gathered goes out. */
+static void send_gathered(rung__session *s, rung_exchange *x) {
+    if (!x->out.len)
+        return;
+    rung_conn_write(s->conn, rung_slice_of(x->out.data, x->out.len));
+    s->behind_bytes -= x->out.len;
+    rung__buffer_deinit(&x->out, s->http->config.alloc);
+}
+
+static void watch_idle(rung__session *s);
+
+void rung__session_advance(rung__session *s) {
+    bool is_final = false;
+    while (s->first) {
+        rung_exchange *x = s->first;
+        send_gathered(s, x);
+        if (!x->is_ended)
+            break;
+        is_final |= x->is_final;
+        list_pop(s);
+        rung__exchange_release(x);
+    }
+    if (is_final) {
+        s->is_last = true;
+        rung_conn_finish(s->conn);
+        return;
+    }
+    if (s->is_upgraded) {
+        if (!s->is_in_data)
+            session_give(s);
+        return;
+    }
+    if (s->is_stopping && !s->count && !s->is_head_begun) {
+        rung_conn_finish(s->conn);
+        return;
+    }
+    if (s->is_in_data) {
+        if (s->first && (s->first->is_waiting || !s->last->is_handed))
+            rung_conn_wake(s->conn);
+        return;
+    }
+    watch_idle(s);
+    rung_conn_wake(s->conn);
+}
+
+/* ---- handing out ---- */
+
+static bool is_host_known(const rung_http *h, rung_slice host) {
+    const char *const *names = h->config.hosts;
+    if (!names || !host.len)
+        return true;
+    size_t len = host.len;
+    if (host.ptr[0] == '[') {
+        const char *end = memchr(host.ptr, ']', host.len);
+        len = end ? (size_t)(end - host.ptr) + 1 : host.len;
+    } else {
+        const char *colon = memchr(host.ptr, ':', host.len);
+        len = colon ? (size_t)(colon - host.ptr) : host.len;
+    }
+    for (; *names; names++)
+        if (strlen(*names) == len && strncasecmp(*names, host.ptr, len) == 0)
+            return true;
+    return false;
+}
+
+static void hand_out(rung__session *s, rung_exchange *x) {
+    rung_http *h = s->http;
+    x->is_handed = true;
+    if (h->stats.in_flight > h->config.in_flight_max) {
+        h->stats.overloaded++;
+        rung__exchange_refuse(x, &overloaded);
+    } else if (!is_host_known(h, x->request.host)) {
+        rung__exchange_refuse(x, &wrong_host);
+    } else if (!rung__exchange_preflight(x)) {
+        h->config.handle(h->config.ctx, x);
+    }
+}
+
+static bool may_run(const rung__session *s, const rung_exchange *x) {
+    return s->count == 1 || (!is_exclusive(x) && !s->unsafe_count);
+}
+
+/* The client is told, as far as that is still possible, and the connection ends. The exchange may be one that
+ * the handler knows: then it is told that its client is gone. */
+static void fail_request(rung__session *s, rung_exchange *x, const rung_head_problem *p) {
+    s->is_last = true;
+    s->http->stats.malformed += p->status != 408;
+    s->http->stats.timed_out += p->status == 408;
+    if (x->is_begun) {
+        rung_conn_abort(s->conn); /* `closed` tells the handler */
+        return;
+    }
+    x->is_final = true;
+    if (!x->is_handed || x->body_mode == RUNG__BODY_COLLECT) {
+        rung__exchange_refuse(x, p);
+        return;
+    }
+    rung__exchange_tell(x, p);
+    rung_conn_finish(s->conn);
+    if (s->first != x)
+        return; /* `closed` tells the handler */
+    list_pop(s);
+    x->session = NULL;
+    if (x->watcher.gone)
+        x->watcher.gone(x->watcher.ctx, x);
+}
+
+/* ---- heads ---- */
+
+static bool keep_head(rung_exchange *x, rung_slice bytes) {
+    char *copy = rung_exchange_alloc(x, bytes.len);
+    if (!copy)
+        return false;
+    memcpy(copy, bytes.ptr, bytes.len);
+    rung_head_fold(&x->head, copy);
+    x->head_bytes = copy;
+    x->http->stats.in_flight++;
+    return true;
+}
+
+static void fill_request(rung__session *s, rung_exchange *x) {
+    const rung_head *h = &x->head;
+    const char *b = x->head_bytes;
+    x->request = (rung_request){
+        .method = h->method,
+        .method_text = rung_head_slice(b, h->method_text),
+        .path = rung_head_slice(b, h->path),
+        .query = rung_head_slice(b, h->query),
+        .host = rung_head_slice(b, h->host),
+        .has_body = h->is_chunked || (h->has_length && h->length),
+        .has_length = h->has_length,
+        .length = h->length,
+        .wants_upgrade = h->wants_upgrade && h->method == RUNG_METHOD_GET && !h->says_close,
+        .is_tls = rung_conn_is_tls(s->conn),
+    };
+    if (!h->query.len)
+        x->request.query = (rung_slice){0};
+    x->is_final = h->says_close || (h->minor_version == 0 && !h->says_keep_alive);
+    s->is_last = x->is_final;
+}
+
+static void start_body(rung__session *s, const rung_exchange *x) {
+    s->phase = x->head.is_chunked ? RUNG__PHASE_CHUNKS : RUNG__PHASE_LENGTH;
+    s->left = x->head.length;
+    s->chunks = (rung_chunks){0};
+    s->thrown = s->body_bytes = 0;
+    s->body_since_ms = uv_now(rung_net_loop(s->http->config.net));
+}
+
+static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_problem *p) {
+    s->reading = NULL;
+    if (!x->head_bytes) {
+        static char nothing[1];
+        x->head_bytes = nothing;
+        x->head.field_count = 0; /* offsets into bytes that are not ours */
+        x->started_ns = uv_hrtime();
+        s->http->stats.in_flight++;
+    }
+    x->request.method = x->head.method;
+    list_add(s, x);
+    fail_request(s, x, p);
+}
+
+/* False: nothing more can be done with this input now. */
+static bool read_head(rung__session *s, rung_slice *input) {
+    rung_http *h = s->http;
+    rung_exchange *x = s->reading;
+    rung_head_problem problem;
+    size_t size = 0;
+    if (!x) {
+        x = s->reading = exchange_take(h);
+        if (!x) {
+            rung_conn_abort(s->conn);
+            return false;
+        }
+    }
+    rung_status st = rung_head_parse(&x->head, &h->limits, *input, &size, &problem);
+    if (st == RUNG_PARTIAL) {
+        if (!s->is_head_begun)
+            rung_conn_deadline(s->conn, h->config.head_ms);
+        s->is_head_begun = true;
+        return false;
+    }
+    s->is_head_begun = false;
+    if (st == RUNG_OK && !keep_head(x, rung_slice_of(input->ptr, size))) {
+        problem = no_memory;
+        st = RUNG_EINVAL;
+    }
+    if (st < 0) {
+        *input = (rung_slice){0};
+        refuse_head(s, x, &problem);
+        return false;
+    }
+    *input = rung_slice_of(input->ptr + size, input->len - size);
+    h->stats.requests++;
+    x->bytes_in = size;
+    x->started_ns = h->config.observe ? uv_hrtime() : 0;
+    fill_request(s, x);
+    list_add(s, x);
+    start_body(s, x);
+    if (may_run(s, x))
+        hand_out(s, x);
+    return true;
+}
+
+/* ---- bodies ---- */
+
+static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, bool is_all) {
+    s->body_bytes += piece.len;
+    if (!x || x->is_ended) {
+        s->thrown += piece.len;
+        if (s->thrown > s->http->config.discard_max) {
+            s->is_last = true;
+            rung_conn_finish(s->conn);
+            return false;
+        }
+        return true;
+    }
+    x->bytes_in += piece.len;
+    x->body_size += piece.len;
+    if (x->body_size > x->body_limit) {
+        fail_request(s, x, &too_large);
+        return false;
+    }
+    if (x->body_mode == RUNG__BODY_STREAM) {
+        x->body(x->body_ctx, x, piece);
+        return true;
+    }
+    if (is_all) { /* the usual case: nothing is copied */
+        x->is_body_done = true;
+        s->reading = NULL;
+        s->phase = RUNG__PHASE_HEAD;
+        x->body(x->body_ctx, x, piece);
+        return true;
+    }
+    if (!rung__buffer_add(&x->collected, s->http->config.alloc, piece)) {
+        fail_request(s, x, &no_memory);
+        return false;
+    }
+    return true;
+}
+
+static void tell_body(rung_exchange *x) {
+    rung_slice body = rung_slice_of(x->collected.data, x->collected.len);
+    x->is_body_due = false;
+    x->body(x->body_ctx, x, x->body_mode == RUNG__BODY_COLLECT ? body : (rung_slice){0});
+}
+
+static void end_body(rung__session *s) {
+    rung_exchange *x = s->reading;
+    s->reading = NULL;
+    s->phase = RUNG__PHASE_HEAD;
+    if (!x || x->is_ended)
+        return;
+    x->is_body_done = true;
+    if (x->body_mode != RUNG__BODY_UNASKED)
+        tell_body(x);
+}
+
+/* A piece of a body of known length, or all of it. */
+static bool read_length(rung__session *s, rung_slice *input) {
+    rung_exchange *x = s->reading;
+    size_t n = s->left < input->len ? (size_t)s->left : input->len;
+    rung_slice piece = rung_slice_of(input->ptr, n);
+    *input = rung_slice_of(input->ptr + n, input->len - n);
+    s->left -= n;
+    bool is_all = !s->left && x && x->body_mode == RUNG__BODY_COLLECT && !x->collected.len;
+    if (n && !give_piece(s, x, piece, is_all))
+        return false;
+    if (s->phase == RUNG__PHASE_LENGTH && !s->left)
+        end_body(s);
+    return true;
+}
+
+static bool read_chunks(rung__session *s, rung_slice *input) {
+    rung_slice piece;
+    rung_exchange *x = s->reading;
+    switch (rung_chunks_next(&s->chunks, input, &piece)) {
+    case RUNG_CHUNKS_PIECE:
+        return give_piece(s, x, piece, false);
+    case RUNG_CHUNKS_END:
+        end_body(s);
+        return true;
+    case RUNG_CHUNKS_MORE:
+        return false;
+    default:
+        *input = (rung_slice){0};
+        if (x && !x->is_ended) {
+            fail_request(s, x, &bad_chunks);
+        } else {
+            s->is_last = true;
+            rung_conn_finish(s->conn);
+        }
+        return false;
+    }
+}
+
+/* May bytes of the body be looked at? The handler has to have asked, and must not hold it. */
+static bool is_body_wanted(rung__session *s) {
+    rung_exchange *x = s->reading;
+    if (!x || x->is_ended)
+        return true;
+    if (!x->is_handed || x->is_held)
+        return false;
+    return x->body_mode != RUNG__BODY_UNASKED || !x->request.has_body;
+}
+
+/* ---- the reading loop ---- */
+
+static bool may_read_on(const rung__session *s) {
+    const rung_http *h = s->http;
+    return (!s->last || s->last->is_handed) && s->count < h->config.pipeline_max &&
+           s->behind_bytes < BEHIND_MAX;
+}
+
+/* One step; false when the rest of the input has to wait. */
+static bool step(rung__session *s, rung_slice *input) {
+    if (s->is_upgraded)
+        return false;
+    if (rung_conn_is_finished(s->conn) || (s->is_last && s->phase == RUNG__PHASE_HEAD)) {
+        *input = (rung_slice){0};
+        return false;
+    }
+    if (s->phase == RUNG__PHASE_HEAD) {
+        if (!input->len || rung_conn_is_full(s->conn))
+            return false;
+        if (!may_read_on(s)) {
+            rung_conn_pause(s->conn);
+            return false;
+        }
+        return read_head(s, input);
+    }
+    if (!is_body_wanted(s)) {
+        rung_conn_pause(s->conn);
+        return false;
+    }
+    bool has_more = s->phase == RUNG__PHASE_LENGTH ? input->len || !s->left : input->len;
+    if (!has_more)
+        return false;
+    return s->phase == RUNG__PHASE_LENGTH ? read_length(s, input) : read_chunks(s, input);
+}
+
+/* The deadline that fits what the session waits for. */
+static void watch_idle(rung__session *s) {
+    const rung_http_config *config = &s->http->config;
+    if (rung_conn_is_finished(s->conn) || s->is_head_begun)
+        return; /* a head's time is set once, when it begins */
+    if (s->phase == RUNG__PHASE_HEAD) {
+        rung_conn_deadline(s->conn, s->count ? 0 : config->idle_ms);
+    } else if (!is_body_wanted(s)) {
+        rung_conn_deadline(s->conn, 0);
+        s->body_since_ms = 0; /* our own time is not the client's */
+    } else {
+        uint64_t now = uv_now(rung_net_loop(config->net));
+        if (!s->body_since_ms) {
+            s->body_since_ms = now;
+            s->body_bytes = 0;
+        }
+        uint64_t due =
+            s->body_since_ms + config->body_ms + s->body_bytes * 1000 / config->body_rate;
+        rung_conn_deadline(s->conn, due > now ? (uint32_t)(due - now) : 1);
+    }
+}
+
+static size_t on_data(rung_conn *c, rung_slice bytes) {
+    rung__session *s = rung_conn_session(c);
+    rung_slice rest = bytes;
+    s->is_in_data = true;
+    while (step(s, &rest)) {
+    }
+    s->is_in_data = false;
+    size_t consumed = rest.ptr ? bytes.len - rest.len : bytes.len;
+    if (s->is_upgraded)
+        session_give(s);
+    else
+        watch_idle(s);
+    return consumed;
+}
+
+/* Something that held the reading up may be gone. */
+static void on_woken(rung_conn *c) {
+    rung__session *s = rung_conn_session(c);
+    s->is_in_data = true;
+    if (s->last && !s->last->is_handed && may_run(s, s->last))
+        hand_out(s, s->last);
+    for (rung_exchange *x = s->first; x && !s->is_upgraded; x = x->next)
+        if (x->is_body_due && !x->is_ended) {
+            tell_body(x);
+            break; /* the list may have changed; at most one asks so late at a time */
+        }
+    rung_slice nothing = RUNG_SLICE("");
+    if (!s->is_upgraded && s->phase != RUNG__PHASE_HEAD)
+        while (step(s, &nothing)) { /* a body of no bytes ends without input */
+        }
+    rung_exchange *x = s->first;
+    if (!s->is_upgraded && x && x->is_waiting && !rung_conn_is_full(c)) {
+        x->is_waiting = false;
+        if (x->watcher.drained)
+            x->watcher.drained(x->watcher.ctx, x);
+    }
+    s->is_in_data = false;
+    if (s->is_upgraded) {
+        session_give(s);
+        return;
+    }
+    if (s->phase == RUNG__PHASE_HEAD ? may_read_on(s) : is_body_wanted(s))
+        rung_conn_resume(c);
+    watch_idle(s);
+}
+
+static void on_drained(rung_conn *c) {
+    rung__session *s = rung_conn_session(c);
+    if (s->first && s->first->is_waiting)
+        rung_conn_wake(c);
+}
+
+/* ---- the ends ---- */
+
+static void on_ended(rung_conn *c) {
+    rung__session *s = rung_conn_session(c);
+    bool is_cut_short = s->phase != RUNG__PHASE_HEAD && s->reading;
+    if (is_cut_short || (s->first && s->first->is_events)) {
+        rung_conn_abort(c);
+    } else if (!s->count) {
+        rung_conn_finish(c);
+    } else {
+        s->is_last = true;
+        s->is_stopping = true; /* the last one's answer says so */
+        if (s->last->is_begun)
+            s->last->is_final = true;
+    }
+}
+
+static void on_expired(rung_conn *c) {
+    rung__session *s = rung_conn_session(c);
+    if (s->phase != RUNG__PHASE_HEAD) {
+        if (rung_conn_is_full(c)) {
+            s->body_since_ms = 0; /* we do not read: it is the answers that are too slow */
+            watch_idle(s);
+        } else if (s->reading && !s->reading->is_ended)
+            fail_request(s, s->reading, &slow_body);
+        else
+            rung_conn_finish(c);
+    } else if (s->is_head_begun && s->reading) {
+        refuse_head(s, s->reading, &slow_head);
+    } else {
+        rung_conn_finish(c);
+    }
+}
+
+static void on_stopping(rung_conn *c) {
+    rung__session *s = rung_conn_session(c);
+    s->is_stopping = true;
+    if (!s->count && !s->is_head_begun)
+        rung_conn_finish(c);
+    else if (s->last && s->last->is_begun)
+        s->last->is_final = true;
+}
+
+static void on_closed(rung_conn *c) {
+    rung__session *s = rung_conn_session(c);
+    rung_exchange *x = s->first;
+    if (s->reading && !s->reading->head_bytes)
+        rung__exchange_release(s->reading); /* half a head */
+    for (rung_exchange *at = x; at; at = at->next)
+        at->session = NULL;
+    while (x) {
+        rung_exchange *next = x->next;
+        bool is_ours = !x->is_handed || (x->body_mode == RUNG__BODY_COLLECT && !x->is_body_done) ||
+                       x->is_body_due;
+        if (x->is_ended || is_ours)
+            rung__exchange_release(x);
+        else if (x->watcher.gone)
+            x->watcher.gone(x->watcher.ctx, x);
+        x = next;
+    }
+    session_give(s);
+}
+
+/* ---- the front ---- */
+
+static void fill_defaults(rung_http_config *c) {
+#define OR(field, value) c->field = c->field ? c->field : (value)
+    OR(head_size_max, 16384);
+    OR(target_max, 8192);
+    OR(fields_max, 64);
+    OR(idle_ms, 75000);
+    OR(head_ms, 10000);
+    OR(body_ms, 10000);
+    OR(body_rate, 500);
+    OR(pipeline_max, 64);
+    OR(in_flight_max, 16384);
+    OR(discard_max, 65536);
+    OR(gzip_min, 1024);
+    OR(gzip_level, 1);
+#undef OR
+}
+
+rung_status rung_http_create(const rung_http_config *config, rung_http **http_out, rung_err *err) {
+    rung_http_config c = *config;
+    fill_defaults(&c);
+    if (c.head_size_max > 60000 || c.fields_max > RUNG_HEAD_FIELDS_MAX || c.gzip_level > 9)
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "http: expected head_size_max <= 60000, fields_max <= %d, gzip_level <= 9",
+                         RUNG_HEAD_FIELDS_MAX);
+    rung_http *h = rung_alloc_zeroed(c.alloc, sizeof *h);
+    if (!h)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "http: out of memory");
+    h->config = c;
+    h->limits = (rung_head_limits){c.head_size_max, c.target_max, c.fields_max};
+    h->gzip.alloc = c.alloc;
+    h->date_s = -1;
+    *http_out = h;
+    return RUNG_OK;
+}
+
+void rung_http_destroy(rung_http *h) {
+    if (!h)
+        return;
+    RUNG_ASSERT(!h->stats.in_flight);
+    while (h->exchanges) {
+        rung_exchange *next = h->exchanges->next;
+        rung_alloc_free(h->config.alloc, h->exchanges, sizeof *h->exchanges);
+        h->exchanges = next;
+    }
+    while (h->sessions) {
+        rung__session *next = h->sessions->next;
+        rung_alloc_free(h->config.alloc, h->sessions, sizeof *h->sessions);
+        h->sessions = next;
+    }
+    rung__gzip_deinit(&h->gzip);
+    rung_alloc_free(h->config.alloc, h, sizeof *h);
+}
+
+#define BUSY                                                                                       \
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"               \
+    "Content-Length: 122\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"                           \
+    "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"                  \
+    "\"code\":\"too_many_connections\",\"detail\":\"try again later\"}"
+
+const rung_protocol *rung_http_protocol(void) {
+    static const rung_protocol protocol = {
+        .opened = on_opened,
+        .data = on_data,
+        .ended = on_ended,
+        .drained = on_drained,
+        .woken = on_woken,
+        .expired = on_expired,
+        .stopping = on_stopping,
+        .closed = on_closed,
+        .busy = {BUSY, sizeof BUSY - 1},
+        .input_max = 128u << 10,
+    };
+    return &protocol;
+}
+
+rung_http_stats rung_http_stat(const rung_http *h) {
+    return h->stats;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* http.h - HTTP/1.1 on connections of the net: framing, limits, order; what a request means is the handler's
+ * business.
+ *
+ *     rung_http_create(&(rung_http_config){.alloc = a, .net = net, .handle = handle, .ctx = api}, &http, &err);
+ *     rung_net_listen(net, &address, rung_http_protocol(), http, tls, &bound, &err);
+ *     ...
+ *     rung_http_destroy(http);          // after the net has stopped and every exchange was ended
+ *
+ * Limits and what happens at them: head longer or with more fields than allowed: 431; target too long: 414;
+ * head not complete in head_ms: 408; body slower than body_rate: 408; more requests under way than
+ * in_flight_max: 503 with Retry-After; more pipelined ones than pipeline_max: they wait in the socket; body
+ * over the route's limit: 413. All with a problem body, and the connection closes after those that leave the
+ * framing in doubt. Thread: the loop's. */
+#ifndef RUNG_FRONT_HTTP_HTTP_H
+#define RUNG_FRONT_HTTP_HTTP_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "front/http/exchange.h"
+#include "front/net/net.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct rung_http rung_http; /* heap object; whoever created it calls rung_http_destroy() */
+
+/* Zero is a good default for every field but alloc, net and handle. Texts are used until destroy. */
+typedef struct rung_http_config {
+    const rung_alloc *alloc;
+    rung_net *net;
+    void (*handle)(void *ctx, rung_exchange *x); /* the head of a request is there */
+    /* An exchange was answered and sent on its way, or its client is gone (status 0): for metrics and the
+     * access log. The request's slices are still valid, rung_exchange_user() too. NULL: nobody asks. */
+    void (*observe)(void *ctx, const rung_exchange *x, int status, uint64_t took_us,
+                    uint64_t bytes_in, uint64_t bytes_out);
+    void *ctx;
+    uint32_t head_size_max; /* request line and fields; 0: 16 KiB */
+    uint32_t target_max;    /* 0: 8 KiB */
+    uint32_t fields_max;    /* header fields; 0: 64. Trailers: 16 fields, 4 KiB, ignored */
+    uint32_t idle_ms;       /* between requests; 0: 75 s */
+    uint32_t head_ms;       /* from its first byte to its last; 0: 10 s */
+    uint32_t
+        body_ms; /* a body may take this long, and for every byte 1 / body_rate longer; 0: 10 s */
+    uint32_t body_rate;     /* bytes per second; 0: 500 */
+    uint32_t pipeline_max;  /* requests under way on one connection; 0: 64 */
+    uint32_t in_flight_max; /* on all of them; 0: 16,384 */
+    uint32_t
+        discard_max; /* an unread body up to this size is read and thrown away; else we close. 0: 64 KiB */
+    uint32_t gzip_min; /* whole answers from this size on; 0: 1,024; UINT32_MAX: never */
+    int gzip_level;    /* 1 .. 9; 0: 1 */
+    const char *const
+        *cors_origins; /* "https://game.example", or "*" for any; NULL-terminated; NULL: none */
+    const char *const
+        *hosts; /* names that Host may have, without port; NULL-terminated; NULL: any */
+} rung_http_config;
+
+RUNG_NODISCARD rung_status rung_http_create(const rung_http_config *config, rung_http **http_out,
+                                            rung_err *err);
+void rung_http_destroy(rung_http *h); /* NULL is fine */
+
+/* For rung_net_listen(); its ctx is the rung_http. */
+const rung_protocol *rung_http_protocol(void);
+
+/* May a page of this origin talk to us? For WebSocket, where CORS does not apply. No origin: yes. */
+bool rung_http_allows_origin(const rung_http *h, rung_slice origin, rung_slice host);
+
+typedef struct rung_http_stats {
+    uint64_t requests, malformed /* refused by the transport */, overloaded /* 503 */, timed_out;
+    uint64_t upgraded, gzipped;
+    uint32_t in_flight;
+    size_t memory; /* bytes of exchanges in use and pooled */
+} rung_http_stats;
+rung_http_stats rung_http_stat(const rung_http *h);
+
+#endif

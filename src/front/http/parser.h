@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parser.h - the bytes of HTTP/1.x requests, strictly: the head line by line, the chunked body piece by piece.
+ *
+ *     rung_head head = {0};
+ *     st = rung_head_parse(&head, &limits, bytes, &size, &problem);   // PARTIAL: again with the same bytes and more
+ *     rung_chunks chunks = {0};
+ *     while (rung_chunks_next(&chunks, &bytes, &piece) == RUNG_CHUNKS_PIECE) ...
+ *
+ * Strict means: what two implementations could read differently is refused. One line ending (CRLF), no folding,
+ * no blanks around names, exactly one Host, one way to frame a body, digits only in lengths. Every refusal says
+ * which rule it was. The work is linear in the bytes, however they are cut. Pure; any thread. */
+#ifndef RUNG_FRONT_HTTP_PARSER_H
+#define RUNG_FRONT_HTTP_PARSER_H
+
+#include "base/slice.h"
+#include "base/status.h"
+#include "front/http/exchange.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUNG_HEAD_FIELDS_MAX 100
+#define RUNG_HEAD_SIZE_MAX   65535u /* offsets are 16 bits wide */
+
+typedef struct rung_head_limits {
+    uint32_t size_max, target_max, fields_max;
+} rung_head_limits;
+
+/* A part of the head: offset and length. */
+typedef struct rung_head_part {
+    uint16_t at, len;
+} rung_head_part;
+
+typedef struct rung_head_field {
+    rung_head_part name, value;
+} rung_head_field;
+
+/* Zero before the first byte. Offsets count from the first byte given. */
+typedef struct rung_head {
+    uint32_t line, scanned; /* where the line being read starts; where to look for its end */
+    bool has_request_line;
+    rung_method method;
+    uint8_t minor_version; /* HTTP/1.0 or HTTP/1.1 */
+    rung_head_part method_text, path, query, authority /* of an absolute target */, host;
+    bool has_host, has_length, is_chunked, expects_continue, wants_upgrade;
+    bool says_close, says_keep_alive, says_upgrade, names_websocket;
+    uint32_t seen; /* fields that may come only once, by number */
+    uint64_t length;
+    uint32_t field_count;
+    rung_head_field fields[RUNG_HEAD_FIELDS_MAX];
+} rung_head;
+
+/* A refusal: what to answer. All texts are static. */
+typedef struct rung_head_problem {
+    int status;
+    const char *code, *detail;
+} rung_head_problem;
+
+/* RUNG_OK: the head is `*size_out` bytes long; RUNG_PARTIAL; RUNG_EINVAL: refused, see `problem`: nothing after
+ * it can be trusted. `bytes` starts at the same byte in every call for one head. */
+RUNG_NODISCARD rung_status rung_head_parse(rung_head *h, const rung_head_limits *limits,
+                                           rung_slice bytes, size_t *size_out,
+                                           rung_head_problem *problem);
+
+static inline rung_slice rung_head_slice(const char *bytes, rung_head_part part) {
+    return rung_slice_of(bytes + part.at, part.len);
+}
+
+/* Lower-case the names of the fields in a copy of the head, for rung_head_find(). */
+void rung_head_fold(const rung_head *h, char *bytes);
+
+/* The first field of that name (in lower case, as they are in `bytes`); ptr is NULL when there is none. */
+rung_slice rung_head_find(const rung_head *h, const char *bytes, rung_slice lower_name);
+
+/* Does a comma-separated list have this token (lower case), any parameters aside and without q=0? */
+bool rung_list_has(rung_slice list, rung_slice token);
+
+/* ---- chunked ---- */
+
+typedef enum rung_chunks_event {
+    RUNG_CHUNKS_MORE,  /* all input is taken: more is needed */
+    RUNG_CHUNKS_PIECE, /* bytes of the body */
+    RUNG_CHUNKS_END,   /* the body is complete; what is left of the input follows it */
+    RUNG_CHUNKS_BAD,
+} rung_chunks_event;
+
+#define RUNG_CHUNKS_LINE_MAX    256  /* a chunk's size with its extensions, or one trailer name */
+#define RUNG_CHUNKS_TRAILER_MAX 4096 /* all trailers together; they are checked and ignored */
+
+/* Zero before the first byte. */
+typedef struct rung_chunks {
+    uint8_t state, digits;
+    uint16_t line_len;
+    uint16_t trailer_len;
+    uint64_t left; /* of the chunk */
+} rung_chunks;
+
+/* Take from the front of `*input`. */
+rung_chunks_event rung_chunks_next(rung_chunks *c, rung_slice *input, rung_slice *piece_out);
+
+#endif

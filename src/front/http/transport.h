@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* transport.h - what the files of the transport know of each other: the front, a connection's session, an exchange.
+ *
+ * Inside front/http only: http.c reads requests, exchange.c answers them. */
+#ifndef RUNG_FRONT_HTTP_TRANSPORT_H
+#define RUNG_FRONT_HTTP_TRANSPORT_H
+
+#include "front/http/exchange.h"
+#include "front/http/gzip.h"
+#include "front/http/http.h"
+#include "front/http/parser.h"
+
+typedef struct rung__session rung__session;
+
+/* Bytes that grow. Zero is empty. */
+typedef struct rung__buffer {
+    char *data;
+    size_t len, size;
+} rung__buffer;
+
+typedef enum rung__body_mode {
+    RUNG__BODY_UNASKED,
+    RUNG__BODY_COLLECT,
+    RUNG__BODY_STREAM,
+} rung__body_mode;
+
+#define RUNG__ROOM_SIZE  3072u /* of an exchange: its head, then what the handler allocates */
+#define RUNG__EXTRA_SIZE 2560u /* header fields set by the handler; a head has 4096 in all */
+
+/* A block too large for the room. */
+typedef struct rung__block {
+    struct rung__block *next;
+    size_t size;
+    _Alignas(16) char bytes[];
+} rung__block;
+
+struct rung_exchange {
+    rung_http *http;
+    rung__session *session; /* NULL: the client is gone */
+    rung_exchange *next;    /* on its connection, in order of arrival; or in the pool */
+    rung_request request;
+    char *head_bytes;
+    void *user;
+    rung_exchange_watcher watcher;
+    /* the body */
+    rung__body_mode body_mode;
+    rung_exchange_body *body;
+    void *body_ctx;
+    uint64_t body_limit, body_size; /* size: what has come */
+    rung__buffer collected;
+    bool is_body_done, is_body_due; /* all has come; and the handler asked for it only then */
+    bool is_held;
+    /* the answer */
+    int status;
+    bool is_handed;    /* the handler has seen it */
+    bool is_begun;     /* the answer's head is written */
+    bool is_ended;     /* and all of it */
+    bool is_chunked;   /* the answer is */
+    bool is_final;     /* the connection closes after it */
+    bool is_waiting;   /* was told to wait for `drained` */
+    bool is_events;    /* a stream for ever: no sense without its reader */
+    bool has_encoding; /* the handler set Content-Encoding */
+    rung__buffer out;  /* the answer, as long as others are before it */
+    char *extra;       /* more fields of its head */
+    uint32_t extra_len, extra_size;
+    uint64_t started_ns, bytes_in, bytes_out;
+    /* memory */
+    rung__block *blocks;
+    uint32_t room_used;
+    rung_head head; /* from its fields on, nothing is zeroed for a new request */
+    _Alignas(16) char room[RUNG__ROOM_SIZE];
+};
+
+typedef enum rung__phase {
+    RUNG__PHASE_HEAD,
+    RUNG__PHASE_LENGTH, /* a body of known length */
+    RUNG__PHASE_CHUNKS,
+} rung__phase;
+
+struct rung__session {
+    rung_http *http;
+    rung_conn *conn;
+    rung_exchange *first, *last; /* under way, oldest first */
+    rung_exchange
+        *reading; /* whose head or body is coming; NULL: nobody's, the body is thrown away */
+    uint32_t count, unsafe_count;
+    size_t behind_bytes; /* of answers that wait for others */
+    rung__phase phase;
+    bool is_head_begun; /* some of it has come: its deadline runs */
+    bool is_last;       /* no more requests are read */
+    bool is_in_data, is_upgraded, is_stopping;
+    uint64_t left; /* of a body of known length */
+    rung_chunks chunks;
+    uint64_t thrown; /* of an unread body */
+    uint64_t body_since_ms, body_bytes;
+    rung__session *next; /* in the pool */
+};
+
+struct rung_http {
+    rung_http_config config;
+    rung_head_limits limits;
+    rung_exchange *exchanges; /* free ones */
+    rung__session *sessions;
+    uint32_t exchange_count, session_count;
+    rung_http_stats stats;
+    rung__gzip gzip;
+    int64_t date_s;
+    char date[32]; /* "Sun, 15 Nov 2026 09:01:30 GMT", of date_s */
+};
+
+/* http.c */
+void rung__exchange_release(
+    rung_exchange *x); /* it is ended and off its session: back to the pool */
+/* An exchange of this session has ended: send what can be sent, finish the connection if it was the final one. */
+void rung__session_advance(rung__session *s);
+
+/* exchange.c */
+bool rung__buffer_add(rung__buffer *b, const rung_alloc *a, rung_slice bytes);
+void rung__buffer_deinit(rung__buffer *b, const rung_alloc *a);
+void rung__exchange_refuse(rung_exchange *x,
+                           const rung_head_problem *p); /* end it with a problem */
+void rung__exchange_tell(rung_exchange *x,
+                         const rung_head_problem *p); /* say it, without ending the exchange */
+bool rung__exchange_preflight(rung_exchange *x);      /* true: it was one, and is ended */
+
+#endif

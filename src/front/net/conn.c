@@ -1,0 +1,715 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conn.c - a connection from accept to closed.
+ *
+ *     open --rung_conn_finish--> finished --all sent--> goodbye --peer's end or own_ms--> closing --> gone
+ *       \------------- rung_conn_abort, error, timeout: from any state ------------------^
+ *
+ * Input: read into the loop's buffer and given to the protocol at once; only what it leaves is copied into
+ * `kept`, and as long as something is kept, the next bytes are read right behind it. Output: written into
+ * `out`, sent by rung__conn_turn() at the end of the turn: tried at once, and what the kernel does not take is
+ * handed to libuv, one uv_write at a time.
+ *
+ * 1. kept_len > 0 only while the protocol waits for more bytes, is paused, or output is full. 2. While
+ * is_paused or is_full, nothing is read and `data` is not called. 3. At most one uv_write is under way, over
+ * the first `writing` bytes of what goes on the wire. 4. The protocol is called from the loop only: from a
+ * read, the turn, the wheel, or the end. 5. After is_closing the struct lives until libuv's close callback, and
+ * nothing is sent or given any more. */
+#include "front/net/conn.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define BUFFERS_MAX        32u    /* buffers per attempt to write */
+#define WIRE_MAX           65536u /* encrypted ahead of the socket */
+#define STRUCTS_KEPT_BYTES (1u << 20)
+#define REFUSED_MAX        64u /* connections beyond the limit that are being told so */
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
+static void on_written(uv_write_t *request, int status);
+static void close_now(rung_conn *c, bool with_reset);
+static void flush(rung_conn *c);
+
+/* ---- small questions ---- */
+
+static size_t unsent(const rung_conn *c) {
+    return c->out.size + (c->tls ? c->tls->wire.size : 0);
+}
+
+static bool is_blocked(const rung_conn *c) {
+    return c->is_paused || c->is_full;
+}
+
+static void to_turn(rung_conn *c) {
+    if (c->is_in_turn || c->is_closing)
+        return;
+    c->is_in_turn = true;
+    c->turn_next = NULL;
+    c->turn_prev = c->net->turn_last;
+    if (c->net->turn_last)
+        c->net->turn_last->turn_next = c;
+    else
+        c->net->turn_first = c;
+    c->net->turn_last = c;
+}
+
+/* Read when somebody wants it: the protocol, or the goodbye, which throws it away. */
+static void update_reading(rung_conn *c) {
+    bool wants =
+        !c->is_closing && !c->is_ended && (c->is_shut || (!c->is_finished && !is_blocked(c)));
+    if (wants == c->is_reading)
+        return;
+    c->is_reading = wants;
+    if (!wants)
+        uv_read_stop(&c->stream);
+    else if (uv_read_start(&c->stream, on_alloc, on_read) != 0)
+        close_now(c, false);
+}
+
+/* ---- birth and death ---- */
+
+static rung_conn *struct_take(rung_net *n) {
+    rung_conn *c = n->idle_structs;
+    if (c) {
+        n->idle_structs = c->next;
+        n->idle_struct_count--;
+        memset(c, 0, sizeof *c);
+    } else {
+        c = rung_alloc_zeroed(n->config.alloc, sizeof *c);
+        if (!c)
+            return NULL;
+        n->stats.memory += sizeof *c;
+    }
+    c->net = n;
+    return c;
+}
+
+static void struct_give(rung_conn *c) {
+    rung_net *n = c->net;
+#if !defined(__SANITIZE_ADDRESS__)
+    if (n->idle_struct_count < STRUCTS_KEPT_BYTES / sizeof *c) {
+        c->next = n->idle_structs;
+        n->idle_structs = c;
+        n->idle_struct_count++;
+        return;
+    }
+#endif
+    n->stats.memory -= sizeof *c;
+    rung_alloc_free(n->config.alloc, c, sizeof *c);
+}
+
+static void kept_free(rung_conn *c) {
+    c->net->stats.memory -= c->kept_size;
+    rung_alloc_free(c->net->config.alloc, c->kept, c->kept_size);
+    c->kept = NULL;
+    c->kept_len = c->kept_size = 0;
+}
+
+static void on_closed(uv_handle_t *handle) {
+    rung_conn *c = handle->data;
+    rung_net *n = c->net;
+    if (c->is_opened)
+        c->protocol->closed(c);
+    rung__queue_clear(&c->out, &n->pool);
+    rung__tls_session_destroy(c->tls);
+    kept_free(c);
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        n->conns = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    n->stats.open--;
+    struct_give(c);
+    rung__net_closed(n);
+}
+
+void rung__conn_leave_turn(rung_conn *c) {
+    rung_net *n = c->net;
+    if (!c->is_in_turn)
+        return;
+    if (c->turn_prev)
+        c->turn_prev->turn_next = c->turn_next;
+    else
+        n->turn_first = c->turn_next;
+    if (c->turn_next)
+        c->turn_next->turn_prev = c->turn_prev;
+    else
+        n->turn_last = c->turn_prev;
+    c->is_in_turn = false;
+}
+
+static void close_now(rung_conn *c, bool with_reset) {
+    if (c->is_closing)
+        return;
+    c->is_closing = c->is_finished = true;
+    c->is_reading = false;
+    rung__conn_leave_turn(c);
+    rung__net_unschedule(c);
+    if (with_reset && !c->is_unix && uv_tcp_close_reset(&c->tcp, on_closed) == 0)
+        return;
+    uv_close(&c->handle, on_closed);
+}
+
+static int handle_init(rung_net *n, rung_conn *c, bool is_unix) {
+    c->is_unix = is_unix;
+    int e =
+        is_unix ? uv_pipe_init(n->config.loop, &c->pipe, 0) : uv_tcp_init(n->config.loop, &c->tcp);
+    c->handle.data = c;
+    return e;
+}
+
+/* Tell a connection over the limit so, if there is anything to tell and not too many are being told already. */
+static void refuse(rung__listener *l, rung_conn *c) {
+    rung_net *n = c->net;
+    n->stats.refused++;
+    if (l->tls || !l->protocol->busy.len ||
+        n->stats.open > n->config.connections_max + REFUSED_MAX) {
+        close_now(c, true);
+        return;
+    }
+    rung_conn_write(c, l->protocol->busy);
+    rung_conn_finish(c);
+}
+
+static void open_conn(rung__listener *l, rung_conn *c) {
+    rung_net *n = c->net;
+    n->stats.accepted++;
+    if (!c->is_unix) {
+        uv_tcp_nodelay(&c->tcp, 1);
+        uv_tcp_keepalive(&c->tcp, 1, 60);
+    }
+    if (l->tls && rung__tls_session_create(l->tls, &n->pool, &c->tls) != RUNG_OK) {
+        close_now(c, true);
+        return;
+    }
+    if (c->tls) {
+        c->own_ms = uv_now(n->config.loop) + n->config.handshake_ms;
+        rung__net_schedule(c);
+    }
+    c->session = l->protocol->opened(l->ctx, c);
+    if (!c->session) {
+        close_now(c, true);
+        return;
+    }
+    c->is_opened = true;
+    update_reading(c);
+}
+
+void rung__conn_accept(rung__listener *l) {
+    rung_net *n = l->net;
+    rung_conn *c = struct_take(n);
+    if (!c)
+        return; /* libuv tries again with the next one; this one waits in the kernel's queue */
+    if (handle_init(n, c, l->is_unix) != 0) {
+        struct_give(c);
+        return;
+    }
+    c->protocol = l->protocol;
+    c->next = n->conns;
+    if (c->next)
+        c->next->prev = c;
+    n->conns = c;
+    n->stats.open++;
+    if (uv_accept(&l->stream, &c->stream) != 0 || n->is_stopping)
+        close_now(c, true);
+    else if (n->stats.open > n->config.connections_max)
+        refuse(l, c);
+    else
+        open_conn(l, c);
+}
+
+/* ---- input ---- */
+
+static bool kept_reserve(rung_conn *c, uint32_t room) {
+    uint32_t need = c->kept_len + room, size = c->kept_size ? c->kept_size : 1024;
+    if (need <= c->kept_size)
+        return true;
+    while (size < need)
+        size *= 2;
+    char *bigger = rung_alloc_resize(c->net->config.alloc, c->kept, c->kept_size, size);
+    if (!bigger)
+        return false;
+    c->net->stats.memory += size - c->kept_size;
+    c->kept = bigger;
+    c->kept_size = size;
+    return true;
+}
+
+static uint32_t input_max(const rung_conn *c) {
+    return c->protocol->input_max ? c->protocol->input_max : 65536;
+}
+
+/* Plain input goes right behind what is kept, if anything is; all else into the loop's buffer. */
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    rung_conn *c = handle->data;
+    (void)suggested;
+    if (!c->kept_len || c->tls || c->is_finished) {
+        *buf = uv_buf_init(c->net->read_buffer, RUNG__READ_SIZE);
+    } else if (kept_reserve(c, 4096)) {
+        *buf = uv_buf_init(c->kept + c->kept_len, c->kept_size - c->kept_len);
+    } else {
+        *buf = uv_buf_init(NULL, 0); /* reported as UV_ENOBUFS to on_read */
+    }
+}
+
+static void cut_off(rung_conn *c) {
+    c->net->stats.cut_off++;
+    close_now(c, true);
+}
+
+/* Call the protocol; `bytes` are in `kept` or elsewhere. What it leaves is in `kept` afterwards. */
+static void deliver(rung_conn *c, rung_slice bytes) {
+    bool is_kept = bytes.ptr == c->kept;
+    const rung_protocol *before = c->protocol;
+    c->is_in_data = true;
+    size_t done = c->protocol->data(c, bytes);
+    c->is_in_data = false;
+    RUNG_ASSERT(done <= bytes.len);
+    if (c->is_closing)
+        return;
+    size_t rest = c->is_finished ? 0 : bytes.len - done;
+    if (!rest) {
+        if (c->kept)
+            kept_free(c);
+        return;
+    }
+    if (is_kept) {
+        memmove(c->kept, c->kept + done, rest);
+    } else {
+        if (!kept_reserve(c, (uint32_t)rest)) {
+            cut_off(c);
+            return;
+        }
+        memcpy(c->kept, bytes.ptr + done, rest);
+    }
+    c->kept_len = (uint32_t)rest;
+    if (c->protocol != before && !is_blocked(c)) {
+        c->has_input = true; /* another protocol takes over in the middle */
+        to_turn(c);
+    } else if (rest >= input_max(c) && !is_blocked(c)) {
+        cut_off(c);
+    }
+}
+
+/* New plain bytes, not yet in `kept`. */
+static void take_plain(rung_conn *c, rung_slice bytes) {
+    if (!c->kept_len) {
+        deliver(c, bytes);
+        return;
+    }
+    if (!kept_reserve(c, (uint32_t)bytes.len)) {
+        cut_off(c);
+        return;
+    }
+    memcpy(c->kept + c->kept_len, bytes.ptr, bytes.len);
+    c->kept_len += (uint32_t)bytes.len;
+    deliver(c, rung_slice_of(c->kept, c->kept_len));
+}
+
+static void tell_end(rung_conn *c) {
+    if (c->is_closing || c->is_end_told || c->is_finished)
+        return;
+    if (is_blocked(c) && (c->kept_len || (c->tls && c->tls->in.len)))
+        return; /* it is told when it has seen all */
+    c->is_end_told = true;
+    if (c->protocol->ended)
+        c->protocol->ended(c);
+    else
+        rung_conn_finish(c);
+}
+
+/* Decrypt and deliver until there is no more, or the protocol wants no more. */
+static void pump_tls(rung_conn *c) {
+    rung_status st = RUNG_OK;
+    bool was_open = rung__tls_is_open(c->tls);
+    while (st == RUNG_OK && !c->is_finished && !is_blocked(c)) {
+        size_t n = 0;
+        st = rung__tls_read(c->tls, c->net->plain_buffer, RUNG__READ_SIZE, &n);
+        if (!was_open && rung__tls_is_open(c->tls)) {
+            was_open = true;
+            c->own_ms = 0;
+        }
+        if (st == RUNG_OK)
+            take_plain(c, rung_slice_of(c->net->plain_buffer, n));
+    }
+    if (c->is_closing)
+        return;
+    if (st == RUNG_ECLOSED) {
+        c->is_ended = true;
+        update_reading(c);
+        tell_end(c);
+    } else if (st < 0) {
+        c->net->stats.tls_failures++;
+        rung__queue_clear(&c->out, &c->net->pool); /* only the alert is worth sending */
+        rung_conn_finish(c);
+    }
+    if (c->is_finished)
+        c->tls->in.len = 0;
+    if (!rung__tls_keep(c->tls))
+        cut_off(c);
+    else if (c->tls->wire.size || c->out.size)
+        to_turn(c);
+}
+
+static void take_raw(rung_conn *c, rung_slice bytes) {
+    if (!rung__tls_feed(c->tls, bytes)) {
+        cut_off(c);
+        return;
+    }
+    pump_tls(c);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
+    rung_conn *c = stream->data;
+    if (n == 0 || c->is_closing)
+        return;
+    if (n < 0) {
+        c->is_ended = true;
+        if (n != UV_EOF || c->is_shut) {
+            close_now(c, false);
+            return;
+        }
+        update_reading(c);
+        tell_end(c);
+        return;
+    }
+    c->net->stats.bytes_in += (uint64_t)n;
+    if (c->is_finished)
+        return; /* the goodbye throws it away */
+    rung_slice bytes = rung_slice_of(buf->base, (size_t)n);
+    if (c->tls) {
+        take_raw(c, bytes);
+    } else if (c->kept_len) {
+        c->kept_len += (uint32_t)n; /* it was read right there */
+        deliver(c, rung_slice_of(c->kept, c->kept_len));
+    } else {
+        deliver(c, bytes);
+    }
+}
+
+void rung_conn_pause(rung_conn *c) {
+    c->is_paused = true;
+    update_reading(c);
+}
+
+void rung_conn_resume(rung_conn *c) {
+    if (!c->is_paused)
+        return;
+    c->is_paused = false;
+    c->has_input = true;
+    to_turn(c);
+}
+
+void rung_conn_wake(rung_conn *c) {
+    c->is_woken = true;
+    to_turn(c);
+}
+
+/* Give again what was left, when the protocol or the output was in the way. */
+static void take_up(rung_conn *c) {
+    c->has_input = false;
+    if (c->kept_len && !is_blocked(c) && !c->is_finished)
+        deliver(c, rung_slice_of(c->kept, c->kept_len));
+    if (c->tls && !c->is_closing && !is_blocked(c) && !c->is_finished)
+        pump_tls(c);
+    if (c->is_ended)
+        tell_end(c);
+    if (!c->is_closing)
+        update_reading(c);
+}
+
+/* ---- output ---- */
+
+static void after_write(rung_conn *c) {
+    size_t size = unsent(c);
+    if (size > c->net->config.output_max) {
+        cut_off(c);
+        return;
+    }
+    if (!c->is_full && size > c->net->config.output_high) {
+        c->is_full = true;
+        update_reading(c);
+    }
+    to_turn(c);
+}
+
+void rung_conn_write(rung_conn *c, rung_slice bytes) {
+    if (c->is_finished || !bytes.len)
+        return;
+    if (!rung__queue_add(&c->out, &c->net->pool, bytes))
+        cut_off(c);
+    else
+        after_write(c);
+}
+
+void rung_conn_write_blob(rung_conn *c, rung_blob *b) {
+    if (c->is_finished)
+        return;
+    if (!rung__queue_add_blob(&c->out, &c->net->pool, b))
+        cut_off(c);
+    else
+        after_write(c);
+}
+
+char *rung_conn_reserve(rung_conn *c, size_t len) {
+    if (c->is_finished)
+        return NULL;
+    char *room = rung__queue_reserve(&c->out, &c->net->pool, len);
+    if (!room)
+        cut_off(c);
+    return room;
+}
+
+void rung_conn_commit(rung_conn *c, size_t len) {
+    rung__queue_commit(&c->out, len);
+    after_write(c);
+}
+
+/* Encrypt as much as is worth having ready. */
+static bool encrypt(rung_conn *c) {
+    if (!rung__tls_is_open(c->tls))
+        return true;
+    while (c->out.size && c->tls->wire.size < WIRE_MAX) {
+        uv_buf_t buf;
+        size_t n = 0;
+        rung__queue_front(&c->out, &buf, 1);
+        if (rung__tls_write(c->tls, rung_slice_of(buf.base, buf.len), &n) != RUNG_OK)
+            return false;
+        rung__queue_drop(&c->out, &c->net->pool, n);
+    }
+    return true;
+}
+
+static void sent(rung_conn *c, size_t n) {
+    rung__queue_drop(c->tls ? &c->tls->wire : &c->out, &c->net->pool, n);
+    c->net->stats.bytes_out += n;
+    c->write_ms = 0;
+}
+
+static void to_libuv(rung_conn *c, rung__queue *wire) {
+    uv_buf_t bufs[4]; /* libuv keeps up to four without allocating */
+    uint32_t count = rung__queue_front(wire, bufs, 4);
+    c->writing = 0;
+    for (uint32_t i = 0; i < count; i++)
+        c->writing += (uint32_t)bufs[i].len;
+    c->write.data = c;
+    if (uv_write(&c->write, &c->stream, bufs, count, on_written) != 0) {
+        c->writing = 0;
+        close_now(c, true);
+        return;
+    }
+    c->write_left = c->writing;
+    c->write_ms = uv_now(c->net->config.loop) + c->net->config.write_timeout_ms;
+    rung__net_schedule(c);
+}
+
+static void flush(rung_conn *c) {
+    rung__queue *wire = c->tls ? &c->tls->wire : &c->out;
+    while (!c->writing && !c->is_closing) {
+        uv_buf_t bufs[BUFFERS_MAX];
+        if (c->tls && !encrypt(c)) {
+            close_now(c, true);
+            return;
+        }
+        uint32_t count = rung__queue_front(wire, bufs, BUFFERS_MAX);
+        if (!count)
+            return;
+        int n = uv_try_write(&c->stream, bufs, count);
+        if (n == UV_EAGAIN)
+            to_libuv(c, wire);
+        else if (n < 0)
+            close_now(c, false);
+        else
+            sent(c, (size_t)n);
+    }
+}
+
+static void on_written(uv_write_t *request, int status) {
+    rung_conn *c = request->data;
+    size_t n = c->writing;
+    c->writing = 0;
+    if (c->is_closing)
+        return;
+    if (status != 0) {
+        close_now(c, false);
+        return;
+    }
+    sent(c, n);
+    to_turn(c);
+}
+
+static void check_drained(rung_conn *c) {
+    if (!c->is_full || unsent(c) > c->net->config.output_low || c->is_closing)
+        return;
+    c->is_full = false;
+    c->has_input = true;
+    to_turn(c);
+    if (!c->is_finished && c->protocol->drained)
+        c->protocol->drained(c);
+}
+
+size_t rung_conn_queued(const rung_conn *c) {
+    return unsent(c);
+}
+
+bool rung_conn_is_full(const rung_conn *c) {
+    return c->is_full;
+}
+
+/* ---- the end ---- */
+
+void rung_conn_finish(rung_conn *c) {
+    if (c->is_finished)
+        return;
+    c->is_finished = true;
+    c->deadline_ms = 0;
+    update_reading(c);
+    to_turn(c);
+}
+
+void rung_conn_abort(rung_conn *c) {
+    close_now(c, true);
+}
+
+/* All is sent: close our side, and give the peer a moment to read it. A socket closed while it holds unread
+ * input would reset the connection, and take our last answer with it. */
+static void say_goodbye(rung_conn *c) {
+    if (c->tls && !c->is_goodbye) {
+        c->is_goodbye = true;
+        rung__tls_goodbye(c->tls);
+        if (c->tls->wire.size) {
+            to_turn(c);
+            return;
+        }
+    }
+    c->is_shut = true;
+    if (c->kept)
+        kept_free(c);
+    uv_os_fd_t fd;
+    if (c->is_ended || uv_fileno(&c->handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0) {
+        close_now(c, false);
+        return;
+    }
+    c->own_ms = uv_now(c->net->config.loop) + c->net->config.linger_ms;
+    rung__net_schedule(c);
+    update_reading(c);
+}
+
+/* Input first: its answers leave with the same write. */
+void rung__conn_turn(rung_conn *c) {
+    if (c->is_woken && !c->is_finished) {
+        c->is_woken = false;
+        c->protocol->woken(c);
+    }
+    if (c->has_input && !c->is_finished)
+        take_up(c);
+    if (!c->is_closing)
+        flush(c);
+    check_drained(c);
+    if (c->is_closing || !c->is_finished || c->writing || c->is_shut)
+        return;
+    bool is_unsendable = c->tls && !rung__tls_is_open(c->tls);
+    if (c->tls ? !c->tls->wire.size && (!c->out.size || is_unsendable) : !c->out.size)
+        say_goodbye(c);
+}
+
+void rung__conn_expire(rung_conn *c) {
+    uint64_t now = uv_now(c->net->config.loop);
+    if (c->own_ms && c->own_ms <= now) {
+        c->net->stats.timed_out += !c->is_shut;
+        close_now(c, !c->is_shut);
+        return;
+    }
+    if (c->write_ms && c->write_ms <= now) {
+        size_t left = uv_stream_get_write_queue_size(&c->stream);
+        if (left >= c->write_left) {
+            c->net->stats.timed_out++;
+            close_now(c, true);
+            return;
+        }
+        c->write_left = left;
+        c->write_ms = now + c->net->config.write_timeout_ms;
+    }
+    if (c->deadline_ms && c->deadline_ms <= now) {
+        c->deadline_ms = 0;
+        if (c->protocol->expired) {
+            c->protocol->expired(c);
+        } else {
+            c->net->stats.timed_out++;
+            close_now(c, true);
+        }
+    }
+    if (!c->is_closing)
+        rung__net_schedule(c);
+}
+
+void rung__conn_stop(rung_conn *c) {
+    if (c->is_finished)
+        return;
+    if (c->protocol->stopping)
+        c->protocol->stopping(c);
+    else
+        rung_conn_finish(c);
+}
+
+void rung_conn_deadline(rung_conn *c, uint32_t ms) {
+    if (c->is_finished)
+        return;
+    c->deadline_ms = ms ? uv_now(c->net->config.loop) + ms : 0;
+    if (ms)
+        rung__net_schedule(c);
+}
+
+void rung_conn_switch(rung_conn *c, const rung_protocol *protocol, void *session) {
+    c->protocol = protocol;
+    c->session = session;
+    c->deadline_ms = 0;
+    if (c->kept_len && !c->is_in_data) {
+        c->has_input = true;
+        to_turn(c);
+    }
+}
+
+/* ---- what is known ---- */
+
+void *rung_conn_session(const rung_conn *c) {
+    return c->session;
+}
+
+rung_net *rung_conn_net(const rung_conn *c) {
+    return c->net;
+}
+
+bool rung_conn_is_tls(const rung_conn *c) {
+    return c->tls != NULL;
+}
+
+bool rung_conn_is_finished(const rung_conn *c) {
+    return c->is_finished;
+}
+
+bool rung_conn_is_ended(const rung_conn *c) {
+    return c->is_ended;
+}
+
+void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
+    struct sockaddr_storage raw = {0};
+    rung_address a = {0};
+    int len = sizeof raw;
+    memcpy(text, "unix:", 6);
+    if (c->is_unix)
+        return;
+    if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&raw, &len) != 0) {
+        text[0] = 0;
+        return;
+    }
+    if (raw.ss_family == AF_INET)
+        memcpy(&a.ip4, &raw, sizeof a.ip4);
+    else
+        memcpy(&a.ip6, &raw, sizeof a.ip6);
+    rung_address_text(&a, text);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* conn.h - what net.c and conn.c know of each other: the structs of a net and of a connection.
+ *
+ * Inside front/net only; the contract is net.h. */
+#ifndef RUNG_FRONT_NET_CONN_H
+#define RUNG_FRONT_NET_CONN_H
+
+#include "front/net/net.h"
+#include "front/net/queue.h"
+#include "front/net/tls_session.h"
+
+/* The wheel: deadlines are kept in steps of a quarter second, and looked at again after one round when further
+ * away. */
+#define RUNG__WHEEL_STEP_MS 250u
+#define RUNG__WHEEL_SLOTS   64u
+
+#define RUNG__READ_SIZE 65536u /* the loop's read buffer */
+
+typedef struct rung__listener {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    };
+    rung_net *net;
+    const rung_protocol *protocol;
+    void *ctx;
+    rung_tls *tls;
+    bool is_unix;
+    struct rung__listener *next;
+} rung__listener;
+
+struct rung_net {
+    rung_net_config config;
+    rung__pool pool;
+    uv_prepare_t prepare;
+    uv_timer_t wheel_timer, stop_timer;
+    uint32_t handles_open; /* of the three above */
+    rung__listener *listeners;
+    rung_conn *conns;        /* all that are not closed */
+    rung_conn *idle_structs; /* free ones, for reuse */
+    uint32_t idle_struct_count;
+    rung_conn *turn_first, *turn_last; /* those with something to do before the loop waits */
+    rung_conn *wheel[RUNG__WHEEL_SLOTS];
+    uint64_t tick; /* the last step of the wheel that was worked off */
+    bool is_wheel_turning, is_stopping;
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+    rung_net_stats stats;
+    char read_buffer[RUNG__READ_SIZE];
+    char plain_buffer[RUNG__READ_SIZE]; /* what TLS decrypts */
+};
+
+struct rung_conn {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    };
+    uv_write_t write;
+    rung_net *net;
+    const rung_protocol *protocol;
+    void *session;
+    rung__tls_session *tls; /* NULL: plain */
+    rung__queue out;        /* to be sent; with TLS to be encrypted first */
+    char *kept;             /* unconsumed input */
+    uint32_t kept_len, kept_size;
+    uint32_t writing; /* bytes given to uv_write and not confirmed */
+    rung_conn *prev, *next;
+    rung_conn *turn_prev, *turn_next;
+    rung_conn *wheel_prev, *wheel_next;
+    uint64_t wheel_tick; /* 0: not in the wheel */
+    uint64_t deadline_ms, write_ms,
+        own_ms;              /* the protocol's; output's; handshake or goodbye. 0: none */
+    size_t write_left;       /* unsent when write_ms was set: has it moved since? */
+    bool is_unix, is_opened; /* opened: the protocol knows it */
+    bool is_paused, is_full, is_reading; /* by the protocol; by output; uv_read_start is on */
+    bool is_in_turn, has_input,
+        is_woken;               /* in the list of this turn; kept input is to be given again */
+    bool is_ended, is_end_told; /* the peer's side is closed; `ended` was called */
+    bool is_finished, is_goodbye,
+        is_shut;     /* finish was called; TLS said goodbye; our side is shut down */
+    bool is_closing; /* uv_close was called */
+    bool is_in_data; /* the protocol's `data` is running */
+};
+
+/* conn.c for net.c */
+void rung__conn_accept(rung__listener *l);
+void rung__conn_turn(rung_conn *c); /* do what is to be done before the loop waits */
+void rung__conn_leave_turn(rung_conn *c);
+void rung__conn_expire(rung_conn *c); /* the wheel has come to it; it is out of the wheel */
+void rung__conn_stop(rung_conn *c);   /* the net stops */
+
+/* net.c for conn.c */
+void rung__net_schedule(rung_conn *c); /* deadline_ms, write_ms or own_ms has changed */
+void rung__net_unschedule(rung_conn *c);
+void rung__net_closed(rung_net *n); /* a connection is gone: was it the last? */
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* queue.h - bytes waiting to be sent: copies in pooled chunks, and shared blobs, in order.
+ *
+ * The zero value of a queue is empty. One pool serves all queues of a loop. Inside front/net only. */
+#ifndef RUNG_FRONT_NET_QUEUE_H
+#define RUNG_FRONT_NET_QUEUE_H
+
+#include "base/alloc.h"
+#include "base/slice.h"
+#include "front/net/net.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <uv.h>
+
+/* Two sizes of chunks. One answer fits a small one, so that ten thousand connections answered in one turn are
+ * no burden; whoever has more to send gets large ones. */
+#define RUNG__CHUNK_SMALL 992u
+#define RUNG__CHUNK_LARGE 16352u
+
+typedef enum rung__piece_kind {
+    RUNG__PIECE_BLOB,
+    RUNG__PIECE_SMALL,
+    RUNG__PIECE_LARGE
+} rung__piece_kind;
+#define RUNG__PIECE_KINDS 3
+
+typedef struct rung__piece {
+    struct rung__piece *next;
+    rung_blob *blob; /* of a blob piece; the others have their bytes here */
+    rung__piece_kind kind;
+    uint32_t size; /* room for bytes; 0 beside a blob */
+    uint32_t start, end;
+    char bytes[];
+} rung__piece;
+
+typedef struct rung__pool {
+    const rung_alloc *alloc;
+    rung__piece *free[RUNG__PIECE_KINDS];
+    uint32_t free_count[RUNG__PIECE_KINDS];
+    size_t memory; /* all that was taken and not given back to `alloc` */
+} rung__pool;
+
+typedef struct rung__queue {
+    rung__piece *head, *tail;
+    size_t size; /* bytes in it */
+} rung__queue;
+
+void rung__net_pool_deinit(rung__pool *p);
+
+/* Room for `len` <= RUNG_CONN_RESERVE_MAX bytes at the end; NULL: no memory. */
+char *rung__queue_reserve(rung__queue *q, rung__pool *p, size_t len);
+void rung__queue_commit(rung__queue *q, size_t len);
+/* False: no memory; nothing was added. */
+bool rung__queue_add(rung__queue *q, rung__pool *p, rung_slice bytes);
+bool rung__queue_add_blob(rung__queue *q, rung__pool *p, rung_blob *b);
+/* The first bytes as buffers, at most `max`; returns how many. Valid until the next call that changes the
+ * queue's front. */
+uint32_t rung__queue_front(const rung__queue *q, uv_buf_t *bufs, uint32_t max);
+void rung__queue_drop(rung__queue *q, rung__pool *p,
+                      size_t len); /* the first `len` bytes are done with */
+void rung__queue_clear(rung__queue *q, rung__pool *p);
+
+#endif

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of the checks is Redis 7's, since the first failure is the one that is told. */
+#include "front/resp/arguments.h"
+
+#include "model/text.h"
+
+#include <math.h>
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+bool rung__is_word(rung_slice text, const char *word) {
+    for (size_t i = 0; i < text.len; i++)
+        if (!word[i] || lower(text.ptr[i]) != word[i])
+            return false;
+    return !word[text.len];
+}
+
+/* ---- numbers ---- */
+
+/* strtod says ERANGE for what is not 0 but too small, and Redis refuses it then. */
+static bool is_lost(rung_slice text, double value) {
+    if (value != 0)
+        return false;
+    for (size_t i = 0; i < text.len && lower(text.ptr[i]) != 'e'; i++)
+        if (text.ptr[i] >= '1' && text.ptr[i] <= '9')
+            return true;
+    return false;
+}
+
+bool rung__parse_double(rung_slice text, double *value_out) {
+    double value;
+    if (!text.len || rung_text_parse_real(text, &value, NULL) < 0 || is_lost(text, value))
+        return false;
+    *value_out = value;
+    return true;
+}
+
+bool rung__take_integer(rung__call *call, rung_slice text, int64_t *value_out) {
+    if (rung_resp_integer(text, value_out))
+        return true;
+    rung__error(call, "ERR value is not an integer or out of range");
+    return false;
+}
+
+bool rung__take_between(rung__call *call, rung_slice text, int64_t low, int64_t high,
+                        const char *error, int64_t *value_out) {
+    int64_t value;
+    if (rung_resp_integer(text, &value) && value >= low && value <= high) {
+        *value_out = value;
+        return true;
+    }
+    rung__error(call, error);
+    return false;
+}
+
+bool rung__take_double(rung__call *call, rung_slice text, const char *error, double *value_out) {
+    if (rung__parse_double(text, value_out))
+        return true;
+    rung__error(call, error ? error : "ERR value is not a valid float");
+    return false;
+}
+
+/* ---- ranges ---- */
+
+static bool parse_bound(rung_slice text, double *value_out, bool *is_open_out) {
+    *is_open_out = text.len && text.ptr[0] == '(';
+    if (*is_open_out)
+        text = rung_slice_of(text.ptr + 1, text.len - 1);
+    if (!text.len) { /* strtod of nothing is 0, and Redis looks no further */
+        *value_out = 0;
+        return true;
+    }
+    return rung_text_parse_real(text, value_out, NULL) >= 0;
+}
+
+bool rung__take_score_range(rung__call *call, rung_slice min, rung_slice max, rung_range *range) {
+    range->by = RUNG_RANGE_SCORE;
+    if (parse_bound(min, &range->min, &range->min_is_open) &&
+        parse_bound(max, &range->max, &range->max_is_open))
+        return true;
+    rung__error(call, "ERR min or max is not a float");
+    return false;
+}
+
+static bool parse_lex(rung_slice text, rung_lex_bound *out) {
+    if (!text.len)
+        return false;
+    char c = text.ptr[0];
+    bool is_end = c == '-' || c == '+';
+    if ((is_end && text.len > 1) || (!is_end && c != '(' && c != '['))
+        return false;
+    out->kind = c == '-'   ? RUNG_LEX_LOWEST
+                : c == '+' ? RUNG_LEX_HIGHEST
+                : c == '(' ? RUNG_LEX_OPEN
+                           : RUNG_LEX_CLOSED;
+    out->text = is_end ? (rung_slice){NULL, 0} : rung_slice_of(text.ptr + 1, text.len - 1);
+    return out->text.len <= RUNG_ZCOMMAND_BOUND_MAX;
+}
+
+bool rung__take_lex_range(rung__call *call, rung_slice min, rung_slice max, rung_range *range) {
+    range->by = RUNG_RANGE_LEX;
+    if (parse_lex(min, &range->lex_min) && parse_lex(max, &range->lex_max))
+        return true;
+    rung__error(call, "ERR min or max not valid string range item");
+    return false;
+}
+
+/* What the command's name already says. */
+typedef struct range_form {
+    bool by_is_given, rev_is_given, is_store;
+} range_form;
+
+static range_form form_of(const rung__call *call, rung__range_args *out) {
+    const char *name = call->command->name;
+    range_form f = {.is_store = strcmp(name, "zrangestore") == 0};
+    if (f.is_store || strcmp(name, "zrange") == 0)
+        return f;
+    f.by_is_given = f.rev_is_given = true;
+    out->rev = strncmp(name, "zrev", 4) == 0;
+    size_t len = strlen(name);
+    if (strcmp(name + len - 7, "byscore") == 0)
+        out->range.by = RUNG_RANGE_SCORE;
+    else if (strcmp(name + len - 5, "bylex") == 0)
+        out->range.by = RUNG_RANGE_LEX;
+    return f;
+}
+
+static bool take_range_options(rung__call *call, uint32_t at, range_form form,
+                               rung__range_args *out) {
+    bool by_is_given = form.by_is_given;
+    for (uint32_t i = at; i < call->argc; i++) {
+        rung_slice word = call->argv[i];
+        if (!form.is_store && rung__is_word(word, "withscores")) {
+            out->with_scores = true;
+        } else if (rung__is_word(word, "limit") && i + 2 < call->argc) {
+            if (!rung__take_integer(call, call->argv[i + 1], &out->offset) ||
+                !rung__take_integer(call, call->argv[i + 2], &out->limit))
+                return false;
+            i += 2;
+        } else if (!form.rev_is_given && rung__is_word(word, "rev")) {
+            out->rev = true;
+        } else if (!by_is_given && rung__is_word(word, "bylex")) {
+            out->range.by = RUNG_RANGE_LEX;
+            by_is_given = true;
+        } else if (!by_is_given && rung__is_word(word, "byscore")) {
+            out->range.by = RUNG_RANGE_SCORE;
+            by_is_given = true;
+        } else {
+            rung__error_syntax(call);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_range_bounds(rung__call *call, uint32_t source, rung__range_args *out) {
+    rung_slice min = call->argv[source + 1], max = call->argv[source + 2];
+    if (out->range.by == RUNG_RANGE_RANK)
+        return rung__take_integer(call, min, &out->range.start) &&
+               rung__take_integer(call, max, &out->range.stop);
+    if (out->rev) {
+        rung_slice swap = min;
+        min = max;
+        max = swap;
+    }
+    return out->range.by == RUNG_RANGE_SCORE ? rung__take_score_range(call, min, max, &out->range)
+                                             : rung__take_lex_range(call, min, max, &out->range);
+}
+
+bool rung__take_range(rung__call *call, uint32_t source, rung__range_args *out) {
+    *out = (rung__range_args){.limit = -1};
+    range_form form = form_of(call, out);
+    if (!take_range_options(call, source + 3, form, out))
+        return false;
+    if (out->limit != -1 && out->range.by == RUNG_RANGE_RANK) {
+        rung__error(call, "ERR syntax error, LIMIT is only supported in combination with either "
+                          "BYSCORE or BYLEX");
+        return false;
+    }
+    if (out->with_scores && out->range.by == RUNG_RANGE_LEX) {
+        rung__error(call, "ERR syntax error, WITHSCORES not supported in combination with BYLEX");
+        return false;
+    }
+    out->has_limit = out->range.by != RUNG_RANGE_RANK && (out->limit != -1 || out->offset != 0);
+    return take_range_bounds(call, source, out);
+}
+
+/* ---- several keys ---- */
+
+static bool take_weights(rung__call *call, uint32_t at, const rung__combine_args *args) {
+    double weight;
+    for (uint32_t i = 0; i < args->count; i++)
+        if (!rung__take_double(call, call->argv[at + i], "ERR weight value is not a float",
+                               &weight))
+            return false;
+    return true;
+}
+
+static bool take_aggregate(rung__call *call, rung_slice word, rung_aggregate *out) {
+    if (rung__is_word(word, "sum"))
+        *out = RUNG_AGGREGATE_SUM;
+    else if (rung__is_word(word, "min"))
+        *out = RUNG_AGGREGATE_MIN;
+    else if (rung__is_word(word, "max"))
+        *out = RUNG_AGGREGATE_MAX;
+    else {
+        rung__error_syntax(call);
+        return false;
+    }
+    return true;
+}
+
+/* The option at argv[i]; returns the place behind it, 0 after an error. */
+static uint32_t take_combine_option(rung__call *call, uint32_t i, bool is_store, bool is_count,
+                                    rung__combine_args *out) {
+    rung_slice word = call->argv[i];
+    uint32_t remaining = call->argc - i;
+    bool may_weigh = out->combine != RUNG_KEYS_DIFF && !is_count;
+    if (may_weigh && remaining >= out->count + 1 && rung__is_word(word, "weights")) {
+        out->weights = i + 1;
+        return take_weights(call, i + 1, out) ? i + 1 + out->count : 0;
+    }
+    if (may_weigh && remaining >= 2 && rung__is_word(word, "aggregate"))
+        return take_aggregate(call, call->argv[i + 1], &out->aggregate) ? i + 2 : 0;
+    if (!is_store && !is_count && rung__is_word(word, "withscores")) {
+        out->with_scores = true;
+        return i + 1;
+    }
+    if (is_count && remaining >= 2 && rung__is_word(word, "limit"))
+        return rung__take_between(call, call->argv[i + 1], 0, INT64_MAX,
+                                  "ERR LIMIT can't be negative", &out->limit)
+                   ? i + 2
+                   : 0;
+    rung__error_syntax(call);
+    return 0;
+}
+
+static rung_combine_keys combine_of(const char *name) {
+    return strncmp(name, "zunion", 6) == 0   ? RUNG_KEYS_UNION
+           : strncmp(name, "zinter", 6) == 0 ? RUNG_KEYS_INTER
+                                             : RUNG_KEYS_DIFF;
+}
+
+bool rung__take_combine(rung__call *call, uint32_t at, bool is_store, bool is_count,
+                        rung__combine_args *out) {
+    *out = (rung__combine_args){.combine = combine_of(call->command->name), .first = at + 1};
+    int64_t count;
+    if (!rung__take_integer(call, call->argv[at], &count))
+        return false;
+    if (count < 1) {
+        rung__error_of(call, "ERR at least 1 input key is needed for '",
+                       rung_slice_str(call->command->name), "' command");
+        return false;
+    }
+    if (count > call->argc - (at + 1)) {
+        rung__error_syntax(call);
+        return false;
+    }
+    out->count = (uint32_t)count;
+    for (uint32_t i = out->first + out->count; i < call->argc;) {
+        i = take_combine_option(call, i, is_store, is_count, out);
+        if (!i)
+            return false;
+    }
+    return true;
+}
+
+double rung__weight(const rung__call *call, const rung__combine_args *args, uint32_t i) {
+    double weight = 1;
+    if (args->weights && !rung__parse_double(call->argv[args->weights + i], &weight))
+        weight = 1;
+    return weight;
+}
+
+/* ---- patterns ---- */
+
+/* One character class at pattern[*p] ('['); steps behind it. */
+static bool class_matches(rung_slice pattern, size_t *p, unsigned char c) {
+    size_t i = *p + 1;
+    bool is_not = i < pattern.len && pattern.ptr[i] == '^', is_match = false;
+    i += is_not;
+    for (; i < pattern.len && pattern.ptr[i] != ']'; i++) {
+        unsigned char from = (unsigned char)pattern.ptr[i];
+        if (from == '\\' && i + 1 < pattern.len) {
+            is_match |= (unsigned char)pattern.ptr[++i] == c;
+        } else if (i + 2 < pattern.len && pattern.ptr[i + 1] == '-') {
+            unsigned char to = (unsigned char)pattern.ptr[i + 2];
+            i += 2;
+            is_match |= from <= to ? c >= from && c <= to : c >= to && c <= from;
+        } else {
+            is_match |= from == c;
+        }
+    }
+    *p = i < pattern.len ? i + 1 : i;
+    return is_match != is_not;
+}
+
+/* Does the single element at pattern[*p], not a star, match `c`? Steps behind it. */
+static bool one_matches(rung_slice pattern, size_t *p, unsigned char c) {
+    switch (pattern.ptr[*p]) {
+    case '?':
+        ++*p;
+        return true;
+    case '[':
+        return class_matches(pattern, p, c);
+    case '\\':
+        if (*p + 1 < pattern.len)
+            ++*p;
+        break;
+    default:
+        break;
+    }
+    return (unsigned char)pattern.ptr[(*p)++] == c;
+}
+
+/* Only the last star has to be tried again with more: O(pattern x text). */
+bool rung__glob(rung_slice pattern, rung_slice text) {
+    size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
+    while (t < text.len) {
+        if (p < pattern.len && pattern.ptr[p] == '*') {
+            star = ++p;
+            star_text = t;
+            continue;
+        }
+        if (p < pattern.len && one_matches(pattern, &p, (unsigned char)text.ptr[t])) {
+            t++;
+            continue;
+        }
+        if (star == SIZE_MAX)
+            return false;
+        p = star;
+        t = ++star_text;
+    }
+    while (p < pattern.len && pattern.ptr[p] == '*')
+        p++;
+    return p == pattern.len;
+}
+
+bool rung__take_scan(rung__call *call, uint32_t at, bool allow_type, rung__scan_args *out) {
+    *out = (rung__scan_args){.count = 10};
+    int64_t value;
+    if (!rung_resp_integer(call->argv[at], &value) || value < 0) {
+        rung__error(call, "ERR invalid cursor");
+        return false;
+    }
+    out->cursor = (uint64_t)value;
+    for (uint32_t i = at + 1; i < call->argc; i += 2) {
+        rung_slice word = call->argv[i];
+        bool has_value = i + 1 < call->argc;
+        if (has_value && rung__is_word(word, "count")) {
+            if (!rung__take_integer(call, call->argv[i + 1], &value))
+                return false;
+            if (value < 1) {
+                rung__error_syntax(call);
+                return false;
+            }
+            out->count = value > 100000 ? 100000 : (uint32_t)value;
+        } else if (has_value && rung__is_word(word, "match")) {
+            out->has_pattern = true;
+            out->pattern = call->argv[i + 1];
+        } else if (has_value && allow_type && rung__is_word(word, "type")) {
+            out->has_type = true;
+            out->type = call->argv[i + 1];
+        } else {
+            rung__error_syntax(call);
+            return false;
+        }
+    }
+    return true;
+}

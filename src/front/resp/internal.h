@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* internal.h - what the files of front/resp share.
+ *
+ * A command is one of three: asked of the state (run), asked of the connection or the server (run, RUNG__NOW), or a
+ * change (build an rung_zcommand, and reply when it took effect). `run` and `reply` write to call->out and nothing
+ * else. */
+#ifndef RUNG_FRONT_RESP_INTERNAL_H
+#define RUNG_FRONT_RESP_INTERNAL_H
+
+#include "codec/resp_parser.h"
+#include "codec/resp_writer.h"
+#include "front/resp/resp.h"
+#include "state/keys.h"
+
+typedef struct rung__session rung__session;
+typedef struct rung__command rung__command;
+typedef struct rung__blocked rung__blocked;
+
+/* ---- one command being worked on ---- */
+
+typedef struct rung__call {
+    rung_resp *r;
+    rung__session *s;
+    const rung__command *command;
+    const rung_slice *argv;
+    uint32_t argc;
+    rung_resp_writer *out;
+    const rung_state *state;
+    int64_t now_ms;
+    uint32_t style;     /* what `build` wants `reply` to know */
+    int64_t timeout_ms; /* of a command that blocks; 0: for ever */
+    bool is_continued;  /* another piece of the same reply */
+    bool may_spill;     /* what is written goes to the connection as it is */
+} rung__call;
+
+typedef enum rung__built {
+    RUNG__BUILD_ERROR, /* an error has been written */
+    RUNG__BUILD_CHANGE,
+    RUNG__BUILD_QUESTION, /* nothing to change after all: `run` answers */
+} rung__built;
+
+enum {
+    /* what it does */
+    RUNG__WRITE = 1 << 0,
+    RUNG__READ = 1 << 1,
+    RUNG__NOW = 1 << 2,   /* answered when it is read, whatever is under way */
+    RUNG__ALONE = 1 << 3, /* waits until nothing of the connection is under way */
+    RUNG__BLOCKS = 1 << 4,
+    /* where it may be */
+    RUNG__NO_AUTH = 1 << 5,  /* also before AUTH */
+    RUNG__NO_MULTI = 1 << 6, /* not in a transaction */
+    RUNG__IN_MULTI = 1 << 7, /* worked off in a transaction, not queued */
+    /* for COMMAND */
+    RUNG__FAST = 1 << 8,
+    RUNG__ADMIN = 1 << 9,
+    RUNG__MOVABLE = 1 << 10, /* its keys are counted by an argument, which `first_key` is behind */
+    RUNG__DENYOOM = 1 << 11,
+};
+
+struct rung__command {
+    const char *name; /* lower case */
+    int arity;        /* with the name; negative: at least */
+    uint32_t flags;
+    int8_t first_key, last_key, key_step; /* as COMMAND tells them; 0: none */
+    int8_t count_arg;  /* with RUNG__MOVABLE: which argument counts the keys that follow it */
+    int8_t player_arg; /* the argument that is the one player it asks about; 0: none */
+    rung_role role;
+    void (*run)(rung__call *call);
+    rung__built (*build)(rung__call *call, rung_zcommand *out);
+    void (*reply)(rung__call *call, const rung_zkey_result *result);
+    const char *group, *since, *summary;
+};
+
+/* The command of that name, in any case; NULL. */
+const rung__command *rung__command_find(rung_slice name);
+uint32_t rung__command_count(void);
+const rung__command *rung__command_at(uint32_t i);
+/* Does Redis have a command of that name which Rung has not? */
+bool rung__command_is_foreign(rung_slice name);
+
+/* The i-th key of a command with checked arity; false: there are no more. */
+bool rung__command_key(const rung__command *c, const rung_slice *argv, uint32_t argc, uint32_t i,
+                       rung_slice *key_out);
+
+/* ---- handlers, by file ---- */
+
+#define RUNG__RUN(name)   void rung__run_##name(rung__call *call)
+#define RUNG__BUILD(name) rung__built rung__build_##name(rung__call *call, rung_zcommand *out)
+#define RUNG__REPLY(name) void rung__reply_##name(rung__call *call, const rung_zkey_result *result)
+
+/* zset_read.c */
+RUNG__RUN(zscore);
+RUNG__RUN(zmscore);
+RUNG__RUN(zrank);
+RUNG__RUN(zcard);
+RUNG__RUN(zcount);
+RUNG__RUN(zlexcount);
+RUNG__RUN(zrange);
+RUNG__RUN(zrandmember);
+RUNG__RUN(zscan);
+RUNG__RUN(zpop_none);
+RUNG__RUN(zcombine);
+RUNG__RUN(zintercard);
+/* Several ZSCORE, ZRANK or ZREVRANK of one key, one member each. */
+bool rung__can_batch(const rung__command *c, uint32_t argc);
+void rung__run_batch(rung__call *call, uint32_t n, const rung_slice *members);
+
+/* key_read.c */
+RUNG__RUN(exists);
+RUNG__RUN(type);
+RUNG__RUN(ttl);
+RUNG__RUN(keys);
+RUNG__RUN(scan);
+RUNG__RUN(dbsize);
+RUNG__RUN(smembers);
+RUNG__RUN(sismember);
+RUNG__RUN(smismember);
+RUNG__RUN(scard);
+RUNG__RUN(sscan);
+
+/* write.c */
+RUNG__BUILD(zadd);
+RUNG__BUILD(zincrby);
+RUNG__BUILD(members); /* ZREM, SADD, SREM, DEL, UNLINK */
+RUNG__BUILD(zremrange);
+RUNG__BUILD(zpop);
+RUNG__BUILD(zmpop);
+RUNG__BUILD(bzpop);
+RUNG__BUILD(zrangestore);
+RUNG__BUILD(zstore);
+RUNG__BUILD(expire);
+RUNG__BUILD(persist);
+RUNG__BUILD(rename);
+RUNG__BUILD(flush);
+RUNG__REPLY(zadd);
+RUNG__REPLY(count);
+RUNG__REPLY(zpop);
+RUNG__REPLY(rename);
+RUNG__REPLY(ok);
+
+/* What a ZADD or ZINCRBY of one member answers that went as a score event. */
+void rung__reply_score(rung__call *call, rung_slice key, rung_status st,
+                       const rung_outcome *outcome, const rung_err *err);
+enum { RUNG__STYLE_INCR = 1, RUNG__STYLE_CH = 2 };                         /* ZADD */
+enum { RUNG__POP_COUNTED = 1, RUNG__POP_KEYED = 2, RUNG__POP_NESTED = 4 }; /* pops */
+
+/* connection.c */
+RUNG__RUN(ping);
+RUNG__RUN(echo);
+RUNG__RUN(select);
+RUNG__RUN(auth);
+RUNG__RUN(hello);
+RUNG__RUN(quit);
+RUNG__RUN(reset);
+RUNG__RUN(client);
+RUNG__RUN(multi);
+RUNG__RUN(discard);
+RUNG__RUN(watch);
+RUNG__RUN(unwatch);
+
+/* server_info.c */
+RUNG__RUN(info);
+RUNG__RUN(config);
+RUNG__RUN(command);
+RUNG__RUN(time);
+RUNG__RUN(role);
+RUNG__RUN(lastsave);
+
+/* rung_commands.c */
+RUNG__RUN(rung_rank);
+RUNG__RUN(rung_mrank);
+RUNG__RUN(rung_around);
+RUNG__RUN(rung_top);
+RUNG__RUN(rung_friends);
+RUNG__RUN(rung_percentile);
+RUNG__RUN(rung_help);
+/* RUNG.SUBMIT as a score event; false: an error has been written. */
+bool rung__build_submit(rung__call *call, rung_event *event);
+void rung__reply_submit(rung__call *call, rung_slice key, rung_status st,
+                        const rung_outcome *outcome, const rung_err *err);
+
+/* ---- replies in Redis's words ---- */
+
+void rung__error(rung__call *call, const char *text); /* with its code: "ERR syntax error" */
+void rung__error_of(rung__call *call, const char *before, rung_slice text, const char *after);
+void rung__error_syntax(rung__call *call);
+void rung__error_type(rung__call *call);
+void rung__error_status(rung__call *call, rung_status st, const rung_err *err);
+/* When the result is an error, write it. */
+bool rung__error_result(rung__call *call, const rung_zkey_result *result);
+
+/* Open a key as a sorted set: false when it is a set, and the error has been written. */
+bool rung__open_zset(rung__call *call, rung_slice name, rung_zkey *out);
+bool rung__open_set(rung__call *call, rung_slice name, rung_zkey *out);
+
+/* Send what has gathered, so that a long reply needs no long buffer. */
+void rung__spill(rung__call *call);
+
+/* ---- connections ---- */
+
+/* Commands kept for later: in their place among the changes, or in a transaction. */
+typedef struct rung__script {
+    char *data;
+    size_t len, size;
+    uint32_t count;
+} rung__script;
+
+typedef struct rung__watched {
+    uint64_t version;
+    bool is_there;
+    uint8_t len;
+    char name[RUNG_NAME_MAX];
+} rung__watched;
+
+enum { RUNG__CLIENT_NAME_MAX = 64, RUNG__WATCHED_MAX = 1024, RUNG__QUEUED_MAX = 10000 };
+
+typedef enum rung__reply_mode {
+    RUNG__REPLY_ON,
+    RUNG__REPLY_OFF,
+    RUNG__REPLY_SKIP_NEXT, /* set by CLIENT REPLY SKIP */
+    RUNG__REPLY_SKIP,      /* the command after it */
+} rung__reply_mode;
+
+struct rung__session {
+    rung_resp *r;
+    rung_conn *conn; /* NULL: closed; the session stays until its requests are answered */
+    rung__session *prev, *next;
+    uint64_t id;
+    int64_t since_ms;
+    uint64_t commands;
+    rung_resp_parser parser;
+    rung_who who;
+    uint8_t version; /* 2 or 3 */
+    uint8_t name_len;
+    char name[RUNG__CLIENT_NAME_MAX];
+    rung__reply_mode reply_mode;
+    bool is_ended;    /* the peer sends no more */
+    bool is_quitting; /* close when all is answered */
+    bool is_paused;
+    bool is_stalled;    /* paused because the hub had no room */
+    uint32_t resume_at; /* paused until so few requests are under way */
+    uint32_t pending;   /* requests under way */
+    size_t pending_bytes;
+    struct rung__request *tail; /* the last request, if more may be added to it */
+    /* transaction */
+    bool is_multi, is_dirty /* EXECABORT */;
+    rung__script queue;
+    uint32_t watched_count, watched_size;
+    rung__watched *watched;
+    rung__blocked *blocked; /* NULL: it does not wait */
+};
+
+typedef struct rung__request {
+    struct rung__request *next_free;
+    rung__session *session;
+    const rung__command *command;
+    uint32_t style;
+    uint32_t flight; /* which keys it may change: see flight in server */
+    uint32_t tries;  /* EXEC with WATCH */
+    uint8_t kind;
+    bool is_told;        /* something has been replied */
+    bool is_counted;     /* in `in_flight` */
+    rung_status failure; /* EXEC: the change could not be put */
+    rung__script script;
+    size_t at; /* how far the script has been worked off */
+} rung__request;
+
+enum {
+    RUNG__FLIGHTS = 1 << 16,
+    RUNG__FLIGHT_WIDE = UINT32_MAX,
+    RUNG__FLIGHT_NONE = UINT32_MAX - 1
+};
+
+struct rung_resp {
+    rung_resp_config config;
+    rung_hub *hub;
+    rung_guard *guard;
+    rung_resp_stats stats;
+    uint64_t next_id;
+    rung__session *sessions;
+    rung_resp_args args;
+    rung_resp_writer out; /* replies being written, of one session at a time */
+    rung__session *out_owner;
+    rung_event event;          /* being built; large */
+    char *pack;                /* packed commands of the event being built */
+    rung_zcommand_item *items; /* of the command being built */
+    uint32_t items_size;
+    rung__request *free_requests;
+    uint32_t free_count;
+    uint64_t random;
+    int64_t started_ms;
+    uint32_t *flights; /* changes under way by hash of their key */
+    uint32_t wide_flights;
+    /* blocked clients, in the order they came */
+    rung__blocked *blocked_first, *blocked_last;
+    uint64_t blocked_seq; /* the state they were last looked at in */
+    uv_check_t check;
+    uv_timer_t timer;
+    uint32_t handles; /* of the two above, not closed yet */
+};
+
+uint64_t rung__random(rung_resp *r);
+
+/* session.c: begin and end of writing replies of one session; answers of the hub come between turns, so there is never
+ * more than one writer. */
+rung__call rung__call_begin(rung__session *s);
+void rung__call_end(rung__call *call);
+/* Something of the session was answered, or it waits no longer: go on reading, or end it. */
+void rung__session_go_on(rung__session *s);
+void rung__session_pause(rung__session *s, uint32_t resume_at);
+void rung__session_close_when_done(rung__session *s);
+
+/* request.c */
+rung__request *rung__request_new(rung__session *s, uint8_t kind);
+void rung__request_end(rung__request *q);
+/* Append one command, or bytes of a reply, to a script. false: no memory. */
+bool rung__script_add(rung_resp *r, rung__script *script, const rung__command *c,
+                      const rung_slice *argv, uint32_t argc);
+bool rung__script_add_raw(rung_resp *r, rung__script *script, rung_slice bytes);
+void rung__script_free(rung_resp *r, rung__script *script);
+/* Answer a question in its place; false: not now. */
+bool rung__ask_later(rung__session *s, const rung__command *c, const rung_slice *argv,
+                     uint32_t argc);
+bool rung__say_later(rung__session *s, rung_slice bytes);
+/* Put a change. false: not now, try again later. Errors are answered. */
+bool rung__change(rung__call *call);
+/* EXEC. The same. */
+bool rung__exec(rung__call *call);
+void rung__queue_clear(rung__session *s);
+void rung__watch_clear(rung__session *s);
+
+/* block.c */
+bool rung__block(
+    rung__call *call); /* BZPOPMIN, BZPOPMAX, BZMPOP outside a transaction; false: not now */
+void rung__unblock(rung__session *s);  /* the session goes, or was answered */
+void rung__blocked_look(rung_resp *r); /* whenever the state may have changed */
+bool rung__blocked_due(rung_resp *r,
+                       int64_t now_ms); /* answer those whose time is over; true: some are left */
+/* Put a ZPOP for a session that blocks. */
+rung_status rung__pop_for(rung__session *s, const rung__command *c, uint32_t style,
+                          rung_slice packed);
+void rung__pop_answered(rung__session *s, bool is_told);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resp.h - the Redis protocol on connections of the net (docs/redis.md says what is the same and what is not).
+ *
+ *     rung_resp_create(&(rung_resp_config){.alloc = a, .net = net, .hub = hub, .guard = guard}, &resp, &err);
+ *     rung_net_listen(net, &address, rung_resp_protocol(), resp, tls, &bound, &err);
+ *     ...
+ *     rung_resp_destroy(resp);          // after the net has stopped and the hub was closed
+ *
+ * Changes go through the hub; what is asked is answered at once when the connection has no change under way, else in
+ * its place among them: replies are those of a Redis that works off one command after the other.
+ *
+ * Limits and what happens at them: arguments, bytes of one argument and of one command: Redis's protocol error, and the
+ * connection closes (before AUTH they are Redis's 10 and 16 KiB); commands under way on one connection: it is not read
+ * from; a transaction: EXECABORT; clients that block: an error; replies: the net's output_max, the connection is cut.
+ * Thread: the loop's. */
+#ifndef RUNG_FRONT_RESP_RESP_H
+#define RUNG_FRONT_RESP_RESP_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "front/net/net.h"
+#include "guard/guard.h"
+#include "service/hub.h"
+
+#include <stdint.h>
+
+typedef struct rung_resp rung_resp; /* heap object; whoever created it calls rung_resp_destroy() */
+
+/* Zero is a good default for every field but alloc, net, hub and guard. Texts are used until destroy. */
+typedef struct rung_resp_config {
+    const rung_alloc *alloc;
+    rung_net *net;
+    rung_hub *hub;
+    rung_guard *guard;
+    uint32_t args_max;          /* arguments of one command; 0: 1,048,576 */
+    uint32_t bulk_max;          /* bytes of one argument; 0: 1 MiB */
+    uint32_t command_max;       /* bytes of one command; 0: 4 MiB, and no more than that */
+    uint32_t pending_max;       /* commands under way on one connection; 0: 4,096 */
+    uint32_t pending_bytes_max; /* and their bytes; 0: 1 MiB */
+    uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 1,024 */
+    uint16_t port;              /* what INFO shows */
+    bool is_durable;            /* what INFO and CONFIG GET show: changes are kept in a log */
+    const char *version;        /* Rung's own, what INFO shows */
+} rung_resp_config;
+
+RUNG_NODISCARD rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_out,
+                                            rung_err *err);
+void rung_resp_destroy(rung_resp *r); /* NULL is fine */
+
+/* For rung_net_listen(); its ctx is the rung_resp. */
+const rung_protocol *rung_resp_protocol(void);
+
+typedef struct rung_resp_stats {
+    uint64_t connections, commands, errors /* replies that were errors */, protocol_errors;
+    uint32_t open, blocked, in_flight; /* in_flight: changes put and not answered */
+} rung_resp_stats;
+rung_resp_stats rung_resp_stat(const rung_resp *r);
+
+#endif

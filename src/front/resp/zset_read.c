@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions about sorted sets. Long answers are read and written in pieces. */
+#include "front/resp/arguments.h"
+
+#include <string.h>
+
+enum { PIECE = 256, MEMBERS_PIECE = 64, LISTPACK_MAX = 128 };
+
+/* ---- one member ---- */
+
+void rung__run_zscore(rung__call *call) {
+    rung_zkey k;
+    double score;
+    bool found;
+    if (!rung__open_zset(call, call->argv[1], &k))
+        return;
+    rung_zkey_scores(&k, 1, &call->argv[2], &score, &found);
+    if (found)
+        rung_resp_double(call->out, score);
+    else
+        rung_resp_null(call->out);
+}
+
+void rung__run_zmscore(rung__call *call) {
+    rung_zkey k;
+    double scores[MEMBERS_PIECE];
+    bool found[MEMBERS_PIECE];
+    if (!rung__open_zset(call, call->argv[1], &k))
+        return;
+    rung_resp_array(call->out, call->argc - 2);
+    for (uint32_t at = 2; at < call->argc; at += MEMBERS_PIECE) {
+        uint32_t n = call->argc - at < MEMBERS_PIECE ? call->argc - at : MEMBERS_PIECE;
+        rung_zkey_scores(&k, n, call->argv + at, scores, found);
+        for (uint32_t i = 0; i < n; i++)
+            if (found[i])
+                rung_resp_double(call->out, scores[i]);
+            else
+                rung_resp_null(call->out);
+    }
+}
+
+static bool is_rev(const rung__command *c) {
+    return strcmp(c->name, "zrevrank") == 0;
+}
+
+void rung__run_zrank(rung__call *call) {
+    rung_zkey k;
+    uint32_t rank;
+    double score;
+    bool found, with_score = call->argc > 3;
+    if (with_score && (call->argc > 4 || !rung__is_word(call->argv[3], "withscore"))) {
+        rung__error_syntax(call);
+        return;
+    }
+    if (!rung__open_zset(call, call->argv[1], &k))
+        return;
+    rung_zkey_ranks(&k, 1, &call->argv[2], is_rev(call->command), &rank, &score, &found);
+    if (!found && with_score) {
+        rung_resp_null_array(call->out);
+    } else if (!found) {
+        rung_resp_null(call->out);
+    } else if (with_score) {
+        rung_resp_array(call->out, 2);
+        rung_resp_int(call->out, rank);
+        rung_resp_double(call->out, score);
+    } else {
+        rung_resp_int(call->out, rank);
+    }
+}
+
+bool rung__can_batch(const rung__command *c, uint32_t argc) {
+    return argc == 3 && (c->run == rung__run_zscore || c->run == rung__run_zrank);
+}
+
+void rung__run_batch(rung__call *call, uint32_t n, const rung_slice *members) {
+    rung_zkey k;
+    double scores[MEMBERS_PIECE];
+    uint32_t ranks[MEMBERS_PIECE];
+    bool found[MEMBERS_PIECE], is_rank = call->command->run == rung__run_zrank;
+    rung_zkey_open(call->state, call->argv[1], call->now_ms, &k);
+    if (k.kind == RUNG_ZKEY_SET) {
+        for (uint32_t i = 0; i < n; i++)
+            rung__error_type(call);
+        return;
+    }
+    if (is_rank)
+        rung_zkey_ranks(&k, n, members, is_rev(call->command), ranks, NULL, found);
+    else
+        rung_zkey_scores(&k, n, members, scores, found);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!found[i])
+            rung_resp_null(call->out);
+        else if (is_rank)
+            rung_resp_int(call->out, ranks[i]);
+        else
+            rung_resp_double(call->out, scores[i]);
+    }
+}
+
+/* ---- counts ---- */
+
+void rung__run_zcard(rung__call *call) {
+    rung_zkey k;
+    if (rung__open_zset(call, call->argv[1], &k))
+        rung_resp_int(call->out, k.count);
+}
+
+static void count_range(rung__call *call, const rung_range *range) {
+    rung_zkey k;
+    uint32_t first, end;
+    if (!rung__open_zset(call, call->argv[1], &k))
+        return;
+    rung_zkey_range(&k, range, false, &first, &end);
+    rung_resp_int(call->out, end - first);
+}
+
+void rung__run_zcount(rung__call *call) {
+    rung_range range = {0};
+    if (rung__take_score_range(call, call->argv[2], call->argv[3], &range))
+        count_range(call, &range);
+}
+
+void rung__run_zlexcount(rung__call *call) {
+    rung_range range = {0};
+    if (rung__take_lex_range(call, call->argv[2], call->argv[3], &range))
+        count_range(call, &range);
+}
+
+/* ---- rows ---- */
+
+/* RESP3 has a pair for each row, RESP2 one after the other. */
+static void rows_header(rung__call *call, uint64_t count, bool with_scores) {
+    rung_resp_array(call->out, with_scores && call->out->version == 2 ? count * 2 : count);
+}
+
+static void put_row(rung__call *call, const rung_zkey_row *row, bool with_scores) {
+    if (with_scores && call->out->version > 2)
+        rung_resp_array(call->out, 2);
+    rung_resp_bulk(call->out, row->member);
+    if (with_scores)
+        rung_resp_double(call->out, row->score);
+}
+
+static void put_rows(rung__call *call, uint32_t n, const rung_zkey_row *rows, bool with_scores) {
+    for (uint32_t i = 0; i < n; i++)
+        put_row(call, &rows[i], with_scores);
+    rung__spill(call);
+}
+
+/* `count` rows from index `start` on, counted in the direction. */
+static void emit_rows(rung__call *call, const rung_zkey *k, uint32_t start, uint32_t count,
+                      bool rev, bool with_scores) {
+    rung_zkey_row rows[PIECE];
+    rows_header(call, count, with_scores);
+    while (count) {
+        uint32_t n = rung_zkey_rows(k, start, count < PIECE ? count : PIECE, rev, rows);
+        put_rows(call, n, rows, with_scores);
+        if (!n)
+            return;
+        start += n;
+        count -= n;
+    }
+}
+
+void rung__run_zrange(rung__call *call) {
+    rung__range_args args;
+    rung_zkey k;
+    uint32_t first, end;
+    if (!rung__take_range(call, 1, &args) || !rung__open_zset(call, call->argv[1], &k))
+        return;
+    rung_zkey_range(&k, &args.range, args.rev, &first, &end);
+    uint32_t count = end - first, start = args.rev ? k.count - end : first;
+    if (args.has_limit) {
+        uint32_t skip = args.offset < 0 || args.offset > count ? count : (uint32_t)args.offset;
+        count -= skip;
+        start += skip;
+        if (args.limit >= 0 && args.limit < count)
+            count = (uint32_t)args.limit;
+    }
+    emit_rows(call, &k, start, count, args.rev, args.with_scores);
+}
+
+/* ZPOPMIN key 0 */
+void rung__run_zpop_none(rung__call *call) {
+    rung_zkey k;
+    if (rung__open_zset(call, call->argv[1], &k))
+        rung_resp_array(call->out, 0);
+}
+
+/* ---- by chance ---- */
+
+static void random_rows(rung__call *call, const rung_zkey *k, uint32_t count, bool with_scores) {
+    rung_zkey_row row;
+    for (uint32_t i = 0; i < count; i++) {
+        rung_zkey_nth(k, (uint32_t)(rung__random(call->r) % k->count), &row);
+        put_rows(call, 1, &row, with_scores);
+    }
+}
+
+/* `count` different ones of all: each is taken with the chance that makes every choice as likely (Knuth's method S)
+ * where many are wanted; where few are, in steps by Floyd's method that remembers those chosen. */
+static void choose_rows(rung__call *call, const rung_zkey *k, uint32_t count, bool with_scores) {
+    rung_zkey_row row;
+    uint32_t left = count;
+    for (uint32_t i = 0; i < k->count && left; i++) {
+        if (rung__random(call->r) % (k->count - i) >= left)
+            continue;
+        rung_zkey_nth(k, i, &row);
+        put_rows(call, 1, &row, with_scores);
+        left--;
+    }
+}
+
+enum { CHOSEN_MAX = 256 };
+
+static void choose_few(rung__call *call, const rung_zkey *k, uint32_t count, bool with_scores) {
+    uint32_t chosen[CHOSEN_MAX];
+    rung_zkey_row row;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t top = k->count - count + i;
+        uint32_t pick = (uint32_t)(rung__random(call->r) % ((uint64_t)top + 1));
+        for (uint32_t j = 0; j < i; j++)
+            if (chosen[j] == pick) {
+                pick = top;
+                break;
+            }
+        chosen[i] = pick;
+        rung_zkey_nth(k, pick, &row);
+        put_rows(call, 1, &row, with_scores);
+    }
+}
+
+static void random_many(rung__call *call, const rung_zkey *k, int64_t count, bool with_scores) {
+    if (!k->count || !count) {
+        rung_resp_array(call->out, 0);
+        return;
+    }
+    if (count < 0) {
+        uint32_t n = -count > UINT32_MAX ? UINT32_MAX : (uint32_t)-count;
+        rows_header(call, n, with_scores);
+        random_rows(call, k, n, with_scores);
+        return;
+    }
+    uint32_t n = count > k->count ? k->count : (uint32_t)count;
+    if (n == k->count) {
+        emit_rows(call, k, 0, n, false, with_scores);
+        return;
+    }
+    rows_header(call, n, with_scores);
+    if (n <= CHOSEN_MAX)
+        choose_few(call, k, n, with_scores);
+    else
+        choose_rows(call, k, n, with_scores);
+}
+
+enum { RANDOM_MAX = 10000000 };
+
+void rung__run_zrandmember(rung__call *call) {
+    rung_zkey k;
+    rung_zkey_row row;
+    int64_t count;
+    if (call->argc == 2) {
+        if (!rung__open_zset(call, call->argv[1], &k))
+            return;
+        if (!k.count) {
+            rung_resp_null(call->out);
+            return;
+        }
+        rung_zkey_nth(&k, (uint32_t)(rung__random(call->r) % k.count), &row);
+        rung_resp_bulk(call->out, row.member);
+        return;
+    }
+    if (!rung__take_integer(call, call->argv[2], &count))
+        return;
+    bool with_scores = call->argc == 4;
+    if (call->argc > 4 || (with_scores && !rung__is_word(call->argv[3], "withscores"))) {
+        rung__error_syntax(call);
+        return;
+    }
+    if (count < -RANDOM_MAX || count == INT64_MIN ||
+        (with_scores && (count < INT64_MIN / 2 || count > INT64_MAX / 2))) {
+        rung__error(call, "ERR value is out of range");
+        return;
+    }
+    if (rung__open_zset(call, call->argv[1], &k))
+        random_many(call, &k, count, with_scores);
+}
+
+/* ---- scanning ---- */
+
+static void put_scanned(rung__call *call, uint64_t cursor, const rung_zkey_row *rows, uint32_t n,
+                        const rung__scan_args *args) {
+    char text[24];
+    uint32_t kept = 0;
+    bool keep[LISTPACK_MAX];
+    for (uint32_t i = 0; i < n; i++) {
+        keep[i] = !args->has_pattern || rung__glob(args->pattern, rows[i].member);
+        kept += keep[i];
+    }
+    size_t len = 0;
+    char digits[24];
+    do
+        digits[len++] = (char)('0' + cursor % 10);
+    while (cursor /= 10);
+    for (size_t i = 0; i < len; i++)
+        text[i] = digits[len - 1 - i];
+    rung_resp_array(call->out, 2);
+    rung_resp_bulk(call->out, rung_slice_of(text, len));
+    rung_resp_array(call->out, kept * 2);
+    for (uint32_t i = 0; i < n; i++)
+        if (keep[i]) {
+            char score[RUNG_RESP_DOUBLE_MAX];
+            rung_resp_bulk(call->out, rows[i].member);
+            rung_resp_bulk(call->out,
+                           rung_slice_of(score, rung_resp_format_double(rows[i].score, score)));
+        }
+}
+
+/* As in Redis, a small set comes whole, whatever COUNT says. */
+void rung__run_zscan(rung__call *call) {
+    rung__scan_args args;
+    rung_zkey k;
+    rung_zkey_row rows[LISTPACK_MAX];
+    if (!rung__take_scan(call, 2, false, &args) || !rung__open_zset(call, call->argv[1], &k))
+        return;
+    uint64_t next = 0;
+    uint32_t n = 0;
+    if (k.count <= LISTPACK_MAX)
+        n = k.count ? rung_zkey_rows(&k, 0, k.count, false, rows) : 0;
+    else
+        next = rung_zkey_scan(&k, args.cursor,
+                              args.count < LISTPACK_MAX ? args.count : LISTPACK_MAX, rows, &n);
+    put_scanned(call, next, rows, n, &args);
+}
+
+/* ---- several keys ---- */
+
+enum { COMBINE_ROWS_MAX = 4 << 20 };
+
+static bool open_all(rung__call *call, const rung__combine_args *args, rung_zkey **keys_out,
+                     size_t *bytes_out) {
+    const rung_alloc *a = call->r->config.alloc;
+    size_t bytes = args->count * (sizeof(rung_zkey) + sizeof(double));
+    rung_zkey *keys = rung_alloc_get(a, bytes);
+    if (!keys) {
+        rung__error_status(call, RUNG_ENOMEM, NULL);
+        return false;
+    }
+    double *weights = (double *)(keys + args->count);
+    for (uint32_t i = 0; i < args->count; i++) {
+        rung_zkey_open(call->state, call->argv[args->first + i], call->now_ms, &keys[i]);
+        weights[i] = rung__weight(call, args, i);
+    }
+    *keys_out = keys;
+    *bytes_out = bytes;
+    return true;
+}
+
+void rung__run_zcombine(rung__call *call) {
+    rung__combine_args args;
+    rung_zkey *keys;
+    size_t bytes;
+    rung_zkey_rows_list list = {0};
+    if (!rung__take_combine(call, 1, false, false, &args) || !open_all(call, &args, &keys, &bytes))
+        return;
+    const double *weights = (const double *)(keys + args.count);
+    rung_status st =
+        rung_zkeys_combine(call->r->config.alloc, args.combine, args.aggregate, args.count, keys,
+                           args.weights ? weights : NULL, COMBINE_ROWS_MAX, &list);
+    rung_alloc_free(call->r->config.alloc, keys, bytes);
+    if (st < 0) {
+        rung__error_status(call, st, NULL);
+        return;
+    }
+    rows_header(call, list.count, args.with_scores);
+    for (uint32_t i = 0; i < list.count; i++)
+        put_rows(call, 1, &list.rows[i], args.with_scores);
+    rung_zkey_rows_free(&list);
+}
+
+void rung__run_zintercard(rung__call *call) {
+    rung__combine_args args;
+    rung_zkey *keys;
+    size_t bytes;
+    if (!rung__take_combine(call, 1, false, true, &args) || !open_all(call, &args, &keys, &bytes))
+        return;
+    rung_resp_int(call->out,
+                  (int64_t)rung_zkeys_intersect_count(args.count, keys, (uint64_t)args.limit));
+    rung_alloc_free(call->r->config.alloc, keys, bytes);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rate.h - token buckets by name, in a table that does not grow.
+ *
+ * A bucket holds `count` tokens when full and gets `count` new ones, evenly, over every `period_ms`. Counted in
+ * integers (a token is `period_ms` parts, a millisecond brings `count` of them), so nothing is ever rounded away.
+ * The table has room for a fixed number of buckets; when it is full the one unused for longest goes, and whoever it
+ * was begins with a full bucket again. A bucket unused for a period is full anyway: with more room than names in
+ * one period nothing is forgiven.
+ *
+ *     rung_rate_answer a;
+ *     if (!rung_rate_take(rate, RUNG_RATE_KEY, key_id, limit, 1, now_ms, &a))
+ *         ... 429; Retry-After: a.retry_s
+ *
+ * Time comes in; a clock that goes backwards brings no tokens and takes none. One thread. */
+#ifndef RUNG_GUARD_RATE_H
+#define RUNG_GUARD_RATE_H
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/slice.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUNG_RATE_COUNT_MAX     UINT32_C(1000000000)
+#define RUNG_RATE_PERIOD_MAX_MS UINT32_C(86400000)
+
+/* `count` in every `period_ms`. Count 0: no limit. Larger than the maxima above: taken as those. */
+typedef struct rung_rate_limit {
+    uint32_t count;
+    uint32_t period_ms;
+} rung_rate_limit;
+
+/* Names of different kinds never share a bucket. */
+typedef enum rung_rate_kind {
+    RUNG_RATE_KEY = 1,
+    RUNG_RATE_PLAYER = 2, /* submissions for a player */
+    RUNG_RATE_PEER = 3,   /* an address, of who has shown no key */
+    RUNG_RATE_TOKEN = 4,  /* a player's own requests */
+} rung_rate_kind;
+
+/* What the headers RateLimit-Limit, -Remaining, -Reset and Retry-After say. All 0 when there is no limit. */
+typedef struct rung_rate_answer {
+    uint32_t limit;
+    uint32_t remaining; /* whole tokens left */
+    uint32_t reset_s;   /* until the bucket is full, rounded up */
+    uint32_t retry_s;   /* until what was refused could be taken, rounded up; 0 when it was taken */
+} rung_rate_answer;
+
+typedef struct rung_rate rung_rate; /* heap object; whoever created it calls rung_rate_destroy() */
+
+/* `capacity` buckets (at least 1), all memory now: 40 to 48 bytes each. RUNG_OK or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung_rate_create(const rung_alloc *alloc, uint32_t capacity,
+                                            rung_hash_key hash_key, rung_rate **rate_out);
+void rung_rate_destroy(rung_rate *rate);
+
+/* Take `cost` tokens (more than `count`: taken as `count`), all or none: false. O(1), no allocation. */
+bool rung_rate_take(rung_rate *rate, rung_rate_kind kind, rung_slice name, rung_rate_limit limit,
+                    uint32_t cost, int64_t now_ms, rung_rate_answer *answer_out);
+
+uint32_t rung_rate_count(const rung_rate *rate); /* buckets in use */
+
+/* NULL, or which invariant is broken; O(capacity), for tests. */
+const char *rung_rate_check(const rung_rate *rate);
+
+#endif

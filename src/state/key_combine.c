@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unions, intersections and differences of keys, with Redis's arithmetic: keys are taken in order of size, the
+ * smallest first (of equal ones the first named), because sums of doubles depend on the order; what is not a number
+ * counts as 0.
+ *
+ * The workload is the friends pattern: a set of a few hundred and a board of millions. An intersection walks the
+ * smallest key and looks its members up in the others, a group at a time so that memory latency is hidden. */
+#include "state/internal.h"
+#include "state/key_read.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { GROUP = 64 };
+
+/* ---- pairs ---- */
+
+void rung__pairs_free(const rung_alloc *alloc, rung__pairs *pairs) {
+    rung_alloc_free(alloc, pairs->items, pairs->cap * sizeof *pairs->items);
+    memset(pairs, 0, sizeof *pairs);
+}
+
+static rung_status reserve(const rung_alloc *alloc, rung__pairs *pairs, uint32_t more,
+                           uint32_t rows_max) {
+    if (more > rows_max || pairs->count > rows_max - more)
+        return RUNG_ELIMIT;
+    return rung__grow(alloc, &pairs->items, &pairs->cap, pairs->count + more, sizeof *pairs->items);
+}
+
+static bool goes_before(const rung_players *players, const rung__pair *a, const rung__pair *b) {
+    if (a->score != b->score)
+        return a->score < b->score;
+    return rung_players_compare(players, a->player, b->player) < 0;
+}
+
+static void merge(const rung_players *players, const rung__pair *from, rung__pair *to, size_t low,
+                  size_t mid, size_t high) {
+    size_t a = low, b = mid;
+    for (size_t i = low; i < high; i++)
+        to[i] = a < mid && (b == high || !goes_before(players, &from[b], &from[a])) ? from[a++]
+                                                                                    : from[b++];
+}
+
+/* Merge sort, from the bottom up: n log n comparisons at worst, whoever chose the scores. */
+rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_players *players,
+                             rung__pairs *pairs) {
+    size_t n = pairs->count, bytes = pairs->cap * sizeof *pairs->items;
+    if (n < 2)
+        return RUNG_OK;
+    rung__pair *from = pairs->items, *to = rung_alloc_get(alloc, bytes);
+    if (!to)
+        return RUNG_ENOMEM;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t mid = low + width < n ? low + width : n;
+            merge(players, from, to, low, mid, mid + width < n ? mid + width : n);
+        }
+        rung__pair *swap = from;
+        from = to;
+        to = swap;
+    }
+    pairs->items = from;
+    rung_alloc_free(alloc, to, bytes);
+    return RUNG_OK;
+}
+
+rung_status rung__pairs_read(const rung_alloc *alloc, const rung_zkey *k, uint32_t first,
+                             uint32_t end, rung__pairs *out) {
+    if (first >= end)
+        return RUNG_OK;
+    if (reserve(alloc, out, end - first, UINT32_MAX) < 0)
+        return RUNG_ENOMEM;
+    rung_ladder_cursor c = rung_ladder_seek(k->ladder, k->is_ascending ? first : k->count - first);
+    for (uint32_t i = first; i < end; i++) {
+        rung_ladder_entry e;
+        if (k->is_ascending)
+            rung_ladder_next(&c, &e);
+        else
+            rung_ladder_prev(&c, &e);
+        out->items[out->count++] = (rung__pair){rung__zkey_score(k, e.key), e.player};
+    }
+    return RUNG_OK;
+}
+
+/* ---- members of one key, group by group ---- */
+
+typedef struct walk {
+    const rung_zkey *k;
+    rung_ladder_cursor cursor;
+    uint32_t from; /* of a set */
+    uint32_t n;
+    uint32_t players[GROUP];
+    double scores[GROUP];
+} walk;
+
+static void walk_begin(walk *w, const rung_zkey *k) {
+    w->k = k;
+    w->from = 0;
+    if (k->ladder)
+        w->cursor = rung_ladder_seek(k->ladder, 0);
+}
+
+/* Banned players are in no ranking: a set may have them, what is made of it may not. */
+static void drop_banned(walk *w) {
+    const rung_numbermap *bans = &w->k->state->bans.map;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (rung_numbermap_get(bans, w->players[i]) == RUNG_NUMBER_NONE)
+            w->players[kept++] = w->players[i];
+    w->n = kept;
+}
+
+/* The next group, perhaps of none; false when there are no more. */
+static bool walk_next(walk *w) {
+    rung_ladder_entry e;
+    w->n = 0;
+    if (w->k->ladder) {
+        for (; w->n < GROUP && rung_ladder_next(&w->cursor, &e); w->n++) {
+            w->players[w->n] = e.player;
+            w->scores[w->n] = rung__zkey_score(w->k, e.key);
+        }
+        return w->n > 0;
+    }
+    if (!w->k->set || w->from == RUNG_PLAYER_NONE)
+        return false;
+    w->n = rung__set_list(w->k->set, w->from, w->players, GROUP);
+    w->from = w->n == GROUP ? w->players[GROUP - 1] + 1 : RUNG_PLAYER_NONE;
+    drop_banned(w);
+    for (uint32_t i = 0; i < w->n; i++)
+        w->scores[i] = 1;
+    return true;
+}
+
+/* ---- arithmetic ---- */
+
+static double weigh(double weight, double score) {
+    double value = weight * score;
+    return isnan(value) ? 0 : value;
+}
+
+static double aggregate_of(rung_aggregate aggregate, double a, double b) {
+    double sum = a + b;
+    switch (aggregate) {
+    case RUNG_AGGREGATE_MIN:
+        return b < a ? b : a;
+    case RUNG_AGGREGATE_MAX:
+        return b > a ? b : a;
+    case RUNG_AGGREGATE_SUM:
+        break;
+    }
+    return isnan(sum) ? 0 : sum;
+}
+
+/* The order in which keys are taken: by size. There are few. */
+static rung_status order_keys(const rung_alloc *alloc, uint32_t n, const rung_zkey *keys,
+                              uint32_t **order_out) {
+    uint32_t *order = rung_alloc_get(alloc, n * sizeof *order);
+    if (!order)
+        return RUNG_ENOMEM;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = i;
+        for (; at && keys[order[at - 1]].count > keys[i].count; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    *order_out = order;
+    return RUNG_OK;
+}
+
+/* ---- the three ---- */
+
+typedef struct combination {
+    const rung_alloc *alloc;
+    rung_aggregate aggregate;
+    uint32_t n;
+    const rung_zkey *keys;
+    const double *weights; /* NULL: all 1 */
+    const uint32_t *order;
+    uint32_t rows_max;
+    rung__pairs *out;
+} combination;
+
+static double weight_of(const combination *c, uint32_t key) {
+    return c->weights ? c->weights[key] : 1;
+}
+
+/* Of the walk's group, keep those that are in a key (or are not). Their values are aggregated. */
+static void keep_members(const combination *c, walk *w, double *values, uint32_t key, bool wanted) {
+    double scores[GROUP];
+    bool found[GROUP];
+    uint32_t kept = 0;
+    rung__zkey_find(&c->keys[key], w->n, w->players, scores, found);
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (found[i] != wanted)
+            continue;
+        w->players[kept] = w->players[i];
+        values[kept++] =
+            found[i] ? aggregate_of(c->aggregate, values[i], weigh(weight_of(c, key), scores[i]))
+                     : values[i];
+    }
+    w->n = kept;
+}
+
+static rung_status add_group(const combination *c, const walk *w, const double *values) {
+    rung_status st = reserve(c->alloc, c->out, w->n, c->rows_max);
+    if (st < 0)
+        return st;
+    for (uint32_t i = 0; i < w->n; i++)
+        c->out->items[c->out->count++] = (rung__pair){values[i], w->players[i]};
+    return RUNG_OK;
+}
+
+static rung_status intersect(const combination *c) {
+    walk w;
+    walk_begin(&w, &c->keys[c->order[0]]);
+    while (walk_next(&w)) {
+        double values[GROUP];
+        for (uint32_t i = 0; i < w.n; i++)
+            values[i] = weigh(weight_of(c, c->order[0]), w.scores[i]);
+        for (uint32_t k = 1; k < c->n; k++)
+            keep_members(c, &w, values, c->order[k], true);
+        rung_status st = add_group(c, &w, values);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+static rung_status subtract(const combination *c) {
+    walk w;
+    walk_begin(&w, &c->keys[0]);
+    while (walk_next(&w)) {
+        for (uint32_t k = 1; k < c->n; k++)
+            keep_members(c, &w, w.scores, k, false);
+        rung_status st = add_group(c, &w, w.scores);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+/* One member of one key into the union. `places`: where each is among the pairs. */
+static rung_status unite_one(const combination *c, rung_numbermap *places, uint32_t player,
+                             double value) {
+    rung__pairs *out = c->out;
+    uint32_t at = rung_numbermap_get(places, player);
+    if (at != RUNG_NUMBER_NONE) {
+        out->items[at].score = aggregate_of(c->aggregate, out->items[at].score, value);
+        return RUNG_OK;
+    }
+    rung_status st = reserve(c->alloc, out, 1, c->rows_max);
+    if (st >= 0)
+        st = rung_numbermap_reserve(places, c->alloc, player);
+    if (st < 0)
+        return st;
+    rung_numbermap_set(places, player, out->count);
+    out->items[out->count++] = (rung__pair){value, player};
+    return RUNG_OK;
+}
+
+static rung_status unite(const combination *c) {
+    rung_numbermap places = {0};
+    rung_status st = RUNG_OK;
+    for (uint32_t k = 0; st >= 0 && k < c->n; k++) {
+        walk w;
+        walk_begin(&w, &c->keys[c->order[k]]);
+        while (st >= 0 && walk_next(&w))
+            for (uint32_t i = 0; st >= 0 && i < w.n; i++)
+                st = unite_one(c, &places, w.players[i],
+                               weigh(weight_of(c, c->order[k]), w.scores[i]));
+    }
+    rung_numbermap_deinit(&places, c->alloc);
+    return st;
+}
+
+rung_status rung__pairs_combine(const rung_alloc *alloc, rung_combine_keys combine,
+                                rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
+                                const double *weights, uint32_t rows_max, rung__pairs *out) {
+    uint32_t *order;
+    if (order_keys(alloc, n, keys, &order) < 0)
+        return RUNG_ENOMEM;
+    combination c = {alloc, aggregate, n, keys, weights, order, rows_max, out};
+    rung_status st = combine == RUNG_KEYS_UNION   ? unite(&c)
+                     : combine == RUNG_KEYS_INTER ? intersect(&c)
+                                                  : subtract(&c);
+    rung_alloc_free(alloc, order, n * sizeof *order);
+    if (st < 0)
+        rung__pairs_free(alloc, out);
+    return st;
+}
+
+/* ---- for front ends ---- */
+
+rung_status rung_zkeys_combine(const rung_alloc *alloc, rung_combine_keys combine,
+                               rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
+                               const double *weights, uint32_t rows_max, rung_zkey_rows_list *out) {
+    rung__pairs pairs = {0};
+    const rung_players *players = keys[0].state->players;
+    rung_status st =
+        rung__pairs_combine(alloc, combine, aggregate, n, keys, weights, rows_max, &pairs);
+    if (st >= 0)
+        st = rung__pairs_sort(alloc, players, &pairs);
+    memset(out, 0, sizeof *out);
+    out->alloc = alloc;
+    out->bytes = pairs.count * sizeof *out->rows;
+    if (st >= 0 && pairs.count && !(out->rows = rung_alloc_get(alloc, out->bytes)))
+        st = RUNG_ENOMEM;
+    for (uint32_t i = 0; st >= 0 && i < pairs.count; i++)
+        out->rows[i] =
+            (rung_zkey_row){rung_players_id(players, pairs.items[i].player), pairs.items[i].score};
+    out->count = st >= 0 ? pairs.count : 0;
+    rung__pairs_free(alloc, &pairs);
+    return st;
+}
+
+void rung_zkey_rows_free(rung_zkey_rows_list *list) {
+    rung_alloc_free(list->alloc, list->rows, list->bytes);
+    memset(list, 0, sizeof *list);
+}
+
+uint64_t rung_zkeys_intersect_count(uint32_t n, const rung_zkey *keys, uint64_t limit) {
+    uint32_t smallest = 0;
+    uint64_t count = 0;
+    for (uint32_t i = 1; i < n; i++)
+        smallest = keys[i].count < keys[smallest].count ? i : smallest;
+    combination c = {.n = n, .keys = keys};
+    walk w;
+    walk_begin(&w, &keys[smallest]);
+    while (walk_next(&w) && (!limit || count < limit)) {
+        for (uint32_t k = 0; k < n; k++)
+            if (k != smallest)
+                keep_members(&c, &w, w.scores, k, true);
+        count += w.n;
+    }
+    return limit && count > limit ? limit : count;
+}

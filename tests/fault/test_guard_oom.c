@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guard with the n-th allocation failing: told, nothing lost, and what was in force stays in force. */
+#include "guard/guard.h"
+#include "guard/keys_file.h"
+#include "support/check.h"
+#include "support/failalloc.h"
+#include "support/token.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NOW  INT64_C(1794733290000)
+#define NONE ((rung_slice){NULL, 0})
+
+static char folder[64], path[80], text[RUNG_KEY_TEXT_MAX];
+
+static rung_status add_one(void *ctx, const rung_keys *keys, rung_keys **keys_out, rung_err *err) {
+    return rung_keys_add(keys, ctx, keys_out, err);
+}
+
+static void make_file(void) {
+    uint8_t chance[RUNG_KEY_CHANCE_SIZE] = {7};
+    rung_key key = {.role = RUNG_ROLE_ADMIN, .created_ms = 1},
+             verifier = token_key("t", RUNG_ALG_HS256);
+    snprintf(folder, sizeof folder, "/tmp/rung-guard-XXXXXX");
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/keys", folder);
+    CHECK_OK(rung_key_mint(&key, chance, text, NULL));
+    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, add_one, &key, NULL));
+    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, add_one, &verifier, NULL));
+}
+
+static void remove_file(void) {
+    CHECK(unlink(path) == 0 && rmdir(folder) == 0);
+}
+
+/* Create, recognise a key and a token, reload, recognise again. */
+static rung_status work(const rung_alloc *alloc) {
+    char token[TOKEN_SIZE];
+    rung_guard *g;
+    rung_who who;
+    rung_err err = {0};
+    rung_guard_config config = {
+        .alloc = alloc, .path = path, .rate_capacity = 8, .token_capacity = 8};
+    rung_slice jwt = token_make(RUNG_ALG_HS256, RUNG_SLICE("{\"alg\":\"HS256\"}"),
+                                RUNG_SLICE("{\"sub\":\"ada\",\"exp\":1794733890}"), token);
+    rung_status st = rung_guard_create(&config, &g, &err);
+    if (st < 0) {
+        CHECK_STATUS(st, RUNG_ENOMEM);
+        CHECK(err.message[0]);
+        return st;
+    }
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQ_I64(
+            rung_guard_check(g, rung_slice_str(text), RUNG_ROLE_ADMIN, NONE, NONE, NOW, &who, NULL),
+            0);
+        CHECK_EQ_I64(
+            rung_guard_check(g, jwt, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), NOW, &who, NULL), 0);
+        CHECK_EQ_I64(rung_guard_check(g, NONE, RUNG_ROLE_READ, NONE, NONE, NOW, &who, NULL), 401);
+        if (round == 0)
+            st = rung_guard_reload(g, true, &err);
+        CHECK(st == RUNG_OK || st == RUNG_ENOMEM);
+    }
+    rung_guard_destroy(g);
+    return st;
+}
+
+TEST(guard) {
+    make_file();
+    for (int sticky = 0; sticky < 2; sticky++)
+        for (uint64_t n = 1;; n++) {
+            rung_failalloc fa;
+            rung_failalloc_init(&fa);
+            rung_failalloc_fail_at(&fa, n, sticky);
+            rung_status st = work(rung_failalloc_port(&fa));
+            rung_failalloc_deinit(&fa);
+            if (st >= 0 && !fa.failed_count)
+                break;
+        }
+    remove_file();
+}
+
+/* Changing the file: it is the old one or the new one, as the answer says. */
+TEST(change) {
+    make_file();
+    for (uint64_t n = 1;; n++) {
+        rung_failalloc fa;
+        char id[32];
+        rung_keys *keys;
+        snprintf(id, sizeof id, "key-%u", (unsigned)n);
+        rung_key key = {.role = RUNG_ROLE_READ, .id = rung_slice_str(id), .created_ms = 1};
+        rung_failalloc_init(&fa);
+        rung_failalloc_fail_at(&fa, n, false);
+        rung_status st = rung_keys_file_change(rung_failalloc_port(&fa), path, add_one, &key, NULL);
+        rung_failalloc_deinit(&fa);
+        CHECK_OK(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, NULL));
+        CHECK_EQ_U64(rung_keys_count(keys), st == RUNG_OK ? 3 : 2);
+        rung_keys_destroy(keys);
+        if (st == RUNG_OK && !fa.failed_count)
+            break;
+        CHECK_STATUS(st, RUNG_ENOMEM);
+    }
+    remove_file();
+}
+
+RUNG_TEST_MAIN

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* netkit.h - a loop in a thread of its own, and blocking clients in the test's: for tests of what sits on
+ * front/net.
+ *
+ *     netkit k;
+ *     netkit_start(&k, &(rung_net_config){0});          // alloc and loop are filled in
+ *     netkit_listen(&k, protocol, ctx, NULL);           // 127.0.0.1, a free port: k.port
+ *     netkit_run(&k);                                   // from here on the loop's thread owns net and protocol
+ *     int fd = netkit_connect(&k);
+ *     netkit_send(fd, "GET / HTTP/1.1\r\n\r\n");
+ *     netkit_read_all(fd, buffer, sizeof buffer);       // until the peer closes
+ *     netkit_stop(&k, 1000);                            // graceful, then the loop is gone
+ *
+ * Header-only: it uses front_net, which only some tests link. A client that waits longer than ten seconds fails
+ * the test. */
+#ifndef RUNG_TESTS_NETKIT_H
+#define RUNG_TESTS_NETKIT_H
+
+#include "base/alloc.h"
+#include "front/net/net.h"
+#include "support/check.h"
+#include "support/failalloc.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+typedef struct netkit {
+    rung_failalloc heap; /* the loop's thread only, while it runs */
+    uv_loop_t loop;
+    rung_net *net;
+    uint16_t port;
+    uv_async_t async;
+    pthread_t thread;
+    uint32_t deadline_ms;
+    void (*call)(void *ctx); /* to be called in the loop's thread */
+    void *call_ctx;
+    pthread_mutex_t lock;
+    pthread_cond_t called;
+    bool is_stopping, is_call_due;
+} netkit;
+
+static inline void netkit_on_stopped(void *ctx) {
+    netkit *k = ctx;
+    uv_close((uv_handle_t *)&k->async, NULL);
+}
+
+static inline void netkit_on_async(uv_async_t *async) {
+    netkit *k = async->data;
+    pthread_mutex_lock(&k->lock);
+    if (k->is_call_due) {
+        k->call(k->call_ctx);
+        k->is_call_due = false;
+        pthread_cond_signal(&k->called);
+    }
+    if (k->is_stopping && !rung_net_is_stopping(k->net))
+        rung_net_stop(k->net, k->deadline_ms, netkit_on_stopped, k);
+    pthread_mutex_unlock(&k->lock);
+}
+
+static inline void netkit_start(netkit *k, const rung_net_config *config) {
+    rung_net_config c = *config;
+    memset(k, 0, sizeof *k);
+    rung_failalloc_init(&k->heap);
+    CHECK(uv_loop_init(&k->loop) == 0);
+    c.alloc = rung_failalloc_port(&k->heap);
+    c.loop = &k->loop;
+    CHECK_OK(rung_net_create(&c, &k->net, NULL));
+    CHECK(uv_async_init(&k->loop, &k->async, netkit_on_async) == 0);
+    k->async.data = k;
+    pthread_mutex_init(&k->lock, NULL);
+    pthread_cond_init(&k->called, NULL);
+}
+
+static inline void netkit_listen(netkit *k, const rung_protocol *protocol, void *ctx,
+                                 rung_tls *tls) {
+    rung_address address, bound;
+    CHECK_OK(rung_address_parse(RUNG_SLICE("127.0.0.1:0"), 0, &address, NULL));
+    CHECK_OK(rung_net_listen(k->net, &address, protocol, ctx, tls, &bound, NULL));
+    k->port = rung_address_port(&bound);
+}
+
+static inline void *netkit_thread(void *ctx) {
+    netkit *k = ctx;
+    uv_run(&k->loop, UV_RUN_DEFAULT);
+    return NULL;
+}
+
+static inline void netkit_run(netkit *k) {
+    CHECK(pthread_create(&k->thread, NULL, netkit_thread, k) == 0);
+}
+
+/* Have `call` run in the loop's thread, and wait for it. */
+static inline void netkit_call(netkit *k, void (*call)(void *ctx), void *ctx) {
+    pthread_mutex_lock(&k->lock);
+    k->call = call;
+    k->call_ctx = ctx;
+    k->is_call_due = true;
+    uv_async_send(&k->async);
+    while (k->is_call_due)
+        pthread_cond_wait(&k->called, &k->lock);
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* Begin a graceful stop; netkit_join() waits for its end. */
+static inline void netkit_begin_stop(netkit *k, uint32_t deadline_ms) {
+    pthread_mutex_lock(&k->lock);
+    k->deadline_ms = deadline_ms;
+    k->is_stopping = true;
+    pthread_mutex_unlock(&k->lock);
+    uv_async_send(&k->async);
+}
+
+/* Afterwards the net is there only to be asked: rung_net_stat(k->net); then netkit_end(). */
+static inline void netkit_join(netkit *k) {
+    CHECK(pthread_join(k->thread, NULL) == 0);
+}
+
+static inline void netkit_end(netkit *k) {
+    rung_net_destroy(k->net);
+    CHECK(uv_loop_close(&k->loop) == 0);
+    rung_failalloc_deinit(&k->heap);
+    pthread_mutex_destroy(&k->lock);
+    pthread_cond_destroy(&k->called);
+}
+
+static inline void netkit_stop(netkit *k, uint32_t deadline_ms) {
+    netkit_begin_stop(k, deadline_ms);
+    netkit_join(k);
+    netkit_end(k);
+}
+
+/* ---- clients ---- */
+
+static inline int netkit_connect_port(uint16_t port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct timeval patience = {.tv_sec = 10};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(fd >= 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    CHECK(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    return fd;
+}
+
+static inline int netkit_connect(const netkit *k) {
+    return netkit_connect_port(k->port);
+}
+
+/* What the peer does not take any more (it closed) is not an error here. */
+static inline void netkit_send_bytes(int fd, const void *bytes, size_t len) {
+    const char *at = bytes;
+    while (len) {
+        ssize_t n = send(fd, at, len, MSG_NOSIGNAL);
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+            return;
+        CHECK_MSG(n > 0, "send: %s", strerror(errno));
+        at += n;
+        len -= (size_t)n;
+    }
+}
+
+static inline void netkit_send(int fd, const char *text) {
+    netkit_send_bytes(fd, text, strlen(text));
+}
+
+/* Some bytes, NUL-terminated; 0 at the end, -1 after a reset. */
+static inline ssize_t netkit_read(int fd, char *to, size_t room) {
+    ssize_t n = recv(fd, to, room - 1, 0);
+    CHECK_MSG(n >= 0 || errno == ECONNRESET, "recv: %s", strerror(errno));
+    to[n > 0 ? n : 0] = 0;
+    return n;
+}
+
+/* Until the peer closes; NUL-terminated. Returns the length; *reset_out (may be NULL): it ended in a reset. */
+static inline size_t netkit_read_all(int fd, char *to, size_t room, bool *reset_out) {
+    size_t len = 0;
+    ssize_t n;
+    while (len + 1 < room && (n = netkit_read(fd, to + len, room - len)) > 0)
+        len += (size_t)n;
+    if (reset_out)
+        *reset_out = n < 0;
+    return len;
+}
+
+/* Exactly `len` bytes; NUL-terminated (room for one more). */
+static inline void netkit_read_exactly(int fd, char *to, size_t len) {
+    for (size_t got = 0; got < len;) {
+        ssize_t n = netkit_read(fd, to + got, len - got + 1);
+        CHECK_MSG(n > 0, "the peer closed after %zu of %zu bytes", got, len);
+        got += (size_t)n;
+    }
+}
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings: who wins, what is refused and with which words. */
+#include "app/config.h"
+#include "support/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char path[64];
+
+static const char *write_file(const char *text) {
+    snprintf(path, sizeof path, "/tmp/rung-config-XXXXXX");
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+    return path;
+}
+
+static const char *env_name, *env_value;
+
+static const char *one_variable(const char *name) {
+    return env_name && strcmp(name, env_name) == 0 ? env_value : NULL;
+}
+
+static const char *no_flags[RUNG_SETTING_COUNT];
+
+static rung_status load(rung_settings *s, const char *text, rung_err *err) {
+    rung_settings_sources from = {
+        .file = text ? write_file(text) : NULL, .env = one_variable, .flags = no_flags};
+    rung_status st = rung_settings_load(s, &from, err);
+    if (text)
+        unlink(path);
+    return st;
+}
+
+static rung_settings must_load(const char *text) {
+    rung_settings s;
+    rung_err err = {0};
+    CHECK_MSG(load(&s, text, &err) == RUNG_OK, "%s", err.message);
+    return s;
+}
+
+static void must_refuse(const char *text, const char *why) {
+    rung_settings s;
+    rung_err err = {0};
+    CHECK_STATUS(load(&s, text, &err), RUNG_EINVAL);
+    CHECK_MSG(strstr(err.message, why), "\"%s\" does not say \"%s\"", err.message, why);
+    rung_settings_deinit(&s);
+}
+
+TEST(defaults) {
+    rung_settings s = must_load(NULL);
+    CHECK(!s.data && !s.keys && !s.archive && !s.tls_cert && !s.cors_origins);
+    CHECK_EQ_STR(s.http, "127.0.0.1:7864");
+    CHECK_EQ_STR(s.resp, "127.0.0.1:7865");
+    CHECK_EQ_U64(s.sync_every_ms, 0);
+    CHECK(s.gzip && s.metrics);
+    CHECK_EQ_U64(s.body_max, 1 << 20);
+    CHECK_EQ_U64(s.snapshot_every, 256 << 20);
+    CHECK_EQ_U64(s.id_keep_ms, 86400000);
+    CHECK_EQ_U64(s.log_format, 0);
+    CHECK_EQ_U64(s.log_level, 1);
+    CHECK_EQ_U64(s.rate_key.count, 0);
+    for (int i = 0; i < RUNG_SETTING_COUNT; i++)
+        CHECK(s.sources[i] == RUNG_SETTING_FROM_DEFAULT);
+    rung_settings_deinit(&s);
+}
+
+TEST(names_follow_one_rule) {
+    for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
+        const rung_setting *row = &rung_setting_table[i];
+        char flag[64] = "--", env[64] = "RUNG_";
+        for (size_t k = 0; k <= strlen(row->name); k++) {
+            char c = row->name[k];
+            flag[k + 2] = c == '.' || c == '_' ? '-' : c;
+            env[k + 5] = c == '.' ? '_' : c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
+        }
+        CHECK_EQ_STR(row->flag, flag);
+        CHECK_EQ_STR(row->env, env);
+    }
+}
+
+TEST(a_file) {
+    rung_settings s =
+        must_load("# Rung\n\ndata = /var/lib/rung\r\n sync=every=50 # fast\n"
+                  "limits.connections = 12\n[limits]\n  body = 64KiB\nidle_timeout = 2m\n"
+                  "[rates] # per key\nkey = 600/m\nplayer = off\n[snapshot]\nevery = off\n"
+                  "[cors]\norigins = https://a.example, http://b.example:8080\n"
+                  "[logging]\nformat = json\nlevel = \"error\" # quiet\n");
+    char at[192];
+    CHECK_EQ_STR(s.data, "/var/lib/rung");
+    CHECK_EQ_U64(s.sync_every_ms, 50);
+    CHECK_EQ_U64(s.connections_max, 12);
+    CHECK_EQ_U64(s.body_max, 65536);
+    CHECK_EQ_U64(s.idle_timeout_ms, 120000);
+    CHECK_EQ_U64(s.rate_key.count, 600);
+    CHECK_EQ_U64(s.rate_key.period_ms, 60000);
+    CHECK_EQ_U64(s.rate_player.count, 0);
+    CHECK(s.snapshot_every == UINT64_MAX);
+    CHECK_EQ_U64(s.log_format, 1);
+    CHECK_EQ_U64(s.log_level, 3);
+    rung_setting_origin(&s, RUNG_SETTING_body_max, at, sizeof at);
+    CHECK_MSG(strstr(at, ":7") && strstr(at, path), "%s", at);
+    rung_settings_deinit(&s);
+}
+
+TEST(quotes_and_hashes) {
+    rung_settings s = must_load("data = \"/a #b\"\nkeys = /a#b\n");
+    CHECK_EQ_STR(s.data, "/a #b");
+    CHECK_EQ_STR(s.keys, "/a#b");
+    rung_settings_deinit(&s);
+    s = must_load("keys = # none\n");
+    CHECK(!s.keys);
+    rung_settings_deinit(&s);
+}
+
+TEST(precedence) {
+    char at[192];
+    env_name = "RUNG_LIMITS_BODY";
+    env_value = "2MiB";
+    rung_settings s = must_load("limits.body = 1MiB\n");
+    CHECK_EQ_U64(s.body_max, 2 << 20);
+    CHECK_EQ_STR(rung_setting_origin(&s, RUNG_SETTING_body_max, at, sizeof at), "RUNG_LIMITS_BODY");
+    rung_settings_deinit(&s);
+    no_flags[RUNG_SETTING_body_max] = "3MiB";
+    s = must_load("limits.body = 1MiB\n");
+    CHECK_EQ_U64(s.body_max, 3 << 20);
+    CHECK_EQ_STR(rung_setting_origin(&s, RUNG_SETTING_body_max, at, sizeof at), "--limits-body");
+    rung_settings_deinit(&s);
+    must_refuse("limits.body = x\n",
+                ":1: limits.body: expected a size"); /* also where it would not win */
+    env_value = "x";
+    must_refuse("", "RUNG_LIMITS_BODY: expected a size");
+    env_name = NULL;
+    no_flags[RUNG_SETTING_body_max] = "3MB";
+    must_refuse("", "--limits-body: expected a size");
+    no_flags[RUNG_SETTING_body_max] = NULL;
+}
+
+TEST(the_file_may_be_named_by_the_environment) {
+    rung_settings s;
+    rung_err err = {0};
+    env_name = "RUNG_CONFIG";
+    env_value = write_file("data = here\n");
+    CHECK(rung_settings_load(&s, &(rung_settings_sources){.env = one_variable}, &err) == RUNG_OK);
+    CHECK_EQ_STR(s.data, "here");
+    rung_settings_deinit(&s);
+    unlink(path);
+    CHECK_STATUS(rung_settings_load(&s, &(rung_settings_sources){.env = one_variable}, &err),
+                 RUNG_EABSENT);
+    CHECK(strstr(err.message, path));
+    rung_settings_deinit(&s);
+    env_name = NULL;
+}
+
+TEST(refusals) {
+    must_refuse("\nnonsense\n", ":2: expected name = value");
+    must_refuse("htpp = 1\n", "there is no setting \"htpp\"");
+    must_refuse("[nonsense]\n", "there is no section");
+    must_refuse("[limits\n", "expected [section]");
+    must_refuse("[limits] x\n", "expected [section]");
+    must_refuse("[]\n", "expected [section]");
+    must_refuse("[limits]\ndata = x\n", "no setting \"limits.data\"");
+    must_refuse("gzip = on\ngzip = on\n", ":2: gzip is given twice; first in line 1");
+    must_refuse("gzip = yes\n", "one of on|off");
+    must_refuse("http = 127.0.0.1\n", "ADDR:PORT");
+    must_refuse("http = 127.0.0.1:70000\n", "ADDR:PORT");
+    must_refuse("http = :80\n", "ADDR:PORT");
+    must_refuse("http = ::1:80\n", "ADDR:PORT");
+    must_refuse("http = unix:\n", "ADDR:PORT");
+    must_refuse("limits.connections = 0\n", "from 1 to 1000000");
+    must_refuse("limits.connections = -1\n", "from 1 to 1000000");
+    must_refuse("limits.body = 99999999999999999999GiB\n", "a size");
+    must_refuse("limits.body = 18446744073709551615KiB\n", "a size");
+    must_refuse("limits.body = 1\n", "a size");
+    must_refuse("limits.idle_timeout = 5\n", "a time");
+    must_refuse("rates.key = 0/s\n", "a rate");
+    must_refuse("rates.key = 5/h\n", "a rate");
+    must_refuse("sync = every=0\n", "always, or every=MS");
+    must_refuse("sync = never\n", "always, or every=MS");
+    must_refuse("logging.level = loud\n", "one of debug|info|warning|error");
+    must_refuse("data = \"x\n", "quotes");
+    must_refuse("data = \"x\" y\n", "quotes");
+    must_refuse("data = a\001b\n", "control");
+}
+
+TEST(settings_must_agree) {
+    must_refuse("tls.cert = a\n", "tls.key");
+    must_refuse("tls.key = a\n", "tls.cert");
+    must_refuse("http = off\nresp = off\n", "both off");
+    must_refuse("archive = sqlite:x\n", "needs a data folder");
+    must_refuse("data = x\narchive = postgres://me@h/db\n",
+                "\"postgres://me@h/db\" is not supported");
+    must_refuse("data = x\narchive = sqlite:\n", "not supported");
+    must_refuse("log = kafka://h:9092\n", "log: \"kafka://h:9092\" is not supported");
+    must_refuse("log = locally\n", "not supported");
+    must_refuse("log = off\n", "cannot be off");
+    must_refuse("cors.origins = game.example\n", "https://HOST");
+    must_refuse("cors.origins = https://a.example/\n", "https://HOST");
+    must_refuse("cors.origins = https://a.example,\n", "https://HOST");
+    must_refuse("cors.origins = https://a.example https://b.example\n", "a comma");
+    rung_settings s = must_load(
+        "data = x\narchive = off\nhttp = [::1]:0\nresp = unix:/run/x\ncors.origins = *\n");
+    rung_settings_deinit(&s);
+}
+
+TEST(too_much_or_no_text) {
+    static char big[RUNG_CONFIG_FILE_MAX + 2];
+    memset(big, '\n', sizeof big - 1);
+    must_refuse(big, "at most 64 KiB");
+    big[RUNG_CONFIG_FILE_MAX] = '\0';
+    rung_settings s = must_load(big);
+    rung_settings_deinit(&s);
+}
+
+RUNG_TEST_MAIN

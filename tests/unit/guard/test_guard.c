@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The guard: who is known, who may what, what changes when the file changes, how often. */
+#include "guard/guard.h"
+#include "guard/keys_file.h"
+#include "support/check.h"
+#include "support/rng.h"
+#include "support/token.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOW   INT64_C(1794733290000)
+#define ADA   "{\"sub\":\"ada\",\"exp\":1794733890}"
+#define NONE  ((rung_slice){NULL, 0})
+#define RACE  RUNG_SLICE("race-1")
+#define CHESS RUNG_SLICE("chess")
+
+static char folder[64], path[80];
+enum { KEY_READ, KEY_SERVER, KEY_ADMIN, KEY_RACE, KEY_RACE_ADMIN, KEY_EXPIRED, KEY_COUNT };
+static char texts[KEY_COUNT][RUNG_KEY_TEXT_MAX];
+static char token_ada[TOKEN_SIZE], token_race[TOKEN_SIZE];
+
+static rung_status add_one(void *ctx, const rung_keys *keys, rung_keys **keys_out, rung_err *err) {
+    return rung_keys_add(keys, ctx, keys_out, err);
+}
+
+static rung_status revoke_one(void *ctx, const rung_keys *keys, rung_keys **keys_out,
+                              rung_err *err) {
+    return rung_keys_revoke(keys, *(rung_slice *)ctx, NOW, keys_out, err);
+}
+
+static void add(rung_key *key) {
+    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, add_one, key, NULL));
+}
+
+static void revoke_key(rung_slice id) {
+    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, revoke_one, &id, NULL));
+}
+
+static void make_folder(void) {
+    snprintf(folder, sizeof folder, "/tmp/rung-guard-XXXXXX");
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/keys", folder);
+}
+
+static void remove_folder(void) {
+    unlink(path);
+    CHECK(rmdir(folder) == 0);
+}
+
+static void mint(int which, rung_key key) {
+    uint8_t chance[RUNG_KEY_CHANCE_SIZE];
+    memset(chance, which + 1, sizeof chance);
+    key.created_ms = NOW - 1000;
+    CHECK_OK(rung_key_mint(&key, chance, texts[which], NULL));
+    add(&key);
+}
+
+static void make_keys(void) {
+    mint(KEY_READ, (rung_key){.role = RUNG_ROLE_READ});
+    mint(KEY_SERVER, (rung_key){.role = RUNG_ROLE_SERVER, .rate_per_s = 2});
+    mint(KEY_ADMIN, (rung_key){.role = RUNG_ROLE_ADMIN});
+    mint(KEY_RACE, (rung_key){.role = RUNG_ROLE_SERVER,
+                              .patterns = {RUNG_SLICE("race-*")},
+                              .pattern_count = 1});
+    mint(KEY_RACE_ADMIN, (rung_key){.role = RUNG_ROLE_ADMIN,
+                                    .patterns = {RUNG_SLICE("race-*")},
+                                    .pattern_count = 1});
+    mint(KEY_EXPIRED, (rung_key){.role = RUNG_ROLE_ADMIN, .expires_ms = NOW});
+    rung_key all = token_key("all", RUNG_ALG_HS256), race = token_key("race", RUNG_ALG_EDDSA);
+    race.patterns[0] = RUNG_SLICE("race-*");
+    race.pattern_count = 1;
+    add(&all);
+    add(&race);
+    token_make(RUNG_ALG_HS256, RUNG_SLICE("{\"alg\":\"HS256\",\"kid\":\"all\"}"), RUNG_SLICE(ADA),
+               token_ada);
+    token_make(RUNG_ALG_EDDSA, RUNG_SLICE("{\"alg\":\"EdDSA\",\"kid\":\"race\"}"), RUNG_SLICE(ADA),
+               token_race);
+}
+
+static rung_slice token(char buffer[TOKEN_SIZE]) {
+    return rung_slice_str(buffer);
+}
+
+static rung_guard *make_guard(void) {
+    rung_guard *g;
+    rung_err err = {0};
+    rung_guard_config config = {.alloc = rung_alloc_heap(),
+                                .path = path,
+                                .per_key = {100, 1000},
+                                .per_player = {3, 1000},
+                                .per_peer = {5, 1000},
+                                .rate_capacity = 16,
+                                .token_capacity = 2};
+    CHECK_MSG(rung_guard_create(&config, &g, &err) == RUNG_OK, "%s", err.message);
+    return g;
+}
+
+static int check(rung_guard *g, rung_slice presented, rung_role need, rung_slice board,
+                 rung_slice player) {
+    rung_who who;
+    rung_err err = {0};
+    rung_verdict v = rung_guard_check(g, presented, need, board, player, NOW, &who, &err);
+    CHECK((v == RUNG_GUARD_OK) == (err.message[0] == '\0') || need == RUNG_ROLE_NONE);
+    return v;
+}
+
+TEST(the_matrix) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    static const struct {
+        int who; /* of texts; -1 none, -2 wrong, -3 token of all, -4 token of race */
+        int none, read, server, admin, race, race_server, chess, chess_server, each_server, ban;
+    } rows[] = {
+        {-1, 0, 401, 401, 401, 401, 401, 401, 401, 401, 401},
+        {-2, 0, 401, 401, 401, 401, 401, 401, 401, 401, 401},
+        {KEY_EXPIRED, 0, 401, 401, 401, 401, 401, 401, 401, 401, 401},
+        {KEY_READ, 0, 0, 403, 403, 0, 403, 0, 403, 403, 403},
+        {KEY_SERVER, 0, 0, 0, 403, 0, 0, 0, 0, 0, 403},
+        {KEY_ADMIN, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+        {KEY_RACE, 0, 0, 403, 403, 0, 0, 403, 403, 0, 403},
+        {KEY_RACE_ADMIN, 0, 0, 403, 403, 0, 0, 403, 403, 0, 403},
+        {-3, 0, 403, 403, 403, 403, 403, 403, 403, 403, 403},
+        {-4, 0, 403, 403, 403, 403, 403, 403, 403, 403, 403},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        rung_slice key = rows[i].who >= 0    ? rung_slice_str(texts[rows[i].who])
+                         : rows[i].who == -1 ? NONE
+                         : rows[i].who == -2
+                             ? RUNG_SLICE("rung_admin_000000000000_"
+                                          "0000000000000000000000000000000000000000000")
+                         : rows[i].who == -3 ? token(token_ada)
+                                             : token(token_race);
+#define ASK(column, need, board, player)                                                           \
+    CHECK_MSG(check(g, key, need, board, player) == rows[i].column, "row %zu, %s: %d", i, #column, \
+              check(g, key, need, board, player))
+        ASK(none, RUNG_ROLE_NONE, NONE, NONE);
+        ASK(read, RUNG_ROLE_READ, NONE, NONE);
+        ASK(server, RUNG_ROLE_SERVER, NONE, NONE);
+        ASK(admin, RUNG_ROLE_ADMIN, NONE, NONE);
+        ASK(race, RUNG_ROLE_READ, RACE, NONE);
+        ASK(race_server, RUNG_ROLE_SERVER, RACE, NONE);
+        ASK(chess, RUNG_ROLE_READ, CHESS, NONE);
+        ASK(chess_server, RUNG_ROLE_SERVER, CHESS, NONE);
+        ASK(each_server, RUNG_ROLE_SERVER, RUNG_BOARDS_EACH, NONE);
+        ASK(ban, RUNG_ROLE_ADMIN, NONE, RUNG_SLICE("ada"));
+    }
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(tokens_read_of_their_own_player) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    for (int round = 0; round < 2; round++) { /* the second time it is remembered */
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("ada")), 0);
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_READ, CHESS, RUNG_SLICE("me")), 0);
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_READ, NONE, RUNG_SLICE("me")), 0);
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("bob")), 403);
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("adas")), 403);
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_READ, RACE, RUNG_SLICE("")), 403);
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_SERVER, RACE, RUNG_SLICE("ada")), 403);
+        CHECK_EQ_I64(check(g, token(token_ada), RUNG_ROLE_ADMIN, NONE, RUNG_SLICE("me")), 403);
+        CHECK_EQ_I64(check(g, token(token_race), RUNG_ROLE_READ, RACE, RUNG_SLICE("me")), 0);
+        CHECK_EQ_I64(check(g, token(token_race), RUNG_ROLE_READ, CHESS, RUNG_SLICE("me")), 403);
+    }
+    rung_who who;
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), NOW, &who, NULL), 0);
+    CHECK(rung_slice_eq(rung_who_resolve(&who, RUNG_SLICE("me")), RUNG_SLICE("ada")));
+    CHECK(rung_slice_eq(rung_who_resolve(&who, RUNG_SLICE("bob")), RUNG_SLICE("bob")));
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_READ]), NOW, &who, NULL), 0);
+    CHECK(rung_slice_eq(rung_who_resolve(&who, RUNG_SLICE("me")),
+                        RUNG_SLICE("me"))); /* a player called so */
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(a_remembered_token_expires) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    rung_who who, kept;
+    int64_t last = (1794733890 + 60) * INT64_C(1000) - 1;
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), NOW, &kept, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), last, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_may(g, &kept, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), last, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), last + 1, &who, NULL), 401);
+    CHECK_EQ_I64(who.role, RUNG_ROLE_NONE);
+    CHECK_EQ_I64(rung_guard_may(g, &kept, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), last + 1, NULL),
+                 401);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(unknown_id_and_wrong_secret_are_one_answer) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    rung_who who;
+    rung_err a = {0}, b = {0};
+    char wrong[RUNG_KEY_TEXT_MAX];
+    snprintf(wrong, sizeof wrong, "%s", texts[KEY_ADMIN]);
+    wrong[strlen(wrong) - 5] ^= 1;
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(wrong), NOW, &who, &a), 401);
+    snprintf(wrong, sizeof wrong, "%s", texts[KEY_ADMIN]);
+    wrong[strlen("rung_admin_")] ^= 1;
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(wrong), NOW, &who, &b), 401);
+    CHECK_EQ_STR(a.message, b.message);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(revoked_at_the_next_request) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    rung_who key, player;
+    rung_err err;
+    CHECK_STATUS(rung_guard_reload(g, false, &err), RUNG_UNCHANGED);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_SERVER]), NOW, &key, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_race), NOW, &player, NULL), 0);
+    CHECK_EQ_I64(rung_guard_may(g, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, NULL), 0);
+    revoke_key(rung_keys_at(rung_guard_keys(g), KEY_READ)->id);
+    CHECK_OK(rung_guard_reload(g, false, &err));
+    CHECK_EQ_I64(check(g, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, RACE, NONE), 401);
+    CHECK_EQ_I64(rung_guard_may(g, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, NULL),
+                 0); /* another one stays */
+    CHECK_EQ_I64(rung_guard_may(g, &player, RUNG_ROLE_READ, RACE, RUNG_SLICE("me"), NOW, NULL), 0);
+    revoke_key(rung_keys_at(rung_guard_keys(g), KEY_SERVER)->id);
+    revoke_key(RUNG_SLICE("race"));
+    CHECK_OK(rung_guard_reload(g, false, &err));
+    CHECK_EQ_I64(rung_guard_may(g, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, &err), 401);
+    CHECK(strstr(err.message, "revoked"));
+    CHECK_EQ_I64(rung_guard_may(g, &player, RUNG_ROLE_READ, RACE, RUNG_SLICE("me"), NOW, &err),
+                 401);
+    CHECK_EQ_I64(check(g, token(token_race), RUNG_ROLE_READ, RACE, RUNG_SLICE("me")), 401);
+    CHECK_EQ_I64(rung_guard_may(g, &player, RUNG_ROLE_NONE, NONE, NONE, NOW, &err), 0);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(a_key_expires_while_it_is_used) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    rung_who who;
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_EXPIRED]), NOW - 1, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_may(g, &who, RUNG_ROLE_ADMIN, NONE, NONE, NOW - 1, NULL), 0);
+    CHECK_EQ_I64(rung_guard_may(g, &who, RUNG_ROLE_ADMIN, NONE, NONE, NOW, NULL), 401);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+/* ---- open, and never by accident ---- */
+
+TEST(without_keys_the_guard_is_open_until_there_is_one) {
+    make_folder();
+    rung_guard *g = make_guard();
+    rung_who who;
+    rung_err err;
+    CHECK(rung_guard_is_open(g));
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_ADMIN, NONE, NONE), 0);
+    CHECK_EQ_I64(check(g, RUNG_SLICE("rung_admin_x"), RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(check(g, RUNG_SLICE("a.b.c"), RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(rung_guard_know(g, NONE, NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_may(g, &who, RUNG_ROLE_ADMIN, RACE, NONE, NOW, NULL), 0);
+    mint(KEY_READ, (rung_key){.role = RUNG_ROLE_READ});
+    CHECK_OK(rung_guard_reload(g, false, &err));
+    CHECK(!rung_guard_is_open(g));
+    CHECK_EQ_I64(rung_guard_may(g, &who, RUNG_ROLE_READ, RACE, NONE, NOW, NULL), 401);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(check(g, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, NONE, NONE), 0);
+    revoke_key(rung_keys_at(rung_guard_keys(g), 0)->id);
+    CHECK_OK(rung_guard_reload(g, false, &err));
+    CHECK(!rung_guard_is_open(g)); /* all are revoked: nobody may, not everybody */
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(a_file_that_goes_bad_changes_nothing_and_is_told_once) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    rung_err err;
+    rung_slice admin = rung_slice_str(texts[KEY_ADMIN]);
+    char aside[96];
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    CHECK(rename(path, aside) == 0);
+    CHECK_STATUS(rung_guard_reload(g, false, &err), RUNG_EABSENT);
+    CHECK_STATUS(rung_guard_reload(g, false, &err), RUNG_UNCHANGED);
+    CHECK_STATUS(rung_guard_reload(g, true, &err), RUNG_EABSENT);
+    CHECK_EQ_I64(check(g, admin, RUNG_ROLE_ADMIN, NONE, NONE), 0);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
+    int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    CHECK(fd >= 0);
+    CHECK_STATUS(rung_guard_reload(g, false, &err), RUNG_ECORRUPT);
+    CHECK_STATUS(rung_guard_reload(g, false, &err), RUNG_UNCHANGED);
+    CHECK(write(fd, "rung-keys 1\n", 12) == 12);
+    CHECK_STATUS(rung_guard_reload(g, false, &err), RUNG_ECORRUPT);
+    close(fd);
+    CHECK_EQ_I64(check(g, admin, RUNG_ROLE_ADMIN, NONE, NONE), 0);
+    CHECK(rename(aside, path) == 0);
+    CHECK_OK(rung_guard_reload(g, false, &err));
+    CHECK_EQ_I64(check(g, admin, RUNG_ROLE_ADMIN, NONE, NONE), 0);
+    CHECK_OK(rung_guard_reload(g, true, &err));
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(a_server_does_not_start_on_a_damaged_file) {
+    make_folder();
+    int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    close(fd);
+    rung_guard *g = NULL;
+    rung_err err;
+    rung_guard_config config = {.alloc = rung_alloc_heap(), .path = path};
+    CHECK_STATUS(rung_guard_create(&config, &g, &err), RUNG_ECORRUPT);
+    remove_folder();
+}
+
+TEST(no_file_at_all) {
+    rung_guard *g;
+    rung_guard_config config = {.alloc = rung_alloc_heap()};
+    CHECK_OK(rung_guard_create(&config, &g, NULL));
+    CHECK(rung_guard_is_open(g));
+    CHECK_STATUS(rung_guard_reload(g, true, NULL), RUNG_UNCHANGED);
+    rung_guard_destroy(g);
+}
+
+/* ---- headers, limits ---- */
+
+TEST(bearer) {
+    static const char *const pairs[][2] = {
+        {"Bearer abc", "abc"},      {"bearer abc", "abc"},
+        {"BEARER   abc", "abc"},    {"", ""},
+        {"Bearer", "Bearer"},       {"Bearer ", "Bearer "},
+        {"Basic abc", "Basic abc"}, {"Bearerabc", "Bearerabc"},
+        {"Bearer a b", "a b"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        CHECK(rung_slice_eq(rung_guard_bearer(rung_slice_str(pairs[i][0])),
+                            rung_slice_str(pairs[i][1])));
+}
+
+static int takes(rung_guard *g, const rung_who *who, const char *peer, uint32_t *limit_out) {
+    rung_rate_answer a;
+    int taken = 0;
+    while (taken < 1000 && rung_guard_take(g, who, rung_slice_str(peer), 1, NOW, &a))
+        taken++;
+    *limit_out = a.limit;
+    return taken;
+}
+
+TEST(who_pays_from_which_bucket) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    rung_who who;
+    uint32_t limit;
+    rung_rate_answer a;
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_READ]), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(takes(g, &who, "1", &limit), 100);
+    CHECK_EQ_U64(limit, 100);
+    CHECK_EQ_I64(takes(g, &who, "2", &limit), 0); /* the same key from elsewhere */
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_SERVER]), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(takes(g, &who, "1", &limit), 2); /* its own rate */
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(takes(g, &who, "1", &limit), 3);
+    who = (rung_who){0};
+    CHECK_EQ_I64(takes(g, &who, "1", &limit), 5);
+    CHECK_EQ_I64(takes(g, &who, "2", &limit), 5);
+    for (int i = 0; i < 3; i++)
+        CHECK(rung_guard_take_player(g, RUNG_SLICE("ada"), NOW, &a));
+    CHECK(!rung_guard_take_player(g, RUNG_SLICE("ada"), NOW, &a));
+    CHECK_EQ_U64(a.retry_s, 1);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+RUNG_TEST_MAIN

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chromium for the tests of the console. Every page is watched: a console error, an exception, a violation of the
+// policy or a request to another origin fails the test at the end, unless it was expected.
+import { createRequire } from 'node:module';
+import fs from 'node:fs';
+import path from 'node:path';
+import readline from 'node:readline';
+
+const require = createRequire(path.join(process.env.RUNG_NODE_MODULES, 'x.js'));
+const { chromium } = require('playwright-core');
+const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+export const base = process.env.RUNG_BASE;
+const shots = process.env.RUNG_SHOTS;
+const problems = [];
+const ours = new Set([base, ...(process.env.RUNG_ORIGINS || '').split(' ').filter(Boolean)]);
+
+export async function launch() {
+    return chromium.launch({
+        executablePath: process.env.RUNG_CHROMIUM,
+        args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-background-networking', '--disable-component-update',
+            '--disable-sync', '--no-first-run'],
+    });
+}
+
+// A page of its own context. `expected` are patterns of console errors that belong to the story.
+export async function open(browser, { expected = [], ...options } = {}) {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
+    context.setDefaultTimeout(60000);
+    await context.addInitScript(() => {
+        addEventListener('securitypolicyviolation', (event) => console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));
+    });
+    const page = await context.newPage();
+    page.expected = expected;
+    page.on('console', (message) => {
+        const text = `${message.text()} ${message.location().url}`;
+        if (message.type() === 'error' && !page.expected.some((pattern) => pattern.test(text))) problems.push(`console: ${text}`);
+    });
+    page.on('pageerror', (error) => problems.push(`exception: ${error.stack}`));
+    page.on('request', (request) => {
+        const url = new URL(request.url());
+        if (url.protocol !== 'data:' && !ours.has(url.origin)) problems.push(`a request to ${url.origin}`);
+    });
+    return page;
+}
+
+export async function shoot(page, name, fullPage = false) {
+    await page.screenshot({ path: path.join(shots, `${name}.png`), fullPage });
+}
+
+// No violation of WCAG 2 A and AA that axe can find.
+export async function accessible(page, what) {
+    await settled(page);
+    const found = await page.evaluate(`(() => { const module = undefined; ${axe}; return axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'] }); })()`);
+    for (const violation of found.violations) {
+        problems.push(`axe, ${what}: ${violation.id}: ${violation.help}: ${violation.nodes.slice(0, 3).map((node) => node.html).join(' | ')}`);
+    }
+}
+
+// Nothing sticks out to the right.
+export async function fits(page, what) {
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    if (wide > 0) problems.push(`${what}: ${wide} px wider than the screen`);
+}
+
+// Animations are over: colours are what they will be.
+export async function settled(page) {
+    await page.evaluate(() => Promise.all(document.getAnimations().filter((a) => a.effect.getTiming().iterations !== Infinity).map((a) => a.finished.catch(() => 0))));
+}
+
+export function check(is, what) {
+    if (!is) throw new Error(`failed: ${what}`);
+}
+
+export function same(got, want, what) {
+    check(JSON.stringify(got) === JSON.stringify(want), `${what}: ${JSON.stringify(got)} is not ${JSON.stringify(want)}`);
+}
+
+// Ask the test around us (the one with the server) for something; its answer is one line.
+const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+export async function ask(what, argument = '') {
+    console.log(`@${what} ${argument}`);
+    return JSON.parse((await lines.next()).value);
+}
+
+// Poll until it is so; the limit is only met when something is wrong.
+export async function until(condition, what) {
+    const end = Date.now() + 60000;
+    while (Date.now() < end) {
+        if (await condition()) return;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`${what} did not happen`);
+}
+
+export async function story(name, tell) {
+    const started = Date.now();
+    await tell();
+    console.log(`ok ${name} (${((Date.now() - started) / 1000).toFixed(1)} s)`);
+}
+
+export function finish() {
+    for (const problem of new Set(problems)) console.error(problem);
+    process.exit(problems.length ? 1 : 0);
+}

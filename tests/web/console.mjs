@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// The visitor's and the operator's paths through the console, in a real browser against a real server.
+// Run by tests/e2e/test_console.py, which has the server and made the world this looks at.
+import { accessible, ask, base, check, finish, fits, launch, open, same, settled, shoot, story, until } from './browser.mjs';
+
+const LOST = /Failed to load resource|ERR_CONNECTION|ERR_EMPTY|ERR_INCOMPLETE|net::ERR/;
+const browser = await launch();
+
+async function submit(board, player, score) {
+    const answer = await fetch(`${base}/v1/boards/${board}/scores`, {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ player, score }) });
+    check(answer.ok, `a score of ${player}: ${answer.status}`);
+}
+
+const names = (page) => page.locator('.ranking [data-id]').evaluateAll((rows) => rows.map((row) => row.dataset.id));
+const first = (page) => page.locator('.ranking [data-id]').first();
+const go = async (page, address) => {
+    await page.goto(base + '/' + address);
+    await page.locator('h1').first().waitFor();
+};
+
+await story('a visitor finds a board and watches it move', async () => {
+    const page = await open(browser);
+    await go(page, '');
+    await page.getByRole('heading', { name: 'The arena' }).waitFor();
+    await page.locator('.board-card ol li .value').first().waitFor();
+    await accessible(page, 'boards');
+    await shoot(page, 'boards');
+    await page.getByRole('link', { name: 'The arena' }).click();
+    await page.locator('.ranking [data-id]').nth(20).waitFor();
+    check(page.url().includes('#/b/arena'), 'the address names the board');
+    check((await names(page)).length === 50, 'fifty places');
+    await page.locator('.status.live, .status.polling').first().waitFor();
+
+    const climber = (await names(page))[7];
+    await submit('arena', climber, 1000000);
+    await until(async () => (await names(page))[0] === climber, 'the climber on top');
+    await first(page).locator('.move.up').waitFor();
+    check((await first(page).locator('.move.up').innerText()).includes('7'), 'seven places up');
+    await page.locator('.chart canvas').first().waitFor();
+    await accessible(page, 'board');
+    await shoot(page, 'board');
+    await page.context().close();
+});
+
+await story('windows, scopes, teams, the past and rank styles are addresses', async () => {
+    const page = await open(browser);
+    await go(page, '#/b/arena');
+    await page.locator('.ranking [data-id]').first().waitFor();
+    const all = await page.locator('.count').innerText();
+    await page.getByRole('link', { name: 'This week' }).click();
+    await until(async () => page.url().includes('window=week') && (await page.locator('.count').count()) && (await page.locator('.count').innerText()) !== all, 'another window');
+    await page.getByRole('link', { name: 'All time' }).click();
+    await page.getByRole('link', { name: 'Finland' }).click();
+    await until(async () => (await page.locator('.ranking .sub').allInnerTexts()).every((text) => text.includes('Finland')) && (await names(page)).length > 3, 'only Finland');
+    check(page.url().includes('scope=country%3AFI'), 'the scope is in the address');
+    await page.getByRole('button', { name: 'Another…' }).click();
+    await page.getByLabel('Value of country').fill('SE');
+    await page.keyboard.press('Enter');
+    await until(async () => (await names(page)).length > 3 && (await page.locator('.ranking .sub').allInnerTexts()).every((text) => text.includes('Sweden')), 'only Sweden');
+    await page.getByRole('link', { name: 'Everyone' }).click();
+    await page.getByRole('link', { name: 'Guilds' }).click();
+    await page.getByText(/members/).first().waitFor();
+    await shoot(page, 'teams');
+    await accessible(page, 'teams');
+    await page.getByRole('link', { name: 'Past' }).click();
+    await page.locator('.past .winners li').first().waitFor();
+    await accessible(page, 'past');
+    await shoot(page, 'past');
+    await page.locator('.past a').first().click();
+    await page.locator('.ranking [data-id]').first().waitFor();
+    await page.reload();
+    await page.locator('.ranking [data-id]').first().waitFor();
+    await go(page, '#/b/arena');
+    await page.getByLabel('Ties').selectOption('unique');
+    await until(async () => page.url().includes('rank=unique'), 'the rank style in the address');
+    await page.getByRole('link', { name: 'Next' }).click();
+    await until(async () => (await first(page).locator('.rank-number').innerText()) === '51', 'the second page');
+    await page.goBack();
+    await until(async () => (await first(page).locator('.rank-number').innerText()) === '1', 'the first page again');
+    await page.context().close();
+});
+
+await story('a visitor finds themselves', async () => {
+    const page = await open(browser);
+    await go(page, '#/b/arena');
+    await page.locator('.ranking [data-id]').first().waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('player-150');
+    await page.keyboard.press('Enter');
+    await page.locator('.focus .figure').first().waitFor();
+    await page.getByRole('button', { name: 'This is me' }).click();
+    await page.locator('.focus .you').waitFor();
+    await page.locator('.focus').getByRole('link', { name: 'Around' }).click();
+    await page.locator('.ranking .is-me').waitFor();
+    same((await names(page)).length, 21, 'ten above, ten below');
+    check(await page.locator('.ranking .is-me .you').isVisible(), 'marked');
+    await accessible(page, 'around');
+    await shoot(page, 'around');
+    await page.locator('.focus').getByRole('link', { name: 'Friends' }).click();
+    await page.getByText(/ of all$/).first().waitFor();
+    same((await names(page)).length, 7, 'six friends and the player');
+    await shoot(page, 'friends');
+    await page.goto(base + '/#/b/arena');
+    await page.locator('.focus .you').waitFor();
+    await page.locator('[role=img][aria-label*="You are at"]').waitFor();
+    await submit('arena', 'player-150', 2000000);
+    await until(async () => (await page.locator('.focus .figure dd').first().innerText()).startsWith('1'), 'the new rank');
+    await page.getByText('Nobody is above.').waitFor();
+    await page.getByRole('textbox').or(page.getByRole('searchbox')).first().fill('nobody-at-all');
+    await page.keyboard.press('Enter');
+    await page.getByText('Not ranked here').waitFor();
+    await page.context().close();
+});
+
+await story('a player’s page', async () => {
+    const page = await open(browser);
+    await go(page, '#/p/player-3');
+    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    await page.getByRole('heading', { name: 'Rank over time' }).waitFor();
+    await accessible(page, 'player');
+    await shoot(page, 'player');
+    page.expected.push(/404/); // there is nobody: the server says so
+    await page.goto(base + '/#/p/nobody-at-all');
+    await page.getByText('Nobody by that id').waitFor();
+    await accessible(page, 'nobody');
+    await page.goto(base + '/#/b/no-such-board');
+    await page.getByText('There is no board').waitFor();
+    await page.goto(base + '/#/nowhere');
+    await page.getByText('There is no such page').waitFor();
+    await page.goto(base + '/#/b/quiet');
+    await page.getByText('Nobody has a score yet').waitFor();
+    await accessible(page, 'empty board');
+    await page.context().close();
+});
+
+await story('keyboard only', async () => {
+    const page = await open(browser);
+    await go(page, '#/b/arena');
+    await page.locator('.ranking [data-id]').first().waitFor();
+    await page.keyboard.press('Tab');
+    same(await page.evaluate(() => document.activeElement.textContent), 'To the content', 'the first stop');
+    await page.keyboard.press('Enter');
+    same(await page.evaluate(() => document.activeElement.id), 'main', 'skipped to the content');
+    await page.locator('.ranking a.name').first().focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    const third = (await names(page))[2];
+    same(await page.evaluate(() => document.activeElement.closest('[data-id]').dataset.id), third, 'two rows down');
+    await page.keyboard.press('Enter');
+    await page.locator('.focus').waitFor();
+    check(page.url().includes(`player=${third}`), 'the player of that row');
+    await page.context().close();
+});
+
+await story('on a phone', async () => {
+    const page = await open(browser, { viewport: { width: 360, height: 780 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true });
+    for (const [name, address] of [['boards', ''], ['board', '#/b/arena?player=player-20'], ['around', '#/b/arena?player=player-20&list=around'], ['past', '#/b/arena?list=past'],
+        ['player', '#/p/player-20'], ['admin', '#/admin'], ['edit', '#/admin/edit/arena'], ['import', '#/admin/import'], ['health', '#/admin/health'], ['keys', '#/admin/keys']]) {
+        await go(page, address);
+        await page.locator('.ranking [data-id], .board-card li .value, table, .editor, .chart, .command').locator('visible=true').first().waitFor();
+        await settled(page);
+        await fits(page, `phone, ${name}`);
+        await shoot(page, `phone-${name}`);
+    }
+    await go(page, '#/b/arena?player=player-20');
+    await page.locator('.ranking [data-id]').first().waitFor();
+    await accessible(page, 'phone');
+    await page.context().close();
+});
+
+await story('light and dark', async () => {
+    const page = await open(browser, { colorScheme: 'dark' });
+    const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    await go(page, '#/b/arena?player=player-20');
+    await page.locator('.ranking [data-id]').first().waitFor();
+    await page.locator('.chart canvas').first().waitFor();
+    const dark = await paper();
+    await accessible(page, 'board, dark');
+    await shoot(page, 'board-dark');
+    await page.getByLabel('Theme').selectOption('light');
+    const light = await paper();
+    check(light !== dark, 'light differs from dark');
+    await page.reload();
+    await page.locator('.ranking [data-id]').first().waitFor();
+    same(await paper(), light, 'the choice is kept');
+    await page.getByLabel('Theme').selectOption('system');
+    same(await paper(), dark, 'back to the system’s');
+    await page.context().close();
+});
+
+await story('less motion where the system asks for it', async () => {
+    const page = await open(browser, { reducedMotion: 'reduce' });
+    await go(page, '#/b/arena');
+    await page.locator('.ranking [data-id]').nth(9).waitFor();
+    const climber = (await names(page))[9];
+    await submit('arena', climber, 3000000);
+    await until(async () => (await names(page))[0] === climber, 'the climber on top');
+    same(await page.evaluate(() => document.getAnimations().length), 0, 'no animations');
+    await page.context().close();
+});
+
+await story('the server goes away and comes back', async () => {
+    const page = await open(browser, { expected: [LOST] });
+    await go(page, '#/b/arena');
+    await page.locator('.status.live, .status.polling').first().waitFor();
+    const before = await names(page);
+    await ask('stop');
+    await page.locator('.status.offline').waitFor();
+    same(await names(page), before, 'the last ranking stays');
+    await shoot(page, 'offline');
+    await ask('start');
+    await page.locator('.status.live, .status.polling').first().waitFor();
+    same(await names(page), before, 'nothing was lost');
+    await submit('arena', before[5], 4000000);
+    await until(async () => (await names(page))[0] === before[5], 'moving again');
+    await page.context().close();
+});
+
+await story('the widget on a page of its own', async () => {
+    const page = await open(browser);
+    await page.goto(base + '/example.html?board=arena');
+    const frame = page.frameLocator('iframe');
+    await frame.locator('.ranking [data-id]').nth(9).waitFor();
+    await until(async () => {
+        const outer = await page.locator('iframe').evaluate((element) => element.clientHeight);
+        return Math.abs(outer - (await frame.locator('.frame').evaluate((element) => element.clientHeight))) < 8;
+    }, 'the frame as high as what is in it');
+    await settled(page);
+    await accessible(page, 'example');
+    await shoot(page, 'widget', true);
+    const climber = await frame.locator('.ranking [data-id]').nth(4).getAttribute('data-id');
+    await submit('arena', climber, 5000000);
+    await until(async () => (await frame.locator('.ranking [data-id]').first().getAttribute('data-id')) === climber, 'the widget moves');
+    await page.goto(base + '/widget.html?board=arena&limit=3&theme=light');
+    await until(async () => (await page.locator('.ranking [data-id]').count()) === 3, 'three places');
+    await accessible(page, 'widget');
+    await page.context().close();
+});
+
+// ---- operators ----
+
+await story('an operator makes a board, edits it and deletes it', async () => {
+    const page = await open(browser);
+    await go(page, '#/admin');
+    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    await accessible(page, 'operate');
+    await shoot(page, 'admin');
+    await page.getByRole('link', { name: 'New board' }).click();
+    await page.getByRole('button', { name: 'Create board' }).click();
+    await page.getByText('A board needs an id.').first().waitFor();
+    await accessible(page, 'new board');
+    await page.getByLabel('Id', { exact: true }).fill('sprint');
+    await page.getByLabel('Title').fill('Fastest lap');
+    await page.getByLabel('Type', { exact: true }).selectOption('decimal');
+    await page.getByLabel('Decimals').selectOption('3');
+    await page.getByLabel('Order', { exact: true }).selectOption('asc');
+    await page.getByLabel('This week').check();
+    await page.getByRole('button', { name: 'Add a season' }).click();
+    await page.getByLabel('Name of season 1').fill('autumn');
+    await page.getByLabel('Start of season 1').fill('2026-09-01T00:00');
+    await page.getByLabel('End of season 1').fill('2036-12-01T00:00');
+    await page.getByLabel('Time zone').fill('Europe/Helsinki');
+    await page.getByLabel('Scopes').fill('country, platform');
+    await page.getByLabel('Highest score').fill('600');
+    await shoot(page, 'new-board', true);
+    await page.getByRole('button', { name: 'Create board' }).click();
+    await page.getByRole('heading', { name: 'Fastest lap' }).waitFor();
+    await page.getByText('Nobody has a score yet').waitFor();
+    await page.getByRole('link', { name: 'autumn' }).waitFor();
+
+    await go(page, '#/admin/edit/sprint');
+    check(await page.getByLabel('Type', { exact: true }).isDisabled(), 'the type is fixed');
+    same(await page.getByLabel('Highest score').inputValue(), '600', 'the limit as it was set');
+    await page.getByLabel('Title').fill('Fastest lap of all');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByText('Saved').waitFor();
+    await accessible(page, 'edit board');
+    await shoot(page, 'edit-board');
+    page.expected.push(/422|400/);
+    await page.getByLabel('Time zone').fill('Mars/Olympus');
+    await page.getByRole('button', { name: 'Save changes' }).click();
+    await page.getByRole('alert').filter({ hasText: /zone/i }).waitFor();
+
+    await page.getByLabel(/to delete the board/).fill('sprint');
+    await page.getByRole('button', { name: 'Delete board' }).click();
+    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    check((await page.getByRole('row', { name: /Fastest lap/ }).count()) === 0, 'the board is gone');
+    await page.context().close();
+});
+
+await story('an operator bans and unbans, seeing first what it does', async () => {
+    const page = await open(browser);
+    await go(page, '#/admin');
+    await page.getByLabel('Player id').fill('player-9');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    await page.getByRole('button', { name: 'Ban…' }).click();
+    await page.getByText(/becomes free/).first().waitFor();
+    await accessible(page, 'ban');
+    await shoot(page, 'ban');
+    await page.getByLabel(/Reason/).fill('speed hack');
+    await page.getByRole('button', { name: /^Ban / }).click();
+    await page.getByText('Hidden from every ranking', { exact: true }).waitFor();
+    await page.locator('.badge.warn').waitFor();
+    await accessible(page, 'banned');
+    await page.getByRole('button', { name: 'Unban…' }).click();
+    await page.getByRole('button', { name: /^Unban / }).click();
+    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    await page.context().close();
+});
+
+await story('an operator imports a file', async () => {
+    const page = await open(browser);
+    await go(page, '#/admin/import');
+    const rows = Array.from({ length: 5000 }, (_, i) => `import-${i % 300},${i}`).concat(['import-x,not-a-number']);
+    await page.getByLabel(/^File/).setInputFiles({ name: 'scores.csv', mimeType: 'text/csv', buffer: Buffer.from('player,score\n' + rows.join('\n') + '\n') });
+    await page.getByLabel(/^Board/).fill('quiet');
+    await page.getByRole('button', { name: 'Import', exact: true }).click();
+    await page.getByRole('cell', { name: /score/ }).waitFor();
+    await until(async () => (await page.locator('.figure dd').first().innerText()).replace(/\D/g, '') === '5000', 'five thousand accepted');
+    same(await page.locator('tbody td').first().innerText(), '5002'.replace(/\B(?=(\d{3})+$)/g, ''), 'the line that was refused');
+    await accessible(page, 'import');
+    await shoot(page, 'import');
+    await page.context().close();
+});
+
+await story('an operator looks at health and keys', async () => {
+    const page = await open(browser);
+    await go(page, '#/admin/health');
+    const noise = setInterval(() => submit('arena', 'player-40', Math.round(Math.random() * 1000)).catch(() => undefined), 100);
+    await page.locator('.chart canvas').nth(1).waitFor();
+    await until(async () => (await page.locator('.chart canvas').count()) >= 3, 'charts');
+    await page.waitForTimeout(4000); // a few more readings, for the picture
+    await accessible(page, 'health');
+    await shoot(page, 'health', true);
+    clearInterval(noise);
+    await go(page, '#/admin/keys');
+    await accessible(page, 'keys');
+    await shoot(page, 'keys');
+    await page.context().close();
+});
+
+await story('on a server with keys a key is asked for, and kept in the tab only', async () => {
+    const key = (await ask('keyed')).key;
+    const page = await open(browser, { expected: [/401|403/] });
+    await go(page, '#/admin');
+    await page.getByText('A key is needed').waitFor();
+    await accessible(page, 'key');
+    await shoot(page, 'key');
+    await page.getByLabel('Key').last().fill('rung_admin_wrong');
+    await page.getByRole('button', { name: 'Use this key' }).last().click();
+    await page.getByText('This key may not do that').waitFor();
+    await page.getByLabel('Key').last().fill(key);
+    await page.getByRole('button', { name: 'Use this key' }).last().click();
+    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    await page.goto(base + '/#/b/arena');
+    await page.locator('.ranking [data-id]').first().waitFor();
+    await page.locator('.status.live, .status.polling').first().waitFor();
+    check(!page.url().includes('rung_'), 'the key is in no address');
+    same(await page.evaluate(() => JSON.stringify(localStorage).includes('rung_admin')), false, 'not in localStorage');
+    const other = await page.context().newPage();
+    other.on('console', () => undefined);
+    await other.goto(base + '/#/b/arena');
+    await other.getByText('A key is needed').first().waitFor();
+    await other.close();
+    await page.getByRole('button', { name: 'Forget key' }).click();
+    await page.getByText('A key is needed').first().waitFor();
+    await page.context().close();
+});
+
+await browser.close();
+finish();

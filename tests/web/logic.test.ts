@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The console's logic, without a browser. Bundled by esbuild and run by node --test (tests/e2e/test_console_units.py).
+import { deepStrictEqual as same, strictEqual as is, ok } from 'node:assert';
+import { test } from 'node:test';
+import { CsvReader, scoreLine } from '../../web/src/lib/csv';
+import { bodyOf, emptyForm, formOf, mistakes } from '../../web/src/lib/definition';
+import * as format from '../../web/src/lib/format';
+import { importFile, withBoard, type Progress } from '../../web/src/lib/importer';
+import { parseExact } from '../../web/src/lib/json';
+import { freshMoves } from '../../web/src/lib/moves';
+import { buckets, parseMetrics, quantile, total } from '../../web/src/lib/metrics';
+import { href, parse } from '../../web/src/lib/route';
+import { SseParser } from '../../web/src/lib/sse';
+
+test('long numbers keep every digit', () => {
+    const text = '{"score":9223372036854775807,"a":[1.5,-9223372036854775808],"name":"x 1234567890123456789 \\" 9223372036854775807","d":123456789.123456789}';
+    same(parseExact(text), { score: '9223372036854775807', a: [1.5, '-9223372036854775808'], name: 'x 1234567890123456789 " 9223372036854775807', d: '123456789.123456789' });
+    same(parseExact('{"n":12}'), { n: 12 });
+});
+
+test('scores as people read them', () => {
+    const thin = '\u202f';
+    is(format.score(4200), '4200');
+    is(format.score(-12345), `\u221212${thin}345`);
+    is(format.score('9223372036854775807'), ['9', '223', '372', '036', '854', '775', '807'].join(thin));
+    is(format.score(12.5, 3), '12.500');
+    is(format.score(0.1 + 0.2), '0.3');
+    is(format.score(null), '–');
+    is(format.topShare(1, 1000000), `0.01${thin}%`);
+    is(format.topShare(1107, 3000), `37${thin}%`);
+    is(format.percent(99.99), '99.9');
+    is(format.windowId('2026-W46'), 'Week 46, 2026');
+    is(format.windowId('2026-11-15'), '15 Nov 2026');
+    is(format.windowId('2026-11'), 'November 2026');
+    is(format.windowId('autumn'), 'autumn');
+    is(format.scopeValue('country', 'FI'), 'Finland');
+    is(format.scopeValue('country', 'Nowhere'), 'Nowhere');
+    is(format.initials('Ada Lovelace'), 'AL');
+    is(format.initials('  '), '?');
+    is(format.bytes(1536), `1.5${thin}kB`);
+    is(format.seconds(0.00042), `420${thin}µs`);
+});
+
+test('addresses go around', () => {
+    const route = { path: ['b', 'race / 50 %', 'ä'], query: { scope: 'country:FI', player: 'a&b=c' } };
+    same(parse(href(route.path, route.query)), route);
+    same(parse(''), { path: [], query: {} });
+    same(parse('#/b/%zz'), { path: ['b', '%zz'], query: {} });
+});
+
+test('server-sent events come whole out of any pieces', () => {
+    const text = ': hello\r\nid: 7\nevent: state\ndata: {"a":1}\ndata: two\r\n\r\nretry: 250\n\rdata:x\n\n';
+    const want = [{ event: 'state', data: '{"a":1}\ntwo', id: '7' }, { event: 'message', data: 'x', id: '7' }];
+    for (let size = 1; size <= text.length; size++) {
+        const parser = new SseParser();
+        const got = [];
+        for (let i = 0; i < text.length; i += size) got.push(...parser.feed(text.slice(i, i + size)));
+        same(got, want, `pieces of ${size}`);
+        is(parser.retry, 250);
+    }
+});
+
+test('arrows add up and fade', () => {
+    const before = new Map([['a', 3], ['b', 1]]);
+    const first = freshMoves(before, [{ player: 'a', rank: 1 }, { player: 'b', rank: 2 }, { player: 'c', rank: 3 }], new Map(), 1000, 500);
+    same([...first], [['a', { by: 2, at: 1000 }], ['b', { by: -1, at: 1000 }]]);
+    const ranks = new Map([['a', 1], ['b', 2]]);
+    same([...freshMoves(ranks, [{ player: 'a', rank: 2 }, { player: 'b', rank: 1 }], first, 1100, 500)], [['a', { by: 1, at: 1100 }]]);
+    same([...freshMoves(ranks, [{ player: 'a', rank: 1 }], first, 9000, 500)], []);
+});
+
+test('metrics', () => {
+    const text = (n: number) => `# HELP x y\nrung_http_requests_total{route="/a",status="200"} ${n}\nrung_http_requests_total{route="b\\"}"} 2\n`
+        + `t_bucket{le="0.1"} ${n}\nt_bucket{le="0.2"} ${2 * n}\nt_bucket{le="+Inf"} ${2 * n}\n`;
+    const a = parseMetrics(text(10)), b = parseMetrics(text(20));
+    is(total(a, 'rung_http_requests_total'), 12);
+    is(total(a, 'rung_http_requests_total', { route: 'b"}' }), 2);
+    is(total(a, 'none'), null);
+    is(quantile(buckets(a, 't'), buckets(b, 't'), 0.5), 0.1);
+    ok(Math.abs(quantile(buckets(a, 't'), buckets(b, 't'), 0.75)! - 0.15) < 1e-9);
+    is(quantile(buckets(a, 't'), buckets(a, 't'), 0.5), null);
+});
+
+test('csv in any pieces', () => {
+    const text = '\ufeffplayer,score,note\r\nada,9223372036854775807,"a ""b"", c"\n\nbob,1.5,"two\nlines"\neve,x';
+    const want = [{ player: 'ada', score: '9223372036854775807', note: 'a "b", c' }, { player: 'bob', score: '1.5', note: 'two\nlines' }, { player: 'eve', score: 'x', note: '' }];
+    for (let size = 1; size <= text.length; size++) {
+        const reader = new CsvReader();
+        const got = [];
+        for (let i = 0; i < text.length; i += size) got.push(...reader.feed(text.slice(i, i + size)));
+        got.push(...reader.feed('', true));
+        same(got, want, `pieces of ${size}`);
+    }
+    is(scoreLine(want[0], 'race'), '{"board":"race","player":"ada","score":9223372036854775807,"note":"a \\"b\\", c"}');
+    is(scoreLine({ player: 'eve', score: 'x', at: '1700000000000', board: 'b' }, 'race'), '{"board":"b","player":"eve","score":"x","at":1700000000000}');
+});
+
+test('a file is imported in batches and refusals name their lines', async () => {
+    const lines = Array.from({ length: 4500 }, (_, i) => (i === 3000 ? '' : `{"player":"p${i}","score":${i}}`));
+    const batches: number[] = [];
+    const seen: Progress[] = [];
+    const send = async (text: string) => {
+        const sent = text.trim().split('\n');
+        batches.push(sent.length);
+        ok(sent.every((line) => line.startsWith('{"board":"race","player"')));
+        return sent.map((line) => (line.includes('"p4000"') ? '{"status":422,"code":"refused","detail":"score: too high"}' : '{"changed":true}')).join('\n');
+    };
+    const end = await importFile(new Blob([lines.join('\n')]), false, 'race', send, (p) => seen.push(p), 10, new AbortController().signal);
+    same(batches, [2000, 2000, 499]);
+    is(end.accepted, 4498);
+    same(end.refusals, [{ line: 4001, why: 'score: too high' }]);
+    ok(end.done && seen.length > 3 && seen[seen.length - 1].done);
+    is(withBoard('{"board":"x"}', 'race'), '{"board":"x"}');
+    is(withBoard('{ }', 'race'), '{"board":"race"}');
+    is(withBoard('nonsense', 'race'), 'nonsense');
+});
+
+test('a definition survives the form', () => {
+    const board = {
+        id: 'race', title: 'Race', score: { type: 'decimal' as const, order: 'asc' as const, decimals: 3 }, columns: [{ name: 'deaths', type: 'integer' as const, order: 'asc' as const }],
+        update: 'best', tie: 'first', rank: 'dense', windows: ['all', 'week', { name: 's1', starts: '2026-01-01T00:00:00Z', ends: '2026-02-01T00:00:00Z' }],
+        timezone: 'Europe/Helsinki', day_starts: '04:00', grace: 60, keep: 3, scopes: ['country', 'guild'], teams: { by: 'guild', combine: 'top:5' }, limits: { max: '9223372036854775807' }, writers: 'server',
+    };
+    const form = formOf(board);
+    same(mistakes(form), {});
+    const body = bodyOf(form);
+    ok(body.includes('"limits":{"max":9223372036854775807}'), body);
+    const { id, limits, ...rest } = board;
+    const { limits: _, ...back } = JSON.parse(body);
+    same(back, rest);
+    same(Object.keys(mistakes({ ...emptyForm(), windows: [], grace: 'x' })).sort(), ['grace', 'id', 'windows']);
+});

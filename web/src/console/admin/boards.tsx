@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator's list: every board with size, rate and memory.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import * as api from '../../lib/api';
+import * as format from '../../lib/format';
+import { useKey, useLoad, useTitle } from '../../lib/hooks';
+import { parseMetrics, total, type Sample } from '../../lib/metrics';
+import { href } from '../../lib/route';
+import { rules, windowKinds } from '../../lib/rules';
+import { Card, Empty, KeyForm, Problem } from '../../ui/parts';
+
+interface Reading {
+    at: number;
+    samples: Sample[];
+}
+
+// Readings of /metrics, one every `everyMs`; the last and the one before.
+export function useReadings(everyMs: number): { now: Reading | null; before: Reading | null; error: Error | null } {
+    const key = useKey();
+    const [state, set] = useState<{ now: Reading | null; before: Reading | null }>({ now: null, before: null });
+    const load = useLoad(async (signal) => ({ at: Date.now(), samples: parseMetrics(await api.metrics(signal)) }), [key], everyMs);
+    const last = useRef<Reading | null>(null);
+    useEffect(() => {
+        if (!load.data || load.data === last.current) return;
+        const before = last.current;
+        last.current = load.data;
+        set({ now: load.data, before });
+    }, [load.data]);
+    return { ...state, error: load.error };
+}
+
+// Per second between two readings; null before there are two, or where a counter started anew.
+export function perSecond(now: Reading | null, before: Reading | null, name: string, labels: Record<string, string> = {}): number | null {
+    if (!now || !before) return null;
+    const b = total(now.samples, name, labels), a = total(before.samples, name, labels) ?? 0;
+    return b == null || b < a ? null : (b - a) / ((now.at - before.at) / 1000);
+}
+
+interface BoardRow {
+    board: api.Board;
+    entries: number | null;
+}
+
+async function load(signal: AbortSignal): Promise<BoardRow[]> {
+    const list = await api.boards(signal);
+    return Promise.all(list.map(async (board) => {
+        const page = await api.top(board.id, {}, 1, 0, signal).catch(() => null);
+        return { board, entries: page ? page.total : null };
+    }));
+}
+
+export function AdminBoards() {
+    useTitle('Operate');
+    const key = useKey();
+    const list = useLoad(load, [key], 5000);
+    const { now, before } = useReadings(5000);
+    return (
+        <>
+            <header class="page-head"><h1>Boards</h1><span class="spring" /><a class="button primary" href="#/admin/new">New board</a></header>
+            {!key && <KeyNote />}
+            <Card flush>
+                {list.error && !list.data ? <Problem error={list.error} retry={list.reload} />
+                    : !list.data ? <p class="note" aria-busy="true"><span class="skeleton bar-l" /></p>
+                    : list.data.length === 0 ? <Empty title="No boards yet"><a href="#/admin/new">Create the first one</a></Empty> : (
+                    <div class="scroll">
+                        <table class="table">
+                            <thead><tr><th scope="col">Board</th><th scope="col">Windows</th><th scope="col" class="num">Players</th><th scope="col" class="num">Scores/s</th><th scope="col" class="num">Memory</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
+                            <tbody>
+                                {list.data.map(({ board, entries }) => (
+                                    <tr key={board.id}>
+                                        <th scope="row"><a href={href(['b', board.id])}>{board.title || board.id}</a><small>{board.id} · {rules(board)}</small></th>
+                                        <td>{windowKinds(board).map((w) => w.kind).join(', ')}</td>
+                                        <td class="num">{format.count(entries)}</td>
+                                        <td class="num">{format.rate(perSecond(now, before, 'rung_board_submissions_total', { board: board.id }))}</td>
+                                        <td class="num">{format.bytes(now ? total(now.samples, 'rung_board_memory_bytes', { board: board.id }) : null)}</td>
+                                        <td class="num"><a href={href(['admin', 'edit', board.id])}>Edit<span class="hidden"> {board.title || board.id}</span></a></td>
+                                    </tr>
+                                ))}
+                            </tbody>
+                        </table>
+                    </div>
+                )}
+            </Card>
+            <PlayerSearch />
+        </>
+    );
+}
+
+function PlayerSearch() {
+    const [text, set] = useState('');
+    return (
+        <Card title="Players">
+            <form class="search narrow" role="search" onSubmit={(event) => {
+                event.preventDefault();
+                if (text.trim()) location.hash = href(['admin', 'player', text.trim()]);
+            }}>
+                <input type="search" value={text} placeholder="Player id" aria-label="Player id" autocapitalize="none" spellcheck={false}
+                       onInput={(event) => set(event.currentTarget.value)} />
+                <button class="button" type="submit">Open</button>
+            </form>
+            <p class="quiet hint">All boards of a player, submissions and their outcome, ban and unban.</p>
+        </Card>
+    );
+}
+
+// On a server without keys everything is open; with keys an admin key is asked for here rather than at the first refusal.
+export function KeyNote() {
+    return (
+        <details class="key-note">
+            <summary>No key in use</summary>
+            <KeyForm why="A server that has keys wants an admin key for what is done here. A server without keys (on this machine only) wants none. The key stays in this tab and is forgotten when the tab is closed." />
+        </details>
+    );
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a player sent, and what became of it, from the archive.
+import * as api from '../../lib/api';
+import type { Exact } from '../../lib/json';
+import * as format from '../../lib/format';
+import { useKey, useLoad } from '../../lib/hooks';
+import { Card, Empty } from '../../ui/parts';
+import { decimals } from '../../ui/ranking';
+import type { Place } from '../player';
+
+interface Submission {
+    seq: number;
+    at: string;
+    board: string;
+    score: Exact | null;
+    delta: boolean;
+    outcome: string;
+    reason?: string;
+}
+
+async function load(player: string, signal: AbortSignal): Promise<Submission[]> {
+    const raw = await api.request('GET', api.address(['players', player, 'submissions'], { limit: 100 }), { signal });
+    const list: any[] = raw.submissions || raw.entries || [];
+    return list.map((s) => ({
+        seq: s.seq, at: s.at ?? s.time, board: s.board, score: s.score ?? s.delta ?? null, delta: s.score == null && s.delta != null,
+        outcome: s.outcome ?? s.status ?? '', reason: s.reason ?? s.rule,
+    }));
+}
+
+export function Submissions({ player, places }: { player: string; places: Place[] }) {
+    const list = useLoad((signal) => load(player, signal), [player, useKey()], 5000);
+    if (list.error || !list.data) return null; // not kept by this server, or not for this key
+    const boards = new Map(places.map((p) => [p.board.id, p.board]));
+    return (
+        <Card title="Submissions" flush>
+            {list.data.length === 0 ? <Empty title="Nothing sent yet" /> : (
+                <div class="scroll tall" tabIndex={0} role="region" aria-label="Submissions">
+                    <table class="table">
+                        <thead><tr><th scope="col">When</th><th scope="col">Board</th><th scope="col" class="num">Sent</th><th scope="col">Outcome</th></tr></thead>
+                        <tbody>
+                            {list.data.map((s) => (
+                                <tr key={s.seq}>
+                                    <td title={format.when(s.at)}>{format.ago(s.at)}</td>
+                                    <td>{boards.get(s.board)?.title || s.board}</td>
+                                    <td class="num">{s.delta ? '+' : ''}{format.score(s.score, decimals(boards.get(s.board)))}</td>
+                                    <td>{s.outcome}{s.reason && <small>{s.reason}</small>}</td>
+                                </tr>
+                            ))}
+                        </tbody>
+                    </table>
+                </div>
+            )}
+        </Card>
+    );
+}

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+// A board's page. Everything that is shown is in the address: window, scope, list, player.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import * as api from '../lib/api';
+import type { Board, Entry, Page, View } from '../lib/api';
+import * as format from '../lib/format';
+import { useKey, useLive, useLoad, useStored, useTitle } from '../lib/hooks';
+import { foldPage, liveAddress } from '../lib/live';
+import { href } from '../lib/route';
+import { rules, windowKinds } from '../lib/rules';
+import { Chart } from '../ui/chart';
+import { Avatar, Card, Copy, Empty, Figure, Problem, Status, Tabs } from '../ui/parts';
+import { decimals, Ranking, RankingSkeleton } from '../ui/ranking';
+import { RankHistory } from './rank_history';
+import { ScopePicker } from './scopes';
+
+type Query = Record<string, string>;
+const PAGE = 50;
+const LISTS = ['top', 'around', 'friends', 'teams', 'past'] as const;
+type List = (typeof LISTS)[number];
+
+export function BoardPage({ id, query }: { id: string; query: Query }) {
+    const key = useKey();
+    const board = useLoad((signal) => api.board(id, signal), [id, key]);
+    const title = board.data?.title || id;
+    useTitle(title);
+    if (board.error) return <Card><Problem error={board.error} retry={board.reload} what={`There is no board “${id}”`} /></Card>;
+    if (!board.data) return <><header class="page-head"><h1>{title}</h1></header><Card flush><RankingSkeleton /></Card></>;
+    return <BoardView board={board.data} query={query} />;
+}
+
+function BoardView({ board, query }: { board: Board; query: Query }) {
+    const [me, setMe] = useStored('rung.me');
+    const focus = query.player || me;
+    const view: View = useMemo(() => ({
+        window: query.window, window_id: query.id, scope: query.scope, rank: query.rank,
+    }), [query.window, query.id, query.scope, query.rank]);
+    const list: List = LISTS.includes(query.list as List) ? (query.list as List) : 'top';
+    const at = (change: Query) => href(['b', board.id], clean({ ...query, ...change }));
+    const kinds = windowKinds(board);
+    const kind = view.window || (kinds.some((k) => k.kind === 'all') ? 'all' : kinds[0].kind);
+    return (
+        <>
+            <header class="page-head">
+                <div>
+                    <h1>{board.title || board.id}</h1>
+                    <p class="quiet">{rules(board)}{board.timezone && board.timezone !== 'UTC' ? ` · days end in ${board.timezone.replace(/_/g, ' ')}` : ''}</p>
+                </div>
+                <Share board={board.id} query={query} />
+            </header>
+            <div class="filters">
+                {(kinds.length > 1 || view.window_id) && <Tabs label="Time" items={[
+                    ...kinds.map((k) => ({
+                        name: format.windowName(k.kind), href: at({ window: k.kind, id: '', offset: '' }), on: k.kind === kind && !view.window_id })),
+                    ...(view.window_id ? [{ name: format.windowId(view.window_id), href: at({}), on: true }] : []),
+                ]} />}
+                {board.scopes.length > 0 && <ScopePicker board={board} scope={view.scope} at={at} me={focus} view={view} />}
+            </div>
+            <div class="columns">
+                <div class="main-column">
+                    <Lists board={board} list={list} view={view} focus={focus} me={me} query={query} at={at} />
+                </div>
+                <aside class="side-column" aria-label="Player and distribution">
+                    <Focus board={board} view={view} focus={focus} me={me} setMe={setMe} at={at} />
+                    <Spread board={board} view={view} focus={focus} isMe={focus === me} />
+                </aside>
+            </div>
+        </>
+    );
+}
+
+function clean(query: Query): Query {
+    return Object.fromEntries(Object.entries(query).filter(([, value]) => value));
+}
+
+interface ListProps {
+    board: Board;
+    view: View;
+    focus: string;
+    me: string;
+    query: Query;
+    at: (change: Query) => string;
+}
+
+function Lists({ list, ...props }: ListProps & { list: List }) {
+    const { board, at } = props;
+    const items = [
+        { name: 'Top', id: 'top' },
+        { name: 'Around', id: 'around' },
+        { name: 'Friends', id: 'friends' },
+        ...(board.teams ? [{ name: teamsName(board), id: 'teams' }] : []),
+        { name: 'Past', id: 'past' },
+    ].map((item) => ({ name: item.name, href: at({ list: item.id === 'top' ? '' : item.id, offset: '' }), on: item.id === list }));
+    return (
+        <section class="card flush" aria-label="Ranking">
+            <Tabs label="Ranking" items={items} quiet />
+            {list === 'top' && (Number(props.query.offset) > 0 ? <Further {...props} offset={Number(props.query.offset)} /> : <Top {...props} />)}
+            {list === 'around' && <Around {...props} />}
+            {list === 'friends' && <Friends {...props} />}
+            {list === 'teams' && <Teams {...props} />}
+            {list === 'past' && <Past {...props} />}
+        </section>
+    );
+}
+
+function teamsName(board: Board): string {
+    const by = board.teams!.by;
+    return by[0].toUpperCase() + by.slice(1) + 's';
+}
+
+const sub = (board: Board) => (entry: Entry) => {
+    const parts = board.scopes.concat(board.teams ? [board.teams.by] : [])
+        .map((name) => [name, attribute(entry, name)] as const).filter(([, value]) => value)
+        .map(([name, value]) => format.scopeValue(name, value!));
+    return [...new Set(parts)].join(' · ') || (entry.name && entry.name !== entry.player ? entry.player : undefined);
+};
+
+function attribute(entry: Entry, name: string): string | undefined {
+    return name === 'country' ? entry.country : entry.attributes?.[name];
+}
+
+function Top(props: ListProps) {
+    const { board, view, me, focus, at } = props;
+    const live = useLive<Page>(liveAddress(board.id, view, { limit: PAGE }),
+        (signal) => api.top(board.id, view, PAGE, 0, signal), foldPage, [board.id, view, useKey()]);
+    return (
+        <>
+            {live.data ? live.data.total > 0 && <Ranking label="Top players" entries={live.data.entries} board={board} me={me} focus={focus} sub={sub(board)}
+                                  link={(entry) => at({ player: entry.player })} />
+                : live.error ? <Problem error={live.error} what="Nothing to rank here yet" />
+                : <RankingSkeleton />}
+            {live.data?.total === 0 && <Nobody view={view} />}
+            <Foot board={board} page={live.data} offset={0} view={view} at={at}><Status status={live.status} /></Foot>
+        </>
+    );
+}
+
+function Nobody({ view }: { view: View }) {
+    if (view.scope) return <Empty title="Nobody here yet">No ranked player has {view.scope.replace(':', ' ')}.</Empty>;
+    return <Empty title="Nobody has a score yet">The first submission will appear here at once.</Empty>;
+}
+
+function Further({ board, view, me, focus, at, offset }: ListProps & { offset: number }) {
+    const page = useLoad((signal) => api.top(board.id, view, PAGE, offset, signal), [board.id, view, offset, useKey()], 3000);
+    return (
+        <>
+            {page.data ? <Ranking label={`Players from place ${offset + 1}`} entries={page.data.entries} board={board} me={me} focus={focus}
+                                  sub={sub(board)} link={(entry) => at({ player: entry.player })} />
+                : page.error ? <Problem error={page.error} retry={page.reload} /> : <RankingSkeleton />}
+            {page.data && page.data.entries.length === 0 && <Empty title="Beyond the end">The board ends before this place.</Empty>}
+            <Foot board={board} page={page.data} offset={offset} view={view} at={at} />
+        </>
+    );
+}
+
+function Foot({ board, page, offset, view, at, children }: {
+    board: Board; page: Page | null; offset: number; view: View; at: (change: Query) => string; children?: preact.ComponentChildren }) {
+    const total = page?.total || 0;
+    const last = Math.min(offset + PAGE, total);
+    return (
+        <footer class="list-foot">
+            {children}
+            <span class="spring" />
+            <label class="rank-style">
+                <span>Ties</span>
+                <select value={view.rank || board.rank || 'sparse'} onChange={(event) => (location.hash = at({ rank: event.currentTarget.value }))}>
+                    <option value="sparse">share a rank: 1 1 3</option>
+                    <option value="dense">share, no gaps: 1 1 2</option>
+                    <option value="unique">one rank each: 1 2 3</option>
+                </select>
+            </label>
+            {total > 0 && <span class="count">{format.count(offset + 1)}–{format.count(last)} of {format.count(total)}</span>}
+            {offset > 0 && <a class="button small" href={at({ offset: offset > PAGE ? String(offset - PAGE) : '' })}>Back</a>}
+            {last < total && <a class="button small" href={at({ offset: String(offset + PAGE) })}>Next</a>}
+        </footer>
+    );
+}
+
+function Around({ board, view, focus, me, at }: ListProps) {
+    const live = useLive<Page>(focus ? liveAddress(board.id, view, { player: focus, around: 10 }) : null,
+        async (signal) => {
+            const page = await api.around(board.id, focus, view, 10, signal);
+            return page || { total: 0, seq: 0, entries: [] };
+        }, foldPage, [board.id, view, focus, useKey()]);
+    if (!focus) return <Empty title="Around whom?">Find yourself with the search box, then see who is just above and just below.</Empty>;
+    return (
+        <>
+            {live.data ? (live.data.entries.length === 0 ? <Empty title={`${focus} is not ranked here`}>No score in this window or scope.</Empty> : <Ranking label={`Players around ${focus}`} entries={live.data.entries} board={board} me={me} focus={focus} sub={sub(board)}
+                                  link={(entry) => at({ player: entry.player })} />)
+                : live.error ? <Problem error={live.error} />
+                : <RankingSkeleton rows={11} />}
+            <Foot board={board} page={null} offset={0} view={view} at={at}><Status status={live.status} /></Foot>
+        </>
+    );
+}
+
+function Friends({ board, view, focus, me, at }: ListProps) {
+    const page = useLoad(focus ? (signal) => api.friends(board.id, focus, view, signal) : null, [board.id, view, focus, useKey()], 4000);
+    if (!focus) return <Empty title="Whose friends?">Find yourself with the search box to see your friends ranked among themselves.</Empty>;
+    if (page.error) return <Problem error={page.error} retry={page.reload} what={`${focus} is not known here`} />;
+    if (!page.data) return <RankingSkeleton rows={6} />;
+    if (page.data.entries.length === 0) return <Empty title="No friends on this board">Friendships are sent by the game; none of {focus}’s friends has a score here.</Empty>;
+    return (
+        <Ranking label={`Friends of ${focus}`} entries={page.data.entries} board={board} me={me} focus={focus}
+                 sub={(entry) => (entry.global_rank ? `${format.count(entry.global_rank)} of all` : sub(board)(entry))}
+                 link={(entry) => at({ player: entry.player })} />
+    );
+}
+
+function Teams({ board, view }: ListProps) {
+    const page = useLoad((signal) => api.teams(board.id, view, 100, signal), [board.id, view, useKey()], 4000);
+    if (page.error) return <Problem error={page.error} retry={page.reload} />;
+    if (!page.data) return <RankingSkeleton rows={6} />;
+    if (page.data.entries.length === 0) return <Empty title="No teams yet">A {board.teams!.by} appears once one of its members has a score.</Empty>;
+    const combine = board.teams!.combine;
+    const how = combine === 'sum' ? 'Scores of all members added.' : combine === 'mean' ? 'Mean score of the members.'
+        : `The ${combine.replace('top:', '')} best members added.`;
+    return (
+        <>
+            <p class="note">{how}</p>
+            <Ranking label={teamsName(board)} what={teamsName(board)} entries={page.data.entries} showTime={false}
+                     sub={(entry) => (entry.members != null ? `${format.count(entry.members)} ${entry.members === 1 ? 'member' : 'members'}` : undefined)} />
+        </>
+    );
+}
+
+function Past({ board, at }: ListProps) {
+    const windows = useLoad((signal) => api.windows(board.id, signal), [board.id, useKey()]);
+    if (windows.error) return <Problem error={windows.error} retry={windows.reload} />;
+    if (!windows.data) return <RankingSkeleton rows={4} />;
+    const closed = windows.data.filter((w) => w.closed).sort((a, b) => String(b.ends).localeCompare(String(a.ends))).slice(0, 60);
+    if (closed.length === 0) return <Empty title="Nothing has ended yet">Weeks, days and seasons are kept here with their final standings once they close.</Empty>;
+    return (
+        <ul class="past">
+            {closed.map((w) => (
+                <li key={w.kind + w.id}>
+                    <a href={at({ list: '', id: '', offset: '', ...address(w) })}>{format.windowId(w.id)}</a>
+                    <span class="quiet">ended {format.day(w.ends)}</span>
+                    <Winners board={board} window={w} />
+                </li>
+            ))}
+        </ul>
+    );
+}
+
+function address(window: api.WindowInfo): Query {
+    const view = api.viewOf(window);
+    return { window: view.window!, id: view.window_id || '' };
+}
+
+function Winners({ board, window }: { board: Board; window: api.WindowInfo }) {
+    const page = useLoad((signal) => api.top(board.id, api.viewOf(window), 3, 0, signal), [board.id, window.id]);
+    if (!page.data?.entries.length) return <span class="winners quiet">{page.error ? '' : '\u00a0'}</span>;
+    return (
+        <ol class="winners">
+            {page.data.entries.map((entry) => (
+                <li key={entry.player}>
+                    <span class="rank-number">{entry.rank}</span> {entry.name || entry.player} <span class="quiet">{format.score(entry.score, decimals(board))}</span>
+                </li>
+            ))}
+        </ol>
+    );
+}
+
+// ---- the player in focus ----
+
+function Focus({ board, view, focus, me, setMe, at }: {
+    board: Board; view: View; focus: string; me: string; setMe: (id: string) => void; at: (change: Query) => string }) {
+    const isMe = focus !== '' && focus === me;
+    return (
+        <section class="card focus-card" aria-label="Player">
+            <Search at={at} />
+            {focus ? <FocusCard board={board} view={view} focus={focus} isMe={isMe} setMe={setMe} at={at} key={focus} />
+                : <p class="quiet hint">Type a player’s id to see where they stand.<span class="keys-only"> Press <kbd>/</kbd> to come here.</span></p>}
+        </section>
+    );
+}
+
+function Search({ at }: { at: (change: Query) => string }) {
+    const [text, set] = useState('');
+    const input = useRef<HTMLInputElement>(null);
+    useEffect(() => {
+        const onKey = (event: KeyboardEvent) => {
+            const where = event.target as HTMLElement;
+            if (event.key !== '/' || event.ctrlKey || event.metaKey || /^(INPUT|TEXTAREA|SELECT)$/.test(where.tagName)) return;
+            event.preventDefault();
+            input.current?.focus();
+        };
+        addEventListener('keydown', onKey);
+        return () => removeEventListener('keydown', onKey);
+    }, []);
+    return (
+        <form class="search" role="search" onSubmit={(event) => {
+            event.preventDefault();
+            if (!text.trim()) return;
+            location.hash = at({ player: text.trim() });
+            set('');
+        }}>
+            <input type="search" ref={input} value={text} onInput={(event) => set(event.currentTarget.value)} placeholder="Find a player by id"
+                   aria-label="Find a player by id" autocomplete="off" autocapitalize="none" spellcheck={false} />
+            <button class="button" type="submit">Find</button>
+        </form>
+    );
+}
+
+function FocusCard({ board, view, focus, isMe, setMe, at }: {
+    board: Board; view: View; focus: string; isMe: boolean; setMe: (id: string) => void; at: (change: Query) => string }) {
+    const found = useLoad((signal) => api.around(board.id, focus, view, 1, signal), [board.id, view, focus, useKey()], 3000);
+    const entry = found.data?.entry;
+    const above = found.data?.above[found.data.above.length - 1];
+    const name = entry?.name || focus;
+    return (
+        <div class="focus">
+            <div class="focus-head">
+                <Avatar id={focus} name={name} large />
+                <div>
+                    <h2><a href={href(['p', focus], { board: board.id })}>{name}</a>{isMe && <span class="you">you</span>}</h2>
+                    <p class="quiet">{focus}</p>
+                </div>
+            </div>
+            {found.error ? <p class="quiet hint">{found.error.message}</p>
+                : !found.busy && !found.data && <p class="quiet hint">Not ranked here: no score in this window or scope.</p>}
+            {entry && found.data && (
+                <>
+                    <dl class="figures">
+                        <Figure name="Rank" value={<Rank value={entry.rank} />} note={`of ${format.count(found.data.total)}`} />
+                        <Figure name="Score" value={format.score(entry.score, decimals(board))} note={format.ago(entry.at)} />
+                        <Figure name="Top" value={format.topShare(entry.rank, found.data.total)} note={`percentile ${format.percent(entry.percentile)}`} />
+                    </dl>
+                    <p class="next">{above ? <>Next: <a href={at({ player: above.player })}>{above.name || above.player}</a>, {gap(entry, above, board)} ahead</> : 'Nobody is above.'}</p>
+                    <RankHistory player={focus} board={board} kind={view.window || windowKinds(board)[0].kind} compact />
+                </>
+            )}
+            <div class="buttons">
+                <button class="button small" type="button" onClick={() => setMe(isMe ? '' : focus)}>{isMe ? 'This is not me' : 'This is me'}</button>
+                <a class="button small" href={at({ list: 'around', player: focus, offset: '' })}>Around</a>
+                <a class="button small" href={at({ list: 'friends', player: focus, offset: '' })}>Friends</a>
+            </div>
+        </div>
+    );
+}
+
+// The rank, said aloud when it changes.
+function Rank({ value }: { value: number }) {
+    return <span aria-live="polite" aria-atomic="true">{format.count(value)}</span>;
+}
+
+function gap(entry: Entry, above: Entry, board: Board): string {
+    const points = decimals(board) ?? (board.score.type === 'integer' ? 0 : 3);
+    const difference = Math.abs(Number(above.score) - Number(entry.score));
+    return difference === 0 ? 'level, but' : format.score(+difference.toFixed(points), decimals(board));
+}
+
+function Spread({ board, view, focus, isMe }: { board: Board; view: View; focus: string; isMe: boolean }) {
+    const key = useKey();
+    const spread = useLoad((signal) => api.distribution(board.id, view, 40, signal), [board.id, view, key], 15000);
+    const mine = useLoad(focus ? (signal) => api.around(board.id, focus, view, 0, signal) : null, [board.id, view, focus, key], 15000);
+    const buckets = spread.data?.buckets;
+    const x = useMemo(() => (buckets || []).map((b) => b.low), [buckets]);
+    const series = useMemo(() => [{ label: 'players', values: (buckets || []).map((b) => b.count) }], [buckets]);
+    if (!buckets || buckets.length < 2 || spread.data!.total < 5) return null;
+    const at = mine.data ? Number(mine.data.entry.score) : null;
+    const top = buckets.reduce((a, b) => (b.count > a.count ? b : a));
+    return (
+        <Card title="How scores are spread">
+            <Chart kind="bars" height={170} zero whole x={x} series={series} format={(v) => format.count(v)} formatX={(v) => short(v)}
+                   mark={at != null ? { x: at, label: isMe ? 'you are here' : mine.data!.entry.name || focus } : null}
+                   label={`Histogram of ${format.count(spread.data!.total)} scores from ${format.score(buckets[0].low)} to ${format.score(buckets[buckets.length - 1].high)}; most common around ${format.score(+top.low.toPrecision(4))}.`
+                       + (at != null ? ` ${isMe ? 'You are' : 'The player is'} at ${format.score(at)}.` : '')} />
+        </Card>
+    );
+}
+
+function short(value: number): string {
+    const size = Math.abs(value);
+    if (size >= 1e9) return `${+(value / 1e9).toPrecision(3)}G`;
+    if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)}M`;
+    if (size >= 1e4) return `${+(value / 1e3).toPrecision(3)}k`;
+    return format.score(+value.toPrecision(4));
+}
+
+// ---- sharing ----
+
+function Share({ board, query }: { board: string; query: Query }) {
+    const [open, set] = useState(false);
+    const panel = useRef<HTMLDivElement>(null);
+    const attributes = [['board', board], ['window', query.window], ['scope', query.scope], ['player', query.player]]
+        .filter(([, value]) => value).map(([name, value]) => `data-${name}="${escape(value!)}"`).join(' ');
+    const line = `<script async src="${location.origin}/widget.js" ${attributes}></script>`;
+    useEffect(() => {
+        if (open) panel.current?.querySelector<HTMLElement>('button')?.focus();
+    }, [open]);
+    return (
+        <div class="share" onKeyDown={(event) => event.key === 'Escape' && set(false)}>
+            <button class="button" type="button" aria-expanded={open} onClick={() => set(!open)}>Share</button>
+            {open && (
+                <div class="popover" ref={panel} role="group" aria-label="Share">
+                    <h2>This page</h2>
+                    <div class="command"><code tabIndex={0}>{location.href}</code><Copy text={location.href} /></div>
+                    <h2>On your own site</h2>
+                    <div class="command"><code tabIndex={0}>{line}</code><Copy text={line} /></div>
+                    <p class="quiet">One line, anywhere in a page. <a href={`/example.html?board=${encodeURIComponent(board)}`}>See an example</a></p>
+                </div>
+            )}
+        </div>
+    );
+}
+
+function escape(text: string): string {
+    return text.replace(/&/g, '&amp;').replace(/"/g, '&quot;').replace(/</g, '&lt;');
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The front page: every board with who leads it.
+import { boards, top, type Board } from '../lib/api';
+import { useKey, useLoad, useTitle } from '../lib/hooks';
+import * as format from '../lib/format';
+import { href } from '../lib/route';
+import { rules } from '../lib/rules';
+import { Avatar, Card, Empty, Problem } from '../ui/parts';
+import { decimals } from '../ui/ranking';
+
+export function Boards() {
+    useTitle('Boards');
+    const key = useKey();
+    const list = useLoad(boards, [key]);
+    return (
+        <>
+            <header class="page-head"><h1>Boards</h1></header>
+            {list.error ? <Card><Problem error={list.error} retry={list.reload} /></Card>
+                : !list.data ? <div class="board-grid" aria-busy="true">{[0, 1, 2].map((i) => <div class="card skeleton-card skeleton" key={i} />)}</div>
+                : list.data.length === 0 ? <Card><Empty title="No boards yet">A board comes to life with its definition. <a href="#/admin/new">Create the first one</a></Empty></Card>
+                : <ul class="board-grid">{list.data.map((b) => <li key={b.id}><BoardCard board={b} /></li>)}</ul>}
+        </>
+    );
+}
+
+function BoardCard({ board }: { board: Board }) {
+    const first = useLoad((signal) => top(board.id, {}, 3, 0, signal), [board.id], 10000);
+    return (
+        <article class="card board-card">
+            <h2><a href={href(['b', board.id])}>{board.title || board.id}</a></h2>
+            <p class="quiet">{rules(board)}</p>
+            {first.data && first.data.entries.length === 0 && <p class="quiet board-none">Nobody has a score yet.</p>}
+            <ol>
+                {first.data?.entries.map((entry) => (
+                    <li key={entry.player}>
+                        <span class="rank-number">{format.count(entry.rank)}</span>
+                        <Avatar id={entry.player} name={entry.name} />
+                        <span class="name">{entry.name || entry.player}</span>
+                        <span class="value">{format.score(entry.score, decimals(board))}</span>
+                    </li>
+                ))}
+                {!first.data && !first.error && [0, 1, 2].map((i) => <li key={i} aria-hidden="true"><span class="skeleton bar-l" /></li>)}
+            </ol>
+            <p class="quiet board-foot">{first.data ? `${format.count(first.data.total)} ${first.data.total === 1 ? 'player' : 'players'}` : '\u00a0'}</p>
+        </article>
+    );
+}

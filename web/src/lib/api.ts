@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HTTP interface as functions. The key, if one was typed in, lives in this tab only (sessionStorage).
+import { parseExact, type Exact } from './json';
+
+export class ApiError extends Error {
+    constructor(readonly status: number, readonly code: string, message: string, readonly retryAfter = 0) {
+        super(message);
+    }
+}
+
+const KEY = 'rung.key';
+let key = readKey();
+const keyWatchers = new Set<() => void>();
+
+function readKey(): string {
+    try {
+        return sessionStorage.getItem(KEY) || '';
+    } catch {
+        return ''; // storage is off: the key then lives as long as the page
+    }
+}
+
+export function currentKey(): string {
+    return key;
+}
+
+export function setKey(next: string): void {
+    key = next.trim();
+    try {
+        if (key) sessionStorage.setItem(KEY, key);
+        else sessionStorage.removeItem(KEY);
+    } catch {
+        // see readKey
+    }
+    keyWatchers.forEach((watch) => watch());
+}
+
+// For the widget: a key that came with the page, never stored.
+export function lendKey(next: string): void {
+    key = next;
+}
+
+export function onKeyChange(watch: () => void): () => void {
+    keyWatchers.add(watch);
+    return () => keyWatchers.delete(watch);
+}
+
+export function authHeaders(): Record<string, string> {
+    return key ? { Authorization: `Bearer ${key}` } : {};
+}
+
+type Query = Record<string, string | number | undefined | null>;
+
+export function address(path: (string | number)[], query: Query = {}): string {
+    const search = new URLSearchParams();
+    for (const [name, value] of Object.entries(query)) if (value != null && value !== '') search.set(name, String(value));
+    const tail = search.toString();
+    return '/v1/' + path.map((part) => encodeURIComponent(part)).join('/') + (tail ? '?' + tail : '');
+}
+
+export async function request(method: string, url: string, options: {
+    body?: unknown; text?: string; type?: string; signal?: AbortSignal } = {}): Promise<any> {
+    const headers: Record<string, string> = { Accept: 'application/json', ...authHeaders() };
+    let body: string | undefined;
+    if (options.text !== undefined) {
+        body = options.text;
+        headers['Content-Type'] = options.type || 'application/json';
+    } else if (options.body !== undefined) {
+        body = JSON.stringify(options.body);
+        headers['Content-Type'] = 'application/json';
+    }
+    let response: Response;
+    try {
+        response = await fetch(url, { method, headers, body, signal: options.signal });
+    } catch (error) {
+        if ((error as Error).name === 'AbortError') throw error;
+        throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
+    }
+    const text = await response.text();
+    if (!response.ok) throw problem(response, text);
+    const type = response.headers.get('content-type') || '';
+    return type.includes('ndjson') || !type.includes('json') ? text : parseExact(text || 'null');
+}
+
+function problem(response: Response, text: string): ApiError {
+    let code = `http_${response.status}`, message = response.statusText || `status ${response.status}`;
+    try {
+        const body = JSON.parse(text);
+        code = body.code || code;
+        message = body.detail || body.title || message;
+    } catch {
+        // not a problem document: the status says enough
+    }
+    return new ApiError(response.status, code, message, Number(response.headers.get('retry-after')) || 0);
+}
+
+const get = (path: (string | number)[], query?: Query, signal?: AbortSignal) =>
+    request('GET', address(path, query), { signal });
+
+// ---- what the answers hold ----
+
+export interface Column {
+    name?: string;
+    type: 'integer' | 'decimal' | 'real';
+    order: 'desc' | 'asc';
+    decimals?: number;
+}
+
+export interface Season {
+    name: string;
+    starts: string;
+    ends: string;
+}
+
+export interface Board {
+    id: string;
+    title?: string;
+    score: Column;
+    columns: Column[];
+    update: string;
+    half_life?: number;
+    tie?: string;
+    rank?: string;
+    windows: (string | Season)[];
+    timezone?: string;
+    day_starts?: string;
+    grace?: number;
+    keep?: number;
+    scopes: string[];
+    teams?: { by: string; combine: string } | null;
+    limits?: Record<string, Exact> | null;
+    writers?: string;
+    review?: unknown;
+    seq?: number;
+}
+
+export interface Entry {
+    rank: number;
+    player: string;
+    name?: string;
+    score: Exact;
+    columns?: Record<string, Exact>;
+    at?: string;
+    percentile?: number;
+    country?: string;
+    attributes?: Record<string, string>;
+    global_rank?: number;
+    members?: number;
+}
+
+export interface Page {
+    total: number;
+    seq: number;
+    entries: Entry[];
+}
+
+export interface Neighbourhood extends Page {
+    entry: Entry;
+    above: Entry[];
+    below: Entry[];
+}
+
+export interface WindowInfo {
+    kind: string;
+    id: string;
+    starts: string | null;
+    ends: string | null;
+    closed: boolean;
+    total: number;
+}
+
+export interface Distribution {
+    total: number;
+    buckets: { low: number; high: number; count: number }[];
+}
+
+export interface Point {
+    at: string;
+    rank: number;
+    score: Exact;
+    window: { kind: string; id: string };
+}
+
+export interface View {
+    window?: string;
+    window_id?: string;
+    scope?: string;
+    rank?: string;
+}
+
+// ---- boards ----
+
+const BOARDS_MAX = 2000; // shown on one page; a server may have more
+
+export async function boards(signal?: AbortSignal): Promise<Board[]> {
+    const list: Board[] = [];
+    let cursor: number | null = null;
+    do {
+        const page: { boards: Board[]; next: number | null } = await get(['boards'], { limit: 1000, cursor }, signal);
+        list.push(...page.boards);
+        cursor = page.next ?? null;
+    } while (cursor !== null && list.length < BOARDS_MAX);
+    return list.sort((a, b) => (a.title || a.id).localeCompare(b.title || b.id));
+}
+
+export async function board(id: string, signal?: AbortSignal): Promise<Board> {
+    return get(['boards', id], {}, signal);
+}
+
+export const putBoard = (id: string, definition: unknown) => request('PUT', address(['boards', id]), { body: definition });
+export const deleteBoard = (id: string) => request('DELETE', address(['boards', id]));
+
+export async function top(id: string, view: View, limit: number, offset = 0, signal?: AbortSignal): Promise<Page> {
+    return get(['boards', id, 'top'], { ...view, limit, offset: offset || null }, signal);
+}
+
+// A player among neighbours; null where the player is not ranked. Asked by id first: that is no error of the server's,
+// and a page that watches for a player to appear does not fill the browser's log with them.
+export async function around(id: string, player: string, view: View, n: number, signal?: AbortSignal): Promise<Neighbourhood | null> {
+    const found: Page = await get(['boards', id, 'players'], { ...view, ids: player }, signal);
+    if (found.entries.length === 0) return null;
+    try {
+        const page = await get(['boards', id, 'players', player], { ...view, around: n }, signal);
+        return { ...page, entries: [...page.above, page.entry, ...page.below] };
+    } catch (error) {
+        if (error instanceof ApiError && error.status === 404) return null; // gone between the two questions
+        throw error;
+    }
+}
+
+export async function friends(id: string, player: string, view: View, signal?: AbortSignal): Promise<Page> {
+    return get(['boards', id, 'friends', player], { ...view, limit: 1000 }, signal);
+}
+
+// Teams as entries: the team's name takes the player's place.
+export async function teams(id: string, view: View, limit: number, signal?: AbortSignal): Promise<Page> {
+    const page = await get(['boards', id, 'teams'], { ...view, scope: null, limit }, signal);
+    return { ...page, entries: page.entries.map((entry: any) => ({ ...entry, player: entry.team })) };
+}
+
+export async function windows(id: string, signal?: AbortSignal): Promise<WindowInfo[]> {
+    return (await get(['boards', id, 'windows'], { limit: 200 }, signal)).windows;
+}
+
+// How to ask for a window that was listed: seasons go by name, all others by kind and id.
+export function viewOf(window: WindowInfo): View {
+    return window.kind === 'season' ? { window: window.id } : { window: window.kind, window_id: window.id };
+}
+
+export async function distribution(id: string, view: View, buckets: number, signal?: AbortSignal): Promise<Distribution> {
+    const page = await get(['boards', id, 'distribution'], { ...view, buckets, by: 'width' }, signal);
+    return {
+        total: page.total,
+        buckets: page.buckets.map((b: any) => ({ low: Number(b.low), high: Number(b.high), count: b.count })),
+    };
+}
+
+// ---- players ----
+
+export interface Profile {
+    name?: string;
+    attributes: Record<string, string>;
+    banned: boolean;
+}
+
+export async function profile(player: string, signal?: AbortSignal): Promise<Profile> {
+    const { profile, banned } = await get(['players', player], {}, signal);
+    const { name, avatar, ...attributes } = profile;
+    return { name, attributes, banned };
+}
+
+const HISTORY_DAYS = 180;
+
+// Where the player stood in windows of one kind, oldest first.
+export async function history(player: string, board: string, kind: string, signal?: AbortSignal): Promise<Point[]> {
+    const from = new Date(Date.now() - HISTORY_DAYS * 86400e3).toISOString();
+    const { points } = await get(['players', player, 'history'], { board, from, limit: 1000 }, signal);
+    return (points as Point[]).filter(({ window }) => window.kind === kind || window.id === kind);
+}
+
+export const ban = (player: string, body: unknown) => request('POST', address(['players', player, 'ban']), { body });
+export const unban = (player: string) => request('DELETE', address(['players', player, 'ban']));
+
+export async function metrics(signal?: AbortSignal): Promise<string> {
+    return request('GET', '/metrics', { signal });
+}
