@@ -3,9 +3,10 @@
  *
  *     bench_bare_http [--transport] [port]      prints "listening 127.0.0.1:PORT", runs until killed
  *
- * Bare: libuv and http-parser, a fixed 180-byte body, one write per read. With --transport: the same body through our own
- * transport (front/net, front/http) and no handler to speak of. The difference of the two is what limits, order, strictness
- * and back-pressure cost; the difference of the second to the real server is what the questions cost. */
+ * Bare: libuv and http-parser, a fixed 180-byte body, one write per read. With --transport: the same body
+ * through our own transport (front/net, front/http) and no handler to speak of. The difference of the two is
+ * what limits, order, strictness and back-pressure cost; the difference of the second to the real server is
+ * what the questions cost. */
 #include "base/alloc.h"
 #include "front/http/http.h"
 #include "front/net/net.h"

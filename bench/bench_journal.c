@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bench_journal.c - what durability costs: acknowledged events per second through the hub, replay, snapshots, start-up beside
- * Redis, and what a snapshot does to those who submit meanwhile.
+/* bench_journal.c - what durability costs: acknowledged events per second through the hub, replay, snapshots, start-up
+ * beside Redis, and what a snapshot does to those who submit meanwhile.
  *
  * needs: redis-server=redis-server
  *
- * Everything goes through rung_hub as the server uses it, from one thread. Submissions are of random known players (15-byte
- * ids) to a board with `update: last`, so that every one moves an entry and is answered with ranks. Files are in the folder
- * $RUNG_BENCH_DIR, or build/: not in a file system that lives in memory. Wall times. */
-#include "journal/segment_log.h"
-#include "journal/snapshot_file.h"
+ * Everything goes through rung_hub as the server uses it, from one thread. Submissions are of random known players
+ * (15-byte ids) to a board with `update: last`, so that every one moves an entry and is answered with ranks. Files are
+ * in the folder $RUNG_BENCH_DIR, or build/: not in a file system that lives in memory. Wall times. */
 #include "service/hub.h"
 #include "support/machine.h"
 #include "support/options.h"
@@ -199,7 +197,8 @@ static void settle(load *l) {
 static void submit_many(load *l, uint64_t count, const bench_shuffle *order, uint64_t depth) {
     for (uint64_t sent = 0; sent < count;) {
         for (; sent < count && l->put - l->answered < depth; sent++)
-            put_score(l, order ? bench_shuffle_at(order, sent) : rung_rng_below(&l->rng, l->players));
+            put_score(l,
+                      order ? bench_shuffle_at(order, sent) : rung_rng_below(&l->rng, l->players));
         turn(l);
         if (l->put - l->answered >= depth)
             wait_wake(l);
@@ -261,7 +260,9 @@ static double measure_disk(double size_wanted, double seconds) {
     enum { FILE_BYTES = 64 << 20 };
     static char bytes[1 << 20];
     char name[600];
-    size_t size = size_wanted < 64 ? 64 : size_wanted > sizeof bytes ? sizeof bytes : (size_t)size_wanted;
+    size_t size = size_wanted < 64             ? 64
+                  : size_wanted > sizeof bytes ? sizeof bytes
+                                               : (size_t)size_wanted;
     snprintf(name, sizeof name, "%s/plain", folder);
     int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     for (off_t at = 0; at < FILE_BYTES; at += (off_t)sizeof bytes)
@@ -290,8 +291,8 @@ static void report_commits(const bench_options *o, double seconds, bars *b, benc
     bench_table t = {0};
     bench_report_line(r, "### Acknowledged events per second, 100 k players");
     bench_report_gap(r);
-    bench_table_head(&t, 8, "in flight", "always", "events per batch", "batches/s", "fdatasync/s alone",
-                     "fdatasyncs per batch", "no sync", "always / no sync");
+    bench_table_head(&t, 8, "in flight", "always", "events per batch", "batches/s",
+                     "fdatasync/s alone", "fdatasyncs per batch", "no sync", "always / no sync");
     for (size_t i = 0; i < sizeof depths / sizeof depths[0]; i++) {
         double always[64], without[64], alone[64], batches[64], per_batch[64], ratio[64], cost[64];
         uint64_t rounds = o->rounds < 64 ? o->rounds : 64;
@@ -356,7 +357,8 @@ static void tick(load *l) {
 }
 
 /* Submissions with DEPTH_LATENCY in flight for some seconds, or, with `in_snapshot`, for as long as one takes. */
-static latency measure_latency(load *l, double seconds, bool in_snapshot, double *snapshot_seconds) {
+static latency measure_latency(load *l, double seconds, bool in_snapshot,
+                               double *snapshot_seconds) {
     rung_err err;
     uint64_t snapshots = rung_hub_stat(l->hub).snapshots;
     l->us_count = 0;
@@ -436,10 +438,11 @@ static double measure_state(load *l, uint64_t count) {
         for (uint32_t i = 0; i < BATCH; i++) {
             set_id(ids[i], rung_rng_below(&l->rng, l->players));
             events[i] = (rung_event){.kind = RUNG_EVENT_SCORE, .ts_ms = rung_state_time(s)};
-            events[i].score = (rung_score_event){.board = BOARD,
-                                                 .player = rung_slice_of(ids[i], ID_LEN),
-                                                 .value_count = 1,
-                                                 .values = {{.i = (int64_t)rung_rng_below(&l->rng, SCORES)}}};
+            events[i].score =
+                (rung_score_event){.board = BOARD,
+                                   .player = rung_slice_of(ids[i], ID_LEN),
+                                   .value_count = 1,
+                                   .values = {{.i = (int64_t)rung_rng_below(&l->rng, SCORES)}}};
             list[i] = &events[i];
         }
         uint64_t start = bench_now_ns();
@@ -458,7 +461,8 @@ static start_up measure_start(load *l, bool has_tail) {
     open_hub(l, folder, true);
     double whole = bench_seconds_since(l->opened_ns);
     double snapshot = whole;
-    if (has_tail && l->log_ns) /* the first word about the log comes when 1024 records of it are done */
+    if (has_tail &&
+        l->log_ns) /* the first word about the log comes when 1024 records of it are done */
         snapshot = (double)(l->log_ns - l->opened_ns) * 1e-9;
     return (start_up){snapshot, whole - snapshot};
 }
@@ -472,7 +476,8 @@ typedef struct redis {
 
 static bool redis_connect(redis *s) {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    if (snprintf(to.sun_path, sizeof to.sun_path, "%s/redis.sock", folder) >= (int)sizeof to.sun_path)
+    if (snprintf(to.sun_path, sizeof to.sun_path, "%s/redis.sock", folder) >=
+        (int)sizeof to.sun_path)
         bench_die("the folder's path is too long for a socket: %s", folder);
     s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (s->fd >= 0 && connect(s->fd, (struct sockaddr *)&to, sizeof to) == 0)
@@ -516,8 +521,9 @@ static double redis_start(redis *s, bool is_aof) {
         dup2(nothing, 1);
         char *absolute = realpath(folder, NULL);
         snprintf(socket_path, sizeof socket_path, "%s/redis.sock", absolute ? absolute : folder);
-        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", socket_path, "--dir", folder, "--save",
-               "", "--appendonly", is_aof ? "yes" : "no", "--aof-use-rdb-preamble", "no", "--appendfsync", "no",
+        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", socket_path, "--dir",
+               folder, "--save", "", "--appendonly", is_aof ? "yes" : "no",
+               "--aof-use-rdb-preamble", "no", "--appendfsync", "no",
                "--auto-aof-rewrite-percentage", "0", (char *)NULL);
         _exit(127);
     }
@@ -555,8 +561,10 @@ static void redis_fill(redis *s, uint64_t players, uint64_t seed) {
             char id[ID_LEN], score[24];
             set_id(id, bench_shuffle_at(&order, done));
             int digits = snprintf(score, sizeof score, "%" PRIu64, rung_rng_below(&rng, SCORES));
-            len += (size_t)snprintf(bytes + len, sizeof bytes - len,
-                                    "*4\r\n$4\r\nZADD\r\n$4\r\nrace\r\n$%d\r\n%s\r\n$15\r\n%.15s\r\n", digits, score, id);
+            len +=
+                (size_t)snprintf(bytes + len, sizeof bytes - len,
+                                 "*4\r\n$4\r\nZADD\r\n$4\r\nrace\r\n$%d\r\n%s\r\n$15\r\n%.15s\r\n",
+                                 digits, score, id);
         }
         send_all(s->fd, bytes, len);
         read_lines(s->fd, n);
@@ -599,7 +607,8 @@ static redis_times measure_redis(uint64_t players, uint64_t seed) {
 
 /* ---- the report of a large folder ---- */
 
-static void report_folder(uint64_t players, const bench_options *o, double seconds, bars *b, bench_report *r) {
+static void report_folder(uint64_t players, const bench_options *o, double seconds, bars *b,
+                          bench_report *r) {
     static load l;
     bench_table t = {0};
     bench_label label = bench_count_label(players);
@@ -631,11 +640,9 @@ static void report_folder(uint64_t players, const bench_options *o, double secon
         bench_die("out of memory");
     double ignored, beside_s;
     bench_progress("submissions, without and with a snapshot");
-    rung_ignore(RUNG_OK, "warm");
-    latency warm_up = measure_latency(&l, seconds, false, &ignored);
+    measure_latency(&l, seconds, false, &ignored); /* warm */
     latency without = measure_latency(&l, 4 * seconds, false, &ignored);
     latency with = measure_latency(&l, 0, true, &beside_s);
-    (void)warm_up;
     rung_alloc_free(rung_alloc_heap(), l.us, l.us_room * sizeof *l.us);
     l.us = NULL;
     close_hub(&l);
@@ -649,8 +656,6 @@ static void report_folder(uint64_t players, const bench_options *o, double secon
     start_up known = measure_start(&l, true);
     double state_rate = measure_state(&l, tail / 32 * 32);
     double replay_rate = (double)tail / known.replay_s;
-    pid_t us = getpid();
-    (void)us;
     rung_ignore(rung_hub_close(l.hub, NULL), "its state was changed behind its back");
     clear_folder(folder, false);
 
@@ -662,7 +667,8 @@ static void report_folder(uint64_t players, const bench_options *o, double secon
     bench_table_cell(&t, redis_is.is_there ? "%.2f" : "-", redis_is.save_s);
     bench_table_cell(&t, "snapshot, bytes per player");
     bench_table_cell(&t, "%.1f", (double)bytes / (double)players);
-    bench_table_cell(&t, redis_is.is_there ? "%.1f" : "-", (double)redis_is.rdb_bytes / (double)players);
+    bench_table_cell(&t, redis_is.is_there ? "%.1f" : "-",
+                     (double)redis_is.rdb_bytes / (double)players);
     bench_table_cell(&t, "start from snapshot or RDB, s");
     bench_table_cell(&t, "%.2f", warm.snapshot_s);
     bench_table_cell(&t, redis_is.is_there ? "%.2f" : "-", redis_is.rdb_s);
@@ -682,8 +688,8 @@ static void report_folder(uint64_t players, const bench_options *o, double secon
     bench_table_cell(&t, "%.2f", state_rate * 1e-6);
     bench_table_end(&t, r);
 
-    bench_table_head(&t, 6, "submissions, 16 in flight, always", "events", "p50, us", "p99, us", "longest, us",
-                     "longest stop, ms");
+    bench_table_head(&t, 6, "submissions, 16 in flight, always", "events", "p50, us", "p99, us",
+                     "longest, us", "longest stop, ms");
     bench_table_cell(&t, "nothing beside");
     bench_table_cell(&t, "%" PRIu64, without.count);
     bench_table_cell(&t, "%.0f", without.p50_us);
@@ -705,8 +711,8 @@ static void report_folder(uint64_t players, const bench_options *o, double secon
     b->stop_ms = with.stop_ms;
 }
 
-static void bar(bench_table *t, const char *what, const char *limit, const char *measured_format, double measured,
-                bool is_met) {
+static void bar(bench_table *t, const char *what, const char *limit, const char *measured_format,
+                double measured, bool is_met) {
     char text[32];
     snprintf(text, sizeof text, "%.2f%s", measured, measured_format);
     bench_table_cell(t, "%s", what);
@@ -720,31 +726,42 @@ static void report_bars(const bars *b, bench_report *r) {
     bench_report_line(r, "### Bars");
     bench_report_gap(r);
     bench_table_head(&t, 4, "", "bar", "measured", "verdict");
-    bar(&t, "4,096 in flight, always against no sync", "at least 0.7", "", b->sync_ratio, b->sync_ratio >= 0.7);
-    bar(&t, "a lone submission, in fdatasyncs", "at most 1.3", "", b->lone_cost, b->lone_cost <= 1.3);
-    bar(&t, "replay against the state alone", "at least 0.6", "", b->replay_ratio, b->replay_ratio >= 0.6);
+    bar(&t, "4,096 in flight, always against no sync", "at least 0.7", "", b->sync_ratio,
+        b->sync_ratio >= 0.7);
+    bar(&t, "a lone submission, in fdatasyncs", "at most 1.3", "", b->lone_cost,
+        b->lone_cost <= 1.3);
+    bar(&t, "replay against the state alone", "at least 0.6", "", b->replay_ratio,
+        b->replay_ratio >= 0.6);
     if (b->has_redis)
-        bar(&t, "start from a snapshot against Redis from its RDB", "at least 4x", "x", b->start_ratio,
-            b->start_ratio >= 4);
-    bar(&t, "p99 of submissions beside a snapshot", "at most 2x", "x", b->p99_ratio, b->p99_ratio <= 2);
+        bar(&t, "start from a snapshot against Redis from its RDB", "at least 4x", "x",
+            b->start_ratio, b->start_ratio >= 4);
+    bar(&t, "p99 of submissions beside a snapshot", "at most 2x", "x", b->p99_ratio,
+        b->p99_ratio <= 2);
     bar(&t, "longest stop beside a snapshot", "at most 20 ms", " ms", b->stop_ms, b->stop_ms <= 20);
     bench_table_end(&t, r);
 }
 
 int main(int argc, char **argv) {
-    bench_options o = {.sizes = {10000000}, .size_count = 1, .rounds = 3, .seed = 1, .section = "journal"};
+    bench_options o = {
+        .sizes = {10000000}, .size_count = 1, .rounds = 3, .seed = 1, .section = "journal"};
     uint64_t ms = 2000;
-    bench_options_parse(&o, argc, argv, "What durability costs: commits, replay, snapshots, start-up beside Redis.",
-                        (bench_option[]){{"--ms", BENCH_NUMBER, &ms, "milliseconds per measurement (2000)"}, {0}});
+    bench_options_parse(
+        &o, argc, argv, "What durability costs: commits, replay, snapshots, start-up beside Redis.",
+        (bench_option[]){{"--ms", BENCH_NUMBER, &ms, "milliseconds per measurement (2000)"}, {0}});
     bench_report r = {0};
     bars b = {0};
     double seconds = (double)ms * 1e-3;
     make_folder();
     bench_machine_describe(&r, o.command);
-    bench_report_line(&r, "One thread, as the server's loop: put, flush, turn when woken; one thread writes and syncs.");
-    bench_report_line(&r, "Submissions of random known players (15-byte ids) to a board with `update: last`. Redis has the");
-    bench_report_line(&r, "same members in one sorted set, an AOF of one ZADD each, without RDB preamble, and the RDB of a");
-    bench_report_line(&r, "SAVE; its start ends with the first answer to PING. Wall times; medians of the rounds.");
+    bench_report_line(&r, "One thread, as the server's loop: put, flush, turn when woken; one "
+                          "thread writes and syncs.");
+    bench_report_line(&r, "Submissions of random known players (15-byte ids) to a board with "
+                          "`update: last`. Redis has the");
+    bench_report_line(&r, "same members in one sorted set, an AOF of one ZADD each, without RDB "
+                          "preamble, and the RDB of a");
+    bench_report_line(
+        &r,
+        "SAVE; its start ends with the first answer to PING. Wall times; medians of the rounds.");
     bench_report_gap(&r);
     report_commits(&o, seconds, &b, &r);
     for (size_t i = 0; i < o.size_count; i++)

@@ -58,8 +58,8 @@ typedef struct rung_config {
     uint32_t sync_every_ms;
     /* Bytes of one log file, preallocated: 4 MiB or more, a multiple of 512. 0: 16 MiB. */
     uint64_t segment_size;
-    /* How many submission ids are remembered, and for how long. 0: 1,000,000 and 24 hours. They are part of
-     * what a log means: open one path with the same two every time. */
+    /* How many submission ids are remembered, and for how long. 0: as the path has them; at first 1,000,000
+     * and 24 hours. Other values than the path has are an event of their own: it keeps them from then on. */
     uint32_t id_capacity;
     int64_t id_keep_ms;
     const char *zoneinfo;         /* the folder of time zone files; NULL: /usr/share/zoneinfo */

@@ -88,7 +88,9 @@ const char *rung_answer_amount(rung_slice raw, char *out, size_t size) {
             out[at++] = ',';
         out[at++] = text[sign + i];
     }
-    snprintf(out + at, size - at, "%s", text + sign + digits);
+    const char *rest = text + sign + digits;
+    bool is_real = strlen(rest) > 10; /* decimals have nine places at most */
+    snprintf(out + at, size - at, "%.*s", is_real ? 7 : 64, rest);
     return out;
 }
 
@@ -96,20 +98,22 @@ void rung_answer_begin(rung_answer_items *it, rung_slice raw) {
     rung_json_init_at(&it->reader, raw, NULL, 0, NULL);
     it->is_object = raw.len > 0 && raw.ptr[0] == '{';
     it->key[0] = '\0';
-    rung_ignore(it->is_object ? rung_json_enter_object(&it->reader)
-                              : rung_json_enter_array(&it->reader),
-                "failure is sticky: there will be no items");
+    it->is_over = raw.len == 0 || (it->is_object ? rung_json_enter_object(&it->reader)
+                                                 : rung_json_enter_array(&it->reader)) != RUNG_OK;
 }
 
 bool rung_answer_next(rung_answer_items *it, rung_slice *raw_out) {
-    rung_slice key;
-    if (it->is_object) {
-        if (rung_json_next_key(&it->reader, &key) != RUNG_OK)
-            return false;
-        memcpy(it->key, key.ptr, key.len);
-        it->key[key.len] = '\0';
-    } else if (rung_json_next_item(&it->reader) != RUNG_OK) {
+    rung_slice key = {0};
+    if (it->is_over)
         return false;
-    }
-    return rung_json_skip(&it->reader, raw_out) == RUNG_OK;
+    rung_status st =
+        it->is_object ? rung_json_next_key(&it->reader, &key) : rung_json_next_item(&it->reader);
+    it->is_over = st != RUNG_OK;
+    if (it->is_over)
+        return false;
+    if (key.len > 0)
+        memcpy(it->key, key.ptr, key.len);
+    it->key[key.len] = '\0';
+    it->is_over = rung_json_skip(&it->reader, raw_out) != RUNG_OK;
+    return !it->is_over;
 }

@@ -2,11 +2,11 @@
 /* answer.h - look things up in JSON that a server answered: by name, in no hurry.
  *
  *     rung_answer_find(body, "entry.rank", &raw);          // raw is the value's text: 42, "ada", {...}
- *     rung_answer_text(raw, name, sizeof name);            // a string without quotes and escapes; anything else as it is
+ *     rung_answer_text(raw, name, sizeof name);            // a string without quotes and escapes; else as it is
  *     for (rung_answer_begin(&it, array); rung_answer_next(&it, &item);)
  *
- * Every look-up reads the object from its start: right for answers that people read, not for streams. What is not there, or not JSON, is not
- * found. Slices point into the text, which stays as it is. One thread. */
+ * Every look-up reads the object from its start: right for answers that people read, not for streams. What is not
+ * there, or not JSON, is not found. Slices point into the text, which stays as it is. One thread. */
 #ifndef RUNG_APP_ANSWER_H
 #define RUNG_APP_ANSWER_H
 
@@ -29,13 +29,13 @@ const char *rung_answer_member(rung_slice object, const char *path, char *out, s
 int64_t rung_answer_number(rung_slice object, const char *path, int64_t fallback);
 bool rung_answer_is_true(rung_slice object, const char *path);
 
-/* A number for people: 1234567.5 as 1,234,567.5; what is no number as it is. Returns `out`. */
+/* A number for people: 1234567.5 as 1,234,567.5, of reals six places; what is no number as it is. Returns `out`. */
 const char *rung_answer_amount(rung_slice raw, char *out, size_t size);
 
 /* The items of an array, or the members of an object with their keys. */
 typedef struct rung_answer_items {
     rung_json reader;
-    bool is_object;
+    bool is_object, is_over;
     char key[RUNG_JSON_KEY_MAX + 1]; /* of the member handed out last */
 } rung_answer_items;
 

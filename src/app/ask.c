@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/ask.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void rung_view_query(rung_path *path, const rung_view_args *view) {
@@ -57,24 +58,25 @@ void rung_reply_print(const rung_reply *reply) {
 /* ---- rankings ---- */
 
 void rung_ranking_print_title(rung_slice answer) {
-    char text[256];
+    char text[300];
     rung_slice total;
-    const char *parts[] = {"board", "window", "window_id", "scope"};
-    char said[3][160] = {"", "", ""};
     printf("%s", rung_terminal_color(stdout, RUNG_COLOR_BOLD));
-    for (size_t i = 0; i < 4; i++) {
-        rung_answer_member(answer, parts[i], text, sizeof text);
-        bool is_said = i > 0 && i < 3 && (strcmp(text, "all") == 0 || strcmp(text, said[1]) == 0);
-        if (!*text || is_said)
-            continue;
-        fputs(i == 0 ? "" : i == 2 && said[1][0] ? " " : ", ", stdout);
+    rung_print_word(stdout, rung_slice_str(rung_answer_member(answer, "board", text, sizeof text)));
+    rung_answer_member(answer, "window", text, sizeof text);
+    if (strcmp(text, "all") != 0) {
+        printf(", %s ", text);
+        rung_print_word(stdout,
+                        rung_slice_str(rung_answer_member(answer, "window_id", text, sizeof text)));
+    }
+    if (*rung_answer_member(answer, "scope", text, sizeof text)) {
+        fputs(", ", stdout);
         rung_print_word(stdout, rung_slice_str(text));
-        if (i < 3)
-            snprintf(said[i], sizeof said[i], "%.159s", text);
     }
     rung_answer_find(answer, "total", &total);
-    printf("%s: %s entries\n", rung_terminal_color(stdout, RUNG_COLOR_PLAIN),
-           rung_answer_amount(total, text, sizeof text));
+    rung_answer_amount(total, text, sizeof text);
+    printf("%s: %s %s%s\n", rung_terminal_color(stdout, RUNG_COLOR_PLAIN), text,
+           strcmp(text, "1") == 0 ? "entry" : "entries",
+           rung_answer_is_true(answer, "closed") ? ", closed" : "");
 }
 
 static const rung_table_column entry_columns[] = {
@@ -113,7 +115,10 @@ void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked) {
     rung_table_word(t, is_marked ? RUNG_COLOR_ACCENT : RUNG_COLOR_PLAIN, rung_slice_str(name));
     rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", score_text(entry, text));
     rung_answer_member(entry, "percentile", text, sizeof text);
-    rung_table_cell(t, RUNG_COLOR_DIM, "%s%s", text, *text ? " %" : "");
+    if (*text)
+        rung_table_cell(t, RUNG_COLOR_DIM, "%.2f %%", strtod(text, NULL));
+    else
+        rung_table_cell(t, RUNG_COLOR_DIM, "%s", "");
     rung_answer_member(entry, "at", text, sizeof text);
     text[strcspn(text, ".Z")] = '\0'; /* seconds will do for people */
     rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);

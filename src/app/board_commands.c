@@ -33,54 +33,68 @@ static void add_words(rung_slice raw, char *out, size_t size) {
     }
 }
 
-static void print_list(rung_slice answer) {
-    static const rung_table_column columns[] = {{"board", false},   {"title", false},
-                                                {"score", false},   {"update", false},
-                                                {"windows", false}, {"entries", true}};
+static void add_board(rung_table *t, rung_slice board) {
+    char text[300], order[32];
+    rung_slice raw;
+    rung_table_word(t, RUNG_COLOR_BOLD,
+                    rung_slice_str(rung_answer_member(board, "id", text, sizeof text)));
+    rung_table_word(t, RUNG_COLOR_PLAIN,
+                    rung_slice_str(rung_answer_member(board, "title", text, sizeof text)));
+    rung_answer_member(board, "score.type", text, sizeof text);
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s %s", text,
+                    rung_answer_member(board, "score.order", order, sizeof order));
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                    rung_answer_member(board, "update", text, sizeof text));
+    text[0] = '\0';
+    if (rung_answer_find(board, "windows", &raw))
+        add_words(raw, text, sizeof text);
+    rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
+}
+
+/* One page after the other; with --json each as a line. */
+static int list_all(const rung_command *self, const rung_ask_args *args, rung_client *client,
+                    rung_table *t) {
+    char cursor[32] = "";
     rung_answer_items it;
-    rung_slice boards, board, raw;
-    char text[300];
-    rung_table *t = rung_table_begin(6, columns);
-    if (!rung_answer_find(answer, "boards", &boards))
-        boards = answer;
-    for (rung_answer_begin(&it, boards); rung_answer_next(&it, &board);) {
-        rung_table_word(t, RUNG_COLOR_BOLD,
-                        rung_slice_str(rung_answer_member(board, "id", text, sizeof text)));
-        rung_table_word(t, RUNG_COLOR_PLAIN,
-                        rung_slice_str(rung_answer_member(board, "title", text, sizeof text)));
-        char order[32];
-        rung_answer_member(board, "score.type", text, sizeof text);
-        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s %s", text,
-                        rung_answer_member(board, "score.order", order, sizeof order));
-        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
-                        rung_answer_member(board, "update", text, sizeof text));
-        if (rung_answer_find(board, "windows", &raw))
-            add_words(raw, text, sizeof text);
-        rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
-        if (!rung_answer_find(board, "entries", &raw))
-            rung_answer_find(board, "total", &raw);
-        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_answer_amount(raw, text, sizeof text));
-    }
-    rung_table_print(t, stdout);
+    rung_reply reply;
+    rung_slice boards, board;
+    do {
+        rung_path path = {0};
+        rung_path_add(&path, "/v1/boards");
+        rung_path_query_number(&path, "limit", 1000);
+        rung_path_query(&path, "cursor", *cursor ? cursor : NULL);
+        int code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
+        if (code)
+            return code;
+        rung_slice body = rung_reply_body(&reply);
+        rung_answer_member(body, "next", cursor, sizeof cursor);
+        if (args->json)
+            rung_reply_print(&reply);
+        else if (rung_answer_find(body, "boards", &boards))
+            for (rung_answer_begin(&it, boards); rung_answer_next(&it, &board);)
+                add_board(t, board);
+    } while (*cursor);
+    return RUNG_EXIT_OK;
 }
 
 static int run_list(const rung_command *self, int argc, char **argv) {
+    static const rung_table_column columns[] = {{"board", false},
+                                                {"title", false},
+                                                {"score", false},
+                                                {"update", false},
+                                                {"windows", false}};
     rung_ask_args args = {0};
     rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
     int code = rung_ask_open(self, &args, &client);
     if (code)
         return code;
-    rung_path_add(&path, "/v1/boards");
-    code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        print_list(rung_reply_body(&reply));
+    rung_table *t = rung_table_begin(5, columns);
+    code = list_all(self, &args, client, t);
     rung_client_destroy(client);
+    FILE *out = code || args.json ? NULL : stdout;
+    rung_table_print(t, out);
     return code;
 }
 

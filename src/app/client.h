@@ -62,15 +62,15 @@ typedef struct rung_reply {
 
 enum { RUNG_REPLY_MAX = 256 << 20 };
 
-/* RUNG_OK: the server answered, whatever it said. RUNG_EIO: it cannot be reached, or broke off; RUNG_ELIMIT: more than
- * RUNG_REPLY_MAX bytes; RUNG_EINVAL: the path is too long. `type` NULL: JSON, where there is a body. */
+/* RUNG_OK: the server answered, whatever it said. RUNG_EIO: it cannot be reached, or broke off; RUNG_ELIMIT: more
+ * than RUNG_REPLY_MAX bytes; RUNG_EINVAL: the path is too long. `type` NULL: JSON, where there is a body. */
 RUNG_NODISCARD rung_status rung_client_ask(rung_client *c, const char *method,
                                            const rung_path *path, const char *type, rung_slice body,
                                            rung_reply *reply_out, rung_err *err);
 
-/* Read an endless answer (server-sent events) as it comes, until `each` says false (RUNG_OK), the server ends it or it
- * breaks (RUNG_EIO). RUNG_NOT_FOUND: it was not answered with 200 and text/event-stream. `each` is also called, with nothing,
- * a few times a second. */
+/* Read an endless answer (server-sent events) as it comes, until `each` says false (RUNG_OK), the server ends it or
+ * it breaks (RUNG_EIO). RUNG_NOT_FOUND: it was not answered with 200 and text/event-stream. `each` is also called,
+ * with nothing, a few times a second. */
 RUNG_NODISCARD rung_status rung_client_follow(rung_client *c, const rung_path *path,
                                               bool (*each)(void *ctx, rung_slice bytes), void *ctx,
                                               rung_err *err);

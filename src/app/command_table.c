@@ -4,6 +4,7 @@
 
 const rung_command *const rung_command_table[] = {
     /* the server */
+    &rung_command_serve,
     &rung_command_config_check,
     &rung_command_config_show,
     &rung_command_keys_create,
@@ -19,6 +20,11 @@ const rung_command *const rung_command_table[] = {
     &rung_command_board_show,
     &rung_command_board_create,
     &rung_command_board_delete,
+    &rung_command_player_show,
+    &rung_command_player_set,
+    &rung_command_player_ban,
+    &rung_command_player_unban,
+    &rung_command_player_friends,
     /* many scores */
     &rung_command_import,
     &rung_command_export,

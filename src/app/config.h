@@ -2,15 +2,16 @@
 /* config.h - the settings of a server: one table, from which the file, the environment and the flags are read, and
  * from which help, man page, docs/configuration.md and `rung config` are made.
  *
- * Where a setting is given more than once: flag before environment before file before default. Within the file a name may
- * come once. Nothing is guessed: what is not known or not right is refused, naming the place ("rung.conf:12", "RUNG_SYNC",
- * "--sync"), the setting and what was expected; also where another source would have won.
+ * Where a setting is given more than once: flag before environment before file before default. Within the file a
+ * name may come once. Nothing is guessed: what is not known or not right is refused, naming the place
+ * ("rung.conf:12", "RUNG_SYNC", "--sync"), the setting and what was expected; also where another source would have
+ * won.
  *
- *     # a comment                        a name has at most one dot; [section] puts "section." before the names after it
+ *     # a comment                     a name has at most one dot; [section] puts "section." before the names after it
  *     data = /var/lib/rung
  *     [limits]
- *     body = 1MiB                        the setting limits.body
- *     idle_timeout = "75s"               in double quotes a value may hold " #" or outer blanks; nothing else is special
+ *     body = 1MiB                     the setting limits.body
+ *     idle_timeout = "75s"            in double quotes a value may hold " #" or outer blanks; nothing else is special
  *
  * One thread; no globals. */
 #ifndef RUNG_APP_CONFIG_H
@@ -79,8 +80,8 @@ typedef enum rung_setting_kind {
     X(connections_max, NUMBER, "limits.connections", "--limits-connections",                       \
       "RUNG_LIMITS_CONNECTIONS", "10000", "N", 1, 1000000,                                         \
       "open connections, all ports together; more are turned away")                                \
-    X(body_max, SIZE, "limits.body", "--limits-body", "RUNG_LIMITS_BODY", "1MiB", "SIZE", 1024,    \
-      1u << 30, "the body of one request; streamed batches are limited per line instead")          \
+    X(body_max, SIZE, "limits.body", "--limits-body", "RUNG_LIMITS_BODY", "8MiB", "SIZE", 1024,    \
+      8u << 20, "the body of one request; streamed batches are limited per line instead")          \
     X(in_flight_max, NUMBER, "limits.in_flight", "--limits-in-flight", "RUNG_LIMITS_IN_FLIGHT",    \
       "16384", "N", 16, 1048576, "requests under way on all connections; more are answered 503")   \
     X(waiting_max, NUMBER, "limits.waiting", "--limits-waiting", "RUNG_LIMITS_WAITING", "65536",   \
@@ -104,9 +105,9 @@ typedef enum rung_setting_kind {
     X(rate_peer, RATE, "rates.peer", "--rates-peer", "RUNG_RATES_PEER", "off", "N/s", 0, 0,        \
       "requests from one address without a key")                                                   \
     X(id_capacity, NUMBER, "ids.capacity", "--ids-capacity", "RUNG_IDS_CAPACITY", "1000000", "N",  \
-      1, UINT32_MAX, "submission ids remembered; part of what a log means: do not change")         \
+      1, UINT32_MAX, "submission ids remembered; a folder keeps to its own until told otherwise")  \
     X(id_keep_ms, TIME, "ids.keep", "--ids-keep", "RUNG_IDS_KEEP", "24h", "TIME", 1000,            \
-      INT64_C(3153600000000), "and for how long, at least; part of what a log means, too")         \
+      INT64_C(3153600000000), "and for how long, at least; likewise")                              \
     X(snapshot_every, SIZE, "snapshot.every", "--snapshot-every", "RUNG_SNAPSHOT_EVERY", "256MiB", \
       "SIZE", 1u << 20, UINT64_MAX, "bytes of log between snapshots; off: only when asked")        \
     X(live_frames, NUMBER, "live.frames", "--live-frames", "RUNG_LIVE_FRAMES", "10", "N", 1, 60,   \

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* csv.h - records of a CSV file (RFC 4180) and lines of a text file, with the place of each.
  *
- * Fields are separated by commas; a field in double quotes may hold commas, line breaks and doubled quotes. Lines end with LF or CRLF; empty
- * lines are passed over; a byte order mark at the start is too. Refused: a quote that does not end, something behind a closing quote, a record of more
- * than RUNG_CSV_RECORD_MAX bytes or RUNG_CSV_FIELDS_MAX fields, a zero byte. One thread. */
+ * Fields are separated by commas; a field in double quotes may hold commas, line breaks and doubled quotes. Lines
+ * end with LF or CRLF; empty lines are passed over; a byte order mark at the start is too. Refused: a quote that
+ * does not end, something behind a closing quote, a record of more than RUNG_CSV_RECORD_MAX bytes or
+ * RUNG_CSV_FIELDS_MAX fields, a zero byte. One thread. */
 #ifndef RUNG_APP_CSV_H
 #define RUNG_APP_CSV_H
 

@@ -66,6 +66,14 @@ static uint32_t below(demo *d, uint32_t n) {
     return (uint32_t)((rung_hash_word(d->chance += 0x9e3779b97f4a7c15u) >> 32) * n >> 32);
 }
 
+/* Players by number, so that neighbours share neither name nor nickname. */
+static uint32_t person(uint32_t player) {
+    enum { PLAIN_NAMES = 4896 }; /* after those, names have numbers */
+    uint64_t scattered =
+        (uint64_t)player % PLAIN_NAMES * 611953u % PLAIN_NAMES; /* a prime: no two meet */
+    return (uint32_t)scattered + player / PLAIN_NAMES * PLAIN_NAMES;
+}
+
 /* Some play far more than others. */
 static uint32_t who_plays(demo *d) {
     if (below(d, 100) < 25)
@@ -172,12 +180,12 @@ static int put_profile(demo *d, uint32_t player) {
     rung_json_writer *w = &d->body;
     rung_path path = {0};
     rung_reply reply;
-    rung_demo_name(player, id);
+    rung_demo_name(person(player), id);
     show_name(id, name);
     rung_json_writer_reset(w);
     rung_json_open_object(w);
     write_member(w, "name", name);
-    write_member(w, "country", rung_demo_country(player));
+    write_member(w, "country", rung_demo_country(person(player)));
     if (rung_hash_word(player + 7) % 10 < 8)
         write_member(w, "guild", guilds[rung_hash_word(player + 9) % GUILD_COUNT]);
     rung_json_close_object(w);
@@ -190,8 +198,8 @@ static int befriend(demo *d, uint32_t player) {
     char id[RUNG_DEMO_NAME_MAX], other[RUNG_DEMO_NAME_MAX];
     rung_path path = {0};
     rung_reply reply;
-    rung_demo_name(player, id);
-    rung_demo_name(below(d, d->players), other);
+    rung_demo_name(person(player), id);
+    rung_demo_name(person(below(d, d->players)), other);
     if (strcmp(id, other) == 0)
         return RUNG_EXIT_OK;
     rung_path_add(&path, "/v1/players/");
@@ -217,7 +225,7 @@ static void write_score(demo *d, uint32_t player, int64_t at_ms) {
     char id[RUNG_DEMO_NAME_MAX];
     const demo_board *board = &boards[below(d, 10) < 5 ? 0 : 1 + below(d, BOARD_COUNT - 1)];
     rung_json_writer *w = &d->body;
-    rung_demo_name(player, id);
+    rung_demo_name(person(player), id);
     w->is_comma_due = false;
     rung_json_open_object(w);
     write_member(w, "board", board->id);

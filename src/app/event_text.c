@@ -26,6 +26,7 @@ static const char *const kind_words[] = {
     [RUNG_EVENT_WINDOW_CLOSED] = "window-closed",
     [RUNG_EVENT_TICK] = "tick",
     [RUNG_EVENT_KEYS] = "keys",
+    [RUNG_EVENT_IDS_SET] = "ids-set",
 };
 enum { KIND_END = sizeof kind_words / sizeof kind_words[0] };
 
@@ -370,6 +371,10 @@ static void describe(const writer *w, const rung_event *e) {
         break;
     case RUNG_EVENT_KEYS:
         describe_keys(w, e);
+        break;
+    case RUNG_EVENT_IDS_SET:
+        put_count(w, "capacity", e->ids.capacity);
+        put_count(w, "keep_ms", (uint64_t)e->ids.keep_ms);
         break;
     }
 }

@@ -77,11 +77,9 @@ static void print_csv(const exporting *e, rung_slice entry) {
 static void print_ndjson(const exporting *e, rung_slice entry) {
     static const char *const names[] = {"rank", "player", "score", "columns", "at"};
     rung_slice raw;
-    fputs("{\"board\":", e->out);
-    rung_print_json(e->out, rung_slice_str(e->args->board));
     for (size_t i = 0; i < 5; i++)
         if (rung_answer_find(entry, names[i], &raw))
-            fprintf(e->out, ",\"%s\":%.*s", names[i], (int)raw.len, raw.ptr);
+            fprintf(e->out, "%s\"%s\":%.*s", i ? "," : "{", names[i], (int)raw.len, raw.ptr);
     fputs("}\n", e->out);
 }
 

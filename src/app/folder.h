@@ -53,7 +53,7 @@ RUNG_NODISCARD rung_status rung_folder_cat(const rung_dir *dir, uint64_t from, u
 bool rung_folder_wait(int *tries);
 
 /* The state at the end of the log, built from the newest whole snapshot and the records behind it;
- * reads only, and may run beside a server. `config` as the folder's owner uses it. RUNG_ECORRUPT,
+ * reads only, and may run beside a server. RUNG_ECORRUPT,
  * RUNG_ENOMEM, RUNG_EIO. */
 RUNG_NODISCARD rung_status rung_folder_state(const rung_dir *dir,
                                              const uint8_t uuid[RUNG_UUID_SIZE],

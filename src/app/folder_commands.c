@@ -2,6 +2,7 @@
 /* rung status, snapshot, backup, restore: a data folder as a whole. */
 #include "app/command.h"
 #include "app/folder.h"
+#include "app/server_status.h"
 #include "app/terminal.h"
 #include "journal/backup.h"
 #include "journal/snapshot_file.h"
@@ -12,27 +13,22 @@
 
 typedef unsigned long long ull;
 
-/* Ids are remembered by count and age, and both are part of what a log means; who chose others
- * than the defaults must say so to whoever builds the state from the log. */
-#define ID_OPTIONS(type)                                                                           \
-    RUNG_OPTION_NUMBER(type, id_capacity, "--id-capacity", "N",                                    \
-                       "submission ids remembered (default 1000000)"),                             \
-        RUNG_OPTION_NUMBER(type, id_keep_ms, "--id-keep-ms", "MS",                                 \
-                           "and for how long (default 24 hours)")
-
 /* ---- status ---- */
 
 typedef struct status_args {
+    rung_ask_args ask;
     const char *folder;
-    uint64_t id_capacity, id_keep_ms;
-    bool json, quick;
+    bool quick, ready;
 } status_args;
 
 static const rung_option status_options[] = {
-    RUNG_OPERAND(status_args, folder, "DIR", "the data folder, or a backup"),
-    RUNG_OPTION_FLAG(status_args, quick, "--quick", "files only: do not build the state"),
-    ID_OPTIONS(status_args),
-    RUNG_OPTION_FLAG(status_args, json, "--json", "as one JSON object"),
+    RUNG_OPERAND_OPTIONAL(status_args, folder, "DIR",
+                          "a data folder or a backup, instead of a server"),
+    RUNG_OPTION_FLAG(status_args, ready, "--ready",
+                     "of a server: say nothing; exit code 0 when it is ready"),
+    RUNG_OPTION_FLAG(status_args, quick, "--quick",
+                     "of a folder: files only, do not build the state"),
+    RUNG_ASK_OPTIONS,
 };
 
 typedef struct folder_status {
@@ -45,14 +41,12 @@ typedef struct folder_status {
     rung_digest digest;
 } folder_status;
 
-static rung_status read_state(const rung_dir *dir, const uint8_t *uuid, const status_args *args,
-                              folder_status *s, rung_err *err) {
+static rung_status read_state(const rung_dir *dir, const uint8_t *uuid, folder_status *s,
+                              rung_err *err) {
     rung_progress progress = {0};
     rung_state *state;
     rung_state_config config = {
         .alloc = rung_alloc_heap(),
-        .id_capacity = args->id_capacity < UINT32_MAX ? (uint32_t)args->id_capacity : UINT32_MAX,
-        .id_keep_ms = (int64_t)(args->id_keep_ms & INT64_MAX),
     };
     rung_status st = rung_folder_state(dir, uuid, &config, &progress, &state, err);
     if (st < 0)
@@ -84,7 +78,7 @@ static rung_status read_status(const status_args *args, folder_status *s, rung_e
         st =
             rung_snapshot_list(&dir, s->snapshots, RUNG_SNAPSHOT_KEEP + 2, &s->snapshot_count, err);
         if (st >= 0 && !args->quick)
-            st = read_state(&dir, rung_segment_log_uuid(log), args, s, err);
+            st = read_state(&dir, rung_segment_log_uuid(log), s, err);
         rung_ignore(rung_log_close(rung_segment_log_port(log), NULL), "it was only read");
     }
     rung_dir_close(&dir);
@@ -159,9 +153,11 @@ static int run_status(const rung_command *self, int argc, char **argv) {
     rung_err err = {0};
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
+    if (!args.folder)
+        return rung_server_status(self, &args.ask, args.ready);
     if (read_status(&args, &status, &err) < 0)
         return rung_command_fail(self, &err);
-    if (args.json)
+    if (args.ask.json)
         print_status_json(&status);
     else
         print_status(&status);
@@ -171,8 +167,13 @@ static int run_status(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_status = {
     .group = RUNG_GROUP_FOLDER,
     .name = "status",
-    .summary = "what a data folder holds: log, snapshots, state and its digest",
+    .summary =
+        "how a server fares; or what a data folder holds: log, snapshots, state and its digest",
     .details =
+        "Without DIR it asks the server, with exit code 1 when that is not ready and 3 when there "
+        "is none.\n"
+        "\n"
+        "With DIR it looks at a folder:\n"
         "Reads only, takes no lock, and may run beside a server. The state is built in memory\n"
         "from the newest snapshot and the log behind it, which needs as much memory as a\n"
         "server would; --quick leaves that out. Two folders with the same sequence and the\n"
@@ -185,13 +186,11 @@ const rung_command rung_command_status = {
 
 typedef struct snapshot_args {
     const char *folder;
-    uint64_t id_capacity, id_keep_ms;
     bool json;
 } snapshot_args;
 
 static const rung_option snapshot_options[] = {
     RUNG_OPERAND(snapshot_args, folder, "DIR", "the data folder"),
-    ID_OPTIONS(snapshot_args),
     RUNG_OPTION_FLAG(snapshot_args, json, "--json", "the result as one JSON object"),
 };
 
@@ -233,8 +232,6 @@ static int run_snapshot(const rung_command *self, int argc, char **argv) {
         return RUNG_EXIT_USAGE;
     rung_config config = {
         .path = args.folder,
-        .id_capacity = args.id_capacity < UINT32_MAX ? (uint32_t)args.id_capacity : UINT32_MAX,
-        .id_keep_ms = (int64_t)(args.id_keep_ms & INT64_MAX),
         .progress = show_opening,
         .say = say_line,
         .ctx = &progress,

@@ -389,7 +389,7 @@ static void print_report(const rung_importer *im, bool is_json) {
                im->sent, s->accepted, s->duplicate, s->refused, seconds);
         return;
     }
-    if (im->sent == 0 && s->refused == 0 && s->accepted + s->duplicate > 0)
+    if (im->sent == 0 && im->refused == 0 && s->line > 0)
         printf("nothing to do: all of it was imported before (%s scores); --restart imports it "
                "again\n",
                rung_count_text(s->accepted + s->duplicate, a));
@@ -400,6 +400,26 @@ static void print_report(const rung_importer *im, bool is_json) {
             rung_count_text((uint64_t)((double)im->sent / seconds), b),
             rung_count_text(s->accepted, c), rung_count_text(s->duplicate, d),
             rung_count_text(s->refused, (char[RUNG_COUNT_TEXT_MAX]){0}));
+}
+
+/* A run over the set that was broken off goes on where it was, if its state was kept; a finished one begins again,
+ * as the set may have changed. */
+static int import_redis(rung_importer *im, const import_args *args) {
+    rung_err err = {0};
+    rung_import_state state = {0};
+    if (im->state_path && !args->restart) {
+        if (rung_import_state_read(im->state_path, &state, &err) < 0)
+            return rung_command_fail(im->self, &err);
+        if (!state.is_done)
+            im->state = state;
+    }
+    rung_redis_source source = {args->redis, args->redis_key, args->redis_db};
+    int code = rung_import_redis(im, &source);
+    im->state.is_done = code == RUNG_EXIT_OK;
+    if (code == RUNG_EXIT_OK && im->state_path &&
+        rung_import_state_write(im->state_path, &im->state, &err) < 0)
+        return rung_command_fail(im->self, &err);
+    return code;
 }
 
 static bool is_usable(const rung_command *self, const import_args *args) {
@@ -431,8 +451,7 @@ static int run_import(const rung_command *self, int argc, char **argv) {
     if (args.create)
         code = create_board(self, im.client, args.board);
     if (code == RUNG_EXIT_OK && args.redis)
-        code =
-            rung_import_redis(&im, &(rung_redis_source){args.redis, args.redis_key, args.redis_db});
+        code = import_redis(&im, &args);
     else if (code == RUNG_EXIT_OK)
         code = import_file(&im, &args);
     rung_progress_end(&im.progress);
@@ -440,7 +459,7 @@ static int run_import(const rung_command *self, int argc, char **argv) {
         print_report(&im, args.ask.json);
     rung_json_writer_deinit(&im.lines);
     rung_client_destroy(im.client);
-    return code == RUNG_EXIT_OK && im.state.refused ? RUNG_EXIT_PROBLEM : code;
+    return code == RUNG_EXIT_OK && im.refused ? RUNG_EXIT_PROBLEM : code;
 }
 
 const rung_command rung_command_import = {

@@ -121,32 +121,48 @@ static void show(rung_importer *im, uint64_t done, uint64_t total) {
     rung_progress_show(&im->progress, "import", done, total);
 }
 
-/* One reply of ZSCAN: its members to the batch; `*cursor` is where to go on, 0 at the end. */
-static int take_page(const redis *r, rung_importer *im, uint64_t source_hash, uint64_t *cursor,
-                     uint64_t *done) {
+enum { PAGE = 1000 };
+
+static void ask_for_page(const redis *r, const char *key, uint64_t cursor) {
+    redisAppendCommand(r->context, "ZSCAN %s %llu COUNT %d", key, (unsigned long long)cursor, PAGE);
+}
+
+/* The members of one page to the batch. A page may be longer than asked for, and than a batch: what is sent on the
+ * way is sent with the cursor of this page, so that going on from there repeats and never leaves out. */
+static int add_members(rung_importer *im, uint64_t source_hash, const redisReply *list,
+                       uint64_t *done) {
+    for (size_t i = 0; i + 1 < list->elements; i += 2) {
+        add_member(im, source_hash, list->element[i], list->element[i + 1], ++*done);
+        int code = rung_importer_is_full(im)
+                       ? rung_importer_send(im, im->state.offset, im->state.line)
+                       : RUNG_EXIT_OK;
+        if (code)
+            return code;
+    }
+    return RUNG_EXIT_OK;
+}
+
+/* One reply of ZSCAN. `*cursor` is where to go on, 0 at the end; the next page is asked for before this one is sent
+ * on, so that both servers work. */
+static int take_page(const redis *r, rung_importer *im, const char *key, uint64_t source_hash,
+                     uint64_t *cursor, uint64_t *done) {
     void *raw = NULL;
     if (redisGetReply(r->context, &raw) != REDIS_OK)
         raw = NULL;
     redisReply *page = expect(r, raw, REDIS_REPLY_ARRAY, "ZSCAN");
     if (!page)
         return RUNG_EXIT_PROBLEM;
+    int code = RUNG_EXIT_PROBLEM;
     if (page->elements != 2 || page->element[1]->type != REDIS_REPLY_ARRAY ||
         !page->element[0]->str || !rung_number_parse(page->element[0]->str, cursor)) {
-        freeReplyObject(page);
-        return fail(r, "ZSCAN", "an answer of another kind");
+        fail(r, "ZSCAN", "an answer of another kind");
+    } else {
+        if (*cursor != 0)
+            ask_for_page(r, key, *cursor);
+        code = add_members(im, source_hash, page->element[1], done);
     }
-    /* The next page is asked for before this one is sent on: both servers work. */
-    const redisReply *list = page->element[1];
-    for (size_t i = 0; i + 1 < list->elements && im->count < RUNG_IMPORT_BATCH_MAX; i += 2)
-        add_member(im, source_hash, list->element[i], list->element[i + 1], ++*done);
     freeReplyObject(page);
-    return RUNG_EXIT_OK;
-}
-
-enum { PAGE = 1000 };
-
-static void ask_for_page(const redis *r, const char *key, uint64_t cursor) {
-    redisAppendCommand(r->context, "ZSCAN %s %llu COUNT %d", key, (unsigned long long)cursor, PAGE);
+    return code;
 }
 
 int rung_import_redis(rung_importer *im, const rung_redis_source *source) {
@@ -164,9 +180,7 @@ int rung_import_redis(rung_importer *im, const rung_redis_source *source) {
         ask_for_page(&r, source->key, cursor);
     do {
         if (code == RUNG_EXIT_OK)
-            code = take_page(&r, im, source_hash, &cursor, &done);
-        if (code == RUNG_EXIT_OK && cursor != 0)
-            ask_for_page(&r, source->key, cursor);
+            code = take_page(&r, im, source->key, source_hash, &cursor, &done);
         if (code == RUNG_EXIT_OK)
             code = rung_importer_send(im, cursor, done);
         show(im, done, total);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* import_redis.h - a sorted set of a Redis server, member by member, as submissions.
  *
- * ZSCAN hands out every member that is there all the while, and some of them twice; each carries an id made from server, key and
- * member, so that neither that nor a second import counts anything twice. While a batch is on its way to Rung the next one is on
- * its way from Redis. One thread. */
+ * ZSCAN hands out every member that is there all the while, and some of them twice; each carries an id made from
+ * server, key and member, so that neither that nor a second import counts anything twice. While a batch is on its
+ * way to Rung the next one is on its way from Redis. One thread. */
 #ifndef RUNG_APP_IMPORT_REDIS_H
 #define RUNG_APP_IMPORT_REDIS_H
 

@@ -84,6 +84,7 @@ void rung_importer_write_id(rung_importer *im, uint64_t place) {
 void rung_importer_refuse(rung_importer *im, uint64_t place, const char *why) {
     enum { COMPLAINTS_MAX = 10 };
     im->state.refused++;
+    im->refused++;
     if (im->complaints > COMPLAINTS_MAX)
         return;
     rung_progress_end(&im->progress);

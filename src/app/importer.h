@@ -6,9 +6,9 @@
  *     rung_importer_end(&im, line_number);
  *     if (rung_importer_is_full(&im)) code = rung_importer_send(&im);
  *
- * What makes an import resumable: a submission carries an id, its own or one made from the run's name and its place in the input;
- * and after every answered batch the state file says how far it is. A run that is broken off and begun again sends at most
- * one batch twice, and the server answers that with "duplicate". One thread. */
+ * What makes an import resumable: a submission carries an id, its own or one made from the run's name and its place
+ * in the input; and after every answered batch the state file says how far it is. A run that is broken off and begun
+ * again sends at most one batch twice, and the server answers that with "duplicate". One thread. */
 #ifndef RUNG_APP_IMPORTER_H
 #define RUNG_APP_IMPORTER_H
 
@@ -50,7 +50,7 @@ typedef struct rung_importer {
     uint32_t complaints; /* refusals that were told one by one */
     rung_progress progress;
     int64_t began_ms;
-    uint64_t sent; /* in this run */
+    uint64_t sent, refused; /* in this run */
 } rung_importer;
 
 void rung_importer_begin(rung_importer *im);

@@ -81,8 +81,10 @@ static void put_command(FILE *out, const rung_command *c) {
     fputs("\n.fi\n", out);
     for (size_t i = 0; i < c->option_count; i++)
         put_option(out, &c->options[i]);
-    fputs(".PP\n", out);
-    put_details(out, c->details);
+    if (*c->details) {
+        fputs(".PP\n", out);
+        put_details(out, c->details);
+    }
 }
 
 static void put_settings(FILE *out) {

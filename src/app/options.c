@@ -131,7 +131,7 @@ bool rung_option_is_operand(const rung_option *o) {
            o->kind == RUNG_OPTION_IS_MANY;
 }
 
-enum { USAGE_OPTIONS_MAX = 12 };
+enum { USAGE_OPTIONS_MAX = 7 };
 
 void rung_options_print_usage(const rung_option *options, size_t count, FILE *out) {
     size_t option_count = 0;

@@ -145,7 +145,8 @@ static const rung_option submit_options[] = {
     RUNG_OPERAND(submit_args, player, "PLAYER", "who scored"),
     RUNG_OPERAND_OPTIONAL(submit_args, score, "SCORE", "the score; only a count board needs none"),
     RUNG_OPTION_FLAG(submit_args, delta, "--delta", "add it to what stands"),
-    RUNG_OPTION_TEXT(submit_args, columns, "--columns", "A,B", "the values of the further columns"),
+    RUNG_OPTION_TEXT(submit_args, columns, "--columns", "NAME=VALUE,...",
+                     "the further columns of the board"),
     RUNG_OPTION_TEXT(submit_args, at, "--at", "TIME",
                      "when: RFC 3339, or Unix milliseconds (default: now)"),
     RUNG_OPTION_TEXT(submit_args, id, "--id", "ID",
@@ -165,17 +166,20 @@ static void write_value(rung_json_writer *w, rung_slice text) {
         rung_json_write_string(w, text);
 }
 
+/* "lap=2,time=3.5" as an object. */
 static void write_columns(rung_json_writer *w, const char *columns) {
     RUNG_JSON_KEY(w, "columns");
-    rung_json_open_array(w);
+    rung_json_open_object(w);
     for (;;) {
-        size_t len = strcspn(columns, ",");
-        write_value(w, rung_slice_of(columns, len));
+        size_t len = strcspn(columns, ","), name = strcspn(columns, "=");
+        name = name < len ? name : len;
+        rung_json_write_key(w, rung_slice_of(columns, name));
+        write_value(w, rung_slice_of(columns + name + (name < len), len - name - (name < len)));
         if (columns[len] == '\0')
             break;
         columns += len + 1;
     }
-    rung_json_close_array(w);
+    rung_json_close_object(w);
 }
 
 static void write_submission(rung_json_writer *w, const submit_args *a) {

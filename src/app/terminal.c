@@ -273,8 +273,9 @@ size_t rung_table_print(rung_table *t, FILE *out) {
         size_t n = places(t->cells[i].text), *width = &widths[i % t->column_count];
         *width = n > *width ? n : *width;
     }
-    print_head(t, widths, out);
-    for (size_t row = 0; row < rows; row++)
+    if (out)
+        print_head(t, widths, out);
+    for (size_t row = 0; out && row < rows; row++)
         print_row(t, row, widths, out);
     rung_alloc_free(rung_alloc_heap(), t->cells, t->capacity * sizeof(cell));
     rung_alloc_free(rung_alloc_heap(), t, sizeof *t);

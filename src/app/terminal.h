@@ -64,7 +64,7 @@ void rung_table_cell(rung_table *t, rung_color color, const char *format, ...)
 void rung_table_word(rung_table *t, rung_color color, rung_slice text);
 /* Mark the row begun: it is printed bold. */
 void rung_table_mark(rung_table *t);
-/* Print with a margin of two, and free. Returns how many lines. A character counts as one place:
+/* Print with a margin of two, and free; `out` NULL: only free. Returns how many lines. A character counts as one place:
  * wide ones push the rest of their line. */
 size_t rung_table_print(rung_table *t, FILE *out);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attach.h - an archive attached to a hub: the SQLite file of a folder, its follower and its sampler behind the port that
- * the hub calls, and a second way into the file for questions.
+/* attach.h - an archive attached to a hub: the SQLite file of a folder, its follower and its sampler behind the
+ * port that the hub calls, and a second way into the file for questions.
  *
  *     rung_attach_create(&(rung_attach_config){.alloc = a, .folder = path}, &attach, &err);
  *     hub_config.follower = rung_attach_port(attach);
- *     rung_hub_open(&hub_config, &hub, &err);            // opens the file; another log's, or a damaged one, fails here
+ *     rung_hub_open(&hub_config, &hub, &err);            // opens the file; fails on one that is another log's
  *     if (rung_attach_reader(attach, &archive, &err) == RUNG_OK) ... rung_archive_view_open(archive, ...) ...
  *     rung_hub_close(hub, &err);                         // archives what is ready, closes the file
  *     rung_attach_destroy(attach);
@@ -43,8 +43,8 @@ void rung_attach_destroy(rung_attach *a);
  * rung_follower_create() do. */
 const rung_hub_follower *rung_attach_port(rung_attach *a);
 
-/* The archive for questions: borrowed, read-only, closed with the hub. RUNG_OK; RUNG_NOT_FOUND: there is none yet; or why
- * it cannot be opened. Opened at the first call. */
+/* The archive for questions: borrowed, read-only, closed with the hub. RUNG_OK; RUNG_NOT_FOUND: there is none yet;
+ * or why it cannot be opened. Opened at the first call. */
 RUNG_NODISCARD rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out, rung_err *err);
 
 /* How far it is and how it fares; all zero while no hub is open. */

@@ -12,8 +12,8 @@
  *             sample:        number place, number sparse, number dense
  *             number player number; text player; per column a signed or 8 bytes of a double; signed at - end, if kept
  *
- * The sparse rank of a row of a closed window is its place if its score is another one, else that of the row above. Hidden
- * rows count: total, distinct and all ranks are those of the window with nobody banned. */
+ * The sparse rank of a row of a closed window is its place if its score is another one, else that of the row above.
+ * Hidden rows count: total, distinct and all ranks are those of the window with nobody banned. */
 #include "archive/closed_window.h"
 
 #include "archive/buffer.h"
@@ -115,8 +115,8 @@ typedef struct packing {
     uint32_t hidden_count, hidden_done;
 } packing;
 
-/* Rows with one score have one mark, which differs from that of the row above if the scores do: the sparse rank, doubled, of
- * the shown rows that have the score; an odd number where all that have it are hidden. */
+/* Rows with one score have one mark, which differs from that of the row above if the scores do: the sparse rank,
+ * doubled, of the shown rows that have the score; an odd number where all that have it are hidden. */
 static void put_standing(packing *p, uint64_t mark, bool is_hidden, const rung_row *row) {
     rung__buffer_number(&p->b, (mark != p->mark ? STEP : 0) | (is_hidden ? HIDDEN : 0));
     put_row(&p->b, p->def, p->end_ms, row);

@@ -23,8 +23,8 @@ typedef struct rung_packed {
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
 
-/* All rows of a view, and those that bans hold of it, as hidden ones. `board` is the one the view is of. Scores of decay
- * boards are taken as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us a row. */
+/* All rows of a view, and those that bans hold of it, as hidden ones. `board` is the one the view is of. Scores of
+ * decay boards are taken as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us a row. */
 RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
                                                    rung_packed *out);
 

@@ -239,7 +239,8 @@ void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_v
     rung_pack_job *job = NULL;
     if (!is_wanted(f, seq))
         return;
-    if (view->total >= f->config.fork_rows && rung_pack_job_begin(f->config.alloc, board, view, &job, NULL) == RUNG_OK) {
+    if (view->total >= f->config.fork_rows &&
+        rung_pack_job_begin(f->config.alloc, board, view, &job, NULL) == RUNG_OK) {
         packed.cap = (size_t)view->total * JOB_ROW_BYTES;
         hand_over(f, seq, RUNG_OK, &packed, job);
         return;

@@ -13,9 +13,9 @@
  *
  * When the archive fails it is tried again, ever less often, until it works; rung_follower_stat() shows how far
  * behind it is and why. Statuses wait in a ring (1 byte each); those that find no room are archived as unknown.
- * Windows wait up to a limit of bytes; at the limit, or when memory for one is lacking, or the child that packed it was
- * killed, the follower stops before that window (RUNG_ELIMIT, RUNG_ENOMEM, RUNG_EIO in the stats): a restart rebuilds it,
- * nothing is lost.
+ * Windows wait up to a limit of bytes; at the limit, or when memory for one is lacking, or the child that packed it
+ * was killed, the follower stops before that window (RUNG_ELIMIT, RUNG_ENOMEM, RUNG_EIO in the stats): a restart
+ * rebuilds it, nothing is lost.
  *
  *     rung_follower_create(&config, &f, &err);         // before the log is replayed
  *     on_close:  rung_follower_close_window(f, board, view);

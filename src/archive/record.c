@@ -287,6 +287,12 @@ static void put_event_details(rung__buffer *b, const rung_event *e) {
     case RUNG_EVENT_KEYS:
         put_commands(b, e);
         break;
+    case RUNG_EVENT_IDS_SET:
+        put_str(b, "{");
+        put_int_member(b, "capacity", e->ids.capacity);
+        put_int_member(b, "keep_ms", e->ids.keep_ms);
+        put_str(b, "}");
+        break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         if (e->window.kind)
@@ -344,6 +350,8 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         return add_audit(a, seq, e, e->window.board, none, status, err);
+    case RUNG_EVENT_IDS_SET:
+        return add_audit(a, seq, e, none, none, status, err);
     case RUNG_EVENT_KEYS:
         st = status == RUNG_OK ? retire_keys(a, seq, e, err) : RUNG_OK;
         return st < 0 ? st : add_audit(a, seq, e, none, none, status, err);

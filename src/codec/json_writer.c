@@ -184,26 +184,27 @@ void rung_json_write_string(rung_json_writer *w, rung_slice text) {
 
 /* ---- numbers ---- */
 
+static size_t digit_count(uint64_t value) {
+    size_t count = 1;
+    for (; value >= 10000; value /= 10000)
+        count += 4;
+    return count + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
 size_t rung_digits_format(uint64_t value, char *out) {
     static const char pairs[] =
         "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
         "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
         "8081828384858687888990919293949596979899";
-    char digits[20];
-    size_t at = sizeof digits;
-    while (value >= 100) {
-        at -= 2;
-        memcpy(digits + at, pairs + value % 100 * 2, 2);
-        value /= 100;
-    }
-    if (value >= 10) {
-        at -= 2;
-        memcpy(digits + at, pairs + value * 2, 2);
-    } else {
-        digits[--at] = (char)('0' + value);
-    }
-    memcpy(out, digits + at, sizeof digits - at);
-    return sizeof digits - at;
+    size_t count = digit_count(value);
+    char *at = out + count;
+    for (; value >= 100; value /= 100)
+        memcpy(at -= 2, pairs + value % 100 * 2, 2);
+    if (value >= 10)
+        memcpy(at - 2, pairs + value * 2, 2);
+    else
+        at[-1] = (char)('0' + value);
+    return count;
 }
 
 static void write_digits(rung_json_writer *w, bool is_negative, uint64_t value) {

@@ -67,6 +67,10 @@ void rung_resp_parser_deinit(rung_resp_parser *p) {
         begin_command(p);
 }
 
+void rung_resp_parser_restart(rung_resp_parser *p) {
+    begin_command(p);
+}
+
 static bool add_span(rung_resp_parser *p, uint32_t offset, uint32_t len) {
     if (p->count == p->size) {
         uint32_t size = p->size * 2;

@@ -69,6 +69,8 @@ typedef struct
 
 void rung_resp_parser_init(rung_resp_parser *p, const rung_alloc *alloc, rung_resp_limits limits);
 void rung_resp_parser_deinit(rung_resp_parser *p);
+/* Forget an unfinished command: its bytes will be given again from their start, or from that of one before it. */
+void rung_resp_parser_restart(rung_resp_parser *p);
 
 typedef struct rung_resp_command {
     uint32_t first, count; /* of the args' items; no arguments: nothing was asked, go on */

@@ -105,10 +105,25 @@ void rung_resp_int(rung_resp_writer *w, int64_t value) {
     put_end(w);
 }
 
+/* Members and scores are short: their length is written without a loop. */
+static inline void put_length(rung_resp_writer *w, size_t len) {
+    char *at = w->data + w->len;
+    *at++ = '$';
+    if (len >= 100) {
+        at += rung_digits_format(len, at);
+    } else {
+        *at = (char)('0' + len / 10);
+        at += len >= 10;
+        *at++ = (char)('0' + len % 10);
+    }
+    w->len = (size_t)(at - w->data);
+    put_end(w);
+}
+
 void rung_resp_bulk(rung_resp_writer *w, rung_slice bytes) {
     if (!reserve(w, bytes.len + NUMBER_MAX + 2))
         return;
-    header(w, '$', bytes.len);
+    put_length(w, bytes.len);
     put_bytes(w, bytes.ptr, bytes.len);
     put_end(w);
 }
@@ -142,16 +157,16 @@ void rung_resp_bool(rung_resp_writer *w, bool value) {
 }
 
 void rung_resp_double(rung_resp_writer *w, double value) {
+    if (!reserve(w, RUNG_RESP_DOUBLE_MAX + NUMBER_MAX))
+        return;
     char text[RUNG_RESP_DOUBLE_MAX];
     size_t len = rung_resp_format_double(value, text);
-    if (w->version == 2) {
-        rung_resp_bulk(w, rung_slice_of(text, len));
-        return;
-    }
-    if (!reserve(w, len + 3))
-        return;
-    w->data[w->len++] = ',';
-    put_bytes(w, text, len);
+    if (w->version == 2)
+        put_length(w, len);
+    else
+        w->data[w->len++] = ',';
+    memcpy(w->data + w->len, text, sizeof text); /* a fixed size copies faster; there is room */
+    w->len += len;
     put_end(w);
 }
 

@@ -219,13 +219,62 @@ rung_status rung_log_verify(const rung_dir *dir, const rung_alloc *alloc, void (
 
 /* ---- cat ---- */
 
+/* The records of the last segment have ended. A batch that a crash cut short, or that a server is writing, is no
+ * damage; a record missing before `mark`, which was read first, is. */
+static rung_status judge_end(rung_segment_scan *s, const rung_high_water *mark, rung_err *err) {
+    rung_tail tail;
+    uint64_t data_end;
+    const char *why = rung_frame_verdict_text(s->verdict);
+    bool is_marked =
+        mark && mark->segment_first_seq == s->header.first_seq && mark->segment_epoch == s->header.epoch;
+    rung_segment_footer footer;
+    if (is_marked && s->offset < mark->offset)
+        return rung_segment_scan_damage(s, why, err);
+    if (rung_segment_scan_footer(s, &footer, NULL) == RUNG_OK)
+        return RUNG_OK;
+    rung_status st = rung_segment_scan_judge(s, &tail, &data_end, &why, err);
+    if (st < 0)
+        return st;
+    return tail == RUNG_TAIL_DAMAGED ? rung_segment_scan_damage(s, why, err) : RUNG_OK;
+}
+
+typedef struct walk {
+    uint64_t from, to;
+    uint64_t stop; /* where the next segment begins; UINT64_MAX: there is none */
+    rung_status (*each)(void *ctx, const rung_log_record *record);
+    void *ctx;
+    const rung_high_water *mark; /* NULL: there is none */
+} walk;
+
+static rung_status walk_segment(const walk *w, rung_segment_scan *s, rung_err *err) {
+    rung_log_record r;
+    while (s->state.next_seq < w->stop && s->state.next_seq <= w->to) {
+        rung_status st = rung_segment_scan_next(s, true, &r, err);
+        bool is_end = st == RUNG_NOT_FOUND || st == RUNG_ECORRUPT;
+        if (is_end && w->stop == UINT64_MAX)
+            return judge_end(s, w->mark, err);
+        if (is_end)
+            return rung_segment_scan_damage(s, rung_frame_verdict_text(s->verdict), err);
+        if (st == RUNG_OK && r.seq >= w->from)
+            st = w->each(w->ctx, &r);
+        if (st != RUNG_OK)
+            return st;
+    }
+    return RUNG_OK;
+}
+
 rung_status rung_log_cat(const rung_dir *dir, const rung_alloc *alloc, uint64_t from, uint64_t to,
                          rung_status (*each)(void *ctx, const rung_log_record *record), void *ctx, rung_err *err) {
     rung_log_image list;
+    rung_high_water mark;
+    bool is_slot_bad;
+    walk w = {.from = from, .to = to, .each = each, .ctx = ctx};
+    if (rung_high_water_read(dir, &mark, &is_slot_bad, NULL) == RUNG_OK)
+        w.mark = &mark;
     rung_status st = rung_log_image_list(&list, alloc, dir, err);
     for (size_t i = 0; st == RUNG_OK && i < list.count && list.segments[i].first_seq <= to; i++) {
-        uint64_t stop = i + 1 < list.count ? list.segments[i + 1].first_seq : UINT64_MAX;
-        if (stop <= from)
+        w.stop = i + 1 < list.count ? list.segments[i + 1].first_seq : UINT64_MAX;
+        if (w.stop <= from)
             continue;
         char name[RUNG_FILE_NAME_MAX];
         rung_segment_scan scan;
@@ -233,16 +282,7 @@ rung_status rung_log_cat(const rung_dir *dir, const rung_alloc *alloc, uint64_t 
         st = rung_segment_scan_open(&scan, alloc, dir, name, false, err);
         if (st != RUNG_OK)
             break;
-        while (st == RUNG_OK && scan.state.next_seq < stop && scan.state.next_seq <= to) {
-            rung_log_record r;
-            st = rung_segment_scan_next(&scan, true, &r, err);
-            if (st == RUNG_OK && r.seq >= from)
-                st = each(ctx, &r);
-        }
-        if (st == RUNG_NOT_FOUND && scan.verdict != RUNG_FRAME_OK)
-            st = stop == UINT64_MAX || scan.state.next_seq == stop
-                     ? RUNG_OK
-                     : rung_segment_scan_damage(&scan, rung_frame_verdict_text(scan.verdict), err);
+        st = walk_segment(&w, &scan, err);
         rung_segment_scan_close(&scan);
     }
     rung_log_image_deinit(&list);

@@ -32,7 +32,8 @@ RUNG_NODISCARD rung_status rung_log_verify(const rung_dir *dir, const rung_alloc
                                            rung_verify_report *report_out, rung_err *err);
 
 /* Call `each` for the records from `from` to `to`, in order, as far as they are whole. Any other answer of `each`
- * than RUNG_OK ends the walk. RUNG_OK, RUNG_ECORRUPT at the first damage, or what `each` returned. */
+ * than RUNG_OK ends the walk. RUNG_OK, RUNG_ECORRUPT at the first damage, or what `each` returned. A last batch that
+ * is not whole is where the log ends, not damage. */
 RUNG_NODISCARD rung_status rung_log_cat(const rung_dir *dir, const rung_alloc *alloc, uint64_t from, uint64_t to,
                                         rung_status (*each)(void *ctx, const rung_log_record *record), void *ctx,
                                         rung_err *err);

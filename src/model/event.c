@@ -21,6 +21,7 @@
  *     window opened, closed      text board, byte kind of window; for 0 text season, otherwise signed ordinal
  *     tick               nothing
  *     keys               number of commands; to the end, the commands (zcommand.c)
+ *     ids set            number capacity, number keep in milliseconds
  *
  * Valid = each value in its only spelling, nothing after it, and the event passes rung_event_check().
  *
@@ -80,6 +81,8 @@ const char *rung_event_kind_name(rung_event_kind kind) {
         return "tick";
     case RUNG_EVENT_KEYS:
         return "keys";
+    case RUNG_EVENT_IDS_SET:
+        return "ids set";
     }
     return "unknown";
 }
@@ -271,6 +274,14 @@ static rung_status check_keys(const rung_event *e, rung_err *err) {
     return rung_zcommands_check(e->keys.count, e->keys.packed, err);
 }
 
+static rung_status check_ids(const rung_event *event, rung_err *err) {
+    if (event->ids.capacity < 1)
+        return RUNG_FAIL(err, RUNG_EINVAL, "capacity: at least 1");
+    if (event->ids.keep_ms < 1 || event->ids.keep_ms > RUNG_IDS_KEEP_MS_MAX)
+        return RUNG_FAIL(err, RUNG_EINVAL, "keep: 1 ms to 100 years");
+    return RUNG_OK;
+}
+
 rung_status rung_event_check(const rung_event *event, rung_err *err) {
     rung_status st = check_time(event->ts_ms, "ts", err);
     if (st < 0)
@@ -303,6 +314,8 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
         return RUNG_OK;
     case RUNG_EVENT_KEYS:
         return check_keys(event, err);
+    case RUNG_EVENT_IDS_SET:
+        return check_ids(event, err);
     }
     return RUNG_FAIL(err, RUNG_EINVAL, "kind: %u is not known here", (unsigned)event->kind);
 }
@@ -409,6 +422,10 @@ static void put_body(rung__writer *w, const rung_event *e) {
     case RUNG_EVENT_KEYS:
         rung__put_number(w, e->keys.count);
         rung__put_bytes(w, e->keys.packed.ptr, e->keys.packed.len);
+        break;
+    case RUNG_EVENT_IDS_SET:
+        rung__put_number(w, e->ids.capacity);
+        rung__put_number(w, (uint64_t)e->ids.keep_ms);
         break;
     }
 }
@@ -564,6 +581,10 @@ static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
     case RUNG_EVENT_KEYS:
         e->keys.count = rung__get_count(r, UINT32_MAX);
         e->keys.packed = rung__get_rest(r);
+        return RUNG_OK;
+    case RUNG_EVENT_IDS_SET:
+        e->ids.capacity = rung__get_count(r, UINT32_MAX);
+        e->ids.keep_ms = (int64_t)rung__get_number(r);
         return RUNG_OK;
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);

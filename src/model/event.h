@@ -21,6 +21,7 @@
 #define RUNG_FRIENDS_MAX         10000                        /* whom one player may follow */
 #define RUNG_FRIENDS_BYTES_MAX   (RUNG_EVENT_BYTES_MAX - 256) /* packed: 52 each for 10000 */
 #define RUNG_REASON_MAX          256
+#define RUNG_IDS_KEEP_MS_MAX     (INT64_C(36525) * 86400000) /* 100 years */
 #define RUNG_ZCOMMANDS_BYTES_MAX (RUNG_EVENT_BYTES_MAX - 64) /* packed commands of one event */
 
 /* Written to the log: the values never change. New kinds get new numbers; a decoder that does not know one says
@@ -39,8 +40,9 @@ typedef enum rung_event_kind {
     RUNG_EVENT_UNBANNED = 11,
     RUNG_EVENT_WINDOW_OPENED = 12,
     RUNG_EVENT_WINDOW_CLOSED = 13,
-    RUNG_EVENT_TICK = 14, /* time passed: every window that is due closes */
-    RUNG_EVENT_KEYS = 15, /* commands of the Redis protocol (model/zcommand.h), all together */
+    RUNG_EVENT_TICK = 14,    /* time passed: every window that is due closes */
+    RUNG_EVENT_KEYS = 15,    /* commands of the Redis protocol (model/zcommand.h), all together */
+    RUNG_EVENT_IDS_SET = 16, /* how many submission ids are remembered, and for how long */
 } rung_event_kind;
 
 /* In rung_score_event.when, beside the conditions RUNG_IF_* of zcommand.h: sent as ZADD or ZINCRBY of one member. A
@@ -112,6 +114,10 @@ typedef struct rung_event {
             uint32_t count;    /* commands, 1 to RUNG_ZCOMMANDS_MAX */
             rung_slice packed; /* up to RUNG_ZCOMMANDS_BYTES_MAX */
         } keys;
+        struct {
+            uint32_t capacity; /* at least 1 */
+            int64_t keep_ms;   /* 1 to RUNG_IDS_KEEP_MS_MAX */
+        } ids;
     };
 } rung_event;
 

@@ -37,8 +37,9 @@ static inline void rung__put_bytes(rung__writer *w, const void *bytes, size_t le
         w->room = 0;
         return;
     }
-    if (len)
-        memcpy(w->at, bytes, len);
+    if (!len)
+        return;
+    memcpy(w->at, bytes, len);
     w->at += len;
     w->room -= len;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* applier.h - the step that live events and replay share: decode what the log has, apply it, tell the follower, answer.
+/* applier.h - the step that live events and replay share: decode what the log has, apply it, tell the follower,
+ * answer.
  *
  *     rung_applier_create(&(rung_applier_config){.alloc = a, .state = s}, &applier, &err);
  *     rung_applier_run(applier, n, payloads, answer, ctx, &done, &err);
@@ -49,8 +50,8 @@ RUNG_NODISCARD rung_status rung_applier_run(rung_applier *a, uint32_t count,
                                             const rung_slice *payloads, rung_applier_answer *answer,
                                             void *ctx, uint32_t *done_out, rung_err *err);
 
-/* The same for one event of kind RUNG_EVENT_KEYS: `sink` is called with `ctx` for every command as it takes effect, before
- * `answer`. */
+/* The same for one event of kind RUNG_EVENT_KEYS: `sink` is called with `ctx` for every command as it takes effect,
+ * before `answer`. */
 RUNG_NODISCARD rung_status rung_applier_run_keys(rung_applier *a, rung_slice payload,
                                                  rung_zkey_sink *sink, rung_applier_answer *answer,
                                                  void *ctx, void *answer_ctx, uint32_t *done_out,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hub. Workload: small changes from thousands of connections, hundreds of thousands a second, and questions between
- * them; one thread that must never wait.
+/* The hub. Workload: small changes from thousands of connections, hundreds of thousands a second, and questions
+ * between them; one thread that must never wait.
  *
  * Everything put or placed stands in one line of items. Its bytes, as they are logged, stand in a ring of their own.
  * Three parts follow one another in the line, and each item passes from right to left:
@@ -41,7 +41,8 @@ enum { SUBMIT_MAX = 16, RUN_MAX = 48, TURN_MAX = 512 };
 enum {
     SUBMIT_MAX = 4096, /* handed to the writer at once */
     RUN_MAX = 256,     /* applied at once */
-    TURN_MAX = 512     /* items worked off before the loop gets its turn: the next batch is on its way by then */
+    TURN_MAX =
+        512 /* items worked off before the loop gets its turn: the next batch is on its way by then */
 };
 #endif
 
@@ -189,8 +190,9 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
 static rung_status open_state(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
     const rung_hub_follower *f = c->follower;
-    rung_state_config state = {
-        .alloc = c->alloc, .id_capacity = c->id_capacity, .id_keep_ms = c->id_keep_ms};
+    rung_state_config state = {.alloc = c->alloc,
+                               .id_capacity = c->id_capacity,
+                               .id_keep_ms = c->id_keep_ms}; /* in memory */
     if (f && f->on_close) {
         state.on_close = f->on_close;
         state.on_close_ctx = f->ctx;
@@ -224,6 +226,15 @@ static void set_defaults(rung_hub_config *c) {
     c->snapshot_every = c->snapshot_every ? c->snapshot_every : SNAPSHOT_EVERY_DEFAULT;
 }
 
+/* The first event of this life, if the folder remembers ids in another way than we are told to. */
+static rung_status set_ids(rung_hub *h, rung_err *err) {
+    const rung_hub_config *c = &h->config;
+    rung_event event;
+    if (!h->store || !rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
+        return RUNG_OK;
+    return rung_hub_put(h, &event, NULL, NULL, err);
+}
+
 rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, rung_err *err) {
     if (config->waiting_max > RUNG_HUB_WAITING_MAX)
         return RUNG_FAIL(err, RUNG_EINVAL, "waiting_max: expected at most %u",
@@ -246,6 +257,11 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
         return st;
     }
     h->durable_seq = h->submitted_seq = rung_state_seq(h->state);
+    st = set_ids(h, err);
+    if (st < 0) {
+        rung_ignore(release(h, NULL), "the failure to open is the one to tell");
+        return st;
+    }
     *hub_out = h;
     return RUNG_OK;
 }
@@ -779,10 +795,7 @@ void rung_hub_turn(rung_hub *h) {
 }
 
 void rung_hub_tick(rung_hub *h) {
-    const rung_hub_follower *f = h->config.follower;
     RUNG_ASSERT(!h->is_working);
-    if (f && f->tick)
-        f->tick(f->ctx, h->state);
     if (h->store) {
         look_after_snapshots(h);
         trim_log(h);

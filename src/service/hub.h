@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hub.h - the server's way in: the changes of all connections share one log batch, and questions are answered while the
- * disk works.
+/* hub.h - the server's way in: the changes of all connections share one log batch, and questions are answered while
+ * the disk works.
  *
- *     rung_hub_put(hub, &event, answer, ctx, &err);   // checked and queued; `answer` comes when it is durable and applied
- *     rung_hub_place(hub, read, ctx, &err);           // a question in its place between the changes put before and after
- *     rung_hub_flush(hub);                            // at the end of a turn of the loop: the batch goes to the writer
+ *     rung_hub_put(hub, &event, answer, ctx, &err);   // checked and queued; answered when durable and applied
+ *     rung_hub_place(hub, read, ctx, &err);           // a question in its place between changes before and after
+ *     rung_hub_flush(hub);                            // at the end of a turn of the loop: off to the writer
  *     rung_hub_turn(hub);                             // when woken: apply what is durable, answer
  *
  * The engine (engine.h) waits for the disk; the hub never does. Both log first, apply what they decode from the logged
@@ -13,8 +13,8 @@
  *
  *     put a, place q, put b    ->    a applied, q called, b applied
  *
- * Threads: all calls from one thread, the owner of the state, except rung_hub_open(), which may run in another before the
- * hub is handed over. `wake` is called from the writer's thread. */
+ * Threads: all calls from one thread, the owner of the state, except rung_hub_open(), which may run in another
+ * before the hub is handed over. `wake` is called from the writer's thread. */
 #ifndef RUNG_SERVICE_HUB_H
 #define RUNG_SERVICE_HUB_H
 
@@ -40,7 +40,7 @@ typedef struct rung_hub_config {
     const rung_fs *fs;      /* where it is; NULL: the operating system's files */
     uint32_t sync_every_ms; /* as in rung_config */
     uint64_t segment_size;  /* 0: 64 MiB */
-    uint32_t id_capacity;   /* as in rung_config */
+    uint32_t id_capacity;   /* as in rung_config; a change is the first event of this life */
     int64_t id_keep_ms;
     const char *zoneinfo;    /* as in rung_config */
     uint32_t space_retry_ms; /* how often to look for space on a full disk; 0: 200 */
@@ -75,21 +75,23 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err);
 
 /* ---- changes ---- */
 
-/* The end of a change: what rung_state_apply returned, with its outcome (all zero unless a score) and, when negative, why.
- * Slices are valid during the call. May put and place; must not flush, turn, tick or close. `outcome` is NULL when the
- * change was not applied: RUNG_ENOSPC (the disk is full, nothing changed); RUNG_ENOMEM in memory (the same); after the log
- * failed the failure (RUNG_EIO, ...): only the next start tells whether it is in the log. */
+/* The end of a change: what rung_state_apply returned, with its outcome (all zero unless a score) and, when
+ * negative, why. Slices are valid during the call. May put and place; must not flush, turn, tick or close.
+ * `outcome` is NULL when the change was not applied: RUNG_ENOSPC (the disk is full, nothing changed); RUNG_ENOMEM
+ * in memory (the same); after the log failed the failure (RUNG_EIO, ...): only the next start tells whether it is
+ * in the log. */
 typedef void rung_hub_answer(void *ctx, rung_status st, const rung_outcome *outcome,
                              const rung_err *err);
 
 /* Queue a change; the event's texts may go after the call. Sets event->ts_ms. RUNG_OK: `answer` (may be NULL) will be
- * called exactly once, later, never from here. Otherwise it will not be, and nothing happened: RUNG_EINVAL naming the field;
- * RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503); RUNG_ENOSPC; RUNG_EIO after the log failed. */
+ * called exactly once, later, never from here. Otherwise it will not be, and nothing happened: RUNG_EINVAL naming
+ * the field; RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503); RUNG_ENOSPC; RUNG_EIO after the
+ * log failed. */
 RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer,
                                         void *ctx, rung_err *err);
 
-/* The same for an event of kind RUNG_EVENT_KEYS: `sink` is called with the same `ctx` for every command as it takes effect
- * (state/keys.h), right before `answer`. It must use nothing of the hub but rung_hub_state(). */
+/* The same for an event of kind RUNG_EVENT_KEYS: `sink` is called with the same `ctx` for every command as it takes
+ * effect (state/keys.h), right before `answer`. It must use nothing of the hub but rung_hub_state(). */
 RUNG_NODISCARD rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
                                              rung_hub_answer *answer, void *ctx, rung_err *err);
 

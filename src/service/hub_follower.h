@@ -32,7 +32,6 @@ typedef struct rung_hub_follower {
     uint64_t (*needed_from)(void *ctx);
     /* No snapshot at or beyond this sequence now; UINT64_MAX: any. */
     uint64_t (*snapshot_before)(void *ctx);
-    void (*tick)(void *ctx, const rung_state *state); /* ten times a second or so */
     /* The log and the state are about to go: let go of both. Once for each begin that succeeded. May wait. */
     void (*end)(void *ctx);
 } rung_hub_follower;

@@ -53,6 +53,16 @@ static rung_status open_store(rung *db, const rung_state_config *state, rung_err
     return rung_store_open(&store, &db->store, &db->state, err);
 }
 
+/* A folder keeps how it remembers ids; a change of mind is an event. */
+static rung_status set_ids(rung *db, rung_err *err) {
+    rung_event event;
+    if (!db->store ||
+        !rung_store_ids_event(db->state, db->config.id_capacity, db->config.id_keep_ms, &event))
+        return RUNG_OK;
+    rung_status st = rung_engine_submit(db->engine, &event, NULL, err);
+    return st < 0 ? st : RUNG_OK;
+}
+
 static rung_status open_parts(rung *db, rung_err *err) {
     const rung_config *c = &db->config;
     rung_state_config state = {
@@ -73,7 +83,8 @@ static rung_status open_parts(rung *db, rung_err *err) {
         .log = db->store ? rung_store_log(db->store) : NULL,
         .sync_every_ms = c->sync_every_ms,
     };
-    return rung_engine_create(&engine, &db->engine, err);
+    st = rung_engine_create(&engine, &db->engine, err);
+    return st < 0 ? st : set_ids(db, err);
 }
 
 rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err) {

@@ -257,6 +257,8 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     if (!s)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     s->config = *config;
+    s->config.state.id_capacity = 0;
+    s->config.state.id_keep_ms = 0;
     s->report = -1;
     rung_status st = open_log(s, err);
     if (st == RUNG_OK)
@@ -291,6 +293,16 @@ rung_status rung_store_close(rung_store *s, rung_err *err) {
     rung_status st = s->log ? rung_log_close(rung_store_log(s), err) : RUNG_OK;
     rung_alloc_free(s->config.alloc, s, sizeof *s);
     return st;
+}
+
+bool rung_store_ids_event(const rung_state *state, uint32_t id_capacity, int64_t id_keep_ms,
+                          rung_event *event_out) {
+    rung_stats now;
+    rung_state_stats(state, &now);
+    uint32_t capacity = id_capacity ? id_capacity : (uint32_t)now.id_capacity;
+    int64_t keep_ms = id_keep_ms ? id_keep_ms : now.id_keep_ms;
+    *event_out = (rung_event){.kind = RUNG_EVENT_IDS_SET, .ids = {capacity, keep_ms}};
+    return capacity != now.id_capacity || keep_ms != now.id_keep_ms;
 }
 
 rung_log *rung_store_log(rung_store *s) {

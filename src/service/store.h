@@ -30,7 +30,9 @@ typedef struct rung_store_config {
     const char *path;
     uint64_t segment_size; /* as in segment_log.h */
     bool is_relaxed;       /* the log is synced now and then, not before every answer */
-    rung_state_config state;
+    rung_state_config
+        state; /* without id_capacity and id_keep_ms: what a log gives must not depend on who opens it. The
+                                event RUNG_EVENT_IDS_SET changes them (rung_store_ids_event) */
     const rung_hub_follower
         *follower; /* of the replay: begin, before, applied, catch_up. NULL: none */
     /* While opening: what is being read ("snapshot", "log"), and how far it is. May be NULL. */
@@ -45,6 +47,10 @@ typedef struct rung_store_config {
  * RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM. On failure nothing is open. */
 RUNG_NODISCARD rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
                                            rung_state **state_out, rung_err *err);
+
+/* The event that gives the state this memory for ids (0: as it is); false when it has it. */
+bool rung_store_ids_event(const rung_state *state, uint32_t id_capacity, int64_t id_keep_ms,
+                          rung_event *event_out);
 
 /* Wait for a save under way, sync and close the log. The store is gone whatever is returned.
  * Accepts NULL. */
@@ -68,8 +74,8 @@ RUNG_NODISCARD rung_status rung_store_save(rung_store *s, const rung_state *stat
 RUNG_NODISCARD rung_status rung_store_save_begin(rung_store *s, const rung_state *state,
                                                  rung_err *err);
 
-/* How the child fares: asking never waits, not even for the memory of a child that has ended. RUNG_PARTIAL: still writing (never with `wait`); RUNG_NOT_FOUND: there is
- * none; RUNG_OK or its failure, told once. */
+/* How the child fares: asking never waits, not even for the memory of a child that has ended. RUNG_PARTIAL: still
+ * writing (never with `wait`); RUNG_NOT_FOUND: there is none; RUNG_OK or its failure, told once. */
 RUNG_NODISCARD rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err);
 
 /* Records before this sequence are in both snapshots and may go; 0 or 1 while there are not two. */

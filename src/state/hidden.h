@@ -23,7 +23,8 @@ typedef struct rung_hidden_row {
 } rung_hidden_row;
 
 /* The hidden rows of a main ranking (no scope, no teams), in the order in which they would stand. *rows_out is NULL
- * when there are none. RUNG_OK or RUNG_ENOMEM. O(banned players + k log^2 n), and k log k to put k of them in order. */
+ * when there are none. RUNG_OK or RUNG_ENOMEM. O(banned players + k log^2 n), and k log k to put k of them in
+ * order. */
 RUNG_NODISCARD rung_status rung_view_hidden(const rung_view *v, const rung_alloc *alloc,
                                             rung_hidden_row **rows_out, uint32_t *count_out);
 void rung_view_hidden_free(const rung_alloc *alloc, rung_hidden_row *rows, uint32_t count);

@@ -153,6 +153,15 @@ static void forget(rung_state *s, uint32_t i) {
     rung_players_remove(s->ids.table, i);
 }
 
+static void forget_beyond_capacity(rung_state *s) {
+    while (rung_players_count(s->ids.table) > s->ids.capacity) {
+        int64_t gone = rung__ids_record(s, s->ids.first)->effective_ms;
+        forget(s, s->ids.first);
+        if (gone + 1 > s->ids.horizon_ms)
+            s->ids.horizon_ms = gone + 1;
+    }
+}
+
 static void answer_again(const rung_state *s, const rung__id_record *r, rung_outcome *out) {
     out->seq = r->seq;
     out->changed = r->changed;
@@ -256,12 +265,19 @@ void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_sco
 
     while (!is_remembered(s, rung__ids_record(s, s->ids.first)))
         forget(s, s->ids.first);
-    if (rung_players_count(s->ids.table) > s->ids.capacity) {
-        int64_t gone = rung__ids_record(s, s->ids.first)->effective_ms;
-        forget(s, s->ids.first);
-        if (gone + 1 > s->ids.horizon_ms)
-            s->ids.horizon_ms = gone + 1;
-    }
+    forget_beyond_capacity(s);
+}
+
+/* Ids that aged out under a shorter memory stay refused under a longer one: they may have been applied. */
+rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms) {
+    if (s->ids.capacity == capacity && s->ids.keep_ms == keep_ms)
+        return RUNG_UNCHANGED;
+    if (keep_ms > s->ids.keep_ms && s->time_ms - s->ids.keep_ms > s->ids.horizon_ms)
+        s->ids.horizon_ms = s->time_ms - s->ids.keep_ms;
+    s->ids.capacity = capacity;
+    s->ids.keep_ms = keep_ms;
+    forget_beyond_capacity(s);
+    return RUNG_OK;
 }
 
 void rung__ids_forget_player(rung_state *s, uint32_t player) {

@@ -174,7 +174,7 @@ typedef struct rung__reach {
 } rung__reach;
 
 /* What was found out about a submission ahead of its turn. Only speed depends on it. */
-enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2 };
+enum { RUNG__AIM_GROUP = 16, RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2 };
 typedef struct rung__aim {
     uint32_t player; /* RUNG_PLAYER_NONE: look it up */
     /* `reached` holds, if it is still time_ms and the same board when the turn comes. */
@@ -417,7 +417,13 @@ void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, in
 /* After those: one node further down to where the entries will go; false when all have arrived. */
 bool rung__score_aim_down(rung__aim *aim);
 
+/* Ask for everything a group of up to RUNG__AIM_GROUP submissions will touch, one step of the way for all of them at a
+ * time: by the time the first is applied, the last one's leaves are on their way. */
+void rung__score_aim_group(rung_state *s, uint32_t n, const rung_score_event *const *events,
+                           const int64_t *ts_ms, rung__aim *aims);
+
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
+rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms);
 void rung__ids_destroy(rung_state *s);
 /* RUNG_DUPLICATE (out filled), RUNG_ECONFLICT, RUNG_ESTALE, or RUNG_NOT_FOUND: never seen. */
 rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e,

@@ -291,6 +291,18 @@ rung_status rung__pairs_combine(const rung_alloc *alloc, rung_combine_keys combi
 
 /* ---- for front ends ---- */
 
+static void name_pairs(const rung_players *players, const rung__pairs *pairs, rung_zkey_row *rows) {
+    for (uint32_t done = 0; done < pairs->count; done += GROUP) {
+        uint32_t numbers[GROUP], n = pairs->count - done < GROUP ? pairs->count - done : GROUP;
+        rung_slice names[GROUP];
+        for (uint32_t i = 0; i < n; i++)
+            numbers[i] = pairs->items[done + i].player;
+        rung_players_id_batch(players, numbers, n, names);
+        for (uint32_t i = 0; i < n; i++)
+            rows[done + i] = (rung_zkey_row){names[i], pairs->items[done + i].score};
+    }
+}
+
 rung_status rung_zkeys_combine(const rung_alloc *alloc, rung_combine_keys combine,
                                rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
                                const double *weights, uint32_t rows_max, rung_zkey_rows_list *out) {
@@ -305,9 +317,8 @@ rung_status rung_zkeys_combine(const rung_alloc *alloc, rung_combine_keys combin
     out->bytes = pairs.count * sizeof *out->rows;
     if (st >= 0 && pairs.count && !(out->rows = rung_alloc_get(alloc, out->bytes)))
         st = RUNG_ENOMEM;
-    for (uint32_t i = 0; st >= 0 && i < pairs.count; i++)
-        out->rows[i] =
-            (rung_zkey_row){rung_players_id(players, pairs.items[i].player), pairs.items[i].score};
+    if (st >= 0)
+        name_pairs(players, &pairs, out->rows);
     out->count = st >= 0 ? pairs.count : 0;
     rung__pairs_free(alloc, &pairs);
     return st;

@@ -102,29 +102,56 @@ static rung_status zadd_failed(run *r, const rung_zcommand *c, rung_status st) {
     return fail(r, is_nan ? RUNG_ZKEY_NAN : RUNG_ZKEY_REFUSED);
 }
 
-static rung_status zadd(run *r, rung_zcommand *c) {
+/* The next members, as submissions of one each. */
+static uint32_t next_scores(rung_zcommand *c, rung_score_event *events) {
     rung_zcommand_item item;
+    uint32_t n = 0;
+    while (n < RUNG__AIM_GROUP && rung_zcommand_item_next(c, &item))
+        events[n++] =
+            (rung_score_event){.board = c->key,
+                               .player = item.name,
+                               .when = (uint8_t)(RUNG_SCORE_KEY | (c->flags & RUNG_IF_MASK)),
+                               .is_delta = c->flags & RUNG_ZCOMMAND_INCR,
+                               .value_count = 1,
+                               .values = {{.d = item.number}},
+                               .types = {RUNG_SCORE_REAL}};
+    return n;
+}
+
+static rung_status zadd_one(run *r, const rung_zcommand *c, const rung_score_event *e,
+                            const rung__aim *aim) {
     rung_outcome outcome;
-    while (rung_zcommand_item_next(c, &item)) {
-        rung_score_event e = {.board = c->key,
-                              .player = item.name,
-                              .when = (uint8_t)(RUNG_SCORE_KEY | (c->flags & RUNG_IF_MASK)),
-                              .is_delta = c->flags & RUNG_ZCOMMAND_INCR,
-                              .value_count = 1,
-                              .values = {{.d = item.number}},
-                              .types = {RUNG_SCORE_REAL}};
-        memset(&outcome, 0, offsetof(rung_outcome, windows));
-        rung_status st = rung__apply_score(r->s, &e, NULL, &outcome, &r->err);
-        if (st < 0)
-            return zadd_failed(r, c, st);
-        r->result.count += st == RUNG_OK && outcome.rank_before == 0;
-        r->result.updated += st == RUNG_OK && outcome.rank_before != 0;
-        r->result.has_score = e.is_delta && !outcome.held;
-        if (r->result.has_score)
-            r->result.score = rung_zkey_outcome_score(r->s, c->key, &outcome);
+    memset(&outcome, 0, offsetof(rung_outcome, windows));
+    rung_status st = rung__apply_score(r->s, e, aim, &outcome, &r->err);
+    if (st < 0)
+        return st;
+    r->result.count += st == RUNG_OK && outcome.rank_before == 0;
+    r->result.updated += st == RUNG_OK && outcome.rank_before != 0;
+    r->result.has_score = e->is_delta && !outcome.held;
+    if (r->result.has_score)
+        r->result.score = rung_zkey_outcome_score(r->s, c->key, &outcome);
+    return RUNG_OK;
+}
+
+/* A group at a time, looking ahead. */
+static rung_status zadd(run *r, rung_zcommand *c) {
+    rung_score_event events[RUNG__AIM_GROUP];
+    const rung_score_event *list[RUNG__AIM_GROUP];
+    int64_t ts_ms[RUNG__AIM_GROUP];
+    rung__aim aims[RUNG__AIM_GROUP];
+    rung_status st = RUNG_OK;
+    for (uint32_t n; st >= 0 && (n = next_scores(c, events));) {
+        for (uint32_t i = 0; i < n; i++) {
+            list[i] = &events[i];
+            ts_ms[i] = r->s->time_ms;
+        }
+        if (n > 1)
+            rung__score_aim_group(r->s, n, list, ts_ms, aims);
+        for (uint32_t i = 0; st >= 0 && i < n; i++)
+            st = zadd_one(r, c, &events[i], n > 1 ? &aims[i] : NULL);
     }
     r->result.changed = r->result.count + r->result.updated > 0;
-    return RUNG_OK;
+    return st < 0 ? zadd_failed(r, c, st) : RUNG_OK;
 }
 
 static rung_status zrem(run *r, rung_zcommand *c) {

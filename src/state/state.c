@@ -188,6 +188,8 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
         return rung__apply_window(s, e, e->kind == RUNG_EVENT_WINDOW_OPENED, err);
     case RUNG_EVENT_TICK:
         return rung__apply_tick(s);
+    case RUNG_EVENT_IDS_SET:
+        return rung__apply_ids(s, e->ids.capacity, e->ids.keep_ms);
     case RUNG_EVENT_KEYS:
         return rung__apply_keys(s, e, err);
     case RUNG_EVENT_SCORE:
@@ -253,15 +255,15 @@ rung_status rung_state_apply_keys(rung_state *s, const rung_event *event, rung_z
 
 /* ---- many at once ---- */
 
-enum { GROUP = 16 };
+enum { GROUP = RUNG__AIM_GROUP };
 
 /* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not
  * known. */
-static void find_group(const rung_state *s, uint32_t n, const rung_event *const *events,
+static void find_group(const rung_state *s, uint32_t n, const rung_score_event *const *events,
                        rung__aim *aims) {
     uint64_t hash[GROUP];
     for (uint32_t i = 0; i < n; i++) {
-        hash[i] = rung_players_hash(s->players, events[i]->score.player);
+        hash[i] = rung_players_hash(s->players, events[i]->player);
         rung_players_prefetch(s->players, hash[i]);
     }
     for (uint32_t i = 0; i < n; i++)
@@ -270,8 +272,8 @@ static void find_group(const rung_state *s, uint32_t n, const rung_event *const 
         rung_players_prefetch_cell(s->players, hash[i]);
     for (uint32_t i = 0; i < n; i++) {
         aims[i].prepared = false;
-        if (rung_players_find_hashed(s->players, hash[i], events[i]->score.player,
-                                     &aims[i].player) != RUNG_OK)
+        if (rung_players_find_hashed(s->players, hash[i], events[i]->player, &aims[i].player) !=
+            RUNG_OK)
             aims[i].player = RUNG_PLAYER_NONE;
         for (uint32_t k = 0; k < i; k++)
             if (aims[k].player == aims[i].player)
@@ -279,19 +281,28 @@ static void find_group(const rung_state *s, uint32_t n, const rung_event *const 
     }
 }
 
-/* Ask for everything a group of submissions will touch, one step of the way for all of them at a time: by the
- * time the first is applied, the last one's leaves are on their way. */
-static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
+void rung__score_aim_group(rung_state *s, uint32_t n, const rung_score_event *const *events,
+                           const int64_t *ts_ms, rung__aim *aims) {
     find_group(s, n, events, aims);
     for (int step = 0; step < RUNG__AIM_STEPS; step++)
         for (uint32_t i = 0; i < n; i++)
-            rung__score_aim(s, &events[i]->score, events[i]->ts_ms, step, &aims[i]);
+            rung__score_aim(s, events[i], ts_ms[i], step, &aims[i]);
     bool on_the_way;
     do {
         on_the_way = false;
         for (uint32_t i = 0; i < n; i++)
             on_the_way |= rung__score_aim_down(&aims[i]);
     } while (on_the_way);
+}
+
+static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
+    const rung_score_event *scores[GROUP];
+    int64_t ts_ms[GROUP];
+    for (uint32_t i = 0; i < n; i++) {
+        scores[i] = &events[i]->score;
+        ts_ms[i] = events[i]->ts_ms;
+    }
+    rung__score_aim_group(s, n, scores, ts_ms, aims);
 }
 
 /* The names that the answers of a group speak of. */
@@ -404,6 +415,8 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->banned = s->bans.map.array_count + s->bans.map.hash_count;
     out->profiles = s->profiles.map.array_count + s->profiles.map.hash_count;
     out->ids = rung__ids_count(s);
+    out->id_capacity = s->ids.capacity;
+    out->id_keep_ms = s->ids.keep_ms;
     out->bytes_ids = s->ids.bytes + rung_players_size_bytes(s->ids.table);
     out->bytes_friends = rare_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
     out->bytes_profiles = rare_bytes(&s->profiles) + rare_bytes(&s->bans);

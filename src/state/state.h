@@ -107,6 +107,8 @@ typedef struct rung_stats {
     uint64_t sets, set_members; /* of the Redis protocol */
     uint64_t bytes_total, bytes_players, bytes_entries /* main rankings */, bytes_scopes,
         bytes_teams, bytes_friends, bytes_ids, bytes_profiles, bytes_boards, bytes_sets;
+    uint64_t id_capacity; /* the memory for submission ids, as it is set now */
+    int64_t id_keep_ms;
 } rung_stats;
 void rung_state_stats(const rung_state *s, rung_stats *out); /* O(windows) */
 

@@ -50,6 +50,9 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
         rung_slice name = kind == 0 ? kind_names[0] : season;
         if (q->window_id.len && !rung_slice_eq(q->window_id, name))
             return RUNG_FAIL(err, RUNG_NOT_FOUND, "window_id: there is no such window");
+        if (q->on.len && rung_window_on(RUNG_WINDOW_DAY, q->on, &span->ordinal, NULL) < 0)
+            return RUNG_FAIL(err, RUNG_EINVAL, "on: expected a date, such as 2026-11-15");
+        span->ordinal = 0; /* there is one such window, whatever the date */
         for (uint32_t i = 0; kind && i < b->def.season_count; i++)
             if (rung_slice_eq(b->def.seasons[i].name, season)) {
                 span->start_ms = b->def.seasons[i].starts_ms;

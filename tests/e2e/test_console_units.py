@@ -44,7 +44,7 @@ class Console(unittest.TestCase):
             self.run_in(esbuild, "--bundle", "--platform=node", "--log-level=warning", "--tsconfig-raw={}",
                         f"--outfile={folder}/logic.test.cjs", tools.HERE / "logic.test.ts",
                         env={**os.environ, "NODE_PATH": str(self.console_packages)})
-            self.run_in(self.node, "--test", f"{folder}/logic.test.cjs", env={**os.environ, "TZ": "UTC"})
+            self.run_in(self.node, "--test", "--test-timeout=60000", f"{folder}/logic.test.cjs", env={**os.environ, "TZ": "UTC"})
 
     def test_size(self):
         sizes = {p.name: len(gzip.compress(p.read_bytes(), 9)) for p in DIST.rglob("*") if p.is_file()}

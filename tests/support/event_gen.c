@@ -497,11 +497,15 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
     case RUNG_EVENT_KEYS:
         make_keys(g, e);
         break;
+    case RUNG_EVENT_IDS_SET:
+        e->ids.capacity = below(g, 4) ? (uint32_t)(1 + below(g, 1000)) : UINT32_MAX;
+        e->ids.keep_ms = below(g, 4) ? (int64_t)(1 + below(g, 100000000)) : RUNG_IDS_KEEP_MS_MAX;
+        break;
     }
 }
 
 void event_gen_any(event_gen *g, rung_event *event_out) {
-    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_KEYS)), event_out);
+    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_IDS_SET)), event_out);
 }
 
 /* ---- as text ----------------------------------------------------------------------------------------- */
@@ -680,6 +684,9 @@ static void print_body(FILE *f, const rung_event *e) {
         break;
     case RUNG_EVENT_KEYS:
         print_keys(f, e);
+        break;
+    case RUNG_EVENT_IDS_SET:
+        fprintf(f, " capacity=%u keep_ms=%" PRId64, e->ids.capacity, e->ids.keep_ms);
         break;
     }
 }

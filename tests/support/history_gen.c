@@ -988,6 +988,7 @@ void history_print(FILE *file, const rung_event *e) {
     }
     case RUNG_EVENT_TICK:
     case RUNG_EVENT_KEYS:
+    case RUNG_EVENT_IDS_SET:
         break;
     }
     fprintf(file, "\n");

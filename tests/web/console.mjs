@@ -30,7 +30,7 @@ await story('a visitor finds a board and watches it move', async () => {
     await page.locator('.ranking [data-id]').nth(20).waitFor();
     check(page.url().includes('#/b/arena'), 'the address names the board');
     check((await names(page)).length === 50, 'fifty places');
-    await page.locator('.status.live, .status.polling').first().waitFor();
+    await page.locator('.status.live').first().waitFor();
 
     const climber = (await names(page))[7];
     await submit('arena', climber, 1000000);
@@ -49,7 +49,8 @@ await story('windows, scopes, teams, the past and rank styles are addresses', as
     await page.locator('.ranking [data-id]').first().waitFor();
     const all = await page.locator('.count').innerText();
     await page.getByRole('link', { name: 'This week' }).click();
-    await until(async () => page.url().includes('window=week') && (await page.locator('.count').count()) && (await page.locator('.count').innerText()) !== all, 'another window');
+    await until(async () => page.url().includes('window=week') && (await page.locator('.skeleton').count()) === 0
+        && (await page.locator('.count').allInnerTexts()).join() !== all, 'another window');
     await page.getByRole('link', { name: 'All time' }).click();
     await page.getByRole('link', { name: 'Finland' }).click();
     await until(async () => (await page.locator('.ranking .sub').allInnerTexts()).every((text) => text.includes('Finland')) && (await names(page)).length > 3, 'only Finland');
@@ -119,6 +120,10 @@ await story('a player’s page', async () => {
     await page.getByRole('row', { name: /The arena/ }).waitFor();
     await page.getByRole('heading', { name: 'Rank over time' }).waitFor();
     await accessible(page, 'player');
+    await page.locator('.card .status.live').waitFor();
+    await submit('arena', 'player-3', 2500000);
+    await page.locator('.news li').filter({ hasText: /Passed/ }).first().waitFor();
+    await page.getByText('1 of 400').waitFor();
     await shoot(page, 'player');
     page.expected.push(/404/); // there is nobody: the server says so
     await page.goto(base + '/#/p/nobody-at-all');
@@ -203,14 +208,14 @@ await story('less motion where the system asks for it', async () => {
 await story('the server goes away and comes back', async () => {
     const page = await open(browser, { expected: [LOST] });
     await go(page, '#/b/arena');
-    await page.locator('.status.live, .status.polling').first().waitFor();
+    await page.locator('.status.live').first().waitFor();
     const before = await names(page);
     await ask('stop');
     await page.locator('.status.offline').waitFor();
     same(await names(page), before, 'the last ranking stays');
     await shoot(page, 'offline');
     await ask('start');
-    await page.locator('.status.live, .status.polling').first().waitFor();
+    await page.locator('.status.live').first().waitFor();
     same(await names(page), before, 'nothing was lost');
     await submit('arena', before[5], 4000000);
     await until(async () => (await names(page))[0] === before[5], 'moving again');
@@ -251,7 +256,7 @@ await story('an operator makes a board, edits it and deletes it', async () => {
     await page.getByText('A board needs an id.').first().waitFor();
     await accessible(page, 'new board');
     await page.getByLabel('Id', { exact: true }).fill('sprint');
-    await page.getByLabel('Title').fill('Fastest lap');
+    await page.getByLabel('Title', { exact: true }).fill('Fastest lap');
     await page.getByLabel('Type', { exact: true }).selectOption('decimal');
     await page.getByLabel('Decimals').selectOption('3');
     await page.getByLabel('Order', { exact: true }).selectOption('asc');
@@ -260,8 +265,8 @@ await story('an operator makes a board, edits it and deletes it', async () => {
     await page.getByLabel('Name of season 1').fill('autumn');
     await page.getByLabel('Start of season 1').fill('2026-09-01T00:00');
     await page.getByLabel('End of season 1').fill('2036-12-01T00:00');
-    await page.getByLabel('Time zone').fill('Europe/Helsinki');
-    await page.getByLabel('Scopes').fill('country, platform');
+    await page.getByLabel('Time zone', { exact: true }).fill('Europe/Helsinki');
+    await page.getByLabel('Scopes', { exact: true }).fill('country, platform');
     await page.getByLabel('Highest score').fill('600');
     await shoot(page, 'new-board', true);
     await page.getByRole('button', { name: 'Create board' }).click();
@@ -272,13 +277,13 @@ await story('an operator makes a board, edits it and deletes it', async () => {
     await go(page, '#/admin/edit/sprint');
     check(await page.getByLabel('Type', { exact: true }).isDisabled(), 'the type is fixed');
     same(await page.getByLabel('Highest score').inputValue(), '600', 'the limit as it was set');
-    await page.getByLabel('Title').fill('Fastest lap of all');
+    await page.getByLabel('Title', { exact: true }).fill('Fastest lap of all');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByText('Saved').waitFor();
     await accessible(page, 'edit board');
     await shoot(page, 'edit-board');
     page.expected.push(/422|400/);
-    await page.getByLabel('Time zone').fill('Mars/Olympus');
+    await page.getByLabel('Time zone', { exact: true }).fill('Mars/Olympus');
     await page.getByRole('button', { name: 'Save changes' }).click();
     await page.getByRole('alert').filter({ hasText: /zone/i }).waitFor();
 
@@ -356,7 +361,7 @@ await story('on a server with keys a key is asked for, and kept in the tab only'
     await page.getByRole('row', { name: /The arena/ }).waitFor();
     await page.goto(base + '/#/b/arena');
     await page.locator('.ranking [data-id]').first().waitFor();
-    await page.locator('.status.live, .status.polling').first().waitFor();
+    await page.locator('.status.live').first().waitFor();
     check(!page.url().includes('rung_'), 'the key is in no address');
     same(await page.evaluate(() => JSON.stringify(localStorage).includes('rung_admin')), false, 'not in localStorage');
     const other = await page.context().newPage();

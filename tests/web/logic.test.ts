@@ -7,8 +7,10 @@ import { bodyOf, emptyForm, formOf, mistakes } from '../../web/src/lib/definitio
 import * as format from '../../web/src/lib/format';
 import { importFile, withBoard, type Progress } from '../../web/src/lib/importer';
 import { parseExact } from '../../web/src/lib/json';
+import { foldPage, times, watch } from '../../web/src/lib/live';
 import { freshMoves } from '../../web/src/lib/moves';
 import { buckets, parseMetrics, quantile, total } from '../../web/src/lib/metrics';
+import { pickSeries } from '../../web/src/lib/series';
 import { href, parse } from '../../web/src/lib/route';
 import { SseParser } from '../../web/src/lib/sse';
 
@@ -67,6 +69,77 @@ test('arrows add up and fade', () => {
     const ranks = new Map([['a', 1], ['b', 2]]);
     same([...freshMoves(ranks, [{ player: 'a', rank: 2 }, { player: 'b', rank: 1 }], first, 1100, 500)], [['a', { by: 1, at: 1100 }]]);
     same([...freshMoves(ranks, [{ player: 'a', rank: 1 }], first, 9000, 500)], []);
+});
+
+test('the series that makes a line', () => {
+    const point = (kind: string, rank: number) => ({ at: '2026-11-15T00:00:00Z', rank, score: 1, window: { kind, id: 'x' } });
+    const points = [point('day', 1), point('all', 9), point('day', 2), point('week', 3), point('week', 4), point('day', 5)];
+    same(pickSeries(points, 'week')!.points.map((p) => p.rank), [3, 4]);
+    is(pickSeries(points, 'all')!.kind, 'day');
+    is(pickSeries(points.slice(0, 2), 'all'), null);
+    is(pickSeries([], 'all'), null);
+});
+
+test('differences lead from one state to the next', () => {
+    const entry = (player: string, place: number) => ({ player, place, rank: place, score: 100 - place });
+    const say = (event: string, data: object) => ({ event, data: JSON.stringify(data), id: '' });
+    const first = foldPage(null, say('state', { seq: 5, total: 9, entries: [entry('a', 1), entry('b', 2), entry('c', 3)] }))!;
+    const next = foldPage(first, say('change', { since: 5, seq: 7, total: 10, changed: [entry('d', 1), entry('a', 2), entry('b', 3)], gone: ['c'] }))!;
+    same(next, { seq: 7, total: 10, entries: [entry('d', 1), entry('a', 2), entry('b', 3)] });
+    is(foldPage(next, say('change', { since: 8, seq: 9, total: 10, changed: [], gone: [] })), null);
+    is(foldPage(null, say('change', { since: 5, seq: 7, total: 1, changed: [], gone: [] })), null);
+    is(foldPage(next, say('end', { why: 'stopping' })), undefined);
+});
+
+// fetch answers from a list: a Response, or a failure where there is null.
+function answers(list: (Response | null)[], seen: (string | null)[]) {
+    globalThis.fetch = (async (_url: string, options: RequestInit) => {
+        seen.push(new Headers(options.headers).get('last-event-id'));
+        const next = list.shift();
+        if (next === undefined) await new Promise((_, fail) => options.signal!.addEventListener('abort', () => fail(new Error('aborted'))));
+        if (!next) throw new TypeError('no connection');
+        return next;
+    }) as typeof fetch;
+}
+
+const events = (text: string) => new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+
+async function watched(list: (Response | null)[], polls: (number | null)[], isEnough: (said: string[]) => boolean) {
+    const said: string[] = [], seen: (string | null)[] = [];
+    Object.assign(times, { poll: 1, retryMin: 1, retryMax: 2, streamAgain: 60000 });
+    answers(list, seen);
+    let stop = () => {};
+    await new Promise<void>((resolve) => {
+        const say = (text: string) => {
+            said.push(text);
+            if (isEnough(said)) resolve();
+        };
+        stop = watch<number>({
+            streamUrl: '/x',
+            poll: async () => {
+                const next = polls.length > 1 ? polls.shift() : polls[0];
+                if (next == null) throw new Error('down');
+                return next;
+            },
+            fold: (state, message) => (state || 0) + Number(message.data),
+            onState: (state) => say(String(state)),
+            onStatus: (status) => say(status),
+        });
+    });
+    stop();
+    return { said, seen };
+}
+
+test('a stream that breaks goes on where it stopped', async () => {
+    const { said, seen } = await watched([events('id: 5\ndata: 10\n\nid: 6\ndata: 1\n\n'), null, events('id: 7\ndata: 2\n\n')], [null], (s) => s.includes('13'));
+    same(said.filter((text) => /\d/.test(text)), ['10', '11', '13']);
+    same(seen.slice(0, 3), [null, '6', '6']);
+    ok(said.indexOf('live') < said.indexOf('10') && said.includes('offline'));
+});
+
+test('where there is no stream, asking again does', async () => {
+    const { said } = await watched([new Response('{}', { status: 404 })], [1, 2, 3], (s) => s.includes('3'));
+    same(said.slice(0, 6), ['connecting', '1', 'polling', '2', 'polling', '3']);
 });
 
 test('metrics', () => {

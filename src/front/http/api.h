@@ -39,12 +39,16 @@ typedef struct rung_api_config {
     const rung_alloc *alloc;
     uv_loop_t *loop;
     rung_guard *guard;
-    const char *version;            /* shown in /openapi.json and /metrics */
-    bool limits_peers;              /* the guard limits addresses without a key: look at them */
-    uint32_t wait_ms;               /* how long a read waits for its min_seq; 0: 5 s */
-    uint32_t waiting_max;           /* reads that wait; 0: 10,000. More: 503 */
-    uint32_t metrics_boards_max;    /* boards with a series of their own in /metrics; 0: 100 */
-    bool (*archive_stat)(void *ctx, rung_api_archive_stat *out); /* false: there is none; may be NULL */
+    const char *version;         /* shown in /openapi.json and /metrics */
+    bool limits_peers;           /* the guard limits addresses without a key: look at them */
+    uint32_t body_max;           /* bytes of any body that is not streamed; 0: as the route says */
+    uint32_t wait_ms;            /* how long a read waits for its min_seq; 0: 5 s */
+    uint32_t waiting_max;        /* reads that wait; 0: 10,000. More: 503 */
+    uint32_t metrics_boards_max; /* boards with a series of their own in /metrics; 0: 100 */
+    uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
+    uint32_t live_viewers_max;   /* 0: 20,000 */
+    bool (*archive_stat)(void *ctx,
+                         rung_api_archive_stat *out); /* false: there is none; may be NULL */
     void *ctx;
 } rung_api_config;
 

@@ -390,7 +390,8 @@ static void write_head(rung_exchange *x, const char *type, framing f, uint64_t l
         PUT(&c, "Vary: Accept-Encoding\r\n");
     put_cors(x, &c);
     put_connection(x, &c);
-    put(&c, rung_slice_of(x->extra, x->extra_len));
+    if (x->extra_len)
+        put(&c, rung_slice_of(x->extra, x->extra_len));
     PUT(&c, "\r\n");
     RUNG_ASSERT((size_t)(c.at - start) <= sizeof start);
     emit(x, rung_slice_of(start, (size_t)(c.at - start)));
@@ -580,6 +581,26 @@ bool rung_exchange_write(rung_exchange *x, rung_slice bytes) {
     x->is_waiting = !x->session ||
                     (is_first(x) ? rung_conn_is_full(x->session->conn) : x->out.len > BEHIND_HIGH);
     return !x->is_waiting;
+}
+
+void rung_exchange_write_blob(rung_exchange *x, rung_blob *chunks) {
+    RUNG_ASSERT(!x->session || rung_exchange_is_chunked(x));
+    if (!is_first(x)) {
+        emit(x, rung_slice_of(chunks->bytes, chunks->len));
+        return;
+    }
+    rung_conn_write_blob(x->session->conn, chunks);
+    x->bytes_out += chunks->len;
+}
+
+bool rung_exchange_is_chunked(const rung_exchange *x) {
+    return x->is_chunked && x->request.method != RUNG_METHOD_HEAD;
+}
+
+size_t rung_exchange_queued(const rung_exchange *x) {
+    if (!x->session)
+        return 0;
+    return x->out.len + (is_first(x) ? rung_conn_queued(x->session->conn) : 0);
 }
 
 void rung_exchange_end(rung_exchange *x) {

@@ -130,6 +130,11 @@ void rung_exchange_problem_with(rung_exchange *x, int status, const char *code, 
 void rung_exchange_begin(rung_exchange *x, int status, const char *type);
 /* Copies. False: enough is waiting, write no more before `drained` (this piece was taken all the same). */
 bool rung_exchange_write(rung_exchange *x, rung_slice bytes);
+/* Bytes that are shared with other answers and already framed as chunks; only where rung_exchange_is_chunked(). */
+void rung_exchange_write_blob(rung_exchange *x, rung_blob *chunks);
+bool rung_exchange_is_chunked(const rung_exchange *x); /* a begun answer to HTTP/1.1, not to HEAD */
+size_t
+rung_exchange_queued(const rung_exchange *x); /* bytes written and not yet taken by the client */
 void rung_exchange_end(rung_exchange *x);
 /* End a begun answer so that the client sees that it is not complete: the connection is cut. */
 void rung_exchange_cut(rung_exchange *x);

@@ -603,7 +603,8 @@ static void say_goodbye(rung_conn *c) {
 void rung__conn_turn(rung_conn *c) {
     if (c->is_woken && !c->is_finished) {
         c->is_woken = false;
-        c->protocol->woken(c);
+        if (c->protocol->woken)
+            c->protocol->woken(c);
     }
     if (c->has_input && !c->is_finished)
         take_up(c);

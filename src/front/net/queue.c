@@ -152,7 +152,7 @@ bool rung__queue_add_blob(rung__queue *q, rung__pool *p, rung_blob *b) {
     if (!piece)
         return false;
     piece->blob = rung_blob_take(b);
-    piece->end = b->len;
+    piece->size = piece->end = b->len; /* full */
     append(q, piece);
     q->size += b->len;
     return true;

@@ -29,7 +29,7 @@ typedef struct rung__piece {
     struct rung__piece *next;
     rung_blob *blob; /* of a blob piece; the others have their bytes here */
     rung__piece_kind kind;
-    uint32_t size; /* room for bytes; 0 beside a blob */
+    uint32_t size; /* room for bytes; of a blob its length */
     uint32_t start, end;
     char bytes[];
 } rung__piece;

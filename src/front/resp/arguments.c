@@ -10,7 +10,7 @@ static char lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-bool rung__is_word(rung_slice text, const char *word) {
+bool rung__resp_is_word(rung_slice text, const char *word) {
     for (size_t i = 0; i < text.len; i++)
         if (!word[i] || lower(text.ptr[i]) != word[i])
             return false;
@@ -29,7 +29,7 @@ static bool is_lost(rung_slice text, double value) {
     return false;
 }
 
-bool rung__parse_double(rung_slice text, double *value_out) {
+bool rung__resp_parse_double(rung_slice text, double *value_out) {
     double value;
     if (!text.len || rung_text_parse_real(text, &value, NULL) < 0 || is_lost(text, value))
         return false;
@@ -37,28 +37,29 @@ bool rung__parse_double(rung_slice text, double *value_out) {
     return true;
 }
 
-bool rung__take_integer(rung__call *call, rung_slice text, int64_t *value_out) {
+bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out) {
     if (rung_resp_integer(text, value_out))
         return true;
-    rung__error(call, "ERR value is not an integer or out of range");
+    rung__resp_error(call, "ERR value is not an integer or out of range");
     return false;
 }
 
-bool rung__take_between(rung__call *call, rung_slice text, int64_t low, int64_t high,
-                        const char *error, int64_t *value_out) {
+bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low, int64_t high,
+                             const char *error, int64_t *value_out) {
     int64_t value;
     if (rung_resp_integer(text, &value) && value >= low && value <= high) {
         *value_out = value;
         return true;
     }
-    rung__error(call, error);
+    rung__resp_error(call, error);
     return false;
 }
 
-bool rung__take_double(rung__call *call, rung_slice text, const char *error, double *value_out) {
-    if (rung__parse_double(text, value_out))
+bool rung__resp_take_double(rung__resp_call *call, rung_slice text, const char *error,
+                            double *value_out) {
+    if (rung__resp_parse_double(text, value_out))
         return true;
-    rung__error(call, error ? error : "ERR value is not a valid float");
+    rung__resp_error(call, error ? error : "ERR value is not a valid float");
     return false;
 }
 
@@ -75,12 +76,13 @@ static bool parse_bound(rung_slice text, double *value_out, bool *is_open_out) {
     return rung_text_parse_real(text, value_out, NULL) >= 0;
 }
 
-bool rung__take_score_range(rung__call *call, rung_slice min, rung_slice max, rung_range *range) {
+bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_slice max,
+                                 rung_range *range) {
     range->by = RUNG_RANGE_SCORE;
     if (parse_bound(min, &range->min, &range->min_is_open) &&
         parse_bound(max, &range->max, &range->max_is_open))
         return true;
-    rung__error(call, "ERR min or max is not a float");
+    rung__resp_error(call, "ERR min or max is not a float");
     return false;
 }
 
@@ -99,11 +101,12 @@ static bool parse_lex(rung_slice text, rung_lex_bound *out) {
     return out->text.len <= RUNG_ZCOMMAND_BOUND_MAX;
 }
 
-bool rung__take_lex_range(rung__call *call, rung_slice min, rung_slice max, rung_range *range) {
+bool rung__resp_take_lex_range(rung__resp_call *call, rung_slice min, rung_slice max,
+                               rung_range *range) {
     range->by = RUNG_RANGE_LEX;
     if (parse_lex(min, &range->lex_min) && parse_lex(max, &range->lex_max))
         return true;
-    rung__error(call, "ERR min or max not valid string range item");
+    rung__resp_error(call, "ERR min or max not valid string range item");
     return false;
 }
 
@@ -112,7 +115,7 @@ typedef struct range_form {
     bool by_is_given, rev_is_given, is_store;
 } range_form;
 
-static range_form form_of(const rung__call *call, rung__range_args *out) {
+static range_form form_of(const rung__resp_call *call, rung__resp_range_args *out) {
     const char *name = call->command->name;
     range_form f = {.is_store = strcmp(name, "zrangestore") == 0};
     if (f.is_store || strcmp(name, "zrange") == 0)
@@ -127,60 +130,63 @@ static range_form form_of(const rung__call *call, rung__range_args *out) {
     return f;
 }
 
-static bool take_range_options(rung__call *call, uint32_t at, range_form form,
-                               rung__range_args *out) {
+static bool take_range_options(rung__resp_call *call, uint32_t at, range_form form,
+                               rung__resp_range_args *out) {
     bool by_is_given = form.by_is_given;
     for (uint32_t i = at; i < call->argc; i++) {
         rung_slice word = call->argv[i];
-        if (!form.is_store && rung__is_word(word, "withscores")) {
+        if (!form.is_store && rung__resp_is_word(word, "withscores")) {
             out->with_scores = true;
-        } else if (rung__is_word(word, "limit") && i + 2 < call->argc) {
-            if (!rung__take_integer(call, call->argv[i + 1], &out->offset) ||
-                !rung__take_integer(call, call->argv[i + 2], &out->limit))
+        } else if (rung__resp_is_word(word, "limit") && i + 2 < call->argc) {
+            if (!rung__resp_take_integer(call, call->argv[i + 1], &out->offset) ||
+                !rung__resp_take_integer(call, call->argv[i + 2], &out->limit))
                 return false;
             i += 2;
-        } else if (!form.rev_is_given && rung__is_word(word, "rev")) {
+        } else if (!form.rev_is_given && rung__resp_is_word(word, "rev")) {
             out->rev = true;
-        } else if (!by_is_given && rung__is_word(word, "bylex")) {
+        } else if (!by_is_given && rung__resp_is_word(word, "bylex")) {
             out->range.by = RUNG_RANGE_LEX;
             by_is_given = true;
-        } else if (!by_is_given && rung__is_word(word, "byscore")) {
+        } else if (!by_is_given && rung__resp_is_word(word, "byscore")) {
             out->range.by = RUNG_RANGE_SCORE;
             by_is_given = true;
         } else {
-            rung__error_syntax(call);
+            rung__resp_error_syntax(call);
             return false;
         }
     }
     return true;
 }
 
-static bool take_range_bounds(rung__call *call, uint32_t source, rung__range_args *out) {
+static bool take_range_bounds(rung__resp_call *call, uint32_t source, rung__resp_range_args *out) {
     rung_slice min = call->argv[source + 1], max = call->argv[source + 2];
     if (out->range.by == RUNG_RANGE_RANK)
-        return rung__take_integer(call, min, &out->range.start) &&
-               rung__take_integer(call, max, &out->range.stop);
+        return rung__resp_take_integer(call, min, &out->range.start) &&
+               rung__resp_take_integer(call, max, &out->range.stop);
     if (out->rev) {
         rung_slice swap = min;
         min = max;
         max = swap;
     }
-    return out->range.by == RUNG_RANGE_SCORE ? rung__take_score_range(call, min, max, &out->range)
-                                             : rung__take_lex_range(call, min, max, &out->range);
+    return out->range.by == RUNG_RANGE_SCORE
+               ? rung__resp_take_score_range(call, min, max, &out->range)
+               : rung__resp_take_lex_range(call, min, max, &out->range);
 }
 
-bool rung__take_range(rung__call *call, uint32_t source, rung__range_args *out) {
-    *out = (rung__range_args){.limit = -1};
+bool rung__resp_take_range(rung__resp_call *call, uint32_t source, rung__resp_range_args *out) {
+    *out = (rung__resp_range_args){.limit = -1};
     range_form form = form_of(call, out);
     if (!take_range_options(call, source + 3, form, out))
         return false;
     if (out->limit != -1 && out->range.by == RUNG_RANGE_RANK) {
-        rung__error(call, "ERR syntax error, LIMIT is only supported in combination with either "
-                          "BYSCORE or BYLEX");
+        rung__resp_error(call,
+                         "ERR syntax error, LIMIT is only supported in combination with either "
+                         "BYSCORE or BYLEX");
         return false;
     }
     if (out->with_scores && out->range.by == RUNG_RANGE_LEX) {
-        rung__error(call, "ERR syntax error, WITHSCORES not supported in combination with BYLEX");
+        rung__resp_error(call,
+                         "ERR syntax error, WITHSCORES not supported in combination with BYLEX");
         return false;
     }
     out->has_limit = out->range.by != RUNG_RANGE_RANK && (out->limit != -1 || out->offset != 0);
@@ -189,51 +195,51 @@ bool rung__take_range(rung__call *call, uint32_t source, rung__range_args *out) 
 
 /* ---- several keys ---- */
 
-static bool take_weights(rung__call *call, uint32_t at, const rung__combine_args *args) {
+static bool take_weights(rung__resp_call *call, uint32_t at, const rung__resp_combine_args *args) {
     double weight;
     for (uint32_t i = 0; i < args->count; i++)
-        if (!rung__take_double(call, call->argv[at + i], "ERR weight value is not a float",
-                               &weight))
+        if (!rung__resp_take_double(call, call->argv[at + i], "ERR weight value is not a float",
+                                    &weight))
             return false;
     return true;
 }
 
-static bool take_aggregate(rung__call *call, rung_slice word, rung_aggregate *out) {
-    if (rung__is_word(word, "sum"))
+static bool take_aggregate(rung__resp_call *call, rung_slice word, rung_aggregate *out) {
+    if (rung__resp_is_word(word, "sum"))
         *out = RUNG_AGGREGATE_SUM;
-    else if (rung__is_word(word, "min"))
+    else if (rung__resp_is_word(word, "min"))
         *out = RUNG_AGGREGATE_MIN;
-    else if (rung__is_word(word, "max"))
+    else if (rung__resp_is_word(word, "max"))
         *out = RUNG_AGGREGATE_MAX;
     else {
-        rung__error_syntax(call);
+        rung__resp_error_syntax(call);
         return false;
     }
     return true;
 }
 
 /* The option at argv[i]; returns the place behind it, 0 after an error. */
-static uint32_t take_combine_option(rung__call *call, uint32_t i, bool is_store, bool is_count,
-                                    rung__combine_args *out) {
+static uint32_t take_combine_option(rung__resp_call *call, uint32_t i, bool is_store, bool is_count,
+                                    rung__resp_combine_args *out) {
     rung_slice word = call->argv[i];
     uint32_t remaining = call->argc - i;
     bool may_weigh = out->combine != RUNG_KEYS_DIFF && !is_count;
-    if (may_weigh && remaining >= out->count + 1 && rung__is_word(word, "weights")) {
+    if (may_weigh && remaining >= out->count + 1 && rung__resp_is_word(word, "weights")) {
         out->weights = i + 1;
         return take_weights(call, i + 1, out) ? i + 1 + out->count : 0;
     }
-    if (may_weigh && remaining >= 2 && rung__is_word(word, "aggregate"))
+    if (may_weigh && remaining >= 2 && rung__resp_is_word(word, "aggregate"))
         return take_aggregate(call, call->argv[i + 1], &out->aggregate) ? i + 2 : 0;
-    if (!is_store && !is_count && rung__is_word(word, "withscores")) {
+    if (!is_store && !is_count && rung__resp_is_word(word, "withscores")) {
         out->with_scores = true;
         return i + 1;
     }
-    if (is_count && remaining >= 2 && rung__is_word(word, "limit"))
-        return rung__take_between(call, call->argv[i + 1], 0, INT64_MAX,
-                                  "ERR LIMIT can't be negative", &out->limit)
+    if (is_count && remaining >= 2 && rung__resp_is_word(word, "limit"))
+        return rung__resp_take_between(call, call->argv[i + 1], 0, INT64_MAX,
+                                       "ERR LIMIT can't be negative", &out->limit)
                    ? i + 2
                    : 0;
-    rung__error_syntax(call);
+    rung__resp_error_syntax(call);
     return 0;
 }
 
@@ -243,19 +249,19 @@ static rung_combine_keys combine_of(const char *name) {
                                              : RUNG_KEYS_DIFF;
 }
 
-bool rung__take_combine(rung__call *call, uint32_t at, bool is_store, bool is_count,
-                        rung__combine_args *out) {
-    *out = (rung__combine_args){.combine = combine_of(call->command->name), .first = at + 1};
+bool rung__resp_take_combine(rung__resp_call *call, uint32_t at, bool is_store, bool is_count,
+                             rung__resp_combine_args *out) {
+    *out = (rung__resp_combine_args){.combine = combine_of(call->command->name), .first = at + 1};
     int64_t count;
-    if (!rung__take_integer(call, call->argv[at], &count))
+    if (!rung__resp_take_integer(call, call->argv[at], &count))
         return false;
     if (count < 1) {
-        rung__error_of(call, "ERR at least 1 input key is needed for '",
-                       rung_slice_str(call->command->name), "' command");
+        rung__resp_error_of(call, "ERR at least 1 input key is needed for '",
+                            rung_slice_str(call->command->name), "' command");
         return false;
     }
     if (count > call->argc - (at + 1)) {
-        rung__error_syntax(call);
+        rung__resp_error_syntax(call);
         return false;
     }
     out->count = (uint32_t)count;
@@ -267,9 +273,10 @@ bool rung__take_combine(rung__call *call, uint32_t at, bool is_store, bool is_co
     return true;
 }
 
-double rung__weight(const rung__call *call, const rung__combine_args *args, uint32_t i) {
+double rung__resp_weight(const rung__resp_call *call, const rung__resp_combine_args *args,
+                         uint32_t i) {
     double weight = 1;
-    if (args->weights && !rung__parse_double(call->argv[args->weights + i], &weight))
+    if (args->weights && !rung__resp_parse_double(call->argv[args->weights + i], &weight))
         weight = 1;
     return weight;
 }
@@ -316,7 +323,7 @@ static bool one_matches(rung_slice pattern, size_t *p, unsigned char c) {
 }
 
 /* Only the last star has to be tried again with more: O(pattern x text). */
-bool rung__glob(rung_slice pattern, rung_slice text) {
+bool rung__resp_glob(rung_slice pattern, rung_slice text) {
     size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
     while (t < text.len) {
         if (p < pattern.len && pattern.ptr[p] == '*') {
@@ -338,33 +345,34 @@ bool rung__glob(rung_slice pattern, rung_slice text) {
     return p == pattern.len;
 }
 
-bool rung__take_scan(rung__call *call, uint32_t at, bool allow_type, rung__scan_args *out) {
-    *out = (rung__scan_args){.count = 10};
+bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
+                          rung__resp_scan_args *out) {
+    *out = (rung__resp_scan_args){.count = 10};
     int64_t value;
     if (!rung_resp_integer(call->argv[at], &value) || value < 0) {
-        rung__error(call, "ERR invalid cursor");
+        rung__resp_error(call, "ERR invalid cursor");
         return false;
     }
     out->cursor = (uint64_t)value;
     for (uint32_t i = at + 1; i < call->argc; i += 2) {
         rung_slice word = call->argv[i];
         bool has_value = i + 1 < call->argc;
-        if (has_value && rung__is_word(word, "count")) {
-            if (!rung__take_integer(call, call->argv[i + 1], &value))
+        if (has_value && rung__resp_is_word(word, "count")) {
+            if (!rung__resp_take_integer(call, call->argv[i + 1], &value))
                 return false;
             if (value < 1) {
-                rung__error_syntax(call);
+                rung__resp_error_syntax(call);
                 return false;
             }
             out->count = value > 100000 ? 100000 : (uint32_t)value;
-        } else if (has_value && rung__is_word(word, "match")) {
+        } else if (has_value && rung__resp_is_word(word, "match")) {
             out->has_pattern = true;
             out->pattern = call->argv[i + 1];
-        } else if (has_value && allow_type && rung__is_word(word, "type")) {
+        } else if (has_value && allow_type && rung__resp_is_word(word, "type")) {
             out->has_type = true;
             out->type = call->argv[i + 1];
         } else {
-            rung__error_syntax(call);
+            rung__resp_error_syntax(call);
             return false;
         }
     }

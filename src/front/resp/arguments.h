@@ -6,54 +6,59 @@
 #include "front/resp/internal.h"
 
 /* Is it that word, in any case? `lower` is in lower case. */
-bool rung__is_word(rung_slice text, const char *lower);
+bool rung__resp_is_word(rung_slice text, const char *lower);
 
 /* Without a reply; false when it is none. */
-bool rung__parse_double(rung_slice text, double *value_out);
+bool rung__resp_parse_double(rung_slice text, double *value_out);
 
 /* With a reply when false. `error` of a double may be NULL: Redis's usual one. */
-bool rung__take_integer(rung__call *call, rung_slice text, int64_t *value_out);
-bool rung__take_between(rung__call *call, rung_slice text, int64_t low, int64_t high,
-                        const char *error, int64_t *value_out);
-bool rung__take_double(rung__call *call, rung_slice text, const char *error, double *value_out);
+bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out);
+bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low, int64_t high,
+                             const char *error, int64_t *value_out);
+bool rung__resp_take_double(rung__resp_call *call, rung_slice text, const char *error,
+                            double *value_out);
 
-bool rung__take_score_range(rung__call *call, rung_slice min, rung_slice max, rung_range *range);
-bool rung__take_lex_range(rung__call *call, rung_slice min, rung_slice max, rung_range *range);
+bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_slice max,
+                                 rung_range *range);
+bool rung__resp_take_lex_range(rung__resp_call *call, rung_slice min, rung_slice max,
+                               rung_range *range);
 
 /* The arguments of ZRANGE and all its kin. */
-typedef struct rung__range_args {
+typedef struct rung__resp_range_args {
     rung_range range;
     bool rev, with_scores, has_limit;
     int64_t offset, limit;
-} rung__range_args;
+} rung__resp_range_args;
 
 /* From argv[source] on: source, min, max, options; for the command by its name. */
-bool rung__take_range(rung__call *call, uint32_t source, rung__range_args *out);
+bool rung__resp_take_range(rung__resp_call *call, uint32_t source, rung__resp_range_args *out);
 
 /* numkeys key [key ...] [WEIGHTS ...] [AGGREGATE ...] [WITHSCORES] [LIMIT n] from argv[at] on. */
-typedef struct rung__combine_args {
+typedef struct rung__resp_combine_args {
     rung_combine_keys combine;
     rung_aggregate aggregate;
     uint32_t count, first; /* keys */
     uint32_t weights;      /* where they begin; 0: none */
     bool with_scores;
     int64_t limit;
-} rung__combine_args;
-bool rung__take_combine(rung__call *call, uint32_t at, bool is_store, bool is_count,
-                        rung__combine_args *out);
-/* Weight i; it was checked by rung__take_combine(). */
-double rung__weight(const rung__call *call, const rung__combine_args *args, uint32_t i);
+} rung__resp_combine_args;
+bool rung__resp_take_combine(rung__resp_call *call, uint32_t at, bool is_store, bool is_count,
+                             rung__resp_combine_args *out);
+/* Weight i; it was checked by rung__resp_take_combine(). */
+double rung__resp_weight(const rung__resp_call *call, const rung__resp_combine_args *args,
+                         uint32_t i);
 
 /* Redis's glob: * ? [a-z] [^a] \x. */
-bool rung__glob(rung_slice pattern, rung_slice text);
+bool rung__resp_glob(rung_slice pattern, rung_slice text);
 
 /* cursor [MATCH pattern] [COUNT n] [TYPE type] from argv[at] on. */
-typedef struct rung__scan_args {
+typedef struct rung__resp_scan_args {
     uint64_t cursor;
     uint32_t count;
     bool has_pattern, has_type;
     rung_slice pattern, type;
-} rung__scan_args;
-bool rung__take_scan(rung__call *call, uint32_t at, bool allow_type, rung__scan_args *out);
+} rung__resp_scan_args;
+bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
+                          rung__resp_scan_args *out);
 
 #endif

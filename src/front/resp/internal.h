@@ -12,16 +12,18 @@
 #include "front/resp/resp.h"
 #include "state/keys.h"
 
-typedef struct rung__session rung__session;
-typedef struct rung__command rung__command;
-typedef struct rung__blocked rung__blocked;
+typedef struct rung__resp_session rung__resp_session;
+typedef struct rung__resp_command rung__resp_command;
+typedef struct rung__resp_blocked rung__resp_blocked;
+
+#define RUNG__REDIS_VERSION "7.0.15" /* the one whose ways we have */
 
 /* ---- one command being worked on ---- */
 
-typedef struct rung__call {
+typedef struct rung__resp_call {
     rung_resp *r;
-    rung__session *s;
-    const rung__command *command;
+    rung__resp_session *s;
+    const rung__resp_command *command;
     const rung_slice *argv;
     uint32_t argc;
     rung_resp_writer *out;
@@ -29,15 +31,16 @@ typedef struct rung__call {
     int64_t now_ms;
     uint32_t style;     /* what `build` wants `reply` to know */
     int64_t timeout_ms; /* of a command that blocks; 0: for ever */
+    bool is_inside;     /* between the changes of one event: the state has no position of its own */
     bool is_continued;  /* another piece of the same reply */
     bool may_spill;     /* what is written goes to the connection as it is */
-} rung__call;
+} rung__resp_call;
 
-typedef enum rung__built {
+typedef enum rung__resp_built {
     RUNG__BUILD_ERROR, /* an error has been written */
     RUNG__BUILD_CHANGE,
     RUNG__BUILD_QUESTION, /* nothing to change after all: `run` answers */
-} rung__built;
+} rung__resp_built;
 
 enum {
     /* what it does */
@@ -55,9 +58,11 @@ enum {
     RUNG__ADMIN = 1 << 9,
     RUNG__MOVABLE = 1 << 10, /* its keys are counted by an argument, which `first_key` is behind */
     RUNG__DENYOOM = 1 << 11,
+    RUNG__EXEC = 1 << 12,
+    RUNG__REMOVES = 1 << 13, /* of a board with rules of its own only an admin may do it */
 };
 
-struct rung__command {
+struct rung__resp_command {
     const char *name; /* lower case */
     int arity;        /* with the name; negative: at least */
     uint32_t flags;
@@ -65,28 +70,32 @@ struct rung__command {
     int8_t count_arg;  /* with RUNG__MOVABLE: which argument counts the keys that follow it */
     int8_t player_arg; /* the argument that is the one player it asks about; 0: none */
     rung_role role;
-    void (*run)(rung__call *call);
-    rung__built (*build)(rung__call *call, rung_zcommand *out);
-    void (*reply)(rung__call *call, const rung_zkey_result *result);
+    void (*run)(rung__resp_call *call);
+    rung__resp_built (*build)(rung__resp_call *call, rung_zcommand *out);
+    void (*reply)(rung__resp_call *call, const rung_zkey_result *result);
     const char *group, *since, *summary;
+    const char *const *subcommands; /* NULL at the end; NULL: it has none */
 };
 
 /* The command of that name, in any case; NULL. */
-const rung__command *rung__command_find(rung_slice name);
-uint32_t rung__command_count(void);
-const rung__command *rung__command_at(uint32_t i);
+const rung__resp_command *rung__resp_command_find(const rung_resp *r, rung_slice name);
+void rung__resp_commands_index(rung_resp *r); /* once */
+uint32_t rung__resp_command_count(void);
+const rung__resp_command *rung__resp_command_at(uint32_t i);
 /* Does Redis have a command of that name which Rung has not? */
-bool rung__command_is_foreign(rung_slice name);
+bool rung__resp_command_is_foreign(rung_slice name);
 
 /* The i-th key of a command with checked arity; false: there are no more. */
-bool rung__command_key(const rung__command *c, const rung_slice *argv, uint32_t argc, uint32_t i,
-                       rung_slice *key_out);
+bool rung__resp_command_key(const rung__resp_command *c, const rung_slice *argv, uint32_t argc,
+                            uint32_t i, rung_slice *key_out);
 
 /* ---- handlers, by file ---- */
 
-#define RUNG__RUN(name)   void rung__run_##name(rung__call *call)
-#define RUNG__BUILD(name) rung__built rung__build_##name(rung__call *call, rung_zcommand *out)
-#define RUNG__REPLY(name) void rung__reply_##name(rung__call *call, const rung_zkey_result *result)
+#define RUNG__RUN(name) void rung__resp_run_##name(rung__resp_call *call)
+#define RUNG__BUILD(name)                                                                          \
+    rung__resp_built rung__resp_build_##name(rung__resp_call *call, rung_zcommand *out)
+#define RUNG__REPLY(name)                                                                          \
+    void rung__resp_reply_##name(rung__resp_call *call, const rung_zkey_result *result)
 
 /* zset_read.c */
 RUNG__RUN(zscore);
@@ -102,8 +111,8 @@ RUNG__RUN(zpop_none);
 RUNG__RUN(zcombine);
 RUNG__RUN(zintercard);
 /* Several ZSCORE, ZRANK or ZREVRANK of one key, one member each. */
-bool rung__can_batch(const rung__command *c, uint32_t argc);
-void rung__run_batch(rung__call *call, uint32_t n, const rung_slice *members);
+bool rung__resp_can_batch(const rung__resp_command *c, uint32_t argc);
+void rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *members);
 
 /* key_read.c */
 RUNG__RUN(exists);
@@ -139,8 +148,8 @@ RUNG__REPLY(rename);
 RUNG__REPLY(ok);
 
 /* What a ZADD or ZINCRBY of one member answers that went as a score event. */
-void rung__reply_score(rung__call *call, rung_slice key, rung_status st,
-                       const rung_outcome *outcome, const rung_err *err);
+void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status st,
+                            const rung_outcome *outcome, const rung_err *err);
 enum { RUNG__STYLE_INCR = 1, RUNG__STYLE_CH = 2 };                         /* ZADD */
 enum { RUNG__POP_COUNTED = 1, RUNG__POP_KEYED = 2, RUNG__POP_NESTED = 4 }; /* pops */
 
@@ -175,56 +184,57 @@ RUNG__RUN(rung_friends);
 RUNG__RUN(rung_percentile);
 RUNG__RUN(rung_help);
 /* RUNG.SUBMIT as a score event; false: an error has been written. */
-bool rung__build_submit(rung__call *call, rung_event *event);
-void rung__reply_submit(rung__call *call, rung_slice key, rung_status st,
-                        const rung_outcome *outcome, const rung_err *err);
+bool rung__resp_build_submit(rung__resp_call *call, rung_event *event);
+void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
+                             const rung_outcome *outcome, const rung_err *err);
 
 /* ---- replies in Redis's words ---- */
 
-void rung__error(rung__call *call, const char *text); /* with its code: "ERR syntax error" */
-void rung__error_of(rung__call *call, const char *before, rung_slice text, const char *after);
-void rung__error_syntax(rung__call *call);
-void rung__error_type(rung__call *call);
-void rung__error_status(rung__call *call, rung_status st, const rung_err *err);
+void rung__resp_error(rung__resp_call *call,
+                      const char *text); /* with its code: "ERR syntax error" */
+void rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice text,
+                         const char *after);
+void rung__resp_error_syntax(rung__resp_call *call);
+void rung__resp_error_type(rung__resp_call *call);
+void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err);
 /* When the result is an error, write it. */
-bool rung__error_result(rung__call *call, const rung_zkey_result *result);
+bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result);
 
 /* Open a key as a sorted set: false when it is a set, and the error has been written. */
-bool rung__open_zset(rung__call *call, rung_slice name, rung_zkey *out);
-bool rung__open_set(rung__call *call, rung_slice name, rung_zkey *out);
+bool rung__resp_open_zset(rung__resp_call *call, rung_slice name, rung_zkey *out);
+bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out);
 
 /* Send what has gathered, so that a long reply needs no long buffer. */
-void rung__spill(rung__call *call);
+void rung__resp_spill(rung__resp_call *call);
+
+/* reply_cache.c: false: it has not been asked lately. After writing a reply from `mark` on, keep it; only what depends
+ * on the state and on nothing else. */
+bool rung__resp_cache_find(rung__resp_call *call);
+void rung__resp_cache_keep(rung__resp_call *call, size_t mark);
 
 /* ---- connections ---- */
 
 /* Commands kept for later: in their place among the changes, or in a transaction. */
-typedef struct rung__script {
+typedef struct rung__resp_script {
     char *data;
     size_t len, size;
     uint32_t count;
-} rung__script;
+} rung__resp_script;
 
-typedef struct rung__watched {
+typedef struct rung__resp_watched {
     uint64_t version;
     bool is_there;
     uint8_t len;
     char name[RUNG_NAME_MAX];
-} rung__watched;
+} rung__resp_watched;
 
+enum { RUNG__COMMAND_MAX = 4 << 20, RUNG__COMMAND_SLOTS = 512 };
 enum { RUNG__CLIENT_NAME_MAX = 64, RUNG__WATCHED_MAX = 1024, RUNG__QUEUED_MAX = 10000 };
 
-typedef enum rung__reply_mode {
-    RUNG__REPLY_ON,
-    RUNG__REPLY_OFF,
-    RUNG__REPLY_SKIP_NEXT, /* set by CLIENT REPLY SKIP */
-    RUNG__REPLY_SKIP,      /* the command after it */
-} rung__reply_mode;
-
-struct rung__session {
+struct rung__resp_session {
     rung_resp *r;
     rung_conn *conn; /* NULL: closed; the session stays until its requests are answered */
-    rung__session *prev, *next;
+    rung__resp_session *prev, *next;
     uint64_t id;
     int64_t since_ms;
     uint64_t commands;
@@ -233,7 +243,8 @@ struct rung__session {
     uint8_t version; /* 2 or 3 */
     uint8_t name_len;
     char name[RUNG__CLIENT_NAME_MAX];
-    rung__reply_mode reply_mode;
+    bool is_silent;   /* CLIENT REPLY OFF */
+    bool is_stranger; /* has not shown a key where one is needed */
     bool is_ended;    /* the peer sends no more */
     bool is_quitting; /* close when all is answered */
     bool is_paused;
@@ -241,29 +252,30 @@ struct rung__session {
     uint32_t resume_at; /* paused until so few requests are under way */
     uint32_t pending;   /* requests under way */
     size_t pending_bytes;
-    struct rung__request *tail; /* the last request, if more may be added to it */
+    struct rung__resp_request *tail; /* the last request, if more may be added to it */
     /* transaction */
     bool is_multi, is_dirty /* EXECABORT */;
-    rung__script queue;
+    rung__resp_script queue;
     uint32_t watched_count, watched_size;
-    rung__watched *watched;
-    rung__blocked *blocked; /* NULL: it does not wait */
+    rung__resp_watched *watched;
+    rung__resp_blocked *blocked; /* NULL: it does not wait */
 };
 
-typedef struct rung__request {
-    struct rung__request *next_free;
-    rung__session *session;
-    const rung__command *command;
+typedef struct rung__resp_request {
+    struct rung__resp_request *next_free;
+    rung__resp_session *session;
+    const rung__resp_command *command;
     uint32_t style;
-    uint32_t flight; /* which keys it may change: see flight in server */
-    uint32_t tries;  /* EXEC with WATCH */
-    uint8_t kind;
-    bool is_told;        /* something has been replied */
-    bool is_counted;     /* in `in_flight` */
+    uint32_t flight;     /* which keys it may change, if is_counted */
+    uint32_t tries;      /* EXEC with WATCH */
+    bool is_told;        /* something has been replied; EXEC: a part of the change's reply */
+    bool is_counted;     /* in in_flight, and in flights or wide_flights */
     rung_status failure; /* EXEC: the change could not be put */
-    rung__script script;
+    rung__resp_script script;
     size_t at; /* how far the script has been worked off */
-} rung__request;
+    uint8_t key_len;
+    char key[RUNG_NAME_MAX]; /* of a change of one member */
+} rung__resp_request;
 
 enum {
     RUNG__FLIGHTS = 1 << 16,
@@ -271,74 +283,89 @@ enum {
     RUNG__FLIGHT_NONE = UINT32_MAX - 1
 };
 
+/* A reply that was written for others (reply_cache.c). */
+enum { RUNG__CACHED = 4, RUNG__CACHED_WORDS = 256, RUNG__CACHED_REPLY = 16 << 10 };
+typedef struct rung__resp_cached {
+    uint64_t seq; /* the state it was made of */
+    uint32_t version, argc;
+    char words[RUNG__CACHED_WORDS]; /* the command: each argument a length byte and its bytes */
+    uint32_t reply_len;
+    char reply[RUNG__CACHED_REPLY];
+} rung__resp_cached;
+
 struct rung_resp {
     rung_resp_config config;
     rung_hub *hub;
     rung_guard *guard;
     rung_resp_stats stats;
     uint64_t next_id;
-    rung__session *sessions;
+    rung__resp_session *sessions;
     rung_resp_args args;
-    rung_resp_writer out; /* replies being written, of one session at a time */
-    rung__session *out_owner;
+    rung_slice *unpacked; /* arguments of a script */
+    uint32_t unpacked_size;
+    rung_resp_writer out;      /* replies being written, of one session at a time */
     rung_event event;          /* being built; large */
     char *pack;                /* packed commands of the event being built */
     rung_zcommand_item *items; /* of the command being built */
     uint32_t items_size;
-    rung__request *free_requests;
+    rung__resp_request *free_requests;
     uint32_t free_count;
+    rung__resp_cached cached[RUNG__CACHED];
+    uint32_t cached_next;
+    uint8_t command_slots[RUNG__COMMAND_SLOTS]; /* hash of names: index + 1 */
     uint64_t random;
     int64_t started_ms;
     uint32_t *flights; /* changes under way by hash of their key */
     uint32_t wide_flights;
     /* blocked clients, in the order they came */
-    rung__blocked *blocked_first, *blocked_last;
+    rung__resp_blocked *blocked_first, *blocked_last;
     uint64_t blocked_seq; /* the state they were last looked at in */
     uv_check_t check;
     uv_timer_t timer;
     uint32_t handles; /* of the two above, not closed yet */
 };
 
-uint64_t rung__random(rung_resp *r);
+uint64_t rung__resp_random(rung_resp *r);
 
 /* session.c: begin and end of writing replies of one session; answers of the hub come between turns, so there is never
  * more than one writer. */
-rung__call rung__call_begin(rung__session *s);
-void rung__call_end(rung__call *call);
+rung__resp_call rung__resp_call_begin(rung__resp_session *s);
+void rung__resp_call_end(rung__resp_call *call);
 /* Something of the session was answered, or it waits no longer: go on reading, or end it. */
-void rung__session_go_on(rung__session *s);
-void rung__session_pause(rung__session *s, uint32_t resume_at);
-void rung__session_close_when_done(rung__session *s);
+void rung__resp_session_go_on(rung__resp_session *s);
+void rung__resp_session_pause(rung__resp_session *s, uint32_t resume_at);
+/* How much is read of a session at a time depends on who it is. */
+void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms);
+void rung__resp_timer_start(rung_resp *r); /* somebody waits */
 
 /* request.c */
-rung__request *rung__request_new(rung__session *s, uint8_t kind);
-void rung__request_end(rung__request *q);
+void rung__resp_requests_free(rung_resp *r);
 /* Append one command, or bytes of a reply, to a script. false: no memory. */
-bool rung__script_add(rung_resp *r, rung__script *script, const rung__command *c,
-                      const rung_slice *argv, uint32_t argc);
-bool rung__script_add_raw(rung_resp *r, rung__script *script, rung_slice bytes);
-void rung__script_free(rung_resp *r, rung__script *script);
+bool rung__resp_script_add(rung_resp *r, rung__resp_script *script, const rung__resp_command *c,
+                           const rung_slice *argv, uint32_t argc);
+bool rung__resp_script_add_raw(rung_resp *r, rung__resp_script *script, rung_slice bytes);
+void rung__resp_script_free(rung_resp *r, rung__resp_script *script);
 /* Answer a question in its place; false: not now. */
-bool rung__ask_later(rung__session *s, const rung__command *c, const rung_slice *argv,
-                     uint32_t argc);
-bool rung__say_later(rung__session *s, rung_slice bytes);
+bool rung__resp_ask_later(rung__resp_session *s, const rung__resp_command *c,
+                          const rung_slice *argv, uint32_t argc);
+bool rung__resp_say_later(rung__resp_session *s, rung_slice bytes);
 /* Put a change. false: not now, try again later. Errors are answered. */
-bool rung__change(rung__call *call);
-/* EXEC. The same. */
-bool rung__exec(rung__call *call);
-void rung__queue_clear(rung__session *s);
-void rung__watch_clear(rung__session *s);
+bool rung__resp_change(rung__resp_call *call);
+/* With keys watched, only when nothing of the session is under way. */
+void rung__resp_exec(rung__resp_call *call);
+void rung__resp_queue_clear(rung__resp_session *s);
+void rung__resp_watch_clear(rung__resp_session *s);
 
 /* block.c */
-bool rung__block(
-    rung__call *call); /* BZPOPMIN, BZPOPMAX, BZMPOP outside a transaction; false: not now */
-void rung__unblock(rung__session *s);  /* the session goes, or was answered */
-void rung__blocked_look(rung_resp *r); /* whenever the state may have changed */
-bool rung__blocked_due(rung_resp *r,
-                       int64_t now_ms); /* answer those whose time is over; true: some are left */
+/* BZPOPMIN, BZPOPMAX, BZMPOP outside a transaction, when nothing of the session is under way. */
+void rung__resp_block(rung__resp_call *call);
+void rung__resp_unblock(rung__resp_session *s); /* the session goes, or was answered */
+void rung__resp_blocked_look(rung_resp *r);     /* whenever the state may have changed */
+bool rung__resp_blocked_due(
+    rung_resp *r, int64_t now_ms); /* answer those whose time is over; true: some are left */
 /* Put a ZPOP for a session that blocks. */
-rung_status rung__pop_for(rung__session *s, const rung__command *c, uint32_t style,
-                          rung_slice packed);
-void rung__pop_answered(rung__session *s, bool is_told);
+rung_status rung__resp_pop_for(rung__resp_session *s, const rung__resp_command *c, uint32_t style,
+                               rung_slice packed);
+void rung__resp_pop_answered(rung__resp_session *s, bool is_told);
 
 #endif

@@ -8,13 +8,13 @@
 
 enum { PIECE = 256, SCAN_KEYS_MAX = 100000 };
 
-static rung_zkey open_any(const rung__call *call, rung_slice name) {
+static rung_zkey open_any(const rung__resp_call *call, rung_slice name) {
     rung_zkey k;
     rung_zkey_open(call->state, name, call->now_ms, &k);
     return k;
 }
 
-void rung__run_exists(rung__call *call) {
+void rung__resp_run_exists(rung__resp_call *call) {
     int64_t count = 0;
     for (uint32_t i = 1; i < call->argc; i++)
         count += open_any(call, call->argv[i]).kind != RUNG_ZKEY_NONE;
@@ -25,12 +25,12 @@ static const char *type_name(rung_zkey_kind kind) {
     return kind == RUNG_ZKEY_NONE ? "none" : kind == RUNG_ZKEY_SET ? "set" : "zset";
 }
 
-void rung__run_type(rung__call *call) {
+void rung__resp_run_type(rung__resp_call *call) {
     rung_resp_simple(call->out, type_name(open_any(call, call->argv[1]).kind));
 }
 
 /* TTL, PTTL, EXPIRETIME, PEXPIRETIME */
-void rung__run_ttl(rung__call *call) {
+void rung__resp_run_ttl(rung__resp_call *call) {
     const char *name = call->command->name;
     rung_zkey k = open_any(call, call->argv[1]);
     bool is_ms = name[0] == 'p', is_time = strstr(name, "time") != NULL;
@@ -44,31 +44,31 @@ void rung__run_ttl(rung__call *call) {
     rung_resp_int(call->out, is_ms ? ms : (ms + 500) / 1000);
 }
 
-void rung__run_dbsize(rung__call *call) {
+void rung__resp_run_dbsize(rung__resp_call *call) {
     rung_resp_int(call->out, (int64_t)rung_zkeys_count(call->state));
 }
 
 /* ---- all keys ---- */
 
 /* May whoever asks see it? A key limited to boards sees those. */
-static bool may_see(const rung__call *call, rung_slice name) {
+static bool may_see(const rung__resp_call *call, rung_slice name) {
     return rung_guard_may(call->r->guard, &call->s->who, RUNG_ROLE_READ, name,
                           (rung_slice){NULL, 0}, call->now_ms, NULL) == RUNG_GUARD_OK;
 }
 
 /* Two walks: the count comes before the names. */
-void rung__run_keys(rung__call *call) {
+void rung__resp_run_keys(rung__resp_call *call) {
     rung_slice name;
     rung_zkey_kind kind;
     for (int pass = 0; pass < 2; pass++) {
         uint64_t cursor = 0, count = 0;
         while (rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind)) {
-            if (!rung__glob(call->argv[1], name) || !may_see(call, name))
+            if (!rung__resp_glob(call->argv[1], name) || !may_see(call, name))
                 continue;
             count++;
             if (pass) {
                 rung_resp_bulk(call->out, name);
-                rung__spill(call);
+                rung__resp_spill(call);
             }
         }
         if (!pass)
@@ -76,23 +76,24 @@ void rung__run_keys(rung__call *call) {
     }
 }
 
-static void put_cursor(rung__call *call, uint64_t cursor) {
+static void put_cursor(rung__resp_call *call, uint64_t cursor) {
     char text[20];
     rung_resp_array(call->out, 2);
     rung_resp_bulk(call->out, rung_slice_of(text, rung_digits_format(cursor, text)));
 }
 
-static bool is_wanted(const rung__call *call, const rung__scan_args *args, rung_slice name,
-                      rung_zkey_kind kind) {
-    return (!args->has_pattern || rung__glob(args->pattern, name)) &&
-           (!args->has_type || rung__is_word(args->type, type_name(kind))) && may_see(call, name);
+static bool is_wanted(const rung__resp_call *call, const rung__resp_scan_args *args,
+                      rung_slice name, rung_zkey_kind kind) {
+    return (!args->has_pattern || rung__resp_glob(args->pattern, name)) &&
+           (!args->has_type || rung__resp_is_word(args->type, type_name(kind))) &&
+           may_see(call, name);
 }
 
-void rung__run_scan(rung__call *call) {
-    rung__scan_args args;
+void rung__resp_run_scan(rung__resp_call *call) {
+    rung__resp_scan_args args;
     rung_slice name;
     rung_zkey_kind kind;
-    if (!rung__take_scan(call, 1, true, &args))
+    if (!rung__resp_take_scan(call, 1, true, &args))
         return;
     uint64_t end = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -116,31 +117,31 @@ void rung__run_scan(rung__call *call) {
 
 /* ---- sets ---- */
 
-void rung__run_scard(rung__call *call) {
+void rung__resp_run_scard(rung__resp_call *call) {
     rung_zkey k;
-    if (rung__open_set(call, call->argv[1], &k))
+    if (rung__resp_open_set(call, call->argv[1], &k))
         rung_resp_int(call->out, k.count);
 }
 
-void rung__run_sismember(rung__call *call) {
+void rung__resp_run_sismember(rung__resp_call *call) {
     rung_zkey k;
-    if (rung__open_set(call, call->argv[1], &k))
+    if (rung__resp_open_set(call, call->argv[1], &k))
         rung_resp_int(call->out, rung_zkey_has(&k, call->argv[2]));
 }
 
-void rung__run_smismember(rung__call *call) {
+void rung__resp_run_smismember(rung__resp_call *call) {
     rung_zkey k;
-    if (!rung__open_set(call, call->argv[1], &k))
+    if (!rung__resp_open_set(call, call->argv[1], &k))
         return;
     rung_resp_array(call->out, call->argc - 2);
     for (uint32_t i = 2; i < call->argc; i++)
         rung_resp_int(call->out, rung_zkey_has(&k, call->argv[i]));
 }
 
-void rung__run_smembers(rung__call *call) {
+void rung__resp_run_smembers(rung__resp_call *call) {
     rung_zkey k;
     rung_zkey_row rows[PIECE];
-    if (!rung__open_set(call, call->argv[1], &k))
+    if (!rung__resp_open_set(call, call->argv[1], &k))
         return;
     rung_resp_set(call->out, k.count);
     uint64_t cursor = 0;
@@ -148,24 +149,25 @@ void rung__run_smembers(rung__call *call) {
         cursor = rung_zkey_scan(&k, cursor, PIECE, rows, &n);
         for (uint32_t i = 0; i < n; i++)
             rung_resp_bulk(call->out, rows[i].member);
-        rung__spill(call);
+        rung__resp_spill(call);
         if (!n || !cursor)
             return;
     }
 }
 
-void rung__run_sscan(rung__call *call) {
-    rung__scan_args args;
+void rung__resp_run_sscan(rung__resp_call *call) {
+    rung__resp_scan_args args;
     rung_zkey k;
     rung_zkey_row rows[PIECE];
-    if (!rung__take_scan(call, 2, false, &args) || !rung__open_set(call, call->argv[1], &k))
+    if (!rung__resp_take_scan(call, 2, false, &args) ||
+        !rung__resp_open_set(call, call->argv[1], &k))
         return;
     uint32_t n = 0, kept = 0;
     uint64_t next = 0;
     if (k.count)
         next = rung_zkey_scan(&k, args.cursor, args.count < PIECE ? args.count : PIECE, rows, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (!args.has_pattern || rung__glob(args.pattern, rows[i].member))
+        if (!args.has_pattern || rung__resp_glob(args.pattern, rows[i].member))
             rows[kept++] = rows[i];
     put_cursor(call, next);
     rung_resp_array(call->out, kept);

@@ -4,7 +4,7 @@
 
 enum { ERROR_MAX = 512, SPILL_AT = 64 << 10 };
 
-void rung__error(rung__call *call, const char *text) {
+void rung__resp_error(rung__resp_call *call, const char *text) {
     call->r->stats.errors++;
     rung_resp_error(call->out, rung_slice_str(text));
 }
@@ -16,7 +16,8 @@ static size_t put(char *out, size_t at, const char *bytes, size_t len) {
     return at + len;
 }
 
-void rung__error_of(rung__call *call, const char *before, rung_slice text, const char *after) {
+void rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice text,
+                         const char *after) {
     char line[ERROR_MAX];
     size_t len = put(line, 0, before, strlen(before));
     len = put(line, len, text.ptr, text.len < 256 ? text.len : 256);
@@ -25,15 +26,15 @@ void rung__error_of(rung__call *call, const char *before, rung_slice text, const
     rung_resp_error(call->out, rung_slice_of(line, len));
 }
 
-void rung__error_syntax(rung__call *call) {
-    rung__error(call, "ERR syntax error");
+void rung__resp_error_syntax(rung__resp_call *call) {
+    rung__resp_error(call, "ERR syntax error");
 }
 
-void rung__error_type(rung__call *call) {
-    rung__error(call, "WRONGTYPE Operation against a key holding the wrong kind of value");
+void rung__resp_error_type(rung__resp_call *call) {
+    rung__resp_error(call, "WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
-void rung__error_status(rung__call *call, rung_status st, const rung_err *err) {
+void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err) {
     const char *text = err && err->message[0] ? err->message : rung_status_text(st);
     const char *code = "ERR ";
     if (st == RUNG_ENOMEM)
@@ -44,49 +45,49 @@ void rung__error_status(rung__call *call, rung_status st, const rung_err *err) {
         code = "TRYAGAIN ";
     else if (st == RUNG_EREFUSED)
         code = "REFUSED ";
-    rung__error_of(call, code, rung_slice_str(text), "");
+    rung__resp_error_of(call, code, rung_slice_str(text), "");
 }
 
-bool rung__error_result(rung__call *call, const rung_zkey_result *result) {
+bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result) {
     switch (result->error) {
     case RUNG_ZKEY_FINE:
         return false;
     case RUNG_ZKEY_WRONG_TYPE:
-        rung__error_type(call);
+        rung__resp_error_type(call);
         return true;
     case RUNG_ZKEY_NAN:
-        rung__error(call, "ERR resulting score is not a number (NaN)");
+        rung__resp_error(call, "ERR resulting score is not a number (NaN)");
         return true;
     case RUNG_ZKEY_NO_SUCH:
-        rung__error(call, "ERR no such key");
+        rung__resp_error(call, "ERR no such key");
         return true;
     case RUNG_ZKEY_REFUSED:
         break;
     }
-    rung__error_status(call, result->err ? result->err->code : RUNG_EREFUSED, result->err);
+    rung__resp_error_status(call, result->err ? result->err->code : RUNG_EREFUSED, result->err);
     return true;
 }
 
-bool rung__open_zset(rung__call *call, rung_slice name, rung_zkey *out) {
+bool rung__resp_open_zset(rung__resp_call *call, rung_slice name, rung_zkey *out) {
     rung_zkey_open(call->state, name, call->now_ms, out);
     if (out->kind != RUNG_ZKEY_SET)
         return true;
-    rung__error_type(call);
+    rung__resp_error_type(call);
     return false;
 }
 
-bool rung__open_set(rung__call *call, rung_slice name, rung_zkey *out) {
+bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out) {
     rung_zkey_open(call->state, name, call->now_ms, out);
     if (out->kind == RUNG_ZKEY_SET || out->kind == RUNG_ZKEY_NONE)
         return true;
-    rung__error_type(call);
+    rung__resp_error_type(call);
     return false;
 }
 
-void rung__spill(rung__call *call) {
+void rung__resp_spill(rung__resp_call *call) {
     if (call->out->len < SPILL_AT || !call->may_spill)
         return;
-    if (call->s->conn && call->s->reply_mode == RUNG__REPLY_ON)
+    if (call->s->conn && !call->s->is_silent)
         rung_conn_write(call->s->conn, rung_slice_of(call->out->data, call->out->len));
     call->out->len = 0;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests: what a connection has under way in the hub.
  *
- *  1. The hub works off in the order of putting, so the replies of one connection come in order by themselves: everything
- *     behind a request that is under way goes through the hub, too.
- *  2. Questions behind a change are gathered in a script and placed once; more are added as long as nothing else was put.
+ *  1. The hub works off in the order of putting, so the replies of one connection come in order by themselves:
+ *     everything behind a request that is under way goes through the hub, too.
+ *  2. Questions behind a change are gathered in a script and placed once; more are added as long as nothing else was
+ *     put.
  *  3. A transaction is one event. Its questions are answered between its changes, from the sink; those before the first
  *     change by a reader placed right before it. Nothing can come between the two: both are put in one call.
- *  4. WATCH: the keys' versions are compared when EXEC is put, and no change of them may be under way then, since the hub
- *     would apply it first. Changes of RESP clients are counted by key; if others are under way, EXEC waits a moment.
+ *  4. WATCH: the keys' versions are compared when EXEC is put, and no change of them may be under way then, since the
+ *     hub would apply it first. Changes of RESP clients are counted by key; if others are under way, EXEC waits a
+ *     moment.
  *
  * A script's item is a head and its arguments, each a length and its bytes. */
 #include "front/resp/internal.h"
@@ -15,8 +17,7 @@
 #include "base/assert.h"
 #include "base/hash.h"
 
-enum { SCORE, CHANGE, SCRIPT, EXEC, WATCHED_EXEC, POP };
-enum { REQUESTS_KEPT = 1024, SCRIPT_FIRST = 256, EXEC_TRIES_MAX = 8 };
+enum { REQUESTS_KEPT = 1024, SCRIPT_FIRST = 256, EXEC_TRIES_MAX = 8, UNPACKED_FIRST = 64 };
 
 typedef enum item_kind { ITEM_RUN, ITEM_RAW, ITEM_CHANGE } item_kind;
 
@@ -24,17 +25,17 @@ typedef struct item_head {
     uint32_t kind;
     uint32_t count; /* arguments; of a change: its style */
     uint32_t bytes; /* behind the head */
-    const rung__command *command;
+    const rung__resp_command *command;
 } item_head;
 
 /* ---- scripts ---- */
 
-void rung__script_free(rung_resp *r, rung__script *script) {
+void rung__resp_script_free(rung_resp *r, rung__resp_script *script) {
     rung_alloc_free(r->config.alloc, script->data, script->size);
-    *script = (rung__script){0};
+    *script = (rung__resp_script){0};
 }
 
-static char *script_reserve(rung_resp *r, rung__script *script, size_t more) {
+static char *script_reserve(rung_resp *r, rung__resp_script *script, size_t more) {
     if (script->size - script->len < more) {
         size_t size = script->size ? script->size : SCRIPT_FIRST;
         while (size - script->len < more)
@@ -48,8 +49,8 @@ static char *script_reserve(rung_resp *r, rung__script *script, size_t more) {
     return script->data + script->len;
 }
 
-bool rung__script_add(rung_resp *r, rung__script *script, const rung__command *c,
-                      const rung_slice *argv, uint32_t argc) {
+bool rung__resp_script_add(rung_resp *r, rung__resp_script *script, const rung__resp_command *c,
+                           const rung_slice *argv, uint32_t argc) {
     size_t bytes = argc * sizeof(uint32_t);
     for (uint32_t i = 0; i < argc; i++)
         bytes += argv[i].len;
@@ -70,7 +71,7 @@ bool rung__script_add(rung_resp *r, rung__script *script, const rung__command *c
     return true;
 }
 
-static bool add_bytes(rung_resp *r, rung__script *script, item_head head, rung_slice bytes) {
+static bool add_bytes(rung_resp *r, rung__resp_script *script, item_head head, rung_slice bytes) {
     head.bytes = (uint32_t)bytes.len;
     char *at = script_reserve(r, script, sizeof head + bytes.len);
     if (!at)
@@ -83,12 +84,12 @@ static bool add_bytes(rung_resp *r, rung__script *script, item_head head, rung_s
     return true;
 }
 
-bool rung__script_add_raw(rung_resp *r, rung__script *script, rung_slice bytes) {
+bool rung__resp_script_add_raw(rung_resp *r, rung__resp_script *script, rung_slice bytes) {
     return add_bytes(r, script, (item_head){.kind = ITEM_RAW}, bytes);
 }
 
-/* The head at `at`; its arguments go to r->args, for a run. */
-static item_head script_item(rung_resp *r, const rung__script *script, size_t at) {
+/* The head at `at`; its arguments go to r->unpacked, for a run. */
+static item_head script_item(rung_resp *r, const rung__resp_script *script, size_t at) {
     item_head head;
     memcpy(&head, script->data + at, sizeof head);
     if (head.kind != ITEM_RUN)
@@ -97,29 +98,29 @@ static item_head script_item(rung_resp *r, const rung__script *script, size_t at
     for (uint32_t i = 0; i < head.count; i++) {
         uint32_t len;
         memcpy(&len, p, sizeof len);
-        r->args.items[i] = rung_slice_of(p + sizeof len, len);
+        r->unpacked[i] = rung_slice_of(p + sizeof len, len);
         p += sizeof len + len;
     }
     return head;
 }
 
-/* The arguments of a script are unpacked where a parser's were: there must be room for the longest. */
-static bool args_reserve(rung_resp *r, uint32_t count) {
-    rung_resp_args *args = &r->args;
-    if (args->size >= count)
+/* Arguments are unpacked beside those that a parser read: EXEC may stand in the middle of those. */
+static bool unpacked_reserve(rung_resp *r, uint32_t count) {
+    if (r->unpacked_size >= count)
         return true;
-    rung_slice *items = rung_alloc_resize(args->alloc, args->items, args->size * sizeof *items,
-                                          count * sizeof *items);
+    uint32_t size = count > UNPACKED_FIRST ? count : UNPACKED_FIRST;
+    rung_slice *items = rung_alloc_resize(r->config.alloc, r->unpacked,
+                                          r->unpacked_size * sizeof *items, size * sizeof *items);
     if (!items)
         return false;
-    args->items = items;
-    args->size = count;
+    r->unpacked = items;
+    r->unpacked_size = size;
     return true;
 }
 
 /* Work off what stands before the next change, or all. */
-static void run_script(rung__call *call, rung__request *q) {
-    rung__script *script = &q->script;
+static void run_script(rung__resp_call *call, rung__resp_request *q) {
+    rung__resp_script *script = &q->script;
     while (q->at < script->len) {
         item_head head;
         memcpy(&head, script->data + q->at, sizeof head);
@@ -128,25 +129,25 @@ static void run_script(rung__call *call, rung__request *q) {
         rung_slice bytes = rung_slice_of(script->data + q->at + sizeof head, head.bytes);
         if (head.kind == ITEM_RAW) {
             rung_resp_raw(call->out, bytes);
-        } else if (!args_reserve(call->r, head.count)) {
-            rung__error_status(call, RUNG_ENOMEM, NULL);
+        } else if (!unpacked_reserve(call->r, head.count)) {
+            rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         } else {
             script_item(call->r, script, q->at);
             call->command = head.command;
-            call->argv = call->r->args.items;
+            call->argv = call->r->unpacked;
             call->argc = head.count;
             head.command->run(call);
         }
-        rung__spill(call);
+        rung__resp_spill(call);
         q->at += sizeof head + head.bytes;
     }
 }
 
 /* ---- requests ---- */
 
-rung__request *rung__request_new(rung__session *s, uint8_t kind) {
+static rung__resp_request *request_new(rung__resp_session *s) {
     rung_resp *r = s->r;
-    rung__request *q = r->free_requests;
+    rung__resp_request *q = r->free_requests;
     if (q) {
         r->free_requests = q->next_free;
         r->free_count--;
@@ -155,7 +156,8 @@ rung__request *rung__request_new(rung__session *s, uint8_t kind) {
         if (!q)
             return NULL;
     }
-    *q = (rung__request){.session = s, .kind = kind, .flight = RUNG__FLIGHT_NONE};
+    memset(q, 0, offsetof(rung__resp_request, key));
+    q->session = s;
     s->pending++;
     return q;
 }
@@ -171,7 +173,7 @@ static uint32_t flight_of(rung_slice key) {
     return (uint32_t)(h % RUNG__FLIGHTS);
 }
 
-static void take_off(rung__request *q, uint32_t flight) {
+static void take_off(rung__resp_request *q, uint32_t flight) {
     rung_resp *r = q->session->r;
     q->flight = flight;
     q->is_counted = true;
@@ -182,7 +184,7 @@ static void take_off(rung__request *q, uint32_t flight) {
         r->flights[flight]++;
 }
 
-static void land(rung__request *q) {
+static void land(rung__resp_request *q) {
     rung_resp *r = q->session->r;
     if (!q->is_counted)
         return;
@@ -194,15 +196,16 @@ static void land(rung__request *q) {
         r->flights[q->flight]--;
 }
 
-void rung__request_end(rung__request *q) {
-    rung__session *s = q->session;
+/* It is over; the session goes on by itself. */
+static void release(rung__resp_request *q) {
+    rung__resp_session *s = q->session;
     rung_resp *r = s->r;
     land(q);
     if (s->tail == q)
         s->tail = NULL;
     s->pending--;
     s->pending_bytes -= q->script.len;
-    rung__script_free(r, &q->script);
+    rung__resp_script_free(r, &q->script);
     if (r->free_count < REQUESTS_KEPT) {
         q->next_free = r->free_requests;
         r->free_requests = q;
@@ -210,11 +213,25 @@ void rung__request_end(rung__request *q) {
     } else {
         rung_alloc_free(r->config.alloc, q, sizeof *q);
     }
-    rung__session_go_on(s);
 }
 
-static rung__call begin(rung__request *q) {
-    rung__call call = rung__call_begin(q->session);
+/* At the end of an answer: the session may be gone afterwards. */
+static void finish(rung__resp_request *q) {
+    rung__resp_session *s = q->session;
+    release(q);
+    rung__resp_session_go_on(s);
+}
+
+void rung__resp_requests_free(rung_resp *r) {
+    while (r->free_requests) {
+        rung__resp_request *q = r->free_requests;
+        r->free_requests = q->next_free;
+        rung_alloc_free(r->config.alloc, q, sizeof *q);
+    }
+}
+
+static rung__resp_call begin(rung__resp_request *q) {
+    rung__resp_call call = rung__resp_call_begin(q->session);
     call.command = q->command;
     call.style = q->style;
     return call;
@@ -223,48 +240,48 @@ static rung__call begin(rung__request *q) {
 /* ---- questions in their place ---- */
 
 static void script_ready(void *ctx) {
-    rung__request *q = ctx;
+    rung__resp_request *q = ctx;
     if (q->session->tail == q)
         q->session->tail = NULL;
-    rung__call call = begin(q);
+    rung__resp_call call = begin(q);
     run_script(&call, q);
-    rung__call_end(&call);
-    rung__request_end(q);
+    rung__resp_call_end(&call);
+    finish(q);
 }
 
 /* The request whose script takes what comes now; NULL: not now. */
-static rung__request *open_script(rung__session *s) {
+static rung__resp_request *open_script(rung__resp_session *s) {
     if (s->tail)
         return s->tail;
-    rung__request *q = rung__request_new(s, SCRIPT);
+    rung__resp_request *q = request_new(s);
     if (!q)
         return NULL;
     if (rung_hub_place(s->r->hub, script_ready, q, NULL) < 0) {
-        rung__request_end(q);
+        release(q);
         return NULL;
     }
     s->tail = q;
     return q;
 }
 
-bool rung__ask_later(rung__session *s, const rung__command *c, const rung_slice *argv,
-                     uint32_t argc) {
-    rung__request *q = open_script(s);
+bool rung__resp_ask_later(rung__resp_session *s, const rung__resp_command *c,
+                          const rung_slice *argv, uint32_t argc) {
+    rung__resp_request *q = open_script(s);
     if (!q)
         return false;
     size_t before = q->script.len;
-    if (!rung__script_add(s->r, &q->script, c, argv, argc))
+    if (!rung__resp_script_add(s->r, &q->script, c, argv, argc))
         return false;
     s->pending_bytes += q->script.len - before;
     return true;
 }
 
-bool rung__say_later(rung__session *s, rung_slice bytes) {
-    rung__request *q = open_script(s);
+bool rung__resp_say_later(rung__resp_session *s, rung_slice bytes) {
+    rung__resp_request *q = open_script(s);
     if (!q)
         return false;
     size_t before = q->script.len;
-    if (!rung__script_add_raw(s->r, &q->script, bytes))
+    if (!rung__resp_script_add_raw(s->r, &q->script, bytes))
         return false;
     s->pending_bytes += q->script.len - before;
     return true;
@@ -274,55 +291,42 @@ bool rung__say_later(rung__session *s, rung_slice bytes) {
 
 static void score_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                            const rung_err *err) {
-    rung__request *q = ctx;
-    rung__call call = begin(q);
-    rung_slice key = {NULL, 0};
-    if (q->script.len)
-        key = rung_slice_of(q->script.data, q->script.len);
+    rung__resp_request *q = ctx;
+    rung__resp_call call = begin(q);
+    rung_slice key = rung_slice_of(q->key, q->key_len);
     if (!outcome)
-        rung__error_status(&call, st, err);
+        rung__resp_error_status(&call, st, err);
     else if (q->command->build)
-        rung__reply_score(&call, key, st, outcome, err);
+        rung__resp_reply_score(&call, key, st, outcome, err);
     else
-        rung__reply_submit(&call, key, st, outcome, err);
-    rung__call_end(&call);
-    rung__request_end(q);
-}
-
-/* An answer to INCR needs the key to show the score as its board does; an error to say why. */
-static bool keep_key(rung__request *q, rung_slice key) {
-    rung_resp *r = q->session->r;
-    char *at = script_reserve(r, &q->script, key.len);
-    if (!at)
-        return false;
-    memcpy(at, key.ptr, key.len);
-    q->script.len = key.len;
-    q->session->pending_bytes += key.len;
-    return true;
+        rung__resp_reply_submit(&call, key, st, outcome, err);
+    rung__resp_call_end(&call);
+    finish(q);
 }
 
 /* What to do when the hub refused: true when it is answered, false when it is to be tried again. */
-static bool refuse(rung__call *call, rung_status st, const rung_err *err) {
+static bool refuse(rung__resp_call *call, rung_status st, const rung_err *err) {
     if (st == RUNG_ELIMIT)
         return false;
-    rung__error_status(call, st, err);
+    rung__resp_error_status(call, st, err);
     return true;
 }
 
-static bool put_score(rung__call *call, rung_event *event, rung_slice key) {
+/* A change of one member. The key is kept for the answer: it says how the score is shown, and what refused it. */
+static bool put_score(rung__resp_call *call, rung_event *event, rung_slice key) {
     rung_err err;
-    rung__request *q = rung__request_new(call->s, SCORE);
-    if (!q || !keep_key(q, key)) {
-        if (q)
-            rung__request_end(q);
-        rung__error_status(call, RUNG_ENOMEM, NULL);
+    rung__resp_request *q = request_new(call->s);
+    if (!q) {
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return true;
     }
     q->command = call->command;
     q->style = call->style;
+    q->key_len = (uint8_t)(key.len < RUNG_NAME_MAX ? key.len : RUNG_NAME_MAX);
+    memcpy(q->key, key.ptr, q->key_len);
     rung_status st = rung_hub_put(call->r->hub, event, score_answered, q, &err);
     if (st < 0) {
-        rung__request_end(q);
+        release(q);
         return refuse(call, st, &err);
     }
     call->s->tail = NULL;
@@ -330,7 +334,7 @@ static bool put_score(rung__call *call, rung_event *event, rung_slice key) {
     return true;
 }
 
-static bool put_zadd(rung__call *call, const rung_zcommand *c) {
+static bool put_zadd(rung__resp_call *call, const rung_zcommand *c) {
     rung_event *event = &call->r->event;
     event->kind = RUNG_EVENT_SCORE;
     event->score = (rung_score_event){.board = c->key,
@@ -346,25 +350,25 @@ static bool put_zadd(rung__call *call, const rung_zcommand *c) {
 /* ---- other changes ---- */
 
 static void change_told(void *ctx, uint32_t i, const rung_zkey_result *result) {
-    rung__request *q = ctx;
+    rung__resp_request *q = ctx;
     (void)i;
-    rung__call call = begin(q);
+    rung__resp_call call = begin(q);
     call.is_continued = q->is_told;
     q->is_told = true;
     q->command->reply(&call, result);
-    rung__call_end(&call);
+    rung__resp_call_end(&call);
 }
 
 static void change_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                             const rung_err *err) {
-    rung__request *q = ctx;
+    rung__resp_request *q = ctx;
     (void)outcome;
     if (!q->is_told) {
-        rung__call call = begin(q);
-        rung__error_status(&call, st, err);
-        rung__call_end(&call);
+        rung__resp_call call = begin(q);
+        rung__resp_error_status(&call, st, err);
+        rung__resp_call_end(&call);
     }
-    rung__request_end(q);
+    finish(q);
 }
 
 static uint32_t flight_of_command(const rung_zcommand *c) {
@@ -377,26 +381,27 @@ static uint32_t flight_of_command(const rung_zcommand *c) {
 }
 
 /* Pack at r->pack + at; false: an error has been written. */
-static bool pack_command(rung__call *call, const rung_zcommand *c, size_t at, size_t *length_out) {
+static bool pack_command(rung__resp_call *call, const rung_zcommand *c, size_t at,
+                         size_t *length_out) {
     rung_err err;
     rung_status st = rung_zcommand_encode(c, call->r->pack + at, RUNG_ZCOMMANDS_BYTES_MAX - at,
                                           length_out, &err);
     if (st == RUNG_ELIMIT)
-        rung__error(call, "ERR the command is too long for one record of the log");
+        rung__resp_error(call, "ERR the command is too long for one record of the log");
     else if (st < 0)
-        rung__error_status(call, st, &err);
+        rung__resp_error_status(call, st, &err);
     return st >= 0;
 }
 
-static bool put_change(rung__call *call, const rung_zcommand *c) {
+static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
     rung_resp *r = call->r;
     rung_err err;
     size_t length;
     if (!pack_command(call, c, 0, &length))
         return true;
-    rung__request *q = rung__request_new(call->s, CHANGE);
+    rung__resp_request *q = request_new(call->s);
     if (!q) {
-        rung__error_status(call, RUNG_ENOMEM, NULL);
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return true;
     }
     q->command = call->command;
@@ -406,7 +411,7 @@ static bool put_change(rung__call *call, const rung_zcommand *c) {
     r->event.keys.packed = rung_slice_of(r->pack, length);
     rung_status st = rung_hub_put_keys(r->hub, &r->event, change_told, change_answered, q, &err);
     if (st < 0) {
-        rung__request_end(q);
+        release(q);
         return refuse(call, st, &err);
     }
     call->s->tail = NULL;
@@ -414,19 +419,20 @@ static bool put_change(rung__call *call, const rung_zcommand *c) {
     return true;
 }
 
-bool rung__change(rung__call *call) {
+bool rung__resp_change(rung__resp_call *call) {
     rung_zcommand c;
     if (!call->command->build) {
         rung_event *event = &call->r->event;
         event->kind = RUNG_EVENT_SCORE;
-        return rung__build_submit(call, event) ? put_score(call, event, event->score.board) : true;
+        return rung__resp_build_submit(call, event) ? put_score(call, event, event->score.board)
+                                                    : true;
     }
     switch (call->command->build(call, &c)) {
     case RUNG__BUILD_ERROR:
         return true;
     case RUNG__BUILD_QUESTION:
         if (call->s->pending)
-            return rung__ask_later(call->s, call->command, call->argv, call->argc);
+            return rung__resp_ask_later(call->s, call->command, call->argv, call->argc);
         call->command->run(call);
         return true;
     case RUNG__BUILD_CHANGE:
@@ -440,7 +446,7 @@ bool rung__change(rung__call *call) {
 /* ---- pops for clients that wait ---- */
 
 static void pop_told(void *ctx, uint32_t i, const rung_zkey_result *result) {
-    rung__request *q = ctx;
+    rung__resp_request *q = ctx;
     if (!q->is_told && !result->key.len && result->error == RUNG_ZKEY_FINE)
         return; /* somebody was faster: it goes on waiting */
     change_told(ctx, i, result);
@@ -448,26 +454,24 @@ static void pop_told(void *ctx, uint32_t i, const rung_zkey_result *result) {
 
 static void pop_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                          const rung_err *err) {
-    rung__request *q = ctx;
-    rung__session *s = q->session;
+    rung__resp_request *q = ctx;
+    rung__resp_session *s = q->session;
     (void)outcome;
     if (st < 0 && !q->is_told) {
-        rung__call call = begin(q);
-        rung__error_status(&call, st, err);
-        rung__call_end(&call);
+        rung__resp_call call = begin(q);
+        rung__resp_error_status(&call, st, err);
+        rung__resp_call_end(&call);
         q->is_told = true;
     }
     bool is_told = q->is_told;
-    s->pending++; /* so that it does not go on before the next line */
-    rung__request_end(q);
-    s->pending--;
-    rung__pop_answered(s, is_told);
+    release(q);
+    rung__resp_pop_answered(s, is_told);
 }
 
-rung_status rung__pop_for(rung__session *s, const rung__command *c, uint32_t style,
-                          rung_slice packed) {
+rung_status rung__resp_pop_for(rung__resp_session *s, const rung__resp_command *c, uint32_t style,
+                               rung_slice packed) {
     rung_resp *r = s->r;
-    rung__request *q = rung__request_new(s, POP);
+    rung__resp_request *q = request_new(s);
     if (!q)
         return RUNG_ENOMEM;
     q->command = c;
@@ -475,13 +479,9 @@ rung_status rung__pop_for(rung__session *s, const rung__command *c, uint32_t sty
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = 1;
     r->event.keys.packed = packed;
-    s->pending--; /* a request that could not be put is none */
     rung_status st = rung_hub_put_keys(r->hub, &r->event, pop_told, pop_answered, q, NULL);
-    s->pending++;
     if (st < 0) {
-        s->pending++;
-        rung__request_end(q);
-        s->pending--;
+        release(q);
         return st;
     }
     s->tail = NULL;
@@ -491,12 +491,12 @@ rung_status rung__pop_for(rung__session *s, const rung__command *c, uint32_t sty
 
 /* ---- transactions ---- */
 
-void rung__queue_clear(rung__session *s) {
-    rung__script_free(s->r, &s->queue);
+void rung__resp_queue_clear(rung__resp_session *s) {
+    rung__resp_script_free(s->r, &s->queue);
     s->is_multi = s->is_dirty = false;
 }
 
-void rung__watch_clear(rung__session *s) {
+void rung__resp_watch_clear(rung__resp_session *s) {
     rung_alloc_free(s->r->config.alloc, s->watched, s->watched_size * sizeof *s->watched);
     s->watched = NULL;
     s->watched_count = s->watched_size = 0;
@@ -504,10 +504,11 @@ void rung__watch_clear(rung__session *s) {
 
 /* A change's reply, and what is asked between it and the next. */
 static void exec_told(void *ctx, uint32_t i, const rung_zkey_result *result) {
-    rung__request *q = ctx;
+    rung__resp_request *q = ctx;
     (void)i;
-    rung__call call = begin(q);
+    rung__resp_call call = begin(q);
     item_head head;
+    call.is_inside = true;
     run_script(&call, q);
     memcpy(&head, q->script.data + q->at, sizeof head);
     RUNG_ASSERT(head.kind == ITEM_CHANGE);
@@ -522,53 +523,53 @@ static void exec_told(void *ctx, uint32_t i, const rung_zkey_result *result) {
         call.is_continued = false;
         run_script(&call, q);
     }
-    rung__call_end(&call);
+    rung__resp_call_end(&call);
 }
 
 /* Changes that were not applied are told so, one by one: the header may have gone already. */
 static void exec_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                           const rung_err *err) {
-    rung__request *q = ctx;
+    rung__resp_request *q = ctx;
     (void)outcome;
-    rung__call call = begin(q);
+    rung__resp_call call = begin(q);
     for (;;) {
         run_script(&call, q);
         if (q->at >= q->script.len)
             break;
-        rung__error_status(&call, st, err);
+        rung__resp_error_status(&call, st, err);
         q->at += sizeof(item_head);
     }
-    rung__call_end(&call);
-    rung__request_end(q);
+    rung__resp_call_end(&call);
+    finish(q);
 }
 
-/* What is asked before the first change. */
+/* What is asked before the first change; or why there is no change. */
 static void exec_begins(void *ctx) {
-    rung__request *q = ctx;
-    rung__call call = begin(q);
-    if (q->failure < 0) {
-        rung__error_status(&call, q->failure, NULL);
-        rung__call_end(&call);
-        rung__request_end(q);
-        return;
-    }
-    run_script(&call, q);
-    rung__call_end(&call);
+    rung__resp_request *q = ctx;
+    rung__resp_call call = begin(q);
+    if (q->failure < 0)
+        rung__resp_error_status(&call, q->failure, NULL);
+    else
+        run_script(&call, q);
+    rung__resp_call_end(&call);
+    if (q->failure < 0)
+        finish(q);
 }
 
 /* Append to the script what the queued command at argv became; count changes and their bytes. */
-static bool exec_item(rung__call *call, rung__script *script, uint32_t *changes, size_t *bytes) {
+static bool exec_item(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
+                      size_t *bytes) {
     rung_resp *r = call->r;
     rung_zcommand c;
     size_t mark = call->out->len, length;
     call->style = 0;
     if (!call->command->build)
-        return rung__script_add(r, script, call->command, call->argv, call->argc);
-    rung__built built = call->command->build(call, &c);
+        return rung__resp_script_add(r, script, call->command, call->argv, call->argc);
+    rung__resp_built built = call->command->build(call, &c);
     if (built == RUNG__BUILD_QUESTION)
-        return rung__script_add(r, script, call->command, call->argv, call->argc);
+        return rung__resp_script_add(r, script, call->command, call->argv, call->argc);
     if (built == RUNG__BUILD_ERROR || !pack_command(call, &c, *bytes, &length)) {
-        bool is_added = rung__script_add_raw(
+        bool is_added = rung__resp_script_add_raw(
             r, script, rung_slice_of(call->out->data + mark, call->out->len - mark));
         call->out->len = mark;
         return is_added;
@@ -580,21 +581,22 @@ static bool exec_item(rung__call *call, rung__script *script, uint32_t *changes,
 }
 
 /* The queue as a script, the header first. */
-static bool exec_script(rung__call *call, rung__script *script, uint32_t *changes, size_t *bytes) {
-    rung__session *s = call->s;
+static bool exec_script(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
+                        size_t *bytes) {
+    rung__resp_session *s = call->s;
     size_t mark = call->out->len;
     rung_resp_array(call->out, s->queue.count);
-    bool is_good = rung__script_add_raw(
+    bool is_good = rung__resp_script_add_raw(
         call->r, script, rung_slice_of(call->out->data + mark, call->out->len - mark));
     call->out->len = mark;
     for (size_t at = 0; is_good && at < s->queue.len;) {
         item_head head;
         memcpy(&head, s->queue.data + at, sizeof head);
-        if (!args_reserve(call->r, head.count))
+        if (!unpacked_reserve(call->r, head.count))
             return false;
         script_item(call->r, &s->queue, at);
         call->command = head.command;
-        call->argv = call->r->args.items;
+        call->argv = call->r->unpacked;
         call->argc = head.count;
         is_good = exec_item(call, script, changes, bytes);
         at += sizeof head + head.bytes;
@@ -602,7 +604,7 @@ static bool exec_script(rung__call *call, rung__script *script, uint32_t *change
     return is_good;
 }
 
-static bool has_questions_first(const rung__script *script) {
+static bool has_questions_first(const rung__resp_script *script) {
     item_head head;
     memcpy(&head, script->data, sizeof head);
     size_t second = sizeof head + head.bytes;
@@ -612,67 +614,58 @@ static bool has_questions_first(const rung__script *script) {
     return head.kind == ITEM_RUN;
 }
 
-/* Put the request's script with its packed changes; on failure the request answers it. */
-static void put_exec(rung__request *q, uint32_t changes, size_t bytes) {
-    rung__session *s = q->session;
-    rung_resp *r = s->r;
+/* Put the request's script with its packed changes. RUNG_OK: it will be answered. */
+static rung_status put_exec(rung__resp_request *q, uint32_t changes, size_t bytes) {
+    rung_resp *r = q->session->r;
     bool is_placed = has_questions_first(&q->script);
-    if (is_placed && rung_hub_place(r->hub, exec_begins, q, NULL) < 0) {
-        q->failure = RUNG_ELIMIT;
-        exec_begins(q);
-        return;
-    }
+    rung_status st = is_placed ? rung_hub_place(r->hub, exec_begins, q, NULL) : RUNG_OK;
+    if (st < 0)
+        return st;
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = changes;
     r->event.keys.packed = rung_slice_of(r->pack, bytes);
-    rung_status st = rung_hub_put_keys(r->hub, &r->event, exec_told, exec_answered, q, NULL);
-    s->tail = NULL;
-    if (st >= 0) {
+    st = rung_hub_put_keys(r->hub, &r->event, exec_told, exec_answered, q, NULL);
+    if (st >= 0)
         take_off(q, RUNG__FLIGHT_WIDE);
-        return;
-    }
-    q->failure = st;
-    if (!is_placed)
-        exec_begins(q);
+    else if (is_placed)
+        q->failure = st; /* the reader that is placed will tell */
+    return is_placed ? RUNG_OK : st;
 }
 
 /* EXEC when nothing is watched, or what is watched has been found unchanged. */
-static bool exec_now(rung__call *call) {
-    rung__session *s = call->s;
-    rung_resp *r = call->r;
+static void exec_now(rung__resp_call *call) {
+    rung__resp_session *s = call->s;
     uint32_t changes = 0;
     size_t bytes = 0;
-    rung__request *q = rung__request_new(s, EXEC);
-    if (!q || !exec_script(call, &q->script, &changes, &bytes)) {
-        if (q) {
-            s->pending_bytes += q->script.len;
-            rung__request_end(q);
-        }
-        rung__error_status(call, RUNG_ENOMEM, NULL);
-        return true;
+    bool is_behind = s->pending > 0;
+    rung__resp_request *q = request_new(s);
+    if (!q) {
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+        return;
     }
+    rung_status st = exec_script(call, &q->script, &changes, &bytes) ? RUNG_OK : RUNG_ENOMEM;
     s->pending_bytes += q->script.len;
-    if (changes) {
-        put_exec(q, changes, bytes);
-    } else if (s->pending > 1) {
-        if (rung_hub_place(r->hub, script_ready, q, NULL) < 0) {
-            q->failure = RUNG_ELIMIT;
-            exec_begins(q);
-        }
-        s->tail = NULL;
-    } else {
+    if (st == RUNG_OK && !changes && !is_behind) {
         run_script(call, q);
-        rung__request_end(q);
+        release(q);
+        return;
     }
-    return true;
+    if (st == RUNG_OK)
+        st = changes ? put_exec(q, changes, bytes)
+                     : rung_hub_place(call->r->hub, script_ready, q, NULL);
+    s->tail = NULL;
+    if (st < 0) {
+        release(q);
+        rung__resp_error_status(call, st, NULL);
+    }
 }
 
 /* ---- watching ---- */
 
-static bool is_changed(const rung__call *call) {
-    const rung__session *s = call->s;
+static bool is_changed(const rung__resp_call *call) {
+    const rung__resp_session *s = call->s;
     for (uint32_t i = 0; i < s->watched_count; i++) {
-        const rung__watched *w = &s->watched[i];
+        const rung__resp_watched *w = &s->watched[i];
         rung_zkey k;
         rung_zkey_open(call->state, rung_slice_of(w->name, w->len), call->now_ms, &k);
         if (k.version != w->version || (k.kind != RUNG_ZKEY_NONE) != w->is_there)
@@ -682,12 +675,12 @@ static bool is_changed(const rung__call *call) {
 }
 
 /* May a change of a watched key be under way? */
-static bool is_changing(const rung__call *call) {
+static bool is_changing(const rung__resp_call *call) {
     const rung_resp *r = call->r;
     if (r->wide_flights || rung_hub_stat(r->hub).waiting > r->stats.in_flight)
         return true;
     for (uint32_t i = 0; i < call->s->watched_count; i++) {
-        const rung__watched *w = &call->s->watched[i];
+        const rung__resp_watched *w = &call->s->watched[i];
         if (r->flights[flight_of(rung_slice_of(w->name, w->len))])
             return true;
     }
@@ -697,7 +690,7 @@ static bool is_changing(const rung__call *call) {
 static void watched_ready(void *ctx);
 
 /* RUNG_OK: EXEC may be put; RUNG_UNCHANGED: it is off; RUNG_PARTIAL: the request will look again. */
-static rung_status look_at_watched(const rung__call *call, rung__request *q) {
+static rung_status look_at_watched(const rung__resp_call *call, rung__resp_request *q) {
     if (is_changed(call))
         return RUNG_UNCHANGED;
     if (!is_changing(call))
@@ -707,60 +700,53 @@ static rung_status look_at_watched(const rung__call *call, rung__request *q) {
     return RUNG_PARTIAL;
 }
 
-static void end_watched(rung__call *call, rung_status st) {
+static void end_watched(rung__resp_call *call, rung_status st) {
     if (st == RUNG_UNCHANGED)
         rung_resp_null_array(call->out);
     else
         exec_now(call);
-    rung__queue_clear(call->s);
-    rung__watch_clear(call->s);
+    rung__resp_queue_clear(call->s);
+    rung__resp_watch_clear(call->s);
 }
 
 /* Everything that was under way when it was placed has been applied. */
 static void watched_ready(void *ctx) {
-    rung__request *q = ctx;
-    rung__session *s = q->session;
-    rung__call call = rung__call_begin(s);
+    rung__resp_request *q = ctx;
+    rung__resp_session *s = q->session;
+    rung__resp_call call = rung__resp_call_begin(s);
     rung_status st = look_at_watched(&call, q);
-    if (st == RUNG_PARTIAL) {
-        rung__call_end(&call);
-        return;
+    if (st != RUNG_PARTIAL) {
+        release(q);
+        end_watched(&call, st);
     }
-    s->pending--; /* as if EXEC came now, with nothing under way */
-    end_watched(&call, st);
-    rung__call_end(&call);
-    s->pending++;
-    rung__request_end(q);
+    rung__resp_call_end(&call);
+    rung__resp_session_go_on(s);
 }
 
-bool rung__exec(rung__call *call) {
-    rung__session *s = call->s;
+void rung__resp_exec(rung__resp_call *call) {
+    rung__resp_session *s = call->s;
     if (!s->is_multi) {
-        rung__error(call, "ERR EXEC without MULTI");
-        return true;
+        rung__resp_error(call, "ERR EXEC without MULTI");
+        return;
     }
     if (s->is_dirty) {
-        rung__error(call, "EXECABORT Transaction discarded because of previous errors.");
-        rung__queue_clear(s);
-        rung__watch_clear(s);
-        return true;
+        rung__resp_error(call, "EXECABORT Transaction discarded because of previous errors.");
+        rung__resp_queue_clear(s);
+        rung__resp_watch_clear(s);
+        return;
     }
     if (!s->watched_count) {
-        bool is_done = exec_now(call);
-        rung__queue_clear(s);
-        return is_done;
+        exec_now(call);
+        rung__resp_queue_clear(s);
+        return;
     }
-    rung__request *q = rung__request_new(s, WATCHED_EXEC);
+    rung__resp_request *q = request_new(s);
     rung_status st = q ? look_at_watched(call, q) : RUNG_UNCHANGED;
     if (st == RUNG_PARTIAL) {
-        rung__session_pause(s, 0);
-        return true;
+        rung__resp_session_pause(s, 0);
+        return;
     }
-    if (q) {
-        s->pending++;
-        rung__request_end(q);
-        s->pending--;
-    }
+    if (q)
+        release(q);
     end_watched(call, st);
-    return true;
 }

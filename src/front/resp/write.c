@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes: from arguments to a command of the log, and from what became of it to a reply. A command is checked here as far
- * as Redis checks it before it looks at the key; the rest is found out when it is applied. */
+/* Changes: from arguments to a command of the log, and from what became of it to a reply. A command is checked here as
+ * far as Redis checks it before it looks at the key; the rest is found out when it is applied. */
 #include "front/resp/arguments.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 enum { ITEMS_KEPT = 4096 };
 
 /* Items of the command being built: memory of the server's, valid until the next build. */
-static rung_zcommand_item *reserve_items(rung__call *call, uint32_t count) {
+static rung_zcommand_item *reserve_items(rung__resp_call *call, uint32_t count) {
     rung_resp *r = call->r;
     if (r->items_size >= count && (r->items_size <= ITEMS_KEPT || count > ITEMS_KEPT / 4))
         return r->items;
@@ -16,7 +16,7 @@ static rung_zcommand_item *reserve_items(rung__call *call, uint32_t count) {
     rung_zcommand_item *items = rung_alloc_resize(
         r->config.alloc, r->items, r->items_size * sizeof *items, size * sizeof *items);
     if (!items) {
-        rung__error_status(call, RUNG_ENOMEM, NULL);
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return NULL;
     }
     r->items = items;
@@ -26,7 +26,7 @@ static rung_zcommand_item *reserve_items(rung__call *call, uint32_t count) {
 
 /* ---- scores ---- */
 
-static bool take_zadd_flags(rung__call *call, uint32_t *at, uint32_t *flags) {
+static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags) {
     static const struct {
         const char *word;
         uint32_t flag;
@@ -38,9 +38,9 @@ static bool take_zadd_flags(rung__call *call, uint32_t *at, uint32_t *flags) {
     for (; *at < call->argc; ++*at) {
         uint32_t found = 0;
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-            if (rung__is_word(call->argv[*at], words[i].word))
+            if (rung__resp_is_word(call->argv[*at], words[i].word))
                 found = words[i].flag;
-        if (rung__is_word(call->argv[*at], "ch"))
+        if (rung__resp_is_word(call->argv[*at], "ch"))
             call->style |= RUNG__STYLE_CH;
         else if (!found)
             break;
@@ -48,26 +48,26 @@ static bool take_zadd_flags(rung__call *call, uint32_t *at, uint32_t *flags) {
     }
     uint32_t count = call->argc - *at;
     if (count % 2 || !count) {
-        rung__error_syntax(call);
+        rung__resp_error_syntax(call);
         return false;
     }
     if (*flags & RUNG_IF_NX && *flags & RUNG_IF_XX) {
-        rung__error(call, "ERR XX and NX options at the same time are not compatible");
+        rung__resp_error(call, "ERR XX and NX options at the same time are not compatible");
         return false;
     }
     bool gt = *flags & RUNG_IF_GT, lt = *flags & RUNG_IF_LT, nx = *flags & RUNG_IF_NX;
     if ((gt && nx) || (lt && nx) || (gt && lt)) {
-        rung__error(call, "ERR GT, LT, and/or NX options at the same time are not compatible");
+        rung__resp_error(call, "ERR GT, LT, and/or NX options at the same time are not compatible");
         return false;
     }
     if (*flags & RUNG_ZCOMMAND_INCR && count > 2) {
-        rung__error(call, "ERR INCR option supports a single increment-element pair");
+        rung__resp_error(call, "ERR INCR option supports a single increment-element pair");
         return false;
     }
     return true;
 }
 
-rung__built rung__build_zadd(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung_zcommand *out) {
     uint32_t at = 2, flags = 0;
     if (!take_zadd_flags(call, &at, &flags))
         return RUNG__BUILD_ERROR;
@@ -76,7 +76,7 @@ rung__built rung__build_zadd(rung__call *call, rung_zcommand *out) {
     if (!items)
         return RUNG__BUILD_ERROR;
     for (uint32_t i = 0; i < count; i++) {
-        if (!rung__take_double(call, call->argv[at + 2 * i], NULL, &items[i].number))
+        if (!rung__resp_take_double(call, call->argv[at + 2 * i], NULL, &items[i].number))
             return RUNG__BUILD_ERROR;
         items[i].name = call->argv[at + 2 * i + 1];
     }
@@ -90,9 +90,9 @@ rung__built rung__build_zadd(rung__call *call, rung_zcommand *out) {
     return RUNG__BUILD_CHANGE;
 }
 
-rung__built rung__build_zincrby(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zincrby(rung__resp_call *call, rung_zcommand *out) {
     rung_zcommand_item *items = reserve_items(call, 1);
-    if (!items || !rung__take_double(call, call->argv[2], NULL, &items[0].number))
+    if (!items || !rung__resp_take_double(call, call->argv[2], NULL, &items[0].number))
         return RUNG__BUILD_ERROR;
     items[0].name = call->argv[3];
     call->style = RUNG__STYLE_INCR;
@@ -104,8 +104,8 @@ rung__built rung__build_zincrby(rung__call *call, rung_zcommand *out) {
     return RUNG__BUILD_CHANGE;
 }
 
-void rung__reply_zadd(rung__call *call, const rung_zkey_result *result) {
-    if (rung__error_result(call, result))
+void rung__resp_reply_zadd(rung__resp_call *call, const rung_zkey_result *result) {
+    if (rung__resp_error_result(call, result))
         return;
     if (!(call->style & RUNG__STYLE_INCR))
         rung_resp_int(call->out, (int64_t)(result->count +
@@ -116,19 +116,20 @@ void rung__reply_zadd(rung__call *call, const rung_zkey_result *result) {
         rung_resp_null(call->out);
 }
 
-static void score_refused(rung__call *call, rung_slice key, rung_status st, const rung_err *err) {
+static void score_refused(rung__resp_call *call, rung_slice key, rung_status st,
+                          const rung_err *err) {
     rung_zkey k;
     rung_zkey_open(call->state, key, call->now_ms, &k);
     if (st == RUNG_EUNSUPPORTED)
-        rung__error_type(call);
+        rung__resp_error_type(call);
     else if (st == RUNG_ERANGE && k.kind != RUNG_ZKEY_BOARD)
-        rung__error(call, "ERR resulting score is not a number (NaN)");
+        rung__resp_error(call, "ERR resulting score is not a number (NaN)");
     else
-        rung__error_status(call, st, err);
+        rung__resp_error_status(call, st, err);
 }
 
-void rung__reply_score(rung__call *call, rung_slice key, rung_status st,
-                       const rung_outcome *outcome, const rung_err *err) {
+void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status st,
+                            const rung_outcome *outcome, const rung_err *err) {
     if (st < 0) {
         score_refused(call, key, st, err);
         return;
@@ -144,7 +145,7 @@ void rung__reply_score(rung__call *call, rung_slice key, rung_status st,
 
 /* ---- names only ---- */
 
-rung__built rung__build_members(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_members(rung__resp_call *call, rung_zcommand *out) {
     const char *name = call->command->name;
     bool is_del = strcmp(name, "del") == 0 || strcmp(name, "unlink") == 0;
     uint32_t at = is_del ? 1 : 2, count = call->argc - at;
@@ -164,34 +165,34 @@ rung__built rung__build_members(rung__call *call, rung_zcommand *out) {
     return RUNG__BUILD_CHANGE;
 }
 
-void rung__reply_count(rung__call *call, const rung_zkey_result *result) {
-    if (!rung__error_result(call, result))
+void rung__resp_reply_count(rung__resp_call *call, const rung_zkey_result *result) {
+    if (!rung__resp_error_result(call, result))
         rung_resp_int(call->out, (int64_t)result->count);
 }
 
-void rung__reply_ok(rung__call *call, const rung_zkey_result *result) {
-    if (!rung__error_result(call, result))
+void rung__resp_reply_ok(rung__resp_call *call, const rung_zkey_result *result) {
+    if (!rung__resp_error_result(call, result))
         rung_resp_simple(call->out, "OK");
 }
 
-rung__built rung__build_zremrange(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zremrange(rung__resp_call *call, rung_zcommand *out) {
     const char *by = call->command->name + strlen("zremrangeby");
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = call->argv[1]};
     bool is_good;
     if (by[0] == 'r')
-        is_good = rung__take_integer(call, call->argv[2], &out->range.start) &&
-                  rung__take_integer(call, call->argv[3], &out->range.stop);
+        is_good = rung__resp_take_integer(call, call->argv[2], &out->range.start) &&
+                  rung__resp_take_integer(call, call->argv[3], &out->range.stop);
     else if (by[0] == 's')
-        is_good = rung__take_score_range(call, call->argv[2], call->argv[3], &out->range);
+        is_good = rung__resp_take_score_range(call, call->argv[2], call->argv[3], &out->range);
     else
-        is_good = rung__take_lex_range(call, call->argv[2], call->argv[3], &out->range);
+        is_good = rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &out->range);
     return is_good ? RUNG__BUILD_CHANGE : RUNG__BUILD_ERROR;
 }
 
 /* ---- pops ---- */
 
-static rung__built build_pop(rung__call *call, uint32_t first, uint32_t count, bool is_max,
-                             uint64_t pop_count, rung_zcommand *out) {
+static rung__resp_built build_pop(rung__resp_call *call, uint32_t first, uint32_t count,
+                                  bool is_max, uint64_t pop_count, rung_zcommand *out) {
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
         return RUNG__BUILD_ERROR;
@@ -205,21 +206,21 @@ static rung__built build_pop(rung__call *call, uint32_t first, uint32_t count, b
     return RUNG__BUILD_CHANGE;
 }
 
-static bool is_max_command(const rung__call *call) {
+static bool is_max_command(const rung__resp_call *call) {
     return strstr(call->command->name, "max") != NULL;
 }
 
 /* ZPOPMIN key [count] */
-rung__built rung__build_zpop(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zpop(rung__resp_call *call, rung_zcommand *out) {
     int64_t count = 1;
     if (call->argc > 3) {
-        rung__error_syntax(call);
+        rung__resp_error_syntax(call);
         return RUNG__BUILD_ERROR;
     }
     if (call->argc == 3) {
         call->style = RUNG__POP_COUNTED;
-        if (!rung__take_between(call, call->argv[2], 0, INT64_MAX,
-                                "ERR value is out of range, must be positive", &count))
+        if (!rung__resp_take_between(call, call->argv[2], 0, INT64_MAX,
+                                     "ERR value is out of range, must be positive", &count))
             return RUNG__BUILD_ERROR;
     }
     if (count == 0)
@@ -227,14 +228,14 @@ rung__built rung__build_zpop(rung__call *call, rung_zcommand *out) {
     return build_pop(call, 1, 1, is_max_command(call), (uint64_t)count, out);
 }
 
-static bool take_timeout(rung__call *call, rung_slice text) {
+static bool take_timeout(rung__resp_call *call, rung_slice text) {
     double seconds;
-    if (!rung__parse_double(text, &seconds)) {
-        rung__error(call, "ERR timeout is not a float or out of range");
+    if (!rung__resp_parse_double(text, &seconds)) {
+        rung__resp_error(call, "ERR timeout is not a float or out of range");
         return false;
     }
     if (seconds < 0 || seconds > 9e15) { /* beyond an int64 Redis finds it negative, too */
-        rung__error(call, "ERR timeout is negative");
+        rung__resp_error(call, "ERR timeout is negative");
         return false;
     }
     call->timeout_ms = (int64_t)__builtin_ceil(seconds * 1000);
@@ -242,44 +243,44 @@ static bool take_timeout(rung__call *call, rung_slice text) {
 }
 
 /* BZPOPMIN key [key ...] timeout */
-rung__built rung__build_bzpop(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_bzpop(rung__resp_call *call, rung_zcommand *out) {
     call->style = RUNG__POP_KEYED;
     if (!take_timeout(call, call->argv[call->argc - 1]))
         return RUNG__BUILD_ERROR;
     return build_pop(call, 1, call->argc - 2, is_max_command(call), 1, out);
 }
 
-static bool take_pop_count(rung__call *call, uint32_t at, int64_t *count) {
+static bool take_pop_count(rung__resp_call *call, uint32_t at, int64_t *count) {
     bool is_given = false;
     for (; at < call->argc; at += 2) {
-        if (is_given || at + 1 >= call->argc || !rung__is_word(call->argv[at], "count")) {
-            rung__error_syntax(call);
+        if (is_given || at + 1 >= call->argc || !rung__resp_is_word(call->argv[at], "count")) {
+            rung__resp_error_syntax(call);
             return false;
         }
         is_given = true;
-        if (!rung__take_between(call, call->argv[at + 1], 1, INT64_MAX,
-                                "ERR count should be greater than 0", count))
+        if (!rung__resp_take_between(call, call->argv[at + 1], 1, INT64_MAX,
+                                     "ERR count should be greater than 0", count))
             return false;
     }
     return true;
 }
 
 /* [B]ZMPOP [timeout] numkeys key [key ...] MIN|MAX [COUNT count] */
-rung__built rung__build_zmpop(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zmpop(rung__resp_call *call, rung_zcommand *out) {
     uint32_t at = call->command->name[0] == 'b' ? 2 : 1;
     int64_t keys, count = 1;
     call->style = RUNG__POP_KEYED | RUNG__POP_NESTED;
-    if (!rung__take_between(call, call->argv[at], 1, INT64_MAX,
-                            "ERR numkeys should be greater than 0", &keys))
+    if (!rung__resp_take_between(call, call->argv[at], 1, INT64_MAX,
+                                 "ERR numkeys should be greater than 0", &keys))
         return RUNG__BUILD_ERROR;
     if (keys >= call->argc - at - 1) {
-        rung__error_syntax(call);
+        rung__resp_error_syntax(call);
         return RUNG__BUILD_ERROR;
     }
     uint32_t where = at + 1 + (uint32_t)keys;
-    bool is_max = rung__is_word(call->argv[where], "max");
-    if (!is_max && !rung__is_word(call->argv[where], "min")) {
-        rung__error_syntax(call);
+    bool is_max = rung__resp_is_word(call->argv[where], "max");
+    if (!is_max && !rung__resp_is_word(call->argv[where], "min")) {
+        rung__resp_error_syntax(call);
         return RUNG__BUILD_ERROR;
     }
     if (!take_pop_count(call, where + 1, &count))
@@ -289,7 +290,7 @@ rung__built rung__build_zmpop(rung__call *call, rung_zcommand *out) {
     return build_pop(call, at + 1, (uint32_t)keys, is_max, (uint64_t)count, out);
 }
 
-static void pop_header(rung__call *call, const rung_zkey_result *result) {
+static void pop_header(rung__resp_call *call, const rung_zkey_result *result) {
     bool is_keyed = call->style & RUNG__POP_KEYED;
     if (call->style & RUNG__POP_NESTED) {
         rung_resp_array(call->out, 2);
@@ -306,9 +307,9 @@ static void pop_header(rung__call *call, const rung_zkey_result *result) {
 }
 
 /* Comes once for each piece of a long pop: call->is_continued for all but the first. */
-void rung__reply_zpop(rung__call *call, const rung_zkey_result *result) {
+void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result) {
     if (!call->is_continued) {
-        if (rung__error_result(call, result))
+        if (rung__resp_error_result(call, result))
             return;
         if (!result->key.len) {
             if (call->style & RUNG__POP_KEYED)
@@ -327,14 +328,14 @@ void rung__reply_zpop(rung__call *call, const rung_zkey_result *result) {
         rung_resp_bulk(call->out, result->rows[i].member);
         rung_resp_double(call->out, result->rows[i].score);
     }
-    rung__spill(call);
+    rung__resp_spill(call);
 }
 
 /* ---- stores ---- */
 
-rung__built rung__build_zrangestore(rung__call *call, rung_zcommand *out) {
-    rung__range_args args;
-    if (!rung__take_range(call, 2, &args))
+rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung_zcommand *out) {
+    rung__resp_range_args args;
+    if (!rung__resp_take_range(call, 2, &args))
         return RUNG__BUILD_ERROR;
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZRANGESTORE,
                            .flags = args.rev ? RUNG_ZCOMMAND_REV : 0,
@@ -349,15 +350,16 @@ rung__built rung__build_zrangestore(rung__call *call, rung_zcommand *out) {
     return RUNG__BUILD_CHANGE;
 }
 
-rung__built rung__build_zstore(rung__call *call, rung_zcommand *out) {
-    rung__combine_args args;
-    if (!rung__take_combine(call, 2, true, false, &args))
+rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung_zcommand *out) {
+    rung__resp_combine_args args;
+    if (!rung__resp_take_combine(call, 2, true, false, &args))
         return RUNG__BUILD_ERROR;
     rung_zcommand_item *items = reserve_items(call, args.count);
     if (!items)
         return RUNG__BUILD_ERROR;
     for (uint32_t i = 0; i < args.count; i++)
-        items[i] = (rung_zcommand_item){call->argv[args.first + i], rung__weight(call, &args, i)};
+        items[i] =
+            (rung_zcommand_item){call->argv[args.first + i], rung__resp_weight(call, &args, i)};
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZSTORE,
                            .key = call->argv[1],
                            .item_count = args.count,
@@ -369,43 +371,45 @@ rung__built rung__build_zstore(rung__call *call, rung_zcommand *out) {
 
 /* ---- keys ---- */
 
-static bool take_expire_flags(rung__call *call, uint32_t *flags) {
+static bool take_expire_flags(rung__resp_call *call, uint32_t *flags) {
     for (uint32_t i = 3; i < call->argc; i++) {
-        if (rung__is_word(call->argv[i], "nx"))
+        if (rung__resp_is_word(call->argv[i], "nx"))
             *flags |= RUNG_IF_NX;
-        else if (rung__is_word(call->argv[i], "xx"))
+        else if (rung__resp_is_word(call->argv[i], "xx"))
             *flags |= RUNG_IF_XX;
-        else if (rung__is_word(call->argv[i], "gt"))
+        else if (rung__resp_is_word(call->argv[i], "gt"))
             *flags |= RUNG_IF_GT;
-        else if (rung__is_word(call->argv[i], "lt"))
+        else if (rung__resp_is_word(call->argv[i], "lt"))
             *flags |= RUNG_IF_LT;
         else {
-            rung__error_of(call, "ERR Unsupported option ", call->argv[i], "");
+            rung__resp_error_of(call, "ERR Unsupported option ", call->argv[i], "");
             return false;
         }
     }
     if (*flags & RUNG_IF_NX && *flags & ~(uint32_t)RUNG_IF_NX) {
-        rung__error(call, "ERR NX and XX, GT or LT options at the same time are not compatible");
+        rung__resp_error(call,
+                         "ERR NX and XX, GT or LT options at the same time are not compatible");
         return false;
     }
     if (*flags & RUNG_IF_GT && *flags & RUNG_IF_LT) {
-        rung__error(call, "ERR GT and LT options at the same time are not compatible");
+        rung__resp_error(call, "ERR GT and LT options at the same time are not compatible");
         return false;
     }
     return true;
 }
 
 /* EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT */
-rung__built rung__build_expire(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_expire(rung__resp_call *call, rung_zcommand *out) {
     const char *name = call->command->name;
     bool is_ms = name[0] == 'p', is_at = strstr(name, "at") != NULL;
     uint32_t flags = 0;
     int64_t when, base = is_at ? 0 : call->now_ms;
-    if (!take_expire_flags(call, &flags) || !rung__take_integer(call, call->argv[2], &when))
+    if (!take_expire_flags(call, &flags) || !rung__resp_take_integer(call, call->argv[2], &when))
         return RUNG__BUILD_ERROR;
     if ((!is_ms && __builtin_mul_overflow(when, (int64_t)1000, &when)) ||
         __builtin_add_overflow(when, base, &when)) {
-        rung__error_of(call, "ERR invalid expire time in '", rung_slice_str(name), "' command");
+        rung__resp_error_of(call, "ERR invalid expire time in '", rung_slice_str(name),
+                            "' command");
         return RUNG__BUILD_ERROR;
     }
     *out = (rung_zcommand){
@@ -413,12 +417,12 @@ rung__built rung__build_expire(rung__call *call, rung_zcommand *out) {
     return RUNG__BUILD_CHANGE;
 }
 
-rung__built rung__build_persist(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_persist(rung__resp_call *call, rung_zcommand *out) {
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_PERSIST, .key = call->argv[1]};
     return RUNG__BUILD_CHANGE;
 }
 
-rung__built rung__build_rename(rung__call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung_zcommand *out) {
     bool is_nx = strcmp(call->command->name, "renamenx") == 0;
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_RENAME,
                            .key = call->argv[1],
@@ -427,18 +431,18 @@ rung__built rung__build_rename(rung__call *call, rung_zcommand *out) {
     return RUNG__BUILD_CHANGE;
 }
 
-void rung__reply_rename(rung__call *call, const rung_zkey_result *result) {
+void rung__resp_reply_rename(rung__resp_call *call, const rung_zkey_result *result) {
     if (strcmp(call->command->name, "renamenx") == 0)
-        rung__reply_count(call, result);
+        rung__resp_reply_count(call, result);
     else
-        rung__reply_ok(call, result);
+        rung__resp_reply_ok(call, result);
 }
 
 /* FLUSHALL [ASYNC|SYNC] */
-rung__built rung__build_flush(rung__call *call, rung_zcommand *out) {
-    if (call->argc > 2 || (call->argc == 2 && !rung__is_word(call->argv[1], "async") &&
-                           !rung__is_word(call->argv[1], "sync"))) {
-        rung__error_syntax(call);
+rung__resp_built rung__resp_build_flush(rung__resp_call *call, rung_zcommand *out) {
+    if (call->argc > 2 || (call->argc == 2 && !rung__resp_is_word(call->argv[1], "async") &&
+                           !rung__resp_is_word(call->argv[1], "sync"))) {
+        rung__resp_error_syntax(call);
         return RUNG__BUILD_ERROR;
     }
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_FLUSH};

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-enum { PIECE = 256, MEMBERS_PIECE = 64, LISTPACK_MAX = 128 };
+enum { PIECE = 256, MEMBERS_PIECE = 64, LISTPACK_MAX = 128, KEPT_MIN = 20 };
 
 /* ---- one member ---- */
 
-void rung__run_zscore(rung__call *call) {
+void rung__resp_run_zscore(rung__resp_call *call) {
     rung_zkey k;
     double score;
     bool found;
-    if (!rung__open_zset(call, call->argv[1], &k))
+    if (!rung__resp_open_zset(call, call->argv[1], &k))
         return;
     rung_zkey_scores(&k, 1, &call->argv[2], &score, &found);
     if (found)
@@ -21,11 +21,11 @@ void rung__run_zscore(rung__call *call) {
         rung_resp_null(call->out);
 }
 
-void rung__run_zmscore(rung__call *call) {
+void rung__resp_run_zmscore(rung__resp_call *call) {
     rung_zkey k;
     double scores[MEMBERS_PIECE];
     bool found[MEMBERS_PIECE];
-    if (!rung__open_zset(call, call->argv[1], &k))
+    if (!rung__resp_open_zset(call, call->argv[1], &k))
         return;
     rung_resp_array(call->out, call->argc - 2);
     for (uint32_t at = 2; at < call->argc; at += MEMBERS_PIECE) {
@@ -39,20 +39,20 @@ void rung__run_zmscore(rung__call *call) {
     }
 }
 
-static bool is_rev(const rung__command *c) {
+static bool is_rev(const rung__resp_command *c) {
     return strcmp(c->name, "zrevrank") == 0;
 }
 
-void rung__run_zrank(rung__call *call) {
+void rung__resp_run_zrank(rung__resp_call *call) {
     rung_zkey k;
     uint32_t rank;
     double score;
     bool found, with_score = call->argc > 3;
-    if (with_score && (call->argc > 4 || !rung__is_word(call->argv[3], "withscore"))) {
-        rung__error_syntax(call);
+    if (with_score && (call->argc > 4 || !rung__resp_is_word(call->argv[3], "withscore"))) {
+        rung__resp_error_syntax(call);
         return;
     }
-    if (!rung__open_zset(call, call->argv[1], &k))
+    if (!rung__resp_open_zset(call, call->argv[1], &k))
         return;
     rung_zkey_ranks(&k, 1, &call->argv[2], is_rev(call->command), &rank, &score, &found);
     if (!found && with_score) {
@@ -68,19 +68,19 @@ void rung__run_zrank(rung__call *call) {
     }
 }
 
-bool rung__can_batch(const rung__command *c, uint32_t argc) {
-    return argc == 3 && (c->run == rung__run_zscore || c->run == rung__run_zrank);
+bool rung__resp_can_batch(const rung__resp_command *c, uint32_t argc) {
+    return argc == 3 && (c->run == rung__resp_run_zscore || c->run == rung__resp_run_zrank);
 }
 
-void rung__run_batch(rung__call *call, uint32_t n, const rung_slice *members) {
+void rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *members) {
     rung_zkey k;
     double scores[MEMBERS_PIECE];
     uint32_t ranks[MEMBERS_PIECE];
-    bool found[MEMBERS_PIECE], is_rank = call->command->run == rung__run_zrank;
+    bool found[MEMBERS_PIECE], is_rank = call->command->run == rung__resp_run_zrank;
     rung_zkey_open(call->state, call->argv[1], call->now_ms, &k);
     if (k.kind == RUNG_ZKEY_SET) {
         for (uint32_t i = 0; i < n; i++)
-            rung__error_type(call);
+            rung__resp_error_type(call);
         return;
     }
     if (is_rank)
@@ -99,41 +99,41 @@ void rung__run_batch(rung__call *call, uint32_t n, const rung_slice *members) {
 
 /* ---- counts ---- */
 
-void rung__run_zcard(rung__call *call) {
+void rung__resp_run_zcard(rung__resp_call *call) {
     rung_zkey k;
-    if (rung__open_zset(call, call->argv[1], &k))
+    if (rung__resp_open_zset(call, call->argv[1], &k))
         rung_resp_int(call->out, k.count);
 }
 
-static void count_range(rung__call *call, const rung_range *range) {
+static void count_range(rung__resp_call *call, const rung_range *range) {
     rung_zkey k;
     uint32_t first, end;
-    if (!rung__open_zset(call, call->argv[1], &k))
+    if (!rung__resp_open_zset(call, call->argv[1], &k))
         return;
     rung_zkey_range(&k, range, false, &first, &end);
     rung_resp_int(call->out, end - first);
 }
 
-void rung__run_zcount(rung__call *call) {
+void rung__resp_run_zcount(rung__resp_call *call) {
     rung_range range = {0};
-    if (rung__take_score_range(call, call->argv[2], call->argv[3], &range))
+    if (rung__resp_take_score_range(call, call->argv[2], call->argv[3], &range))
         count_range(call, &range);
 }
 
-void rung__run_zlexcount(rung__call *call) {
+void rung__resp_run_zlexcount(rung__resp_call *call) {
     rung_range range = {0};
-    if (rung__take_lex_range(call, call->argv[2], call->argv[3], &range))
+    if (rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &range))
         count_range(call, &range);
 }
 
 /* ---- rows ---- */
 
 /* RESP3 has a pair for each row, RESP2 one after the other. */
-static void rows_header(rung__call *call, uint64_t count, bool with_scores) {
+static void rows_header(rung__resp_call *call, uint64_t count, bool with_scores) {
     rung_resp_array(call->out, with_scores && call->out->version == 2 ? count * 2 : count);
 }
 
-static void put_row(rung__call *call, const rung_zkey_row *row, bool with_scores) {
+static void put_row(rung__resp_call *call, const rung_zkey_row *row, bool with_scores) {
     if (with_scores && call->out->version > 2)
         rung_resp_array(call->out, 2);
     rung_resp_bulk(call->out, row->member);
@@ -141,14 +141,15 @@ static void put_row(rung__call *call, const rung_zkey_row *row, bool with_scores
         rung_resp_double(call->out, row->score);
 }
 
-static void put_rows(rung__call *call, uint32_t n, const rung_zkey_row *rows, bool with_scores) {
+static void put_rows(rung__resp_call *call, uint32_t n, const rung_zkey_row *rows,
+                     bool with_scores) {
     for (uint32_t i = 0; i < n; i++)
         put_row(call, &rows[i], with_scores);
-    rung__spill(call);
+    rung__resp_spill(call);
 }
 
 /* `count` rows from index `start` on, counted in the direction. */
-static void emit_rows(rung__call *call, const rung_zkey *k, uint32_t start, uint32_t count,
+static void emit_rows(rung__resp_call *call, const rung_zkey *k, uint32_t start, uint32_t count,
                       bool rev, bool with_scores) {
     rung_zkey_row rows[PIECE];
     rows_header(call, count, with_scores);
@@ -162,12 +163,14 @@ static void emit_rows(rung__call *call, const rung_zkey *k, uint32_t start, uint
     }
 }
 
-void rung__run_zrange(rung__call *call) {
-    rung__range_args args;
+void rung__resp_run_zrange(rung__resp_call *call) {
+    rung__resp_range_args args;
     rung_zkey k;
     uint32_t first, end;
-    if (!rung__take_range(call, 1, &args) || !rung__open_zset(call, call->argv[1], &k))
+    if (rung__resp_cache_find(call) || !rung__resp_take_range(call, 1, &args) ||
+        !rung__resp_open_zset(call, call->argv[1], &k))
         return;
+    size_t mark = call->out->len;
     rung_zkey_range(&k, &args.range, args.rev, &first, &end);
     uint32_t count = end - first, start = args.rev ? k.count - end : first;
     if (args.has_limit) {
@@ -177,33 +180,42 @@ void rung__run_zrange(rung__call *call) {
         if (args.limit >= 0 && args.limit < count)
             count = (uint32_t)args.limit;
     }
+    bool may_keep =
+        k.kind == RUNG_ZKEY_ZSET && !k.has_expiry && count >= KEPT_MIN && count <= PIECE;
+    bool may_spill = call->may_spill;
+    call->may_spill &= !may_keep; /* what is kept must be there in one piece */
     emit_rows(call, &k, start, count, args.rev, args.with_scores);
+    call->may_spill = may_spill;
+    if (may_keep)
+        rung__resp_cache_keep(call, mark);
 }
 
 /* ZPOPMIN key 0 */
-void rung__run_zpop_none(rung__call *call) {
+void rung__resp_run_zpop_none(rung__resp_call *call) {
     rung_zkey k;
-    if (rung__open_zset(call, call->argv[1], &k))
+    if (rung__resp_open_zset(call, call->argv[1], &k))
         rung_resp_array(call->out, 0);
 }
 
 /* ---- by chance ---- */
 
-static void random_rows(rung__call *call, const rung_zkey *k, uint32_t count, bool with_scores) {
+static void random_rows(rung__resp_call *call, const rung_zkey *k, uint32_t count,
+                        bool with_scores) {
     rung_zkey_row row;
     for (uint32_t i = 0; i < count; i++) {
-        rung_zkey_nth(k, (uint32_t)(rung__random(call->r) % k->count), &row);
+        rung_zkey_nth(k, (uint32_t)(rung__resp_random(call->r) % k->count), &row);
         put_rows(call, 1, &row, with_scores);
     }
 }
 
 /* `count` different ones of all: each is taken with the chance that makes every choice as likely (Knuth's method S)
  * where many are wanted; where few are, in steps by Floyd's method that remembers those chosen. */
-static void choose_rows(rung__call *call, const rung_zkey *k, uint32_t count, bool with_scores) {
+static void choose_rows(rung__resp_call *call, const rung_zkey *k, uint32_t count,
+                        bool with_scores) {
     rung_zkey_row row;
     uint32_t left = count;
     for (uint32_t i = 0; i < k->count && left; i++) {
-        if (rung__random(call->r) % (k->count - i) >= left)
+        if (rung__resp_random(call->r) % (k->count - i) >= left)
             continue;
         rung_zkey_nth(k, i, &row);
         put_rows(call, 1, &row, with_scores);
@@ -213,12 +225,13 @@ static void choose_rows(rung__call *call, const rung_zkey *k, uint32_t count, bo
 
 enum { CHOSEN_MAX = 256 };
 
-static void choose_few(rung__call *call, const rung_zkey *k, uint32_t count, bool with_scores) {
+static void choose_few(rung__resp_call *call, const rung_zkey *k, uint32_t count,
+                       bool with_scores) {
     uint32_t chosen[CHOSEN_MAX];
     rung_zkey_row row;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t top = k->count - count + i;
-        uint32_t pick = (uint32_t)(rung__random(call->r) % ((uint64_t)top + 1));
+        uint32_t pick = (uint32_t)(rung__resp_random(call->r) % ((uint64_t)top + 1));
         for (uint32_t j = 0; j < i; j++)
             if (chosen[j] == pick) {
                 pick = top;
@@ -230,7 +243,8 @@ static void choose_few(rung__call *call, const rung_zkey *k, uint32_t count, boo
     }
 }
 
-static void random_many(rung__call *call, const rung_zkey *k, int64_t count, bool with_scores) {
+static void random_many(rung__resp_call *call, const rung_zkey *k, int64_t count,
+                        bool with_scores) {
     if (!k->count || !count) {
         rung_resp_array(call->out, 0);
         return;
@@ -255,46 +269,46 @@ static void random_many(rung__call *call, const rung_zkey *k, int64_t count, boo
 
 enum { RANDOM_MAX = 10000000 };
 
-void rung__run_zrandmember(rung__call *call) {
+void rung__resp_run_zrandmember(rung__resp_call *call) {
     rung_zkey k;
     rung_zkey_row row;
     int64_t count;
     if (call->argc == 2) {
-        if (!rung__open_zset(call, call->argv[1], &k))
+        if (!rung__resp_open_zset(call, call->argv[1], &k))
             return;
         if (!k.count) {
             rung_resp_null(call->out);
             return;
         }
-        rung_zkey_nth(&k, (uint32_t)(rung__random(call->r) % k.count), &row);
+        rung_zkey_nth(&k, (uint32_t)(rung__resp_random(call->r) % k.count), &row);
         rung_resp_bulk(call->out, row.member);
         return;
     }
-    if (!rung__take_integer(call, call->argv[2], &count))
+    if (!rung__resp_take_integer(call, call->argv[2], &count))
         return;
     bool with_scores = call->argc == 4;
-    if (call->argc > 4 || (with_scores && !rung__is_word(call->argv[3], "withscores"))) {
-        rung__error_syntax(call);
+    if (call->argc > 4 || (with_scores && !rung__resp_is_word(call->argv[3], "withscores"))) {
+        rung__resp_error_syntax(call);
         return;
     }
     if (count < -RANDOM_MAX || count == INT64_MIN ||
         (with_scores && (count < INT64_MIN / 2 || count > INT64_MAX / 2))) {
-        rung__error(call, "ERR value is out of range");
+        rung__resp_error(call, "ERR value is out of range");
         return;
     }
-    if (rung__open_zset(call, call->argv[1], &k))
+    if (rung__resp_open_zset(call, call->argv[1], &k))
         random_many(call, &k, count, with_scores);
 }
 
 /* ---- scanning ---- */
 
-static void put_scanned(rung__call *call, uint64_t cursor, const rung_zkey_row *rows, uint32_t n,
-                        const rung__scan_args *args) {
+static void put_scanned(rung__resp_call *call, uint64_t cursor, const rung_zkey_row *rows,
+                        uint32_t n, const rung__resp_scan_args *args) {
     char text[24];
     uint32_t kept = 0;
     bool keep[LISTPACK_MAX];
     for (uint32_t i = 0; i < n; i++) {
-        keep[i] = !args->has_pattern || rung__glob(args->pattern, rows[i].member);
+        keep[i] = !args->has_pattern || rung__resp_glob(args->pattern, rows[i].member);
         kept += keep[i];
     }
     size_t len = 0;
@@ -317,11 +331,12 @@ static void put_scanned(rung__call *call, uint64_t cursor, const rung_zkey_row *
 }
 
 /* As in Redis, a small set comes whole, whatever COUNT says. */
-void rung__run_zscan(rung__call *call) {
-    rung__scan_args args;
+void rung__resp_run_zscan(rung__resp_call *call) {
+    rung__resp_scan_args args;
     rung_zkey k;
     rung_zkey_row rows[LISTPACK_MAX];
-    if (!rung__take_scan(call, 2, false, &args) || !rung__open_zset(call, call->argv[1], &k))
+    if (!rung__resp_take_scan(call, 2, false, &args) ||
+        !rung__resp_open_zset(call, call->argv[1], &k))
         return;
     uint64_t next = 0;
     uint32_t n = 0;
@@ -337,31 +352,32 @@ void rung__run_zscan(rung__call *call) {
 
 enum { COMBINE_ROWS_MAX = 4 << 20 };
 
-static bool open_all(rung__call *call, const rung__combine_args *args, rung_zkey **keys_out,
-                     size_t *bytes_out) {
+static bool open_all(rung__resp_call *call, const rung__resp_combine_args *args,
+                     rung_zkey **keys_out, size_t *bytes_out) {
     const rung_alloc *a = call->r->config.alloc;
     size_t bytes = args->count * (sizeof(rung_zkey) + sizeof(double));
     rung_zkey *keys = rung_alloc_get(a, bytes);
     if (!keys) {
-        rung__error_status(call, RUNG_ENOMEM, NULL);
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return false;
     }
     double *weights = (double *)(keys + args->count);
     for (uint32_t i = 0; i < args->count; i++) {
         rung_zkey_open(call->state, call->argv[args->first + i], call->now_ms, &keys[i]);
-        weights[i] = rung__weight(call, args, i);
+        weights[i] = rung__resp_weight(call, args, i);
     }
     *keys_out = keys;
     *bytes_out = bytes;
     return true;
 }
 
-void rung__run_zcombine(rung__call *call) {
-    rung__combine_args args;
+void rung__resp_run_zcombine(rung__resp_call *call) {
+    rung__resp_combine_args args;
     rung_zkey *keys;
     size_t bytes;
     rung_zkey_rows_list list = {0};
-    if (!rung__take_combine(call, 1, false, false, &args) || !open_all(call, &args, &keys, &bytes))
+    if (!rung__resp_take_combine(call, 1, false, false, &args) ||
+        !open_all(call, &args, &keys, &bytes))
         return;
     const double *weights = (const double *)(keys + args.count);
     rung_status st =
@@ -369,7 +385,7 @@ void rung__run_zcombine(rung__call *call) {
                            args.weights ? weights : NULL, COMBINE_ROWS_MAX, &list);
     rung_alloc_free(call->r->config.alloc, keys, bytes);
     if (st < 0) {
-        rung__error_status(call, st, NULL);
+        rung__resp_error_status(call, st, NULL);
         return;
     }
     rows_header(call, list.count, args.with_scores);
@@ -378,11 +394,12 @@ void rung__run_zcombine(rung__call *call) {
     rung_zkey_rows_free(&list);
 }
 
-void rung__run_zintercard(rung__call *call) {
-    rung__combine_args args;
+void rung__resp_run_zintercard(rung__resp_call *call) {
+    rung__resp_combine_args args;
     rung_zkey *keys;
     size_t bytes;
-    if (!rung__take_combine(call, 1, false, true, &args) || !open_all(call, &args, &keys, &bytes))
+    if (!rung__resp_take_combine(call, 1, false, true, &args) ||
+        !open_all(call, &args, &keys, &bytes))
         return;
     rung_resp_int(call->out,
                   (int64_t)rung_zkeys_intersect_count(args.count, keys, (uint64_t)args.limit));

@@ -57,7 +57,7 @@ TEST(defaults) {
     CHECK_EQ_STR(s.resp, "127.0.0.1:7865");
     CHECK_EQ_U64(s.sync_every_ms, 0);
     CHECK(s.gzip && s.metrics);
-    CHECK_EQ_U64(s.body_max, 1 << 20);
+    CHECK_EQ_U64(s.body_max, 8 << 20);
     CHECK_EQ_U64(s.snapshot_every, 256 << 20);
     CHECK_EQ_U64(s.id_keep_ms, 86400000);
     CHECK_EQ_U64(s.log_format, 0);

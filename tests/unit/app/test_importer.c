@@ -9,8 +9,15 @@
 
 TEST(state_is_read_back) {
     char folder[] = "/tmp/rung-import-XXXXXX", path[64];
-    rung_import_state in = {.run = UINT64_MAX, .head_size = 16384, .head_hash = 1, .offset = UINT64_C(5000000000),
-                            .line = 3, .accepted = 2, .duplicate = 1, .refused = 4, .is_done = true},
+    rung_import_state in = {.run = UINT64_MAX,
+                            .head_size = 16384,
+                            .head_hash = 1,
+                            .offset = UINT64_C(5000000000),
+                            .line = 3,
+                            .accepted = 2,
+                            .duplicate = 1,
+                            .refused = 4,
+                            .is_done = true},
                       out = {0};
     rung_err err = {0};
     CHECK(mkdtemp(folder));

@@ -64,7 +64,15 @@ static void command(rung_conn *c, rung_slice line) {
         rung_conn_deadline(c, (uint32_t)atoi(text + 3));
     else if (strcmp(text, "switch") == 0)
         rung_conn_switch(c, &loud_lines, rung_conn_session(c));
-    else if (strcmp(text, "peer") == 0) {
+    else if (strcmp(text, "blob") == 0) {
+        rung_blob *b = rung_blob_create(rung_alloc_heap(), 6);
+        memcpy(b->bytes, "[blob]", 6);
+        rung_conn_write(c, RUNG_SLICE("("));
+        rung_conn_write_blob(c, b);
+        rung_conn_write_blob(c, b);
+        rung_conn_write(c, RUNG_SLICE(")"));
+        rung_blob_give(b);
+    } else if (strcmp(text, "peer") == 0) {
         char peer[RUNG_ADDRESS_TEXT_MAX];
         rung_conn_peer(c, peer);
         rung_conn_write(c, rung_slice_str(peer));
@@ -394,6 +402,16 @@ TEST(another_protocol_goes_on_with_what_is_left) {
     expect(fd, "aBCD");
     netkit_send(fd, "efg");
     expect(fd, "EFG");
+    close(fd);
+    stop(&k);
+}
+
+TEST(shared_bytes_keep_their_place) {
+    kit k;
+    start(&k, (rung_net_config){0});
+    int fd = netkit_connect(&k.net);
+    netkit_send(fd, "blob\nblob\n");
+    expect(fd, "([blob][blob])([blob][blob])");
     close(fd);
     stop(&k);
 }

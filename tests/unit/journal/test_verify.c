@@ -129,6 +129,43 @@ TEST(cat_shows_any_range) {
     end(&f);
 }
 
+/* A last record that a crash cut short ends the log; one that is missing below the mark, or before whole ones, is
+ * damage. */
+TEST(cat_ends_at_a_torn_tail_and_stops_at_damage) {
+    fixture f;
+    rung_err err;
+    char names[16][RUNG_FILE_NAME_MAX];
+    build(&f, false, 0);
+    size_t count = segments_of(&f, names, 16);
+    memfs_bytes *b = rung_memfs_bytes(&f.fs, LOGKIT_PATH, names[count - 1]);
+    size_t used = b->size;
+    while (used > 0 && b->bytes[used - 1] == 0)
+        used--;
+    rung_verify_report report;
+    CHECK_OK(rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &report, &err));
+    uint32_t torn = 0, damaged = 0;
+    for (size_t at = RUNG_SEGMENT_HEADER_SIZE; at < used; at += 3) {
+        uint64_t next = 1;
+        b->bytes[at] ^= 0x55;
+        rung_status want = rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &report, &err);
+        rung_status st = rung_log_cat(&f.dir, rung_alloc_heap(), 1, UINT64_MAX, count_record, &next, &err);
+        CHECK_STATUS(st, want);
+        CHECK(next <= RECORDS);
+        torn += st == RUNG_OK;
+        damaged += st == RUNG_ECORRUPT;
+        b->bytes[at] ^= 0x55;
+    }
+    for (size_t at = used / 512 * 512; at > RUNG_SEGMENT_HEADER_SIZE; at -= 512) { /* sectors that never came */
+        uint64_t next = 1;
+        memset(b->bytes + at, 0, used - at);
+        rung_status want = rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &report, &err);
+        CHECK_STATUS(rung_log_cat(&f.dir, rung_alloc_heap(), 1, UINT64_MAX, count_record, &next, &err), want);
+        torn += want == RUNG_OK && report.torn_bytes > 0;
+    }
+    CHECK_MSG(torn > 0 && damaged > 0, "%u torn, %u damaged", torn, damaged);
+    end(&f);
+}
+
 static uint64_t last_of(fixture *f, uint64_t *first_out) {
     rung_segment_log *log;
     rung_err err = {0};

@@ -303,6 +303,13 @@ static rung_event keys_sample(void) {
     return e;
 }
 
+static rung_event ids_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_IDS_SET);
+    e.ids.capacity = 1000000;
+    e.ids.keep_ms = 86400000;
+    return e;
+}
+
 static const struct {
     const char *name;
     rung_event (*make)(void);
@@ -330,6 +337,7 @@ static const struct {
     {"tick", tick_sample},
     {"score-key", score_key_sample},
     {"keys", keys_sample},
+    {"ids-set", ids_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
@@ -413,12 +421,22 @@ TEST(samples_are_valid_and_of_every_kind) {
         check_accepted(__LINE__, &e);
         kinds |= 1u << e.kind;
     }
-    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_KEYS + 1)) - 2);
+    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_IDS_SET + 1)) - 2);
+}
+
+TEST(memory_for_ids) {
+    REFUSED("capacity: ", ids_sample, e.ids.capacity = 0);
+    ACCEPTED(ids_sample, e.ids.capacity = 1);
+    ACCEPTED(ids_sample, e.ids.capacity = UINT32_MAX);
+    REFUSED("keep: ", ids_sample, e.ids.keep_ms = 0);
+    REFUSED("keep: ", ids_sample, e.ids.keep_ms = -1);
+    REFUSED("keep: ", ids_sample, e.ids.keep_ms = RUNG_IDS_KEEP_MS_MAX + 1);
+    ACCEPTED(ids_sample, e.ids.keep_ms = RUNG_IDS_KEEP_MS_MAX);
 }
 
 TEST(kind_and_time_of_every_event) {
     REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)0);
-    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)(RUNG_EVENT_KEYS + 1));
+    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)(RUNG_EVENT_IDS_SET + 1));
     for (size_t i = 0; i < COUNT(SAMPLES); i++) {
         REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_MIN - 1);
         REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_END);
@@ -624,7 +642,7 @@ TEST(what_a_command_may_say) {
 }
 
 TEST(kinds_have_names) {
-    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_KEYS; kind++)
+    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_IDS_SET; kind++)
         CHECK(strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
     CHECK_EQ_STR(rung_event_kind_name(RUNG_EVENT_SCORE), "score");
     CHECK_EQ_STR(rung_event_kind_name((rung_event_kind)99), "unknown");
@@ -755,7 +773,7 @@ TEST(unknown_versions_and_kinds_are_told_apart_from_damage) {
     bytes[0] = 2;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     bytes[0] = 1;
-    bytes[1] = RUNG_EVENT_KEYS + 1;
+    bytes[1] = RUNG_EVENT_IDS_SET + 1;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     e = defined_sample();
     length = encode(&e);

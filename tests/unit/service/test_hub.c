@@ -6,6 +6,7 @@
 
 #include "journal/segment_log.h"
 #include "service/engine.h"
+#include "service/store.h"
 #include "support/archive_dir.h"
 #include "support/check.h"
 #include "support/failalloc.h"
@@ -584,6 +585,76 @@ TEST(an_answer_may_name_somebody_who_is_erased_behind_it) {
     end(&f);
 }
 
+/* ---- commands of the Redis protocol ---- */
+
+typedef struct commands {
+    uint32_t sunk, answered;
+    uint64_t added;
+    rung_status st;
+    fixture *f;
+    int64_t ann_before; /* points of ann when the first command took effect */
+} commands;
+
+static void on_command(void *ctx, uint32_t i, const rung_zkey_result *result) {
+    commands *c = ctx;
+    CHECK_EQ_U64(i, c->sunk++);
+    CHECK_EQ_U64(c->answered, 0);
+    c->added += result->count;
+    if (i == 0)
+        c->ann_before = points_of(c->f, "ann");
+}
+
+static void on_commands_done(void *ctx, rung_status st, const rung_outcome *outcome,
+                             const rung_err *err) {
+    commands *c = ctx;
+    (void)err;
+    CHECK(outcome != NULL && outcome->seq > 0);
+    c->answered++;
+    c->st = st;
+}
+
+static rung_event zadd_event(char *buffer, size_t size) {
+    const rung_zcommand_item items[] = {{RUNG_SLICE("x"), 1}, {RUNG_SLICE("y"), 2}};
+    rung_zcommand c = {
+        .kind = RUNG_ZCOMMAND_ZADD, .key = RUNG_SLICE("keys"), .item_count = 2, .items = items};
+    size_t used = 0, length;
+    for (int i = 0; i < 2; i++, c.key = RUNG_SLICE("other")) {
+        CHECK_OK(rung_zcommand_encode(&c, buffer + used, size - used, &length, NULL));
+        used += length;
+    }
+    return (rung_event){.kind = RUNG_EVENT_KEYS, .keys = {2, rung_slice_of(buffer, used)}};
+}
+
+TEST(commands_are_told_one_by_one_in_their_place) {
+    fixture f;
+    answer a[2];
+    commands c[2] = {{.f = &f}, {.f = &f}};
+    char buffer[256];
+    open_on_disk(&f);
+    define_race(&f);
+    rung_event e = zadd_event(buffer, sizeof buffer);
+    CHECK_OK(put_score(&f, "ann", 1, &a[0]));
+    CHECK_OK(rung_hub_put_keys(f.hub, &e, on_command, on_commands_done, &c[0], NULL));
+    CHECK_OK(put_score(&f, "ann", 10, &a[1]));
+    CHECK_OK(rung_hub_put_keys(f.hub, &e, on_command, on_commands_done, &c[1], NULL));
+    settle(&f);
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ_U64(c[i].sunk, 2);
+        CHECK_EQ_U64(c[i].answered, 1);
+        CHECK_EQ_U64(c[i].added, i ? 0 : 4);
+        CHECK_EQ_I64(c[i].ann_before, i ? 11 : 1);
+        CHECK_STATUS(c[i].st, i ? RUNG_UNCHANGED : RUNG_OK);
+    }
+    CHECK_OK(rung_hub_put(f.hub, &e, on_answer, &a[0], NULL)); /* without a sink the same */
+    settle(&f);
+    rung_digest digest = rung_state_digest(rung_hub_state(f.hub));
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    open_hub(&f);
+    CHECK_EQ_U64(rung_state_digest(rung_hub_state(f.hub)).a, digest.a);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
 /* ---- waiting for a sequence ---- */
 
 typedef struct waiting {
@@ -697,13 +768,16 @@ TEST(the_engine_and_the_hub_agree) {
         rung_rng_seed(&r, seed);
         begin(&f);
         f.config.path = "data";
+        f.now_ms = taste->start_ms;
         f.config.id_capacity = taste->id_capacity;
         f.config.id_keep_ms = taste->id_keep_ms;
         open_hub(&f);
-        CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(),
-                                                        .id_capacity = taste->id_capacity,
-                                                        .id_keep_ms = taste->id_keep_ms},
-                                   &state));
+        settle(&f);
+        CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap()}, &state));
+        if (rung_store_ids_event(state, taste->id_capacity, taste->id_keep_ms, &e)) {
+            e.ts_ms = f.now_ms;
+            CHECK_OK(rung_state_apply(state, &e, NULL, &err));
+        }
         CHECK_OK(rung_engine_create(
             &(rung_engine_config){.alloc = rung_alloc_heap(), .clock = {now, &f}, .state = state},
             &engine, &err));
@@ -777,6 +851,40 @@ TEST(the_log_gives_the_same_state_again) {
         CHECK_OK(rung_hub_close(f.hub, NULL));
     }
     history_gen_destroy(g);
+    end(&f);
+}
+
+/* A folder keeps how many ids it remembers; who wants it otherwise puts an event. */
+TEST(a_folder_keeps_its_memory_for_ids) {
+    fixture f;
+    rung_stats stats;
+    begin(&f);
+    f.config.path = "data";
+    open_hub(&f);
+    rung_state_stats(rung_hub_state(f.hub), &stats);
+    CHECK_EQ_U64(stats.id_capacity, 1000000);
+    CHECK_EQ_I64(stats.id_keep_ms, 86400000);
+    CHECK(rung_hub_is_idle(f.hub));
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    f.config.id_capacity = 7;
+    open_hub(&f);
+    settle(&f);
+    rung_state_stats(rung_hub_state(f.hub), &stats);
+    CHECK_EQ_U64(stats.id_capacity, 7);
+    CHECK_EQ_U64(stats.seq, 1);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    f.config.id_capacity = 0;
+    open_hub(&f);
+    rung_state_stats(rung_hub_state(f.hub), &stats);
+    CHECK_EQ_U64(stats.id_capacity, 7);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    f.config.id_capacity = 7;
+    f.config.id_keep_ms = 86400000;
+    open_hub(&f);
+    CHECK(rung_hub_is_idle(f.hub)); /* nothing to change */
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    f.config.id_keep_ms = -1;
+    CHECK_STATUS(rung_hub_open(&f.config, &f.hub, NULL), RUNG_EINVAL);
     end(&f);
 }
 
@@ -880,7 +988,7 @@ typedef struct follower {
     rung_hub_follower port;
     uint64_t next_seq; /* of the event that must come next */
     uint64_t needed_from, snapshot_before;
-    uint32_t begins, ends, befores, closes, ticks, catch_ups;
+    uint32_t begins, ends, befores, closes, catch_ups;
     rung_status begin_answer;
 } follower;
 
@@ -930,11 +1038,6 @@ static uint64_t on_snapshot_before(void *ctx) {
     return ((follower *)ctx)->snapshot_before;
 }
 
-static void on_tick(void *ctx, const rung_state *state) {
-    CHECK(state != NULL);
-    ((follower *)ctx)->ticks++;
-}
-
 static void on_end(void *ctx) {
     ((follower *)ctx)->ends++;
 }
@@ -948,7 +1051,6 @@ static void make_follower(follower *w) {
                              .catch_up = on_catch_up,
                              .needed_from = on_needed_from,
                              .snapshot_before = on_snapshot_before,
-                             .tick = on_tick,
                              .end = on_end},
                     .needed_from = UINT64_MAX,
                     .snapshot_before = UINT64_MAX};
@@ -974,7 +1076,6 @@ TEST(a_follower_hears_of_every_event_live_and_replayed) {
     CHECK_EQ_U64(w.next_seq, seq + 1);
     CHECK_EQ_U64(w.closes, 3);
     CHECK_EQ_U64(w.befores, 4); /* each time the clock had moved */
-    CHECK_EQ_U64(w.ticks, 3);
     CHECK_OK(rung_hub_close(f.hub, NULL));
     CHECK_EQ_U64(w.ends, 1);
     open_hub(&f);

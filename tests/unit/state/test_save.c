@@ -526,6 +526,38 @@ TEST(the_first_version) {
     state_bytes_deinit(&again);
 }
 
+/* What this version writes is what it always wrote: boards of all kinds, closed windows, bans, ids, keys and sets. */
+TEST(the_second_version) {
+    const char *root = getenv("RUNG_SOURCE");
+    char path[512];
+    static uint8_t golden[16384];
+    snprintf(path, sizeof path, "%s/tests/golden/state-v2", root ? root : ".");
+    FILE *f = fopen(path, "rb");
+    CHECK_MSG(f != NULL, "%s: cannot be opened", path);
+    state_bytes b = {.bytes = golden, .len = fread(golden, 1, sizeof golden, f)}, again = {0};
+    CHECK(fclose(f) == 0);
+    rung_state *s;
+    rung_stats stats;
+    rung_err err = {.message = ""};
+    CHECK_MSG(state_bytes_load(&b, copy_config(), 0, false, &s, &err) == RUNG_OK, "%s",
+              err.message);
+    CHECK_SOUND(rung_state_check(s));
+    CHECK_EQ_U64(rung_state_digest(s).a, UINT64_C(0xdd6b02adcae33b43));
+    CHECK_EQ_U64(rung_state_digest(s).b, UINT64_C(0x317cf1c6ecc0beb6));
+    rung_state_stats(s, &stats);
+    CHECK_EQ_U64(stats.seq, 603);
+    CHECK_EQ_U64(stats.windows, 25);
+    CHECK_EQ_U64(stats.banned, 6);
+    CHECK_EQ_U64(stats.ids, 38);
+    CHECK_EQ_U64(stats.id_capacity, 5000);
+    CHECK_EQ_U64(stats.sets, 1);
+    state_bytes_save(&again, s);
+    CHECK_EQ_U64(again.len, b.len);
+    CHECK_EQ_MEM(again.bytes, b.bytes, b.len);
+    rung_state_destroy(s);
+    state_bytes_deinit(&again);
+}
+
 TEST(limits_are_those_of_the_configuration) {
     rung_state *s = create(0, 0), *copy;
     for (int i = 0; i < 3; i++)

@@ -94,7 +94,7 @@ function Lists({ list, ...props }: ListProps & { list: List }) {
     return (
         <section class="card flush" aria-label="Ranking">
             <Tabs label="Ranking" items={items} quiet />
-            {list === 'top' && (Number(props.query.offset) > 0 ? <Further {...props} offset={Number(props.query.offset)} /> : <Top {...props} />)}
+            {list === 'top' && (props.query.offset || props.query.id ? <Further {...props} offset={Number(props.query.offset) || 0} /> : <Top {...props} />)}
             {list === 'around' && <Around {...props} />}
             {list === 'friends' && <Friends {...props} />}
             {list === 'teams' && <Teams {...props} />}
@@ -125,7 +125,7 @@ function Top(props: ListProps) {
         (signal) => api.top(board.id, view, PAGE, 0, signal), foldPage, [board.id, view, useKey()]);
     return (
         <>
-            {live.data ? live.data.total > 0 && <Ranking label="Top players" entries={live.data.entries} board={board} me={me} focus={focus} sub={sub(board)}
+            {isRefused(live.error) ? <Problem error={live.error!} /> : live.data ? live.data.total > 0 && <Ranking label="Top players" entries={live.data.entries} board={board} me={me} focus={focus} sub={sub(board)}
                                   link={(entry) => at({ player: entry.player })} />
                 : live.error ? <Problem error={live.error} what="Nothing to rank here yet" />
                 : <RankingSkeleton />}
@@ -135,11 +135,17 @@ function Top(props: ListProps) {
     );
 }
 
+// A key that no longer holds, or one that is needed now.
+function isRefused(error: Error | null): boolean {
+    return error instanceof api.ApiError && (error.status === 401 || error.status === 403);
+}
+
 function Nobody({ view }: { view: View }) {
     if (view.scope) return <Empty title="Nobody here yet">No ranked player has {view.scope.replace(':', ' ')}.</Empty>;
     return <Empty title="Nobody has a score yet">The first submission will appear here at once.</Empty>;
 }
 
+// Pages further down, and windows that are over: asked again now and then, not streamed.
 function Further({ board, view, me, focus, at, offset }: ListProps & { offset: number }) {
     const page = useLoad((signal) => api.top(board.id, view, PAGE, offset, signal), [board.id, view, offset, useKey()], 3000);
     return (
@@ -195,9 +201,10 @@ function Around({ board, view, focus, me, at }: ListProps) {
 }
 
 function Friends({ board, view, focus, me, at }: ListProps) {
-    const page = useLoad(focus ? (signal) => api.friends(board.id, focus, view, signal) : null, [board.id, view, focus, useKey()], 4000);
+    const page = useLive<Page>(focus ? liveAddress(board.id, view, { friends: focus, limit: 200 }) : null,
+        (signal) => api.friends(board.id, focus, view, signal), foldPage, [board.id, view, focus, useKey()]);
     if (!focus) return <Empty title="Whose friends?">Find yourself with the search box to see your friends ranked among themselves.</Empty>;
-    if (page.error) return <Problem error={page.error} retry={page.reload} what={`${focus} is not known here`} />;
+    if (page.error && !page.data) return <Problem error={page.error} what={`${focus} is not known here`} />;
     if (!page.data) return <RankingSkeleton rows={6} />;
     if (page.data.entries.length === 0) return <Empty title="No friends on this board">Friendships are sent by the game; none of {focus}’s friends has a score here.</Empty>;
     return (

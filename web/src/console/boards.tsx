@@ -7,18 +7,23 @@ import { href } from '../lib/route';
 import { rules } from '../lib/rules';
 import { Avatar, Card, Empty, Problem } from '../ui/parts';
 import { decimals } from '../ui/ranking';
+import { Filter, More, useShown } from '../ui/shown';
+
+const SHOWN = 24; // each asks for its leaders
 
 export function Boards() {
     useTitle('Boards');
     const key = useKey();
     const list = useLoad(boards, [key]);
+    const shown = useShown(list.data, SHOWN);
     return (
         <>
-            <header class="page-head"><h1>Boards</h1></header>
+            <header class="page-head"><h1>Boards</h1><span class="spring" /><Filter shown={shown} /></header>
             {list.error ? <Card><Problem error={list.error} retry={list.reload} /></Card>
                 : !list.data ? <div class="board-grid" aria-busy="true">{[0, 1, 2].map((i) => <div class="card skeleton-card skeleton" key={i} />)}</div>
                 : list.data.length === 0 ? <Card><Empty title="No boards yet">A board comes to life with its definition. <a href="#/admin/new">Create the first one</a></Empty></Card>
-                : <ul class="board-grid">{list.data.map((b) => <li key={b.id}><BoardCard board={b} /></li>)}</ul>}
+                : <ul class="board-grid">{shown.boards.map((b) => <li key={b.id}><BoardCard board={b} /></li>)}</ul>}
+            <More shown={shown} />
         </>
     );
 }

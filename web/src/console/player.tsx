@@ -8,6 +8,7 @@ import { useKey, useLoad, useStored, useTitle } from '../lib/hooks';
 import { address } from '../lib/api';
 import { parseExact } from '../lib/json';
 import { watch } from '../lib/live';
+import type { Message } from '../lib/sse';
 import { href } from '../lib/route';
 import { windowKinds } from '../lib/rules';
 import { Avatar, Card, Empty, Problem, Tabs } from '../ui/parts';
@@ -17,6 +18,7 @@ import { Submissions } from './admin/submissions';
 import { RankHistory } from './rank_history';
 
 const BOARDS_MAX = 60; // one question each
+const NEWS_MAX = 30;
 
 export interface Place {
     board: Board;
@@ -30,7 +32,7 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
         if (error instanceof api.ApiError && error.status === 404) return null; // ranked perhaps, without a profile
         throw error;
     }), [id, key]);
-    const places = useLoad((signal) => placesOf(id, signal), [id, key], 5000);
+    const places = useLoad((signal) => placesOf(id, signal), [id, key], 10000);
     const name = who.data?.name || places.data?.find((p) => p.found)?.found?.entry.name || id;
     useTitle(name);
     const ranked = (places.data || []).filter((p) => p.found);
@@ -61,7 +63,7 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
                         {operate && <Submissions player={id} places={places.data || []} />}
                     </div>
                     <aside class="side-column" aria-label="Now">
-                        <Feed id={id} />
+                        <Feed id={id} onNews={places.reload} />
                         {operate && <Moderation player={id} name={name} banned={Boolean(who.data?.banned)} ranked={ranked} onDone={reload} />}
                     </aside>
                 </div>
@@ -128,7 +130,7 @@ interface News {
     up: boolean;
 }
 
-function Feed({ id }: { id: string }) {
+function Feed({ id, onNews }: { id: string; onNews: () => void }) {
     const [news, set] = useState<News[]>([]);
     const [on, setOn] = useState(false);
     const key = useKey();
@@ -139,9 +141,12 @@ function Feed({ id }: { id: string }) {
             streamUrl: address(['players', id, 'live']),
             poll: () => Promise.reject(new Error('there is nothing to ask')),
             fold: (turn, message) => {
-                const items = readNews(message.event, message.data, message.id);
-                if (items.length) set((old) => [...items, ...old].slice(0, 30));
-                return (turn || 0) + 1;
+                const items = readNews(message);
+                if (items.length) {
+                    set((old) => [...items, ...old].slice(0, NEWS_MAX));
+                    onNews();
+                }
+                return message.event === 'end' ? undefined : (turn || 0) + 1;
             },
             onState: () => undefined,
             onStatus: (status) => setOn(status === 'live'),
@@ -160,26 +165,20 @@ function Feed({ id }: { id: string }) {
     );
 }
 
-// The first message is the state the player has; what follows is news.
-export function readNews(event: string, data: string, id: string): News[] {
-    let body: any;
-    try {
-        body = parseExact(data);
-    } catch {
-        return [];
-    }
-    const list: any[] = Array.isArray(body.changes) ? body.changes : Array.isArray(body) ? body : [body];
+// A feed's changes as sentences (docs/live.md).
+function readNews(message: Message): News[] {
+    if (message.event !== 'change') return [];
     const out: News[] = [];
-    list.forEach((change, i) => {
-        if (change.rank == null || change.rank_before == null || change.rank === change.rank_before) return;
-        const up = change.rank < change.rank_before;
-        const other = change.passed?.[0] ?? change.passed_by?.[0] ?? change.other;
-        const name = typeof other === 'string' ? other : other?.name || other?.player;
-        const where = `${change.title || change.board}${change.window && change.window !== 'all' ? `, ${format.windowName(change.window).toLowerCase()}` : ''}`;
+    for (const change of parseExact(message.data).boards) {
+        const { board, window, rank, rank_before: before } = change;
+        if (rank == null || before == null || rank === before) continue;
+        const up = rank < before;
+        const { count, players } = up ? change.passed : change.passed_by;
+        const who = players.length === 0 ? '' : count > players.length ? `${players[0]} and ${count - 1} more` : players.join(', ');
         out.push({
-            key: `${id}-${event}-${i}-${change.board}-${change.window}-${change.rank}`, at: Date.now(), up,
-            text: (up ? (name ? `Passed ${name}` : 'Up') : name ? `Passed by ${name}` : 'Down') + `: ${format.count(change.rank_before)} → ${format.count(change.rank)} on ${where}`,
+            key: `${message.id} ${board} ${window}`, at: Date.now(), up,
+            text: (who ? (up ? 'Passed ' : 'Passed by ') + who : up ? 'Up' : 'Down') + `: ${format.count(before)} → ${format.count(rank)} on ${board}`,
         });
-    });
+    }
     return out;
 }

@@ -57,13 +57,16 @@ function nameOf(scope: string, board: Board): string {
 // Scope values worth a tab: the player's own first, then those of the leaders by how often they occur.
 async function offered(board: Board, view: View, me: string, signal: AbortSignal): Promise<string[]> {
     const page = await api.top(board.id, { window: view.window }, 100, 0, signal);
-    const mine = me ? await api.profile(me, signal).then((p) => values(board, p.attributes), () => []) : [];
+    const own = me ? await api.around(board.id, me, { window: view.window }, 0, signal) : null;
+    const mine = own ? values(board, attributesOf(own.entry)) : [];
     const counts = new Map<string, number>();
     for (const entry of page.entries) {
-        for (const value of values(board, { country: entry.country, ...entry.attributes })) counts.set(value, (counts.get(value) || 0) + 1);
+        for (const value of values(board, attributesOf(entry))) counts.set(value, (counts.get(value) || 0) + 1);
     }
     return [...new Set([...mine, ...[...counts].sort((a, b) => b[1] - a[1]).map(([value]) => value)])];
 }
+
+const attributesOf = (entry: api.Entry) => ({ country: entry.country, ...entry.attributes });
 
 function values(board: Board, attributes: Record<string, string | undefined>): string[] {
     return board.scopes.filter((name) => attributes[name]).map((name) => `${name}:${attributes[name]}`);

@@ -136,6 +136,7 @@ export interface Board {
 
 export interface Entry {
     rank: number;
+    place?: number; // in live lists: the position, from 1
     player: string;
     name?: string;
     score: Exact;
@@ -271,15 +272,22 @@ export async function profile(player: string, signal?: AbortSignal): Promise<Pro
 
 const HISTORY_DAYS = 180;
 
-// Where the player stood in windows of one kind, oldest first.
-export async function history(player: string, board: string, kind: string, signal?: AbortSignal): Promise<Point[]> {
+// Where the player stood, in windows of every kind, oldest first.
+export async function history(player: string, board: string, signal?: AbortSignal): Promise<Point[]> {
     const from = new Date(Date.now() - HISTORY_DAYS * 86400e3).toISOString();
-    const { points } = await get(['players', player, 'history'], { board, from, limit: 1000 }, signal);
-    return (points as Point[]).filter(({ window }) => window.kind === kind || window.id === kind);
+    return (await get(['players', player, 'history'], { board, from, limit: 1000 }, signal)).points;
 }
 
 export const ban = (player: string, body: unknown) => request('POST', address(['players', player, 'ban']), { body });
 export const unban = (player: string) => request('DELETE', address(['players', player, 'ban']));
+
+let openapi: Promise<any> | null = null;
+
+// Does this server have such a path ("/v1/players/{player}/submissions")?
+export async function offers(path: string): Promise<boolean> {
+    openapi = openapi || request('GET', '/openapi.json').catch(() => (openapi = null));
+    return Boolean((await openapi)?.paths?.[path]?.get);
+}
 
 export async function metrics(signal?: AbortSignal): Promise<string> {
     return request('GET', '/metrics', { signal });

@@ -28,16 +28,19 @@ export function useLoad<T>(load: ((signal: AbortSignal) => Promise<T>) | null, d
         set((old) => ({ data: same ? old.data : null, error: null, busy: true }));
         const stop = new AbortController();
         let timer: ReturnType<typeof setTimeout> | undefined;
+        const again = () => {
+            if (everyMs) timer = setTimeout(() => (document.hidden ? again() : once()), everyMs); // nobody looks: nothing is asked
+        };
         const once = () => load(stop.signal).then(
             (data) => {
                 if (stop.signal.aborted) return;
                 set({ data, error: null, busy: false });
-                if (everyMs) timer = setTimeout(once, everyMs);
+                again();
             },
             (error) => {
                 if (stop.signal.aborted) return;
                 set((old) => ({ data: everyMs ? old.data : null, error, busy: false }));
-                if (everyMs) timer = setTimeout(once, everyMs);
+                again();
             });
         once();
         return () => {
@@ -56,7 +59,7 @@ export interface Live<T> {
 
 // Watches an address; starts anew when `deps` change. The first answer comes from `poll` if the stream is refused.
 export function useLive<T>(streamUrl: string | null, poll: (signal: AbortSignal) => Promise<T>,
-                           fold: (state: T | null, message: Message) => T | null, deps: unknown[]): Live<T> {
+                           fold: (state: T | null, message: Message) => T | null | undefined, deps: unknown[]): Live<T> {
     const [state, set] = useState<Live<T>>({ data: null, status: 'connecting', error: null });
     useEffect(() => {
         set({ data: null, status: 'connecting', error: null });

@@ -18,7 +18,8 @@ export const times = {
 interface Watch<T> {
     streamUrl: string;
     poll: (signal: AbortSignal) => Promise<T>;
-    fold: (state: T | null, message: Message) => T | null; // null: cannot be understood without a fresh start
+    // The state after a message; undefined: as before; null: a piece is missing, start anew.
+    fold: (state: T | null, message: Message) => T | null | undefined;
     onState: (state: T) => void;
     onStatus: (status: LiveStatus) => void;
 }
@@ -30,38 +31,45 @@ export function watch<T>(options: Watch<T>): () => void {
     return () => stop.abort();
 }
 
+// What the stream has told so far; kept while it is away, so that it can go on where it stopped.
+interface Held<T> {
+    state: T | null;
+    id: string;
+}
+
 async function run<T>(options: Watch<T>, signal: AbortSignal): Promise<void> {
-    let wait = times.retryMin, refusals = 0;
+    const held: Held<T> = { state: null, id: '' };
+    let wait = times.retryMin, refused = false;
     options.onStatus('connecting');
     while (!signal.aborted) {
+        refused = false;
         try {
-            await stream(options, signal, () => {
-                wait = times.retryMin;
-                refusals = 0;
-            });
+            await stream(options, held, signal);
+            wait = times.retryMin; // it ended as it should: the server restarts, or starts the viewer anew
         } catch (error) {
             if (signal.aborted) return;
-            if (error instanceof Refused && error.status < 500) refusals++;
+            refused = error instanceof Refused && error.status < 500;
+            if (refused) held.id = '';
         }
         if (signal.aborted) return;
-        const until = Date.now() + (refusals ? times.streamAgain : wait);
-        await pollUntil(options, signal, until, refusals > 0);
+        await pollUntil(options, signal, Date.now() + (refused ? times.streamAgain : wait), refused);
         wait = Math.min(wait * 2, times.retryMax);
     }
 }
 
-async function stream<T>(options: Watch<T>, outer: AbortSignal, onOpen: () => void): Promise<void> {
+async function stream<T>(options: Watch<T>, held: Held<T>, outer: AbortSignal): Promise<void> {
     const inner = new AbortController();
     const end = () => inner.abort();
     outer.addEventListener('abort', end);
-    let state: T | null = null;
     let silence = setTimeout(end, times.silence);
+    const headers = { ...authHeaders(), ...(held.id ? { 'Last-Event-ID': held.id } : {}) };
     try {
-        await readEvents(options.streamUrl, authHeaders(), inner.signal, onOpen, (message) => {
-            const next = options.fold(state, message);
-            if (next === null) return;
-            options.onStatus('live');
-            if (next !== state) options.onState((state = next));
+        await readEvents(options.streamUrl, headers, inner.signal, () => options.onStatus('live'), (message) => {
+            const next = options.fold(held.state, message);
+            if (next === undefined) return;
+            held.id = next === null ? '' : message.id;
+            if (next === null) throw new Error('a piece is missing');
+            options.onState((held.state = next));
         }, () => {
             clearTimeout(silence);
             silence = setTimeout(end, times.silence);
@@ -98,31 +106,19 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
     });
 }
 
-// ---- a page of entries: a full state, then differences ----
+// ---- a page of entries: a full state, then differences, each from the state before (docs/live.md) ----
 
-export function foldPage(state: Page | null, message: Message): Page | null {
-    let data: any;
-    try {
-        data = parseExact(message.data);
-    } catch {
-        return state;
-    }
-    if (Array.isArray(data.entries)) {
-        return { ...data, total: data.total ?? data.entries.length,
-                 seq: Number(data.seq ?? message.id) || 0 };
-    }
-    if (!state) return null;
-    const changed: Entry[] = data.changed || data.set || [];
-    const gone: string[] = data.gone || data.removed || [];
-    if (!changed.length && !gone.length && data.total == null) return state;
+export function foldPage(state: Page | null, message: Message): Page | null | undefined {
+    if (message.event !== 'state' && message.event !== 'change') return undefined;
+    const data = parseExact(message.data);
+    if (message.event === 'state') return data;
+    if (!state || data.since !== state.seq) return null;
     const rows = new Map(state.entries.map((entry) => [entry.player, entry]));
-    gone.forEach((player) => rows.delete(player));
-    changed.forEach((entry) => rows.set(entry.player, { ...rows.get(entry.player), ...entry }));
-    const entries = [...rows.values()].sort((a, b) => position(a) - position(b));
-    return { ...state, entries, total: data.total ?? state.total, seq: Number(data.seq ?? message.id) || state.seq };
+    for (const player of data.gone as string[]) rows.delete(player);
+    for (const entry of data.changed as Entry[]) rows.set(entry.player, entry);
+    const entries = [...rows.values()].sort((a, b) => a.place! - b.place!);
+    return { ...state, entries, total: data.total, seq: data.seq };
 }
-
-const position = (entry: Entry): number => entry.rank;
 
 export function liveAddress(board: string, view: View, more: Record<string, string | number | undefined>): string {
     return address(['boards', board, 'live'], { ...view, ...more });

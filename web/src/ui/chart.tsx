@@ -80,7 +80,7 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
     const axis = { stroke: ink, font, ticks: { show: false }, grid: { stroke: line, width: 1 } };
     const bars = props.kind === 'bars';
     return {
-        width, height: props.height || 180, padding: [12, 8, 0, 0],
+        width, height: props.height || 180, padding: [12, props.time ? 20 : 8, 0, 0],
         cursor: { x: !bars, y: false, points: { size: 6 }, drag: { x: false, y: false } },
         legend: { show: false },
         scales: {
@@ -91,7 +91,7 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
             },
         },
         axes: [
-            { ...axis, grid: { show: false }, size: 26, space: 70,
+            { ...axis, grid: { show: false }, size: 26, space: 70, ...(props.time ? { incrs: TIME_STEPS } : {}),
               values: (_, ticks, __, ___, step) => ticks.map((v) => tickName(latest.current, v, step)) },
             { ...axis, size: (_, values) => 12 + 6.2 * Math.max(2, ...(values || []).map((v) => v.length)), space: 34,
               values: (_, ticks) => ticks.map((v) => (latest.current.whole && !Number.isInteger(v) ? '' : show(v))) },
@@ -112,6 +112,8 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
 }
 
 const DAY = 86400;
+const TIME_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200,
+    DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY, 91 * DAY, 182 * DAY, 365 * DAY];
 const tickDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
 const tickMonth = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric' });
 const tickTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Create or change a board, every field explained where it is set.
-import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { cloneElement, type ComponentChildren, type VNode } from 'preact';
+import { useEffect, useId, useState } from 'preact/hooks';
 import * as api from '../../lib/api';
 import { bodyOf, emptyForm, formOf, KINDS, LIMITS, mistakes, type Form } from '../../lib/definition';
 import { useKey, useLoad, useTitle } from '../../lib/hooks';
@@ -87,18 +87,27 @@ interface Part {
     exists?: boolean;
 }
 
-function Field({ label, help, error, children }: { label: string; help: ComponentChildren; error?: string; children: ComponentChildren }) {
+// One input with its label, what it means, and what is wrong with it; the latter two described to screen readers.
+function Field({ label, help, error, extra, children }: {
+    label: string; help: string; error?: string; extra?: ComponentChildren; children: VNode<any> }) {
+    const id = useId();
     return (
         <div class="explained">
-            <label class="field"><span>{label}</span>{children}{error && <span class="field-error">{error}</span>}</label>
-            <p class="help">{help}</p>
+            <div class="field">
+                <label for={id}>{label}</label>
+                {cloneElement(children, { id, 'aria-describedby': error ? `${id}-error ${id}-help` : `${id}-help` })}
+                {extra}
+                {error && <span class="field-error" id={`${id}-error`}>{error}</span>}
+            </div>
+            <p class="help" id={`${id}-help`}>{help}</p>
         </div>
     );
 }
 
-function Select({ value, options, onChange, disabled }: { value: string; options: [string, string][]; onChange: (value: string) => void; disabled?: boolean }) {
+function Select({ value, options, onChange, ...more }: {
+    value: string; options: [string, string][]; onChange: (value: string) => void; disabled?: boolean; id?: string; 'aria-describedby'?: string }) {
     return (
-        <select value={value} disabled={disabled} onChange={(event) => onChange(event.currentTarget.value)}>
+        <select value={value} {...more} onChange={(event) => onChange(event.currentTarget.value)}>
             {options.map(([id, name]) => <option key={id} value={id}>{name}</option>)}
         </select>
     );
@@ -239,13 +248,10 @@ function Groups({ form, set }: Part) {
                 <input value={form.team_by} autocapitalize="none" spellcheck={false} onInput={(event) => set({ team_by: event.currentTarget.value })} />
             </Field>
             {form.team_by.trim() && (
-                <Field label="A team’s score" help="All members added, their mean, or only the best few, so that big teams do not win by size.">
-                    <span class="inline-row">
-                        <select value={isTop ? 'top' : form.team_combine} onChange={(event) => set({ team_combine: event.currentTarget.value === 'top' ? 'top:5' : event.currentTarget.value })}>
-                            <option value="sum">Sum</option><option value="mean">Mean</option><option value="top">Best few</option>
-                        </select>
-                        {isTop && <input aria-label="How many" inputMode="numeric" size={4} value={form.team_combine.slice(4)} onInput={(event) => set({ team_combine: `top:${event.currentTarget.value}` })} />}
-                    </span>
+                <Field label="A team’s score" help="All members added, their mean, or only the best few, so that big teams do not win by size."
+                       extra={isTop && <input aria-label="How many of the best" inputMode="numeric" value={form.team_combine.slice(4)} onInput={(event) => set({ team_combine: `top:${event.currentTarget.value}` })} />}>
+                    <Select value={isTop ? 'top' : form.team_combine} onChange={(combine) => set({ team_combine: combine === 'top' ? 'top:5' : combine })}
+                            options={[['sum', 'Sum'], ['mean', 'Mean'], ['top', 'Best few']]} />
                 </Field>
             )}
         </Card>

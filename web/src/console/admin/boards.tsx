@@ -8,6 +8,7 @@ import { parseMetrics, total, type Sample } from '../../lib/metrics';
 import { href } from '../../lib/route';
 import { rules, windowKinds } from '../../lib/rules';
 import { Card, Empty, KeyForm, Problem } from '../../ui/parts';
+import { Filter, More, useShown } from '../../ui/shown';
 
 interface Reading {
     at: number;
@@ -36,28 +37,18 @@ export function perSecond(now: Reading | null, before: Reading | null, name: str
     return b == null || b < a ? null : (b - a) / ((now.at - before.at) / 1000);
 }
 
-interface BoardRow {
-    board: api.Board;
-    entries: number | null;
-}
-
-async function load(signal: AbortSignal): Promise<BoardRow[]> {
-    const list = await api.boards(signal);
-    return Promise.all(list.map(async (board) => {
-        const page = await api.top(board.id, {}, 1, 0, signal).catch(() => null);
-        return { board, entries: page ? page.total : null };
-    }));
-}
+const SHOWN = 50; // each asks for its size
 
 export function AdminBoards() {
     useTitle('Operate');
     const key = useKey();
-    const list = useLoad(load, [key], 5000);
+    const list = useLoad(api.boards, [key], 5000);
+    const shown = useShown(list.data, SHOWN);
     const { now, before } = useReadings(5000);
     return (
         <>
-            <header class="page-head"><h1>Boards</h1><span class="spring" /><a class="button primary" href="#/admin/new">New board</a></header>
-            {!key && <KeyNote />}
+            <header class="page-head"><h1>Boards</h1><span class="spring" /><Filter shown={shown} /><a class="button primary" href="#/admin/new">New board</a></header>
+            {!key && list.data && <KeyNote />}
             <Card flush>
                 {list.error && !list.data ? <Problem error={list.error} retry={list.reload} />
                     : !list.data ? <p class="note" aria-busy="true"><span class="skeleton bar-l" /></p>
@@ -66,13 +57,13 @@ export function AdminBoards() {
                         <table class="table">
                             <thead><tr><th scope="col">Board</th><th scope="col">Windows</th><th scope="col" class="num">Players</th><th scope="col" class="num">Scores/s</th><th scope="col" class="num">Memory</th><th scope="col"><span class="hidden">Actions</span></th></tr></thead>
                             <tbody>
-                                {list.data.map(({ board, entries }) => (
+                                {shown.boards.map((board) => (
                                     <tr key={board.id}>
                                         <th scope="row"><a href={href(['b', board.id])}>{board.title || board.id}</a><small>{board.id} · {rules(board)}</small></th>
                                         <td>{windowKinds(board).map((w) => w.kind).join(', ')}</td>
-                                        <td class="num">{format.count(entries)}</td>
+                                        <td class="num"><Size board={board.id} /></td>
                                         <td class="num">{format.rate(perSecond(now, before, 'rung_board_submissions_total', { board: board.id }))}</td>
-                                        <td class="num">{format.bytes(now ? total(now.samples, 'rung_board_memory_bytes', { board: board.id }) : null)}</td>
+                                        <td class="num">{format.bytes(now ? total(now.samples, 'rung_board_bytes', { board: board.id }) : null)}</td>
                                         <td class="num"><a href={href(['admin', 'edit', board.id])}>Edit<span class="hidden"> {board.title || board.id}</span></a></td>
                                     </tr>
                                 ))}
@@ -81,9 +72,15 @@ export function AdminBoards() {
                     </div>
                 )}
             </Card>
+            <More shown={shown} />
             <PlayerSearch />
         </>
     );
+}
+
+function Size({ board }: { board: string }) {
+    const page = useLoad((signal) => api.top(board, {}, 1, 0, signal), [board, useKey()], 5000);
+    return <>{format.count(page.data?.total)}</>;
 }
 
 function PlayerSearch() {

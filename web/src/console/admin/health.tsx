@@ -26,11 +26,10 @@ const NAMES = {
     latency: 'rung_http_request_seconds',
     events: 'rung_events_total',
     sync: 'rung_log_sync_seconds',
-    lag: 'rung_archive_lag_events',
-    connections: 'rung_http_connections',
-    memory: 'rung_memory_bytes',
+    lag: 'rung_archive_behind_events',
+    connections: 'rung_connections',
+    memory: 'process_resident_memory_bytes',
     players: 'rung_players',
-    uptime: 'rung_uptime_seconds',
     viewers: 'rung_live_viewers',
 };
 
@@ -61,7 +60,7 @@ export function Health() {
     return (
         <>
             <header class="page-head"><h1>Health</h1><span class="spring" /><span class={'status ' + (error ? 'offline' : now ? 'live' : '')}>{error ? 'No answer' : now ? 'Every 2 seconds' : 'Connecting'}</span></header>
-            {!key && <KeyNote />}
+            {!key && now && <KeyNote />}
             {error && !now ? <Card><Problem error={error} /></Card> : (
                 <>
                     <dl class="figures strip">

@@ -61,7 +61,7 @@ export function Import() {
                     {progress && (progress.refused > 0 || progress.done) && (
                         <Card title="Refused lines" flush>
                             {progress.refusals.length === 0 ? <Empty title="None">Every line was accepted.</Empty> : (
-                                <div class="scroll tall" tabIndex={0} role="region" aria-label="Refused lines">
+                                <div class="scroll tall" tabIndex={0} role="region" aria-label="Lines and reasons">
                                     <table class="table">
                                         <thead><tr><th scope="col" class="num">Line</th><th scope="col">Why</th></tr></thead>
                                         <tbody>{progress.refusals.map((r) => <tr key={r.line}><td class="num">{format.count(r.line)}</td><td>{r.why}</td></tr>)}</tbody>

@@ -18,7 +18,9 @@ interface Submission {
     reason?: string;
 }
 
-async function load(player: string, signal: AbortSignal): Promise<Submission[]> {
+// Null where the server does not keep them.
+async function load(player: string, signal: AbortSignal): Promise<Submission[] | null> {
+    if (!(await api.offers('/v1/players/{player}/submissions'))) return null;
     const raw = await api.request('GET', api.address(['players', player, 'submissions'], { limit: 100 }), { signal });
     const list: any[] = raw.submissions || raw.entries || [];
     return list.map((s) => ({
@@ -29,12 +31,12 @@ async function load(player: string, signal: AbortSignal): Promise<Submission[]> 
 
 export function Submissions({ player, places }: { player: string; places: Place[] }) {
     const list = useLoad((signal) => load(player, signal), [player, useKey()], 5000);
-    if (list.error || !list.data) return null; // not kept by this server, or not for this key
+    if (list.error || !list.data) return null;
     const boards = new Map(places.map((p) => [p.board.id, p.board]));
     return (
         <Card title="Submissions" flush>
             {list.data.length === 0 ? <Empty title="Nothing sent yet" /> : (
-                <div class="scroll tall" tabIndex={0} role="region" aria-label="Submissions">
+                <div class="scroll tall" tabIndex={0} role="region" aria-label="Submissions, newest first">
                     <table class="table">
                         <thead><tr><th scope="col">When</th><th scope="col">Board</th><th scope="col" class="num">Sent</th><th scope="col">Outcome</th></tr></thead>
                         <tbody>

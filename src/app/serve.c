@@ -1,0 +1,721 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung serve - the server: one loop thread that owns the state, and what is wired to it.
+ *
+ *     connections -> net -> http -> api -> hub -> log, archive
+ *                       \-> resp ------/
+ *
+ * It listens first and recovers beside, in a worker: /healthz answers at once, /readyz when the state is complete. The
+ * life of a server:
+ *
+ *     OPENING --recovered()--> SERVING --stop()--> STOPPING --net_stopped()--> the loop ends, everything is closed
+ *        \--on_signal(): nothing was acknowledged yet, leave at once
+ *
+ * Invariants:
+ *   1. What was acknowledged is finished: a stop closes the net first (requests under way get their answers, within
+ *      stop_timeout), and the hub after it, which logs and applies all that was put.
+ *   2. When the log fails the process ends at once (on_fatal), before anything more is said to anybody.
+ *   3. Without keys nobody from elsewhere can connect: such an address is refused at the start.
+ *
+ * Threads: the loop's, for everything, but open_folder() (a worker, before the hub is handed over) and the callbacks of
+ * the hub and the archive that say so (on_wake, on_fatal, on_say, on_progress): these touch the logger, the async
+ * handle and `progress` only. */
+#include "app/command.h"
+#include "app/config.h"
+#include "app/logging.h"
+
+#include "archive/attach.h"
+#include "base/alloc.h"
+#include "front/http/api.h"
+#include "front/http/http.h"
+#include "front/net/net.h"
+#include "front/resp/resp.h"
+#include "guard/guard.h"
+#include "service/hub.h"
+
+#include <rung/rung.h>
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <uv.h>
+
+enum {
+    TICK_MS = 100,
+    RELOAD_MS = 500,
+    ANNOUNCE_MS = 3000, /* a quick recovery is waited for before "listening" is said */
+    ORIGINS_MAX = 64,
+    SIGNAL_COUNT = 4,
+    EXIT_LOG_FAILED = 4,
+};
+
+typedef enum stage { STAGE_OPENING, STAGE_SERVING, STAGE_STOPPING } stage;
+
+typedef struct server {
+    const rung_command *self;
+    rung_settings settings;
+    rung_logger logger;
+    stage stage;
+    int exit_code;
+    bool is_announced;
+
+    uv_loop_t loop;
+    uv_async_t wake;
+    uv_prepare_t before_wait;
+    uv_timer_t tick, reload, announce;
+    uv_signal_t signals[SIGNAL_COUNT];
+    uv_work_t opening;
+
+    rung_guard *guard;
+    rung_tls *tls;
+    rung_net *net;
+    rung_http *http;
+    rung_api *api;
+    rung_resp *resp;         /* NULL until recovered */
+    rung_protocol resp_gate; /* its protocol, with nobody let in before */
+    rung_hub *hub;           /* NULL until recovered */
+    rung_attach *attach;
+    rung_address http_bound, resp_bound;
+    bool has_http, has_resp;
+
+    char keys_path[PATH_MAX];
+    char origins_text[4096];
+    const char *origins[ORIGINS_MAX + 1];
+
+    /* of the worker that opens the folder, until it is done */
+    rung_hub *opened;
+    rung_status open_status;
+    rung_err open_err;
+    _Atomic(const char *) opening_what; /* static text */
+    _Atomic uint64_t opening_done, opening_total;
+} server;
+
+static int fail(const server *s, const rung_err *err) {
+    RUNG_SAY(&s->logger, RUNG_LOG_ERROR, err->message, {0});
+    return RUNG_EXIT_PROBLEM;
+}
+
+/* ---- callbacks of the hub and the archive, from any thread ---- */
+
+static void on_wake(void *ctx) {
+    server *s = ctx;
+    uv_async_send(&s->wake);
+}
+
+static void on_fatal(void *ctx, const rung_err *err) {
+    const server *s = ctx;
+    RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
+             "the log failed: stopping at once, nothing more is acknowledged",
+             RUNG_LOG_STR("why", err->message));
+    _exit(EXIT_LOG_FAILED);
+}
+
+static void on_say(void *ctx, const char *line) {
+    const server *s = ctx;
+    RUNG_SAY(&s->logger, RUNG_LOG_WARNING, line, {0});
+}
+
+static void on_progress(void *ctx, const char *what, uint64_t done, uint64_t total) {
+    server *s = ctx;
+    s->opening_what = what;
+    s->opening_done = done;
+    s->opening_total = total;
+}
+
+/* ---- saying where ---- */
+
+/* The one line of the log whose text is a contract: in the readable form it stands alone, without time and level. */
+static void announce(server *s) {
+    char http[RUNG_ADDRESS_TEXT_MAX] = "", resp[RUNG_ADDRESS_TEXT_MAX] = "";
+    if (s->is_announced)
+        return;
+    s->is_announced = true;
+    if (s->has_http)
+        rung_address_text(&s->http_bound, http);
+    if (s->has_resp)
+        rung_address_text(&s->resp_bound, resp);
+    rung_logger loud = s->logger; /* it is said whatever the level */
+    loud.level = RUNG_LOG_DEBUG;
+    if (loud.is_json)
+        RUNG_SAY(&loud, RUNG_LOG_INFO, "listening", RUNG_LOG_STR("http", http),
+                 RUNG_LOG_STR("resp", resp));
+    else
+        fprintf(stderr, "listening%s%s%s%s\n", *http ? " http=" : "", http, *resp ? " resp=" : "",
+                resp);
+}
+
+static void on_announce_time(uv_timer_t *timer) {
+    announce(timer->data);
+}
+
+/* ---- recovery ---- */
+
+/* A folder remembers its own; only what somebody asked for changes that. */
+static bool is_given(const rung_settings *set, rung_setting_id id) {
+    return set->sources[id] != RUNG_SETTING_FROM_DEFAULT;
+}
+
+static void open_folder(uv_work_t *work) {
+    server *s = work->data;
+    const rung_settings *set = &s->settings;
+    rung_hub_config config = {
+        .alloc = rung_alloc_heap(),
+        .clock = rung_clock_real(),
+        .path = set->data,
+        .sync_every_ms = (uint32_t)set->sync_every_ms,
+        .id_capacity = is_given(set, RUNG_SETTING_id_capacity) ? (uint32_t)set->id_capacity : 0,
+        .id_keep_ms = is_given(set, RUNG_SETTING_id_keep_ms) ? (int64_t)set->id_keep_ms : 0,
+        .waiting_max = (uint32_t)set->waiting_max,
+        .snapshot_every = set->snapshot_every,
+        .follower = s->attach ? rung_attach_port(s->attach) : NULL,
+        .wake = on_wake,
+        .fatal = on_fatal,
+        .progress = on_progress,
+        .say = on_say,
+        .ctx = s,
+    };
+    s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
+}
+
+static void stop(server *s, const char *why);
+
+/* The archive that answers for windows gone by; without one the server goes on, and says so. */
+static rung_archive *find_archive(server *s) {
+    rung_archive *archive = NULL;
+    rung_err err = {0};
+    if (!s->attach)
+        return NULL;
+    if (rung_attach_reader(s->attach, &archive, &err) == RUNG_OK)
+        return archive;
+    RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "the archive cannot be asked",
+             RUNG_LOG_STR("why", err.message));
+    return NULL;
+}
+
+static int set_up_resp(server *s) {
+    rung_err err = {0};
+    rung_resp_config config = {.alloc = rung_alloc_heap(),
+                               .net = s->net,
+                               .hub = s->hub,
+                               .guard = s->guard,
+                               .port = s->has_resp ? rung_address_port(&s->resp_bound) : 0,
+                               .is_durable = s->settings.data != NULL,
+                               .version = rung_version()};
+    return rung_resp_create(&config, &s->resp, &err) < 0 ? fail(s, &err) : RUNG_EXIT_OK;
+}
+
+static void recovered(uv_work_t *work, int canceled) {
+    server *s = work->data;
+    (void)canceled;
+    if (s->open_status < 0) {
+        s->exit_code = fail(s, &s->open_err);
+        stop(s, "the data folder cannot be opened");
+        return;
+    }
+    s->hub = s->opened;
+    s->exit_code = set_up_resp(s);
+    if (s->exit_code) {
+        stop(s, "out of memory");
+        return;
+    }
+    rung_api_start(s->api, s->hub, find_archive(s));
+    uint64_t seq = rung_state_seq(rung_hub_state(s->hub));
+    RUNG_SAY(&s->logger, RUNG_LOG_INFO, "ready", RUNG_LOG_NUMBER("seq", seq));
+    s->stage = STAGE_SERVING;
+    announce(s);
+}
+
+/* ---- the loop's callbacks ---- */
+
+static void on_woken(uv_async_t *async) {
+    server *s = async->data;
+    if (s->hub)
+        rung_hub_turn(s->hub);
+}
+
+/* The end of a turn: what all connections put becomes one batch, and what was answered meanwhile leaves. */
+static void on_before_wait(uv_prepare_t *prepare) {
+    server *s = prepare->data;
+    if (!s->hub)
+        return;
+    rung_hub_flush(s->hub);
+    rung_net_flush(s->net);
+}
+
+static void on_tick(uv_timer_t *timer) {
+    server *s = timer->data;
+    if (s->hub)
+        rung_hub_tick(s->hub);
+}
+
+static void reload_keys(server *s, bool is_forced) {
+    rung_err err = {0};
+    rung_status st = rung_guard_reload(s->guard, is_forced, &err);
+    if (st == RUNG_OK)
+        RUNG_SAY(&s->logger, RUNG_LOG_INFO, "keys read",
+                 RUNG_LOG_NUMBER("count", rung_keys_count(rung_guard_keys(s->guard))));
+    else if (st < 0)
+        RUNG_SAY(&s->logger, RUNG_LOG_ERROR, "the keys cannot be read; those in force stay",
+                 RUNG_LOG_STR("why", err.message));
+}
+
+static void on_reload_time(uv_timer_t *timer) {
+    reload_keys(timer->data, false);
+}
+
+static void reload_certificate(server *s) {
+    rung_err err = {0};
+    if (!s->tls)
+        return;
+    if (rung_tls_reload(s->tls, &err) < 0)
+        RUNG_SAY(&s->logger, RUNG_LOG_ERROR, "the certificate cannot be read; the one in use stays",
+                 RUNG_LOG_STR("why", err.message));
+    else
+        RUNG_SAY(&s->logger, RUNG_LOG_INFO, "certificate read", {0});
+}
+
+static void begin_snapshot(server *s) {
+    rung_err err = {0};
+    rung_status st = s->hub ? rung_hub_snapshot(s->hub, &err) : RUNG_UNCHANGED;
+    if (st < 0)
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "no snapshot", RUNG_LOG_STR("why", err.message));
+    else
+        RUNG_SAY(&s->logger, RUNG_LOG_INFO,
+                 st == RUNG_OK ? "snapshot begun" : "nothing has changed since the last snapshot",
+                 {0});
+}
+
+/* ---- stopping ---- */
+
+static void close_handle(uv_handle_t *h) {
+    if (!uv_is_closing(h))
+        uv_close(h, NULL);
+}
+
+/* The loop ends when nothing is left in it. */
+static void close_handles(server *s) {
+    close_handle((uv_handle_t *)&s->before_wait);
+    close_handle((uv_handle_t *)&s->tick);
+    close_handle((uv_handle_t *)&s->reload);
+    close_handle((uv_handle_t *)&s->announce);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        close_handle((uv_handle_t *)&s->signals[i]);
+}
+
+static void net_stopped(void *ctx) {
+    server *s = ctx;
+    close_handles(s);
+    uv_stop(&s->loop);
+}
+
+static void stop(server *s, const char *why) {
+    if (s->stage == STAGE_STOPPING)
+        return;
+    s->stage = STAGE_STOPPING;
+    RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopping", RUNG_LOG_STR("why", why));
+    rung_api_stop(s->api);
+    rung_net_stop(s->net, (uint32_t)s->settings.stop_timeout_ms, net_stopped, s);
+}
+
+static void on_signal(uv_signal_t *handle, int number) {
+    server *s = handle->data;
+    if (number == SIGHUP) {
+        reload_keys(s, true);
+        reload_certificate(s);
+    } else if (number == SIGUSR1) {
+        begin_snapshot(s);
+    } else if (s->stage == STAGE_SERVING) {
+        stop(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
+    } else if (s->stage == STAGE_OPENING) { /* nothing was acknowledged */
+        RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopped", RUNG_LOG_STR("while", "recovering"));
+        _exit(RUNG_EXIT_OK);
+    } else if (number == SIGINT) { /* somebody is impatient; the log can take it */
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "stopped", RUNG_LOG_STR("while", "stopping"));
+        _exit(RUNG_EXIT_PROBLEM);
+    }
+}
+
+/* ---- requests ---- */
+
+/* How far the recovery is. */
+static void answer_recovering(const server *s, rung_exchange *x) {
+    typedef unsigned long long ull;
+    char members[160];
+    const char *what = s->opening_what;
+    ull done = s->opening_done, total = s->opening_total;
+    int len = snprintf(members, sizeof members,
+                       "\"progress\":{\"reading\":\"%s\",\"done\":%llu,\"total\":%llu}",
+                       what ? what : "", done, total);
+    rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
+    rung_exchange_problem_with(x, 503, "not_ready", rung_slice_of(members, (size_t)len),
+                               "the server is still recovering: %.0f %% of the %s is read",
+                               total ? 100.0 * (double)done / (double)total : 0.0,
+                               what ? what : "folder");
+}
+
+static bool begins_with(rung_slice text, const char *start) {
+    size_t len = strlen(start);
+    return text.len >= len && memcmp(text.ptr, start, len) == 0;
+}
+
+/* Where everybody who reaches us is an admin, a page in a browser on this machine must not: neither from another site,
+ * nor by giving our address a name of its own. A browser says which page asks. */
+static bool is_foreign_page(const server *s, rung_exchange *x) {
+    static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
+    rung_slice origin = rung_exchange_header(x, "origin");
+    if (!origin.ptr || !rung_guard_is_open(s->guard))
+        return false;
+    for (size_t i = 0; s->origins[i]; i++)
+        if (rung_slice_eq(origin, rung_slice_str(s->origins[i])) || strcmp(s->origins[i], "*") == 0)
+            return false;
+    size_t scheme = begins_with(origin, "https://") ? 8 : begins_with(origin, "http://") ? 7 : 0;
+    rung_slice host = rung_slice_of(origin.ptr + scheme, origin.len - scheme);
+    for (size_t i = 0; scheme && i < 3; i++) {
+        size_t len = strlen(ours[i]);
+        if (begins_with(host, ours[i]) && (host.len == len || host.ptr[len] == ':'))
+            return false;
+    }
+    return true;
+}
+
+static void on_request(void *ctx, rung_exchange *x) {
+    server *s = ctx;
+    rung_slice path = rung_exchange_request(x)->path;
+    if (is_foreign_page(s, x))
+        rung_exchange_problem(x, 403, "forbidden",
+                              "there are no keys, so only pages of this machine may ask");
+    else if (s->stage == STAGE_OPENING && rung_slice_eq(path, RUNG_SLICE("/readyz")))
+        answer_recovering(s, x);
+    else if (!s->settings.metrics && rung_slice_eq(path, RUNG_SLICE("/metrics")))
+        rung_exchange_problem(x, 404, "not_found", "metrics are switched off (metrics = off)");
+    else
+        rung_api_handle(s->api, x);
+}
+
+static void on_answered(void *ctx, const rung_exchange *x, int status, uint64_t took_us,
+                        uint64_t bytes_in, uint64_t bytes_out) {
+    const server *s = ctx;
+    rung_api_observe(s->api, x, status, took_us, bytes_in, bytes_out);
+    if (s->logger.level > RUNG_LOG_DEBUG)
+        return;
+    char peer[RUNG_ADDRESS_TEXT_MAX];
+    const rung_request *r = rung_exchange_request(x);
+    rung_exchange_peer(x, peer);
+    RUNG_SAY(&s->logger, RUNG_LOG_DEBUG, "request", RUNG_LOG_SLICE("method", r->method_text),
+             RUNG_LOG_SLICE("path", r->path), RUNG_LOG_NUMBER("status", status),
+             RUNG_LOG_NUMBER("us", took_us), RUNG_LOG_NUMBER("in", bytes_in),
+             RUNG_LOG_NUMBER("out", bytes_out), RUNG_LOG_STR("peer", peer));
+}
+
+static bool on_archive_stat(void *ctx, rung_api_archive_stat *out) {
+    server *s = ctx;
+    if (!s->attach)
+        return false;
+    rung_follower_stats stats = rung_attach_stat(s->attach);
+    *out = (rung_api_archive_stat){.cursor_seq = stats.cursor_seq,
+                                   .behind_events = stats.behind_events,
+                                   .windows = stats.windows,
+                                   .failures = stats.failures,
+                                   .behind_ms = stats.behind_ms};
+    return true;
+}
+
+/* ---- setting up: each step returns an exit code and has told what is wrong ---- */
+
+static int set_up_guard(server *s) {
+    rung_err err = {0};
+    const rung_settings *set = &s->settings;
+    if (!set->keys && set->data)
+        snprintf(s->keys_path, sizeof s->keys_path, "%s/keys", set->data);
+    rung_guard_config config = {
+        .alloc = rung_alloc_heap(),
+        .path = set->keys   ? set->keys
+                : set->data ? s->keys_path
+                            : NULL,
+        .per_key = set->rate_key,
+        .per_player = set->rate_player,
+        .per_peer = set->rate_peer,
+    };
+    if (rung_random_hash_key(&config.hash_key, &err) < 0 ||
+        rung_guard_create(&config, &s->guard, &err) < 0)
+        return fail(s, &err);
+    if (rung_guard_is_open(s->guard))
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
+                 "there are no keys: everybody on this machine may do everything, nobody else can "
+                 "connect",
+                 {0});
+    return RUNG_EXIT_OK;
+}
+
+/* Invariant 3. */
+static int check_reach(const server *s, const char *name, const rung_address *address) {
+    char text[RUNG_ADDRESS_TEXT_MAX];
+    rung_err err = {0};
+    if (!rung_guard_is_open(s->guard) || rung_address_is_local(address))
+        return RUNG_EXIT_OK;
+    rung_address_text(address, text);
+    RUNG_FAIL(&err, RUNG_EREFUSED,
+              "%s: %s can be reached from elsewhere, and there are no keys. Make one first: rung "
+              "keys create "
+              "--role admin %s%.80s",
+              name, text, s->settings.keys ? "--keys " : "--data ",
+              s->settings.keys   ? s->settings.keys
+              : s->settings.data ? s->settings.data
+                                 : "DIR");
+    return fail(s, &err);
+}
+
+static void split_origins(server *s) {
+    size_t count = 0;
+    if (!s->settings.cors_origins)
+        return;
+    snprintf(s->origins_text, sizeof s->origins_text, "%s", s->settings.cors_origins);
+    for (char *rest = s->origins_text, *one;
+         (one = strsep(&rest, ", ")) != NULL && count < ORIGINS_MAX;)
+        if (*one)
+            s->origins[count++] = one;
+}
+
+static int set_up_http(server *s) {
+    rung_err err = {0};
+    const rung_settings *set = &s->settings;
+    split_origins(s);
+    rung_net_config net = {.alloc = rung_alloc_heap(),
+                           .loop = &s->loop,
+                           .connections_max = (uint32_t)set->connections_max,
+                           .write_timeout_ms = (uint32_t)set->write_timeout_ms};
+    rung_api_config api = {.alloc = rung_alloc_heap(),
+                           .loop = &s->loop,
+                           .guard = s->guard,
+                           .version = rung_version(),
+                           .limits_peers = set->rate_peer.count > 0,
+                           .body_max = (uint32_t)set->body_max,
+                           .live_frame_rate = (uint32_t)set->live_frames,
+                           .archive_stat = on_archive_stat,
+                           .ctx = s};
+    rung_http_config http = {.alloc = rung_alloc_heap(),
+                             .handle = on_request,
+                             .observe = on_answered,
+                             .ctx = s,
+                             .idle_ms = (uint32_t)set->idle_timeout_ms,
+                             .head_ms = (uint32_t)set->header_timeout_ms,
+                             .body_ms = (uint32_t)set->body_timeout_ms,
+                             .in_flight_max = (uint32_t)set->in_flight_max,
+                             .gzip_min = set->gzip ? 0 : UINT32_MAX,
+                             .cors_origins = s->origins[0] ? s->origins : NULL};
+    if (rung_net_create(&net, &s->net, &err) < 0 || rung_api_create(&api, &s->api, &err) < 0)
+        return fail(s, &err);
+    http.net = s->net;
+    if (rung_http_create(&http, &s->http, &err) < 0)
+        return fail(s, &err);
+    if (set->tls_cert &&
+        rung_tls_create(rung_alloc_heap(), set->tls_cert, set->tls_key, &s->tls, &err) < 0)
+        return fail(s, &err);
+    rung_api_attach(s->api, s->net, s->http);
+    return RUNG_EXIT_OK;
+}
+
+static int listen_http(server *s) {
+    rung_err err = {0};
+    rung_address address;
+    if (!s->settings.http)
+        return RUNG_EXIT_OK;
+    if (rung_address_parse(rung_slice_str(s->settings.http), 7864, &address, &err) < 0)
+        return fail(s, &err);
+    int code = check_reach(s, "http", &address);
+    if (code)
+        return code;
+    if (rung_net_listen(s->net, &address, rung_http_protocol(), s->http, s->tls, &s->http_bound,
+                        &err) < 0)
+        return fail(s, &err);
+    s->has_http = true;
+    return RUNG_EXIT_OK;
+}
+static void *resp_opened(void *ctx, rung_conn *c) {
+    server *s = ctx;
+    return s->resp ? rung_resp_protocol()->opened(s->resp, c) : NULL; /* NULL: it is closed */
+}
+
+static int listen_resp(server *s) {
+    rung_err err = {0};
+    rung_address address;
+    bool is_default = s->settings.sources[RUNG_SETTING_resp] == RUNG_SETTING_FROM_DEFAULT;
+    if (!s->settings.resp)
+        return RUNG_EXIT_OK;
+    if (rung_address_parse(rung_slice_str(s->settings.resp), 7865, &address, &err) < 0)
+        return fail(s, &err);
+    int code = check_reach(s, "resp", &address);
+    if (code)
+        return code;
+    s->resp_gate = *rung_resp_protocol();
+    s->resp_gate.opened = resp_opened;
+    rung_status st =
+        rung_net_listen(s->net, &address, &s->resp_gate, s, s->tls, &s->resp_bound, &err);
+    if (st == RUNG_EBUSY &&
+        is_default) { /* a second server on this machine, which only asked for http */
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "not listening for the Redis protocol",
+                 RUNG_LOG_STR("why", err.message));
+        return RUNG_EXIT_OK;
+    }
+    s->has_resp = st == RUNG_OK;
+    return st < 0 ? fail(s, &err) : RUNG_EXIT_OK;
+}
+
+static int set_up_archive(server *s) {
+    rung_err err = {0};
+    const rung_settings *set = &s->settings;
+    bool is_off = set->archive && strcmp(set->archive, "off") == 0;
+    if (!set->data || is_off)
+        return RUNG_EXIT_OK;
+    rung_attach_config config = {.alloc = rung_alloc_heap(), .say = on_say, .ctx = s};
+    if (set->archive)
+        config.path = set->archive + strlen("sqlite:");
+    else
+        config.folder = set->data;
+    return rung_attach_create(&config, &s->attach, &err) < 0 ? fail(s, &err) : RUNG_EXIT_OK;
+}
+
+static void start_timer(server *s, uv_timer_t *timer, uv_timer_cb call, uint64_t ms,
+                        bool is_repeated) {
+    uv_timer_start(timer, call, ms, is_repeated ? ms : 0);
+    timer->data = s;
+}
+
+static void start_handles(server *s) {
+    static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+    start_timer(s, &s->tick, on_tick, TICK_MS, true);
+    start_timer(s, &s->reload, on_reload_time, RELOAD_MS, true);
+    start_timer(s, &s->announce, on_announce_time, ANNOUNCE_MS, false);
+    s->before_wait.data = s;
+    uv_prepare_start(&s->before_wait, on_before_wait);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
+        s->signals[i].data = s;
+        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+    }
+}
+
+static void init_handles(server *s) {
+    uv_async_init(&s->loop, &s->wake, on_woken);
+    s->wake.data = s;
+    uv_prepare_init(&s->loop, &s->before_wait);
+    uv_timer_init(&s->loop, &s->tick);
+    uv_timer_init(&s->loop, &s->reload);
+    uv_timer_init(&s->loop, &s->announce);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        uv_signal_init(&s->loop, &s->signals[i]);
+}
+
+/* As many open files as we may have: every connection is one. */
+static void raise_limits(const server *s) {
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < s->settings.connections_max + 64)
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
+                 "the system allows fewer open files than limits.connections needs",
+                 RUNG_LOG_NUMBER("files", files.rlim_cur),
+                 RUNG_LOG_NUMBER("connections", s->settings.connections_max));
+}
+
+static int set_up(server *s) {
+    signal(SIGPIPE, SIG_IGN);
+    raise_limits(s);
+    if (!s->settings.data)
+        RUNG_SAY(
+            &s->logger, RUNG_LOG_WARNING,
+            "no data folder: nothing is kept when the server stops; --data DIR keeps everything",
+            {0});
+    int code = set_up_guard(s);
+    if (code == RUNG_EXIT_OK)
+        code = set_up_http(s);
+    if (code == RUNG_EXIT_OK)
+        code = listen_http(s);
+    if (code == RUNG_EXIT_OK)
+        code = listen_resp(s);
+    if (code == RUNG_EXIT_OK)
+        code = set_up_archive(s);
+    return code;
+}
+
+/* ---- its life ---- */
+
+/* What answers were still owed goes to exchanges whose clients are gone or were cut off. */
+static void tear_down(server *s) {
+    rung_err err = {0};
+    close_handles(s);
+    if (s->hub && rung_hub_close(s->hub, &err) < 0)
+        s->exit_code = fail(s, &err);
+    rung_resp_destroy(s->resp);
+    rung_api_destroy(s->api);
+    rung_http_destroy(s->http);
+    rung_net_destroy(s->net);
+    rung_tls_destroy(s->tls);
+    rung_guard_destroy(s->guard);
+    rung_attach_destroy(s->attach);
+    close_handle((uv_handle_t *)&s->wake); /* the hub's writer could still use it until here */
+    while (uv_run(&s->loop, UV_RUN_DEFAULT) != 0)
+        ;
+    uv_loop_close(&s->loop);
+}
+
+static int serve(server *s) {
+    uv_loop_init(&s->loop);
+    init_handles(s);
+    s->exit_code = set_up(s);
+    if (s->exit_code == RUNG_EXIT_OK) {
+        start_handles(s);
+        s->opening.data = s;
+        uv_queue_work(&s->loop, &s->opening, open_folder, recovered);
+        uv_run(&s->loop, UV_RUN_DEFAULT);
+    } else if (s->has_http || s->has_resp) {
+        rung_net_stop(s->net, 1, net_stopped, s);
+        uv_run(&s->loop, UV_RUN_DEFAULT);
+    }
+    tear_down(s);
+    if (s->exit_code == RUNG_EXIT_OK)
+        RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopped", {0});
+    return s->exit_code;
+}
+
+static const rung_option serve_options[] = {RUNG_SETTING_OPTIONS};
+
+static int run_serve(const rung_command *self, int argc, char **argv) {
+    static server s; /* one in a process: signals have no other way to it */
+    rung_setting_flags flags = {0};
+    rung_err err = {0};
+    if (!rung_command_read(self, argc, argv, &flags))
+        return RUNG_EXIT_USAGE;
+    s.self = self;
+    if (rung_settings_load_flags(&s.settings, &flags, &err) < 0) {
+        rung_settings_deinit(&s.settings);
+        return rung_command_fail(self, &err);
+    }
+    s.logger = (rung_logger){.level = (rung_log_level)s.settings.log_level,
+                             .is_json = s.settings.log_format == 1};
+    int code = serve(&s);
+    rung_settings_deinit(&s.settings);
+    return code;
+}
+
+const rung_command rung_command_serve = {
+    .group = RUNG_GROUP_SERVER,
+    .name = "serve",
+    .summary = "run the server",
+    .details =
+        "Every setting can also come from the environment (--http is RUNG_HTTP) or from a file;\n"
+        "docs/configuration.md explains them, rung config check checks them.\n"
+        "\n"
+        "Says \"listening http=ADDR:PORT resp=ADDR:PORT\" on standard error. Without --data "
+        "nothing is\n"
+        "kept. Without keys it listens on this machine only: rung keys create makes one. SIGTERM "
+        "and\n"
+        "SIGINT stop it after finishing what is under way (exit code 0), SIGHUP reads keys and\n"
+        "certificate again. When the log cannot be written it ends at once with exit code 4.\n"
+        "\n"
+        "  rung serve --data /var/lib/rung\n",
+    RUNG_OPTIONS(serve_options),
+    .run = run_serve,
+};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations: health, readiness, metrics, the OpenAPI document, and the console's files. */
+#include "front/http/assets.h"
+#include "front/http/call.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* ---- health ---- */
+
+void rung_api_health(rung_call *c) {
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, RUNG_SLICE("{\"status\":\"ok\"}"));
+}
+
+void rung_api_ready(rung_call *c) {
+    rung_api *api = c->api;
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    if (!api->hub || api->is_stopped) {
+        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
+        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready",
+                           api->is_stopped ? "the server stops" : "the server is still recovering");
+        return;
+    }
+    rung_status st = rung_hub_stat(api->hub).status;
+    if (st < 0 && st != RUNG_ENOSPC) {
+        rung__call_problem(c, 503, "unavailable", "the log has failed");
+        return;
+    }
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "status");
+    rung_json_write_string(w, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, rung_state_seq(rung__api_state(api)));
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+/* ---- metrics ---- */
+
+static void counter(rung_json_writer *w, const char *name, const char *help, uint64_t value) {
+    rung_metrics_family(w, name, "counter", help);
+    rung_metrics_uint(w, name, "", value);
+}
+
+static void gauge(rung_json_writer *w, const char *name, const char *help, double value) {
+    rung_metrics_family(w, name, "gauge", help);
+    rung_metrics_real(w, name, "", value);
+}
+
+static void write_sync_times(rung_json_writer *w, const rung_hub_stats *s) {
+    static const char name[] = "rung_log_sync_seconds";
+    char label[48];
+    uint64_t below = 0;
+    rung_metrics_family(w, name, "histogram", "Writing and syncing one batch of events.");
+    for (unsigned i = 0; i < RUNG_HUB_TIME_BUCKETS; i++) {
+        below += s->sync_us[i];
+        if (i + 1 < RUNG_HUB_TIME_BUCKETS)
+            snprintf(label, sizeof label, "le=\"%u.%06u\"", (1u << i) / 1000000,
+                     (1u << i) % 1000000);
+        else
+            snprintf(label, sizeof label, "le=\"+Inf\"");
+        rung_metrics_uint(w, "rung_log_sync_seconds_bucket", label, below);
+    }
+    rung_metrics_real(w, "rung_log_sync_seconds_sum", "", (double)s->sync_us_total / 1e6);
+    rung_metrics_uint(w, "rung_log_sync_seconds_count", "", below);
+}
+
+static void write_hub(rung_json_writer *w, const rung_api *api) {
+    rung_hub_stats s = rung_hub_stat(api->hub);
+    counter(w, "rung_changes_put_total", "Changes taken in.", s.put);
+    counter(w, "rung_changes_answered_total", "Changes answered.", s.answered);
+    counter(w, "rung_changes_refused_total", "Changes turned away before they were applied.",
+            s.refused);
+    gauge(w, "rung_changes_waiting", "Changes taken in and not answered.", s.waiting);
+    gauge(w, "rung_changes_room", "How many more would be taken in now.", rung_hub_room(api->hub));
+    counter(w, "rung_log_batches_total", "Batches written to the log.", s.batches);
+    counter(w, "rung_log_bytes_total", "Bytes written to the log since the start.", s.log_bytes);
+    gauge(w, "rung_log_durable_seq", "Last event on stable storage.", (double)s.durable_seq);
+    gauge(w, "rung_log_writable", "0 while the disk is full or after the log failed.",
+          s.status >= 0);
+    write_sync_times(w, &s);
+    counter(w, "rung_snapshots_total", "Snapshots taken since the start.", s.snapshots);
+    counter(w, "rung_snapshot_failures_total", "Snapshots that failed.", s.snapshot_failures);
+    gauge(w, "rung_snapshot_seq", "Event of the newest snapshot.", (double)s.snapshot_seq);
+    gauge(w, "rung_snapshot_running", "1 while one is being taken.", s.is_snapshotting);
+}
+
+static void write_bytes(rung_json_writer *w, const rung_stats *s) {
+    const struct {
+        const char *label;
+        uint64_t bytes;
+    } parts[] = {
+        {"for=\"players\"", s->bytes_players},   {"for=\"entries\"", s->bytes_entries},
+        {"for=\"scopes\"", s->bytes_scopes},     {"for=\"teams\"", s->bytes_teams},
+        {"for=\"friends\"", s->bytes_friends},   {"for=\"ids\"", s->bytes_ids},
+        {"for=\"profiles\"", s->bytes_profiles}, {"for=\"boards\"", s->bytes_boards},
+    };
+    rung_metrics_family(w, "rung_state_bytes", "gauge", "Memory of the state, by what it is for.");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        rung_metrics_uint(w, "rung_state_bytes", parts[i].label, parts[i].bytes);
+    gauge(w, "rung_state_bytes_total", "Memory of the state.", (double)s->bytes_total);
+}
+
+static void write_state(rung_json_writer *w, const rung_api *api) {
+    rung_stats s;
+    rung_state_stats(rung__api_state(api), &s);
+    counter(w, "rung_events_total", "Events applied: the sequence.", s.seq);
+    counter(w, "rung_events_refused_total", "Of those, refused by a rule.", s.refused);
+    gauge(w, "rung_boards", "Boards.", (double)s.boards);
+    gauge(w, "rung_players", "Players known.", (double)s.players);
+    gauge(w, "rung_windows", "Windows in memory.", (double)s.windows);
+    gauge(w, "rung_entries", "Entries of all windows.", (double)s.entries);
+    gauge(w, "rung_friendships", "Who follows whom.", (double)s.friendships);
+    gauge(w, "rung_submission_ids", "Ids of submissions remembered.", (double)s.ids);
+    gauge(w, "rung_banned", "Players banned.", (double)s.banned);
+    write_bytes(w, &s);
+}
+
+/* Entries of each of the first boards; the rest is in the totals. The number of series is bounded. */
+static void write_boards(rung_json_writer *w, const rung_api *api) {
+    const rung_state *s = rung__api_state(api);
+    uint32_t span = rung_state_board_span(s), shown = 0;
+    rung_metrics_family(w, "rung_board_entries", "gauge",
+                        "Entries of a board's first window, of the first boards.");
+    for (uint32_t i = 0; i < span && i < 100 * api->config.metrics_boards_max &&
+                         shown < api->config.metrics_boards_max;
+         i++) {
+        rung_slice id;
+        const rung_board_def *def;
+        rung_view view;
+        if (rung_state_board_at(s, i, &id, &def) != RUNG_OK ||
+            rung_state_view(s, &(rung_query){.board = id}, &view, NULL) != RUNG_OK)
+            continue;
+        rung_json_append(w, RUNG_SLICE("rung_board_entries{board="));
+        rung_metrics_label(w, id);
+        rung_json_append(w, RUNG_SLICE("}"));
+        rung_metrics_uint(w, "", "", view.total);
+        shown++;
+    }
+}
+
+static void write_transport(rung_json_writer *w, const rung_api *api) {
+    if (api->net) {
+        rung_net_stats n = rung_net_stat(api->net);
+        counter(w, "rung_connections_total", "Connections accepted.", n.accepted);
+        counter(w, "rung_connections_refused_total", "Connections over the limit.", n.refused);
+        counter(w, "rung_connections_timed_out_total", "Connections that took too long.",
+                n.timed_out);
+        gauge(w, "rung_connections", "Connections open.", n.open);
+        gauge(w, "rung_network_bytes", "Memory of connections and buffers.", (double)n.memory);
+    }
+    if (api->http) {
+        rung_http_stats h = rung_http_stat(api->http);
+        counter(w, "rung_http_malformed_total", "Requests refused by the transport.", h.malformed);
+        counter(w, "rung_http_overloaded_total", "Requests over the limit.", h.overloaded);
+        gauge(w, "rung_http_in_flight", "Requests under way.", h.in_flight);
+    }
+    const rung_metrics *m = &api->metrics;
+    counter(w, "rung_http_received_bytes_total", "Bytes of requests.", m->bytes_in);
+    counter(w, "rung_http_sent_bytes_total", "Bytes of answers.", m->bytes_out);
+    counter(w, "rung_batch_lines_total", "Submissions in batches.", m->batch_lines);
+    counter(w, "rung_batch_refused_total", "Of those, refused.", m->batch_refused);
+    gauge(w, "rung_batches", "Batches under way.", api->batch_count);
+    counter(w, "rung_waits_total", "Reads that waited for a sequence.", m->waits);
+    counter(w, "rung_wait_timeouts_total", "Of those, in vain.", m->wait_timeouts);
+    gauge(w, "rung_waiting", "Reads that wait now.", api->waiting.count);
+    counter(w, "rung_archive_questions_total", "Questions to the archive.", m->archive_questions);
+    counter(w, "rung_archive_question_failures_total", "Of those, failed.", m->archive_failures);
+    gauge(w, "rung_archive_asking", "Questions to the archive that wait.", api->asking.count);
+}
+
+static void write_archive(rung_json_writer *w, const rung_api *api) {
+    rung_api_archive_stat s = {0};
+    if (!api->config.archive_stat || !api->config.archive_stat(api->config.ctx, &s))
+        return;
+    gauge(w, "rung_archive_seq", "Last event in the archive.", (double)s.cursor_seq);
+    gauge(w, "rung_archive_behind_events", "Events not archived yet.", (double)s.behind_events);
+    gauge(w, "rung_archive_behind_seconds", "How long the oldest of them has waited.",
+          (double)s.behind_ms / 1e3);
+    counter(w, "rung_archive_windows_total", "Windows archived since the start.", s.windows);
+    counter(w, "rung_archive_failures_total", "Failed attempts.", s.failures);
+}
+
+static void write_process(rung_json_writer *w, const rung_api *api) {
+    struct rusage usage = {0};
+    size_t resident = 0;
+    if (uv_resident_set_memory(&resident) == 0)
+        gauge(w, "process_resident_memory_bytes", "Memory of the process.", (double)resident);
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+        rung_metrics_family(w, "process_cpu_seconds_total", "counter", "Processor time used.");
+        rung_metrics_real(w, "process_cpu_seconds_total", "", seconds);
+    }
+    rung_metrics_family(w, "rung_info", "gauge", "1, with the version as a label.");
+    rung_json_append(w, RUNG_SLICE("rung_info{version="));
+    rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
+    rung_json_append(w, RUNG_SLICE("} 1\n"));
+    gauge(w, "rung_ready", "1 when recovered and not stopping.", api->hub && !api->is_stopped);
+}
+
+void rung_api_metrics(rung_call *c) {
+    const rung_api *api = c->api;
+    rung_json_writer *w = rung__call_begin(c);
+    write_process(w, api);
+    rung_metrics_write_routes(w, &api->metrics);
+    write_transport(w, api);
+    if (api->hub) {
+        write_hub(w, api);
+        write_state(w, api);
+        write_boards(w, api);
+    }
+    write_archive(w, api);
+    if (rung_json_failed(w)) {
+        rung__call_problem(c, 503, "out_of_memory", "there is no memory for the answer");
+        return;
+    }
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung_exchange_answer(c->x, 200, "text/plain; version=0.0.4; charset=utf-8",
+                         rung_json_written(w));
+}
+
+/* ---- the document and the console ---- */
+
+void rung_api_openapi(rung_call *c) {
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("max-age=60"));
+    rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON,
+                         rung_slice_of(c->api->openapi, c->api->openapi_len));
+}
+
+bool rung__api_asset(rung_exchange *x, const rung_request *r) {
+    if (r->method != RUNG_METHOD_GET && r->method != RUNG_METHOD_HEAD)
+        return false;
+    const rung_web_asset *asset = rung_web_asset_find(r->path);
+    if (!asset)
+        return false;
+    rung_slice etag = rung_slice_str(asset->etag);
+    rung_exchange_set(x, "ETag", etag);
+    rung_exchange_set(x, "Cache-Control",
+                      asset->is_immutable ? RUNG_SLICE("public, max-age=31536000, immutable")
+                                          : RUNG_SLICE("no-cache"));
+    if (asset->policy)
+        rung_exchange_set(x, "Content-Security-Policy", rung_slice_str(asset->policy));
+    if (rung_slice_eq(rung_exchange_header(x, "if-none-match"), etag))
+        rung_exchange_answer(x, 304, NULL, (rung_slice){NULL, 0});
+    else
+        rung_exchange_answer(x, 200, asset->content_type, rung_slice_of(asset->bytes, asset->size));
+    return true;
+}

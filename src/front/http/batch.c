@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many submissions in one request: an array, or NDJSON of any length. Bytes come in, submissions go into the hub,
+ * results go out, all at the same time and in order, in constant memory:
+ *
+ *     pieces -> in -> take_next -> put -> [hub] -> answered -> out -> the peer
+ *                                  \-> ring: what is under way, in order, refused ones among them
+ *
+ * The ring keeps the order: a line that was refused here and now waits in it behind those that the hub still has.
+ *
+ * It stalls, and the peer is no longer read from, when the ring or the hub is full, or when the peer does not read its
+ * results. It goes on by: answers (ring), a waiter for the next sequence (hub), `drained` (peer).
+ *
+ * Invariants:
+ *  1. ring[head % RING .. tail % RING) are the submissions without a result in `out`, oldest first; `pending` of them
+ *     are the hub's, and the hub answers in the order it was given them.
+ *  2. The first entry of the ring is the hub's: refused ones are written as soon as nothing is before them.
+ *  3. `in` holds bytes from in_at on that no submission was made of yet.
+ *  4. The batch lives until pending is 0 and its exchange is ended. */
+#include "base/assert.h"
+#include "front/http/answers.h"
+#include "front/http/call.h"
+#include "front/http/submission.h"
+
+#include <string.h>
+
+enum {
+#ifdef RUNG_TEST_BUILD
+    RING = 16, /* tiny, so that every test is at the limit */
+    OUT_FLUSH = 512,
+#else
+    RING = 8192,
+    OUT_FLUSH = 32 << 10,
+#endif
+    LINE_BYTES_MAX = 64 << 10,
+    ITEMS_MAX = 10000, /* of an array */
+    BATCHES_MAX = 256,
+    REFUSAL_MAX = 512, /* bytes of one refusal */
+};
+
+typedef struct entry {
+    uint64_t line;
+    char *refusal; /* NULL: it is the hub's */
+    uint16_t refusal_len;
+    uint8_t type, decimals; /* of the score, for the result */
+} entry;
+
+typedef struct rung_batch {
+    rung_call *call;
+    rung_api *api;
+    struct rung_batch *prev, *next;
+    bool is_array, is_input_over, is_held, is_full, is_stopping, is_waiting, is_flush_due;
+    bool is_skipping; /* the rest of a line that was too long */
+
+    char *in;
+    size_t in_len, in_at, in_size;
+    size_t scanned; /* no line end in [in_at, in_at + scanned) */
+    uint64_t line;  /* lines taken */
+    rung_json *items;
+    rung_json_writer out;
+
+    uint64_t head, tail;
+    uint32_t pending;
+    entry *ring;
+    rung_hub_waiter waiter;
+
+    char board[RUNG_NAME_MAX]; /* the one that was allowed last */
+    size_t board_len;
+} rung_batch;
+
+/* ---- life ---- */
+
+static void destroy(rung_batch *b) {
+    rung_api *api = b->api;
+    const rung_alloc *a = api->config.alloc;
+    if (b->is_waiting)
+        rung_hub_cancel(api->hub, &b->waiter);
+    for (; b->head != b->tail; b->head++)
+        if (b->ring[b->head % RING].refusal)
+            rung_alloc_free(a, b->ring[b->head % RING].refusal, REFUSAL_MAX);
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        api->batches = b->next;
+    if (b->next)
+        b->next->prev = b->prev;
+    api->batch_count--;
+    rung_json_writer_deinit(&b->out);
+    rung_alloc_free(a, b->in, b->in_size);
+    rung_alloc_free(a, b->items, b->items ? sizeof *b->items : 0);
+    rung_alloc_free(a, b->ring, b->ring ? RING * sizeof *b->ring : 0);
+    rung_alloc_free(a, b, sizeof *b);
+}
+
+static rung_batch *create(rung_call *c, bool is_array) {
+    rung_api *api = c->api;
+    const rung_alloc *a = api->config.alloc;
+    if (api->batch_count >= BATCHES_MAX)
+        return NULL;
+    rung_batch *b = rung_alloc_zeroed(a, sizeof *b);
+    if (!b)
+        return NULL;
+    b->call = c;
+    b->api = api;
+    b->is_array = is_array;
+    b->out = (rung_json_writer){.alloc = a};
+    b->next = api->batches;
+    if (b->next)
+        b->next->prev = b;
+    api->batches = b;
+    api->batch_count++;
+    b->ring = rung_alloc_get(a, RING * sizeof *b->ring);
+    b->items = is_array ? rung_alloc_get(a, sizeof *b->items) : NULL;
+    if (b->ring && (b->items || !is_array))
+        return b;
+    destroy(b);
+    return NULL;
+}
+
+/* ---- output ---- */
+
+static void flush(rung_batch *b) {
+    b->is_flush_due = false;
+    if (!b->out.len)
+        return;
+    if (!rung_exchange_write(b->call->x, rung_json_written(&b->out)))
+        b->is_full = true;
+    b->out.len = 0; /* a comma that is due stays so */
+}
+
+/* Results of one turn leave together, in one chunk. */
+static void flush_soon(rung_batch *b) {
+    if (b->out.len >= OUT_FLUSH) {
+        flush(b);
+    } else if (!b->is_flush_due) {
+        b->is_flush_due = true;
+        uv_idle_start(&b->api->flush, rung__batch_on_idle);
+    }
+}
+
+static void end_line(rung_batch *b) {
+    if (b->is_array)
+        return;
+    rung_json_append(&b->out, RUNG_SLICE("\n"));
+    b->out.is_comma_due = false;
+}
+
+static void write_refusal(rung_json_writer *w, uint64_t line, const rung_problem *p) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "line");
+    rung_json_write_uint(w, line);
+    RUNG_JSON_KEY(w, "error");
+    rung_json_open_object(w);
+    rung_problem_write(w, p);
+    rung_json_close_object(w);
+    rung_json_close_object(w);
+}
+
+/* Refusals at the front of the ring have nothing before them any more. */
+static void write_refused(rung_batch *b) {
+    for (; b->head != b->tail && b->ring[b->head % RING].refusal; b->head++) {
+        entry *e = &b->ring[b->head % RING];
+        rung_json_write_raw(&b->out, rung_slice_of(e->refusal, e->refusal_len));
+        end_line(b);
+        rung_alloc_free(b->api->config.alloc, e->refusal, REFUSAL_MAX);
+    }
+}
+
+/* ---- input ---- */
+
+static bool append(rung_batch *b, rung_slice piece) {
+    if (b->in_at) {
+        memmove(b->in, b->in + b->in_at, b->in_len - b->in_at);
+        b->in_len -= b->in_at;
+        b->in_at = 0;
+    }
+    if (b->in_size - b->in_len < piece.len) {
+        size_t size = b->in_len + piece.len + LINE_BYTES_MAX;
+        char *grown = rung_alloc_resize(b->api->config.alloc, b->in, b->in_size, size);
+        if (!grown)
+            return false;
+        b->in = grown;
+        b->in_size = size;
+    }
+    memcpy(b->in + b->in_len, piece.ptr, piece.len);
+    b->in_len += piece.len;
+    return true;
+}
+
+static bool is_blank(rung_slice line) {
+    for (size_t i = 0; i < line.len; i++)
+        if (line.ptr[i] != ' ' && line.ptr[i] != '\t' && line.ptr[i] != '\r')
+            return false;
+    return true;
+}
+
+/* Leave out what is left of a line that was refused for its length. */
+static void skip_line(rung_batch *b) {
+    char *end = memchr(b->in + b->in_at, '\n', b->in_len - b->in_at);
+    b->is_skipping = !end;
+    b->in_at = end ? (size_t)(end - b->in) + 1 : b->in_len;
+}
+
+/* The next line of NDJSON: false when it is not complete yet. Blank ones are passed over. */
+static bool take_line(rung_batch *b, rung_slice *line_out) {
+    if (b->is_skipping)
+        skip_line(b);
+    while (b->in_at < b->in_len) {
+        char *from = b->in + b->in_at;
+        size_t left = b->in_len - b->in_at;
+        char *end = memchr(from + b->scanned, '\n', left - b->scanned);
+        if (!end && !b->is_input_over) {
+            b->scanned = left;
+            return false;
+        }
+        size_t len = end ? (size_t)(end - from) : left;
+        b->in_at += end ? len + 1 : len;
+        b->scanned = 0;
+        b->line++;
+        *line_out = rung_slice_of(from, len);
+        if (!is_blank(*line_out))
+            return true;
+    }
+    return false;
+}
+
+static bool take_item(rung_batch *b, rung_slice *item_out) {
+    if (b->is_input_over)
+        return false;
+    if (rung_json_next_item(b->items) != RUNG_OK) {
+        b->is_input_over = true;
+        return false;
+    }
+    rung_status st = rung_json_skip(b->items, item_out);
+    RUNG_ASSERT(st == RUNG_OK); /* the array was checked before */
+    b->line++;
+    return true;
+}
+
+static bool take_next(rung_batch *b, rung_slice *text_out) {
+    return b->is_array ? take_item(b, text_out) : take_line(b, text_out);
+}
+
+/* ---- one submission ---- */
+
+static void refuse(rung_batch *b, const rung_problem *p) {
+    b->api->metrics.batch_refused++;
+    if (b->head == b->tail) {
+        write_refusal(&b->out, b->line, p);
+        end_line(b);
+        flush_soon(b);
+        return;
+    }
+    char *text = rung_alloc_get(b->api->config.alloc, REFUSAL_MAX);
+    if (!text) { /* without memory for the reason: stop here, and let the peer see it */
+        b->is_stopping = true;
+        return;
+    }
+    rung_json_writer w = {.data = text, .size = REFUSAL_MAX};
+    write_refusal(&w, b->line, p);
+    if (rung_json_failed(&w)) { /* a reason full of escapes */
+        rung_problem plain = *p;
+        plain.detail = RUNG_SLICE("see the code");
+        plain.field.len = 0;
+        rung_json_writer_reset(&w);
+        write_refusal(&w, b->line, &plain);
+    }
+    b->ring[b->tail++ % RING] =
+        (entry){.line = b->line, .refusal = text, .refusal_len = (uint16_t)w.len};
+}
+
+static void refuse_status(rung_batch *b, rung_status st, const rung_err *err, rung_stage stage) {
+    rung_problem p = rung_problem_of(st, err, stage);
+    refuse(b, &p);
+}
+
+/* May the sender write to this board? Most lines are for the board of the line before. */
+static bool check_board(rung_batch *b, rung_slice board, int64_t now_ms) {
+    rung_err err = {0};
+    if (rung_slice_eq(board, rung_slice_of(b->board, b->board_len)))
+        return true;
+    rung_verdict v = rung_guard_may(b->api->config.guard, &b->call->who, RUNG_ROLE_SERVER, board,
+                                    (rung_slice){NULL, 0}, now_ms, &err);
+    if (v == RUNG_GUARD_OK) {
+        memcpy(b->board, board.ptr, board.len);
+        b->board_len = board.len;
+        return true;
+    }
+    refuse(b, &(rung_problem){.status = (int)v,
+                              .code = v == RUNG_GUARD_FORBIDDEN ? "forbidden" : "unauthorized",
+                              .detail = rung_slice_str(err.message)});
+    return false;
+}
+
+static bool check_player(rung_batch *b, rung_slice player, int64_t now_ms) {
+    rung_rate_answer rate;
+    if (rung_guard_take_player(b->api->config.guard, player, now_ms, &rate))
+        return true;
+    refuse(b, &(rung_problem){.status = 429,
+                              .code = "rate_limited",
+                              .field = RUNG_SLICE("player"),
+                              .detail = RUNG_SLICE("player: too many submissions")});
+    return false;
+}
+
+static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err);
+
+static void submit(rung_batch *b, rung_slice text) {
+    rung_api *api = b->api;
+    const rung_board_def *def;
+    rung_slot slots[SCORE_FIELDS];
+    rung_err err = {0};
+    int64_t now_ms = rung_hub_now(api->hub);
+    rung_status st = rung_submission_read(&rung_batch_submission_schema,
+                                          (char *)(uintptr_t)text.ptr /* it is in b->in */,
+                                          text.len, &api->reader, slots, &err);
+    if (st < 0) {
+        refuse_status(b, st, &err, RUNG_STAGE_FORM);
+        return;
+    }
+    rung_slice board = slots[SCORE_BOARD].text;
+    if (!check_board(b, board, now_ms) || !check_player(b, slots[SCORE_PLAYER].text, now_ms))
+        return;
+    if (rung_state_board(rung__api_state(api), board, &def) != RUNG_OK) {
+        RUNG_FAIL(&err, RUNG_EABSENT, "board: no such board");
+        refuse_status(b, RUNG_EABSENT, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &err);
+    if (st < 0) {
+        refuse_status(b, st, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    st = rung_hub_put(api->hub, &api->event, answered, b, &err);
+    if (st < 0) {
+        refuse_status(b, st, &err, RUNG_STAGE_PUT);
+        return;
+    }
+    b->ring[b->tail++ % RING] = (entry){.line = b->line,
+                                        .type = (uint8_t)def->key.columns[0].type,
+                                        .decimals = (uint8_t)def->key.columns[0].decimals};
+    b->pending++;
+}
+
+/* ---- the pump ---- */
+
+static void pump(rung_batch *b);
+
+static void hub_has_room(void *ctx) {
+    rung_batch *b = ctx;
+    b->is_waiting = false;
+    pump(b);
+}
+
+/* The hub is full of others' changes: look again when it has applied one. */
+static void wait_for_hub(rung_batch *b) {
+    if (b->is_waiting || b->pending)
+        return;
+    b->is_waiting = true;
+    b->waiter = (rung_hub_waiter){
+        .seq = rung_state_seq(rung__api_state(b->api)) + 1, .ready = hub_has_room, .ctx = b};
+    rung_hub_wait(b->api->hub, &b->waiter);
+}
+
+static bool is_stalled(rung_batch *b) {
+    if (b->is_full || b->tail - b->head == RING)
+        return true;
+    if (rung_hub_room(b->api->hub))
+        return false;
+    wait_for_hub(b);
+    return true;
+}
+
+static void finish(rung_batch *b) {
+    rung_exchange *x = b->call->x;
+    bool is_whole = b->is_input_over && !b->is_stopping && !rung_json_failed(&b->out);
+    if (b->is_array)
+        rung_json_append(&b->out, RUNG_SLICE("]"));
+    flush(b);
+    destroy(b);
+    if (rung_exchange_is_gone(x))
+        rung_exchange_drop(x);
+    else if (is_whole)
+        rung_exchange_end(x);
+    else
+        rung_exchange_cut(x);
+}
+
+static bool is_line_too_long(const rung_batch *b) {
+    return !b->is_array && b->in_len - b->in_at > LINE_BYTES_MAX &&
+           b->scanned == b->in_len - b->in_at;
+}
+
+static void refuse_long_line(rung_batch *b) {
+    b->line++;
+    refuse(b, &(rung_problem){.status = 413,
+                              .code = "too_large",
+                              .detail = RUNG_SLICE("a line is longer than 65,536 bytes")});
+    b->in_at = b->in_len;
+    b->scanned = 0;
+    b->is_skipping = true;
+}
+
+static void pump(rung_batch *b) {
+    rung_slice text;
+    bool stalled = false;
+    while (!b->is_stopping && !(stalled = is_stalled(b)) && take_next(b, &text)) {
+        b->api->metrics.batch_lines++;
+        submit(b, text);
+    }
+    if (!b->is_stopping && !stalled && is_line_too_long(b))
+        refuse_long_line(b);
+    bool is_done = b->is_stopping || (b->is_input_over && !stalled && b->in_at == b->in_len);
+    if (is_done && b->pending == 0 && b->head == b->tail) {
+        finish(b);
+        return;
+    }
+    if (stalled == b->is_held || b->is_array || b->is_input_over)
+        return;
+    b->is_held = stalled;
+    if (stalled)
+        rung_exchange_hold(b->call->x);
+    else
+        rung_exchange_go_on(b->call->x);
+}
+
+static void write_result(rung_batch *b, const entry *e, rung_status st, const rung_outcome *outcome,
+                         const rung_err *err) {
+    if (st < 0) {
+        rung_problem p = rung_problem_of(st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        write_refusal(&b->out, e->line, &p);
+        b->api->metrics.batch_refused++;
+    } else {
+        rung_column score = {.type = (rung_score_type)e->type, .decimals = e->decimals};
+        rung_answer_batch_line(&b->out, &score, e->line, outcome);
+    }
+    end_line(b);
+}
+
+static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err) {
+    rung_batch *b = ctx;
+    RUNG_ASSERT(b->pending && !b->ring[b->head % RING].refusal);
+    write_result(b, &b->ring[b->head % RING], st, outcome, err);
+    b->head++;
+    b->pending--;
+    write_refused(b);
+    flush_soon(b);
+    /* Half a ring at a time: the peer is not stopped and started for every line. */
+    if (b->pending == 0 || (b->is_held && b->tail - b->head <= RING / 2))
+        pump(b);
+}
+
+/* ---- the exchange's side ---- */
+
+static void got_piece(void *ctx, rung_exchange *x, rung_slice piece) {
+    rung_batch *b = ctx;
+    (void)x;
+    if (piece.len == 0)
+        b->is_input_over = true;
+    else if (!b->is_stopping && !append(b, piece))
+        b->is_stopping = true;
+    pump(b);
+}
+
+static void drained(void *ctx, rung_exchange *x) {
+    rung_batch *b = ctx;
+    (void)x;
+    b->is_full = false;
+    pump(b);
+}
+
+static void gone(void *ctx, rung_exchange *x) {
+    rung_batch *b = ctx;
+    (void)x;
+    b->is_stopping = true;
+    pump(b);
+}
+
+static void start_stream(rung_call *c) {
+    rung_batch *b = create(c, false);
+    if (!b) {
+        rung__call_fail(c, RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
+    rung_exchange_begin(c->x, 200, RUNG_TYPE_NDJSON);
+    rung_exchange_stream(c->x, UINT64_MAX, got_piece, b);
+}
+
+/* The whole array is JSON, or nothing is done. */
+static bool check_array(rung_call *c, rung_json *r) {
+    rung_err err = {0};
+    uint32_t count = 0;
+    rung_json_init(r, c->body, c->body_len, &err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
+        st = rung_json_skip(r, NULL);
+        count++;
+    }
+    st = rung_json_end(r);
+    if (st < 0) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        return false;
+    }
+    if (count > ITEMS_MAX) {
+        rung__call_problem(c, 413, "too_large",
+                           "an array has at most 10,000 submissions; send NDJSON for more");
+        return false;
+    }
+    return true;
+}
+
+static void start_array(rung_call *c) {
+    if (!check_array(c, &c->api->reader))
+        return;
+    rung_batch *b = create(c, true);
+    if (!b || !append(b, rung_slice_of(c->body, c->body_len))) {
+        if (b)
+            destroy(b);
+        rung__call_fail(c, b ? RUNG_ENOMEM : RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    rung_json_init(b->items, b->in, b->in_len, NULL);
+    rung_ignore(rung_json_enter_array(b->items), "checked above");
+    b->in_at = b->in_len; /* from now on `items` reads it */
+    rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
+    rung_exchange_begin(c->x, 200, RUNG_TYPE_JSON);
+    rung_json_append(&b->out, RUNG_SLICE("["));
+    pump(b);
+}
+
+void rung_api_submit_many(rung_call *c) {
+    if (c->body)
+        start_array(c);
+    else
+        start_stream(c);
+}
+
+/* ---- all of them ---- */
+
+void rung__batch_on_idle(uv_idle_t *idle) {
+    rung_api *api = idle->data;
+    uv_idle_stop(idle);
+    for (rung_batch *b = api->batches; b; b = b->next)
+        if (b->is_flush_due)
+            flush(b);
+}
+
+void rung__batch_stop_all(rung_api *api) {
+    for (rung_batch *b = api->batches, *next; b; b = next) {
+        next = b->next;
+        b->is_stopping = true;
+        pump(b);
+    }
+}

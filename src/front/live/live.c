@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live.c - topics by name, their viewers, and the clock that makes frames.
+ *
+ * 1. Every viewer is on the list of its topic; a topic without viewers stays for keep_ms, for those who come
+ * back. 2. The timer runs as long as there are topics. When making frames takes long, the next one is later: at
+ * least two thirds
+ *    of the time stay for everybody else.
+ * 3. A viewer that is_behind is sent nothing until its queue is empty; then a full state. */
+#include "front/live/live.h"
+
+#include "base/assert.h"
+#include "codec/url.h"
+#include "front/live/topic.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define ASK_EVERY_MS 5000 /* may it still? */
+
+static void on_timer(uv_timer_t *timer);
+
+/* ---- names ---- */
+
+typedef struct name {
+    char text[RUNG_LIVE_TOPIC_MAX];
+    size_t len;
+} name;
+
+static void add(name *n, rung_slice text) {
+    RUNG_ASSERT(n->len + text.len <= sizeof n->text);
+    memcpy(n->text + n->len, text.ptr, text.len);
+    n->len += text.len;
+}
+
+static void add_encoded(name *n, const char *key, rung_slice value) {
+    if (!value.len)
+        return;
+    add(n, rung_slice_str(key));
+    RUNG_ASSERT(n->len + 3 * value.len <= sizeof n->text);
+    n->len += rung_url_encode(value, n->text + n->len);
+}
+
+static void add_number(name *n, const char *key, uint32_t value) {
+    char digits[16];
+    int len = snprintf(digits, sizeof digits, "%u", value);
+    add(n, rung_slice_str(key));
+    add(n, rung_slice_of(digits, (size_t)len));
+}
+
+/* One spelling for one question. */
+static void name_topic(const rung_live_spec *s, name *n) {
+    static const char *const ranks[] = {"unique", "sparse", "dense"};
+    n->len = 0;
+    add_encoded(n, s->kind == RUNG_LIVE_FEED ? "players/" : "boards/",
+                s->kind == RUNG_LIVE_FEED ? s->player : s->board);
+    if (s->kind == RUNG_LIVE_TOP) {
+        add_number(n, "?limit=", s->count);
+    } else if (s->kind == RUNG_LIVE_AROUND) {
+        add_encoded(n, "?player=", s->player);
+        add_number(n, "&around=", s->count);
+    } else if (s->kind == RUNG_LIVE_FRIENDS) {
+        add_encoded(n, "?friends=", s->player);
+        add_number(n, "&limit=", s->count);
+    }
+    const char *first = s->kind == RUNG_LIVE_FEED ? "?window=" : "&window=";
+    add_encoded(n, first, s->window);
+    add_encoded(n, "&window_id=", s->window_id);
+    add_encoded(n, "&scope=", s->scope);
+    if (s->has_rank)
+        add_encoded(n, "&rank=", rung_slice_str(ranks[s->rank]));
+}
+
+static uint64_t hash_of(rung_slice text) {
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < text.len; i++)
+        h = (h ^ (uint8_t)text.ptr[i]) * 1099511628211u;
+    return h;
+}
+
+static rung_status check_spec(const rung_live_spec *s, rung_err *err) {
+    rung_slice texts[] = {s->board, s->player, s->window, s->window_id};
+    for (size_t i = 0; i < 4; i++)
+        if (texts[i].len > RUNG_NAME_MAX)
+            return RUNG_FAIL(err, RUNG_EINVAL, "live: a name of more than %d bytes", RUNG_NAME_MAX);
+    if (s->scope.len > 2 * RUNG_NAME_MAX + 1)
+        return RUNG_FAIL(err, RUNG_EINVAL, "scope: too long");
+    bool is_feed = s->kind == RUNG_LIVE_FEED;
+    if (is_feed ? s->board.len != 0 : s->board.len == 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "board: expected a board's name");
+    if (s->kind != RUNG_LIVE_TOP && !s->player.len)
+        return RUNG_FAIL(err, RUNG_EINVAL, "player: expected a player's name");
+    uint32_t low = s->kind == RUNG_LIVE_AROUND || is_feed ? 0 : 1;
+    uint32_t high = s->kind == RUNG_LIVE_TOP      ? RUNG_LIVE_TOP_MAX
+                    : s->kind == RUNG_LIVE_AROUND ? RUNG_LIVE_AROUND_MAX
+                                                  : RUNG_LIVE_FRIENDS_MAX;
+    if (s->count < low || s->count > high)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected %u to %u",
+                         s->kind == RUNG_LIVE_AROUND ? "around" : "limit", low, high);
+    return RUNG_OK;
+}
+
+/* ---- topics ---- */
+
+static rung__topic *find_topic(const rung_live *l, rung_slice text, uint64_t hash) {
+    rung__topic *t = l->buckets[hash % l->bucket_count];
+    while (t &&
+           !(t->name_hash == hash && rung_slice_eq(rung_slice_of(t->memory, t->name_len), text)))
+        t = t->next_in_bucket;
+    return t;
+}
+
+static rung_slice copy_part(char **at, rung_slice text) {
+    if (text.len)
+        memcpy(*at, text.ptr, text.len);
+    rung_slice copy = rung_slice_of(*at, text.len);
+    *at += text.len;
+    return copy;
+}
+
+static bool fill_topic(rung__topic *t, const rung_live_spec *s, const name *n) {
+    const rung_alloc *a = t->live->config.alloc;
+    size_t size =
+        n->len + s->board.len + s->player.len + s->window.len + s->window_id.len + s->scope.len;
+    t->memory = rung_alloc_get(a, size);
+    t->kept = rung_alloc_zeroed(a, t->live->config.keep_frames * sizeof *t->kept);
+    if (s->kind != RUNG_LIVE_FEED) {
+        t->list = rung_alloc_zeroed(a, sizeof *t->list);
+        t->live->stats.memory += t->list ? sizeof *t->list : 0;
+    }
+    if (!t->memory || !t->kept || (s->kind != RUNG_LIVE_FEED && !t->list)) {
+        t->memory_size = t->memory ? (uint32_t)size : 0;
+        return false;
+    }
+    t->memory_size = (uint32_t)size;
+    t->name_len = (uint32_t)n->len;
+    memcpy(t->memory, n->text, n->len);
+    char *at = t->memory + n->len;
+    t->spec = *s;
+    t->spec.board = copy_part(&at, s->board);
+    t->spec.player = copy_part(&at, s->player);
+    t->spec.window = copy_part(&at, s->window);
+    t->spec.window_id = copy_part(&at, s->window_id);
+    t->spec.scope = copy_part(&at, s->scope);
+    return true;
+}
+
+static size_t topic_size(const rung__topic *t) {
+    return sizeof *t + t->memory_size + t->live->config.keep_frames * sizeof *t->kept;
+}
+
+static void destroy_topic(rung__topic *t) {
+    rung_live *l = t->live;
+    rung__topic **at = &l->buckets[t->name_hash % l->bucket_count];
+    while (*at != t)
+        at = &(*at)->next_in_bucket;
+    *at = t->next_in_bucket;
+    if (t->prev)
+        t->prev->next = t->next;
+    else
+        l->topics = t->next;
+    if (t->next)
+        t->next->prev = t->prev;
+    l->stats.topics--;
+    l->stats.memory -= topic_size(t);
+    rung__topic_deinit(t);
+    rung_alloc_free(l->config.alloc, t, sizeof *t);
+}
+
+static rung_status create_topic(rung_live *l, const rung_live_spec *s, const name *n, uint64_t hash,
+                                rung__topic **out, rung_err *err) {
+    if (l->stats.topics >= l->config.topics_max)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "live: %u topics are being watched already",
+                         l->stats.topics);
+    rung__topic *t = rung_alloc_zeroed(l->config.alloc, sizeof *t);
+    if (!t)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
+    t->live = l;
+    t->name_hash = hash;
+    if (!fill_topic(t, s, n)) {
+        rung__topic_deinit(t);
+        rung_alloc_free(l->config.alloc, t, sizeof *t);
+        return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
+    }
+    t->next_in_bucket = l->buckets[hash % l->bucket_count];
+    l->buckets[hash % l->bucket_count] = t;
+    t->next = l->topics;
+    if (t->next)
+        t->next->prev = t;
+    l->topics = t;
+    l->stats.topics++;
+    l->stats.memory += topic_size(t);
+    t->idle_since_ms = l->config.now_ms(l->config.ctx);
+    *out = t;
+    return RUNG_OK;
+}
+
+/* ---- sending ---- */
+
+static void send_to(rung_viewer *v, rung__frame *f, int64_t now) {
+    rung_live *l = v->topic->live;
+    rung_blob *b = f && f->sse ? rung__frame_dressed(f, l->config.alloc, v->sink->dress) : NULL;
+    if (!b) {
+        v->is_behind = true; /* no memory for it now: a full state later */
+        return;
+    }
+    v->sink->send(v->ctx, b);
+    v->sent_ms = now;
+    l->stats.sent++;
+    l->stats.sent_bytes += b->len;
+}
+
+static void unlink_viewer(rung_viewer *v) {
+    rung__topic *t = v->topic;
+    rung_live *l = t->live;
+    if (v->prev)
+        v->prev->next = v->next;
+    else
+        t->viewers = v->next;
+    if (v->next)
+        v->next->prev = v->prev;
+    if (--t->viewer_count == 0)
+        t->idle_since_ms = l->config.now_ms(l->config.ctx);
+    l->stats.viewers--;
+    l->stats.memory -= sizeof *v;
+}
+
+static void end_viewer(rung_viewer *v, rung_live_end why) {
+    rung_live *l = v->topic->live;
+    unlink_viewer(v);
+    v->sink->end(v->ctx, v, why);
+    rung_alloc_free(l->config.alloc, v, sizeof *v);
+}
+
+static void end_all(rung__topic *t, rung_live_end why) {
+    while (t->viewers)
+        end_viewer(t->viewers, why);
+}
+
+/* One viewer's part of a frame; `f` is NULL when there is nothing new. False: it is gone. */
+static bool serve(rung_viewer *v, rung__frame *f, int64_t now) {
+    rung_live *l = v->topic->live;
+    if (now - v->asked_ms >= ASK_EVERY_MS) {
+        v->asked_ms = now;
+        if (v->sink->may && !v->sink->may(v->ctx)) {
+            end_viewer(v, RUNG_LIVE_FORBIDDEN);
+            return false;
+        }
+    }
+    if (f && !v->is_behind) {
+        if (v->sink->queued(v->ctx) > l->config.queued_max)
+            v->is_behind = true;
+        else
+            send_to(v, f, now);
+    }
+    if (v->is_behind) {
+        l->stats.skipped += f != NULL;
+        if (v->sink->queued(v->ctx) == 0) {
+            v->is_behind = false;
+            send_to(v, rung__topic_full(v->topic), now);
+        }
+    } else if (now - v->sent_ms >= l->config.beat_ms && v->sink->dress == RUNG_LIVE_SSE) {
+        v->sink->send(v->ctx, l->beat);
+        v->sent_ms = now;
+    }
+    return true;
+}
+
+/* has_failed: there may be a frame that could not be made; a full state makes up for it. */
+static void serve_topic(rung__topic *t, rung__frame *f, bool has_failed, int64_t now) {
+    for (rung_viewer *v = t->viewers, *next; v; v = next) {
+        next = v->next;
+        v->is_behind |= has_failed;
+        serve(v, f, now);
+    }
+}
+
+static rung__frame *newest(rung__topic *t) {
+    if (!t->kept_count)
+        return NULL;
+    uint32_t last = (t->kept_first + t->kept_count - 1) % t->live->config.keep_frames;
+    return &t->kept[last];
+}
+
+void rung_live_frame(rung_live *l) {
+    uint64_t start = uv_hrtime();
+    int64_t now = l->config.now_ms(l->config.ctx);
+    for (rung__topic *t = l->topics, *next; t; t = next) {
+        next = t->next;
+        if (!t->viewer_count) {
+            if (now - t->idle_since_ms >= l->config.keep_ms)
+                destroy_topic(t);
+            continue;
+        }
+        rung_status st = rung__topic_refresh(t, NULL);
+        if (st == RUNG_NOT_FOUND)
+            end_all(t, RUNG_LIVE_GONE);
+        else
+            serve_topic(t, st == RUNG_OK ? newest(t) : NULL, st < 0, now);
+    }
+    l->stats.frame_us += (uv_hrtime() - start) / 1000;
+}
+
+static uint32_t interval_ms(const rung_live *l) {
+    uint32_t ms = 1000 / l->config.frame_rate;
+    return ms ? ms : 1;
+}
+
+static void start_timer(rung_live *l, uint64_t ms) {
+    l->is_turning = true;
+    uv_timer_start(&l->timer, on_timer, ms, 0);
+}
+
+static void on_timer(uv_timer_t *timer) {
+    rung_live *l = timer->data;
+    uint64_t start = uv_hrtime();
+    rung_live_frame(l);
+    uint64_t took_ms = (uv_hrtime() - start) / 1000000;
+    l->is_turning = false;
+    if (l->topics)
+        start_timer(l, took_ms * 3 > interval_ms(l) ? took_ms * 3 : interval_ms(l));
+}
+
+/* ---- opening and leaving ---- */
+
+/* Which kept frame follows `since`; UINT32_MAX: that cannot be said. A topic asked for the first time knows no
+ * past; but if its board has not changed since, there is none to know. */
+static uint32_t resume_from(const rung__topic *t, uint64_t since, bool was_new) {
+    bool is_timeless = t->spec.kind != RUNG_LIVE_FEED && (t->kind == 0 || t->spec.window_id.len);
+    if (since == t->seq || (was_new && is_timeless && t->version <= since && since < t->seq))
+        return t->kept_count;
+    for (uint32_t i = 0; i < t->kept_count; i++)
+        if (t->kept[(t->kept_first + i) % t->live->config.keep_frames].since == since)
+            return i;
+    return UINT32_MAX;
+}
+
+static void send_resumed(rung_viewer *v, uint64_t since, int64_t now) {
+    rung_live *l = v->topic->live;
+    rung__frame f = {0};
+    rung_json_writer *w = &l->out;
+    rung_json_writer_reset(w);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "type");
+    rung_json_write_string(w, RUNG_SLICE("resumed"));
+    RUNG_JSON_KEY(w, "topic");
+    rung_json_write_string(w, rung_viewer_topic(v));
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, since);
+    rung_json_close_object(w);
+    if (rung__frame_make(l, &f, "resumed", since))
+        send_to(v, &f, now);
+    rung__frame_clear(&f);
+}
+
+static void greet(rung_viewer *v, const uint64_t *since, bool was_new, int64_t now) {
+    rung__topic *t = v->topic;
+    rung_live *l = t->live;
+    uint32_t from = since ? resume_from(t, *since, was_new) : UINT32_MAX;
+    if (from == UINT32_MAX) {
+        l->stats.anew += since != NULL;
+        send_to(v, rung__topic_full(t), now);
+        return;
+    }
+    l->stats.resumed++;
+    send_resumed(v, *since, now);
+    for (uint32_t i = from; i < t->kept_count; i++)
+        send_to(v, &t->kept[(t->kept_first + i) % l->config.keep_frames], now);
+}
+
+static rung_status find_or_create(rung_live *l, const rung_live_spec *spec, rung__topic **out,
+                                  bool *was_new, rung_err *err) {
+    name n;
+    rung_status st = check_spec(spec, err);
+    if (st < 0)
+        return st;
+    name_topic(spec, &n);
+    uint64_t hash = hash_of(rung_slice_of(n.text, n.len));
+    *out = find_topic(l, rung_slice_of(n.text, n.len), hash);
+    *was_new = !*out;
+    return *out ? RUNG_OK : create_topic(l, spec, &n, hash, out, err);
+}
+
+rung_status rung_live_open(rung_live *l, const rung_live_spec *spec, const uint64_t *since,
+                           const rung_live_sink *sink, void *ctx, rung_viewer **viewer_out,
+                           rung_err *err) {
+    rung__topic *t;
+    bool was_new;
+    int64_t now = l->config.now_ms(l->config.ctx);
+    if (l->is_stopping || !l->config.state(l->config.ctx))
+        return RUNG_FAIL(err, RUNG_ECLOSED, "live: not open now");
+    if (l->stats.viewers >= l->config.viewers_max)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "live: there are %u viewers already", l->stats.viewers);
+    rung_status st = find_or_create(l, spec, &t, &was_new, err);
+    if (st < 0)
+        return st;
+    /* A topic that others watch is as new as its last frame, and so is what a newcomer sees. */
+    if (!t->viewer_count) {
+        st = rung__topic_refresh(t, err);
+        if (st == RUNG_NOT_FOUND || st < 0) {
+            if (was_new)
+                destroy_topic(t);
+            return st;
+        }
+    }
+    rung_viewer *v = rung_alloc_zeroed(l->config.alloc, sizeof *v);
+    if (!v)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
+    *v = (rung_viewer){.topic = t, .next = t->viewers, .sink = sink, .ctx = ctx, .asked_ms = now};
+    if (v->next)
+        v->next->prev = v;
+    t->viewers = v;
+    t->viewer_count++;
+    l->stats.viewers++;
+    l->stats.memory += sizeof *v;
+    *viewer_out = v;
+    greet(v, since, was_new, now);
+    if (!l->is_turning)
+        start_timer(l, interval_ms(l));
+    return RUNG_OK;
+}
+
+rung_status rung_live_check(rung_live *l, const rung_live_spec *spec, rung_err *err) {
+    rung_status st = check_spec(spec, err);
+    const rung_state *s = l->config.state(l->config.ctx);
+    if (st < 0)
+        return st;
+    if (l->is_stopping || !s)
+        return RUNG_FAIL(err, RUNG_ECLOSED, "live: not open now");
+    if (spec->kind == RUNG_LIVE_FEED)
+        return RUNG_OK;
+    rung_view view;
+    rung_query q = {.board = spec->board,
+                    .window = spec->window,
+                    .window_id = spec->window_id,
+                    .scope = spec->scope,
+                    .now_ms = l->config.now_ms(l->config.ctx)};
+    return rung_state_view(s, &q, &view, err);
+}
+
+void rung_live_leave(rung_viewer *v) {
+    rung_live *l = v->topic->live;
+    unlink_viewer(v);
+    rung_alloc_free(l->config.alloc, v, sizeof *v);
+}
+
+rung_slice rung_viewer_topic(const rung_viewer *v) {
+    return rung_slice_of(v->topic->memory, v->topic->name_len);
+}
+
+void *rung_viewer_ctx(const rung_viewer *v) {
+    return v->ctx;
+}
+
+/* ---- lifecycle ---- */
+
+static void fill_defaults(rung_live_config *c) {
+#define OR(field, value) c->field = c->field ? c->field : (value)
+    OR(frame_rate, 10);
+    OR(viewers_max, 20000);
+    OR(topics_max, 10000);
+    OR(queued_max, 65536);
+    OR(keep_frames, 32);
+    OR(keep_bytes, 128u << 10);
+    OR(keep_ms, 60000);
+    OR(beat_ms, 15000);
+    OR(feed_boards_max, 1024);
+#undef OR
+}
+
+static bool make_beat(rung_live *l) {
+    static const char comment[] = "3\r\n:\n\n\r\n";
+    l->beat = rung_blob_create(l->config.alloc, sizeof comment - 1);
+    if (l->beat)
+        memcpy(l->beat->bytes, comment, sizeof comment - 1);
+    return l->beat != NULL;
+}
+
+static void free_memory(rung_live *l) {
+    const rung_alloc *a = l->config.alloc;
+    rung_json_writer_deinit(&l->rows);
+    rung_json_writer_deinit(&l->ids);
+    rung_json_writer_deinit(&l->head);
+    rung_json_writer_deinit(&l->out);
+    rung_blob_give(l->beat);
+    rung_alloc_free(a, l->buckets, l->buckets ? l->bucket_count * sizeof *l->buckets : 0);
+    rung_alloc_free(a, l, sizeof *l);
+}
+
+rung_status rung_live_create(const rung_live_config *config, rung_live **live_out, rung_err *err) {
+    if (config->frame_rate > 100)
+        return RUNG_FAIL(err, RUNG_EINVAL, "frame_rate: expected 1 to 100");
+    rung_live *l = rung_alloc_zeroed(config->alloc, sizeof *l);
+    if (!l)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
+    l->config = *config;
+    fill_defaults(&l->config);
+    l->bucket_count = 4096;
+    l->buckets = rung_alloc_zeroed(config->alloc, l->bucket_count * sizeof *l->buckets);
+    l->rows.alloc = l->ids.alloc = l->head.alloc = l->out.alloc = config->alloc;
+    if (!l->buckets || !make_beat(l)) {
+        free_memory(l);
+        return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
+    }
+    l->stats.memory = sizeof *l + l->bucket_count * sizeof *l->buckets;
+    uv_timer_init(config->loop, &l->timer);
+    uv_unref((uv_handle_t *)&l->timer);
+    l->timer.data = l;
+    *live_out = l;
+    return RUNG_OK;
+}
+
+void rung_live_stop(rung_live *l) {
+    l->is_stopping = true;
+    uv_timer_stop(&l->timer); /* from here on there may be no state to ask */
+    for (rung__topic *t = l->topics; t; t = t->next)
+        end_all(t, RUNG_LIVE_STOPPING);
+}
+
+static void on_timer_closed(uv_handle_t *handle) {
+    ((rung_live *)handle->data)->is_timer_closed = true;
+}
+
+void rung_live_destroy(rung_live *l) {
+    if (!l)
+        return;
+    RUNG_ASSERT(!l->stats.viewers);
+    while (l->topics)
+        destroy_topic(l->topics);
+    uv_close((uv_handle_t *)&l->timer, on_timer_closed);
+    while (!l->is_timer_closed)
+        uv_run(l->config.loop, UV_RUN_NOWAIT);
+    free_memory(l);
+}
+
+rung_live_stats rung_live_stat(const rung_live *l) {
+    rung_live_stats s = l->stats;
+    for (const rung__topic *t = l->topics; t; t = t->next)
+        s.memory += t->kept_bytes;
+    return s;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* topic.h - one distinct question and its recent frames. Shared inside front/live. */
+#ifndef RUNG_FRONT_LIVE_TOPIC_H
+#define RUNG_FRONT_LIVE_TOPIC_H
+
+#include "front/live/live.h"
+
+#define RUNG__ROWS_MAX 200u /* the most that any kind of topic shows */
+
+typedef struct rung__topic rung__topic;
+
+/* One frame: the text in one dress, and in others when somebody needs it. */
+typedef struct rung__frame {
+    uint64_t since, seq;  /* of the state it starts from, and of the one it leads to */
+    rung_blob *sse;       /* with the text inside */
+    rung_blob *websocket; /* NULL until needed */
+    uint32_t text_at, text_len;
+} rung__frame;
+
+/* Rows as they were shown: each one's JSON, and whose it is. */
+typedef struct rung__list {
+    char *text, *ids; /* one after the other */
+    char *head;       /* what a state says before its entries */
+    uint32_t text_room, ids_room, head_room, head_len;
+    uint32_t count;
+    uint32_t text_ends[RUNG__ROWS_MAX], id_ends[RUNG__ROWS_MAX];
+} rung__list;
+
+typedef struct rung__feed rung__feed; /* feed.c */
+
+struct rung__topic {
+    rung_live *live;
+    rung__topic *next_in_bucket;
+    rung__topic *prev, *next; /* of all */
+    rung_viewer *viewers;
+    uint32_t viewer_count;
+    rung_live_spec spec; /* its texts are in `memory` */
+    uint64_t name_hash;
+    char *memory; /* the name, then the spec's texts */
+    uint32_t memory_size, name_len;
+    /* what was shown last */
+    bool has_state;
+    uint64_t seq, version;
+    uint32_t kind;              /* of window */
+    int64_t ordinal, looked_ms; /* which one; when the clock was last asked about it */
+    uint32_t total;
+    rung__list *list; /* NULL for a feed */
+    rung__feed *feed;
+    /* frames */
+    rung__frame full;  /* the whole state at `seq`; sse NULL: not made yet */
+    rung__frame *kept; /* a ring of keep_frames, oldest first from `kept_first` */
+    uint32_t kept_first, kept_count;
+    size_t kept_bytes;
+    int64_t idle_since_ms; /* of a topic without viewers */
+};
+
+struct rung_viewer {
+    rung__topic *topic;
+    rung_viewer *prev, *next; /* of the topic */
+    const rung_live_sink *sink;
+    void *ctx;
+    int64_t sent_ms, asked_ms; /* last frame or beat; last question whether it still may */
+    bool is_behind;            /* skipped a frame: a full state is due */
+};
+
+struct rung_live {
+    rung_live_config config;
+    uv_timer_t timer;
+    bool is_turning, is_stopping, is_timer_closed;
+    rung__topic *topics;
+    rung__topic **buckets;
+    uint32_t bucket_count;
+    rung_json_writer rows, ids, head, out; /* scratch: rows, ids, a head; a frame's text */
+    rung_row row_scratch[RUNG__ROWS_MAX];
+    uint32_t row_ends[RUNG__ROWS_MAX], id_ends[RUNG__ROWS_MAX]; /* in rows and ids */
+    bool is_same[RUNG__ROWS_MAX],
+        is_found[RUNG__ROWS_MAX]; /* new rows as they were; old ones still there */
+    rung_blob *beat;              /* a comment, for server-sent events */
+    rung_live_stats stats;
+};
+
+/* topic.c: ask the state again; RUNG_OK with a frame kept when something is different, RUNG_UNCHANGED,
+ * RUNG_NOT_FOUND when what it is about is gone, or a failure after which it is as it was. */
+RUNG_NODISCARD rung_status rung__topic_refresh(rung__topic *t, rung_err *err);
+/* The full state as a frame; NULL: no memory. */
+rung__frame *rung__topic_full(rung__topic *t);
+void rung__topic_deinit(rung__topic *t);
+/* A frame in a dress; NULL: no memory. Borrowed. */
+rung_blob *rung__frame_dressed(rung__frame *f, const rung_alloc *alloc, rung_live_dress dress);
+/* From l->out as text; false: no memory. Gives back what the frame had. */
+bool rung__frame_make(rung_live *l, rung__frame *f, const char *event, uint64_t seq);
+void rung__frame_clear(rung__frame *f);
+/* Keep a made frame for those who come back; takes its references. */
+void rung__topic_keep(rung__topic *t, rung__frame *f, uint64_t since);
+
+/* feed.c */
+RUNG_NODISCARD rung_status rung__feed_refresh(rung__topic *t, rung_err *err);
+void rung__feed_write_state(rung__topic *t, rung_json_writer *w);
+void rung__feed_destroy(rung__topic *t);
+
+/* websocket.c: a whole frame of a server */
+rung_blob *rung__websocket_frame(const rung_alloc *alloc, uint8_t opcode, rung_slice payload);
+
+#endif

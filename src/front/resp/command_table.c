@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every command there is: one line says how it is called, what it may touch, who may call it, and what people are told
+ * about it. COMMAND, the permission checks and docs/redis.md come from here. */
+#include "front/resp/internal.h"
+
+#include "base/assert.h"
+
+#define ZSET "sorted-set"
+#define KEYS "generic"
+
+/* A question about one key. */
+#define ASK(n, a, handler, grp, ver, text, ...)                                                    \
+    {                                                                                              \
+        .name = n, .arity = a, .role = RUNG_ROLE_READ, .run = rung__resp_run_##handler,            \
+        .group = grp, .since = ver, .summary = text, __VA_ARGS__                                   \
+    }
+/* A change of one key. */
+#define CHANGE(n, a, builder, replier, grp, ver, text, ...)                                        \
+    {                                                                                              \
+        .name = n, .arity = a, .role = RUNG_ROLE_SERVER, .build = rung__resp_build_##builder,      \
+        .reply = rung__resp_reply_##replier, .group = grp, .since = ver, .summary = text,          \
+        __VA_ARGS__                                                                                \
+    }
+/* About the connection or the server. */
+#define SAY(n, a, handler, grp, ver, text, ...)                                                    \
+    {                                                                                              \
+        .name = n, .arity = a, .run = rung__resp_run_##handler, .group = grp, .since = ver,        \
+        .summary = text, __VA_ARGS__                                                               \
+    }
+
+#define ONE_KEY     .first_key = 1, .last_key = 1, .key_step = 1
+#define KEYS_TO(to) .first_key = 1, .last_key = (to), .key_step = 1
+
+enum {
+    R = RUNG__READ,
+    RF = RUNG__READ | RUNG__FAST,
+    W = RUNG__WRITE,
+    WF = RUNG__WRITE | RUNG__FAST,
+    M = RUNG__MOVABLE,
+    N = RUNG__NOW | RUNG__FAST,
+};
+
+static const char *const client_subcommands[] = {"getname",  "id",      "info",    "list",
+                                                 "reply",    "setinfo", "setname", "no-evict",
+                                                 "no-touch", "help",    NULL};
+static const char *const config_subcommands[] = {"get",     "set",  "resetstat",
+                                                 "rewrite", "help", NULL};
+static const char *const command_subcommands[] = {"count", "docs", "getkeys", "info",
+                                                  "list",  "help", NULL};
+
+static const rung__resp_command commands[] = {
+    /* sorted sets: questions */
+    ASK("zscore", 3, zscore, ZSET, "1.2.0", "Get the score of a member in a sorted set",
+        .flags = RF, .player_arg = 2, ONE_KEY),
+    ASK("zmscore", -3, zmscore, ZSET, "6.2.0", "Get the scores of several members of a sorted set",
+        .flags = RF, ONE_KEY),
+    ASK("zrank", -3, zrank, ZSET, "2.0.0", "Get the index of a member, scores from low to high",
+        .flags = RF, .player_arg = 2, ONE_KEY),
+    ASK("zrevrank", -3, zrank, ZSET, "2.0.0", "Get the index of a member, scores from high to low",
+        .flags = RF, .player_arg = 2, ONE_KEY),
+    ASK("zcard", 2, zcard, ZSET, "1.2.0", "Count the members of a sorted set", .flags = RF,
+        ONE_KEY),
+    ASK("zcount", 4, zcount, ZSET, "2.0.0", "Count the members with scores in a range", .flags = RF,
+        ONE_KEY),
+    ASK("zlexcount", 4, zlexcount, ZSET, "2.8.9", "Count the members in a range of names",
+        .flags = RF, ONE_KEY),
+    ASK("zrange", -4, zrange, ZSET, "1.2.0", "Return a range of members", .flags = R, ONE_KEY),
+    ASK("zrevrange", -4, zrange, ZSET, "1.2.0",
+        "Return a range of members by index, scores from high to low", .flags = R, ONE_KEY),
+    ASK("zrangebyscore", -4, zrange, ZSET, "1.0.5", "Return the members with scores in a range",
+        .flags = R, ONE_KEY),
+    ASK("zrevrangebyscore", -4, zrange, ZSET, "2.2.0",
+        "Return the members with scores in a range, from high to low", .flags = R, ONE_KEY),
+    ASK("zrangebylex", -4, zrange, ZSET, "2.8.9", "Return the members in a range of names",
+        .flags = R, ONE_KEY),
+    ASK("zrevrangebylex", -4, zrange, ZSET, "2.8.9",
+        "Return the members in a range of names, from high to low", .flags = R, ONE_KEY),
+    ASK("zrandmember", -2, zrandmember, ZSET, "6.2.0", "Get one or several members by chance",
+        .flags = R, ONE_KEY),
+    ASK("zscan", -3, zscan, ZSET, "2.8.0", "Walk over members and scores", .flags = R, ONE_KEY),
+    ASK("zunion", -3, zcombine, ZSET, "6.2.0", "Return the union of sorted sets", .flags = R | M,
+        .count_arg = 1),
+    ASK("zinter", -3, zcombine, ZSET, "6.2.0", "Return the intersection of sorted sets",
+        .flags = R | M, .count_arg = 1),
+    ASK("zdiff", -3, zcombine, ZSET, "6.2.0", "Return the difference of sorted sets",
+        .flags = R | M, .count_arg = 1),
+    ASK("zintercard", -3, zintercard, ZSET, "7.0.0", "Count the intersection of sorted sets",
+        .flags = R | M, .count_arg = 1),
+    /* sorted sets: changes */
+    CHANGE("zadd", -4, zadd, zadd, ZSET, "1.2.0", "Add members, or change their scores",
+           .flags = WF | RUNG__DENYOOM, ONE_KEY),
+    CHANGE("zincrby", 4, zincrby, zadd, ZSET, "1.2.0", "Add to the score of a member",
+           .flags = WF | RUNG__DENYOOM, ONE_KEY),
+    CHANGE("zrem", -3, members, count, ZSET, "1.2.0", "Remove members", .flags = WF, ONE_KEY),
+    CHANGE("zremrangebyrank", 4, zremrange, count, ZSET, "2.0.0",
+           "Remove the members in a range of indexes", .flags = W, ONE_KEY),
+    CHANGE("zremrangebyscore", 4, zremrange, count, ZSET, "1.2.0",
+           "Remove the members in a range of scores", .flags = W, ONE_KEY),
+    CHANGE("zremrangebylex", 4, zremrange, count, ZSET, "2.8.9",
+           "Remove the members in a range of names", .flags = W, ONE_KEY),
+    CHANGE("zpopmin", -2, zpop, zpop, ZSET, "5.0.0",
+           "Remove and return the members with the lowest scores", .flags = WF,
+           .run = rung__resp_run_zpop_none, ONE_KEY),
+    CHANGE("zpopmax", -2, zpop, zpop, ZSET, "5.0.0",
+           "Remove and return the members with the highest scores", .flags = WF,
+           .run = rung__resp_run_zpop_none, ONE_KEY),
+    CHANGE("bzpopmin", -3, bzpop, zpop, ZSET, "5.0.0",
+           "As ZPOPMIN, or wait until there is a member", .flags = WF | RUNG__BLOCKS, KEYS_TO(-2)),
+    CHANGE("bzpopmax", -3, bzpop, zpop, ZSET, "5.0.0",
+           "As ZPOPMAX, or wait until there is a member", .flags = WF | RUNG__BLOCKS, KEYS_TO(-2)),
+    CHANGE("zmpop", -4, zmpop, zpop, ZSET, "7.0.0",
+           "Remove and return members of the first sorted set that has some", .flags = W | M,
+           .count_arg = 1),
+    CHANGE("bzmpop", -5, zmpop, zpop, ZSET, "7.0.0", "As ZMPOP, or wait until there is a member",
+           .flags = W | M | RUNG__BLOCKS, .count_arg = 2),
+    CHANGE("zrangestore", -5, zrangestore, count, ZSET, "6.2.0",
+           "Store a range of members under another key", .flags = W | RUNG__DENYOOM, KEYS_TO(2)),
+    CHANGE("zunionstore", -4, zstore, count, ZSET, "2.0.0", "Store the union of sorted sets",
+           .flags = W | M | RUNG__DENYOOM, .count_arg = 2, ONE_KEY),
+    CHANGE("zinterstore", -4, zstore, count, ZSET, "2.0.0", "Store the intersection of sorted sets",
+           .flags = W | M | RUNG__DENYOOM, .count_arg = 2, ONE_KEY),
+    CHANGE("zdiffstore", -4, zstore, count, ZSET, "6.2.0", "Store the difference of sorted sets",
+           .flags = W | M | RUNG__DENYOOM, .count_arg = 2, ONE_KEY),
+    /* keys */
+    CHANGE("del", -2, members, count, KEYS, "1.0.0", "Delete keys", .flags = W | RUNG__REMOVES,
+           KEYS_TO(-1)),
+    CHANGE("unlink", -2, members, count, KEYS, "4.0.0", "Delete keys", .flags = WF | RUNG__REMOVES,
+           KEYS_TO(-1)),
+    ASK("exists", -2, exists, KEYS, "1.0.0", "Count which of the keys exist", .flags = RF,
+        KEYS_TO(-1)),
+    ASK("touch", -2, exists, KEYS, "3.2.1", "Count which of the keys exist", .flags = RF,
+        KEYS_TO(-1)),
+    ASK("type", 2, type, KEYS, "1.0.0", "Tell what a key holds", .flags = RF, ONE_KEY),
+    ASK("ttl", 2, ttl, KEYS, "1.0.0", "Tell how many seconds a key has left", .flags = RF, ONE_KEY),
+    ASK("pttl", 2, ttl, KEYS, "2.6.0", "Tell how many milliseconds a key has left", .flags = RF,
+        ONE_KEY),
+    ASK("expiretime", 2, ttl, KEYS, "7.0.0", "Tell when a key expires, in Unix seconds",
+        .flags = RF, ONE_KEY),
+    ASK("pexpiretime", 2, ttl, KEYS, "7.0.0", "Tell when a key expires, in Unix milliseconds",
+        .flags = RF, ONE_KEY),
+    CHANGE("expire", -3, expire, count, KEYS, "1.0.0", "Let a key expire in so many seconds",
+           .flags = WF | RUNG__REMOVES, ONE_KEY),
+    CHANGE("pexpire", -3, expire, count, KEYS, "2.6.0", "Let a key expire in so many milliseconds",
+           .flags = WF | RUNG__REMOVES, ONE_KEY),
+    CHANGE("expireat", -3, expire, count, KEYS, "1.2.0",
+           "Let a key expire at a Unix time in seconds", .flags = WF | RUNG__REMOVES, ONE_KEY),
+    CHANGE("pexpireat", -3, expire, count, KEYS, "2.6.0",
+           "Let a key expire at a Unix time in milliseconds", .flags = WF | RUNG__REMOVES, ONE_KEY),
+    CHANGE("persist", 2, persist, count, KEYS, "2.2.0", "Let a key expire no more", .flags = WF,
+           ONE_KEY),
+    CHANGE("rename", 3, rename, rename, KEYS, "1.0.0", "Rename a key; what has the new name goes",
+           .flags = W | RUNG__REMOVES, KEYS_TO(2)),
+    CHANGE("renamenx", 3, rename, rename, KEYS, "1.0.0", "Rename a key if nothing has the new name",
+           .flags = WF | RUNG__REMOVES, KEYS_TO(2)),
+    SAY("keys", 2, keys, KEYS, "1.0.0", "List the keys whose names match a pattern", .flags = R,
+        .role = RUNG_ROLE_READ),
+    SAY("scan", -2, scan, KEYS, "2.8.0", "Walk over the keys", .flags = R, .role = RUNG_ROLE_READ),
+    SAY("dbsize", 1, dbsize, "server", "1.0.0", "Count the keys", .flags = RF,
+        .role = RUNG_ROLE_READ),
+    {.name = "flushall",
+     .arity = -1,
+     .flags = W,
+     .role = RUNG_ROLE_ADMIN,
+     .build = rung__resp_build_flush,
+     .reply = rung__resp_reply_ok,
+     .group = "server",
+     .since = "1.0.0",
+     .summary = "Delete all keys that came by this protocol"},
+    {.name = "flushdb",
+     .arity = -1,
+     .flags = W,
+     .role = RUNG_ROLE_ADMIN,
+     .build = rung__resp_build_flush,
+     .reply = rung__resp_reply_ok,
+     .group = "server",
+     .since = "1.0.0",
+     .summary = "Delete all keys that came by this protocol"},
+    /* sets */
+    CHANGE("sadd", -3, members, count, "set", "1.0.0", "Add members to a set",
+           .flags = WF | RUNG__DENYOOM, ONE_KEY),
+    CHANGE("srem", -3, members, count, "set", "1.0.0", "Remove members of a set", .flags = WF,
+           ONE_KEY),
+    ASK("smembers", 2, smembers, "set", "1.0.0", "Return all members of a set", .flags = R,
+        ONE_KEY),
+    ASK("sismember", 3, sismember, "set", "1.0.0", "Tell whether a set has a member", .flags = RF,
+        ONE_KEY),
+    ASK("smismember", -3, smismember, "set", "6.2.0", "Tell which of these a set has", .flags = RF,
+        ONE_KEY),
+    ASK("scard", 2, scard, "set", "1.0.0", "Count the members of a set", .flags = RF, ONE_KEY),
+    ASK("sscan", -3, sscan, "set", "2.8.0", "Walk over the members of a set", .flags = R, ONE_KEY),
+    /* transactions */
+    SAY("multi", 1, multi, "transactions", "1.2.0", "Begin a transaction",
+        .flags = N | RUNG__IN_MULTI),
+    SAY("exec", 1, unwatch, "transactions", "1.2.0",
+        "Work off the commands of a transaction, all together",
+        .flags = RUNG__EXEC | RUNG__IN_MULTI),
+    SAY("discard", 1, discard, "transactions", "2.0.0", "Forget the commands of a transaction",
+        .flags = N | RUNG__IN_MULTI),
+    SAY("watch", -2, watch, "transactions", "2.2.0",
+        "Let EXEC do nothing if one of these keys changes until then",
+        .flags = N | RUNG__ALONE | RUNG__IN_MULTI, .role = RUNG_ROLE_READ, KEYS_TO(-1)),
+    SAY("unwatch", 1, unwatch, "transactions", "2.2.0", "Watch nothing any more", .flags = N),
+    /* the connection */
+    SAY("ping", -1, ping, "connection", "1.0.0", "Say PONG, or what was given", .flags = N),
+    SAY("echo", 2, echo, "connection", "1.0.0", "Say what was given", .flags = N),
+    SAY("select", 2, select, "connection", "1.0.0", "Choose database 0, the only one", .flags = N),
+    SAY("auth", -2, auth, "connection", "1.0.0", "Show a key of Rung's, or a player's token",
+        .flags = N | RUNG__NO_AUTH),
+    SAY("hello", -1, hello, "connection", "6.0.0", "Choose RESP2 or RESP3, and show a key",
+        .flags = N | RUNG__ALONE | RUNG__NO_AUTH),
+    SAY("quit", -1, quit, "connection", "1.0.0", "Close the connection",
+        .flags = N | RUNG__ALONE | RUNG__NO_AUTH | RUNG__IN_MULTI),
+    SAY("reset", 1, reset, "connection", "6.2.0", "Begin anew, as on a fresh connection",
+        .flags = N | RUNG__ALONE | RUNG__NO_AUTH | RUNG__IN_MULTI),
+    SAY("client", -2, client, "connection", "2.4.0", "About this connection and the others",
+        .flags = RUNG__NOW | RUNG__ALONE, .subcommands = client_subcommands),
+    /* the server */
+    SAY("info", -1, info, "server", "1.0.0", "Facts and figures of the server", .flags = RUNG__NOW,
+        .role = RUNG_ROLE_READ),
+    SAY("config", -2, config, "server", "2.0.0", "Read the settings that clients ask for",
+        .flags = RUNG__NOW | RUNG__ADMIN, .role = RUNG_ROLE_READ,
+        .subcommands = config_subcommands),
+    SAY("command", -1, command, "server", "2.8.13", "About the commands there are",
+        .flags = RUNG__NOW, .subcommands = command_subcommands),
+    SAY("time", 1, time, "server", "2.6.0", "Tell the time: seconds and microseconds", .flags = N),
+    SAY("role", 1, role, "server", "2.8.12", "Tell the part in a replication: always master",
+        .flags = N),
+    SAY("lastsave", 1, lastsave, "server", "1.0.0",
+        "Tell when the newest snapshot was finished, in Unix seconds", .flags = N),
+    /* what Redis cannot do */
+    ASK("rung.rank", -3, rung_rank, "rung", "",
+        "The rank of a member from 1, in any style, window and scope", .flags = RF, .player_arg = 2,
+        ONE_KEY),
+    ASK("rung.mrank", -3, rung_mrank, "rung", "", "The ranks of several members", .flags = RF,
+        ONE_KEY),
+    ASK("rung.around", -3, rung_around, "rung", "", "A member with those just above and below",
+        .flags = R, .player_arg = 2, ONE_KEY),
+    ASK("rung.top", -2, rung_top, "rung", "", "The best, ranked", .flags = R, ONE_KEY),
+    ASK("rung.friends", -3, rung_friends, "rung", "",
+        "A player and the friends, ranked among themselves", .flags = R, .player_arg = 2, ONE_KEY),
+    ASK("rung.percentile", -3, rung_percentile, "rung", "",
+        "The share of entries at or below a member's score, in percent", .flags = RF,
+        .player_arg = 2, ONE_KEY),
+    {.name = "rung.submit",
+     .arity = -3,
+     .flags = WF | RUNG__DENYOOM | RUNG__NO_MULTI,
+     .role = RUNG_ROLE_SERVER,
+     .first_key = 1,
+     .last_key = 1,
+     .key_step = 1,
+     .group = "rung",
+     .since = "",
+     .summary = "Submit a score: one event, all windows, scopes and teams"},
+    SAY("rung.help", -1, rung_help, "rung", "", "How the RUNG commands are called", .flags = N),
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+/* Commands of Redis 7 that are not here, so that they can be refused by name. */
+static const char *const foreign[] = {
+    "acl",
+    "append",
+    "asking",
+    "bgrewriteaof",
+    "bgsave",
+    "bitcount",
+    "bitfield",
+    "bitfield_ro",
+    "bitop",
+    "bitpos",
+    "blmove",
+    "blmpop",
+    "blpop",
+    "brpop",
+    "brpoplpush",
+    "cluster",
+    "copy",
+    "debug",
+    "decr",
+    "decrby",
+    "dump",
+    "eval",
+    "eval_ro",
+    "evalsha",
+    "evalsha_ro",
+    "failover",
+    "fcall",
+    "fcall_ro",
+    "function",
+    "geoadd",
+    "geodist",
+    "geohash",
+    "geopos",
+    "georadius",
+    "georadius_ro",
+    "georadiusbymember",
+    "georadiusbymember_ro",
+    "geosearch",
+    "geosearchstore",
+    "get",
+    "getbit",
+    "getdel",
+    "getex",
+    "getrange",
+    "getset",
+    "hdel",
+    "hexists",
+    "hget",
+    "hgetall",
+    "hincrby",
+    "hincrbyfloat",
+    "hkeys",
+    "hlen",
+    "hmget",
+    "hmset",
+    "hrandfield",
+    "hscan",
+    "hset",
+    "hsetnx",
+    "hstrlen",
+    "hvals",
+    "incr",
+    "incrby",
+    "incrbyfloat",
+    "latency",
+    "lcs",
+    "lindex",
+    "linsert",
+    "llen",
+    "lmove",
+    "lmpop",
+    "lolwut",
+    "lpop",
+    "lpos",
+    "lpush",
+    "lpushx",
+    "lrange",
+    "lrem",
+    "lset",
+    "ltrim",
+    "memory",
+    "mget",
+    "migrate",
+    "module",
+    "monitor",
+    "move",
+    "mset",
+    "msetnx",
+    "object",
+    "pfadd",
+    "pfcount",
+    "pfdebug",
+    "pfmerge",
+    "pfselftest",
+    "psetex",
+    "psubscribe",
+    "psync",
+    "publish",
+    "pubsub",
+    "punsubscribe",
+    "randomkey",
+    "readonly",
+    "readwrite",
+    "replconf",
+    "replicaof",
+    "restore",
+    "rpop",
+    "rpoplpush",
+    "rpush",
+    "rpushx",
+    "save",
+    "script",
+    "sdiff",
+    "sdiffstore",
+    "set",
+    "setbit",
+    "setex",
+    "setnx",
+    "setrange",
+    "shutdown",
+    "sinter",
+    "sintercard",
+    "sinterstore",
+    "slaveof",
+    "slowlog",
+    "smove",
+    "sort",
+    "sort_ro",
+    "spop",
+    "spublish",
+    "srandmember",
+    "ssubscribe",
+    "strlen",
+    "subscribe",
+    "substr",
+    "sunion",
+    "sunionstore",
+    "sunsubscribe",
+    "swapdb",
+    "sync",
+    "unsubscribe",
+    "wait",
+    "xack",
+    "xadd",
+    "xautoclaim",
+    "xclaim",
+    "xdel",
+    "xgroup",
+    "xinfo",
+    "xlen",
+    "xpending",
+    "xrange",
+    "xread",
+    "xreadgroup",
+    "xrevrange",
+    "xsetid",
+    "xtrim",
+};
+
+uint32_t rung__resp_command_count(void) {
+    return COMMANDS;
+}
+
+const rung__resp_command *rung__resp_command_at(uint32_t i) {
+    return &commands[i];
+}
+
+/* ---- by name ---- */
+
+static char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+static bool is_named(const char *name, rung_slice text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (lower(text.ptr[i]) != name[i] || !name[i])
+            return false;
+    return !name[text.len];
+}
+
+/* Of the name in any case: the bit that tells cases apart is set everywhere. */
+static uint32_t hash_of(rung_slice name) {
+    uint64_t h = name.len, word;
+    for (size_t i = 0; i < name.len; i += sizeof word) {
+        size_t n = name.len - i < sizeof word ? name.len - i : sizeof word;
+        word = 0;
+        memcpy(&word, name.ptr + i, n);
+        h = (h ^ (word | 0x2020202020202020u)) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    return (uint32_t)(h >> 32) % RUNG__COMMAND_SLOTS;
+}
+
+void rung__resp_commands_index(rung_resp *r) {
+    _Static_assert(COMMANDS < RUNG__COMMAND_SLOTS / 2 && COMMANDS < UINT8_MAX, "room in the index");
+    for (uint32_t i = 0; i < COMMANDS; i++) {
+        uint32_t at = hash_of(rung_slice_str(commands[i].name));
+        while (r->command_slots[at])
+            at = (at + 1) % RUNG__COMMAND_SLOTS;
+        r->command_slots[at] = (uint8_t)(i + 1);
+    }
+}
+
+const rung__resp_command *rung__resp_command_find(const rung_resp *r, rung_slice name) {
+    if (!name.len || name.len > 32)
+        return NULL;
+    for (uint32_t at = hash_of(name); r->command_slots[at]; at = (at + 1) % RUNG__COMMAND_SLOTS)
+        if (is_named(commands[r->command_slots[at] - 1].name, name))
+            return &commands[r->command_slots[at] - 1];
+    return NULL;
+}
+
+bool rung__resp_command_is_foreign(rung_slice name) {
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (is_named(foreign[i], name))
+            return true;
+    return false;
+}
+
+/* ---- keys ---- */
+
+/* The i-th of the keys that an argument counts. */
+static bool counted_key(const rung__resp_command *c, const rung_slice *argv, uint32_t argc,
+                        uint32_t i, rung_slice *key_out) {
+    int64_t count;
+    uint32_t at = (uint32_t)c->count_arg;
+    if (at >= argc || !rung_resp_integer(argv[at], &count) || i >= count || i >= argc - at - 1)
+        return false;
+    *key_out = argv[at + 1 + i];
+    return true;
+}
+
+bool rung__resp_command_key(const rung__resp_command *c, const rung_slice *argv, uint32_t argc,
+                            uint32_t i, rung_slice *key_out) {
+    uint32_t fixed = 0;
+    if (c->first_key) {
+        int64_t last = c->last_key < 0 ? (int64_t)argc + c->last_key : c->last_key;
+        int64_t span = last - c->first_key;
+        fixed = span < 0 ? 0 : (uint32_t)(span / c->key_step) + 1;
+        if (i < fixed) {
+            uint32_t at = (uint32_t)(c->first_key + (int)i * c->key_step);
+            if (at >= argc)
+                return false;
+            *key_out = argv[at];
+            return true;
+        }
+    }
+    return c->count_arg && counted_key(c, argv, argc, i - fixed, key_out);
+}

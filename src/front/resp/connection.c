@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands about the connection itself: who it is, how it is spoken to, its transaction. */
+#include "front/resp/arguments.h"
+
+#include "codec/json_writer.h"
+
+enum { NAME_TEXT_MAX = 512 };
+
+void rung__resp_run_ping(rung__resp_call *call) {
+    if (call->argc > 2)
+        rung__resp_error(call, "ERR wrong number of arguments for 'ping' command");
+    else if (call->argc == 2)
+        rung_resp_bulk(call->out, call->argv[1]);
+    else
+        rung_resp_simple(call->out, "PONG");
+}
+
+void rung__resp_run_echo(rung__resp_call *call) {
+    rung_resp_bulk(call->out, call->argv[1]);
+}
+
+void rung__resp_run_select(rung__resp_call *call) {
+    int64_t index;
+    if (!rung__resp_take_integer(call, call->argv[1], &index))
+        return;
+    if (index == 0)
+        rung_resp_simple(call->out, "OK");
+    else
+        rung__resp_error(call, "ERR DB index is out of range");
+}
+
+void rung__resp_run_quit(rung__resp_call *call) {
+    rung_resp_simple(call->out, "OK");
+    call->s->is_quitting = true;
+    rung__resp_session_pause(call->s, 0);
+}
+
+/* ---- who it is ---- */
+
+/* Redis's user name has no meaning here but must be one that clients use by default. */
+static bool log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
+    rung__resp_session *s = call->s;
+    rung_who who;
+    bool is_user = rung__resp_is_word(user, "default");
+    if (!is_user || !secret.len ||
+        rung_guard_know(call->r->guard, secret, call->now_ms, &who, NULL) != RUNG_GUARD_OK) {
+        rung__resp_error(call, "WRONGPASS invalid username-password pair or user is disabled.");
+        return false;
+    }
+    s->who = who;
+    rung__resp_session_limits(s, call->now_ms);
+    return true;
+}
+
+void rung__resp_run_auth(rung__resp_call *call) {
+    if (call->argc > 3) {
+        rung__resp_error_syntax(call);
+        return;
+    }
+    if (call->argc == 2 && rung_guard_is_open(call->r->guard)) {
+        rung__resp_error(
+            call,
+            "ERR AUTH <password> called without any password configured for the default user. Are "
+            "you sure your configuration is correct?");
+        return;
+    }
+    rung_slice user = call->argc == 3 ? call->argv[1] : RUNG_SLICE("default");
+    if (log_in(call, user, call->argv[call->argc - 1]))
+        rung_resp_simple(call->out, "OK");
+}
+
+/* ---- names of connections ---- */
+
+static bool is_good_name(rung_slice name) {
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] < '!' || name.ptr[i] > '~')
+            return false;
+    return name.len <= RUNG__CLIENT_NAME_MAX;
+}
+
+static bool set_name(rung__resp_call *call, rung_slice name) {
+    rung__resp_session *s = call->s;
+    if (!is_good_name(name)) {
+        rung__resp_error(call,
+                         "ERR Client names cannot contain spaces, newlines or special characters.");
+        return false;
+    }
+    s->name_len = (uint8_t)name.len;
+    if (name.len)
+        memcpy(s->name, name.ptr, name.len);
+    return true;
+}
+
+static void put_hello(rung__resp_call *call) {
+    rung_resp_writer *out = call->out;
+    rung_resp_map(out, 7);
+    rung_resp_text(out, "server");
+    rung_resp_text(out, "redis");
+    rung_resp_text(out, "version");
+    rung_resp_text(out, RUNG__REDIS_VERSION);
+    rung_resp_text(out, "proto");
+    rung_resp_int(out, out->version);
+    rung_resp_text(out, "id");
+    rung_resp_int(out, (int64_t)call->s->id);
+    rung_resp_text(out, "mode");
+    rung_resp_text(out, "standalone");
+    rung_resp_text(out, "role");
+    rung_resp_text(out, "master");
+    rung_resp_text(out, "modules");
+    rung_resp_array(out, 0);
+}
+
+/* HELLO [protover [AUTH user pass] [SETNAME name]] */
+void rung__resp_run_hello(rung__resp_call *call) {
+    rung__resp_session *s = call->s;
+    int64_t version = s->version;
+    rung_slice name = {NULL, 0};
+    if (call->argc > 1 && !rung_resp_integer(call->argv[1], &version)) {
+        rung__resp_error(call, "ERR Protocol version is not an integer or out of range");
+        return;
+    }
+    if (version < 2 || version > 3) {
+        rung__resp_error(call, "NOPROTO unsupported protocol version");
+        return;
+    }
+    for (uint32_t i = 2; i < call->argc; i++) {
+        uint32_t more = call->argc - 1 - i;
+        if (rung__resp_is_word(call->argv[i], "auth") && more >= 2) {
+            if (!log_in(call, call->argv[i + 1], call->argv[i + 2]))
+                return;
+            i += 2;
+        } else if (rung__resp_is_word(call->argv[i], "setname") && more) {
+            name = call->argv[++i];
+            if (!is_good_name(name)) {
+                set_name(call, name);
+                return;
+            }
+        } else {
+            rung__resp_error_of(call, "ERR Syntax error in HELLO option '", call->argv[i], "'");
+            return;
+        }
+    }
+    rung__resp_session_limits(s, call->now_ms);
+    if (s->is_stranger) {
+        rung__resp_error(call, "NOAUTH HELLO must be called with the client already authenticated, "
+                               "otherwise the HELLO "
+                               "<proto> AUTH <user> <pass> option can be used to authenticate the "
+                               "client and select the "
+                               "RESP protocol version at the same time");
+        return;
+    }
+    if (name.ptr)
+        set_name(call, name);
+    s->version = call->out->version = (uint8_t)version;
+    put_hello(call);
+}
+
+void rung__resp_run_reset(rung__resp_call *call) {
+    rung__resp_session *s = call->s;
+    rung__resp_queue_clear(s);
+    rung__resp_watch_clear(s);
+    s->name_len = 0;
+    s->is_silent = false;
+    s->version = call->out->version = 2;
+    rung_guard_know(call->r->guard, (rung_slice){NULL, 0}, call->now_ms, &s->who, NULL);
+    rung__resp_session_limits(s, call->now_ms);
+    rung_resp_simple(call->out, "RESET");
+}
+
+/* ---- CLIENT ---- */
+
+typedef struct text {
+    char bytes[NAME_TEXT_MAX];
+    size_t len;
+} text;
+
+static void put(text *t, const char *bytes, size_t len) {
+    size_t room = sizeof t->bytes - t->len;
+    len = len < room ? len : room;
+    memcpy(t->bytes + t->len, bytes, len);
+    t->len += len;
+}
+
+static void put_field(text *t, const char *name, rung_slice value) {
+    put(t, t->len ? " " : "", t->len ? 1 : 0);
+    put(t, name, strlen(name));
+    put(t, "=", 1);
+    put(t, value.ptr, value.len);
+}
+
+static void put_number(text *t, const char *name, uint64_t value) {
+    char digits[20];
+    put_field(t, name, rung_slice_of(digits, rung_digits_format(value, digits)));
+}
+
+static void describe(const rung__resp_session *s, int64_t now_ms, text *t) {
+    char peer[RUNG_ADDRESS_TEXT_MAX] = "";
+    t->len = 0;
+    if (s->conn)
+        rung_conn_peer(s->conn, peer);
+    uint64_t age_s = now_ms > s->since_ms ? (uint64_t)(now_ms - s->since_ms) / 1000 : 0;
+    put_number(t, "id", s->id);
+    put_field(t, "addr", rung_slice_str(peer));
+    put_field(t, "name", rung_slice_of(s->name, s->name_len));
+    put_number(t, "age", age_s);
+    put_field(t, "flags",
+              s->blocked    ? RUNG_SLICE("b")
+              : s->is_multi ? RUNG_SLICE("x")
+                            : RUNG_SLICE("N"));
+    put_number(t, "db", 0);
+    if (s->is_multi)
+        put_number(t, "multi", s->queue.count);
+    else
+        put_field(t, "multi", RUNG_SLICE("-1"));
+    put_number(t, "watch", s->watched_count);
+    put_number(t, "tot-cmds", s->commands);
+    put_field(t, "user", s->who.key_id_len ? rung_who_key(&s->who) : RUNG_SLICE("default"));
+    put_number(t, "resp", s->version);
+}
+
+/* The others are an admin's business. */
+static bool may_list(rung__resp_call *call) {
+    rung_slice none = {NULL, 0};
+    if (rung_guard_may(call->r->guard, &call->s->who, RUNG_ROLE_ADMIN, none, none, call->now_ms,
+                       NULL) == RUNG_GUARD_OK)
+        return true;
+    rung__resp_error(call, "NOPERM this user has no permissions to run the 'client|list' command");
+    return false;
+}
+
+static void client_list(rung__resp_call *call) {
+    text t;
+    if (!may_list(call))
+        return;
+    rung_resp_writer lines = {.alloc = call->r->config.alloc, .version = 2, .limit = 8 << 20};
+    for (const rung__resp_session *s = call->r->sessions; s; s = s->next) {
+        describe(s, call->now_ms, &t);
+        put(&t, "\n", 1);
+        rung_resp_raw(&lines, rung_slice_of(t.bytes, t.len));
+    }
+    if (lines.is_failed)
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+    else
+        rung_resp_verbatim(call->out, rung_slice_of(lines.data, lines.len));
+    rung_resp_writer_deinit(&lines);
+}
+
+static void client_reply(rung__resp_call *call, rung_slice mode) {
+    if (rung__resp_is_word(mode, "on")) {
+        call->s->is_silent = false;
+        rung_resp_simple(call->out, "OK");
+    } else if (rung__resp_is_word(mode, "off")) {
+        call->s->is_silent = true;
+    } else if (rung__resp_is_word(mode, "skip")) {
+        rung__resp_error(call, "ERR CLIENT REPLY SKIP is not supported by Rung, see docs/redis.md");
+    } else {
+        rung__resp_error_syntax(call);
+    }
+}
+
+static void client_help(rung__resp_call *call) {
+    static const char *const lines[] = {
+        "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "GETNAME",
+        "    Return the name of the current connection.",
+        "ID",
+        "    Return the ID of the current connection.",
+        "INFO",
+        "    Return information about the current client connection.",
+        "LIST",
+        "    Return information about client connections.",
+        "REPLY (ON|OFF)",
+        "    Control the replies sent to the current connection.",
+        "SETINFO <option> <value>",
+        "    Accepted, and not kept.",
+        "SETNAME <name>",
+        "    Assign the name <name> to the current connection.",
+        "HELP",
+        "    Print this help.",
+    };
+    rung_resp_array(call->out, sizeof lines / sizeof lines[0]);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        rung_resp_simple(call->out, lines[i]);
+}
+
+/* Enough arguments for the subcommand? With an error when not. */
+static bool has_args(rung__resp_call *call, uint32_t count, const char *name) {
+    if (call->argc == count)
+        return true;
+    rung__resp_error_of(call, "ERR wrong number of arguments for 'client|", rung_slice_str(name),
+                        "' command");
+    return false;
+}
+
+void rung__resp_run_client(rung__resp_call *call) {
+    rung__resp_session *s = call->s;
+    rung_slice sub = call->argv[1];
+    text t;
+    if (rung__resp_is_word(sub, "id")) {
+        if (has_args(call, 2, "id"))
+            rung_resp_int(call->out, (int64_t)s->id);
+    } else if (rung__resp_is_word(sub, "getname")) {
+        if (!has_args(call, 2, "getname"))
+            return;
+        if (s->name_len)
+            rung_resp_bulk(call->out, rung_slice_of(s->name, s->name_len));
+        else
+            rung_resp_null(call->out);
+    } else if (rung__resp_is_word(sub, "setname")) {
+        if (has_args(call, 3, "setname") && set_name(call, call->argv[2]))
+            rung_resp_simple(call->out, "OK");
+    } else if (rung__resp_is_word(sub, "info")) {
+        describe(s, call->now_ms, &t);
+        put(&t, "\n", 1);
+        rung_resp_verbatim(call->out, rung_slice_of(t.bytes, t.len));
+    } else if (rung__resp_is_word(sub, "list")) {
+        client_list(call);
+    } else if (rung__resp_is_word(sub, "reply")) {
+        if (has_args(call, 3, "reply"))
+            client_reply(call, call->argv[2]);
+    } else if (rung__resp_is_word(sub, "setinfo") || rung__resp_is_word(sub, "no-evict") ||
+               rung__resp_is_word(sub, "no-touch")) {
+        rung_resp_simple(call->out, "OK");
+    } else {
+        client_help(call);
+    }
+}
+
+/* ---- transactions ---- */
+
+void rung__resp_run_multi(rung__resp_call *call) {
+    if (call->s->is_multi) {
+        rung__resp_error(call, "ERR MULTI calls can not be nested");
+        return;
+    }
+    call->s->is_multi = true;
+    rung_resp_simple(call->out, "OK");
+}
+
+void rung__resp_run_discard(rung__resp_call *call) {
+    if (!call->s->is_multi) {
+        rung__resp_error(call, "ERR DISCARD without MULTI");
+        return;
+    }
+    rung__resp_queue_clear(call->s);
+    rung__resp_watch_clear(call->s);
+    rung_resp_simple(call->out, "OK");
+}
+
+static bool is_watched(const rung__resp_session *s, rung_slice key) {
+    for (uint32_t i = 0; i < s->watched_count; i++)
+        if (rung_slice_eq(rung_slice_of(s->watched[i].name, s->watched[i].len), key))
+            return true;
+    return false;
+}
+
+static bool watch_one(rung__resp_call *call, rung_slice key) {
+    rung__resp_session *s = call->s;
+    if (key.len > RUNG_NAME_MAX || is_watched(s, key))
+        return true; /* no key has such a name, so none will change */
+    if (s->watched_count == s->watched_size) {
+        uint32_t size = s->watched_size ? s->watched_size * 2 : 4;
+        rung__resp_watched *watched =
+            size > RUNG__WATCHED_MAX
+                ? NULL
+                : rung_alloc_resize(call->r->config.alloc, s->watched,
+                                    s->watched_size * sizeof *watched, size * sizeof *watched);
+        if (!watched)
+            return false;
+        s->watched = watched;
+        s->watched_size = size;
+    }
+    rung_zkey k;
+    rung_zkey_open(call->state, key, call->now_ms, &k);
+    rung__resp_watched *w = &s->watched[s->watched_count++];
+    w->version = k.version;
+    w->is_there = k.kind != RUNG_ZKEY_NONE;
+    w->len = (uint8_t)key.len;
+    if (key.len)
+        memcpy(w->name, key.ptr, key.len);
+    return true;
+}
+
+void rung__resp_run_watch(rung__resp_call *call) {
+    if (call->s->is_multi) {
+        rung__resp_error(call, "ERR WATCH inside MULTI is not allowed");
+        return;
+    }
+    for (uint32_t i = 1; i < call->argc; i++)
+        if (!watch_one(call, call->argv[i])) {
+            rung__resp_error(call, "ERR too many keys are watched");
+            return;
+        }
+    rung_resp_simple(call->out, "OK");
+}
+
+void rung__resp_run_unwatch(rung__resp_call *call) {
+    rung__resp_watch_clear(call->s);
+    rung_resp_simple(call->out, "OK");
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What Redis cannot do: ranks from 1 in three styles, windows, scopes, friends, percentiles, and submissions that reach
+ * all windows of a board. A row is [rank, member, score]; a score is text, exact in the board's own type. */
+#include "front/resp/arguments.h"
+
+#include "model/calendar.h"
+
+enum { ROWS_MAX = 1000, AROUND_MAX = 100, AROUND_DEFAULT = 5, MEMBERS_PIECE = 64 };
+
+/* ---- arguments ---- */
+
+typedef struct question {
+    rung_query query;
+    int64_t count, offset;
+} question;
+
+static bool take_style(rung_slice word, rung_query *q) {
+    if (rung__resp_is_word(word, "dense"))
+        q->rank = RUNG_RANK_DENSE;
+    else if (rung__resp_is_word(word, "sparse"))
+        q->rank = RUNG_RANK_SPARSE;
+    else if (rung__resp_is_word(word, "unique"))
+        q->rank = RUNG_RANK_UNIQUE;
+    else
+        return false;
+    q->has_rank = true;
+    return true;
+}
+
+/* [DENSE|SPARSE|UNIQUE] [WINDOW w] [WINDOWID id] [ON date] [SCOPE s] [COUNT n] [OFFSET n] from argv[at] on. */
+static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max, question *out) {
+    rung_query *q = &out->query;
+    q->board = call->argv[1];
+    q->now_ms = call->now_ms;
+    for (uint32_t i = at; i < call->argc; i++) {
+        rung_slice word = call->argv[i];
+        if (take_style(word, q))
+            continue;
+        if (i + 1 == call->argc) {
+            rung__resp_error_syntax(call);
+            return false;
+        }
+        rung_slice value = call->argv[++i];
+        bool is_good = true;
+        if (rung__resp_is_word(word, "window"))
+            q->window = value;
+        else if (rung__resp_is_word(word, "windowid"))
+            q->window_id = value;
+        else if (rung__resp_is_word(word, "on"))
+            q->on = value;
+        else if (rung__resp_is_word(word, "scope"))
+            q->scope = value;
+        else if (count_max && rung__resp_is_word(word, "count"))
+            is_good = rung__resp_take_between(call, value, 0, count_max,
+                                              "ERR COUNT is out of range", &out->count);
+        else if (count_max && rung__resp_is_word(word, "offset"))
+            is_good = rung__resp_take_between(call, value, 0, UINT32_MAX,
+                                              "ERR OFFSET is out of range", &out->offset);
+        else {
+            rung__resp_error_syntax(call);
+            return false;
+        }
+        if (!is_good)
+            return false;
+    }
+    return true;
+}
+
+/* RUNG_OK; RUNG_NOT_FOUND: there is no such key; negative: an error has been written. */
+static rung_status open_view(rung__resp_call *call, const question *q, rung_view *view) {
+    rung_zkey k;
+    rung_err err = {0};
+    if (!rung__resp_open_zset(call, call->argv[1], &k))
+        return RUNG_EINVAL;
+    if (k.kind == RUNG_ZKEY_NONE)
+        return RUNG_NOT_FOUND;
+    rung_status st = rung_state_view(call->state, &q->query, view, &err);
+    if (st == RUNG_OK)
+        return RUNG_OK;
+    rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
+    return RUNG_EINVAL;
+}
+
+/* The member meant: "me" is the player of a token. */
+static rung_slice member_of(const rung__resp_call *call, uint32_t i) {
+    return rung_who_resolve(&call->s->who, call->argv[i]);
+}
+
+/* ---- rows ---- */
+
+static void put_score(rung__resp_call *call, const rung_board_def *def, const rung_value *values,
+                      uint32_t count) {
+    char text[RUNG_SCORE_TEXT_MAX];
+    if (!count) {
+        rung_resp_null(call->out);
+        return;
+    }
+    size_t len = rung_score_format(&def->key.columns[0], values[0], text);
+    rung_resp_bulk(call->out, rung_slice_of(text, len));
+}
+
+static void put_row(rung__resp_call *call, const rung_board_def *def, const rung_row *row,
+                    bool is_friend) {
+    rung_resp_array(call->out, is_friend ? 4 : 3);
+    rung_resp_int(call->out, is_friend ? row->list_rank : row->rank);
+    rung_resp_bulk(call->out, row->id);
+    put_score(call, def, row->values, row->value_count);
+    if (is_friend)
+        rung_resp_int(call->out, row->rank);
+}
+
+static void put_rows(rung__resp_call *call, const rung_row *rows, uint32_t count, bool is_friend) {
+    const rung_board_def *def = NULL;
+    if (rung_state_board(call->state, call->argv[1], &def) != RUNG_OK)
+        count = 0;
+    rung_resp_array(call->out, count);
+    for (uint32_t i = 0; i < count; i++)
+        put_row(call, def, &rows[i], is_friend);
+}
+
+/* Room for rows; NULL with an error. */
+static rung_row *rows_new(rung__resp_call *call, size_t count) {
+    rung_row *rows = rung_alloc_get(call->r->config.alloc, (count + 1) * sizeof *rows);
+    if (!rows)
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+    return rows;
+}
+
+static void rows_free(rung__resp_call *call, rung_row *rows, size_t count) {
+    rung_alloc_free(call->r->config.alloc, rows, (count + 1) * sizeof *rows);
+}
+
+/* ---- questions ---- */
+
+/* RUNG.RANK key member [options] */
+void rung__resp_run_rung_rank(rung__resp_call *call) {
+    question q = {0};
+    rung_view view;
+    rung_row row;
+    bool found = false;
+    if (!take_question(call, 3, 0, &q))
+        return;
+    rung_status st = open_view(call, &q, &view);
+    if (st < 0)
+        return;
+    rung_slice member = member_of(call, 2);
+    if (st == RUNG_OK)
+        rung_view_rows(&view, 1, &member, &row, &found);
+    if (found)
+        rung_resp_int(call->out, row.rank);
+    else
+        rung_resp_null(call->out);
+}
+
+/* RUNG.PERCENTILE key member [options] */
+void rung__resp_run_rung_percentile(rung__resp_call *call) {
+    question q = {0};
+    rung_view view;
+    rung_row row;
+    bool found = false;
+    if (!take_question(call, 3, 0, &q))
+        return;
+    rung_status st = open_view(call, &q, &view);
+    if (st < 0)
+        return;
+    rung_slice member = member_of(call, 2);
+    if (st == RUNG_OK)
+        rung_view_rows(&view, 1, &member, &row, &found);
+    if (found)
+        rung_resp_double(call->out, row.percentile);
+    else
+        rung_resp_null(call->out);
+}
+
+/* RUNG.MRANK key count member [member ...] [options] */
+void rung__resp_run_rung_mrank(rung__resp_call *call) {
+    question q = {0};
+    rung_view view;
+    rung_row rows[MEMBERS_PIECE];
+    bool found[MEMBERS_PIECE];
+    int64_t count;
+    if (!rung__resp_take_between(call, call->argv[2], 1, INT64_MAX,
+                                 "ERR count should be greater than 0", &count))
+        return;
+    if (count > call->argc - 3) {
+        rung__resp_error_syntax(call);
+        return;
+    }
+    if (!take_question(call, 3 + (uint32_t)count, 0, &q))
+        return;
+    rung_status st = open_view(call, &q, &view);
+    if (st < 0)
+        return;
+    rung_resp_array(call->out, (uint64_t)count);
+    for (uint32_t at = 0; at < (uint32_t)count; at += MEMBERS_PIECE) {
+        uint32_t left = (uint32_t)count - at, n = left < MEMBERS_PIECE ? left : MEMBERS_PIECE;
+        memset(found, 0, sizeof found);
+        if (st == RUNG_OK)
+            rung_view_rows(&view, n, call->argv + 3 + at, rows, found);
+        for (uint32_t i = 0; i < n; i++)
+            if (found[i])
+                rung_resp_int(call->out, rows[i].rank);
+            else
+                rung_resp_null(call->out);
+    }
+}
+
+/* RUNG.TOP key [COUNT n] [OFFSET n] [options] */
+void rung__resp_run_rung_top(rung__resp_call *call) {
+    question q = {.count = 10};
+    rung_view view;
+    if (!take_question(call, 2, ROWS_MAX, &q))
+        return;
+    rung_status st = open_view(call, &q, &view);
+    rung_row *rows = st < 0 ? NULL : rows_new(call, ROWS_MAX);
+    if (!rows)
+        return;
+    uint32_t n = 0;
+    if (st == RUNG_OK)
+        n = rung_view_top(&view, (uint32_t)q.offset, (uint32_t)q.count, rows);
+    put_rows(call, rows, n, false);
+    rows_free(call, rows, ROWS_MAX);
+}
+
+/* RUNG.AROUND key member [COUNT n] [options] */
+void rung__resp_run_rung_around(rung__resp_call *call) {
+    question q = {.count = AROUND_DEFAULT};
+    rung_view view;
+    if (!take_question(call, 3, AROUND_MAX, &q))
+        return;
+    rung_status st = open_view(call, &q, &view);
+    rung_row *rows = st < 0 ? NULL : rows_new(call, 2 * AROUND_MAX + 1);
+    if (!rows)
+        return;
+    uint32_t n = 0, self;
+    if (st == RUNG_OK &&
+        rung_view_around(&view, member_of(call, 2), (uint32_t)q.count, rows, &n, &self) != RUNG_OK)
+        n = 0;
+    put_rows(call, rows, n, false);
+    rows_free(call, rows, 2 * AROUND_MAX + 1);
+}
+
+/* RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options] */
+void rung__resp_run_rung_friends(rung__resp_call *call) {
+    question q = {.count = 100};
+    rung_view view;
+    if (!take_question(call, 3, ROWS_MAX, &q))
+        return;
+    rung_status st = open_view(call, &q, &view);
+    rung_row *rows = st < 0 ? NULL : rows_new(call, ROWS_MAX);
+    if (!rows)
+        return;
+    uint32_t n = 0, total;
+    if (st == RUNG_OK)
+        st = rung_view_friends(&view, call->r->config.alloc, member_of(call, 2), (uint32_t)q.offset,
+                               (uint32_t)q.count, rows, &n, &total);
+    if (st < 0)
+        rung__resp_error_status(call, st, NULL);
+    else
+        put_rows(call, rows, st == RUNG_OK ? n : 0, true);
+    rows_free(call, rows, ROWS_MAX);
+}
+
+/* ---- RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] ---- */
+
+static bool is_option(rung_slice word) {
+    return rung__resp_is_word(word, "delta") || rung__resp_is_word(word, "at") ||
+           rung__resp_is_word(word, "id") || rung__resp_is_word(word, "meta");
+}
+
+static bool take_values(rung__resp_call *call, const rung_board_def *def, rung_score_event *e,
+                        uint32_t *at) {
+    rung_err err;
+    while (*at < call->argc && !is_option(call->argv[*at])) {
+        uint32_t i = e->value_count;
+        if (i == def->key.column_count) {
+            rung__resp_error(call, "ERR the board has fewer columns");
+            return false;
+        }
+        const rung_column *column = &def->key.columns[i];
+        if (rung_score_parse(column, call->argv[*at], &e->values[i], &err) < 0) {
+            rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
+            return false;
+        }
+        e->types[i] = (uint8_t)column->type;
+        e->decimals[i] = (uint8_t)column->decimals;
+        e->value_count++;
+        ++*at;
+    }
+    return true;
+}
+
+static bool take_time(rung__resp_call *call, rung_slice text, int64_t *at_ms_out) {
+    if (rung_resp_integer(text, at_ms_out) || rung_time_parse(text, at_ms_out, NULL) == RUNG_OK)
+        return true;
+    rung__resp_error(call, "ERR AT: expected Unix milliseconds or an RFC 3339 time");
+    return false;
+}
+
+static bool take_submit_options(rung__resp_call *call, rung_score_event *e, uint32_t at) {
+    for (uint32_t i = at; i < call->argc; i++) {
+        rung_slice word = call->argv[i];
+        if (rung__resp_is_word(word, "delta")) {
+            e->is_delta = true;
+            continue;
+        }
+        if (i + 1 == call->argc || !is_option(word)) {
+            rung__resp_error_syntax(call);
+            return false;
+        }
+        rung_slice value = call->argv[++i];
+        if (rung__resp_is_word(word, "id")) {
+            e->id = value;
+        } else if (rung__resp_is_word(word, "meta")) {
+            e->meta = value;
+        } else {
+            e->has_at = true;
+            if (!take_time(call, value, &e->at_ms))
+                return false;
+        }
+    }
+    return true;
+}
+
+bool rung__resp_build_submit(rung__resp_call *call, rung_event *event) {
+    const rung_board_def *def;
+    uint32_t at = 3;
+    event->score = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
+    if (rung_state_board(call->state, call->argv[1], &def) != RUNG_OK) {
+        rung__resp_error(call, "ERR no such board");
+        return false;
+    }
+    return take_values(call, def, &event->score, &at) &&
+           take_submit_options(call, &event->score, at);
+}
+
+void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
+                             const rung_outcome *outcome, const rung_err *err) {
+    rung_resp_writer *out = call->out;
+    const rung_board_def *def;
+    if (st < 0) {
+        rung__resp_error_status(call, st, err);
+        return;
+    }
+    rung_resp_map(out, 8);
+    rung_resp_text(out, "changed");
+    rung_resp_bool(out, outcome->changed);
+    rung_resp_text(out, "duplicate");
+    rung_resp_bool(out, outcome->duplicate);
+    rung_resp_text(out, "score");
+    if (rung_state_board(call->state, key, &def) == RUNG_OK)
+        put_score(call, def, outcome->values, outcome->value_count);
+    else
+        rung_resp_null(out);
+    rung_resp_text(out, "rank_before");
+    rung_resp_int(out, outcome->rank_before);
+    rung_resp_text(out, "rank");
+    rung_resp_int(out, outcome->rank);
+    rung_resp_text(out, "total");
+    rung_resp_int(out, outcome->total);
+    rung_resp_text(out, "passed");
+    rung_resp_int(out, outcome->passed);
+    rung_resp_text(out, "percentile");
+    rung_resp_double(out, outcome->percentile);
+}
+
+/* ---- help ---- */
+
+void rung__resp_run_rung_help(rung__resp_call *call) {
+    static const char *const lines[] = {
+        "RUNG.RANK key member [options]",
+        "    The member's rank, from 1, or nil.",
+        "RUNG.MRANK key count member [member ...] [options]",
+        "    The ranks of several members.",
+        "RUNG.PERCENTILE key member [options]",
+        "    The share of entries at or below the member's score, in percent.",
+        "RUNG.AROUND key member [COUNT n] [options]",
+        "    The member with n rows above and below (5), each [rank, member, score].",
+        "RUNG.TOP key [COUNT n] [OFFSET n] [options]",
+        "    The best n (10), each [rank, member, score].",
+        "RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options]",
+        "    The player and those the player follows, each [rank among them, member, score, rank].",
+        "RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text]",
+        "    One submission to a board: all its windows, scopes and teams.",
+        "RUNG.HELP",
+        "    This text.",
+        "options are: UNIQUE, SPARSE or DENSE (1234, 1134, 1123), WINDOW name, WINDOWID id, ON "
+        "date, SCOPE attribute:value",
+    };
+    rung_resp_array(call->out, sizeof lines / sizeof lines[0]);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
+        rung_resp_simple(call->out, lines[i]);
+}

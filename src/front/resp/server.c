@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the connections share: buffers for one command and its reply, the free list, the list of those who wait, and the
+ * two handles that look after them. The timer runs only while somebody waits. */
+#include "front/resp/internal.h"
+
+enum { TICK_MS = 10, OUT_MAX = 64 << 20 };
+
+uint64_t rung__resp_random(rung_resp *r) {
+    r->random += 0x9e3779b97f4a7c15u;
+    return rung_hash_word(r->random);
+}
+
+/* ---- those who wait ---- */
+
+static bool resume_stalled(rung_resp *r) {
+    bool is_left = false, has_room = rung_hub_room(r->hub) > 0;
+    for (rung__resp_session *s = r->sessions, *next; s; s = next) {
+        next = s->next;
+        if (!s->is_stalled)
+            continue;
+        if (has_room) {
+            s->is_stalled = false;
+            rung__resp_session_go_on(s);
+        }
+        is_left |= !has_room;
+    }
+    return is_left;
+}
+
+static void on_timer(uv_timer_t *timer) {
+    rung_resp *r = timer->data;
+    bool is_needed = resume_stalled(r);
+    is_needed |= rung__resp_blocked_due(r, rung_hub_now(r->hub));
+    if (!is_needed)
+        uv_timer_stop(timer);
+}
+
+void rung__resp_timer_start(rung_resp *r) {
+    if (!uv_is_active((const uv_handle_t *)&r->timer))
+        uv_timer_start(&r->timer, on_timer, TICK_MS, TICK_MS);
+}
+
+/* Behind the hub's turn: whoever waits is looked at when something has changed. */
+static void on_check(uv_check_t *check) {
+    rung_resp *r = check->data;
+    if (!r->blocked_first)
+        return;
+    rung__resp_blocked_look(r);
+    rung_hub_flush(r->hub);
+}
+
+/* ---- life ---- */
+
+static rung_resp_config with_defaults(const rung_resp_config *config) {
+    rung_resp_config c = *config;
+    if (!c.args_max)
+        c.args_max = 1 << 20;
+    if (!c.bulk_max)
+        c.bulk_max = 1 << 20;
+    if (!c.command_max || c.command_max > RUNG__COMMAND_MAX)
+        c.command_max = RUNG__COMMAND_MAX;
+    if (!c.pending_max)
+        c.pending_max = 4096;
+    if (!c.pending_bytes_max)
+        c.pending_bytes_max = 1 << 20;
+    if (!c.blocked_max)
+        c.blocked_max = 1024;
+    if (!c.version)
+        c.version = "";
+    return c;
+}
+
+static void free_memory(rung_resp *r) {
+    const rung_alloc *a = r->config.alloc;
+    rung__resp_requests_free(r);
+    rung_resp_args_deinit(&r->args);
+    rung_resp_writer_deinit(&r->out);
+    rung_alloc_free(a, r->unpacked, r->unpacked_size * sizeof *r->unpacked);
+    rung_alloc_free(a, r->items, r->items_size * sizeof *r->items);
+    rung_alloc_free(a, r->pack, r->pack ? RUNG_ZCOMMANDS_BYTES_MAX : 0);
+    rung_alloc_free(a, r->flights, r->flights ? RUNG__FLIGHTS * sizeof *r->flights : 0);
+    rung_alloc_free(a, r, sizeof *r);
+}
+
+static void start_handles(rung_resp *r) {
+    uv_loop_t *loop = rung_net_loop(r->config.net);
+    uv_check_init(loop, &r->check);
+    uv_timer_init(loop, &r->timer);
+    r->check.data = r->timer.data = r;
+    r->handles = 2;
+    uv_check_start(&r->check, on_check);
+    uv_unref((uv_handle_t *)&r->check);
+    uv_unref((uv_handle_t *)&r->timer);
+}
+
+rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_out, rung_err *err) {
+    const rung_alloc *a = config->alloc;
+    rung_resp *r = rung_alloc_zeroed(a, sizeof *r);
+    if (!r)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    r->config = with_defaults(config);
+    r->hub = config->hub;
+    r->guard = config->guard;
+    r->args.alloc = r->out.alloc = a;
+    r->out.version = 2;
+    r->out.limit = OUT_MAX;
+    r->pack = rung_alloc_get(a, RUNG_ZCOMMANDS_BYTES_MAX);
+    r->flights = rung_alloc_zeroed(a, RUNG__FLIGHTS * sizeof *r->flights);
+    if (!r->pack || !r->flights) {
+        free_memory(r);
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    }
+    if (uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) != 0)
+        r->random = (uint64_t)uv_hrtime();
+    rung__resp_commands_index(r);
+    r->started_ms = rung_hub_now(r->hub);
+    start_handles(r);
+    *resp_out = r;
+    return RUNG_OK;
+}
+
+static void on_handle_closed(uv_handle_t *handle) {
+    rung_resp *r = handle->data;
+    r->handles--;
+}
+
+void rung_resp_destroy(rung_resp *r) {
+    if (!r)
+        return;
+    uv_close((uv_handle_t *)&r->check, on_handle_closed);
+    uv_close((uv_handle_t *)&r->timer, on_handle_closed);
+    while (r->handles)
+        uv_run(rung_net_loop(r->config.net), UV_RUN_NOWAIT);
+    free_memory(r);
+}
+
+rung_resp_stats rung_resp_stat(const rung_resp *r) {
+    return r->stats;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands about the server: what clients and monitoring tools ask before they do anything. */
+#include "front/resp/arguments.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- INFO ---- */
+
+typedef struct report {
+    char bytes[4096];
+    size_t len;
+    const rung__resp_call *call;
+} report;
+
+__attribute__((format(printf, 2, 3))) static void line(report *t, const char *format, ...) {
+    size_t room = sizeof t->bytes - t->len;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(t->bytes + t->len, room, format, args);
+    va_end(args);
+    if (n > 0)
+        t->len += (size_t)n < room ? (size_t)n : room - 1;
+}
+
+static bool is_wanted(const rung__resp_call *call, const char *section) {
+    if (call->argc == 1)
+        return true;
+    for (uint32_t i = 1; i < call->argc; i++)
+        if (rung__resp_is_word(call->argv[i], section) ||
+            rung__resp_is_word(call->argv[i], "all") ||
+            rung__resp_is_word(call->argv[i], "default") ||
+            rung__resp_is_word(call->argv[i], "everything"))
+            return true;
+    return false;
+}
+
+static bool section(report *t, const char *name, const char *title) {
+    if (!is_wanted(t->call, name))
+        return false;
+    line(t, "%s# %s\r\n", t->len ? "\r\n" : "", title);
+    return true;
+}
+
+static void server_section(report *t) {
+    const rung_resp *r = t->call->r;
+    if (!section(t, "server", "Server"))
+        return;
+    line(t,
+         "redis_version:%s\r\nrung_version:%s\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:"
+         "64\r\n",
+         RUNG__REDIS_VERSION, r->config.version);
+    line(t, "tcp_port:%u\r\nuptime_in_seconds:%lld\r\n", (unsigned)r->config.port,
+         (long long)((t->call->now_ms - r->started_ms) / 1000));
+}
+
+static void clients_section(report *t) {
+    const rung_resp *r = t->call->r;
+    if (section(t, "clients", "Clients"))
+        line(t, "connected_clients:%u\r\nblocked_clients:%u\r\n", r->stats.open, r->stats.blocked);
+}
+
+static void memory_section(report *t, const rung_stats *stats) {
+    if (section(t, "memory", "Memory"))
+        line(t, "used_memory:%llu\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n",
+             (unsigned long long)stats->bytes_total);
+}
+
+static void persistence_section(report *t, const rung_hub_stats *hub) {
+    if (section(t, "persistence", "Persistence"))
+        line(t,
+             "loading:0\r\naof_enabled:%d\r\naof_last_write_status:%s\r\nrdb_bgsave_in_progress:%"
+             "d\r\n"
+             "rdb_last_save_time:%lld\r\nlog_sequence:%llu\r\n",
+             t->call->r->config.is_durable, hub->status == RUNG_OK ? "ok" : "err",
+             hub->is_snapshotting, (long long)(hub->snapshot_ms / 1000),
+             (unsigned long long)hub->applied_seq);
+}
+
+static void stats_section(report *t, const rung_hub_stats *hub) {
+    const rung_resp *r = t->call->r;
+    if (section(t, "stats", "Stats"))
+        line(t,
+             "total_connections_received:%llu\r\ntotal_commands_processed:%llu\r\ntotal_error_"
+             "replies:%llu\r\n"
+             "changes_waiting:%u\r\nchanges_answered:%llu\r\n",
+             (unsigned long long)r->stats.connections, (unsigned long long)r->stats.commands,
+             (unsigned long long)r->stats.errors, hub->waiting, (unsigned long long)hub->answered);
+}
+
+void rung__resp_run_info(rung__resp_call *call) {
+    report t = {.call = call};
+    rung_stats stats;
+    rung_hub_stats hub = rung_hub_stat(call->r->hub);
+    rung_state_stats(call->state, &stats);
+    server_section(&t);
+    clients_section(&t);
+    memory_section(&t, &stats);
+    persistence_section(&t, &hub);
+    stats_section(&t, &hub);
+    if (section(&t, "replication", "Replication"))
+        line(&t, "role:master\r\nconnected_slaves:0\r\n");
+    if (section(&t, "keyspace", "Keyspace") && rung_zkeys_count(call->state))
+        line(&t, "db0:keys=%llu,expires=0,avg_ttl=0\r\n",
+             (unsigned long long)rung_zkeys_count(call->state));
+    rung_resp_verbatim(call->out, rung_slice_of(t.bytes, t.len));
+}
+
+/* ---- CONFIG ---- */
+
+typedef struct setting {
+    const char *name, *value;
+} setting;
+
+enum { SETTINGS_MAX = 16 };
+
+static size_t settings(const rung__resp_call *call, setting out[SETTINGS_MAX]) {
+    const setting all[] = {
+        {"appendfsync", "always"},
+        {"appendonly", call->r->config.is_durable ? "yes" : "no"},
+        {"bind", ""},
+        {"databases", "1"},
+        {"io-threads", "1"},
+        {"lua-time-limit", "0"},
+        {"maxmemory", "0"},
+        {"maxmemory-policy", "noeviction"},
+        {"notify-keyspace-events", ""},
+        {"proto-max-bulk-len", "1048576"},
+        {"save", ""},
+        {"slave-read-only", "yes"},
+        {"tcp-keepalive", "60"},
+        {"timeout", "0"},
+        {"zset-max-listpack-entries", "128"},
+        {"zset-max-listpack-value", "64"},
+    };
+    _Static_assert(sizeof all / sizeof all[0] == SETTINGS_MAX, "all of them");
+    memcpy(out, all, sizeof all);
+    return SETTINGS_MAX;
+}
+
+static bool matches_any(const rung__resp_call *call, const char *name) {
+    for (uint32_t i = 2; i < call->argc; i++)
+        if (rung__resp_glob(call->argv[i], rung_slice_str(name)))
+            return true;
+    return false;
+}
+
+static void config_get(rung__resp_call *call) {
+    setting all[SETTINGS_MAX];
+    size_t n = settings(call, all), count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += matches_any(call, all[i].name);
+    rung_resp_map(call->out, count);
+    for (size_t i = 0; i < n; i++)
+        if (matches_any(call, all[i].name)) {
+            rung_resp_text(call->out, all[i].name);
+            rung_resp_text(call->out, all[i].value);
+        }
+}
+
+static void put_lines(rung__resp_call *call, const char *const *lines, size_t count) {
+    rung_resp_array(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        rung_resp_simple(call->out, lines[i]);
+}
+
+void rung__resp_run_config(rung__resp_call *call) {
+    static const char *const help[] = {
+        "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "GET <pattern>",
+        "    Return parameters matching the glob-like <pattern> and their values.",
+        "RESETSTAT",
+        "    Accepted, and nothing is reset.",
+        "HELP",
+        "    Print this help.",
+    };
+    rung_slice sub = call->argv[1];
+    if (rung__resp_is_word(sub, "get")) {
+        if (call->argc < 3)
+            rung__resp_error(call, "ERR wrong number of arguments for 'config|get' command");
+        else
+            config_get(call);
+    } else if (rung__resp_is_word(sub, "resetstat")) {
+        rung_resp_simple(call->out, "OK");
+    } else if (rung__resp_is_word(sub, "set") || rung__resp_is_word(sub, "rewrite")) {
+        rung__resp_error_of(
+            call, "ERR CONFIG ", sub,
+            " is not supported by Rung, whose settings are in its own configuration");
+    } else {
+        put_lines(call, help, sizeof help / sizeof help[0]);
+    }
+}
+
+/* ---- COMMAND ---- */
+
+static const struct {
+    uint32_t flag;
+    const char *name;
+} flag_names[] = {
+    {RUNG__WRITE, "write"},     {RUNG__READ, "readonly"},     {RUNG__DENYOOM, "denyoom"},
+    {RUNG__ADMIN, "admin"},     {RUNG__BLOCKS, "blocking"},   {RUNG__FAST, "fast"},
+    {RUNG__NO_AUTH, "no_auth"}, {RUNG__NO_MULTI, "no_multi"}, {RUNG__MOVABLE, "movablekeys"},
+};
+enum { FLAG_NAMES = sizeof flag_names / sizeof flag_names[0] };
+
+static void put_flags(rung__resp_call *call, const rung__resp_command *c) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < FLAG_NAMES; i++)
+        count += (c->flags & flag_names[i].flag) != 0;
+    rung_resp_set(call->out, count);
+    for (uint32_t i = 0; i < FLAG_NAMES; i++)
+        if (c->flags & flag_names[i].flag)
+            rung_resp_simple(call->out, flag_names[i].name);
+}
+
+static void put_categories(rung__resp_call *call, const rung__resp_command *c) {
+    char group[32];
+    size_t len = 0;
+    group[len++] = '@';
+    for (const char *p = c->group; *p && len < sizeof group - 1; p++)
+        if (*p != '-')
+            group[len++] = *p;
+    group[len] = 0;
+    rung_resp_set(call->out, 3);
+    rung_resp_simple(call->out, c->flags & RUNG__WRITE ? "@write" : "@read");
+    rung_resp_simple(call->out, group);
+    rung_resp_simple(call->out, c->flags & RUNG__FAST ? "@fast" : "@slow");
+}
+
+/* Where the fixed keys are, in Redis 7's long form. */
+static void put_key_specs(rung__resp_call *call, const rung__resp_command *c) {
+    rung_resp_writer *out = call->out;
+    if (!c->first_key) {
+        rung_resp_array(out, 0);
+        return;
+    }
+    rung_resp_array(out, 1);
+    rung_resp_map(out, 3);
+    rung_resp_text(out, "flags");
+    rung_resp_set(out, 1);
+    rung_resp_simple(out, c->flags & RUNG__WRITE ? "RW" : "RO");
+    rung_resp_text(out, "begin_search");
+    rung_resp_map(out, 2);
+    rung_resp_text(out, "type");
+    rung_resp_text(out, "index");
+    rung_resp_text(out, "spec");
+    rung_resp_map(out, 1);
+    rung_resp_text(out, "index");
+    rung_resp_int(out, c->first_key);
+    rung_resp_text(out, "find_keys");
+    rung_resp_map(out, 2);
+    rung_resp_text(out, "type");
+    rung_resp_text(out, "range");
+    rung_resp_text(out, "spec");
+    rung_resp_map(out, 3);
+    rung_resp_text(out, "lastkey");
+    rung_resp_int(out, c->last_key < 0 ? c->last_key : c->last_key - c->first_key);
+    rung_resp_text(out, "keystep");
+    rung_resp_int(out, c->key_step);
+    rung_resp_text(out, "limit");
+    rung_resp_int(out, 0);
+}
+
+static void put_command(rung__resp_call *call, const rung__resp_command *c) {
+    rung_resp_writer *out = call->out;
+    rung_resp_array(out, 10);
+    rung_resp_text(out, c->name);
+    rung_resp_int(out, c->arity);
+    put_flags(call, c);
+    rung_resp_int(out, c->first_key);
+    rung_resp_int(out, c->last_key);
+    rung_resp_int(out, c->key_step);
+    put_categories(call, c);
+    rung_resp_array(out, 0); /* tips */
+    put_key_specs(call, c);
+    rung_resp_array(out, 0); /* subcommands */
+}
+
+static void put_docs(rung__resp_call *call, const rung__resp_command *c) {
+    rung_resp_writer *out = call->out;
+    rung_resp_text(out, c->name);
+    rung_resp_map(out, 3);
+    rung_resp_text(out, "summary");
+    rung_resp_text(out, c->summary);
+    rung_resp_text(out, "since");
+    rung_resp_text(out, c->since);
+    rung_resp_text(out, "group");
+    rung_resp_text(out, c->group);
+}
+
+static void command_docs(rung__resp_call *call) {
+    uint32_t count = 0;
+    if (call->argc == 2) {
+        rung_resp_map(call->out, rung__resp_command_count());
+        for (uint32_t i = 0; i < rung__resp_command_count(); i++)
+            put_docs(call, rung__resp_command_at(i));
+        return;
+    }
+    for (uint32_t i = 2; i < call->argc; i++)
+        count += rung__resp_command_find(call->r, call->argv[i]) != NULL;
+    rung_resp_map(call->out, count);
+    for (uint32_t i = 2; i < call->argc; i++) {
+        const rung__resp_command *c = rung__resp_command_find(call->r, call->argv[i]);
+        if (c)
+            put_docs(call, c);
+    }
+}
+
+static void command_info(rung__resp_call *call) {
+    if (call->argc == 2) {
+        rung_resp_array(call->out, rung__resp_command_count());
+        for (uint32_t i = 0; i < rung__resp_command_count(); i++)
+            put_command(call, rung__resp_command_at(i));
+        return;
+    }
+    rung_resp_array(call->out, call->argc - 2);
+    for (uint32_t i = 2; i < call->argc; i++) {
+        const rung__resp_command *c = rung__resp_command_find(call->r, call->argv[i]);
+        if (c)
+            put_command(call, c);
+        else
+            rung_resp_null_array(call->out);
+    }
+}
+
+static void command_getkeys(rung__resp_call *call) {
+    const rung_slice *argv = call->argv + 2;
+    uint32_t argc = call->argc - 2, count = 0;
+    const rung__resp_command *c = argc ? rung__resp_command_find(call->r, argv[0]) : NULL;
+    rung_slice key;
+    if (!c) {
+        rung__resp_error(call, "ERR Invalid command specified");
+        return;
+    }
+    if (c->arity > 0 ? argc != (uint32_t)c->arity : argc < (uint32_t)-c->arity) {
+        rung__resp_error(call, "ERR Invalid number of arguments specified for command");
+        return;
+    }
+    while (rung__resp_command_key(c, argv, argc, count, &key))
+        count++;
+    if (!count) {
+        rung__resp_error(call, "ERR The command has no key arguments");
+        return;
+    }
+    rung_resp_array(call->out, count);
+    for (uint32_t i = 0; rung__resp_command_key(c, argv, argc, i, &key); i++)
+        rung_resp_bulk(call->out, key);
+}
+
+static void command_list(rung__resp_call *call) {
+    rung_resp_array(call->out, rung__resp_command_count());
+    for (uint32_t i = 0; i < rung__resp_command_count(); i++)
+        rung_resp_text(call->out, rung__resp_command_at(i)->name);
+}
+
+void rung__resp_run_command(rung__resp_call *call) {
+    static const char *const help[] = {
+        "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "(no subcommand)",
+        "    Return details about all commands.",
+        "COUNT",
+        "    Return the total number of commands in this server.",
+        "DOCS [<command-name> ...]",
+        "    Return documentation details about multiple commands.",
+        "GETKEYS <full-command>",
+        "    Return the keys from a full command.",
+        "INFO [<command-name> ...]",
+        "    Return details about multiple commands.",
+        "LIST",
+        "    Return a list of all commands in this server.",
+        "HELP",
+        "    Print this help.",
+    };
+    rung_slice sub = call->argc > 1 ? call->argv[1] : RUNG_SLICE("");
+    if (call->argc == 1) {
+        rung_resp_array(call->out, rung__resp_command_count());
+        for (uint32_t i = 0; i < rung__resp_command_count(); i++)
+            put_command(call, rung__resp_command_at(i));
+    } else if (rung__resp_is_word(sub, "count")) {
+        rung_resp_int(call->out, rung__resp_command_count());
+    } else if (rung__resp_is_word(sub, "docs")) {
+        command_docs(call);
+    } else if (rung__resp_is_word(sub, "info")) {
+        command_info(call);
+    } else if (rung__resp_is_word(sub, "list")) {
+        command_list(call);
+    } else if (rung__resp_is_word(sub, "getkeys")) {
+        command_getkeys(call);
+    } else {
+        put_lines(call, help, sizeof help / sizeof help[0]);
+    }
+}
+
+/* ---- small ones ---- */
+
+void rung__resp_run_time(rung__resp_call *call) {
+    rung_resp_array(call->out, 2);
+    rung_resp_bulk_int(call->out, call->now_ms / 1000);
+    rung_resp_bulk_int(call->out, call->now_ms % 1000 * 1000);
+}
+
+void rung__resp_run_role(rung__resp_call *call) {
+    rung_resp_array(call->out, 3);
+    rung_resp_text(call->out, "master");
+    rung_resp_int(call->out, 0);
+    rung_resp_array(call->out, 0);
+}
+
+void rung__resp_run_lastsave(rung__resp_call *call) {
+    int64_t saved_ms = rung_hub_stat(call->r->hub).snapshot_ms;
+    rung_resp_int(call->out, (saved_ms ? saved_ms : call->r->started_ms) / 1000);
+}

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=300 labels=release
+"""What happens at the limits: 429 with its headers, 503, 413, and a full disk (507) that passes."""
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(__file__))
+from server import ServerTest, parse_answers, token, until  # noqa: E402
+
+SECRET = b"a secret of thirty-two bytes, or more"
+
+
+class Rates(ServerTest):
+    def spend(self, ask, limit):
+        """Ask until refused; the headers count down, and the refusal says when to come back."""
+        seen = []
+        for _ in range(limit + 20):
+            answer = ask()
+            seen.append(answer.status)
+            self.assertEqual(int(answer.headers["RateLimit-Limit"]), limit)
+            self.assertLess(int(answer.headers["RateLimit-Remaining"]), limit)
+            self.assertGreaterEqual(int(answer.headers["RateLimit-Reset"]), 1)
+            if answer.status == 429:
+                self.assertEqual(answer.headers["RateLimit-Remaining"], "0")
+                self.assertGreaterEqual(int(answer.headers["Retry-After"]), 1)
+                self.assertIsNotNone(answer.code)
+                break
+        self.assertEqual(seen[-1], 429)
+        self.assertGreaterEqual(len(seen), limit)
+        return answer
+
+    def test_key(self):
+        server = self.serve("--rates-key", "20/m")
+        first = server.keys("create", "--role", "admin")
+        second = server.keys("create", "--role", "read", "--rate", "7")
+        until(lambda: server.get("/v1/boards").status == 401, "the keys")
+        refused = self.spend(lambda: server.get("/v1/boards", key=first), 20)
+        self.assertLessEqual(int(refused.headers["Retry-After"]), 4)  # one in three seconds
+        self.spend(lambda: server.get("/v1/boards", key=second), 7)  # its own
+        self.check(server.get("/healthz"), 200)
+
+        # A write that is refused has changed nothing.
+        self.check(server.put("/v1/boards/race", {}, key=first), 429)
+        time.sleep(3.2)
+        self.check(server.get("/v1/boards/race", key=first), 404)
+
+    def test_peer(self):
+        server = self.serve("--rates-peer", "10/m")
+        self.spend(lambda: server.get("/v1/boards"), 10)
+
+    def test_player(self):
+        server = self.serve("--rates-player", "5/m")
+        secret = server.own_folder / "secret"
+        secret.write_bytes(SECRET)
+        server.keys("create", "--role", "player-token", "--alg", "HS256", "--secret", secret, "--id", "login")
+        admin = server.key("admin")
+        server.put("/v1/boards/race", {}, key=admin)
+        mine = token({"sub": "ada", "exp": int(time.time()) + 600}, secret=SECRET, kid="login")
+        self.spend(lambda: server.get("/v1/boards/race/players/me", key=mine), 5)
+        for i in range(5):
+            self.check(server.post("/v1/boards/race/scores", {"player": "ada", "score": i}, key=admin), 200)
+        refused = self.check(server.post("/v1/boards/race/scores", {"player": "ada", "score": 99}, key=admin), 429)
+        self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
+        self.check(server.post("/v1/boards/race/scores", {"player": "bob", "score": 1}, key=admin), 200)
+        self.assertEqual(server.get("/v1/boards/race/players/ada", key=admin).json["entry"]["score"], 4)
+
+
+class Sizes(ServerTest):
+    def test_body(self):
+        server = self.serve("--limits-body", "2KiB")
+        server.put("/v1/boards/race", {})
+        body = json.dumps({"player": "ada", "score": 1, "meta": "x" * 3000}).encode()
+        self.check(server.post("/v1/boards/race/scores", body, headers={"Content-Type": "application/json"}), 413)
+        self.assertEqual(server.get("/v1/boards/race/top").json["total"], 0)
+
+    def test_a_long_stream_passes_through(self):
+        """NDJSON of 60 MB, streamed both ways, in memory that does not follow its size."""
+        server = self.serve("--limits-body", "64KiB")
+        server.put("/v1/boards/race", {"update": "sum"})
+        lines = 200000 if "release" in os.environ["RUNG_BUILD"] else 30000
+        before = server.memory()
+        line = b'{"board":"race","player":"p%05d","delta":1,"meta":"' + b"x" * 200 + b'"}\n'
+        results, largest = [0, 0], [0]
+        with server.connect() as s:
+            s.sendall(b"POST /v1/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n"
+                      b"Connection: close\r\n\r\n")
+
+            def send():
+                for start in range(0, lines, 100):
+                    data = b"".join(line % (i % 1000) for i in range(start, start + 100))
+                    s.sendall(b"%x\r\n%s\r\n" % (len(data), data))
+                    if start % 5000 == 0:
+                        largest[0] = max(largest[0], server.memory())
+                s.sendall(b"0\r\n\r\n")
+            sender = threading.Thread(target=send)
+            sender.start()
+            got, size = [], 0
+            while chunk := s.recv(1 << 20):
+                got.append(chunk)
+                size += len(chunk)
+            sender.join()
+        answers, left = parse_answers(b"".join(got))
+        self.assertEqual((len(answers), left), (1, b""))
+        self.assertEqual(answers[0][0], 200)
+        results = answers[0][2].splitlines()
+        self.assertEqual(len(results), lines)
+        self.assertIn("rank", json.loads(results[0]))
+        self.assertEqual(server.get("/v1/boards/race/top?limit=1").json["entries"][0]["score"], lines // 1000)
+        self.assertLess(largest[0] - before, 200 << 20)
+
+
+class Overload(ServerTest):
+    def test_waiting_changes(self):
+        """Few changes may wait for the disk: a flood is answered 200 or 503, each one, and what was 200 is there."""
+        server = self.serve("--limits-waiting", "16")
+        server.put("/v1/boards/race", {"update": "sum"})
+        statuses = []
+
+        def flood(n):
+            connection = server.open()
+            for i in range(60):
+                answer = server.post("/v1/boards/race/scores", {"player": f"p{n}", "delta": 1}, connection=connection)
+                statuses.append(answer.status)
+                if answer.status == 503:
+                    self.assertIn("Retry-After", answer.headers)
+            connection.close()
+        threads = [threading.Thread(target=flood, args=(n,)) for n in range(40)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(len(statuses), 2400)
+        self.assertLessEqual(set(statuses), {200, 503})
+        entries = server.get("/v1/boards/race/top?limit=100").json["entries"]
+        self.assertEqual(sum(e["score"] for e in entries), statuses.count(200))
+
+    def test_connections(self):
+        server = self.serve("--limits-connections", "20")
+        crowd = [server.connect() for _ in range(19)]
+        for s in crowd:
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertTrue(s.recv(4096).startswith(b"HTTP/1.1 200"))
+        more = [server.connect() for _ in range(10)]
+        turned_away = 0
+        for s in more:
+            try:
+                s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                got = s.recv(4096)
+                turned_away += not got or got.startswith(b"HTTP/1.1 503")
+            except OSError:
+                turned_away += 1
+        self.assertGreaterEqual(turned_away, 9)
+        for s in crowd + more:
+            s.close()
+
+        def is_back():
+            try:
+                return server.is_alive()
+            except OSError:
+                return False
+        until(is_back, "room for a connection")
+
+
+class FullDisk(ServerTest):
+    """A file system of its own for the folder: a tmpfs in a user's own mount namespace, where the kernel allows that."""
+
+    def fill(self, path):
+        with open(path, "wb", buffering=0) as f:
+            for size in (1 << 20, 4096):
+                try:
+                    while True:
+                        f.write(bytes(size))
+                except OSError as e:
+                    self.assertEqual(e.errno, errno.ENOSPC)
+
+    def test_full_and_back(self):
+        size = 400 << 20
+        mount = ["unshare", "--user", "--map-root-user", "--mount"] if os.geteuid() else ["unshare", "--mount"]
+        script = f'mount -t tmpfs -o size={size} tmpfs "$0" && exec "$@"'
+        if not shutil.which("unshare") or subprocess.run([*mount, "sh", "-c", 'mount -t tmpfs tmpfs /mnt'], capture_output=True).returncode:
+            self.skipTest("no mount namespaces here")
+        server = self.serve("--archive", "off", start=False)
+        server.data.mkdir()
+        server.wrap = [*mount, "sh", "-c", script, str(server.data)]
+        server.start()
+        inside = f"/proc/{server.process.pid}/root{server.data}"
+        if not os.path.ismount(inside) and not os.path.exists(f"{inside}/lock"):
+            self.skipTest("the namespace cannot be looked into")
+        server.put("/v1/boards/race", {"update": "sum"})
+        self.check(server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}), 200)
+        self.fill(f"{inside}/ballast")
+        batch = b"".join(b'{"board":"race","player":"p%d","delta":1,"meta":{"x":"%s"}}\n' % (i % 10, b"x" * 900) for i in range(500))
+        accepted, refused = 1, 0
+        for _ in range(2000):  # until the segments that were made in time are full
+            answer = server.post("/v1/scores", batch, headers={"Content-Type": "application/x-ndjson"})
+            if answer.status == 507:
+                refused += 1
+                break
+            results = answer.lines
+            good = sum("rank" in r for r in results)
+            accepted += good
+            if good < len(results):
+                self.assertLessEqual({r["error"]["status"] for r in results if "rank" not in r}, {507})
+                refused += 1
+                break
+        self.assertTrue(refused, "the disk never filled")
+        self.check(server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}), 507)
+        self.check(server.put("/v1/boards/other", {}), 507)
+        top = server.get("/v1/boards/race/top?limit=100")
+        self.check(top, 200)  # reads go on
+        self.assertEqual(sum(e["score"] for e in top.json["entries"]), accepted)
+        self.check(server.get("/healthz"), 200)
+        os.unlink(f"{inside}/ballast")
+
+        def is_back():
+            return server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}).status == 200
+        until(is_back, "the return from a full disk")
+        self.assertEqual(sum(e["score"] for e in server.get("/v1/boards/race/top?limit=100").json["entries"]), accepted + 1)
+        self.assertEqual(server.stop(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=240 labels=release
+# ctest: name=long timeout=900 labels=long env="RUNG_STEPS=20000"
+"""/openapi.json is true: requests made from it by chance are answered as it says, in status and in every field; and requests
+that break it are refused. RUNG_SEED chooses the requests, RUNG_STEPS their number."""
+import json
+import os
+import random
+import re
+import sys
+import unittest
+import urllib.parse
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(__file__))
+from server import ServerTest, quote  # noqa: E402
+
+SEED = int(os.environ.get("RUNG_SEED", "1"))
+STEPS = int(os.environ.get("RUNG_STEPS", "2500"))
+KNOWN = {"board": ["race", "sum", "decay", "columns", "teams"], "player": ["ada", "bob", "cyd", "dee"], "friend": ["ada", "bob", "eve"],
+         "team": ["red", "blue"]}
+TEXTS = ["a", "ada", "x y", "caf\u00e9", "\U0001f3c1", "a/b", "100%", "?&=#", "0", "-1", "all", "day", "2026-11-15", "country:FI", "x" * 128]
+
+
+class Document:
+    def __init__(self, document):
+        self.document = document
+
+    def resolve(self, schema):
+        while "$ref" in schema:
+            target = self.document
+            for part in schema["$ref"].removeprefix("#/").split("/"):
+                target = target[part]
+            schema = target
+        return schema
+
+    def operations(self):
+        for path, methods in self.document["paths"].items():
+            for method, operation in methods.items():
+                yield method.upper(), path, operation
+
+    # ---- does a value fit a schema? ----
+
+    def faults(self, value, schema, where="$"):
+        """What is wrong with the value, as texts."""
+        schema = self.resolve(schema)
+        if "anyOf" in schema:
+            tries = [self.faults(value, s, where) for s in schema["anyOf"]]
+            return [] if any(not t for t in tries) else [f"{where}: none of anyOf: {tries}"]
+        kind = schema.get("type")
+        good = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None), "number": (int, float), "integer": int}
+        if kind and (not isinstance(value, good[kind]) or kind in ("number", "integer") and isinstance(value, bool)):
+            return [f"{where}: {value!r} is not of type {kind}"]
+        found = []
+        if "enum" in schema and value not in schema["enum"]:
+            found.append(f"{where}: {value!r} is not in {schema['enum']}")
+        if isinstance(value, str) and "pattern" in schema and not re.search(schema["pattern"], value):
+            found.append(f"{where}: {value!r} does not match {schema['pattern']}")
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if value < schema.get("minimum", value) or value > schema.get("maximum", value):
+                found.append(f"{where}: {value} is out of range")
+        if isinstance(value, list):
+            for i, item in enumerate(value):
+                found += self.faults(item, schema.get("items", {}), f"{where}[{i}]")
+        if isinstance(value, dict) and kind == "object":
+            properties = schema.get("properties", {})
+            found += [f"{where}: {name} is missing" for name in schema.get("required", []) if name not in value]
+            for name, item in value.items():
+                more = properties.get(name, schema.get("additionalProperties", True))
+                if more is False:
+                    found.append(f"{where}: {name} is not in the schema")
+                elif more is not True:
+                    found += self.faults(item, more, f"{where}.{name}")
+        return found
+
+    # ---- a value that fits ----
+
+    def make(self, schema, chance, name="", depth=0):
+        schema = self.resolve(schema)
+        if "anyOf" in schema:
+            return self.make(chance.choice(schema["anyOf"]), chance, name, depth)
+        if "enum" in schema:
+            return chance.choice(schema["enum"])
+        kind = schema.get("type")
+        if kind is None:
+            return chance.choice([None, True, 5, "text", [1], {"a": 1}])
+        return getattr(self, "make_" + kind)(schema, chance, name, depth)
+
+    def make_string(self, schema, chance, name, _):
+        if schema.get("format") == "date-time":
+            return f"20{chance.randrange(20, 30)}-0{chance.randrange(1, 10)}-15T12:00:00Z"
+        pattern = schema.get("pattern", "")
+        if pattern.startswith("^(-?[0-9]"):
+            return str(chance.randrange(-100, 100))
+        if pattern.startswith("^(sum"):
+            return chance.choice(["sum", "mean", "top:3", "top:100"])
+        if pattern.startswith("^([01]"):
+            return chance.choice(["00:00", "04:30", "23:59"])
+        if name in KNOWN and chance.random() < 0.8:
+            return chance.choice(KNOWN[name])
+        if name == "timezone":
+            return chance.choice(["UTC", "Europe/Helsinki", "Asia/Kathmandu"])
+        if "A-Za-z" in pattern:
+            return chance.choice(["country", "guild", "a.b-c_D9", "x"])
+        text = chance.choice(TEXTS)
+        low, high = schema.get("minLength", 0), schema.get("maxLength", 10**9)
+        while len(text.encode()) > high:
+            text = text[:-1]
+        return text if len(text) >= low else "x" * low
+
+    def make_integer(self, schema, chance, *_):
+        low, high = schema.get("minimum", -10**6), schema.get("maximum", 10**6)
+        return chance.choice([low, min(high, low + 1), chance.randint(low, min(high, low + 1000)), chance.randint(low, high)])
+
+    def make_number(self, schema, chance, *_):
+        low, high = schema.get("minimum", schema.get("exclusiveMinimum", -1000)), schema.get("maximum", 1000)
+        return chance.choice([chance.randint(low + 1, min(high, low + 1000)), round(chance.uniform(low + 0.5, min(high, low + 1000)), 1)])
+
+    def make_boolean(self, schema, chance, *_):
+        return chance.random() < 0.5
+
+    def make_null(self, *_):
+        return None
+
+    def make_array(self, schema, chance, name, depth):
+        low, high = schema.get("minItems", 0), min(schema.get("maxItems", 3), 3)
+        return [self.make(schema["items"], chance, name, depth + 1) for _ in range(chance.randint(min(low, high), high))]
+
+    def make_object(self, schema, chance, _, depth):
+        made = {}
+        for name, field in schema.get("properties", {}).items():
+            if self.resolve(field).get("readOnly"):
+                continue
+            if name in schema.get("required", []) or chance.random() < 0.35:
+                made[name] = self.make(field, chance, name, depth + 1)
+        if isinstance(schema.get("additionalProperties"), dict) and chance.random() < 0.4:
+            made[chance.choice(["extra", "country", "time"])] = self.make(schema["additionalProperties"], chance, "", depth + 1)
+        return made
+
+
+def text_of(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list):
+        return ",".join(quote(text_of(v)) for v in value)
+    return quote(str(value))
+
+
+class Openapi(ServerTest):
+    def setUp(self):
+        self.server = self.serve()
+        self.document = Document(self.server.get("/openapi.json").json)
+
+    def fill(self):
+        put, post = self.server.put, self.server.post
+        put("/v1/boards/race", {"windows": ["all", "day", "week"], "scopes": ["country"]})
+        put("/v1/boards/sum", {"update": "sum", "score": {"type": "decimal", "decimals": 2}})
+        put("/v1/boards/decay", {"update": "decay", "score": {"type": "real"}, "half_life": 3600})
+        put("/v1/boards/columns", {"columns": [{"name": "time", "order": "asc"}, {"name": "x", "type": "real"}]})
+        put("/v1/boards/teams", {"teams": {"by": "guild", "combine": "mean"}, "score": {"type": "real", "order": "asc"}})
+        for i, player in enumerate(KNOWN["player"]):
+            put(f"/v1/players/{player}", {"name": player.title(), "country": "FI", "guild": KNOWN["team"][i % 2]})
+            for board in KNOWN["board"]:
+                columns = {"columns": {"time": i, "x": 0.5}} if board == "columns" else {}
+                post(f"/v1/boards/{board}/scores", {"player": player, "score": i + 1, **columns})
+
+    def expected(self, operation, answer):
+        """The schema for this answer; fails when the document does not have its status or type."""
+        where = f"{operation['operationId']}: {answer}"
+        self.assertIn(str(answer.status), operation["responses"], where)
+        response = self.document.resolve(operation["responses"][str(answer.status)])
+        kind = (answer.headers.get("content-type") or "").split(";")[0]
+        content = {k.split(";")[0]: v for k, v in response.get("content", {}).items()}
+        if not content:
+            self.assertEqual(answer.body, b"", where)
+            return None
+        self.assertIn(kind, content, where)
+        return kind, content[kind]["schema"]
+
+    def check_answer(self, operation, answer):
+        found = self.expected(operation, answer)
+        if not found or not found[0].endswith("json"):
+            return
+        kind, schema = found
+        for value in answer.lines if kind.endswith("ndjson") else [answer.json]:
+            faults = self.document.faults(value, schema)
+            self.assertEqual(faults, [], f"{operation['operationId']}: {answer}")
+
+    def url(self, path, operation, chance):
+        query = []
+        for parameter in operation["parameters"]:
+            if not parameter["required"] and chance.random() < 0.75:
+                continue
+            name, schema = parameter["name"], parameter["schema"]
+            value = self.document.make(schema, chance, name)
+            if name == "min_seq":
+                value = 0  # later ones make it wait
+            if parameter["in"] == "path":
+                value = chance.choice(["5", "-1", "2.5"]) if name == "score" else value
+                path = path.replace("{%s}" % name, quote(str(value)))
+            else:
+                query.append(f"{name}={text_of(value)}")
+        return path + ("?" + "&".join(query) if query else "")
+
+    def body(self, operation, chance):
+        content = operation.get("requestBody", {}).get("content")
+        if not content:
+            return None, {}
+        kind = chance.choice(sorted(content))
+        make = lambda: self.document.make(content[kind]["schema"], chance)  # noqa: E731
+        if kind.endswith("ndjson"):
+            return "\n".join(json.dumps(make()) for _ in range(5)).encode(), {"Content-Type": kind}
+        return json.dumps(make()).encode(), {"Content-Type": kind}
+
+    def test_document(self):
+        operations = list(self.document.operations())
+        self.assertGreaterEqual(len(operations), 32)
+        ids = [o["operationId"] for _, _, o in operations]
+        self.assertEqual(len(ids), len(set(ids)))
+        for ref in set(re.findall(r'"\$ref":\s*"([^"]+)"', json.dumps(self.document.document))):
+            self.document.resolve({"$ref": ref})
+        for _, path, operation in operations:
+            in_path = [p["name"] for p in operation["parameters"] if p["in"] == "path"]
+            self.assertEqual(in_path, re.findall(r"{(\w+)}", path))
+            for field in ("summary", "description", "tags", "x-rung-role", "responses"):
+                self.assertIn(field, operation, path)
+        for schema in self.document.document["components"]["schemas"].values():
+            for field in schema["properties"].values():  # examples and defaults fit
+                for value in field.get("examples", []) + ([field["default"]] if "default" in field else []):
+                    self.assertEqual(self.document.faults(value, field), [], field)
+
+    def test_answers_are_as_documented(self):
+        self.fill()
+        operations = list(self.document.operations())
+        chance = random.Random(SEED)
+        counts, connection = {}, self.server.open()
+        self.addCleanup(connection.close)
+        for step in range(STEPS):
+            method, path, operation = chance.choice(operations)
+            if operation["operationId"] in ("deleteBoard", "erasePlayer") and chance.random() < 0.9:
+                continue
+            url = self.url(path, operation, chance)
+            body, headers = self.body(operation, chance)
+            with self.subTest(step=step, seed=SEED, request=f"{method} {url} {body}"):
+                answer = self.server.request(method, url, body, headers=headers, connection=connection)
+                counts[operation["operationId"], answer.status // 100] = counts.get((operation["operationId"], answer.status // 100), 0) + 1
+                self.check_answer(operation, answer)
+                self.assertNotIn(answer.status, (401, 403, 413, 415, 429, 507))
+            if step % 500 == 499:
+                self.fill()
+        good = {name for name, hundred in counts if hundred == 2}
+        self.assertEqual({o["operationId"] for _, _, o in operations} - good, set(), "never answered well")
+
+    def test_what_breaks_the_document_is_refused(self):
+        self.fill()
+        for method, path, operation in self.document.operations():
+            chance = random.Random(operation["operationId"])
+            url = self.url(path, {**operation, "parameters": [p for p in operation["parameters"] if p["required"]]}, chance)
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            is_batch = content and content["schema"].get("type") == "array"
+
+            def ask(where, body=b"{}" if content else None):
+                headers = {"Content-Type": "application/json"} if content else {}
+                answer = self.server.request(method, where, body, headers=headers)
+                self.check_answer(operation, answer)
+                self.assertEqual(answer.status, 400, f"{method} {where} {body}: {answer}")
+            ask(url + ("&" if "?" in url else "?") + "nonsense=1")
+            for parameter in operation["parameters"]:
+                if parameter["in"] == "query" and parameter["schema"]["type"] in ("integer", "number", "boolean"):
+                    ask(f"{path_only(url)}?{with_required(url, parameter['name'])}{parameter['name']}=many")
+            if not content or is_batch:
+                continue
+            schema = self.document.resolve(content["schema"])
+            for wrong in (b"[]", b"null", b"7", b'"text"', b"{", b"{}x", b'{"a":1,"a":2}'):
+                ask(url, wrong)
+            if schema.get("additionalProperties") is False:
+                ask(url, b'{"nonsense":1}')
+            for name, field in schema["properties"].items():
+                for value in (True, 5, "text", [], {}, None, [[]], {"a": {}}):
+                    if self.document.faults(value, field) and not (isinstance(value, str) or value == 5):
+                        ask(url, json.dumps({name: value}).encode())
+        self.assertTrue(self.server.is_alive())
+
+
+def path_only(url):
+    return url.partition("?")[0]
+
+
+def with_required(url, name):
+    """The query of the url without one parameter, ready for more."""
+    pairs = [p for p in url.partition("?")[2].split("&") if p and urllib.parse.unquote(p.partition("=")[0]) != name]
+    return "".join(p + "&" for p in pairs)
+
+
+if __name__ == "__main__":
+    unittest.main()

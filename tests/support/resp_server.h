@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* resp_server.h - a RESP server in a thread of its own, for tests that talk to it over a real socket.
+ *
+ *     resp_server srv;
+ *     resp_server_start(&srv, &(resp_server_config){0});      // listens on 127.0.0.1, port srv.port
+ *     int fd = resp_connect(&srv);
+ *     resp_send(fd, "ZADD k 1 a\r\n");
+ *     resp_expect(fd, ":1\r\n");
+ *     resp_server_stop(&srv);
+ *
+ * The clock is the test's: it stands still until resp_server_advance(). */
+#ifndef RUNG_TESTS_RESP_SERVER_H
+#define RUNG_TESTS_RESP_SERVER_H
+
+#include "front/resp/resp.h"
+#include "support/check.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+typedef struct resp_server_config {
+    const char *path;      /* a folder; NULL: in memory */
+    const char *keys_path; /* the guard's file */
+    rung_resp_config resp; /* limits */
+    uint32_t waiting_max;  /* of the hub */
+} resp_server_config;
+
+typedef struct resp_server {
+    resp_server_config config;
+    uint16_t port;
+    pthread_t thread;
+    _Atomic int64_t now_ms;
+    pthread_mutex_t lock;
+    pthread_cond_t is_up;
+    bool up, is_real_time;
+    uv_loop_t loop;
+    uv_async_t wake, quit, run;
+    uv_prepare_t prepare;
+    uv_timer_t tick;
+    rung_hub *hub;
+    rung_guard *guard;
+    rung_net *net;
+    rung_resp *resp;
+    void (*job)(struct resp_server *srv); /* runs in the server's thread */
+    atomic_bool is_job_done;
+} resp_server;
+
+static inline int64_t resp_server_now(void *ctx) {
+    resp_server *srv = ctx;
+    return srv->now_ms;
+}
+
+static inline void resp_server_wake(void *ctx) {
+    resp_server *srv = ctx;
+    uv_async_send(&srv->wake);
+}
+
+static inline void resp_server_on_wake(uv_async_t *a) {
+    resp_server *srv = a->data;
+    rung_hub_turn(srv->hub);
+}
+
+static inline void resp_server_on_prepare(uv_prepare_t *p) {
+    resp_server *srv = p->data;
+    rung_hub_flush(srv->hub);
+    rung_net_flush(srv->net);
+}
+
+static inline void resp_server_on_tick(uv_timer_t *t) {
+    resp_server *srv = t->data;
+    rung_hub_tick(srv->hub);
+}
+
+static inline void resp_server_on_run(uv_async_t *a) {
+    resp_server *srv = a->data;
+    if (srv->job)
+        srv->job(srv);
+    srv->is_job_done = true;
+}
+
+static inline void resp_server_stopped(void *ctx) {
+    resp_server *srv = ctx;
+    uv_close((uv_handle_t *)&srv->wake, NULL);
+    uv_close((uv_handle_t *)&srv->quit, NULL);
+    uv_close((uv_handle_t *)&srv->run, NULL);
+    uv_close((uv_handle_t *)&srv->prepare, NULL);
+    uv_close((uv_handle_t *)&srv->tick, NULL);
+}
+
+static inline void resp_server_on_quit(uv_async_t *a) {
+    resp_server *srv = a->data;
+    rung_net_stop(srv->net, 1000, resp_server_stopped, srv);
+}
+
+static inline void resp_server_open(resp_server *srv) {
+    rung_err err = {0};
+    const resp_server_config *c = &srv->config;
+    rung_hub_config hub = {.alloc = rung_alloc_heap(),
+                           .clock = {resp_server_now, srv},
+                           .path = c->path,
+                           .waiting_max = c->waiting_max,
+                           .wake = resp_server_wake,
+                           .ctx = srv};
+    CHECK_MSG(rung_hub_open(&hub, &srv->hub, &err) == RUNG_OK, "%s", err.message);
+    rung_guard_config guard = {.alloc = rung_alloc_heap(), .path = c->keys_path};
+    CHECK_MSG(rung_guard_create(&guard, &srv->guard, &err) == RUNG_OK, "%s", err.message);
+    rung_net_config net = {.alloc = rung_alloc_heap(), .loop = &srv->loop};
+    CHECK_MSG(rung_net_create(&net, &srv->net, &err) == RUNG_OK, "%s", err.message);
+    rung_resp_config resp = c->resp;
+    resp.alloc = rung_alloc_heap();
+    resp.net = srv->net;
+    resp.hub = srv->hub;
+    resp.guard = srv->guard;
+    CHECK_MSG(rung_resp_create(&resp, &srv->resp, &err) == RUNG_OK, "%s", err.message);
+    rung_address address, bound;
+    CHECK(rung_address_parse(RUNG_SLICE("127.0.0.1:0"), 0, &address, &err) == RUNG_OK);
+    CHECK_MSG(rung_net_listen(srv->net, &address, rung_resp_protocol(), srv->resp, NULL, &bound,
+                              &err) == RUNG_OK,
+              "%s", err.message);
+    srv->port = rung_address_port(&bound);
+}
+
+static inline void *resp_server_main(void *ctx) {
+    resp_server *srv = ctx;
+    uv_loop_init(&srv->loop);
+    uv_async_init(&srv->loop, &srv->wake, resp_server_on_wake);
+    uv_async_init(&srv->loop, &srv->quit, resp_server_on_quit);
+    uv_async_init(&srv->loop, &srv->run, resp_server_on_run);
+    uv_prepare_init(&srv->loop, &srv->prepare);
+    uv_timer_init(&srv->loop, &srv->tick);
+    srv->wake.data = srv->quit.data = srv->run.data = srv->prepare.data = srv->tick.data = srv;
+    resp_server_open(srv);
+    uv_prepare_start(&srv->prepare, resp_server_on_prepare);
+    uv_timer_start(&srv->tick, resp_server_on_tick, 100, 100);
+    pthread_mutex_lock(&srv->lock);
+    srv->up = true;
+    pthread_cond_signal(&srv->is_up);
+    pthread_mutex_unlock(&srv->lock);
+    uv_run(&srv->loop, UV_RUN_DEFAULT);
+    CHECK_OK(rung_hub_close(srv->hub, NULL));
+    rung_resp_destroy(srv->resp);
+    rung_net_destroy(srv->net);
+    rung_guard_destroy(srv->guard);
+    uv_run(&srv->loop, UV_RUN_NOWAIT);
+    CHECK(uv_loop_close(&srv->loop) == 0);
+    return NULL;
+}
+
+static inline void resp_server_start(resp_server *srv, const resp_server_config *config) {
+    memset(srv, 0, sizeof *srv);
+    srv->config = *config;
+    srv->now_ms = 1700000000000;
+    pthread_mutex_init(&srv->lock, NULL);
+    pthread_cond_init(&srv->is_up, NULL);
+    CHECK(pthread_create(&srv->thread, NULL, resp_server_main, srv) == 0);
+    pthread_mutex_lock(&srv->lock);
+    while (!srv->up)
+        pthread_cond_wait(&srv->is_up, &srv->lock);
+    pthread_mutex_unlock(&srv->lock);
+}
+
+static inline void resp_server_stop(resp_server *srv) {
+    uv_async_send(&srv->quit);
+    pthread_join(srv->thread, NULL);
+    pthread_mutex_destroy(&srv->lock);
+    pthread_cond_destroy(&srv->is_up);
+}
+
+static inline void resp_server_advance(resp_server *srv, int64_t ms) {
+    srv->now_ms += ms;
+}
+
+/* Run something in the server's thread, and wait for it. */
+static inline void resp_server_run(resp_server *srv, void (*job)(resp_server *srv)) {
+    srv->job = job;
+    srv->is_job_done = false;
+    uv_async_send(&srv->run);
+    while (!srv->is_job_done)
+        usleep(200);
+}
+
+/* ---- a client ---- */
+
+static inline int resp_connect(const resp_server *srv) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(srv->port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    return fd;
+}
+
+static inline void resp_send_bytes(int fd, const char *bytes, size_t len) {
+    while (len) {
+        ssize_t n = send(fd, bytes, len, MSG_NOSIGNAL);
+        CHECK_MSG(n > 0, "send: %s", strerror(errno));
+        bytes += n;
+        len -= (size_t)n;
+    }
+}
+
+static inline void resp_send(int fd, const char *text) {
+    resp_send_bytes(fd, text, strlen(text));
+}
+
+/* Read exactly what is wanted; whatever else comes first ends the test. */
+static inline void resp_expect_at(const char *file, int line, int fd, const char *want) {
+    char got[65536];
+    size_t have = 0, len = strlen(want);
+    CHECK(len < sizeof got);
+    while (have < len) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (poll(&p, 1, 20000) <= 0)
+            test_fail(file, line, "no answer within 20 s; had \"%.*s\", expected \"%s\"", (int)have,
+                      got, want);
+        ssize_t n = recv(fd, got + have, len - have, 0);
+        if (n <= 0)
+            test_fail(file, line, "closed; had \"%.*s\", expected \"%s\"", (int)have, got, want);
+        have += (size_t)n;
+        if (memcmp(got, want, have) != 0)
+            test_fail(file, line, "got \"%.*s\", expected \"%s\"", (int)have, got, want);
+    }
+}
+#define resp_expect(fd, want) resp_expect_at(__FILE__, __LINE__, (fd), (want))
+
+/* Send a line, expect a reply. */
+#define resp_ask(fd, line, want)                                                                   \
+    do {                                                                                           \
+        resp_send((fd), line "\r\n");                                                              \
+        resp_expect_at(__FILE__, __LINE__, (fd), (want));                                          \
+    } while (0)
+
+/* Nothing more comes, and the server has closed. */
+static inline void resp_expect_closed(int fd) {
+    char byte;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    CHECK_MSG(poll(&p, 1, 20000) > 0, "the connection was not closed");
+    ssize_t n = recv(fd, &byte, 1, 0);
+    CHECK_MSG(n <= 0, "got '%c' where the end was expected", byte);
+}
+
+#endif

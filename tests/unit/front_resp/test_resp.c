@@ -1,0 +1,606 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ctest: timeout=120 labels=thread */
+/* The server over a real socket: order, transactions, waiting, keys, limits. What each sorted-set command answers is held
+ * against a real Redis elsewhere (tests/e2e). */
+#include "guard/keys_file.h"
+#include "support/resp_server.h"
+
+#include <stdlib.h>
+
+static resp_server srv;
+
+static int start(const resp_server_config *config) {
+    resp_server_start(&srv, config);
+    return resp_connect(&srv);
+}
+
+static int start_plain(void) {
+    return start(&(resp_server_config){0});
+}
+
+static void stop(int fd) {
+    close(fd);
+    resp_server_stop(&srv);
+}
+
+/* ---- commands ---- */
+
+TEST(simple_commands) {
+    int fd = start_plain();
+    resp_ask(fd, "PING", "+PONG\r\n");
+    resp_ask(fd, "zadd k 1 a 2 b 3.5 c", ":3\r\n");
+    resp_ask(fd, "ZADD k XX CH 5 b 7 zz", ":1\r\n");
+    resp_ask(fd, "ZADD k INCR 1.5 c", "$1\r\n5\r\n");
+    resp_ask(fd, "ZADD k NX INCR 1.5 c", "$-1\r\n");
+    resp_ask(fd, "ZRANGE k 0 -1 WITHSCORES",
+             "*6\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n5\r\n$1\r\nc\r\n$1\r\n5\r\n");
+    resp_ask(fd, "ZREVRANK k a", ":2\r\n");
+    resp_ask(fd, "ZREVRANK k a WITHSCORE", "*2\r\n:2\r\n$1\r\n1\r\n");
+    resp_ask(fd, "ZREVRANK k nobody WITHSCORE", "*-1\r\n");
+    resp_ask(fd, "ZSCORE k nobody", "$-1\r\n");
+    resp_ask(fd, "ZINCRBY k 0.1 a", "$18\r\n1.1000000000000001\r\n");
+    resp_ask(fd, "TYPE k", "+zset\r\n");
+    resp_ask(fd, "SADD k x",
+             "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+    resp_ask(fd, "SADD s a b", ":2\r\n");
+    resp_ask(fd, "ZADD s 1 a",
+             "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+    resp_ask(fd, "ZADD k inf x", ":1\r\n");
+    resp_ask(fd, "ZINCRBY k -inf x", "-ERR resulting score is not a number (NaN)\r\n");
+    resp_ask(fd, "ZINTER 2 k s", "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+    resp_ask(fd, "ZPOPMAX k", "*2\r\n$1\r\nx\r\n$3\r\ninf\r\n");
+    resp_ask(fd, "ZPOPMIN k 0", "*0\r\n");
+    resp_ask(fd, "DEL k s nothing", ":2\r\n");
+    resp_ask(fd, "DBSIZE", ":0\r\n");
+    stop(fd);
+}
+
+TEST(errors_in_the_words_of_redis) {
+    int fd = start_plain();
+    resp_ask(fd, "nosuch a \"b c\"",
+             "-ERR unknown command 'nosuch', with args beginning with: 'a' 'b c' \r\n");
+    resp_ask(fd, "zcard", "-ERR wrong number of arguments for 'zcard' command\r\n");
+    resp_ask(fd, "zadd k x a", "-ERR value is not a valid float\r\n");
+    resp_ask(fd, "zadd k 1 a 2", "-ERR syntax error\r\n");
+    resp_ask(fd, "zrange k 0 x", "-ERR value is not an integer or out of range\r\n");
+    resp_ask(fd, "client nosuch", "-ERR unknown subcommand 'nosuch'. Try CLIENT HELP.\r\n");
+    resp_ask(
+        fd, "SHUTDOWN",
+        "-ERR the command 'SHUTDOWN' of Redis is not supported by Rung, see docs/redis.md\r\n");
+    resp_ask(fd, "select 1", "-ERR DB index is out of range\r\n");
+    resp_ask(fd, "zadd k 1 \"\"",
+             "-ERR player: 1 to 128 bytes of UTF-8 without control characters\r\n");
+    stop(fd);
+}
+
+TEST(resp3) {
+    int fd = start_plain();
+    resp_ask(fd, "HELLO 4", "-NOPROTO unsupported protocol version\r\n");
+    resp_ask(
+        fd, "HELLO 3 SETNAME me",
+        "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:"
+        "3\r\n$2\r\nid\r\n:1\r\n"
+        "$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n");
+    resp_ask(fd, "CLIENT GETNAME", "$2\r\nme\r\n");
+    resp_ask(fd, "ZADD k 1 a 2 b", ":2\r\n");
+    resp_ask(fd, "ZSCORE k a", ",1\r\n");
+    resp_ask(fd, "ZSCORE k x", "_\r\n");
+    resp_ask(fd, "ZRANGE k 0 -1 WITHSCORES",
+             "*2\r\n*2\r\n$1\r\na\r\n,1\r\n*2\r\n$1\r\nb\r\n,2\r\n");
+    resp_ask(fd, "ZPOPMIN k", "*2\r\n$1\r\na\r\n,1\r\n");
+    resp_ask(fd, "ZPOPMIN k 1", "*1\r\n*2\r\n$1\r\nb\r\n,2\r\n");
+    resp_ask(fd, "SADD s a", ":1\r\n");
+    resp_ask(fd, "SMEMBERS s", "~1\r\n$1\r\na\r\n");
+    resp_ask(fd, "RESET", "+RESET\r\n");
+    resp_ask(fd, "ZSCORE k a", "$-1\r\n");
+    stop(fd);
+}
+
+TEST(rung_commands) {
+    int fd = start_plain();
+    resp_ask(fd, "ZADD k 10 a 20 b 20 c 30 d", ":4\r\n");
+    resp_ask(fd, "RUNG.RANK k a", ":4\r\n");
+    resp_ask(fd, "RUNG.RANK k a DENSE", ":3\r\n");
+    resp_ask(fd, "RUNG.RANK k b SPARSE", ":2\r\n");
+    resp_ask(fd, "RUNG.RANK k b UNIQUE", ":3\r\n");
+    resp_ask(fd, "RUNG.RANK k nobody", "$-1\r\n");
+    resp_ask(fd, "RUNG.RANK nokey a", "$-1\r\n");
+    resp_ask(fd, "RUNG.RANK k a WINDOW", "-ERR syntax error\r\n");
+    resp_ask(fd, "RUNG.MRANK k 3 a x d", "*3\r\n:4\r\n$-1\r\n:1\r\n");
+    resp_ask(fd, "RUNG.PERCENTILE k d", "$3\r\n100\r\n");
+    resp_ask(fd, "RUNG.TOP k COUNT 2",
+             "*2\r\n*3\r\n:1\r\n$1\r\nd\r\n$2\r\n30\r\n*3\r\n:2\r\n$1\r\nc\r\n$2\r\n20\r\n");
+    resp_ask(fd, "RUNG.AROUND k a COUNT 0", "*1\r\n*3\r\n:4\r\n$1\r\na\r\n$2\r\n10\r\n");
+    resp_ask(fd, "RUNG.SUBMIT nokey a 1", "-ERR no such board\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 25",
+             "*16\r\n$7\r\nchanged\r\n:1\r\n$9\r\nduplicate\r\n:0\r\n$5\r\nscore\r\n$2\r\n25\r\n$"
+             "11\r\nrank_before\r\n:4\r\n"
+             "$4\r\nrank\r\n:2\r\n$5\r\ntotal\r\n:4\r\n$6\r\npassed\r\n:2\r\n$10\r\npercentile\r\n$"
+             "2\r\n75\r\n");
+    stop(fd);
+}
+
+TEST(keys_that_expire) {
+    int fd = start_plain();
+    resp_ask(fd, "ZADD k 1 a", ":1\r\n");
+    resp_ask(fd, "TTL k", ":-1\r\n");
+    resp_ask(fd, "EXPIRE k 10", ":1\r\n");
+    resp_ask(fd, "PTTL k", ":10000\r\n");
+    resp_server_advance(&srv, 9999);
+    resp_ask(fd, "PTTL k", ":1\r\n");
+    resp_ask(fd, "ZCARD k", ":1\r\n");
+    resp_server_advance(&srv, 1);
+    resp_ask(fd, "ZCARD k", ":0\r\n");
+    resp_ask(fd, "TTL k", ":-2\r\n");
+    resp_ask(fd, "ZADD k 5 b", ":1\r\n");
+    resp_ask(fd, "TTL k", ":-1\r\n");
+    stop(fd);
+}
+
+/* ---- order ---- */
+
+/* Many commands in one piece: questions and changes mixed; each reply sees what came before it and nothing else. */
+static void check_pipeline(int fd, int count) {
+    static char out[1 << 18], want[1 << 18];
+    size_t n = 0, w = 0;
+    for (int i = 0; i < count; i++) {
+        n += (size_t)snprintf(
+            out + n, sizeof out - n,
+            "ZADD k %d m%d\r\nZCARD k\r\nZREVRANK k m0\r\nZREVRANK k m%d\r\nZADD k x y\r\nPING\r\n",
+            i, i, i);
+        w += (size_t)snprintf(
+            want + w, sizeof want - w,
+            ":1\r\n:%d\r\n:%d\r\n:0\r\n-ERR value is not a valid float\r\n+PONG\r\n", i + 1, i);
+    }
+    resp_send_bytes(fd, out, n);
+    for (size_t at = 0; at < w; at += 4000) {
+        char piece[4001];
+        size_t len = w - at < 4000 ? w - at : 4000;
+        memcpy(piece, want + at, len);
+        piece[len] = 0;
+        resp_expect(fd, piece);
+    }
+    resp_ask(fd, "DEL k", ":1\r\n");
+}
+
+TEST(pipelines_in_order) {
+    int fd = start_plain();
+    check_pipeline(fd, 1000);
+    stop(fd);
+}
+
+TEST(pipelines_within_small_limits) {
+    int fd = start(&(resp_server_config){.resp = {.pending_max = 2}, .waiting_max = 3});
+    check_pipeline(fd, 200);
+    stop(fd);
+    fd = start(&(resp_server_config){.resp = {.pending_bytes_max = 100}});
+    check_pipeline(fd, 200);
+    stop(fd);
+}
+
+static void make_folder(char path[32]) {
+    memcpy(path, "/tmp/rung-resp-XXXXXX", 22);
+    CHECK(mkdtemp(path));
+}
+
+static void remove_folder(const char *path) {
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", path);
+    CHECK(system(command) == 0);
+}
+
+TEST(pipelines_on_disk) {
+    char path[32];
+    make_folder(path);
+    int fd = start(&(resp_server_config){.path = path});
+    check_pipeline(fd, 300);
+    resp_ask(fd, "ZADD kept 1 a", ":1\r\n");
+    stop(fd);
+    fd = start(&(resp_server_config){.path = path});
+    resp_ask(fd, "ZSCORE kept a", "$1\r\n1\r\n");
+    stop(fd);
+    remove_folder(path);
+}
+
+TEST(every_split_point) {
+    int fd = start_plain();
+    static const char all[] = "*4\r\n$4\r\nZADD\r\n$1\r\nk\r\n$1\r\n1\r\n$1\r\na\r\nPING\r\n*2\r\n$"
+                              "5\r\nZCARD\r\n$1\r\nk\r\n";
+    resp_ask(fd, "ZADD k 1 a", ":1\r\n");
+    for (size_t split = 1; split < sizeof all - 1; split++) {
+        resp_send_bytes(fd, all, split);
+        usleep(500);
+        resp_send_bytes(fd, all + split, sizeof all - 1 - split);
+        resp_expect(fd, ":0\r\n+PONG\r\n:1\r\n");
+    }
+    stop(fd);
+}
+
+/* A page that many ask for is written once; it must never be an old one. */
+TEST(the_same_page_again_and_again) {
+    int fd = start_plain();
+    char want[4096], line[64];
+    size_t w = (size_t)snprintf(want, sizeof want, "*25\r\n");
+    for (int i = 0; i < 25; i++) {
+        snprintf(line, sizeof line, "ZADD k %d m%02d\r\n", 100 - i, i);
+        resp_send(fd, line);
+        resp_expect(fd, ":1\r\n");
+        w += (size_t)snprintf(want + w, sizeof want - w, "$3\r\nm%02d\r\n", i);
+    }
+    for (int i = 0; i < 3; i++)
+        resp_ask(fd, "ZREVRANGE k 0 -1", want);
+    resp_ask(fd, "ZADD k 1000 m24", ":0\r\n");
+    resp_ask(fd, "ZREVRANGE k 0 0", "*1\r\n$3\r\nm24\r\n");
+    resp_send(fd, "ZREVRANGE k 0 -1\r\n");
+    resp_expect(fd, "*25\r\n$3\r\nm24\r\n$3\r\nm00\r\n");
+    close(fd);
+    fd = resp_connect(&srv);
+    resp_ask(fd, "ZADD k 1 m24", ":0\r\n");
+    /* In a transaction the position in the log stays the same while the state changes. */
+    resp_send(fd, "MULTI\r\nZREVRANGE k 0 -1\r\nZADD k 2000 m24\r\nZREVRANGE k 0 -1\r\nZADD k 1 "
+                  "m24\r\nZREVRANGE k 0 -1\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*5\r\n");
+    resp_expect(fd, want);
+    resp_expect(fd, ":0\r\n*25\r\n$3\r\nm24\r\n$3\r\nm00\r\n");
+    stop(fd);
+}
+
+/* ---- transactions ---- */
+
+TEST(transactions) {
+    int fd = start_plain();
+    resp_ask(fd, "EXEC", "-ERR EXEC without MULTI\r\n");
+    resp_ask(fd, "DISCARD", "-ERR DISCARD without MULTI\r\n");
+    resp_send(fd, "MULTI\r\nZCARD k\r\nZADD k 1 a\r\nZCARD k\r\nZADD k x b\r\nZADD k 2 b\r\nZRANGE "
+                  "k 0 -1\r\nPING\r\nEXEC\r\nZCARD k\r\n");
+    resp_expect(
+        fd, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n"
+            "*7\r\n:0\r\n:1\r\n:1\r\n-ERR value is not a valid "
+            "float\r\n:1\r\n*2\r\n$1\r\na\r\n$1\r\nb\r\n+PONG\r\n:2\r\n");
+    resp_send(fd, "MULTI\r\nMULTI\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n-ERR MULTI calls can not be nested\r\n*0\r\n");
+    resp_send(fd, "MULTI\r\nnosuch\r\nZADD k 9 z\r\nEXEC\r\nZSCORE k z\r\n");
+    resp_expect(fd,
+                "+OK\r\n-ERR unknown command 'nosuch', with args beginning with: \r\n+QUEUED\r\n"
+                "-EXECABORT Transaction discarded because of previous errors.\r\n$-1\r\n");
+    resp_send(fd, "MULTI\r\nZADD k 9 z\r\nDISCARD\r\nZSCORE k z\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n+OK\r\n$-1\r\n");
+    resp_send(fd, "MULTI\r\nEXEC\r\nMULTI\r\nZCARD k\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n*0\r\n+OK\r\n+QUEUED\r\n*1\r\n:2\r\n");
+    resp_send(fd, "MULTI\r\nRUNG.SUBMIT k a 1\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n-ERR Command not allowed inside a transaction\r\n"
+                    "-EXECABORT Transaction discarded because of previous errors.\r\n");
+    resp_send(fd, "MULTI\r\nBZPOPMIN nokey 0\r\nBZPOPMIN k 0\r\nEXEC\r\n");
+    resp_expect(
+        fd, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n*-1\r\n*3\r\n$1\r\nk\r\n$1\r\na\r\n$1\r\n1\r\n");
+    stop(fd);
+}
+
+TEST(a_pop_of_many_in_a_transaction) {
+    int fd = start_plain();
+    for (int i = 0; i < 600; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "ZADD k %d m%03d\r\n", i, i);
+        resp_send(fd, line);
+        resp_expect(fd, ":1\r\n");
+    }
+    resp_send(fd, "MULTI\r\nZPOPMIN k 550\r\nZCARD k\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n*1100\r\n");
+    for (int i = 0; i < 550; i++) {
+        char want[64];
+        int digits = i < 10 ? 1 : i < 100 ? 2 : 3;
+        snprintf(want, sizeof want, "$4\r\nm%03d\r\n$%d\r\n%d\r\n", i, digits, i);
+        resp_expect(fd, want);
+    }
+    resp_expect(fd, ":50\r\n");
+    stop(fd);
+}
+
+TEST(watching) {
+    int fd = start_plain(), other = resp_connect(&srv);
+    resp_ask(fd, "ZADD k 1 a", ":1\r\n");
+    resp_ask(fd, "WATCH k", "+OK\r\n");
+    resp_send(fd, "MULTI\r\nZADD k 2 a\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");
+    /* somebody else changes it */
+    resp_ask(fd, "WATCH k", "+OK\r\n");
+    resp_ask(other, "ZADD k 3 a", ":0\r\n");
+    resp_send(fd, "MULTI\r\nZADD k 4 a\r\nEXEC\r\nZSCORE k a\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n*-1\r\n$1\r\n3\r\n");
+    /* EXEC, DISCARD and UNWATCH end it */
+    resp_send(fd, "WATCH k\r\nUNWATCH\r\nZADD k 5 a\r\nMULTI\r\nZADD k 6 a\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n+OK\r\n:0\r\n+OK\r\n+QUEUED\r\n*1\r\n:0\r\n");
+    /* one's own change counts, also when it is still under way */
+    resp_send(fd, "WATCH k\r\nZADD k 7 a\r\nMULTI\r\nZADD k 8 a\r\nEXEC\r\nZSCORE k a\r\n");
+    resp_expect(fd, "+OK\r\n:0\r\n+OK\r\n+QUEUED\r\n*-1\r\n$1\r\n7\r\n");
+    /* a key that is not there yet */
+    resp_ask(fd, "WATCH new", "+OK\r\n");
+    resp_ask(other, "ZADD new 1 a", ":1\r\n");
+    resp_send(fd, "MULTI\r\nPING\r\nWATCH k\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n-ERR WATCH inside MULTI is not allowed\r\n*-1\r\n");
+    close(other);
+    stop(fd);
+}
+
+/* Two clients add one to the same score with WATCH until each has done it 50 times: nothing is lost. */
+static void *add_ones(void *ctx) {
+    int fd = *(int *)ctx;
+    for (int done = 0; done < 50;) {
+        char text[64] = {0}, line[128];
+        resp_send(fd, "WATCH n\r\nZSCORE n x\r\n");
+        resp_expect(fd, "+OK\r\n$");
+        size_t len = 0;
+        while (len < 3 || strcmp(text + len - 2, "\r\n") != 0 || !strchr(text, '\n') ||
+               strchr(text, '\n') == text + len - 1) {
+            CHECK(len < sizeof text - 1 && recv(fd, text + len, 1, 0) == 1);
+            len++;
+        }
+        int value = atoi(strchr(text, '\n') + 1);
+        snprintf(line, sizeof line, "MULTI\r\nZADD n %d x\r\nEXEC\r\n", value + 1);
+        resp_send(fd, line);
+        resp_expect(fd, "+OK\r\n+QUEUED\r\n*");
+        char c;
+        CHECK(recv(fd, &c, 1, 0) == 1);
+        if (c == '1') {
+            resp_expect(fd, "\r\n:0\r\n");
+            done++;
+        } else {
+            resp_expect(fd, "1\r\n");
+        }
+    }
+    return NULL;
+}
+
+TEST(two_watchers) {
+    char path[32];
+    make_folder(path);
+    int fd = start(&(resp_server_config){.path = path}), fds[2];
+    pthread_t threads[2];
+    resp_ask(fd, "ZADD n 0 x", ":1\r\n");
+    for (int i = 0; i < 2; i++) {
+        fds[i] = resp_connect(&srv);
+        CHECK(pthread_create(&threads[i], NULL, add_ones, &fds[i]) == 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        close(fds[i]);
+    }
+    resp_ask(fd, "ZSCORE n x", "$3\r\n100\r\n");
+    stop(fd);
+    remove_folder(path);
+}
+
+/* ---- waiting ---- */
+
+static uint32_t blocked_now;
+static void count_blocked(resp_server *s) {
+    blocked_now = rung_resp_stat(s->resp).blocked;
+}
+
+static void wait_until_blocked(uint32_t count) {
+    do
+        resp_server_run(&srv, count_blocked);
+    while (blocked_now != count);
+}
+
+TEST(blocking) {
+    int fd = start_plain(), one = resp_connect(&srv), two = resp_connect(&srv);
+    resp_send(one, "BZPOPMIN k 0\r\nPING\r\n");
+    wait_until_blocked(1);
+    resp_send(two, "BZMPOP 0 2 j k MAX COUNT 2\r\n");
+    wait_until_blocked(2);
+    resp_ask(fd, "ZADD k 1 a", ":1\r\n");
+    resp_expect(one, "*3\r\n$1\r\nk\r\n$1\r\na\r\n$1\r\n1\r\n+PONG\r\n");
+    resp_ask(fd, "ZADD k 2 b 3 c 4 d", ":3\r\n");
+    resp_expect(two,
+                "*2\r\n$1\r\nk\r\n*2\r\n*2\r\n$1\r\nd\r\n$1\r\n4\r\n*2\r\n$1\r\nc\r\n$1\r\n3\r\n");
+    resp_ask(fd, "ZCARD k", ":1\r\n");
+    /* at once where there is something */
+    resp_ask(one, "BZPOPMAX nokey k 0", "*3\r\n$1\r\nk\r\n$1\r\nb\r\n$1\r\n2\r\n");
+    resp_ask(fd, "SADD s x", ":1\r\n");
+    resp_ask(one, "BZPOPMAX s 0",
+             "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n");
+    resp_ask(one, "BZPOPMAX k x", "-ERR timeout is not a float or out of range\r\n");
+    /* until the time is over */
+    resp_send(one, "BZPOPMIN k 5\r\n");
+    wait_until_blocked(1);
+    resp_server_advance(&srv, 5000);
+    resp_expect(one, "*-1\r\n");
+    wait_until_blocked(0);
+    /* gone before it was answered: the next one gets it */
+    resp_send(one, "BZPOPMIN k 0\r\n");
+    wait_until_blocked(1);
+    close(one);
+    wait_until_blocked(0);
+    resp_send(two, "BZPOPMIN k 0\r\n");
+    wait_until_blocked(1);
+    resp_ask(fd, "ZADD k 7 q", ":1\r\n");
+    resp_expect(two, "*3\r\n$1\r\nk\r\n$1\r\nq\r\n$1\r\n7\r\n");
+    close(two);
+    stop(fd);
+}
+
+TEST(blocking_has_a_limit) {
+    int fd = start(&(resp_server_config){.resp = {.blocked_max = 1}}), other = resp_connect(&srv);
+    resp_send(fd, "BZPOPMIN k 0\r\n");
+    wait_until_blocked(1);
+    resp_ask(other, "BZPOPMIN k 0", "-ERR too many clients are blocked\r\n");
+    close(other);
+    stop(fd);
+}
+
+/* ---- ends ---- */
+
+TEST(closing) {
+    int fd = start_plain();
+    resp_send(fd, "ZADD k 1 a\r\nQUIT\r\nPING\r\n");
+    resp_expect(fd, ":1\r\n+OK\r\n");
+    resp_expect_closed(fd);
+    close(fd);
+    fd = resp_connect(&srv);
+    resp_send(fd, "ZADD k 2 b\r\nZCARD k\r\n");
+    shutdown(fd, SHUT_WR);
+    resp_expect(fd, ":1\r\n:2\r\n");
+    resp_expect_closed(fd);
+    close(fd);
+    fd = resp_connect(&srv);
+    resp_send(fd, "ZADD k 3 c\r\n*1\r\n:5\r\nPING\r\n");
+    resp_expect(fd, ":1\r\n-ERR Protocol error: expected '$', got ':'\r\n");
+    resp_expect_closed(fd);
+    close(fd);
+    /* gone while its changes are under way */
+    for (int i = 0; i < 50; i++) {
+        fd = resp_connect(&srv);
+        resp_send(fd, "ZADD k 3 c\r\nMULTI\r\nZADD k 4 d\r\nZCARD k\r\nEXEC\r\nZRANGE k 0 -1\r\n");
+        close(fd);
+    }
+    fd = resp_connect(&srv);
+    resp_ask(fd, "ZCARD k", ":4\r\n");
+    stop(fd);
+}
+
+TEST(silence) {
+    int fd = start_plain();
+    resp_send(fd, "CLIENT REPLY OFF\r\nZADD k 1 a\r\nPING\r\nZCARD k\r\nCLIENT REPLY ON\r\n");
+    resp_expect(fd, "+OK\r\n");
+    resp_ask(fd, "ZCARD k", ":1\r\n");
+    stop(fd);
+}
+
+/* ---- keys ---- */
+
+typedef struct minted {
+    rung_key key;
+    char text[RUNG_KEY_TEXT_MAX];
+} minted;
+
+static rung_status add_key(void *ctx, const rung_keys *keys, rung_keys **keys_out, rung_err *err) {
+    return rung_keys_add(keys, &((minted *)ctx)->key, keys_out, err);
+}
+
+static void make_key(const char *path, rung_role role, const char *pattern, minted *out) {
+    static uint8_t chance[RUNG_KEY_CHANCE_SIZE];
+    rung_err err = {0};
+    chance[0]++;
+    out->key = (rung_key){.role = role, .created_ms = 1};
+    if (pattern) {
+        out->key.patterns[0] = rung_slice_str(pattern);
+        out->key.pattern_count = 1;
+    }
+    CHECK_OK(rung_key_mint(&out->key, chance, out->text, &err));
+    CHECK_MSG(rung_keys_file_change(rung_alloc_heap(), path, add_key, out, &err) == RUNG_OK, "%s",
+              err.message);
+}
+
+static void log_in(int fd, const minted *m) {
+    char line[256];
+    snprintf(line, sizeof line, "AUTH %s\r\n", m->text);
+    resp_send(fd, line);
+    resp_expect(fd, "+OK\r\n");
+}
+
+TEST(roles_and_patterns) {
+    char path[32], keys_path[64];
+    minted reader, writer, admin;
+    make_folder(path);
+    snprintf(keys_path, sizeof keys_path, "%s/keys", path);
+    make_key(keys_path, RUNG_ROLE_READ, NULL, &reader);
+    make_key(keys_path, RUNG_ROLE_SERVER, "game:*", &writer);
+    make_key(keys_path, RUNG_ROLE_ADMIN, NULL, &admin);
+    int fd = start(&(resp_server_config){.keys_path = keys_path});
+    resp_ask(fd, "PING", "-NOAUTH Authentication required.\r\n");
+    resp_ask(fd, "ZCARD game:1", "-NOAUTH Authentication required.\r\n");
+    resp_ask(fd, "AUTH wrong",
+             "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    log_in(fd, &reader);
+    resp_ask(fd, "PING", "+PONG\r\n");
+    resp_ask(fd, "ZCARD game:1", ":0\r\n");
+    resp_ask(fd, "ZADD game:1 1 a",
+             "-NOPERM this user has no permissions to run the 'zadd' command\r\n");
+    resp_send(fd, "MULTI\r\nZADD game:1 1 a\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n-NOPERM this user has no permissions to run the 'zadd' command\r\n"
+                    "-EXECABORT Transaction discarded because of previous errors.\r\n");
+    log_in(fd, &writer);
+    resp_ask(fd, "ZADD game:1 1 a", ":1\r\n");
+    resp_ask(
+        fd, "ZADD other 1 a",
+        "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n");
+    resp_ask(
+        fd, "ZUNIONSTORE game:2 2 game:1 other",
+        "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n");
+    resp_ask(fd, "FLUSHALL",
+             "-NOPERM this user has no permissions to run the 'flushall' command\r\n");
+    log_in(fd, &admin);
+    resp_ask(fd, "ZADD other 1 a", ":1\r\n");
+    log_in(fd, &writer);
+    resp_ask(fd, "KEYS *", "*1\r\n$6\r\ngame:1\r\n");
+    resp_ask(fd, "SCAN 0", "*2\r\n$1\r\n0\r\n*1\r\n$6\r\ngame:1\r\n");
+    resp_ask(fd, "RESET", "+RESET\r\n");
+    resp_ask(fd, "PING", "-NOAUTH Authentication required.\r\n");
+    stop(fd);
+    remove_folder(path);
+}
+
+TEST(strangers_get_little_room) {
+    char path[32], keys_path[64];
+    minted admin;
+    make_folder(path);
+    snprintf(keys_path, sizeof keys_path, "%s/keys", path);
+    make_key(keys_path, RUNG_ROLE_ADMIN, NULL, &admin);
+    int fd = start(&(resp_server_config){.keys_path = keys_path});
+    resp_send(fd, "*11\r\n");
+    resp_expect(fd, "-ERR Protocol error: unauthenticated multibulk length\r\n");
+    resp_expect_closed(fd);
+    close(fd);
+    fd = resp_connect(&srv);
+    resp_send(fd, "*2\r\n$4\r\nPING\r\n$16385\r\n");
+    resp_expect(fd, "-ERR Protocol error: unauthenticated bulk length\r\n");
+    resp_expect_closed(fd);
+    close(fd);
+    /* AUTH and what follows it in one piece */
+    fd = resp_connect(&srv);
+    char line[512];
+    snprintf(line, sizeof line,
+             "*2\r\n$4\r\nAUTH\r\n$%zu\r\n%s\r\n*12\r\n$4\r\nZADD\r\n$1\r\nk\r\n",
+             strlen(admin.text), admin.text);
+    resp_send(fd, line);
+    resp_send(fd, "$1\r\n1\r\n$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n1\r\n$1\r\nc\r\n$1\r\n1\r\n$"
+                  "1\r\nd\r\n$1\r\n1\r\n$1\r\ne\r\n");
+    resp_expect(fd, "+OK\r\n:5\r\n");
+    stop(fd);
+    remove_folder(path);
+}
+
+TEST(limits_of_everybody) {
+    int fd =
+        start(&(resp_server_config){.resp = {.args_max = 20, .bulk_max = 100, .command_max = 500}});
+    resp_send(fd, "*21\r\n");
+    resp_expect(fd, "-ERR Protocol error: invalid multibulk length\r\n");
+    resp_expect_closed(fd);
+    close(fd);
+    fd = resp_connect(&srv);
+    resp_send(fd, "*2\r\n$4\r\nPING\r\n$101\r\n");
+    resp_expect(fd, "-ERR Protocol error: invalid bulk length\r\n");
+    resp_expect_closed(fd);
+    stop(fd);
+}
+
+TEST(the_table_is_told) {
+    int fd = start_plain();
+    resp_ask(fd, "COMMAND GETKEYS ZUNIONSTORE d 2 a b WEIGHTS 1 2",
+             "*3\r\n$1\r\nd\r\n$1\r\na\r\n$1\r\nb\r\n");
+    resp_ask(fd, "COMMAND GETKEYS BZPOPMIN a b 0", "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+    resp_ask(fd, "COMMAND GETKEYS PING", "-ERR The command has no key arguments\r\n");
+    resp_send(fd, "COMMAND INFO zadd nosuch\r\n");
+    resp_expect(
+        fd,
+        "*2\r\n*10\r\n$4\r\nzadd\r\n:-4\r\n*3\r\n+write\r\n+denyoom\r\n+fast\r\n:1\r\n:1\r\n:1\r\n"
+        "*3\r\n+@write\r\n+@sortedset\r\n+@fast\r\n*0\r\n");
+    close(fd);
+    fd = resp_connect(&srv);
+    resp_ask(fd, "CONFIG GET save appendonly",
+             "*4\r\n$10\r\nappendonly\r\n$2\r\nno\r\n$4\r\nsave\r\n$0\r\n\r\n");
+    stop(fd);
+}
+
+RUNG_TEST_MAIN
