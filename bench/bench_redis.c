@@ -60,7 +60,7 @@ static void rung_path(char out[512]) {
     snprintf(out, 512, "%s/../rung", dirname(self));
 }
 
-static pid_t spawn(char *const *words, const char *err_path) {
+static pid_t spawn(const char *const *words, const char *err_path) {
     pid_t pid = fork();
     if (pid != 0)
         return pid;
@@ -68,7 +68,7 @@ static pid_t spawn(char *const *words, const char *err_path) {
     dup2(null, 0);
     dup2(null, 1);
     dup2(err, 2);
-    execvp(words[0], words);
+    execvp(words[0], (char *const *)(uintptr_t)words);
     _exit(127);
 }
 
@@ -107,7 +107,7 @@ static double start_rung(server *s) {
     snprintf(resp, sizeof resp, "unix:%s", s->address.path);
     snprintf(s->data, sizeof s->data, "%s/rung", folder);
     snprintf(err, sizeof err, "%s/rung.log", folder);
-    char *words[12] = {path, "serve", "--http", "127.0.0.1:0", "--resp", resp};
+    const char *words[12] = {path, "serve", "--http", "127.0.0.1:0", "--resp", resp};
     if (s->is_durable) {
         words[6] = "--data";
         words[7] = s->data;
@@ -127,20 +127,20 @@ static double start_redis(server *s) {
     snprintf(s->data, sizeof s->data, "%s/redis", folder);
     snprintf(err, sizeof err, "%s/redis.log", folder);
     mkdir(s->data, 0700);
-    char *words[] = {"redis-server",
-                     "--port",
-                     "0",
-                     "--unixsocket",
-                     s->address.path,
-                     "--save",
-                     "",
-                     "--dir",
-                     s->data,
-                     "--appendonly",
-                     s->is_durable ? "yes" : "no",
-                     "--appendfsync",
-                     "always",
-                     NULL};
+    const char *words[] = {"redis-server",
+                           "--port",
+                           "0",
+                           "--unixsocket",
+                           s->address.path,
+                           "--save",
+                           "",
+                           "--dir",
+                           s->data,
+                           "--appendonly",
+                           s->is_durable ? "yes" : "no",
+                           "--appendfsync",
+                           "always",
+                           NULL};
     uint64_t start = bench_now_ns();
     s->pid = spawn(words, err);
     pin(s->pid, 0);
@@ -477,6 +477,15 @@ static void measure_questions(bench *b) {
         stop_server(&b->servers[which]);
 }
 
+static void take_snapshot(const server *s) {
+    char path[512];
+    int status = 0;
+    rung_path(path);
+    pid_t pid = spawn((const char *[]){path, "snapshot", s->data, NULL}, "/dev/null");
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        bench_die("no snapshot");
+}
+
 /* Every change on disk before it is answered; then how long a restart takes: Redis from an RDB, Rung from a snapshot.
  *  */
 static void measure_durable(bench *b) {
@@ -491,7 +500,9 @@ static void measure_durable(bench *b) {
         run_once(b, which, make_load, 100, 1, 0, b->members);
         if (which == REDIS)
             ask(s, (const char *[]){"SAVE", NULL});
-        stop_server(s); /* Rung takes a snapshot as it stops */
+        stop_server(s);
+        if (which == RUNG)
+            take_snapshot(s);
         b->restart_s[which] = start_server(s, which);
         stop_server(s);
         bench_progress("%s: restart in %.2f s", names[which], b->restart_s[which]);

@@ -4,6 +4,7 @@
 #include "app/options.h"
 #include "base/alloc.h"
 #include "base/slice.h"
+#include "front/net/address.h"
 #include "model/utf8.h"
 
 #include <errno.h>
@@ -103,18 +104,14 @@ static bool parse_choice(const char *words, const char *text, uint32_t *place_ou
     }
 }
 
-/* A host or [IPv6] with a port, or unix:PATH. Whether the host is one shows when it is listened on. */
+/* With a port, always: whoever leaves it out may mean another than we do. */
 static bool is_address(const char *text) {
     uint64_t port;
-    if (strncmp(text, "unix:", 5) == 0)
-        return text[5] != '\0' && strlen(text + 5) < 100; /* the system's limit is 107 */
+    rung_address address;
     const char *colon = strrchr(text, ':');
-    if (!colon || colon == text || !rung_number_parse(colon + 1, &port) || port > 65535)
-        return false;
-    size_t host = (size_t)(colon - text);
-    if (text[0] == '[')
-        return text[host - 1] == ']' && host > 3;
-    return host < 256 && !memchr(text, ':', host) && !memchr(text, ' ', host);
+    bool has_port = colon && rung_number_parse(colon + 1, &port);
+    return (has_port || strncmp(text, "unix:", 5) == 0) &&
+           rung_address_parse(rung_slice_str(text), 0, &address, NULL) == RUNG_OK;
 }
 
 static const char *expectation(const rung_setting *row, char out[96]) {
@@ -430,6 +427,36 @@ rung_status rung_settings_load_flags(rung_settings *s, const rung_setting_flags 
 void rung_settings_deinit(rung_settings *s) {
     rung_alloc_free(rung_alloc_heap(), s->file_text, s->file_size);
     *s = (rung_settings){0};
+}
+
+const char *rung_settings_keys_path(const rung_settings *s, char *out, size_t size) {
+    if (s->keys || !s->data)
+        return s->keys;
+    snprintf(out, size, "%s/keys", s->data);
+    return out;
+}
+
+rung_status rung_settings_check_reach(const rung_settings *s, const rung_guard *guard,
+                                      rung_err *err) {
+    const char *const addresses[] = {s->http, s->resp}, *const names[] = {"http", "resp"};
+    for (size_t i = 0; i < 2 && rung_guard_is_open(guard); i++) {
+        rung_address address;
+        if (!addresses[i])
+            continue;
+        rung_status st = rung_address_parse(rung_slice_str(addresses[i]), 0, &address, err);
+        if (st < 0)
+            return st;
+        if (!rung_address_is_local(&address))
+            return RUNG_FAIL(
+                err, RUNG_EREFUSED,
+                "%s: %.60s can be reached from elsewhere, and there are no keys. Make one "
+                "first: rung keys create --role admin %s%.60s",
+                names[i], addresses[i], s->keys ? "--keys " : "--data ",
+                s->keys   ? s->keys
+                : s->data ? s->data
+                          : "DIR");
+    }
+    return RUNG_OK;
 }
 
 const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out,

@@ -19,6 +19,7 @@
 
 #include "app/options.h"
 #include "base/status.h"
+#include "guard/guard.h"
 #include "guard/rate.h"
 
 #include <stdbool.h>
@@ -182,6 +183,14 @@ void rung_settings_deinit(rung_settings *s);
 /* The same from a command's flags and this process's environment. */
 RUNG_NODISCARD rung_status rung_settings_load_flags(rung_settings *s,
                                                     const rung_setting_flags *flags, rung_err *err);
+
+/* Where the keys are: the setting, or keys in the data folder. NULL: nowhere. May return `out`. */
+const char *rung_settings_keys_path(const rung_settings *s, char *out, size_t size);
+
+/* While there are no keys everybody who can connect may do everything, so nobody from elsewhere may: RUNG_EREFUSED for
+ * an address that others reach, with how to make a key. */
+RUNG_NODISCARD rung_status rung_settings_check_reach(const rung_settings *s,
+                                                     const rung_guard *guard, rung_err *err);
 
 /* "default", "rung.conf:12", "RUNG_HTTP", "--http". Returns `out`. */
 const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out, size_t size);

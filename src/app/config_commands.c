@@ -3,6 +3,9 @@
 #include "app/command.h"
 #include "app/config.h"
 #include "app/terminal.h"
+#include "base/alloc.h"
+#include "front/net/tls.h"
+#include "guard/guard.h"
 
 #include <string.h>
 
@@ -22,6 +25,23 @@ static const rung_option show_options[] = {
 
 /* ---- check ---- */
 
+/* What the settings name must be there and good. */
+static rung_status check_files(const rung_settings *s, rung_err *err) {
+    char path[4096];
+    rung_guard *guard = NULL;
+    rung_tls *tls = NULL;
+    rung_guard_config config = {.alloc = rung_alloc_heap(),
+                                .path = rung_settings_keys_path(s, path, sizeof path)};
+    rung_status st = rung_guard_create(&config, &guard, err);
+    if (st == RUNG_OK)
+        st = rung_settings_check_reach(s, guard, err);
+    if (st == RUNG_OK && s->tls_cert)
+        st = rung_tls_create(rung_alloc_heap(), s->tls_cert, s->tls_key, &tls, err);
+    rung_tls_destroy(tls);
+    rung_guard_destroy(guard);
+    return st;
+}
+
 static int run_check(const rung_command *self, int argc, char **argv) {
     config_args args = {0};
     rung_settings settings;
@@ -29,6 +49,8 @@ static int run_check(const rung_command *self, int argc, char **argv) {
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
     rung_status st = rung_settings_load_flags(&settings, &args.settings, &err);
+    if (st == RUNG_OK)
+        st = check_files(&settings, &err);
     size_t given = 0;
     for (size_t i = 0; i < RUNG_SETTING_COUNT; i++)
         given += settings.sources[i] != RUNG_SETTING_FROM_DEFAULT;
@@ -44,11 +66,11 @@ const rung_command rung_command_config_check = {
     .group = RUNG_GROUP_SERVER,
     .name = "config check",
     .summary = "would a server start with this configuration?",
-    .details =
-        "Reads the file, the environment and the flags as rung serve does and changes nothing. A\n"
-        "mistake is told with its place and setting, with exit code 1:\n"
-        "\n"
-        "  rung config check --config /etc/rung/rung.conf && systemctl restart rung\n",
+    .details = "Reads file, environment, flags, keys and certificate as rung serve does, and "
+               "changes nothing. A\n"
+               "mistake is told with its place and setting, with exit code 1:\n"
+               "\n"
+               "  rung config check --config /etc/rung/rung.conf && systemctl restart rung\n",
     RUNG_OPTIONS(check_options),
     .run = run_check,
 };

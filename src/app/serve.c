@@ -427,19 +427,16 @@ static bool on_archive_stat(void *ctx, rung_api_archive_stat *out) {
 static int set_up_guard(server *s) {
     rung_err err = {0};
     const rung_settings *set = &s->settings;
-    if (!set->keys && set->data)
-        snprintf(s->keys_path, sizeof s->keys_path, "%s/keys", set->data);
     rung_guard_config config = {
         .alloc = rung_alloc_heap(),
-        .path = set->keys   ? set->keys
-                : set->data ? s->keys_path
-                            : NULL,
+        .path = rung_settings_keys_path(set, s->keys_path, sizeof s->keys_path),
         .per_key = set->rate_key,
         .per_player = set->rate_player,
         .per_peer = set->rate_peer,
     };
     if (rung_random_hash_key(&config.hash_key, &err) < 0 ||
-        rung_guard_create(&config, &s->guard, &err) < 0)
+        rung_guard_create(&config, &s->guard, &err) < 0 ||
+        rung_settings_check_reach(set, s->guard, &err) < 0) /* invariant 3 */
         return fail(s, &err);
     if (rung_guard_is_open(s->guard))
         RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
@@ -447,24 +444,6 @@ static int set_up_guard(server *s) {
                  "connect",
                  {0});
     return RUNG_EXIT_OK;
-}
-
-/* Invariant 3. */
-static int check_reach(const server *s, const char *name, const rung_address *address) {
-    char text[RUNG_ADDRESS_TEXT_MAX];
-    rung_err err = {0};
-    if (!rung_guard_is_open(s->guard) || rung_address_is_local(address))
-        return RUNG_EXIT_OK;
-    rung_address_text(address, text);
-    RUNG_FAIL(&err, RUNG_EREFUSED,
-              "%s: %s can be reached from elsewhere, and there are no keys. Make one first: rung "
-              "keys create "
-              "--role admin %s%.80s",
-              name, text, s->settings.keys ? "--keys " : "--data ",
-              s->settings.keys   ? s->settings.keys
-              : s->settings.data ? s->settings.data
-                                 : "DIR");
-    return fail(s, &err);
 }
 
 static void split_origins(server *s) {
@@ -524,9 +503,6 @@ static int listen_http(server *s) {
         return RUNG_EXIT_OK;
     if (rung_address_parse(rung_slice_str(s->settings.http), 7864, &address, &err) < 0)
         return fail(s, &err);
-    int code = check_reach(s, "http", &address);
-    if (code)
-        return code;
     if (rung_net_listen(s->net, &address, rung_http_protocol(), s->http, s->tls, &s->http_bound,
                         &err) < 0)
         return fail(s, &err);
@@ -546,16 +522,14 @@ static int listen_resp(server *s) {
         return RUNG_EXIT_OK;
     if (rung_address_parse(rung_slice_str(s->settings.resp), 7865, &address, &err) < 0)
         return fail(s, &err);
-    int code = check_reach(s, "resp", &address);
-    if (code)
-        return code;
     s->resp_gate = *rung_resp_protocol();
     s->resp_gate.opened = resp_opened;
     rung_status st =
         rung_net_listen(s->net, &address, &s->resp_gate, s, s->tls, &s->resp_bound, &err);
     if (st == RUNG_EBUSY &&
         is_default) { /* a second server on this machine, which only asked for http */
-        RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "not listening for the Redis protocol",
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
+                 "the Redis protocol is not served: its port is taken",
                  RUNG_LOG_STR("why", err.message));
         return RUNG_EXIT_OK;
     }
@@ -584,27 +558,27 @@ static void start_timer(server *s, uv_timer_t *timer, uv_timer_cb call, uint64_t
 }
 
 static void start_handles(server *s) {
-    static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     start_timer(s, &s->tick, on_tick, TICK_MS, true);
     start_timer(s, &s->reload, on_reload_time, RELOAD_MS, true);
     start_timer(s, &s->announce, on_announce_time, ANNOUNCE_MS, false);
     s->before_wait.data = s;
     uv_prepare_start(&s->before_wait, on_before_wait);
-    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
-        s->signals[i].data = s;
-        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
-    }
 }
 
+/* Signals are caught from the first moment, and looked at when the loop runs. */
 static void init_handles(server *s) {
+    static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     uv_async_init(&s->loop, &s->wake, on_woken);
     s->wake.data = s;
     uv_prepare_init(&s->loop, &s->before_wait);
     uv_timer_init(&s->loop, &s->tick);
     uv_timer_init(&s->loop, &s->reload);
     uv_timer_init(&s->loop, &s->announce);
-    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
         uv_signal_init(&s->loop, &s->signals[i]);
+        s->signals[i].data = s;
+        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+    }
 }
 
 /* As many open files as we may have: every connection is one. */
@@ -646,6 +620,7 @@ static int set_up(server *s) {
 static void tear_down(server *s) {
     rung_err err = {0};
     close_handles(s);
+    rung_api_settle(s->api);
     if (s->hub && rung_hub_close(s->hub, &err) < 0)
         s->exit_code = fail(s, &err);
     rung_resp_destroy(s->resp);
@@ -713,7 +688,8 @@ const rung_command rung_command_serve = {
         "kept. Without keys it listens on this machine only: rung keys create makes one. SIGTERM "
         "and\n"
         "SIGINT stop it after finishing what is under way (exit code 0), SIGHUP reads keys and\n"
-        "certificate again. When the log cannot be written it ends at once with exit code 4.\n"
+        "certificate again, SIGUSR1 takes a snapshot. When the log cannot be written it ends at\n"
+        "once with exit code 4.\n"
         "\n"
         "  rung serve --data /var/lib/rung\n",
     RUNG_OPTIONS(serve_options),

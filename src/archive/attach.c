@@ -92,10 +92,56 @@ static rung_status make_follower(rung_attach *a, rung_log *log, uint64_t first_s
     return st;
 }
 
+/* ---- windows that closed while no archive was attached ---- */
+
+static bool has_window(rung_archive *archive, rung_slice board, const rung_window_info *w) {
+    rung_archive_view view;
+    rung_archive_query q = {.board = board, .kind = w->kind, .window_id = rung_slice_str(w->id)};
+    rung_status st = rung_archive_view_open(archive, &q, &view, NULL);
+    if (st == RUNG_OK)
+        rung_archive_view_close(&view);
+    return st != RUNG_NOT_FOUND; /* in doubt it has: once is better than twice */
+}
+
+static void add_window(rung_attach *a, const rung_state *state, rung_slice board, const rung_window_info *w) {
+    rung_view view;
+    rung_slice id = rung_slice_str(w->id);
+    bool is_season = w->kind == RUNG_WINDOW_SEASON;
+    rung_query q = {.board = board,
+                    .window = is_season ? id : rung_slice_str(rung_window_kind_name(w->kind)),
+                    .window_id = is_season ? (rung_slice){NULL, 0} : id};
+    if (rung_state_view(state, &q, &view, NULL) == RUNG_OK && view.closed)
+        rung_follower_close_window(a->follower, board, &view);
+}
+
+static void add_windows_of(rung_attach *a, const rung_state *state, rung_slice board) {
+    uint32_t count = rung_state_windows(state, board, NULL, 0);
+    size_t size = count * sizeof(rung_window_info);
+    rung_window_info *windows = count ? rung_alloc_get(a->config.alloc, size) : NULL;
+    if (!windows)
+        return;
+    rung_state_windows(state, board, windows, count);
+    for (uint32_t i = 0; i < count; i++)
+        if (windows[i].closed && !has_window(a->reader, board, &windows[i]))
+            add_window(a, state, board, &windows[i]);
+    rung_alloc_free(a->config.alloc, windows, size);
+}
+
+/* Those that the state still has and the archive never saw go with the state's last event. */
+static void add_missed_windows(rung_attach *a, const rung_state *state) {
+    rung_archive *reader;
+    rung_slice board;
+    const rung_board_def *def;
+    if (rung_attach_reader(a, &reader, NULL) != RUNG_OK)
+        return;
+    for (uint32_t i = 0; i < rung_state_board_span(state); i++)
+        if (rung_state_board_at(state, i, &board, &def) == RUNG_OK)
+            add_windows_of(a, state, board);
+}
+
 static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq, uint64_t state_seq,
                          const rung_state *state, rung_err *err) {
     rung_attach *a = ctx;
-    (void)state;
     rung_status st = open_file(a, log_id, err);
     if (st == RUNG_OK)
         st = make_sampler(a, err);
@@ -105,8 +151,10 @@ static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uin
         end(a);
         return st;
     }
-    if (state_seq)
+    if (state_seq) {
+        add_missed_windows(a, state); /* before the follower is told that it may go on past them */
         rung_follower_resume(a->follower, state_seq);
+    }
     return RUNG_OK;
 }
 

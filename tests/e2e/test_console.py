@@ -76,7 +76,9 @@ def world(server):
     rng = random.Random(7)
     now = datetime.datetime.now(datetime.timezone.utc)
     arena = {"title": "The arena", "windows": ["all", "week", "day"], "scopes": ["country"], "teams": {"by": "guild", "combine": "top:5"}, "grace": 3000000, "keep": 4}
-    boards = {"arena": arena, "harvest": {"title": "Harvest", "update": "sum", "windows": ["all", "month"]}, "quiet": {"title": "A quiet board"}}
+    boards = {"arena": arena, "harvest": {"title": "Harvest", "update": "sum", "windows": ["all", "month"]}, "quiet": {"title": "A quiet board"},
+              "trending": {"title": "Trending", "update": "decay", "half_life": 600, "score": {"type": "real"}},
+              "huge": {"title": "Huge numbers"}}
     for name, definition in boards.items():
         check(server.put(f"/v1/boards/{name}", definition))
     connection = server.open()
@@ -93,6 +95,8 @@ def world(server):
         if i % 3 == 0:
             lines.append({"board": "arena", "player": f"player-{i}", "score": 1000 + i})  # some today, whatever the day
         lines.append({"board": "harvest", "player": f"player-{i}", "score": rng.randrange(1, 90000)})
+    lines += [{"board": "trending", "player": f"player-{i}", "score": 10.5 + i / 7} for i in range(7)]
+    lines += [{"board": "huge", "player": "player-1", "score": 2**63 - 1}, {"board": "huge", "player": "player-2", "score": 2**63 - 2}]
     lines.sort(key=lambda line: line.get("at", "~"))
     body = "".join(json.dumps(line) + "\n" for line in lines).encode()
     answer = check(server.post("/v1/scores", body, headers={"Content-Type": "application/x-ndjson"}))

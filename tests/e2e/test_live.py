@@ -243,7 +243,7 @@ class Live(ServerTest):
             self.assertTrue(stream.body()["code"], path)
 
     def test_keys(self):
-        server = self.board(own_folder=None) if False else self.serve()
+        server = self.serve()
         admin = server.key("admin")
         self.check(server.put("/v1/boards/race", {}, key=admin), 201)
         self.assertEqual(self.stream(server, "/v1/boards/race/live").status, 401)

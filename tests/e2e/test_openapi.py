@@ -38,7 +38,8 @@ class Document:
     def operations(self):
         for path, methods in self.document["paths"].items():
             for method, operation in methods.items():
-                yield method.upper(), path, operation
+                if "text/event-stream" not in operation["responses"]["200"].get("content", {}):  # those do not end
+                    yield method.upper(), path, operation
 
     # ---- does a value fit a schema? ----
 

@@ -531,6 +531,29 @@ class Differential(ServerTest):
         self.assertEqual(rung.call("ZADD", "r", 1, "a").value, 1)  # WITHSCORE of ZRANK, as in Redis 7.2
         self.assertEqual(rung.call("ZRANK", "r", "a", "WITHSCORE").value, [0, b"1"])
 
+    def test_restarts(self):
+        """What was answered is there after a stop and after a kill, to the last TTL."""
+        if self.is_self:
+            self.skipTest("a redis-server that keeps nothing")
+        server = self.serve()
+        self.other_address = server.resp
+        for seed in self.seeds(6):
+            with self.subTest(seed=seed):
+                program = Program(40000 + seed)
+                pair = self.connect()
+                self.check([["FLUSHALL"], *program.commands(120, ("SMALL",))], pair, program.pick(1, 20))
+                pair[1].close()
+                if program.chance(0.5):
+                    self.assertEqual(server.stop(), 0)
+                else:
+                    server.kill()
+                self.other_address = server.start().resp
+                pair = pair[0], Connection(self.other_address)
+                self.addCleanup(pair[1].close)
+                for key in (*ZKEYS, *SKEYS, "lex", "nokey"):
+                    self.check([["TYPE", key], ["PTTL", key]], pair)
+                    self.check([["ZRANGE", key, 0, -1, "WITHSCORES"], ["SMEMBERS", key]], pair)
+
     def test_many_members(self):
         """Long enough for trees: the same in every way of asking."""
         pair = self.connect()

@@ -124,11 +124,11 @@ class Serve(ServerTest):
             process = subprocess.Popen([RUNG, "serve", "--http", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
             self.addCleanup(process.kill)
             said = ""
-            while "listening" not in said:
+            while "\nlistening" not in said:
                 line = process.stderr.readline()
                 self.assertTrue(line, said)
                 said += line
-            self.assertIn("not listening for the Redis protocol", said)
+            self.assertIn("the Redis protocol is not served", said)
             self.assertNotIn("resp=", said)
             process.send_signal(signal.SIGTERM)
             self.assertEqual(process.wait(WAIT), 0)

@@ -114,6 +114,17 @@ await story('a visitor finds themselves', async () => {
     await page.context().close();
 });
 
+await story('numbers of every kind', async () => {
+    const page = await open(browser);
+    await go(page, '#/b/trending?player=player-5'); // real numbers, and a percentile without an end
+    await page.getByText('percentile 85.7').waitFor();
+    await go(page, '#/b/huge?player=player-2');
+    await page.locator('.focus .figure').first().waitFor();
+    same((await page.locator('.ranking .score').allInnerTexts()).slice(1).map((text) => text.replace(/\s/g, '')), ['9223372036854775807', '9223372036854775806'], 'every digit');
+    await page.getByText(/Next: .*, 1 ahead/).waitFor();
+    await page.context().close();
+});
+
 await story('a player’s page', async () => {
     const page = await open(browser);
     await go(page, '#/p/player-3');

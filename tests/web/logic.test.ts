@@ -18,6 +18,7 @@ test('long numbers keep every digit', () => {
     const text = '{"score":9223372036854775807,"a":[1.5,-9223372036854775808],"name":"x 1234567890123456789 \\" 9223372036854775807","d":123456789.123456789}';
     same(parseExact(text), { score: '9223372036854775807', a: [1.5, '-9223372036854775808'], name: 'x 1234567890123456789 " 9223372036854775807', d: '123456789.123456789' });
     same(parseExact('{"n":12}'), { n: 12 });
+    same(parseExact('[99.81308411214954,9007199254740993,9007199254740992,-0.5]'), [99.81308411214954, '9007199254740993', 9007199254740992, -0.5]);
 });
 
 test('scores as people read them', () => {
@@ -26,6 +27,8 @@ test('scores as people read them', () => {
     is(format.score(-12345), `\u221212${thin}345`);
     is(format.score('9223372036854775807'), ['9', '223', '372', '036', '854', '775', '807'].join(thin));
     is(format.score(12.5, 3), '12.500');
+    is(format.score('1234567890.123456789', 9), ['1', '234', '567', '890.123456789'].join(thin));
+    is(format.score('inf'), 'inf');
     is(format.score(0.1 + 0.2), '0.3');
     is(format.score(null), '–');
     is(format.topShare(1, 1000000), `0.01${thin}%`);
@@ -72,7 +75,7 @@ test('arrows add up and fade', () => {
 });
 
 test('the series that makes a line', () => {
-    const point = (kind: string, rank: number) => ({ at: '2026-11-15T00:00:00Z', rank, score: 1, window: { kind, id: 'x' } });
+    const point = (kind: string, rank: number) => ({ at: '2026-11-15T00:00:00Z', rank, score: 1, kind });
     const points = [point('day', 1), point('all', 9), point('day', 2), point('week', 3), point('week', 4), point('day', 5)];
     same(pickSeries(points, 'week')!.points.map((p) => p.rank), [3, 4]);
     is(pickSeries(points, 'all')!.kind, 'day');
@@ -164,8 +167,9 @@ test('csv in any pieces', () => {
         got.push(...reader.feed('', true));
         same(got, want, `pieces of ${size}`);
     }
-    is(scoreLine(want[0], 'race'), '{"board":"race","player":"ada","score":9223372036854775807,"note":"a \\"b\\", c"}');
+    is(scoreLine(want[0], 'race'), '{"board":"race","player":"ada","score":9223372036854775807,"columns":{"note":"a \\"b\\", c"}}');
     is(scoreLine({ player: 'eve', score: 'x', at: '1700000000000', board: 'b' }, 'race'), '{"board":"b","player":"eve","score":"x","at":1700000000000}');
+    is(scoreLine({ player: 'a', score: '1', deaths: '2', meta: '{"l":3}', id: '7' }, 'r'), '{"board":"r","player":"a","score":1,"meta":{"l":3},"id":"7","columns":{"deaths":2}}');
 });
 
 test('a file is imported in batches and refusals name their lines', async () => {

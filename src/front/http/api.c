@@ -266,8 +266,8 @@ static bool is_type(rung_slice type, const char *wanted) {
     return true;
 }
 
-/* A page of a foreign origin can send a form or plain text without asking first, but not these types. Whoever is no page
- * may leave the type out, or leave it to a tool that says "form" unless told otherwise (curl -d). */
+/* A page of a foreign origin can send a form or plain text without asking first, but not these types. Whoever is no
+ * page may leave the type out, or leave it to a tool that says "form" unless told otherwise (curl -d). */
 static bool check_type(rung_call *c) {
     rung_slice type = rung_exchange_header(c->x, "content-type");
     bool is_page = rung_exchange_header(c->x, "origin").ptr != NULL;

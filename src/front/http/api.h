@@ -7,6 +7,7 @@
  *     rung_api_start(api, hub, archive);               // recovered: from now on /readyz says so
  *     ...
  *     rung_api_stop(api);                              // before the net stops: who waits is told to come back
+ *     rung_api_settle(api);                            // when the loop has ended, before the hub is closed
  *     rung_api_destroy(api);                           // after every exchange was ended, before the loop is closed
  *
  * Until started it answers /healthz, /metrics, /openapi.json and 503 to everything else. Thread: the loop's; questions
@@ -63,9 +64,11 @@ void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http);
 /* The server is recovered. `archive` is a reading handle that nobody else uses, or NULL; both stay the caller's and are
  * used until rung_api_stop(). */
 void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive);
-/* Answer 503 to all who wait and to all who come; waits for the archive's question under way. The hub may still
- * answer what was put. */
+/* Answer 503 to all who wait and to all who come. What was put into the hub is still answered, and so is the question
+ * to the archive that is under way. */
 void rung_api_stop(rung_api *api);
+/* Wait for that question: when the loop has ended, before hub and archive are closed. NULL is fine. */
+void rung_api_settle(rung_api *api);
 
 /* For rung_http_config; `api` is the ctx. */
 void rung_api_handle(void *api, rung_exchange *x);

@@ -114,7 +114,7 @@ bool rung__call_read_body(rung_call *c, rung_slot *slots);
 /* Queue a question; c->past is the API's from then on. Without room, or while stopping, the call is ended here. */
 typedef struct rung_past rung_past;
 void rung__archive_ask(rung_call *c, rung_past *p);
-/* Wait for the question under way and refuse the others. */
+/* Refuse all questions but the one under way. */
 void rung__archive_stop(rung_api *api);
 
 /* ---- handlers ---- */

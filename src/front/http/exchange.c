@@ -610,9 +610,18 @@ void rung_exchange_end(rung_exchange *x) {
     end_exchange(x);
 }
 
+/* Without its last chunk a chunked answer is seen to be incomplete, and what there is of it arrives. Any other would
+ * look whole. */
+void rung__exchange_cut_off(rung_exchange *x) {
+    if (x->is_begun && x->is_chunked)
+        rung_conn_finish(x->session->conn);
+    else
+        rung_conn_abort(x->session->conn);
+}
+
 void rung_exchange_cut(rung_exchange *x) {
     if (x->session)
-        rung_conn_abort(x->session->conn);
+        rung__exchange_cut_off(x);
     end_exchange(x);
 }
 

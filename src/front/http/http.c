@@ -237,7 +237,7 @@ static void fail_request(rung__session *s, rung_exchange *x, const rung_head_pro
     s->http->stats.malformed += p->status != 408;
     s->http->stats.timed_out += p->status == 408;
     if (x->is_begun) {
-        rung_conn_abort(s->conn); /* `closed` tells the handler */
+        rung__exchange_cut_off(x); /* `closed` tells the handler */
         return;
     }
     x->is_final = true;

@@ -111,7 +111,10 @@ void rung__archive_stop(rung_api *api) {
         c->past->status = RUNG_ECLOSED;
         end_question(api, c);
     }
-    while (api->is_asking)
+}
+
+void rung_api_settle(rung_api *api) {
+    while (api && api->is_asking)
         uv_run(api->config.loop, UV_RUN_ONCE);
 }
 

@@ -121,6 +121,8 @@ void rung__exchange_refuse(rung_exchange *x,
                            const rung_head_problem *p); /* end it with a problem */
 void rung__exchange_tell(rung_exchange *x,
                          const rung_head_problem *p); /* say it, without ending the exchange */
-bool rung__exchange_preflight(rung_exchange *x);      /* true: it was one, and is ended */
+void rung__exchange_cut_off(
+    rung_exchange *x); /* end the connection so that the answer looks incomplete */
+bool rung__exchange_preflight(rung_exchange *x); /* true: it was one, and is ended */
 
 #endif

@@ -345,16 +345,21 @@ bool rung__resp_glob(rung_slice pattern, rung_slice text) {
     return p == pattern.len;
 }
 
-bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
-                          rung__resp_scan_args *out) {
-    *out = (rung__resp_scan_args){.count = 10};
+bool rung__resp_take_cursor(rung__resp_call *call, uint32_t at, rung__resp_scan_args *out) {
     int64_t value;
+    *out = (rung__resp_scan_args){.count = 10};
     if (!rung_resp_integer(call->argv[at], &value) || value < 0) {
         rung__resp_error(call, "ERR invalid cursor");
         return false;
     }
     out->cursor = (uint64_t)value;
-    for (uint32_t i = at + 1; i < call->argc; i += 2) {
+    return true;
+}
+
+bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
+                          rung__resp_scan_args *out) {
+    int64_t value;
+    for (uint32_t i = at; i < call->argc; i += 2) {
         rung_slice word = call->argv[i];
         bool has_value = i + 1 < call->argc;
         if (has_value && rung__resp_is_word(word, "count")) {

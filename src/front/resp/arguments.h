@@ -51,13 +51,14 @@ double rung__resp_weight(const rung__resp_call *call, const rung__resp_combine_a
 /* Redis's glob: * ? [a-z] [^a] \x. */
 bool rung__resp_glob(rung_slice pattern, rung_slice text);
 
-/* cursor [MATCH pattern] [COUNT n] [TYPE type] from argv[at] on. */
+/* A cursor at argv[at]; then [MATCH pattern] [COUNT n] [TYPE type] from argv[at] on. Redis looks at the key between. */
 typedef struct rung__resp_scan_args {
     uint64_t cursor;
     uint32_t count;
     bool has_pattern, has_type;
     rung_slice pattern, type;
 } rung__resp_scan_args;
+bool rung__resp_take_cursor(rung__resp_call *call, uint32_t at, rung__resp_scan_args *out);
 bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
                           rung__resp_scan_args *out);
 

@@ -165,7 +165,7 @@ static const rung__resp_command commands[] = {
      .reply = rung__resp_reply_ok,
      .group = "server",
      .since = "1.0.0",
-     .summary = "Delete all keys that came by this protocol"},
+     .summary = "Delete all keys: every board and every set"},
     {.name = "flushdb",
      .arity = -1,
      .flags = W,
@@ -174,7 +174,7 @@ static const rung__resp_command commands[] = {
      .reply = rung__resp_reply_ok,
      .group = "server",
      .since = "1.0.0",
-     .summary = "Delete all keys that came by this protocol"},
+     .summary = "Delete all keys: every board and every set"},
     /* sets */
     CHANGE("sadd", -3, members, count, "set", "1.0.0", "Add members to a set",
            .flags = WF | RUNG__DENYOOM, ONE_KEY),

@@ -322,7 +322,8 @@ struct rung_resp {
     uint64_t blocked_seq; /* the state they were last looked at in */
     uv_check_t check;
     uv_timer_t timer;
-    uint32_t handles; /* of the two above, not closed yet */
+    uv_idle_t idle;   /* while it runs the loop does not wait */
+    uint32_t handles; /* of the three above, not closed yet */
 };
 
 uint64_t rung__resp_random(rung_resp *r);
@@ -337,6 +338,8 @@ void rung__resp_session_pause(rung__resp_session *s, uint32_t resume_at);
 /* How much is read of a session at a time depends on who it is. */
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms);
 void rung__resp_timer_start(rung_resp *r); /* somebody waits */
+/* Something was put, perhaps after the hub was flushed in this turn: the loop shall not wait before the next flush. */
+void rung__resp_stir(rung_resp *r);
 
 /* request.c */
 void rung__resp_requests_free(rung_resp *r);

@@ -93,7 +93,7 @@ void rung__resp_run_scan(rung__resp_call *call) {
     rung__resp_scan_args args;
     rung_slice name;
     rung_zkey_kind kind;
-    if (!rung__resp_take_scan(call, 1, true, &args))
+    if (!rung__resp_take_cursor(call, 1, &args) || !rung__resp_take_scan(call, 2, true, &args))
         return;
     uint64_t end = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -159,8 +159,9 @@ void rung__resp_run_sscan(rung__resp_call *call) {
     rung__resp_scan_args args;
     rung_zkey k;
     rung_zkey_row rows[PIECE];
-    if (!rung__resp_take_scan(call, 2, false, &args) ||
-        !rung__resp_open_set(call, call->argv[1], &k))
+    if (!rung__resp_take_cursor(call, 2, &args) || !rung__resp_open_set(call, call->argv[1], &k))
+        return;
+    if (k.kind != RUNG_ZKEY_NONE && !rung__resp_take_scan(call, 3, false, &args))
         return;
     uint32_t n = 0, kept = 0;
     uint64_t next = 0;

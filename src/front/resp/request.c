@@ -156,6 +156,7 @@ static rung__resp_request *request_new(rung__resp_session *s) {
         if (!q)
             return NULL;
     }
+    rung__resp_stir(r);
     memset(q, 0, offsetof(rung__resp_request, key));
     q->session = s;
     s->pending++;
@@ -380,9 +381,9 @@ static uint32_t flight_of_command(const rung_zcommand *c) {
     return is_single ? flight_of(c->key) : RUNG__FLIGHT_WIDE;
 }
 
-/* Pack at r->pack + at; false: an error has been written. */
-static bool pack_command(rung__resp_call *call, const rung_zcommand *c, size_t at,
-                         size_t *length_out) {
+/* Pack at r->pack + at. Negative: an error has been written; RUNG_ELIMIT: there is no room for it. */
+static rung_status pack_command(rung__resp_call *call, const rung_zcommand *c, size_t at,
+                                size_t *length_out) {
     rung_err err;
     rung_status st = rung_zcommand_encode(c, call->r->pack + at, RUNG_ZCOMMANDS_BYTES_MAX - at,
                                           length_out, &err);
@@ -390,14 +391,14 @@ static bool pack_command(rung__resp_call *call, const rung_zcommand *c, size_t a
         rung__resp_error(call, "ERR the command is too long for one record of the log");
     else if (st < 0)
         rung__resp_error_status(call, st, &err);
-    return st >= 0;
+    return st;
 }
 
 static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
     rung_resp *r = call->r;
     rung_err err;
     size_t length;
-    if (!pack_command(call, c, 0, &length))
+    if (pack_command(call, c, 0, &length) < 0)
         return true;
     rung__resp_request *q = request_new(call->s);
     if (!q) {
@@ -556,52 +557,58 @@ static void exec_begins(void *ctx) {
         finish(q);
 }
 
-/* Append to the script what the queued command at argv became; count changes and their bytes. */
-static bool exec_item(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
-                      size_t *bytes) {
+/* Append to the script what the queued command at argv became; count changes and their bytes. RUNG_OK, RUNG_ENOMEM, or
+ * RUNG_ELIMIT when the transaction is too long for one event. */
+static rung_status exec_item(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
+                             size_t *bytes) {
     rung_resp *r = call->r;
     rung_zcommand c;
     size_t mark = call->out->len, length;
+    bool is_added;
     call->style = 0;
-    if (!call->command->build)
-        return rung__resp_script_add(r, script, call->command, call->argv, call->argc);
-    rung__resp_built built = call->command->build(call, &c);
-    if (built == RUNG__BUILD_QUESTION)
-        return rung__resp_script_add(r, script, call->command, call->argv, call->argc);
-    if (built == RUNG__BUILD_ERROR || !pack_command(call, &c, *bytes, &length)) {
-        bool is_added = rung__resp_script_add_raw(
+    rung__resp_built built =
+        call->command->build ? call->command->build(call, &c) : RUNG__BUILD_QUESTION;
+    rung_status st = RUNG_OK;
+    if (built == RUNG__BUILD_CHANGE)
+        st = pack_command(call, &c, *bytes, &length);
+    if (built == RUNG__BUILD_QUESTION) {
+        is_added = rung__resp_script_add(r, script, call->command, call->argv, call->argc);
+    } else if (built == RUNG__BUILD_ERROR || st < 0) {
+        is_added = rung__resp_script_add_raw(
             r, script, rung_slice_of(call->out->data + mark, call->out->len - mark));
         call->out->len = mark;
-        return is_added;
+    } else {
+        item_head head = {.kind = ITEM_CHANGE, .count = call->style, .command = call->command};
+        ++*changes;
+        *bytes += length;
+        is_added = add_bytes(r, script, head, (rung_slice){NULL, 0});
     }
-    ++*changes;
-    *bytes += length;
-    item_head head = {.kind = ITEM_CHANGE, .count = call->style, .command = call->command};
-    return add_bytes(r, script, head, (rung_slice){NULL, 0});
+    return st == RUNG_ELIMIT ? st : is_added ? RUNG_OK : RUNG_ENOMEM;
 }
 
 /* The queue as a script, the header first. */
-static bool exec_script(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
-                        size_t *bytes) {
+static rung_status exec_script(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
+                               size_t *bytes) {
     rung__resp_session *s = call->s;
     size_t mark = call->out->len;
     rung_resp_array(call->out, s->queue.count);
-    bool is_good = rung__resp_script_add_raw(
+    bool is_added = rung__resp_script_add_raw(
         call->r, script, rung_slice_of(call->out->data + mark, call->out->len - mark));
     call->out->len = mark;
-    for (size_t at = 0; is_good && at < s->queue.len;) {
+    rung_status st = is_added ? RUNG_OK : RUNG_ENOMEM;
+    for (size_t at = 0; st == RUNG_OK && at < s->queue.len;) {
         item_head head;
         memcpy(&head, s->queue.data + at, sizeof head);
         if (!unpacked_reserve(call->r, head.count))
-            return false;
+            return RUNG_ENOMEM;
         script_item(call->r, &s->queue, at);
         call->command = head.command;
         call->argv = call->r->unpacked;
         call->argc = head.count;
-        is_good = exec_item(call, script, changes, bytes);
+        st = exec_item(call, script, changes, bytes);
         at += sizeof head + head.bytes;
     }
-    return is_good;
+    return st;
 }
 
 static bool has_questions_first(const rung__resp_script *script) {
@@ -643,7 +650,8 @@ static void exec_now(rung__resp_call *call) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return;
     }
-    rung_status st = exec_script(call, &q->script, &changes, &bytes) ? RUNG_OK : RUNG_ENOMEM;
+    rung_status st = exec_script(call, &q->script, &changes, &bytes);
+    bool is_too_long = st == RUNG_ELIMIT;
     s->pending_bytes += q->script.len;
     if (st == RUNG_OK && !changes && !is_behind) {
         run_script(call, q);
@@ -656,7 +664,10 @@ static void exec_now(rung__resp_call *call) {
     s->tail = NULL;
     if (st < 0) {
         release(q);
-        rung__resp_error_status(call, st, NULL);
+        if (is_too_long)
+            rung__resp_error(call, "EXECABORT Transaction discarded because it is too long.");
+        else
+            rung__resp_error_status(call, st, NULL);
     }
 }
 

@@ -384,8 +384,10 @@ void rung__resp_run_rung_help(rung__resp_call *call) {
         "    One submission to a board: all its windows, scopes and teams.",
         "RUNG.HELP",
         "    This text.",
-        "options are: UNIQUE, SPARSE or DENSE (1234, 1134, 1123), WINDOW name, WINDOWID id, ON "
-        "date, SCOPE attribute:value",
+        "Options are:",
+        "    UNIQUE, SPARSE or DENSE: 1234, 1134 or 1123; the board's own style otherwise.",
+        "    WINDOW name, WINDOWID id, ON date: one of the board's windows.",
+        "    SCOPE attribute:value: the ranking of those who have it.",
     };
     rung_resp_array(call->out, sizeof lines / sizeof lines[0]);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the connections share: buffers for one command and its reply, the free list, the list of those who wait, and the
- * two handles that look after them. The timer runs only while somebody waits. */
+ * handles that look after them. The timer runs only while somebody waits. */
 #include "front/resp/internal.h"
 
 enum { TICK_MS = 10, OUT_MAX = 64 << 20 };
@@ -40,9 +40,18 @@ void rung__resp_timer_start(rung_resp *r) {
         uv_timer_start(&r->timer, on_timer, TICK_MS, TICK_MS);
 }
 
+static void on_idle(uv_idle_t *idle) {
+    (void)idle;
+}
+
+void rung__resp_stir(rung_resp *r) {
+    uv_idle_start(&r->idle, on_idle); /* no more than a look when it is running */
+}
+
 /* Behind the hub's turn: whoever waits is looked at when something has changed. */
 static void on_check(uv_check_t *check) {
     rung_resp *r = check->data;
+    uv_idle_stop(&r->idle);
     if (!r->blocked_first)
         return;
     rung__resp_blocked_look(r);
@@ -86,11 +95,13 @@ static void start_handles(rung_resp *r) {
     uv_loop_t *loop = rung_net_loop(r->config.net);
     uv_check_init(loop, &r->check);
     uv_timer_init(loop, &r->timer);
-    r->check.data = r->timer.data = r;
-    r->handles = 2;
+    uv_idle_init(loop, &r->idle);
+    r->check.data = r->timer.data = r->idle.data = r;
+    r->handles = 3;
     uv_check_start(&r->check, on_check);
     uv_unref((uv_handle_t *)&r->check);
     uv_unref((uv_handle_t *)&r->timer);
+    uv_unref((uv_handle_t *)&r->idle);
 }
 
 rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_out, rung_err *err) {
@@ -129,6 +140,7 @@ void rung_resp_destroy(rung_resp *r) {
         return;
     uv_close((uv_handle_t *)&r->check, on_handle_closed);
     uv_close((uv_handle_t *)&r->timer, on_handle_closed);
+    uv_close((uv_handle_t *)&r->idle, on_handle_closed);
     while (r->handles)
         uv_run(rung_net_loop(r->config.net), UV_RUN_NOWAIT);
     free_memory(r);

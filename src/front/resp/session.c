@@ -254,12 +254,32 @@ static bool is_full(const rung__resp_session *s) {
     return s->pending >= c->pending_max || s->pending_bytes >= c->pending_bytes_max;
 }
 
+/* An EXEC that is refused ends the transaction, and says why in the words that were written from `mark` on. */
+static void abort_exec(rung__resp_call *call, size_t mark) {
+    char text[256];
+    if (call->out->is_failed)
+        return;
+    rung_slice why = rung_slice_of(call->out->data + mark + 1, call->out->len - mark - 3);
+    if (why.len > 4 && memcmp(why.ptr, "ERR ", 4) == 0)
+        why = rung_slice_of(why.ptr + 4, why.len - 4);
+    size_t len = why.len < sizeof text ? why.len : sizeof text;
+    memcpy(text, why.ptr, len);
+    call->out->len = mark;
+    rung__resp_error_of(
+        call, "EXECABORT Transaction discarded because of: ", rung_slice_of(text, len), "");
+    rung__resp_queue_clear(call->s);
+    rung__resp_watch_clear(call->s);
+}
+
 /* false: not now; the session is paused. */
 static bool work(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
     rung__resp_session *s = call->s;
+    size_t mark = call->out->len;
     if (!is_acceptable(call)) {
         s->is_dirty |= s->is_multi;
+        if (c && c->flags & RUNG__EXEC)
+            abort_exec(call, mark);
         return true;
     }
     bool is_exec = c->flags & RUNG__EXEC;

@@ -335,8 +335,9 @@ void rung__resp_run_zscan(rung__resp_call *call) {
     rung__resp_scan_args args;
     rung_zkey k;
     rung_zkey_row rows[LISTPACK_MAX];
-    if (!rung__resp_take_scan(call, 2, false, &args) ||
-        !rung__resp_open_zset(call, call->argv[1], &k))
+    if (!rung__resp_take_cursor(call, 2, &args) || !rung__resp_open_zset(call, call->argv[1], &k))
+        return;
+    if (k.kind != RUNG_ZKEY_NONE && !rung__resp_take_scan(call, 3, false, &args))
         return;
     uint64_t next = 0;
     uint32_t n = 0;

@@ -332,6 +332,62 @@ TEST(restarts_with_and_without_snapshots) {
     end(&f);
 }
 
+/* An archive that comes late has what memory still has, and follows from there. */
+TEST(windows_that_closed_without_an_archive) {
+    fixture f;
+    rung_archive *archive;
+    rung_err err = {0};
+    begin(&f);
+    forget_nothing(&f, &(history_taste){.start_ms = INT64_C(1794744000000)});
+    f.config.follower = NULL;
+    CHECK_OK(rung_hub_open(&f.config, &f.hub, &err));
+    rung_board_def def = rung_board_def_default();
+    def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY) | RUNG_WINDOWS_BIT(RUNG_WINDOW_HOUR);
+    def.keep = 3;
+    def.season_count = 1;
+    def.seasons[0] = (rung_season){RUNG_SLICE("short"), f.now_ms - 1000, f.now_ms + 1000};
+    CHECK_OK(rung_hub_define(f.hub, RUNG_SLICE("b"), &def, NULL, NULL, NULL));
+    for (int day = 0; day < 5; day++) {
+        for (int i = 0; i < 10; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "p%d", i);
+            rung_event e = archive_event_score("b", name, i * day % 4, 0);
+            CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
+        }
+        rung_event e = archive_event_ban("p3", day % 2 == 0, 0);
+        CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
+        settle(&f);
+        f.now_ms += 86400000;
+    }
+    rung_hub_tick(f.hub);
+    settle(&f);
+    CHECK_OK(rung_hub_snapshot(f.hub, &err));
+    while (rung_hub_stat(f.hub).snapshots == 0) {
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        rung_hub_tick(f.hub);
+    }
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    CHECK_OK(rung_attach_create(&f.attach_config, &f.attach, &err));
+    f.config.follower = rung_attach_port(f.attach);
+    for (int life = 0; life < 2; life++) { /* the second finds them there */
+        CHECK_OK(rung_hub_open(&f.config, &f.hub, &err));
+        rung_event e = archive_event_ban("p3", life == 1, 0);
+        CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
+        settle(&f);
+        CHECK_OK(rung_attach_wait(f.attach, rung_state_seq(rung_hub_state(f.hub)), 60000));
+        CHECK_OK(rung_attach_reader(f.attach, &archive, &err));
+        CHECK_EQ_U64(archive_compare(rung_hub_state(f.hub), archive), 7);
+        rung_archive_window windows[16];
+        uint32_t count;
+        CHECK_OK(rung_archive_windows(archive, RUNG_SLICE("b"), 0, INT64_MAX, 16, windows, &count,
+                                      &err));
+        CHECK_EQ_U64(count, 7); /* none twice */
+        CHECK_OK(rung_hub_close(f.hub, NULL));
+    }
+    rung_attach_destroy(f.attach);
+    end(&f);
+}
+
 /* ---- killed ---- */
 
 static uint64_t keep_all(void *ctx) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ctest: timeout=120 labels=thread */
-/* The server over a real socket: order, transactions, waiting, keys, limits. What each sorted-set command answers is held
- * against a real Redis elsewhere (tests/e2e). */
+/* The server over a real socket: order, transactions, waiting, keys, limits. What each sorted-set command answers is
+ * held against a real Redis elsewhere (tests/e2e). */
 #include "guard/keys_file.h"
 #include "support/resp_server.h"
 
@@ -455,7 +455,7 @@ TEST(closing) {
         close(fd);
     }
     fd = resp_connect(&srv);
-    resp_ask(fd, "ZCARD k", ":4\r\n");
+    resp_ask(fd, "ZSCORE k b", "$1\r\n2\r\n");
     stop(fd);
 }
 

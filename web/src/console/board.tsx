@@ -353,9 +353,14 @@ function Rank({ value }: { value: number }) {
 }
 
 function gap(entry: Entry, above: Entry, board: Board): string {
-    const points = decimals(board) ?? (board.score.type === 'integer' ? 0 : 3);
+    if (above.score === entry.score) return 'level, but';
+    const whole = [above.score, entry.score].map(String);
+    if (whole.every((text) => /^-?\d+$/.test(text))) { // exact beyond what a number holds
+        const gap = BigInt(whole[0]) - BigInt(whole[1]);
+        return format.score(String(gap < 0n ? -gap : gap));
+    }
     const difference = Math.abs(Number(above.score) - Number(entry.score));
-    return difference === 0 ? 'level, but' : format.score(+difference.toFixed(points), decimals(board));
+    return format.score(+difference.toFixed(decimals(board) ?? 3), decimals(board));
 }
 
 function Spread({ board, view, focus, isMe }: { board: Board; view: View; focus: string; isMe: boolean }) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One player: profile, place on every board, rank over time, what happens right now; for operators, ban and unban.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import * as api from '../lib/api';
 import type { Board } from '../lib/api';
 import * as format from '../lib/format';
@@ -19,6 +19,7 @@ import { RankHistory } from './rank_history';
 
 const BOARDS_MAX = 60; // one question each
 const NEWS_MAX = 30;
+const NEWS_MS = 2000; // places are asked for again at most this often
 
 export interface Place {
     board: Board;
@@ -134,6 +135,7 @@ function Feed({ id, onNews }: { id: string; onNews: () => void }) {
     const [news, set] = useState<News[]>([]);
     const [on, setOn] = useState(false);
     const key = useKey();
+    const told = useRef(0);
     useEffect(() => {
         set([]);
         setOn(false);
@@ -144,7 +146,10 @@ function Feed({ id, onNews }: { id: string; onNews: () => void }) {
                 const items = readNews(message);
                 if (items.length) {
                     set((old) => [...items, ...old].slice(0, NEWS_MAX));
-                    onNews();
+                    if (Date.now() - told.current > NEWS_MS) {
+                        told.current = Date.now();
+                        onNews();
+                    }
                 }
                 return message.event === 'end' ? undefined : (turn || 0) + 1;
             },

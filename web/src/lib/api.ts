@@ -179,7 +179,7 @@ export interface Point {
     at: string;
     rank: number;
     score: Exact;
-    window: { kind: string; id: string };
+    kind: string; // of the window it was in
 }
 
 export interface View {
@@ -275,7 +275,8 @@ const HISTORY_DAYS = 180;
 // Where the player stood, in windows of every kind, oldest first.
 export async function history(player: string, board: string, signal?: AbortSignal): Promise<Point[]> {
     const from = new Date(Date.now() - HISTORY_DAYS * 86400e3).toISOString();
-    return (await get(['players', player, 'history'], { board, from, limit: 1000 }, signal)).points;
+    const { points } = await get(['players', player, 'history'], { board, from, limit: 1000 }, signal);
+    return points.map((point: any) => ({ ...point, kind: point.window.kind ?? point.window }));
 }
 
 export const ban = (player: string, body: unknown) => request('POST', address(['players', player, 'ban']), { body });

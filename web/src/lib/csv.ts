@@ -61,14 +61,32 @@ export class CsvReader {
     }
 }
 
-// One submission as a line of NDJSON. A number is passed on as it is written, so that no digit is lost.
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
+const FIELDS = ['player', 'score', 'delta', 'at', 'id', 'meta'];
+
+// One submission as a line of NDJSON. Names that are no field of a submission are further columns of the board. A number is
+// passed on as it is written, so that no digit is lost.
 export function scoreLine(row: Record<string, string>, board: string): string {
-    const parts: string[] = [`"board":${JSON.stringify(row.board || board)}`];
+    const number = (value: string) => (NUMBER.test(value) ? value : JSON.stringify(value));
+    const parts = [`"board":${JSON.stringify(row.board || board)}`];
+    const columns: string[] = [];
     for (const [name, value] of Object.entries(row)) {
         if (name === 'board' || value === '') continue;
-        const isNumber = (name === 'score' || name === 'delta') && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(value);
-        const isMillis = name === 'at' && /^\d+$/.test(value);
-        parts.push(`${JSON.stringify(name)}:${isNumber || isMillis ? value : JSON.stringify(value)}`);
+        if (!FIELDS.includes(name)) columns.push(`${JSON.stringify(name)}:${number(value)}`);
+        else if (name === 'score' || name === 'delta') parts.push(`"${name}":${number(value)}`);
+        else if (name === 'at') parts.push(`"at":${/^\d+$/.test(value) ? value : JSON.stringify(value)}`);
+        else if (name === 'meta') parts.push(`"meta":${isJson(value) ? value : JSON.stringify(value)}`);
+        else parts.push(`"${name}":${JSON.stringify(value)}`);
     }
+    if (columns.length) parts.push(`"columns":{${columns.join(',')}}`);
     return `{${parts.join(',')}}`;
+}
+
+function isJson(text: string): boolean {
+    try {
+        JSON.parse(text);
+        return true;
+    } catch {
+        return false;
+    }
 }

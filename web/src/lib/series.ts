@@ -10,7 +10,7 @@ export interface Series {
 // The series of `wanted` (a kind of window) if it has two points or more, else the longest there is; null: none has two.
 export function pickSeries(points: Point[], wanted: string): Series | null {
     const kinds = new Map<string, Point[]>();
-    for (const point of points) kinds.set(point.window.kind, [...(kinds.get(point.window.kind) || []), point]);
+    for (const point of points) kinds.set(point.kind, [...(kinds.get(point.kind) || []), point]);
     const own = kinds.get(wanted);
     if (own && own.length > 1) return { kind: wanted, points: own };
     const [longest] = [...kinds].sort((a, b) => b[1].length - a[1].length);

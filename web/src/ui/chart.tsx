@@ -93,8 +93,8 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
         axes: [
             { ...axis, grid: { show: false }, size: 26, space: 70, ...(props.time ? { incrs: TIME_STEPS } : {}),
               values: (_, ticks, __, ___, step) => ticks.map((v) => tickName(latest.current, v, step)) },
-            { ...axis, size: (_, values) => 12 + 6.2 * Math.max(2, ...(values || []).map((v) => v.length)), space: 34,
-              values: (_, ticks) => ticks.map((v) => (latest.current.whole && !Number.isInteger(v) ? '' : show(v))) },
+            { ...axis, ...(props.whole ? { incrs: WHOLE_STEPS } : {}), size: (_, values) => 12 + 6.2 * Math.max(2, ...(values || []).map((v) => v.length)), space: 34,
+              values: (_, ticks) => ticks.map((v) => (v === 0 && !latest.current.invert ? '0' : show(v))) },
         ],
         series: [{}, ...props.series.map((series) => ({
             label: series.label,
@@ -103,7 +103,7 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
             dash: series.dash ? [4, 4] : undefined,
             fill: bars ? colour('--accent-line') : undefined,
             paths: bars ? uPlot.paths.bars!({ size: [0.92, 40], align: 1, radius: 0.15 }) : undefined,
-            points: { show: !bars && series.values.length < 3 },
+            points: { show: (plot: uPlot) => !bars && plot.data[0].length < 3 },
             spanGaps: true,
         }))],
         hooks: { draw: [(plot) => drawMark(plot, latest.current, accent, quiet)] },
@@ -118,6 +118,8 @@ const tickDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short
 const tickMonth = new Intl.DateTimeFormat('en-GB', { month: 'short', year: 'numeric' });
 const tickTime = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const tickSecond = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+const WHOLE_STEPS = Array.from({ length: 12 }, (_, i) => [1, 2, 5].map((n) => n * 10 ** i)).flat();
 
 function tickName(props: ChartProps, value: number, step: number): string {
     if (props.formatX) return props.formatX(value);

@@ -131,6 +131,9 @@ function useArrows(entries: Entry[], on: boolean): Map<string, Move> {
     return arrows.current;
 }
 
+// What is new when a player scored. Not the score where there is a time: on boards that fade it changes by itself.
+const mark = (entry: Entry) => entry.at ?? entry.score;
+
 // First-last-invert-play: where a row was and where it is now, the way between as an animation.
 function useSlides(list: { current: HTMLElement | null }, entries: Entry[], on: boolean): void {
     const places = useRef(new Map<string, number>());
@@ -161,13 +164,13 @@ function useSlides(list: { current: HTMLElement | null }, entries: Entry[], on: 
         if (moving) {
             for (const entry of entries) {
                 const before = scores.current.get(entry.player);
-                if (before === undefined || before === entry.score) continue;
+                if (before === undefined || before === mark(entry)) continue;
                 rows.find((row) => row.dataset.id === entry.player)?.querySelector('.score')
                     ?.animate([{ color: 'var(--accent)' }, { color: 'inherit' }], { duration: 1600, easing: 'ease-in' });
             }
         }
         places.current = next;
-        scores.current = new Map(entries.map((entry) => [entry.player, entry.score]));
+        scores.current = new Map(entries.map((entry) => [entry.player, mark(entry)]));
     }, [entries]);
 }
 
