@@ -11,11 +11,17 @@
 #include "front/http/http.h"
 #include "front/net/net.h"
 
-#include <http_parser.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
+#if __has_include(<http_parser.h>)
+#include <http_parser.h>
+#else /* its successor */
+#include <llhttp.h>
+typedef llhttp_t http_parser;
+typedef llhttp_settings_t http_parser_settings;
+#endif
 
 #define BODY                                                                                       \
     "{\"board\":\"race\",\"window\":\"all\",\"entry\":{\"rank\":1234567,\"player\":\"player:"      \
@@ -43,6 +49,28 @@ static int on_complete(http_parser *p) {
     return 0;
 }
 
+static const http_parser_settings settings = {.on_message_complete = on_complete};
+
+#if __has_include(<http_parser.h>)
+static void start_parser(bare *b) {
+    http_parser_init(&b->parser, HTTP_REQUEST);
+    b->parser.data = b;
+}
+
+static void parse(bare *b, const char *bytes, size_t len) {
+    http_parser_execute(&b->parser, &settings, bytes, len);
+}
+#else
+static void start_parser(bare *b) {
+    llhttp_init(&b->parser, HTTP_REQUEST, &settings);
+    b->parser.data = b;
+}
+
+static void parse(bare *b, const char *bytes, size_t len) {
+    llhttp_execute(&b->parser, bytes, len);
+}
+#endif
+
 static void on_bare_closed(uv_handle_t *handle) {
     free(handle->data);
 }
@@ -54,14 +82,13 @@ static void on_bare_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) 
 }
 
 static void on_bare_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
-    static const http_parser_settings settings = {.on_message_complete = on_complete};
     bare *b = stream->data;
     if (n < 0) {
         uv_close((uv_handle_t *)stream, on_bare_closed);
         return;
     }
     b->due = 0;
-    http_parser_execute(&b->parser, &settings, buf->base, (size_t)n);
+    parse(b, buf->base, (size_t)n);
     size_t len = 0;
     for (unsigned i = 0; i < b->due && i < 1024; i++, len += sizeof answer - 1)
         memcpy(output + len, answer, sizeof answer - 1);
@@ -75,9 +102,8 @@ static void on_bare_connection(uv_stream_t *server, int status) {
     if (!b)
         return;
     uv_tcp_init(server->loop, &b->tcp);
-    b->tcp.data = b->parser.data = b;
-    http_parser_init(&b->parser, HTTP_REQUEST);
-    b->parser.data = b;
+    b->tcp.data = b;
+    start_parser(b);
     uv_accept(server, (uv_stream_t *)&b->tcp);
     uv_tcp_nodelay(&b->tcp, 1);
     uv_read_start((uv_stream_t *)&b->tcp, on_bare_alloc, on_bare_read);

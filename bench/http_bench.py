@@ -174,6 +174,7 @@ def measure(players, options, folder, out):
     with Process(bare_words, r"listening 127\.0\.0\.1:(\d+)", "stdout") as bare, \
             Process([*bare_words, "--transport"], r"listening 127\.0\.0\.1:(\d+)", "stdout") as transport, \
             Process(rung_words, r"listening http=127\.0\.0\.1:(\d+)", "stderr") as rung:
+        idle_count, idle = idle_cost(rung, 10000)  # first: what is freed later would hide it
         batch, batch_cpu = load(rung, players)
         store = None
         if options.redis:
@@ -194,11 +195,10 @@ def measure(players, options, folder, out):
             if store:
                 store.terminate()
                 store.wait()
-        idle_count, idle = idle_cost(rung, 10000)
     bare_rate = statistics.median(rates["bare"])
     bars = {"rank": 0.7, "around": 0.7, "top": 0.5, "submit": 0.5}
     names = {"rank": "rank of a player", "around": "a player and 5 on either side", "top": "top 100", "submit": "submit, synced (`sync = always`)"}
-    out.append(f"### {players // 1000000} M players, {options.connections} keep-alive connections\n")
+    out.append(f"### {count_text(players)} players, {options.connections} keep-alive connections\n")
     out.append("| request | per second | of the bare server | at least | p99, ms | server CPU, us | Redis 7, its own protocol, per second |")
     out.append("|---|---:|---:|---:|---:|---:|---:|")
     names = {"bare": "bare: libuv and http-parser, a fixed 180-byte body", "transport": "our transport, the same fixed body", **names}
@@ -208,8 +208,12 @@ def measure(players, options, folder, out):
         beside = f"{statistics.median(redis[name]):,.0f}" if redis.get(name) else ""
         out.append(f"| {text} | {rate:,.0f} | {rate / bare_rate:.2f} | {bars.get(name, '')} | {tail} | {statistics.median(costs[name]):.1f} | {beside} |")
     out.append("")
-    out.append(f"NDJSON batch of {players // 1000000} M submissions, synced: {batch:,.0f} per second, {batch_cpu:,.0f} per second of the server's CPU "
+    out.append(f"NDJSON batch of {count_text(players)} submissions, synced: {batch:,.0f} per second, {batch_cpu:,.0f} per second of the server's CPU "
                f"(at least 300,000 at 1 M). {idle_count:,} idle connections: {idle / 1024:.1f} KiB each (at most 8).\n")
+
+
+def count_text(count):
+    return f"{count // 1000000} M" if count >= 1000000 else f"{count:,}"
 
 
 def free_port():

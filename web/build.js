@@ -67,6 +67,13 @@ function pages(names) {
     }
 }
 
+// What the licences of the packages inside ask for.
+function licences() {
+    const text = ['preact', 'uplot'].map((name) =>
+        name + '\n\n' + fs.readFileSync(path.join(packages, name, 'LICENSE'), 'utf8').trim() + '\n');
+    fs.writeFileSync(path.join(out, 'licences.txt'), 'The console contains:\n\n' + text.join('\n'));
+}
+
 clear(out);
 if (!fs.existsSync(esbuild)) {
     console.error('build.js: no ' + esbuild + ': run npm ci first. The console is left out.');
@@ -78,3 +85,4 @@ const names = Object.assign(
     bundle(['theme=src/theme.ts'], ['--format=iife', '--entry-names=assets/[name]-[hash]']),
     bundle(['widget=src/widget.ts'], ['--format=iife', '--entry-names=[name]']));
 pages(names);
+licences();

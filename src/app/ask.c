@@ -14,7 +14,8 @@ void rung_view_query(rung_path *path, const rung_view_args *view) {
 
 int rung_ask_open(const rung_command *self, const rung_ask_args *args, rung_client **client_out) {
     rung_err err = {0};
-    rung_client_config config = {.url = args->url, .key_file = args->key_file};
+    rung_client_config config = {
+        .url = args->url, .key_file = args->key_file, .ca_file = args->ca_file};
     rung_status st = rung_client_create(&config, client_out, &err);
     if (st == RUNG_OK)
         return RUNG_EXIT_OK;

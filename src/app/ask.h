@@ -13,7 +13,7 @@
 
 /* The first member of a command's own struct; its options begin with RUNG_ASK_OPTIONS. */
 typedef struct rung_ask_args {
-    const char *url, *key_file;
+    const char *url, *key_file, *ca_file;
     bool json;
 } rung_ask_args;
 
@@ -22,6 +22,8 @@ typedef struct rung_ask_args {
                      "the server (or RUNG_URL; by default " RUNG_URL_DEFAULT ")"),                 \
         RUNG_OPTION_TEXT(rung_ask_args, key_file, "--key-file", "FILE",                            \
                          "a file that holds the key (or RUNG_KEY, RUNG_KEY_FILE)"),                \
+        RUNG_OPTION_TEXT(rung_ask_args, ca_file, "--ca-file", "FILE",                              \
+                         "certificates to trust, PEM (or RUNG_CA_FILE)"),                          \
         RUNG_OPTION_FLAG(rung_ask_args, json, "--json", "the server's answer as it is")
 
 /* The members after rung_ask_args of a command that asks for a ranking; its options go on with RUNG_VIEW_OPTIONS. */

@@ -61,6 +61,7 @@ struct rung_client {
     char base[URL_MAX];
     const char *socket_path; /* in url; NULL: none */
     char auth[KEY_MAX + 32]; /* the header; empty: no key */
+    const char *ca_file;     /* the caller's, or the environment's; NULL: the system's */
     char *body;
     size_t len, size;
     bool is_over;
@@ -127,6 +128,7 @@ rung_status rung_client_create(const rung_client_config *config, rung_client **c
     rung_client *c = rung_alloc_zeroed(rung_alloc_heap(), sizeof *c);
     if (!c)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    c->ca_file = config->ca_file ? config->ca_file : getenv("RUNG_CA_FILE");
     rung_status st = take_url(c, config->url, err);
     if (st == RUNG_OK)
         st = take_key(c, config->key_file, err);
@@ -207,6 +209,8 @@ static struct curl_slist *set_up(rung_client *c, const char *method, const char 
     curl_easy_setopt(c->curl, CURLOPT_USERAGENT, "rung");
     if (c->socket_path)
         curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->socket_path);
+    if (c->ca_file && *c->ca_file)
+        curl_easy_setopt(c->curl, CURLOPT_CAINFO, c->ca_file);
     if (c->socket_path || is_loopback(c->base))
         curl_easy_setopt(c->curl, CURLOPT_PROXY, ""); /* a proxy does not see our own machine */
     return headers;

@@ -46,6 +46,7 @@ typedef struct rung_client
 typedef struct rung_client_config {
     const char *url;      /* NULL: RUNG_URL, or RUNG_URL_DEFAULT. Also unix:PATH */
     const char *key_file; /* NULL: RUNG_KEY, or the file RUNG_KEY_FILE names, or no key */
+    const char *ca_file;  /* whom to trust besides; NULL: RUNG_CA_FILE, or the system's list */
 } rung_client_config;
 
 /* RUNG_EINVAL: not a URL, or no key in the file; RUNG_EIO, RUNG_ENOMEM. */

@@ -276,7 +276,8 @@ static bool is_section(const char *dotted) {
 
 static rung_status read_section(reading *r, char *line) {
     size_t len = strcspn(line, "]");
-    if (line[len] != ']' || *unquote(line + len + 1) != '\0' || len < 2 || len > NAME_MAX_LEN - 2)
+    const char *rest = line[len] == ']' ? line + len + 1 + strspn(line + len + 1, " \t") : "x";
+    if ((*rest != '\0' && *rest != '#') || len < 2 || len > NAME_MAX_LEN - 2)
         return fail_line(r, "expected [section], not", line);
     snprintf(r->section, sizeof r->section, "%.*s.", (int)(len - 1), line + 1);
     return is_section(r->section) ? RUNG_OK : fail_line(r, "there is no section", line);

@@ -32,7 +32,7 @@ static const rung_option import_options[] = {
     RUNG_OPTION_FLAG(import_args, create, "--create",
                      "make the board: real scores, the last one counts"),
     RUNG_OPTION_NUMBER(import_args, batch, "--batch", "N",
-                       "scores in one request (default 1000, at most 4096)"),
+                       "scores in one request (default and at most 4096)"),
     RUNG_OPTION_TEXT(import_args, state, "--state", "FILE",
                      "how far it is (default: FILE.rung-import)"),
     RUNG_OPTION_FLAG(import_args, restart, "--restart",
@@ -442,7 +442,7 @@ static int run_import(const rung_command *self, int argc, char **argv) {
     im = (rung_importer){.self = self,
                          .board = args.board,
                          .lines = {.alloc = rung_alloc_heap()},
-                         .batch_max = args.batch ? (uint32_t)args.batch : 1000,
+                         .batch_max = args.batch ? (uint32_t)args.batch : RUNG_IMPORT_BATCH_MAX,
                          .state_path = args.state,
                          .began_ms = rung_elapsed_ms()};
     int code = rung_ask_open(self, &args.ask, &im.client);

@@ -266,7 +266,11 @@ static void print_created(const making *m, const char *path, bool json) {
         puts("}");
         return;
     }
-    puts(m->text[0] ? m->text : "the key is in place");
+    if (m->text[0])
+        puts(m->text);
+    else
+        printf("%.*s\n", (int)key->id.len, key->id.ptr);
+    fflush(stdout); /* so that the two come in order where they go to one place */
     fprintf(stderr, "%s %.*s, in %s.%s\n",
             key->role == RUNG_ROLE_PLAYER ? "Tokens with the kid" : "The key", (int)key->id.len,
             key->id.ptr, path, m->text[0] ? " It is shown this once: keep it." : "");

@@ -131,9 +131,11 @@ void rung_man_print(FILE *out) {
     fputs(".SH ENVIRONMENT\n", out);
     put_text(
         out,
-        "RUNG_URL names the server for commands that ask one, RUNG_KEY the key, RUNG_KEY_FILE a "
-        "file that\n"
-        "holds it. NO_COLOR turns colours off. The settings of the server are listed above.\n");
+        "RUNG_URL names the server for commands that ask one, RUNG_KEY the key, RUNG_KEY_FILE a\n"
+        "file that holds it, RUNG_CA_FILE certificates to trust. REDISCLI_AUTH is the password of\n"
+        "a Redis server to import from. NO_COLOR turns colours off. The settings of the server "
+        "are\n"
+        "listed above.\n");
     fputs(".SH EXIT STATUS\n", out);
     put_text(out, RUNG_EXIT_CODES_TEXT ".\n");
 }

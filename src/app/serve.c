@@ -294,14 +294,14 @@ static void close_handle(uv_handle_t *h) {
         uv_close(h, NULL);
 }
 
-/* The loop ends when nothing is left in it. */
+/* The loop ends when nothing is left in it. Signals stay caught to the last: a second SIGTERM must not end a stop. */
 static void close_handles(server *s) {
     close_handle((uv_handle_t *)&s->before_wait);
     close_handle((uv_handle_t *)&s->tick);
     close_handle((uv_handle_t *)&s->reload);
     close_handle((uv_handle_t *)&s->announce);
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
-        close_handle((uv_handle_t *)&s->signals[i]);
+        uv_unref((uv_handle_t *)&s->signals[i]);
 }
 
 static void net_stopped(void *ctx) {
@@ -321,19 +321,21 @@ static void stop(server *s, const char *why) {
 
 static void on_signal(uv_signal_t *handle, int number) {
     server *s = handle->data;
-    if (number == SIGHUP) {
+    if (s->stage == STAGE_STOPPING) {
+        if (number == SIGINT) { /* somebody is impatient; the log can take it */
+            RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "stopped", RUNG_LOG_STR("while", "stopping"));
+            _exit(RUNG_EXIT_PROBLEM);
+        }
+    } else if (number == SIGHUP) {
         reload_keys(s, true);
         reload_certificate(s);
     } else if (number == SIGUSR1) {
         begin_snapshot(s);
     } else if (s->stage == STAGE_SERVING) {
         stop(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
-    } else if (s->stage == STAGE_OPENING) { /* nothing was acknowledged */
+    } else { /* still recovering: nothing was acknowledged */
         RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopped", RUNG_LOG_STR("while", "recovering"));
         _exit(RUNG_EXIT_OK);
-    } else if (number == SIGINT) { /* somebody is impatient; the log can take it */
-        RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "stopped", RUNG_LOG_STR("while", "stopping"));
-        _exit(RUNG_EXIT_PROBLEM);
     }
 }
 
@@ -633,7 +635,6 @@ static void tear_down(server *s) {
     close_handle((uv_handle_t *)&s->wake); /* the hub's writer could still use it until here */
     while (uv_run(&s->loop, UV_RUN_DEFAULT) != 0)
         ;
-    uv_loop_close(&s->loop);
 }
 
 static int serve(server *s) {

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -163,6 +164,16 @@ static void follow(watching *w) {
         poll_for_ever(w); /* no stream here, or it broke: a server that is gone shows itself */
 }
 
+/* A frame that is drawn over the one before must fit on the screen. */
+static uint64_t fitting(uint64_t limit) {
+    enum { AROUND = 4 }; /* title, head, and a little room */
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row <= AROUND)
+        return limit;
+    uint64_t rows = (uint64_t)size.ws_row - AROUND;
+    return limit < rows ? limit : rows;
+}
+
 static int run_watch(const rung_command *self, int argc, char **argv) {
     static watching w;
     watch_args args = {.limit = 10};
@@ -172,6 +183,7 @@ static int run_watch(const rung_command *self, int argc, char **argv) {
         fprintf(stderr, "rung %s: --limit: at most %d\n", self->name, ROWS_MAX);
         return RUNG_EXIT_USAGE;
     }
+    args.limit = fitting(args.limit);
     w = (watching){.self = self, .args = &args, .seq = -1};
     w.end_ms = args.seconds ? rung_elapsed_ms() + (int64_t)args.seconds * 1000 : 0;
     int code = rung_ask_open(self, &args.view.ask, &w.client);

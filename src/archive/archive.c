@@ -9,13 +9,16 @@
  *   sparse = sparse - hidden rows with a better score
  *   dense  = dense  - better scores of which every row is hidden
  *
+ * A scope is a ranking with places, ranks and hidden rows of its own, to which all of this applies as well.
+ *
  * Invariants:
  *   A1  view->hidden ascends by place; a row whose score is hidden altogether, and is the last of it, has number 1,
  *       others 0. So the number of scores gone among the first k hidden rows is a sum.
- *   A2  Places are 1 .. window.total without gaps, so the visible row number i has the smallest place p with
- *       p - (hidden places <= p) == i + 1. */
+ *   A2  Places are 1 .. total, hidden ones included, without gaps, so the visible row number i has the smallest place
+ *       p with p - (hidden places <= p) == i + 1. */
 #include "archive/archive.h"
 
+#include "archive/teams.h"
 #include "base/assert.h"
 
 #include <math.h>
@@ -146,7 +149,7 @@ static double decay_factor(const rung_board_def *def, int64_t end_ms, int64_t no
 /* Read the hidden rows and find out which scores are gone with them: A1. */
 static rung_status load_hidden(rung_archive_view *v, rung_err *err) {
     rung_archive *a = v->archive;
-    rung_status st = a->ops->hidden(a, v->window.key, &v->hidden, &v->hidden_count, err);
+    rung_status st = a->ops->hidden(a, &v->ranking, &v->hidden, &v->hidden_count, err);
     if (st < 0)
         return st;
     for (uint32_t i = 0; i < v->hidden_count; i++) {
@@ -155,7 +158,7 @@ static rung_status load_hidden(rung_archive_view *v, rung_err *err) {
         h->number = 0;
         if (i + 1 < v->hidden_count && h[1].sparse == h->sparse)
             continue;
-        st = a->ops->rows(a, v->window.key, h->sparse, 1, &first, &count, err);
+        st = a->ops->rows(a, &v->ranking, h->sparse, 1, &first, &count, err);
         if (st < 0)
             return st;
         h->number = count == 0 || first.sparse != h->sparse;
@@ -163,6 +166,50 @@ static rung_status load_hidden(rung_archive_view *v, rung_err *err) {
     }
     v->total -= v->hidden_count;
     return RUNG_OK;
+}
+
+/* As a scope or for teams: it may have become a scope since. */
+static bool ranks_by(const rung_board_def *def, rung_slice attribute) {
+    if (def->has_teams && rung_slice_eq(def->team_by, attribute))
+        return true;
+    for (uint32_t i = 0; i < def->scope_count; i++)
+        if (rung_slice_eq(def->scopes[i], attribute))
+            return true;
+    return false;
+}
+
+/* Make it the view of one scope. Where nobody stands it is empty, and asks for no rows. */
+static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def, rung_slice scope, rung_err *err) {
+    rung_archive_scope found = {0};
+    const char *colon = memchr(scope.ptr, ':', scope.len);
+    if (!colon)
+        return RUNG_FAIL(err, RUNG_EINVAL, "scope: must be attribute:value");
+    rung_slice attribute = rung_slice_of(scope.ptr, (size_t)(colon - scope.ptr));
+    rung_slice value = rung_slice_of(colon + 1, scope.len - attribute.len - 1);
+    if (!ranks_by(def, attribute))
+        return RUNG_FAIL(err, RUNG_EABSENT, "scope: the board did not rank by this attribute when the window closed");
+    if (value.len) {
+        rung_status st = v->archive->ops->find_scope(v->archive, v->window.key, attribute, value, &found, err);
+        if (st < 0)
+            return st;
+    }
+    v->ranking.scope = found.key;
+    v->total = found.total;
+    v->distinct = found.distinct;
+    return RUNG_OK;
+}
+
+static rung_status choose_ranking(rung_archive_view *v, const rung_board_def *def, const rung_archive_query *q,
+                                  rung_err *err) {
+    if (q->teams && q->scope.len)
+        return RUNG_FAIL(err, RUNG_EINVAL, "scope: not with teams");
+    if (!v->window.has_scopes)
+        return RUNG_FAIL(err, RUNG_EABSENT, "window: it was archived without its scopes and teams");
+    if (!q->teams)
+        return choose_scope(v, def, q->scope, err);
+    if (!def->has_teams)
+        return RUNG_FAIL(err, RUNG_EABSENT, "teams: the board had no team ranking when the window closed");
+    return rung__teams_open(v, def, err);
 }
 
 static rung_status open_window(rung_archive_view *v, const rung_archive_query *q, rung_err *err) {
@@ -178,7 +225,10 @@ static rung_status open_window(rung_archive_view *v, const rung_archive_query *q
     v->total = v->window.total;
     v->distinct = v->window.distinct;
     v->decay = decay_factor(&def, v->window.end_ms, q->now_ms);
-    return load_hidden(v, err);
+    v->ranking.window = v->window.key;
+    if (q->teams || q->scope.len)
+        st = choose_ranking(v, &def, q, err);
+    return st < 0 || v->teams || v->total == 0 ? st : load_hidden(v, err);
 }
 
 rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q, rung_archive_view *view_out,
@@ -242,15 +292,33 @@ static uint32_t place_of_index(const rung_archive_view *v, uint32_t index) {
     return place;
 }
 
+/* The standing of a player, or the row of a team, as it is shown. RUNG_NOT_FOUND. */
+static rung_status find_row(rung_archive_view *view, rung_slice id, rung_row *out, rung_err *err) {
+    rung_archive_row found;
+    for (uint32_t i = 0; view->teams && i < view->total; i++)
+        if (rung_slice_eq(view->teams[i].id, id)) {
+            *out = view->teams[i];
+            return RUNG_OK;
+        }
+    if (view->teams || view->total == 0)
+        return RUNG_NOT_FOUND;
+    rung_status st = view->archive->ops->row_of(view->archive, &view->ranking, id, &found, err);
+    if (st == RUNG_OK)
+        show_row(view, &found, out);
+    return st;
+}
+
 rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit, rung_row *rows,
                                   uint32_t *count_out, rung_err *err) {
     enum { AT_ONCE = 64 };
     rung_archive *a = view->archive;
     rung_archive_row some[AT_ONCE];
     uint32_t want = offset >= view->total ? 0 : view->total - offset < limit ? view->total - offset : limit;
-    for (uint32_t done = 0; done < want;) {
+    if (view->teams && want)
+        memcpy(rows, view->teams + offset, want * sizeof *rows);
+    for (uint32_t done = view->teams ? want : 0; done < want;) {
         uint32_t count, ask = want - done < AT_ONCE ? want - done : AT_ONCE;
-        rung_status st = a->ops->rows(a, view->window.key, place_of_index(view, offset + done), ask, some, &count, err);
+        rung_status st = a->ops->rows(a, &view->ranking, place_of_index(view, offset + done), ask, some, &count, err);
         if (st < 0)
             return st;
         if (count != ask)
@@ -265,12 +333,10 @@ rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint
 
 rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around, rung_row *rows,
                                      uint32_t *count_out, uint32_t *self_out, rung_err *err) {
-    rung_archive_row found;
     rung_row self;
-    rung_status st = view->archive->ops->row_of(view->archive, view->window.key, id, &found, err);
+    rung_status st = find_row(view, id, &self, err);
     if (st != RUNG_OK)
         return st;
-    show_row(view, &found, &self);
     uint64_t want = 2 * (uint64_t)around + 1;
     uint32_t count = want < view->total ? (uint32_t)want : view->total;
     uint32_t first = self.index > around ? self.index - around : 0;
@@ -283,13 +349,10 @@ rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uin
 rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids, rung_row *rows,
                                    bool *found, rung_err *err) {
     for (uint32_t i = 0; i < n; i++) {
-        rung_archive_row row;
-        rung_status st = view->archive->ops->row_of(view->archive, view->window.key, ids[i], &row, err);
+        rung_status st = find_row(view, ids[i], &rows[i], err);
         if (st < 0)
             return st;
         found[i] = st == RUNG_OK;
-        if (found[i])
-            show_row(view, &row, &rows[i]);
     }
     return RUNG_OK;
 }

@@ -23,6 +23,7 @@
 #include "base/slice.h"
 #include "base/status.h"
 #include "model/event.h"
+#include "state/scope_values.h"
 #include "state/state.h"
 
 #include <stdbool.h>
@@ -69,7 +70,25 @@ typedef struct rung_archive_window {
     uint32_t total, distinct;
     rung_rank_style rank;
     rung_slice definition; /* rung_board_def_encode() bytes, as it was when the window closed */
+    bool has_scopes;       /* found: it came with its scopes; windows archived before there were any did not */
 } rung_archive_window;
+
+/* One value of an attribute that the board ranked by, or made teams of, when a window closed: "country:FI". */
+typedef struct rung_archive_scope {
+    int64_t key; /* the implementation's name for it; not when it is added */
+    rung_slice attribute, value;
+    uint32_t total, distinct; /* hidden standings included */
+    uint32_t hidden;          /* how many those are; not when it is added */
+    bool is_team;             /* teams are made of this attribute: */
+    __int128 team_sum;        /* the sum of contributions (state/team.h) of all who count for the team; on decay
+                               * boards the bits of a double, the sum of the scores as of the window's end */
+} rung_archive_scope;
+
+/* Where a standing is in one scope. */
+typedef struct rung_archive_scope_rank {
+    uint32_t scope; /* index among the scopes that the window came with */
+    uint32_t place, sparse, dense;
+} rung_archive_scope_rank;
 
 /* One final standing. Decayed scores are those of the window's end. */
 typedef struct rung_archive_row {
@@ -81,7 +100,15 @@ typedef struct rung_archive_row {
     bool has_at;
     int64_t at_ms;
     uint32_t hidden; /* when it is added: why it is not shown (bits, below), or 0 */
+    const rung_archive_scope_rank *scopes; /* when it is added: the scopes it is in */
+    uint32_t scope_count;
 } rung_archive_row;
+
+/* One ranking of a closed window. */
+typedef struct rung_archive_ranking {
+    int64_t window; /* keys */
+    int64_t scope;  /* 0: everybody */
+} rung_archive_ranking;
 
 /* Where a player stood at some time. */
 typedef struct rung_archive_point {
@@ -122,8 +149,8 @@ typedef struct rung_archive_ops {
     rung_status (*add_audit)(rung_archive *a, const rung_archive_audit *r, rung_err *err);
     rung_status (*put_player)(rung_archive *a, uint64_t seq, int64_t ts_ms, rung_slice player, rung_slice profile,
                               rung_err *err);
-    rung_status (*add_window)(rung_archive *a, const rung_archive_window *w, rung_archive_next_row *next, void *ctx,
-                              rung_err *err);
+    rung_status (*add_window)(rung_archive *a, const rung_archive_window *w, const rung_archive_scope *scopes,
+                              uint32_t scope_count, rung_archive_next_row *next, void *ctx, rung_err *err);
     rung_status (*add_sample)(rung_archive *a, const rung_archive_sample *s, rung_err *err);
     /* Set or clear a bit on all standings of the player; of one board unless it is empty. */
     rung_status (*hide)(rung_archive *a, rung_slice board, rung_slice player, uint32_t bit, bool on, rung_err *err);
@@ -139,14 +166,21 @@ typedef struct rung_archive_ops {
                                rung_archive_window *out, rung_err *err);
     rung_status (*windows)(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms, uint32_t limit,
                            rung_archive_window *out, uint32_t *count_out, rung_err *err);
-    /* Places of hidden standings, ascending; `*places_out` in the arena. */
-    rung_status (*hidden)(rung_archive *a, int64_t window, rung_archive_row **rows_out, uint32_t *count_out,
-                          rung_err *err);
+    /* One scope of a window, without its hidden ones. RUNG_NOT_FOUND: nobody was in it. */
+    rung_status (*find_scope)(rung_archive *a, int64_t window, rung_slice attribute, rung_slice value,
+                              rung_archive_scope *out, rung_err *err);
+    /* All scopes of one attribute; `*scopes_out` in the arena. */
+    rung_status (*scopes)(rung_archive *a, int64_t window, rung_slice attribute, rung_archive_scope **scopes_out,
+                          uint32_t *count_out, rung_err *err);
+    /* Of one ranking, places and ranks those in it. Hidden standings, ascending; `*rows_out` in the arena. */
+    rung_status (*hidden)(rung_archive *a, const rung_archive_ranking *r, rung_archive_row **rows_out,
+                          uint32_t *count_out, rung_err *err);
     /* Up to `limit` visible standings from a place on. */
-    rung_status (*rows)(rung_archive *a, int64_t window, uint32_t from_place, uint32_t limit, rung_archive_row *out,
-                        uint32_t *count_out, rung_err *err);
+    rung_status (*rows)(rung_archive *a, const rung_archive_ranking *r, uint32_t from_place, uint32_t limit,
+                        rung_archive_row *out, uint32_t *count_out, rung_err *err);
     /* The player's, if visible. RUNG_NOT_FOUND. */
-    rung_status (*row_of)(rung_archive *a, int64_t window, rung_slice player, rung_archive_row *out, rung_err *err);
+    rung_status (*row_of)(rung_archive *a, const rung_archive_ranking *r, rung_slice player, rung_archive_row *out,
+                          rung_err *err);
     rung_status (*history)(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms, int64_t to_ms,
                            uint32_t limit, rung_archive_point *out, uint32_t *count_out, rung_err *err);
     rung_status (*scores)(rung_archive *a, const rung_archive_score_query *q, uint32_t limit, rung_archive_score *out,
@@ -189,6 +223,8 @@ typedef struct rung_archive_query {
     rung_slice board;
     uint32_t kind; /* rung_window_kind, or RUNG_WINDOW_SEASON */
     rung_slice window_id;
+    rung_slice scope; /* "country:FI"; empty: everybody */
+    bool teams;       /* the team ranking instead of the players' */
     bool has_rank;
     rung_rank_style rank; /* when has_rank, else the board's at the time */
     int64_t now_ms;       /* the time decayed scores are shown for; 0: the window's end */
@@ -200,18 +236,23 @@ typedef struct rung_archive_view {
     rung_rank_style rank;
     rung_archive_window window;
     rung_archive *archive;
+    rung_archive_ranking ranking;
     rung_archive_row *hidden;
     uint32_t hidden_count;
+    const rung_row *teams; /* all of them, in order; NULL: a ranking of players */
     double decay; /* factor on scores */
 } rung_archive_view;
 
 /* RUNG_OK: close it again; until then it is the only question of this archive. RUNG_NOT_FOUND: the archive has no
- * such window (yet: look at the cursor). Of several of that name (a board deleted and made again) the last. */
+ * such window (yet: look at the cursor). Of several of that name (a board deleted and made again) the last.
+ * RUNG_EABSENT: it has the window, but not this ranking: the board did not rank by the attribute, or had no teams,
+ * when the window closed, or the window was archived before scopes were. RUNG_EINVAL: a malformed scope. */
 RUNG_NODISCARD rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
                                                   rung_archive_view *view_out, rung_err *err);
 void rung_archive_view_close(rung_archive_view *view); /* slices in its answers end here */
 
-/* As rung_view_top, rung_view_around and rung_view_rows of state.h, with the same rows. */
+/* As rung_view_top, rung_view_around and rung_view_rows of state.h, with the same rows, but for the numbers of teams:
+ * they are 0. */
 RUNG_NODISCARD rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit,
                                                  rung_row *rows, uint32_t *count_out, rung_err *err);
 RUNG_NODISCARD rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around,

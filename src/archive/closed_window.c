@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Words as in docs/formats/events.md.
  *
- *   byte      version, 1
+ *   byte      version, 2
  *   byte      1 for samples, 0 for a closed window
  *   signed    time of the sample, or 0
  *   number    sequence; signed log time
  *   text      board; number kind; text window id; signed start, signed end
  *   number    total; number distinct; number rank style; text definition
+ *   number    attributes: the scopes, and that of the teams if it is none of them; none for samples; for each: text
  *   number    rows that follow
  *   row       closed window: number: bit 0: another score than the row above (the first has 1); bit 1: hidden by a ban
  *             sample:        number place, number sparse, number dense
  *             number player number; text player; per column a signed or 8 bytes of a double; signed at - end, if kept
+ *             per attribute: text value that it stands under, empty: none
  *
  * The sparse rank of a row of a closed window is its place if its score is another one, else that of the row above.
  * Hidden rows count: total, distinct and all ranks are those of the window with nobody banned. */
@@ -19,8 +21,9 @@
 #include "archive/buffer.h"
 #include "base/assert.h"
 #include "state/hidden.h"
+#include "state/scope_values.h"
 
-enum { VERSION = 1, ROWS_AT_ONCE = 256, PIECE_BYTES = 1 << 20, STEP = 1, HIDDEN = 2 };
+enum { VERSION = 2, ROWS_AT_ONCE = 256, PIECE_BYTES = 1 << 20, STEP = 1, HIDDEN = 2 };
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p) {
     rung_alloc_free(alloc, p->ptr, p->cap);
@@ -60,7 +63,7 @@ static rung_slice window_id(const rung_view *v, char out[RUNG_WINDOW_ID_MAX]) {
 }
 
 static void put_head(rung__buffer *b, rung_slice board, const rung_view *v, const rung_board_def *def, bool is_sample,
-                     int64_t time_ms, uint32_t row_count) {
+                     int64_t time_ms, const rung_scope_values *scopes, uint32_t row_count) {
     char id[RUNG_WINDOW_ID_MAX];
     rung__buffer_number(b, VERSION);
     rung__buffer_number(b, is_sample);
@@ -76,6 +79,9 @@ static void put_head(rung__buffer *b, rung_slice board, const rung_view *v, cons
     rung__buffer_number(b, v->distinct);
     rung__buffer_number(b, def->rank);
     put_definition(b, def);
+    rung__buffer_number(b, scopes ? scopes->count : 0);
+    for (uint32_t i = 0; scopes && i < scopes->count; i++)
+        rung__buffer_text(b, scopes->attributes[i]);
     rung__buffer_number(b, row_count);
 }
 
@@ -111,6 +117,7 @@ typedef struct packing {
     const rung_board_def *def;
     int64_t end_ms;
     uint64_t mark; /* of the score of the row above */
+    rung_scope_values scopes;
     rung_hidden_row *hidden;
     uint32_t hidden_count, hidden_done;
 } packing;
@@ -120,6 +127,8 @@ typedef struct packing {
 static void put_standing(packing *p, uint64_t mark, bool is_hidden, const rung_row *row) {
     rung__buffer_number(&p->b, (mark != p->mark ? STEP : 0) | (is_hidden ? HIDDEN : 0));
     put_row(&p->b, p->def, p->end_ms, row);
+    for (uint32_t i = 0; i < p->scopes.count; i++)
+        rung__buffer_text(&p->b, rung_scope_values_of(&p->scopes, i, row->number));
     p->mark = mark;
 }
 
@@ -171,16 +180,21 @@ static rung_status pack(packing *p, rung_slice board, const rung_view *view) {
     p->def = definition_of(view, board);
     p->end_ms = v.end_ms;
     rung_row *rows = rung_alloc_get(alloc, ROWS_AT_ONCE * sizeof *rows);
-    if (!rows || rung_view_hidden(&v, alloc, &p->hidden, &p->hidden_count) < 0) {
+    rung_status st = rows ? rung_view_hidden(&v, alloc, &p->hidden, &p->hidden_count) : RUNG_ENOMEM;
+    if (st >= 0)
+        st = rung_scope_values_init(&v, alloc, &p->scopes);
+    if (st < 0) {
+        rung_view_hidden_free(alloc, p->hidden, p->hidden_count);
         rung_alloc_free(alloc, rows, rows ? ROWS_AT_ONCE * sizeof *rows : 0);
-        return RUNG_ENOMEM;
+        return st;
     }
     rung_view whole = v;
     whole.total += p->hidden_count;
     whole.distinct += hidden_scores(p);
-    put_head(&p->b, board, &whole, p->def, false, 0, whole.total);
+    put_head(&p->b, board, &whole, p->def, false, 0, &p->scopes, whole.total);
     put_standings(p, &v, rows);
     give_piece(p, 1);
+    rung_scope_values_deinit(&p->scopes, alloc);
     rung_view_hidden_free(alloc, p->hidden, p->hidden_count);
     rung_alloc_free(alloc, rows, ROWS_AT_ONCE * sizeof *rows);
     return p->b.failed ? RUNG_ENOMEM : p->status;
@@ -238,7 +252,7 @@ rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const ru
     }
     for (uint32_t i = 0; i < n; i++)
         put_sampled(&rows, def, styles, ids[i], top, &count);
-    put_head(&b, board, view, def, true, time_ms, count);
+    put_head(&b, board, view, def, true, time_ms, NULL, count);
     rung__buffer_put(&b, rows.ptr, rows.len);
     b.failed |= rows.failed;
     rung__buffer_deinit(&rows);
@@ -246,6 +260,13 @@ rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const ru
 }
 
 /* ---- reading ---- */
+
+static void read_attributes(rung__bytes *b, rung_packed_reader *r) {
+    uint64_t count = rung__bytes_number(b);
+    b->is_bad |= count > RUNG_SCOPE_SLOTS_MAX;
+    for (uint64_t i = 0; !b->is_bad && i < count; i++)
+        r->attributes[r->slot_count++] = rung__bytes_text(b);
+}
 
 rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_err *err) {
     rung__bytes b = rung__bytes_of(packed);
@@ -266,6 +287,7 @@ rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_er
     r.window.distinct = (uint32_t)rung__bytes_number(&b);
     r.window.rank = (rung_rank_style)rung__bytes_number(&b);
     r.window.definition = rung__bytes_text(&b);
+    read_attributes(&b, &r);
     r.row_count = (uint32_t)rung__bytes_number(&b);
     if (b.is_bad || r.window.kind > RUNG_WINDOW_SEASON || r.window.rank > RUNG_RANK_DENSE ||
         rung_board_def_decode(r.window.definition, &def, err) < 0)
@@ -310,6 +332,8 @@ rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out, r
                                                                         : rung__bytes_signed(&b);
     if (row.has_at)
         row.at_ms = (int64_t)((uint64_t)rung__bytes_signed(&b) + (uint64_t)r->window.end_ms);
+    for (uint32_t i = 0; i < r->slot_count; i++)
+        r->scope_values[i] = rung__bytes_text(&b);
     if (b.is_bad || row.player.len == 0)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: row %u is damaged", r->done);
     r->at = b.at;

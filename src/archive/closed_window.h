@@ -23,8 +23,9 @@ typedef struct rung_packed {
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
 
-/* All rows of a view, and those that bans hold of it, as hidden ones. `board` is the one the view is of. Scores of
- * decay boards are taken as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us a row. */
+/* All rows of a view with their scopes, and those that bans hold of it, as hidden ones. `board` is the one the view
+ * is of. Scores of decay boards are taken as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us a row, and as
+ * long again, or less, for each attribute. */
 RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
                                                    rung_packed *out);
 
@@ -46,6 +47,9 @@ typedef struct rung_packed_reader {
     int64_t time_ms;            /* of a sample */
     rung_archive_window window; /* slices borrow from the packed bytes */
     uint32_t row_count;
+    uint32_t slot_count; /* attributes that came with it: the board's scopes, and that of its teams */
+    rung_slice attributes[RUNG_SCOPE_SLOTS_MAX];
+    rung_slice scope_values[RUNG_SCOPE_SLOTS_MAX]; /* of the last row read: what it stands under; empty: nothing */
     /* private */
     rung_archive_values format;
     bool has_at;

@@ -27,6 +27,7 @@
 #define PINNED_BYTES_DEFAULT     ((size_t)1 << 30)
 #define RETRY_MS_MIN_DEFAULT     50u
 #define RETRY_MS_MAX_DEFAULT     5000u
+#define STOP_MS_DEFAULT     5000u
 #define SAMPLE_TOP_DEFAULT       1000u
 #define FORK_ROWS_DEFAULT        100000u /* some 20 ms of packing: about what a fork takes then */
 #define JOB_ROW_BYTES            24      /* what a row of a job will take, as far as one can tell before */
@@ -52,6 +53,7 @@ struct rung_follower {
     pthread_cond_t done; /* for rung_follower_wait */
     /* Under the lock. */
     bool is_stopping;
+    int64_t stop_by_ms; /* when stopping: of the monotonic clock */
     uint64_t applied_seq, cursor_seq;
     uint64_t blocked_seq; /* 0: not blocked */
     rung_status blocked_status;
@@ -233,13 +235,23 @@ static bool is_wanted(rung_follower *f, uint64_t seq) {
     return is;
 }
 
+/* In rows: each attribute that a row is ranked by takes as long again, or less. */
+static uint64_t packing_work(const rung_view *view, rung_slice board) {
+    const rung_board_def *def;
+    uint64_t attributes = 0;
+    if (rung_state_board(view->state, board, &def) == RUNG_OK)
+        attributes = def->scope_count + (def->has_teams ? 1u : 0u);
+    uint64_t work = view->total * (1 + attributes);
+    return work < UINT32_MAX ? work : UINT32_MAX - 1;
+}
+
 void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view) {
     uint64_t seq = rung_state_seq(view->state);
     rung_packed packed = {0};
     rung_pack_job *job = NULL;
     if (!is_wanted(f, seq))
         return;
-    if (view->total >= f->config.fork_rows &&
+    if (packing_work(view, board) >= f->config.fork_rows &&
         rung_pack_job_begin(f->config.alloc, board, view, &job, NULL) == RUNG_OK) {
         packed.cap = (size_t)view->total * JOB_ROW_BYTES;
         hand_over(f, seq, RUNG_OK, &packed, job);
@@ -555,7 +567,7 @@ static void *life(void *ctx) {
         uint64_t done;
         rung_status st = one_batch(f, &done);
         report(f, st);
-        if (st != RUNG_OK && f->is_stopping)
+        if (f->is_stopping && (st != RUNG_OK || monotonic_ms() >= f->stop_by_ms))
             break;
         if (st < 0) {
             nap(f, retry_ms);
@@ -581,6 +593,7 @@ static rung_follower_config with_defaults(const rung_follower_config *config) {
     c.pinned_bytes_max = c.pinned_bytes_max ? c.pinned_bytes_max : PINNED_BYTES_DEFAULT;
     c.retry_ms_min = c.retry_ms_min ? c.retry_ms_min : RETRY_MS_MIN_DEFAULT;
     c.retry_ms_max = c.retry_ms_max ? c.retry_ms_max : RETRY_MS_MAX_DEFAULT;
+    c.stop_ms = c.stop_ms ? c.stop_ms : STOP_MS_DEFAULT;
     c.sample_top = c.sample_top ? c.sample_top : SAMPLE_TOP_DEFAULT;
     c.fork_rows = c.fork_rows ? c.fork_rows : FORK_ROWS_DEFAULT;
     return c;
@@ -643,6 +656,7 @@ void rung_follower_destroy(rung_follower *f) {
         return;
     pthread_mutex_lock(&f->lock);
     f->is_stopping = true;
+    f->stop_by_ms = monotonic_ms() + f->config.stop_ms;
     pthread_cond_signal(&f->work);
     pthread_mutex_unlock(&f->lock);
     pthread_join(f->thread, NULL);

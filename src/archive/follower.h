@@ -41,9 +41,10 @@ typedef struct rung_follower_config {
     uint32_t statuses_max;    /* waiting; 0: 1,048,576 */
     size_t pinned_bytes_max;  /* of closed windows waiting; 0: 1 GiB */
     uint32_t retry_ms_min, retry_ms_max; /* after failures; 0: 50 and 5000 */
+    uint32_t stop_ms;         /* how long a stop goes on archiving; 0: 5000 */
     uint32_t sample_top;      /* players of a daily sample; 0: 1000 */
-    uint32_t fork_rows;       /* windows of so many rows are packed by a child (pack_job.h), so that the owner does not
-                                 stop for it; 0: 100,000; UINT32_MAX: none */
+    uint32_t fork_rows;       /* windows of so many rows (half of it with one scope, and so on) are packed by a child
+                                 (pack_job.h), so that the owner does not stop for it; 0: 100,000; UINT32_MAX: none */
     void (*say)(void *ctx, const char *line); /* one line when it begins to fail and when it works again; may be NULL.
                                                  From the follower's thread */
     void *say_ctx;
@@ -52,7 +53,8 @@ typedef struct rung_follower_config {
 /* RUNG_OK; RUNG_ECONFLICT: the archive is ahead of the log, so it has seen another history; RUNG_ENOMEM; RUNG_EIO
  * (no thread); or why the archive's cursor cannot be read. */
 RUNG_NODISCARD rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out, rung_err *err);
-/* Archive what is ready (giving up at the first failure), stop the thread, free. NULL is fine. */
+/* Archive what is ready (giving up at the first failure and after stop_ms: the log has the rest, for the next time), stop
+ * the thread, free. NULL is fine. */
 void rung_follower_destroy(rung_follower *f);
 
 /* ---- from the owner of the state; none of them waits for the archive ---- */

@@ -8,6 +8,7 @@
 
 #include "archive/buffer.h"
 #include "archive/closed_window.h"
+#include "archive/scope_census.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -272,6 +273,16 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
     return st;
 }
 
+/* Members come and go by the million; whole keys that somebody deleted or renamed are for the audit trail. */
+static bool takes_keys_away(const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        if (c.kind == RUNG_ZCOMMAND_DEL || c.kind == RUNG_ZCOMMAND_RENAME || c.kind == RUNG_ZCOMMAND_FLUSH)
+            return true;
+    return false;
+}
+
 static void put_event_details(rung__buffer *b, const rung_event *e) {
     char id[RUNG_WINDOW_ID_MAX];
     switch (e->kind) {
@@ -354,7 +365,7 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
         return add_audit(a, seq, e, none, none, status, err);
     case RUNG_EVENT_KEYS:
         st = status == RUNG_OK ? retire_keys(a, seq, e, err) : RUNG_OK;
-        return st < 0 ? st : add_audit(a, seq, e, none, none, status, err);
+        return st < 0 || !takes_keys_away(e) ? st : add_audit(a, seq, e, none, none, status, err);
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIEND_REMOVED:
     case RUNG_EVENT_FRIENDS_REPLACED:
@@ -366,8 +377,43 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
 
 /* ---- packed rankings ---- */
 
+/* The rows of a closed window on their second reading. */
+typedef struct window_rows {
+    rung_packed_reader reader;
+    rung__census *census;
+} window_rows;
+
 static rung_status next_row(void *ctx, rung_archive_row *row_out, rung_err *err) {
-    return rung_packed_next(ctx, row_out, err);
+    window_rows *w = ctx;
+    rung_status st = rung_packed_next(&w->reader, row_out, err);
+    if (st == RUNG_OK)
+        rung__census_rank(w->census, &w->reader, row_out);
+    return st;
+}
+
+/* The first reading, with a reader of its own. */
+static rung_status count_scopes(rung_packed_reader r, rung__census *census, rung_err *err) {
+    rung_archive_row row;
+    rung_status st = RUNG_OK;
+    while (r.slot_count && st == RUNG_OK && (st = rung_packed_next(&r, &row, err)) == RUNG_OK)
+        st = rung__census_count(census, &r, &row, err);
+    return st < 0 ? st : RUNG_OK;
+}
+
+static rung_status add_window(rung_archive *a, const rung_packed_reader *r, rung_err *err) {
+    window_rows rows = {.reader = *r};
+    const rung_archive_scope *scopes;
+    uint32_t count;
+    rung_status st = rung__census_create(a->alloc, r, &rows.census, err);
+    if (st < 0)
+        return st;
+    st = count_scopes(*r, rows.census, err);
+    if (st >= 0)
+        st = rung__census_list(rows.census, &scopes, &count, err);
+    if (st >= 0)
+        st = a->ops->add_window(a, &r->window, scopes, count, next_row, &rows, err);
+    rung__census_destroy(rows.census);
+    return st;
 }
 
 static rung_status add_samples(rung_archive *a, rung_packed_reader *r, rung_err *err) {
@@ -414,7 +460,7 @@ rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed, rung_err
         return st;
     if (r.is_sample)
         return add_samples(a, &r, err);
-    st = a->ops->add_window(a, &r.window, next_row, &r, err);
+    st = add_window(a, &r, err);
     return st < 0 ? st : audit_close(a, &r.window, err);
 }
 

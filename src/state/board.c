@@ -713,7 +713,7 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
 rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err) {
     rung__board *b = rung__board_find(s, e->defined.board);
     if (!b && rung__set_find(s, e->defined.board))
-        return RUNG_FAIL(err, RUNG_EEXIST, "board: a set has this name");
+        return RUNG_FAIL(err, RUNG_EREFUSED, "board: a set has this name");
     return b ? change_board(s, b, &e->defined.def, err)
              : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
 }

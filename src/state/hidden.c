@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* The entry that a ban holds of this window, or NULL. */
-static const rung__stashed *held_entry(const rung_view *v, const rung__ban *ban) {
+const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban) {
     const rung__board *b = v->board;
     const rung__window *w = v->window;
     for (uint32_t k = 0; k < ban->count; k++)
@@ -21,7 +20,7 @@ static const rung__stashed *held_entry(const rung_view *v, const rung__ban *ban)
 static bool next_held(const rung_view *v, uint32_t *player, rung_ladder_entry *out) {
     const rung_state *s = v->state;
     for (; rung_numbermap_list(&s->bans.map, *player, player, 1) == 1; ++*player) {
-        const rung__stashed *e = held_entry(v, rung__rare_get(&s->bans, *player));
+        const rung__stashed *e = rung__held_entry(v, rung__rare_get(&s->bans, *player));
         if (!e)
             continue;
         *out = (rung_ladder_entry){.player = *player};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unions, intersections and differences of keys, with Redis's arithmetic: keys are taken in order of size, the
- * smallest first (of equal ones the first named), because sums of doubles depend on the order; what is not a number
- * counts as 0.
+ * smallest first (of equal ones the first named), because sums of doubles depend on the order. A product that is not
+ * a number counts as 0; in an intersection that is so of the smallest key only, and those of the others make the
+ * whole sum 0.
  *
  * The workload is the friends pattern: a set of a few hundred and a board of millions. An intersection walks the
  * smallest key and looks its members up in the others, a group at a time so that memory latency is hidden. */
@@ -11,7 +12,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { GROUP = 64 };
+#ifdef RUNG_TEST_BUILD
+enum { GROUP = 5 };
+#else
+enum { GROUP = 64 }; /* members looked up at a time */
+#endif
 
 /* ---- pairs ---- */
 
@@ -151,20 +156,28 @@ static double aggregate_of(rung_aggregate aggregate, double a, double b) {
     return isnan(sum) ? 0 : sum;
 }
 
-/* The order in which keys are taken: by size. There are few. */
-static rung_status order_keys(const rung_alloc *alloc, uint32_t n, const rung_zkey *keys,
-                              uint32_t **order_out) {
-    uint32_t *order = rung_alloc_get(alloc, n * sizeof *order);
-    if (!order)
-        return RUNG_ENOMEM;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t at = i;
-        for (; at && keys[order[at - 1]].count > keys[i].count; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
+/* The order in which keys are taken: by size, equal ones as they were named. A merge sort from the bottom up: a command
+ * may name as many keys as it has room for. `order` has 2 n places, and the first n are the answer. */
+static void order_by_size(uint32_t n, const rung_zkey *keys, uint32_t *order) {
+    uint32_t *from = order, *to = order + n;
+    for (uint32_t i = 0; i < n; i++)
+        from[i] = i;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t mid = low + width < n ? low + width : n,
+                   high = mid + width < n ? mid + width : n;
+            size_t a = low, b = mid;
+            for (size_t i = low; i < high; i++) {
+                bool is_left = a < mid && (b == high || keys[from[a]].count <= keys[from[b]].count);
+                to[i] = is_left ? from[a++] : from[b++];
+            }
+        }
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
     }
-    *order_out = order;
-    return RUNG_OK;
+    if (from != order)
+        memcpy(order, from, n * sizeof *order);
 }
 
 /* ---- the three ---- */
@@ -194,9 +207,9 @@ static void keep_members(const combination *c, walk *w, double *values, uint32_t
         if (found[i] != wanted)
             continue;
         w->players[kept] = w->players[i];
-        values[kept++] =
-            found[i] ? aggregate_of(c->aggregate, values[i], weigh(weight_of(c, key), scores[i]))
-                     : values[i];
+        values[kept++] = found[i]
+                             ? aggregate_of(c->aggregate, values[i], weight_of(c, key) * scores[i])
+                             : values[i];
     }
     w->n = kept;
 }
@@ -217,7 +230,7 @@ static rung_status intersect(const combination *c) {
         double values[GROUP];
         for (uint32_t i = 0; i < w.n; i++)
             values[i] = weigh(weight_of(c, c->order[0]), w.scores[i]);
-        for (uint32_t k = 1; k < c->n; k++)
+        for (uint32_t k = 1; w.n && k < c->n; k++)
             keep_members(c, &w, values, c->order[k], true);
         rung_status st = add_group(c, &w, values);
         if (st < 0)
@@ -230,7 +243,7 @@ static rung_status subtract(const combination *c) {
     walk w;
     walk_begin(&w, &c->keys[0]);
     while (walk_next(&w)) {
-        for (uint32_t k = 1; k < c->n; k++)
+        for (uint32_t k = 1; w.n && k < c->n; k++)
             keep_members(c, &w, w.scores, k, false);
         rung_status st = add_group(c, &w, w.scores);
         if (st < 0)
@@ -276,14 +289,16 @@ static rung_status unite(const combination *c) {
 rung_status rung__pairs_combine(const rung_alloc *alloc, rung_combine_keys combine,
                                 rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
                                 const double *weights, uint32_t rows_max, rung__pairs *out) {
-    uint32_t *order;
-    if (order_keys(alloc, n, keys, &order) < 0)
+    size_t bytes = 2 * (size_t)n * sizeof(uint32_t);
+    uint32_t *order = rung_alloc_get(alloc, bytes);
+    if (!order)
         return RUNG_ENOMEM;
+    order_by_size(n, keys, order);
     combination c = {alloc, aggregate, n, keys, weights, order, rows_max, out};
     rung_status st = combine == RUNG_KEYS_UNION   ? unite(&c)
                      : combine == RUNG_KEYS_INTER ? intersect(&c)
                                                   : subtract(&c);
-    rung_alloc_free(alloc, order, n * sizeof *order);
+    rung_alloc_free(alloc, order, bytes);
     if (st < 0)
         rung__pairs_free(alloc, out);
     return st;
@@ -338,7 +353,7 @@ uint64_t rung_zkeys_intersect_count(uint32_t n, const rung_zkey *keys, uint64_t 
     walk w;
     walk_begin(&w, &keys[smallest]);
     while (walk_next(&w) && (!limit || count < limit)) {
-        for (uint32_t k = 0; k < n; k++)
+        for (uint32_t k = 0; w.n && k < n; k++)
             if (k != smallest)
                 keep_members(&c, &w, w.scores, k, true);
         count += w.n;

@@ -9,7 +9,11 @@
 
 #include <string.h>
 
+#ifdef RUNG_TEST_BUILD
+enum { GROUP = 5 };
+#else
 enum { GROUP = 32 }; /* members looked up at a time */
+#endif
 
 static const rung_ladder *ladder_of(const rung_zkey *k) {
     return k->ladder;

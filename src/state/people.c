@@ -479,9 +479,8 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
     return RUNG_OK;
 }
 
-/* The scope values of a stashed entry, arranged for the slots the board has now. */
-static void stashed_values(const rung_state *s, const rung__board *b, uint32_t player,
-                           const rung__stashed *e, uint32_t *values) {
+void rung__stashed_values(const rung_state *s, const rung__board *b, uint32_t player,
+                          const rung__stashed *e, uint32_t *values) {
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
         values[slot] = rung__value_of(s, b, slot, player);
         for (uint32_t k = 0; k < e->scope_count; k++)
@@ -515,7 +514,7 @@ rung_status rung__apply_unban(rung_state *s, rung_slice id, rung_err *err) {
             uint32_t values[RUNG__SCOPE_SLOTS];
             if (e->board_serial != b->serial || e->window_tag != w->tag)
                 continue;
-            stashed_values(s, b, player, e, values);
+            rung__stashed_values(s, b, player, e, values);
             st = rung__ranking_restore(s, b, w, player, e->key, values);
         }
     rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));

@@ -8,8 +8,8 @@
  * Memory is secured for all of them before the first is changed. */
 #include "state/decay.h"
 #include "state/internal.h"
+#include "state/team.h"
 
-#include <math.h>
 #include <string.h>
 
 uint32_t rung__value_of(const rung_state *s, const rung__board *b, uint32_t slot, uint32_t player) {
@@ -43,24 +43,11 @@ rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *
 /* ---- teams ---- */
 
 rung_column rung__team_column(const rung__board *b) {
-    rung_column c = b->def.key.columns[0];
-    if (b->def.team_combine == RUNG_COMBINE_MEAN)
-        c = (rung_column){RUNG_SCORE_REAL, c.order, 0};
-    return c;
+    return rung_team_column(&b->def);
 }
 
-/* What an entry counts for in its team: exact for integers and decimals, in units of 2^-20 for reals. */
 static rung__wide contribution(const rung__board *b, const uint64_t *key) {
-    rung_value v = rung_score_decode(&b->def.key.columns[0], key[0]);
-    if (b->def.key.columns[0].type != RUNG_SCORE_REAL)
-        return v.i;
-    const double limit = 1208925819614629174706176.0 * 1048576.0; /* 2^80, in those units */
-    double units = v.d * 1048576.0;
-    if (units > limit)
-        units = limit;
-    if (units < -limit)
-        units = -limit;
-    return (rung__wide)round(units);
+    return rung_team_contribution(&b->def, rung_score_decode(&b->def.key.columns[0], key[0]));
 }
 
 static uint64_t decayed_team_key(const rung__board *b, const rung_ladder *members) {
@@ -88,18 +75,7 @@ uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t va
         for (uint32_t i = 0; i < b->def.team_top && rung_ladder_next(&c, &e); i++)
             sum += contribution(b, e.key);
     }
-    bool real = b->def.key.columns[0].type == RUNG_SCORE_REAL;
-    rung_value v;
-    if (b->def.team_combine == RUNG_COMBINE_MEAN) {
-        double unit = real ? 1048576.0 : 1.0;
-        for (unsigned i = 0; i < b->def.key.columns[0].decimals; i++)
-            unit *= 10.0;
-        v.d = (double)sum / ((double)w->teams[value].members * unit);
-    } else if (real) {
-        v.d = (double)sum / 1048576.0;
-    } else {
-        v.i = sum > INT64_MAX ? INT64_MAX : sum < INT64_MIN ? INT64_MIN : (int64_t)sum;
-    }
+    rung_value v = rung_team_score(&b->def, sum, w->teams[value].members);
     uint64_t word = 0;
     rung_status st = rung_score_encode(&column, v, &word);
     RUNG_ASSERT(st == RUNG_OK); /* finite by construction */

@@ -383,6 +383,25 @@ static void add_window_stats(const rung__window *w, rung_stats *out) {
         w->team_cap * sizeof *w->teams + (w->team_ladder ? rung_ladder_memory(w->team_ladder) : 0);
 }
 
+static void add_board_stats(const rung__board *b, rung_stats *out) {
+    out->bytes_boards +=
+        sizeof *b + b->def_bytes.len + b->rate.bytes + b->window_cap * sizeof *b->windows;
+    for (uint32_t w = 0; w < b->window_count; w++)
+        add_window_stats(b->windows[w], out);
+}
+
+rung_status rung_state_board_stats(const rung_state *s, rung_slice board, rung_stats *out) {
+    const rung__board *b = rung__board_find(s, board);
+    if (!b)
+        return RUNG_NOT_FOUND;
+    memset(out, 0, sizeof *out);
+    add_board_stats(b, out);
+    out->boards = 1;
+    out->bytes_total =
+        out->bytes_boards + out->bytes_entries + out->bytes_scopes + out->bytes_teams;
+    return RUNG_OK;
+}
+
 void rung_state_stats(const rung_state *s, rung_stats *out) {
     memset(out, 0, sizeof *out);
     out->seq = s->seq;
@@ -400,12 +419,8 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->bytes_boards = rung_players_size_bytes(s->board_ids) + s->board_cap * sizeof *s->boards;
     for (uint32_t i = 0; i < s->board_cap; i++) {
         const rung__board *b = s->boards[i];
-        if (!b)
-            continue;
-        out->bytes_boards +=
-            sizeof *b + b->def_bytes.len + b->rate.bytes + b->window_cap * sizeof *b->windows;
-        for (uint32_t w = 0; w < b->window_count; w++)
-            add_window_stats(b->windows[w], out);
+        if (b)
+            add_board_stats(b, out);
     }
     for (uint32_t i = 0; i < s->attribute_cap; i++)
         if (s->attributes[i].users)

@@ -111,6 +111,9 @@ typedef struct rung_stats {
     int64_t id_keep_ms;
 } rung_stats;
 void rung_state_stats(const rung_state *s, rung_stats *out); /* O(windows) */
+/* The share of one board: windows, ladders, entries and the bytes of its rankings and its definition; the rest is 0.
+ * RUNG_NOT_FOUND. */
+rung_status rung_state_board_stats(const rung_state *s, rung_slice board, rung_stats *out);
 
 /* ---- asking: a view is one ranking ---- */
 
@@ -254,6 +257,9 @@ uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_i
 rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *count_out,
                               rung_attribute *attributes /* RUNG_ATTRIBUTES_MAX */,
                               bool *banned_out);
+/* The attributes alone, by the number of a row that is still valid; returns how many. For lists: no look-up by id. */
+uint32_t rung_state_profile(const rung_state *s, uint32_t number,
+                            rung_attribute *attributes /* RUNG_ATTRIBUTES_MAX */);
 /* Whom the player follows, by number... ids ascending by player number; returns how many there are (may exceed
  * `room`). */
 uint32_t rung_state_friends(const rung_state *s, rung_slice id, rung_slice *ids, uint32_t room);

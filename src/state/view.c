@@ -695,15 +695,20 @@ uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_i
     }
 }
 
+uint32_t rung_state_profile(const rung_state *s, uint32_t number, rung_attribute *attributes) {
+    const rung__profile *p = rung__rare_get(&s->profiles, number);
+    uint32_t count = 0;
+    for (uint32_t offset = 0; p && rung__profile_next(p, &offset, &attributes[count]);)
+        count++;
+    return count;
+}
+
 rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *count_out,
                               rung_attribute *attributes, bool *banned_out) {
     uint32_t player;
     if (rung_players_find(s->players, id, &player) != RUNG_OK)
         return RUNG_NOT_FOUND;
-    const rung__profile *p = rung__rare_get(&s->profiles, player);
-    *count_out = 0;
-    for (uint32_t offset = 0; p && rung__profile_next(p, &offset, &attributes[*count_out]);)
-        (*count_out)++;
+    *count_out = rung_state_profile(s, player, attributes);
     *banned_out = rung__rare_get(&s->bans, player) != NULL;
     return RUNG_OK;
 }

@@ -6,14 +6,13 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import RUNG, Server, ServerTest, ed25519_pem, rung, token, until  # noqa: E402
+from server import ServerTest, ed25519_pem, token, until  # noqa: E402
 
 PRIVATE = bytes(range(1, 33))
 SECRET = b"a secret of thirty-two bytes, or more"
@@ -37,7 +36,7 @@ def with_keys(server):
     server.keys("create", "--role", "player-token", "--alg", "HS256", "--secret", secret, "--id", "old", "--audience", "rung")
     server.keys("create", "--role", "player-token", "--alg", "HS256", "--secret", secret, "--id", "race", "--audience", "rung",
                 "--boards", "race-*")
-    who = {"revoked": server.key("admin"), "expired": server.key("admin", "--expires-in", "2s")}
+    who = {"revoked": server.key("admin"), "expired": server.keys("create", "--role", "admin", "--expires-in", "1s")}
     server.revoke(who["revoked"])
     who.update({f"race {role}": server.key(role, "--boards", "race-*,weekly") for role in ("read", "server", "admin")})
     who.update({role: server.key(role) for role in ("read", "server", "admin")})

@@ -125,6 +125,16 @@ class Client(ServerTest):
         until(lambda: subprocess.run([RUNG, "status", "--ready", "--url", f"unix:{path}"], env=self.env()).returncode == 0, "ready")
         self.rung("board", "create", "race", "--url", f"unix:{path}")
 
+    def test_tls(self):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"], cwd=self.folder, check=True, capture_output=True)
+        server = self.serve("--tls-cert", self.folder / "cert.pem", "--tls-key", self.folder / "key.pem")
+        url = "https://%s:%d" % server.http
+        self.rung("board", "create", "race", "--url", url, code=3, err="cannot reach")
+        self.rung("board", "create", "race", "--url", url, "--ca-file", "cert.pem")
+        self.rung("board", "show", "race", RUNG_URL=url, RUNG_CA_FILE=str(self.folder / "cert.pem"))
+        self.rung("board", "list", "--url", url.replace("https", "http"), code=3)
+
     # ---- import ----
 
     def make_csv(self, count, name="in.csv"):

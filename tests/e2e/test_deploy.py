@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -48,6 +49,39 @@ class Monitoring(ServerTest):
         page = (SOURCE / "docs/operations.md").read_text()
         for name in re.findall(r"alert: (\w+)", (DEPLOY / "alerts.yml").read_text()):
             self.assertIn(f"`{name}`", page)
+
+
+class Up(unittest.TestCase):
+    def test_dev_up(self):
+        """./dev up, but for building: this build's program stands where the release would."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="rung-dev-"))
+        self.addCleanup(shutil.rmtree, folder)
+        (folder / "build").mkdir()
+        (folder / "build/release").symlink_to(BUILD)
+        script = (SOURCE / "dev").read_text()
+        functions = re.sub(r"^cd .*$", "", script[:script.rindex("\ncase ${1:-help} in")], flags=re.M)
+        (folder / "up.sh").write_text(functions + "\nready() { :; }\nbuild() { :; }\nhas_target() { :; }\ncmd_up\n")
+        env = {**os.environ, "RUNG_HTTP": "127.0.0.1:0", "RUNG_RESP": "127.0.0.1:0", "TMPDIR": str(folder)}
+        up = subprocess.Popen(["bash", "up.sh"], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(up.kill)
+        said = ""
+        while "Ctrl-C" not in said:
+            line = up.stdout.readline()
+            self.assertTrue(line, said)
+            said += line
+        commands = re.findall(r"^  (build/release/rung .*|curl .*)$", said, re.M)
+        self.assertEqual(len(commands), 3, said)
+        for command in commands:
+            command = command.replace("rung watch", "rung watch --seconds 1")
+            run = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, text=True, timeout=WAIT)
+            self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            self.assertIn("arena" if "submit" not in command else "rank", run.stdout)
+        self.assertTrue(list(folder.glob("rung-up.*")))
+        up.send_signal(signal.SIGINT)
+        rest = up.stdout.read()  # ends when the server and the demo have ended, too
+        self.assertEqual(up.wait(WAIT), 0, said + rest)
+        up.stdout.close()
+        self.assertEqual(list(folder.glob("rung-up.*")), [])
 
 
 class Files(unittest.TestCase):

@@ -96,6 +96,20 @@ REQUEST_LINES = {
 }
 
 
+POST = b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+NEXT = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"  # what follows must never be seen as a request
+
+BAD_BODIES = (
+    b"[" * 100000, b"{\"a\":" * 100000, b"{\"player\":" + b"[" * 5000 + b"]" * 5000 + b"}", b"", b"\x00", b"nul", b"{",
+    b"{\"player\":\"a\",\"score\":1", b"{\"player\":\"a\",\"score\":1}x", b"\xef\xbb\xbf{}", b"{\"player\":\"\xff\",\"score\":1}",
+    b"{\"player\":\"\\ud800\",\"score\":1}", b"{\"player\":\"a\\u0000b\",\"score\":1}", b"{\"player\":\"a\",\"score\":1e999}",
+    b"{\"player\":\"a\",\"score\":" + b"9" * 100000 + b"}", b"{\"player\":\"a\",\"score\":NaN}",
+    b"{\"player\":\"a\",\"player\":\"b\",\"score\":1}", b"{\"player\":\"a\",\"score\":1,\"extra\":1}",
+    b"{\"player\":\"" + b"x" * 129 + b"\",\"score\":1}", b"[]", b"7", b"\"x\"", b"null",
+    b"{" + b",".join(b"\"k%d\":1" % i for i in range(5000)) + b"}",
+)
+
+
 class Hostile(ServerTest):
     @classmethod
     def setUpClass(cls):
@@ -129,14 +143,11 @@ class Hostile(ServerTest):
 
     def test_smuggling(self):
         for name, rest in SMUGGLING.items():
-            # The second request must never be seen as one.
-            self.refused(b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\n" + rest + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", name,
-                         (400, 413, 501))
+            self.refused(b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\n" + rest + NEXT, name, (400, 413, 501))
 
     def test_bad_chunks(self):
         for name, chunks in CHUNKS.items():
-            self.refused(b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks +
-                         b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", name, (400, 413))
+            self.refused(POST + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + NEXT, name, (400, 413))
 
     def test_request_lines(self):
         for name, line in REQUEST_LINES.items():
@@ -156,15 +167,15 @@ class Hostile(ServerTest):
         self.refused(head + b"".join(b"X%d: y\r\n" % i for i in range(70)) + b"\r\n", "many fields", (431,))
         self.refused(head + b"X: y\r\n" * 5000 + b"\r\n", "very many fields", (431,))
         self.refused(b"A" * 200000, "endless method", (400, 414, 431, 501))
-        self.refused(b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 999999999999\r\n\r\n", "length", (413,))
+        self.refused(POST + b"Content-Length: 999999999999\r\n\r\n", "length", (413,))
         answers, _ = parse_answers(self.server.raw(
-            b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" + b"100000\r\n" + b"x" * 0x100000 +
+            POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"100000\r\n" + b"x" * 0x100000 +
             b"\r\n100000\r\n" + b"x" * 0x100000 + b"\r\n"))
         self.assertEqual(answers[0][0], 413)
         self.assertEqual(self.server.get("/" + "a/" * 3000).status, 404)
 
     def test_trailers_are_bounded(self):
-        start = b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+        start = POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
         self.refused(start + b"X: " + b"a" * 20000 + b"\r\n\r\n", "long trailer", (400, 431))
         self.refused(start + b"X: y\r\n" * 1000 + b"\r\n", "many trailers", (400, 431))
         self.refused(start + b"X Y: y\r\n\r\n", "bad trailer", (400,))
@@ -172,12 +183,7 @@ class Hostile(ServerTest):
     def test_json_bombs(self):
         def post(body, path="/v1/boards/race/scores"):
             return self.server.post(path, body, headers={"Content-Type": "application/json"}).status
-        for body in (b"[" * 100000, b"{\"a\":" * 100000, b"{\"player\":" + b"[" * 5000 + b"]" * 5000 + b"}", b"", b"\x00", b"nul", b"{",
-                     b"{\"player\":\"a\",\"score\":1", b"{\"player\":\"a\",\"score\":1}x", b"\xef\xbb\xbf{}", b"{\"player\":\"\xff\",\"score\":1}",
-                     b"{\"player\":\"\\ud800\",\"score\":1}", b"{\"player\":\"a\\u0000b\",\"score\":1}", b"{\"player\":\"a\",\"score\":1e999}",
-                     b"{\"player\":\"a\",\"score\":" + b"9" * 100000 + b"}", b"{\"player\":\"a\",\"score\":NaN}", b"{\"player\":\"a\",\"player\":\"b\",\"score\":1}",
-                     b"{\"player\":\"a\",\"score\":1,\"extra\":1}", b"{\"player\":\"" + b"x" * 129 + b"\",\"score\":1}", b"[]", b"7", b"\"x\"", b"null",
-                     b"{" + b",".join(b"\"k%d\":1" % i for i in range(5000)) + b"}"):
+        for body in BAD_BODIES:
             self.assertIn(post(body), (400, 413, 422), body[:80])
         self.assertEqual(self.server.get("/v1/boards/race/top").json["total"], 0)
 
@@ -189,13 +195,14 @@ class Hostile(ServerTest):
                      "/v1/boards/race/at-score/abc", "/v1/boards/race/at-score/1e400", "/v1/boards/race/target?rank=0",
                      "/v1/boards/race/top?limit", "/v1/boards/race/top?=", "/v1/boards/race/top?on=yesterday"):
             self.assertIn(self.server.get(path).status, (400, 404, 422), path)
-        for path in ("/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/v1/../v1/boards", "/assets/../../etc/passwd", "/.git/config"):
+        for path in ("/../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd", "/v1/../v1/boards", "/assets/../../etc/passwd",
+                     "/.git/config"):
             answer = self.server.get(path)
             self.assertNotIn(b"root:", answer.body, path)
             self.assertIn(answer.status, (400, 404), path)
 
     def test_early_closes(self):
-        request = b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 27\r\n\r\n{\"player\":\"a\",\"score\": 1.0}"
+        request = POST + b"Content-Length: 27\r\n\r\n" b"{\"player\":\"a\",\"score\": 1.0}"
         for cut in range(0, len(request), 3):
             with self.server.connect() as s:
                 s.sendall(request[:cut])
@@ -278,8 +285,8 @@ class Hostile(ServerTest):
     def test_slow_clients(self):
         """A head that never ends, a body that never comes, silence: all end by themselves, one byte a second does not help."""
         begun = []
-        for start in (b"", b"G", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{",
-                      b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"):
+        for start in (b"", b"G", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n", POST + b"Content-Length: 500\r\n\r\n{",
+                      POST + b"Transfer-Encoding: chunked\r\n\r\n5\r\nab"):
             s = self.server.connect()
             s.sendall(start)
             begun.append(s)
@@ -336,7 +343,7 @@ class Hostile(ServerTest):
     def test_mutations(self):
         """A good conversation with a few bytes changed: any answer, but an answer or an end, and no harm."""
         chance = random.Random(11)
-        good = (b"POST /v1/boards/race3/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n{\"player\":\"a\",\"score\":1}"
+        good = (POST.replace(b"race", b"race3") + b"Content-Length: 24\r\n\r\n" b"{\"player\":\"a\",\"score\":1}"
                 b"GET /v1/boards/race3/top?limit=5 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         self.server.put("/v1/boards/race3", {})
         for _ in range(400):

@@ -14,6 +14,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
+from pages import run_page  # noqa: E402
 from server import ed25519_pem, rung  # noqa: E402
 
 KEY = re.compile(r"rung_(read|server|admin)_[0-9a-hjkmnp-tv-z]{12}_[A-Za-z0-9_-]{43}\n")
@@ -132,6 +133,10 @@ class Keys(unittest.TestCase):
         config.write_text(f"data = {self.folder}/conf\n")
         self.keys("create", "--role", "read", "--config", config, where=False)
         self.assertTrue((self.folder / "conf" / "keys").exists())
+
+    @unittest.skipUnless(shutil.which("openssl") and shutil.which("curl"), "the page uses openssl and curl")
+    def test_the_page(self):
+        self.assertGreater(run_page(self, "docs/keys.md", self.folder), 9)
 
     def test_many_at_once(self):
         running = [subprocess.Popen([os.environ["RUNG_BUILD"] + "/rung", "keys", "create", "--role", "read", "--data", self.data],

@@ -23,7 +23,7 @@ class Rates(ServerTest):
     def spend(self, ask, limit):
         """Ask until refused; the headers count down, and the refusal says when to come back."""
         seen = []
-        for _ in range(limit + 20):
+        for _ in range(limit + 500):
             answer = ask()
             seen.append(answer.status)
             self.assertEqual(int(answer.headers["RateLimit-Limit"]), limit)
@@ -42,7 +42,7 @@ class Rates(ServerTest):
         server = self.serve("--rates-key", "20/m")
         first = server.keys("create", "--role", "admin")
         second = server.keys("create", "--role", "read", "--rate", "7")
-        until(lambda: server.get("/v1/boards").status == 401, "the keys")
+        server.key("read")  # when this one is known, so are the others
         refused = self.spend(lambda: server.get("/v1/boards", key=first), 20)
         self.assertLessEqual(int(refused.headers["Retry-After"]), 4)  # one in three seconds
         self.spend(lambda: server.get("/v1/boards", key=second), 7)  # its own

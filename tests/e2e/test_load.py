@@ -24,7 +24,7 @@ OPTIONS = "halt_on_error=1:exitcode=66:second_deadlock_stack=1"
 
 class Load(ServerTest):
     def test_mixed(self):
-        server = self.serve("--rates-player", "off", env={"TSAN_OPTIONS": OPTIONS, "ASAN_OPTIONS": "exitcode=66", "UBSAN_OPTIONS": "halt_on_error=1"})
+        server = self.serve(env={"TSAN_OPTIONS": OPTIONS, "ASAN_OPTIONS": "exitcode=66", "UBSAN_OPTIONS": "halt_on_error=1"})
         key = server.key("admin")
         for board in ("race", "daily"):
             self.check(server.put(f"/v1/boards/{board}", {"update": "sum", "windows": ["all", "day"], "scopes": ["country"]}, key=key), 201)
@@ -61,20 +61,23 @@ class Load(ServerTest):
             count(f"b{number}", 50)
 
         def read(chance, connection, number):
-            path = chance.choice(["/v1/boards/race/top?limit=20", "/v1/boards/race/players/w0?around=3", "/v1/boards", "/metrics", "/readyz",
+            path = chance.choice(["/v1/boards/race/top?limit=20", "/v1/boards/race/players/w0?around=3", "/v1/boards", "/metrics",
+                                  "/readyz",
                                   "/v1/boards/race/distribution?buckets=5", "/v1/boards/race/windows", "/v1/boards/race/at-score/5",
                                   "/v1/boards/race/top?window=day", "/v1/players/w0/history?board=race", "/openapi.json", "/"])
             self.assertIn(server.get(path, key=key, connection=connection).status, (200, 404), path)
 
         def profile(chance, connection, number):
             country = chance.choice(["FI", "DE", "JP"])
-            self.assertEqual(server.put(f"/v1/players/w{chance.randrange(4)}", {"country": country}, key=key, connection=connection).status // 100, 2)
+            answer = server.put(f"/v1/players/w{chance.randrange(4)}", {"country": country}, key=key, connection=connection)
+            self.assertEqual(answer.status // 100, 2, answer)
             time.sleep(0.01)
 
         def drop(chance, connection, number):
             with server.connect() as s:
-                s.sendall(f"POST /v1/boards/daily/scores HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Length: 28\r\n\r\n"
-                          '{"player":"gone","delta":  1}'.encode()[:chance.randrange(20, 260)])
+                s.sendall(f"POST /v1/boards/daily/scores HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+                          "Content-Type: application/json\r\nContent-Length: 28\r\n\r\n"
+                          '{"player":"gone","delta":  1}'.encode()[:chance.randrange(20, 290)])
 
         def keys(chance, connection, number):
             new = server.keys("create", "--role", "read")

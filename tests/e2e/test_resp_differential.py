@@ -209,7 +209,7 @@ class Program:
 
     def BZPOP(self):
         """With something to pop, or nearly no time to wait."""
-        return [self.pick("BZPOPMIN", "BZPOPMAX"), *self.some(self.zkey), self.pick("0.01", "0.002", "abc", "-1", "")]
+        return [self.pick("BZPOPMIN", "BZPOPMAX"), *self.some(self.zkey), self.pick("0.01", "0.002", "abc", "-1")]
 
     def ZMPOP(self):
         keys = self.some(self.zkey)

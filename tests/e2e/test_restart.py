@@ -8,6 +8,7 @@ import json
 import os
 import random
 import signal
+import socket
 import sys
 import threading
 import time
@@ -15,7 +16,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import ServerTest, rung, until  # noqa: E402
+from server import ServerTest, rung  # noqa: E402
 
 CLIENTS = 8
 ROUNDS = int(os.environ.get("RUNG_STEPS", "6"))
@@ -62,6 +63,36 @@ class Client(threading.Thread):
             self.failure = e
         finally:
             connection.close()
+
+
+class RedisClient(threading.Thread):
+    """Counts up its own member with pipelines of ZINCRBY, and reads what each became."""
+
+    def __init__(self, server, number):
+        super().__init__()
+        self.server, self.member = server, f"m{number}"
+        self.sent = self.acked = 0
+        self.failure = None
+
+    def run(self):
+        step = f"*4\r\n$7\r\nZINCRBY\r\n$5\r\ncount\r\n$1\r\n1\r\n${len(self.member)}\r\n{self.member}\r\n".encode()
+        with socket.create_connection(self.server.resp, 60) as s:
+            replies = s.makefile("rb")
+            try:
+                while True:
+                    s.sendall(step * 10)
+                    self.sent += 10
+                    for _ in range(10):
+                        replies.readline()  # $3
+                        value = replies.readline()
+                        if not value.endswith(b"\r\n"):
+                            return
+                        if int(value) != self.acked + 1:
+                            self.failure = f"{value} after {self.acked}"
+                            return
+                        self.acked += 1
+            except OSError:
+                pass
 
 
 def log_ids(folder):
@@ -137,6 +168,28 @@ class Restart(ServerTest):
         server.start()
         self.assertEqual(server.stop(), 0)
         self.assertEqual(self.digest(server.data)[1], before[1])
+
+    def test_kill_over_the_redis_port(self):
+        """Each ZINCRBY that was answered counts, those that were not count once or not at all."""
+        server = self.serve()
+        for number in range(3):
+            clients = [RedisClient(server, f"{number}-{i}") for i in range(CLIENTS)]
+            for c in clients:
+                c.start()
+            time.sleep(0.4)
+            server.kill()
+            for c in clients:
+                c.join()
+                self.assertIsNone(c.failure)
+            self.assertGreater(sum(c.acked for c in clients), 0)
+            server.start()
+            for c in clients:
+                with socket.create_connection(server.resp, 60) as s:
+                    s.sendall(f"ZSCORE count {c.member}\r\n".encode())
+                    reply = s.makefile("rb")
+                    score = 0 if reply.readline() == b"$-1\r\n" else int(reply.readline())
+                self.assertLessEqual(c.acked, score)
+                self.assertLessEqual(score, c.sent)
 
     def test_stop_finishes_what_was_accepted(self):
         """SIGTERM in the middle of load: every answered submission is there, every request is answered or refused as a whole."""

@@ -47,7 +47,7 @@ static rung_state *create(void) {
 /* ---- chance ---- */
 
 static double any_number(run *r) {
-    static const double edges[] = {INFINITY, -INFINITY, 0,      -0.0,
+    static const double edges[] = {HUGE_VAL, -HUGE_VAL, 0,      -0.0,
                                    0.5,      1e300,     -1e300, 9007199254740993.0};
     return below(r, 8) == 0 ? edges[below(r, 8)] : (double)(int64_t)below(r, 9) - 4;
 }
@@ -133,7 +133,7 @@ static size_t make_command(run *r, bool is_first, char *out, size_t room) {
     c.key = any_key(r);
     c.other = any_key(r);
     c.range = any_range(r);
-    c.pop_count = below(r, 4);
+    c.pop_count = below(r, 9);
     c.combine = (rung_combine_keys)below(r, 3);
     c.aggregate = c.combine == RUNG_KEYS_DIFF ? RUNG_AGGREGATE_SUM : (rung_aggregate)below(r, 3);
     c.offset = (int64_t)below(r, 4) - 1;
@@ -157,7 +157,7 @@ static size_t make_command(run *r, bool is_first, char *out, size_t room) {
     if (c.range.by == RUNG_RANGE_LEX &&
         !(is_first && scores_are_equal(r, key_model_find_key(c.key)) &&
           scores_are_equal(r, key_model_find_key(c.other))))
-        c.range = (rung_range){.by = RUNG_RANGE_SCORE, .min = -INFINITY, .max = 0};
+        c.range = (rung_range){.by = RUNG_RANGE_SCORE, .min = -HUGE_VAL, .max = 0};
     if (c.kind == RUNG_ZCOMMAND_ZRANGESTORE)
         c.flags = (uint32_t)below(r, c.range.by == RUNG_RANGE_RANK ? 2 : 4);
     for (uint32_t i = 0; i < c.item_count; i++)
@@ -520,7 +520,7 @@ static void step_define(run *r) {
     e.defined.def.update = RUNG_UPDATE_LAST;
     e.defined.def.key.tie = RUNG_TIE_PLAYER;
     rung_status st = apply(r, &e);
-    CHECK_STATUS(st, kind == MODEL_SET    ? RUNG_EEXIST
+    CHECK_STATUS(st, kind == MODEL_SET    ? RUNG_EREFUSED
                      : kind == MODEL_ZSET ? RUNG_EUNSUPPORTED
                      : kind == MODEL_OWN  ? RUNG_UNCHANGED
                                           : RUNG_OK);

@@ -20,6 +20,20 @@ typedef struct archive_maker {
 
 /* ---- the kit ---- */
 
+/* Since which event each board has ranked by an attribute without a break, and has had the teams that it has. A scope
+ * that is added, or a team ranking that changes, changes what memory says of closed windows, and nothing in the
+ * archive: such windows are not compared. Zero is a table of nothing. */
+enum { ARCHIVE_AGES_MAX = 256 };
+typedef struct archive_ages {
+    uint32_t count;
+    struct {
+        char board[RUNG_NAME_MAX + 1], what[96];
+        uint64_t since;
+        bool is_seen;
+    } ages[ARCHIVE_AGES_MAX];
+} archive_ages;
+void archive_ages_note(archive_ages *a, const rung_state *state); /* after every event that may define or delete */
+
 enum { ARCHIVE_KIT_PACKED_MAX = 4096 };
 
 typedef struct archive_kit {
@@ -28,6 +42,7 @@ typedef struct archive_kit {
     uint32_t packed_count; /* windows closed by the event being applied */
     rung_packed packed[ARCHIVE_KIT_PACKED_MAX];
     uint64_t closed_count; /* windows ever closed */
+    archive_ages ages;
     bool in_batch;
 } archive_kit;
 
@@ -43,11 +58,15 @@ rung_event archive_event_score(const char *board, const char *player, int64_t sc
 rung_event archive_event_tick(int64_t ts_ms);
 rung_event archive_event_ban(const char *player, bool on, int64_t ts_ms);
 rung_event archive_event_erase(const char *player, int64_t ts_ms);
+rung_event archive_event_profile(const char *player, const char *attribute, const char *value, int64_t ts_ms);
 rung_event archive_event_remove(const char *board, const char *player, int64_t ts_ms);
 
 /* Every closed window in the state's memory is answered by the archive with the same rows: top, around, single
  * rows, all rank styles. Returns how many windows were compared. */
 uint32_t archive_compare(const rung_state *state, rung_archive *archive);
+/* The same for every scope and the teams of those windows. `ages` may be NULL: nothing was ever changed. Returns how
+ * many rankings were compared. */
+uint32_t archive_compare_scopes(const rung_state *state, rung_archive *archive, const archive_ages *ages);
 
 /* ---- the contract ---- */
 
@@ -56,10 +75,13 @@ void archive_contract_batches(const archive_maker *m);
 void archive_contract_score_events(const archive_maker *m);
 void archive_contract_closed_windows(const archive_maker *m);
 void archive_contract_hidden(const archive_maker *m);
+void archive_contract_scopes(const archive_maker *m);
+void archive_contract_teams(const archive_maker *m, rung_combine combine, uint32_t top);
 void archive_contract_erased(const archive_maker *m);
 void archive_contract_history(const archive_maker *m);
 void archive_contract_extremes(const archive_maker *m);
-/* One random history; the maker's archive is used up by it. Returns comparisons made. */
-uint32_t archive_contract_random(const archive_maker *m, uint64_t seed, uint32_t events);
+/* One random history; the maker's archive is used up by it. Returns comparisons made of windows; adds those of scopes
+ * and teams to `*rankings_out`. */
+uint32_t archive_contract_random(const archive_maker *m, uint64_t seed, uint32_t events, uint32_t *rankings_out);
 
 #endif

@@ -167,8 +167,9 @@ uint32_t key_model_combine(const key_model *m, rung_combine_keys combine, rung_a
             const model_key *k = &m->keys[keys[order[i]]];
             if (!counts(m, keys[order[i]], member))
                 continue;
-            double mine =
-                number_or_0(weights[order[i]] * (k->kind == MODEL_SET ? 1 : k->score[member]));
+            double mine = weights[order[i]] * (k->kind == MODEL_SET ? 1 : k->score[member]);
+            if (combine != RUNG_KEYS_INTER || i == 0) /* as Redis has it */
+                mine = number_or_0(mine);
             value = in++ ? aggregate_of(how, value, mine) : mine;
         }
         bool others = false;

@@ -60,7 +60,7 @@ void key_model_erase(key_model *m, uint32_t member);
 void key_model_remove(key_model *m, uint32_t key,
                       uint32_t member); /* an entry, by the state's own event */
 void key_model_define(
-    key_model *m); /* the board with rules of its own; RUNG_EEXIST is the caller's */
+    key_model *m); /* the board with rules of its own; a refusal is the caller's */
 
 /* What is to be seen at `now`. MODEL_NONE also for a key whose members are all hidden. */
 model_kind key_model_kind(const key_model *m, uint32_t key, int64_t now_ms);

@@ -139,8 +139,41 @@ static const char views[] =
     "  UNION ALL SELECT board, player, " TIME("taken_ms") ", 'daily', kind, window_id, place, sparse_rank, dense_rank,"
     "  entries, " SHOWN("score", "score_format") " FROM samples;";
 
+/* 3 -> 4: where everybody stood by scope. */
+static const char scopes[] =
+    "ALTER TABLE closed_windows ADD COLUMN has_scopes INTEGER NOT NULL DEFAULT 0;"
+
+    "CREATE TABLE scopes ("
+    "  scope INTEGER PRIMARY KEY,"
+    "  window INTEGER NOT NULL REFERENCES closed_windows,"
+    "  attribute TEXT NOT NULL,"
+    "  value TEXT,"
+    "  entries INTEGER NOT NULL,"
+    "  distinct_scores INTEGER NOT NULL,"
+    "  team_sum BLOB,"
+    "  UNIQUE (window, attribute, value));"
+
+    "CREATE TABLE scope_standings ("
+    "  scope INTEGER NOT NULL REFERENCES scopes,"
+    "  scope_place INTEGER NOT NULL,"
+    "  sparse_rank INTEGER NOT NULL,"
+    "  dense_rank INTEGER NOT NULL,"
+    "  window INTEGER NOT NULL,"
+    "  place INTEGER NOT NULL,"
+    "  PRIMARY KEY (scope, scope_place)) WITHOUT ROWID;"
+    "CREATE INDEX scope_standings_by_place ON scope_standings (window, place);"
+
+    "CREATE VIEW readable_scope_standings AS SELECT w.board, w.kind, w.window_id, c.attribute, c.value, t.scope_place,"
+    "  CASE w.rank_style WHEN 'unique' THEN t.scope_place WHEN 'sparse' THEN t.sparse_rank ELSE t.dense_rank END"
+    "  AS rank, s.player, json_extract(p.profile, '$.name') AS name, " SHOWN("s.score", "w.score_format") " AS score,"
+    "  s.column1, s.column2, " TIME("s.at_ms") " AS at"
+    "  FROM closed_windows w JOIN scopes c USING (window) JOIN scope_standings t USING (scope)"
+    "  JOIN standings s ON s.window = t.window AND s.place = t.place"
+    "  LEFT JOIN players p ON p.player = s.player AND NOT s.erased"
+    "  WHERE s.hidden = 0 AND w.board_deleted_seq IS NULL;";
+
 const char *rung__archive_schema_step(int step) {
-    static const char *const steps[RUNG_ARCHIVE_SCHEMA_VERSION] = {events, standings, views};
+    static const char *const steps[RUNG_ARCHIVE_SCHEMA_VERSION] = {events, standings, views, scopes};
     RUNG_ASSERT(step >= 0 && step < RUNG_ARCHIVE_SCHEMA_VERSION);
     return steps[step];
 }

@@ -22,6 +22,8 @@
 
 #define BUSY_TIMEOUT_MS_DEFAULT 5000
 
+enum { SUM_BYTES = 16 };
+
 /* ---- statements ----
  * INDEXED BY where the planner, who takes every window for a small one, would read all of its rows. */
 
@@ -30,7 +32,14 @@
     " w.score_format"
 #define WINDOW_COLUMNS                                                                                                 \
     "window, board, kind, window_id, start_ms, end_ms, closed_seq, closed_ms, entries, distinct_scores, rank_style,"   \
-    " definition FROM closed_windows WHERE board_deleted_seq IS NULL AND board = ?1"
+    " definition, has_scopes FROM closed_windows WHERE board_deleted_seq IS NULL AND board = ?1"
+#define SCOPE_COLUMNS                                                                                                  \
+    "t.scope_place, t.sparse_rank, t.dense_rank, s.player_number, s.player, s.score, s.column1, s.column2, s.at_ms,"   \
+    " w.score_format"
+/* The scopes that the hidden standings of window ?1 are in. */
+#define HIDDEN_IN_SCOPES                                                                                               \
+    " FROM standings h INDEXED BY standings_hidden CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"   \
+    " ON t.window = h.window AND t.place = h.place WHERE h.window = ?1 AND h.hidden <> 0"
 #define SCORE_COLUMNS                                                                                                  \
     "SELECT seq, board, player, kind, score, column1, column2, score_format, at_ms, at_given, ts_ms, id, meta, status" \
     " FROM score_events WHERE "
@@ -52,10 +61,13 @@
     X(PUT_PLAYER, "INSERT INTO players VALUES (?1, ?2, ?3, ?4) ON CONFLICT (player) DO UPDATE SET"                     \
                   " profile = excluded.profile, changed_seq = excluded.changed_seq, changed_ms = excluded.changed_ms") \
     X(ADD_WINDOW, "INSERT INTO closed_windows (board, kind, window_id, start_ms, end_ms, closed_seq, closed_ms,"       \
-                  " entries, distinct_scores, rank_style, score_format, definition)"                                   \
-                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                       \
+                  " entries, distinct_scores, rank_style, score_format, definition, has_scopes)"                       \
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 1)")                                    \
     X(ADD_STANDING, "INSERT INTO standings (window, place, sparse_rank, dense_rank, player, player_number, score,"     \
                     " column1, column2, at_ms, hidden) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")         \
+    X(LAST_SCOPE, "SELECT ifnull(max(scope), 0) FROM scopes")                                                          \
+    X(ADD_SCOPE, "INSERT INTO scopes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                             \
+    X(ADD_SCOPE_STANDING, "INSERT INTO scope_standings VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                               \
     X(ADD_SAMPLE, "INSERT OR REPLACE INTO samples"                                                                     \
                   " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")                             \
     X(HIDE, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden | ?3" PLAYERS_STANDINGS)              \
@@ -63,6 +75,13 @@
     X(DROP_SAMPLES, "DELETE FROM samples WHERE board = ?1 AND (?2 IS NULL OR player = ?2)")                            \
     X(ERASE_STANDINGS, "UPDATE standings INDEXED BY standings_by_player SET player = 'erased-' || place,"              \
                        " player_number = 0, erased = 1, hidden = hidden | 2 WHERE player = ?1 AND NOT erased")         \
+    X(ERASE_SCOPES, "UPDATE scopes SET value = NULL WHERE scope IN ("                                                  \
+                    "SELECT t.scope FROM standings s INDEXED BY standings_by_player"                                   \
+                    " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"                                \
+                    " ON t.window = s.window AND t.place = s.place WHERE s.player = ?1 AND NOT s.erased"               \
+                    " AND NOT EXISTS (SELECT 1 FROM scope_standings o CROSS JOIN standings p"                          \
+                    " ON p.window = o.window AND p.place = o.place"                                                    \
+                    " WHERE o.scope = t.scope AND p.player <> ?1 AND NOT p.erased))")                                  \
     X(ERASE_SCORES, "DELETE FROM score_events WHERE player = ?1")                                                      \
     X(ERASE_SAMPLES, "DELETE FROM samples WHERE player = ?1")                                                          \
     X(ERASE_PLAYER, "DELETE FROM players WHERE player = ?1")                                                           \
@@ -71,6 +90,24 @@
     X(FIND_WINDOW, "SELECT " WINDOW_COLUMNS " AND kind = ?2 AND window_id = ?3 ORDER BY closed_seq DESC LIMIT 1")      \
     X(WINDOWS, "SELECT " WINDOW_COLUMNS " AND (?2 IS NULL OR kind = ?2) AND end_ms < ?3"                               \
                " ORDER BY end_ms DESC, kind, window_id, closed_seq DESC LIMIT ?4")                                     \
+    X(FIND_SCOPE, "SELECT scope, entries, distinct_scores FROM scopes"                                                 \
+                  " WHERE window = ?1 AND attribute = ?2 AND value = ?3")                                              \
+    X(SCOPES, "SELECT c.scope, c.value, c.entries, c.distinct_scores, c.team_sum, ifnull(x.hidden, 0)"                 \
+              " FROM scopes c LEFT JOIN (SELECT t.scope AS scope, count(*) AS hidden" HIDDEN_IN_SCOPES                 \
+              " GROUP BY t.scope) x USING (scope)"                                                                     \
+              " WHERE c.window = ?1 AND c.attribute = ?2 AND c.value IS NOT NULL")                                     \
+    X(COUNT_SCOPES, "SELECT count(*) FROM scopes WHERE window = ?1 AND attribute = ?2 AND value IS NOT NULL")          \
+    X(COUNT_SCOPE_HIDDEN, "SELECT count(*)" HIDDEN_IN_SCOPES " AND t.scope = ?2")                                      \
+    X(SCOPE_HIDDEN, "SELECT t.scope_place, t.sparse_rank, t.dense_rank" HIDDEN_IN_SCOPES                               \
+                    " AND t.scope = ?2 ORDER BY h.place")                                                              \
+    X(SCOPE_ROWS, "SELECT " SCOPE_COLUMNS " FROM scope_standings t CROSS JOIN standings s"                             \
+                  " ON s.window = t.window AND s.place = t.place JOIN closed_windows w ON w.window = t.window"         \
+                  " WHERE t.scope = ?4 AND t.window = ?1 AND t.scope_place >= ?2 AND s.hidden = 0"                     \
+                  " ORDER BY t.scope_place LIMIT ?3")                                                                  \
+    X(SCOPE_ROW_OF, "SELECT " SCOPE_COLUMNS " FROM standings s INDEXED BY standings_by_player"                         \
+                    " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"                                \
+                    " ON t.window = s.window AND t.place = s.place JOIN closed_windows w ON w.window = s.window"       \
+                    " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased AND t.scope = ?3")       \
     X(COUNT_HIDDEN, "SELECT count(*) FROM standings INDEXED BY standings_hidden WHERE window = ?1 AND hidden <> 0")    \
     X(HIDDEN, "SELECT place, sparse_rank, dense_rank FROM standings INDEXED BY standings_hidden"                       \
               " WHERE window = ?1 AND hidden <> 0 ORDER BY place")                                                     \
@@ -364,10 +401,58 @@ static rung_status add_standing(rung_archive *archive, int64_t window, const run
     return run(&u, err);
 }
 
+static rung_status add_scope(rung_archive *archive, int64_t window, int64_t key, const rung_archive_scope *s,
+                             rung_err *err) {
+    uint8_t sum[SUM_BYTES];
+    unsigned __int128 bits = (unsigned __int128)s->team_sum;
+    for (int i = 0; i < SUM_BYTES; i++)
+        sum[i] = (uint8_t)(bits >> (8 * i));
+    use u = start(archive, S_ADD_SCOPE);
+    bind_int(&u, 1, key);
+    bind_int(&u, 2, window);
+    bind_text(&u, 3, s->attribute);
+    bind_text(&u, 4, s->value);
+    bind_int(&u, 5, s->total);
+    bind_int(&u, 6, s->distinct);
+    if (u.stmt && s->is_team)
+        note(&u, sqlite3_bind_blob(u.stmt, 7, sum, sizeof sum, SQLITE_STATIC));
+    return run(&u, err);
+}
+
+/* Keys are given in order: `*last_out` is the one before the first. */
+static rung_status add_scopes(rung_archive *archive, int64_t window, const rung_archive_scope *scopes, uint32_t count,
+                              int64_t *last_out, rung_err *err) {
+    use u = start(archive, S_LAST_SCOPE);
+    rung_status st = step(&u, err);
+    int64_t last = st == RUNG_OK ? int_at(&u, 0) : 0;
+    finish(&u);
+    for (uint32_t i = 0; st >= 0 && i < count; i++)
+        st = add_scope(archive, window, last + 1 + i, &scopes[i], err);
+    *last_out = last;
+    return st;
+}
+
+static rung_status add_scope_standings(rung_archive *archive, int64_t window, int64_t last_scope,
+                                       const rung_archive_row *row, rung_err *err) {
+    rung_status st = RUNG_OK;
+    for (uint32_t i = 0; st >= 0 && i < row->scope_count; i++) {
+        const rung_archive_scope_rank *r = &row->scopes[i];
+        use u = start(archive, S_ADD_SCOPE_STANDING);
+        bind_int(&u, 1, last_scope + 1 + r->scope);
+        bind_int(&u, 2, r->place);
+        bind_int(&u, 3, r->sparse);
+        bind_int(&u, 4, r->dense);
+        bind_int(&u, 5, window);
+        bind_int(&u, 6, row->place);
+        st = run(&u, err);
+    }
+    return st;
+}
+
 static const char *const rank_names[] = {"unique", "sparse", "dense"};
 
-static rung_status sq_add_window(rung_archive *archive, const rung_archive_window *w, rung_archive_next_row *next,
-                                 void *ctx, rung_err *err) {
+static rung_status sq_add_window(rung_archive *archive, const rung_archive_window *w, const rung_archive_scope *scopes,
+                                 uint32_t scope_count, rung_archive_next_row *next, void *ctx, rung_err *err) {
     sqlite_archive *a = self_of(archive);
     rung_board_def def;
     rung_status st = rung_board_def_decode(w->definition, &def, err);
@@ -392,10 +477,15 @@ static rung_status sq_add_window(rung_archive *archive, const rung_archive_windo
         note(&u, sqlite3_bind_blob64(u.stmt, 12, w->definition.ptr, w->definition.len, SQLITE_STATIC));
     st = run(&u, err);
     int64_t window = sqlite3_last_insert_rowid(a->db);
+    int64_t last_scope = 0;
+    if (st >= 0)
+        st = add_scopes(archive, window, scopes, scope_count, &last_scope, err);
     rung_archive_row row;
     uint32_t count = 0;
     while (st >= 0 && (st = next(ctx, &row, err)) == RUNG_OK) {
         st = add_standing(archive, window, &row, err);
+        if (st >= 0)
+            st = add_scope_standings(archive, window, last_scope, &row, err);
         count++;
     }
     if (st == RUNG_NOT_FOUND && count != w->total)
@@ -441,7 +531,8 @@ static rung_status sq_hide(rung_archive *archive, rung_slice board, rung_slice p
 }
 
 static rung_status sq_erase(rung_archive *archive, rung_slice player, rung_err *err) {
-    static const statement all[] = {S_ERASE_STANDINGS, S_ERASE_SCORES, S_ERASE_SAMPLES, S_ERASE_PLAYER, S_ERASE_AUDIT};
+    static const statement all[] = {S_ERASE_SCOPES, /* while the standings still have the name */
+                                    S_ERASE_STANDINGS, S_ERASE_SCORES, S_ERASE_SAMPLES, S_ERASE_PLAYER, S_ERASE_AUDIT};
     rung_status st = RUNG_OK;
     for (size_t i = 0; st >= 0 && i < sizeof all / sizeof *all; i++) {
         use u = start(archive, all[i]);
@@ -528,7 +619,8 @@ static rung_status read_window(use *u, rung_archive_window *out, rung_err *err) 
                                  .closed_seq = (uint64_t)int_at(u, 6),
                                  .closed_ms = int_at(u, 7),
                                  .total = u32_at(u, 8),
-                                 .distinct = u32_at(u, 9)};
+                                 .distinct = u32_at(u, 9),
+                                 .has_scopes = int_at(u, 12) != 0};
     while (out->rank < RUNG_RANK_DENSE && !rung_slice_eq(style, rung_slice_str(rank_names[out->rank])))
         out->rank++;
     if (kind < 0)
@@ -572,21 +664,96 @@ static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t 
     return RUNG_OK;
 }
 
-static rung_status sq_hidden(rung_archive *archive, int64_t window, rung_archive_row **rows_out, uint32_t *count_out,
-                             rung_err *err) {
-    use u = start(archive, S_COUNT_HIDDEN);
+static rung_status sq_find_scope(rung_archive *archive, int64_t window, rung_slice attribute, rung_slice value,
+                                 rung_archive_scope *out, rung_err *err) {
+    use u = start(archive, S_FIND_SCOPE);
     bind_int(&u, 1, window);
+    bind_text(&u, 2, attribute);
+    bind_text(&u, 3, value);
     rung_status st = step(&u, err);
-    uint32_t room = st == RUNG_OK ? u32_at(&u, 0) : 0, count = 0;
+    if (st == RUNG_OK)
+        *out = (rung_archive_scope){.key = int_at(&u, 0),
+                                    .attribute = attribute,
+                                    .value = value,
+                                    .total = u32_at(&u, 1),
+                                    .distinct = u32_at(&u, 2)};
     finish(&u);
+    return st;
+}
+
+static __int128 sum_at(use *u, int i) {
+    rung_slice bytes = peek_text(u, i);
+    unsigned __int128 bits = 0;
+    for (size_t k = bytes.len < SUM_BYTES ? bytes.len : SUM_BYTES; k > 0; k--)
+        bits = bits << 8 | (uint8_t)bytes.ptr[k - 1];
+    return (__int128)bits;
+}
+
+/* The first number that a statement of a window gives; 0 if none. */
+static rung_status count_of(use u, uint32_t *out, rung_err *err) {
+    rung_status st = step(&u, err);
+    *out = st == RUNG_OK ? u32_at(&u, 0) : 0;
+    finish(&u);
+    return st;
+}
+
+static use start_scopes(rung_archive *archive, statement which, int64_t window, rung_slice attribute) {
+    use u = start(archive, which);
+    bind_int(&u, 1, window);
+    bind_text(&u, 2, attribute);
+    return u;
+}
+
+static rung_status sq_scopes(rung_archive *archive, int64_t window, rung_slice attribute,
+                             rung_archive_scope **scopes_out, uint32_t *count_out, rung_err *err) {
+    uint32_t room, count = 0;
+    rung_status st = count_of(start_scopes(archive, S_COUNT_SCOPES, window, attribute), &room, err);
+    if (st < 0)
+        return st;
+    rung_archive_scope *all = rung__archive_get(archive, (room + (size_t)1) * sizeof *all);
+    if (!all)
+        return no_memory(self_of(archive), err);
+    use u = start_scopes(archive, S_SCOPES, window, attribute);
+    while (count < room && (st = step(&u, err)) == RUNG_OK) {
+        all[count] = (rung_archive_scope){.key = int_at(&u, 0),
+                                          .attribute = attribute,
+                                          .total = u32_at(&u, 2),
+                                          .distinct = u32_at(&u, 3),
+                                          .is_team = sqlite3_column_type(u.stmt, 4) != SQLITE_NULL,
+                                          .team_sum = sum_at(&u, 4),
+                                          .hidden = u32_at(&u, 5)};
+        if (!text_at(&u, 1, &all[count++].value)) {
+            st = no_memory(u.a, err);
+            break;
+        }
+    }
+    finish(&u);
+    if (st < 0)
+        return st;
+    *scopes_out = all;
+    *count_out = count;
+    return RUNG_OK;
+}
+
+static use start_hidden(rung_archive *archive, const rung_archive_ranking *r, statement everybody, statement scope) {
+    use u = start(archive, r->scope ? scope : everybody);
+    bind_int(&u, 1, r->window);
+    if (r->scope)
+        bind_int(&u, 2, r->scope);
+    return u;
+}
+
+static rung_status sq_hidden(rung_archive *archive, const rung_archive_ranking *r, rung_archive_row **rows_out,
+                             uint32_t *count_out, rung_err *err) {
+    uint32_t room, count = 0;
+    rung_status st = count_of(start_hidden(archive, r, S_COUNT_HIDDEN, S_COUNT_SCOPE_HIDDEN), &room, err);
     *count_out = 0;
     if (st < 0 || room == 0)
         return st < 0 ? st : RUNG_OK;
     rung_archive_row *rows = rung__archive_get(archive, room * sizeof *rows);
     if (!rows)
         return no_memory(self_of(archive), err);
-    u = start(archive, S_HIDDEN);
-    bind_int(&u, 1, window);
+    use u = start_hidden(archive, r, S_HIDDEN, S_SCOPE_HIDDEN);
     while ((st = step(&u, err)) == RUNG_OK && count < room)
         rows[count++] = (rung_archive_row){.place = u32_at(&u, 0), .sparse = u32_at(&u, 1), .dense = u32_at(&u, 2)};
     finish(&u);
@@ -597,7 +764,7 @@ static rung_status sq_hidden(rung_archive *archive, int64_t window, rung_archive
     return RUNG_OK;
 }
 
-/* The columns of STANDING_COLUMNS. */
+/* The columns of STANDING_COLUMNS or SCOPE_COLUMNS. */
 static rung_status read_standing(use *u, rung_archive_row *out, rung_err *err) {
     *out = (rung_archive_row){.place = u32_at(u, 0),
                               .sparse = u32_at(u, 1),
@@ -609,13 +776,15 @@ static rung_status read_standing(use *u, rung_archive_row *out, rung_err *err) {
     return text_at(u, 4, &out->player) ? RUNG_OK : no_memory(u->a, err);
 }
 
-static rung_status sq_rows(rung_archive *archive, int64_t window, uint32_t from_place, uint32_t limit,
+static rung_status sq_rows(rung_archive *archive, const rung_archive_ranking *r, uint32_t from_place, uint32_t limit,
                            rung_archive_row *out, uint32_t *count_out, rung_err *err) {
-    use u = start(archive, S_ROWS);
+    use u = start(archive, r->scope ? S_SCOPE_ROWS : S_ROWS);
     uint32_t count = 0;
-    bind_int(&u, 1, window);
+    bind_int(&u, 1, r->window);
     bind_int(&u, 2, from_place);
     bind_int(&u, 3, limit);
+    if (r->scope)
+        bind_int(&u, 4, r->scope);
     rung_status st;
     while ((st = step(&u, err)) == RUNG_OK && (st = read_standing(&u, &out[count], err)) == RUNG_OK)
         count++;
@@ -626,11 +795,13 @@ static rung_status sq_rows(rung_archive *archive, int64_t window, uint32_t from_
     return RUNG_OK;
 }
 
-static rung_status sq_row_of(rung_archive *archive, int64_t window, rung_slice player, rung_archive_row *out,
-                             rung_err *err) {
-    use u = start(archive, S_ROW_OF);
-    bind_int(&u, 1, window);
+static rung_status sq_row_of(rung_archive *archive, const rung_archive_ranking *r, rung_slice player,
+                             rung_archive_row *out, rung_err *err) {
+    use u = start(archive, r->scope ? S_SCOPE_ROW_OF : S_ROW_OF);
+    bind_int(&u, 1, r->window);
     bind_text(&u, 2, player);
+    if (r->scope)
+        bind_int(&u, 3, r->scope);
     rung_status st = step(&u, err);
     if (st == RUNG_OK)
         st = read_standing(&u, out, err);
@@ -735,6 +906,8 @@ static const rung_archive_ops sqlite_ops = {
     .read_end = sq_read_end,
     .find_window = sq_find_window,
     .windows = sq_windows,
+    .find_scope = sq_find_scope,
+    .scopes = sq_scopes,
     .hidden = sq_hidden,
     .rows = sq_rows,
     .row_of = sq_row_of,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Written by hand for speed: keys are literals with their quotes and colon, and nothing is built before it is written.
- * The shapes are those of schemas.c; tests/unit/front_http/test_answers.c reads them back by those tables. */
+ * The shapes are those of schemas.c; tests/e2e/test_openapi.py holds answers against them. */
 #include "front/http/answers.h"
 
 #include "front/http/board_json.h"
@@ -78,6 +78,13 @@ void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
 
 /* ---- rows ---- */
 
+/* To nine decimals, which tell apart all places of a billion: the shortest text of a double takes several times as long
+ * as the rest of a row. */
+static void write_percentile(rung_json_writer *w, double percentile) {
+    RUNG_JSON_KEY(w, "percentile");
+    rung_json_write_fixed(w, (int64_t)(percentile * 1e9 + 0.5), 9);
+}
+
 void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const rung_value *values,
                         uint32_t count) {
     RUNG_JSON_KEY(w, "score");
@@ -101,12 +108,14 @@ static bool ranks_by(const rung_board_def *def, rung_slice attribute) {
 }
 
 /* What is public of a profile: name, avatar, country, and what the board ranks by. */
-static void write_profile(rung_json_writer *w, const rung_ranking *k, rung_slice player) {
+static void write_profile(rung_json_writer *w, const rung_ranking *k, const rung_row *row) {
     static const rung_slice shown[] = {{"name", 4}, {"avatar", 6}, {"country", 7}};
     rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
     uint32_t count, others = 0;
     bool banned;
-    if (rung_state_player(k->state, player, &count, attributes, &banned) != RUNG_OK)
+    if (k->has_numbers)
+        count = rung_state_profile(k->state, row->number, attributes);
+    else if (rung_state_player(k->state, row->id, &count, attributes, &banned) != RUNG_OK)
         count = 0;
     for (size_t s = 0; s < sizeof shown / sizeof shown[0]; s++) {
         uint32_t i = 0;
@@ -159,7 +168,7 @@ static void write_player_row(rung_json_writer *w, const rung_ranking *k, const r
     }
     RUNG_JSON_KEY(w, "player");
     rung_json_write_string(w, row->id);
-    write_profile(w, k, row->id);
+    write_profile(w, k, row);
     rung_answer_values(w, k->def, row->values, row->value_count);
     if (row->has_at) {
         RUNG_JSON_KEY(w, "at");
@@ -173,8 +182,7 @@ void rung_answer_row(rung_json_writer *w, const rung_ranking *k, const rung_row 
         write_team_row(w, k, row);
     else
         write_player_row(w, k, row, among);
-    RUNG_JSON_KEY(w, "percentile");
-    rung_json_write_real(w, row->percentile);
+    write_percentile(w, row->percentile);
     rung_json_close_object(w);
 }
 
@@ -258,8 +266,7 @@ void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_sl
     rung_json_write_uint(w, o->rank);
     RUNG_JSON_KEY(w, "total");
     rung_json_write_uint(w, o->total);
-    RUNG_JSON_KEY(w, "percentile");
-    rung_json_write_real(w, o->percentile);
+    write_percentile(w, o->percentile);
     RUNG_JSON_KEY(w, "passed");
     rung_json_write_uint(w, o->passed);
     write_next(w, &def->key.columns[0], o);

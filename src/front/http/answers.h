@@ -25,6 +25,7 @@ typedef struct rung_ranking {
     uint32_t window_id_len;
     int64_t start_ms, end_ms;
     bool closed, teams;
+    bool has_numbers; /* numbers of rows are those of the state now: not so in the archive's */
     rung_rank_style rank;
     uint32_t total;
     uint64_t seq;

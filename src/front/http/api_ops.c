@@ -120,27 +120,35 @@ static void write_state(rung_json_writer *w, const rung_api *api) {
     write_bytes(w, &s);
 }
 
-/* Entries of each of the first boards; the rest is in the totals. The number of series is bounded. */
-static void write_boards(rung_json_writer *w, const rung_api *api) {
+/* One number of each of the first boards; the rest is in the totals. The number of series is bounded. */
+static void write_of_boards(rung_json_writer *w, const rung_api *api, const char *name,
+                            const char *help, bool is_bytes) {
     const rung_state *s = rung__api_state(api);
-    uint32_t span = rung_state_board_span(s), shown = 0;
-    rung_metrics_family(w, "rung_board_entries", "gauge",
-                        "Entries of a board's first window, of the first boards.");
-    for (uint32_t i = 0; i < span && i < 100 * api->config.metrics_boards_max &&
-                         shown < api->config.metrics_boards_max;
-         i++) {
+    uint32_t span = rung_state_board_span(s), most = api->config.metrics_boards_max, shown = 0;
+    rung_metrics_family(w, name, "gauge", help);
+    for (uint32_t i = 0; i < span && i < 100 * most && shown < most; i++) {
         rung_slice id;
         const rung_board_def *def;
+        rung_stats stats;
         rung_view view;
         if (rung_state_board_at(s, i, &id, &def) != RUNG_OK ||
+            rung_state_board_stats(s, id, &stats) != RUNG_OK ||
             rung_state_view(s, &(rung_query){.board = id}, &view, NULL) != RUNG_OK)
             continue;
-        rung_json_append(w, RUNG_SLICE("rung_board_entries{board="));
+        rung_json_append(w, rung_slice_str(name));
+        rung_json_append(w, RUNG_SLICE("{board="));
         rung_metrics_label(w, id);
         rung_json_append(w, RUNG_SLICE("}"));
-        rung_metrics_uint(w, "", "", view.total);
+        rung_metrics_uint(w, "", "", is_bytes ? stats.bytes_total : view.total);
         shown++;
     }
+}
+
+static void write_boards(rung_json_writer *w, const rung_api *api) {
+    write_of_boards(w, api, "rung_board_entries",
+                    "Entries of a board's first window, of the first boards.", false);
+    write_of_boards(w, api, "rung_board_bytes",
+                    "Memory of a board's rankings and definition, of the first boards.", true);
 }
 
 static void write_transport(rung_json_writer *w, const rung_api *api) {
@@ -171,6 +179,19 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_archive_questions_total", "Questions to the archive.", m->archive_questions);
     counter(w, "rung_archive_question_failures_total", "Of those, failed.", m->archive_failures);
     gauge(w, "rung_archive_asking", "Questions to the archive that wait.", api->asking.count);
+}
+
+static void write_live(rung_json_writer *w, const rung_api *api) {
+    rung_live_stats l = rung_live_stat(api->live);
+    gauge(w, "rung_live_viewers", "Viewers of live topics.", l.viewers);
+    gauge(w, "rung_live_topics", "Live topics.", l.topics);
+    counter(w, "rung_live_frames_total", "Frames made.", l.frames);
+    counter(w, "rung_live_sent_total", "Frames given to viewers.", l.sent);
+    counter(w, "rung_live_skipped_total", "Frames skipped for viewers that did not keep up.",
+            l.skipped);
+    counter(w, "rung_live_resumed_total", "Viewers that went on where they had left.", l.resumed);
+    counter(w, "rung_live_anew_total", "Viewers that came back and started anew.", l.anew);
+    gauge(w, "rung_live_bytes", "Memory of topics and viewers.", (double)l.memory);
 }
 
 static void write_archive(rung_json_writer *w, const rung_api *api) {
@@ -209,6 +230,7 @@ void rung_api_metrics(rung_call *c) {
     write_process(w, api);
     rung_metrics_write_routes(w, &api->metrics);
     write_transport(w, api);
+    write_live(w, api);
     if (api->hub) {
         write_hub(w, api);
         write_state(w, api);

@@ -35,6 +35,7 @@ static int rank_of(const rung_call *c) {
 static void set_ranking(rung_read *r, const rung_view *view, const rung_board_def *def) {
     rung_ranking *k = &r->k;
     k->def = def;
+    k->has_numbers = true;
     k->kind = view->kind;
     k->window_id_len = rung_window_id_write(view->kind, view->ordinal, view->season, k->window_id);
     k->start_ms = view->start_ms;
@@ -153,8 +154,7 @@ static void top(rung_call *c, bool teams) {
     rung_read r = begin(c, write_entries);
     r.limit = rung__call_count(c, "limit");
     r.offset = rung__call_count(c, "offset");
-    if (!rung__read_open(&r, &view, teams, teams ? NULL : rung__past_top) ||
-        is_known(c, &view, r.k.def))
+    if (!rung__read_open(&r, &view, teams, rung__past_top) || is_known(c, &view, r.k.def))
         return;
     r.count = rung_view_top(&view, r.offset, r.limit, r.rows);
     rung__read_answer(&r);
@@ -183,7 +183,7 @@ static void around(rung_call *c, rung_slice id, bool teams) {
     r.around = rung__call_count(c, "around");
     r.ids = &id;
     r.id_count = 1;
-    if (!rung__read_open(&r, &view, teams, teams ? NULL : rung__past_around))
+    if (!rung__read_open(&r, &view, teams, rung__past_around))
         return;
     if (rung_view_around(&view, id, r.around, r.rows, &r.count, &r.self) == RUNG_OK)
         rung__read_answer(&r);

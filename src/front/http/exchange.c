@@ -4,9 +4,9 @@
  * The answer of the oldest exchange of a connection goes straight into the connection's output; the answers of
  * those behind it gather in `out` until it is their turn.
  *
- * 1. An answer is begun once and ended once; ending it hands the exchange back (rung__session_advance). 2.
- * is_final is decided before the head is written, and the head says so. 3. Nothing a handler passes can break a
- * header line: control characters become blanks. */
+ * 1. An answer is begun once and ended once; ending it hands the exchange back (rung__session_advance).
+ * 2. is_final is decided before the head is written, and the head says so.
+ * 3. Nothing a handler passes can break a header line: control characters become blanks. */
 #include "front/http/exchange.h"
 
 #include "base/assert.h"
@@ -93,10 +93,6 @@ void rung_exchange_watch(rung_exchange *x, const rung_exchange_watcher *w) {
 
 bool rung_exchange_is_gone(const rung_exchange *x) {
     return !x->session;
-}
-
-bool rung_exchange_is_behind(const rung_exchange *x) {
-    return x->session && x->session->first != x;
 }
 
 /* ---- the body ---- */
@@ -558,6 +554,10 @@ void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
     x->is_begun = true;
     x->status = status;
     x->is_events = type && strncmp(type, RUNG_TYPE_EVENTS, strlen(RUNG_TYPE_EVENTS)) == 0;
+    if (x->is_events && x->is_counted) {
+        x->is_counted = false;
+        x->http->stats.in_flight--;
+    }
     if (!x->session)
         return;
     x->is_chunked = x->head.minor_version == 1;

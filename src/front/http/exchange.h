@@ -153,9 +153,6 @@ typedef struct rung_exchange_watcher {
 void rung_exchange_watch(rung_exchange *x, const rung_exchange_watcher *w);
 bool rung_exchange_is_gone(const rung_exchange *x);
 
-/* Answers of requests before this one, on its connection, are still to come. */
-bool rung_exchange_is_behind(const rung_exchange *x);
-
 /* ---- leaving HTTP ---- */
 
 /* 101 with `headers` ("Name: value\r\n" ...), then the connection speaks `protocol`. The exchange is gone.

@@ -10,11 +10,11 @@
  * others waits for its turn; pipeline_max are under way; answers pile up; the handler has not asked for the
  * body yet, or holds it. Whatever lifts the reason wakes the connection.
  *
- * 1. Exchanges on the list are in order of arrival; only the last may be not handed out yet. 2. `reading` is
- * NULL, or a fresh exchange whose head is coming (not on the list), or the last on the list, whose body is
- *    coming. When that one ends early, the rest of its body is thrown away.
- * 3. After is_last no byte is looked at any more. 4. An exchange with unsafe method, or that upgrades, is alone
- * on its connection while the handler has it. */
+ * 1. Exchanges on the list are in order of arrival; only the last may be not handed out yet.
+ * 2. `reading` is NULL, or a fresh exchange whose head is coming (not on the list), or the last on the list,
+ *    whose body is coming. When that one ends early, the rest of its body is thrown away.
+ * 3. After is_last no byte is looked at any more.
+ * 4. An exchange with unsafe method, or that upgrades, is alone on its connection while the handler has it. */
 #include "front/http/http.h"
 
 #include "base/assert.h"
@@ -76,8 +76,7 @@ void rung__exchange_release(rung_exchange *x) {
         rung_alloc_free(h->config.alloc, x->blocks, sizeof *x->blocks + x->blocks->size);
         x->blocks = next;
     }
-    if (x->head_bytes)
-        h->stats.in_flight--;
+    h->stats.in_flight -= x->is_counted;
     if (h->exchange_count + 1 <= EXCHANGES_KEPT) {
         x->next = h->exchanges;
         h->exchanges = x;
@@ -265,6 +264,7 @@ static bool keep_head(rung_exchange *x, rung_slice bytes) {
     rung_head_fold(&x->head, copy);
     x->head_bytes = copy;
     x->http->stats.in_flight++;
+    x->is_counted = true;
     return true;
 }
 
@@ -305,6 +305,7 @@ static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_prob
         x->head.field_count = 0; /* offsets into bytes that are not ours */
         x->started_ns = uv_hrtime();
         s->http->stats.in_flight++;
+        x->is_counted = true;
     }
     x->request.method = x->head.method;
     list_add(s, x);

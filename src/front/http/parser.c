@@ -6,9 +6,9 @@
  * its neighbour does. The fuzz target holds us against such a library: what we accept, it must read in the same
  * way.
  *
- * 1. A line is looked at once, when its LF is there; the search for the LF goes on where it stopped. 2. A line
- * ends in CRLF, and has no other CR, LF or control character but a tab inside a value. 3. At RUNG_OK: at most
- * one of is_chunked and has_length; HTTP/1.1 has a host; path starts with '/' or is "*".
+ * 1. A line is looked at once, when its LF is there; the search for the LF goes on where it stopped.
+ * 2. A line ends in CRLF, and has no other CR, LF or control character but a tab inside a value.
+ * 3. At RUNG_OK: at most one of is_chunked and has_length; HTTP/1.1 has a host; path starts with '/' or is "*".
  *
  * The chunked decoder, edges by the byte that is read:
  *     SIZE -hex-> SIZE -;-> EXTENSION ... -CR-> SIZE_LF -LF-> DATA (or TRAILER after a size of 0)

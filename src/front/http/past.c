@@ -71,6 +71,8 @@ static void end_question(rung_api *api, rung_call *c) {
     rung__call_list_remove(&api->asking, c);
     if (p->status == RUNG_OK)
         p->finish(p);
+    else if (p->status == RUNG_EABSENT)
+        rung__call_problem(c, 404, "not_archived", p->err.message);
     else if (p->status == RUNG_NOT_FOUND)
         rung__call_fail(c, RUNG_NOT_FOUND, &p->err, RUNG_STAGE_RULES);
     else
@@ -168,6 +170,8 @@ static bool name_window(rung_past *p, const rung_query *q, const rung_board_def 
     p->query = (rung_archive_query){.board = q->board,
                                     .kind = kind,
                                     .window_id = id,
+                                    .scope = q->scope,
+                                    .teams = q->teams,
                                     .has_rank = q->has_rank,
                                     .rank = q->rank,
                                     .now_ms = q->now_ms};
@@ -247,6 +251,22 @@ static void copy_read(rung_past *p, const rung_read *r) {
         ids[i] = r->ids[i];
 }
 
+/* Is there such a ranking on the board as it is today? What it no longer ranks by is gone, here as in memory. */
+static rung_status check_ranking(const rung_query *q, const rung_board_def *def, rung_err *err) {
+    if (q->teams && !def->has_teams)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "teams: the board has no team ranking");
+    if (!q->scope.len)
+        return RUNG_OK;
+    const char *colon = memchr(q->scope.ptr, ':', q->scope.len);
+    if (!colon)
+        return RUNG_FAIL(err, RUNG_EINVAL, "scope: must be attribute:value");
+    rung_slice attribute = rung_slice_of(q->scope.ptr, (size_t)(colon - q->scope.ptr));
+    for (uint32_t i = 0; i < def->scope_count; i++)
+        if (rung_slice_eq(def->scopes[i], attribute))
+            return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_NOT_FOUND, "scope: the board does not rank by this attribute");
+}
+
 static uint32_t rows_needed(const rung_read *r, rung_past_rows *rows) {
     if (rows == rung__past_friends)
         return 1 + rung_state_friends(rung__api_state(r->call->api), r->call->player, NULL, 0);
@@ -260,11 +280,17 @@ bool rung__past_begin(const rung_read *r, const rung_query *q, const rung_board_
     rung_api *api = c->api;
     if (!api->archive)
         return false;
-    if (!rows || q->scope.len) {
+    if (!rows) {
         rung__call_problem(
             c, 404, "not_archived",
             "this question is answered only as long as the window is in memory; the archive has "
-            "its entries, in one ranking of all players");
+            "its entries and their ranks");
+        return true;
+    }
+    rung_err err = {0};
+    rung_status st = check_ranking(q, def, &err);
+    if (st != RUNG_OK) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
         return true;
     }
     uint32_t most = rows_needed(r, rows);
@@ -304,7 +330,9 @@ rung_status rung__past_around(rung_past *p) {
     rung_read *r = &p->read;
     rung_status st = rung_archive_view_around(&p->view, r->ids[0], r->around, r->rows, &r->count,
                                               &r->self, &p->err);
-    return st == RUNG_NOT_FOUND ? RUNG_FAIL(&p->err, st, "player: not ranked here") : st;
+    return st == RUNG_NOT_FOUND
+               ? RUNG_FAIL(&p->err, st, "%s: not ranked here", r->k.teams ? "team" : "player")
+               : st;
 }
 
 rung_status rung__past_players(rung_past *p) {

@@ -59,6 +59,7 @@ struct rung_exchange {
     bool is_final;     /* the connection closes after it */
     bool is_waiting;   /* was told to wait for `drained` */
     bool is_events;    /* a stream for ever: no sense without its reader */
+    bool is_counted;   /* among those under way; a stream for ever is not */
     bool has_encoding; /* the handler set Content-Encoding */
     rung__buffer out;  /* the answer, as long as others are before it */
     char *extra;       /* more fields of its head */

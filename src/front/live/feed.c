@@ -11,8 +11,7 @@
  * they are more. A player in the upper group who sank towards ours is not told from one who rose, on boards
  * where scores can get worse (`last`): there only neighbours are named.
  *
- * 1. boards[i] is about board number i of the state; its id tells when the number was given to another board.
- * */
+ * 1. boards[i] is about board number i of the state; its id tells when the number was given to another board. */
 #include "front/live/topic.h"
 
 #include "model/calendar.h"

@@ -2,9 +2,9 @@
 /* live.c - topics by name, their viewers, and the clock that makes frames.
  *
  * 1. Every viewer is on the list of its topic; a topic without viewers stays for keep_ms, for those who come
- * back. 2. The timer runs as long as there are topics. When making frames takes long, the next one is later: at
- * least two thirds
- *    of the time stay for everybody else.
+ *    back.
+ * 2. The timer runs as long as there are topics. When making frames takes long, the next one is later: at least
+ *    two thirds of the time stay for everybody else.
  * 3. A viewer that is_behind is sent nothing until its queue is empty; then a full state. */
 #include "front/live/live.h"
 
@@ -445,10 +445,6 @@ void rung_live_leave(rung_viewer *v) {
 
 rung_slice rung_viewer_topic(const rung_viewer *v) {
     return rung_slice_of(v->topic->memory, v->topic->name_len);
-}
-
-void *rung_viewer_ctx(const rung_viewer *v) {
-    return v->ctx;
 }
 
 /* ---- lifecycle ---- */

@@ -121,7 +121,6 @@ RUNG_NODISCARD rung_status rung_live_check(rung_live *l, const rung_live_spec *s
 void rung_live_leave(rung_viewer *v);
 /* The name of its topic, as in its frames; valid as long as the viewer. */
 rung_slice rung_viewer_topic(const rung_viewer *v);
-void *rung_viewer_ctx(const rung_viewer *v);
 
 /* End every viewer, open no more. */
 void rung_live_stop(rung_live *l);

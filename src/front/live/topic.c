@@ -6,8 +6,9 @@
  * that follow.
  *
  * 1. list, seq, total and ordinal belong together: the state shown by the newest kept frame, or by the full
- * one. 2. Kept frames are in order of seq; applying those after one's seq to the state at that seq gives the
- * state now. */
+ *    one.
+ * 2. Kept frames are in order of seq; applying those after one's seq to the state at that seq gives the state
+ *    now. */
 #include "front/live/topic.h"
 
 #include <stdio.h>

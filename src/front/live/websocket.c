@@ -6,9 +6,9 @@
  * wslay's own frame writer) and shared. Both end up in the connection's output as whole frames, so they cannot
  * mix.
  *
- * 1. viewers[i].viewer is NULL or a viewer whose ctx is &viewers[i]. 2. After is_closing nothing is sent but
- * the close frame; the connection finishes once wslay wants neither to read nor
- *    to write, or at a deadline. */
+ * 1. viewers[i].viewer is NULL or a viewer whose ctx is &viewers[i].
+ * 2. After is_closing nothing is sent but the close frame; the connection finishes once wslay wants neither to
+ *    read nor to write, or at a deadline. */
 #include "front/live/websocket.h"
 
 #include "base/assert.h"

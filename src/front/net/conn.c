@@ -9,11 +9,11 @@
  * `out`, sent by rung__conn_turn() at the end of the turn: tried at once, and what the kernel does not take is
  * handed to libuv, one uv_write at a time.
  *
- * 1. kept_len > 0 only while the protocol waits for more bytes, is paused, or output is full. 2. While
- * is_paused or is_full, nothing is read and `data` is not called. 3. At most one uv_write is under way, over
- * the first `writing` bytes of what goes on the wire. 4. The protocol is called from the loop only: from a
- * read, the turn, the wheel, or the end. 5. After is_closing the struct lives until libuv's close callback, and
- * nothing is sent or given any more. */
+ * 1. kept_len > 0 only while the protocol waits for more bytes, is paused, or output is full.
+ * 2. While is_paused or is_full, nothing is read and `data` is not called.
+ * 3. At most one uv_write is under way, over the first `writing` bytes of what goes on the wire.
+ * 4. The protocol is called from the loop only: from a read, the turn, the wheel, or the end.
+ * 5. After is_closing the struct lives until libuv's close callback, and nothing is sent or given any more. */
 #include "front/net/conn.h"
 
 #include "base/assert.h"
@@ -77,11 +77,14 @@ static rung_conn *struct_take(rung_net *n) {
         n->idle_structs = c->next;
         n->idle_struct_count--;
         memset(c, 0, sizeof *c);
-    } else {
-        c = rung_alloc_zeroed(n->config.alloc, sizeof *c);
-        if (!c)
-            return NULL;
+    } else if ((c = rung_alloc_zeroed(n->config.alloc, sizeof *c))) {
         n->stats.memory += sizeof *c;
+    } else if ((c = n->spare)) {
+        n->spare = NULL;
+        memset(c, 0, sizeof *c);
+        c->is_spare = true;
+    } else {
+        return NULL;
     }
     c->net = n;
     return c;
@@ -89,6 +92,10 @@ static rung_conn *struct_take(rung_net *n) {
 
 static void struct_give(rung_conn *c) {
     rung_net *n = c->net;
+    if (!n->spare) {
+        n->spare = c;
+        return;
+    }
 #if !defined(__SANITIZE_ADDRESS__)
     if (n->idle_struct_count < STRUCTS_KEPT_BYTES / sizeof *c) {
         c->next = n->idle_structs;
@@ -202,19 +209,18 @@ static void open_conn(rung__listener *l, rung_conn *c) {
 void rung__conn_accept(rung__listener *l) {
     rung_net *n = l->net;
     rung_conn *c = struct_take(n);
+    l->is_waiting = !c;
     if (!c)
-        return; /* libuv tries again with the next one; this one waits in the kernel's queue */
-    if (handle_init(n, c, l->is_unix) != 0) {
-        struct_give(c);
-        return;
-    }
+        return; /* libuv listens no more until it is accepted: rung__net_closed() tries again */
+    int e = handle_init(n, c, l->is_unix);
+    RUNG_ASSERT(e == 0); /* it makes no socket */
     c->protocol = l->protocol;
     c->next = n->conns;
     if (c->next)
         c->next->prev = c;
     n->conns = c;
     n->stats.open++;
-    if (uv_accept(&l->stream, &c->stream) != 0 || n->is_stopping)
+    if (uv_accept(&l->stream, &c->stream) != 0 || n->is_stopping || c->is_spare)
         close_now(c, true);
     else if (n->stats.open > n->config.connections_max)
         refuse(l, c);
@@ -453,20 +459,6 @@ void rung_conn_write_blob(rung_conn *c, rung_blob *b) {
         cut_off(c);
     else
         after_write(c);
-}
-
-char *rung_conn_reserve(rung_conn *c, size_t len) {
-    if (c->is_finished)
-        return NULL;
-    char *room = rung__queue_reserve(&c->out, &c->net->pool, len);
-    if (!room)
-        cut_off(c);
-    return room;
-}
-
-void rung_conn_commit(rung_conn *c, size_t len) {
-    rung__queue_commit(&c->out, len);
-    after_write(c);
 }
 
 /* Encrypt as much as is worth having ready. */

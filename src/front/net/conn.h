@@ -28,6 +28,7 @@ typedef struct rung__listener {
     void *ctx;
     rung_tls *tls;
     bool is_unix;
+    bool is_waiting; /* somebody is at the door, and there was no memory to let them in */
     struct rung__listener *next;
 } rung__listener;
 
@@ -41,6 +42,7 @@ struct rung_net {
     rung_conn *conns;        /* all that are not closed */
     rung_conn *idle_structs; /* free ones, for reuse */
     uint32_t idle_struct_count;
+    rung_conn *spare;                  /* to turn somebody away when there is no memory */
     rung_conn *turn_first, *turn_last; /* those with something to do before the loop waits */
     rung_conn *wheel[RUNG__WHEEL_SLOTS];
     uint64_t tick; /* the last step of the wheel that was worked off */
@@ -73,9 +75,10 @@ struct rung_conn {
     rung_conn *wheel_prev, *wheel_next;
     uint64_t wheel_tick; /* 0: not in the wheel */
     uint64_t deadline_ms, write_ms,
-        own_ms;              /* the protocol's; output's; handshake or goodbye. 0: none */
-    size_t write_left;       /* unsent when write_ms was set: has it moved since? */
-    bool is_unix, is_opened; /* opened: the protocol knows it */
+        own_ms;        /* the protocol's; output's; handshake or goodbye. 0: none */
+    size_t write_left; /* unsent when write_ms was set: has it moved since? */
+    bool is_spare;
+    bool is_unix, is_opened;             /* opened: the protocol knows it */
     bool is_paused, is_full, is_reading; /* by the protocol; by output; uv_read_start is on */
     bool is_in_turn, has_input,
         is_woken;               /* in the list of this turn; kept input is to be given again */

@@ -10,8 +10,7 @@
  * when the wheel comes to it. So a deadline costs a store in the usual case.
  *
  * 1. wheel_tick is the step at which a connection will be visited, never later than its earliest deadline's
- * step, and at most
- *    RUNG__WHEEL_SLOTS - 1 steps away; 0 when it is in no slot.
+ *    step, and at most RUNG__WHEEL_SLOTS - 1 steps away; 0 when it is in no slot.
  * 2. The wheel's timer runs as long as there are connections. */
 #include "front/net/net.h"
 
@@ -146,10 +145,15 @@ rung_status rung_net_create(const rung_net_config *config, rung_net **net_out, r
     rung_net *n = rung_alloc_zeroed(config->alloc, sizeof *n);
     if (!n)
         return RUNG_FAIL(err, RUNG_ENOMEM, "net: out of memory");
+    n->spare = rung_alloc_zeroed(config->alloc, sizeof *n->spare);
+    if (!n->spare) {
+        rung_alloc_free(config->alloc, n, sizeof *n);
+        return RUNG_FAIL(err, RUNG_ENOMEM, "net: out of memory");
+    }
     signal(SIGPIPE, SIG_IGN); /* libuv writes with writev, which has no flag for that */
     n->config = *config;
     n->pool.alloc = config->alloc;
-    n->stats.memory = sizeof *n;
+    n->stats.memory = sizeof *n + sizeof *n->spare;
     fill_defaults(&n->config);
     uv_prepare_init(config->loop, &n->prepare);
     uv_timer_init(config->loop, &n->wheel_timer);
@@ -176,6 +180,7 @@ void rung_net_destroy(rung_net *n) {
         rung_alloc_free(n->config.alloc, n->idle_structs, sizeof *n->idle_structs);
         n->idle_structs = next;
     }
+    rung_alloc_free(n->config.alloc, n->spare, sizeof *n->spare);
     rung__net_pool_deinit(&n->pool);
     rung_alloc_free(n->config.alloc, n, sizeof *n);
 }
@@ -287,6 +292,9 @@ rung_status rung_net_listen(rung_net *n, const rung_address *address, const rung
 /* ---- stop ---- */
 
 void rung__net_closed(rung_net *n) {
+    for (rung__listener *l = n->listeners; l && !n->is_stopping; l = l->next)
+        if (l->is_waiting)
+            rung__conn_accept(l);
     if (!n->conns && n->is_wheel_turning) {
         n->is_wheel_turning = false;
         uv_timer_stop(&n->wheel_timer);

@@ -144,11 +144,6 @@ void rung_blob_give(rung_blob *b);       /* one less; NULL is fine */
 void rung_conn_write(rung_conn *c, rung_slice bytes);
 /* Queue a shared blob; takes a reference of its own. */
 void rung_conn_write_blob(rung_conn *c, rung_blob *b);
-/* Room for `len` bytes at the end of the output, to be written by the caller; rung_conn_commit() says how many
- * they became. At most RUNG_CONN_RESERVE_MAX. NULL: finished, or no memory (then it is cut off). */
-#define RUNG_CONN_RESERVE_MAX 4096u
-char *rung_conn_reserve(rung_conn *c, size_t len);
-void rung_conn_commit(rung_conn *c, size_t len);
 
 size_t rung_conn_queued(const rung_conn *c); /* bytes waiting to be sent */
 bool rung_conn_is_full(

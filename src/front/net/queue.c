@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue.c - a list of pieces.
  *
- * 1. Every piece but the last has bytes (start < end); the last may be an empty chunk only between reserve and
- * commit. 2. `size` is the sum of end - start. 3. A free piece is in the pool of its kind: the most recently
- * used is taken first, it is still in the cache. */
+ * 1. Every piece has bytes (start < end).
+ * 2. `size` is the sum of end - start.
+ * 3. A free piece is in the pool of its kind: the most recently used is taken first, it is still in the cache. */
 #include "front/net/queue.h"
 
 #include "base/assert.h"
@@ -85,23 +85,6 @@ static rung__piece_kind kind_for(const rung__queue *q, size_t len) {
     return !q->tail && len <= RUNG__CHUNK_SMALL ? RUNG__PIECE_SMALL : RUNG__PIECE_LARGE;
 }
 
-char *rung__queue_reserve(rung__queue *q, rung__pool *p, size_t len) {
-    RUNG_ASSERT(len <= RUNG_CONN_RESERVE_MAX);
-    if (!q->tail || tail_room(q) < len) {
-        rung__piece *piece = piece_take(p, kind_for(q, len));
-        if (!piece)
-            return NULL;
-        append(q, piece);
-    }
-    return q->tail->bytes + q->tail->end;
-}
-
-void rung__queue_commit(rung__queue *q, size_t len) {
-    RUNG_ASSERT(q->tail && len <= tail_room(q));
-    q->tail->end += (uint32_t)len;
-    q->size += len;
-}
-
 /* Chunks for `len` bytes beyond the room of the tail, as a list; NULL: none needed or no memory (`*ok`). */
 static rung__piece *take_chunks(const rung__queue *q, rung__pool *p, size_t len, bool *ok) {
     rung__piece_kind kind = kind_for(q, len);
@@ -139,7 +122,8 @@ bool rung__queue_add(rung__queue *q, rung__pool *p, rung_slice bytes) {
         }
         size_t n = tail_room(q) < bytes.len ? tail_room(q) : bytes.len;
         memcpy(q->tail->bytes + q->tail->end, bytes.ptr, n);
-        rung__queue_commit(q, n);
+        q->tail->end += (uint32_t)n;
+        q->size += n;
         bytes = rung_slice_of(bytes.ptr + n, bytes.len - n);
     }
     return true;

@@ -48,9 +48,6 @@ typedef struct rung__queue {
 
 void rung__net_pool_deinit(rung__pool *p);
 
-/* Room for `len` <= RUNG_CONN_RESERVE_MAX bytes at the end; NULL: no memory. */
-char *rung__queue_reserve(rung__queue *q, rung__pool *p, size_t len);
-void rung__queue_commit(rung__queue *q, size_t len);
 /* False: no memory; nothing was added. */
 bool rung__queue_add(rung__queue *q, rung__pool *p, rung_slice bytes);
 bool rung__queue_add_blob(rung__queue *q, rung__pool *p, rung_blob *b);

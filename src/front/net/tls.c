@@ -6,8 +6,9 @@
  * state, and OpenSSL releases its record buffers between records (SSL_MODE_RELEASE_BUFFERS).
  *
  * 1. `in` points into the loop's buffer only between feed and keep; after keep it is empty or points into
- * `kept`. 2. A context is replaced as a whole, by one that was checked (key fits certificate); sessions hold
- * their own reference. */
+ *    `kept`.
+ * 2. A context is replaced as a whole, by one that was checked (key fits certificate); sessions hold their own
+ *    reference. */
 #include "front/net/tls.h"
 
 #include "front/net/tls_session.h"

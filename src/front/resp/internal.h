@@ -243,6 +243,8 @@ struct rung__resp_session {
     uint8_t version; /* 2 or 3 */
     uint8_t name_len;
     char name[RUNG__CLIENT_NAME_MAX];
+    uint8_t peer_len;
+    char peer[48];
     bool is_silent;   /* CLIENT REPLY OFF */
     bool is_stranger; /* has not shown a key where one is needed */
     bool is_ended;    /* the peer sends no more */

@@ -316,6 +316,11 @@ static bool refuse(rung__resp_call *call, rung_status st, const rung_err *err) {
 /* A change of one member. The key is kept for the answer: it says how the score is shown, and what refused it. */
 static bool put_score(rung__resp_call *call, rung_event *event, rung_slice key) {
     rung_err err;
+    rung_rate_answer rate;
+    if (!rung_guard_take_player(call->r->guard, event->score.player, call->now_ms, &rate)) {
+        rung__resp_error(call, "THROTTLED too many submissions for this player, try again later");
+        return true;
+    }
     rung__resp_request *q = request_new(call->s);
     if (!q) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
@@ -611,14 +616,16 @@ static rung_status exec_script(rung__resp_call *call, rung__resp_script *script,
     return st;
 }
 
+/* Is something asked before the first change? Errors that are known already do not count. */
 static bool has_questions_first(const rung__resp_script *script) {
-    item_head head;
-    memcpy(&head, script->data, sizeof head);
-    size_t second = sizeof head + head.bytes;
-    if (second >= script->len)
-        return false;
-    memcpy(&head, script->data + second, sizeof head);
-    return head.kind == ITEM_RUN;
+    for (size_t at = 0; at < script->len;) {
+        item_head head;
+        memcpy(&head, script->data + at, sizeof head);
+        if (head.kind != ITEM_RAW)
+            return head.kind == ITEM_RUN;
+        at += sizeof head + head.bytes;
+    }
+    return false;
 }
 
 /* Put the request's script with its packed changes. RUNG_OK: it will be answered. */

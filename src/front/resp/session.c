@@ -392,13 +392,9 @@ static uint32_t try_batch(rung__resp_call *call, const rung__resp_command *c,
 
 /* Too many in too short a time: as HTTP's 429. */
 static bool is_throttled(rung__resp_call *call, uint32_t n) {
-    char peer[RUNG_ADDRESS_TEXT_MAX] = "";
+    const rung__resp_session *s = call->s;
     rung_rate_answer answer;
-    if (!call->s->who.key_id_len)
-        rung_conn_peer(call->s->conn, peer);
-    const char *port = strrchr(peer, ':');
-    size_t len = port ? (size_t)(port - peer) : strlen(peer);
-    return !rung_guard_take(call->r->guard, &call->s->who, rung_slice_of(peer, len), n,
+    return !rung_guard_take(call->r->guard, &s->who, rung_slice_of(s->peer, s->peer_len), n,
                             call->now_ms, &answer);
 }
 
@@ -527,6 +523,16 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
 
 /* ---- life ---- */
 
+/* The address without its port: what a limit on strangers counts by. */
+static void keep_peer(rung__resp_session *s) {
+    char text[RUNG_ADDRESS_TEXT_MAX] = "";
+    rung_conn_peer(s->conn, text);
+    const char *port = strrchr(text, ':');
+    size_t len = port ? (size_t)(port - text) : strlen(text);
+    s->peer_len = (uint8_t)(len < sizeof s->peer ? len : sizeof s->peer);
+    memcpy(s->peer, text, s->peer_len);
+}
+
 static void *on_opened(void *ctx, rung_conn *c) {
     rung_resp *r = ctx;
     rung__resp_session *s = rung_alloc_zeroed(r->config.alloc, sizeof *s);
@@ -538,6 +544,7 @@ static void *on_opened(void *ctx, rung_conn *c) {
     s->id = ++r->next_id;
     s->since_ms = now_ms;
     s->version = 2;
+    keep_peer(s);
     rung_guard_know(r->guard, (rung_slice){NULL, 0}, now_ms, &s->who, NULL);
     rung_resp_parser_init(&s->parser, r->config.alloc, RUNG_RESP_LIMITS_STRANGER);
     rung__resp_session_limits(s, now_ms);

@@ -2,6 +2,7 @@
 /* Settings: who wins, what is refused and with which words. */
 #include "app/config.h"
 #include "support/check.h"
+#include "support/rng.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,32 @@ TEST(too_much_or_no_text) {
     big[RUNG_CONFIG_FILE_MAX] = '\0';
     rung_settings s = must_load(big);
     rung_settings_deinit(&s);
+}
+
+/* Whatever a file holds, it is taken or refused with a place, and nothing else happens. */
+TEST(any_bytes) {
+    static const char sample[] =
+        "# x\ndata = \"/a #b\"\n[limits]\nbody = 64KiB # y\nidle_timeout=2m\n[rates]\nkey = 6/m\n"
+        "[cors]\norigins = https://a.example\n[tls]\ncert=a\nkey=b\n";
+    rung_rng rng;
+    rung_rng_seed(&rng, 11);
+    int taken = 0;
+    for (int i = 0; i < 2000; i++) {
+        char text[sizeof sample];
+        memcpy(text, sample, sizeof sample);
+        for (uint64_t k = rung_rng_below(&rng, 4); k > 0; k--) {
+            static const char bytes[] = "=\"#[]\n\\ .,*x0\t\x80";
+            text[rung_rng_below(&rng, sizeof sample - 1)] =
+                bytes[rung_rng_below(&rng, sizeof bytes - 1)];
+        }
+        rung_settings s;
+        rung_err err = {0};
+        rung_status st = load(&s, text, &err);
+        CHECK(st == RUNG_OK || (st == RUNG_EINVAL && err.message[0]));
+        taken += st == RUNG_OK;
+        rung_settings_deinit(&s);
+    }
+    CHECK(taken > 100 && taken < 1900);
 }
 
 RUNG_TEST_MAIN

@@ -29,6 +29,8 @@ typedef struct fixture {
     rung_hub_config config;
     rung_hub *hub;
     rung_state *memory; /* all events, nothing dropped */
+    archive_ages ages;  /* of its boards */
+    uint64_t rankings;  /* scopes and teams compared */
     int64_t now_ms;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -58,6 +60,8 @@ static void remember(fixture *f, uint64_t first_seq, uint32_t count,
         if (e.kind == RUNG_EVENT_BOARD_DEFINED)
             e.defined.def.keep = RUNG_KEEP_MAX;
         rung_ignore(rung_state_apply(f->memory, &e, NULL, NULL), "refused there and here");
+        if (e.kind != RUNG_EVENT_SCORE)
+            archive_ages_note(&f->ages, f->memory);
     }
 }
 
@@ -204,11 +208,12 @@ static uint32_t compare(fixture *f) {
     CHECK_OK(rung_attach_wait(f->attach, seq, 60000));
     CHECK_EQ_U64(rung_attach_stat(f->attach).behind_events, 0);
     CHECK_OK(rung_attach_reader(f->attach, &archive, &err));
+    f->rankings += archive_compare_scopes(f->memory, archive, &f->ages);
     return archive_compare(f->memory, archive);
 }
 
 TEST(windows_that_left_memory_answer_the_same) {
-    uint32_t compared = 0;
+    uint64_t compared = 0, rankings = 0;
     for (uint64_t seed = test_seed(1), last = seed + 4; seed < last; seed++) {
         fixture f;
         rung_rng r;
@@ -223,9 +228,11 @@ TEST(windows_that_left_memory_answer_the_same) {
         }
         close_hub(&f);
         history_gen_destroy(g);
+        rankings += f.rankings;
         end(&f);
     }
     CHECK(compared > 100);
+    CHECK(rankings > 100);
 }
 
 /* Every window, the smallest too, by a child of its own. */
@@ -344,6 +351,10 @@ TEST(windows_that_closed_without_an_archive) {
     rung_board_def def = rung_board_def_default();
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY) | RUNG_WINDOWS_BIT(RUNG_WINDOW_HOUR);
     def.keep = 3;
+    def.scope_count = 1;
+    def.scopes[0] = RUNG_SLICE("country");
+    def.has_teams = true;
+    def.team_by = RUNG_SLICE("country");
     def.season_count = 1;
     def.seasons[0] = (rung_season){RUNG_SLICE("short"), f.now_ms - 1000, f.now_ms + 1000};
     CHECK_OK(rung_hub_define(f.hub, RUNG_SLICE("b"), &def, NULL, NULL, NULL));
@@ -352,6 +363,8 @@ TEST(windows_that_closed_without_an_archive) {
             char name[16];
             snprintf(name, sizeof name, "p%d", i);
             rung_event e = archive_event_score("b", name, i * day % 4, 0);
+            CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
+            e = archive_event_profile(name, "country", (i + day) % 3 ? "FI" : "SE", 0); /* they move every day */
             CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
         }
         rung_event e = archive_event_ban("p3", day % 2 == 0, 0);
@@ -377,6 +390,7 @@ TEST(windows_that_closed_without_an_archive) {
         CHECK_OK(rung_attach_wait(f.attach, rung_state_seq(rung_hub_state(f.hub)), 60000));
         CHECK_OK(rung_attach_reader(f.attach, &archive, &err));
         CHECK_EQ_U64(archive_compare(rung_hub_state(f.hub), archive), 7);
+        CHECK(archive_compare_scopes(rung_hub_state(f.hub), archive, NULL) > 7);
         rung_archive_window windows[16];
         uint32_t count;
         CHECK_OK(rung_archive_windows(archive, RUNG_SLICE("b"), 0, INT64_MAX, 16, windows, &count,

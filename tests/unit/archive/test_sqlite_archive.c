@@ -25,21 +25,37 @@ CONTRACT(batches)
 CONTRACT(score_events)
 CONTRACT(closed_windows)
 CONTRACT(hidden)
+CONTRACT(scopes)
 CONTRACT(erased)
 CONTRACT(history)
 CONTRACT(extremes)
 
+TEST(contract_teams) {
+    static const struct {
+        rung_combine combine;
+        uint32_t top;
+    } kinds[] = {{RUNG_COMBINE_SUM, 0}, {RUNG_COMBINE_MEAN, 0}, {RUNG_COMBINE_TOP, 1}, {RUNG_COMBINE_TOP, 2}};
+    archive_dir d;
+    archive_dir_init(&d);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        archive_contract_teams(&(archive_maker){archive_dir_open, &d}, kinds[i].combine, kinds[i].top);
+        archive_dir_wipe(&d);
+    }
+    archive_dir_deinit(&d);
+}
+
 TEST(random_histories_are_answered_as_the_state_did) {
     archive_dir d;
-    uint32_t compared = 0;
+    uint32_t compared = 0, rankings = 0;
     archive_dir_init(&d);
     uint64_t first = test_seed(1), seeds = test_steps(16);
     for (uint64_t seed = first; seed < first + seeds; seed++) {
         test_seed(seed);
-        compared += archive_contract_random(&(archive_maker){archive_dir_open, &d}, seed, 700);
+        compared += archive_contract_random(&(archive_maker){archive_dir_open, &d}, seed, 700, &rankings);
         archive_dir_wipe(&d);
     }
     CHECK_MSG(compared > seeds * 4, "only %u windows were compared", compared);
+    CHECK_MSG(rankings > seeds * 4, "only %u scopes were compared", rankings);
     archive_dir_deinit(&d);
 }
 

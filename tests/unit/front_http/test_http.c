@@ -725,6 +725,45 @@ TEST(malformed_requests_end_the_connection) {
     CHECK_EQ_U64(k.handled, 2);
 }
 
+/* Whatever allocation fails: an answer or a closed connection, never a hang, a leak or a crash. */
+TEST(no_memory_is_no_disaster) {
+    static char big[9000];
+    memset(big, 'm', sizeof big);
+    for (uint64_t n = 1;; n++) {
+        kit k = {0};
+        netkit_start(&k.net, &(rung_net_config){.linger_ms = 100});
+        rung_http_config config = {.alloc = rung_failalloc_port(&k.net.heap),
+                                   .net = k.net.net,
+                                   .handle = handle,
+                                   .ctx = &k};
+        CHECK_OK(rung_http_create(&config, &k.http, NULL));
+        netkit_listen(&k.net, rung_http_protocol(), k.http, NULL);
+        rung_failalloc_fail_at(&k.net.heap, n, false);
+        netkit_run(&k.net);
+        for (int i = 0; i < 2; i++) {
+            int fd = netkit_connect(&k.net);
+            netkit_send(fd, "GET /hello HTTP/1.1\r\nHost: x\r\n\r\nGET /big HTTP/1.1\r\nHost: x\r\n"
+                            "Accept-Encoding: gzip\r\n\r\n"
+                            "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+                            "2328\r\n");
+            netkit_send_bytes(fd, big, sizeof big);
+            netkit_send(fd, "\r\n2328\r\n");
+            netkit_send_bytes(fd, big, sizeof big);
+            netkit_send(fd,
+                        "\r\n0\r\n\r\nGET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            netkit_read_all(fd, answer, sizeof answer, NULL);
+            close(fd);
+        }
+        netkit_begin_stop(&k.net, 1000);
+        netkit_join(&k.net);
+        uint64_t failed = k.net.heap.failed_count;
+        rung_http_destroy(k.http);
+        netkit_end(&k.net);
+        if (!failed)
+            break;
+    }
+}
+
 TEST(only_known_hosts_are_answered) {
     kit k;
     const char *const hosts[] = {"scores.example", "[::1]", NULL};

@@ -461,8 +461,9 @@ TEST(closing) {
 
 TEST(silence) {
     int fd = start_plain();
-    resp_send(fd, "CLIENT REPLY OFF\r\nZADD k 1 a\r\nPING\r\nZCARD k\r\nCLIENT REPLY ON\r\n");
-    resp_expect(fd, "+OK\r\n");
+    resp_send(fd, "PING\r\nZADD k 0 a\r\nPING\r\nCLIENT REPLY OFF\r\nZADD k 1 a\r\nPING\r\nZCARD "
+                  "k\r\nCLIENT REPLY ON\r\n");
+    resp_expect(fd, "+PONG\r\n:1\r\n+PONG\r\n+OK\r\n");
     resp_ask(fd, "ZCARD k", ":1\r\n");
     stop(fd);
 }

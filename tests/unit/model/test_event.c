@@ -611,7 +611,7 @@ static void check_command(int line, const rung_zcommand *c, const char *start) {
 
 TEST(what_a_command_may_say) {
     static const rung_zcommand_item one[] = {{{"ada", 3}, 1}, {{"bob", 3}, 2}},
-                                    bad[] = {{{"a\x01", 2}, 1}}, nan[] = {{{"a", 1}, NAN}};
+                                    bad[] = {{{"a\x01", 2}, 1}}, nan[] = {{{"a", 1}, (double)NAN}};
     const rung_slice k = RUNG_SLICE("k");
     COMMAND(NULL, .kind = RUNG_ZCOMMAND_ZADD, .key = k, .item_count = 2, .items = one);
     COMMAND("command: ", .kind = (rung_zcommand_kind)0);
@@ -629,7 +629,7 @@ TEST(what_a_command_may_say) {
     COMMAND("flags: ", .kind = RUNG_ZCOMMAND_ZRANGESTORE, .key = k, .other = k,
             .flags = RUNG_ZCOMMAND_LIMIT);
     COMMAND("range: ", .kind = RUNG_ZCOMMAND_ZREMRANGE, .key = k,
-            .range = {.by = RUNG_RANGE_SCORE, .min = NAN});
+            .range = {.by = RUNG_RANGE_SCORE, .min = (double)NAN});
     COMMAND("range: ", .kind = RUNG_ZCOMMAND_ZREMRANGE, .key = k,
             .range = {.by = RUNG_RANGE_LEX, .lex_min = {RUNG_LEX_LOWEST, k}});
     COMMAND("combine: ", .kind = RUNG_ZCOMMAND_ZSTORE, .key = k, .item_count = 1, .items = one,

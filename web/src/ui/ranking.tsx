@@ -93,7 +93,8 @@ function Arrow({ move }: { move?: Move }) {
 }
 
 export function decimals(board?: Board | null): number | undefined {
-    if (!board || board.update === 'decay') return undefined;
+    if (!board) return undefined;
+    if (board.update === 'decay') return 2; // it fades as one looks: more would only flicker
     return board.score.type === 'decimal' ? board.score.decimals ?? 0 : undefined;
 }
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scope_census.h - the scopes of a packed window: who belongs to each, and where they stand in it; private to this
+ * room.
+ *
+ * Two readings of the rows. The first counts; then the list of scopes is there; the second ranks. Rows come in order,
+ * so a row's place in a scope is how many of the scope came before it.
+ *
+ *     rung__census_create(alloc, &reader, &census, &err);
+ *     while (rung_packed_next(...) == RUNG_OK) rung__census_count(census, &reader, &row);
+ *     rung__census_list(census, &scopes, &count);
+ *     while (rung_packed_next(...) == RUNG_OK) rung__census_rank(census, &reader, &row);      fills row.scopes
+ *     rung__census_destroy(census);
+ *
+ * One thread. */
+#ifndef RUNG_ARCHIVE_SCOPE_CENSUS_H
+#define RUNG_ARCHIVE_SCOPE_CENSUS_H
+
+#include "archive/closed_window.h"
+
+typedef struct rung__census
+    rung__census; /* heap object; whoever created it calls rung__census_destroy() */
+
+/* Of the window that `r` reads. RUNG_OK, RUNG_ENOMEM, or what the source of random numbers answers: strangers choose
+ * the values. */
+RUNG_NODISCARD rung_status rung__census_create(const rung_alloc *alloc, const rung_packed_reader *r,
+                                               rung__census **out, rung_err *err);
+void rung__census_destroy(rung__census *c); /* accepts NULL */
+
+/* `row` was just read by `r`. RUNG_OK, RUNG_ENOMEM, RUNG_ECORRUPT (a value that cannot be one). */
+RUNG_NODISCARD rung_status rung__census_count(rung__census *c, const rung_packed_reader *r,
+                                              const rung_archive_row *row, rung_err *err);
+/* All scopes, once everything was counted; valid until destroy. RUNG_OK or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung__census_list(rung__census *c, const rung_archive_scope **scopes_out,
+                                             uint32_t *count_out, rung_err *err);
+/* Where the row stands in its scopes: row->scopes is valid until the next call. Every row was counted before. */
+void rung__census_rank(rung__census *c, const rung_packed_reader *r, rung_archive_row *row);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Read off the scope rankings themselves, which alone know what a closed window had; a look-up per player would have to
+ * try every value. */
+#include "state/scope_values.h"
+
+#include "base/assert.h"
+#include "state/internal.h"
+
+_Static_assert(RUNG_SCOPE_SLOTS_MAX == RUNG__SCOPE_SLOTS, "one slot for each");
+
+static rung_status note_value(rung_numbermap *m, const rung_alloc *alloc, uint32_t player,
+                              uint32_t value) {
+    if (value == RUNG__NONE)
+        return RUNG_OK;
+    if (rung_numbermap_reserve(m, alloc, player) < 0)
+        return RUNG_ENOMEM;
+    rung_numbermap_set(m, player, value);
+    return RUNG_OK;
+}
+
+static rung_status note_ranked(const rung__scope *scope, const rung_alloc *alloc,
+                               rung_numbermap *m) {
+    for (uint32_t value = 0; value < scope->cap; value++) {
+        if (!scope->ladders[value])
+            continue;
+        rung_ladder_cursor c = rung_ladder_seek(scope->ladders[value], 0);
+        rung_ladder_entry e;
+        while (rung_ladder_next(&c, &e))
+            if (note_value(m, alloc, e.player, value) < 0)
+                return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+static rung_status note_held(const rung_view *v, const rung_alloc *alloc, rung_scope_values *out) {
+    const rung_state *s = v->state;
+    const rung__board *b = v->board;
+    uint32_t player = 0, values[RUNG__SCOPE_SLOTS];
+    for (; rung_numbermap_list(&s->bans.map, player, &player, 1) == 1; player++) {
+        const rung__stashed *e = rung__held_entry(v, rung__rare_get(&s->bans, player));
+        if (!e)
+            continue;
+        rung__stashed_values(s, b, player, e, values);
+        for (uint32_t i = 0; i < out->count; i++)
+            if (note_value(&out->of_player[i], alloc, player, values[i]) < 0)
+                return RUNG_ENOMEM;
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_scope_values_init(const rung_view *v, const rung_alloc *alloc,
+                                   rung_scope_values *out) {
+    const rung__board *b = v->board;
+    const rung__window *w = v->window;
+    *out = (rung_scope_values){.count = b->scope_count};
+    rung_status st = RUNG_OK;
+    for (uint32_t i = 0; i < out->count && st >= 0; i++) {
+        const rung__attribute *a = &v->state->attributes[b->attribute[i]];
+        out->attributes[i] = a->name;
+        out->names[i] = a->values;
+        if (w) {
+            rung_numbermap_expect(&out->of_player[i], v->total);
+            st = note_ranked(&w->scopes[i], alloc, &out->of_player[i]);
+        }
+    }
+    if (st >= 0 && w && out->count)
+        st = note_held(v, alloc, out);
+    if (st < 0)
+        rung_scope_values_deinit(out, alloc);
+    return st;
+}
+
+void rung_scope_values_deinit(rung_scope_values *values, const rung_alloc *alloc) {
+    for (uint32_t i = 0; i < values->count; i++)
+        rung_numbermap_deinit(&values->of_player[i], alloc);
+    *values = (rung_scope_values){0};
+}
+
+rung_slice rung_scope_values_of(const rung_scope_values *values, uint32_t i, uint32_t player) {
+    uint32_t value = rung_numbermap_get(&values->of_player[i], player);
+    return value == RUNG_NUMBER_NONE ? (rung_slice){NULL, 0}
+                                     : rung_players_id(values->names[i], value);
+}

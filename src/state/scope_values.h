@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* scope_values.h - under which value of each attribute everybody in one window stands.
+ *
+ * The value is that of the window: in a closed one not necessarily today's. Those whom a ban holds back count with
+ * the value that an unban would put them back under. For whoever copies a window for good, as an archive does.
+ *
+ *     rung_scope_values_init(&view, alloc, &values);
+ *     rung_slice country = rung_scope_values_of(&values, 0, row.number);
+ *     rung_scope_values_deinit(&values, alloc);
+ *
+ * Pure; as state.h: names borrow from the state. */
+#ifndef RUNG_STATE_SCOPE_VALUES_H
+#define RUNG_STATE_SCOPE_VALUES_H
+
+#include "base/numbermap.h"
+#include "state/state.h"
+
+#define RUNG_SCOPE_SLOTS_MAX (RUNG_SCOPES_MAX + 1)
+
+typedef struct rung_scope_values {
+    uint32_t
+        count; /* the board's scopes in their order, then the attribute of its teams if it is none of them */
+    rung_slice attributes[RUNG_SCOPE_SLOTS_MAX];
+    /* private */
+    const void *names[RUNG_SCOPE_SLOTS_MAX];
+    rung_numbermap of_player[RUNG_SCOPE_SLOTS_MAX];
+} rung_scope_values;
+
+/* `v` is a main ranking (no scope, no teams). RUNG_OK or RUNG_ENOMEM. O(entries x attributes + banned players), and
+ * some 4 to 16 bytes for each entry and attribute. */
+RUNG_NODISCARD rung_status rung_scope_values_init(const rung_view *v, const rung_alloc *alloc,
+                                                  rung_scope_values *out);
+void rung_scope_values_deinit(rung_scope_values *values, const rung_alloc *alloc);
+
+/* The value of attribute number i that the player with this number stands under; empty: none. */
+rung_slice rung_scope_values_of(const rung_scope_values *values, uint32_t i, uint32_t player);
+
+#endif

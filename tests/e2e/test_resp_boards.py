@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=120 labels=release
+"""One board, two protocols: what one writes the other reads (docs/redis.md, "A key is a board")."""
+import unittest
+
+from resp import Connection, Error
+from server import ServerTest, until
+
+
+class Boards(ServerTest):
+    def setUp(self):
+        self.server = self.serve()
+        self.redis = Connection(self.server.resp)
+        self.addCleanup(self.redis.close)
+
+    def call(self, *words):
+        return self.redis.call(*words).value
+
+    def top(self, board):
+        answer = self.check(self.server.get(f"/v1/boards/{board}/top"), 200)
+        return [(e["player"], e["score"]) for e in answer.json["entries"]]
+
+    def test_a_key_over_http(self):
+        self.assertEqual(self.call("ZADD", "race", 3, "bob", 12.5, "ada", 3, "eve"), 3)
+        self.assertEqual(self.top("race"), [("ada", 12.5), ("eve", 3), ("bob", 3)])
+        about = self.check(self.server.get("/v1/boards/race"), 200).json
+        self.assertEqual((about["update"], about["tie"], about["score"]["type"]), ("last", "player_desc", "real"))
+        self.check(self.server.post("/v1/boards/race/scores", {"player": "bob", "score": 20}), 200)
+        self.assertEqual(self.call("ZREVRANK", "race", "bob"), 0)
+        self.check(self.server.delete("/v1/boards/race/players/bob"), 200)
+        self.assertEqual(self.call("ZRANGE", "race", 0, -1), [b"eve", b"ada"])
+        self.assertEqual(self.call("ZREM", "race", "ada", "eve"), 2)
+        self.check(self.server.get("/v1/boards/race"), 404)
+
+    def test_a_set_is_no_board(self):
+        self.assertEqual(self.call("SADD", "friends", "ada", "bob"), 2)
+        self.check(self.server.get("/v1/boards/friends"), 404)
+        self.assertNotIn("friends", str(self.server.get("/v1/boards").json))
+        self.check(self.server.put("/v1/boards/friends", {}), 422)
+        self.assertEqual(self.call("SCARD", "friends"), 2)
+
+    def test_a_board_by_its_own_rules(self):
+        self.check(self.server.put("/v1/boards/best", {}), 201)
+        self.assertEqual(self.call("TYPE", "best"), "zset")
+        self.assertEqual(self.call("ZADD", "best", 10, "ada", 7, "bob"), 2)
+        self.assertEqual(self.call("ZADD", "best", "CH", 5, "ada"), 0)  # the best counts
+        self.assertEqual(self.call("ZSCORE", "best", "ada"), b"10")
+        self.assertEqual(self.call("ZINCRBY", "best", 4, "bob"), b"11")
+        self.assertEqual(self.call("ZREVRANGE", "best", 0, -1, "WITHSCORES"), [b"bob", b"11", b"ada", b"10"])
+        self.assertEqual(self.call("ZCOUNT", "best", "(10", "+inf"), 1)
+        self.assertIsInstance(self.call("ZADD", "best", 1.5, "ada"), Error)  # integers only
+        self.assertIsInstance(self.call("ZUNIONSTORE", "best", 1, "best"), Error)
+        self.assertIsInstance(self.call("RENAME", "best", "other"), Error)
+        self.assertEqual(self.call("ZREM", "best", "ada", "bob"), 2)
+        self.check(self.server.get("/v1/boards/best"), 200)  # it stays when it is empty
+        self.assertEqual(self.call("DEL", "best"), 1)
+        self.check(self.server.get("/v1/boards/best"), 404)
+
+    def test_smaller_is_better(self):
+        self.check(self.server.put("/v1/boards/lap", {"score": {"type": "decimal", "decimals": 2, "order": "asc"}}), 201)
+        self.assertEqual(self.call("ZADD", "lap", 61.25, "ada", 59.5, "bob", 70, "eve"), 3)
+        self.assertEqual(self.call("ZRANGE", "lap", 0, -1, "WITHSCORES"), [b"bob", b"59.5", b"ada", b"61.25", b"eve", b"70"])
+        self.assertEqual(self.call("ZRANK", "lap", "bob"), 0)
+        self.assertEqual(self.call("RUNG.RANK", "lap", "bob"), 1)
+        self.assertEqual(self.call("ZRANGEBYSCORE", "lap", 60, 70), [b"ada", b"eve"])
+
+    def test_bans_and_erasure(self):
+        self.call("ZADD", "race", 1, "ada", 2, "bob")
+        self.call("SADD", "friends", "ada", "bob")
+        self.check(self.server.post("/v1/players/bob/ban", {"reason": "test"}), 200)
+        self.assertEqual(self.call("ZRANGE", "race", 0, -1), [b"ada"])
+        self.assertEqual(self.call("ZINTER", 2, "race", "friends"), [b"ada"])
+        self.assertIsInstance(self.call("ZADD", "race", 5, "bob"), Error)
+        self.assertEqual(self.call("ZREM", "race", "ada"), 1)
+        self.assertEqual(self.call("EXISTS", "race"), 0)  # nobody is to be seen
+        self.check(self.server.delete("/v1/players/bob/ban"), 200)
+        self.assertEqual(self.call("ZRANGE", "race", 0, -1, "WITHSCORES"), [b"bob", b"2"])
+        self.server.delete("/v1/players/ada")
+        self.assertEqual(self.call("SMEMBERS", "friends"), [b"bob"])
+
+    def test_time_is_over(self):
+        self.call("ZADD", "race", 1, "ada")
+        self.call("PEXPIRE", "race", 150)
+        until(lambda: self.call("EXISTS", "race") == 0, "the end of the key")
+        self.check(self.server.get("/v1/boards/race/top"), 404)
+        until(lambda: self.server.get("/v1/boards/race").status == 404, "the end of the board")
+        self.assertEqual(self.call("ZADD", "race", 2, "bob"), 1)
+        self.assertEqual(self.call("TTL", "race"), -1)
+
+
+if __name__ == "__main__":
+    unittest.main()
