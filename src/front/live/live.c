@@ -310,14 +310,24 @@ static void start_timer(rung_live *l, uint64_t ms) {
     uv_timer_start(&l->timer, on_timer, ms, 0);
 }
 
+/* A frame, then once more in the next turn: what was written is sent between the two, and sending it to
+ * thousands is most of the work. Only then is it known how long this frame took, and when the next may be. */
 static void on_timer(uv_timer_t *timer) {
     rung_live *l = timer->data;
-    uint64_t start = uv_hrtime();
-    rung_live_frame(l);
-    uint64_t took_ms = (uv_hrtime() - start) / 1000000;
     l->is_turning = false;
+    if (!l->is_sending) {
+        l->frame_ns = uv_hrtime();
+        l->is_sending = true;
+        rung_live_frame(l);
+        start_timer(l, 1); /* with 0 it would be called again in this very turn */
+        return;
+    }
+    l->is_sending = false;
+    uint64_t took_ms = (uv_hrtime() - l->frame_ns) / 1000000, wait_ms = interval_ms(l);
+    if (wait_ms < 3 * took_ms)
+        wait_ms = 3 * took_ms;
     if (l->topics)
-        start_timer(l, took_ms * 3 > interval_ms(l) ? took_ms * 3 : interval_ms(l));
+        start_timer(l, wait_ms - took_ms);
 }
 
 /* ---- opening and leaving ---- */

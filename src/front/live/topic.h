@@ -67,6 +67,8 @@ struct rung_live {
     rung_live_config config;
     uv_timer_t timer;
     bool is_turning, is_stopping, is_timer_closed;
+    bool is_sending; /* a frame was made in the last turn, at: */
+    uint64_t frame_ns;
     rung__topic *topics;
     rung__topic **buckets;
     uint32_t bucket_count;
