@@ -23,6 +23,8 @@
 #include "state/hidden.h"
 #include "state/scope_values.h"
 
+#include <math.h>
+
 enum { VERSION = 2, ROWS_AT_ONCE = 256, PIECE_BYTES = 1 << 20, STEP = 1, HIDDEN = 2 };
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p) {
@@ -327,9 +329,11 @@ rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out, r
     read_ranks(r, &b, &row);
     row.number = (uint32_t)rung__bytes_number(&b);
     row.player = rung__bytes_text(&b);
-    for (uint32_t i = 0; i < row.values.count; i++)
-        row.values.values[i].i = row.values.types[i] == RUNG_SCORE_REAL ? (int64_t)rung__bytes_word(&b)
-                                                                        : rung__bytes_signed(&b);
+    for (uint32_t i = 0; i < row.values.count; i++) {
+        bool is_real = row.values.types[i] == RUNG_SCORE_REAL;
+        row.values.values[i].i = is_real ? (int64_t)rung__bytes_word(&b) : rung__bytes_signed(&b);
+        b.is_bad |= is_real && isnan(row.values.values[i].d);
+    }
     if (row.has_at)
         row.at_ms = (int64_t)((uint64_t)rung__bytes_signed(&b) + (uint64_t)r->window.end_ms);
     for (uint32_t i = 0; i < r->slot_count; i++)

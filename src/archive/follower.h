@@ -53,8 +53,8 @@ typedef struct rung_follower_config {
 /* RUNG_OK; RUNG_ECONFLICT: the archive is ahead of the log, so it has seen another history; RUNG_ENOMEM; RUNG_EIO
  * (no thread); or why the archive's cursor cannot be read. */
 RUNG_NODISCARD rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out, rung_err *err);
-/* Archive what is ready (giving up at the first failure and after stop_ms: the log has the rest, for the next time), stop
- * the thread, free. NULL is fine. */
+/* Archive what is ready (giving up at the first failure and after stop_ms: the log has the rest, for the next time),
+ * stop the thread, free. NULL is fine. */
 void rung_follower_destroy(rung_follower *f);
 
 /* ---- from the owner of the state; none of them waits for the archive ---- */

@@ -163,13 +163,20 @@ static void prefetch_search(const rung__slot *slot, uint32_t cap) {
     rung_prefetch_range(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
 }
 
-/* What a climb reads of an inner node: children, and counts for the rank. */
-static void prefetch_climb(const rung_ladder *l, const rung__slot *slot) {
+/* What a climb reads of an inner node: its children and, for a rank, their counts. */
+static void prefetch_climb(const rung_ladder *l, const rung__slot *slot, bool ranked) {
     const uint32_t *players =
         (const uint32_t *)(slot->node->rows + (size_t)RUNG__INNER_CAP * l->key_words);
     rung_prefetch(slot->node);
     rung_prefetch_range(players + RUNG__CHILD * RUNG__INNER_CAP,
-                        2 * RUNG__INNER_CAP * sizeof *players);
+                        (1u + ranked) * RUNG__INNER_CAP * sizeof *players);
+}
+
+/* The root has few rows as a rule, and rows stand in the middle of a node. */
+static void prefetch_root(const rung__slot *slot) {
+    rung_prefetch(slot->node);
+    rung_prefetch_range(slot->node->rows + RUNG__INNER_CAP / 4,
+                        RUNG__INNER_CAP / 2 * sizeof(uint64_t));
 }
 
 /* One step of a descent, from the inner node at height h to its child. An inner child is asked for; of a leaf, the
@@ -506,7 +513,8 @@ void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
     rung__read_row(l, rung__leaf(l, hint->from_leaf), hint->from_row, out);
 }
 
-void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint) {
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
+                           rung_ladder_hint *hint) {
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
     hint->shape = l->shape;
@@ -514,9 +522,9 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladde
     hint->step[l->height].id = l->root;
     if (l->height == 0)
         return;
-    prefetch_search(&l->trunk->inners.slots[l->root], RUNG__INNER_CAP);
+    prefetch_root(&l->trunk->inners.slots[l->root]);
     if (hint->from_leaf != RUNG__NODE_NONE)
-        prefetch_climb(l, &l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent]);
+        prefetch_climb(l, &l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent], ranked);
 }
 
 bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint) {
@@ -534,7 +542,7 @@ void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key,
                      rung_ladder_hint *hint) {
     hint->player = player;
     hint->from_leaf = RUNG__NODE_NONE;
-    rung_ladder_aim_begin(l, key, hint);
+    rung_ladder_aim_begin(l, key, true, hint);
     while (rung_ladder_aim_step(l, hint))
         continue;
 }
@@ -556,7 +564,7 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
             rung_ladder_warm_leaf(l, players[i]);
             hint->player = players[i];
             hint->from_leaf = RUNG__NODE_NONE;
-            rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, hint);
+            rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, changes != NULL, hint);
         }
         for (bool down = true; down;) { /* all together one level down, then the next */
             down = false;

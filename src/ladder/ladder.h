@@ -201,7 +201,7 @@ void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
  *   warm_leaf    3  asks who is in it
  *   aim_find     4  finds the player's row, notes it in the hint, asks for the row and what moves with it
  *   aim_entry    5  reads it
- *   aim_begin    6  the new key is known
+ *   aim_begin    6  the new key is known; `ranked`: the put will be asked for ranks
  *   aim_step     7  again and again until it says false: the way down to the key, asking for the next node
  *   put_aimed    8  the move itself
  *
@@ -215,7 +215,8 @@ rung_status rung_ladder_aim_find(const rung_ladder *l, uint32_t player, rung_lad
 void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
                            rung_ladder_entry *out);
 /* After aim_find, whatever it said, for the same player. */
-void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint);
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
+                           rung_ladder_hint *hint);
 bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint);
 
 /* ---- self-check ---- */

@@ -692,10 +692,10 @@ static void aim_keys(rung_state *s, const rung_score_event *e, rung__aim *aim, u
             aim->count = 0;
             return;
         }
-        rung_ladder_aim_begin(r->window->ladder, r->key, &aim->main[i]);
+        rung_ladder_aim_begin(r->window->ladder, r->key, true, &aim->main[i]);
         for (uint32_t slot = 0; slot < slots; slot++)
             if (aim->slots[i] >> slot & 1)
-                rung_ladder_aim_begin(aim_ladder(aim, i, slot), r->key, &aim->slot[i][slot]);
+                rung_ladder_aim_begin(aim_ladder(aim, i, slot), r->key, false, &aim->slot[i][slot]);
     }
     aim->prepared = aim->count > 0;
 }

@@ -553,9 +553,12 @@ class Windows(ServerTest):
     def test_archive_answers_as_memory_did(self):
         server = self.serve()
         days = [f"2026-10-{d:02}" for d in range(1, 8)]
-        definition = {"windows": ["all", "day"], "grace": 366 * 86400, "keep": 100, "scopes": ["country"]}
+        definition = {"windows": ["all", "day"], "grace": 366 * 86400, "keep": 100, "scopes": ["country"],
+                      "teams": {"by": "guild", "combine": "sum"}}
         self.check(server.put("/v1/boards/race", definition), 201)
-        server.put("/v1/players/p3", {"name": "Three", "country": "FI"})
+        for i in range(20):
+            server.put(f"/v1/players/p{i}", {"country": ["FI", "SE", "DE"][i % 3], "guild": f"g{i % 4}"})
+        server.put("/v1/players/p3", {"name": "Three", "country": "FI", "guild": "g3"})
         server.put("/v1/players/p3/friends", {"friends": ["p1", "p5", "p9"]})
         lines = [json.dumps({"board": "race", "player": f"p{i}", "score": (i * 7 + d) % 12, "at": f"{day}T12:00:{i:02}Z"})
                  for d, day in enumerate(days) for i in range(20)]
@@ -569,7 +572,9 @@ class Windows(ServerTest):
         questions = [f"{path}{'&' if '?' in path else '?'}window=day&{which}{rank}"
                      for which in ("window_id=2026-10-03", "on=2026-10-05") for rank in ("", "&rank=unique", "&rank=dense")
                      for path in ("top?limit=7&offset=3", "top", "players/p3", "players/p7?around=2", "players?ids=p1,zed,p2",
-                                  "friends/p3", "friends/p3?offset=1&limit=2")]
+                                  "friends/p3", "friends/p3?offset=1&limit=2", "top?scope=country:FI", "top?scope=country:NO",
+                                  "players/p3?scope=country:FI&around=1", "players?ids=p1,p3&scope=country:FI",
+                                  "friends/p3?scope=country:FI", "teams", "teams?limit=2&offset=1", "teams/g3?around=1")]
         questions += [f"target?{what}&window=day&window_id=2026-10-03&rank_style={style}"
                       for what in ("rank=1", "rank=5", "rank=20", "rank=21", "top_percent=33") for style in ("unique", "sparse", "dense")]
 
@@ -586,7 +591,11 @@ class Windows(ServerTest):
             self.assertEqual(old, new, question)
         self.check(server.get("/v1/boards/race/players/nobody?window=day&window_id=2026-10-03"), 404, "player_not_found")
         self.check(server.get("/v1/boards/race/top?window=day&window_id=2026-09-03"), 404, "window_not_found")
-        self.check(server.get("/v1/boards/race/top?window=day&window_id=2026-10-03&scope=country:FI"), 404, "not_archived")
+        day = "window=day&window_id=2026-10-03"
+        self.check(server.get(f"/v1/boards/race/players/p1?{day}&scope=country:FI"), 404, "player_not_found")
+        self.check(server.get(f"/v1/boards/race/teams/nobody?{day}"), 404)
+        self.check(server.get(f"/v1/boards/race/top?{day}&scope=country"), 400)
+        self.check(server.get(f"/v1/boards/race/top?{day}&scope=guild:g1"), 404)
         self.check(server.get("/v1/boards/race/count?window=day&window_id=2026-10-03"), 404, "not_archived")
 
         pages, before = [], ""

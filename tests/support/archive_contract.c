@@ -118,11 +118,16 @@ rung_event archive_event_remove(const char *board, const char *player, int64_t t
 
 /* ---- what was changed when ---- */
 
-static void note_age(archive_ages *a, rung_slice board, const char *what, uint64_t seq) {
+static uint32_t find_age(const archive_ages *a, rung_slice board, const char *what) {
     uint32_t i = 0;
     while (i < a->count &&
            (!rung_slice_eq(board, rung_slice_str(a->ages[i].board)) || strcmp(what, a->ages[i].what) != 0))
         i++;
+    return i;
+}
+
+static void note_age(archive_ages *a, rung_slice board, const char *what, uint64_t seq) {
+    uint32_t i = find_age(a, board, what);
     if (i == a->count) {
         CHECK(i < ARCHIVE_AGES_MAX && board.len < sizeof a->ages[i].board);
         memset(&a->ages[i], 0, sizeof a->ages[i]);
@@ -143,6 +148,16 @@ static void team_age_name(const rung_board_def *def, char out[96]) {
              def->team_top);
 }
 
+/* Of whom is banned while an attribute comes to a board, memory asks for the value when they come back: such an
+ * attribute is never compared. */
+static void note_attribute(archive_ages *a, const rung_state *state, rung_slice board, bool is_new, rung_slice name) {
+    rung_stats stats;
+    char what[96];
+    rung_state_stats(state, &stats);
+    attribute_age_name(name, what);
+    note_age(a, board, what, stats.banned && !is_new ? UINT64_MAX : rung_state_seq(state));
+}
+
 void archive_ages_note(archive_ages *a, const rung_state *state) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < a->count; i++)
@@ -153,10 +168,10 @@ void archive_ages_note(archive_ages *a, const rung_state *state) {
         char name[96];
         if (rung_state_board_at(state, i, &board, &def) != RUNG_OK)
             continue;
-        for (uint32_t k = 0; k < def->scope_count + (def->has_teams ? 1 : 0); k++) {
-            attribute_age_name(k < def->scope_count ? def->scopes[k] : def->team_by, name);
-            note_age(a, board, name, rung_state_seq(state));
-        }
+        bool is_new = find_age(a, board, "board") == a->count;
+        note_age(a, board, "board", rung_state_seq(state));
+        for (uint32_t k = 0; k < def->scope_count + (def->has_teams ? 1 : 0); k++)
+            note_attribute(a, state, board, is_new, k < def->scope_count ? def->scopes[k] : def->team_by);
         team_age_name(def, name);
         if (def->has_teams)
             note_age(a, board, name, rung_state_seq(state));
@@ -169,10 +184,8 @@ void archive_ages_note(archive_ages *a, const rung_state *state) {
 
 /* Was it so when the window closed, and ever since? */
 static bool is_older(const archive_ages *a, rung_slice board, const char *what, uint64_t closed_seq) {
-    for (uint32_t i = 0; a && i < a->count; i++)
-        if (rung_slice_eq(board, rung_slice_str(a->ages[i].board)) && strcmp(what, a->ages[i].what) == 0)
-            return a->ages[i].since < closed_seq;
-    return !a;
+    uint32_t i = a ? find_age(a, board, what) : 0;
+    return !a || (i < a->count && a->ages[i].since < closed_seq);
 }
 
 /* ---- the same rows ---- */
@@ -694,7 +707,7 @@ static void play_a_day_in_places(archive_kit *k, rung_combine combine, uint32_t 
         apply_ok(k, profile);
         apply_ok(k, archive_event_score("b", name, scores[i], T0 + 100 + i));
     }
-    apply_ok(k, archive_event_ban("p6", true, T0 + 200)); /* before it closes; then moves, which counts elsewhere only */
+    apply_ok(k, archive_event_ban("p6", true, T0 + 200)); /* then moves, which counts elsewhere only */
     apply_ok(k, archive_event_profile("p6", "country", "DE", T0 + 200));
     apply_ok(k, archive_event_tick(T0 + DAY_MS));
     CHECK_EQ_U64(k->closed_count, 1);

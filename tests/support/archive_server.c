@@ -180,6 +180,8 @@ void archive_server_verify(const char *archive_path, const char *dir, uint64_t l
     same_rows(db, "audit", with_statuses ? "*" : "entry, seq, ts_ms, kind, board, player, details");
     same_rows(db, "closed_windows", "*");
     same_rows(db, "standings", "*");
+    same_rows(db, "scopes", "*");
+    same_rows(db, "scope_standings", "*");
     same_rows(db, "players", "*");
     sqlite3_close(db);
 }

@@ -351,7 +351,7 @@ static void take_aim(run *r, uint32_t player, const uint64_t *words) {
         rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
         expect_entry_at(r, "aim_entry", &entry, index);
     }
-    rung_ladder_aim_begin(r->ladder, words, &r->hint);
+    rung_ladder_aim_begin(r->ladder, words, player & 2, &r->hint);
     while (rung_ladder_aim_step(r->ladder, &r->hint))
         continue;
     r->has_hint = true;

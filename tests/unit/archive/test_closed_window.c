@@ -67,6 +67,62 @@ TEST(what_was_packed_is_read) {
     rung_packed_deinit(rung_alloc_heap(), &t.packed);
 }
 
+static void take_packed(void *ctx, rung_slice board, const rung_view *view) {
+    CHECK_OK(rung_closed_window_pack(rung_alloc_heap(), board, view, ctx));
+}
+
+/* A day of four players: two in FI, one in SE who has been banned since and moved, one nowhere. */
+static void take_a_day_with_scopes(rung_packed *out) {
+    static const char *const names[] = {"p0", "p1", "p2", "p3"}, *const places[] = {"FI", "SE", NULL, "FI"};
+    const int64_t t0 = INT64_C(1763164800000);
+    rung_state *s;
+    rung_board_def def = rung_board_def_default();
+    def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    def.scope_count = 1;
+    def.scopes[0] = RUNG_SLICE("country");
+    def.has_teams = true;
+    def.team_by = RUNG_SLICE("guild");
+    CHECK_OK(rung_state_create(
+        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = take_packed, .on_close_ctx = out}, &s));
+    rung_event e = archive_event_define("b", &def, t0);
+    CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+    for (int i = 0; i < 4; i++) {
+        e = archive_event_profile(names[i], "country", places[i] ? places[i] : "FI", t0);
+        e.profile.count = places[i] ? 1 : 0;
+        CHECK(rung_state_apply(s, &e, NULL, NULL) >= 0);
+        e = archive_event_score("b", names[i], 10 - i, t0);
+        CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+    }
+    e = archive_event_ban("p1", true, t0);
+    CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+    e = archive_event_profile("p1", "country", "DE", t0);
+    CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+    e = archive_event_tick(t0 + INT64_C(86400000));
+    CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+    rung_state_destroy(s);
+}
+
+TEST(scopes_come_with_the_rows) {
+    static const char *const places[] = {"FI", "SE", "", "FI"};
+    rung_packed packed = {0};
+    rung_packed_reader r;
+    rung_archive_row row;
+    rung_err err;
+    take_a_day_with_scopes(&packed);
+    CHECK_OK(rung_packed_open(rung_slice_of(packed.ptr, packed.len), &r, &err));
+    CHECK_EQ_U64(r.slot_count, 2);
+    CHECK(rung_slice_eq(r.attributes[0], RUNG_SLICE("country")));
+    CHECK(rung_slice_eq(r.attributes[1], RUNG_SLICE("guild")));
+    for (int i = 0; i < 4; i++) {
+        CHECK_OK(rung_packed_next(&r, &row, &err));
+        CHECK(rung_slice_eq(r.scope_values[0], rung_slice_str(places[i])));
+        CHECK_EQ_U64(r.scope_values[1].len, 0);
+        CHECK_EQ_U64(row.hidden, i == 1 ? RUNG_HIDDEN_BANNED : 0);
+    }
+    CHECK_STATUS(rung_packed_next(&r, &row, &err), RUNG_NOT_FOUND);
+    rung_packed_deinit(rung_alloc_heap(), &packed);
+}
+
 /* Reads all there is; the bytes are in a block of their own, so that a sanitizer sees a step too far. */
 static rung_status read_all(const char *bytes, size_t len) {
     rung_packed_reader r;
@@ -83,20 +139,28 @@ static rung_status read_all(const char *bytes, size_t len) {
     return st;
 }
 
+static void damage(rung_packed *p) {
+    CHECK_STATUS(read_all(p->ptr, p->len), RUNG_NOT_FOUND);
+    for (size_t len = 0; len < p->len; len++)
+        CHECK_STATUS(read_all(p->ptr, len), RUNG_ECORRUPT);
+    for (size_t i = 0; i < p->len; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            p->ptr[i] = (char)(p->ptr[i] ^ 1 << bit);
+            rung_status st = read_all(p->ptr, p->len);
+            CHECK(st == RUNG_ECORRUPT || st == RUNG_NOT_FOUND); /* some flips give another valid ranking */
+            p->ptr[i] = (char)(p->ptr[i] ^ 1 << bit);
+        }
+}
+
 TEST(damaged_bytes_are_refused) {
     static taken t;
+    rung_packed with_scopes = {0};
     take_an_hour(&t);
-    CHECK_STATUS(read_all(t.packed.ptr, t.packed.len), RUNG_NOT_FOUND);
-    for (size_t len = 0; len < t.packed.len; len++)
-        CHECK_STATUS(read_all(t.packed.ptr, len), RUNG_ECORRUPT);
-    for (size_t i = 0; i < t.packed.len; i++)
-        for (int bit = 0; bit < 8; bit++) {
-            t.packed.ptr[i] = (char)(t.packed.ptr[i] ^ 1 << bit);
-            rung_status st = read_all(t.packed.ptr, t.packed.len);
-            CHECK(st == RUNG_ECORRUPT || st == RUNG_NOT_FOUND); /* some flips give another valid ranking */
-            t.packed.ptr[i] = (char)(t.packed.ptr[i] ^ 1 << bit);
-        }
+    damage(&t.packed);
     rung_packed_deinit(rung_alloc_heap(), &t.packed);
+    take_a_day_with_scopes(&with_scopes);
+    damage(&with_scopes);
+    rung_packed_deinit(rung_alloc_heap(), &with_scopes);
 }
 
 RUNG_TEST_MAIN

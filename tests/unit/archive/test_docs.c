@@ -23,11 +23,17 @@ static void fill(const archive_dir *d) {
     archive_kit_init(&k, a);
     rung_board_def def = rung_board_def_default();
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    def.scope_count = 1;
+    def.scopes[0] = RUNG_SLICE("country");
+    def.has_teams = true;
+    def.team_by = RUNG_SLICE("guild");
     apply(&k, archive_event_define("race", &def, T0));
     rung_event profile = {.kind = RUNG_EVENT_PLAYER_SET, .ts_ms = T0};
     profile.profile.player = RUNG_SLICE("ada");
-    profile.profile.count = 1;
-    profile.profile.attributes[0] = (rung_attribute){RUNG_SLICE("name"), RUNG_SLICE("Ada L.")};
+    profile.profile.count = 3;
+    profile.profile.attributes[0] = (rung_attribute){RUNG_SLICE("country"), RUNG_SLICE("FI")};
+    profile.profile.attributes[1] = (rung_attribute){RUNG_SLICE("guild"), RUNG_SLICE("owls")};
+    profile.profile.attributes[2] = (rung_attribute){RUNG_SLICE("name"), RUNG_SLICE("Ada L.")};
     apply(&k, profile);
     for (int i = 0; i < 16; i++) {
         rung_event e = archive_event_score("race", names[i % 4], i * 37 % 11, T0 + i * DAY_MS / 8);

@@ -243,7 +243,41 @@ TEST(the_sqlite3_tool_reads_while_a_batch_is_open) {
     archive_dir_deinit(&d);
 }
 
-/* A name that was erased is nowhere in the files. */
+/* Windows that an older program archived have one ranking. */
+TEST(windows_without_scopes) {
+    archive_dir d;
+    rung_archive *a;
+    rung_archive_view v;
+    rung_err err = {0};
+    static archive_kit k;
+    archive_dir_init(&d);
+    CHECK_OK(archive_dir_open(&d, &a, &err));
+    archive_kit_init(&k, a);
+    rung_board_def def = rung_board_def_default();
+    def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    def.scope_count = 1;
+    def.scopes[0] = RUNG_SLICE("country");
+    rung_event e = archive_event_define("b", &def, T0);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    e = archive_event_score("b", "p", 1, T0);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    e = archive_event_tick(T0 + DAY_MS);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    archive_kit_deinit(&k);
+    rung_archive_close(a);
+    sql(d.path, "UPDATE closed_windows SET has_scopes = 0");
+    CHECK_OK(archive_dir_open(&d, &a, &err));
+    rung_archive_query q = {.board = RUNG_SLICE("b"), .kind = RUNG_WINDOW_DAY, .window_id = RUNG_SLICE("2025-11-15")};
+    CHECK_OK(rung_archive_view_open(a, &q, &v, &err));
+    CHECK_EQ_U64(v.total, 1);
+    rung_archive_view_close(&v);
+    q.scope = RUNG_SLICE("country:FI");
+    CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EABSENT);
+    rung_archive_close(a);
+    archive_dir_deinit(&d);
+}
+
+/* A name that was erased is nowhere in the files, nor is a value that nobody else stood under. */
 TEST(erased_names_are_gone_from_the_disk) {
     archive_dir d;
     rung_archive *a;
@@ -255,7 +289,11 @@ TEST(erased_names_are_gone_from_the_disk) {
     archive_kit_init(&k, a);
     rung_board_def def = rung_board_def_default();
     def.windows |= RUNG_WINDOWS_BIT(RUNG_WINDOW_DAY);
+    def.scope_count = 1;
+    def.scopes[0] = RUNG_SLICE("town");
     rung_event e = archive_event_define("b", &def, T0);
+    CHECK_OK(archive_kit_apply(&k, &e));
+    e = archive_event_profile(name, "town", "Zebediah-Quuxville", T0); /* found by the same search */
     CHECK_OK(archive_kit_apply(&k, &e));
     for (int i = 0; i < 500; i++) {
         char other[16];
@@ -300,6 +338,11 @@ TEST(questions_use_their_indexes) {
         {"SELECT * FROM readable_history WHERE board='b' AND player='p'", "standings_by_player"},
         {"SELECT * FROM audit WHERE board='b' ORDER BY seq", "audit_by_board"},
         {"SELECT * FROM closed_windows WHERE board='b' ORDER BY end_ms DESC", "closed_windows_by_end"},
+        {"SELECT * FROM scopes WHERE window=1 AND attribute='country' AND value='FI'",
+         "(window=? AND attribute=? AND value=?)"},
+        {"SELECT * FROM scope_standings WHERE window=1 AND place=2", "scope_standings_by_place"},
+        {"SELECT * FROM scope_standings WHERE scope=1 AND scope_place>5 ORDER BY scope_place",
+         "(scope=? AND scope_place>?)"},
     };
     for (size_t i = 0; i < sizeof questions / sizeof *questions; i++) {
         char text[300];
