@@ -32,7 +32,8 @@ static void read_any(const rung_segment_log_config *config, bool is_ours) {
     if (rung_log_cursor_open(port, 1, &cursor, &err) == RUNG_OK) {
         rung_log_record r;
         size_t count;
-        for (uint64_t next = 1; rung_log_cursor_read(cursor, &r, 1, &count, &err) == RUNG_OK; next++) {
+        for (uint64_t next = 1; rung_log_cursor_read(cursor, &r, 1, &count, &err) == RUNG_OK;
+             next++) {
             CHECK_EQ_U64(r.seq, next);
             if (is_ours)
                 CHECK(rung_slice_eq(r.payload, logkit_payload(next)));
@@ -57,8 +58,10 @@ static void tools(rung_memfs *fs) {
     rung_repair_report repaired;
     rung_err err;
     CHECK_OK(rung_dir_open(&dir, &fs->port, LOGKIT_PATH, false, &err));
-    rung_ignore(rung_log_cat(&dir, rung_alloc_heap(), 1, UINT64_MAX, ignore_record, NULL, &err), "any answer");
-    rung_ignore(rung_log_verify(&dir, rung_alloc_heap(), NULL, NULL, &verified, &err), "any answer");
+    rung_ignore(rung_log_cat(&dir, rung_alloc_heap(), 1, UINT64_MAX, ignore_record, NULL, &err),
+                "any answer");
+    rung_ignore(rung_log_verify(&dir, rung_alloc_heap(), NULL, NULL, &verified, &err),
+                "any answer");
     rung_status st = rung_log_repair(&dir, rung_alloc_heap(), true, &repaired, &err);
     if (st == RUNG_OK) {
         st = rung_log_repair(&dir, rung_alloc_heap(), true, &repaired, &err);

@@ -77,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     load l = {.len = 0};
     rung_snapshot_sink sink = {&l, on_begin, on_feed, on_end, NULL};
     rung_snapshot_info info;
-    rung_status st = rung_snapshot_load(&dir, rung_alloc_heap(), UUID, UINT64_MAX, &sink, &info, &err);
+    rung_status st =
+        rung_snapshot_load(&dir, rung_alloc_heap(), UUID, UINT64_MAX, &sink, &info, &err);
     if (is_ours) { /* the older one is good in any case */
         CHECK_OK(st);
         CHECK_EQ_U64(l.len, sizeof TEXT);

@@ -424,6 +424,21 @@ static bool on_archive_stat(void *ctx, rung_api_archive_stat *out) {
     return true;
 }
 
+static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
+    const server *s = ctx;
+    if (!s->resp)
+        return false;
+    rung_resp_stats stats = rung_resp_stat(s->resp);
+    *out = (rung_api_resp_stat){.connections = stats.connections,
+                                .commands = stats.commands,
+                                .errors = stats.errors,
+                                .protocol_errors = stats.protocol_errors,
+                                .open = stats.open,
+                                .blocked = stats.blocked,
+                                .in_flight = stats.in_flight};
+    return true;
+}
+
 /* ---- setting up: each step returns an exit code and has told what is wrong ---- */
 
 static int set_up_guard(server *s) {
@@ -475,6 +490,7 @@ static int set_up_http(server *s) {
                            .body_max = (uint32_t)set->body_max,
                            .live_frame_rate = (uint32_t)set->live_frames,
                            .archive_stat = on_archive_stat,
+                           .resp_stat = on_resp_stat,
                            .ctx = s};
     rung_http_config http = {.alloc = rung_alloc_heap(),
                              .handle = on_request,

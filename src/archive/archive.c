@@ -114,18 +114,21 @@ void rung_archive_rollback(rung_archive *a) {
     a->ops->rollback(a);
 }
 
-rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out, rung_err *err) {
+rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
+                                rung_err *err) {
     return a->ops->cursor(a, seq_out, log_time_ms_out, err);
 }
 
-rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms,
-                                 uint32_t limit, rung_archive_window *out, uint32_t *count_out, rung_err *err) {
+rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind,
+                                 int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
+                                 uint32_t *count_out, rung_err *err) {
     rung__archive_forget(a);
     return a->ops->windows(a, board, kind, before_end_ms, limit, out, count_out, err);
 }
 
-rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms, int64_t to_ms,
-                                 uint32_t limit, rung_archive_point *out, uint32_t *count_out, rung_err *err) {
+rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice player,
+                                 int64_t from_ms, int64_t to_ms, uint32_t limit,
+                                 rung_archive_point *out, uint32_t *count_out, rung_err *err) {
     rung__archive_forget(a);
     return a->ops->history(a, board, player, from_ms, to_ms, limit, out, count_out, err);
 }
@@ -179,7 +182,8 @@ static bool ranks_by(const rung_board_def *def, rung_slice attribute) {
 }
 
 /* Make it the view of one scope. Where nobody stands it is empty, and asks for no rows. */
-static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def, rung_slice scope, rung_err *err) {
+static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def, rung_slice scope,
+                                rung_err *err) {
     rung_archive_scope found = {0};
     const char *colon = memchr(scope.ptr, ':', scope.len);
     if (!colon)
@@ -187,9 +191,11 @@ static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def,
     rung_slice attribute = rung_slice_of(scope.ptr, (size_t)(colon - scope.ptr));
     rung_slice value = rung_slice_of(colon + 1, scope.len - attribute.len - 1);
     if (!ranks_by(def, attribute))
-        return RUNG_FAIL(err, RUNG_EABSENT, "scope: the board did not rank by this attribute when the window closed");
+        return RUNG_FAIL(err, RUNG_EABSENT,
+                         "scope: the board did not rank by this attribute when the window closed");
     if (value.len) {
-        rung_status st = v->archive->ops->find_scope(v->archive, v->window.key, attribute, value, &found, err);
+        rung_status st =
+            v->archive->ops->find_scope(v->archive, v->window.key, attribute, value, &found, err);
         if (st < 0)
             return st;
     }
@@ -199,8 +205,8 @@ static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def,
     return RUNG_OK;
 }
 
-static rung_status choose_ranking(rung_archive_view *v, const rung_board_def *def, const rung_archive_query *q,
-                                  rung_err *err) {
+static rung_status choose_ranking(rung_archive_view *v, const rung_board_def *def,
+                                  const rung_archive_query *q, rung_err *err) {
     if (q->teams && q->scope.len)
         return RUNG_FAIL(err, RUNG_EINVAL, "scope: not with teams");
     if (!v->window.has_scopes)
@@ -208,7 +214,8 @@ static rung_status choose_ranking(rung_archive_view *v, const rung_board_def *de
     if (!q->teams)
         return choose_scope(v, def, q->scope, err);
     if (!def->has_teams)
-        return RUNG_FAIL(err, RUNG_EABSENT, "teams: the board had no team ranking when the window closed");
+        return RUNG_FAIL(err, RUNG_EABSENT,
+                         "teams: the board had no team ranking when the window closed");
     return rung__teams_open(v, def, err);
 }
 
@@ -231,8 +238,8 @@ static rung_status open_window(rung_archive_view *v, const rung_archive_query *q
     return st < 0 || v->teams || v->total == 0 ? st : load_hidden(v, err);
 }
 
-rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q, rung_archive_view *view_out,
-                                   rung_err *err) {
+rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
+                                   rung_archive_view *view_out, rung_err *err) {
     rung_archive_view v = {.archive = a};
     rung__archive_forget(a);
     rung_status st = a->ops->read_begin(a, err);
@@ -280,7 +287,9 @@ static void show_row(const rung_archive_view *v, const rung_archive_row *from, r
     memcpy(row->values, from->values.values, sizeof row->values);
     if (v->decay != 1)
         row->values[0].d *= v->decay;
-    row->rank = v->rank == RUNG_RANK_UNIQUE ? row->index + 1 : v->rank == RUNG_RANK_SPARSE ? sparse : dense;
+    row->rank = v->rank == RUNG_RANK_UNIQUE   ? row->index + 1
+                : v->rank == RUNG_RANK_SPARSE ? sparse
+                                              : dense;
     row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
 }
 
@@ -308,21 +317,25 @@ static rung_status find_row(rung_archive_view *view, rung_slice id, rung_row *ou
     return st;
 }
 
-rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit, rung_row *rows,
-                                  uint32_t *count_out, rung_err *err) {
+rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit,
+                                  rung_row *rows, uint32_t *count_out, rung_err *err) {
     enum { AT_ONCE = 64 };
     rung_archive *a = view->archive;
     rung_archive_row some[AT_ONCE];
-    uint32_t want = offset >= view->total ? 0 : view->total - offset < limit ? view->total - offset : limit;
+    uint32_t want = offset >= view->total          ? 0
+                    : view->total - offset < limit ? view->total - offset
+                                                   : limit;
     if (view->teams && want)
         memcpy(rows, view->teams + offset, want * sizeof *rows);
     for (uint32_t done = view->teams ? want : 0; done < want;) {
         uint32_t count, ask = want - done < AT_ONCE ? want - done : AT_ONCE;
-        rung_status st = a->ops->rows(a, &view->ranking, place_of_index(view, offset + done), ask, some, &count, err);
+        rung_status st = a->ops->rows(a, &view->ranking, place_of_index(view, offset + done), ask,
+                                      some, &count, err);
         if (st < 0)
             return st;
         if (count != ask)
-            return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: standings of a closed window are missing");
+            return RUNG_FAIL(err, RUNG_ECORRUPT,
+                             "archive: standings of a closed window are missing");
         for (uint32_t i = 0; i < count; i++)
             show_row(view, &some[i], &rows[done + i]);
         done += count;
@@ -331,8 +344,9 @@ rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint
     return RUNG_OK;
 }
 
-rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around, rung_row *rows,
-                                     uint32_t *count_out, uint32_t *self_out, rung_err *err) {
+rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around,
+                                     rung_row *rows, uint32_t *count_out, uint32_t *self_out,
+                                     rung_err *err) {
     rung_row self;
     rung_status st = find_row(view, id, &self, err);
     if (st != RUNG_OK)
@@ -346,8 +360,8 @@ rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uin
     return rung_archive_view_top(view, first, count, rows, count_out, err);
 }
 
-rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids, rung_row *rows,
-                                   bool *found, rung_err *err) {
+rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids,
+                                   rung_row *rows, bool *found, rung_err *err) {
     for (uint32_t i = 0; i < n; i++) {
         rung_status st = find_row(view, ids[i], &rows[i], err);
         if (st < 0)

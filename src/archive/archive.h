@@ -70,7 +70,8 @@ typedef struct rung_archive_window {
     uint32_t total, distinct;
     rung_rank_style rank;
     rung_slice definition; /* rung_board_def_encode() bytes, as it was when the window closed */
-    bool has_scopes;       /* found: it came with its scopes; windows archived before there were any did not */
+    bool
+        has_scopes; /* found: it came with its scopes; windows archived before there were any did not */
 } rung_archive_window;
 
 /* One value of an attribute that the board ranked by, or made teams of, when a window closed: "country:FI". */
@@ -80,7 +81,8 @@ typedef struct rung_archive_scope {
     uint32_t total, distinct; /* hidden standings included */
     uint32_t hidden;          /* how many those are; not when it is added */
     bool is_team;             /* teams are made of this attribute: */
-    __int128 team_sum;        /* the sum of contributions (state/team.h) of all who count for the team; on decay
+    __int128
+        team_sum; /* the sum of contributions (state/team.h) of all who count for the team; on decay
                                * boards the bits of a double, the sum of the scores as of the window's end */
 } rung_archive_scope;
 
@@ -113,8 +115,8 @@ typedef struct rung_archive_ranking {
 /* Where a player stood at some time. */
 typedef struct rung_archive_point {
     int64_t time_ms;
-    bool is_daily;        /* a daily sample; otherwise a window's end */
-    uint32_t kind;        /* of window; 0: all of time */
+    bool is_daily; /* a daily sample; otherwise a window's end */
+    uint32_t kind; /* of window; 0: all of time */
     rung_slice window_id;
     uint32_t place, sparse, dense, total;
     rung_archive_values values;
@@ -135,8 +137,10 @@ typedef rung_status rung_archive_next_row(void *ctx, rung_archive_row *row_out, 
 typedef struct rung_archive_score_query {
     rung_slice board, player; /* at least one is not empty */
     int64_t from_ms, to_ms;   /* by at: [from, to); both 0: always */
-    int64_t after_at_ms;      /* with after_seq: those after this one, for the next page */
-    uint64_t after_seq;       /* 0: from the beginning */
+    bool newest_first;        /* else oldest first */
+    int64_t
+        after_at_ms;    /* with after_seq: those behind this one in that order, for the next page */
+    uint64_t after_seq; /* 0: from the beginning */
 } rung_archive_score_query;
 
 typedef struct rung_archive rung_archive;
@@ -147,44 +151,49 @@ typedef struct rung_archive_ops {
     rung_status (*begin)(rung_archive *a, rung_err *err);
     rung_status (*add_score)(rung_archive *a, const rung_archive_score *s, rung_err *err);
     rung_status (*add_audit)(rung_archive *a, const rung_archive_audit *r, rung_err *err);
-    rung_status (*put_player)(rung_archive *a, uint64_t seq, int64_t ts_ms, rung_slice player, rung_slice profile,
-                              rung_err *err);
-    rung_status (*add_window)(rung_archive *a, const rung_archive_window *w, const rung_archive_scope *scopes,
-                              uint32_t scope_count, rung_archive_next_row *next, void *ctx, rung_err *err);
+    rung_status (*put_player)(rung_archive *a, uint64_t seq, int64_t ts_ms, rung_slice player,
+                              rung_slice profile, rung_err *err);
+    rung_status (*add_window)(rung_archive *a, const rung_archive_window *w,
+                              const rung_archive_scope *scopes, uint32_t scope_count,
+                              rung_archive_next_row *next, void *ctx, rung_err *err);
     rung_status (*add_sample)(rung_archive *a, const rung_archive_sample *s, rung_err *err);
     /* Set or clear a bit on all standings of the player; of one board unless it is empty. */
-    rung_status (*hide)(rung_archive *a, rung_slice board, rung_slice player, uint32_t bit, bool on, rung_err *err);
+    rung_status (*hide)(rung_archive *a, rung_slice board, rung_slice player, uint32_t bit, bool on,
+                        rung_err *err);
     rung_status (*erase)(rung_archive *a, rung_slice player, rung_err *err);
     rung_status (*retire_board)(rung_archive *a, rung_slice board, uint64_t seq, rung_err *err);
     rung_status (*commit)(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err);
     void (*rollback)(rung_archive *a);
     /* questions; read_begin to read_end see one moment */
-    rung_status (*cursor)(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out, rung_err *err);
+    rung_status (*cursor)(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
+                          rung_err *err);
     rung_status (*read_begin)(rung_archive *a, rung_err *err);
     void (*read_end)(rung_archive *a);
     rung_status (*find_window)(rung_archive *a, rung_slice board, uint32_t kind, rung_slice id,
                                rung_archive_window *out, rung_err *err);
-    rung_status (*windows)(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms, uint32_t limit,
-                           rung_archive_window *out, uint32_t *count_out, rung_err *err);
+    rung_status (*windows)(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms,
+                           uint32_t limit, rung_archive_window *out, uint32_t *count_out,
+                           rung_err *err);
     /* One scope of a window, without its hidden ones. RUNG_NOT_FOUND: nobody was in it. */
-    rung_status (*find_scope)(rung_archive *a, int64_t window, rung_slice attribute, rung_slice value,
-                              rung_archive_scope *out, rung_err *err);
+    rung_status (*find_scope)(rung_archive *a, int64_t window, rung_slice attribute,
+                              rung_slice value, rung_archive_scope *out, rung_err *err);
     /* All scopes of one attribute; `*scopes_out` in the arena. */
-    rung_status (*scopes)(rung_archive *a, int64_t window, rung_slice attribute, rung_archive_scope **scopes_out,
-                          uint32_t *count_out, rung_err *err);
+    rung_status (*scopes)(rung_archive *a, int64_t window, rung_slice attribute,
+                          rung_archive_scope **scopes_out, uint32_t *count_out, rung_err *err);
     /* Of one ranking, places and ranks those in it. Hidden standings, ascending; `*rows_out` in the arena. */
-    rung_status (*hidden)(rung_archive *a, const rung_archive_ranking *r, rung_archive_row **rows_out,
-                          uint32_t *count_out, rung_err *err);
+    rung_status (*hidden)(rung_archive *a, const rung_archive_ranking *r,
+                          rung_archive_row **rows_out, uint32_t *count_out, rung_err *err);
     /* Up to `limit` visible standings from a place on. */
-    rung_status (*rows)(rung_archive *a, const rung_archive_ranking *r, uint32_t from_place, uint32_t limit,
-                        rung_archive_row *out, uint32_t *count_out, rung_err *err);
+    rung_status (*rows)(rung_archive *a, const rung_archive_ranking *r, uint32_t from_place,
+                        uint32_t limit, rung_archive_row *out, uint32_t *count_out, rung_err *err);
     /* The player's, if visible. RUNG_NOT_FOUND. */
-    rung_status (*row_of)(rung_archive *a, const rung_archive_ranking *r, rung_slice player, rung_archive_row *out,
-                          rung_err *err);
-    rung_status (*history)(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms, int64_t to_ms,
-                           uint32_t limit, rung_archive_point *out, uint32_t *count_out, rung_err *err);
-    rung_status (*scores)(rung_archive *a, const rung_archive_score_query *q, uint32_t limit, rung_archive_score *out,
-                          uint32_t *count_out, rung_err *err);
+    rung_status (*row_of)(rung_archive *a, const rung_archive_ranking *r, rung_slice player,
+                          rung_archive_row *out, rung_err *err);
+    rung_status (*history)(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
+                           int64_t to_ms, uint32_t limit, rung_archive_point *out,
+                           uint32_t *count_out, rung_err *err);
+    rung_status (*scores)(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
+                          rung_archive_score *out, uint32_t *count_out, rung_err *err);
     void (*close)(rung_archive *a);
 } rung_archive_ops;
 
@@ -202,22 +211,26 @@ void rung_archive_close(rung_archive *a); /* accepts NULL; an open batch is undo
 RUNG_NODISCARD rung_status rung_archive_begin(rung_archive *a, rung_err *err);
 /* All that the archive has to know of an event, by its kind: a score, an audit record, a profile, hidden or erased
  * standings. `log_time_ms` is the largest ts up to this event. */
-RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *event,
-                                                  int64_t log_time_ms, int status, rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq,
+                                                  const rung_event *event, int64_t log_time_ms,
+                                                  int status, rung_err *err);
 /* A closed window or a set of samples, as packed by closed_window.h; a window also leaves an audit record.
  * RUNG_ECORRUPT for other bytes. Events up to its sequence must have been added before. */
-RUNG_NODISCARD rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed, rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed,
+                                                   rung_err *err);
 /* A note that events up to `seq` were never archived. */
-RUNG_NODISCARD rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq, uint64_t last_seq, rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq,
+                                                uint64_t last_seq, rung_err *err);
 /* Make the batch durable and visible; the cursor is `seq` from now on. */
-RUNG_NODISCARD rung_status rung_archive_commit(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_commit(rung_archive *a, uint64_t seq, int64_t log_time_ms,
+                                               rung_err *err);
 void rung_archive_rollback(rung_archive *a); /* also when there is no batch */
 
 /* ---- questions ---- */
 
 /* The last sequence archived, 0 for none, and the log time there. `log_time_ms_out` may be NULL. */
-RUNG_NODISCARD rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
-                                               rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out,
+                                               int64_t *log_time_ms_out, rung_err *err);
 
 typedef struct rung_archive_query {
     rung_slice board;
@@ -240,7 +253,7 @@ typedef struct rung_archive_view {
     rung_archive_row *hidden;
     uint32_t hidden_count;
     const rung_row *teams; /* all of them, in order; NULL: a ranking of players */
-    double decay; /* factor on scores */
+    double decay;          /* factor on scores */
 } rung_archive_view;
 
 /* RUNG_OK: close it again; until then it is the only question of this archive. RUNG_NOT_FOUND: the archive has no
@@ -253,33 +266,41 @@ void rung_archive_view_close(rung_archive_view *view); /* slices in its answers 
 
 /* As rung_view_top, rung_view_around and rung_view_rows of state.h, with the same rows, but for the numbers of teams:
  * they are 0. */
-RUNG_NODISCARD rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit,
-                                                 rung_row *rows, uint32_t *count_out, rung_err *err);
-RUNG_NODISCARD rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around,
-                                                    rung_row *rows, uint32_t *count_out, uint32_t *self_out,
+RUNG_NODISCARD rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset,
+                                                 uint32_t limit, rung_row *rows,
+                                                 uint32_t *count_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id,
+                                                    uint32_t around, rung_row *rows,
+                                                    uint32_t *count_out, uint32_t *self_out,
                                                     rung_err *err);
-RUNG_NODISCARD rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids,
-                                                  rung_row *rows, bool *found, rung_err *err);
+RUNG_NODISCARD rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n,
+                                                  const rung_slice *ids, rung_row *rows,
+                                                  bool *found, rung_err *err);
 
 /* Closed windows of a board, the last ended first; kind 0: all kinds; before_end_ms INT64_MAX, then the end of the
  * last one shown, for pages. Answers live until the next question. */
 RUNG_NODISCARD rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind,
-                                                int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
-                                                uint32_t *count_out, rung_err *err);
+                                                int64_t before_end_ms, uint32_t limit,
+                                                rung_archive_window *out, uint32_t *count_out,
+                                                rung_err *err);
 /* Where a player stood on a board, in [from, to), oldest first: at the ends of windows and at daily samples. Ranks
  * are those of the time. Answers live until the next question. */
-RUNG_NODISCARD rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
-                                                int64_t to_ms, uint32_t limit, rung_archive_point *out,
+RUNG_NODISCARD rung_status rung_archive_history(rung_archive *a, rung_slice board,
+                                                rung_slice player, int64_t from_ms, int64_t to_ms,
+                                                uint32_t limit, rung_archive_point *out,
                                                 uint32_t *count_out, rung_err *err);
-/* Score events by board, player and time, ordered by (at, seq). Answers live until the next question. */
-RUNG_NODISCARD rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
-                                               rung_archive_score *out, uint32_t *count_out, rung_err *err);
+/* Score events by board, player and time, ordered by (at, seq), forwards or backwards. Answers live until the next
+ * question. */
+RUNG_NODISCARD rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q,
+                                               uint32_t limit, rung_archive_score *out,
+                                               uint32_t *count_out, rung_err *err);
 
 /* ---- for implementations ---- */
 
 /* Bytes in the arena, for the current answer; NULL when out of memory. */
 void *rung__archive_get(rung_archive *a, size_t size);
-RUNG_NODISCARD bool rung__archive_keep(rung_archive *a, const void *bytes, size_t len, rung_slice *out);
+RUNG_NODISCARD bool rung__archive_keep(rung_archive *a, const void *bytes, size_t len,
+                                       rung_slice *out);
 void rung__archive_forget(rung_archive *a);
 
 /* "all", "hour", ..., "season", and back (-1: none of them). */

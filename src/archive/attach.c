@@ -103,7 +103,8 @@ static bool has_window(rung_archive *archive, rung_slice board, const rung_windo
     return st != RUNG_NOT_FOUND; /* in doubt it has: once is better than twice */
 }
 
-static void add_window(rung_attach *a, const rung_state *state, rung_slice board, const rung_window_info *w) {
+static void add_window(rung_attach *a, const rung_state *state, rung_slice board,
+                       const rung_window_info *w) {
     rung_view view;
     rung_slice id = rung_slice_str(w->id);
     bool is_season = w->kind == RUNG_WINDOW_SEASON;
@@ -139,8 +140,8 @@ static void add_missed_windows(rung_attach *a, const rung_state *state) {
             add_windows_of(a, state, board);
 }
 
-static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq, uint64_t state_seq,
-                         const rung_state *state, rung_err *err) {
+static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq,
+                         uint64_t state_seq, const rung_state *state, rung_err *err) {
     rung_attach *a = ctx;
     rung_status st = open_file(a, log_id, err);
     if (st == RUNG_OK)
@@ -187,7 +188,8 @@ static void catch_up(void *ctx) {
         rung_follower_pins p = rung_follower_pinned(a->follower);
         if (p.bytes <= max || rung_follower_stat(a->follower).status < 0)
             return;
-        rung_ignore(rung_follower_wait(a->follower, p.oldest_seq, CATCH_UP_MS), "asked again at once");
+        rung_ignore(rung_follower_wait(a->follower, p.oldest_seq, CATCH_UP_MS),
+                    "asked again at once");
     }
 }
 
@@ -209,8 +211,9 @@ rung_status rung_attach_create(const rung_attach_config *config, rung_attach **o
     if (!a)
         return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
     a->config = *config;
-    int len = config->path ? snprintf(a->path, PATH_SIZE, "%s", config->path)
-                           : snprintf(a->path, PATH_SIZE, "%s/%s", config->folder, RUNG_ATTACH_FILE);
+    int len = config->path
+                  ? snprintf(a->path, PATH_SIZE, "%s", config->path)
+                  : snprintf(a->path, PATH_SIZE, "%s/%s", config->folder, RUNG_ATTACH_FILE);
     if (len < 0 || len >= PATH_SIZE) {
         rung_alloc_free(config->alloc, a, sizeof *a);
         return RUNG_FAIL(err, RUNG_EINVAL, "archive: its path is too long");

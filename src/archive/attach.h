@@ -17,25 +17,29 @@
 #include "archive/follower.h"
 #include "service/hub_follower.h"
 
-typedef struct rung_attach rung_attach; /* heap object; whoever created it calls rung_attach_destroy() */
+typedef struct rung_attach
+    rung_attach; /* heap object; whoever created it calls rung_attach_destroy() */
 
 #define RUNG_ATTACH_FILE "archive.db" /* inside the folder */
 
 /* Zero is a good default for every field but alloc, and one of folder and path. Texts are used until destroy. */
 typedef struct rung_attach_config {
     const rung_alloc *alloc;
-    const char *folder;           /* the hub's: the file is RUNG_ATTACH_FILE in it */
-    const char *path;             /* or the file itself */
-    rung_follower_config follower; /* limits and times; what is ours (archive, log, alloc, first_seq) is set here */
-    uint32_t sample_players_max;  /* as in sampler.h */
-    size_t replay_bytes_max;      /* of closed windows that wait while a log is replayed; 0: 128 MiB */
-    const char *vfs;              /* as in sqlite_archive.h */
-    void (*say)(void *ctx, const char *line); /* one line for the operator; from any thread; may be NULL */
+    const char *folder; /* the hub's: the file is RUNG_ATTACH_FILE in it */
+    const char *path;   /* or the file itself */
+    rung_follower_config
+        follower; /* limits and times; what is ours (archive, log, alloc, first_seq) is set here */
+    uint32_t sample_players_max; /* as in sampler.h */
+    size_t replay_bytes_max; /* of closed windows that wait while a log is replayed; 0: 128 MiB */
+    const char *vfs;         /* as in sqlite_archive.h */
+    void (*say)(void *ctx,
+                const char *line); /* one line for the operator; from any thread; may be NULL */
     void *ctx;
 } rung_attach_config;
 
 /* RUNG_OK, RUNG_EINVAL (no folder and no path, or too long), RUNG_ENOMEM. Nothing is opened yet. */
-RUNG_NODISCARD rung_status rung_attach_create(const rung_attach_config *config, rung_attach **out, rung_err *err);
+RUNG_NODISCARD rung_status rung_attach_create(const rung_attach_config *config, rung_attach **out,
+                                              rung_err *err);
 /* After the hub was closed. Accepts NULL. */
 void rung_attach_destroy(rung_attach *a);
 
@@ -45,7 +49,8 @@ const rung_hub_follower *rung_attach_port(rung_attach *a);
 
 /* The archive for questions: borrowed, read-only, closed with the hub. RUNG_OK; RUNG_NOT_FOUND: there is none yet;
  * or why it cannot be opened. Opened at the first call. */
-RUNG_NODISCARD rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out,
+                                              rung_err *err);
 
 /* How far it is and how it fares; all zero while no hub is open. */
 rung_follower_stats rung_attach_stat(rung_attach *a);

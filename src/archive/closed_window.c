@@ -64,8 +64,9 @@ static rung_slice window_id(const rung_view *v, char out[RUNG_WINDOW_ID_MAX]) {
     return rung_slice_of(out, rung_window_id_format((rung_window_kind)v->kind, v->ordinal, out));
 }
 
-static void put_head(rung__buffer *b, rung_slice board, const rung_view *v, const rung_board_def *def, bool is_sample,
-                     int64_t time_ms, const rung_scope_values *scopes, uint32_t row_count) {
+static void put_head(rung__buffer *b, rung_slice board, const rung_view *v,
+                     const rung_board_def *def, bool is_sample, int64_t time_ms,
+                     const rung_scope_values *scopes, uint32_t row_count) {
     char id[RUNG_WINDOW_ID_MAX];
     rung__buffer_number(b, VERSION);
     rung__buffer_number(b, is_sample);
@@ -88,7 +89,8 @@ static void put_head(rung__buffer *b, rung_slice board, const rung_view *v, cons
 }
 
 /* What a row has beside its ranks. */
-static void put_row(rung__buffer *b, const rung_board_def *def, int64_t end_ms, const rung_row *row) {
+static void put_row(rung__buffer *b, const rung_board_def *def, int64_t end_ms,
+                    const rung_row *row) {
     rung__buffer_number(b, row->number);
     rung__buffer_text(b, row->id);
     for (uint32_t i = 0; i < row->value_count; i++) {
@@ -136,9 +138,10 @@ static void put_standing(packing *p, uint64_t mark, bool is_hidden, const rung_r
 
 /* The hidden rows that stand before the shown row number `index`. */
 static void put_hidden_before(packing *p, uint32_t index) {
-    for (; p->hidden_done < p->hidden_count && p->hidden[p->hidden_done].above <= index; p->hidden_done++) {
+    for (; p->hidden_done < p->hidden_count && p->hidden[p->hidden_done].above <= index;
+         p->hidden_done++) {
         const rung_hidden_row *h = &p->hidden[p->hidden_done];
-        uint64_t mark = h->is_tied ? 2 * ((uint64_t)h->better + 1)
+        uint64_t mark = h->is_tied   ? 2 * ((uint64_t)h->better + 1)
                         : h->is_same ? p->mark
                                      : 2 * (uint64_t)p->hidden_done + 1;
         put_standing(p, mark, true, &h->row);
@@ -154,8 +157,8 @@ static void give_piece(packing *p, size_t at_least) {
 
 static void put_standings(packing *p, const rung_view *v, rung_row *rows) {
     uint32_t count;
-    for (uint32_t done = 0; !p->b.failed && p->status >= 0 &&
-                            (count = rung_view_top(v, done, ROWS_AT_ONCE, rows)) > 0;
+    for (uint32_t done = 0;
+         !p->b.failed && p->status >= 0 && (count = rung_view_top(v, done, ROWS_AT_ONCE, rows)) > 0;
          done += count) {
         for (uint32_t i = 0; i < count; i++) {
             put_hidden_before(p, done + i);
@@ -177,7 +180,8 @@ static uint32_t hidden_scores(const packing *p) {
 static rung_status pack(packing *p, rung_slice board, const rung_view *view) {
     const rung_alloc *alloc = p->b.alloc;
     rung_view v = *view;
-    v.rank = RUNG_RANK_SPARSE; /* two scores can look the same and not be (decay): the ladder's own ranks tell */
+    v.rank =
+        RUNG_RANK_SPARSE; /* two scores can look the same and not be (decay): the ladder's own ranks tell */
     v.now_ms = v.end_ms;
     p->def = definition_of(view, board);
     p->end_ms = v.end_ms;
@@ -202,8 +206,8 @@ static rung_status pack(packing *p, rung_slice board, const rung_view *view) {
     return p->b.failed ? RUNG_ENOMEM : p->status;
 }
 
-rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                    rung_packed *out) {
+rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
+                                    const rung_view *view, rung_packed *out) {
     packing p = {.b = {.alloc = alloc}};
     rung_status st = pack(&p, board, view);
     if (st < 0) {
@@ -213,8 +217,8 @@ rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, c
     return finish(&p.b, rung_state_seq(view->state), out);
 }
 
-rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                     rung_packed_sink *sink, void *ctx) {
+rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board,
+                                     const rung_view *view, rung_packed_sink *sink, void *ctx) {
     packing p = {.b = {.alloc = alloc}, .sink = sink, .ctx = ctx};
     rung_status st = pack(&p, board, view);
     rung__buffer_deinit(&p.b);
@@ -222,8 +226,8 @@ rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board, 
 }
 
 /* One row of a sample; `styles` are the same view in each rank style. */
-static void put_sampled(rung__buffer *b, const rung_board_def *def, const rung_view styles[3], rung_slice id,
-                        uint32_t beyond, uint32_t *count) {
+static void put_sampled(rung__buffer *b, const rung_board_def *def, const rung_view styles[3],
+                        rung_slice id, uint32_t beyond, uint32_t *count) {
     rung_row sparse, dense;
     bool found;
     rung_view_rows(&styles[RUNG_RANK_SPARSE], 1, &id, &sparse, &found);
@@ -237,8 +241,9 @@ static void put_sampled(rung__buffer *b, const rung_board_def *def, const rung_v
     ++*count;
 }
 
-rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view, int64_t time_ms,
-                             uint32_t top, uint32_t n, const rung_slice *ids, rung_packed *out) {
+rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
+                             int64_t time_ms, uint32_t top, uint32_t n, const rung_slice *ids,
+                             rung_packed *out) {
     const rung_board_def *def = definition_of(view, board);
     rung_view styles[3] = {*view, *view, *view};
     for (int i = 0; i < 3; i++) {
@@ -323,7 +328,9 @@ static void read_ranks(rung_packed_reader *r, rung__bytes *b, rung_archive_row *
 
 rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out, rung_err *err) {
     if (r->done == r->row_count)
-        return r->at == r->end ? RUNG_NOT_FOUND : RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: bytes after its end");
+        return r->at == r->end
+                   ? RUNG_NOT_FOUND
+                   : RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: bytes after its end");
     rung__bytes b = {r->at, r->end, false};
     rung_archive_row row = {.values = r->format, .has_at = r->has_at};
     read_ranks(r, &b, &row);

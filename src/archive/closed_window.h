@@ -18,7 +18,7 @@
 typedef struct rung_packed {
     char *ptr; /* owned: rung_packed_deinit() */
     size_t len, cap;
-    uint64_t seq;  /* of the event that closed the window or called for the sample */
+    uint64_t seq; /* of the event that closed the window or called for the sample */
 } rung_packed;
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
@@ -26,30 +26,33 @@ void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
 /* All rows of a view with their scopes, and those that bans hold of it, as hidden ones. `board` is the one the view
  * is of. Scores of decay boards are taken as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us a row, and as
  * long again, or less, for each attribute. */
-RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                                   rung_packed *out);
+RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
+                                                   const rung_view *view, rung_packed *out);
 
 /* Takes the next bytes. A negative status ends the packing and is its answer. */
 typedef rung_status rung_packed_sink(void *ctx, const void *bytes, size_t len);
 
 /* The same bytes, piece by piece. RUNG_OK, RUNG_ENOMEM, or what the sink answered. */
-RUNG_NODISCARD rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                                    rung_packed_sink *sink, void *ctx);
+RUNG_NODISCARD rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board,
+                                                    const rung_view *view, rung_packed_sink *sink,
+                                                    void *ctx);
 
 /* The first `top` rows of a view, and those of the `n` ids that are ranked below them, as samples taken at
  * `time_ms`. */
-RUNG_NODISCARD rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                            int64_t time_ms, uint32_t top, uint32_t n, const rung_slice *ids,
-                                            rung_packed *out);
+RUNG_NODISCARD rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board,
+                                            const rung_view *view, int64_t time_ms, uint32_t top,
+                                            uint32_t n, const rung_slice *ids, rung_packed *out);
 
 typedef struct rung_packed_reader {
     bool is_sample;
     int64_t time_ms;            /* of a sample */
     rung_archive_window window; /* slices borrow from the packed bytes */
     uint32_t row_count;
-    uint32_t slot_count; /* attributes that came with it: the board's scopes, and that of its teams */
+    uint32_t
+        slot_count; /* attributes that came with it: the board's scopes, and that of its teams */
     rung_slice attributes[RUNG_SCOPE_SLOTS_MAX];
-    rung_slice scope_values[RUNG_SCOPE_SLOTS_MAX]; /* of the last row read: what it stands under; empty: nothing */
+    rung_slice scope_values
+        [RUNG_SCOPE_SLOTS_MAX]; /* of the last row read: what it stands under; empty: nothing */
     /* private */
     rung_archive_values format;
     bool has_at;
@@ -58,8 +61,10 @@ typedef struct rung_packed_reader {
 } rung_packed_reader;
 
 /* RUNG_OK or RUNG_ECORRUPT. */
-RUNG_NODISCARD rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_err *err);
+RUNG_NODISCARD rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out,
+                                            rung_err *err);
 /* The next row; its player borrows. RUNG_OK, RUNG_NOT_FOUND at the end, RUNG_ECORRUPT. */
-RUNG_NODISCARD rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out,
+                                            rung_err *err);
 
 #endif

@@ -22,22 +22,23 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCH_EVENTS_DEFAULT     4096u
-#define STATUSES_DEFAULT         (1u << 20)
-#define PINNED_BYTES_DEFAULT     ((size_t)1 << 30)
-#define RETRY_MS_MIN_DEFAULT     50u
-#define RETRY_MS_MAX_DEFAULT     5000u
-#define STOP_MS_DEFAULT     5000u
-#define SAMPLE_TOP_DEFAULT       1000u
-#define FORK_ROWS_DEFAULT        100000u /* some 20 ms of packing: about what a fork takes then */
-#define JOB_ROW_BYTES            24      /* what a row of a job will take, as far as one can tell before */
-#define NOT_DURABLE_YET_RETRY_MS 10 /* with relaxed syncing an event is applied a little before it can be read */
-#define RECORDS_AT_ONCE          64
+#define BATCH_EVENTS_DEFAULT 4096u
+#define STATUSES_DEFAULT     (1u << 20)
+#define PINNED_BYTES_DEFAULT ((size_t)1 << 30)
+#define RETRY_MS_MIN_DEFAULT 50u
+#define RETRY_MS_MAX_DEFAULT 5000u
+#define STOP_MS_DEFAULT      5000u
+#define SAMPLE_TOP_DEFAULT   1000u
+#define FORK_ROWS_DEFAULT    100000u /* some 20 ms of packing: about what a fork takes then */
+#define JOB_ROW_BYTES        24 /* what a row of a job will take, as far as one can tell before */
+#define NOT_DURABLE_YET_RETRY_MS                                                                   \
+    10 /* with relaxed syncing an event is applied a little before it can be read */
+#define RECORDS_AT_ONCE 64
 
 typedef struct item {
     struct item *next;
-    rung_packed packed;  /* or, without bytes, the sequence and the size expected of the job */
-    rung_pack_job *job;  /* NULL: `packed` has the bytes */
+    rung_packed packed; /* or, without bytes, the sequence and the size expected of the job */
+    rung_pack_job *job; /* NULL: `packed` has the bytes */
 } item;
 
 typedef struct item_list {
@@ -140,7 +141,8 @@ static uint64_t target_seq(const rung_follower *f) {
 /* ---- from the owner ---- */
 
 /* F4: take what follows on the ring; what does not fit, or comes after something that did not, is lost. */
-static void ring_add(rung_follower *f, uint64_t first_seq, uint32_t count, const rung_status *statuses) {
+static void ring_add(rung_follower *f, uint64_t first_seq, uint32_t count,
+                     const rung_status *statuses) {
     uint32_t max = f->config.statuses_max;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t seq = first_seq + i;
@@ -176,7 +178,8 @@ void rung_follower_resume(rung_follower *f, uint64_t seq) {
         pthread_cond_signal(&f->work);
 }
 
-void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count, const rung_status *statuses) {
+void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
+                           const rung_status *statuses) {
     if (count == 0)
         return;
     pthread_mutex_lock(&f->lock);
@@ -193,14 +196,19 @@ static void block(rung_follower *f, uint64_t seq, rung_status st) {
         return;
     f->blocked_seq = seq;
     RUNG_FAIL(&f->stats.last_error, st,
-              "archive: stopped before event %" PRIu64 ": %s for a window that closed; restart to go on", seq,
-              st == RUNG_ENOMEM ? "no memory" : st == RUNG_ELIMIT ? "no room" : "no process");
+              "archive: stopped before event %" PRIu64
+              ": %s for a window that closed; restart to go on",
+              seq,
+              st == RUNG_ENOMEM   ? "no memory"
+              : st == RUNG_ELIMIT ? "no room"
+                                  : "no process");
     f->stats.status = f->blocked_status = st;
     f->stats.failures++;
 }
 
 /* Queue packed bytes, or a job that makes them, or block. Takes both over. */
-static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packed *packed, rung_pack_job *job) {
+static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packed *packed,
+                      rung_pack_job *job) {
     item *i = st == RUNG_OK ? rung_alloc_zeroed(f->config.alloc, sizeof *i) : NULL;
     if (i) {
         *i = (item){.packed = *packed, .job = job};
@@ -257,15 +265,17 @@ void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_v
         hand_over(f, seq, RUNG_OK, &packed, job);
         return;
     }
-    hand_over(f, seq, rung_closed_window_pack(f->config.alloc, board, view, &packed), &packed, NULL);
+    hand_over(f, seq, rung_closed_window_pack(f->config.alloc, board, view, &packed), &packed,
+              NULL);
 }
 
-void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view, int64_t time_ms,
-                          uint32_t n, const rung_slice *ids) {
+void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view,
+                          int64_t time_ms, uint32_t n, const rung_slice *ids) {
     rung_packed packed = {0};
     if (is_wanted(f, seq))
         hand_over(f, seq,
-                  rung_sample_pack(f->config.alloc, board, view, time_ms, f->config.sample_top, n, ids, &packed),
+                  rung_sample_pack(f->config.alloc, board, view, time_ms, f->config.sample_top, n,
+                                   ids, &packed),
                   &packed, NULL);
 }
 
@@ -315,8 +325,10 @@ rung_status rung_follower_wait(rung_follower *f, uint64_t seq, uint32_t timeout_
 /* Take what belongs to events up to `last`. Under the lock. */
 static void take(rung_follower *f, uint64_t last) {
     for (uint64_t seq = f->cursor_seq + 1; seq <= last; seq++) {
-        bool is_known = f->ring_count && seq >= f->ring_first && seq < f->ring_first + f->ring_count;
-        f->statuses[seq - f->cursor_seq - 1] = is_known ? f->ring[seq % f->config.statuses_max] : RUNG_STATUS_UNKNOWN;
+        bool is_known =
+            f->ring_count && seq >= f->ring_first && seq < f->ring_first + f->ring_count;
+        f->statuses[seq - f->cursor_seq - 1] =
+            is_known ? f->ring[seq % f->config.statuses_max] : RUNG_STATUS_UNKNOWN;
     }
     while (f->queue.first && f->queue.first->packed.seq <= last)
         list_push(&f->taken, list_pop(&f->queue));
@@ -338,10 +350,12 @@ static void give_back(rung_follower *f) {
 static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64_t seq, int status,
                               int64_t *log_time_ms, rung_err *err) {
     if (r->seq != seq)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq,
+        return RUNG_FAIL(err, RUNG_ECORRUPT,
+                         "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq,
                          seq);
     if (r->type != f->config.event_type)
-        return RUNG_FAIL(err, RUNG_EVERSION, "archive: record %" PRIu64 " is of type %u, which is not known", seq,
+        return RUNG_FAIL(err, RUNG_EVERSION,
+                         "archive: record %" PRIu64 " is of type %u, which is not known", seq,
                          (unsigned)r->type);
     rung_status st = rung_event_decode(r->payload, &f->event, err);
     if (st < 0)
@@ -377,15 +391,16 @@ static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_e
 
 /* Add events from + 1 .. last with all that belongs to them. `*done_out` is how far it came: less than `last` when
  * the log has not synced the rest yet. */
-static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out, item **next,
-                              int64_t *log_time_ms, rung_err *err) {
+static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out,
+                              item **next, int64_t *log_time_ms, rung_err *err) {
     rung_log_record records[RECORDS_AT_ONCE];
     uint64_t seq = from;
     rung_status st = RUNG_OK;
     if (!f->log_cursor)
         st = rung_log_cursor_open(f->config.log, from + 1, &f->log_cursor, err);
     while (st >= 0 && seq < last) {
-        size_t count = 0, max = last - seq < RECORDS_AT_ONCE ? (size_t)(last - seq) : RECORDS_AT_ONCE;
+        size_t count = 0,
+               max = last - seq < RECORDS_AT_ONCE ? (size_t)(last - seq) : RECORDS_AT_ONCE;
         st = rung_log_cursor_read(f->log_cursor, records, max, &count, err);
         if (st == RUNG_NOT_FOUND)
             break;
@@ -409,13 +424,15 @@ static void close_log_cursor(rung_follower *f) {
 static rung_status check_cursor(rung_follower *f, uint64_t from, uint64_t *seq_out, rung_err *err) {
     rung_status st = rung_archive_cursor(f->config.archive, seq_out, NULL, err);
     if (st >= 0 && *seq_out < from)
-        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it had event %" PRIu64 " and now ends at %" PRIu64, from,
-                       *seq_out);
+        st =
+            RUNG_FAIL(err, RUNG_ECORRUPT,
+                      "archive: it had event %" PRIu64 " and now ends at %" PRIu64, from, *seq_out);
     return st;
 }
 
 /* The archive is further than we thought: so are we. */
-static rung_status catch_up(rung_follower *f, uint64_t seq, uint64_t *done_out, item **next, rung_err *err) {
+static rung_status catch_up(rung_follower *f, uint64_t seq, uint64_t *done_out, item **next,
+                            rung_err *err) {
     rung_archive_rollback(f->config.archive);
     close_log_cursor(f);
     rung_status st = rung_archive_cursor(f->config.archive, &seq, &f->log_time_ms, err);
@@ -426,8 +443,8 @@ static rung_status catch_up(rung_follower *f, uint64_t seq, uint64_t *done_out, 
 }
 
 /* One transaction. RUNG_OK with how far it came, perhaps nowhere; after a failure nothing has changed. */
-static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out, item **next,
-                                 rung_err *err) {
+static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out,
+                                 item **next, rung_err *err) {
     rung_archive *a = f->config.archive;
     int64_t log_time_ms = f->log_time_ms;
     uint64_t seq;
@@ -506,7 +523,8 @@ static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
     item *next = f->taken.first;
     rung_err err = {0};
     pthread_mutex_unlock(&f->lock);
-    rung_status st = is_gap ? skip_gap(f, from, &err) : archive_batch(f, from, last, &done, &next, &err);
+    rung_status st =
+        is_gap ? skip_gap(f, from, &err) : archive_batch(f, from, last, &done, &next, &err);
     if (is_gap && st >= 0)
         done = f->config.first_seq - 1;
     pthread_mutex_lock(&f->lock);
@@ -540,7 +558,8 @@ static void report(rung_follower *f, rung_status st) {
         return;
     f->is_failing = is_failing;
     if (is_failing)
-        snprintf(line, sizeof line, "archive falls behind, will be tried again: %s", f->stats.last_error.message);
+        snprintf(line, sizeof line, "archive falls behind, will be tried again: %s",
+                 f->stats.last_error.message);
     else
         snprintf(line, sizeof line, "archive works again at event %" PRIu64, f->cursor_seq);
     pthread_mutex_unlock(&f->lock);
@@ -571,7 +590,8 @@ static void *life(void *ctx) {
             break;
         if (st < 0) {
             nap(f, retry_ms);
-            retry_ms = retry_ms * 2 < f->config.retry_ms_max ? retry_ms * 2 : f->config.retry_ms_max;
+            retry_ms =
+                retry_ms * 2 < f->config.retry_ms_max ? retry_ms * 2 : f->config.retry_ms_max;
         } else if (st == RUNG_NOT_FOUND) {
             nap(f, NOT_DURABLE_YET_RETRY_MS);
         } else {
@@ -616,7 +636,8 @@ static int start_thread(rung_follower *f) {
     return rc;
 }
 
-rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out, rung_err *err) {
+rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out,
+                                 rung_err *err) {
     rung_follower *f = rung_alloc_zeroed(config->alloc, sizeof *f);
     if (!f)
         return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
@@ -629,7 +650,8 @@ rung_status rung_follower_create(const rung_follower_config *config, rung_follow
     uint64_t durable = rung_log_durable_seq(config->log);
     if (st >= 0 && f->cursor_seq > durable)
         st = RUNG_FAIL(err, RUNG_ECONFLICT,
-                       "archive: it has event %" PRIu64 ", the log ends at %" PRIu64 ": they do not belong together",
+                       "archive: it has event %" PRIu64 ", the log ends at %" PRIu64
+                       ": they do not belong together",
                        f->cursor_seq, durable);
     if (st < 0) {
         release(f);

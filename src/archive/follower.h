@@ -28,31 +28,37 @@
 #include "archive/archive.h"
 #include "journal/log.h"
 
-typedef struct rung_follower rung_follower; /* heap object; whoever created it calls rung_follower_destroy() */
+typedef struct rung_follower
+    rung_follower; /* heap object; whoever created it calls rung_follower_destroy() */
 
 typedef struct rung_follower_config {
-    rung_archive *archive;    /* borrowed; the follower's alone until it is destroyed */
-    rung_log *log;            /* borrowed; open until the follower is destroyed */
-    const rung_alloc *alloc;  /* used from both threads */
-    uint16_t event_type;      /* type of the log's records that are events; 0: 1 */
-    uint64_t first_seq;       /* where the log begins, if the archive may leave out what is no longer there (it notes
+    rung_archive *archive;   /* borrowed; the follower's alone until it is destroyed */
+    rung_log *log;           /* borrowed; open until the follower is destroyed */
+    const rung_alloc *alloc; /* used from both threads */
+    uint16_t event_type;     /* type of the log's records that are events; 0: 1 */
+    uint64_t
+        first_seq; /* where the log begins, if the archive may leave out what is no longer there (it notes
                                  the gap); 0: an archive that misses events fails */
-    uint32_t batch_events;    /* at most so many in one transaction; 0: 4096 */
-    uint32_t statuses_max;    /* waiting; 0: 1,048,576 */
-    size_t pinned_bytes_max;  /* of closed windows waiting; 0: 1 GiB */
+    uint32_t batch_events;               /* at most so many in one transaction; 0: 4096 */
+    uint32_t statuses_max;               /* waiting; 0: 1,048,576 */
+    size_t pinned_bytes_max;             /* of closed windows waiting; 0: 1 GiB */
     uint32_t retry_ms_min, retry_ms_max; /* after failures; 0: 50 and 5000 */
-    uint32_t stop_ms;         /* how long a stop goes on archiving; 0: 5000 */
-    uint32_t sample_top;      /* players of a daily sample; 0: 1000 */
-    uint32_t fork_rows;       /* windows of so many rows (half of it with one scope, and so on) are packed by a child
+    uint32_t stop_ms;                    /* how long a stop goes on archiving; 0: 5000 */
+    uint32_t sample_top;                 /* players of a daily sample; 0: 1000 */
+    uint32_t
+        fork_rows; /* windows of so many rows (half of it with one scope, and so on) are packed by a child
                                  (pack_job.h), so that the owner does not stop for it; 0: 100,000; UINT32_MAX: none */
-    void (*say)(void *ctx, const char *line); /* one line when it begins to fail and when it works again; may be NULL.
+    void (*say)(
+        void *ctx,
+        const char *line); /* one line when it begins to fail and when it works again; may be NULL.
                                                  From the follower's thread */
     void *say_ctx;
 } rung_follower_config;
 
 /* RUNG_OK; RUNG_ECONFLICT: the archive is ahead of the log, so it has seen another history; RUNG_ENOMEM; RUNG_EIO
  * (no thread); or why the archive's cursor cannot be read. */
-RUNG_NODISCARD rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out, rung_err *err);
+RUNG_NODISCARD rung_status rung_follower_create(const rung_follower_config *config,
+                                                rung_follower **out, rung_err *err);
 /* Archive what is ready (giving up at the first failure and after stop_ms: the log has the rest, for the next time),
  * stop the thread, free. NULL is fine. */
 void rung_follower_destroy(rung_follower *f);
@@ -64,13 +70,14 @@ void rung_follower_destroy(rung_follower *f);
 void rung_follower_resume(rung_follower *f, uint64_t seq);
 /* Events first_seq .. first_seq + count - 1 are applied, with these outcomes (NULL: not known). In order, live and
  * replayed. */
-void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count, const rung_status *statuses);
+void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
+                           const rung_status *statuses);
 /* For on_close, before the event is reported applied. */
 void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view);
 /* A daily sample: the first sample_top of a ranking, and those of the ids that stand below. It goes with event
  * `seq`, the next to be applied. */
-void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view, int64_t time_ms,
-                          uint32_t n, const rung_slice *ids);
+void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view,
+                          int64_t time_ms, uint32_t n, const rung_slice *ids);
 
 /* ---- looking ---- */
 
@@ -78,19 +85,21 @@ void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, cons
 uint64_t rung_follower_cursor(rung_follower *f);
 
 typedef struct rung_follower_pins {
-    size_t bytes;        /* of closed windows and samples in memory */
-    uint64_t oldest_seq; /* no snapshot at or beyond this sequence, or a crash loses a window; 0: nothing waits */
+    size_t bytes; /* of closed windows and samples in memory */
+    uint64_t
+        oldest_seq; /* no snapshot at or beyond this sequence, or a crash loses a window; 0: nothing waits */
 } rung_follower_pins;
 rung_follower_pins rung_follower_pinned(rung_follower *f);
 
 typedef struct rung_follower_stats {
     uint64_t cursor_seq, applied_seq;
     uint64_t behind_events;
-    int64_t behind_ms;       /* how long the oldest event known to wait has waited, to within one batch */
+    int64_t behind_ms; /* how long the oldest event known to wait has waited, to within one batch */
     uint64_t batches, windows, failures;
-    uint64_t statuses_lost;  /* events archived without their outcome */
-    rung_status status;      /* RUNG_OK, or why it does not get on now */
-    rung_err last_error;     /* of the last failure, also when it works again; code RUNG_OK: there was none */
+    uint64_t statuses_lost; /* events archived without their outcome */
+    rung_status status;     /* RUNG_OK, or why it does not get on now */
+    rung_err
+        last_error; /* of the last failure, also when it works again; code RUNG_OK: there was none */
 } rung_follower_stats;
 rung_follower_stats rung_follower_stat(rung_follower *f);
 

@@ -48,8 +48,8 @@ static rung_status write_piece(void *ctx, const void *bytes, size_t len) {
 }
 
 /* Its whole life. Leaves without the host program's exit handlers and buffers. */
-static _Noreturn void live_as_child(const rung_pack_job *job, int report, pid_t parent, rung_slice board,
-                                    const rung_view *view) {
+static _Noreturn void live_as_child(const rung_pack_job *job, int report, pid_t parent,
+                                    rung_slice board, const rung_view *view) {
     output to = {job->file, parent};
     rung_child_settle();
     rung_status st = rung_closed_window_write(job->alloc, board, view, write_piece, &to);
@@ -62,8 +62,8 @@ static _Noreturn void live_as_child(const rung_pack_job *job, int report, pid_t 
 static rung_status fail_to_begin(rung_pack_job *job, const char *what, rung_err *err) {
     int cause = errno;
     rung_pack_job_end(job);
-    return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause, "archive: cannot %s: %s", what,
-                        strerrordesc_np(cause));
+    return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause,
+                        "archive: cannot %s: %s", what, strerrordesc_np(cause));
 }
 
 rung_status rung_pack_job_begin(const rung_alloc *alloc, rung_slice board, const rung_view *view,
@@ -71,7 +71,8 @@ rung_status rung_pack_job_begin(const rung_alloc *alloc, rung_slice board, const
     rung_pack_job *job = rung_alloc_get(alloc, sizeof *job);
     if (!job)
         return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
-    *job = (rung_pack_job){.alloc = alloc, .pipe_end = -1, .file = memfd_create("rung-window", MFD_CLOEXEC)};
+    *job = (rung_pack_job){
+        .alloc = alloc, .pipe_end = -1, .file = memfd_create("rung-window", MFD_CLOEXEC)};
     int ends[2];
     if (job->file < 0)
         return fail_to_begin(job, "make a file in memory", err);
@@ -120,7 +121,8 @@ rung_status rung_pack_job_wait(rung_pack_job *job, rung_slice *packed_out, rung_
     if (job->child)
         wait_for_child(job);
     if (job->status < 0)
-        return RUNG_FAIL(err, job->status, "archive: the process that packed a window that closed failed");
+        return RUNG_FAIL(err, job->status,
+                         "archive: the process that packed a window that closed failed");
     rung_status st = job->bytes ? RUNG_OK : map_bytes(job, err);
     if (st == RUNG_OK)
         *packed_out = rung_slice_of(job->bytes, job->len);

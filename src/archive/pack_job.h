@@ -16,15 +16,18 @@
 
 #include "archive/closed_window.h"
 
-typedef struct rung_pack_job rung_pack_job; /* heap object; whoever began it calls rung_pack_job_end() */
+typedef struct rung_pack_job
+    rung_pack_job; /* heap object; whoever began it calls rung_pack_job_end() */
 
 /* RUNG_OK: under way. RUNG_ENOMEM, RUNG_EIO: no child could be had; pack it here and now instead. */
-RUNG_NODISCARD rung_status rung_pack_job_begin(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                               rung_pack_job **job_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_pack_job_begin(const rung_alloc *alloc, rung_slice board,
+                                               const rung_view *view, rung_pack_job **job_out,
+                                               rung_err *err);
 
 /* Wait for the child. RUNG_OK: all bytes, valid until the job's end; the same again if asked again. Otherwise the
  * failure. */
-RUNG_NODISCARD rung_status rung_pack_job_wait(rung_pack_job *job, rung_slice *packed_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_pack_job_wait(rung_pack_job *job, rung_slice *packed_out,
+                                              rung_err *err);
 
 /* Ends the child if it is still at work. Accepts NULL. */
 void rung_pack_job_end(rung_pack_job *job);

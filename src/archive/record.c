@@ -62,7 +62,8 @@ static void put_time_member(rung__buffer *b, const char *name, int64_t ms) {
     put_text_member(b, name, rung_slice_of(text, rung_time_format(ms, text)));
 }
 
-static void put_value_member(rung__buffer *b, const char *name, const rung_column *column, rung_value value) {
+static void put_value_member(rung__buffer *b, const char *name, const rung_column *column,
+                             rung_value value) {
     char text[RUNG_SCORE_TEXT_MAX];
     rung_slice number = rung_slice_of(text, rung_score_format(column, value, text));
     bool is_infinite = memchr(text, 'i', number.len) != NULL; /* JSON has no number for it */
@@ -183,14 +184,16 @@ static void put_definition(rung__buffer *b, const rung_board_def *def) {
         put_str(b, "}");
     }
     put_limits(b, def);
-    put_text_member(b, "writers", def->writers == RUNG_WRITERS_PLAYER ? RUNG_SLICE("player") : RUNG_SLICE("server"));
+    put_text_member(b, "writers",
+                    def->writers == RUNG_WRITERS_PLAYER ? RUNG_SLICE("player")
+                                                        : RUNG_SLICE("server"));
     put_str(b, "}");
 }
 
 /* ---- events ---- */
 
-static rung_status add_score(rung_archive *a, uint64_t seq, const rung_event *e, int64_t log_time_ms, int status,
-                             rung_err *err) {
+static rung_status add_score(rung_archive *a, uint64_t seq, const rung_event *e,
+                             int64_t log_time_ms, int status, rung_err *err) {
     const rung_score_event *s = &e->score;
     rung_archive_score r = {.seq = seq,
                             .board = s->board,
@@ -238,7 +241,8 @@ static void put_commands(rung__buffer *b, const rung_event *e) {
     rung_zcommand c;
     const char *comma = "";
     put_str(b, "[");
-    for (uint32_t i = 0; i < COMMANDS_SHOWN && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK; i++) {
+    for (uint32_t i = 0; i < COMMANDS_SHOWN && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK;
+         i++) {
         put_str(b, comma);
         put_str(b, "{");
         put_text_member(b, "command", rung_slice_str(rung_zcommand_kind_name(c.kind)));
@@ -278,7 +282,8 @@ static bool takes_keys_away(const rung_event *e) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
     while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
-        if (c.kind == RUNG_ZCOMMAND_DEL || c.kind == RUNG_ZCOMMAND_RENAME || c.kind == RUNG_ZCOMMAND_FLUSH)
+        if (c.kind == RUNG_ZCOMMAND_DEL || c.kind == RUNG_ZCOMMAND_RENAME ||
+            c.kind == RUNG_ZCOMMAND_FLUSH)
             return true;
     return false;
 }
@@ -309,7 +314,8 @@ static void put_event_details(rung__buffer *b, const rung_event *e) {
         if (e->window.kind)
             put_window_details(
                 b, e->window.kind,
-                rung_slice_of(id, rung_window_id_format((rung_window_kind)e->window.kind, e->window.ordinal, id)));
+                rung_slice_of(id, rung_window_id_format((rung_window_kind)e->window.kind,
+                                                        e->window.ordinal, id)));
         else
             put_window_details(b, RUNG_WINDOW_SEASON, e->window.season);
         break;
@@ -318,8 +324,8 @@ static void put_event_details(rung__buffer *b, const rung_event *e) {
     }
 }
 
-static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e, rung_slice board, rung_slice player,
-                             int status, rung_err *err) {
+static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e, rung_slice board,
+                             rung_slice player, int status, rung_err *err) {
     rung__buffer b = {.alloc = a->alloc};
     put_event_details(&b, e);
     rung_archive_audit r = {.seq = seq,
@@ -329,13 +335,14 @@ static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e,
                             .player = player,
                             .details = rung_slice_of(b.ptr, b.len),
                             .status = status};
-    rung_status st = b.failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
+    rung_status st =
+        b.failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
     rung__buffer_deinit(&b);
     return st;
 }
 
-rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *e, int64_t log_time_ms, int status,
-                                   rung_err *err) {
+rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *e,
+                                   int64_t log_time_ms, int status, rung_err *err) {
     const rung_slice none = {NULL, 0};
     rung_status st;
     switch (e->kind) {
@@ -356,7 +363,8 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
         return st < 0 ? st : add_audit(a, seq, e, none, none, status, err);
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
-        st = a->ops->hide(a, none, e->ban.player, RUNG_HIDDEN_BANNED, e->kind == RUNG_EVENT_BANNED, err);
+        st = a->ops->hide(a, none, e->ban.player, RUNG_HIDDEN_BANNED, e->kind == RUNG_EVENT_BANNED,
+                          err);
         return st < 0 ? st : add_audit(a, seq, e, none, e->ban.player, status, err);
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
@@ -372,7 +380,8 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
     case RUNG_EVENT_TICK:
         return RUNG_OK; /* who follows whom is nobody's history; what a tick closed comes as windows */
     }
-    return RUNG_FAIL(err, RUNG_EVERSION, "event %" PRIu64 ": kind %d is not known", seq, (int)e->kind);
+    return RUNG_FAIL(err, RUNG_EVERSION, "event %" PRIu64 ": kind %d is not known", seq,
+                     (int)e->kind);
 }
 
 /* ---- packed rankings ---- */
@@ -448,7 +457,8 @@ static rung_status audit_close(rung_archive *a, const rung_archive_window *w, ru
                             .board = w->board,
                             .details = rung_slice_of(b.ptr, b.len),
                             .status = RUNG_OK};
-    rung_status st = b.failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
+    rung_status st =
+        b.failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
     rung__buffer_deinit(&b);
     return st;
 }
@@ -464,10 +474,11 @@ rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed, rung_err
     return st < 0 ? st : audit_close(a, &r.window, err);
 }
 
-rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq, uint64_t last_seq, rung_err *err) {
+rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq, uint64_t last_seq,
+                                 rung_err *err) {
     char details[96];
-    int len = snprintf(details, sizeof details, "{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 "}", first_seq,
-                       last_seq);
+    int len = snprintf(details, sizeof details,
+                       "{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 "}", first_seq, last_seq);
     rung_archive_audit r = {.seq = last_seq,
                             .kind = "not archived",
                             .details = rung_slice_of(details, (size_t)len),

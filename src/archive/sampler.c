@@ -15,8 +15,8 @@ struct rung_sampler {
     int64_t next_day_ms; /* INT64_MIN: not known yet */
 };
 
-rung_status rung_sampler_create(const rung_alloc *alloc, const rung_hash_key *key, uint32_t players_max,
-                                rung_sampler **out) {
+rung_status rung_sampler_create(const rung_alloc *alloc, const rung_hash_key *key,
+                                uint32_t players_max, rung_sampler **out) {
     rung_sampler *s = rung_alloc_zeroed(alloc, sizeof *s);
     if (!s)
         return RUNG_ENOMEM;
@@ -78,16 +78,18 @@ void rung_sampler_note(rung_sampler *s, const rung_event *event) {
         s->player_count++;
 }
 
-static void sample_board(rung_sampler *s, const rung_state *state, rung_follower *f, rung_slice board,
-                         int64_t time_ms) {
+static void sample_board(rung_sampler *s, const rung_state *state, rung_follower *f,
+                         rung_slice board, int64_t time_ms) {
     rung_view view;
     uint32_t number, n = 0;
     rung_slice *ids = NULL;
     /* The day that ended decides which window it was: its last millisecond. */
-    if (rung_state_view(state, &(rung_query){.board = board, .now_ms = time_ms - 1}, &view, NULL) != RUNG_OK ||
+    if (rung_state_view(state, &(rung_query){.board = board, .now_ms = time_ms - 1}, &view, NULL) !=
+            RUNG_OK ||
         view.total == 0)
         return;
-    if (rung_players_find(s->boards, board, &number) == RUNG_OK && number < s->cap && s->players[number])
+    if (rung_players_find(s->boards, board, &number) == RUNG_OK && number < s->cap &&
+        s->players[number])
         n = rung_players_span(s->players[number]);
     if (n)
         ids = rung_alloc_get(s->alloc, n * sizeof *ids);
@@ -102,7 +104,8 @@ static int64_t day_after(int64_t ms) {
     return (day + 1) * DAY_MS;
 }
 
-void rung_sampler_before(rung_sampler *s, const rung_state *state, rung_follower *f, int64_t ts_ms) {
+void rung_sampler_before(rung_sampler *s, const rung_state *state, rung_follower *f,
+                         int64_t ts_ms) {
     if (s->next_day_ms == INT64_MIN) {
         int64_t time_ms = rung_state_time(state);
         s->next_day_ms = day_after(time_ms == INT64_MIN ? ts_ms : time_ms);

@@ -12,13 +12,14 @@
 
 #include "archive/follower.h"
 
-typedef struct rung_sampler rung_sampler; /* heap object; whoever created it calls rung_sampler_destroy() */
+typedef struct rung_sampler
+    rung_sampler; /* heap object; whoever created it calls rung_sampler_destroy() */
 
 #define RUNG_SAMPLER_PLAYERS_DEFAULT 1000000u
 
 /* At most `players_max` players a day over all boards (0: a million). RUNG_OK or RUNG_ENOMEM. */
-RUNG_NODISCARD rung_status rung_sampler_create(const rung_alloc *alloc, const rung_hash_key *key, uint32_t players_max,
-                                               rung_sampler **out);
+RUNG_NODISCARD rung_status rung_sampler_create(const rung_alloc *alloc, const rung_hash_key *key,
+                                               uint32_t players_max, rung_sampler **out);
 void rung_sampler_destroy(rung_sampler *s); /* accepts NULL */
 
 /* Samples every board (its first ranking: all of time, if it has that) if `ts_ms` begins a new day. One comparison

@@ -65,9 +65,11 @@ static rung_status check_empty(const rung_dir *to, const rung_alloc *alloc, rung
     rung_status st = rung_log_image_list(&image, alloc, to, err);
     if (st < 0)
         return st;
-    bool is_empty = image.count == 0 && rung_high_water_read(to, &mark, &unused, NULL) == RUNG_NOT_FOUND;
+    bool is_empty =
+        image.count == 0 && rung_high_water_read(to, &mark, &unused, NULL) == RUNG_NOT_FOUND;
     rung_log_image_deinit(&image);
-    return is_empty ? RUNG_OK : RUNG_FAIL(err, RUNG_EEXIST, "folder %s holds a log already", to->path);
+    return is_empty ? RUNG_OK
+                    : RUNG_FAIL(err, RUNG_EEXIST, "folder %s holds a log already", to->path);
 }
 
 static rung_status bring(backup *b, const char *name, rung_err *err) {
@@ -84,8 +86,8 @@ static rung_status bring(backup *b, const char *name, rung_err *err) {
 }
 
 /* Segments up to `seq_max`; the last of them is cut there, or where it is durable. */
-static rung_status bring_segments(backup *b, const rung_segment_info *segments, size_t count, uint64_t seq_max,
-                                  rung_err *err) {
+static rung_status bring_segments(backup *b, const rung_segment_info *segments, size_t count,
+                                  uint64_t seq_max, rung_err *err) {
     rung_backup_report *rep = b->report;
     rep->first_seq = count ? segments[0].first_seq : 1;
     rep->last_seq = rep->first_seq - 1;
@@ -124,7 +126,8 @@ static rung_status bring_segments(backup *b, const rung_segment_info *segments, 
 }
 
 /* Read the snapshot to its end: one that is not whole has no place in a backup. */
-static rung_status check_snapshot(const backup *b, uint64_t seq, rung_snapshot_info *info_out, rung_err *err) {
+static rung_status check_snapshot(const backup *b, uint64_t seq, rung_snapshot_info *info_out,
+                                  rung_err *err) {
     rung_snapshot_reader *r;
     const void *bytes;
     size_t len;
@@ -170,14 +173,18 @@ static rung_status bring_snapshots(backup *b, rung_err *err) {
 static rung_status check_reach(const backup *b, rung_err *err) {
     const rung_backup_report *r = b->report;
     if (r->first_seq > 1 && (r->snapshot_count == 0 || r->newest_snapshot_seq + 1 < r->first_seq))
-        return RUNG_FAIL(err, RUNG_ESTALE, "the records begin at %llu and no snapshot covers what is before",
+        return RUNG_FAIL(err, RUNG_ESTALE,
+                         "the records begin at %llu and no snapshot covers what is before",
                          (unsigned long long)r->first_seq);
     return RUNG_OK;
 }
 
 static rung_status finish(backup *b, rung_err *err) {
-    rung_high_water m = {.seq = b->last.last_seq, .segment_first_seq = b->last.first_seq, .offset = b->last.end,
-                         .segment_epoch = b->last.epoch, .chain = b->last.chain};
+    rung_high_water m = {.seq = b->last.last_seq,
+                         .segment_first_seq = b->last.first_seq,
+                         .offset = b->last.end,
+                         .segment_epoch = b->last.epoch,
+                         .chain = b->last.chain};
     memcpy(m.uuid, b->uuid, sizeof m.uuid);
     if (b->report->segment_count == 0)
         m = (rung_high_water){.seq = 0};
@@ -193,9 +200,11 @@ static rung_status finish(backup *b, rung_err *err) {
 static rung_status run_from_log(backup *b, rung_segment_log *log, rung_err *err) {
     rung_segment_log_pin(log);
     memcpy(b->uuid, rung_segment_log_uuid(log), RUNG_UUID_SIZE);
-    size_t room = rung_segment_log_segments(log, NULL, 0) + 16, size = room * sizeof(rung_segment_info);
+    size_t room = rung_segment_log_segments(log, NULL, 0) + 16,
+           size = room * sizeof(rung_segment_info);
     rung_segment_info *segments = rung_alloc_get(b->alloc, size);
-    rung_status st = segments ? RUNG_OK : RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the list of segments");
+    rung_status st =
+        segments ? RUNG_OK : RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the list of segments");
     if (st == RUNG_OK) {
         size_t count = rung_segment_log_segments(log, segments, room);
         st = bring_segments(b, segments, count < room ? count : room, UINT64_MAX, err);
@@ -223,8 +232,9 @@ static rung_status run_from_folder(backup *b, uint64_t seq_max, rung_err *err) {
     return st;
 }
 
-rung_status rung_backup_run(const rung_dir *from, rung_segment_log *log, const rung_dir *to, const rung_alloc *alloc,
-                            rung_backup_report *report_out, rung_err *err) {
+rung_status rung_backup_run(const rung_dir *from, rung_segment_log *log, const rung_dir *to,
+                            const rung_alloc *alloc, rung_backup_report *report_out,
+                            rung_err *err) {
     *report_out = (rung_backup_report){0};
     backup b = {.from = from, .to = to, .alloc = alloc, .may_link = true, .report = report_out};
     rung_status st = check_empty(to, alloc, err);
@@ -241,8 +251,8 @@ rung_status rung_backup_run(const rung_dir *from, rung_segment_log *log, const r
 
 /* ---- restore ---- */
 
-rung_status rung_backup_restore(const rung_dir *from, const rung_dir *to, const rung_alloc *alloc, uint64_t seq,
-                                rung_backup_report *report_out, rung_err *err) {
+rung_status rung_backup_restore(const rung_dir *from, const rung_dir *to, const rung_alloc *alloc,
+                                uint64_t seq, rung_backup_report *report_out, rung_err *err) {
     *report_out = (rung_backup_report){0};
     /* Copies, not links: what happens to the restored files must not reach the backup. */
     backup b = {.from = from, .to = to, .alloc = alloc, .report = report_out};

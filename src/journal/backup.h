@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#define RUNG_BACKUP_MARKER "backup-complete"
+#define RUNG_BACKUP_MARKER      "backup-complete"
 #define RUNG_BACKUP_MARKER_SIZE 512u
 
 typedef struct rung_backup_report {
@@ -28,13 +28,15 @@ typedef struct rung_backup_report {
 /* Back up an open log into `to`, which must hold no log. With `log` from this process; NULL: the folder `from`, with no
  * server or beside one (then a removal of segments meanwhile makes it fail; try again). RUNG_EEXIST when `to` is
  * not empty. */
-RUNG_NODISCARD rung_status rung_backup_run(const rung_dir *from, rung_segment_log *log, const rung_dir *to,
-                                           const rung_alloc *alloc, rung_backup_report *report_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_backup_run(const rung_dir *from, rung_segment_log *log,
+                                           const rung_dir *to, const rung_alloc *alloc,
+                                           rung_backup_report *report_out, rung_err *err);
 
 /* Copy a backup into `to`, which must hold no log, and check every byte of the result. With `seq` > 0 only the records
  * up to `seq`, and no snapshot behind it. RUNG_ERANGE when the backup ends before `seq`, RUNG_ESTALE when that
  * moment cannot be had: the records begin behind it. */
-RUNG_NODISCARD rung_status rung_backup_restore(const rung_dir *from, const rung_dir *to, const rung_alloc *alloc,
-                                               uint64_t seq, rung_backup_report *report_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_backup_restore(const rung_dir *from, const rung_dir *to,
+                                               const rung_alloc *alloc, uint64_t seq,
+                                               rung_backup_report *report_out, rung_err *err);
 
 #endif

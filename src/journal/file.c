@@ -85,7 +85,8 @@ static int os_close(void *ctx, int handle) {
     return os_result(close(handle));
 }
 
-static ssize_t os_pwritev(void *ctx, int file, const struct iovec *parts, int count, uint64_t offset) {
+static ssize_t os_pwritev(void *ctx, int file, const struct iovec *parts, int count,
+                          uint64_t offset) {
     (void)ctx;
     ssize_t n = pwritev(file, parts, count, (off_t)offset);
     return n < 0 ? -errno : n;
@@ -198,7 +199,8 @@ static const char *reason(int failed) {
 #define FAIL_IO(err, failed, what, name)                                                           \
     RUNG_FAIL_OS(err, translate(failed), -(failed), "%s %s: %s", what, name, reason(failed))
 
-rung_status rung_dir_open(rung_dir *d, const rung_fs *fs, const char *path, bool create, rung_err *err) {
+rung_status rung_dir_open(rung_dir *d, const rung_fs *fs, const char *path, bool create,
+                          rung_err *err) {
     *d = (rung_dir){0};
     int handle = fs->dir_open(fs->ctx, path, create);
     if (handle < 0)
@@ -221,7 +223,8 @@ rung_status rung_dir_sync(const rung_dir *d, rung_err *err) {
     return result < 0 ? FAIL_IO(err, result, "cannot sync folder", d->path) : RUNG_OK;
 }
 
-rung_status rung_dir_list(const rung_dir *d, void (*each)(void *arg, const char *name), void *arg, rung_err *err) {
+rung_status rung_dir_list(const rung_dir *d, void (*each)(void *arg, const char *name), void *arg,
+                          rung_err *err) {
     int result = d->fs->dir_list(d->fs->ctx, d->handle, each, arg);
     return result < 0 ? FAIL_IO(err, result, "cannot list folder", d->path) : RUNG_OK;
 }
@@ -231,13 +234,14 @@ rung_status rung_dir_rename(const rung_dir *d, const char *from, const char *to,
     return result < 0 ? FAIL_IO(err, result, "cannot rename", from) : RUNG_OK;
 }
 
-rung_status rung_dir_link(const rung_dir *from_dir, const char *from, const rung_dir *to_dir, const char *to,
-                          rung_err *err) {
+rung_status rung_dir_link(const rung_dir *from_dir, const char *from, const rung_dir *to_dir,
+                          const char *to, rung_err *err) {
     if (from_dir->fs != to_dir->fs)
         return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "%s: the folders are of two kinds", from);
     int result = from_dir->fs->link(from_dir->fs->ctx, from_dir->handle, from, to_dir->handle, to);
     if (result == -EXDEV || result == -EPERM || result == -EOPNOTSUPP || result == -EMLINK)
-        return RUNG_FAIL_OS(err, RUNG_EUNSUPPORTED, -result, "cannot link %s: %s", from, reason(result));
+        return RUNG_FAIL_OS(err, RUNG_EUNSUPPORTED, -result, "cannot link %s: %s", from,
+                            reason(result));
     return result < 0 ? FAIL_IO(err, result, "cannot link", from) : RUNG_OK;
 }
 
@@ -248,7 +252,8 @@ rung_status rung_dir_unlink(const rung_dir *d, const char *name, rung_err *err) 
     return result < 0 ? FAIL_IO(err, result, "cannot remove", name) : RUNG_OK;
 }
 
-rung_status rung_file_open(rung_file *f, const rung_dir *d, const char *name, int mode, rung_err *err) {
+rung_status rung_file_open(rung_file *f, const rung_dir *d, const char *name, int mode,
+                           rung_err *err) {
     *f = (rung_file){0};
     size_t len = strlen(name);
     if (len >= sizeof f->name)
@@ -271,7 +276,8 @@ void rung_file_close(rung_file *f) {
 }
 
 /* Write all of `parts`, which is used up on the way. */
-static rung_status write_parts(const rung_file *f, struct iovec *parts, int count, uint64_t offset, rung_err *err) {
+static rung_status write_parts(const rung_file *f, struct iovec *parts, int count, uint64_t offset,
+                               rung_err *err) {
     while (count > 0) {
         ssize_t n = f->fs->pwritev(f->fs->ctx, f->handle, parts, count, offset);
         if (n == -EINTR)
@@ -295,7 +301,8 @@ static rung_status write_parts(const rung_file *f, struct iovec *parts, int coun
     return RUNG_OK;
 }
 
-rung_status rung_file_write(const rung_file *f, const void *bytes, size_t len, uint64_t offset, rung_err *err) {
+rung_status rung_file_write(const rung_file *f, const void *bytes, size_t len, uint64_t offset,
+                            rung_err *err) {
     struct iovec part = {(void *)(uintptr_t)bytes, len};
     return len ? write_parts(f, &part, 1, offset, err) : RUNG_OK;
 }
@@ -320,11 +327,12 @@ rung_status rung_file_write_zeros(const rung_file *f, uint64_t from, uint64_t to
     return RUNG_OK;
 }
 
-rung_status rung_file_read(const rung_file *f, void *buffer, size_t len, uint64_t offset, size_t *got_out,
-                           rung_err *err) {
+rung_status rung_file_read(const rung_file *f, void *buffer, size_t len, uint64_t offset,
+                           size_t *got_out, rung_err *err) {
     size_t got = 0;
     while (got < len) {
-        ssize_t n = f->fs->pread(f->fs->ctx, f->handle, (char *)buffer + got, len - got, offset + got);
+        ssize_t n =
+            f->fs->pread(f->fs->ctx, f->handle, (char *)buffer + got, len - got, offset + got);
         if (n == -EINTR)
             continue;
         if (n < 0)
@@ -381,7 +389,8 @@ rung_status rung_file_lock(const rung_file *f, rung_err *err) {
     return result < 0 ? FAIL_IO(err, result, "cannot lock", f->name) : RUNG_OK;
 }
 
-static rung_status write_new(const rung_dir *d, const char *name, const void *bytes, size_t len, rung_err *err) {
+static rung_status write_new(const rung_dir *d, const char *name, const void *bytes, size_t len,
+                             rung_err *err) {
     rung_file f;
     rung_status st = rung_file_open(&f, d, name, RUNG_FILE_CREATE, err);
     if (st < 0)
@@ -395,7 +404,8 @@ static rung_status write_new(const rung_dir *d, const char *name, const void *by
     return st;
 }
 
-rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes, size_t len, rung_err *err) {
+rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes, size_t len,
+                              rung_err *err) {
     char temporary[RUNG_FILE_NAME_MAX];
     int n = snprintf(temporary, sizeof temporary, "%s.tmp", name);
     RUNG_ASSERT(n > 0 && (size_t)n < sizeof temporary);
@@ -404,6 +414,7 @@ rung_status rung_file_replace(const rung_dir *d, const char *name, const void *b
         st = rung_dir_rename(d, temporary, name, err);
     if (st == RUNG_OK)
         return rung_dir_sync(d, err);
-    rung_ignore(rung_dir_unlink(d, temporary, NULL), "the failure that brought us here is the one to report");
+    rung_ignore(rung_dir_unlink(d, temporary, NULL),
+                "the failure that brought us here is the one to report");
     return st;
 }

@@ -28,7 +28,8 @@ enum {
 /* Handles are small numbers of the implementation. Names are relative to an open folder, one component each. */
 typedef struct rung_fs {
     void *ctx;
-    int (*dir_open)(void *ctx, const char *path, bool create); /* creates the last component, durably */
+    int (*dir_open)(void *ctx, const char *path,
+                    bool create); /* creates the last component, durably */
     int (*dir_sync)(void *ctx, int dir);
     int (*dir_list)(void *ctx, int dir, void (*each)(void *arg, const char *name), void *arg);
     int (*open)(void *ctx, int dir, const char *name, int mode);
@@ -66,32 +67,36 @@ typedef struct rung_file {
 } rung_file;
 
 /* All return RUNG_OK or the translated failure (RUNG_ENOSPC also for a quota), with `err` filled. */
-RUNG_NODISCARD rung_status rung_dir_open(rung_dir *d, const rung_fs *fs, const char *path, bool create,
-                                         rung_err *err);
+RUNG_NODISCARD rung_status rung_dir_open(rung_dir *d, const rung_fs *fs, const char *path,
+                                         bool create, rung_err *err);
 void rung_dir_close(rung_dir *d);
 RUNG_NODISCARD rung_status rung_dir_sync(const rung_dir *d, rung_err *err);
-RUNG_NODISCARD rung_status rung_dir_list(const rung_dir *d, void (*each)(void *arg, const char *name), void *arg,
+RUNG_NODISCARD rung_status rung_dir_list(const rung_dir *d,
+                                         void (*each)(void *arg, const char *name), void *arg,
                                          rung_err *err);
-RUNG_NODISCARD rung_status rung_dir_rename(const rung_dir *d, const char *from, const char *to, rung_err *err);
+RUNG_NODISCARD rung_status rung_dir_rename(const rung_dir *d, const char *from, const char *to,
+                                           rung_err *err);
 /* RUNG_EUNSUPPORTED where the two folders cannot share a file: copy then. */
-RUNG_NODISCARD rung_status rung_dir_link(const rung_dir *from_dir, const char *from, const rung_dir *to_dir,
-                                         const char *to, rung_err *err);
+RUNG_NODISCARD rung_status rung_dir_link(const rung_dir *from_dir, const char *from,
+                                         const rung_dir *to_dir, const char *to, rung_err *err);
 /* RUNG_NOT_FOUND when there is none. */
 RUNG_NODISCARD rung_status rung_dir_unlink(const rung_dir *d, const char *name, rung_err *err);
 
 /* RUNG_NOT_FOUND (no message) when there is no such file and `mode` does not create. */
-RUNG_NODISCARD rung_status rung_file_open(rung_file *f, const rung_dir *d, const char *name, int mode, rung_err *err);
+RUNG_NODISCARD rung_status rung_file_open(rung_file *f, const rung_dir *d, const char *name,
+                                          int mode, rung_err *err);
 void rung_file_close(rung_file *f);
 static inline bool rung_file_is_open(const rung_file *f) {
     return f->fs != NULL;
 }
 /* All of it, or a failure after which the range holds anything. */
-RUNG_NODISCARD rung_status rung_file_write(const rung_file *f, const void *bytes, size_t len, uint64_t offset,
-                                           rung_err *err);
-RUNG_NODISCARD rung_status rung_file_write_zeros(const rung_file *f, uint64_t from, uint64_t to, rung_err *err);
+RUNG_NODISCARD rung_status rung_file_write(const rung_file *f, const void *bytes, size_t len,
+                                           uint64_t offset, rung_err *err);
+RUNG_NODISCARD rung_status rung_file_write_zeros(const rung_file *f, uint64_t from, uint64_t to,
+                                                 rung_err *err);
 /* As much as there is, up to `len`; less only at the end of the file. */
-RUNG_NODISCARD rung_status rung_file_read(const rung_file *f, void *buffer, size_t len, uint64_t offset,
-                                          size_t *got_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_file_read(const rung_file *f, void *buffer, size_t len,
+                                          uint64_t offset, size_t *got_out, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_datasync(const rung_file *f, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_sync(const rung_file *f, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_reserve(const rung_file *f, uint64_t size, rung_err *err);
@@ -102,7 +107,7 @@ RUNG_NODISCARD rung_status rung_file_lock(const rung_file *f, rung_err *err);
 
 /* A whole small file put in place of `name` so that a crash leaves the old one or the new one: temporary file,
  * sync, rename, sync of the folder. */
-RUNG_NODISCARD rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes, size_t len,
-                                             rung_err *err);
+RUNG_NODISCARD rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes,
+                                             size_t len, rung_err *err);
 
 #endif

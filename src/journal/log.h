@@ -40,13 +40,14 @@ typedef struct rung_log rung_log;
 typedef struct rung_log_cursor rung_log_cursor;
 
 typedef struct rung_log_ops {
-    rung_status (*append)(rung_log *log, const rung_log_entry *entries, size_t count, uint64_t *first_seq_out,
-                          rung_err *err);
+    rung_status (*append)(rung_log *log, const rung_log_entry *entries, size_t count,
+                          uint64_t *first_seq_out, rung_err *err);
     rung_status (*sync)(rung_log *log, uint64_t *durable_seq_out, rung_err *err);
     uint64_t (*durable_seq)(const rung_log *log);
-    rung_status (*cursor_open)(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out, rung_err *err);
-    rung_status (*cursor_read)(rung_log_cursor *cursor, rung_log_record *records, size_t max, size_t *count_out,
+    rung_status (*cursor_open)(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err);
+    rung_status (*cursor_read)(rung_log_cursor *cursor, rung_log_record *records, size_t max,
+                               size_t *count_out, rung_err *err);
     void (*cursor_close)(rung_log_cursor *cursor);
     rung_status (*truncate_before)(rung_log *log, uint64_t seq, rung_err *err);
     rung_status (*tend)(rung_log *log, bool is_idle, rung_err *err);
@@ -65,13 +66,16 @@ struct rung_log_cursor {
 };
 
 /* Order and write `count` (at least 1) records as one batch. Payloads are copied. */
-RUNG_NODISCARD static inline rung_status rung_log_append(rung_log *log, const rung_log_entry *entries, size_t count,
-                                                         uint64_t *first_seq_out, rung_err *err) {
+RUNG_NODISCARD static inline rung_status rung_log_append(rung_log *log,
+                                                         const rung_log_entry *entries,
+                                                         size_t count, uint64_t *first_seq_out,
+                                                         rung_err *err) {
     return log->ops->append(log, entries, count, first_seq_out, err);
 }
 
 /* Everything appended is on stable storage when this returns RUNG_OK. */
-RUNG_NODISCARD static inline rung_status rung_log_sync(rung_log *log, uint64_t *durable_seq_out, rung_err *err) {
+RUNG_NODISCARD static inline rung_status rung_log_sync(rung_log *log, uint64_t *durable_seq_out,
+                                                       rung_err *err) {
     return log->ops->sync(log, durable_seq_out, err);
 }
 
@@ -82,14 +86,16 @@ static inline uint64_t rung_log_durable_seq(const rung_log *log) {
 
 /* Read from `from_seq` (at least 1) on. RUNG_ESTALE when the log begins later than that. */
 RUNG_NODISCARD static inline rung_status rung_log_cursor_open(rung_log *log, uint64_t from_seq,
-                                                              rung_log_cursor **cursor_out, rung_err *err) {
+                                                              rung_log_cursor **cursor_out,
+                                                              rung_err *err) {
     return log->ops->cursor_open(log, from_seq, cursor_out, err);
 }
 
 /* Up to `max` records, in order. RUNG_NOT_FOUND when there is nothing durable beyond (ask again later);
  * RUNG_ECORRUPT names segment, offset and sequence. */
-RUNG_NODISCARD static inline rung_status rung_log_cursor_read(rung_log_cursor *cursor, rung_log_record *records,
-                                                              size_t max, size_t *count_out, rung_err *err) {
+RUNG_NODISCARD static inline rung_status rung_log_cursor_read(rung_log_cursor *cursor,
+                                                              rung_log_record *records, size_t max,
+                                                              size_t *count_out, rung_err *err) {
     return cursor->ops->cursor_read(cursor, records, max, count_out, err);
 }
 
@@ -99,7 +105,8 @@ static inline void rung_log_cursor_close(rung_log_cursor *cursor) {
 }
 
 /* Records before `seq` may go. What goes is the implementation's choice; nothing at or after `seq` ever does. */
-RUNG_NODISCARD static inline rung_status rung_log_truncate_before(rung_log *log, uint64_t seq, rung_err *err) {
+RUNG_NODISCARD static inline rung_status rung_log_truncate_before(rung_log *log, uint64_t seq,
+                                                                  rung_err *err) {
     return log->ops->truncate_before(log, seq, err);
 }
 

@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out, bool *is_slot_bad_out,
-                                 rung_err *err) {
+rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out,
+                                 bool *is_slot_bad_out, rung_err *err) {
     uint8_t bytes[RUNG_HIGH_WATER_SIZE];
     rung_file f;
     size_t got;
@@ -39,9 +39,11 @@ rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out,
     rung_status found[2] = {rung_high_water_decode(bytes, &slots[0]),
                             rung_high_water_decode(bytes + RUNG_HIGH_WATER_SLOT_SIZE, &slots[1])};
     if (found[0] == RUNG_EVERSION || found[1] == RUNG_EVERSION)
-        return RUNG_FAIL(err, RUNG_EVERSION, "%s was written by a newer version", RUNG_HIGH_WATER_NAME);
+        return RUNG_FAIL(err, RUNG_EVERSION, "%s was written by a newer version",
+                         RUNG_HIGH_WATER_NAME);
     if (found[0] < 0 && found[1] < 0)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "file %s: neither of its two marks is whole", RUNG_HIGH_WATER_NAME);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "file %s: neither of its two marks is whole",
+                         RUNG_HIGH_WATER_NAME);
     int newer = found[0] < 0 || (found[1] == RUNG_OK && slots[1].generation > slots[0].generation);
     *mark_out = slots[newer];
     *is_slot_bad_out = found[!newer] < 0;
@@ -63,7 +65,8 @@ static void add_name(void *arg, const char *name) {
         return;
     if (im->count == im->capacity) {
         size_t more = im->capacity ? im->capacity * 2 : 16;
-        void *grown = rung_alloc_resize(im->alloc, im->segments, im->capacity * sizeof info, more * sizeof info);
+        void *grown = rung_alloc_resize(im->alloc, im->segments, im->capacity * sizeof info,
+                                        more * sizeof info);
         if (!grown) {
             l->status = RUNG_ENOMEM;
             return;
@@ -81,7 +84,8 @@ static int compare_segments(const void *a, const void *b) {
     return (x->epoch > y->epoch) - (x->epoch < y->epoch);
 }
 
-rung_status rung_log_image_list(rung_log_image *image, const rung_alloc *alloc, const rung_dir *dir, rung_err *err) {
+rung_status rung_log_image_list(rung_log_image *image, const rung_alloc *alloc, const rung_dir *dir,
+                                rung_err *err) {
     *image = (rung_log_image){.alloc = alloc};
     listing l = {image, RUNG_OK};
     rung_status st = rung_dir_list(dir, add_name, &l, err);
@@ -126,10 +130,12 @@ static rung_status check_link(const rung_segment_scan *s, const rung_segment_inf
     if (!before)
         return RUNG_OK; /* older segments may have been removed; whoever needs them will say so */
     if (info->first_seq != before->last_seq + 1)
-        return rung_segment_scan_damage(s, "records are missing between this segment and the one before", err);
+        return rung_segment_scan_damage(
+            s, "records are missing between this segment and the one before", err);
     if (info->chain_before != before->chain ||
         memcmp(info->previous_sha, before->sha, sizeof before->sha) != 0)
-        return rung_segment_scan_damage(s, "the segment does not belong behind the one before it", err);
+        return rung_segment_scan_damage(s, "the segment does not belong behind the one before it",
+                                        err);
     return RUNG_OK;
 }
 
@@ -147,8 +153,8 @@ static rung_status check_zeros(rung_segment_scan *s, uint64_t from, rung_err *er
 }
 
 /* A footer found by reading up to it: sealed, but a crash came before the file was shortened (R5). */
-static rung_status accept_footer(rung_segment_scan *s, rung_segment_info *info, const rung_segment_footer *f,
-                                 rung_err *err) {
+static rung_status accept_footer(rung_segment_scan *s, rung_segment_info *info,
+                                 const rung_segment_footer *f, rung_err *err) {
     take_footer(info, f);
     if (s->file_size != s->header.capacity)
         return rung_segment_scan_damage(s, "the file has not the size its header says", err);
@@ -156,11 +162,12 @@ static rung_status accept_footer(rung_segment_scan *s, rung_segment_info *info, 
 }
 
 /* A segment before the last, with no footer at its end: read it up to where the next one begins (R4). */
-static rung_status read_inner(rung_segment_scan *s, rung_segment_info *info, const rung_segment_info *next,
-                              bool may_be_open, rung_err *err) {
+static rung_status read_inner(rung_segment_scan *s, rung_segment_info *info,
+                              const rung_segment_info *next, bool may_be_open, rung_err *err) {
     rung_status st = rung_segment_scan_seek(s, next->first_seq, err);
     if (st == RUNG_NOT_FOUND || (st == RUNG_OK && s->state.next_seq != next->first_seq))
-        return rung_segment_scan_damage(s, "the segment does not end where the next one begins", err);
+        return rung_segment_scan_damage(s, "the segment does not end where the next one begins",
+                                        err);
     if (st < 0)
         return st;
     info->last_seq = next->first_seq - 1;
@@ -189,13 +196,14 @@ static rung_status read_to_mark(rung_log_image *im, rung_segment_scan *s, rung_e
             return st;
     }
     if (m->offset != s->offset || m->seq + 1 != s->state.next_seq || m->chain != s->state.chain)
-        return rung_segment_scan_damage(s, "the high-water mark does not agree with the record here", err);
+        return rung_segment_scan_damage(
+            s, "the high-water mark does not agree with the record here", err);
     return RUNG_OK;
 }
 
 /* The last segment, with no footer at its end. */
-static rung_status read_open(rung_log_image *im, rung_segment_scan *s, rung_segment_info *info, bool is_marked,
-                             rung_err *err) {
+static rung_status read_open(rung_log_image *im, rung_segment_scan *s, rung_segment_info *info,
+                             bool is_marked, rung_err *err) {
     if (s->file_size != s->header.capacity)
         return rung_segment_scan_damage(s, "the file has not the size its header says", err);
     rung_status st = is_marked ? read_to_mark(im, s, err) : RUNG_OK;
@@ -261,21 +269,25 @@ static rung_status check_mark(const rung_log_image *im, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     rung_segment_name(name, m->segment_first_seq, m->segment_epoch);
     if (!info)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s, offset %llu, sequence %llu: the file is missing", name,
-                         (unsigned long long)m->offset, (unsigned long long)m->seq);
-    if (m->seq > info->last_seq || m->offset > info->end || (m->seq == info->last_seq && m->chain != info->chain))
         return RUNG_FAIL(err, RUNG_ECORRUPT,
-                         "segment %s, offset %llu, sequence %llu: the records end before the high-water mark "
-                         "(sequence %llu)",
-                         name, (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
-                         (unsigned long long)m->seq);
+                         "segment %s, offset %llu, sequence %llu: the file is missing", name,
+                         (unsigned long long)m->offset, (unsigned long long)m->seq);
+    if (m->seq > info->last_seq || m->offset > info->end ||
+        (m->seq == info->last_seq && m->chain != info->chain))
+        return RUNG_FAIL(
+            err, RUNG_ECORRUPT,
+            "segment %s, offset %llu, sequence %llu: the records end before the high-water mark "
+            "(sequence %llu)",
+            name, (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
+            (unsigned long long)m->seq);
     return RUNG_OK;
 }
 
 static rung_status read_mark(rung_log_image *im, const rung_dir *dir, rung_err *err) {
     rung_status st = rung_high_water_read(dir, &im->mark, &im->is_mark_slot_bad, err);
     if (st == RUNG_NOT_FOUND && im->count)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "file %s is missing, but there are segments", RUNG_HIGH_WATER_NAME);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "file %s is missing, but there are segments",
+                         RUNG_HIGH_WATER_NAME);
     if (st == RUNG_OK) {
         im->has_mark = true;
         memcpy(im->uuid, im->mark.uuid, sizeof im->uuid);
@@ -283,7 +295,8 @@ static rung_status read_mark(rung_log_image *im, const rung_dir *dir, rung_err *
     return st;
 }
 
-rung_status rung_log_image_read(rung_log_image *image, const rung_alloc *alloc, const rung_dir *dir, rung_err *err) {
+rung_status rung_log_image_read(rung_log_image *image, const rung_alloc *alloc, const rung_dir *dir,
+                                rung_err *err) {
     rung_status st = rung_log_image_list(image, alloc, dir, err);
     if (st < 0)
         return st;

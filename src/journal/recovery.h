@@ -45,24 +45,25 @@ typedef struct rung_log_image {
     size_t count, capacity;
     /* Of the last segment, when it is not sealed: */
     rung_tail tail;
-    uint64_t torn_end;    /* behind the last byte that is not zero; torn bytes are [end, torn_end) */
-    rung_log_place sure;  /* synced for certain: the mark, or the segment's beginning; what follows is re-persisted */
+    uint64_t torn_end; /* behind the last byte that is not zero; torn bytes are [end, torn_end) */
+    rung_log_place
+        sure; /* synced for certain: the mark, or the segment's beginning; what follows is re-persisted */
     uint8_t sure_sha[RUNG_SHA256_SIZE];
     uint32_t epoch_max;
 } rung_log_image;
 
 /* Fill `image`. RUNG_OK (also for an empty folder), RUNG_ECORRUPT, RUNG_EVERSION, RUNG_EIO, RUNG_ENOMEM. */
-RUNG_NODISCARD rung_status rung_log_image_read(rung_log_image *image, const rung_alloc *alloc, const rung_dir *dir,
-                                               rung_err *err);
+RUNG_NODISCARD rung_status rung_log_image_read(rung_log_image *image, const rung_alloc *alloc,
+                                               const rung_dir *dir, rung_err *err);
 void rung_log_image_deinit(rung_log_image *image);
 
 /* The newer whole slot of the high-water file. RUNG_NOT_FOUND when there is no file, RUNG_ECORRUPT when neither slot
  * is whole. */
-RUNG_NODISCARD rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out, bool *is_slot_bad_out,
-                                                rung_err *err);
+RUNG_NODISCARD rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out,
+                                                bool *is_slot_bad_out, rung_err *err);
 
 /* The names of all segments, in order, as `segments` with first_seq and epoch only. */
-RUNG_NODISCARD rung_status rung_log_image_list(rung_log_image *image, const rung_alloc *alloc, const rung_dir *dir,
-                                               rung_err *err);
+RUNG_NODISCARD rung_status rung_log_image_list(rung_log_image *image, const rung_alloc *alloc,
+                                               const rung_dir *dir, rung_err *err);
 
 #endif

@@ -19,7 +19,8 @@ static const char MARK_MAGIC[8] = {'R', 'U', 'N', 'G', 'M', 'A', 'R', 'K'};
 enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };
 
 void rung_segment_name(char name_out[RUNG_FILE_NAME_MAX], uint64_t first_seq, uint32_t epoch) {
-    snprintf(name_out, RUNG_FILE_NAME_MAX, "%020llu-%08x.seg", (unsigned long long)first_seq, epoch);
+    snprintf(name_out, RUNG_FILE_NAME_MAX, "%020llu-%08x.seg", (unsigned long long)first_seq,
+             epoch);
 }
 
 bool rung_segment_name_parse(const char *name, uint64_t *first_seq_out, uint32_t *epoch_out) {
@@ -79,7 +80,8 @@ static rung_status block_check(const uint8_t *block, size_t size, const char mag
     return version == RUNG_SEGMENT_VERSION ? RUNG_OK : RUNG_ECORRUPT;
 }
 
-void rung_segment_header_encode(const rung_segment_header *h, uint8_t out[RUNG_SEGMENT_HEADER_SIZE]) {
+void rung_segment_header_encode(const rung_segment_header *h,
+                                uint8_t out[RUNG_SEGMENT_HEADER_SIZE]) {
     block_begin(out, RUNG_SEGMENT_HEADER_SIZE, SEGMENT_MAGIC, h->uuid);
     rung_put64(out + AT_BODY, h->first_seq);
     rung_put64(out + AT_BODY + 8, h->capacity);
@@ -89,7 +91,8 @@ void rung_segment_header_encode(const rung_segment_header *h, uint8_t out[RUNG_S
     block_end(out, RUNG_SEGMENT_HEADER_SIZE);
 }
 
-rung_status rung_segment_header_decode(const uint8_t in[RUNG_SEGMENT_HEADER_SIZE], rung_segment_header *h_out) {
+rung_status rung_segment_header_decode(const uint8_t in[RUNG_SEGMENT_HEADER_SIZE],
+                                       rung_segment_header *h_out) {
     rung_status st = block_check(in, RUNG_SEGMENT_HEADER_SIZE, SEGMENT_MAGIC);
     if (st < 0)
         return st;
@@ -101,14 +104,15 @@ rung_status rung_segment_header_decode(const uint8_t in[RUNG_SEGMENT_HEADER_SIZE
     };
     memcpy(h.uuid, in + AT_UUID, RUNG_UUID_SIZE);
     memcpy(h.previous_sha, in + AT_BODY + 24, RUNG_SHA256_SIZE);
-    if (h.first_seq == 0 || h.capacity < RUNG_SEGMENT_SIZE_MIN || h.capacity > RUNG_SEGMENT_SIZE_MAX ||
-        h.capacity % RUNG_SECTOR_SIZE != 0)
+    if (h.first_seq == 0 || h.capacity < RUNG_SEGMENT_SIZE_MIN ||
+        h.capacity > RUNG_SEGMENT_SIZE_MAX || h.capacity % RUNG_SECTOR_SIZE != 0)
         return RUNG_ECORRUPT;
     *h_out = h;
     return RUNG_OK;
 }
 
-void rung_segment_footer_encode(const rung_segment_footer *f, uint8_t out[RUNG_SEGMENT_FOOTER_SIZE]) {
+void rung_segment_footer_encode(const rung_segment_footer *f,
+                                uint8_t out[RUNG_SEGMENT_FOOTER_SIZE]) {
     block_begin(out, RUNG_SEGMENT_FOOTER_SIZE, FOOTER_MAGIC, f->uuid);
     rung_put64(out + AT_BODY, f->first_seq);
     rung_put64(out + AT_BODY + 8, f->last_seq);
@@ -120,7 +124,8 @@ void rung_segment_footer_encode(const rung_segment_footer *f, uint8_t out[RUNG_S
     block_end(out, RUNG_SEGMENT_FOOTER_SIZE);
 }
 
-rung_status rung_segment_footer_decode(const uint8_t in[RUNG_SEGMENT_FOOTER_SIZE], rung_segment_footer *f_out) {
+rung_status rung_segment_footer_decode(const uint8_t in[RUNG_SEGMENT_FOOTER_SIZE],
+                                       rung_segment_footer *f_out) {
     rung_status st = block_check(in, RUNG_SEGMENT_FOOTER_SIZE, FOOTER_MAGIC);
     if (st < 0)
         return st;
@@ -151,7 +156,8 @@ void rung_high_water_encode(const rung_high_water *m, uint8_t out[RUNG_HIGH_WATE
     block_end(out, RUNG_HIGH_WATER_SLOT_SIZE);
 }
 
-rung_status rung_high_water_decode(const uint8_t in[RUNG_HIGH_WATER_SLOT_SIZE], rung_high_water *m_out) {
+rung_status rung_high_water_decode(const uint8_t in[RUNG_HIGH_WATER_SLOT_SIZE],
+                                   rung_high_water *m_out) {
     rung_status st = block_check(in, RUNG_HIGH_WATER_SLOT_SIZE, MARK_MAGIC);
     if (st < 0)
         return st;
@@ -170,7 +176,8 @@ rung_status rung_high_water_decode(const uint8_t in[RUNG_HIGH_WATER_SLOT_SIZE], 
 /* ---- records ---- */
 
 /* The header's check covers its 32 bytes with the place of the check, bytes 4 to 7, as zero. */
-void rung_record_header_encode(const rung_record_header *r, uint32_t salt, uint8_t out[RUNG_RECORD_HEADER_SIZE]) {
+void rung_record_header_encode(const rung_record_header *r, uint32_t salt,
+                               uint8_t out[RUNG_RECORD_HEADER_SIZE]) {
     rung_put32(out, r->length);
     rung_put32(out + 4, 0);
     rung_put64(out + 8, r->seq);
@@ -182,7 +189,8 @@ void rung_record_header_encode(const rung_record_header *r, uint32_t salt, uint8
     rung_put32(out + 4, rung_crc32c(salt, out, RUNG_RECORD_HEADER_SIZE));
 }
 
-bool rung_record_header_decode(const uint8_t in[RUNG_RECORD_HEADER_SIZE], uint32_t salt, rung_record_header *r_out) {
+bool rung_record_header_decode(const uint8_t in[RUNG_RECORD_HEADER_SIZE], uint32_t salt,
+                               rung_record_header *r_out) {
     uint8_t plain[RUNG_RECORD_HEADER_SIZE];
     memcpy(plain, in, sizeof plain);
     rung_put32(plain + 4, 0);
@@ -200,12 +208,13 @@ bool rung_record_header_decode(const uint8_t in[RUNG_RECORD_HEADER_SIZE], uint32
     return true;
 }
 
-void rung_frame_encode(rung_frame_state *s, uint8_t *out, const rung_log_entry *entry, uint32_t batch,
-                       uint16_t flags) {
+void rung_frame_encode(rung_frame_state *s, uint8_t *out, const rung_log_entry *entry,
+                       uint32_t batch, uint16_t flags) {
     size_t len = entry->payload.len;
     RUNG_ASSERT(len <= RUNG_LOG_RECORD_MAX);
     s->chain = rung_crc32c(s->chain, entry->payload.ptr, len);
-    rung_record_header r = {(uint32_t)len, s->next_seq, s->epoch, batch, entry->type, flags, s->chain};
+    rung_record_header r = {(uint32_t)len, s->next_seq, s->epoch, batch,
+                            entry->type,   flags,       s->chain};
     rung_record_header_encode(&r, s->salt, out);
     if (len)
         memcpy(out + RUNG_RECORD_HEADER_SIZE, entry->payload.ptr, len);
@@ -231,8 +240,9 @@ static bool is_in_order(const rung_frame_state *s, const rung_record_header *r) 
            (r->flags & ~(RUNG_RECORD_END | RUNG_RECORD_RELAXED)) == 0 && is_batch_in_order(s, r);
 }
 
-rung_frame_verdict rung_frame_next(rung_frame_state *s, const uint8_t *in, size_t available, uint64_t space,
-                                   rung_record_header *header_out, size_t *need_out) {
+rung_frame_verdict rung_frame_next(rung_frame_state *s, const uint8_t *in, size_t available,
+                                   uint64_t space, rung_record_header *header_out,
+                                   size_t *need_out) {
     if (available < RUNG_RECORD_HEADER_SIZE) {
         *need_out = RUNG_RECORD_HEADER_SIZE;
         return space < RUNG_RECORD_HEADER_SIZE ? RUNG_FRAME_ZERO : RUNG_FRAME_MORE;

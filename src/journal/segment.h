@@ -22,31 +22,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RUNG_SEGMENT_VERSION 1u
-#define RUNG_SEGMENT_HEADER_SIZE 4096u
-#define RUNG_SEGMENT_FOOTER_SIZE 128u
-#define RUNG_RECORD_HEADER_SIZE 32u
+#define RUNG_SEGMENT_VERSION      1u
+#define RUNG_SEGMENT_HEADER_SIZE  4096u
+#define RUNG_SEGMENT_FOOTER_SIZE  128u
+#define RUNG_RECORD_HEADER_SIZE   32u
 #define RUNG_HIGH_WATER_SLOT_SIZE 4096u
-#define RUNG_HIGH_WATER_SIZE (2 * RUNG_HIGH_WATER_SLOT_SIZE)
-#define RUNG_SECTOR_SIZE 512u /* what a disk writes whole or not at all */
-#define RUNG_UUID_SIZE 16u
+#define RUNG_HIGH_WATER_SIZE      (2 * RUNG_HIGH_WATER_SLOT_SIZE)
+#define RUNG_SECTOR_SIZE          512u /* what a disk writes whole or not at all */
+#define RUNG_UUID_SIZE            16u
 
 #define RUNG_SEGMENT_SIZE_DEFAULT ((uint64_t)64 << 20)
-#define RUNG_SEGMENT_SIZE_MIN ((uint64_t)8192)
-#define RUNG_SEGMENT_SIZE_MAX ((uint64_t)1 << 31)
+#define RUNG_SEGMENT_SIZE_MIN     ((uint64_t)8192)
+#define RUNG_SEGMENT_SIZE_MAX     ((uint64_t)1 << 31)
 
 #define RUNG_HIGH_WATER_NAME "high-water"
 
 /* Record flags. */
-#define RUNG_RECORD_END 1u     /* the last record of its append */
+#define RUNG_RECORD_END     1u /* the last record of its append */
 #define RUNG_RECORD_RELAXED 2u /* written under "sync every": several appends may share a batch */
 
 typedef struct rung_segment_header {
-    uint8_t uuid[RUNG_UUID_SIZE];       /* of the log; the same in all its segments */
-    uint64_t first_seq;                 /* of the first record; the segment before ends one below */
-    uint64_t capacity;                  /* size of the file while it is open */
-    uint32_t epoch;                     /* one more at each start of the log */
-    uint32_t chain;                     /* payload CRC of record first_seq - 1; 0 at the very beginning */
+    uint8_t uuid[RUNG_UUID_SIZE]; /* of the log; the same in all its segments */
+    uint64_t first_seq;           /* of the first record; the segment before ends one below */
+    uint64_t capacity;            /* size of the file while it is open */
+    uint32_t epoch;               /* one more at each start of the log */
+    uint32_t chain;               /* payload CRC of record first_seq - 1; 0 at the very beginning */
     uint8_t previous_sha[RUNG_SHA256_SIZE]; /* of the segment before; zeros if there is none */
 } rung_segment_header;
 
@@ -55,8 +55,9 @@ typedef struct rung_segment_footer {
     uint64_t first_seq, last_seq;
     uint64_t offset; /* where the footer itself stands = end of the records */
     uint32_t epoch;
-    uint32_t chain;                 /* payload CRC of the last record */
-    uint8_t sha[RUNG_SHA256_SIZE];  /* of the file from 0 to `offset`; through previous_sha, of all before */
+    uint32_t chain; /* payload CRC of the last record */
+    uint8_t sha
+        [RUNG_SHA256_SIZE]; /* of the file from 0 to `offset`; through previous_sha, of all before */
 } rung_segment_footer;
 
 typedef struct rung_record_header {
@@ -88,19 +89,24 @@ bool rung_segment_name_parse(const char *name, uint64_t *first_seq_out, uint32_t
 /* The seed of header checks: records of another log never look valid in this one. */
 uint32_t rung_segment_salt(const uint8_t uuid[RUNG_UUID_SIZE]);
 
-void rung_segment_header_encode(const rung_segment_header *h, uint8_t out[RUNG_SEGMENT_HEADER_SIZE]);
-void rung_segment_footer_encode(const rung_segment_footer *f, uint8_t out[RUNG_SEGMENT_FOOTER_SIZE]);
+void rung_segment_header_encode(const rung_segment_header *h,
+                                uint8_t out[RUNG_SEGMENT_HEADER_SIZE]);
+void rung_segment_footer_encode(const rung_segment_footer *f,
+                                uint8_t out[RUNG_SEGMENT_FOOTER_SIZE]);
 void rung_high_water_encode(const rung_high_water *m, uint8_t out[RUNG_HIGH_WATER_SLOT_SIZE]);
-void rung_record_header_encode(const rung_record_header *r, uint32_t salt, uint8_t out[RUNG_RECORD_HEADER_SIZE]);
+void rung_record_header_encode(const rung_record_header *r, uint32_t salt,
+                               uint8_t out[RUNG_RECORD_HEADER_SIZE]);
 
 /* RUNG_OK, RUNG_ECORRUPT, or RUNG_EVERSION for a whole one of a newer version. */
 RUNG_NODISCARD rung_status rung_segment_header_decode(const uint8_t in[RUNG_SEGMENT_HEADER_SIZE],
                                                       rung_segment_header *h_out);
 RUNG_NODISCARD rung_status rung_segment_footer_decode(const uint8_t in[RUNG_SEGMENT_FOOTER_SIZE],
                                                       rung_segment_footer *f_out);
-RUNG_NODISCARD rung_status rung_high_water_decode(const uint8_t in[RUNG_HIGH_WATER_SLOT_SIZE], rung_high_water *m_out);
+RUNG_NODISCARD rung_status rung_high_water_decode(const uint8_t in[RUNG_HIGH_WATER_SLOT_SIZE],
+                                                  rung_high_water *m_out);
 /* true when the 32 bytes are a record header of the log with this salt. */
-bool rung_record_header_decode(const uint8_t in[RUNG_RECORD_HEADER_SIZE], uint32_t salt, rung_record_header *r_out);
+bool rung_record_header_decode(const uint8_t in[RUNG_RECORD_HEADER_SIZE], uint32_t salt,
+                               rung_record_header *r_out);
 
 static inline uint64_t rung_record_end(uint64_t offset, uint32_t length) {
     return offset + rung_log_framed_size(length);
@@ -114,12 +120,13 @@ typedef struct rung_frame_state {
     uint32_t epoch;
     uint64_t next_seq;
     uint32_t chain;
-    uint32_t batch;    /* of the last record; 0 before the first */
-    uint16_t flags;    /* of the last record */
+    uint32_t batch; /* of the last record; 0 before the first */
+    uint16_t flags; /* of the last record */
 } rung_frame_state;
 
 /* Encode one record at `out` (rung_log_framed_size bytes) and move the state on. `length` <= RUNG_LOG_RECORD_MAX. */
-void rung_frame_encode(rung_frame_state *s, uint8_t *out, const rung_log_entry *entry, uint32_t batch, uint16_t flags);
+void rung_frame_encode(rung_frame_state *s, uint8_t *out, const rung_log_entry *entry,
+                       uint32_t batch, uint16_t flags);
 
 /* ---- reading records one after the other ---- */
 
@@ -135,8 +142,9 @@ typedef enum rung_frame_verdict {
 
 /* Judge the bytes at the place of the next record. `available` bytes are at hand, at most `space` could ever be
  * (to the end of the record area). On OK fills `header_out` and leaves the payload at in + 32. */
-rung_frame_verdict rung_frame_next(rung_frame_state *s, const uint8_t *in, size_t available, uint64_t space,
-                                   rung_record_header *header_out, size_t *need_out);
+rung_frame_verdict rung_frame_next(rung_frame_state *s, const uint8_t *in, size_t available,
+                                   uint64_t space, rung_record_header *header_out,
+                                   size_t *need_out);
 
 /* For messages: "the payload does not match its checksum". */
 const char *rung_frame_verdict_text(rung_frame_verdict v);

@@ -8,8 +8,8 @@
 #define COPY_SIZE ((size_t)1 << 18)
 
 /* Bytes [0, end) of one open file into another. */
-static rung_status copy_bytes(const rung_alloc *alloc, const rung_file *from, const rung_file *to, uint64_t end,
-                              rung_err *err) {
+static rung_status copy_bytes(const rung_alloc *alloc, const rung_file *from, const rung_file *to,
+                              uint64_t end, rung_err *err) {
     size_t size = end < COPY_SIZE ? (size_t)end + 1 : COPY_SIZE;
     uint8_t *buffer = rung_alloc_get(alloc, size);
     if (!buffer)
@@ -28,8 +28,9 @@ static rung_status copy_bytes(const rung_alloc *alloc, const rung_file *from, co
     return st;
 }
 
-static rung_status write_copy(const rung_alloc *alloc, const rung_segment_scan *scan, const rung_dir *to,
-                              const char *to_name, const uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE], rung_err *err) {
+static rung_status write_copy(const rung_alloc *alloc, const rung_segment_scan *scan,
+                              const rung_dir *to, const char *to_name,
+                              const uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE], rung_err *err) {
     rung_file target;
     rung_status st = rung_file_open(&target, to, to_name, RUNG_FILE_CREATE, err);
     if (st < 0)
@@ -51,7 +52,9 @@ rung_status rung_segment_copy(const rung_alloc *alloc, const rung_dir *from, con
     rung_segment_scan scan;
     rung_status st = rung_segment_scan_open(&scan, alloc, from, from_name, true, err);
     if (st != RUNG_OK)
-        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", from_name) : st;
+        return st == RUNG_NOT_FOUND
+                   ? RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", from_name)
+                   : st;
     st = rung_segment_scan_seek(&scan, last_seq + 1, err);
     if (st == RUNG_NOT_FOUND)
         st = rung_segment_scan_damage(&scan, rung_frame_verdict_text(scan.verdict), err);
@@ -86,8 +89,8 @@ rung_status rung_segment_copy(const rung_alloc *alloc, const rung_dir *from, con
     return st;
 }
 
-rung_status rung_file_copy(const rung_alloc *alloc, const rung_dir *from, const char *from_name, const rung_dir *to,
-                           const char *to_name, rung_err *err) {
+rung_status rung_file_copy(const rung_alloc *alloc, const rung_dir *from, const char *from_name,
+                           const rung_dir *to, const char *to_name, rung_err *err) {
     rung_file source, target;
     uint64_t size;
     rung_status st = rung_file_open(&source, from, from_name, RUNG_FILE_READ, err);

@@ -14,7 +14,8 @@ typedef struct segment_cursor {
     uint64_t next_seq;
 } segment_cursor;
 
-rung_status rung__segment_cursor_open(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out, rung_err *err) {
+rung_status rung__segment_cursor_open(rung_log *log, uint64_t from_seq,
+                                      rung_log_cursor **cursor_out, rung_err *err) {
     rung_segment_log *owner = (rung_segment_log *)log;
     if (from_seq == 0)
         return RUNG_FAIL(err, RUNG_EINVAL, "sequences begin at 1");
@@ -50,17 +51,20 @@ static rung_status go_to(segment_cursor *c, const rung_segment_info *info, rung_
         rung_segment_scan_close(s);
     char name[RUNG_FILE_NAME_MAX];
     rung_segment_name(name, info->first_seq, info->epoch);
-    rung_status st =
-        rung_segment_scan_open(s, rung__segment_log_alloc(c->log), rung_segment_log_dir(c->log), name, false, err);
+    rung_status st = rung_segment_scan_open(s, rung__segment_log_alloc(c->log),
+                                            rung_segment_log_dir(c->log), name, false, err);
     c->is_open = st == RUNG_OK;
     if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s, offset 0, sequence %llu: the file is missing", name,
+        return RUNG_FAIL(err, RUNG_ECORRUPT,
+                         "segment %s, offset 0, sequence %llu: the file is missing", name,
                          (unsigned long long)c->next_seq);
     if (st < 0)
         return st;
     s->limit = info->end;
     st = rung_segment_scan_seek(s, c->next_seq, err);
-    return st == RUNG_NOT_FOUND ? rung_segment_scan_damage(s, rung_frame_verdict_text(s->verdict), err) : st;
+    return st == RUNG_NOT_FOUND
+               ? rung_segment_scan_damage(s, rung_frame_verdict_text(s->verdict), err)
+               : st;
 }
 
 rung_status rung__segment_cursor_read(rung_log_cursor *cursor, rung_log_record *records, size_t max,

@@ -29,11 +29,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOCK_NAME "lock"
-#define SPARE_NAME "spare"
-#define SPARE_TEMPORARY "spare.tmp"
+#define LOCK_NAME          "lock"
+#define SPARE_NAME         "spare"
+#define SPARE_TEMPORARY    "spare.tmp"
 #define MARK_EVERY_DEFAULT 64
-#define COPY_SIZE ((size_t)1 << 20)
+#define COPY_SIZE          ((size_t)1 << 20)
 
 struct rung_segment_log {
     rung_log port;
@@ -61,7 +61,8 @@ struct rung_segment_log {
     uint32_t batches_since_mark;
     uint64_t torn_bytes;
 
-    pthread_mutex_t list_lock; /* guards image.segments, .count and pin_count; never held across I/O on records */
+    pthread_mutex_t
+        list_lock; /* guards image.segments, .count and pin_count; never held across I/O on records */
     rung_log_image image;
     unsigned pin_count;
 
@@ -83,7 +84,8 @@ static void say(const rung_segment_log *log, const char *line) {
 }
 
 /* I5: remember the first failure; whatever comes later is told of it. */
-static rung_status fail_for_ever(rung_segment_log *log, rung_status st, const rung_err *detail, rung_err *err) {
+static rung_status fail_for_ever(rung_segment_log *log, rung_status st, const rung_err *detail,
+                                 rung_err *err) {
     if (log->failure.code == RUNG_OK) {
         log->failure = *detail;
         log->failure.code = st;
@@ -108,8 +110,8 @@ static rung_status refuse_second(rung_segment_log *log, rung_err *err) {
     size_t got = 0;
     rung_status st = rung_file_read(&log->lock_file, text, sizeof text - 1, 0, &got, NULL);
     text[st < 0 ? 0 : strspn(text, "0123456789")] = '\0';
-    return RUNG_FAIL(err, RUNG_EBUSY, "folder %s is in use by another process (pid %s)", log->dir.path,
-                     text[0] ? text : "unknown");
+    return RUNG_FAIL(err, RUNG_EBUSY, "folder %s is in use by another process (pid %s)",
+                     log->dir.path, text[0] ? text : "unknown");
 }
 
 static rung_status take_lock(rung_segment_log *log, rung_err *err) {
@@ -143,7 +145,8 @@ static rung_status read_image(rung_segment_log *log, rung_err *err) {
 static rung_status check_config(const rung_segment_log_config *c, rung_err *err) {
     if (c->segment_size < RUNG_SEGMENT_SIZE_MIN || c->segment_size > RUNG_SEGMENT_SIZE_MAX ||
         c->segment_size % RUNG_SECTOR_SIZE != 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "segment size %llu: a multiple of 512 from 8192 to 2147483648 is needed",
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "segment size %llu: a multiple of 512 from 8192 to 2147483648 is needed",
                          (unsigned long long)c->segment_size);
     return RUNG_OK;
 }
@@ -166,7 +169,8 @@ static void release(rung_segment_log *log) {
     rung_alloc_free(alloc, log, sizeof *log);
 }
 
-rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_segment_log **log_out, rung_err *err) {
+rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_segment_log **log_out,
+                                  rung_err *err) {
     rung_segment_log_config c = *config;
     c.segment_size = c.segment_size ? c.segment_size : RUNG_SEGMENT_SIZE_DEFAULT;
     c.mark_every = c.mark_every ? c.mark_every : MARK_EVERY_DEFAULT;
@@ -186,7 +190,8 @@ rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_se
         st = take_lock(log, err);
     if (st == RUNG_OK)
         st = read_image(log, err);
-    if (st == RUNG_OK && !log->image.has_mark && c.fs->random(c.fs->ctx, log->image.uuid, RUNG_UUID_SIZE) < 0)
+    if (st == RUNG_OK && !log->image.has_mark &&
+        c.fs->random(c.fs->ctx, log->image.uuid, RUNG_UUID_SIZE) < 0)
         st = RUNG_FAIL(err, RUNG_EIO, "no random bytes to name a new log");
     if (st < 0) {
         release(log);
@@ -218,7 +223,8 @@ const rung_alloc *rung__segment_log_alloc(const rung_segment_log *log) {
 
 /* ---- the high-water mark ---- */
 
-rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark, rung_err *err) {
+rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark,
+                                    rung_err *err) {
     uint8_t bytes[RUNG_HIGH_WATER_SIZE];
     rung_high_water m = *mark;
     for (size_t slot = 0; slot < 2; slot++) {
@@ -238,12 +244,14 @@ static rung_status open_mark(rung_segment_log *log, rung_err *err) {
     }
     if (st == RUNG_OK)
         st = rung_file_open(&log->mark_file, &log->dir, RUNG_HIGH_WATER_NAME, RUNG_FILE_WRITE, err);
-    return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "file %s has gone", RUNG_HIGH_WATER_NAME) : st;
+    return st == RUNG_NOT_FOUND
+               ? RUNG_FAIL(err, RUNG_ECORRUPT, "file %s has gone", RUNG_HIGH_WATER_NAME)
+               : st;
 }
 
 /* Note that everything up to `place` of segment `info` is durable (I4: it has been synced). */
-static rung_status write_mark_at(rung_segment_log *log, const rung_segment_info *info, const rung_log_place *place,
-                                 rung_err *err) {
+static rung_status write_mark_at(rung_segment_log *log, const rung_segment_info *info,
+                                 const rung_log_place *place, rung_err *err) {
     rung_high_water m = log->mark;
     m.generation++;
     m.seq = place->seq;
@@ -253,7 +261,8 @@ static rung_status write_mark_at(rung_segment_log *log, const rung_segment_info 
     m.chain = place->chain;
     uint8_t slot[RUNG_HIGH_WATER_SLOT_SIZE];
     rung_high_water_encode(&m, slot);
-    rung_status st = rung_file_write(&log->mark_file, slot, sizeof slot, m.generation % 2 * sizeof slot, err);
+    rung_status st =
+        rung_file_write(&log->mark_file, slot, sizeof slot, m.generation % 2 * sizeof slot, err);
     if (st == RUNG_OK)
         st = rung_file_datasync(&log->mark_file, err);
     if (st < 0)
@@ -266,12 +275,14 @@ static rung_status write_mark(rung_segment_log *log, rung_err *err) {
     RUNG_ASSERT(!log->has_unsynced);
     rung_log_place all = {log->state.next_seq - 1, log->end, log->state.chain};
     log->batches_since_mark = 0;
-    return write_mark_at(log, last_segment(log), &all, err); /* only this thread changes the entry */
+    return write_mark_at(log, last_segment(log), &all,
+                         err); /* only this thread changes the entry */
 }
 
 /* ---- the spare: the next segment, made in advance ---- */
 
-static rung_status fill_spare(const rung_segment_log *log, rung_file *f, uint64_t size, rung_err *err) {
+static rung_status fill_spare(const rung_segment_log *log, rung_file *f, uint64_t size,
+                              rung_err *err) {
     rung_status st = rung_file_open(f, &log->dir, SPARE_TEMPORARY, RUNG_FILE_CREATE, err);
     if (st == RUNG_OK)
         st = rung_file_truncate(f, 0, err);
@@ -294,7 +305,8 @@ static rung_status make_spare(rung_segment_log *log, uint64_t size, rung_err *er
     rung_status st = fill_spare(log, &f, size, err);
     if (st < 0) {
         rung_file_close(&f);
-        rung_ignore(rung_dir_unlink(&log->dir, SPARE_TEMPORARY, NULL), "giving back space is all we can do here");
+        rung_ignore(rung_dir_unlink(&log->dir, SPARE_TEMPORARY, NULL),
+                    "giving back space is all we can do here");
         return st;
     }
     log->spare = f;
@@ -350,7 +362,8 @@ static rung_status reserve_entry(rung_segment_log *log, rung_err *err) {
     pthread_mutex_lock(&log->list_lock);
     if (im->count == im->capacity) {
         size_t more = im->capacity ? im->capacity * 2 : 16, one = sizeof *im->segments;
-        void *grown = rung_alloc_resize(log->config.alloc, im->segments, im->capacity * one, more * one);
+        void *grown =
+            rung_alloc_resize(log->config.alloc, im->segments, im->capacity * one, more * one);
         if (grown) {
             im->segments = grown;
             im->capacity = more;
@@ -375,7 +388,8 @@ static rung_status reserve_buffer(rung_segment_log *log, size_t size, rung_err *
 }
 
 /* Write `header` to the spare and let the hash, the state and the end follow. Spare lock held. */
-static rung_status begin_segment(rung_segment_log *log, const rung_segment_header *h, rung_err *err) {
+static rung_status begin_segment(rung_segment_log *log, const rung_segment_header *h,
+                                 rung_err *err) {
     uint8_t bytes[RUNG_SEGMENT_HEADER_SIZE];
     rung_segment_header_encode(h, bytes);
     rung_status st = rung_sha256_start(&log->sha);
@@ -390,7 +404,8 @@ static rung_status begin_segment(rung_segment_log *log, const rung_segment_heade
 }
 
 /* Sync the spare and give it its name: from here on it is the newest segment of the log. Spare lock held. */
-static rung_status name_segment(rung_segment_log *log, const rung_segment_header *h, rung_err *err) {
+static rung_status name_segment(rung_segment_log *log, const rung_segment_header *h,
+                                rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     rung_segment_name(name, h->first_seq, h->epoch);
     rung_status st = rung_file_datasync(&log->spare, err);
@@ -425,8 +440,8 @@ static rung_status name_segment(rung_segment_log *log, const rung_segment_header
 
 /* ---- starting ---- */
 
-rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE], const rung_segment_info *info,
-                               rung_err *err) {
+rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                               const rung_segment_info *info, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
     rung_segment_footer f = {
@@ -481,7 +496,8 @@ static rung_status retire(rung_segment_log *log, size_t i, rung_err *err) {
     return RUNG_OK;
 }
 
-static rung_status copy_range(const rung_file *from, const rung_file *to, uint64_t at, uint64_t end, rung_err *err) {
+static rung_status copy_range(const rung_file *from, const rung_file *to, uint64_t at, uint64_t end,
+                              rung_err *err) {
     uint8_t block[4096];
     for (uint64_t pos = at; pos < end;) {
         size_t want = end - pos < sizeof block ? (size_t)(end - pos) : sizeof block, got;
@@ -504,8 +520,8 @@ static rung_status save_torn(rung_segment_log *log, rung_err *err) {
         return RUNG_OK;
     char name[RUNG_FILE_NAME_MAX], copy[RUNG_FILE_NAME_MAX], line[200];
     rung_segment_name(name, info->first_seq, info->epoch);
-    snprintf(copy, sizeof copy, "torn-%020llu-%08x-%llu", (unsigned long long)info->first_seq, info->epoch,
-             (unsigned long long)info->end);
+    snprintf(copy, sizeof copy, "torn-%020llu-%08x-%llu", (unsigned long long)info->first_seq,
+             info->epoch, (unsigned long long)info->end);
     rung_file from, to = {0};
     rung_status st = rung_file_open(&from, &log->dir, name, RUNG_FILE_READ, err);
     if (st == RUNG_NOT_FOUND)
@@ -524,8 +540,8 @@ static rung_status save_torn(rung_segment_log *log, rung_err *err) {
         return st;
     log->torn_bytes = log->image.torn_end - info->end;
     snprintf(line, sizeof line,
-             "log: segment %s, offset %llu, sequence %llu: torn tail of %llu bytes cut, copy in %s", name,
-             (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
+             "log: segment %s, offset %llu, sequence %llu: torn tail of %llu bytes cut, copy in %s",
+             name, (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
              (unsigned long long)log->torn_bytes, copy);
     say(log, line);
     return RUNG_OK;
@@ -539,8 +555,8 @@ static rung_status flush_copy(rung_segment_log *log, size_t len, rung_err *err) 
 }
 
 /* I6: records `from`.. of the old segment go into the new one, as its first batch. */
-static rung_status repersist(rung_segment_log *log, const rung_segment_info *old, uint64_t from, uint64_t bytes,
-                             rung_err *err) {
+static rung_status repersist(rung_segment_log *log, const rung_segment_info *old, uint64_t from,
+                             uint64_t bytes, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     rung_segment_name(name, old->first_seq, old->epoch);
     rung_segment_scan scan;
@@ -570,7 +586,9 @@ static rung_status repersist(rung_segment_log *log, const rung_segment_info *old
         }
     }
     rung_segment_scan_close(&scan);
-    return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_EIO, "segment %s changed while it was read", name) : st;
+    return st == RUNG_NOT_FOUND
+               ? RUNG_FAIL(err, RUNG_EIO, "segment %s changed while it was read", name)
+               : st;
 }
 
 /* The header of the segment that this start writes, going on from the sure part of the log. */
@@ -584,7 +602,10 @@ static rung_segment_header plan_segment(const rung_segment_log *log, uint64_t *c
         bool is_empty = !old->is_sealed && sure->seq < old->first_seq;
         h.first_seq = (old->is_sealed ? old->last_seq : sure->seq) + 1;
         h.chain = old->is_sealed ? old->chain : sure->chain;
-        memcpy(h.previous_sha, old->is_sealed ? old->sha : is_empty ? old->previous_sha : log->image.sure_sha,
+        memcpy(h.previous_sha,
+               old->is_sealed ? old->sha
+               : is_empty     ? old->previous_sha
+                              : log->image.sure_sha,
                sizeof h.previous_sha);
         *copy_bytes_out = old->is_sealed ? 0 : old->end - sure->offset;
     }
@@ -759,7 +780,8 @@ static rung_status measure(const rung_segment_log *log, const rung_log_entry *en
                              entries[i].payload.len);
         size += rung_log_framed_size(entries[i].payload.len);
         if (size > space)
-            return RUNG_FAIL(err, RUNG_ELIMIT, "the batch does not fit into a segment (%zu bytes)", space);
+            return RUNG_FAIL(err, RUNG_ELIMIT, "the batch does not fit into a segment (%zu bytes)",
+                             space);
     }
     *size_out = size;
     return RUNG_OK;
@@ -781,8 +803,8 @@ static void encode(rung_segment_log *log, const rung_log_entry *entries, size_t 
     }
 }
 
-static rung_status log_append(rung_log *port, const rung_log_entry *entries, size_t count, uint64_t *first_seq_out,
-                              rung_err *err) {
+static rung_status log_append(rung_log *port, const rung_log_entry *entries, size_t count,
+                              uint64_t *first_seq_out, rung_err *err) {
     rung_segment_log *log = self(port);
     if (log->failure.code < 0)
         return fail_for_ever(log, RUNG_OK, &log->failure, err);
@@ -908,8 +930,8 @@ size_t rung_segment_log_segments(rung_segment_log *log, rung_segment_info *out, 
     return count;
 }
 
-rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq, rung_segment_info *info_out,
-                                     rung_err *err) {
+rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq,
+                                     rung_segment_info *info_out, rung_err *err) {
     rung_status st = RUNG_NOT_FOUND;
     pthread_mutex_lock(&log->list_lock);
     const rung_segment_info *s = log->image.segments;

@@ -23,7 +23,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct rung_segment_log rung_segment_log; /* heap object; released by rung_log_close() of its port */
+typedef struct rung_segment_log
+    rung_segment_log; /* heap object; released by rung_log_close() of its port */
 
 typedef struct rung_segment_log_config {
     const rung_fs *fs;
@@ -32,13 +33,14 @@ typedef struct rung_segment_log_config {
     uint64_t segment_size;   /* bytes, multiple of 512; 0 = 64 MiB */
     uint32_t mark_every;     /* batches between two high-water marks; 0 = 64 */
     bool is_relaxed;         /* several appends may share one sync ("sync every N ms") */
-    bool is_read_only;       /* take no lock, change nothing; start is refused. For tools beside a running server */
+    bool
+        is_read_only; /* take no lock, change nothing; start is refused. For tools beside a running server */
     void (*say)(void *ctx, const char *line); /* one line for the operator; may be NULL */
     void *say_ctx;
 } rung_segment_log_config;
 
-RUNG_NODISCARD rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_segment_log **log_out,
-                                                 rung_err *err);
+RUNG_NODISCARD rung_status rung_segment_log_open(const rung_segment_log_config *config,
+                                                 rung_segment_log **log_out, rung_err *err);
 
 /* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later. After any failure but that one the
  * log must be closed. */
@@ -50,11 +52,11 @@ rung_log *rung_segment_log_port(rung_segment_log *log); /* borrowed; the same ob
 const uint8_t *rung_segment_log_uuid(const rung_segment_log *log);
 
 typedef struct rung_segment_log_stats {
-    uint64_t first_seq;   /* the oldest record still here; durable_seq + 1 when there is none */
+    uint64_t first_seq; /* the oldest record still here; durable_seq + 1 when there is none */
     uint64_t durable_seq;
     uint64_t segment_count;
-    uint64_t size_bytes;  /* of all records and headers */
-    uint64_t torn_bytes;  /* cut (and saved aside) at the last start */
+    uint64_t size_bytes; /* of all records and headers */
+    uint64_t torn_bytes; /* cut (and saved aside) at the last start */
     bool is_spare_ready;
     uint32_t epoch;
 } rung_segment_log_stats;
@@ -75,17 +77,20 @@ const rung_dir *rung_segment_log_dir(const rung_segment_log *log);
 
 /* The segment that holds `seq`, as far as it is durable. RUNG_NOT_FOUND when `seq` is not durable yet, RUNG_ESTALE when
  * it has been removed. */
-rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq, rung_segment_info *info_out, rung_err *err);
+rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq,
+                                     rung_segment_info *info_out, rung_err *err);
 const rung_alloc *rung__segment_log_alloc(const rung_segment_log *log);
-rung_status rung__segment_cursor_open(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out, rung_err *err);
+rung_status rung__segment_cursor_open(rung_log *log, uint64_t from_seq,
+                                      rung_log_cursor **cursor_out, rung_err *err);
 rung_status rung__segment_cursor_read(rung_log_cursor *cursor, rung_log_record *records, size_t max,
                                       size_t *count_out, rung_err *err);
 void rung__segment_cursor_close(rung_log_cursor *cursor);
 
 /* Write the footer of `info` at `info->end` and cut the file there: sealed and synced when this returns RUNG_OK. */
-rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE], const rung_segment_info *info,
-                               rung_err *err);
+rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                               const rung_segment_info *info, rung_err *err);
 /* A high-water file with `mark` in it, in place of any other. */
-rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark, rung_err *err);
+rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark,
+                                    rung_err *err);
 
 #endif

@@ -23,7 +23,7 @@
 #include <string.h>
 
 /* Room for the longest record behind a block of the size we like to read. */
-#define READ_SIZE ((size_t)1 << 20)
+#define READ_SIZE       ((size_t)1 << 20)
 #define BUFFER_SIZE_MAX (READ_SIZE + RUNG_LOG_RECORD_MAX + RUNG_SEGMENT_HEADER_SIZE)
 
 rung_status rung_segment_scan_damage(const rung_segment_scan *s, const char *what, rung_err *err) {
@@ -58,14 +58,15 @@ static rung_status fill(rung_segment_scan *s, rung_err *err) {
     uint64_t from = s->buffer_at + s->buffer_len;
     uint64_t left = s->limit > from ? s->limit - from : 0;
     size_t room = s->buffer_size - s->buffer_len, got = 0;
-    rung_status st =
-        rung_file_read(&s->file, s->buffer + s->buffer_len, left < room ? (size_t)left : room, from, &got, err);
+    rung_status st = rung_file_read(&s->file, s->buffer + s->buffer_len,
+                                    left < room ? (size_t)left : room, from, &got, err);
     s->buffer_len += got;
     return st;
 }
 
-rung_status rung_segment_scan_open(rung_segment_scan *s, const rung_alloc *alloc, const rung_dir *dir,
-                                   const char *name, bool with_sha, rung_err *err) {
+rung_status rung_segment_scan_open(rung_segment_scan *s, const rung_alloc *alloc,
+                                   const rung_dir *dir, const char *name, bool with_sha,
+                                   rung_err *err) {
     *s = (rung_segment_scan){.alloc = alloc, .has_sha = with_sha};
     rung_status st = rung_file_open(&s->file, dir, name, RUNG_FILE_READ, err);
     if (st != RUNG_OK)
@@ -113,8 +114,10 @@ void rung_segment_scan_close(rung_segment_scan *s) {
     s->buffer = NULL;
 }
 
-static void accept(rung_segment_scan *s, const uint8_t *in, const rung_record_header *r, rung_log_record *out) {
-    *out = (rung_log_record){r->seq, rung_slice_of(in + RUNG_RECORD_HEADER_SIZE, r->length), r->type};
+static void accept(rung_segment_scan *s, const uint8_t *in, const rung_record_header *r,
+                   rung_log_record *out) {
+    *out =
+        (rung_log_record){r->seq, rung_slice_of(in + RUNG_RECORD_HEADER_SIZE, r->length), r->type};
     if (s->has_sha)
         rung_sha256_add(&s->sha, in, rung_log_framed_size(r->length));
     s->offset = rung_record_end(s->offset, r->length);
@@ -127,16 +130,16 @@ static rung_status renew(rung_segment_scan *s, rung_err *err) {
     return fill(s, err);
 }
 
-rung_status rung_segment_scan_next(rung_segment_scan *s, bool may_refill, rung_log_record *record_out,
-                                   rung_err *err) {
+rung_status rung_segment_scan_next(rung_segment_scan *s, bool may_refill,
+                                   rung_log_record *record_out, rung_err *err) {
     bool is_filled = false, is_renewed = false;
     for (;;) {
         const uint8_t *in = s->buffer + (s->offset - s->buffer_at);
         size_t available = s->buffer_len - (size_t)(s->offset - s->buffer_at), need = 0;
         rung_record_header r;
-        s->verdict = s->offset >= s->limit
-                         ? RUNG_FRAME_ZERO
-                         : rung_frame_next(&s->state, in, available, s->limit - s->offset, &r, &need);
+        s->verdict = s->offset >= s->limit ? RUNG_FRAME_ZERO
+                                           : rung_frame_next(&s->state, in, available,
+                                                             s->limit - s->offset, &r, &need);
         bool is_doubtful = s->verdict != RUNG_FRAME_OK && s->verdict != RUNG_FRAME_FOOTER &&
                            (s->verdict != RUNG_FRAME_MORE || is_filled) && s->offset < s->limit;
         if (is_doubtful && may_refill && !is_renewed) {
@@ -186,7 +189,8 @@ static bool footer_fits(const rung_segment_scan *s, const rung_segment_footer *f
            f->first_seq == s->header.first_seq;
 }
 
-rung_status rung_segment_scan_footer(rung_segment_scan *s, rung_segment_footer *footer_out, rung_err *err) {
+rung_status rung_segment_scan_footer(rung_segment_scan *s, rung_segment_footer *footer_out,
+                                     rung_err *err) {
     uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
     size_t got;
     rung_status st = rung_file_read(&s->file, bytes, sizeof bytes, s->offset, &got, err);
@@ -199,12 +203,14 @@ rung_status rung_segment_scan_footer(rung_segment_scan *s, rung_segment_footer *
         return rung_segment_scan_damage(s, "the footer does not match its checksum", err);
     if (!footer_fits(s, &f) || f.offset != s->offset || f.last_seq + 1 != s->state.next_seq ||
         f.chain != s->state.chain)
-        return rung_segment_scan_damage(s, "the footer does not agree with the records before it", err);
+        return rung_segment_scan_damage(s, "the footer does not agree with the records before it",
+                                        err);
     *footer_out = f;
     return RUNG_OK;
 }
 
-rung_status rung_segment_scan_last_footer(rung_segment_scan *s, rung_segment_footer *footer_out, rung_err *err) {
+rung_status rung_segment_scan_last_footer(rung_segment_scan *s, rung_segment_footer *footer_out,
+                                          rung_err *err) {
     uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
     size_t got;
     if (s->file_size < RUNG_SEGMENT_HEADER_SIZE + sizeof bytes || s->file_size > s->header.capacity)
@@ -214,7 +220,8 @@ rung_status rung_segment_scan_last_footer(rung_segment_scan *s, rung_segment_foo
     if (st < 0)
         return st;
     rung_segment_footer f;
-    if (got < sizeof bytes || rung_segment_footer_decode(bytes, &f) < 0 || !footer_fits(s, &f) || f.offset != at)
+    if (got < sizeof bytes || rung_segment_footer_decode(bytes, &f) < 0 || !footer_fits(s, &f) ||
+        f.offset != at)
         return RUNG_NOT_FOUND;
     *footer_out = f;
     return RUNG_OK;
@@ -261,7 +268,8 @@ static void search_block(tail_search *t, const uint8_t *bytes, size_t len, uint6
         if (!t->why && left >= RUNG_RECORD_HEADER_SIZE && at + i > t->scan->offset)
             look_at(t, bytes + i);
         rung_segment_footer f;
-        if (!t->why && left >= RUNG_SEGMENT_FOOTER_SIZE && rung_get32(bytes + i) == 0x474e5552u /* "RUNG" */ &&
+        if (!t->why && left >= RUNG_SEGMENT_FOOTER_SIZE &&
+            rung_get32(bytes + i) == 0x474e5552u /* "RUNG" */ &&
             rung_segment_footer_decode(bytes + i, &f) == RUNG_OK && footer_fits(t->scan, &f))
             t->why = "bad record, but the segment had been sealed behind it";
     }
@@ -271,7 +279,8 @@ static rung_status search_tail(tail_search *t, rung_segment_scan *s, rung_err *e
     uint64_t at = s->offset;
     size_t got;
     do {
-        rung_status st = rung_file_read(&s->file, s->buffer, s->buffer_size & ~(size_t)7, at, &got, err);
+        rung_status st =
+            rung_file_read(&s->file, s->buffer, s->buffer_size & ~(size_t)7, at, &got, err);
         if (st < 0)
             return st;
         search_block(t, s->buffer, got, at);
@@ -281,7 +290,8 @@ static rung_status search_tail(tail_search *t, rung_segment_scan *s, rung_err *e
 }
 
 /* T5: is one of the sectors that the bad record lies in still as it was before the record was written? */
-static rung_status find_lost_sector(rung_segment_scan *s, uint64_t extent, bool *found_out, rung_err *err) {
+static rung_status find_lost_sector(rung_segment_scan *s, uint64_t extent, bool *found_out,
+                                    rung_err *err) {
     uint64_t end = s->offset + extent;
     for (uint64_t from = s->offset; from < end;) {
         uint8_t sector[RUNG_SECTOR_SIZE];
@@ -325,12 +335,13 @@ static rung_status has_grown(rung_segment_scan *s, bool *grown_out, rung_err *er
     size_t need;
     rung_status st = renew(s, err);
     *grown_out = st == RUNG_OK && s->offset < s->limit &&
-                 rung_frame_next(&state, s->buffer, s->buffer_len, s->limit - s->offset, &r, &need) == RUNG_FRAME_OK;
+                 rung_frame_next(&state, s->buffer, s->buffer_len, s->limit - s->offset, &r,
+                                 &need) == RUNG_FRAME_OK;
     return st;
 }
 
-rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out, uint64_t *data_end_out,
-                                    const char **why_out, rung_err *err) {
+rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out,
+                                    uint64_t *data_end_out, const char **why_out, rung_err *err) {
     tail_search t = {.scan = s, .batch_max = batch_at_x(&s->state), .data_end = s->offset};
     rung_status st = search_tail(&t, s, err);
     if (st < 0)
@@ -361,8 +372,8 @@ rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out, u
     }
     *data_end_out = t.data_end;
     *why_out = t.why;
-    *tail_out = t.why                                           ? RUNG_TAIL_DAMAGED
+    *tail_out = t.why                                       ? RUNG_TAIL_DAMAGED
                 : t.data_end > s->offset || !is_batch_whole ? RUNG_TAIL_TORN
-                                                                : RUNG_TAIL_CLEAN;
+                                                            : RUNG_TAIL_CLEAN;
     return RUNG_OK;
 }

@@ -21,9 +21,9 @@ typedef struct rung_segment_scan {
     rung_file file;
     uint64_t file_size;
     rung_segment_header header;
-    rung_frame_state state; /* behind the last good record */
-    uint64_t offset;        /* of the next record */
-    uint64_t limit;         /* records may end here at the latest */
+    rung_frame_state state;     /* behind the last good record */
+    uint64_t offset;            /* of the next record */
+    uint64_t limit;             /* records may end here at the latest */
     rung_frame_verdict verdict; /* why `next` ended */
     bool has_sha;
     rung_sha256 sha; /* of the file up to `offset`, when asked for */
@@ -34,39 +34,43 @@ typedef struct rung_segment_scan {
 
 /* Open `name`, check its header and that the name tells the truth. RUNG_NOT_FOUND, RUNG_ECORRUPT, RUNG_EVERSION,
  * RUNG_ENOMEM or RUNG_EIO leave the scan closed. */
-RUNG_NODISCARD rung_status rung_segment_scan_open(rung_segment_scan *s, const rung_alloc *alloc, const rung_dir *dir,
-                                                  const char *name, bool with_sha, rung_err *err);
+RUNG_NODISCARD rung_status rung_segment_scan_open(rung_segment_scan *s, const rung_alloc *alloc,
+                                                  const rung_dir *dir, const char *name,
+                                                  bool with_sha, rung_err *err);
 void rung_segment_scan_close(rung_segment_scan *s);
 
 /* The next record; the payload is borrowed until the next call. RUNG_NOT_FOUND at the limit, at zeros or at a
  * footer; RUNG_ECORRUPT at anything else, named. `verdict` says which. Without `may_refill` the buffer stays as it
  * is, so that payloads handed out before remain valid: RUNG_PARTIAL when that is not enough. */
-RUNG_NODISCARD rung_status rung_segment_scan_next(rung_segment_scan *s, bool may_refill, rung_log_record *record_out,
-                                                  rung_err *err);
+RUNG_NODISCARD rung_status rung_segment_scan_next(rung_segment_scan *s, bool may_refill,
+                                                  rung_log_record *record_out, rung_err *err);
 
 /* Skip to the record `seq`, checking all on the way; RUNG_NOT_FOUND if the records end before. */
-RUNG_NODISCARD rung_status rung_segment_scan_seek(rung_segment_scan *s, uint64_t seq, rung_err *err);
+RUNG_NODISCARD rung_status rung_segment_scan_seek(rung_segment_scan *s, uint64_t seq,
+                                                  rung_err *err);
 
 /* The footer at the present offset. RUNG_OK when it is whole and agrees with the records read (not with their hash:
  * see footer_out->sha), RUNG_NOT_FOUND when there is none, RUNG_ECORRUPT when it is not whole or does not agree. */
-RUNG_NODISCARD rung_status rung_segment_scan_footer(rung_segment_scan *s, rung_segment_footer *footer_out,
-                                                    rung_err *err);
+RUNG_NODISCARD rung_status rung_segment_scan_footer(rung_segment_scan *s,
+                                                    rung_segment_footer *footer_out, rung_err *err);
 
 /* The footer of a sealed file without reading its records: at the very end of the file, where sealing leaves it.
  * RUNG_NOT_FOUND when there is no whole one that fits the header. */
-RUNG_NODISCARD rung_status rung_segment_scan_last_footer(rung_segment_scan *s, rung_segment_footer *footer_out,
+RUNG_NODISCARD rung_status rung_segment_scan_last_footer(rung_segment_scan *s,
+                                                         rung_segment_footer *footer_out,
                                                          rung_err *err);
 
 typedef enum rung_tail {
-    RUNG_TAIL_CLEAN,   /* the records end on an end of batch and zeros follow */
-    RUNG_TAIL_TORN,    /* the last batch did not reach the disk whole: a crash explains every byte */
+    RUNG_TAIL_CLEAN, /* the records end on an end of batch and zeros follow */
+    RUNG_TAIL_TORN,  /* the last batch did not reach the disk whole: a crash explains every byte */
     RUNG_TAIL_DAMAGED, /* no crash explains it */
 } rung_tail;
 
 /* Judge what follows the last good record of an open segment; to be called when `next` has ended. `data_end_out` is
  * behind the last byte that is not zero. `why_out` gets static text for RUNG_TAIL_DAMAGED. Ends the scan. */
-RUNG_NODISCARD rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out, uint64_t *data_end_out,
-                                                   const char **why_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out,
+                                                   uint64_t *data_end_out, const char **why_out,
+                                                   rung_err *err);
 
 /* Fill `err`: "segment <name>, offset <n>, sequence <n>: <what>", code RUNG_ECORRUPT. */
 rung_status rung_segment_scan_damage(const rung_segment_scan *s, const char *what, rung_err *err);

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define TEMPORARY_NAME "snapshot.tmp"
-#define SYNC_EVERY ((uint64_t)8 << 20)
+#define SYNC_EVERY     ((uint64_t)8 << 20)
 enum { HEADER_SIZE = 64, BLOCK_HEADER_SIZE = 16, TRAILER_SIZE = 96, ENTRY_SIZE = 56 };
 /* Blocks of the file begin alike: magic 8, version 4, CRC 4, uuid 16. */
 enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };
@@ -68,10 +68,11 @@ static void seal_end(uint8_t *bytes, size_t size) {
     rung_put32(bytes + AT_CRC, sealed_crc(bytes, size));
 }
 
-static rung_status seal_check(const uint8_t *bytes, size_t size, const char magic[8], const uint8_t *uuid,
-                              const char *name, rung_err *err) {
+static rung_status seal_check(const uint8_t *bytes, size_t size, const char magic[8],
+                              const uint8_t *uuid, const char *name, rung_err *err) {
     if (memcmp(bytes, magic, 8) != 0 || rung_get32(bytes + AT_CRC) != sealed_crc(bytes, size))
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s: the %.8s block does not match its checksum", name, magic);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s: the %.8s block does not match its checksum", name,
+                         magic);
     if (rung_get32(bytes + AT_VERSION) > RUNG_SNAPSHOT_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "%s was written by a newer version", name);
     if (memcmp(bytes + AT_UUID, uuid, RUNG_UUID_SIZE) != 0)
@@ -116,7 +117,8 @@ struct rung_snapshot_writer {
     uint8_t block[BLOCK_HEADER_SIZE + RUNG_SNAPSHOT_BLOCK_SIZE];
 };
 
-static rung_status put_bytes(rung_snapshot_writer *w, const void *bytes, size_t len, rung_err *err) {
+static rung_status put_bytes(rung_snapshot_writer *w, const void *bytes, size_t len,
+                             rung_err *err) {
     rung_status st = rung_file_write(&w->file, bytes, len, w->offset, err);
     w->offset += len;
     w->unsynced += len;
@@ -170,7 +172,8 @@ static rung_status flush_block(rung_snapshot_writer *w, rung_err *err) {
     return st;
 }
 
-rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes, size_t len, rung_err *err) {
+rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes, size_t len,
+                                        rung_err *err) {
     const uint8_t *from = bytes;
     while (len > 0) {
         size_t room = RUNG_SNAPSHOT_BLOCK_SIZE - w->used, part = len < room ? len : room;
@@ -217,11 +220,13 @@ static void remove_old(const rung_dir *dir, uint64_t newest) {
         char name[RUNG_FILE_NAME_MAX];
         rung_snapshot_name(name, seqs[i]);
         if (seqs[i] <= newest && kept++ >= RUNG_SNAPSHOT_KEEP)
-            rung_ignore(rung_dir_unlink(dir, name, NULL), "a snapshot too many does no harm; the next one removes it");
+            rung_ignore(rung_dir_unlink(dir, name, NULL),
+                        "a snapshot too many does no harm; the next one removes it");
     }
 }
 
-rung_status rung_snapshot_writer_finish(rung_snapshot_writer *w, const uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE],
+rung_status rung_snapshot_writer_finish(rung_snapshot_writer *w,
+                                        const uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE],
                                         rung_snapshot_info *info_out, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     rung_snapshot_name(name, w->info.seq);
@@ -250,7 +255,8 @@ void rung_snapshot_writer_abort(rung_snapshot_writer *w) {
         return;
     if (rung_file_is_open(&w->file)) {
         rung_file_close(&w->file);
-        rung_ignore(rung_dir_unlink(&w->dir, TEMPORARY_NAME, NULL), "the next snapshot writes over it");
+        rung_ignore(rung_dir_unlink(&w->dir, TEMPORARY_NAME, NULL),
+                    "the next snapshot writes over it");
     }
     rung_alloc_free(w->alloc, w, sizeof *w);
 }
@@ -270,11 +276,12 @@ struct rung_snapshot_reader {
 };
 
 static rung_status damaged(const rung_snapshot_reader *r, const char *what, rung_err *err) {
-    return RUNG_FAIL(err, RUNG_ECORRUPT, "%s, offset %llu: %s", r->file.name, (unsigned long long)r->offset, what);
+    return RUNG_FAIL(err, RUNG_ECORRUPT, "%s, offset %llu: %s", r->file.name,
+                     (unsigned long long)r->offset, what);
 }
 
-static rung_status open_reader(rung_snapshot_reader *r, const rung_dir *dir, const char *name, uint64_t seq,
-                               rung_err *err) {
+static rung_status open_reader(rung_snapshot_reader *r, const rung_dir *dir, const char *name,
+                               uint64_t seq, rung_err *err) {
     uint8_t header[HEADER_SIZE];
     size_t got;
     rung_status st = rung_file_open(&r->file, dir, name, RUNG_FILE_READ, err);
@@ -288,7 +295,8 @@ static rung_status open_reader(rung_snapshot_reader *r, const rung_dir *dir, con
     st = seal_check(header, sizeof header, HEADER_MAGIC, r->uuid, name, err);
     if (st < 0)
         return st;
-    if (rung_get64(header + AT_BODY) != seq || rung_get32(header + AT_BODY + 8) != RUNG_SNAPSHOT_BLOCK_SIZE)
+    if (rung_get64(header + AT_BODY) != seq ||
+        rung_get32(header + AT_BODY + 8) != RUNG_SNAPSHOT_BLOCK_SIZE)
         return damaged(r, "the header does not belong to this file", err);
     r->offset = HEADER_SIZE;
     return RUNG_OK;
@@ -334,16 +342,16 @@ static rung_status check_trailer(rung_snapshot_reader *r, size_t got, rung_err *
     if (st < 0)
         return st;
     rung_snapshot_info info = get_info(r->block + AT_BODY);
-    if (info.seq != r->info.seq || info.size_bytes != r->info.size_bytes || info.crc != r->info.crc ||
-        rung_get32(r->block + AT_BODY + 20) != r->block_count)
+    if (info.seq != r->info.seq || info.size_bytes != r->info.size_bytes ||
+        info.crc != r->info.crc || rung_get32(r->block + AT_BODY + 20) != r->block_count)
         return damaged(r, "the trailer does not agree with the blocks before it", err);
     r->info = info;
     r->is_at_end = true;
     return RUNG_NOT_FOUND;
 }
 
-rung_status rung_snapshot_reader_next(rung_snapshot_reader *r, const void **bytes_out, size_t *len_out,
-                                      rung_err *err) {
+rung_status rung_snapshot_reader_next(rung_snapshot_reader *r, const void **bytes_out,
+                                      size_t *len_out, rung_err *err) {
     size_t got;
     if (r->is_at_end)
         return RUNG_NOT_FOUND;
@@ -395,7 +403,8 @@ static void add_seq(void *arg, const char *name) {
     l->seqs[at] = seq;
 }
 
-rung_status rung_snapshot_list(const rung_dir *dir, uint64_t *seqs, size_t max, size_t *count_out, rung_err *err) {
+rung_status rung_snapshot_list(const rung_dir *dir, uint64_t *seqs, size_t max, size_t *count_out,
+                               rung_err *err) {
     seq_list l = {seqs, 0, max};
     rung_status st = rung_dir_list(dir, add_seq, &l, err);
     if (st == RUNG_OK)
@@ -404,7 +413,8 @@ rung_status rung_snapshot_list(const rung_dir *dir, uint64_t *seqs, size_t max, 
 }
 
 rung_status rung_snapshot_manifest_write(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
-                                         const rung_snapshot_info *infos, size_t count, rung_err *err) {
+                                         const rung_snapshot_info *infos, size_t count,
+                                         rung_err *err) {
     uint8_t bytes[RUNG_SNAPSHOT_MANIFEST_SIZE];
     RUNG_ASSERT(count <= RUNG_SNAPSHOT_KEEP);
     seal_begin(bytes, sizeof bytes, MANIFEST_MAGIC, uuid);
@@ -416,8 +426,8 @@ rung_status rung_snapshot_manifest_write(const rung_dir *dir, const uint8_t uuid
 }
 
 rung_status rung_snapshot_manifest_read(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
-                                        rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP], size_t *count_out,
-                                        rung_err *err) {
+                                        rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP],
+                                        size_t *count_out, rung_err *err) {
     uint8_t bytes[RUNG_SNAPSHOT_MANIFEST_SIZE + 1];
     rung_file f;
     size_t got;
@@ -435,7 +445,8 @@ rung_status rung_snapshot_manifest_read(const rung_dir *dir, const uint8_t uuid[
         return st;
     uint32_t count = rung_get32(bytes + AT_BODY);
     if (count > RUNG_SNAPSHOT_KEEP)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s lists %u snapshots", RUNG_SNAPSHOT_MANIFEST, count);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%s lists %u snapshots", RUNG_SNAPSHOT_MANIFEST,
+                         count);
     for (size_t i = 0; i < count; i++)
         infos[i] = get_info(bytes + AT_BODY + 8 + i * ENTRY_SIZE);
     *count_out = count;
@@ -452,8 +463,9 @@ static void sink_say(const rung_snapshot_sink *sink, const char *format_what, co
     sink->say(sink->ctx, line);
 }
 
-static rung_status load_one(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid, uint64_t seq,
-                            const rung_snapshot_sink *sink, rung_snapshot_info *info_out, rung_err *err) {
+static rung_status load_one(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid,
+                            uint64_t seq, const rung_snapshot_sink *sink,
+                            rung_snapshot_info *info_out, rung_err *err) {
     rung_snapshot_reader *r;
     rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
     if (st != RUNG_OK)
@@ -484,8 +496,8 @@ static rung_status load_one(const rung_dir *dir, const rung_alloc *alloc, const 
 }
 
 /* Tell what the manifest promises and the folder does not hold. */
-static void compare_manifest(const rung_dir *dir, const uint8_t *uuid, const rung_snapshot_sink *sink,
-                             const uint64_t *seqs, size_t count) {
+static void compare_manifest(const rung_dir *dir, const uint8_t *uuid,
+                             const rung_snapshot_sink *sink, const uint64_t *seqs, size_t count) {
     rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
     size_t listed = 0;
     rung_err err = {0};
@@ -503,8 +515,9 @@ static void compare_manifest(const rung_dir *dir, const uint8_t *uuid, const run
     }
 }
 
-rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc, const uint8_t uuid[RUNG_UUID_SIZE],
-                               uint64_t seq_max, const rung_snapshot_sink *sink, rung_snapshot_info *info_out,
+rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc,
+                               const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq_max,
+                               const rung_snapshot_sink *sink, rung_snapshot_info *info_out,
                                rung_err *err) {
     uint64_t seqs[16];
     size_t count = 0;

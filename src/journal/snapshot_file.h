@@ -23,11 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RUNG_SNAPSHOT_VERSION 1u
-#define RUNG_SNAPSHOT_BLOCK_SIZE ((size_t)1 << 16)
-#define RUNG_SNAPSHOT_DIGEST_SIZE 32u
-#define RUNG_SNAPSHOT_KEEP 2u
-#define RUNG_SNAPSHOT_MANIFEST "manifest"
+#define RUNG_SNAPSHOT_VERSION       1u
+#define RUNG_SNAPSHOT_BLOCK_SIZE    ((size_t)1 << 16)
+#define RUNG_SNAPSHOT_DIGEST_SIZE   32u
+#define RUNG_SNAPSHOT_KEEP          2u
+#define RUNG_SNAPSHOT_MANIFEST      "manifest"
 #define RUNG_SNAPSHOT_MANIFEST_SIZE 512u
 
 typedef struct rung_snapshot_info {
@@ -37,30 +37,37 @@ typedef struct rung_snapshot_info {
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
 } rung_snapshot_info;
 
-typedef struct rung_snapshot_writer rung_snapshot_writer; /* heap object; ended by finish or abort */
+typedef struct rung_snapshot_writer
+    rung_snapshot_writer; /* heap object; ended by finish or abort */
 
 RUNG_NODISCARD rung_status rung_snapshot_writer_begin(const rung_dir *dir, const rung_alloc *alloc,
-                                                      const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
-                                                      rung_snapshot_writer **writer_out, rung_err *err);
+                                                      const uint8_t uuid[RUNG_UUID_SIZE],
+                                                      uint64_t seq,
+                                                      rung_snapshot_writer **writer_out,
+                                                      rung_err *err);
 /* After a failure only abort remains. */
-RUNG_NODISCARD rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes, size_t len,
-                                                       rung_err *err);
+RUNG_NODISCARD rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes,
+                                                       size_t len, rung_err *err);
 /* Make it durable, name it, list it, remove all but the newest two. Frees the writer in any case. On failure the older
  * snapshots are as they were, and this one may or may not exist; if it does, it is whole. */
-RUNG_NODISCARD rung_status rung_snapshot_writer_finish(rung_snapshot_writer *w,
-                                                       const uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE],
-                                                       rung_snapshot_info *info_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_snapshot_writer_finish(
+    rung_snapshot_writer *w, const uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE],
+    rung_snapshot_info *info_out, rung_err *err);
 void rung_snapshot_writer_abort(rung_snapshot_writer *w); /* NULL is fine */
 
-typedef struct rung_snapshot_reader rung_snapshot_reader; /* heap object; whoever opened it closes it */
+typedef struct rung_snapshot_reader
+    rung_snapshot_reader; /* heap object; whoever opened it closes it */
 
 /* The snapshot at `seq` of the log `uuid`. RUNG_NOT_FOUND, RUNG_ECORRUPT, RUNG_EVERSION. */
 RUNG_NODISCARD rung_status rung_snapshot_reader_open(const rung_dir *dir, const rung_alloc *alloc,
-                                                     const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
-                                                     rung_snapshot_reader **reader_out, rung_err *err);
+                                                     const uint8_t uuid[RUNG_UUID_SIZE],
+                                                     uint64_t seq,
+                                                     rung_snapshot_reader **reader_out,
+                                                     rung_err *err);
 /* The next bytes, borrowed until the next call: one block at a time, checked. RUNG_NOT_FOUND at the end, when the
  * trailer has been checked as well; before that nothing may be believed. RUNG_ECORRUPT names file and offset. */
-RUNG_NODISCARD rung_status rung_snapshot_reader_next(rung_snapshot_reader *r, const void **bytes_out, size_t *len_out,
+RUNG_NODISCARD rung_status rung_snapshot_reader_next(rung_snapshot_reader *r,
+                                                     const void **bytes_out, size_t *len_out,
                                                      rung_err *err);
 /* Complete once next has returned RUNG_NOT_FOUND. */
 rung_snapshot_info rung_snapshot_reader_info(const rung_snapshot_reader *r);
@@ -73,26 +80,31 @@ typedef struct rung_snapshot_sink {
     rung_status (*begin)(void *ctx, uint64_t seq);
     rung_status (*feed)(void *ctx, const void *bytes, size_t len);
     rung_status (*end)(void *ctx, const rung_snapshot_info *info);
-    void (*say)(void *ctx, const char *line); /* one line for the operator when one is passed over; may be NULL */
+    void (*say)(
+        void *ctx,
+        const char *line); /* one line for the operator when one is passed over; may be NULL */
 } rung_snapshot_sink;
 
 /* Feed the newest snapshot that is whole, no newer than `seq_max`. RUNG_NOT_FOUND when there is none at all;
  * RUNG_ECORRUPT when there are only damaged ones. */
 RUNG_NODISCARD rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc,
                                               const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq_max,
-                                              const rung_snapshot_sink *sink, rung_snapshot_info *info_out,
-                                              rung_err *err);
+                                              const rung_snapshot_sink *sink,
+                                              rung_snapshot_info *info_out, rung_err *err);
 
 /* The sequences of the snapshots in the folder, newest first; at most `max`, the newest ones. */
-RUNG_NODISCARD rung_status rung_snapshot_list(const rung_dir *dir, uint64_t *seqs, size_t max, size_t *count_out,
-                                              rung_err *err);
+RUNG_NODISCARD rung_status rung_snapshot_list(const rung_dir *dir, uint64_t *seqs, size_t max,
+                                              size_t *count_out, rung_err *err);
 
 /* What the manifest lists, newest first. RUNG_NOT_FOUND, RUNG_ECORRUPT, RUNG_EVERSION. */
-RUNG_NODISCARD rung_status rung_snapshot_manifest_read(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+RUNG_NODISCARD rung_status rung_snapshot_manifest_read(const rung_dir *dir,
+                                                       const uint8_t uuid[RUNG_UUID_SIZE],
                                                        rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP],
                                                        size_t *count_out, rung_err *err);
-RUNG_NODISCARD rung_status rung_snapshot_manifest_write(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
-                                                        const rung_snapshot_info *infos, size_t count, rung_err *err);
+RUNG_NODISCARD rung_status rung_snapshot_manifest_write(const rung_dir *dir,
+                                                        const uint8_t uuid[RUNG_UUID_SIZE],
+                                                        const rung_snapshot_info *infos,
+                                                        size_t count, rung_err *err);
 
 void rung_snapshot_name(char name_out[RUNG_FILE_NAME_MAX], uint64_t seq);
 bool rung_snapshot_name_parse(const char *name, uint64_t *seq_out);

@@ -53,9 +53,10 @@ static rung_status check_seal(verify *v, rung_segment_scan *s, rung_err *err) {
         return st;
     rung_sha256_finish(&s->sha, sha);
     if (memcmp(sha, f.sha, sizeof sha) != 0)
-        return rung_segment_scan_damage(s, "the SHA-256 in the footer is not that of the segment", err);
-    tell(v, "segment %s: sequence %llu to %llu, sealed", s->file.name, (unsigned long long)f.first_seq,
-         (unsigned long long)f.last_seq);
+        return rung_segment_scan_damage(s, "the SHA-256 in the footer is not that of the segment",
+                                        err);
+    tell(v, "segment %s: sequence %llu to %llu, sealed", s->file.name,
+         (unsigned long long)f.first_seq, (unsigned long long)f.last_seq);
     return RUNG_OK;
 }
 
@@ -73,8 +74,8 @@ static rung_status check_tail(verify *v, rung_segment_scan *s, rung_err *err) {
     if (tail == RUNG_TAIL_DAMAGED)
         return rung_segment_scan_damage(s, why, err);
     v->report->torn_bytes = data_end - s->offset;
-    tell(v, "segment %s: sequence %llu to %llu, open%s", s->file.name, (unsigned long long)s->header.first_seq,
-         (unsigned long long)s->state.next_seq - 1,
+    tell(v, "segment %s: sequence %llu to %llu, open%s", s->file.name,
+         (unsigned long long)s->header.first_seq, (unsigned long long)s->state.next_seq - 1,
          tail == RUNG_TAIL_TORN ? ", torn tail: the next start cuts it" : "");
     return RUNG_OK;
 }
@@ -139,7 +140,8 @@ static rung_status verify_rules(verify *v, rung_err *err) {
     while (st == RUNG_ECORRUPT && --tries > 0);
     if (st == RUNG_OK) {
         if (image.is_mark_slot_bad)
-            tell(v, "file %s: one of its two marks is not whole; the other one counts", RUNG_HIGH_WATER_NAME);
+            tell(v, "file %s: one of its two marks is not whole; the other one counts",
+                 RUNG_HIGH_WATER_NAME);
         rung_log_image_deinit(&image);
     } else if (st == RUNG_ECORRUPT || st == RUNG_EVERSION) {
         if (v->report->damage_count == 0)
@@ -152,8 +154,8 @@ static rung_status verify_rules(verify *v, rung_err *err) {
 }
 
 /* Read a snapshot to its end. */
-static rung_status read_snapshot(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid, uint64_t seq,
-                                 rung_err *err) {
+static rung_status read_snapshot(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid,
+                                 uint64_t seq, rung_err *err) {
     rung_snapshot_reader *r;
     rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
     if (st != RUNG_OK)
@@ -197,8 +199,9 @@ static rung_status verify_snapshots(verify *v, rung_err *err) {
     return RUNG_OK;
 }
 
-rung_status rung_log_verify(const rung_dir *dir, const rung_alloc *alloc, void (*each)(void *ctx, const char *line),
-                            void *ctx, rung_verify_report *report_out, rung_err *err) {
+rung_status rung_log_verify(const rung_dir *dir, const rung_alloc *alloc,
+                            void (*each)(void *ctx, const char *line), void *ctx,
+                            rung_verify_report *report_out, rung_err *err) {
     *report_out = (rung_verify_report){0};
     verify v = {.dir = dir, .alloc = alloc, .each = each, .ctx = ctx, .report = report_out};
     bool is_slot_bad;
@@ -225,8 +228,8 @@ static rung_status judge_end(rung_segment_scan *s, const rung_high_water *mark, 
     rung_tail tail;
     uint64_t data_end;
     const char *why = rung_frame_verdict_text(s->verdict);
-    bool is_marked =
-        mark && mark->segment_first_seq == s->header.first_seq && mark->segment_epoch == s->header.epoch;
+    bool is_marked = mark && mark->segment_first_seq == s->header.first_seq &&
+                     mark->segment_epoch == s->header.epoch;
     rung_segment_footer footer;
     if (is_marked && s->offset < mark->offset)
         return rung_segment_scan_damage(s, why, err);
@@ -264,7 +267,8 @@ static rung_status walk_segment(const walk *w, rung_segment_scan *s, rung_err *e
 }
 
 rung_status rung_log_cat(const rung_dir *dir, const rung_alloc *alloc, uint64_t from, uint64_t to,
-                         rung_status (*each)(void *ctx, const rung_log_record *record), void *ctx, rung_err *err) {
+                         rung_status (*each)(void *ctx, const rung_log_record *record), void *ctx,
+                         rung_err *err) {
     rung_log_image list;
     rung_high_water mark;
     bool is_slot_bad;
@@ -330,8 +334,11 @@ static bool extend(beginning *b, rung_segment_scan *s, uint64_t stop) {
     if (last < s->header.first_seq && !is_whole)
         return false; /* nothing of it can be kept */
     rung_segment_footer f;
-    b->last = (rung_segment_info){.first_seq = s->header.first_seq, .last_seq = last, .end = s->offset,
-                                  .epoch = s->header.epoch, .chain = s->state.chain};
+    b->last = (rung_segment_info){.first_seq = s->header.first_seq,
+                                  .last_seq = last,
+                                  .end = s->offset,
+                                  .epoch = s->header.epoch,
+                                  .chain = s->state.chain};
     if (last < s->header.first_seq)
         memcpy(b->last.sha, s->header.previous_sha, sizeof b->last.sha);
     else
@@ -350,8 +357,8 @@ static void note_seen(beginning *b, uint64_t seq) {
 }
 
 /* Entries of the list that are whole are filled in; one that only lacks its seal counts as whole. */
-static rung_status find_beginning(const rung_dir *dir, const rung_alloc *alloc, rung_log_image *list, beginning *b,
-                                  rung_err *err) {
+static rung_status find_beginning(const rung_dir *dir, const rung_alloc *alloc,
+                                  rung_log_image *list, beginning *b, rung_err *err) {
     bool is_broken = false;
     *b = (beginning){0};
     for (size_t i = 0; i < list->count; i++) {
@@ -400,11 +407,13 @@ static rung_status keep_aside(const rung_dir *dir, const char *name, bool remove
 }
 
 /* Put a sealed copy up to `last_seq` in place of a segment. */
-static rung_status replace_segment(const rung_dir *dir, const rung_alloc *alloc, const rung_segment_info *info,
-                                   uint64_t last_seq, rung_segment_info *info_out, rung_err *err) {
+static rung_status replace_segment(const rung_dir *dir, const rung_alloc *alloc,
+                                   const rung_segment_info *info, uint64_t last_seq,
+                                   rung_segment_info *info_out, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     rung_segment_name(name, info->first_seq, info->epoch);
-    rung_status st = rung_segment_copy(alloc, dir, name, dir, "repair.tmp", last_seq, info_out, err);
+    rung_status st =
+        rung_segment_copy(alloc, dir, name, dir, "repair.tmp", last_seq, info_out, err);
     if (st == RUNG_OK)
         st = keep_aside(dir, name, false, err);
     if (st == RUNG_OK)
@@ -413,8 +422,8 @@ static rung_status replace_segment(const rung_dir *dir, const rung_alloc *alloc,
 }
 
 /* Seal what is whole but not sealed; take out what a later start has emptied. */
-static rung_status seal_whole(const rung_dir *dir, const rung_alloc *alloc, const rung_log_image *list, size_t whole,
-                              rung_err *err) {
+static rung_status seal_whole(const rung_dir *dir, const rung_alloc *alloc,
+                              const rung_log_image *list, size_t whole, rung_err *err) {
     rung_status st = RUNG_OK;
     for (size_t i = 0; st == RUNG_OK && i < whole; i++) {
         const rung_segment_info *info = &list->segments[i];
@@ -432,7 +441,8 @@ static rung_status seal_whole(const rung_dir *dir, const rung_alloc *alloc, cons
 
 /* An empty segment behind sequence `seq`, where only a snapshot is left. */
 static rung_status restart_behind(const rung_dir *dir, beginning *b, uint64_t seq, rung_err *err) {
-    rung_segment_header h = {.first_seq = seq + 1, .capacity = RUNG_SEGMENT_SIZE_MIN, .epoch = b->epoch_max + 1};
+    rung_segment_header h = {
+        .first_seq = seq + 1, .capacity = RUNG_SEGMENT_SIZE_MIN, .epoch = b->epoch_max + 1};
     memcpy(h.uuid, b->uuid, sizeof h.uuid);
     static uint8_t bytes[RUNG_SEGMENT_SIZE_MIN];
     uint8_t header[RUNG_SEGMENT_HEADER_SIZE];
@@ -455,15 +465,20 @@ static rung_status restart_behind(const rung_dir *dir, beginning *b, uint64_t se
         st = rung_dir_rename(dir, "repair.tmp", name, err);
     if (st == RUNG_OK)
         st = rung_dir_sync(dir, err);
-    b->last = (rung_segment_info){
-        .first_seq = h.first_seq, .last_seq = seq, .end = RUNG_SEGMENT_HEADER_SIZE, .epoch = h.epoch};
+    b->last = (rung_segment_info){.first_seq = h.first_seq,
+                                  .last_seq = seq,
+                                  .end = RUNG_SEGMENT_HEADER_SIZE,
+                                  .epoch = h.epoch};
     b->last_seq = seq;
     return st;
 }
 
 static rung_status renew_mark(const rung_dir *dir, const beginning *b, rung_err *err) {
-    rung_high_water m = {.seq = b->last_seq, .segment_first_seq = b->last.first_seq, .offset = b->last.end,
-                         .segment_epoch = b->last.epoch, .chain = b->last.chain};
+    rung_high_water m = {.seq = b->last_seq,
+                         .segment_first_seq = b->last.first_seq,
+                         .offset = b->last.end,
+                         .segment_epoch = b->last.epoch,
+                         .chain = b->last.chain};
     memcpy(m.uuid, b->uuid, sizeof m.uuid);
     rung_status st = keep_aside(dir, RUNG_HIGH_WATER_NAME, false, err);
     rung_ignore(st, "it may be what is missing");
@@ -482,8 +497,8 @@ static uint64_t newest_snapshot(const rung_dir *dir, const rung_alloc *alloc, co
     return 0;
 }
 
-static rung_status rebuild(const rung_dir *dir, const rung_alloc *alloc, const rung_log_image *list, beginning *b,
-                           uint64_t snapshot_seq, rung_err *err) {
+static rung_status rebuild(const rung_dir *dir, const rung_alloc *alloc, const rung_log_image *list,
+                           beginning *b, uint64_t snapshot_seq, rung_err *err) {
     rung_status st = RUNG_OK;
     bool is_restart = snapshot_seq > b->last_seq;
     if (!is_restart)
@@ -540,7 +555,8 @@ static rung_status repair_locked(const rung_dir *dir, const rung_alloc *alloc, b
         b.has_uuid = true;
     }
     if (st == RUNG_OK && !b.has_uuid)
-        st = RUNG_FAIL(err, RUNG_ECORRUPT, "nothing in the folder says which log this was: restore a backup");
+        st = RUNG_FAIL(err, RUNG_ECORRUPT,
+                       "nothing in the folder says which log this was: restore a backup");
     if (st == RUNG_OK) {
         uint64_t snapshot_seq = newest_snapshot(dir, alloc, b.uuid);
         bool is_restart = snapshot_seq > b.last_seq;
@@ -552,7 +568,8 @@ static rung_status repair_locked(const rung_dir *dir, const rung_alloc *alloc, b
         }
         report_out->is_mark_only = !is_restart && b.seen_seq <= kept;
         st = accept_loss ? rebuild(dir, alloc, &image, &b, snapshot_seq, err)
-                         : RUNG_FAIL(err, RUNG_EREFUSED, "records may be lost: repair needs to be told to accept that");
+                         : RUNG_FAIL(err, RUNG_EREFUSED,
+                                     "records may be lost: repair needs to be told to accept that");
     }
     rung_log_image_deinit(&image);
     return st;

@@ -34,21 +34,24 @@ RUNG_NODISCARD rung_status rung_log_verify(const rung_dir *dir, const rung_alloc
 /* Call `each` for the records from `from` to `to`, in order, as far as they are whole. Any other answer of `each`
  * than RUNG_OK ends the walk. RUNG_OK, RUNG_ECORRUPT at the first damage, or what `each` returned. A last batch that
  * is not whole is where the log ends, not damage. */
-RUNG_NODISCARD rung_status rung_log_cat(const rung_dir *dir, const rung_alloc *alloc, uint64_t from, uint64_t to,
-                                        rung_status (*each)(void *ctx, const rung_log_record *record), void *ctx,
-                                        rung_err *err);
+RUNG_NODISCARD rung_status rung_log_cat(
+    const rung_dir *dir, const rung_alloc *alloc, uint64_t from, uint64_t to,
+    rung_status (*each)(void *ctx, const rung_log_record *record), void *ctx, rung_err *err);
 
 typedef struct rung_repair_report {
     uint64_t kept_seq; /* the log ends here, or begins behind it when is_restarted */
-    uint64_t lost_from, lost_to; /* records that are lost to the log, as far as they can be known; 0, 0: none */
-    bool is_restarted; /* a whole snapshot is newer than the last whole record: the log begins anew behind it */
+    uint64_t lost_from,
+        lost_to; /* records that are lost to the log, as far as they can be known; 0, 0: none */
+    bool
+        is_restarted; /* a whole snapshot is newer than the last whole record: the log begins anew behind it */
     bool is_mark_only; /* only the high-water file was bad */
 } rung_repair_report;
 
 /* Bring a refused log back to its longest whole beginning. RUNG_UNCHANGED when a server would accept it as it is;
  * RUNG_EREFUSED without `accept_loss`, with the report saying what would be lost; RUNG_EBUSY when in use. May
  * be run again after a crash in the middle. */
-RUNG_NODISCARD rung_status rung_log_repair(const rung_dir *dir, const rung_alloc *alloc, bool accept_loss,
-                                           rung_repair_report *report_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_log_repair(const rung_dir *dir, const rung_alloc *alloc,
+                                           bool accept_loss, rung_repair_report *report_out,
+                                           rung_err *err);
 
 #endif

@@ -20,10 +20,10 @@
 #include <string.h>
 #include <time.h>
 
-#define QUEUE_BYTES_DEFAULT ((size_t)8 << 20)
-#define QUEUE_RECORDS_DEFAULT 65536
+#define QUEUE_BYTES_DEFAULT    ((size_t)8 << 20)
+#define QUEUE_RECORDS_DEFAULT  65536
 #define SPACE_RETRY_MS_DEFAULT 200
-#define IDLE_MS 100 /* then the high-water mark is moved up */
+#define IDLE_MS                100 /* then the high-water mark is moved up */
 
 typedef struct queue {
     rung_log_entry *entries; /* room for queue_records_max */
@@ -190,7 +190,8 @@ static rung_status put_down(rung_writer *w, queue *q, rung_err *err) {
 /* Sleep until there is something to do, at most until the next duty of the clock. Lock held. */
 static void wait_for_work(rung_writer *w, uint32_t ms) {
     struct timespec until = later(now(), ms);
-    while (!w->is_stopping && w->queues[w->filling].count == 0 && w->truncate_before == 0 && !w->wants_sync) {
+    while (!w->is_stopping && w->queues[w->filling].count == 0 && w->truncate_before == 0 &&
+           !w->wants_sync) {
         if (pthread_cond_timedwait(&w->work, &w->lock, &until) != 0)
             return;
     }
@@ -230,7 +231,9 @@ static rung_status truncate_log(rung_writer *w, uint64_t before, rung_err *err) 
     rung_err detail = {0};
     rung_status st = rung_log_truncate_before(w->config.log, before, &detail);
     uint64_t durable;
-    rung_ignore(st, "segments that could not be removed are removed next time; a final failure shows in sync");
+    rung_ignore(
+        st,
+        "segments that could not be removed are removed next time; a final failure shows in sync");
     return rung_log_sync(w->config.log, &durable, err);
 }
 
@@ -250,7 +253,9 @@ static void *run_writer(void *arg) {
     while (st >= 0) {
         pthread_mutex_lock(&w->lock);
         bool is_full = w->status == RUNG_ENOSPC;
-        wait_for_work(w, is_full ? w->config.space_retry_ms : every && every < IDLE_MS ? every : IDLE_MS);
+        wait_for_work(w, is_full                    ? w->config.space_retry_ms
+                         : every && every < IDLE_MS ? every
+                                                    : IDLE_MS);
         queue *q = take(w);
         uint64_t before = w->truncate_before;
         w->truncate_before = 0;
@@ -288,10 +293,12 @@ static void *run_helper(void *arg) {
         }
         w->wants_spare = false;
         pthread_mutex_unlock(&w->lock);
-        rung_status st = rung_log_prepare(w->config.log, NULL); /* who needs the space tries again, and reports */
+        rung_status st = rung_log_prepare(w->config.log,
+                                          NULL); /* who needs the space tries again, and reports */
         pthread_mutex_lock(&w->lock);
         struct timespec until = later(now(), w->config.space_retry_ms);
-        while (st < 0 && !w->is_stopping && pthread_cond_timedwait(&w->spare, &w->lock, &until) == 0)
+        while (st < 0 && !w->is_stopping &&
+               pthread_cond_timedwait(&w->spare, &w->lock, &until) == 0)
             continue;
     }
     pthread_mutex_unlock(&w->lock);
@@ -310,7 +317,8 @@ static void release(rung_writer *w) {
     const rung_writer_config *c = &w->config;
     for (int i = 0; i < 2; i++) {
         if (w->queues[i].entries)
-            rung_alloc_free(c->alloc, w->queues[i].entries, c->queue_records_max * sizeof(rung_log_entry));
+            rung_alloc_free(c->alloc, w->queues[i].entries,
+                            c->queue_records_max * sizeof(rung_log_entry));
         if (w->queues[i].bytes)
             rung_alloc_free(c->alloc, w->queues[i].bytes, c->queue_bytes_max);
     }
@@ -341,7 +349,8 @@ static rung_status start_threads(rung_writer *w, rung_err *err) {
     return failed ? RUNG_FAIL_OS(err, RUNG_EIO, failed, "no thread for the log writer") : RUNG_OK;
 }
 
-rung_status rung_writer_create(const rung_writer_config *config, rung_writer **writer_out, rung_err *err) {
+rung_status rung_writer_create(const rung_writer_config *config, rung_writer **writer_out,
+                               rung_err *err) {
     rung_writer *w = rung_alloc_zeroed(config->alloc, sizeof *w);
     if (!w)
         return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the log writer");
@@ -403,11 +412,12 @@ static void push(queue *q, const rung_log_entry *entry) {
 }
 
 /* Lock held. */
-static rung_status try_push(rung_writer *w, const rung_log_entry *entries, size_t count, size_t framed,
-                            uint64_t *first_seq_out, rung_err *err) {
+static rung_status try_push(rung_writer *w, const rung_log_entry *entries, size_t count,
+                            size_t framed, uint64_t *first_seq_out, rung_err *err) {
     queue *q = &w->queues[w->filling];
     if (w->status == RUNG_ENOSPC)
-        return RUNG_FAIL(err, RUNG_ENOSPC, "the disk is full: nothing is accepted until there is space");
+        return RUNG_FAIL(err, RUNG_ENOSPC,
+                         "the disk is full: nothing is accepted until there is space");
     if (w->status < 0) {
         if (err)
             *err = w->failure;
@@ -415,7 +425,8 @@ static rung_status try_push(rung_writer *w, const rung_log_entry *entries, size_
     }
     if (w->is_stopping)
         return RUNG_FAIL(err, RUNG_ECLOSED, "the log writer is closing");
-    if (q->count + count > w->config.queue_records_max || q->framed + framed > w->config.queue_bytes_max)
+    if (q->count + count > w->config.queue_records_max ||
+        q->framed + framed > w->config.queue_bytes_max)
         return RUNG_FAIL(err, RUNG_ELIMIT, "the queue of the log writer is full");
     bool was_empty = q->count == 0;
     for (size_t i = 0; i < count; i++)
@@ -444,7 +455,8 @@ rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entrie
     return st;
 }
 
-rung_status rung_writer_submit(rung_writer *w, uint16_t type, rung_slice payload, uint64_t *seq_out, rung_err *err) {
+rung_status rung_writer_submit(rung_writer *w, uint16_t type, rung_slice payload, uint64_t *seq_out,
+                               rung_err *err) {
     rung_log_entry entry = {payload, type};
     return rung_writer_submit_many(w, &entry, 1, seq_out, err);
 }

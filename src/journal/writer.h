@@ -23,17 +23,22 @@
 
 #include <stdint.h>
 
-typedef struct rung_writer rung_writer; /* heap object; whoever created it calls rung_writer_destroy() */
+typedef struct rung_writer
+    rung_writer; /* heap object; whoever created it calls rung_writer_destroy() */
 
 typedef struct rung_writer_config {
     rung_log *log; /* borrowed, started; the writer alone appends to it until it is destroyed */
     const rung_alloc *alloc;
-    size_t queue_bytes_max;   /* framed bytes waiting; 0 = 8 MiB; never more than one batch of the log */
+    size_t
+        queue_bytes_max; /* framed bytes waiting; 0 = 8 MiB; never more than one batch of the log */
     size_t queue_records_max; /* 0 = 65,536 */
-    uint32_t sync_every_ms;   /* 0 = sync before every acknowledgement. Else acknowledge when written, sync this often:
+    uint32_t
+        sync_every_ms; /* 0 = sync before every acknowledgement. Else acknowledge when written, sync this often:
                                  a crash of the machine may lose what was acknowledged since. Needs a relaxed log */
-    uint32_t space_retry_ms;  /* how often to look for space on a full disk; 0 = 200 */
-    void (*notify)(void *ctx); /* durable_seq or status has changed; from the writer thread, never with a lock held */
+    uint32_t space_retry_ms; /* how often to look for space on a full disk; 0 = 200 */
+    void (*notify)(
+        void *
+            ctx); /* durable_seq or status has changed; from the writer thread, never with a lock held */
     void (*fatal)(void *ctx, const rung_err *err);
     void *ctx;
 } rung_writer_config;
@@ -41,7 +46,8 @@ typedef struct rung_writer_config {
 typedef struct rung_writer_state {
     uint64_t durable_seq; /* everything up to here may be applied and answered */
     rung_status status;   /* RUNG_OK; RUNG_ENOSPC while read-only; the failure after a fatal one */
-    uint64_t refused_from, refused_to; /* queued records that were refused; 0, 0 when there are none */
+    uint64_t refused_from,
+        refused_to; /* queued records that were refused; 0, 0 when there are none */
 } rung_writer_state;
 
 /* Times in microseconds, counted in buckets: bucket i holds those below 2^i us, the last one all others. */
@@ -56,20 +62,21 @@ typedef struct rung_writer_stats {
 } rung_writer_stats;
 
 /* RUNG_ENOMEM, RUNG_EIO (no thread) or RUNG_OK. */
-RUNG_NODISCARD rung_status rung_writer_create(const rung_writer_config *config, rung_writer **writer_out,
-                                              rung_err *err);
+RUNG_NODISCARD rung_status rung_writer_create(const rung_writer_config *config,
+                                              rung_writer **writer_out, rung_err *err);
 
 /* Write and sync what is queued, then stop the threads and free. The log stays open. NULL is fine. */
 void rung_writer_destroy(rung_writer *w);
 
 /* Queue one record; copies the payload. RUNG_OK with its sequence, RUNG_ELIMIT (queue full, or a record longer than
  * the log takes), RUNG_ENOSPC, or the failure. */
-RUNG_NODISCARD rung_status rung_writer_submit(rung_writer *w, uint16_t type, rung_slice payload, uint64_t *seq_out,
-                                              rung_err *err);
+RUNG_NODISCARD rung_status rung_writer_submit(rung_writer *w, uint16_t type, rung_slice payload,
+                                              uint64_t *seq_out, rung_err *err);
 
 /* The same for several: all are queued, with consecutive sequences, or none; they stay in one batch. */
-RUNG_NODISCARD rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entries, size_t count,
-                                                   uint64_t *first_seq_out, rung_err *err);
+RUNG_NODISCARD rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entries,
+                                                   size_t count, uint64_t *first_seq_out,
+                                                   rung_err *err);
 
 /* What has happened. A refusal is told once; after a full disk nothing is accepted until it has been told. */
 rung_writer_state rung_writer_poll(rung_writer *w);

@@ -167,8 +167,9 @@ rung_status rung_window_span(rung_window_kind kind, int64_t ordinal, const rung_
 /* ---- text -------------------------------------------------------------------------------------------- */
 
 static char *put_digits(char *p, int64_t value, int width) {
-    for (int i = width - 1; i >= 0; i--, value /= 10)
-        p[i] = (char)('0' + value % 10);
+    uint32_t rest = (uint32_t)value; /* years at most: narrow division is what makes it fast */
+    for (int i = width - 1; i >= 0; i--, rest /= 10)
+        p[i] = (char)('0' + rest % 10);
     return p + width;
 }
 

@@ -120,7 +120,8 @@ typedef struct rung__board {
     int64_t rate_minute;
     rung_numbermap rate; /* submissions per player in that minute */
     rung_digest rate_digest;
-    uint64_t version; /* the last event that changed something visible; not part of the state */
+    uint64_t version;     /* the last event that changed something visible; not part of the state */
+    uint64_t submissions; /* since it is in memory, refused ones too; not part of the state */
 } rung__board;
 
 /* A set of members, under a number of its own among the boards. */

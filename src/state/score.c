@@ -521,6 +521,7 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     const rung_score_event *e = u->e;
     const rung__aim *aim = u->aim;
     rung__reach room[REACH_MAX];
+    u->b->submissions++;
     rung_status st = check_values(u->b, e, err);
     if (st < 0)
         return st;

@@ -397,6 +397,7 @@ rung_status rung_state_board_stats(const rung_state *s, rung_slice board, rung_s
     memset(out, 0, sizeof *out);
     add_board_stats(b, out);
     out->boards = 1;
+    out->submissions = b->submissions;
     out->bytes_total =
         out->bytes_boards + out->bytes_entries + out->bytes_scopes + out->bytes_teams;
     return RUNG_OK;

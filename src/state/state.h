@@ -109,10 +109,11 @@ typedef struct rung_stats {
         bytes_teams, bytes_friends, bytes_ids, bytes_profiles, bytes_boards, bytes_sets;
     uint64_t id_capacity; /* the memory for submission ids, as it is set now */
     int64_t id_keep_ms;
+    uint64_t submissions; /* of one board only: since it is in memory, refused ones too */
 } rung_stats;
 void rung_state_stats(const rung_state *s, rung_stats *out); /* O(windows) */
-/* The share of one board: windows, ladders, entries and the bytes of its rankings and its definition; the rest is 0.
- * RUNG_NOT_FOUND. */
+/* The share of one board: windows, ladders, entries, submissions and the bytes of its rankings and its definition; the
+ * rest is 0. RUNG_NOT_FOUND. */
 rung_status rung_state_board_stats(const rung_state *s, rung_slice board, rung_stats *out);
 
 /* ---- asking: a view is one ranking ---- */

@@ -195,13 +195,12 @@ static void read_values(const rung_view *v, const uint64_t *key, rung_row *row) 
         row->values[0] = rung_score_decode(&column, key[0]);
 }
 
-/* Everything about an entry but its ranks. */
+/* Everything about an entry but its ranks and its name. */
 static void read_row(const rung_view *v, const rung_ladder_entry *e, uint32_t index,
                      rung_row *row) {
     memset(row->values, 0, sizeof row->values);
     row->index = index;
     row->number = e->player;
-    row->id = rung_players_id(names_of(v), e->player);
     read_values(v, e->key, row);
     row->members = v->teams ? ((const rung__window *)v->window)->teams[e->player].members : 0;
     row->list_rank = 0;
@@ -212,6 +211,21 @@ static void set_ranks(const rung_view *v, rung_row *row, uint32_t sparse, uint32
                 : v->rank == RUNG_RANK_SPARSE ? sparse
                                               : dense;
     row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
+}
+
+/* The names of rows, all together: each is likely in a place of its own, far away. */
+static void name_rows(const rung_view *v, uint32_t count, rung_row *rows) {
+    enum { TOGETHER = 64 };
+    uint32_t numbers[TOGETHER];
+    rung_slice ids[TOGETHER];
+    for (uint32_t done = 0, n; done < count; done += n) {
+        n = count - done < TOGETHER ? count - done : TOGETHER;
+        for (uint32_t i = 0; i < n; i++)
+            numbers[i] = rows[done + i].number;
+        rung_players_id_batch(names_of(v), numbers, n, ids);
+        for (uint32_t i = 0; i < n; i++)
+            rows[done + i].id = ids[i];
+    }
 }
 
 /* Read rows [offset, offset + count) that are known to exist. The first one's ranks are looked up, the others
@@ -234,6 +248,7 @@ static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_
         set_ranks(v, &rows[i], sparse, dense);
         before = e;
     }
+    name_rows(v, count, rows);
 }
 
 /* One row by the entry alone. */
@@ -247,6 +262,7 @@ static void read_one(const rung_view *v, const rung_ladder_entry *e, rung_row *r
         rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_DENSE, &dense),
                     "it is there");
     read_row(v, e, unique - 1, row);
+    row->id = rung_players_id(names_of(v), e->player);
     set_ranks(v, row, sparse, dense);
 }
 

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-static const char *const FILES[] = {"00000000000000000001-00000001.seg", "00000000000000000013-00000001.seg",
+static const char *const FILES[] = {"00000000000000000001-00000001.seg",
+                                    "00000000000000000013-00000001.seg",
                                     "00000000000000000025-00000002.seg", "high-water"};
 enum { FILE_COUNT = 4, RECORDS = 36, LAST_BATCH = 3 };
 
@@ -68,13 +69,13 @@ static void judge(fixture *f, uint64_t may_lose, const char *what, size_t where)
         rung_log_close(rung_segment_log_port(log), NULL);
     }
     if (st == RUNG_OK) {
-        CHECK_MSG(last + may_lose >= RECORDS && last <= RECORDS, "%s at %zu: %llu records came back", what, where,
-                  (unsigned long long)last);
+        CHECK_MSG(last + may_lose >= RECORDS && last <= RECORDS,
+                  "%s at %zu: %llu records came back", what, where, (unsigned long long)last);
         f->whole++;
         return;
     }
-    CHECK_MSG(st == RUNG_ECORRUPT || st == RUNG_EVERSION || st == RUNG_ESTALE, "%s at %zu: %s", what, where,
-              rung_status_name(st));
+    CHECK_MSG(st == RUNG_ECORRUPT || st == RUNG_EVERSION || st == RUNG_ESTALE, "%s at %zu: %s",
+              what, where, rung_status_name(st));
     bool is_named = strstr(err.message, "segment ") || strstr(err.message, RUNG_HIGH_WATER_NAME) ||
                     strstr(err.message, "sequence ");
     CHECK_MSG(is_named, "%s at %zu: the refusal does not say where: %s", what, where, err.message);
@@ -92,15 +93,20 @@ static void cut_everywhere(bool is_clean) {
             uint64_t whole = f.whole;
             judge(&f, 0, "cut", cut);
             /* Without its footer, the second looks as if its sealing had been interrupted: records are all there. */
-            CHECK_MSG(i == 3 || i == 1 || f.whole == whole, "%s cut to %zu bytes was accepted", FILES[i], cut);
+            CHECK_MSG(i == 3 || i == 1 || f.whole == whole, "%s cut to %zu bytes was accepted",
+                      FILES[i], cut);
         }
         b->size = size;
     }
     rung_memfs_deinit(&f.fs);
 }
 
-TEST(cut_at_every_byte_after_a_clean_end) { cut_everywhere(true); }
-TEST(cut_at_every_byte_after_a_kill) { cut_everywhere(false); }
+TEST(cut_at_every_byte_after_a_clean_end) {
+    cut_everywhere(true);
+}
+TEST(cut_at_every_byte_after_a_kill) {
+    cut_everywhere(false);
+}
 
 /* All bits where something is written; every 61st byte of the zeros, all of them in a long run. */
 static void flip_everywhere(bool is_clean) {
@@ -123,8 +129,12 @@ static void flip_everywhere(bool is_clean) {
     rung_memfs_deinit(&f.fs);
 }
 
-TEST(flip_every_bit_after_a_clean_end) { flip_everywhere(true); }
-TEST(flip_every_bit_after_a_kill) { flip_everywhere(false); }
+TEST(flip_every_bit_after_a_clean_end) {
+    flip_everywhere(true);
+}
+TEST(flip_every_bit_after_a_kill) {
+    flip_everywhere(false);
+}
 
 /* Where the last batch stands, nobody can tell lost sectors from a crash: it alone may go. */
 static uint64_t may_lose(bool is_clean, int file) {
@@ -162,8 +172,12 @@ static void spoil_sectors(bool is_clean) {
     rung_memfs_deinit(&f.fs);
 }
 
-TEST(spoil_every_sector_after_a_clean_end) { spoil_sectors(true); }
-TEST(spoil_every_sector_after_a_kill) { spoil_sectors(false); }
+TEST(spoil_every_sector_after_a_clean_end) {
+    spoil_sectors(true);
+}
+TEST(spoil_every_sector_after_a_kill) {
+    spoil_sectors(false);
+}
 
 static void swap_bytes(memfs_bytes *a, memfs_bytes *b) {
     memfs_bytes t = *a;
@@ -209,8 +223,9 @@ TEST(the_refusal_names_segment_offset_and_sequence) {
     CHECK_OK(rung_segment_log_open(&f.config, &log, &err));
     CHECK_STATUS(logkit_read(log, &first, &last, &err), RUNG_ECORRUPT);
     CHECK_EQ_U64(last, 12);
-    CHECK_EQ_STR(err.message, "segment 00000000000000000013-00000001.seg, offset 4096, sequence 13: "
-                              "the payload does not match its checksum");
+    CHECK_EQ_STR(err.message,
+                 "segment 00000000000000000013-00000001.seg, offset 4096, sequence 13: "
+                 "the payload does not match its checksum");
     CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
     rung_memfs_deinit(&f.fs);
 }

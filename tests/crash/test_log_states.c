@@ -42,7 +42,8 @@ static void check_world(watch *w, rung_memfs *world, unsigned depth) {
     rung_err err = {0};
     uint64_t first, last;
     rung_status st = rung_segment_log_open(&config, &log, &err);
-    CHECK_MSG(st == RUNG_OK, "acked %llu: %s: %s", (unsigned long long)w->acked, rung_status_name(st), err.message);
+    CHECK_MSG(st == RUNG_OK, "acked %llu: %s: %s", (unsigned long long)w->acked,
+              rung_status_name(st), err.message);
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_MSG(last >= w->acked, "acknowledged %llu, recovered %llu", (unsigned long long)w->acked,
               (unsigned long long)last);
@@ -50,7 +51,8 @@ static void check_world(watch *w, rung_memfs *world, unsigned depth) {
     CHECK(first <= w->truncated);
 
     watch inner = *w;
-    inner.acked = w->acked; /* what was only seen may still be lost until the start re-persisted it */
+    inner.acked =
+        w->acked; /* what was only seen may still be lost until the start re-persisted it */
     inner.submitted = w->submitted > last ? w->submitted : last;
     inner.depth = depth - 1;
     if (depth > 0) {
@@ -97,7 +99,8 @@ static void try_random(watch *w, rung_memfs *fs) {
     for (unsigned i = 0; i < w->random_states; i++) {
         unsigned kind = (unsigned)rung_rng_below(&w->rng, 4);
         for (size_t k = 0; k < words; k++) {
-            uint64_t a = rung_rng_next(&w->rng), b = rung_rng_next(&w->rng), d = rung_rng_next(&w->rng);
+            uint64_t a = rung_rng_next(&w->rng), b = rung_rng_next(&w->rng),
+                     d = rung_rng_next(&w->rng);
             bits[k] = kind == 0 ? a : kind == 1 ? a & b & d : kind == 2 ? a | b | d : UINT64_MAX;
         }
         if (kind == 3) /* all but one */
@@ -213,7 +216,8 @@ TEST(every_state_of_a_relaxed_life) {
         rung_log *port = rung_segment_log_port(log);
         for (int i = 0; i < 30; i++) {
             char bytes[LOGKIT_PAYLOAD_MAX];
-            rung_log_entry entry = {logkit_payload_into(w.submitted + 1, bytes), logkit_type(w.submitted + 1)};
+            rung_log_entry entry = {logkit_payload_into(w.submitted + 1, bytes),
+                                    logkit_type(w.submitted + 1)};
             uint64_t seq, durable;
             w.submitted++;
             CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));

@@ -8,6 +8,7 @@ import re
 import socket
 import sys
 import threading
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -619,6 +620,65 @@ class Windows(ServerTest):
         server.start()
         self.assertEqual(self.check(server.get("/v1/boards/race/top?window=day&on=2026-10-02"), 200).json["total"], 20)
 
+    def test_submissions(self):
+        server = self.serve()
+        self.check(server.put("/v1/boards/race", {"limits": {"max": 100}}), 201)
+        self.check(server.put("/v1/boards/laps", {"score": {"type": "decimal", "decimals": 2}, "update": "sum",
+                                                  "columns": [{"name": "time", "type": "integer"}], "grace": 86400}), 201)
+        self.check(server.put("/v1/boards/visits", {"update": "count"}), 201)
+        at = int(time.time() * 1000) - 10000
+        sent = [("race", {"score": 50, "meta": {"level": [1, "a\nb"]}}, 200), ("race", {"score": 40, "id": "one"}, 200),
+                ("race", {"score": 40, "id": "one"}, 200), ("race", {"score": 41, "id": "one"}, 409), ("race", {"score": 101}, 422),
+                ("race", {"score": 60, "meta": "{half"}, 200), ("laps", {"delta": "1.25", "columns": {"time": 7}}, 200),
+                ("visits", {}, 200), ("none", {"score": 1}, 404), ("race", {"score": "x"}, 422)]
+        for i, (board, body, status) in enumerate(sent):
+            self.check(server.post(f"/v1/boards/{board}/scores", {"player": "ada", "at": at + (1 if i == 2 else i), **body}), status)
+        self.check(server.post("/v1/boards/race/scores", {"player": "bob", "score": 1}), 200)
+
+        def ask(query=""):
+            return self.check(server.get(f"/v1/players/ada/submissions{query}"), 200).json
+        until(lambda: ask()["archived_seq"] == ask()["seq"], "the archive")
+        page = ask()
+        self.assertEqual((page["player"], page["next"]), ("ada", None))
+        shown = [{k: v for k, v in s.items() if k not in ("seq", "at")} for s in page["submissions"]]
+        self.assertEqual(shown, [
+            {"board": "visits", "outcome": "accepted"},
+            {"board": "laps", "delta": 1.25, "columns": {"time": 7}, "outcome": "accepted"},
+            {"board": "race", "score": 60, "meta": "{half", "outcome": "accepted"},
+            {"board": "race", "score": 101, "outcome": "refused", "reason": "refused"},
+            {"board": "race", "score": 41, "id": "one", "outcome": "refused", "reason": "id_conflict"},
+            {"board": "race", "score": 40, "id": "one", "outcome": "duplicate"},
+            {"board": "race", "score": 40, "id": "one", "outcome": "unchanged"},
+            {"board": "race", "score": 50, "meta": {"level": [1, "a\nb"]}, "outcome": "accepted"}])
+        # Pages, of all and of one board, are the whole in its order.
+        for board in ("", "&board=race"):
+            whole, pages, before = ask(f"?{board[1:]}")["submissions"] if board else page["submissions"], [], ""
+            while before is not None:
+                part = ask(f"?limit=2{board}{before}")
+                self.assertTrue(0 < len(part["submissions"]) <= 2)
+                pages += part["submissions"]
+                before = part["next"] and f"&before={part['next']}"
+            self.assertEqual(pages, whole)
+            self.assertEqual([(s["at"], s["seq"]) for s in whole], sorted(((s["at"], s["seq"]) for s in whole), reverse=True))
+        self.assertEqual({s["board"] for s in ask("?board=race")["submissions"]}, {"race"})
+        self.assertEqual([s["score"] for s in ask(f"?from={at + 3}&to={at + 5}")["submissions"]], [101, 41])
+        for empty in ("?from=0&to=0", f"?to={at}", "?board=nowhere", f"?from={at + 100}"):
+            self.assertEqual(ask(empty)["submissions"], [], empty)
+        for wrong in ("x", "1", "1.", ".1", "1.0", "1.x", "1e30.1", "1.2.3", "999999999999999.1", "1.99999999999999999999"):
+            self.check(server.get(f"/v1/players/ada/submissions?before={wrong}"), 400, "malformed")
+        for wrong in ("limit=0", "limit=1001", "board=", "from=x", "offset=1"):
+            self.check(server.get(f"/v1/players/ada/submissions?{wrong}"), 400, "malformed")
+        # A board that is gone no longer names columns; a player that is gone has nothing.
+        self.check(server.delete("/v1/boards/laps"), 200)
+        self.assertEqual(ask("?board=laps")["submissions"][0]["delta"], 1.25)
+        self.assertNotIn("columns", ask("?board=laps")["submissions"][0])
+        self.check(server.delete("/v1/players/ada"), 200)
+        until(lambda: ask()["submissions"] == [], "the erasure")
+        self.assertEqual(len(server.get("/v1/players/bob/submissions").json["submissions"]), 1)
+        # Without a folder there is no archive.
+        nothing = self.serve(data=False).get("/v1/players/ada/submissions").json
+        self.assertEqual((nothing["submissions"], nothing["next"], nothing["archived_seq"]), ([], None, 0))
+
     def test_seasons(self):
         server = self.serve()
         season = {"name": "one", "starts": "2026-01-01T00:00:00Z", "ends": "2026-02-01T00:00:00Z"}
@@ -677,7 +737,14 @@ class Transport(Api):
         self.board('a"b\\c')
         self.submit("x", 1, board='a"b\\c')
         self.get("/v1/boards/none", 404)
-        answer = self.server.get("/metrics")
+        self.board("few", limits={"max": 10})
+        for score, status in ((5, 200), (3, 200), (11, 422)):
+            self.submit("x", score, board="few", status=status)
+        self.check(self.server.post("/v1/scores", [{"board": "few", "player": "y", "score": 1}] * 4), 200)
+        with socket.create_connection(self.server.resp) as s, s.makefile("rb") as replies:
+            s.sendall(b"ZADD few 2 z\r\nZADD few 3 z 4 w\r\nNONSENSE\r\n")
+            self.assertEqual([replies.readline()[:1] for _ in range(3)], [b":", b":", b"-"])
+            answer = self.server.get("/metrics")
         text = answer.body.decode()
         self.assertTrue(answer.headers["content-type"].startswith("text/plain; version=0.0.4"))
         sample = re.compile(r'[a-z_]+(\{[a-z_]+="(?:[^"\\\n]|\\.)*"(?:,[a-z_]+="(?:[^"\\\n]|\\.)*")*\})? (-?[0-9.e+-]+|\+Inf)')
@@ -691,9 +758,13 @@ class Transport(Api):
                 self.assertRegex(line, sample)
                 name = re.match("[a-z_]+", line)[0]
                 self.assertTrue(name in families or re.sub("_(bucket|sum|count)$", "", name) in families, line)
-        self.assertIn('rung_http_requests_total{route="submitScore",code="200"} 1\n', text)
+        self.assertIn('rung_http_requests_total{route="submitScore",code="200"} 3\n', text)
         self.assertIn('rung_http_requests_total{route="getBoard",code="404"} 1\n', text)
         self.assertIn('rung_board_entries{board="a\\"b\\\\c"} 1\n', text)
+        self.assertIn('rung_board_submissions_total{board="a\\"b\\\\c"} 1\n', text)
+        self.assertIn('rung_board_submissions_total{board="few"} 10\n', text)
+        for line in ("rung_resp_connections_total 1", "rung_resp_connections 1", "rung_resp_commands_total 3", "rung_resp_errors_total 1"):
+            self.assertIn(f"\n{line}\n", text)
         for name in ("rung_http_request_seconds", "rung_log_sync_seconds", "rung_events_total", "rung_changes_waiting", "process_resident_memory_bytes",
                      "rung_state_bytes", "rung_info"):
             self.assertIn(name, families)

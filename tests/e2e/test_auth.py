@@ -168,6 +168,11 @@ class Matrix(ServerTest):
             server.put(f"/v1/boards/{board}", {}, key=who["admin"])
         listed = server.get("/v1/boards", key=who["race read"]).json["boards"]
         self.assertEqual(sorted(b["id"] for b in listed), ["race-1", "weekly"])
+        # A board in the query counts as one in the path; without it the question is about all of them.
+        sent = "/v1/players/ada/submissions"
+        for query, name, status in (("?board=race-1", "race server", 200), ("?board=chess", "race server", 403), ("", "race server", 403),
+                                    ("?limit=5", "race admin", 403), ("", "server", 200), ("?board=race-1", "race read", 403)):
+            self.check(server.get(sent + query, key=who[name]), status)
         answer = server.post("/v1/scores", [{"board": b, "player": "ada", "score": 5} for b in ("race-1", "chess", "weekly")],
                              key=who["race server"])
         self.assertEqual([r.get("error", {}).get("status") for r in answer.json], [None, 403, None], answer)

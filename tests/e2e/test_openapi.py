@@ -237,6 +237,10 @@ class Openapi(ServerTest):
         chance = random.Random(SEED)
         counts, connection = {}, self.server.open()
         self.addCleanup(connection.close)
+        for name, path in (("getTeams", "teams"), ("getTeam", f"teams/{KNOWN['team'][0]}")):  # on one board only: rarely met
+            answer = self.check(self.server.get(f"/v1/boards/teams/{path}"), 200)
+            self.check_answer(next(o for _, _, o in operations if o["operationId"] == name), answer)
+            counts[name, 2] = 1
         for step in range(STEPS):
             method, path, operation = chance.choice(operations)
             if operation["operationId"] in ("deleteBoard", "erasePlayer") and chance.random() < 0.9:

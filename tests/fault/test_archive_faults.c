@@ -40,7 +40,8 @@ static void prepare(world *w) {
     rung_state *s;
     archive_load load;
     CHECK_OK(rung_state_create(
-        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = on_close, .on_close_ctx = w}, &s));
+        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = on_close, .on_close_ctx = w},
+        &s));
     for (uint64_t seq = 1; seq <= EVENTS; seq++)
         statuses[seq] = rung_state_apply(s, archive_load_event(&load, seq), NULL, NULL);
     rung_state_destroy(s);
@@ -64,7 +65,8 @@ static rung_status one_batch(world *w, rung_err *err) {
         const rung_event *e = archive_load_event(&load, seq);
         st = rung_archive_add_event(a, seq, e, e->ts_ms, (int)statuses[seq], err);
         if (st >= 0 && w->packed[seq].ptr)
-            st = rung_archive_add_packed(a, rung_slice_of(w->packed[seq].ptr, w->packed[seq].len), err);
+            st = rung_archive_add_packed(a, rung_slice_of(w->packed[seq].ptr, w->packed[seq].len),
+                                         err);
     }
     if (st >= 0)
         st = rung_archive_commit(a, last, ARCHIVE_LOAD_T0 + (int64_t)last * 72000, err);
@@ -80,8 +82,9 @@ static rung_status ask(world *w, rung_err *err) {
     rung_archive_view v;
     rung_row rows[50];
     uint32_t count, self;
-    rung_archive_query q = {
-        .board = RUNG_SLICE("load"), .kind = RUNG_WINDOW_HOUR, .window_id = RUNG_SLICE("2025-11-15T00")};
+    rung_archive_query q = {.board = RUNG_SLICE("load"),
+                            .kind = RUNG_WINDOW_HOUR,
+                            .window_id = RUNG_SLICE("2025-11-15T00")};
     rung_status st = rung_archive_view_open(w->archive, &q, &v, err);
     if (st == RUNG_OK) {
         st = rung_archive_view_top(&v, 0, 50, rows, &count, err);
@@ -122,14 +125,15 @@ static void sweep(int code, bool sticky) {
     failvfs_install();
     memset(&w, 0, sizeof w);
     archive_dir_init(&w.dir);
-    w.config = (rung_sqlite_archive_config){.path = w.dir.path, .alloc = rung_alloc_heap(), .vfs = "failvfs"};
+    w.config = (rung_sqlite_archive_config){
+        .path = w.dir.path, .alloc = rung_alloc_heap(), .vfs = "failvfs"};
     prepare(&w);
     for (bool reached = true; reached; n += 1 + n / 200) {
         failvfs_fail_at(n, code, sticky);
         rung_status st = live(&w, 3);
         reached = failvfs_failed() > 0;
-        CHECK_MSG(sticky || st == RUNG_OK, "call %llu failing once is not overcome: %s", (unsigned long long)n,
-                  rung_status_name(st));
+        CHECK_MSG(sticky || st == RUNG_OK, "call %llu failing once is not overcome: %s",
+                  (unsigned long long)n, rung_status_name(st));
         failvfs_fail_at(0, 0, false);
         st = live(&w, 0); /* the disk is well again */
         CHECK_MSG(st == RUNG_OK, "call %llu: %s", (unsigned long long)n, rung_status_name(st));
@@ -212,8 +216,10 @@ TEST(no_memory_to_pack) {
         rung_failalloc_init(&fa);
         rung_failalloc_fail_at(&fa, n, false);
         packing p = {.alloc = rung_failalloc_port(&fa)};
-        CHECK_OK(rung_state_create(
-            &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = pack_on_close, .on_close_ctx = &p}, &s));
+        CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(),
+                                                        .on_close = pack_on_close,
+                                                        .on_close_ctx = &p},
+                                   &s));
         for (uint64_t seq = 1; seq <= 50; seq++)
             rung_ignore(rung_state_apply(s, archive_load_event(&load, seq), NULL, NULL), "fine");
         rung_state_destroy(s);
@@ -235,12 +241,13 @@ TEST(follower_retries) {
         archive_dir_init(&dir);
         rung_memfs_init(&fs);
         failvfs_fail_at(0, 0, false);
-        archive_server_open(&s, &(archive_server_config){
-                                    .fs = &fs.port,
-                                    .log_path = "data",
-                                    .archive_path = dir.path,
-                                    .vfs = "failvfs",
-                                    .follower = {.retry_ms_min = 1, .retry_ms_max = 2, .batch_events = 16}});
+        archive_server_open(
+            &s, &(archive_server_config){
+                    .fs = &fs.port,
+                    .log_path = "data",
+                    .archive_path = dir.path,
+                    .vfs = "failvfs",
+                    .follower = {.retry_ms_min = 1, .retry_ms_max = 2, .batch_events = 16}});
         failvfs_fail_at(n - 59, n % 2 ? SQLITE_IOERR : SQLITE_FULL, false);
         for (int i = 0; i < 4; i++)
             archive_server_step(&s, 40);

@@ -39,11 +39,12 @@ static void kill_at_random(bool with_snapshots) {
     archive_dir_init(&d);
     snprintf(log_path, sizeof log_path, "%s/log", d.dir);
     snprintf(snapshot_path, sizeof snapshot_path, "%s/snapshot", d.dir);
-    archive_server_config config = {.fs = rung_fs_posix(),
-                                    .log_path = log_path,
-                                    .archive_path = d.path,
-                                    .snapshot_path = with_snapshots ? snapshot_path : NULL,
-                                    .follower = {.retry_ms_min = 1, .retry_ms_max = 10, .batch_events = 64}};
+    archive_server_config config = {
+        .fs = rung_fs_posix(),
+        .log_path = log_path,
+        .archive_path = d.path,
+        .snapshot_path = with_snapshots ? snapshot_path : NULL,
+        .follower = {.retry_ms_min = 1, .retry_ms_max = 10, .batch_events = 64}};
     rung_rng_seed(&rng, seed);
     for (uint64_t i = 0; i < rounds; i++) {
         pid_t pid = fork();
@@ -56,8 +57,8 @@ static void kill_at_random(bool with_snapshots) {
         CHECK_EQ_I64(kill(pid, SIGKILL), 0);
         int status;
         CHECK_EQ_I64(waitpid(pid, &status, 0), pid);
-        CHECK_MSG(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "round %llu: the process ended by itself",
-                  (unsigned long long)i);
+        CHECK_MSG(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+                  "round %llu: the process ended by itself", (unsigned long long)i);
     }
     static archive_server s;
     archive_server_open(&s, &config);

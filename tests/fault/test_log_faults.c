@@ -146,7 +146,8 @@ static void sweep(int os_errno, bool is_sticky, int only) {
         CHECK_MSG(st >= 0 || has_failed, "call %llu: failed by itself: %s", (unsigned long long)n,
                   rung_status_name(st));
         if (os_errno == EINTR)
-            CHECK_MSG(st >= 0, "call %llu: an interrupted call is no failure", (unsigned long long)n);
+            CHECK_MSG(st >= 0, "call %llu: an interrupted call is no failure",
+                      (unsigned long long)n);
         rung_memfs_fail(&fs, 0, 0, false);
         check_worlds(&l, &fs, &rng);
         rung_memfs_deinit(&fs);
@@ -156,14 +157,30 @@ static void sweep(int os_errno, bool is_sticky, int only) {
     }
 }
 
-TEST(any_call_fails_once) { sweep(EIO, false, 0); }
-TEST(any_call_fails_for_good) { sweep(EIO, true, 0); }
-TEST(no_space_once) { sweep(ENOSPC, false, 'w'); }
-TEST(no_space_for_good) { sweep(ENOSPC, true, 'w'); }
-TEST(a_quota_ends_for_good) { sweep(EDQUOT, true, 'w'); }
-TEST(a_sync_fails_once) { sweep(EIO, false, 's'); }
-TEST(a_sync_fails_for_good) { sweep(EIO, true, 's'); }
-TEST(a_call_is_interrupted) { sweep(EINTR, false, 0); }
+TEST(any_call_fails_once) {
+    sweep(EIO, false, 0);
+}
+TEST(any_call_fails_for_good) {
+    sweep(EIO, true, 0);
+}
+TEST(no_space_once) {
+    sweep(ENOSPC, false, 'w');
+}
+TEST(no_space_for_good) {
+    sweep(ENOSPC, true, 'w');
+}
+TEST(a_quota_ends_for_good) {
+    sweep(EDQUOT, true, 'w');
+}
+TEST(a_sync_fails_once) {
+    sweep(EIO, false, 's');
+}
+TEST(a_sync_fails_for_good) {
+    sweep(EIO, true, 's');
+}
+TEST(a_call_is_interrupted) {
+    sweep(EINTR, false, 0);
+}
 
 TEST(short_transfers_of_every_small_size) {
     rung_rng rng;

@@ -21,7 +21,8 @@ static bool load_with_failure(const state_bytes *b, uint64_t n, bool is_sticky) 
     rung_err err;
     rung_failalloc_init(&fa);
     rung_failalloc_fail_at(&fa, n, is_sticky);
-    rung_status st = state_bytes_load(b, &(rung_state_config){.alloc = rung_failalloc_port(&fa)}, 0, false, &s, &err);
+    rung_status st = state_bytes_load(b, &(rung_state_config){.alloc = rung_failalloc_port(&fa)}, 0,
+                                      false, &s, &err);
     /* A map that cannot move house stays where it is: not every failure is one of the load. */
     CHECK(st == RUNG_OK || (st == RUNG_ENOMEM && fa.failed_count));
     CHECK_EQ_U64(s != NULL, st == RUNG_OK);
@@ -39,7 +40,8 @@ static void save_without_memory(uint64_t seed, uint64_t events, state_bytes *b) 
     rung_state *s;
     rung_failalloc_init(&fa);
     history_gen *g = history_gen_create(seed);
-    CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_failalloc_port(&fa), .id_capacity = 50}, &s));
+    CHECK_OK(rung_state_create(
+        &(rung_state_config){.alloc = rung_failalloc_port(&fa), .id_capacity = 50}, &s));
     for (uint64_t i = 0; i < events; i++) {
         rung_event e;
         history_gen_next(g, &e);

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define HOUR_MS (INT64_C(3600) * 1000)
-#define DAY_MS (24 * HOUR_MS)
-#define T0 INT64_C(1763164800000) /* 2025-11-15T00:00:00Z, a Saturday */
+#define DAY_MS  (24 * HOUR_MS)
+#define T0      INT64_C(1763164800000) /* 2025-11-15T00:00:00Z, a Saturday */
 
 /* ---- the kit ---- */
 
@@ -22,14 +22,16 @@ static void on_close(void *ctx, rung_slice board, const rung_view *view) {
     if (!k->archive)
         return;
     CHECK(k->packed_count < ARCHIVE_KIT_PACKED_MAX);
-    CHECK_OK(rung_closed_window_pack(rung_alloc_heap(), board, view, &k->packed[k->packed_count++]));
+    CHECK_OK(
+        rung_closed_window_pack(rung_alloc_heap(), board, view, &k->packed[k->packed_count++]));
 }
 
 void archive_kit_init(archive_kit *k, rung_archive *archive) {
     memset(k, 0, sizeof *k);
     k->archive = archive;
     CHECK_OK(rung_state_create(
-        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = on_close, .on_close_ctx = k}, &k->state));
+        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = on_close, .on_close_ctx = k},
+        &k->state));
 }
 
 void archive_kit_deinit(archive_kit *k) {
@@ -45,12 +47,13 @@ rung_status archive_kit_apply(archive_kit *k, const rung_event *event) {
     if (!k->in_batch)
         CHECK_OK(rung_archive_begin(k->archive, &err));
     k->in_batch = true;
-    rung_status st = rung_archive_add_event(k->archive, rung_state_seq(k->state), event, rung_state_time(k->state),
-                                            (int)status, &err);
+    rung_status st = rung_archive_add_event(k->archive, rung_state_seq(k->state), event,
+                                            rung_state_time(k->state), (int)status, &err);
     CHECK_MSG(st == RUNG_OK, "add_event: %s", err.message);
     for (uint32_t i = 0; i < k->packed_count; i++) {
         CHECK_EQ_U64(k->packed[i].seq, rung_state_seq(k->state));
-        st = rung_archive_add_packed(k->archive, rung_slice_of(k->packed[i].ptr, k->packed[i].len), &err);
+        st = rung_archive_add_packed(k->archive, rung_slice_of(k->packed[i].ptr, k->packed[i].len),
+                                     &err);
         CHECK_MSG(st == RUNG_OK, "add_packed: %s", err.message);
         rung_packed_deinit(rung_alloc_heap(), &k->packed[i]);
     }
@@ -65,7 +68,8 @@ void archive_kit_commit(archive_kit *k) {
     if (!k->in_batch)
         return;
     k->in_batch = false;
-    rung_status st = rung_archive_commit(k->archive, rung_state_seq(k->state), rung_state_time(k->state), &err);
+    rung_status st =
+        rung_archive_commit(k->archive, rung_state_seq(k->state), rung_state_time(k->state), &err);
     CHECK_MSG(st == RUNG_OK, "commit: %s", err.message);
 }
 
@@ -74,11 +78,13 @@ static void apply_ok(archive_kit *k, rung_event event) {
 }
 
 rung_event archive_event_define(const char *board, const rung_board_def *def, int64_t ts_ms) {
-    return (rung_event){
-        .kind = RUNG_EVENT_BOARD_DEFINED, .ts_ms = ts_ms, .defined = {.board = rung_slice_str(board), .def = *def}};
+    return (rung_event){.kind = RUNG_EVENT_BOARD_DEFINED,
+                        .ts_ms = ts_ms,
+                        .defined = {.board = rung_slice_str(board), .def = *def}};
 }
 
-rung_event archive_event_score(const char *board, const char *player, int64_t score, int64_t ts_ms) {
+rung_event archive_event_score(const char *board, const char *player, int64_t score,
+                               int64_t ts_ms) {
     return (rung_event){.kind = RUNG_EVENT_SCORE,
                         .ts_ms = ts_ms,
                         .score = {.board = rung_slice_str(board),
@@ -92,17 +98,20 @@ rung_event archive_event_tick(int64_t ts_ms) {
 }
 
 rung_event archive_event_ban(const char *player, bool on, int64_t ts_ms) {
-    return (rung_event){.kind = on ? RUNG_EVENT_BANNED : RUNG_EVENT_UNBANNED,
-                        .ts_ms = ts_ms,
-                        .ban = {.player = rung_slice_str(player), .reason = RUNG_SLICE("said \"so\"")}};
+    return (rung_event){
+        .kind = on ? RUNG_EVENT_BANNED : RUNG_EVENT_UNBANNED,
+        .ts_ms = ts_ms,
+        .ban = {.player = rung_slice_str(player), .reason = RUNG_SLICE("said \"so\"")}};
 }
 
 rung_event archive_event_erase(const char *player, int64_t ts_ms) {
-    return (rung_event){
-        .kind = RUNG_EVENT_PLAYER_ERASED, .ts_ms = ts_ms, .erased = {.player = rung_slice_str(player)}};
+    return (rung_event){.kind = RUNG_EVENT_PLAYER_ERASED,
+                        .ts_ms = ts_ms,
+                        .erased = {.player = rung_slice_str(player)}};
 }
 
-rung_event archive_event_profile(const char *player, const char *attribute, const char *value, int64_t ts_ms) {
+rung_event archive_event_profile(const char *player, const char *attribute, const char *value,
+                                 int64_t ts_ms) {
     rung_event e = {.kind = RUNG_EVENT_PLAYER_SET, .ts_ms = ts_ms};
     e.profile.player = rung_slice_str(player);
     e.profile.count = 1;
@@ -111,17 +120,18 @@ rung_event archive_event_profile(const char *player, const char *attribute, cons
 }
 
 rung_event archive_event_remove(const char *board, const char *player, int64_t ts_ms) {
-    return (rung_event){.kind = RUNG_EVENT_ENTRY_REMOVED,
-                        .ts_ms = ts_ms,
-                        .removed = {.board = rung_slice_str(board), .player = rung_slice_str(player)}};
+    return (rung_event){
+        .kind = RUNG_EVENT_ENTRY_REMOVED,
+        .ts_ms = ts_ms,
+        .removed = {.board = rung_slice_str(board), .player = rung_slice_str(player)}};
 }
 
 /* ---- what was changed when ---- */
 
 static uint32_t find_age(const archive_ages *a, rung_slice board, const char *what) {
     uint32_t i = 0;
-    while (i < a->count &&
-           (!rung_slice_eq(board, rung_slice_str(a->ages[i].board)) || strcmp(what, a->ages[i].what) != 0))
+    while (i < a->count && (!rung_slice_eq(board, rung_slice_str(a->ages[i].board)) ||
+                            strcmp(what, a->ages[i].what) != 0))
         i++;
     return i;
 }
@@ -144,13 +154,14 @@ static void attribute_age_name(rung_slice attribute, char out[96]) {
 }
 
 static void team_age_name(const rung_board_def *def, char out[96]) {
-    snprintf(out, 96, "teams %.*s %d %u", (int)def->team_by.len, def->team_by.ptr, (int)def->team_combine,
-             def->team_top);
+    snprintf(out, 96, "teams %.*s %d %u", (int)def->team_by.len, def->team_by.ptr,
+             (int)def->team_combine, def->team_top);
 }
 
 /* Of whom is banned while an attribute comes to a board, memory asks for the value when they come back: such an
  * attribute is never compared. */
-static void note_attribute(archive_ages *a, const rung_state *state, rung_slice board, bool is_new, rung_slice name) {
+static void note_attribute(archive_ages *a, const rung_state *state, rung_slice board, bool is_new,
+                           rung_slice name) {
     rung_stats stats;
     char what[96];
     rung_state_stats(state, &stats);
@@ -171,7 +182,8 @@ void archive_ages_note(archive_ages *a, const rung_state *state) {
         bool is_new = find_age(a, board, "board") == a->count;
         note_age(a, board, "board", rung_state_seq(state));
         for (uint32_t k = 0; k < def->scope_count + (def->has_teams ? 1 : 0); k++)
-            note_attribute(a, state, board, is_new, k < def->scope_count ? def->scopes[k] : def->team_by);
+            note_attribute(a, state, board, is_new,
+                           k < def->scope_count ? def->scopes[k] : def->team_by);
         team_age_name(def, name);
         if (def->has_teams)
             note_age(a, board, name, rung_state_seq(state));
@@ -183,7 +195,8 @@ void archive_ages_note(archive_ages *a, const rung_state *state) {
 }
 
 /* Was it so when the window closed, and ever since? */
-static bool is_older(const archive_ages *a, rung_slice board, const char *what, uint64_t closed_seq) {
+static bool is_older(const archive_ages *a, rung_slice board, const char *what,
+                     uint64_t closed_seq) {
     uint32_t i = a ? find_age(a, board, what) : 0;
     return !a || (i < a->count && a->ages[i].since < closed_seq);
 }
@@ -193,8 +206,8 @@ static bool is_older(const archive_ages *a, rung_slice board, const char *what, 
 /* Decayed scores come from another computation: equal to a few units in the last place. */
 static void same_value(rung_value a, rung_value b, bool is_decay) {
     if (is_decay)
-        CHECK_MSG(a.d == b.d || fabs(a.d - b.d) <= 1e-12 * fabs(a.d) || fabs(a.d) < 1e-300, "decayed %g is not %g", a.d,
-                  b.d);
+        CHECK_MSG(a.d == b.d || fabs(a.d - b.d) <= 1e-12 * fabs(a.d) || fabs(a.d) < 1e-300,
+                  "decayed %g is not %g", a.d, b.d);
     else
         CHECK_EQ_I64(a.i, b.i);
 }
@@ -216,7 +229,8 @@ static void same_row(const rung_row *a, const rung_row *b, bool is_decay) {
     CHECK_EQ_U64(a->list_rank, b->list_rank);
 }
 
-static void compare_around(const rung_view *v, rung_archive_view *av, rung_slice id, uint32_t around, bool is_decay) {
+static void compare_around(const rung_view *v, rung_archive_view *av, rung_slice id,
+                           uint32_t around, bool is_decay) {
     rung_row *a = malloc((2 * around + 1) * sizeof *a), *b = malloc((2 * around + 1) * sizeof *b);
     uint32_t na = 0, nb = 0, sa = 0, sb = 0;
     rung_err err;
@@ -260,10 +274,11 @@ static void compare_view(const rung_view *v, rung_archive_view *av, bool is_deca
 }
 
 /* Open the same ranking in both; `q` has board, scope, teams and rank. */
-static void open_both(const rung_state *state, rung_archive *archive, const rung_window_info *w, rung_query q,
-                      rung_view *v, rung_archive_view *av) {
+static void open_both(const rung_state *state, rung_archive *archive, const rung_window_info *w,
+                      rung_query q, rung_view *v, rung_archive_view *av) {
     rung_err err = {0};
-    q.window = w->kind == RUNG_WINDOW_SEASON ? w->season : rung_slice_str(rung_window_kind_name(w->kind));
+    q.window =
+        w->kind == RUNG_WINDOW_SEASON ? w->season : rung_slice_str(rung_window_kind_name(w->kind));
     q.window_id = rung_slice_str(w->id);
     q.has_rank = true;
     q.now_ms = w->end_ms + 17 * (int64_t)q.rank;
@@ -283,8 +298,8 @@ static void open_both(const rung_state *state, rung_archive *archive, const rung
     CHECK_MSG(st == RUNG_OK, "archive: window %s: %s", w->id, err.message);
 }
 
-static void compare_ranking(const rung_state *state, rung_archive *archive, const rung_window_info *w, rung_query q,
-                            bool is_decay) {
+static void compare_ranking(const rung_state *state, rung_archive *archive,
+                            const rung_window_info *w, rung_query q, bool is_decay) {
     for (int style = 0; style < 3; style++) {
         rung_view v;
         rung_archive_view av;
@@ -300,15 +315,17 @@ static uint64_t closed_seq_of(rung_archive *archive, rung_slice board, const run
     rung_err err = {0};
     CHECK_OK(rung_archive_view_open(
         archive,
-        &(rung_archive_query){.board = board, .kind = w->kind, .window_id = rung_slice_str(w->id)}, &av, &err));
+        &(rung_archive_query){.board = board, .kind = w->kind, .window_id = rung_slice_str(w->id)},
+        &av, &err));
     uint64_t seq = av.window.closed_seq;
     rung_archive_view_close(&av);
     return seq;
 }
 
 /* Each value that somebody stands under, and some that perhaps nobody does. */
-static uint32_t compare_scope(const rung_state *state, rung_archive *archive, const rung_window_info *w,
-                              rung_slice board, rung_slice attribute, bool is_decay) {
+static uint32_t compare_scope(const rung_state *state, rung_archive *archive,
+                              const rung_window_info *w, rung_slice board, rung_slice attribute,
+                              bool is_decay) {
     static const char *const others[] = {"", "FI", "nobody has this", "erased-1"};
     enum { VALUES_MAX = 64 };
     rung_slice values[VALUES_MAX];
@@ -337,9 +354,10 @@ static uint32_t compare_scope(const rung_state *state, rung_archive *archive, co
     }
     for (uint32_t i = 0; i < count; i++) {
         char scope[300];
-        int len = snprintf(scope, sizeof scope, "%.*s:%.*s", (int)attribute.len, attribute.ptr, (int)values[i].len,
-                           values[i].ptr);
-        compare_ranking(state, archive, w, (rung_query){.board = board, .scope = rung_slice_of(scope, (size_t)len)},
+        int len = snprintf(scope, sizeof scope, "%.*s:%.*s", (int)attribute.len, attribute.ptr,
+                           (int)values[i].len, values[i].ptr);
+        compare_ranking(state, archive, w,
+                        (rung_query){.board = board, .scope = rung_slice_of(scope, (size_t)len)},
                         is_decay);
     }
     rung_scope_values_deinit(&of_players, rung_alloc_heap());
@@ -349,8 +367,8 @@ static uint32_t compare_scope(const rung_state *state, rung_archive *archive, co
 
 /* Sums of weights and sums of doubles agree to some eleven digits, so that near teams may change places: each by its
  * name. */
-static void compare_decayed_teams(const rung_state *state, rung_archive *archive, const rung_window_info *w,
-                                  rung_slice board) {
+static void compare_decayed_teams(const rung_state *state, rung_archive *archive,
+                                  const rung_window_info *w, rung_slice board) {
     rung_view v;
     rung_archive_view av;
     rung_err err;
@@ -363,14 +381,16 @@ static void compare_decayed_teams(const rung_state *state, rung_archive *archive
         CHECK_OK(rung_archive_view_rows(&av, 1, &a.id, &b, &found, &err));
         CHECK(found);
         CHECK_EQ_U64(a.members, b.members);
-        CHECK_MSG(fabs(a.values[0].d - b.values[0].d) <= 1e-9 * fabs(a.values[0].d) || fabs(a.values[0].d) < 1e-300,
+        CHECK_MSG(fabs(a.values[0].d - b.values[0].d) <= 1e-9 * fabs(a.values[0].d) ||
+                      fabs(a.values[0].d) < 1e-300,
                   "decayed %g is not %g", a.values[0].d, b.values[0].d);
     }
     rung_archive_view_close(&av);
 }
 
-static uint32_t compare_scopes_of(const rung_state *state, rung_archive *archive, const archive_ages *ages,
-                                  rung_slice board, const rung_board_def *def, const rung_window_info *w) {
+static uint32_t compare_scopes_of(const rung_state *state, rung_archive *archive,
+                                  const archive_ages *ages, rung_slice board,
+                                  const rung_board_def *def, const rung_window_info *w) {
     bool is_decay = def->update == RUNG_UPDATE_DECAY;
     uint64_t closed_seq = closed_seq_of(archive, board, w);
     uint32_t compared = 0;
@@ -393,11 +413,12 @@ static uint32_t compare_scopes_of(const rung_state *state, rung_archive *archive
     return compared + 1;
 }
 
-typedef uint32_t each_window(const rung_state *state, rung_archive *archive, const archive_ages *ages, rung_slice board,
-                             const rung_board_def *def, const rung_window_info *w);
+typedef uint32_t each_window(const rung_state *state, rung_archive *archive,
+                             const archive_ages *ages, rung_slice board, const rung_board_def *def,
+                             const rung_window_info *w);
 
-static uint32_t for_each_window(const rung_state *state, rung_archive *archive, const archive_ages *ages,
-                                each_window *what) {
+static uint32_t for_each_window(const rung_state *state, rung_archive *archive,
+                                const archive_ages *ages, each_window *what) {
     static rung_window_info windows[4096];
     uint32_t compared = 0;
     for (uint32_t i = 0; i < rung_state_board_span(state); i++) {
@@ -414,10 +435,12 @@ static uint32_t for_each_window(const rung_state *state, rung_archive *archive, 
     return compared;
 }
 
-static uint32_t compare_window(const rung_state *state, rung_archive *archive, const archive_ages *ages,
-                               rung_slice board, const rung_board_def *def, const rung_window_info *w) {
+static uint32_t compare_window(const rung_state *state, rung_archive *archive,
+                               const archive_ages *ages, rung_slice board,
+                               const rung_board_def *def, const rung_window_info *w) {
     (void)ages;
-    compare_ranking(state, archive, w, (rung_query){.board = board}, def->update == RUNG_UPDATE_DECAY);
+    compare_ranking(state, archive, w, (rung_query){.board = board},
+                    def->update == RUNG_UPDATE_DECAY);
     return 1;
 }
 
@@ -425,7 +448,8 @@ uint32_t archive_compare(const rung_state *state, rung_archive *archive) {
     return for_each_window(state, archive, NULL, compare_window);
 }
 
-uint32_t archive_compare_scopes(const rung_state *state, rung_archive *archive, const archive_ages *ages) {
+uint32_t archive_compare_scopes(const rung_state *state, rung_archive *archive,
+                                const archive_ages *ages) {
     return for_each_window(state, archive, ages, compare_scopes_of);
 }
 
@@ -457,16 +481,19 @@ void archive_contract_empty(const archive_maker *m) {
     CHECK_OK(rung_archive_cursor(a, &seq, &time_ms, &err));
     CHECK_EQ_U64(seq, 0);
     CHECK_EQ_I64(time_ms, INT64_MIN);
-    CHECK_STATUS(rung_archive_view_open(a,
-                                        &(rung_archive_query){.board = RUNG_SLICE("b"),
-                                                              .kind = RUNG_WINDOW_DAY,
-                                                              .window_id = RUNG_SLICE("2025-11-15")},
-                                        &view, &err),
-                 RUNG_NOT_FOUND);
+    CHECK_STATUS(
+        rung_archive_view_open(a,
+                               &(rung_archive_query){.board = RUNG_SLICE("b"),
+                                                     .kind = RUNG_WINDOW_DAY,
+                                                     .window_id = RUNG_SLICE("2025-11-15")},
+                               &view, &err),
+        RUNG_NOT_FOUND);
     CHECK(err.message[0]);
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1, scores, &count, &err));
+    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1,
+                                 scores, &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_STATUS(rung_archive_scores(a, &(rung_archive_score_query){0}, 1, scores, &count, &err), RUNG_EINVAL);
+    CHECK_STATUS(rung_archive_scores(a, &(rung_archive_score_query){0}, 1, scores, &count, &err),
+                 RUNG_EINVAL);
     rung_archive_rollback(a); /* harmless without a batch */
     rung_archive_close(a);
     rung_archive_close(NULL);
@@ -476,8 +503,8 @@ static uint32_t count_scores(rung_archive *a, const char *board) {
     static rung_archive_score scores[1000];
     uint32_t count;
     rung_err err;
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = rung_slice_str(board)}, 1000, scores, &count,
-                                 &err));
+    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = rung_slice_str(board)},
+                                 1000, scores, &count, &err));
     return count;
 }
 
@@ -544,7 +571,8 @@ void archive_contract_score_events(const archive_maker *m) {
     events[3].score.id = RUNG_SLICE("an id");
     events[3].score.meta = RUNG_SLICE("{\"level\": 3, \"it's\": \"\xc3\xa4\"}");
     events[4].score.value_count = 0;
-    static const int statuses[] = {RUNG_OK, RUNG_EREFUSED, RUNG_DUPLICATE, RUNG_STATUS_UNKNOWN, RUNG_UNCHANGED};
+    static const int statuses[] = {RUNG_OK, RUNG_EREFUSED, RUNG_DUPLICATE, RUNG_STATUS_UNKNOWN,
+                                   RUNG_UNCHANGED};
     CHECK_OK(rung_archive_begin(a, &err));
     for (uint64_t i = 0; i < 5; i++)
         CHECK_OK(rung_archive_add_event(a, i + 1, &events[i], T0 + 3, statuses[i], &err));
@@ -565,7 +593,8 @@ void archive_contract_score_events(const archive_maker *m) {
     CHECK_EQ_U64(s[1].values.decimals[0], 9);
     CHECK_EQ_F64(s[1].values.values[1].d, -0x1.fffffffffffffp-1022);
     CHECK_EQ_I64(s[1].values.values[2].i, INT64_MIN);
-    CHECK(rung_slice_eq(s[1].meta, events[3].score.meta) && rung_slice_eq(s[1].id, RUNG_SLICE("an id")));
+    CHECK(rung_slice_eq(s[1].meta, events[3].score.meta) &&
+          rung_slice_eq(s[1].id, RUNG_SLICE("an id")));
     CHECK_EQ_I64(s[1].status, RUNG_STATUS_UNKNOWN);
     CHECK_EQ_U64(s[2].values.count, 0);
 
@@ -581,6 +610,22 @@ void archive_contract_score_events(const archive_maker *m) {
     }
     CHECK_OK(rung_archive_scores(a, &q, 1, s, &count, &err));
     CHECK_EQ_U64(count, 0);
+    q = (rung_archive_score_query){.board = RUNG_SLICE("b"), .newest_first = true};
+    for (uint32_t i = 4; i-- > 0;) {
+        CHECK_OK(rung_archive_scores(a, &q, 1, s, &count, &err));
+        CHECK_EQ_U64(count, 1);
+        CHECK_EQ_U64(s[0].seq, want[i]);
+        q.after_at_ms = s[0].at_ms;
+        q.after_seq = s[0].seq;
+    }
+    CHECK_OK(rung_archive_scores(a, &q, 1, s, &count, &err));
+    CHECK_EQ_U64(count, 0);
+    q = (rung_archive_score_query){.player = RUNG_SLICE("ada"), .newest_first = true};
+    CHECK_OK(rung_archive_scores(a, &q, 3, s, &count, &err));
+    CHECK(count == 3 && s[0].seq == 5 && s[1].seq == 4 && s[2].seq == 3);
+    q.board = RUNG_SLICE("b");
+    CHECK_OK(rung_archive_scores(a, &q, 8, s, &count, &err));
+    CHECK(count == 3 && s[0].seq == 5 && s[1].seq == 4 && s[2].seq == 1);
     q = (rung_archive_score_query){.player = RUNG_SLICE("ada"), .from_ms = T0 + 3, .to_ms = T0 + 4};
     CHECK_OK(rung_archive_scores(a, &q, 8, s, &count, &err));
     CHECK_EQ_U64(count, 4);
@@ -646,12 +691,15 @@ void archive_contract_closed_windows(const archive_maker *m) {
     CHECK_EQ_U64(count, 1);
     CHECK_EQ_U64(w[0].kind, RUNG_WINDOW_DAY);
     CHECK(rung_slice_eq(w[0].id, RUNG_SLICE("2025-11-15")));
-    CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), RUNG_WINDOW_WEEK, INT64_MAX, 4, w, &count, &err));
+    CHECK_OK(
+        rung_archive_windows(a, RUNG_SLICE("b"), RUNG_WINDOW_WEEK, INT64_MAX, 4, w, &count, &err));
     CHECK_EQ_U64(count, 0);
     CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), 0, T0 + DAY_MS, 4, w, &count, &err));
     CHECK_EQ_U64(count, 0);
     /* A deleted board has no windows; one of the same name begins anew. */
-    apply_ok(&k, (rung_event){.kind = RUNG_EVENT_BOARD_DELETED, .ts_ms = T0 + DAY_MS, .deleted = {RUNG_SLICE("b")}});
+    apply_ok(&k, (rung_event){.kind = RUNG_EVENT_BOARD_DELETED,
+                              .ts_ms = T0 + DAY_MS,
+                              .deleted = {RUNG_SLICE("b")}});
     archive_kit_commit(&k);
     CHECK_STATUS(rung_archive_view_open(a, &that_day, &v, &err), RUNG_NOT_FOUND);
     archive_kit_deinit(&k);
@@ -700,14 +748,20 @@ static void play_a_day_in_places(archive_kit *k, rung_combine combine, uint32_t 
     def.team_top = top;
     apply_ok(k, archive_event_define("b", &def, T0));
     for (uint32_t i = 0; i < 9; i++) {
-        char name[] = {'p', (char)('0' + i), 0}, guild[] = {'g', i < 4 ? '0' : i < 7 ? '1' : '2', 0};
+        char name[] = {'p', (char)('0' + i), 0}, guild[] = {'g',
+                                                            i < 4   ? '0'
+                                                            : i < 7 ? '1'
+                                                                    : '2',
+                                                            0};
         rung_event profile = archive_event_profile(name, "country", places[i], T0);
-        profile.profile.attributes[1] = (rung_attribute){RUNG_SLICE("guild"), rung_slice_str(guild)};
+        profile.profile.attributes[1] =
+            (rung_attribute){RUNG_SLICE("guild"), rung_slice_str(guild)};
         profile.profile.count = i == 7 ? 0 : 2;
         apply_ok(k, profile);
         apply_ok(k, archive_event_score("b", name, scores[i], T0 + 100 + i));
     }
-    apply_ok(k, archive_event_ban("p6", true, T0 + 200)); /* then moves, which counts elsewhere only */
+    apply_ok(k,
+             archive_event_ban("p6", true, T0 + 200)); /* then moves, which counts elsewhere only */
     apply_ok(k, archive_event_profile("p6", "country", "DE", T0 + 200));
     apply_ok(k, archive_event_tick(T0 + DAY_MS));
     CHECK_EQ_U64(k->closed_count, 1);
@@ -731,7 +785,8 @@ static void hide_some(archive_kit *k) {
     apply_ok(k, archive_event_ban("p6", false, T0 + DAY_MS));
     compare_all(k);
     for (size_t i = 0; i < N; i++) {
-        apply_ok(k, archive_event_profile(order[i], "country", "NO", T0 + DAY_MS)); /* closed is closed */
+        apply_ok(k, archive_event_profile(order[i], "country", "NO",
+                                          T0 + DAY_MS)); /* closed is closed */
         apply_ok(k, archive_event_ban(order[(i * 3) % N], false, T0 + DAY_MS));
         compare_all(k);
     }
@@ -762,7 +817,8 @@ void archive_contract_scopes(const archive_maker *m) {
     CHECK_EQ_U64(self, 1);
     CHECK_EQ_U64(rows[1].rank, 3); /* p5 has the same score, later */
     CHECK_EQ_U64(rows[2].rank, 3);
-    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("p8"), 1, rows, &count, &self, &err), RUNG_NOT_FOUND);
+    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("p8"), 1, rows, &count, &self, &err),
+                 RUNG_NOT_FOUND);
     rung_archive_view_close(&v);
     q.scope = RUNG_SLICE("country");
     CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EINVAL);
@@ -809,8 +865,10 @@ void archive_contract_teams(const archive_maker *m, rung_combine combine, uint32
     CHECK_OK(rung_archive_view_top(&v, 0, 4, rows, &count, &err));
     CHECK_EQ_U64(count, 3);
     if (combine == RUNG_COMBINE_SUM) { /* p6 is banned */
-        CHECK(rung_slice_eq(rows[0].id, RUNG_SLICE("g0")) && rows[0].values[0].i == 90 && rows[0].members == 4);
-        CHECK(rung_slice_eq(rows[1].id, RUNG_SLICE("g1")) && rows[1].values[0].i == 50 && rows[1].members == 2);
+        CHECK(rung_slice_eq(rows[0].id, RUNG_SLICE("g0")) && rows[0].values[0].i == 90 &&
+              rows[0].members == 4);
+        CHECK(rung_slice_eq(rows[1].id, RUNG_SLICE("g1")) && rows[1].values[0].i == 50 &&
+              rows[1].members == 2);
         CHECK(rung_slice_eq(rows[2].id, RUNG_SLICE("g2")) && rows[2].rank == 2);
     }
     rung_archive_view_close(&v);
@@ -827,7 +885,8 @@ void archive_contract_erased(const archive_maker *m) {
     rung_event profile = {.kind = RUNG_EVENT_PLAYER_SET, .ts_ms = T0};
     profile.profile.player = RUNG_SLICE("p6");
     profile.profile.count = 1;
-    profile.profile.attributes[0] = (rung_attribute){RUNG_SLICE("name"), RUNG_SLICE("Ann \"A\" \\ Bee")};
+    profile.profile.attributes[0] =
+        (rung_attribute){RUNG_SLICE("name"), RUNG_SLICE("Ann \"A\" \\ Bee")};
     apply_ok(&k, profile);
     play_a_day(&k);
     apply_ok(&k, archive_event_ban("p6", true, T0 + DAY_MS));
@@ -848,12 +907,16 @@ void archive_contract_erased(const archive_maker *m) {
     CHECK_OK(rung_archive_view_top(&v, 0, 16, rows, &count, &err));
     for (uint32_t i = 0; i < count; i++)
         CHECK(!rung_slice_eq(rows[i].id, RUNG_SLICE("p6")));
-    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("p6"), 1, rows, &count, &self, &err), RUNG_NOT_FOUND);
-    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("erased-3"), 1, rows, &count, &self, &err), RUNG_NOT_FOUND);
+    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("p6"), 1, rows, &count, &self, &err),
+                 RUNG_NOT_FOUND);
+    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("erased-3"), 1, rows, &count, &self, &err),
+                 RUNG_NOT_FOUND);
     rung_archive_view_close(&v);
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.player = RUNG_SLICE("p6")}, 4, scores, &count, &err));
+    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.player = RUNG_SLICE("p6")}, 4,
+                                 scores, &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p6"), 0, INT64_MAX, 4, points, &count, &err));
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p6"), 0, INT64_MAX, 4, points,
+                                  &count, &err));
     CHECK_EQ_U64(count, 0);
     /* Somebody else by that name is somebody else. */
     apply_ok(&k, archive_event_score("b", "p6", 5, T0 + DAY_MS + 1));
@@ -877,7 +940,8 @@ void archive_contract_history(const archive_maker *m) {
     rung_packed packed;
     CHECK_OK(rung_state_view(k.state, &(rung_query){.board = RUNG_SLICE("b")}, &view, &err));
     rung_slice ids[] = {RUNG_SLICE("p0"), RUNG_SLICE("p8"), RUNG_SLICE("nobody")};
-    CHECK_OK(rung_sample_pack(rung_alloc_heap(), RUNG_SLICE("b"), &view, T0 + DAY_MS, 2, 3, ids, &packed));
+    CHECK_OK(rung_sample_pack(rung_alloc_heap(), RUNG_SLICE("b"), &view, T0 + DAY_MS, 2, 3, ids,
+                              &packed));
     for (int i = 0; i < 2; i++) { /* the same sample twice is one */
         CHECK_OK(rung_archive_begin(a, &err));
         CHECK_OK(rung_archive_add_packed(a, rung_slice_of(packed.ptr, packed.len), &err));
@@ -886,7 +950,8 @@ void archive_contract_history(const archive_maker *m) {
     rung_packed_deinit(rung_alloc_heap(), &packed);
     rung_archive_point p[8];
     uint32_t count;
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, p, &count, &err));
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, p, &count,
+                                  &err));
     CHECK_EQ_U64(count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         CHECK_EQ_I64(p[i].time_ms, T0 + DAY_MS);
@@ -896,17 +961,23 @@ void archive_contract_history(const archive_maker *m) {
         CHECK_EQ_U64(p[i].total, 9);
         CHECK_EQ_I64(p[i].values.values[0].i, 10);
     }
-    CHECK(!p[0].is_daily && p[0].kind == RUNG_WINDOW_DAY && rung_slice_eq(p[0].window_id, RUNG_SLICE("2025-11-15")));
+    CHECK(!p[0].is_daily && p[0].kind == RUNG_WINDOW_DAY &&
+          rung_slice_eq(p[0].window_id, RUNG_SLICE("2025-11-15")));
     CHECK(p[1].is_daily && p[1].kind == 0 && rung_slice_eq(p[1].window_id, RUNG_SLICE("all")));
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p4"), 0, INT64_MAX, 8, p, &count, &err));
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p4"), 0, INT64_MAX, 8, p, &count,
+                                  &err));
     CHECK_EQ_U64(count, 2); /* second: in the top 2 of the sample */
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p8"), 0, INT64_MAX, 8, p, &count, &err));
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p8"), 0, INT64_MAX, 8, p, &count,
+                                  &err));
     CHECK_EQ_U64(count, 2);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p1"), 0, INT64_MAX, 8, p, &count, &err));
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p1"), 0, INT64_MAX, 8, p, &count,
+                                  &err));
     CHECK_EQ_U64(count, 1);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, T0 + DAY_MS, 8, p, &count, &err));
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, T0 + DAY_MS, 8, p,
+                                  &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("c"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, p, &count, &err));
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("c"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, p, &count,
+                                  &err));
     CHECK_EQ_U64(count, 0);
     archive_kit_deinit(&k);
     rung_archive_close(a);
@@ -925,8 +996,8 @@ void archive_contract_extremes(const archive_maker *m) {
     def.column_names[1] = RUNG_SLICE("decimal");
     apply_ok(&k, archive_event_define("b", &def, T0));
     static const int64_t integers[] = {INT64_MIN, -1, 0, 1, INT64_MAX, (INT64_C(1) << 53) + 1};
-    static const double reals[] = {
-        -(double)INFINITY, -0x1.fffffffffffffp1023, 0x1p-1074, 3, 9007199254740993.0, (double)INFINITY};
+    static const double reals[] = {-(double)INFINITY,  -0x1.fffffffffffffp1023, 0x1p-1074, 3,
+                                   9007199254740993.0, (double)INFINITY};
     for (uint32_t i = 0; i < 36; i++) {
         char name[8] = {'x', (char)('a' + i / 6), (char)('a' + i % 6)};
         rung_event e = archive_event_score("b", name, integers[i / 6], T0);
@@ -938,9 +1009,10 @@ void archive_contract_extremes(const archive_maker *m) {
         e.score.values[2].i = integers[5 - i / 6];
         apply_ok(&k, e);
     }
-    rung_event open = {.kind = RUNG_EVENT_WINDOW_OPENED,
-                       .ts_ms = T0,
-                       .window = {.board = RUNG_SLICE("b"), .kind = RUNG_WINDOW_DAY, .ordinal = T0 / DAY_MS + 1}};
+    rung_event open = {
+        .kind = RUNG_EVENT_WINDOW_OPENED,
+        .ts_ms = T0,
+        .window = {.board = RUNG_SLICE("b"), .kind = RUNG_WINDOW_DAY, .ordinal = T0 / DAY_MS + 1}};
     apply_ok(&k, open);
     apply_ok(&k, archive_event_tick(T0 + 3 * DAY_MS));
     archive_kit_commit(&k);
@@ -951,7 +1023,8 @@ void archive_contract_extremes(const archive_maker *m) {
 
 /* ---- random histories ---- */
 
-uint32_t archive_contract_random(const archive_maker *m, uint64_t seed, uint32_t events, uint32_t *rankings_out) {
+uint32_t archive_contract_random(const archive_maker *m, uint64_t seed, uint32_t events,
+                                 uint32_t *rankings_out) {
     rung_archive *a = open_archive(m);
     static archive_kit k;
     history_gen *g = history_gen_create(seed);

@@ -32,7 +32,8 @@ typedef struct archive_ages {
         bool is_seen;
     } ages[ARCHIVE_AGES_MAX];
 } archive_ages;
-void archive_ages_note(archive_ages *a, const rung_state *state); /* after every event that may define or delete */
+void archive_ages_note(archive_ages *a,
+                       const rung_state *state); /* after every event that may define or delete */
 
 enum { ARCHIVE_KIT_PACKED_MAX = 4096 };
 
@@ -58,7 +59,8 @@ rung_event archive_event_score(const char *board, const char *player, int64_t sc
 rung_event archive_event_tick(int64_t ts_ms);
 rung_event archive_event_ban(const char *player, bool on, int64_t ts_ms);
 rung_event archive_event_erase(const char *player, int64_t ts_ms);
-rung_event archive_event_profile(const char *player, const char *attribute, const char *value, int64_t ts_ms);
+rung_event archive_event_profile(const char *player, const char *attribute, const char *value,
+                                 int64_t ts_ms);
 rung_event archive_event_remove(const char *board, const char *player, int64_t ts_ms);
 
 /* Every closed window in the state's memory is answered by the archive with the same rows: top, around, single
@@ -66,7 +68,8 @@ rung_event archive_event_remove(const char *board, const char *player, int64_t t
 uint32_t archive_compare(const rung_state *state, rung_archive *archive);
 /* The same for every scope and the teams of those windows. `ages` may be NULL: nothing was ever changed. Returns how
  * many rankings were compared. */
-uint32_t archive_compare_scopes(const rung_state *state, rung_archive *archive, const archive_ages *ages);
+uint32_t archive_compare_scopes(const rung_state *state, rung_archive *archive,
+                                const archive_ages *ages);
 
 /* ---- the contract ---- */
 
@@ -82,6 +85,7 @@ void archive_contract_history(const archive_maker *m);
 void archive_contract_extremes(const archive_maker *m);
 /* One random history; the maker's archive is used up by it. Returns comparisons made of windows; adds those of scopes
  * and teams to `*rankings_out`. */
-uint32_t archive_contract_random(const archive_maker *m, uint64_t seed, uint32_t events, uint32_t *rankings_out);
+uint32_t archive_contract_random(const archive_maker *m, uint64_t seed, uint32_t events,
+                                 uint32_t *rankings_out);
 
 #endif

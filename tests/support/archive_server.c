@@ -78,13 +78,16 @@ void archive_server_open(archive_server *s, const archive_server_config *config)
     rung_err err = {0};
     memset(s, 0, sizeof *s);
     s->snapshot_path = config->snapshot_path;
-    rung_segment_log_config log = {
-        .fs = config->fs, .alloc = rung_alloc_heap(), .path = config->log_path, .segment_size = 1 << 16};
+    rung_segment_log_config log = {.fs = config->fs,
+                                   .alloc = rung_alloc_heap(),
+                                   .path = config->log_path,
+                                   .segment_size = 1 << 16};
     rung_status st = rung_segment_log_open(&log, &s->log, &err);
     CHECK_MSG(st == RUNG_OK, "log: %s", err.message);
-    st = rung_sqlite_archive_open(
-        &(rung_sqlite_archive_config){.path = config->archive_path, .alloc = rung_alloc_heap(), .vfs = config->vfs},
-        &s->archive, &err);
+    st = rung_sqlite_archive_open(&(rung_sqlite_archive_config){.path = config->archive_path,
+                                                                .alloc = rung_alloc_heap(),
+                                                                .vfs = config->vfs},
+                                  &s->archive, &err);
     CHECK_MSG(st == RUNG_OK, "archive: %s", err.message);
     rung_follower_config f = config->follower;
     f.archive = s->archive;
@@ -94,7 +97,8 @@ void archive_server_open(archive_server *s, const archive_server_config *config)
     CHECK_MSG(st == RUNG_OK, "follower: %s", err.message);
     CHECK_OK(rung_sampler_create(rung_alloc_heap(), &(rung_hash_key){1, 2}, 0, &s->sampler));
     CHECK_OK(rung_state_create(
-        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = on_close, .on_close_ctx = s}, &s->state));
+        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = on_close, .on_close_ctx = s},
+        &s->state));
     replay(s);
     CHECK_OK(rung_segment_log_start(s->log, &err));
 }
@@ -137,17 +141,19 @@ void archive_server_close(archive_server *s) {
 static void same_rows(sqlite3 *db, const char *table, const char *columns) {
     char text[800];
     sqlite3_stmt *stmt;
-    snprintf(text, sizeof text,
-             "SELECT (SELECT count(*) FROM main.%1$s), (SELECT count(*) FROM want.%1$s),"
-             " (SELECT count(*) FROM (SELECT %2$s FROM main.%1$s EXCEPT SELECT %2$s FROM want.%1$s)),"
-             " (SELECT count(*) FROM (SELECT %2$s FROM want.%1$s EXCEPT SELECT %2$s FROM main.%1$s))",
-             table, columns);
+    snprintf(
+        text, sizeof text,
+        "SELECT (SELECT count(*) FROM main.%1$s), (SELECT count(*) FROM want.%1$s),"
+        " (SELECT count(*) FROM (SELECT %2$s FROM main.%1$s EXCEPT SELECT %2$s FROM want.%1$s)),"
+        " (SELECT count(*) FROM (SELECT %2$s FROM want.%1$s EXCEPT SELECT %2$s FROM main.%1$s))",
+        table, columns);
     CHECK_MSG(sqlite3_prepare_v2(db, text, -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
     CHECK_EQ_I64(sqlite3_step(stmt), SQLITE_ROW);
-    CHECK_MSG(sqlite3_column_int64(stmt, 0) == sqlite3_column_int64(stmt, 1) && sqlite3_column_int64(stmt, 2) == 0 &&
-                  sqlite3_column_int64(stmt, 3) == 0,
-              "%s: %lld rows, not %lld; %lld too many, %lld missing", table, sqlite3_column_int64(stmt, 0),
-              sqlite3_column_int64(stmt, 1), sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3));
+    CHECK_MSG(sqlite3_column_int64(stmt, 0) == sqlite3_column_int64(stmt, 1) &&
+                  sqlite3_column_int64(stmt, 2) == 0 && sqlite3_column_int64(stmt, 3) == 0,
+              "%s: %lld rows, not %lld; %lld too many, %lld missing", table,
+              sqlite3_column_int64(stmt, 0), sqlite3_column_int64(stmt, 1),
+              sqlite3_column_int64(stmt, 2), sqlite3_column_int64(stmt, 3));
     sqlite3_finalize(stmt);
 }
 
@@ -161,12 +167,14 @@ static void write_reference(const char *path, uint64_t last) {
     CHECK_OK(rung_sqlite_archive_open(&config, &a, &err));
     archive_kit_init(&k, a);
     for (uint64_t seq = 1; seq <= last; seq++)
-        rung_ignore(archive_kit_apply(&k, archive_load_event(&load, seq)), "refusals are archived too");
+        rung_ignore(archive_kit_apply(&k, archive_load_event(&load, seq)),
+                    "refusals are archived too");
     archive_kit_deinit(&k);
     rung_archive_close(a);
 }
 
-void archive_server_verify(const char *archive_path, const char *dir, uint64_t last, bool with_statuses) {
+void archive_server_verify(const char *archive_path, const char *dir, uint64_t last,
+                           bool with_statuses) {
     char reference[128], text[200];
     sqlite3 *db;
     snprintf(reference, sizeof reference, "%s/reference.db", dir);
@@ -176,7 +184,8 @@ void archive_server_verify(const char *archive_path, const char *dir, uint64_t l
     snprintf(text, sizeof text, "ATTACH '%s' AS want", reference);
     CHECK_EQ_I64(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
     same_rows(db, "source", "*");
-    same_rows(db, "score_events", with_statuses ? "*" : "seq, board, player, kind, score, at_ms, ts_ms, id");
+    same_rows(db, "score_events",
+              with_statuses ? "*" : "seq, board, player, kind, score, at_ms, ts_ms, id");
     same_rows(db, "audit", with_statuses ? "*" : "entry, seq, ts_ms, kind, board, player, details");
     same_rows(db, "closed_windows", "*");
     same_rows(db, "standings", "*");

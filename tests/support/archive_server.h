@@ -25,7 +25,8 @@ typedef struct archive_server_config {
     const rung_fs *fs;
     const char *log_path, *archive_path, *vfs;
     rung_follower_config follower; /* archive, log and alloc are filled in */
-    const char *snapshot_path; /* a file that says up to where a restart needs no replay; NULL: all is replayed */
+    const char *
+        snapshot_path; /* a file that says up to where a restart needs no replay; NULL: all is replayed */
 } archive_server_config;
 
 void archive_server_open(archive_server *s, const archive_server_config *config);
@@ -38,6 +39,7 @@ void archive_server_close(archive_server *s);
 
 /* The archive has all of the load's events 1 .. last and their windows exactly once: the same tables as one that
  * was written in one go (in `dir`). */
-void archive_server_verify(const char *archive_path, const char *dir, uint64_t last, bool with_statuses);
+void archive_server_verify(const char *archive_path, const char *dir, uint64_t last,
+                           bool with_statuses);
 
 #endif

@@ -47,7 +47,8 @@ uint64_t failvfs_calls(void) {
 static int count_call(int otherwise) {
     pthread_mutex_lock(&lock);
     state.calls++;
-    bool is_failing = state.fail_at && state.calls >= state.fail_at && (state.calls == state.fail_at || state.sticky);
+    bool is_failing = state.fail_at && state.calls >= state.fail_at &&
+                      (state.calls == state.fail_at || state.sticky);
     state.failed += is_failing;
     int code = !is_failing ? SQLITE_OK : state.code == SQLITE_IOERR ? otherwise : state.code;
     pthread_mutex_unlock(&lock);
@@ -151,7 +152,8 @@ static const sqlite3_io_methods methods = {
     .xShmUnmap = f_shm_unmap,
 };
 
-static int v_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *out_flags) {
+static int v_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+                  int *out_flags) {
     fail_file *f = (fail_file *)(void *)file;
     (void)vfs;
     f->base.pMethods = NULL;

@@ -374,9 +374,10 @@ static void run_put(run *r, const step *s) {
         rung_ladder_aim(r->ladder, player, words, &r->hint);
         r->has_hint = true;
     }
-    rung_status st = s->own & 2 && r->has_hint /* a fresh hint, or an old one */
-                         ? rung_ladder_put_aimed(r->ladder, player, words, &r->hint, wants_change ? &got : NULL)
-                         : rung_ladder_put(r->ladder, player, words, wants_change ? &got : NULL);
+    rung_status st =
+        s->own & 2 && r->has_hint /* a fresh hint, or an old one */
+            ? rung_ladder_put_aimed(r->ladder, player, words, &r->hint, wants_change ? &got : NULL)
+            : rung_ladder_put(r->ladder, player, words, wants_change ? &got : NULL);
     r->putting_count = 0;
     if (ran_out(r, st))
         return check_everything(r);
@@ -762,7 +763,8 @@ static void run_find_batch(run *r, const step *s) {
             uint32_t other = ladder_model_index_of(&r->model, b.players[k]);
             int order = found[k] ? rung_ladder_compare(r->ladder, &entries[i], &entries[k]) : 0;
             if (found[k] && (order > 0) - (order < 0) != (index > other) - (index < other))
-                complain(r, "compare: players %" PRIu32 " and %" PRIu32, b.players[i], b.players[k]);
+                complain(r, "compare: players %" PRIu32 " and %" PRIu32, b.players[i],
+                         b.players[k]);
         }
     }
     free(entries);

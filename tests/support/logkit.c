@@ -37,8 +37,8 @@ rung_segment_log_config logkit_config(rung_memfs *fs, uint64_t segment_size) {
     };
 }
 
-rung_status logkit_open(const rung_segment_log_config *config, bool start, rung_segment_log **log_out,
-                        rung_err *err) {
+rung_status logkit_open(const rung_segment_log_config *config, bool start,
+                        rung_segment_log **log_out, rung_err *err) {
     rung_segment_log *log;
     rung_status st = rung_segment_log_open(config, &log, err);
     if (st < 0)
@@ -56,7 +56,8 @@ rung_status logkit_open(const rung_segment_log_config *config, bool start, rung_
 rung_status logkit_append(rung_segment_log *log, uint64_t seq, size_t count, rung_err *err) {
     rung_log_entry entries[LOGKIT_BATCH_MAX];
     CHECK(count <= LOGKIT_BATCH_MAX);
-    char bytes[LOGKIT_BATCH_MAX][LOGKIT_PAYLOAD_MAX]; /* on the stack: a hook may append to another log meanwhile */
+    char bytes[LOGKIT_BATCH_MAX]
+              [LOGKIT_PAYLOAD_MAX]; /* on the stack: a hook may append to another log meanwhile */
     for (size_t i = 0; i < count; i++)
         entries[i] = (rung_log_entry){logkit_payload_into(seq + i, bytes[i]), logkit_type(seq + i)};
     uint64_t first = 0, durable = 0;
@@ -72,7 +73,8 @@ rung_status logkit_append(rung_segment_log *log, uint64_t seq, size_t count, run
     return RUNG_OK;
 }
 
-rung_status logkit_read(rung_segment_log *log, uint64_t *first_out, uint64_t *last_out, rung_err *err) {
+rung_status logkit_read(rung_segment_log *log, uint64_t *first_out, uint64_t *last_out,
+                        rung_err *err) {
     uint64_t first = rung_segment_log_stat(log).first_seq, next = first;
     rung_log_cursor *cursor;
     rung_status st = rung_log_cursor_open(rung_segment_log_port(log), first, &cursor, err);

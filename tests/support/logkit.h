@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOGKIT_PATH "data"
-#define LOGKIT_BATCH_MAX 64
+#define LOGKIT_PATH        "data"
+#define LOGKIT_BATCH_MAX   64
 #define LOGKIT_PAYLOAD_MAX 2432
 
 /* The payload of record `seq`: 0 to 89 bytes, none of them zero; 40 to 2,400 for every 16th. Valid until the next
@@ -22,14 +22,16 @@ uint16_t logkit_type(uint64_t seq);
 
 /* Open and, if asked, start. Small segments unless `size` says otherwise. */
 rung_segment_log_config logkit_config(rung_memfs *fs, uint64_t segment_size);
-rung_status logkit_open(const rung_segment_log_config *config, bool start, rung_segment_log **log_out, rung_err *err);
+rung_status logkit_open(const rung_segment_log_config *config, bool start,
+                        rung_segment_log **log_out, rung_err *err);
 
 /* Append the records from `seq` on as one batch, and sync. */
 rung_status logkit_append(rung_segment_log *log, uint64_t seq, size_t count, rung_err *err);
 
 /* Read all from the first record there is; every one must be the right one. The last sequence in `last_out`; the
  * status is RUNG_OK or the cursor's failure. */
-rung_status logkit_read(rung_segment_log *log, uint64_t *first_out, uint64_t *last_out, rung_err *err);
+rung_status logkit_read(rung_segment_log *log, uint64_t *first_out, uint64_t *last_out,
+                        rung_err *err);
 
 /* The process dies: the object is freed, the files stay as they are. */
 void logkit_abandon(rung_memfs *fs, rung_segment_log *log);

@@ -72,7 +72,8 @@ static memfs_atom *add_atom(rung_memfs *fs, memfs_atom_kind kind) {
     return a;
 }
 
-static void name_atom(rung_memfs *fs, memfs_atom_kind kind, int dir, int inode, const char *name, const char *to) {
+static void name_atom(rung_memfs *fs, memfs_atom_kind kind, int dir, int inode, const char *name,
+                      const char *to) {
     memfs_atom *a = add_atom(fs, kind);
     a->dir = dir;
     a->inode = inode;
@@ -83,7 +84,8 @@ static void name_atom(rung_memfs *fs, memfs_atom_kind kind, int dir, int inode, 
 
 static bool has_pending(const rung_memfs *fs, int inode, uint64_t sector) {
     for (size_t i = 0; i < fs->atom_count; i++)
-        if (fs->atoms[i].kind == MEMFS_SECTOR && fs->atoms[i].inode == inode && fs->atoms[i].index == sector)
+        if (fs->atoms[i].kind == MEMFS_SECTOR && fs->atoms[i].inode == inode &&
+            fs->atoms[i].index == sector)
             return true;
     return false;
 }
@@ -135,8 +137,8 @@ static void apply_name(memfs_names *list, const memfs_atom *a) {
 }
 
 /* Carry the kept atoms of one inode to `disk`. A smaller size clears what is behind it, for later atoms too. */
-static void apply_inode(memfs_bytes *disk, const rung_memfs *fs, int inode, bool (*keep)(void *arg, size_t atom),
-                        void *arg) {
+static void apply_inode(memfs_bytes *disk, const rung_memfs *fs, int inode,
+                        bool (*keep)(void *arg, size_t atom), void *arg) {
     size_t size = disk->size;
     for (size_t i = 0; i < fs->atom_count; i++) {
         const memfs_atom *a = &fs->atoms[i];
@@ -193,7 +195,8 @@ static int fault(rung_memfs *fs, char kind) {
     if (fs->fail_errno == EINTR && kind != 'r' && kind != 'w')
         return 0;
     fs->call_count++;
-    if (fs->fail_at == 0 || fs->call_count < fs->fail_at || (fs->call_count > fs->fail_at && !fs->is_sticky))
+    if (fs->fail_at == 0 || fs->call_count < fs->fail_at ||
+        (fs->call_count > fs->fail_at && !fs->is_sticky))
         return 0;
     fs->has_failed = true;
     return -fs->fail_errno;
@@ -289,7 +292,8 @@ static int mem_dir_sync(void *ctx, int handle) {
     LOCKED(self(ctx), int, do_dir_sync(ctx, handle));
 }
 
-static int mem_dir_list(void *ctx, int handle, void (*each)(void *arg, const char *name), void *arg) {
+static int mem_dir_list(void *ctx, int handle, void (*each)(void *arg, const char *name),
+                        void *arg) {
     rung_memfs *fs = ctx;
     pthread_mutex_lock(&fs->lock);
     int failed = fault(fs, 'r'), dir = dir_of(fs, handle);
@@ -337,7 +341,8 @@ static int mem_close(void *ctx, int handle) {
     return 0;
 }
 
-static void write_some(rung_memfs *fs, int inode, const uint8_t *from, size_t len, uint64_t offset) {
+static void write_some(rung_memfs *fs, int inode, const uint8_t *from, size_t len,
+                       uint64_t offset) {
     memfs_bytes *b = &fs->inodes[inode].seen;
     if (len == 0)
         return;
@@ -356,7 +361,8 @@ static size_t half(uint64_t offset, size_t total) {
     return end > offset ? (size_t)(end - offset) : 0;
 }
 
-static ssize_t do_pwritev(rung_memfs *fs, int handle, const struct iovec *parts, int count, uint64_t offset) {
+static ssize_t do_pwritev(rung_memfs *fs, int handle, const struct iovec *parts, int count,
+                          uint64_t offset) {
     int inode = inode_of(fs, handle), failed = fault(fs, 'w');
     if (failed == -EINTR)
         return failed;
@@ -378,7 +384,8 @@ static ssize_t do_pwritev(rung_memfs *fs, int handle, const struct iovec *parts,
     return failed ? failed : (ssize_t)done;
 }
 
-static ssize_t mem_pwritev(void *ctx, int file, const struct iovec *parts, int count, uint64_t offset) {
+static ssize_t mem_pwritev(void *ctx, int file, const struct iovec *parts, int count,
+                           uint64_t offset) {
     hook(ctx, "pwritev");
     LOCKED(self(ctx), ssize_t, do_pwritev(ctx, file, parts, count, offset));
 }
@@ -470,7 +477,8 @@ static int mem_rename(void *ctx, int dir, const char *from, const char *to) {
     LOCKED(self(ctx), int, do_rename(ctx, dir, from, to));
 }
 
-static int do_link(rung_memfs *fs, int from_handle, const char *from, int to_handle, const char *to) {
+static int do_link(rung_memfs *fs, int from_handle, const char *from, int to_handle,
+                   const char *to) {
     int failed = fault(fs, 'o'), from_dir = dir_of(fs, from_handle), to_dir = dir_of(fs, to_handle);
     if (failed)
         return failed;
@@ -511,7 +519,8 @@ static int do_lock(rung_memfs *fs, int handle) {
     if (failed)
         return failed;
     for (int i = 0; i < 64; i++)
-        if (i != handle && fs->handles[i].is_used && fs->handles[i].has_lock && fs->handles[i].index == inode)
+        if (i != handle && fs->handles[i].is_used && fs->handles[i].has_lock &&
+            fs->handles[i].index == inode)
             return -EAGAIN;
     fs->handles[handle].has_lock = true;
     return 0;
@@ -587,7 +596,8 @@ static void begin_world(rung_memfs *world, const rung_memfs *fs) {
     CHECK(world->inodes != NULL);
 }
 
-void rung_memfs_crash(rung_memfs *world, const rung_memfs *fs, bool (*keep)(void *arg, size_t atom), void *arg) {
+void rung_memfs_crash(rung_memfs *world, const rung_memfs *fs, bool (*keep)(void *arg, size_t atom),
+                      void *arg) {
     begin_world(world, fs);
     copy_names(&world->disk, &fs->disk);
     for (size_t i = 0; i < fs->atom_count; i++)

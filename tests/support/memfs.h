@@ -24,7 +24,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum memfs_atom_kind { MEMFS_SECTOR, MEMFS_SIZE, MEMFS_NAME, MEMFS_UNNAME, MEMFS_RENAME } memfs_atom_kind;
+typedef enum memfs_atom_kind {
+    MEMFS_SECTOR,
+    MEMFS_SIZE,
+    MEMFS_NAME,
+    MEMFS_UNNAME,
+    MEMFS_RENAME
+} memfs_atom_kind;
 
 typedef struct memfs_atom {
     memfs_atom_kind kind;
@@ -78,8 +84,9 @@ typedef struct rung_memfs {
     int only;            /* 0, or a letter: w = writes only, s = syncs only */
     size_t transfer_max; /* longest read or write at once; 0 = any */
     uint64_t space;      /* bytes of all files together; 0 = endless */
-    bool is_frozen;      /* every call fails and changes nothing: the process is dead, its objects are being freed */
-    uint64_t random;     /* state of random() */
+    bool
+        is_frozen; /* every call fails and changes nothing: the process is dead, its objects are being freed */
+    uint64_t random; /* state of random() */
     uint64_t sync_count, write_count;
     void (*before)(void *arg, struct rung_memfs *fs, const char *call);
     void *before_arg;
@@ -94,7 +101,8 @@ void rung_memfs_fail(rung_memfs *fs, uint64_t n, int os_errno, bool is_sticky);
 
 /* `world` (not initialised) becomes what a restart after a crash finds: the disk of `fs` plus the pending atoms for
  * which keep() says true, in order. */
-void rung_memfs_crash(rung_memfs *world, const rung_memfs *fs, bool (*keep)(void *arg, size_t atom), void *arg);
+void rung_memfs_crash(rung_memfs *world, const rung_memfs *fs, bool (*keep)(void *arg, size_t atom),
+                      void *arg);
 
 /* `world` becomes a copy of what processes see now, all of it on disk: a kill without a crash. */
 void rung_memfs_copy(rung_memfs *world, const rung_memfs *fs);

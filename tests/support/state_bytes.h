@@ -68,10 +68,12 @@ static inline rung_status state_source_next(void *ctx, const void **bytes_out, s
 }
 
 /* In pieces of `piece` bytes, 0: all at once. */
-static inline rung_status state_bytes_load(const state_bytes *b, const rung_state_config *config, size_t piece,
-                                           bool any_digest, rung_state **out, rung_err *err) {
+static inline rung_status state_bytes_load(const state_bytes *b, const rung_state_config *config,
+                                           size_t piece, bool any_digest, rung_state **out,
+                                           rung_err *err) {
     state_source source = {b->bytes, b->len, piece, NULL};
-    rung_status st = rung__state_load(config, state_source_next, &source, NULL, any_digest, out, err);
+    rung_status st =
+        rung__state_load(config, state_source_next, &source, NULL, any_digest, out, err);
     free(source.given);
     return st;
 }

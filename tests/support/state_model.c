@@ -1397,7 +1397,7 @@ static rung_status apply_kind(state_model *m, const rung_event *e, rung_status h
         return apply_window(m, e, a);
     case RUNG_EVENT_TICK:
         return apply_tick(m);
-    case RUNG_EVENT_KEYS: /* key_model.c knows those */
+    case RUNG_EVENT_KEYS:    /* key_model.c knows those */
     case RUNG_EVENT_IDS_SET: /* a history keeps the memory it began with */
         break;
     }

@@ -310,7 +310,13 @@ await story('an operator bans and unbans, seeing first what it does', async () =
     await go(page, '#/admin');
     await page.getByLabel('Player id').fill('player-9');
     await page.keyboard.press('Enter');
-    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    await page.getByRole('rowheader', { name: /The arena/ }).waitFor();
+    const sent = page.getByRole('region', { name: 'Submissions, newest first' });
+    await sent.getByRole('row', { name: /Harvest.*accepted/ }).waitFor();
+    check((await sent.getByRole('row', { name: /The arena/ }).count()) >= 3, 'three scores in the arena and more');
+    await accessible(page, 'submissions');
+    await sent.scrollIntoViewIfNeeded();
+    await shoot(page, 'submissions');
     await page.getByRole('button', { name: 'Ban…' }).click();
     await page.getByText(/becomes free/).first().waitFor();
     await accessible(page, 'ban');
@@ -320,9 +326,13 @@ await story('an operator bans and unbans, seeing first what it does', async () =
     await page.getByText('Hidden from every ranking', { exact: true }).waitFor();
     await page.locator('.badge.warn').waitFor();
     await accessible(page, 'banned');
+    const answer = await fetch(`${base}/v1/boards/arena/scores`, {
+        method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ player: 'player-9', score: 9999 }) });
+    same(answer.status, 422, 'a score of a banned player');
+    await sent.getByRole('row', { name: /9,?999.*refused/ }).waitFor();
     await page.getByRole('button', { name: 'Unban…' }).click();
     await page.getByRole('button', { name: /^Unban / }).click();
-    await page.getByRole('row', { name: /The arena/ }).waitFor();
+    await page.getByRole('rowheader', { name: /The arena/ }).waitFor();
     await page.context().close();
 });
 

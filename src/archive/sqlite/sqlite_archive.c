@@ -27,112 +27,144 @@ enum { SUM_BYTES = 16 };
 /* ---- statements ----
  * INDEXED BY where the planner, who takes every window for a small one, would read all of its rows. */
 
-#define STANDING_COLUMNS                                                                                               \
-    "s.place, s.sparse_rank, s.dense_rank, s.player_number, s.player, s.score, s.column1, s.column2, s.at_ms,"         \
+#define STANDING_COLUMNS                                                                           \
+    "s.place, s.sparse_rank, s.dense_rank, s.player_number, s.player, s.score, s.column1, "        \
+    "s.column2, s.at_ms,"                                                                          \
     " w.score_format"
-#define WINDOW_COLUMNS                                                                                                 \
-    "window, board, kind, window_id, start_ms, end_ms, closed_seq, closed_ms, entries, distinct_scores, rank_style,"   \
+#define WINDOW_COLUMNS                                                                             \
+    "window, board, kind, window_id, start_ms, end_ms, closed_seq, closed_ms, entries, "           \
+    "distinct_scores, rank_style,"                                                                 \
     " definition, has_scopes FROM closed_windows WHERE board_deleted_seq IS NULL AND board = ?1"
-#define SCOPE_COLUMNS                                                                                                  \
-    "t.scope_place, t.sparse_rank, t.dense_rank, s.player_number, s.player, s.score, s.column1, s.column2, s.at_ms,"   \
+#define SCOPE_COLUMNS                                                                              \
+    "t.scope_place, t.sparse_rank, t.dense_rank, s.player_number, s.player, s.score, s.column1, "  \
+    "s.column2, s.at_ms,"                                                                          \
     " w.score_format"
 /* The scopes that the hidden standings of window ?1 are in. */
-#define HIDDEN_IN_SCOPES                                                                                               \
-    " FROM standings h INDEXED BY standings_hidden CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"   \
+#define HIDDEN_IN_SCOPES                                                                           \
+    " FROM standings h INDEXED BY standings_hidden CROSS JOIN scope_standings t INDEXED BY "       \
+    "scope_standings_by_place"                                                                     \
     " ON t.window = h.window AND t.place = h.place WHERE h.window = ?1 AND h.hidden <> 0"
-#define SCORE_COLUMNS                                                                                                  \
-    "SELECT seq, board, player, kind, score, column1, column2, score_format, at_ms, at_given, ts_ms, id, meta, status" \
+#define SCORE_COLUMNS                                                                              \
+    "SELECT seq, board, player, kind, score, column1, column2, score_format, at_ms, at_given, "    \
+    "ts_ms, id, meta, status"                                                                      \
     " FROM score_events WHERE "
-#define SCORE_RANGE " AND at_ms >= ?3 AND at_ms < ?4 AND (at_ms, seq) > (?5, ?6) ORDER BY at_ms, seq LIMIT ?7"
-#define PLAYERS_STANDINGS                                                                                              \
-    " WHERE player = ?2 AND NOT erased AND EXISTS (SELECT 1 FROM closed_windows w WHERE w.window = standings.window"   \
+#define SCORE_RANGE                                                                                \
+    " AND at_ms >= ?3 AND at_ms < ?4 AND (at_ms, seq) > (?5, ?6) ORDER BY at_ms, seq LIMIT ?7"
+#define SCORE_RANGE_BACK                                                                           \
+    " AND at_ms >= ?3 AND at_ms < ?4 AND (at_ms, seq) < (?5, ?6) ORDER BY at_ms DESC, seq DESC "   \
+    "LIMIT ?7"
+#define PLAYERS_STANDINGS                                                                          \
+    " WHERE player = ?2 AND NOT erased AND EXISTS (SELECT 1 FROM closed_windows w WHERE w.window " \
+    "= standings.window"                                                                           \
     " AND (?1 IS NULL OR w.board = ?1) AND w.board_deleted_seq IS NULL)"
 
-#define STATEMENTS(X)                                                                                                  \
-    X(BEGIN, "BEGIN IMMEDIATE")                                                                                        \
-    X(BEGIN_READ, "BEGIN")                                                                                             \
-    X(COMMIT, "COMMIT")                                                                                                \
-    X(ROLLBACK, "ROLLBACK")                                                                                            \
-    X(GET_CURSOR, "SELECT cursor, log_time_ms FROM source")                                                            \
-    X(SET_CURSOR, "UPDATE source SET cursor = ?1, log_time_ms = ?2 WHERE cursor <= ?1")                                \
-    X(ADD_SCORE, "INSERT INTO score_events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")      \
-    X(ADD_AUDIT, "INSERT INTO audit (seq, ts_ms, kind, board, player, details, status)"                                \
-                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                                               \
-    X(PUT_PLAYER, "INSERT INTO players VALUES (?1, ?2, ?3, ?4) ON CONFLICT (player) DO UPDATE SET"                     \
-                  " profile = excluded.profile, changed_seq = excluded.changed_seq, changed_ms = excluded.changed_ms") \
-    X(ADD_WINDOW, "INSERT INTO closed_windows (board, kind, window_id, start_ms, end_ms, closed_seq, closed_ms,"       \
-                  " entries, distinct_scores, rank_style, score_format, definition, has_scopes)"                       \
-                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 1)")                                    \
-    X(ADD_STANDING, "INSERT INTO standings (window, place, sparse_rank, dense_rank, player, player_number, score,"     \
-                    " column1, column2, at_ms, hidden) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")         \
-    X(LAST_SCOPE, "SELECT ifnull(max(scope), 0) FROM scopes")                                                          \
-    X(ADD_SCOPE, "INSERT INTO scopes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                             \
-    X(ADD_SCOPE_STANDING, "INSERT INTO scope_standings VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                               \
-    X(ADD_SAMPLE, "INSERT OR REPLACE INTO samples"                                                                     \
-                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")                             \
-    X(HIDE, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden | ?3" PLAYERS_STANDINGS)              \
-    X(SHOW, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden & ~?3" PLAYERS_STANDINGS)             \
-    X(DROP_SAMPLES, "DELETE FROM samples WHERE board = ?1 AND (?2 IS NULL OR player = ?2)")                            \
-    X(ERASE_STANDINGS, "UPDATE standings INDEXED BY standings_by_player SET player = 'erased-' || place,"              \
-                       " player_number = 0, erased = 1, hidden = hidden | 2 WHERE player = ?1 AND NOT erased")         \
-    X(ERASE_SCOPES, "UPDATE scopes SET value = NULL WHERE scope IN ("                                                  \
-                    "SELECT t.scope FROM standings s INDEXED BY standings_by_player"                                   \
-                    " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"                                \
-                    " ON t.window = s.window AND t.place = s.place WHERE s.player = ?1 AND NOT s.erased"               \
-                    " AND NOT EXISTS (SELECT 1 FROM scope_standings o CROSS JOIN standings p"                          \
-                    " ON p.window = o.window AND p.place = o.place"                                                    \
-                    " WHERE o.scope = t.scope AND p.player <> ?1 AND NOT p.erased))")                                  \
-    X(ERASE_SCORES, "DELETE FROM score_events WHERE player = ?1")                                                      \
-    X(ERASE_SAMPLES, "DELETE FROM samples WHERE player = ?1")                                                          \
-    X(ERASE_PLAYER, "DELETE FROM players WHERE player = ?1")                                                           \
-    X(ERASE_AUDIT, "UPDATE audit SET player = NULL, details = NULL WHERE player = ?1")                                 \
-    X(RETIRE_BOARD, "UPDATE closed_windows SET board_deleted_seq = ?2 WHERE board = ?1 AND board_deleted_seq IS NULL") \
-    X(FIND_WINDOW, "SELECT " WINDOW_COLUMNS " AND kind = ?2 AND window_id = ?3 ORDER BY closed_seq DESC LIMIT 1")      \
-    X(WINDOWS, "SELECT " WINDOW_COLUMNS " AND (?2 IS NULL OR kind = ?2) AND end_ms < ?3"                               \
-               " ORDER BY end_ms DESC, kind, window_id, closed_seq DESC LIMIT ?4")                                     \
-    X(FIND_SCOPE, "SELECT scope, entries, distinct_scores FROM scopes"                                                 \
-                  " WHERE window = ?1 AND attribute = ?2 AND value = ?3")                                              \
-    X(SCOPES, "SELECT c.scope, c.value, c.entries, c.distinct_scores, c.team_sum, ifnull(x.hidden, 0)"                 \
-              " FROM scopes c LEFT JOIN (SELECT t.scope AS scope, count(*) AS hidden" HIDDEN_IN_SCOPES                 \
-              " GROUP BY t.scope) x USING (scope)"                                                                     \
-              " WHERE c.window = ?1 AND c.attribute = ?2 AND c.value IS NOT NULL")                                     \
-    X(COUNT_SCOPES, "SELECT count(*) FROM scopes WHERE window = ?1 AND attribute = ?2 AND value IS NOT NULL")          \
-    X(COUNT_SCOPE_HIDDEN, "SELECT count(*)" HIDDEN_IN_SCOPES " AND t.scope = ?2")                                      \
-    X(SCOPE_HIDDEN, "SELECT t.scope_place, t.sparse_rank, t.dense_rank" HIDDEN_IN_SCOPES                               \
-                    " AND t.scope = ?2 ORDER BY h.place")                                                              \
-    X(SCOPE_ROWS, "SELECT " SCOPE_COLUMNS " FROM scope_standings t CROSS JOIN standings s"                             \
-                  " ON s.window = t.window AND s.place = t.place JOIN closed_windows w ON w.window = t.window"         \
-                  " WHERE t.scope = ?4 AND t.window = ?1 AND t.scope_place >= ?2 AND s.hidden = 0"                     \
-                  " ORDER BY t.scope_place LIMIT ?3")                                                                  \
-    X(SCOPE_ROW_OF, "SELECT " SCOPE_COLUMNS " FROM standings s INDEXED BY standings_by_player"                         \
-                    " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"                                \
-                    " ON t.window = s.window AND t.place = s.place JOIN closed_windows w ON w.window = s.window"       \
-                    " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased AND t.scope = ?3")       \
-    X(COUNT_HIDDEN, "SELECT count(*) FROM standings INDEXED BY standings_hidden WHERE window = ?1 AND hidden <> 0")    \
-    X(HIDDEN, "SELECT place, sparse_rank, dense_rank FROM standings INDEXED BY standings_hidden"                       \
-              " WHERE window = ?1 AND hidden <> 0 ORDER BY place")                                                     \
-    X(ROWS, "SELECT " STANDING_COLUMNS " FROM standings s JOIN closed_windows w USING (window)"                        \
-            " WHERE s.window = ?1 AND s.place >= ?2 AND s.hidden = 0 ORDER BY s.place LIMIT ?3")                       \
-    X(ROW_OF, "SELECT " STANDING_COLUMNS " FROM standings s INDEXED BY standings_by_player"                            \
-              " JOIN closed_windows w USING (window)"                                                                  \
-              " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased")                              \
-    X(HISTORY, "SELECT w.end_ms, 0, w.kind, w.window_id, s.place, s.sparse_rank, s.dense_rank, w.entries, s.score,"    \
-               " s.column1, s.column2, w.score_format FROM standings s CROSS JOIN closed_windows w USING (window)"     \
-               " WHERE s.player = ?2 AND s.hidden = 0 AND NOT s.erased AND w.board = ?1"                               \
-               " AND w.board_deleted_seq IS NULL AND w.end_ms >= ?3 AND w.end_ms < ?4"                                 \
-               " UNION ALL SELECT taken_ms, 1, kind, window_id, place, sparse_rank, dense_rank, entries, score,"       \
-               " column1, column2, score_format FROM samples"                                                          \
-               " WHERE board = ?1 AND player = ?2 AND taken_ms >= ?3 AND taken_ms < ?4"                                \
-               " ORDER BY 1, 2, 3, 4 LIMIT ?5")                                                                        \
-    X(SCORES_BOTH, SCORE_COLUMNS "board = ?1 AND player = ?2" SCORE_RANGE)                                             \
-    X(SCORES_BOARD, SCORE_COLUMNS "board = ?1 AND ?2 IS NULL" SCORE_RANGE)                                             \
-    X(SCORES_PLAYER, SCORE_COLUMNS "player = ?2 AND ?1 IS NULL" SCORE_RANGE)
+#define STATEMENTS(X)                                                                              \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
+    X(BEGIN_READ, "BEGIN")                                                                         \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(GET_CURSOR, "SELECT cursor, log_time_ms FROM source")                                        \
+    X(SET_CURSOR, "UPDATE source SET cursor = ?1, log_time_ms = ?2 WHERE cursor <= ?1")            \
+    X(ADD_SCORE, "INSERT INTO score_events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, " \
+                 "?12, ?13, ?14)")                                                                 \
+    X(ADD_AUDIT, "INSERT INTO audit (seq, ts_ms, kind, board, player, details, status)"            \
+                 " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                                           \
+    X(PUT_PLAYER, "INSERT INTO players VALUES (?1, ?2, ?3, ?4) ON CONFLICT (player) DO UPDATE SET" \
+                  " profile = excluded.profile, changed_seq = excluded.changed_seq, changed_ms = " \
+                  "excluded.changed_ms")                                                           \
+    X(ADD_WINDOW, "INSERT INTO closed_windows (board, kind, window_id, start_ms, end_ms, "         \
+                  "closed_seq, closed_ms,"                                                         \
+                  " entries, distinct_scores, rank_style, score_format, definition, has_scopes)"   \
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 1)")                \
+    X(ADD_STANDING,                                                                                \
+      "INSERT INTO standings (window, place, sparse_rank, dense_rank, player, player_number, "     \
+      "score,"                                                                                     \
+      " column1, column2, at_ms, hidden) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")   \
+    X(LAST_SCOPE, "SELECT ifnull(max(scope), 0) FROM scopes")                                      \
+    X(ADD_SCOPE, "INSERT INTO scopes VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                         \
+    X(ADD_SCOPE_STANDING, "INSERT INTO scope_standings VALUES (?1, ?2, ?3, ?4, ?5, ?6)")           \
+    X(ADD_SAMPLE, "INSERT OR REPLACE INTO samples"                                                 \
+                  " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")         \
+    X(HIDE, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden | "               \
+            "?3" PLAYERS_STANDINGS)                                                                \
+    X(SHOW, "UPDATE standings INDEXED BY standings_by_player SET hidden = hidden & "               \
+            "~?3" PLAYERS_STANDINGS)                                                               \
+    X(DROP_SAMPLES, "DELETE FROM samples WHERE board = ?1 AND (?2 IS NULL OR player = ?2)")        \
+    X(ERASE_STANDINGS,                                                                             \
+      "UPDATE standings INDEXED BY standings_by_player SET player = 'erased-' || place,"           \
+      " player_number = 0, erased = 1, hidden = hidden | 2 WHERE player = ?1 AND NOT erased")      \
+    X(ERASE_SCOPES,                                                                                \
+      "UPDATE scopes SET value = NULL WHERE scope IN ("                                            \
+      "SELECT t.scope FROM standings s INDEXED BY standings_by_player"                             \
+      " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"                          \
+      " ON t.window = s.window AND t.place = s.place WHERE s.player = ?1 AND NOT s.erased"         \
+      " AND NOT EXISTS (SELECT 1 FROM scope_standings o CROSS JOIN standings p"                    \
+      " ON p.window = o.window AND p.place = o.place"                                              \
+      " WHERE o.scope = t.scope AND p.player <> ?1 AND NOT p.erased))")                            \
+    X(ERASE_SCORES, "DELETE FROM score_events WHERE player = ?1")                                  \
+    X(ERASE_SAMPLES, "DELETE FROM samples WHERE player = ?1")                                      \
+    X(ERASE_PLAYER, "DELETE FROM players WHERE player = ?1")                                       \
+    X(ERASE_AUDIT, "UPDATE audit SET player = NULL, details = NULL WHERE player = ?1")             \
+    X(RETIRE_BOARD, "UPDATE closed_windows SET board_deleted_seq = ?2 WHERE board = ?1 AND "       \
+                    "board_deleted_seq IS NULL")                                                   \
+    X(FIND_WINDOW, "SELECT " WINDOW_COLUMNS                                                        \
+                   " AND kind = ?2 AND window_id = ?3 ORDER BY closed_seq DESC LIMIT 1")           \
+    X(WINDOWS, "SELECT " WINDOW_COLUMNS " AND (?2 IS NULL OR kind = ?2) AND end_ms < ?3"           \
+               " ORDER BY end_ms DESC, kind, window_id, closed_seq DESC LIMIT ?4")                 \
+    X(FIND_SCOPE, "SELECT scope, entries, distinct_scores FROM scopes"                             \
+                  " WHERE window = ?1 AND attribute = ?2 AND value = ?3")                          \
+    X(SCOPES,                                                                                      \
+      "SELECT c.scope, c.value, c.entries, c.distinct_scores, c.team_sum, ifnull(x.hidden, 0)"     \
+      " FROM scopes c LEFT JOIN (SELECT t.scope AS scope, count(*) AS hidden" HIDDEN_IN_SCOPES     \
+      " GROUP BY t.scope) x USING (scope)"                                                         \
+      " WHERE c.window = ?1 AND c.attribute = ?2 AND c.value IS NOT NULL")                         \
+    X(COUNT_SCOPES,                                                                                \
+      "SELECT count(*) FROM scopes WHERE window = ?1 AND attribute = ?2 AND value IS NOT NULL")    \
+    X(COUNT_SCOPE_HIDDEN, "SELECT count(*)" HIDDEN_IN_SCOPES " AND t.scope = ?2")                  \
+    X(SCOPE_HIDDEN, "SELECT t.scope_place, t.sparse_rank, t.dense_rank" HIDDEN_IN_SCOPES           \
+                    " AND t.scope = ?2 ORDER BY h.place")                                          \
+    X(SCOPE_ROWS,                                                                                  \
+      "SELECT " SCOPE_COLUMNS " FROM scope_standings t CROSS JOIN standings s"                     \
+      " ON s.window = t.window AND s.place = t.place JOIN closed_windows w ON w.window = t.window" \
+      " WHERE t.scope = ?4 AND t.window = ?1 AND t.scope_place >= ?2 AND s.hidden = 0"             \
+      " ORDER BY t.scope_place LIMIT ?3")                                                          \
+    X(SCOPE_ROW_OF,                                                                                \
+      "SELECT " SCOPE_COLUMNS " FROM standings s INDEXED BY standings_by_player"                   \
+      " CROSS JOIN scope_standings t INDEXED BY scope_standings_by_place"                          \
+      " ON t.window = s.window AND t.place = s.place JOIN closed_windows w ON w.window = s.window" \
+      " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased AND t.scope = ?3") \
+    X(COUNT_HIDDEN, "SELECT count(*) FROM standings INDEXED BY standings_hidden WHERE window = "   \
+                    "?1 AND hidden <> 0")                                                          \
+    X(HIDDEN, "SELECT place, sparse_rank, dense_rank FROM standings INDEXED BY standings_hidden"   \
+              " WHERE window = ?1 AND hidden <> 0 ORDER BY place")                                 \
+    X(ROWS, "SELECT " STANDING_COLUMNS " FROM standings s JOIN closed_windows w USING (window)"    \
+            " WHERE s.window = ?1 AND s.place >= ?2 AND s.hidden = 0 ORDER BY s.place LIMIT ?3")   \
+    X(ROW_OF, "SELECT " STANDING_COLUMNS " FROM standings s INDEXED BY standings_by_player"        \
+              " JOIN closed_windows w USING (window)"                                              \
+              " WHERE s.window = ?1 AND s.player = ?2 AND s.hidden = 0 AND NOT s.erased")          \
+    X(HISTORY, "SELECT w.end_ms, 0, w.kind, w.window_id, s.place, s.sparse_rank, s.dense_rank, "   \
+               "w.entries, s.score,"                                                               \
+               " s.column1, s.column2, w.score_format FROM standings s CROSS JOIN closed_windows " \
+               "w USING (window)"                                                                  \
+               " WHERE s.player = ?2 AND s.hidden = 0 AND NOT s.erased AND w.board = ?1"           \
+               " AND w.board_deleted_seq IS NULL AND w.end_ms >= ?3 AND w.end_ms < ?4"             \
+               " UNION ALL SELECT taken_ms, 1, kind, window_id, place, sparse_rank, dense_rank, "  \
+               "entries, score,"                                                                   \
+               " column1, column2, score_format FROM samples"                                      \
+               " WHERE board = ?1 AND player = ?2 AND taken_ms >= ?3 AND taken_ms < ?4"            \
+               " ORDER BY 1, 2, 3, 4 LIMIT ?5")                                                    \
+    X(SCORES_BOTH, SCORE_COLUMNS "board = ?1 AND player = ?2" SCORE_RANGE)                         \
+    X(SCORES_BOARD, SCORE_COLUMNS "board = ?1 AND ?2 IS NULL" SCORE_RANGE)                         \
+    X(SCORES_PLAYER, SCORE_COLUMNS "player = ?2 AND ?1 IS NULL" SCORE_RANGE)                       \
+    X(SCORES_BOTH_BACK, SCORE_COLUMNS "board = ?1 AND player = ?2" SCORE_RANGE_BACK)               \
+    X(SCORES_BOARD_BACK, SCORE_COLUMNS "board = ?1 AND ?2 IS NULL" SCORE_RANGE_BACK)               \
+    X(SCORES_PLAYER_BACK, SCORE_COLUMNS "player = ?2 AND ?1 IS NULL" SCORE_RANGE_BACK)
 
 typedef enum statement {
 #define X(name, sql) S_##name,
     STATEMENTS(X)
 #undef X
-    S_COUNT,
+        S_COUNT,
 } statement;
 
 static const char *const statement_sql[S_COUNT] = {
@@ -146,7 +178,7 @@ typedef struct sqlite_archive {
     sqlite3 *db;
     sqlite3_stmt *statements[S_COUNT]; /* prepared when first used */
     bool is_broken;                    /* something in this batch failed: Q2 */
-    bool has_erased;                   /* old names are still in the WAL: empty it after the commit */
+    bool has_erased; /* old names are still in the WAL: empty it after the commit */
 } sqlite_archive;
 
 static sqlite_archive *self_of(rung_archive *a) {
@@ -208,7 +240,8 @@ static use start(rung_archive *archive, statement which) {
     sqlite_archive *a = self_of(archive);
     use u = {a, a->statements[which], SQLITE_OK};
     if (!u.stmt) {
-        u.rc = sqlite3_prepare_v3(a->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT, &u.stmt, NULL);
+        u.rc = sqlite3_prepare_v3(a->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+                                  &u.stmt, NULL);
         a->statements[which] = u.stmt;
     }
     return u;
@@ -237,8 +270,9 @@ static void bind_str(use *u, int i, const char *text) {
 /* Three columns from `first` on. */
 static void bind_values(use *u, int first, const rung_archive_values *v) {
     for (uint32_t k = 0; u->stmt && k < v->count; k++)
-        note(u, v->types[k] == RUNG_SCORE_REAL ? sqlite3_bind_double(u->stmt, first + (int)k, v->values[k].d)
-                                               : sqlite3_bind_int64(u->stmt, first + (int)k, v->values[k].i));
+        note(u, v->types[k] == RUNG_SCORE_REAL
+                    ? sqlite3_bind_double(u->stmt, first + (int)k, v->values[k].d)
+                    : sqlite3_bind_int64(u->stmt, first + (int)k, v->values[k].i));
 }
 
 static int64_t format_of(const rung_archive_values *v) {
@@ -376,8 +410,8 @@ static rung_status sq_add_audit(rung_archive *archive, const rung_archive_audit 
     return run(&u, err);
 }
 
-static rung_status sq_put_player(rung_archive *archive, uint64_t seq, int64_t ts_ms, rung_slice player,
-                                 rung_slice profile, rung_err *err) {
+static rung_status sq_put_player(rung_archive *archive, uint64_t seq, int64_t ts_ms,
+                                 rung_slice player, rung_slice profile, rung_err *err) {
     use u = start(archive, S_PUT_PLAYER);
     bind_text(&u, 1, player);
     bind_text(&u, 2, profile);
@@ -386,7 +420,8 @@ static rung_status sq_put_player(rung_archive *archive, uint64_t seq, int64_t ts
     return run(&u, err);
 }
 
-static rung_status add_standing(rung_archive *archive, int64_t window, const rung_archive_row *row, rung_err *err) {
+static rung_status add_standing(rung_archive *archive, int64_t window, const rung_archive_row *row,
+                                rung_err *err) {
     use u = start(archive, S_ADD_STANDING);
     bind_int(&u, 1, window);
     bind_int(&u, 2, row->place);
@@ -401,8 +436,8 @@ static rung_status add_standing(rung_archive *archive, int64_t window, const run
     return run(&u, err);
 }
 
-static rung_status add_scope(rung_archive *archive, int64_t window, int64_t key, const rung_archive_scope *s,
-                             rung_err *err) {
+static rung_status add_scope(rung_archive *archive, int64_t window, int64_t key,
+                             const rung_archive_scope *s, rung_err *err) {
     uint8_t sum[SUM_BYTES];
     unsigned __int128 bits = (unsigned __int128)s->team_sum;
     for (int i = 0; i < SUM_BYTES; i++)
@@ -420,8 +455,9 @@ static rung_status add_scope(rung_archive *archive, int64_t window, int64_t key,
 }
 
 /* Keys are given in order: `*last_out` is the one before the first. */
-static rung_status add_scopes(rung_archive *archive, int64_t window, const rung_archive_scope *scopes, uint32_t count,
-                              int64_t *last_out, rung_err *err) {
+static rung_status add_scopes(rung_archive *archive, int64_t window,
+                              const rung_archive_scope *scopes, uint32_t count, int64_t *last_out,
+                              rung_err *err) {
     use u = start(archive, S_LAST_SCOPE);
     rung_status st = step(&u, err);
     int64_t last = st == RUNG_OK ? int_at(&u, 0) : 0;
@@ -451,8 +487,9 @@ static rung_status add_scope_standings(rung_archive *archive, int64_t window, in
 
 static const char *const rank_names[] = {"unique", "sparse", "dense"};
 
-static rung_status sq_add_window(rung_archive *archive, const rung_archive_window *w, const rung_archive_scope *scopes,
-                                 uint32_t scope_count, rung_archive_next_row *next, void *ctx, rung_err *err) {
+static rung_status sq_add_window(rung_archive *archive, const rung_archive_window *w,
+                                 const rung_archive_scope *scopes, uint32_t scope_count,
+                                 rung_archive_next_row *next, void *ctx, rung_err *err) {
     sqlite_archive *a = self_of(archive);
     rung_board_def def;
     rung_status st = rung_board_def_decode(w->definition, &def, err);
@@ -474,7 +511,8 @@ static rung_status sq_add_window(rung_archive *archive, const rung_archive_windo
     bind_str(&u, 10, rank_names[w->rank]);
     bind_int(&u, 11, format_of(&format));
     if (u.stmt)
-        note(&u, sqlite3_bind_blob64(u.stmt, 12, w->definition.ptr, w->definition.len, SQLITE_STATIC));
+        note(&u,
+             sqlite3_bind_blob64(u.stmt, 12, w->definition.ptr, w->definition.len, SQLITE_STATIC));
     st = run(&u, err);
     int64_t window = sqlite3_last_insert_rowid(a->db);
     int64_t last_scope = 0;
@@ -489,12 +527,14 @@ static rung_status sq_add_window(rung_archive *archive, const rung_archive_windo
         count++;
     }
     if (st == RUNG_NOT_FOUND && count != w->total)
-        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: a window of %u entries came with %u", w->total, count);
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: a window of %u entries came with %u", w->total,
+                       count);
     a->is_broken |= st < 0;
     return st < 0 ? st : RUNG_OK;
 }
 
-static rung_status sq_add_sample(rung_archive *archive, const rung_archive_sample *s, rung_err *err) {
+static rung_status sq_add_sample(rung_archive *archive, const rung_archive_sample *s,
+                                 rung_err *err) {
     use u = start(archive, S_ADD_SAMPLE);
     bind_text(&u, 1, s->board);
     bind_text(&u, 2, s->player);
@@ -511,15 +551,16 @@ static rung_status sq_add_sample(rung_archive *archive, const rung_archive_sampl
     return run(&u, err);
 }
 
-static rung_status drop_samples(rung_archive *archive, rung_slice board, rung_slice player, rung_err *err) {
+static rung_status drop_samples(rung_archive *archive, rung_slice board, rung_slice player,
+                                rung_err *err) {
     use u = start(archive, S_DROP_SAMPLES);
     bind_text(&u, 1, board);
     bind_text(&u, 2, player);
     return run(&u, err);
 }
 
-static rung_status sq_hide(rung_archive *archive, rung_slice board, rung_slice player, uint32_t bit, bool on,
-                           rung_err *err) {
+static rung_status sq_hide(rung_archive *archive, rung_slice board, rung_slice player, uint32_t bit,
+                           bool on, rung_err *err) {
     use u = start(archive, on ? S_HIDE : S_SHOW);
     bind_text(&u, 1, board);
     bind_text(&u, 2, player);
@@ -532,7 +573,8 @@ static rung_status sq_hide(rung_archive *archive, rung_slice board, rung_slice p
 
 static rung_status sq_erase(rung_archive *archive, rung_slice player, rung_err *err) {
     static const statement all[] = {S_ERASE_SCOPES, /* while the standings still have the name */
-                                    S_ERASE_STANDINGS, S_ERASE_SCORES, S_ERASE_SAMPLES, S_ERASE_PLAYER, S_ERASE_AUDIT};
+                                    S_ERASE_STANDINGS, S_ERASE_SCORES, S_ERASE_SAMPLES,
+                                    S_ERASE_PLAYER,    S_ERASE_AUDIT};
     rung_status st = RUNG_OK;
     for (size_t i = 0; st >= 0 && i < sizeof all / sizeof *all; i++) {
         use u = start(archive, all[i]);
@@ -543,7 +585,8 @@ static rung_status sq_erase(rung_archive *archive, rung_slice player, rung_err *
     return st;
 }
 
-static rung_status sq_retire_board(rung_archive *archive, rung_slice board, uint64_t seq, rung_err *err) {
+static rung_status sq_retire_board(rung_archive *archive, rung_slice board, uint64_t seq,
+                                   rung_err *err) {
     use u = start(archive, S_RETIRE_BOARD);
     bind_text(&u, 1, board);
     bind_int(&u, 2, (int64_t)seq);
@@ -557,7 +600,8 @@ static void empty_wal(sqlite_archive *a) {
     sqlite3_wal_checkpoint_v2(a->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 }
 
-static rung_status sq_commit(rung_archive *archive, uint64_t seq, int64_t log_time_ms, rung_err *err) {
+static rung_status sq_commit(rung_archive *archive, uint64_t seq, int64_t log_time_ms,
+                             rung_err *err) {
     sqlite_archive *a = self_of(archive);
     if (a->is_broken || sqlite3_get_autocommit(a->db))
         return RUNG_FAIL(err, RUNG_EIO, "archive: a batch that failed cannot be committed");
@@ -566,7 +610,8 @@ static rung_status sq_commit(rung_archive *archive, uint64_t seq, int64_t log_ti
     bind_int(&u, 2, log_time_ms);
     rung_status st = run(&u, err);
     if (st >= 0 && sqlite3_changes(a->db) != 1) /* Q3 */
-        st = fail(a, SQLITE_CONSTRAINT, "the cursor would move back: does another process write to it?", err);
+        st = fail(a, SQLITE_CONSTRAINT,
+                  "the cursor would move back: does another process write to it?", err);
     if (st >= 0)
         st = run_plain(archive, S_COMMIT, err);
     if (st >= 0 && a->has_erased)
@@ -586,13 +631,15 @@ static void sq_rollback(rung_archive *archive) {
 
 /* ---- questions ---- */
 
-static rung_status sq_cursor(rung_archive *archive, uint64_t *seq_out, int64_t *log_time_ms_out, rung_err *err) {
+static rung_status sq_cursor(rung_archive *archive, uint64_t *seq_out, int64_t *log_time_ms_out,
+                             rung_err *err) {
     use u = start(archive, S_GET_CURSOR);
     rung_status st = step(&u, err);
     if (st == RUNG_OK) {
         *seq_out = (uint64_t)int_at(&u, 0);
         if (log_time_ms_out)
-            *log_time_ms_out = sqlite3_column_type(u.stmt, 1) == SQLITE_NULL ? INT64_MIN : int_at(&u, 1);
+            *log_time_ms_out =
+                sqlite3_column_type(u.stmt, 1) == SQLITE_NULL ? INT64_MIN : int_at(&u, 1);
     } else if (st == RUNG_NOT_FOUND) {
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it has lost its cursor");
     }
@@ -621,17 +668,19 @@ static rung_status read_window(use *u, rung_archive_window *out, rung_err *err) 
                                  .total = u32_at(u, 8),
                                  .distinct = u32_at(u, 9),
                                  .has_scopes = int_at(u, 12) != 0};
-    while (out->rank < RUNG_RANK_DENSE && !rung_slice_eq(style, rung_slice_str(rank_names[out->rank])))
+    while (out->rank < RUNG_RANK_DENSE &&
+           !rung_slice_eq(style, rung_slice_str(rank_names[out->rank])))
         out->rank++;
     if (kind < 0)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: a closed window of unknown kind");
-    if (!text_at(u, 1, &out->board) || !text_at(u, 3, &out->id) || !text_at(u, 11, &out->definition))
+    if (!text_at(u, 1, &out->board) || !text_at(u, 3, &out->id) ||
+        !text_at(u, 11, &out->definition))
         return no_memory(u->a, err);
     return RUNG_OK;
 }
 
-static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint32_t kind, rung_slice id,
-                                  rung_archive_window *out, rung_err *err) {
+static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint32_t kind,
+                                  rung_slice id, rung_archive_window *out, rung_err *err) {
     use u = start(archive, S_FIND_WINDOW);
     bind_text(&u, 1, board);
     bind_str(&u, 2, rung_window_kind_name(kind));
@@ -645,8 +694,9 @@ static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint3
     return st;
 }
 
-static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t kind, int64_t before_end_ms,
-                              uint32_t limit, rung_archive_window *out, uint32_t *count_out, rung_err *err) {
+static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t kind,
+                              int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
+                              uint32_t *count_out, rung_err *err) {
     use u = start(archive, S_WINDOWS);
     uint32_t count = 0;
     bind_text(&u, 1, board);
@@ -664,8 +714,8 @@ static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t 
     return RUNG_OK;
 }
 
-static rung_status sq_find_scope(rung_archive *archive, int64_t window, rung_slice attribute, rung_slice value,
-                                 rung_archive_scope *out, rung_err *err) {
+static rung_status sq_find_scope(rung_archive *archive, int64_t window, rung_slice attribute,
+                                 rung_slice value, rung_archive_scope *out, rung_err *err) {
     use u = start(archive, S_FIND_SCOPE);
     bind_int(&u, 1, window);
     bind_text(&u, 2, attribute);
@@ -697,7 +747,8 @@ static rung_status count_of(use u, uint32_t *out, rung_err *err) {
     return st;
 }
 
-static use start_scopes(rung_archive *archive, statement which, int64_t window, rung_slice attribute) {
+static use start_scopes(rung_archive *archive, statement which, int64_t window,
+                        rung_slice attribute) {
     use u = start(archive, which);
     bind_int(&u, 1, window);
     bind_text(&u, 2, attribute);
@@ -735,7 +786,8 @@ static rung_status sq_scopes(rung_archive *archive, int64_t window, rung_slice a
     return RUNG_OK;
 }
 
-static use start_hidden(rung_archive *archive, const rung_archive_ranking *r, statement everybody, statement scope) {
+static use start_hidden(rung_archive *archive, const rung_archive_ranking *r, statement everybody,
+                        statement scope) {
     use u = start(archive, r->scope ? scope : everybody);
     bind_int(&u, 1, r->window);
     if (r->scope)
@@ -743,10 +795,11 @@ static use start_hidden(rung_archive *archive, const rung_archive_ranking *r, st
     return u;
 }
 
-static rung_status sq_hidden(rung_archive *archive, const rung_archive_ranking *r, rung_archive_row **rows_out,
-                             uint32_t *count_out, rung_err *err) {
+static rung_status sq_hidden(rung_archive *archive, const rung_archive_ranking *r,
+                             rung_archive_row **rows_out, uint32_t *count_out, rung_err *err) {
     uint32_t room, count = 0;
-    rung_status st = count_of(start_hidden(archive, r, S_COUNT_HIDDEN, S_COUNT_SCOPE_HIDDEN), &room, err);
+    rung_status st =
+        count_of(start_hidden(archive, r, S_COUNT_HIDDEN, S_COUNT_SCOPE_HIDDEN), &room, err);
     *count_out = 0;
     if (st < 0 || room == 0)
         return st < 0 ? st : RUNG_OK;
@@ -755,7 +808,8 @@ static rung_status sq_hidden(rung_archive *archive, const rung_archive_ranking *
         return no_memory(self_of(archive), err);
     use u = start_hidden(archive, r, S_HIDDEN, S_SCOPE_HIDDEN);
     while ((st = step(&u, err)) == RUNG_OK && count < room)
-        rows[count++] = (rung_archive_row){.place = u32_at(&u, 0), .sparse = u32_at(&u, 1), .dense = u32_at(&u, 2)};
+        rows[count++] = (rung_archive_row){
+            .place = u32_at(&u, 0), .sparse = u32_at(&u, 1), .dense = u32_at(&u, 2)};
     finish(&u);
     if (st < 0)
         return st;
@@ -776,8 +830,9 @@ static rung_status read_standing(use *u, rung_archive_row *out, rung_err *err) {
     return text_at(u, 4, &out->player) ? RUNG_OK : no_memory(u->a, err);
 }
 
-static rung_status sq_rows(rung_archive *archive, const rung_archive_ranking *r, uint32_t from_place, uint32_t limit,
-                           rung_archive_row *out, uint32_t *count_out, rung_err *err) {
+static rung_status sq_rows(rung_archive *archive, const rung_archive_ranking *r,
+                           uint32_t from_place, uint32_t limit, rung_archive_row *out,
+                           uint32_t *count_out, rung_err *err) {
     use u = start(archive, r->scope ? S_SCOPE_ROWS : S_ROWS);
     uint32_t count = 0;
     bind_int(&u, 1, r->window);
@@ -795,8 +850,8 @@ static rung_status sq_rows(rung_archive *archive, const rung_archive_ranking *r,
     return RUNG_OK;
 }
 
-static rung_status sq_row_of(rung_archive *archive, const rung_archive_ranking *r, rung_slice player,
-                             rung_archive_row *out, rung_err *err) {
+static rung_status sq_row_of(rung_archive *archive, const rung_archive_ranking *r,
+                             rung_slice player, rung_archive_row *out, rung_err *err) {
     use u = start(archive, r->scope ? S_SCOPE_ROW_OF : S_ROW_OF);
     bind_int(&u, 1, r->window);
     bind_text(&u, 2, player);
@@ -809,9 +864,9 @@ static rung_status sq_row_of(rung_archive *archive, const rung_archive_ranking *
     return st;
 }
 
-static rung_status sq_history(rung_archive *archive, rung_slice board, rung_slice player, int64_t from_ms,
-                              int64_t to_ms, uint32_t limit, rung_archive_point *out, uint32_t *count_out,
-                              rung_err *err) {
+static rung_status sq_history(rung_archive *archive, rung_slice board, rung_slice player,
+                              int64_t from_ms, int64_t to_ms, uint32_t limit,
+                              rung_archive_point *out, uint32_t *count_out, rung_err *err) {
     use u = start(archive, S_HISTORY);
     uint32_t count = 0;
     bind_text(&u, 1, board);
@@ -851,21 +906,37 @@ static rung_status read_score(use *u, rung_archive_score *out, rung_err *err) {
                                 .has_at = int_at(u, 9),
                                 .ts_ms = int_at(u, 10),
                                 .status = status_at(u, 13)};
-    bool kept = text_at(u, 1, &out->board) && text_at(u, 2, &out->player) && text_at(u, 11, &out->id) &&
-                text_at(u, 12, &out->meta);
+    bool kept = text_at(u, 1, &out->board) && text_at(u, 2, &out->player) &&
+                text_at(u, 11, &out->id) && text_at(u, 12, &out->meta);
     return kept ? RUNG_OK : no_memory(u->a, err);
 }
 
-static rung_status sq_scores(rung_archive *archive, const rung_archive_score_query *q, uint32_t limit,
-                             rung_archive_score *out, uint32_t *count_out, rung_err *err) {
-    use u = start(archive, !q->player.len ? S_SCORES_BOARD : !q->board.len ? S_SCORES_PLAYER : S_SCORES_BOTH);
+static statement scores_statement(const rung_archive_score_query *q) {
+    if (!q->player.len)
+        return q->newest_first ? S_SCORES_BOARD_BACK : S_SCORES_BOARD;
+    if (!q->board.len)
+        return q->newest_first ? S_SCORES_PLAYER_BACK : S_SCORES_PLAYER;
+    return q->newest_first ? S_SCORES_BOTH_BACK : S_SCORES_BOTH;
+}
+
+static rung_status sq_scores(rung_archive *archive, const rung_archive_score_query *q,
+                             uint32_t limit, rung_archive_score *out, uint32_t *count_out,
+                             rung_err *err) {
+    use u = start(archive, scores_statement(q));
     bool is_always = q->from_ms == 0 && q->to_ms == 0;
+    int64_t from_ms = is_always ? INT64_MIN : q->from_ms, to_ms = is_always ? INT64_MAX : q->to_ms;
+    int64_t after_ms = q->after_seq ? q->after_at_ms : q->newest_first ? INT64_MAX : INT64_MIN;
     uint32_t count = 0;
+    /* The index is entered by one of two bounds, as the planner likes: both lead to where the page begins. */
+    if (q->newest_first && after_ms < to_ms)
+        to_ms = after_ms + 1;
+    if (!q->newest_first && after_ms > from_ms)
+        from_ms = after_ms;
     bind_text(&u, 1, q->board);
     bind_text(&u, 2, q->player);
-    bind_int(&u, 3, is_always ? INT64_MIN : q->from_ms);
-    bind_int(&u, 4, is_always ? INT64_MAX : q->to_ms);
-    bind_int(&u, 5, q->after_seq ? q->after_at_ms : INT64_MIN);
+    bind_int(&u, 3, from_ms);
+    bind_int(&u, 4, to_ms);
+    bind_int(&u, 5, after_ms);
     bind_int(&u, 6, (int64_t)q->after_seq);
     bind_int(&u, 7, limit);
     rung_status st;
@@ -948,9 +1019,11 @@ static rung_status check_version(sqlite_archive *a, int64_t *version_out, rung_e
         return st;
     bool is_fresh = id == 0 && version == 0 && tables == 0;
     if (!is_fresh && id != RUNG_ARCHIVE_APPLICATION_ID)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: the file is a database, but not an archive of Rung");
+        return RUNG_FAIL(err, RUNG_ECORRUPT,
+                         "archive: the file is a database, but not an archive of Rung");
     if (version > RUNG_ARCHIVE_SCHEMA_VERSION)
-        return RUNG_FAIL(err, RUNG_EVERSION, "archive: the file has version %" PRId64 ", this program knows %d",
+        return RUNG_FAIL(err, RUNG_EVERSION,
+                         "archive: the file has version %" PRId64 ", this program knows %d",
                          version, RUNG_ARCHIVE_SCHEMA_VERSION);
     *version_out = version;
     return RUNG_OK;
@@ -970,13 +1043,14 @@ static rung_status migrate(sqlite_archive *a, rung_slice log_id, rung_err *err) 
         st = exec(a, rung__archive_schema_step((int)i), err);
     if (st == RUNG_OK && version == 0) {
         use u = {a, NULL, SQLITE_OK};
-        u.rc = sqlite3_prepare_v2(a->db, "INSERT INTO source VALUES (1, ifnull(?1, ''), 0, NULL)", -1, &u.stmt, NULL);
+        u.rc = sqlite3_prepare_v2(a->db, "INSERT INTO source VALUES (1, ifnull(?1, ''), 0, NULL)",
+                                  -1, &u.stmt, NULL);
         bind_text(&u, 1, log_id);
         st = run(&u, err);
         sqlite3_finalize(u.stmt);
     }
-    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d", RUNG_ARCHIVE_APPLICATION_ID,
-             RUNG_ARCHIVE_SCHEMA_VERSION);
+    snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+             RUNG_ARCHIVE_APPLICATION_ID, RUNG_ARCHIVE_SCHEMA_VERSION);
     if (st == RUNG_OK)
         st = exec(a, sql, err);
     if (st == RUNG_OK)
@@ -995,7 +1069,8 @@ static rung_status check_log_id(sqlite_archive *a, rung_slice log_id, rung_err *
     if (st == RUNG_OK) {
         rung_slice have = peek_text(&u, 0);
         if (have.len && !rung_slice_eq(have, log_id))
-            st = RUNG_FAIL(err, RUNG_ECONFLICT, "archive: it follows another log (%.*s)", (int)have.len, have.ptr);
+            st = RUNG_FAIL(err, RUNG_ECONFLICT, "archive: it follows another log (%.*s)",
+                           (int)have.len, have.ptr);
     } else if (st == RUNG_NOT_FOUND) {
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it has lost its cursor");
     }
@@ -1028,12 +1103,14 @@ static rung_status check_wal(sqlite_archive *a, rung_err *err) {
         rc = sqlite3_step(stmt);
     rung_status st = rc == SQLITE_ROW ? RUNG_OK : fail(a, rc, "opening failed", err);
     if (st == RUNG_OK && strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") != 0)
-        st = RUNG_FAIL(err, RUNG_EUNSUPPORTED, "archive: this disk does not allow SQLite's WAL mode");
+        st = RUNG_FAIL(err, RUNG_EUNSUPPORTED,
+                       "archive: this disk does not allow SQLite's WAL mode");
     sqlite3_finalize(stmt);
     return st;
 }
 
-static rung_status make_ready(sqlite_archive *a, const rung_sqlite_archive_config *c, rung_err *err) {
+static rung_status make_ready(sqlite_archive *a, const rung_sqlite_archive_config *c,
+                              rung_err *err) {
     int64_t version;
     rung_status st = connect(a, c, err);
     if (st != RUNG_OK)
@@ -1050,8 +1127,8 @@ static rung_status make_ready(sqlite_archive *a, const rung_sqlite_archive_confi
     return st == RUNG_OK ? check_log_id(a, c->log_id, err) : st;
 }
 
-rung_status rung_sqlite_archive_open(const rung_sqlite_archive_config *config, rung_archive **archive_out,
-                                     rung_err *err) {
+rung_status rung_sqlite_archive_open(const rung_sqlite_archive_config *config,
+                                     rung_archive **archive_out, rung_err *err) {
     sqlite_archive *a = rung_alloc_zeroed(config->alloc, sizeof *a);
     if (!a)
         return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");

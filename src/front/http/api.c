@@ -369,6 +369,17 @@ static bool check_origin(rung_call *c) {
     return false;
 }
 
+static bool is_query_board(const rung_param *p) {
+    return !p->in_path && strcmp(p->name, "board") == 0;
+}
+
+static bool has_query_board(const rung_route *r) {
+    for (uint32_t i = 0; i < r->param_count; i++)
+        if (is_query_board(&r->params[i]))
+            return true;
+    return false;
+}
+
 static bool check_who(rung_call *c, int64_t now_ms) {
     rung_err err = {0};
     if (c->route->flags & RUNG_IS_UNGUARDED)
@@ -379,8 +390,8 @@ static bool check_who(rung_call *c, int64_t now_ms) {
     if (!check_rate(c, now_ms) || !check_verdict(c, v, &err))
         return false;
     rung_slice board = c->board;
-    if (c->route->body_kind == RUNG_BODY_BATCH)
-        board = RUNG_SLICE(""); /* each of its boards by itself, later */
+    if (c->route->body_kind == RUNG_BODY_BATCH || has_query_board(c->route))
+        board = RUNG_BOARDS_EACH; /* each of its boards by itself, later */
     return check_may(c, board, now_ms) && check_origin(c);
 }
 
@@ -398,14 +409,13 @@ static void find_subjects(rung_call *c) {
     }
 }
 
-/* A board named in the query is a board all the same. */
+/* A board named in the query is a board all the same; where it may be left out, that concerns all of them. */
 static bool check_query_board(rung_call *c, int64_t now_ms) {
     for (uint32_t i = 0; i < c->route->param_count; i++) {
-        const rung_param *p = &c->route->params[i];
-        if (!p->in_path && strcmp(p->name, "board") == 0) {
-            c->board = c->args.arg[i].text;
-            return check_may(c, c->board, now_ms);
-        }
+        if (!is_query_board(&c->route->params[i]))
+            continue;
+        c->board = c->args.arg[i].text;
+        return check_may(c, c->board, now_ms);
     }
     return true;
 }
@@ -510,6 +520,7 @@ static rung_status make_openapi(rung_api *api) {
 static void free_memory(rung_api *api) {
     const rung_alloc *a = api->config.alloc;
     rung_json_writer_deinit(&api->out);
+    rung_page_cache_deinit(&api->pages, a);
     rung_alloc_free(a, api->body, api->body_size);
     rung_alloc_free(a, api->rows, RUNG_API_ROWS_MAX * sizeof *api->rows);
     rung_alloc_free(a, api->openapi, api->openapi_size);

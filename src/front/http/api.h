@@ -35,6 +35,12 @@ typedef struct rung_api_archive_stat {
     int64_t behind_ms;
 } rung_api_archive_stat;
 
+/* What the Redis protocol does, for /metrics. */
+typedef struct rung_api_resp_stat {
+    uint64_t connections, commands, errors, protocol_errors;
+    uint32_t open, blocked, in_flight;
+} rung_api_resp_stat;
+
 /* Zero is a good default for every field but alloc, loop and guard. Texts are used until destroy. */
 typedef struct rung_api_config {
     const rung_alloc *alloc;
@@ -49,7 +55,8 @@ typedef struct rung_api_config {
     uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
     uint32_t live_viewers_max;   /* 0: 20,000 */
     bool (*archive_stat)(void *ctx,
-                         rung_api_archive_stat *out); /* false: there is none; may be NULL */
+                         rung_api_archive_stat *out);      /* false: there is none; may be NULL */
+    bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* likewise */
     void *ctx;
 } rung_api_config;
 

@@ -120,12 +120,29 @@ static void write_state(rung_json_writer *w, const rung_api *api) {
     write_bytes(w, &s);
 }
 
+typedef uint64_t board_number(const rung_view *view, const rung_stats *stats);
+
+static uint64_t entries_of(const rung_view *view, const rung_stats *stats) {
+    (void)stats;
+    return view->total;
+}
+
+static uint64_t bytes_of(const rung_view *view, const rung_stats *stats) {
+    (void)view;
+    return stats->bytes_total;
+}
+
+static uint64_t submissions_of(const rung_view *view, const rung_stats *stats) {
+    (void)view;
+    return stats->submissions;
+}
+
 /* One number of each of the first boards; the rest is in the totals. The number of series is bounded. */
 static void write_of_boards(rung_json_writer *w, const rung_api *api, const char *name,
-                            const char *help, bool is_bytes) {
+                            const char *type, const char *help, board_number *number) {
     const rung_state *s = rung__api_state(api);
     uint32_t span = rung_state_board_span(s), most = api->config.metrics_boards_max, shown = 0;
-    rung_metrics_family(w, name, "gauge", help);
+    rung_metrics_family(w, name, type, help);
     for (uint32_t i = 0; i < span && i < 100 * most && shown < most; i++) {
         rung_slice id;
         const rung_board_def *def;
@@ -139,16 +156,19 @@ static void write_of_boards(rung_json_writer *w, const rung_api *api, const char
         rung_json_append(w, RUNG_SLICE("{board="));
         rung_metrics_label(w, id);
         rung_json_append(w, RUNG_SLICE("}"));
-        rung_metrics_uint(w, "", "", is_bytes ? stats.bytes_total : view.total);
+        rung_metrics_uint(w, "", "", number(&view, &stats));
         shown++;
     }
 }
 
 static void write_boards(rung_json_writer *w, const rung_api *api) {
-    write_of_boards(w, api, "rung_board_entries",
-                    "Entries of a board's first window, of the first boards.", false);
-    write_of_boards(w, api, "rung_board_bytes",
-                    "Memory of a board's rankings and definition, of the first boards.", true);
+    write_of_boards(w, api, "rung_board_entries", "gauge",
+                    "Entries of a board's first window, of the first boards.", entries_of);
+    write_of_boards(w, api, "rung_board_bytes", "gauge",
+                    "Memory of a board's rankings and definition, of the first boards.", bytes_of);
+    write_of_boards(w, api, "rung_board_submissions_total", "counter",
+                    "Submissions to a board, also those refused, of the first boards.",
+                    submissions_of);
 }
 
 static void write_transport(rung_json_writer *w, const rung_api *api) {
@@ -206,6 +226,20 @@ static void write_archive(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_archive_failures_total", "Failed attempts.", s.failures);
 }
 
+static void write_resp(rung_json_writer *w, const rung_api *api) {
+    rung_api_resp_stat s = {0};
+    if (!api->config.resp_stat || !api->config.resp_stat(api->config.ctx, &s))
+        return;
+    counter(w, "rung_resp_connections_total", "Connections of the Redis protocol.", s.connections);
+    gauge(w, "rung_resp_connections", "Of those, open.", s.open);
+    counter(w, "rung_resp_commands_total", "Commands of the Redis protocol.", s.commands);
+    counter(w, "rung_resp_errors_total", "Of those, answered with an error.", s.errors);
+    counter(w, "rung_resp_malformed_total", "Connections that spoke something else.",
+            s.protocol_errors);
+    gauge(w, "rung_resp_blocked", "Clients that wait in a blocking command.", s.blocked);
+    gauge(w, "rung_resp_in_flight", "Changes of the Redis protocol not answered yet.", s.in_flight);
+}
+
 static void write_process(rung_json_writer *w, const rung_api *api) {
     struct rusage usage = {0};
     size_t resident = 0;
@@ -231,6 +265,7 @@ void rung_api_metrics(rung_call *c) {
     rung_metrics_write_routes(w, &api->metrics);
     write_transport(w, api);
     write_live(w, api);
+    write_resp(w, api);
     if (api->hub) {
         write_hub(w, api);
         write_state(w, api);

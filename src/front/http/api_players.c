@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Players: profile, friends, ban, erasure, history. */
+/* Players: profile, friends, ban, erasure, history, submissions. */
 #include "front/http/board_json.h"
 #include "front/http/reads.h"
 #include "front/http/schemas.h"
+#include "model/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -252,13 +253,13 @@ static uint32_t rank_at(const rung_archive_point *point, rung_rank_style style) 
 }
 
 /* The values know their types, which may be those of an earlier board of the same name; columns are named by the board
- * there is. */
-static void write_point_values(rung_json_writer *w, const rung_archive_values *v,
-                               const rung_board_def *def) {
+ * there is, if there is one (`def` may be NULL). */
+static void write_archived_values(rung_json_writer *w, const rung_archive_values *v, bool is_delta,
+                                  const rung_board_def *def) {
     rung_column column = {.type = (rung_score_type)v->types[0], .decimals = v->decimals[0]};
-    RUNG_JSON_KEY(w, "score");
+    rung_json_write_key(w, is_delta ? RUNG_SLICE("delta") : RUNG_SLICE("score"));
     rung_score_json_write(w, &column, v->values[0]);
-    if (v->count < 2 || def->key.column_count < v->count)
+    if (v->count < 2 || !def || def->key.column_count < v->count)
         return;
     RUNG_JSON_KEY(w, "columns");
     rung_json_open_object(w);
@@ -288,7 +289,7 @@ static void write_point(rung_json_writer *w, const rung_archive_point *point, ru
     rung_json_write_uint(w, rank_at(point, style));
     RUNG_JSON_KEY(w, "total");
     rung_json_write_uint(w, point->total);
-    write_point_values(w, &point->values, def);
+    write_archived_values(w, &point->values, false, def);
     rung_json_close_object(w);
 }
 
@@ -346,5 +347,181 @@ void rung_api_history(rung_call *c) {
     p->read.call = c;
     p->ask = ask_history;
     p->finish = finish_history;
+    rung__archive_ask(c, p);
+}
+
+/* ---- submissions ---- */
+
+typedef struct submissions_ask {
+    rung_archive_score_query query;
+    uint32_t limit, count; /* one more than the limit is asked for: is there a next page? */
+    uint64_t cursor_seq;
+    rung_archive_score scores[];
+} submissions_ask;
+
+static rung_status ask_submissions(rung_past *p, rung_archive *a) {
+    submissions_ask *ask = p->more;
+    rung_status st = rung_archive_cursor(a, &ask->cursor_seq, NULL, &p->err);
+    if (st < 0)
+        return st;
+    return rung_archive_scores(a, &ask->query, ask->limit + 1, ask->scores, &ask->count, &p->err);
+}
+
+static const char *outcome_name(int status) {
+    switch (status) {
+    case RUNG_OK:
+        return "accepted";
+    case RUNG_UNCHANGED:
+        return "unchanged";
+    case RUNG_DUPLICATE:
+        return "duplicate";
+    default:
+        return status < 0 ? "refused" : "unknown";
+    }
+}
+
+/* The code with which the sender was refused. A submission names nothing but its board that could be absent. */
+static const char *refusal_code(rung_status st) {
+    rung_err err = {0};
+    if (st == RUNG_EABSENT)
+        RUNG_FAIL(&err, st, "board: no such board");
+    return rung_problem_of(st, &err, RUNG_STAGE_APPLY).code;
+}
+
+/* Kept as text: an object or array looks as it was sent, all else is a string. */
+static void write_meta(rung_json_writer *w, rung_slice meta, rung_json *reader) {
+    bool is_json = meta.ptr[0] == '{' || meta.ptr[0] == '[';
+    if (is_json) {
+        rung_json_init_at(reader, meta, NULL, 0, NULL);
+        rung_ignore(rung_json_skip(reader, NULL), "the end tells");
+        is_json = rung_json_end(reader) == RUNG_OK;
+    }
+    RUNG_JSON_KEY(w, "meta");
+    if (is_json)
+        rung_json_write_raw(w, meta);
+    else
+        rung_json_write_string(w, meta);
+}
+
+static void write_submission(rung_json_writer *w, const rung_archive_score *s, rung_api *api) {
+    const rung_board_def *def = NULL;
+    if (rung_state_board(rung__api_state(api), s->board, &def) != RUNG_OK)
+        def = NULL;
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, s->seq);
+    RUNG_JSON_KEY(w, "at");
+    rung_json_write_time(w, s->at_ms);
+    RUNG_JSON_KEY(w, "board");
+    rung_json_write_string(w, s->board);
+    if (s->values.count)
+        write_archived_values(w, &s->values, s->is_delta, def);
+    if (s->id.len) {
+        RUNG_JSON_KEY(w, "id");
+        rung_json_write_string(w, s->id);
+    }
+    if (s->meta.len)
+        write_meta(w, s->meta, &api->reader);
+    RUNG_JSON_KEY(w, "outcome");
+    rung_json_write_string(w, rung_slice_str(outcome_name(s->status)));
+    if (s->status < 0) {
+        RUNG_JSON_KEY(w, "reason");
+        rung_json_write_string(w, rung_slice_str(refusal_code((rung_status)s->status)));
+    }
+    rung_json_close_object(w);
+}
+
+/* The place of a page's last one in the order: "at.seq". */
+static void write_place(rung_json_writer *w, const rung_archive_score *last) {
+    char text[RUNG_TEXT_NUMBER_MAX + 1 + 20];
+    size_t len = rung_text_format_fixed(last->at_ms, 0, text);
+    text[len++] = '.';
+    len += rung_digits_format(last->seq, text + len);
+    rung_json_write_string(w, rung_slice_of(text, len));
+}
+
+static bool read_place(rung_slice text, rung_archive_score_query *q) {
+    const char *dot = memchr(text.ptr, '.', text.len);
+    if (!dot)
+        return false;
+    rung_slice at = rung_slice_of(text.ptr, (size_t)(dot - text.ptr));
+    rung_slice seq = rung_slice_of(dot + 1, text.len - at.len - 1);
+    int64_t number;
+    if (rung_text_parse_fixed(at, 0, &q->after_at_ms, NULL) < 0 ||
+        rung_text_parse_fixed(seq, 0, &number, NULL) < 0 || number < 1 ||
+        q->after_at_ms < RUNG_TIME_MS_MIN || q->after_at_ms >= RUNG_TIME_MS_END)
+        return false;
+    q->after_seq = (uint64_t)number;
+    return true;
+}
+
+static void answer_submissions(rung_call *c, const submissions_ask *ask) {
+    rung_json_writer *w = rung__call_begin(c);
+    uint32_t shown = !ask ? 0 : ask->count < ask->limit ? ask->count : ask->limit;
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, c->player);
+    RUNG_JSON_KEY(w, "submissions");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < shown; i++)
+        write_submission(w, &ask->scores[i], c->api);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "next");
+    if (ask && ask->count > shown)
+        write_place(w, &ask->scores[shown - 1]);
+    else
+        rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "archived_seq");
+    rung_json_write_uint(w, ask ? ask->cursor_seq : 0);
+    write_seq(w, rung__api_state(c->api));
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+static void finish_submissions(rung_past *p) {
+    answer_submissions(p->read.call, p->more);
+}
+
+/* What the arguments ask for; false: `before` is no place, and the call is ended. */
+static bool fill_query(rung_call *c, rung_archive_score_query *q) {
+    const rung_arg *from = rung__call_arg(c, "from"), *to = rung__call_arg(c, "to");
+    const rung_arg *before = rung__call_arg(c, "before");
+    *q = (rung_archive_score_query){.board = rung__call_arg(c, "board")->text,
+                                    .player = c->player,
+                                    .from_ms = from->given ? from->number : RUNG_TIME_MS_MIN,
+                                    .to_ms = to->given ? to->number : RUNG_TIME_MS_END,
+                                    .newest_first = true};
+    if (q->from_ms >= q->to_ms) /* nothing; but two zeros would be always */
+        q->from_ms = q->to_ms = RUNG_TIME_MS_MIN;
+    if (!before->given || read_place(before->text, q))
+        return true;
+    rung_err err = {0};
+    RUNG_FAIL(&err, RUNG_EINVAL, "before: expected `next` of the page before");
+    rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_FORM);
+    return false;
+}
+
+void rung_api_submissions(rung_call *c) {
+    rung_archive_score_query query;
+    uint32_t limit = rung__call_count(c, "limit");
+    if (!fill_query(c, &query))
+        return;
+    if (!c->api->archive) {
+        answer_submissions(c, NULL);
+        return;
+    }
+    rung_past *p =
+        rung__past_create(c->api->config.alloc, 0, 0,
+                          sizeof(submissions_ask) + (limit + 1) * sizeof(rung_archive_score));
+    if (!p) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    submissions_ask *ask = p->more;
+    ask->query = query;
+    ask->limit = limit;
+    p->read.call = c;
+    p->ask = ask_submissions;
+    p->finish = finish_submissions;
     rung__archive_ask(c, p);
 }

@@ -89,12 +89,17 @@ bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *
     return false;
 }
 
-void rung__read_answer(const rung_read *r) {
+rung_json_writer *rung__read_write(const rung_read *r) {
     rung_json_writer *w = rung__call_begin(r->call);
     rung_json_open_object(w);
     rung_answer_head(w, &r->k);
     r->write(w, r);
     rung_json_close_object(w);
+    return w;
+}
+
+void rung__read_answer(const rung_read *r) {
+    rung__read_write(r);
     rung__call_answer(r->call, 200);
 }
 
@@ -156,8 +161,19 @@ static void top(rung_call *c, bool teams) {
     r.offset = rung__call_count(c, "offset");
     if (!rung__read_open(&r, &view, teams, rung__past_top) || is_known(c, &view, r.k.def))
         return;
+    const rung_request *q = rung_exchange_request(c->x);
+    rung_page_key key = {q->path, q->query, rung_state_seq(view.state), view.kind, view.ordinal};
+    bool keeps = r.k.def->update != RUNG_UPDATE_DECAY; /* decayed scores depend on the clock */
+    rung_slice page = keeps ? rung_page_find(&c->api->pages, &key) : (rung_slice){NULL, 0};
+    if (page.ptr) {
+        rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, page);
+        return;
+    }
     r.count = rung_view_top(&view, r.offset, r.limit, r.rows);
-    rung__read_answer(&r);
+    rung_json_writer *w = rung__read_write(&r);
+    if (keeps && !rung_json_failed(w))
+        rung_page_keep(&c->api->pages, c->api->config.alloc, &key, rung_json_written(w));
+    rung__call_answer(c, 200);
 }
 
 void rung_api_top(rung_call *c) {

@@ -10,6 +10,7 @@
 #include "codec/json_writer.h"
 #include "front/http/api.h"
 #include "front/http/metrics.h"
+#include "front/http/page_cache.h"
 #include "front/http/problem.h"
 #include "front/http/routes.h"
 #include "front/live/live.h"
@@ -68,6 +69,7 @@ struct rung_api {
     bool is_asking;
 
     rung_live *live;
+    rung_page_cache pages; /* of top lists */
 
     struct rung_batch *batches; /* all streams of submissions */
     uint32_t batch_count;
@@ -141,6 +143,7 @@ void rung_api_put_player(rung_call *c);
 void rung_api_get_player(rung_call *c);
 void rung_api_erase_player(rung_call *c);
 void rung_api_history(rung_call *c);
+void rung_api_submissions(rung_call *c);
 void rung_api_get_friends(rung_call *c);
 void rung_api_put_friends(rung_call *c);
 void rung_api_put_friend(rung_call *c);

@@ -65,6 +65,8 @@ rung_status rung__past_target(rung_past *p);
 bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *past);
 /* Write and send: the head, then r->write. */
 void rung__read_answer(const rung_read *r);
+/* Only write it; the answer is the caller's. */
+rung_json_writer *rung__read_write(const rung_read *r);
 
 /* Send a copy of `r` to the archive for the window `q` names. False: it names none that could be there, and nothing
  * happened. True: the call is on its way or ended. */

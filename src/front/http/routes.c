@@ -235,6 +235,23 @@ static const rung_param history_params[] = {
     NUMBER("limit", 1, 1000, 100, "How many points."),
     RANK};
 
+static const rung_param submissions_params[] = {
+    PLAYER,
+    {.name = "board",
+     .type = RUNG_PARAM_NAME,
+     .min = 1,
+     .max = RUNG_NAME_MAX,
+     .doc = "Only those for this board. A key limited to boards has to name one.",
+     .example = "race"},
+    {.name = "from", .type = RUNG_PARAM_TIME, .doc = "From this time on."},
+    {.name = "to", .type = RUNG_PARAM_TIME, .doc = "Before this time."},
+    NUMBER("limit", 1, 1000, 100, "How many submissions."),
+    {.name = "before",
+     .type = RUNG_PARAM_TEXT,
+     .min = 1,
+     .max = 48,
+     .doc = "`next` of the page before."}};
+
 /* ---- routes ---- */
 
 #define PARAMS(array) .params = (array), .param_count = COUNT(array)
@@ -415,6 +432,14 @@ const rung_route rung_routes[] = {
      .doc = "From the archive: at the ends of windows, and once a day.", PARAMS(history_params),
      .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_history_schema, "Points.")},
      .handle = rung_api_history},
+    {READ("/v1/players/{player}/submissions", "getSubmissions",
+          "What a player sent, and what became of it"),
+     .tag = "Players", .role = RUNG_ROLE_SERVER,
+     .doc =
+         "From the archive, newest first: every submission that reached the log, also those that "
+         "a rule refused. What was malformed never did. Follow `next` until it is null.",
+     PARAMS(submissions_params), .results = {ANSWER(rung_sent_list_schema, "A page.")},
+     .handle = rung_api_submissions},
     {READ("/v1/players/{player}/friends", "getFriends", "Whom a player follows"), .tag = "Players",
      .role = RUNG_ROLE_READ, .doc = "Ids, in the order in which players became known.",
      PARAMS(friends_read_params), .flags = RUNG_MAY_MISS,

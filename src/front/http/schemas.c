@@ -476,6 +476,38 @@ static const rung_field history_fields[] = {
 };
 SCHEMA(rung_history_schema, "History", "Rank and score over time.", history_fields);
 
+static const rung_field sent_fields[] = {
+    {RUNG_NAMED("seq"), INTEGER, .required = true, .doc = "Its position in the log."},
+    {RUNG_NAMED("at"), TIME, .required = true,
+     .doc = "When it was scored, as sent; when it came, if that was left out."},
+    {RUNG_NAMED("board"), STRING, .required = true, .doc = "The board it was for."},
+    {RUNG_NAMED("score"), SCORE, .doc = "The score that was sent, unless it was a delta or none."},
+    {RUNG_NAMED("delta"), SCORE, .doc = "Or what was to be added."},
+    {RUNG_NAMED("columns"), .types = RUNG_FIELD_OBJECT, .nested = &columns_schema,
+     .doc = "Its further columns, as long as there is the board, which names them."},
+    {RUNG_NAMED("id"), STRING, .doc = "The name it was given."},
+    {RUNG_NAMED("meta"), .types = RUNG_FIELD_ANY,
+     .doc = "What came with it: an object or array as it was sent, all else as text."},
+    {RUNG_NAMED("outcome"), STRING, .required = true,
+     .format = "enum:accepted|unchanged|duplicate|refused|unknown",
+     .doc = "What became of it; `unknown`: the archive was not told."},
+    {RUNG_NAMED("reason"), STRING, .doc = "The `code` with which it was refused."},
+};
+static const rung_schema sent_schema = {.name = "SentSubmission",
+                                        .doc = "A submission and its outcome.",
+                                        .fields = sent_fields,
+                                        .count = COUNT(sent_fields)};
+static const rung_field sent_list_fields[] = {
+    {RUNG_NAMED("player"), STRING, .required = true, .doc = "The id."},
+    {RUNG_NAMED("submissions"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
+     .nested = &sent_schema, .required = true, .doc = "Newest first, by `at`."},
+    {RUNG_NAMED("next"), .types = RUNG_FIELD_STRING | RUNG_FIELD_NULL, .required = true,
+     .doc = "The `before` of the next page; null at the end."},
+    {RUNG_NAMED("archived_seq"), INTEGER, .required = true, .doc = "How far the archive had come."},
+    SEQ,
+};
+SCHEMA(rung_sent_list_schema, "SentSubmissions", "What a player sent.", sent_list_fields);
+
 static const rung_field health_fields[] = {
     {RUNG_NAMED("status"), STRING, .required = true, .doc = "`ok`."},
 };

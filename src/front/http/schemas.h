@@ -35,6 +35,6 @@ extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outco
     rung_friend_ranking_schema, rung_at_score_schema, rung_target_schema, rung_count_schema,
     rung_distribution_schema, rung_team_list_schema, rung_team_schema, rung_window_list_schema,
     rung_change_schema, rung_player_schema, rung_friends_schema, rung_history_schema,
-    rung_health_schema, rung_ready_schema;
+    rung_sent_list_schema, rung_health_schema, rung_ready_schema;
 
 #endif

@@ -246,7 +246,8 @@ static void client_list(rung__resp_call *call) {
 }
 
 static void client_reply(rung__resp_call *call, rung_slice mode) {
-    if (call->s->conn && !call->s->is_silent && call->out->len) /* what was said before is not meant */
+    if (call->s->conn && !call->s->is_silent &&
+        call->out->len) /* what was said before is not meant */
         rung_conn_write(call->s->conn, rung_slice_of(call->out->data, call->out->len));
     call->out->len = 0;
     if (rung__resp_is_word(mode, "on")) {

@@ -364,7 +364,8 @@ TEST(windows_that_closed_without_an_archive) {
             snprintf(name, sizeof name, "p%d", i);
             rung_event e = archive_event_score("b", name, i * day % 4, 0);
             CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
-            e = archive_event_profile(name, "country", (i + day) % 3 ? "FI" : "SE", 0); /* they move every day */
+            e = archive_event_profile(name, "country", (i + day) % 3 ? "FI" : "SE",
+                                      0); /* they move every day */
             CHECK_OK(rung_hub_put(f.hub, &e, NULL, NULL, NULL));
         }
         rung_event e = archive_event_ban("p3", day % 2 == 0, 0);

@@ -32,10 +32,11 @@ static void take_an_hour(taken *t) {
     static archive_load load;
     rung_state *s;
     memset(t, 0, sizeof *t);
-    CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(), .on_close = take, .on_close_ctx = t},
-                               &s));
+    CHECK_OK(rung_state_create(
+        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = take, .on_close_ctx = t}, &s));
     for (uint64_t seq = 1; seq <= 50; seq++)
-        rung_ignore(rung_state_apply(s, archive_load_event(&load, seq), NULL, NULL), "whatever it says");
+        rung_ignore(rung_state_apply(s, archive_load_event(&load, seq), NULL, NULL),
+                    "whatever it says");
     rung_state_destroy(s);
     CHECK(t->packed.ptr && t->total > 10);
 }
@@ -73,7 +74,8 @@ static void take_packed(void *ctx, rung_slice board, const rung_view *view) {
 
 /* A day of four players: two in FI, one in SE who has been banned since and moved, one nowhere. */
 static void take_a_day_with_scopes(rung_packed *out) {
-    static const char *const names[] = {"p0", "p1", "p2", "p3"}, *const places[] = {"FI", "SE", NULL, "FI"};
+    static const char *const names[] = {"p0", "p1", "p2", "p3"}, *const places[] = {"FI", "SE",
+                                                                                    NULL, "FI"};
     const int64_t t0 = INT64_C(1763164800000);
     rung_state *s;
     rung_board_def def = rung_board_def_default();
@@ -82,8 +84,10 @@ static void take_a_day_with_scopes(rung_packed *out) {
     def.scopes[0] = RUNG_SLICE("country");
     def.has_teams = true;
     def.team_by = RUNG_SLICE("guild");
-    CHECK_OK(rung_state_create(
-        &(rung_state_config){.alloc = rung_alloc_heap(), .on_close = take_packed, .on_close_ctx = out}, &s));
+    CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap(),
+                                                    .on_close = take_packed,
+                                                    .on_close_ctx = out},
+                               &s));
     rung_event e = archive_event_define("b", &def, t0);
     CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
     for (int i = 0; i < 4; i++) {
@@ -147,7 +151,8 @@ static void damage(rung_packed *p) {
         for (int bit = 0; bit < 8; bit++) {
             p->ptr[i] = (char)(p->ptr[i] ^ 1 << bit);
             rung_status st = read_all(p->ptr, p->len);
-            CHECK(st == RUNG_ECORRUPT || st == RUNG_NOT_FOUND); /* some flips give another valid ranking */
+            CHECK(st == RUNG_ECORRUPT ||
+                  st == RUNG_NOT_FOUND); /* some flips give another valid ranking */
             p->ptr[i] = (char)(p->ptr[i] ^ 1 << bit);
         }
 }

@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#define T0 INT64_C(1763164800000) /* 2025-11-15T00:00:00Z */
+#define T0     INT64_C(1763164800000) /* 2025-11-15T00:00:00Z */
 #define DAY_MS INT64_C(86400000)
 
 static void apply(archive_kit *k, rung_event e) {
@@ -66,8 +66,8 @@ static int rows_of(sqlite3 *db, const char *sql, const char *end) {
     sqlite3_stmt *stmt;
     const char *tail;
     int rc, rows = 0;
-    CHECK_MSG(sqlite3_prepare_v2(db, sql, (int)(end - sql), &stmt, &tail) == SQLITE_OK, "%s in:\n%.*s",
-              sqlite3_errmsg(db), (int)(end - sql), sql);
+    CHECK_MSG(sqlite3_prepare_v2(db, sql, (int)(end - sql), &stmt, &tail) == SQLITE_OK,
+              "%s in:\n%.*s", sqlite3_errmsg(db), (int)(end - sql), sql);
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW)
         rows++;
     CHECK_MSG(rc == SQLITE_DONE, "%s", sqlite3_errmsg(db));

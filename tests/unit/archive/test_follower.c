@@ -22,10 +22,11 @@ static void begin(fixture *f) {
     memset(f, 0, sizeof *f);
     archive_dir_init(&f->dir);
     rung_memfs_init(&f->fs);
-    f->config = (archive_server_config){.fs = &f->fs.port,
-                                        .log_path = "data",
-                                        .archive_path = f->dir.path,
-                                        .follower = {.retry_ms_min = 1, .retry_ms_max = 20, .batch_events = 100}};
+    f->config = (archive_server_config){
+        .fs = &f->fs.port,
+        .log_path = "data",
+        .archive_path = f->dir.path,
+        .follower = {.retry_ms_min = 1, .retry_ms_max = 20, .batch_events = 100}};
 }
 
 static void start(fixture *f) {
@@ -64,15 +65,16 @@ TEST(follows_and_compares) {
     /* A second archive answers beside it, as the state does. */
     rung_archive *reader;
     rung_err err;
-    CHECK_OK(rung_sqlite_archive_open(
-        &(rung_sqlite_archive_config){.path = f.dir.path, .alloc = rung_alloc_heap(), .is_read_only = true}, &reader,
-        &err));
+    CHECK_OK(rung_sqlite_archive_open(&(rung_sqlite_archive_config){.path = f.dir.path,
+                                                                    .alloc = rung_alloc_heap(),
+                                                                    .is_read_only = true},
+                                      &reader, &err));
     CHECK(archive_compare(f.server.state, reader) >= 3);
     /* Two days have passed: daily samples of everybody. */
     rung_archive_point points[200];
     uint32_t count, daily = 0;
-    CHECK_OK(rung_archive_history(reader, RUNG_SLICE("load"), RUNG_SLICE("player7"), 0, INT64_MAX, 200, points, &count,
-                                  &err));
+    CHECK_OK(rung_archive_history(reader, RUNG_SLICE("load"), RUNG_SLICE("player7"), 0, INT64_MAX,
+                                  200, points, &count, &err));
     for (uint32_t i = 0; i < count; i++)
         daily += points[i].is_daily;
     CHECK_EQ_U64(daily, 2);
@@ -144,7 +146,9 @@ TEST(blocked_for_lack_of_room) {
     for (int i = 0; i < 2000 && !blocked; i++) { /* until all before the block is archived */
         usleep(5000);
         rung_follower_pins p = rung_follower_pinned(f.server.follower);
-        blocked = p.bytes == 0 && rung_follower_cursor(f.server.follower) == p.oldest_seq - 1 ? p.oldest_seq : 0;
+        blocked = p.bytes == 0 && rung_follower_cursor(f.server.follower) == p.oldest_seq - 1
+                      ? p.oldest_seq
+                      : 0;
     }
     CHECK(blocked > 50 && blocked < 600 && blocked % 50 == 0);
     rung_follower_stats s = rung_follower_stat(f.server.follower);
@@ -187,7 +191,8 @@ TEST(archive_ahead_of_the_log) {
     rung_segment_log_config c = {
         .fs = f.config.fs, .alloc = rung_alloc_heap(), .path = "data", .segment_size = 1 << 16};
     CHECK_OK(rung_segment_log_open(&c, &log, &err));
-    rung_follower_config config = {.archive = a, .log = rung_segment_log_port(log), .alloc = rung_alloc_heap()};
+    rung_follower_config config = {
+        .archive = a, .log = rung_segment_log_port(log), .alloc = rung_alloc_heap()};
     CHECK_STATUS(rung_follower_create(&config, &follower, &err), RUNG_ECONFLICT);
     CHECK(err.message[0]);
     CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
@@ -227,7 +232,8 @@ TEST(a_log_that_begins_later) {
     rung_follower_destroy(follower);
     rung_archive_score s[8];
     uint32_t count;
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("load")}, 1, s, &count, &err));
+    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("load")}, 1, s,
+                                 &count, &err));
     CHECK_EQ_U64(count, 1);
     CHECK(s[0].seq >= first);
     rung_archive_close(a);

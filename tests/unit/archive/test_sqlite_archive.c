@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The contract on SQLite; then what is SQLite's own: migrations, refusals, readers beside the writer. */
-#include "archive/sqlite/sqlite_archive.h"
 #include "archive/sqlite/schema.h"
+#include "archive/sqlite/sqlite_archive.h"
 #include "support/archive_contract.h"
 #include "support/archive_dir.h"
 #include "support/check.h"
@@ -9,7 +9,7 @@
 #include <sqlite3.h>
 #include <stdarg.h>
 
-#define T0 INT64_C(1763164800000)
+#define T0     INT64_C(1763164800000)
 #define DAY_MS INT64_C(86400000)
 
 #define CONTRACT(topic)                                                                            \
@@ -34,11 +34,15 @@ TEST(contract_teams) {
     static const struct {
         rung_combine combine;
         uint32_t top;
-    } kinds[] = {{RUNG_COMBINE_SUM, 0}, {RUNG_COMBINE_MEAN, 0}, {RUNG_COMBINE_TOP, 1}, {RUNG_COMBINE_TOP, 2}};
+    } kinds[] = {{RUNG_COMBINE_SUM, 0},
+                 {RUNG_COMBINE_MEAN, 0},
+                 {RUNG_COMBINE_TOP, 1},
+                 {RUNG_COMBINE_TOP, 2}};
     archive_dir d;
     archive_dir_init(&d);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        archive_contract_teams(&(archive_maker){archive_dir_open, &d}, kinds[i].combine, kinds[i].top);
+        archive_contract_teams(&(archive_maker){archive_dir_open, &d}, kinds[i].combine,
+                               kinds[i].top);
         archive_dir_wipe(&d);
     }
     archive_dir_deinit(&d);
@@ -51,7 +55,8 @@ TEST(random_histories_are_answered_as_the_state_did) {
     uint64_t first = test_seed(1), seeds = test_steps(16);
     for (uint64_t seed = first; seed < first + seeds; seed++) {
         test_seed(seed);
-        compared += archive_contract_random(&(archive_maker){archive_dir_open, &d}, seed, 700, &rankings);
+        compared +=
+            archive_contract_random(&(archive_maker){archive_dir_open, &d}, seed, 700, &rankings);
         archive_dir_wipe(&d);
     }
     CHECK_MSG(compared > seeds * 4, "only %u windows were compared", compared);
@@ -88,10 +93,11 @@ static void make_old_file(const char *path, int version) {
     for (int i = 0; i < version; i++)
         sql(path, rung__archive_schema_step(i));
     sql(path, "INSERT INTO source VALUES (1, 'log-a', 7, 1763164800000);"
-              "INSERT INTO score_events VALUES (7,'b','p','score',5,NULL,NULL,16777216,1763164800000,0,1763164800000,"
+              "INSERT INTO score_events VALUES "
+              "(7,'b','p','score',5,NULL,NULL,16777216,1763164800000,0,1763164800000,"
               "NULL,NULL,'OK')");
-    snprintf(text, sizeof text, "PRAGMA application_id=%d; PRAGMA user_version=%d", RUNG_ARCHIVE_APPLICATION_ID,
-             version);
+    snprintf(text, sizeof text, "PRAGMA application_id=%d; PRAGMA user_version=%d",
+             RUNG_ARCHIVE_APPLICATION_ID, version);
     sql(path, text);
 }
 
@@ -103,7 +109,8 @@ TEST(older_files_are_brought_up_to_date) {
         uint64_t seq;
         archive_dir_init(&d);
         make_old_file(d.path, version);
-        rung_sqlite_archive_config read_only = {.path = d.path, .alloc = rung_alloc_heap(), .is_read_only = true};
+        rung_sqlite_archive_config read_only = {
+            .path = d.path, .alloc = rung_alloc_heap(), .is_read_only = true};
         if (version < RUNG_ARCHIVE_SCHEMA_VERSION)
             CHECK_STATUS(rung_sqlite_archive_open(&read_only, &a, &err), RUNG_NOT_FOUND);
         CHECK_OK(archive_dir_open(&d, &a, &err));
@@ -111,7 +118,8 @@ TEST(older_files_are_brought_up_to_date) {
         CHECK_EQ_U64(seq, 7);
         rung_archive_score s;
         uint32_t count;
-        CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1, &s, &count, &err));
+        CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1,
+                                     &s, &count, &err));
         CHECK_EQ_U64(count, 1);
         CHECK_EQ_I64(s.values.values[0].i, 5);
         rung_archive_close(a);
@@ -127,7 +135,8 @@ TEST(strange_files_are_refused) {
     rung_archive *a = NULL;
     rung_err err = {0};
     archive_dir_init(&d);
-    rung_sqlite_archive_config config = {.path = d.path, .alloc = rung_alloc_heap(), .log_id = RUNG_SLICE("log-a")};
+    rung_sqlite_archive_config config = {
+        .path = d.path, .alloc = rung_alloc_heap(), .log_id = RUNG_SLICE("log-a")};
     rung_sqlite_archive_config read_only = config;
     read_only.is_read_only = true;
     CHECK_STATUS(rung_sqlite_archive_open(&read_only, &a, &err), RUNG_NOT_FOUND);
@@ -164,7 +173,8 @@ TEST(two_writers) {
     rung_archive *a, *b;
     rung_err err = {0};
     archive_dir_init(&d);
-    rung_sqlite_archive_config config = {.path = d.path, .alloc = rung_alloc_heap(), .busy_timeout_ms = 20};
+    rung_sqlite_archive_config config = {
+        .path = d.path, .alloc = rung_alloc_heap(), .busy_timeout_ms = 20};
     CHECK_OK(rung_sqlite_archive_open(&config, &a, &err));
     CHECK_OK(rung_sqlite_archive_open(&config, &b, &err));
     CHECK_OK(rung_archive_begin(a, &err));
@@ -179,7 +189,8 @@ TEST(two_writers) {
 }
 
 /* What a command prints. */
-__attribute__((format(printf, 3, 4))) static void shell(char *out, size_t size, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void shell(char *out, size_t size, const char *format,
+                                                        ...) {
     char command[600];
     va_list args;
     va_start(args, format);
@@ -236,7 +247,8 @@ TEST(the_sqlite3_tool_reads_while_a_batch_is_open) {
           "SELECT board, kind, window_id, ends FROM readable_windows");
     CHECK_EQ_STR(out, "b|day|2025-11-15|2025-11-16T00:00:00.000Z\n");
     shell(out, sizeof out, "sqlite3 -readonly %s \"%s\"", d.path,
-          "SELECT kind, json_extract(details,'$.score.decimals') FROM readable_audit ORDER BY seq LIMIT 1");
+          "SELECT kind, json_extract(details,'$.score.decimals') FROM readable_audit ORDER BY seq "
+          "LIMIT 1");
     CHECK_EQ_STR(out, "board defined|2\n");
     archive_kit_deinit(&k);
     rung_archive_close(a);
@@ -267,7 +279,8 @@ TEST(windows_without_scopes) {
     rung_archive_close(a);
     sql(d.path, "UPDATE closed_windows SET has_scopes = 0");
     CHECK_OK(archive_dir_open(&d, &a, &err));
-    rung_archive_query q = {.board = RUNG_SLICE("b"), .kind = RUNG_WINDOW_DAY, .window_id = RUNG_SLICE("2025-11-15")};
+    rung_archive_query q = {
+        .board = RUNG_SLICE("b"), .kind = RUNG_WINDOW_DAY, .window_id = RUNG_SLICE("2025-11-15")};
     CHECK_OK(rung_archive_view_open(a, &q, &v, &err));
     CHECK_EQ_U64(v.total, 1);
     rung_archive_view_close(&v);
@@ -293,7 +306,8 @@ TEST(erased_names_are_gone_from_the_disk) {
     def.scopes[0] = RUNG_SLICE("town");
     rung_event e = archive_event_define("b", &def, T0);
     CHECK_OK(archive_kit_apply(&k, &e));
-    e = archive_event_profile(name, "town", "Zebediah-Quuxville", T0); /* found by the same search */
+    e = archive_event_profile(name, "town", "Zebediah-Quuxville",
+                              T0); /* found by the same search */
     CHECK_OK(archive_kit_apply(&k, &e));
     for (int i = 0; i < 500; i++) {
         char other[16];
@@ -331,13 +345,23 @@ TEST(questions_use_their_indexes) {
     CHECK_OK(archive_dir_open(&d, &a, &err));
     rung_archive_close(a);
     static const char *const questions[][2] = {
-        {"SELECT * FROM score_events WHERE board='b' AND player='p' AND at_ms > 5 ORDER BY at_ms", "by_board_player"},
-        {"SELECT * FROM score_events WHERE board='b' AND at_ms > 5 ORDER BY at_ms", "score_events_by_board"},
-        {"SELECT * FROM score_events WHERE player='p' AND at_ms > 5 ORDER BY at_ms", "score_events_by_player"},
+        {"SELECT * FROM score_events WHERE board='b' AND player='p' AND at_ms > 5 ORDER BY at_ms",
+         "by_board_player"},
+        {"SELECT * FROM score_events WHERE board='b' AND at_ms > 5 ORDER BY at_ms",
+         "score_events_by_board"},
+        {"SELECT * FROM score_events WHERE player='p' AND at_ms > 5 ORDER BY at_ms",
+         "score_events_by_player"},
+        {"SELECT * FROM score_events WHERE player='p' AND (at_ms, seq) < (5, 5) ORDER BY at_ms "
+         "DESC, seq DESC",
+         "score_events_by_player"},
+        {"SELECT * FROM score_events WHERE board='b' AND player='p' AND (at_ms, seq) < (5, 5)"
+         " ORDER BY at_ms DESC, seq DESC",
+         "by_board_player"},
         {"SELECT * FROM standings WHERE player='p'", "standings_by_player"},
         {"SELECT * FROM readable_history WHERE board='b' AND player='p'", "standings_by_player"},
         {"SELECT * FROM audit WHERE board='b' ORDER BY seq", "audit_by_board"},
-        {"SELECT * FROM closed_windows WHERE board='b' ORDER BY end_ms DESC", "closed_windows_by_end"},
+        {"SELECT * FROM closed_windows WHERE board='b' ORDER BY end_ms DESC",
+         "closed_windows_by_end"},
         {"SELECT * FROM scopes WHERE window=1 AND attribute='country' AND value='FI'",
          "(window=? AND attribute=? AND value=?)"},
         {"SELECT * FROM scope_standings WHERE window=1 AND place=2", "scope_standings_by_place"},
@@ -348,7 +372,8 @@ TEST(questions_use_their_indexes) {
         char text[300];
         snprintf(text, sizeof text, "EXPLAIN QUERY PLAN %s", questions[i][0]);
         shell(out, sizeof out, "sqlite3 -readonly %s \"%s\"", d.path, text);
-        CHECK_MSG(strstr(out, questions[i][1]) && !strstr(out, "TEMP B-TREE"), "%s: %s", questions[i][0], out);
+        CHECK_MSG(strstr(out, questions[i][1]) && !strstr(out, "TEMP B-TREE"), "%s: %s",
+                  questions[i][0], out);
     }
     archive_dir_deinit(&d);
 }

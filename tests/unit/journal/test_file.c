@@ -109,7 +109,8 @@ TEST(a_killed_process_loses_nothing_it_acknowledged) {
         if (logkit_open(&config, true, &log, &err) != RUNG_OK)
             _exit(3);
         for (uint64_t seq = 1;; seq += 3)
-            if (logkit_append(log, seq, 3, &err) != RUNG_OK || write(pipes[1], &seq, sizeof seq) != sizeof seq)
+            if (logkit_append(log, seq, 3, &err) != RUNG_OK ||
+                write(pipes[1], &seq, sizeof seq) != sizeof seq)
                 _exit(4);
     }
     close(pipes[1]);

@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const NAMES[] = {"00000000000000000001-00000001.seg", "00000000000000000024-00000001.seg",
-                                    "00000000000000000031-00000002.seg", "high-water",
-                                    "snapshot-00000000000000000020.snap", "manifest"};
+static const char *const NAMES[] = {
+    "00000000000000000001-00000001.seg",  "00000000000000000024-00000001.seg",
+    "00000000000000000031-00000002.seg",  "high-water",
+    "snapshot-00000000000000000020.snap", "manifest"};
 enum { NAME_COUNT = 6, RECORDS = 40 };
 
 static const char *folder(void) {
@@ -178,7 +179,8 @@ TEST(the_golden_snapshot_loads_and_all_verifies) {
     CHECK_OK(rung_high_water_read(&dir, &mark, &is_slot_bad, &err));
     rung_snapshot_sink sink = {&len, take_begin, take_bytes, take_end, NULL};
     rung_snapshot_info info;
-    CHECK_OK(rung_snapshot_load(&dir, rung_alloc_heap(), mark.uuid, UINT64_MAX, &sink, &info, &err));
+    CHECK_OK(
+        rung_snapshot_load(&dir, rung_alloc_heap(), mark.uuid, UINT64_MAX, &sink, &info, &err));
     CHECK_EQ_U64(len, 24);
     rung_dir_close(&dir);
     rung_memfs_deinit(&fs);

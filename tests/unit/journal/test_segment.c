@@ -19,10 +19,14 @@ TEST(names_of_segments) {
     CHECK_EQ_U64(epoch, 0xabc);
     rung_segment_name(name, UINT64_MAX, UINT32_MAX);
     CHECK(rung_segment_name_parse(name, &seq, &epoch) && seq == UINT64_MAX && epoch == UINT32_MAX);
-    static const char *const bad[] = {"", "lock", "00000000000000000042-00000ABC.seg",
+    static const char *const bad[] = {"",
+                                      "lock",
+                                      "00000000000000000042-00000ABC.seg",
                                       "00000000000000000042-00000abc.sez",
-                                      "00000000000000000000-00000001.seg", "99999999999999999999-00000001.seg",
-                                      "0000000000000000004x-00000001.seg", "00000000000000000042_00000abc.seg",
+                                      "00000000000000000000-00000001.seg",
+                                      "99999999999999999999-00000001.seg",
+                                      "0000000000000000004x-00000001.seg",
+                                      "00000000000000000042_00000abc.seg",
                                       "00000000000000000042-00000abc.seg.tmp"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         CHECK_MSG(!rung_segment_name_parse(bad[i], &seq, &epoch), "%s", bad[i]);
@@ -30,8 +34,18 @@ TEST(names_of_segments) {
 
 TEST(every_bit_of_a_header_footer_and_mark_counts) {
     rung_segment_header h = {.first_seq = 7, .capacity = 8192, .epoch = 3, .chain = 9}, h2;
-    rung_segment_footer f = {.first_seq = 7, .last_seq = 9, .offset = 5000, .epoch = 3, .chain = 10}, f2;
-    rung_high_water m = {.generation = 5, .seq = 9, .segment_first_seq = 7, .offset = 5000, .segment_epoch = 3}, m2;
+    rung_segment_footer f = {.first_seq = 7,
+                             .last_seq = 9,
+                             .offset = 5000,
+                             .epoch = 3,
+                             .chain = 10},
+                        f2;
+    rung_high_water m = {.generation = 5,
+                         .seq = 9,
+                         .segment_first_seq = 7,
+                         .offset = 5000,
+                         .segment_epoch = 3},
+                    m2;
     memcpy(h.uuid, UUID, 16);
     memcpy(f.uuid, UUID, 16);
     memcpy(m.uuid, UUID, 16);
@@ -69,13 +83,13 @@ TEST(the_bytes_of_a_record) {
     rung_frame_encode(&s, out, &e, 1, RUNG_RECORD_END);
     static const uint8_t want[40] = {3,    0,    0,    0, /* length */
                                      0,    0,    0,    0, /* header CRC, filled below */
-                                     5,    0,    0,    0,   0,   0,   0, 0, /* sequence */
-                                     2,    0,    0,    0,                   /* epoch */
-                                     1,    0,    0,    0,                   /* batch */
-                                     2,    1,                               /* type */
-                                     1,    0,                               /* flags */
-                                     0xb7, 0x3f, 0x4b, 0x36,                /* CRC-32C of "abc" */
-                                     'a',  'b',  'c',  0,   0,   0,   0, 0};
+                                     5,    0,    0,    0,    0, 0, 0, 0, /* sequence */
+                                     2,    0,    0,    0,                /* epoch */
+                                     1,    0,    0,    0,                /* batch */
+                                     2,    1,                            /* type */
+                                     1,    0,                            /* flags */
+                                     0xb7, 0x3f, 0x4b, 0x36,             /* CRC-32C of "abc" */
+                                     'a',  'b',  'c',  0,    0, 0, 0, 0};
     CHECK_EQ_MEM(out, want, 4);
     CHECK_EQ_MEM(out + 8, want + 8, 32);
     CHECK_EQ_U64(s.next_seq, 6);
@@ -97,7 +111,8 @@ TEST(records_at_every_cut_and_flip) {
         size_t at = 0, need = 0;
         rung_record_header h;
         rung_frame_verdict v;
-        while ((v = rung_frame_next(&r, out + at, cut - at, sizeof out, &h, &need)) == RUNG_FRAME_OK)
+        while ((v = rung_frame_next(&r, out + at, cut - at, sizeof out, &h, &need)) ==
+               RUNG_FRAME_OK)
             at += rung_log_framed_size(h.length);
         CHECK_EQ_U64(v, RUNG_FRAME_MORE);
         CHECK(need > cut - at);

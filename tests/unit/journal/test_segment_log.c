@@ -217,7 +217,8 @@ TEST(a_cursor_follows_the_writer_and_never_runs_ahead) {
         CHECK_STATUS(rung_log_cursor_read(cursor, &r, 1, &count, &err), RUNG_NOT_FOUND);
         rung_log_entry entry = {logkit_payload(at), logkit_type(at)};
         CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
-        CHECK_STATUS(rung_log_cursor_read(cursor, &r, 1, &count, &err), RUNG_NOT_FOUND); /* not durable */
+        CHECK_STATUS(rung_log_cursor_read(cursor, &r, 1, &count, &err),
+                     RUNG_NOT_FOUND); /* not durable */
         CHECK_OK(rung_log_sync(port, &durable, &err));
         CHECK_OK(rung_log_cursor_read(cursor, &r, 1, &count, &err));
         CHECK_EQ_U64(r.seq, next++);

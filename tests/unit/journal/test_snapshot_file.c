@@ -26,7 +26,8 @@ static void digest_of(uint64_t seq, size_t size, uint8_t out[32]) {
     memcpy(out, &size, sizeof size);
 }
 
-static rung_status save(const rung_dir *dir, const rung_alloc *alloc, uint64_t seq, size_t size, rung_err *err) {
+static rung_status save(const rung_dir *dir, const rung_alloc *alloc, uint64_t seq, size_t size,
+                        rung_err *err) {
     rung_snapshot_writer *w;
     rung_status st = rung_snapshot_writer_begin(dir, alloc, UUID, seq, &w, err);
     if (st < 0)
@@ -269,7 +270,8 @@ TEST(only_damaged_ones_are_an_error_and_another_logs_are_refused) {
     uint8_t other[16] = {9};
     rung_snapshot_sink sink = {&l, on_begin, on_feed, on_end, on_say};
     rung_snapshot_info info;
-    CHECK_STATUS(rung_snapshot_load(&dir, rung_alloc_heap(), other, UINT64_MAX, &sink, &info, &err), RUNG_ECORRUPT);
+    CHECK_STATUS(rung_snapshot_load(&dir, rung_alloc_heap(), other, UINT64_MAX, &sink, &info, &err),
+                 RUNG_ECORRUPT);
     CHECK(strstr(err.message, "another log") != NULL);
     end(&fs, &dir);
 }
@@ -296,7 +298,8 @@ static void check_state(watch *w, rung_memfs *fs, uint64_t *bits) {
     CHECK_OK(rung_dir_open(&dir, &world.port, PATH, true, &err));
     rung_status st = restore(&dir, &l, &err);
     CHECK(st == RUNG_OK || (st == RUNG_NOT_FOUND && w->done == 0));
-    CHECK_MSG(l.begun == (st == RUNG_OK), "a crash must not leave a damaged snapshot: %s", l.last_line);
+    CHECK_MSG(l.begun == (st == RUNG_OK), "a crash must not leave a damaged snapshot: %s",
+              l.last_line);
     CHECK(l.seq == w->done || l.seq == w->done + 1);
     CHECK_OK(save(&dir, rung_alloc_heap(), 100, 30, &err));
     CHECK_OK(restore(&dir, &l, &err));
@@ -369,10 +372,18 @@ static void sweep(int os_errno, bool is_sticky) {
     }
 }
 
-TEST(any_call_fails_once) { sweep(EIO, false); }
-TEST(any_call_fails_for_good) { sweep(EIO, true); }
-TEST(no_space) { sweep(ENOSPC, true); }
-TEST(interrupted) { sweep(EINTR, false); }
+TEST(any_call_fails_once) {
+    sweep(EIO, false);
+}
+TEST(any_call_fails_for_good) {
+    sweep(EIO, true);
+}
+TEST(no_space) {
+    sweep(ENOSPC, true);
+}
+TEST(interrupted) {
+    sweep(EINTR, false);
+}
 
 TEST(any_allocation_fails) {
     for (uint64_t n = 1;; n++) {

@@ -94,7 +94,8 @@ TEST(verify_sees_every_flip) {
             rung_verify_report r;
             rung_err err;
             b->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-            CHECK_STATUS(rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &r, &err), RUNG_ECORRUPT);
+            CHECK_STATUS(rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &r, &err),
+                         RUNG_ECORRUPT);
             CHECK(strstr(err.message, "segment ") != NULL);
             b->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
@@ -125,7 +126,8 @@ TEST(cat_shows_any_range) {
             CHECK_OK(rung_log_cat(&f.dir, rung_alloc_heap(), from, to, count_record, &next, &err));
             CHECK_EQ_U64(next, (to < RECORDS ? to : RECORDS) + 1);
         }
-    CHECK_STATUS(rung_log_cat(&f.dir, rung_alloc_heap(), 1, 9, stop_at_once, NULL, &err), RUNG_UNCHANGED);
+    CHECK_STATUS(rung_log_cat(&f.dir, rung_alloc_heap(), 1, 9, stop_at_once, NULL, &err),
+                 RUNG_UNCHANGED);
     end(&f);
 }
 
@@ -148,18 +150,22 @@ TEST(cat_ends_at_a_torn_tail_and_stops_at_damage) {
         uint64_t next = 1;
         b->bytes[at] ^= 0x55;
         rung_status want = rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &report, &err);
-        rung_status st = rung_log_cat(&f.dir, rung_alloc_heap(), 1, UINT64_MAX, count_record, &next, &err);
+        rung_status st =
+            rung_log_cat(&f.dir, rung_alloc_heap(), 1, UINT64_MAX, count_record, &next, &err);
         CHECK_STATUS(st, want);
         CHECK(next <= RECORDS);
         torn += st == RUNG_OK;
         damaged += st == RUNG_ECORRUPT;
         b->bytes[at] ^= 0x55;
     }
-    for (size_t at = used / 512 * 512; at > RUNG_SEGMENT_HEADER_SIZE; at -= 512) { /* sectors that never came */
+    for (size_t at = used / 512 * 512; at > RUNG_SEGMENT_HEADER_SIZE;
+         at -= 512) { /* sectors that never came */
         uint64_t next = 1;
         memset(b->bytes + at, 0, used - at);
         rung_status want = rung_log_verify(&f.dir, rung_alloc_heap(), NULL, NULL, &report, &err);
-        CHECK_STATUS(rung_log_cat(&f.dir, rung_alloc_heap(), 1, UINT64_MAX, count_record, &next, &err), want);
+        CHECK_STATUS(
+            rung_log_cat(&f.dir, rung_alloc_heap(), 1, UINT64_MAX, count_record, &next, &err),
+            want);
         torn += want == RUNG_OK && report.torn_bytes > 0;
     }
     CHECK_MSG(torn > 0 && damaged > 0, "%u torn, %u damaged", torn, damaged);
@@ -194,7 +200,7 @@ static void repair_flips(uint64_t snapshot_seq) {
         memfs_bytes *b = rung_memfs_bytes(&f.fs, LOGKIT_PATH, names[which]);
         if (which == count) /* both marks */
             b->bytes[rung_rng_below(&rng, 4096)] ^= 4;
-        size_t at = which == count ? 4096 + (size_t)rung_rng_below(&rng, 4096)
+        size_t at = which == count   ? 4096 + (size_t)rung_rng_below(&rng, 4096)
                     : round % 5 == 0 ? (size_t)rung_rng_below(&rng, 100)
                                      : 4096 + (size_t)rung_rng_below(&rng, b->size - 4096);
         b->bytes[at] ^= 1;
@@ -211,8 +217,9 @@ static void repair_flips(uint64_t snapshot_seq) {
         CHECK_STATUS(st, RUNG_EREFUSED);
         st = rung_log_repair(&f.dir, rung_alloc_heap(), true, &r, &err);
         CHECK_MSG(st == RUNG_OK, "round %d: %s", round, err.message);
-        CHECK_STATUS(rung_log_repair(&f.dir, rung_alloc_heap(), true, &(rung_repair_report){0}, &err),
-                     RUNG_UNCHANGED);
+        CHECK_STATUS(
+            rung_log_repair(&f.dir, rung_alloc_heap(), true, &(rung_repair_report){0}, &err),
+            RUNG_UNCHANGED);
         uint64_t first = 0, last;
         if (r.is_restarted) {
             CHECK_EQ_U64(r.kept_seq, snapshot_seq);
@@ -233,8 +240,12 @@ static void repair_flips(uint64_t snapshot_seq) {
     }
 }
 
-TEST(repair_keeps_the_whole_beginning) { repair_flips(0); }
-TEST(repair_goes_on_behind_a_snapshot) { repair_flips(59); }
+TEST(repair_keeps_the_whole_beginning) {
+    repair_flips(0);
+}
+TEST(repair_goes_on_behind_a_snapshot) {
+    repair_flips(59);
+}
 
 /* Damage inside a sealed segment shows at replay; repair must find it although a start would not. */
 TEST(repair_of_damage_inside_a_sealed_segment) {
@@ -324,7 +335,8 @@ TEST(a_backup_of_a_running_log_restores_to_every_sequence) {
         check_restored(&f, &to, seq, seq);
     rung_dir target;
     CHECK_OK(rung_dir_open(&target, &f.fs.port, "elsewhere", true, &err));
-    CHECK_STATUS(rung_backup_restore(&to, &target, rung_alloc_heap(), RECORDS + 6, &r, &err), RUNG_ERANGE);
+    CHECK_STATUS(rung_backup_restore(&to, &target, rung_alloc_heap(), RECORDS + 6, &r, &err),
+                 RUNG_ERANGE);
     rung_dir_close(&target);
     rung_dir_close(&to);
     end(&f);
@@ -343,7 +355,8 @@ TEST(a_backup_without_a_server_and_one_that_is_not_complete) {
     CHECK_OK(rung_dir_open(&target, &f.fs.port, "elsewhere", true, &err));
     for (size_t bit = 0; bit < marker->size * 8; bit += 3) {
         marker->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        CHECK_STATUS(rung_backup_restore(&to, &target, rung_alloc_heap(), 0, &r, &err), RUNG_ECORRUPT);
+        CHECK_STATUS(rung_backup_restore(&to, &target, rung_alloc_heap(), 0, &r, &err),
+                     RUNG_ECORRUPT);
         marker->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
     rung_memfs_remove(&f.fs, "backup", RUNG_BACKUP_MARKER);

@@ -79,7 +79,8 @@ static void end(fixture *f) {
 
 static rung_status submit(fixture *f, uint64_t number, uint64_t *seq_out, rung_err *err) {
     char bytes[LOGKIT_PAYLOAD_MAX];
-    return rung_writer_submit(f->writer, logkit_type(number), logkit_payload_into(number, bytes), seq_out, err);
+    return rung_writer_submit(f->writer, logkit_type(number), logkit_payload_into(number, bytes),
+                              seq_out, err);
 }
 
 TEST(submissions_become_durable_in_order) {
@@ -114,7 +115,8 @@ static void *produce(void *arg) {
         char text[5] = {(char)p->id};
         memcpy(text + 1, &i, 4);
         rung_status st;
-        while ((st = rung_writer_submit(p->f->writer, 7, rung_slice_of(text, 5), &seq, &err)) == RUNG_ELIMIT)
+        while ((st = rung_writer_submit(p->f->writer, 7, rung_slice_of(text, 5), &seq, &err)) ==
+               RUNG_ELIMIT)
             rung_writer_drain(p->f->writer);
         CHECK_OK(st);
         CHECK(seq > before);
@@ -251,7 +253,8 @@ TEST(a_full_queue_refuses_and_takes_again) {
     }
     CHECK(refused > 0);
     static char big[RUNG_LOG_RECORD_MAX + 1];
-    CHECK_STATUS(rung_writer_submit(f.writer, 1, rung_slice_of(big, sizeof big), &seq, &err), RUNG_ELIMIT);
+    CHECK_STATUS(rung_writer_submit(f.writer, 1, rung_slice_of(big, sizeof big), &seq, &err),
+                 RUNG_ELIMIT);
     CHECK_STATUS(rung_writer_submit_many(f.writer, NULL, 0, &seq, &err), RUNG_EINVAL);
     end(&f);
 }

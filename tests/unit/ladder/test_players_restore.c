@@ -32,7 +32,8 @@ static rung_status restore_all(rung_players *copy, const rung_players *t) {
 
 static rung_slice name_of(uint64_t i) {
     static char id[RUNG_PLAYER_ID_MAX];
-    return rung_slice_of(id, (size_t)snprintf(id, sizeof id, "%0*d", (int)(1 + i * 7 % 100), (int)i));
+    return rung_slice_of(id,
+                         (size_t)snprintf(id, sizeof id, "%0*d", (int)(1 + i * 7 % 100), (int)i));
 }
 
 static uint32_t intern(rung_players *t, uint64_t i) {
@@ -53,7 +54,8 @@ TEST(same_numbers_now_and_later) {
     rung_rng rng;
     rung_rng_seed(&rng, test_seed(1));
     for (uint32_t size = 0; size < 400; size = size * 2 + 1) {
-        rung_players *t = create(rung_alloc_heap(), &key), *copy = create(rung_alloc_heap(), &other_key);
+        rung_players *t = create(rung_alloc_heap(), &key),
+                     *copy = create(rung_alloc_heap(), &other_key);
         for (uint32_t i = 0; i < size * 3; i++) {
             intern(t, rung_rng_below(&rng, size));
             if (rung_rng_below(&rng, 2))

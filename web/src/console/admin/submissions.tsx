@@ -22,12 +22,14 @@ interface Submission {
 async function load(player: string, signal: AbortSignal): Promise<Submission[] | null> {
     if (!(await api.offers('/v1/players/{player}/submissions'))) return null;
     const raw = await api.request('GET', api.address(['players', player, 'submissions'], { limit: 100 }), { signal });
-    const list: any[] = raw.submissions || raw.entries || [];
-    return list.map((s) => ({
-        seq: s.seq, at: s.at ?? s.time, board: s.board, score: s.score ?? s.delta ?? null, delta: s.score == null && s.delta != null,
-        outcome: s.outcome ?? s.status ?? '', reason: s.reason ?? s.rule,
+    return raw.submissions.map((s: any) => ({
+        seq: s.seq, at: s.at, board: s.board, score: s.score ?? s.delta ?? null, delta: s.delta != null, outcome: s.outcome, reason: s.reason,
     }));
 }
+
+// "id_conflict" for people; what the outcome says already is not said twice.
+const why = (s: Submission) => (s.reason && s.reason !== s.outcome ? s.reason.replace(/_/g, ' ') : null);
+const sign = (s: Submission) => (s.delta && Number(s.score) >= 0 ? '+' : '');
 
 export function Submissions({ player, places }: { player: string; places: Place[] }) {
     const list = useLoad((signal) => load(player, signal), [player, useKey()], 5000);
@@ -44,8 +46,8 @@ export function Submissions({ player, places }: { player: string; places: Place[
                                 <tr key={s.seq}>
                                     <td title={format.when(s.at)}>{format.ago(s.at)}</td>
                                     <td>{boards.get(s.board)?.title || s.board}</td>
-                                    <td class="num">{s.delta ? '+' : ''}{format.score(s.score, decimals(boards.get(s.board)))}</td>
-                                    <td>{s.outcome}{s.reason && <small>{s.reason}</small>}</td>
+                                    <td class="num">{sign(s)}{format.score(s.score, decimals(boards.get(s.board)))}</td>
+                                    <td>{s.outcome}{why(s) && <small>{why(s)}</small>}</td>
                                 </tr>
                             ))}
                         </tbody>
