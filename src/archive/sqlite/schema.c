@@ -3,6 +3,8 @@
 
 #include "base/assert.h"
 
+/* clang-format off: SQL stands as SQL is read */
+
 /* 0 -> 1: what happened. */
 static const char events[] =
     "CREATE TABLE source ("
@@ -211,6 +213,8 @@ static const char scopes[] =
                                          "  LEFT JOIN players p ON p.player = s.player AND NOT "
                                          "s.erased"
                                          "  WHERE s.hidden = 0 AND w.board_deleted_seq IS NULL;";
+
+/* clang-format on */
 
 const char *rung__archive_schema_step(int step) {
     static const char *const steps[RUNG_ARCHIVE_SCHEMA_VERSION] = {events, standings, views,
