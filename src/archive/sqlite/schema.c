@@ -3,7 +3,8 @@
 
 #include "base/assert.h"
 
-/* clang-format off: SQL stands as SQL is read */
+/* SQL stands as SQL is read. */
+/* clang-format off */
 
 /* 0 -> 1: what happened. */
 static const char events[] =
@@ -105,10 +106,8 @@ static const char standings[] =
 #define SHOWN(score, format)                                                                       \
     "CASE WHEN (" format " & 15) <> 1 OR (" format " >> 4 & 15) = 0 THEN " score " ELSE "          \
     "printf('%s%d.%0*d',"                                                                          \
-    " CASE WHEN " score " < 0 AND " score                                                          \
-    " / (" POWER(format) ") = 0 THEN '-' ELSE '' END,"                                             \
-                         " " score " / (" POWER(format) "), " format " >> 4 & 15, abs(" score      \
-                                                        " % (" POWER(format) "))) END"
+    " CASE WHEN " score " < 0 AND " score " / (" POWER(format) ") = 0 THEN '-' ELSE '' END,"       \
+    " " score " / (" POWER(format) "), " format " >> 4 & 15, abs(" score " % (" POWER(format) "))) END"
 #define POWER(format)                                                                              \
     "CASE " format " >> 4 & 15 WHEN 1 THEN 10 WHEN 2 THEN 100 WHEN 3 THEN 1000 WHEN 4 THEN 10000"  \
     " WHEN 5 THEN 100000 WHEN 6 THEN 1000000 WHEN 7 THEN 10000000 WHEN 8 THEN 100000000"           \
@@ -116,62 +115,32 @@ static const char standings[] =
 #define TIME(ms) "strftime('%Y-%m-%dT%H:%M:%fZ', " ms " / 1000.0, 'unixepoch')"
 
 static const char views[] =
-    "CREATE VIEW readable_scores AS SELECT seq, board, player, kind, " SHOWN(
-        "score",
-        "score_format") " AS score,"
-                        "  column1, column2, " TIME("at_ms") " AS at, " TIME(
-                            "ts_ms") " AS received, id, meta, status"
-                                     "  FROM score_events;"
+    "CREATE VIEW readable_scores AS SELECT seq, board, player, kind, " SHOWN("score", "score_format") " AS score,"
+    "  column1, column2, " TIME("at_ms") " AS at, " TIME("ts_ms") " AS received, id, meta, status"
+    "  FROM score_events;"
 
-                                     "CREATE VIEW readable_standings AS SELECT w.board, w.kind, "
-                                     "w.window_id, s.place,"
-                                     "  CASE w.rank_style WHEN 'unique' THEN s.place WHEN 'sparse' "
-                                     "THEN s.sparse_rank ELSE s.dense_rank END AS rank,"
-                                     "  s.player, json_extract(p.profile, '$.name') AS "
-                                     "name, " SHOWN(
-                                         "s.score",
-                                         "w.score_format") " AS score,"
-                                                           "  s.column1, s.column2, " TIME(
-                                                               "s.at_ms") " AS at"
-                                                                          "  FROM closed_windows w "
-                                                                          "JOIN standings s USING "
-                                                                          "(window)"
-                                                                          "  LEFT JOIN players p "
-                                                                          "ON p.player = s.player "
-                                                                          "AND NOT s.erased"
-                                                                          "  WHERE s.hidden = 0 "
-                                                                          "AND w.board_deleted_seq "
-                                                                          "IS NULL;"
+    "CREATE VIEW readable_standings AS SELECT w.board, w.kind, w.window_id, s.place,"
+    "  CASE w.rank_style WHEN 'unique' THEN s.place WHEN 'sparse' THEN s.sparse_rank ELSE s.dense_rank END AS rank,"
+    "  s.player, json_extract(p.profile, '$.name') AS name, " SHOWN("s.score", "w.score_format") " AS score,"
+    "  s.column1, s.column2, " TIME("s.at_ms") " AS at"
+    "  FROM closed_windows w JOIN standings s USING (window)"
+    "  LEFT JOIN players p ON p.player = s.player AND NOT s.erased"
+    "  WHERE s.hidden = 0 AND w.board_deleted_seq IS NULL;"
 
-                                                                          "CREATE VIEW "
-                                                                          "readable_windows AS "
-                                                                          "SELECT window, board, "
-                                                                          "kind, window_id, " TIME(
-                                                                              "start_ms") " AS "
-                                                                                          "starts,"
-                                                                                          "  " TIME("end_ms") " AS ends, " TIME(
-                                                                                              "clos"
-                                                                                              "ed_"
-                                                                                              "ms") " AS closed, closed_seq, entries, rank_style"
-                                                                                                    "  FROM closed_windows WHERE board_deleted_seq IS NULL;"
+    "CREATE VIEW readable_windows AS SELECT window, board, kind, window_id, " TIME("start_ms") " AS starts,"
+    "  " TIME("end_ms") " AS ends, " TIME("closed_ms") " AS closed, closed_seq, entries, rank_style"
+    "  FROM closed_windows WHERE board_deleted_seq IS NULL;"
 
-                                                                                                    "CREATE VIEW readable_audit AS SELECT seq, " TIME(
-                                                                                                        "ts_ms") " AS at, kind, board, player, details, status"
-                                                                                                                 "  FROM audit;"
+    "CREATE VIEW readable_audit AS SELECT seq, " TIME("ts_ms") " AS at, kind, board, player, details, status"
+    "  FROM audit;"
 
-                                                                                                                 "CREATE VIEW readable_history AS"
-                                                                                                                 "  SELECT w.board, s.player, " TIME(
-                                                                                                                     "w.end_ms") " AS at, 'window end' AS taken, w.kind, w.window_id,"
-                                                                                                                                 "  s.place, s.sparse_rank, s.dense_rank, w.entries, " SHOWN(
-                                                                                                                                     "s.score",
-                                                                                                                                     "w.score_format") " AS score"
-                                                                                                                                                       "  FROM standings s CROSS JOIN closed_windows w USING (window)"
-                                                                                                                                                       "  WHERE s.hidden = 0 AND NOT s.erased AND w.board_deleted_seq IS NULL"
-                                                                                                                                                       "  UNION ALL SELECT board, player, " TIME(
-                                                                                                                                                           "taken_ms") ", 'daily', kind, window_id, place, sparse_rank, dense_rank,"
-                                                                                                                                                                       "  entries, " SHOWN(
-                                                                                                                                                                           "score",
-                                                                                                                                                                           "score_format") " FROM samples;";
+    "CREATE VIEW readable_history AS"
+    "  SELECT w.board, s.player, " TIME("w.end_ms") " AS at, 'window end' AS taken, w.kind, w.window_id,"
+    "  s.place, s.sparse_rank, s.dense_rank, w.entries, " SHOWN("s.score", "w.score_format") " AS score"
+    "  FROM standings s CROSS JOIN closed_windows w USING (window)"
+    "  WHERE s.hidden = 0 AND NOT s.erased AND w.board_deleted_seq IS NULL"
+    "  UNION ALL SELECT board, player, " TIME("taken_ms") ", 'daily', kind, window_id, place, sparse_rank, dense_rank,"
+    "  entries, " SHOWN("score", "score_format") " FROM samples;";
 
 /* 3 -> 4: where everybody stood by scope. */
 static const char scopes[] =
@@ -197,22 +166,14 @@ static const char scopes[] =
     "  PRIMARY KEY (scope, scope_place)) WITHOUT ROWID;"
     "CREATE INDEX scope_standings_by_place ON scope_standings (window, place);"
 
-    "CREATE VIEW readable_scope_standings AS SELECT w.board, w.kind, w.window_id, c.attribute, "
-    "c.value, t.scope_place,"
-    "  CASE w.rank_style WHEN 'unique' THEN t.scope_place WHEN 'sparse' THEN t.sparse_rank ELSE "
-    "t.dense_rank END"
-    "  AS rank, s.player, json_extract(p.profile, '$.name') AS name, " SHOWN(
-        "s.score",
-        "w.score_format") " AS score,"
-                          "  s.column1, s.column2, " TIME(
-                              "s.at_ms") " AS at"
-                                         "  FROM closed_windows w JOIN scopes c USING (window) "
-                                         "JOIN scope_standings t USING (scope)"
-                                         "  JOIN standings s ON s.window = t.window AND s.place = "
-                                         "t.place"
-                                         "  LEFT JOIN players p ON p.player = s.player AND NOT "
-                                         "s.erased"
-                                         "  WHERE s.hidden = 0 AND w.board_deleted_seq IS NULL;";
+    "CREATE VIEW readable_scope_standings AS SELECT w.board, w.kind, w.window_id, c.attribute, c.value, t.scope_place,"
+    "  CASE w.rank_style WHEN 'unique' THEN t.scope_place WHEN 'sparse' THEN t.sparse_rank ELSE t.dense_rank END"
+    "  AS rank, s.player, json_extract(p.profile, '$.name') AS name, " SHOWN("s.score", "w.score_format") " AS score,"
+    "  s.column1, s.column2, " TIME("s.at_ms") " AS at"
+    "  FROM closed_windows w JOIN scopes c USING (window) JOIN scope_standings t USING (scope)"
+    "  JOIN standings s ON s.window = t.window AND s.place = t.place"
+    "  LEFT JOIN players p ON p.player = s.player AND NOT s.erased"
+    "  WHERE s.hidden = 0 AND w.board_deleted_seq IS NULL;";
 
 /* clang-format on */
 
