@@ -28,7 +28,8 @@ typedef struct name {
 
 static void add(name *n, rung_slice text) {
     RUNG_ASSERT(n->len + text.len <= sizeof n->text);
-    memcpy(n->text + n->len, text.ptr, text.len);
+    if (text.len) /* an empty one may point at nothing */
+        memcpy(n->text + n->len, text.ptr, text.len);
     n->len += text.len;
 }
 

@@ -321,7 +321,8 @@ static void on_message(wslay_event_context_ptr context,
         close_with(ws, 1003, "text only");
     } else if (arg->opcode == 1) {
         RUNG_ASSERT(arg->msg_length <= sizeof text);
-        memcpy(text, arg->msg, arg->msg_length);
+        if (arg->msg_length) /* an empty message has no bytes to point at */
+            memcpy(text, arg->msg, arg->msg_length);
         if (read_message(text, arg->msg_length, &q, &err) < 0)
             say_error(ws, "malformed", err.message);
         else
