@@ -452,6 +452,21 @@ bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out) {
     return true;
 }
 
+uint32_t rung_ladder_cursor_rank(const rung_ladder_cursor *c, rung_rank_style style) {
+    rung__path path;
+    uint32_t index;
+    if (c->leaf == RUNG__NODE_NONE)
+        return 0;
+    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
+    bool next = c->pos == leaf->n; /* between two leaves: the entry is the first of the second */
+    path.step[0].id = next ? leaf->next : c->leaf;
+    path.step[0].row = next ? 0 : c->pos;
+    if (path.step[0].id == RUNG__NODE_NONE)
+        return 0;
+    rung__climb(c->ladder, &path);
+    return rung__rank_at(c->ladder, &path, style, &index);
+}
+
 uint32_t rung_ladder_tell(const rung_ladder_cursor *c) {
     if (c->leaf == RUNG__NODE_NONE)
         return 0;

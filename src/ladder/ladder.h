@@ -172,6 +172,8 @@ rung_ladder_cursor rung_ladder_seek_key(const rung_ladder *l, const uint64_t *ke
 bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out);
 /* Give the entry before the cursor and step back over it; false at the beginning. O(1). */
 bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out);
+/* The rank of the entry behind the cursor; 0 at the end. */
+uint32_t rung_ladder_cursor_rank(const rung_ladder_cursor *c, rung_rank_style style);
 /* The index of the entry behind the cursor (the count, at the end). */
 uint32_t rung_ladder_tell(const rung_ladder_cursor *c);
 

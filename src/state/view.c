@@ -234,13 +234,12 @@ static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_
     const rung_ladder *l = ladder_of(v);
     rung_ladder_cursor c = rung_ladder_seek(l, offset);
     rung_ladder_entry e, before = {0};
-    uint32_t sparse = 0, dense = 0,
+    uint32_t sparse = rung_ladder_cursor_rank(&c, RUNG_RANK_SPARSE),
+             dense =
+                 v->rank == RUNG_RANK_DENSE ? rung_ladder_cursor_rank(&c, RUNG_RANK_DENSE) : 0,
              words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
     for (uint32_t i = 0; i < count && rung_ladder_next(&c, &e); i++) {
-        if (i == 0) {
-            rung_ignore(rung_ladder_rank(l, e.player, RUNG_RANK_SPARSE, &sparse), "just read");
-            rung_ignore(rung_ladder_rank(l, e.player, RUNG_RANK_DENSE, &dense), "just read");
-        } else if (memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
+        if (i > 0 && memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
             sparse = offset + i + 1;
             dense++;
         }

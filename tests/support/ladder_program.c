@@ -669,6 +669,9 @@ static void walk(run *r, rung_ladder_cursor c, uint32_t index, uint32_t directio
             index += is_forward;
         }
         expect_u32(r, "tell", rung_ladder_tell(&c), index);
+        rung_rank_style style = (rung_rank_style)(move % 3);
+        expect_u32(r, "cursor_rank", rung_ladder_cursor_rank(&c, style),
+                   index < r->model.count ? ladder_model_rank_at(&r->model, index, style) : 0);
     }
 }
 
