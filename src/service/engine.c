@@ -315,7 +315,3 @@ rung_status rung_engine_sync(rung_engine *e, rung_err *err) {
 int64_t rung_engine_now(const rung_engine *e) {
     return rung_clock_now(&e->config.clock);
 }
-
-const rung_state *rung_engine_state(const rung_engine *e) {
-    return e->config.state;
-}

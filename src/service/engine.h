@@ -89,7 +89,6 @@ RUNG_NODISCARD rung_status rung_engine_tick(rung_engine *e, rung_err *err);
 RUNG_NODISCARD rung_status rung_engine_sync(rung_engine *e, rung_err *err);
 
 int64_t rung_engine_now(const rung_engine *e);
-const rung_state *rung_engine_state(const rung_engine *e);
 
 /* Apply what a log record holds, at its sequence: the step that live events and replay share.
  * RUNG_OK also when the state refuses the event, as it did before; RUNG_ECORRUPT when the

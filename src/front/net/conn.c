@@ -685,10 +685,6 @@ bool rung_conn_is_finished(const rung_conn *c) {
     return c->is_finished;
 }
 
-bool rung_conn_is_ended(const rung_conn *c) {
-    return c->is_ended;
-}
-
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
     struct sockaddr_storage raw = {0};
     rung_address a = {0};

@@ -120,7 +120,6 @@ rung_net *rung_conn_net(const rung_conn *c);
 bool rung_conn_is_tls(const rung_conn *c);
 bool rung_conn_is_finished(
     const rung_conn *c); /* rung_conn_finish() or rung_conn_abort() was called, or it broke */
-bool rung_conn_is_ended(const rung_conn *c); /* the peer will send nothing more */
 /* "127.0.0.1:51324", or "unix:" for a unix socket. */
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]);
 
