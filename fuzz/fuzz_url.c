@@ -22,7 +22,6 @@ static void check_again(rung_slice text) {
 
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     rung_slice input = rung_slice_of(data, size), segments[RUNG_URL_SEGMENTS_MAX], decoded;
-    rung_url_pair pairs[RUNG_URL_PAIRS_MAX];
     uint32_t count;
     char *out = malloc(size + 1);
     if (!out)
@@ -36,11 +35,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size) {
     for (int plus = 0; plus < 2; plus++)
         if (rung_url_decode(input, plus, out, &decoded, NULL) == RUNG_OK)
             check_again(decoded);
-    if (rung_url_query(input, out, pairs, RUNG_URL_PAIRS_MAX, &count, NULL) == RUNG_OK)
-        for (uint32_t i = 0; i < count; i++) {
-            RUNG_ASSERT(pairs[i].name.len && rung_utf8_is_text(pairs[i].name));
-            check_again(pairs[i].value);
-        }
     free(out);
     return 0;
 }

@@ -60,46 +60,6 @@ rung_status rung_url_segments(rung_slice path, rung_slice *segments, uint32_t ro
     return RUNG_OK;
 }
 
-static rung_status read_pair(rung_slice part, char **scratch, rung_url_pair *pair, rung_err *err) {
-    bool has_no_value;
-    rung_slice value = part, name = take_part(&value, '=', &has_no_value);
-    if (has_no_value)
-        value.len = 0;
-    rung_status st = rung_url_decode(name, true, *scratch, &pair->name, err);
-    if (st < 0)
-        return st;
-    *scratch += name.len;
-    if (!pair->name.len)
-        return RUNG_FAIL(err, RUNG_EINVAL, "query: expected name=value");
-    rung_err why;
-    st = rung_url_decode(value, true, *scratch, &pair->value, &why);
-    if (st < 0)
-        return RUNG_FAIL(err, st, "%.*s: %s", (int)(name.len > 64 ? 64 : name.len), name.ptr,
-                         why.message);
-    *scratch += value.len;
-    return RUNG_OK;
-}
-
-rung_status rung_url_query(rung_slice query, char *scratch, rung_url_pair *pairs, uint32_t room,
-                           uint32_t *count_out, rung_err *err) {
-    uint32_t count = 0;
-    for (bool is_last = !query.len; !is_last; count++) {
-        if (count == room)
-            return RUNG_FAIL(err, RUNG_ELIMIT, "query: more than %u parameters", room);
-        rung_slice part = take_part(&query, '&', &is_last);
-        rung_url_pair *pair = &pairs[count];
-        rung_status st = read_pair(part, &scratch, pair, err);
-        if (st < 0)
-            return st;
-        for (uint32_t i = 0; i < count; i++)
-            if (rung_slice_eq(pairs[i].name, pair->name))
-                return RUNG_FAIL(err, RUNG_EINVAL, "%.*s: the parameter is there twice",
-                                 (int)(pair->name.len > 64 ? 64 : pair->name.len), pair->name.ptr);
-    }
-    *count_out = count;
-    return RUNG_OK;
-}
-
 static bool is_unreserved(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
            c == '.' || c == '_' || c == '~';

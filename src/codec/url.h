@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #define RUNG_URL_SEGMENTS_MAX 16
-#define RUNG_URL_PAIRS_MAX    32
 
 /* Decode `text` into `out`, which has room for text.len bytes and may be where the text is. `plus_is_space` as in a
  * query. RUNG_OK or RUNG_EINVAL. */
@@ -24,16 +23,6 @@ RUNG_NODISCARD rung_status rung_url_decode(rung_slice text, bool plus_is_space, 
  * one empty segment, "/a/" has an empty one at its end. RUNG_EINVAL, or RUNG_ELIMIT beyond `room`. */
 RUNG_NODISCARD rung_status rung_url_segments(rung_slice path, rung_slice *segments, uint32_t room,
                                              uint32_t *count_out, rung_err *err);
-
-typedef struct rung_url_pair {
-    rung_slice name, value; /* decoded */
-} rung_url_pair;
-
-/* Split and decode "limit=10&scope=country%3AFI". A name without '=' has an empty value; empty parts ("a=1&&b=2") and
- * empty names are refused. `scratch` has room for query.len bytes and holds what the pairs point to. RUNG_EINVAL naming
- * the pair; RUNG_ELIMIT beyond `room`. */
-RUNG_NODISCARD rung_status rung_url_query(rung_slice query, char *scratch, rung_url_pair *pairs,
-                                          uint32_t room, uint32_t *count_out, rung_err *err);
 
 /* Percent-encode all but letters, digits and -._~ for use in a segment or a query. `out` has room for 3 x text.len
  * bytes. Returns the length. */

@@ -553,15 +553,6 @@ bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint) {
     return true;
 }
 
-void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key,
-                     rung_ladder_hint *hint) {
-    hint->player = player;
-    hint->from_leaf = RUNG__NODE_NONE;
-    rung_ladder_aim_begin(l, key, true, hint);
-    while (rung_ladder_aim_step(l, hint))
-        continue;
-}
-
 rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
                                   const uint64_t *keys, rung_ladder_change *changes,
                                   uint32_t *done_out) {

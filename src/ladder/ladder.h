@@ -99,9 +99,6 @@ typedef struct rung_ladder_hint {
     } step[RUNG_LADDER_HEIGHT_MAX + 1];
 } rung_ladder_hint;
 
-/* Find the way for a put of `player` at `key`, and ask for the leaf at its end. */
-void rung_ladder_aim(const rung_ladder *l, uint32_t player, const uint64_t *key,
-                     rung_ladder_hint *hint);
 /* rung_ladder_put(), perhaps faster. */
 RUNG_NODISCARD rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player,
                                                  const uint64_t *key, const rung_ladder_hint *hint,
@@ -207,7 +204,7 @@ void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
  *   aim_step     7  again and again until it says false: the way down to the key, asking for the next node
  *   put_aimed    8  the move itself
  *
- * Steps 0 to 3 may be left out. rung_ladder_aim() is 6 and 7 without 4. */
+ * Steps 0 to 3 may be left out. */
 void rung_ladder_warm_ladder(const rung_ladder *l, int part);
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);
 void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player);

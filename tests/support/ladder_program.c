@@ -368,12 +368,8 @@ static void run_put(run *r, const step *s) {
     r->putting = &player;
     r->putting_count = 1;
     const uint64_t *words = tighten(r, &key, &tight);
-    if (s->own == 3 && player & 1)
+    if (s->own == 3)
         take_aim(r, player, words);
-    if (s->own == 3 && !(player & 1)) {
-        rung_ladder_aim(r->ladder, player, words, &r->hint);
-        r->has_hint = true;
-    }
     rung_status st =
         s->own & 2 && r->has_hint /* a fresh hint, or an old one */
             ? rung_ladder_put_aimed(r->ladder, player, words, &r->hint, wants_change ? &got : NULL)

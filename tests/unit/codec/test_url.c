@@ -59,29 +59,4 @@ TEST(segments) {
     CHECK_STATUS(rung_url_segments(RUNG_SLICE("a"), s, 4, &n, &err), RUNG_EINVAL);
 }
 
-TEST(queries) {
-    rung_url_pair p[3];
-    char scratch[128];
-    uint32_t n;
-    CHECK_OK(rung_url_query(RUNG_SLICE(""), scratch, p, 3, &n, &err));
-    CHECK_EQ_U64(n, 0);
-    CHECK_OK(
-        rung_url_query(RUNG_SLICE("limit=10&scope=country%3AF+I&follow"), scratch, p, 3, &n, &err));
-    CHECK_EQ_U64(n, 3);
-    CHECK(rung_slice_eq(p[0].name, RUNG_SLICE("limit")) &&
-          rung_slice_eq(p[0].value, RUNG_SLICE("10")));
-    CHECK(rung_slice_eq(p[1].value, RUNG_SLICE("country:F I")));
-    CHECK(rung_slice_eq(p[2].name, RUNG_SLICE("follow")) && p[2].value.len == 0);
-    CHECK_OK(rung_url_query(RUNG_SLICE("a=b=c&d="), scratch, p, 3, &n, &err));
-    CHECK(rung_slice_eq(p[0].value, RUNG_SLICE("b=c")) && p[1].value.len == 0);
-    static const char *const bad[] = {"&",   "a=1&",  "&a=1",    "a=1&&b=2",  "=1",
-                                      "a=%", "%zz=1", "a=1&a=2", "a=1&%61=2", "a=%ff"};
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        CHECK_MSG(rung_url_query(rung_slice_str(bad[i]), scratch, p, 3, &n, &err) == RUNG_EINVAL,
-                  "%s", bad[i]);
-    CHECK_STATUS(rung_url_query(RUNG_SLICE("a&b&c&d"), scratch, p, 3, &n, &err), RUNG_ELIMIT);
-    CHECK(rung_url_query(RUNG_SLICE("limit=%zz"), scratch, p, 3, &n, &err) < 0);
-    CHECK_EQ_STR(err.message, "limit: % must be followed by two hexadecimal digits");
-}
-
 RUNG_TEST_MAIN
