@@ -108,6 +108,12 @@ static int os_fsync(void *ctx, int file) {
     return os_result(fsync(file));
 }
 
+static int os_write_out(void *ctx, int file, uint64_t offset, uint64_t len) {
+    (void)ctx;
+    return os_result(sync_file_range(file, (off64_t)offset, (off64_t)len,
+                                     SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+}
+
 static int os_fallocate(void *ctx, int file, uint64_t size) {
     (void)ctx;
     return os_result(fallocate(file, 0, 0, (off_t)size));
@@ -162,6 +168,7 @@ const rung_fs *rung_fs_posix(void) {
         .pwritev = os_pwritev,
         .pread = os_pread,
         .fdatasync = os_fdatasync,
+        .write_out = os_write_out,
         .fsync = os_fsync,
         .fallocate = os_fallocate,
         .ftruncate = os_ftruncate,
@@ -353,6 +360,15 @@ rung_status rung_file_datasync(const rung_file *f, rung_err *err) {
 rung_status rung_file_sync(const rung_file *f, rung_err *err) {
     int result = f->fs->fsync(f->fs->ctx, f->handle);
     return result < 0 ? FAIL_IO(err, result, "cannot sync", f->name) : RUNG_OK;
+}
+
+/* Where there is no such call nothing is lost; but a failure to write is told here once, and the sync that comes later
+ * may not hear of it again. */
+rung_status rung_file_write_out(const rung_file *f, uint64_t offset, uint64_t len, rung_err *err) {
+    int result = f->fs->write_out ? f->fs->write_out(f->fs->ctx, f->handle, offset, len) : 0;
+    if (result == -ENOSYS || result == -EINVAL || result == -EINTR)
+        return RUNG_OK;
+    return result < 0 ? FAIL_IO(err, result, "cannot write", f->name) : RUNG_OK;
 }
 
 /* A file system without preallocation is no failure: the zeros that follow take the space. */

@@ -38,6 +38,8 @@ typedef struct rung_fs {
     ssize_t (*pread)(void *ctx, int file, void *buffer, size_t len, uint64_t offset);
     int (*fdatasync)(void *ctx, int file);
     int (*fsync)(void *ctx, int file);
+    int (*write_out)(void *ctx, int file, uint64_t offset,
+                     uint64_t len);                       /* NULL: nothing to gain */
     int (*fallocate)(void *ctx, int file, uint64_t size); /* and extend to `size` */
     int (*ftruncate)(void *ctx, int file, uint64_t size);
     int64_t (*size)(void *ctx, int file);
@@ -99,6 +101,9 @@ RUNG_NODISCARD rung_status rung_file_read(const rung_file *f, void *buffer, size
                                           uint64_t offset, size_t *got_out, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_datasync(const rung_file *f, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_sync(const rung_file *f, rung_err *err);
+/* Have a range that was written go to the disk now, and wait. Promises nothing: it only keeps a later sync short. */
+RUNG_NODISCARD rung_status rung_file_write_out(const rung_file *f, uint64_t offset, uint64_t len,
+                                               rung_err *err);
 RUNG_NODISCARD rung_status rung_file_reserve(const rung_file *f, uint64_t size, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_truncate(const rung_file *f, uint64_t size, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_size(const rung_file *f, uint64_t *size_out, rung_err *err);

@@ -9,7 +9,10 @@
  * two leaves a whole snapshot that is not listed, which is as good. So loading goes by the folder, newest
  * first, and the manifest only helps to notice that one is missing.
  *
- * Synced every few MiB while it is written: one sync of a gigabyte at the end would hold up the log's. */
+ * What is written goes to the disk piece by piece, by rung_file_write_out, and is synced once at the end. One sync of
+ * a gigabyte would hold up the log's, and so would many small ones: each is a commit of the file system's own journal,
+ * because the file grows. Measured beside 16 submissions in flight at 10 M players: their p99 is 8 times as long with
+ * a sync every 8 MiB. */
 #include "journal/snapshot_file.h"
 
 #include "base/assert.h"
@@ -20,7 +23,7 @@
 #include <string.h>
 
 #define TEMPORARY_NAME "snapshot.tmp"
-#define SYNC_EVERY     ((uint64_t)8 << 20)
+#define PIECE          ((uint64_t)256 << 10)
 enum { HEADER_SIZE = 64, BLOCK_HEADER_SIZE = 16, TRAILER_SIZE = 96, ENTRY_SIZE = 56 };
 /* Blocks of the file begin alike: magic 8, version 4, CRC 4, uuid 16. */
 enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };
@@ -110,7 +113,7 @@ struct rung_snapshot_writer {
     uint8_t uuid[RUNG_UUID_SIZE];
     uint32_t salt;
     uint64_t offset; /* in the file, of the next block */
-    uint64_t unsynced;
+    uint64_t cached; /* of these, the last ones that are not yet on their way to the disk */
     uint32_t block_count;
     rung_snapshot_info info;
     size_t used; /* bytes of the block so far */
@@ -121,10 +124,10 @@ static rung_status put_bytes(rung_snapshot_writer *w, const void *bytes, size_t 
                              rung_err *err) {
     rung_status st = rung_file_write(&w->file, bytes, len, w->offset, err);
     w->offset += len;
-    w->unsynced += len;
-    if (st == RUNG_OK && w->unsynced >= SYNC_EVERY) {
-        w->unsynced = 0;
-        st = rung_file_datasync(&w->file, err);
+    w->cached += len;
+    if (st == RUNG_OK && w->cached >= PIECE) {
+        st = rung_file_write_out(&w->file, w->offset - w->cached, w->cached, err);
+        w->cached = 0;
     }
     return st;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* SCHED_IDLE */
 #include "service/child.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { NICE = 10 };
 
 static void close_sockets(DIR *open_files) {
     struct dirent *entry;
@@ -25,5 +24,7 @@ void rung_child_settle(void) {
         close_sockets(open_files);
         closedir(open_files);
     }
-    setpriority(PRIO_PROCESS, 0, NICE);
+    /* A child that is merely nice runs its slice to the end when the parent's threads wake: milliseconds for whoever
+     * waits for an answer. One that is idle is put aside at once. */
+    sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
 }
