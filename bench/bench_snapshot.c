@@ -115,7 +115,7 @@ static double load_seconds(memory *m, rung_digest want) {
     rung_state_config config = {.alloc = rung_alloc_heap(), .hash_key = key};
     uint64_t start = bench_now_ns();
     m->at = 0;
-    if (rung_state_load(&config, give, m, NULL, &copy, &err) < 0)
+    if (rung_state_load(&config, give, m, NULL, NULL, &copy, &err) < 0)
         bench_die("%s", err.message);
     double seconds = bench_seconds_since(start);
     rung_digest digest = rung_state_digest(copy);

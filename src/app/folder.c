@@ -203,7 +203,7 @@ static rung_status load_one(const rung_dir *dir, const uint8_t *uuid, uint64_t s
     rung_status st = rung_snapshot_reader_open(dir, config->alloc, uuid, seq, &s.reader, err);
     if (st != RUNG_OK)
         return st;
-    st = rung_state_load(config, next_block, &s, &tell, state_out, err);
+    st = rung_state_load(config, next_block, &s, &tell, NULL, state_out, err);
     rung_snapshot_reader_close(s.reader);
     return st;
 }

@@ -21,6 +21,7 @@
 #include "journal/segment_log.h"
 #include "journal/snapshot_file.h"
 #include "service/applier.h"
+#include "service/aside.h"
 #include "service/child.h"
 #include "state/save.h"
 
@@ -77,6 +78,14 @@ static rung_status next_block(void *ctx, const void **bytes_out, size_t *len_out
     return rung_snapshot_reader_next(source->reader, bytes_out, len_out, source->err);
 }
 
+static bool begin_aside(void *ctx, void (*work)(void *arg), void *arg) {
+    return rung_aside_begin(ctx, work, arg);
+}
+
+static void wait_aside(void *ctx) {
+    rung_aside_wait(ctx);
+}
+
 static void digest_bytes(const rung_state *state, uint8_t out[RUNG_SNAPSHOT_DIGEST_SIZE]) {
     rung_digest d = rung_state_digest(state);
     memset(out, 0, RUNG_SNAPSHOT_DIGEST_SIZE);
@@ -103,6 +112,9 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     rung_save_progress progress = {.tell = tell_snapshot, .ctx = s};
     snapshot_source source = {.err = err};
     rung_state *state = NULL;
+    rung_aside aside = {0};
+    rung_load_helper helper = {&aside, begin_aside, wait_aside};
+    bool is_helped = s->config.state.alloc == rung_alloc_heap(); /* another may be for one thread */
     rung_status st = rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log),
                                                seq, &source.reader, err);
     if (st == RUNG_NOT_FOUND)
@@ -110,7 +122,8 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     if (st < 0)
         return st;
     st = rung_state_load(&s->config.state, next_block, &source,
-                         s->config.progress ? &progress : NULL, &state, err);
+                         s->config.progress ? &progress : NULL, is_helped ? &helper : NULL, &state,
+                         err);
     if (st == RUNG_OK) {
         rung_snapshot_info info = rung_snapshot_reader_info(source.reader);
         st = check_loaded(state, &info, err);

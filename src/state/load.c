@@ -22,6 +22,9 @@ typedef struct loader {
     rung_state *s;
     rung_players *serials; /* of the boards and sets so far: no two are the same */
     uint64_t version;
+    const rung_load_helper *helper; /* NULL: none */
+    bool is_helped;                 /* the players' index is with the helper */
+    rung_status index_status;
 } loader;
 
 static void damaged(loader *l, const char *fault) {
@@ -85,7 +88,8 @@ static void load_free_names(loader *l, rung_players *t, uint32_t free) {
     }
 }
 
-static void load_names(loader *l, rung_players *t, bool is_metered) {
+/* All names of a table, but not its index. */
+static void load_names_only(loader *l, rung_players *t, bool is_metered) {
     uint32_t span = rung__in_count(&l->in, RUNG_PLAYER_NONE), free = 0;
     uint8_t id[256];
     size_t last = 0;
@@ -103,8 +107,34 @@ static void load_names(loader *l, rung_players *t, bool is_metered) {
             rung__meter_add(&l->in.meter, 1);
     }
     load_free_names(l, t, free);
+}
+
+static void load_names(loader *l, rung_players *t) {
+    load_names_only(l, t, false);
     if (is_fine(l))
         went_well(l, rung_players_restore_finish(t));
+}
+
+/* The index of the players is needed by nobody until all is loaded, and touches nothing that is read meanwhile: ids
+ * and who is there. */
+static void finish_players(void *arg) {
+    loader *l = arg;
+    l->index_status = rung_players_restore_finish(l->s->players);
+}
+
+static void begin_players_index(loader *l) {
+    if (!is_fine(l))
+        return;
+    l->is_helped = l->helper && l->helper->begin(l->helper->ctx, finish_players, l);
+    if (!l->is_helped)
+        finish_players(l);
+}
+
+static void end_players_index(loader *l) {
+    if (l->is_helped)
+        l->helper->wait(l->helper->ctx);
+    l->is_helped = false;
+    went_well(l, l->index_status);
 }
 
 /* The next player of an ascending list; false at its end. */
@@ -172,7 +202,8 @@ static void load_following(loader *l, uint32_t player) {
 }
 
 static void load_people(loader *l) {
-    load_names(l, l->s->players, true);
+    load_names_only(l, l->s->players, true);
+    begin_players_index(l);
     for (uint32_t player = RUNG__NONE; load_player(l, &player);)
         load_profile(l, player);
     for (uint32_t player = RUNG__NONE; load_player(l, &player);)
@@ -185,7 +216,7 @@ static void load_attribute(loader *l, uint32_t number) {
     if (!went_well(l, rung_players_create(l->s->alloc, &l->s->hash_key, &a->values)))
         return;
     a->users = 1; /* ours, until the boards are there */
-    load_names(l, a->values, false);
+    load_names(l, a->values);
     if (is_fine(l) && rung_players_count(a->values) != rung_players_span(a->values))
         damaged(l, "an attribute has lost a value");
     if (is_fine(l))
@@ -194,7 +225,7 @@ static void load_attribute(loader *l, uint32_t number) {
 
 static void load_attributes(loader *l) {
     rung_state *s = l->s;
-    load_names(l, s->attribute_ids, false);
+    load_names(l, s->attribute_ids);
     uint32_t span = rung_players_span(s->attribute_ids);
     if (!is_fine(l) || !went_well(l, rung__grow(s->alloc, &s->attributes, &s->attribute_cap, span,
                                                 sizeof *s->attributes)))
@@ -606,7 +637,7 @@ static void load_expiry(loader *l, uint32_t number, const key_head *h) {
 
 static void load_boards(loader *l) {
     rung_state *s = l->s;
-    load_names(l, s->board_ids, false);
+    load_names(l, s->board_ids);
     uint32_t span = rung_players_span(s->board_ids);
     if (!is_fine(l) ||
         !went_well(l, rung__grow(s->alloc, &s->boards, &s->board_cap, span, sizeof *s->boards)))
@@ -810,6 +841,7 @@ static void load_state(loader *l, const rung_state_config *config, bool any_dige
     release_attributes(l);
     load_bans(l);
     load_ids(l);
+    end_players_index(l);
     if (is_fine(l))
         check_digest(l, any_digest);
     rung__in_finish(&l->in);
@@ -828,10 +860,11 @@ static rung_status explain(const loader *l, rung_err *err) {
 }
 
 rung_status rung__state_load(const rung_state_config *config, rung_load_source source, void *ctx,
-                             const rung_save_progress *progress, bool any_digest, rung_state **out,
-                             rung_err *err) {
+                             const rung_save_progress *progress, const rung_load_helper *helper,
+                             bool any_digest, rung_state **out, rung_err *err) {
     loader l = {
-        .in = {.source = source, .ctx = ctx, .st = RUNG_OK, .meter = {.progress = progress}}};
+        .in = {.source = source, .ctx = ctx, .st = RUNG_OK, .meter = {.progress = progress}},
+        .helper = helper};
     rung_status st = rung_state_create(config, &l.s);
     if (st >= 0)
         st = rung_players_create(config->alloc, &config->hash_key, &l.serials);
@@ -851,6 +884,7 @@ rung_status rung__state_load(const rung_state_config *config, rung_load_source s
 }
 
 rung_status rung_state_load(const rung_state_config *config, rung_load_source source, void *ctx,
-                            const rung_save_progress *progress, rung_state **out, rung_err *err) {
-    return rung__state_load(config, source, ctx, progress, false, out, err);
+                            const rung_save_progress *progress, const rung_load_helper *helper,
+                            rung_state **out, rung_err *err) {
+    return rung__state_load(config, source, ctx, progress, helper, false, out, err);
 }

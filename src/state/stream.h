@@ -56,7 +56,8 @@ static inline size_t rung__column_size(uint32_t n, unsigned width) {
  * that bytes by chance get as far as they can. */
 RUNG_NODISCARD rung_status rung__state_load(const rung_state_config *config,
                                             rung_load_source source, void *ctx,
-                                            const rung_save_progress *progress, bool any_digest,
+                                            const rung_save_progress *progress,
+                                            const rung_load_helper *helper, bool any_digest,
                                             rung_state **out, rung_err *err);
 
 /* ---- how far ---- */

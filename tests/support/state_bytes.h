@@ -73,7 +73,7 @@ static inline rung_status state_bytes_load(const state_bytes *b, const rung_stat
                                            rung_err *err) {
     state_source source = {b->bytes, b->len, piece, NULL};
     rung_status st =
-        rung__state_load(config, state_source_next, &source, NULL, any_digest, out, err);
+        rung__state_load(config, state_source_next, &source, NULL, NULL, any_digest, out, err);
     free(source.given);
     return st;
 }

@@ -480,7 +480,7 @@ TEST(failures_of_sink_and_source_are_passed_on) {
 #endif
     }
     int left = 1;
-    CHECK_STATUS(rung_state_load(copy_config(), refusing_source, &left, NULL, &copy, &err),
+    CHECK_STATUS(rung_state_load(copy_config(), refusing_source, &left, NULL, NULL, &copy, &err),
                  RUNG_EIO);
     CHECK_EQ_U64(err.code, RUNG_EIO);
     CHECK_NULL(copy);
@@ -621,7 +621,8 @@ TEST(progress) {
     CHECK_OK(rung_state_save(s, state_bytes_sink, &b, &(rung_save_progress){note, &saved}));
     state_source source = {b.bytes, b.len, 1 << 16, NULL};
     rung_save_progress progress = {note, &loaded};
-    CHECK_OK(rung_state_load(copy_config(), state_source_next, &source, &progress, &copy, NULL));
+    CHECK_OK(
+        rung_state_load(copy_config(), state_source_next, &source, &progress, NULL, &copy, NULL));
     check_same_digest(s, copy);
     CHECK_EQ_U64(saved.total, 2 * N);
     CHECK_EQ_U64(saved.done, 2 * N);
@@ -630,6 +631,65 @@ TEST(progress) {
     state_bytes_deinit(&b);
     rung_state_destroy(s);
     rung_state_destroy(copy);
+}
+
+/* ---- a helper ---- */
+
+/* The laziest there is: it does the work when somebody waits for it. Whatever needed it before would be wrong. */
+typedef struct lazy {
+    void (*work)(void *arg);
+    void *arg;
+    bool is_willing;
+    uint32_t begun, waited;
+} lazy;
+
+static bool lazy_begin(void *ctx, void (*work)(void *arg), void *arg) {
+    lazy *z = ctx;
+    CHECK_NULL(z->work);
+    z->begun++;
+    if (z->is_willing) {
+        z->work = work;
+        z->arg = arg;
+    }
+    return z->is_willing;
+}
+
+static void lazy_wait(void *ctx) {
+    lazy *z = ctx;
+    CHECK(z->work);
+    z->work(z->arg);
+    z->work = NULL;
+    z->waited++;
+}
+
+static rung_status load_helped(const state_bytes *b, size_t len, lazy *z, rung_state **copy) {
+    rung_load_helper helper = {z, lazy_begin, lazy_wait};
+    state_source source = {b->bytes, len, 4096, NULL};
+    rung_status st =
+        rung_state_load(copy_config(), state_source_next, &source, NULL, &helper, copy, NULL);
+    free(source.given);
+    return st;
+}
+
+TEST(a_helper_late_unwilling_and_needed_no_more) {
+    rung_state *s = state_of(9, 2000), *copy = NULL;
+    state_bytes b = {0};
+    state_bytes_save(&b, s);
+    for (int willing = 0; willing < 2; willing++) {
+        lazy z = {.is_willing = willing};
+        CHECK_OK(load_helped(&b, b.len, &z, &copy));
+        CHECK(z.begun == 1 && z.waited == (uint32_t)willing);
+        check_same_digest(s, copy);
+        CHECK_NULL(rung_state_check(copy));
+        rung_state_destroy(copy);
+    }
+    for (size_t len = 0; len < b.len; len += 1 + b.len / 97) {
+        lazy z = {.is_willing = true};
+        CHECK_STATUS(load_helped(&b, len, &z, &copy), RUNG_ECORRUPT);
+        CHECK_EQ_U64(z.begun, z.waited);
+    }
+    state_bytes_deinit(&b);
+    rung_state_destroy(s);
 }
 
 /* ---- words ---- */
