@@ -51,8 +51,7 @@ static rung_status write_piece(void *ctx, const void *bytes, size_t len) {
 static _Noreturn void live_as_child(const rung_pack_job *job, int report, pid_t parent,
                                     rung_slice board, const rung_view *view) {
     output to = {job->file, parent};
-    rung_child_settle();
-    rung_status st = rung_closed_window_write(job->alloc, board, view, write_piece, &to);
+    rung_status st = rung_closed_window_write(rung_child_alloc(), board, view, write_piece, &to);
     ssize_t wrote = write(report, &st, sizeof st);
     _exit(wrote == (ssize_t)sizeof st ? 0 : 1);
 }
@@ -80,7 +79,7 @@ rung_status rung_pack_job_begin(const rung_alloc *alloc, rung_slice board, const
         return fail_to_begin(job, "make a pipe", err);
     job->pipe_end = ends[0];
     pid_t parent = getpid();
-    job->child = fork();
+    job->child = rung_child_fork();
     if (job->child == 0)
         live_as_child(job, ends[1], parent, board, view);
     int cause = errno;

@@ -50,23 +50,24 @@ static int os_dir_open(void *ctx, const char *path, bool create) {
     return os_result(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+/* Without a stream, which would take memory: a forked child lists, too. */
 static int os_dir_list(void *ctx, int dir, void (*each)(void *arg, const char *name), void *arg) {
     (void)ctx;
+    _Alignas(struct dirent64) char buffer[4096];
+    ssize_t got;
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    DIR *stream = fdopendir(fd);
-    if (!stream) {
-        int failed = -errno;
-        close(fd);
-        return failed;
+    while ((got = getdents64(fd, buffer, sizeof buffer)) > 0) {
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent64 *entry = (const void *)(buffer + at);
+            if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+                each(arg, entry->d_name);
+            at += entry->d_reclen;
+        }
     }
-    struct dirent *entry;
-    for (errno = 0; (entry = readdir(stream)) != NULL; errno = 0)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            each(arg, entry->d_name);
-    int failed = -errno;
-    closedir(stream);
+    int failed = got < 0 ? -errno : 0;
+    close(fd);
     return failed;
 }
 

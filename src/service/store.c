@@ -345,9 +345,9 @@ static rung_status write_snapshot(rung_store *s, const rung_state *state, pid_t 
                                   rung_err *err) {
     snapshot_target to = {.err = err, .parent = parent};
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
-    rung_status st = rung_snapshot_writer_begin(rung_segment_log_dir(s->log), s->config.alloc,
-                                                rung_segment_log_uuid(s->log),
-                                                rung_state_seq(state), &to.writer, err);
+    rung_status st = rung_snapshot_writer_begin(
+        rung_segment_log_dir(s->log), parent ? rung_child_alloc() : s->config.alloc,
+        rung_segment_log_uuid(s->log), rung_state_seq(state), &to.writer, err);
     if (st < 0)
         return st;
     st = rung_state_save(state, write_block, &to, NULL);
@@ -389,7 +389,6 @@ typedef struct child_report {
 static _Noreturn void live_as_child(rung_store *s, const rung_state *state, pid_t parent,
                                     int pipe_end) {
     child_report report = {0};
-    rung_child_settle();
     report.status = write_snapshot(s, state, parent, &report.err);
     ssize_t wrote = write(pipe_end, &report, sizeof report); /* fits a pipe: whole or not at all */
     _exit(wrote == (ssize_t)sizeof report ? 0 : 1);
@@ -403,7 +402,7 @@ rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_e
         return st;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot make a pipe: %s", strerrordesc_np(errno));
-    pid_t child = fork();
+    pid_t child = rung_child_fork();
     if (child == 0)
         live_as_child(s, state, parent, ends[1]);
     close(ends[1]);
