@@ -4,8 +4,12 @@
  * needs: redis-server=redis-server
  *
  * Both servers run at once, each may use one processor (both the same one; the client has the other), and only one of
- * them is asked at a time. A question is asked for a while of one, then of the other, in several rounds; a ratio is
- * the median of the rounds' ratios. Rung is build/.../rung serve, as anybody runs it. */
+ * them is asked at a time. A question is asked for a while of one, then of the other, in several rounds, the same
+ * commands in the same order; no two rounds have the same commands, since a ZADD of what stands already is not one. A
+ * ratio is the median of the rounds' ratios. Rung is build/.../rung serve, as anybody runs it.
+ *
+ * The client writes and counts commands in a tenth of a microsecond, so that it is the server who is measured; the
+ * processor time of the server itself is measured beside. */
 #define _GNU_SOURCE 1 /* which processor */
 #include "support/machine.h"
 #include "support/options.h"
@@ -28,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FRIENDS = 200, FRIEND_SETS = 500, SCORE_MAX = 1000000000, ROUNDS_MAX = 32 };
+enum { FRIENDS = 200, FRIEND_SETS = 500, SCORE_MAX = 1000001, STEP_MAX = 1000, ROUNDS_MAX = 32 };
 enum { RUNG, REDIS, SERVERS };
 
 static const char *const names[SERVERS] = {"Rung", "Redis"};
@@ -39,7 +43,7 @@ typedef struct server {
     bench_address address;
     uint16_t http_port;
     char data[128];
-    bool is_durable;
+    bool is_durable; /* Redis: loads an RDB if there is one; its append-only file is begun later */
 } server;
 
 /* ---- processes ---- */
@@ -111,6 +115,8 @@ static double start_rung(server *s) {
     if (s->is_durable) {
         words[6] = "--data";
         words[7] = s->data;
+        words[8] = "--archive"; /* a second store, in SQL, that Redis has no like of */
+        words[9] = "off";
     }
     uint64_t start = bench_now_ns();
     s->pid = spawn(words, err);
@@ -137,7 +143,7 @@ static double start_redis(server *s) {
                            "--dir",
                            s->data,
                            "--appendonly",
-                           s->is_durable ? "yes" : "no",
+                           "no",
                            "--appendfsync",
                            "always",
                            NULL};
@@ -204,6 +210,8 @@ static void remove_folder(void) {
 
 /* ---- commands ---- */
 
+/* They are written as fast as can be: the client must not be what is measured. */
+
 typedef struct workload {
     rung_rng rng;
     uint64_t members;
@@ -212,110 +220,146 @@ typedef struct workload {
     uint64_t next;
 } workload;
 
-static const char *member_name(char out[16], uint64_t i) {
-    memcpy(out, "player:", 7);
-    for (int d = 14; d >= 7; d--, i /= 10)
-        out[d] = (char)('0' + i % 10);
-    out[15] = '\0';
-    return out;
-}
-
-static const char *number(char out[24], uint64_t n) {
-    snprintf(out, 24, "%llu", (unsigned long long)n);
-    return out;
-}
-
 static uint64_t below(workload *w, uint64_t n) {
     return rung_rng_below(&w->rng, n);
 }
 
-#define COMMAND(...)                                                                               \
-    (*length = bench_command(out, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *),          \
-                             (const char *[]){__VA_ARGS__}),                                       \
-     1u)
+#define PUT(at, literal) ((char *)memcpy((at), literal, sizeof(literal) - 1) + sizeof(literal) - 1)
+
+/* An argument that is a number. */
+static char *put_number(char *at, uint64_t n) {
+    char digits[20];
+    uint32_t len = 0;
+    do
+        digits[len++] = (char)('0' + n % 10);
+    while (n /= 10);
+    at = PUT(at, "$");
+    if (len > 9)
+        *at++ = (char)('0' + len / 10);
+    *at++ = (char)('0' + len % 10);
+    at = PUT(at, "\r\n");
+    while (len)
+        *at++ = digits[--len];
+    return PUT(at, "\r\n");
+}
+
+/* An argument that is a member. */
+static char *put_member(char *at, uint64_t i) {
+    uint32_t n = (uint32_t)i;
+    at = PUT(at, "$15\r\nplayer:00000000\r\n");
+    for (char *d = at - 3; n; n /= 10)
+        *d-- = (char)('0' + n % 10);
+    return at;
+}
+
+static uint32_t made(const char *out, const char *end, size_t *length) {
+    *length = (size_t)(end - out);
+    return 1;
+}
+
+static char *put_zadd(char *at, uint64_t score, uint64_t member) {
+    at = PUT(at, "*4\r\n$4\r\nZADD\r\n$4\r\nrace\r\n");
+    return put_member(put_number(at, score), member);
+}
 
 static uint32_t make_load(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char name[16], score[24];
     uint64_t i = bench_shuffle_at(&w->order, w->next++ % w->members);
-    return COMMAND("ZADD", "race", number(score, below(w, SCORE_MAX)), member_name(name, i));
+    return made(out, put_zadd(out, below(w, SCORE_MAX), i), length);
 }
 
 static uint32_t make_zadd(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char name[16], score[24];
-    return COMMAND("ZADD", "race", number(score, below(w, SCORE_MAX)),
-                   member_name(name, below(w, w->members)));
+    return made(out, put_zadd(out, below(w, SCORE_MAX), below(w, w->members)), length);
 }
 
 static uint32_t make_zincrby(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char name[16], score[24];
-    return COMMAND("ZINCRBY", "race", number(score, below(w, 1000)),
-                   member_name(name, below(w, w->members)));
+    char *at = PUT(out, "*4\r\n$7\r\nZINCRBY\r\n$4\r\nrace\r\n");
+    at = put_number(at, below(w, STEP_MAX));
+    return made(out, put_member(at, below(w, w->members)), length);
 }
 
 static uint32_t make_zrevrank(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char name[16];
-    return COMMAND("ZREVRANK", "race", member_name(name, below(w, w->members)));
+    char *at = PUT(out, "*3\r\n$8\r\nZREVRANK\r\n$4\r\nrace\r\n");
+    return made(out, put_member(at, below(w, w->members)), length);
 }
 
 static uint32_t make_zscore(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char name[16];
-    return COMMAND("ZSCORE", "race", member_name(name, below(w, w->members)));
+    char *at = PUT(out, "*3\r\n$6\r\nZSCORE\r\n$4\r\nrace\r\n");
+    return made(out, put_member(at, below(w, w->members)), length);
 }
 
 static uint32_t make_top(void *ctx, char *out, size_t *length) {
     (void)ctx;
-    return COMMAND("ZREVRANGE", "race", "0", "99", "WITHSCORES");
+    char *at = PUT(out, "*5\r\n$9\r\nZREVRANGE\r\n$4\r\nrace\r\n$1\r\n0\r\n$2\r\n99\r\n"
+                        "$10\r\nWITHSCORES\r\n");
+    return made(out, at, length);
 }
 
 static uint32_t make_around(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char from[24], to[24];
-    uint64_t at = below(w, w->members - 11);
-    return COMMAND("ZREVRANGE", "race", number(from, at), number(to, at + 10), "WITHSCORES");
+    uint64_t from = below(w, w->members - 11);
+    char *at = PUT(out, "*5\r\n$9\r\nZREVRANGE\r\n$4\r\nrace\r\n");
+    at = put_number(put_number(at, from), from + 10);
+    return made(out, PUT(at, "$10\r\nWITHSCORES\r\n"), length);
 }
 
 static uint32_t make_zcount(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char min[24], max[24];
     uint64_t a = below(w, SCORE_MAX), b = below(w, SCORE_MAX);
-    return COMMAND("ZCOUNT", "race", number(min, a < b ? a : b), number(max, a < b ? b : a));
+    char *at = PUT(out, "*4\r\n$6\r\nZCOUNT\r\n$4\r\nrace\r\n");
+    return made(out, put_number(put_number(at, a < b ? a : b), a < b ? b : a), length);
 }
 
 static uint32_t make_friends(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    char set[40];
-    snprintf(set, sizeof set, "friends:%u", (unsigned)below(w, FRIEND_SETS));
-    return COMMAND("ZINTER", "2", "race", set, "WITHSCORES");
+    char *at = PUT(out, "*5\r\n$6\r\nZINTER\r\n$1\r\n2\r\n$4\r\nrace\r\n$11\r\nfriends:000\r\n"
+                        "$10\r\nWITHSCORES\r\n");
+    uint32_t n = (uint32_t)below(w, FRIEND_SETS);
+    char *digits = at - sizeof "\r\n$10\r\nWITHSCORES\r\n" + 1;
+    for (int d = 1; d <= 3; d++, n /= 10)
+        digits[-d] = (char)('0' + n % 10);
+    return made(out, at, length);
 }
 
 /* One submission that all, week and day get: Redis needs three commands in a transaction, Rung one. */
-static uint32_t make_windows_of(workload *w, char *out, size_t *length, uint64_t member) {
-    char name[16], score[24];
-    member_name(name, member);
-    number(score, below(w, 1000));
-    if (w->which == RUNG)
-        return COMMAND("RUNG.SUBMIT", "windows", name, score);
-    size_t used = bench_command(out, 1, (const char *[]){"MULTI"});
-    static const char *const keys[] = {"windows:all", "windows:week", "windows:day"};
-    for (int i = 0; i < 3; i++)
-        used += bench_command(out + used, 4, (const char *[]){"ZINCRBY", keys[i], score, name});
-    *length = used + bench_command(out + used, 1, (const char *[]){"EXEC"});
+static uint32_t make_windows(void *ctx, char *out, size_t *length) {
+    workload *w = ctx;
+    uint64_t member = below(w, w->members), step = below(w, STEP_MAX);
+    if (w->which == RUNG) {
+        char *at = PUT(out, "*4\r\n$11\r\nRUNG.SUBMIT\r\n$7\r\nwindows\r\n");
+        return made(out, put_number(put_member(at, member), step), length);
+    }
+    char *at = PUT(out, "*1\r\n$5\r\nMULTI\r\n");
+    at = PUT(at, "*4\r\n$7\r\nZINCRBY\r\n$11\r\nwindows:all\r\n");
+    at = put_member(put_number(at, step), member);
+    at = PUT(at, "*4\r\n$7\r\nZINCRBY\r\n$12\r\nwindows:week\r\n");
+    at = put_member(put_number(at, step), member);
+    at = PUT(at, "*4\r\n$7\r\nZINCRBY\r\n$11\r\nwindows:day\r\n");
+    at = put_member(put_number(at, step), member);
+    made(out, PUT(at, "*1\r\n$4\r\nEXEC\r\n"), length);
     return 5;
 }
 
-static uint32_t make_windows(void *ctx, char *out, size_t *length) {
-    workload *w = ctx;
-    return make_windows_of(w, out, length, below(w, w->members));
-}
-
+/* The first score of everybody. To spare Redis ten minutes it gets three plain ZADD. */
 static uint32_t make_windows_load(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
-    return make_windows_of(w, out, length, bench_shuffle_at(&w->order, w->next++ % w->members));
+    uint64_t member = bench_shuffle_at(&w->order, w->next++ % w->members);
+    uint64_t score = below(w, SCORE_MAX);
+    if (w->which == RUNG) {
+        char *at = PUT(out, "*4\r\n$11\r\nRUNG.SUBMIT\r\n$7\r\nwindows\r\n");
+        return made(out, put_number(put_member(at, member), score), length);
+    }
+    char *at = PUT(out, "*4\r\n$4\r\nZADD\r\n$11\r\nwindows:all\r\n");
+    at = put_member(put_number(at, score), member);
+    at = PUT(at, "*4\r\n$4\r\nZADD\r\n$12\r\nwindows:week\r\n");
+    at = put_member(put_number(at, score), member);
+    at = PUT(at, "*4\r\n$4\r\nZADD\r\n$11\r\nwindows:day\r\n");
+    made(out, put_member(put_number(at, score), member), length);
+    return 3;
 }
 
 typedef struct question {
@@ -335,27 +379,33 @@ static const question questions[] = {
     {"ZINTER with 200 friends", make_friends, 10},
     {"three windows at once", make_windows, 20},
 };
-enum { QUESTIONS = sizeof questions / sizeof questions[0], FRIENDS_AT = 7, WINDOWS_AT = 8 };
+enum { QUESTIONS = sizeof questions / sizeof questions[0], WINDOWS_AT = 8 };
 
 /* ---- measuring ---- */
 
 typedef struct figures {         /* medians */
     double rate[SERVERS], ratio; /* commands per second */
-    double ratio_busy;           /* commands per second of the server's processor time */
+    double cost_us[SERVERS];     /* of the server's processor time per command */
+    double ratio_busy;           /* of the costs */
 } figures;
+
+enum { DEPTHS = 3, DEPTH_BAR = 1 /* the depth that the bars are for */ };
 
 typedef struct bench {
     bench_options o;
-    uint64_t seconds_ms, connections;
-    bool with_windows;
+    uint64_t round_ms, connections;
+    const char *only;
+    bool with_windows, with_disk;
+    uint64_t runs; /* so far: each round has commands of its own */
     server servers[SERVERS];
     uint64_t members;
-    figures found[QUESTIONS][3]; /* by depth */
-    double load_s[SERVERS], bytes[SERVERS], bytes_windows[SERVERS], restart_s[SERVERS],
-        durable[SERVERS][2];
+    bool is_asked[QUESTIONS];
+    figures found[QUESTIONS][DEPTHS];
+    double load_s[SERVERS], bytes[SERVERS], bytes_windows[SERVERS], restart_s[SERVERS];
+    figures durable[2]; /* ZADD at the first two depths */
 } bench;
 
-static const uint32_t depths[] = {1, 16, 100};
+static const uint32_t depths[DEPTHS] = {1, 16, 100};
 
 static workload work_of(const bench *b, int which, uint64_t seed) {
     workload w = {.members = b->members, .which = which, .order = bench_shuffle_of(b->members, 7)};
@@ -364,7 +414,7 @@ static workload work_of(const bench *b, int which, uint64_t seed) {
 }
 
 typedef struct pace {
-    double rate, rate_busy; /* commands per second, and per second of processor time */
+    double rate, cost_us; /* commands per second, and the server's processor time for each */
 } pace;
 
 static pace run_once(const bench *b, int which, bench_command_maker make, uint32_t depth,
@@ -382,26 +432,29 @@ static pace run_once(const bench *b, int which, bench_command_maker make, uint32
     bench_load_close(&load);
     if (load.errors)
         bench_die("%s answered %llu errors", names[which], (unsigned long long)load.errors);
-    return (pace){rate, busy > 0 ? done / busy : rate};
+    return (pace){rate, busy * 1e6 / done};
 }
 
-static figures compare(const bench *b, bench_command_maker make, uint32_t depth) {
-    double rates[SERVERS][ROUNDS_MAX], ratios[ROUNDS_MAX], busy[ROUNDS_MAX];
+static figures compare(bench *b, bench_command_maker make, uint32_t depth) {
+    double rates[SERVERS][ROUNDS_MAX], costs[SERVERS][ROUNDS_MAX], ratios[ROUNDS_MAX],
+        busy[ROUNDS_MAX];
     for (uint64_t round = 0; round < b->o.rounds; round++) {
-        pace p[SERVERS];
+        uint64_t seed = b->o.seed + 1000 * ++b->runs;
         for (int k = 0; k < SERVERS; k++) { /* who goes first alternates */
             int which = (int)((round + (uint64_t)k) % 2);
-            p[which] =
-                run_once(b, which, make, depth, b->o.seed + round, (double)b->seconds_ms / 1000, 0);
-            rates[which][round] = p[which].rate;
+            pace p = run_once(b, which, make, depth, seed, (double)b->round_ms / 1000, 0);
+            rates[which][round] = p.rate;
+            costs[which][round] = p.cost_us;
         }
-        ratios[round] = p[RUNG].rate / p[REDIS].rate;
-        busy[round] = p[RUNG].rate_busy / p[REDIS].rate_busy;
+        ratios[round] = rates[RUNG][round] / rates[REDIS][round];
+        busy[round] = costs[REDIS][round] / costs[RUNG][round];
     }
     figures f = {.ratio = bench_median(ratios, b->o.rounds),
                  .ratio_busy = bench_median(busy, b->o.rounds)};
-    for (int which = 0; which < SERVERS; which++)
+    for (int which = 0; which < SERVERS; which++) {
         f.rate[which] = bench_median(rates[which], b->o.rounds);
+        f.cost_us[which] = bench_median(costs[which], b->o.rounds);
+    }
     return f;
 }
 
@@ -427,9 +480,11 @@ static void load_friends(const server *s, uint64_t members) {
         static char names_of[FRIENDS][16];
         char key[40];
         const char *words[FRIENDS + 3] = {"SADD", key};
-        snprintf(key, sizeof key, "friends:%d", set);
-        for (int i = 0; i < FRIENDS; i++)
-            words[2 + i] = member_name(names_of[i], below(&w, members));
+        snprintf(key, sizeof key, "friends:%03d", set);
+        for (int i = 0; i < FRIENDS; i++) {
+            snprintf(names_of[i], sizeof names_of[i], "player:%08u", (unsigned)below(&w, members));
+            words[2 + i] = names_of[i];
+        }
         ask(s, words);
     }
 }
@@ -443,6 +498,8 @@ static void load_members(bench *b) {
         b->bytes[which] = (resident_bytes(&b->servers[which]) - before) / (double)b->members;
         load_friends(&b->servers[which], b->members);
     }
+    if (b->with_disk) /* for the restart: an append-only file would take longer still to read */
+        ask(&b->servers[REDIS], (const char *[]){"SAVE", NULL});
 }
 
 static void load_windows(bench *b) {
@@ -458,19 +515,33 @@ static void load_windows(bench *b) {
 
 /* ---- parts ---- */
 
+/* The next size begins with nothing. */
+static void remove_data(const bench *b) {
+    for (int which = 0; which < SERVERS; which++) {
+        char command[160];
+        snprintf(command, sizeof command, "rm -rf '%s'", b->servers[which].data);
+        if (system(command) != 0)
+            bench_die("cannot clean up");
+    }
+}
+
 static void measure_questions(bench *b) {
     for (int which = 0; which < SERVERS; which++)
         start_server(&b->servers[which], which);
     load_members(b);
     for (int q = 0; q < QUESTIONS; q++) {
-        if (q == WINDOWS_AT && !b->with_windows)
+        b->is_asked[q] = (q != WINDOWS_AT || b->with_windows) &&
+                         (!b->only || strstr(questions[q].name, b->only));
+        if (!b->is_asked[q])
             continue;
         if (q == WINDOWS_AT)
             load_windows(b);
-        for (int d = 0; d < 3; d++) {
-            b->found[q][d] = compare(b, questions[q].make, depths[d]);
-            bench_progress("%s, depth %u: %.1fx", questions[q].name, depths[d],
-                           b->found[q][d].ratio);
+        for (int d = 0; d < DEPTHS; d++) {
+            figures *f = &b->found[q][d];
+            *f = compare(b, questions[q].make, depths[d]);
+            bench_progress("%s, depth %u: %.0f / %.0f a second, %.1fx (%.2f / %.2f us, %.1fx)",
+                           questions[q].name, depths[d], f->rate[RUNG], f->rate[REDIS], f->ratio,
+                           f->cost_us[RUNG], f->cost_us[REDIS], f->ratio_busy);
         }
     }
     for (int which = 0; which < SERVERS; which++)
@@ -486,50 +557,48 @@ static void take_snapshot(const server *s) {
         bench_die("no snapshot");
 }
 
-/* Every change on disk before it is answered; then how long a restart takes: Redis from an RDB, Rung from a snapshot.
- *  */
-static void measure_durable(bench *b) {
+/* How long until a server answers again that has everything on disk: Redis in an RDB, Rung in a snapshot. */
+static void measure_restart(bench *b) {
+    server *rung = &b->servers[RUNG];
+    rung->is_durable = true;
+    start_server(rung, RUNG);
+    bench_progress("Rung: loading for a restart");
+    run_once(b, RUNG, make_load, 100, 1, 0, b->members);
+    stop_server(rung);
+    take_snapshot(rung);
     for (int which = 0; which < SERVERS; which++) {
-        server *s = &b->servers[which];
-        s->is_durable =
-            false; /* loaded without, as an RDB: an append-only file takes longer still to read */
-        if (which == RUNG)
-            s->is_durable = true;
-        start_server(s, which);
-        bench_progress("%s: loading for a restart", names[which]);
-        run_once(b, which, make_load, 100, 1, 0, b->members);
-        if (which == REDIS)
-            ask(s, (const char *[]){"SAVE", NULL});
-        stop_server(s);
-        if (which == RUNG)
-            take_snapshot(s);
-        b->restart_s[which] = start_server(s, which);
-        stop_server(s);
+        b->restart_s[which] = start_server(&b->servers[which], which);
         bench_progress("%s: restart in %.2f s", names[which], b->restart_s[which]);
     }
-    for (int which = 0; which < SERVERS; which++) {
-        b->servers[which].is_durable = true;
-        if (which == REDIS) {
-            char command[400];
-            snprintf(command, sizeof command, "rm -rf '%s'", b->servers[which].data);
-            if (system(command) != 0)
-                bench_die("cannot clean up");
-        }
-        start_server(&b->servers[which], which);
-    }
-    uint64_t all = b->members;
-    b->members = all < 100000 ? all : 100000; /* the disk decides, not the size */
-    for (int which = 0; which < SERVERS; which++)
-        run_once(b, which, make_load, 100, 1, 0, b->members);
+}
+
+/* Redis goes over to an append-only file that is synced for every answer. */
+static void begin_appending(const server *s) {
+    static char reply[64 << 10];
+    ask(s, (const char *[]){"CONFIG", "SET", "appendonly", "yes", NULL});
+    do {
+        usleep(100000);
+        if (!bench_ask(&s->address, (const char *[]){"INFO", "persistence", NULL}, reply,
+                       sizeof reply))
+            bench_die("Redis does not answer");
+    } while (!strstr(reply, "aof_rewrite_in_progress:0") ||
+             !strstr(reply, "aof_rewrite_scheduled:0") || !strstr(reply, "aof_enabled:1"));
+}
+
+/* Every change on disk before it is answered. Both were started again, and have all members. */
+static void measure_durable(bench *b) {
+    begin_appending(&b->servers[REDIS]);
     for (int d = 0; d < 2; d++) {
-        figures f = compare(b, make_zadd, depths[d]);
-        for (int which = 0; which < SERVERS; which++)
-            b->durable[which][d] = f.rate[which];
-        bench_progress("durable ZADD, depth %u: %.1fx", depths[d], f.ratio);
+        figures *f = &b->durable[d];
+        *f = compare(b, make_zadd, depths[d]);
+        bench_progress("durable ZADD, depth %u: %.0f / %.0f a second, %.1fx", depths[d],
+                       f->rate[RUNG], f->rate[REDIS], f->ratio);
     }
-    b->members = all;
-    for (int which = 0; which < SERVERS; which++)
+    for (int which = 0; which < SERVERS; which++) {
         stop_server(&b->servers[which]);
+        b->servers[which].is_durable = false;
+    }
+    remove_data(b);
 }
 
 /* ---- report ---- */
@@ -542,104 +611,165 @@ static void ratio_cell(bench_table *t, double ratio) {
     bench_table_cell(t, ratio < 10 ? "%.1fx" : "%.0fx", ratio);
 }
 
-static void report_questions(bench *b, bench_report *r) {
+static void cost_cell(bench_table *t, double us) {
+    bench_table_cell(t, us < 100 ? "%.2f" : "%.0f", us);
+}
+
+/* Bars are for ten million members. */
+static void bar_cells(const bench *b, bench_table *t, double bar, double ratio) {
+    if (bar <= 0 || b->members < 10000000) {
+        bench_table_skip(t, 1);
+        return;
+    }
+    bench_table_cell(t, "%.0fx %s", bar, ratio >= bar ? "met" : "missed");
+}
+
+static void report_questions(const bench *b, bench_report *r) {
     bench_table t = {0};
-    bench_table_head(&t, 10, "commands per second", "Redis, 1", "Rung, 1", "ratio", "Redis, 16",
-                     "Rung, 16", "ratio", "by processor", "ratio, 100", "bar");
+    bench_table_head(&t, 8, "depth 16, 50 connections", "Redis, a second", "Rung, a second",
+                     "ratio", "bar", "Redis, us", "Rung, us", "ratio of us");
     for (int q = 0; q < QUESTIONS; q++) {
-        if (q == WINDOWS_AT && !b->with_windows)
+        const figures *f = &b->found[q][DEPTH_BAR];
+        if (!b->is_asked[q])
             continue;
         bench_table_cell(&t, "%s", questions[q].name);
-        for (int d = 0; d < 2; d++) {
-            rate_cell(&t, b->found[q][d].rate[REDIS]);
-            rate_cell(&t, b->found[q][d].rate[RUNG]);
-            ratio_cell(&t, b->found[q][d].ratio);
-        }
-        ratio_cell(&t, b->found[q][1].ratio_busy);
-        ratio_cell(&t, b->found[q][2].ratio);
-        if (questions[q].bar > 0 && b->members >= 10000000)
-            bench_table_cell(&t, "%.0fx %s", questions[q].bar,
-                             b->found[q][1].ratio >= questions[q].bar ? "reached" : "missed");
-        else
-            bench_table_skip(&t, 1);
+        rate_cell(&t, f->rate[REDIS]);
+        rate_cell(&t, f->rate[RUNG]);
+        ratio_cell(&t, f->ratio);
+        bar_cells(b, &t, questions[q].bar, f->ratio);
+        cost_cell(&t, f->cost_us[REDIS]);
+        cost_cell(&t, f->cost_us[RUNG]);
+        ratio_cell(&t, f->ratio_busy);
     }
     bench_table_end(&t, r);
 }
 
-static void pair_row(bench_table *t, const char *name, const double *pair, int decimals,
-                     bool is_less_better) {
+static void report_depths(const bench *b, bench_report *r) {
+    bench_table t = {0};
+    bench_table_head(&t, 8, "other depths", "Redis, 1", "Rung, 1", "ratio", "bar", "Redis, 100",
+                     "Rung, 100", "ratio");
+    for (int q = 0; q < QUESTIONS; q++) {
+        if (!b->is_asked[q])
+            continue;
+        bench_table_cell(&t, "%s", questions[q].name);
+        for (int d = 0; d < DEPTHS; d += 2) {
+            const figures *f = &b->found[q][d];
+            rate_cell(&t, f->rate[REDIS]);
+            rate_cell(&t, f->rate[RUNG]);
+            ratio_cell(&t, f->ratio);
+            if (d == 0)
+                bar_cells(b, &t, 1, f->ratio);
+        }
+    }
+    bench_table_end(&t, r);
+}
+
+static void pair_row(const bench *b, bench_table *t, const char *name, const double *pair,
+                     int decimals, bool is_less_better, double bar) {
+    double ratio = is_less_better ? pair[REDIS] / pair[RUNG] : pair[RUNG] / pair[REDIS];
     bench_table_cell(t, "%s", name);
     bench_table_cell(t, "%.*f", decimals, pair[REDIS]);
     bench_table_cell(t, "%.*f", decimals, pair[RUNG]);
-    ratio_cell(t, is_less_better ? pair[REDIS] / pair[RUNG] : pair[RUNG] / pair[REDIS]);
+    ratio_cell(t, ratio);
+    bar_cells(b, t, bar, ratio);
 }
 
-static void report_costs(bench *b, bench_report *r, bool with_durable) {
+static void report_costs(const bench *b, bench_report *r) {
     bench_table t = {0};
-    bench_table_head(&t, 4, "", "Redis", "Rung", "ratio");
-    pair_row(&t, "bytes a member, one board", b->bytes, 0, true);
-    if (b->with_windows)
-        pair_row(&t, "bytes a member, three windows", b->bytes_windows, 0, true);
-    pair_row(&t, "seconds to load", b->load_s, 1, true);
-    if (with_durable) {
-        double d1[SERVERS], d16[SERVERS];
-        for (int which = 0; which < SERVERS; which++) {
-            d1[which] = b->durable[which][0];
-            d16[which] = b->durable[which][1];
-        }
-        pair_row(&t, "seconds to restart", b->restart_s, 2, true);
-        pair_row(&t, "ZADD a second, on disk before answered, depth 1", d1, 0, false);
-        pair_row(&t, "the same, depth 16", d16, 0, false);
+    bench_table_head(&t, 5, "", "Redis", "Rung", "ratio", "bar");
+    pair_row(b, &t, "bytes a member, one board", b->bytes, 0, true, 2);
+    if (b->is_asked[WINDOWS_AT])
+        pair_row(b, &t, "bytes a member, three windows", b->bytes_windows, 0, true, 3);
+    pair_row(b, &t, "seconds to load", b->load_s, 1, true, 0);
+    if (b->with_disk) {
+        pair_row(b, &t, "seconds to restart", b->restart_s, 2, true, 4);
+        pair_row(b, &t, "ZADD a second, on disk before answered, depth 1", b->durable[0].rate, 0,
+                 false, 0);
+        pair_row(b, &t, "the same, depth 16", b->durable[1].rate, 0, false, 6);
     }
     bench_table_end(&t, r);
 }
 
-/* The ratios of depth 16 as bars, on a scale of doublings. */
+/* The ratios of depth 16 as bars, on a scale of doublings, with a mark at what they are to reach. */
 static void draw(const bench *b, const char *path) {
+    enum { LEFT = 240, DOUBLING = 70, ROW = 28, TOP = 30 };
     FILE *f = fopen(path, "w");
-    int rows = b->with_windows ? QUESTIONS : QUESTIONS - 1;
+    int bottom = QUESTIONS * ROW + TOP, row = 0;
     if (!f)
         bench_die("cannot write %s", path);
     fprintf(f,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 %d\" "
-            "font-family=\"sans-serif\" "
-            "font-size=\"13\">\n<title>Rung against Redis: commands per second at pipeline depth "
-            "16</title>\n"
+            "font-family=\"sans-serif\" font-size=\"13\">\n"
+            "<title>Rung against Redis: commands per second, %s members, depth 16</title>\n"
             "<rect width=\"720\" height=\"%d\" fill=\"#ffffff\"/>\n",
-            rows * 28 + 50, rows * 28 + 50);
+            bottom + 30, bench_count_label(b->members).text, bottom + 30);
     for (int k = 0; k <= 6; k++)
         fprintf(f,
                 "<line x1=\"%d\" y1=\"24\" x2=\"%d\" y2=\"%d\" stroke=\"#d8dde3\"/>"
                 "<text x=\"%d\" y=\"18\" fill=\"#5b6670\" text-anchor=\"middle\">%dx</text>\n",
-                240 + k * 70, 240 + k * 70, rows * 28 + 30, 240 + k * 70, 1 << k);
-    for (int q = 0; q < rows; q++) {
-        double ratio = b->found[q][1].ratio, width = log2(ratio > 1 ? ratio : 1) * 70;
+                LEFT + k * DOUBLING, LEFT + k * DOUBLING, bottom, LEFT + k * DOUBLING, 1 << k);
+    for (int q = 0; q < QUESTIONS; q++) {
+        double ratio = b->found[q][DEPTH_BAR].ratio;
+        double width = log2(ratio > 1 ? ratio : 1) * DOUBLING,
+               bar = log2(questions[q].bar > 1 ? questions[q].bar : 1) * DOUBLING;
+        int y = TOP + row * ROW;
+        if (!b->is_asked[q])
+            continue;
+        row++;
         fprintf(f,
                 "<text x=\"230\" y=\"%d\" text-anchor=\"end\" fill=\"#1f2933\">%s</text>"
-                "<rect x=\"240\" y=\"%d\" width=\"%.0f\" height=\"18\" fill=\"#2f6f9f\"/>"
+                "<rect x=\"%d\" y=\"%d\" width=\"%.0f\" height=\"18\" fill=\"#2f6f9f\"/>"
                 "<text x=\"%.0f\" y=\"%d\" fill=\"#1f2933\">%.1fx</text>\n",
-                q * 28 + 45, questions[q].name, q * 28 + 31, width, 246 + width, q * 28 + 45,
-                ratio);
+                y + 15, questions[q].name, LEFT, y + 1, width,
+                LEFT + 8 + (width > bar ? width : bar), y + 15, ratio);
+        if (bar > 0)
+            fprintf(f, "<rect x=\"%.0f\" y=\"%d\" width=\"3\" height=\"24\" fill=\"#c2571a\"/>\n",
+                    LEFT + bar - 1, y - 2);
     }
-    fprintf(f, "</svg>\n");
+    fprintf(f,
+            "<text x=\"%d\" y=\"%d\" fill=\"#5b6670\">Redis 7 = 1x; the mark is the ratio to "
+            "reach</text>\n</svg>\n",
+            LEFT, bottom + 18);
     fclose(f);
 }
 
-static void report_size(bench *b, bench_report *r, bool with_durable) {
+static void report_size(const bench *b, bench_report *r) {
     bench_report_line(r, "### %s members", bench_count_label(b->members).text);
     bench_report_gap(r);
     report_questions(b, r);
-    report_costs(b, r, with_durable);
+    report_depths(b, r);
+    report_costs(b, r);
+}
+
+static void introduce(const bench *b, bench_report *r) {
+    bench_machine_describe(r, b->o.command);
+    bench_report_line(r, "Redis 7 and `rung serve`, each on the same one processor, asked in turn "
+                         "over a unix socket by one");
+    bench_report_line(
+        r,
+        "client on another: %u connections, each with 1, 16 or 100 commands under way. Members are",
+        (unsigned)b->connections);
+    bench_report_line(r, "`player:%%08d` with random integer scores from 0 to 10^6, so that at 10 "
+                         "M ten share a score. Nothing is");
+    bench_report_line(r, "kept on disk but where it says so. \"us\" is the server's own processor "
+                         "time per command; where its");
+    bench_report_line(r, "ratio is the larger one, the client, not Rung, was at its limit. On "
+                         "disk, Rung has its log and");
+    bench_report_line(r,
+                      "snapshots (`--archive off`), Redis its AOF and RDB. Medians of %u rounds.",
+                      (unsigned)b->o.rounds);
+    bench_report_gap(r);
 }
 
 int main(int argc, char **argv) {
     static bench b;
     bool is_without_windows = false, is_without_disk = false;
-    b.seconds_ms = 1000;
+    b.round_ms = 600;
     b.connections = 50;
     const bench_option own[] = {
-        {"--ms", BENCH_NUMBER, &b.seconds_ms, "milliseconds per question, server and round"},
+        {"--ms", BENCH_NUMBER, &b.round_ms, "milliseconds per question, server and round"},
         {"--connections", BENCH_NUMBER, &b.connections, "at once"},
+        {"--only", BENCH_TEXT, &b.only, "questions with this in their name; nothing is written"},
         {"--no-windows", BENCH_FLAG, &is_without_windows, "leave out the three windows"},
         {"--no-disk", BENCH_FLAG, &is_without_disk, "leave out durability and restart"},
         {0}};
@@ -647,8 +777,11 @@ int main(int argc, char **argv) {
         .section = "redis", .sizes = {1000000, 10000000}, .size_count = 2, .rounds = 3, .seed = 1};
     bench_options_parse(&b.o, argc, argv, "Rung beside Redis, over the same protocol", own);
     b.with_windows = !is_without_windows;
+    b.with_disk = !is_without_disk && !b.only;
     if (b.o.rounds > ROUNDS_MAX || b.connections > BENCH_LOAD_CONNECTIONS_MAX)
         bench_die("too many rounds or connections");
+    if (b.only)
+        b.o.markdown = NULL;
     const char *parent = getenv("RUNG_BENCH_DIR");
     snprintf(folder, sizeof folder, "%s/bench-redis-XXXXXX", parent ? parent : "/tmp");
     if (!mkdtemp(folder))
@@ -656,32 +789,21 @@ int main(int argc, char **argv) {
     atexit(remove_folder);
     pin(0, 1);
     bench_report r = {0};
-    bench_machine_describe(&r, b.o.command);
-    bench_report_line(&r, "Redis 7 and `rung serve`, each on the same one processor, asked in turn "
-                          "over a unix socket by one");
-    bench_report_line(&r,
-                      "client on another one: %u connections, each with 1, 16 or 100 commands "
-                      "under way. Members are",
-                      (unsigned)b.connections);
-    bench_report_line(
-        &r,
-        "`player:%%08d` with random scores. Nothing is kept on disk, but where it says so. \"By");
-    bench_report_line(&r, "processor\": the ratio of commands per second of the server's own "
-                          "processor time, depth 16; it is");
-    bench_report_line(&r,
-                      "larger than the one beside it where the client, not Rung, is at its limit.");
-    bench_report_gap(&r);
+    introduce(&b, &r);
     for (size_t i = 0; i < b.o.size_count; i++) {
         b.members = b.o.sizes[i];
         measure_questions(&b);
-        if (!is_without_disk)
+        if (b.with_disk) {
+            measure_restart(&b);
             measure_durable(&b);
-        report_size(&b, &r, !is_without_disk);
-        for (int which = 0; which < SERVERS; which++)
-            b.servers[which].is_durable = false;
+        }
+        report_size(&b, &r);
     }
-    if (b.o.markdown)
+    if (b.o.markdown) {
         draw(&b, "docs/benchmarks-redis.svg");
+        bench_report_line(&r, "![Rung against Redis, %s members, depth 16](benchmarks-redis.svg)",
+                          bench_count_label(b.members).text);
+    }
     int code = bench_options_finish(&b.o, &r);
     bench_report_deinit(&r);
     return code;

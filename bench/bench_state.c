@@ -245,9 +245,12 @@ static void run(const setup *set, uint32_t players, uint64_t rounds, bench_table
 int main(int argc, char **argv) {
     bench_options o = {
         .sizes = {1000000, 10000000}, .size_count = 2, .rounds = 7, .seed = 1, .section = "state"};
+    uint64_t only = 0;
+    const bench_option own[] = {
+        {"--only", BENCH_NUMBER, &only, "     one board: 1 all, 2 three windows, 3 by country"},
+        {0}};
     bench_options_parse(&o, argc, argv,
-                        "What a submission costs in the state machine, in bare ladder moves.",
-                        (bench_option[]){{0}});
+                        "What a submission costs in the state machine, in bare ladder moves.", own);
     bench_report report = {0};
     bench_table t = {0}, friends = {0};
     dice = o.seed;
@@ -268,7 +271,8 @@ int main(int argc, char **argv) {
     bench_table_head(&friends, 3, "players", "200 friends ranked, us", "10,000 friends ranked, us");
     for (size_t i = 0; i < o.size_count; i++)
         for (size_t k = 0; k < sizeof setups / sizeof setups[0]; k++)
-            run(&setups[k], (uint32_t)o.sizes[i], o.rounds, &t, &friends);
+            if (only == 0 || only == k + 1)
+                run(&setups[k], (uint32_t)o.sizes[i], o.rounds, &t, &friends);
     bench_table_end(&t, &report);
     bench_table_end(&friends, &report);
     int code = bench_options_finish(&o, &report);

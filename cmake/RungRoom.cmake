@@ -2,7 +2,7 @@
 #
 # The static library rung_<NAME> from src/<NAME>/**.c. DEPS are the rooms it may include: the only place where
 # that is said, held against the direction of docs/ARCHITECTURE.md by tools/tidy.py. LIBS are foreign targets.
-# Every header is compiled alone. A file called main.c is left out: it belongs to a program (rung_program).
+# With RUNG_TIDY every header is compiled alone. A file called main.c is left out: it belongs to a program (rung_program).
 # A room whose first source is still to be written is passed over. A room inside a room (NAME front/http) is the
 # library rung_front_http: others name it front_http in DEPS, and its unit tests live in tests/unit/front_http.
 function(rung_room)
@@ -43,7 +43,7 @@ endfunction()
 
 # Make the header check of `target` part of the default build.
 function(rung_verify_headers target)
-    if(PROJECT_IS_TOP_LEVEL)
+    if(PROJECT_IS_TOP_LEVEL AND RUNG_TIDY)
         if(NOT TARGET rung_headers)
             add_custom_target(rung_headers ALL)
         endif()

@@ -80,7 +80,7 @@ def generate(files, is_built):
         if len(packed) < len(data):
             arrays.append(array(f"gzip_{number}", packed))
             zipped = f"gzip_{number}, {len(packed)}"
-        rows.append(f'    {{"{path}", "{TYPES[suffix]}", "\\"{etag}\\"", {policy},\n'
+        rows.append(f'    {{"{path}", "{TYPES[suffix]}", "W/\\"{etag}\\"", {policy},\n'
                     f"     bytes_{number}, {len(data)}, {zipped}, {str(bool(HASHED.search(path))).lower()}}},\n")
     return ("/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by tools/embed.py. */\n"
             '#include "front/http/assets.h"\n\n' + "\n".join(arrays) +

@@ -28,7 +28,11 @@ static _Noreturn void help(const bench_options *o, const char *program, const ch
         printf(" %s", bench_count_label(o->sizes[i]).text);
     printf("\n\n");
     for (; own->name; own++)
-        printf("  %-10s %-6s %s\n", own->name, own->kind == BENCH_NUMBER ? "N" : "", own->help);
+        printf("  %-10s %-6s %s\n", own->name,
+               own->kind == BENCH_NUMBER ? "N"
+               : own->kind == BENCH_TEXT ? "TEXT"
+                                         : "",
+               own->help);
     printf("  --rounds   N      how often everything is measured; the median counts (now %llu)\n",
            (unsigned long long)o->rounds);
     printf("  --seed     N      for all that is random\n");
@@ -67,7 +71,9 @@ static bool parse_switch(const bench_option *option, int argc, char **argv, int 
         return true;
     }
     const char *name = argv[*i], *value = need_value(argc, argv, i);
-    if (!parse_count(value, option->target))
+    if (option->kind == BENCH_TEXT)
+        *(const char **)option->target = value;
+    else if (!parse_count(value, option->target))
         bench_die("%s: %s is not a count", name, value);
     note(o, value);
     return true;

@@ -31,6 +31,7 @@ typedef struct bench_options {
 typedef enum bench_option_kind {
     BENCH_FLAG,   /* target: bool */
     BENCH_NUMBER, /* target: uint64_t */
+    BENCH_TEXT,   /* target: const char * */
 } bench_option_kind;
 
 typedef struct bench_option {

@@ -73,15 +73,20 @@ void bench_load_close(bench_load *load) {
 
 /* ---- replies ---- */
 
-/* The end of the line at `p`; NULL: it is not all there. The number behind its first byte goes to `number`. */
-static const char *skip_line(const char *p, const char *end, int64_t *number) {
-    const char *stop = memchr(p, '\n', (size_t)(end - p));
-    bool is_negative = p + 1 < end && p[1] == '-';
+/* The number behind the first byte of the line at *p; *p moves to the next line. false: it is not all there. */
+static bool take_line(const char **p, const char *end, int64_t *number) {
+    const char *at = *p + 1;
+    bool is_negative = at < end && *at == '-';
     int64_t n = 0;
-    for (const char *d = p + 1 + is_negative; stop && d < stop && *d >= '0' && *d <= '9'; d++)
-        n = n * 10 + (*d - '0');
+    for (at += is_negative; at < end && *at >= '0' && *at <= '9'; at++)
+        n = n * 10 + (*at - '0');
     *number = is_negative ? -n : n;
-    return stop ? stop + 1 : NULL;
+    if (at < end && *at != '\r')
+        at = memchr(at, '\r', (size_t)(end - at));
+    if (!at || end - at < 2)
+        return false;
+    *p = at + 2;
+    return true;
 }
 
 /* The end of the reply at `p`; NULL: it is not all there. */
@@ -92,8 +97,7 @@ static const char *skip_reply(const char *p, const char *end, uint64_t *errors) 
         if (p >= end)
             return NULL;
         char kind = *p;
-        p = skip_line(p, end, &number);
-        if (!p)
+        if (!take_line(&p, end, &number))
             return NULL;
         left--;
         *errors += kind == '-';

@@ -64,6 +64,8 @@ typedef enum rung_setting_kind {
       "where events are ordered and kept: local, the data folder")                                 \
     X(keys, TEXT, "keys", "--keys", "RUNG_KEYS", "", "FILE", 0, 0,                                 \
       "the file of keys; by default keys in the data folder (rung keys create)")                   \
+    X(public_boards, TEXT, "public", "--public", "RUNG_PUBLIC", "", "LIST", 0, 0,                  \
+      "boards that anybody may read without a key: race-*,weekly")                                 \
     X(sync_every_ms, SYNC, "sync", "--sync", "RUNG_SYNC", "always", "always|every=MS", 0, 0,       \
       "when an answer may be given: synced, or written and synced every MS milliseconds")          \
     X(gzip, SWITCH, "gzip", "--gzip", "RUNG_GZIP", "on", "on|off", 0, 0,                           \
@@ -81,6 +83,9 @@ typedef enum rung_setting_kind {
     X(connections_max, NUMBER, "limits.connections", "--limits-connections",                       \
       "RUNG_LIMITS_CONNECTIONS", "10000", "N", 1, 1000000,                                         \
       "open connections, all ports together; more are turned away")                                \
+    X(buffers_max, SIZE, "limits.buffers", "--limits-buffers", "RUNG_LIMITS_BUFFERS", "48MiB",     \
+      "SIZE", 1u << 20, (uint64_t)1 << 40,                                                         \
+      "unfinished input and unread answers of all connections; then the largest are cut off")      \
     X(body_max, SIZE, "limits.body", "--limits-body", "RUNG_LIMITS_BODY", "8MiB", "SIZE", 1024,    \
       8u << 20, "the body of one request; streamed batches are limited per line instead")          \
     X(in_flight_max, NUMBER, "limits.in_flight", "--limits-in-flight", "RUNG_LIMITS_IN_FLIGHT",    \

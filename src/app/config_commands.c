@@ -31,7 +31,8 @@ static rung_status check_files(const rung_settings *s, rung_err *err) {
     rung_guard *guard = NULL;
     rung_tls *tls = NULL;
     rung_guard_config config = {.alloc = rung_alloc_heap(),
-                                .path = rung_settings_keys_path(s, path, sizeof path)};
+                                .path = rung_settings_keys_path(s, path, sizeof path),
+                                .public_boards = s->public_boards};
     rung_status st = rung_guard_create(&config, &guard, err);
     if (st == RUNG_OK)
         st = rung_settings_check_reach(s, guard, err);

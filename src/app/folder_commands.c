@@ -185,13 +185,14 @@ const rung_command rung_command_status = {
 /* ---- snapshot ---- */
 
 typedef struct snapshot_args {
+    rung_ask_args ask; /* the first member */
     const char *folder;
-    bool json;
 } snapshot_args;
 
 static const rung_option snapshot_options[] = {
-    RUNG_OPERAND(snapshot_args, folder, "DIR", "the data folder"),
-    RUNG_OPTION_FLAG(snapshot_args, json, "--json", "the result as one JSON object"),
+    RUNG_OPERAND_OPTIONAL(snapshot_args, folder, "DIR",
+                          "a data folder that is not in use, instead of a server"),
+    RUNG_ASK_OPTIONS,
 };
 
 static void show_opening(void *ctx, const char *what, uint64_t done, uint64_t total) {
@@ -223,20 +224,42 @@ static void print_snapshot(rung_status st, uint64_t seq, bool is_json) {
                rung_count_text(seq, text));
 }
 
-static int run_snapshot(const rung_command *self, int argc, char **argv) {
-    snapshot_args args = {0};
+/* A server writes it beside its work: it has begun when this returns. */
+static int snapshot_of_server(const rung_command *self, const rung_ask_args *ask) {
+    char text[RUNG_COUNT_TEXT_MAX];
+    rung_client *client;
+    rung_path path = {0};
+    rung_reply reply;
+    int code = rung_ask_open(self, ask, &client);
+    if (code)
+        return code;
+    rung_path_add(&path, "/v1/snapshot");
+    code = rung_ask_for(self, client, "POST", &path, (rung_slice){0}, &reply);
+    if (code == RUNG_EXIT_OK && ask->json) {
+        rung_reply_print(&reply);
+    } else if (code == RUNG_EXIT_OK) {
+        rung_slice answer = rung_reply_body(&reply);
+        rung_count_text((uint64_t)rung_answer_number(answer, "seq", 0), text);
+        printf(rung_answer_is_true(answer, "changed")
+                   ? "snapshot of sequence %s begun\n"
+                   : "nothing has changed since the snapshot of sequence %s\n",
+               text);
+    }
+    rung_client_destroy(client);
+    return code;
+}
+
+static int snapshot_of_folder(const rung_command *self, const snapshot_args *args) {
     rung_progress progress = {0};
     rung_err err = {0};
     rung *db;
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
     rung_config config = {
-        .path = args.folder,
+        .path = args->folder,
         .progress = show_opening,
         .say = say_line,
         .ctx = &progress,
     };
-    if (check_is_there(args.folder, &err) < 0 || rung_open(&config, &db, &err) < 0) {
+    if (check_is_there(args->folder, &err) < 0 || rung_open(&config, &db, &err) < 0) {
         rung_progress_end(&progress);
         return rung_command_fail(self, &err);
     }
@@ -246,8 +269,15 @@ static int run_snapshot(const rung_command *self, int argc, char **argv) {
     rung_status closed = rung_close(db, st < 0 ? NULL : &err);
     if (st < 0 || closed < 0)
         return rung_command_fail(self, &err);
-    print_snapshot(st, seq, args.json);
+    print_snapshot(st, seq, args->ask.json);
     return RUNG_EXIT_OK;
+}
+
+static int run_snapshot(const rung_command *self, int argc, char **argv) {
+    snapshot_args args = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    return args.folder ? snapshot_of_folder(self, &args) : snapshot_of_server(self, &args.ask);
 }
 
 const rung_command rung_command_snapshot = {
@@ -255,8 +285,10 @@ const rung_command rung_command_snapshot = {
     .name = "snapshot",
     .summary = "write a snapshot of the state, so that the next start need not replay the log",
     .details =
-        "Opens the folder as a server does, so it must not be in use. Two snapshots are kept,\n"
-        "and of the log what comes after the older.\n",
+        "Without DIR it tells the server to begin one, which needs an admin's key where there are "
+        "keys.\n"
+        "With DIR it opens that folder as a server does, so it must not be in use. Two snapshots\n"
+        "are kept, and of the log what comes after the older.\n",
     RUNG_OPTIONS(snapshot_options),
     .run = run_snapshot,
 };

@@ -439,6 +439,13 @@ static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
     return true;
 }
 
+static void on_key_changed(void *ctx, const rung_key *key, bool is_new, rung_slice by) {
+    const server *s = ctx;
+    RUNG_SAY(&s->logger, RUNG_LOG_INFO, is_new ? "key made over HTTP" : "key revoked over HTTP",
+             RUNG_LOG_SLICE("id", key->id), RUNG_LOG_STR("role", rung_role_name(key->role)),
+             RUNG_LOG_SLICE("by", by));
+}
+
 /* ---- setting up: each step returns an exit code and has told what is wrong ---- */
 
 static int set_up_guard(server *s) {
@@ -447,6 +454,7 @@ static int set_up_guard(server *s) {
     rung_guard_config config = {
         .alloc = rung_alloc_heap(),
         .path = rung_settings_keys_path(set, s->keys_path, sizeof s->keys_path),
+        .public_boards = set->public_boards,
         .per_key = set->rate_key,
         .per_player = set->rate_player,
         .per_peer = set->rate_peer,
@@ -481,6 +489,7 @@ static int set_up_http(server *s) {
     rung_net_config net = {.alloc = rung_alloc_heap(),
                            .loop = &s->loop,
                            .connections_max = (uint32_t)set->connections_max,
+                           .held_max = (size_t)set->buffers_max,
                            .write_timeout_ms = (uint32_t)set->write_timeout_ms};
     rung_api_config api = {.alloc = rung_alloc_heap(),
                            .loop = &s->loop,
@@ -491,6 +500,7 @@ static int set_up_http(server *s) {
                            .live_frame_rate = (uint32_t)set->live_frames,
                            .archive_stat = on_archive_stat,
                            .resp_stat = on_resp_stat,
+                           .key_changed = on_key_changed,
                            .ctx = s};
     rung_http_config http = {.alloc = rung_alloc_heap(),
                              .handle = on_request,
@@ -583,9 +593,19 @@ static void start_handles(server *s) {
     uv_prepare_start(&s->before_wait, on_before_wait);
 }
 
+static const int signal_numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
+
+/* The first thing of all: one that comes before the loop is there waits for it, instead of ending the process. */
+static void hold_signals(sigset_t *before_out) {
+    sigset_t ours;
+    sigemptyset(&ours);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        sigaddset(&ours, signal_numbers[i]);
+    pthread_sigmask(SIG_BLOCK, &ours, before_out);
+}
+
 /* Signals are caught from the first moment, and looked at when the loop runs. */
 static void init_handles(server *s) {
-    static const int numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     uv_async_init(&s->loop, &s->wake, on_woken);
     s->wake.data = s;
     uv_prepare_init(&s->loop, &s->before_wait);
@@ -595,7 +615,7 @@ static void init_handles(server *s) {
     for (size_t i = 0; i < SIGNAL_COUNT; i++) {
         uv_signal_init(&s->loop, &s->signals[i]);
         s->signals[i].data = s;
-        uv_signal_start(&s->signals[i], on_signal, numbers[i]);
+        uv_signal_start(&s->signals[i], on_signal, signal_numbers[i]);
     }
 }
 
@@ -653,9 +673,10 @@ static void tear_down(server *s) {
         ;
 }
 
-static int serve(server *s) {
+static int serve(server *s, const sigset_t *before) {
     uv_loop_init(&s->loop);
     init_handles(s);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
     s->exit_code = set_up(s);
     if (s->exit_code == RUNG_EXIT_OK) {
         start_handles(s);
@@ -678,6 +699,8 @@ static int run_serve(const rung_command *self, int argc, char **argv) {
     static server s; /* one in a process: signals have no other way to it */
     rung_setting_flags flags = {0};
     rung_err err = {0};
+    sigset_t before;
+    hold_signals(&before);
     if (!rung_command_read(self, argc, argv, &flags))
         return RUNG_EXIT_USAGE;
     s.self = self;
@@ -687,7 +710,7 @@ static int run_serve(const rung_command *self, int argc, char **argv) {
     }
     s.logger = (rung_logger){.level = (rung_log_level)s.settings.log_level,
                              .is_json = s.settings.log_format == 1};
-    int code = serve(&s);
+    int code = serve(&s, &before);
     rung_settings_deinit(&s.settings);
     return code;
 }

@@ -317,10 +317,54 @@ static rung_status read_inline(rung_resp_parser *p, rung_resp_args *args, rung_s
 
 /* ---- one command ---- */
 
+/* A number of one to three digits and the end of its line; *at moves behind it. false: it is not that simple. */
+static bool take_small(const char **at, const char *end, uint32_t *value_out) {
+    const char *p = *at;
+    uint32_t value = 0;
+    if (end - p < 5 || *p == '0')
+        return false;
+    for (; (unsigned char)*p - (unsigned)'0' <= 9; p++)
+        if ((value = value * 10 + (uint32_t)(*p - '0')) > 999)
+            return false;
+    if (p == *at || *p != '\r')
+        return false;
+    *value_out = value;
+    *at = p + 2;
+    return true;
+}
+
+/* Nearly every command is here in one piece and has a few short arguments: it is read in one go. false: it is not like
+ * that, and nothing has been done. */
+static bool read_plain(const rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
+                       size_t *used_out, rung_resp_command *command_out) {
+    const char *at = bytes.ptr + 1, *end = bytes.ptr + bytes.len;
+    uint32_t count, len;
+    if (p->at || p->seen || p->args_left >= 0 || bytes.ptr[0] != '*' ||
+        !take_small(&at, end, &count) || count > p->limits.args_max ||
+        count > args->size - args->count)
+        return false;
+    rung_slice *items = args->items + args->count;
+    for (uint32_t i = 0; i < count; i++) {
+        if (end - at < 1 || *at++ != '$' || !take_small(&at, end, &len) ||
+            len > p->limits.bulk_max || end - at < (int64_t)len + 2)
+            return false;
+        items[i] = rung_slice_of(at, len);
+        at += len + 2;
+    }
+    *used_out = (size_t)(at - bytes.ptr);
+    *command_out = (rung_resp_command){args->count, count, false};
+    if (*used_out > p->limits.command_max)
+        return false;
+    args->count += count;
+    return true;
+}
+
 rung_status rung_resp_parse(rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
                             size_t *used_out, rung_resp_command *command_out) {
     if (!bytes.len)
         return RUNG_PARTIAL;
+    if (read_plain(p, args, bytes, used_out, command_out))
+        return RUNG_OK;
     bool is_inline = bytes.ptr[0] != '*';
     rung_status st = is_inline ? read_inline(p, args, bytes) : read_array(p, bytes);
     if (st != RUNG_OK)

@@ -31,6 +31,10 @@ struct rung_guard {
     rung_guard_config config;
     char *path; /* NULL: no file */
     size_t path_size;
+    char *public_text; /* what the patterns point into; NULL: there are none */
+    size_t public_size;
+    rung_slice public_boards[RUNG_KEY_PATTERNS_MAX];
+    uint32_t public_count;
     rung_keys *keys;
     uint64_t generation;   /* of the keys, from 1 */
     rung_keys_stamp stamp; /* of the file last looked at, good or bad */
@@ -53,6 +57,29 @@ static rung_status read_first(rung_guard *g, rung_err *err) {
     return st;
 }
 
+static rung_status read_public(rung_guard *g, const char *list, rung_err *err) {
+    g->public_size = strlen(list) + 1;
+    g->public_text = rung_alloc_get(g->config.alloc, g->public_size);
+    if (!g->public_text)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the guard");
+    memcpy(g->public_text, list, g->public_size);
+    for (const char *at = g->public_text;; at++) {
+        at += strspn(at, " ");
+        size_t whole = strcspn(at, ","), len = whole;
+        while (len && at[len - 1] == ' ')
+            len--;
+        rung_slice pattern = rung_slice_of(at, len);
+        if (!rung_name_is_valid(pattern) || g->public_count == RUNG_KEY_PATTERNS_MAX)
+            return RUNG_FAIL(err, RUNG_EINVAL,
+                             "public: expected up to %d boards or patterns with commas between",
+                             RUNG_KEY_PATTERNS_MAX);
+        g->public_boards[g->public_count++] = pattern;
+        at += whole;
+        if (*at == '\0')
+            return RUNG_OK;
+    }
+}
+
 static rung_status fill_in(rung_guard *g, const rung_guard_config *config, rung_err *err) {
     uint32_t capacity = config->rate_capacity ? config->rate_capacity : RATE_CAPACITY;
     g->token_count = config->token_capacity ? config->token_capacity : TOKEN_CAPACITY;
@@ -66,6 +93,11 @@ static rung_status fill_in(rung_guard *g, const rung_guard_config *config, rung_
     g->sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
     if (!g->sha256 || rung_rate_create(config->alloc, capacity, config->hash_key, &g->rate) < 0)
         return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the guard");
+    if (config->public_boards && *config->public_boards) {
+        rung_status st = read_public(g, config->public_boards, err);
+        if (st < 0)
+            return st;
+    }
     return read_first(g, err);
 }
 
@@ -94,6 +126,7 @@ void rung_guard_destroy(rung_guard *g) {
     EVP_MD_free(g->sha256);
     rung_alloc_free(alloc, g->tokens, g->token_count * sizeof(seen_token));
     rung_alloc_free(alloc, g->path, g->path_size);
+    rung_alloc_free(alloc, g->public_text, g->public_size);
     rung_alloc_free(alloc, g, sizeof *g);
 }
 
@@ -136,6 +169,10 @@ bool rung_guard_is_open(const rung_guard *g) {
 
 const rung_keys *rung_guard_keys(const rung_guard *g) {
     return g->keys;
+}
+
+const char *rung_guard_path(const rung_guard *g) {
+    return g->path;
 }
 
 /* ---- who ---- */
@@ -280,6 +317,16 @@ static const rung_key *look_again(rung_guard *g, rung_who *who) {
     return key;
 }
 
+/* Rule 6. A list of boards is asked for one by one. */
+static bool is_public(const rung_guard *g, rung_role need, rung_slice board) {
+    if (need > RUNG_ROLE_READ || !board.ptr || !g->public_count)
+        return false;
+    bool found = board.len == 0;
+    for (uint32_t i = 0; i < g->public_count && !found; i++)
+        found = rung_pattern_matches(g->public_boards[i], board);
+    return found;
+}
+
 static rung_verdict forbid(rung_err *err, const char *why) {
     RUNG_FAIL(err, RUNG_EREFUSED, "%s", why);
     return RUNG_GUARD_FORBIDDEN;
@@ -313,7 +360,7 @@ rung_verdict rung_guard_may(rung_guard *g, rung_who *who, rung_role need, rung_s
     if (need == RUNG_ROLE_NONE)
         return RUNG_GUARD_OK;
     if (who->key_id_len == 0) {
-        if (who->role >= need)
+        if (who->role >= need || is_public(g, need, board))
             return RUNG_GUARD_OK;
         RUNG_FAIL(err, RUNG_EREFUSED, "a key is needed: Authorization: Bearer ...");
         return RUNG_GUARD_UNKNOWN;

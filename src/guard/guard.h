@@ -18,6 +18,8 @@
  *   4. Where there has never been a key, the guard is open: who shows none is an admin. A server listens on loopback
  *      only then (rung_guard_is_open). A key that is shown and not known is refused even so.
  *   5. Unknown id and wrong secret cannot be told apart, neither by the answer nor by its time.
+ *   6. Boards of the configuration's `public_boards` may be read by who shows no key: what concerns one of them, and
+ *      nothing that concerns no board.
  *
  * Threads: all calls from the loop's thread. */
 #ifndef RUNG_GUARD_GUARD_H
@@ -67,9 +69,10 @@ static inline rung_slice rung_who_key(const rung_who *who) {
 /* Zero is a good default for every field but alloc. */
 typedef struct rung_guard_config {
     const rung_alloc *alloc;
-    const char *path;        /* of the keys file; NULL: there are no keys. Copied */
-    rung_hash_key hash_key;  /* secret, for the tables of rate limits */
-    rung_rate_limit per_key; /* of keys that have no rate of their own */
+    const char *path;          /* of the keys file; NULL: there are no keys. Copied */
+    const char *public_boards; /* patterns with commas between; NULL or empty: none. Copied */
+    rung_hash_key hash_key;    /* secret, for the tables of rate limits */
+    rung_rate_limit per_key;   /* of keys that have no rate of their own */
     rung_rate_limit
         per_player; /* of each player's token, and of submissions for one player, each by itself */
     rung_rate_limit per_peer; /* of one address without a key */
@@ -78,7 +81,8 @@ typedef struct rung_guard_config {
 } rung_guard_config;
 
 /* Reads the keys. A file that is not there is no keys; one that is damaged or readable by others than its owner (or
- * group) is refused: RUNG_ECORRUPT, RUNG_EVERSION, RUNG_EIO, RUNG_ENOMEM, ... with the path in the message. */
+ * group) is refused: RUNG_ECORRUPT, RUNG_EVERSION, RUNG_EIO, RUNG_ENOMEM, ... with the path in the message.
+ * RUNG_EINVAL: not a list of patterns. */
 RUNG_NODISCARD rung_status rung_guard_create(const rung_guard_config *config,
                                              rung_guard **guard_out, rung_err *err);
 void rung_guard_destroy(rung_guard *g);
@@ -92,6 +96,8 @@ RUNG_NODISCARD rung_status rung_guard_reload(rung_guard *g, bool force, rung_err
 bool rung_guard_is_open(const rung_guard *g);
 /* The table in force; until the next reload. */
 const rung_keys *rung_guard_keys(const rung_guard *g);
+/* Where they are kept, for who changes them (keys_file.h) and then calls reload; NULL: nowhere. */
+const char *rung_guard_path(const rung_guard *g);
 
 /* ---- who and what ---- */
 

@@ -455,12 +455,6 @@ rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entrie
     return st;
 }
 
-rung_status rung_writer_submit(rung_writer *w, uint16_t type, rung_slice payload, uint64_t *seq_out,
-                               rung_err *err) {
-    rung_log_entry entry = {payload, type};
-    return rung_writer_submit_many(w, &entry, 1, seq_out, err);
-}
-
 rung_writer_state rung_writer_poll(rung_writer *w) {
     pthread_mutex_lock(&w->lock);
     rung_writer_state s = {w->durable_seq, w->status, w->refused_from, w->refused_to};

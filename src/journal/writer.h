@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* writer.h - the writer thread: many submissions in, one write and one sync for all that queued up meanwhile.
  *
- *     rung_writer_submit(w, type, payload, &seq, &err);     // queued under `seq`; not durable yet
+ *     rung_writer_submit_many(w, entries, n, &seq, &err);   // queued from `seq` on; not durable yet
  *     ... the notify callback wakes the owner's loop ...
  *     rung_writer_state s = rung_writer_poll(w);            // s.durable_seq >= seq: apply it, answer it
  *
@@ -12,7 +12,7 @@
  * write or sync calls `fatal` once, from the writer thread, and nothing is ever reported durable again:
  * the server leaves with _exit there.
  *
- * Threads: submit, poll and drain from any thread; create and destroy from the owner's. */
+ * Threads: submit_many, poll and drain from any thread; create and destroy from the owner's. */
 #ifndef RUNG_JOURNAL_WRITER_H
 #define RUNG_JOURNAL_WRITER_H
 
@@ -68,12 +68,9 @@ RUNG_NODISCARD rung_status rung_writer_create(const rung_writer_config *config,
 /* Write and sync what is queued, then stop the threads and free. The log stays open. NULL is fine. */
 void rung_writer_destroy(rung_writer *w);
 
-/* Queue one record; copies the payload. RUNG_OK with its sequence, RUNG_ELIMIT (queue full, or a record longer than
- * the log takes), RUNG_ENOSPC, or the failure. */
-RUNG_NODISCARD rung_status rung_writer_submit(rung_writer *w, uint16_t type, rung_slice payload,
-                                              uint64_t *seq_out, rung_err *err);
-
-/* The same for several: all are queued, with consecutive sequences, or none; they stay in one batch. */
+/* Queue one or more records; copies the payloads. All are queued, with consecutive sequences, or none; they stay in one
+ * batch. RUNG_OK with the first sequence, RUNG_ELIMIT (queue full, or a record longer than the log takes), RUNG_ENOSPC,
+ * or the failure. */
 RUNG_NODISCARD rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entries,
                                                    size_t count, uint64_t *first_seq_out,
                                                    rung_err *err);

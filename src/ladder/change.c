@@ -67,6 +67,7 @@ static void row_open(const rung_ladder *l, uint32_t level, rung__node *node, uin
         rows_slide(l, level, node, row, node->n - row, 1);
     }
     node->n++;
+    node->changes++;
 }
 
 /* Take a row out. */
@@ -78,6 +79,7 @@ static void row_close(const rung_ladder *l, uint32_t level, rung__node *node, ui
         rows_slide(l, level, node, row + 1, node->n - row - 1u, -1);
     }
     node->n--;
+    node->changes++;
 }
 
 /* Copy the first entry of `node` into the key of a row of its parent. */
@@ -123,6 +125,8 @@ typedef union spread {
 
 /* Tell whoever stands in rows [0, n) of a node that this is where they now are. */
 static void announce_rows(rung_ladder *l, uint32_t level, uint32_t id, uint32_t row) {
+    if (level == 0 && l->guide)
+        return;
     if (level == 0)
         rung_numbermap_set(&l->trunk->map, rung__column(l, rung__leaf(l, id), RUNG__PLAYER)[row],
                            id);
@@ -387,7 +391,7 @@ static rung_status plant_trunk(rung_ladder *l) {
         return RUNG_ENOMEM;
     trunk->inners.free_head = RUNG__NODE_NONE;
     rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
-    for (uint32_t i = 0; leaf && i < leaf->n; i++) {
+    for (uint32_t i = 0; leaf && !l->guide && i < leaf->n; i++) {
         uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[i];
         if (rung_numbermap_reserve(&trunk->map, l->alloc, player) < 0) {
             rung_numbermap_deinit(&trunk->map, l->alloc);
@@ -413,7 +417,7 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
         if (plant_trunk(l) < 0)
             return RUNG_ENOMEM;
     }
-    if (is_new && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
+    if (is_new && !l->guide && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
         return RUNG_ENOMEM;
     /* At most one new node per level, and a new root. */
     if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, 1) < 0)
@@ -445,6 +449,8 @@ static void note_before(const rung_ladder *l, const rung__path *from, bool exist
         rung__read_row(l, rung__leaf(l, from->step[0].id), from->step[0].row, &old);
     memcpy(change->old_key, old.key, sizeof old.key);
     change->existed = existed;
+    if (change->is_brief)
+        return;
     change->rank_before = 0;
     change->index_before = l->count;
     if (existed)
@@ -454,6 +460,8 @@ static void note_before(const rung_ladder *l, const rung__path *from, bool exist
 static void note_after(const rung_ladder *l, const rung__path *at, rung_ladder_change *change) {
     rung__node *leaf = rung__leaf(l, at->step[0].id);
     uint32_t row = at->step[0].row;
+    if (change->is_brief)
+        return;
     change->rank_after = rung__rank_at(l, at, change->style, &change->index_after);
     change->has_above = row > 0 || leaf->prev != RUNG__NODE_NONE;
     if (row > 0)
@@ -493,9 +501,16 @@ static bool find_origin(const rung_ladder *l, uint32_t player, bool aimed, const
            rung__row_of(l, from->step[0].id, player, &from->step[0].row);
 }
 
-/* `path` is the way to the key and, perhaps, from where: true as far as `aimed`. */
+/* Is the row that was found in advance still the one? A leaf's count of its changes may come round, but not so soon. */
+static bool is_row_good(const rung_ladder *l, const rung__path *hint, const rung__node *leaf) {
+    return hint->changes == leaf->changes && l->moves - hint->moves < UINT16_MAX / 2;
+}
+
+/* `path` is the way to the key and, perhaps, from where: true as far as `aimed`. `origin` is the whole way to where
+ * the player stands; NULL: to be found. */
 static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
-                       rung_ladder_change *change, rung__path *path, bool aimed) {
+                       rung_ladder_change *change, rung__path *path, bool aimed,
+                       const rung__path *origin) {
     rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
     rung__path from;
     if (!aimed && l->root != RUNG__NODE_NONE) {
@@ -503,12 +518,17 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
         rung_ladder_warm_leaf(l, player);
         rung__descend_to_leaf(l, &probe, path);
     }
-    if (find_origin(l, player, aimed, path, &from)) {
+    if (origin)
+        from = *origin;
+    if (origin || find_origin(l, player, aimed, path, &from)) {
         rung__node *leaf = rung__leaf(l, from.step[0].id);
         rung__node *to = rung__leaf(l, path->step[0].id);
-        path->step[0].row = rung__node_search(l, to, &probe);
-        rung__prefetch_rows(l, to, path->step[0].row);
-        rung__climb(l, &from);
+        if (!aimed || !is_row_good(l, path, to)) {
+            path->step[0].row = rung__node_search(l, to, &probe);
+            rung__prefetch_rows(l, to, path->step[0].row);
+        }
+        if (!origin)
+            rung__climb(l, &from);
         if (change)
             note_before(l, &from, true, change);
         if (key_equals(l, leaf, from.step[0].row, key)) {
@@ -529,7 +549,8 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
         rung__descend(l, &probe, path);
         insert(l, &probe, path);
     }
-    if (l->trunk)
+    l->moves++;
+    if (l->trunk && !l->guide)
         rung_numbermap_set(&l->trunk->map, player, path->step[0].id);
     if (change)
         note_after(l, path, change);
@@ -539,16 +560,38 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
 rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
                             rung_ladder_change *change) {
     rung__path path;
-    return put(l, player, key, change, &path, false);
+    return put(l, player, key, change, &path, false, NULL);
+}
+
+static bool hint_holds(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                       const rung_ladder_hint *hint) {
+    bool good = hint->shape == l->shape && hint->player == player && l->height > 0;
+    for (uint32_t k = 0; k < l->key_words; k++)
+        good = good && hint->key[k] == key[k];
+    return good;
 }
 
 rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
                                   const rung_ladder_hint *hint, rung_ladder_change *change) {
     rung__path path = *hint;
-    bool good = hint->shape == l->shape && hint->player == player && l->height > 0;
-    for (uint32_t k = 0; k < l->key_words; k++)
-        good = good && hint->key[k] == key[k];
-    return put(l, player, key, change, &path, good);
+    return put(l, player, key, change, &path, hint_holds(l, player, key, hint), NULL);
+}
+
+/* Does the player still stand where the way led to? */
+static bool origin_holds(const rung_ladder *l, uint32_t player, const rung_ladder_hint *from) {
+    if (from->from_leaf == RUNG__NODE_NONE || from->shape != l->shape)
+        return false;
+    rung__node *leaf = rung__leaf(l, from->from_leaf);
+    uint32_t row = from->step[0].row;
+    return row < leaf->n && rung__column(l, leaf, RUNG__PLAYER)[row] == player;
+}
+
+rung_status rung_ladder_put_moved(rung_ladder *l, uint32_t player, const uint64_t *key,
+                                  const rung_ladder_move *move) {
+    rung__path path = move->to;
+    bool aimed = hint_holds(l, player, key, &move->to);
+    const rung__path *origin = aimed && origin_holds(l, player, &move->from) ? &move->from : NULL;
+    return put(l, player, key, NULL, &path, aimed, origin);
 }
 
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
@@ -559,7 +602,8 @@ rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
         return RUNG_NOT_FOUND;
     rung__climb(l, &path);
     erase(l, &path);
-    if (l->trunk)
+    l->moves++;
+    if (l->trunk && !l->guide)
         rung_numbermap_remove(&l->trunk->map, player);
     return RUNG_OK;
 }
@@ -595,13 +639,13 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
                                 rung__node *before) {
     rung__node *leaf = rung__leaf(l, id);
     uint32_t row = leaf->n;
-    if (l->trunk) {
+    if (l->trunk && !l->guide) {
         if (rung_numbermap_get(&l->trunk->map, e->player) != RUNG_NUMBER_NONE)
             return RUNG_EINVAL;
         if (rung_numbermap_reserve(&l->trunk->map, l->alloc, e->player) < 0)
             return RUNG_ENOMEM;
         rung_numbermap_set(&l->trunk->map, e->player, id);
-    } else {
+    } else if (!l->trunk) {
         for (uint32_t i = 0; i < row; i++)
             if (rung__column(l, leaf, RUNG__PLAYER)[i] == e->player)
                 return RUNG_EINVAL;

@@ -6,10 +6,13 @@
  *  I3  Every node knows its parent; all leaves have the same depth.
  *  I4  No node is overfull; below the root none is less than seven sixteenths full; an inner root has two children.
  *  I5  Bit `row` of a leaf's starts is set iff the entry's score differs from the one before it, or there is none.
- *  I6  The player map names exactly the players in the tree, each with its leaf.
+ *  I6  The player map names exactly the players in the tree, each with its leaf. A guided ladder has none: its guide
+ *      has every entry, too.
  *  I7  The totals (entries, distinct scores) are right. */
 #include "ladder/ladder.h"
 #include "ladder/tree.h"
+
+#include <string.h>
 
 typedef struct walk {
     const rung_ladder *l;
@@ -17,6 +20,12 @@ typedef struct walk {
     uint32_t last_id;
     uint32_t count, starts;
 } walk;
+
+static bool guide_has(const rung_ladder *guide, const rung_ladder_entry *e) {
+    rung_ladder_entry there;
+    return rung_ladder_find(guide, e->player, &there) == RUNG_OK &&
+           memcmp(there.key, e->key, sizeof there.key) == 0;
+}
 
 static const char *check_leaf(walk *w, uint32_t id) {
     const rung_ladder *l = w->l;
@@ -35,7 +44,9 @@ static const char *check_leaf(walk *w, uint32_t id) {
         bool start = !before || !rung__same_score(l, before, at, leaf, row);
         if ((rung__starts(leaf) >> row & 1) != start)
             return "I5: a start bit is wrong";
-        if (l->trunk && rung_numbermap_get(&l->trunk->map, e.player) != id)
+        if (l->guide && !guide_has(l->guide, &e))
+            return "I6: the guide has another entry, or none";
+        if (l->trunk && !l->guide && rung_numbermap_get(&l->trunk->map, e.player) != id)
             return "I6: the player map names another leaf";
     }
     if (rung__starts(leaf) & ~rung__mask(leaf->n))
@@ -89,9 +100,10 @@ const char *rung_ladder_check(const rung_ladder *l) {
         wrong = "I1: the leaf chain does not end";
     if (!wrong && (w.count != l->count || w.starts != l->distinct))
         wrong = "I7: the totals are wrong";
-    if (!wrong && l->trunk)
+    if (!wrong && l->trunk && !l->guide)
         wrong = rung_numbermap_check(&l->trunk->map);
-    if (!wrong && l->trunk && l->trunk->map.array_count + l->trunk->map.hash_count != l->count)
+    if (!wrong && l->trunk && !l->guide &&
+        l->trunk->map.array_count + l->trunk->map.hash_count != l->count)
         wrong = "I6: the player map has others too";
     return wrong;
 }

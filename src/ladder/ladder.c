@@ -25,6 +25,9 @@ rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **o
     l->alloc = config->alloc;
     l->tie = config->tie;
     l->tie_ctx = config->tie_ctx;
+    l->tie_warm = config->tie ? config->tie_warm : NULL;
+    l->guide = config->guide;
+    l->quarry = config->quarry;
     l->key_words = config->key_words;
     l->score_words = config->score_words;
     l->leaves.free_head = RUNG__NODE_NONE;
@@ -115,6 +118,8 @@ static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row,
     if (!probe->has_player)
         return probe->after_equal;
     uint32_t player = rung__column(l, node, RUNG__PLAYER)[row];
+    if (player == probe->player)
+        return probe->or_self;
     return l->tie ? l->tie(l->tie_ctx, player, probe->player) < 0 : player < probe->player;
 }
 
@@ -179,12 +184,10 @@ static void prefetch_root(const rung__slot *slot) {
                         RUNG__INNER_CAP / 2 * sizeof(uint64_t));
 }
 
-/* One step of a descent, from the inner node at height h to its child. An inner child is asked for; of a leaf, the
- * slot that tells where it is. */
-static void descend_step(const rung_ladder *l, const rung__probe *probe, uint32_t h,
-                         rung__path *path) {
+/* One step of a descent, from the inner node at height h, with `before` rows before the probe, to its child. An inner
+ * child is asked for; of a leaf, the slot that tells where it is. */
+static void step_down(const rung_ladder *l, uint32_t h, uint32_t before, rung__path *path) {
     rung__node *node = rung__inner(l, path->step[h].id);
-    uint32_t before = rung__node_search(l, node, probe);
     uint32_t row = before ? before - 1 : 0, child = rung__column(l, node, RUNG__CHILD)[row];
     path->step[h].row = row;
     path->step[h - 1].id = child;
@@ -197,7 +200,7 @@ static void descend_step(const rung_ladder *l, const rung__probe *probe, uint32_
 void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
     path->step[l->height].id = l->root;
     for (uint32_t h = l->height; h > 0; h--)
-        descend_step(l, probe, h, path);
+        step_down(l, h, rung__node_search(l, rung__inner(l, path->step[h].id), probe), path);
     if (l->height > 0)
         prefetch_search(&l->leaves.slots[path->step[0].id], RUNG__LEAF_CAP);
 }
@@ -209,8 +212,26 @@ void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *p
 
 /* ---- from a player upwards ---- */
 
+/* The leaf where the player is, if anywhere, by the key that the guide has. */
+static uint32_t guided_leaf(const rung_ladder *l, uint32_t player) {
+    rung_ladder_entry e;
+    rung__path path;
+    if (rung_ladder_find(l->guide, player, &e) != RUNG_OK)
+        return RUNG_NUMBER_NONE;
+    rung__descend_to_leaf(l,
+                          &(rung__probe){.key = e.key,
+                                         .words = l->key_words,
+                                         .player = player,
+                                         .has_player = true,
+                                         .or_self = true},
+                          &path);
+    return path.step[0].id;
+}
+
 uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player) {
-    return l->trunk ? rung_numbermap_get(&l->trunk->map, player) : l->root;
+    if (!l->trunk)
+        return l->root;
+    return l->guide ? guided_leaf(l, player) : rung_numbermap_get(&l->trunk->map, player);
 }
 
 bool rung__row_of(const rung_ladder *l, uint32_t leaf_id, uint32_t player, uint32_t *row_out) {
@@ -264,6 +285,12 @@ static uint32_t nth_start(rung__bits bits, uint32_t k) {
     return (uint32_t)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll((uint64_t)(bits >> 64)));
 }
 
+/* The row of the highest set bit; there is one. */
+static uint32_t last_start(rung__bits bits) {
+    uint64_t high = (uint64_t)(bits >> 64), low = (uint64_t)bits;
+    return high ? 127 - (uint32_t)__builtin_clzll(high) : 63 - (uint32_t)__builtin_clzll(low);
+}
+
 /* Walk down to the k-th entry (column RUNG__COUNT) or the k-th start (RUNG__STARTS), counting from 0. */
 static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__path *path) {
     uint32_t id = l->root;
@@ -290,12 +317,8 @@ uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_s
     rung__bits upto = rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(row + 1);
     if (style == RUNG_RANK_DENSE)
         return path_sum(l, path, RUNG__STARTS) + rung__popcount(upto);
-    if (upto) { /* the first of its score is in this leaf */
-        uint64_t high = (uint64_t)(upto >> 64), low = (uint64_t)upto;
-        uint32_t first =
-            high ? 127 - (uint32_t)__builtin_clzll(high) : 63 - (uint32_t)__builtin_clzll(low);
-        return before + first + 1;
-    }
+    if (upto) /* the first of its score is in this leaf */
+        return before + last_start(upto) + 1;
     rung__path start;
     descend_to(l, RUNG__STARTS, path_sum(l, path, RUNG__STARTS) - 1, &start);
     return path_index(l, &start) + 1;
@@ -422,6 +445,27 @@ rung_ladder_cursor rung_ladder_seek_key(const rung_ladder *l, const uint64_t *ke
     return c;
 }
 
+rung_status rung_ladder_seek_player(const rung_ladder *l, uint32_t player,
+                                    rung_ladder_cursor *cursor_out, uint32_t *index_out) {
+    rung__path path;
+    if (!locate(l, player, &path))
+        return RUNG_NOT_FOUND;
+    rung__climb(l, &path);
+    *index_out = path_index(l, &path);
+    *cursor_out = (rung_ladder_cursor){l, path.step[0].id, path.step[0].row};
+    return RUNG_OK;
+}
+
+void rung_ladder_back(rung_ladder_cursor *c, uint32_t count) {
+    while (count > c->pos) {
+        count -= c->pos;
+        c->leaf = rung__leaf(c->ladder, c->leaf)->prev;
+        RUNG_ASSERT(c->leaf != RUNG__NODE_NONE);
+        c->pos = rung__leaf(c->ladder, c->leaf)->n;
+    }
+    c->pos -= count;
+}
+
 bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out) {
     if (c->leaf == RUNG__NODE_NONE)
         return false;
@@ -452,19 +496,36 @@ bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out) {
     return true;
 }
 
+/* The entry behind the cursor, as the foot of a path; false at the end. */
+static bool entry_behind(const rung_ladder_cursor *c, rung__path *path) {
+    if (c->leaf == RUNG__NODE_NONE)
+        return false;
+    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
+    bool next = c->pos == leaf->n; /* between two leaves: the entry is the first of the second */
+    path->step[0].id = next ? leaf->next : c->leaf;
+    path->step[0].row = next ? 0 : c->pos;
+    return path->step[0].id != RUNG__NODE_NONE;
+}
+
 uint32_t rung_ladder_cursor_rank(const rung_ladder_cursor *c, rung_rank_style style) {
     rung__path path;
     uint32_t index;
-    if (c->leaf == RUNG__NODE_NONE)
-        return 0;
-    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
-    bool next = c->pos == leaf->n; /* between two leaves: the entry is the first of the second */
-    path.step[0].id = next ? leaf->next : c->leaf;
-    path.step[0].row = next ? 0 : c->pos;
-    if (path.step[0].id == RUNG__NODE_NONE)
+    if (!entry_behind(c, &path))
         return 0;
     rung__climb(c->ladder, &path);
     return rung__rank_at(c->ladder, &path, style, &index);
+}
+
+uint32_t rung_ladder_cursor_sparse(const rung_ladder_cursor *c, uint32_t index) {
+    rung__path path;
+    if (!entry_behind(c, &path))
+        return 0;
+    uint32_t row = path.step[0].row;
+    rung__bits upto = rung__starts(rung__leaf(c->ladder, path.step[0].id)) & rung__mask(row + 1);
+    if (upto) /* the first of its score is in this leaf */
+        return index - row + last_start(upto) + 1;
+    rung__climb(c->ladder, &path);
+    return rung__rank_at(c->ladder, &path, RUNG_RANK_SPARSE, &index);
 }
 
 uint32_t rung_ladder_tell(const rung_ladder_cursor *c) {
@@ -486,25 +547,38 @@ enum {
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
     if (part == 0)
         rung_prefetch_range(l, sizeof *l);
-    else if (l->trunk)
+    else if (part == 1 && l->trunk)
         rung_prefetch_range(l->trunk, sizeof *l->trunk);
+    else if (l->height)
+        rung_prefetch(&l->trunk->inners.slots[l->root]);
 }
 
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player) {
+    l = l->guide ? l->guide : l;
     if (l->trunk)
         rung_numbermap_prefetch(&l->trunk->map, player);
 }
 
 void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player) {
+    l = l->guide ? l->guide : l;
     uint32_t id = l->height ? rung__leaf_of(l, player) : RUNG_NUMBER_NONE;
     if (id != RUNG_NUMBER_NONE)
         rung_prefetch(&l->leaves.slots[id]);
 }
 
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
+    l = l->guide ? l->guide : l;
     uint32_t id = l->height ? rung__leaf_of(l, player) : RUNG_NUMBER_NONE;
     if (id != RUNG_NUMBER_NONE)
         rung__prefetch_players(l, id);
+}
+
+void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
+    rung__path path;
+    if (!locate(l, player, &path) || l->height == 0)
+        return;
+    prefetch_key(l, rung__leaf(l, path.step[0].id), path.step[0].row);
+    prefetch_climb(l, &l->trunk->inners.slots[l->leaves.slots[path.step[0].id].parent], true);
 }
 
 rung_status rung_ladder_aim_find(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint) {
@@ -533,7 +607,8 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
     hint->shape = l->shape;
-    hint->left = l->height ? l->height + 1u : 0;
+    hint->left = l->height ? l->height + 2u : 0;
+    hint->stage = 0;
     hint->step[l->height].id = l->root;
     if (l->height == 0)
         return;
@@ -542,15 +617,162 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
         prefetch_climb(l, &l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent], ranked);
 }
 
+/* One step of a search that goes no further than to where it would wait for memory. false: it is over, and rows before
+ * the probe are hint->low. Where players decide ties, the two lines in which a player's name is found are asked for
+ * before it is compared. */
+static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
+    enum { BEGIN, WHO, WHERE, COMPARE };
+    rung__probe probe = {hint->key, l->key_words, hint->player, true, false, false};
+    const uint32_t *players = rung__column(l, node, RUNG__PLAYER);
+    if (hint->stage == BEGIN) {
+        const uint64_t *words = rung__words(node, 0);
+        uint64_t word = hint->key[0];
+        if (!l->tie_warm) {
+            hint->low = rung__node_search(l, node, &probe);
+            return false;
+        }
+        hint->low = hint->high = words_less(words, node->n, word);
+        while (hint->high < node->n && words[hint->high] == word)
+            hint->high++;
+        if (hint->low == hint->high)
+            return false;
+        rung_prefetch_range(players + hint->low, (hint->high - hint->low) * sizeof *players);
+        hint->stage = WHO;
+        return true;
+    }
+    uint32_t mid = (hint->low + hint->high) / 2;
+    if (hint->stage == COMPARE) {
+        if (row_before(l, node, mid, &probe))
+            hint->low = mid + 1;
+        else
+            hint->high = mid;
+        if (hint->low == hint->high) {
+            hint->stage = BEGIN;
+            return false;
+        }
+        mid = (hint->low + hint->high) / 2;
+        hint->stage = WHO;
+    }
+    l->tie_warm(l->tie_ctx, players[mid], hint->stage == WHERE);
+    hint->stage++;
+    return true;
+}
+
+/* A step for each level down, one to ask for the leaf, one or more to find the place in it. Above the lowest inner
+ * nodes ties are few, and the players in them at hand. */
 bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint) {
     if (hint->left == 0)
         return false;
-    if (--hint->left > 0)
-        descend_step(l, &(rung__probe){hint->key, l->key_words, hint->player, true, false},
-                     hint->left, hint);
-    else
+    if (hint->left > 2) {
+        uint32_t h = hint->left - 2;
+        rung__node *node = rung__inner(l, hint->step[h].id);
+        rung__probe probe = {hint->key, l->key_words, hint->player, true, false, false};
+        if (h == 1 && search_on(l, node, hint))
+            return true;
+        step_down(l, h, h == 1 ? hint->low : rung__node_search(l, node, &probe), hint);
+    } else if (hint->left == 2) {
         prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
+    } else {
+        rung__node *leaf = rung__leaf(l, hint->step[0].id);
+        if (search_on(l, leaf, hint))
+            return true;
+        hint->step[0].row = hint->low;
+        hint->changes = leaf->changes;
+        hint->moves = l->moves;
+        rung__prefetch_rows(l, leaf, hint->low);
+    }
+    hint->left--;
     return true;
+}
+
+static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                     rung_ladder_hint *hint) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        hint->key[k] = key[k];
+    hint->player = player;
+    hint->shape = l->shape;
+    hint->left = l->height ? 2u * l->height + 2 : 0;
+    hint->step[l->height].id = l->root;
+}
+
+void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
+                            const uint64_t *key, rung_ladder_move *move) {
+    move->from.left = 0;
+    move->from.from_leaf = move->to.from_leaf = RUNG__NODE_NONE;
+    head_for(l, player, key, &move->to);
+    if (old_key)
+        head_for(l, player, old_key, &move->from);
+    if (l->height)
+        prefetch_root(&l->trunk->inners.slots[l->root]);
+}
+
+static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_ladder_hint *hint,
+                            bool or_self) {
+    return rung__node_search(
+        l, node,
+        &(rung__probe){hint->key, l->key_words, hint->player, true, false, .or_self = or_self});
+}
+
+/* Find the row of an inner node, and ask for what will be read and changed in it. */
+static void find_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h, bool or_self) {
+    rung__node *node = rung__inner(l, hint->step[h].id);
+    uint32_t before = rows_before(l, node, hint, or_self), row = before ? before - 1 : 0;
+    hint->step[h].row = row;
+    for (uint32_t column = RUNG__CHILD; column <= RUNG__STARTS; column++)
+        rung_prefetch(rung__column(l, node, column) + row);
+}
+
+/* Go there, and ask for what the next search reads; of a leaf, for its slot. */
+static void take_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h) {
+    rung__node *node = rung__inner(l, hint->step[h].id);
+    uint32_t child = rung__column(l, node, RUNG__CHILD)[hint->step[h].row];
+    hint->step[h - 1].id = child;
+    if (h > 1)
+        prefetch_search(&l->trunk->inners.slots[child], RUNG__INNER_CAP);
+    else
+        rung_prefetch(&l->leaves.slots[child]);
+}
+
+/* The ends of the two ways, in a leaf. */
+static void note_origin(const rung_ladder *l, rung_ladder_hint *hint) {
+    uint32_t id = hint->step[0].id;
+    if (!rung__row_of(l, id, hint->player, &hint->step[0].row))
+        return;
+    hint->from_leaf = id;
+    rung__prefetch_rows(l, rung__leaf(l, id), hint->step[0].row);
+}
+
+static void note_place(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *leaf = rung__leaf(l, hint->step[0].id);
+    hint->step[0].row = rows_before(l, leaf, hint, false);
+    hint->changes = leaf->changes;
+    hint->moves = l->moves;
+    rung__prefetch_rows(l, leaf, hint->step[0].row);
+}
+
+/* Two steps for each level down, one to ask for the leaf, one to find the row. */
+static void move_on(const rung_ladder *l, rung_ladder_hint *hint, bool is_origin) {
+    uint32_t left = --hint->left;
+    if (left > 1 && left % 2)
+        find_child(l, hint, left / 2, is_origin);
+    else if (left > 1)
+        take_child(l, hint, left / 2);
+    else if (left == 1 && is_origin)
+        rung__prefetch_players(l, hint->step[0].id);
+    else if (left == 1)
+        prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
+    else if (is_origin)
+        note_origin(l, hint);
+    else
+        note_place(l, hint);
+}
+
+bool rung_ladder_move_step(const rung_ladder *l, rung_ladder_move *move) {
+    if (move->from.left)
+        move_on(l, &move->from, true);
+    if (move->to.left)
+        move_on(l, &move->to, false);
+    return move->from.left + move->to.left > 0;
 }
 
 rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,

@@ -20,6 +20,7 @@
 #include "base/alloc.h"
 #include "base/rank.h"
 #include "base/status.h"
+#include "ladder/quarry.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +41,15 @@ typedef struct rung_ladder_config {
     uint8_t score_words;     /* 1..key_words */
     rung_ladder_tie tie;     /* NULL: smaller player number first */
     const void *tie_ctx;     /* borrowed; outlives the ladder */
+    /* Ask for the memory in which `tie` finds a player: part 0, then part 1, which finds what part 0 asked for. NULL:
+     * it is at hand. */
+    void (*tie_warm)(const void *ctx, uint32_t player, int part);
+    /* Another ladder, of the same words and order, that has everybody who is in this one, at the same key. Then this
+     * one keeps no map of its own to find a player by, but asks the guide for the key: a look-up takes longer, an
+     * entry less memory. Who changes both changes the guided one first; building one takes the guide's entries.
+     * Borrowed; NULL: none. */
+    const rung_ladder *guide;
+    rung_quarry *quarry; /* whence nodes come; outlives the ladder. NULL: from `alloc` */
 } rung_ladder_config;
 
 typedef struct rung_ladder_entry {
@@ -50,6 +60,7 @@ typedef struct rung_ladder_entry {
 /* What a put did, for those who ask. Ranks are in `style`, which the caller sets before the call. */
 typedef struct rung_ladder_change {
     rung_rank_style style;
+    bool is_brief;                           /* set by the caller, too: no more than the next two */
     bool existed;                            /* the player had an entry before */
     uint64_t old_key[RUNG_LADDER_WORDS_MAX]; /* when existed */
     uint32_t rank_before, rank_after;        /* before: 0 when not existed */
@@ -94,6 +105,9 @@ typedef struct rung_ladder_hint {
     uint32_t shape;
     uint32_t from_leaf, from_row; /* where the entry stood */
     uint32_t left;                /* steps still to be made */
+    uint32_t stage, low, high;    /* of the step under way */
+    uint32_t moves;               /* the ladder's when step[0].row was found */
+    uint16_t changes;             /* and the leaf's */
     struct {
         uint32_t id, row;
     } step[RUNG_LADDER_HEIGHT_MAX + 1];
@@ -103,6 +117,15 @@ typedef struct rung_ladder_hint {
 RUNG_NODISCARD rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player,
                                                  const uint64_t *key, const rung_ladder_hint *hint,
                                                  rung_ladder_change *change);
+
+/* Both ends of a move in a guided ladder, found in advance like a hint. */
+typedef struct rung_ladder_move {
+    rung_ladder_hint from, to;
+} rung_ladder_move;
+
+/* rung_ladder_put(), perhaps faster. */
+RUNG_NODISCARD rung_status rung_ladder_put_moved(rung_ladder *l, uint32_t player,
+                                                 const uint64_t *key, const rung_ladder_move *move);
 
 /* RUNG_OK, or RUNG_NOT_FOUND. Never needs memory. */
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
@@ -120,7 +143,7 @@ RUNG_NODISCARD rung_status rung_ladder_build(rung_ladder *l, uint32_t count,
 
 uint32_t rung_ladder_count(const rung_ladder *l);    /* entries, O(1) */
 uint32_t rung_ladder_distinct(const rung_ladder *l); /* distinct scores, O(1) */
-size_t rung_ladder_memory(const rung_ladder *l);     /* bytes held, all of them, O(1) */
+size_t rung_ladder_memory(const rung_ladder *l);     /* bytes held, without the quarry's, O(1) */
 
 /* The player's entry, or RUNG_NOT_FOUND. `out` may be NULL. */
 rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_entry *out);
@@ -165,12 +188,20 @@ typedef struct rung_ladder_cursor {
 rung_ladder_cursor rung_ladder_seek(const rung_ladder *l, uint32_t index);
 /* Stand before the first entry whose words are not less than `key`. */
 rung_ladder_cursor rung_ladder_seek_key(const rung_ladder *l, const uint64_t *key);
+/* Stand before the player's entry, which has the index `*index_out`; RUNG_NOT_FOUND. One walk up, like a rank. */
+RUNG_NODISCARD rung_status rung_ladder_seek_player(const rung_ladder *l, uint32_t player,
+                                                   rung_ladder_cursor *cursor_out,
+                                                   uint32_t *index_out);
+/* Step back over `count` entries; there are as many before the cursor. O(1) within a leaf. */
+void rung_ladder_back(rung_ladder_cursor *c, uint32_t count);
 /* Give the entry behind the cursor and step over it; false at the end. O(1). */
 bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out);
 /* Give the entry before the cursor and step back over it; false at the beginning. O(1). */
 bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out);
 /* The rank of the entry behind the cursor; 0 at the end. */
 uint32_t rung_ladder_cursor_rank(const rung_ladder_cursor *c, rung_rank_style style);
+/* The same in sparse style, for a caller who knows the index of that entry: then the leaf alone tells, as a rule. */
+uint32_t rung_ladder_cursor_sparse(const rung_ladder_cursor *c, uint32_t index);
 /* The index of the entry behind the cursor (the count, at the end). */
 uint32_t rung_ladder_tell(const rung_ladder_cursor *c);
 
@@ -194,7 +225,7 @@ void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
 /* For a caller with a pipeline of its own, who takes many moves one step further at a time, so that each step finds
  * what the one before asked for. They change nothing but the hint. A move, in order:
  *
- *   warm_ladder  0  where there are many ladders, themselves not in the cache: part 0, then part 1
+ *   warm_ladder  0  where there are many ladders, themselves not in the cache: part 0, then 1, then 2
  *   warm_map     1  asks where the player's leaf is
  *   warm_slot    2  asks for its address
  *   warm_leaf    3  asks who is in it
@@ -209,6 +240,8 @@ void rung_ladder_warm_ladder(const rung_ladder *l, int part);
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);
 void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player);
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);
+/* Instead of aim_find, for a question: the player's row, and the first step of the way up to its rank. */
+void rung_ladder_warm_row(const rung_ladder *l, uint32_t player);
 rung_status rung_ladder_aim_find(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint);
 /* After aim_find said RUNG_OK, and before the ladder changes. */
 void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
@@ -217,6 +250,13 @@ void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
 void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
                            rung_ladder_hint *hint);
 bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint);
+
+/* The same for a guided ladder, one of so many that not even their upper nodes are in the cache: warm_ladder with
+ * parts 0, 1 and 2, then move_begin, move_step until it says false, and put_moved. `old_key` is the guide's; NULL: the
+ * player has no entry. */
+void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
+                            const uint64_t *key, rung_ladder_move *move);
+bool rung_ladder_move_step(const rung_ladder *l, rung_ladder_move *move);
 
 /* ---- self-check ---- */
 

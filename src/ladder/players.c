@@ -802,6 +802,12 @@ int rung_players_compare(const void *table, uint32_t a, uint32_t b) {
     return rung_slice_cmp(id_at(t, a), id_at(t, b));
 }
 
+void rung_players_warm_id(const void *table, uint32_t number, int part) {
+    const rung_players *t = table;
+    const uint32_t *offset = offset_at(t, number);
+    rung_prefetch(part == 0 ? (const void *)offset : (const void *)cell_at(t, *offset));
+}
+
 uint32_t rung_players_count(const rung_players *t) {
     return t->count;
 }

@@ -102,6 +102,8 @@ void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_
 /* Order of two players by id bytes: <0, 0, >0. Both must be in use. `table` is a rung_players: the shape of a
  * ladder's tie-break. */
 int rung_players_compare(const void *table, uint32_t a, uint32_t b);
+/* Ask for what that comparison reads of a player, in the shape of a ladder's tie_warm. */
+void rung_players_warm_id(const void *table, uint32_t number, int part);
 
 uint32_t rung_players_count(const rung_players *t);
 /* The highest number ever in use + 1. With rung_players_is_used() this iterates: for (i = 0; i < span; i++). */

@@ -4,6 +4,8 @@
  * pages. Memory goes back when the ladder is cleared or destroyed; until then a freed node waits for the next
  * taker.
  *
+ * A ladder with a quarry takes its nodes from there, one by one.
+ *
  * The first leaf is special: alone in slab 0, it starts with a few rows and doubles until it has full size, because
  * a server with a hundred thousand boards of ten players is normal. */
 #include "ladder/tree.h"
@@ -24,13 +26,13 @@ static void node_reset(rung__node *node, uint32_t cap) {
     node->prev = node->next = RUNG__NODE_NONE;
     node->n = 0;
     node->cap = (uint16_t)cap;
-    node->start = node->unused = 0;
+    node->start = node->changes = 0;
     rung__set_starts(node, 0);
 }
 
-/* Room for `more` further slots and one slab in the pool's own tables. */
-static rung_status tables_reserve(rung_ladder *l, rung__pool *pool, uint32_t more) {
-    if (pool->slab_count == pool->slab_cap) {
+/* Room for `more` further slots and, if need be, one slab in the pool's own tables. */
+static rung_status tables_reserve(rung_ladder *l, rung__pool *pool, uint32_t more, bool slab_too) {
+    if (slab_too && pool->slab_count == pool->slab_cap) {
         uint32_t cap = pool->slab_cap ? pool->slab_cap + pool->slab_cap / 2 + 1 : 1;
         rung__slab *slabs = rung_alloc_resize(l->alloc, pool->slabs, pool->slab_cap * sizeof *slabs,
                                               cap * sizeof *slabs);
@@ -56,13 +58,16 @@ static rung_status tables_reserve(rung_ladder *l, rung__pool *pool, uint32_t mor
 }
 
 static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t node_bytes, uint32_t nodes) {
-    if (tables_reserve(l, pool, nodes) < 0)
+    /* A full one takes the whole of its huge page: a few bytes less, and it would not be given one. */
+    size_t used = node_bytes * nodes,
+           bytes = used + node_bytes > SLAB_BYTES_MAX ? SLAB_BYTES_MAX : used;
+    if (tables_reserve(l, pool, nodes, true) < 0)
         return RUNG_ENOMEM;
-    char *raw = rung_alloc_get(l->alloc, node_bytes * nodes);
+    char *raw = rung_alloc_get(l->alloc, bytes);
     if (!raw)
         return RUNG_ENOMEM;
-    l->bytes += node_bytes * nodes;
-    pool->slabs[pool->slab_count++] = (rung__slab){(rung__node *)raw, node_bytes * nodes};
+    l->bytes += bytes;
+    pool->slabs[pool->slab_count++] = (rung__slab){(rung__node *)raw, bytes};
     for (uint32_t i = 0; i < nodes; i++) {
         uint32_t id = pool->slot_count++;
         pool->slots[id].node =
@@ -73,14 +78,30 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t node_bytes,
     return RUNG_OK;
 }
 
+static rung_status node_add(rung_ladder *l, rung__pool *pool, size_t node_bytes) {
+    if (tables_reserve(l, pool, 1, false) < 0)
+        return RUNG_ENOMEM;
+    rung__node *node = rung_quarry_take(l->quarry, node_bytes);
+    if (!node)
+        return RUNG_ENOMEM;
+    pool->slots[pool->slot_count].node = node;
+    rung__pool_give(pool, pool->slot_count++);
+    return RUNG_OK;
+}
+
 rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap,
                                uint32_t want) {
     while (pool->free_count < want) {
         size_t bytes = rung__node_bytes(l, columns, cap);
+        if (l->quarry) {
+            if (node_add(l, pool, bytes) < 0)
+                return RUNG_ENOMEM;
+            continue;
+        }
         uint32_t nodes = pool->slot_count / 16, most = (uint32_t)(SLAB_BYTES_MAX / bytes);
         uint32_t missing = want - pool->free_count;
+        nodes = nodes < missing ? missing : nodes;
         nodes = nodes > most ? most : nodes;
-        nodes = nodes < missing && missing <= most ? missing : nodes ? nodes : 1;
         if (slab_add(l, pool, bytes, nodes) < 0)
             return RUNG_ENOMEM;
     }

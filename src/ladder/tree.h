@@ -41,7 +41,7 @@ typedef struct rung__node {
     uint16_t cap;        /* rows there is room for */
     uint16_t
         start; /* free places before row 0: rows slide towards the nearer end, so half of them stay put */
-    uint16_t unused;
+    uint16_t changes;   /* counts rows put in and taken out; it may wrap */
     uint64_t starts[2]; /* leaves: bit i = row i is a start */
     uint64_t rows[];    /* the columns, each `cap` long; row i stands at place start + i */
 } rung__node;
@@ -81,10 +81,14 @@ struct rung_ladder {
     const rung_alloc *alloc;
     rung_ladder_tie tie;
     const void *tie_ctx;
+    void (*tie_warm)(const void *ctx, uint32_t player, int part);
     rung__pool leaves;
-    rung__trunk *trunk; /* NULL while one leaf is enough: then players are found by looking */
-    size_t bytes;       /* without the leaf map's, which counts its own */
+    rung__trunk *trunk;       /* NULL while one leaf is enough: then players are found by looking */
+    const rung_ladder *guide; /* instead of the map */
+    rung_quarry *quarry;      /* instead of slabs, but for the first leaf */
+    size_t bytes;             /* without the leaf map's, which counts its own */
     uint32_t count, distinct;
+    uint32_t moves; /* puts and removals that changed something */
     uint32_t shape; /* changes whenever a path's inner steps may have become wrong */
     uint32_t
         root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
@@ -144,6 +148,7 @@ typedef struct rung__probe {
     uint32_t player;
     bool has_player;
     bool after_equal;
+    bool or_self; /* with a player: the row of that player itself is before the probe, too */
 } rung__probe;
 
 /* Rows of the node that come before the probe. */

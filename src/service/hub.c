@@ -788,8 +788,6 @@ void rung_hub_turn(rung_hub *h) {
     begin_held_snapshot(h);
     work_off(h, h->tail, TURN_MAX);
     call_waiters(h);
-    if (h->failure.code == RUNG_OK)
-        submit(h);
     if (is_front_ready(h))
         wake(h);
 }
@@ -815,8 +813,8 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err) {
         return RUNG_OK;
     h->is_closing = true;
     h->is_held = false;
-    rung_hub_flush(h);
     while (!rung_hub_is_idle(h)) {
+        rung_hub_flush(h);
         if (h->writer)
             rung_writer_drain(h->writer);
         rung_hub_turn(h);

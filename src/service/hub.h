@@ -128,7 +128,8 @@ int64_t rung_hub_now(const rung_hub *h);
 
 /* Hand over what was put in this turn. Without a folder it is applied and answered right here. */
 void rung_hub_flush(rung_hub *h);
-/* Apply and answer what is durable. Cheap when there is nothing. */
+/* Apply and answer what is durable. Cheap when there is nothing. What is put meanwhile is handed over by the flush at
+ * the end of the loop's turn, together with all else of that turn. */
 void rung_hub_turn(rung_hub *h);
 /* Ten times a second or so: close windows that are due, look after snapshots, let go of old log. */
 void rung_hub_tick(rung_hub *h);

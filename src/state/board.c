@@ -107,7 +107,7 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
     w->end_ms = span->end_ms;
     w->season.ptr = season.len ? rung__copy_bytes(s, season.ptr, season.len) : NULL;
     w->season.len = season.len;
-    if ((season.len && !w->season.ptr) || rung__ranking_create_ladder(s, b, &w->ladder) < 0) {
+    if ((season.len && !w->season.ptr) || rung__ranking_create(s, b, w) < 0) {
         if (!w->season.ptr)
             w->season.len = 0;
         rung__window_free(s, b, w);
@@ -549,8 +549,8 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
                 return RUNG_ENOMEM;
             rung__window_list_add(s, b, w);
         }
-        if (rung__ranking_secure(s, b, w, e.player, true, true) < 0 ||
-            rung__ranking_put(s, b, w, e.player, e.key, (rung__hints){0}, &change) < 0)
+        if (rung__ranking_secure(s, b, w, e.player, true) < 0 ||
+            rung__ranking_put(s, b, w, e.player, NULL, e.key, (rung__hints){0}, &change) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;

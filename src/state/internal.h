@@ -64,6 +64,7 @@ typedef struct rung__team {
 typedef struct rung__scope {
     rung_ladder **ladders;
     uint32_t cap;
+    rung_quarry *quarry; /* of all of them; NULL while there is none */
 } rung__scope;
 
 typedef struct rung__window {
@@ -188,7 +189,7 @@ typedef struct rung__aim {
     uint32_t slots[RUNG__AIM_KINDS];  /* by place in `reached`: which slots have hints */
     rung__reach reached[RUNG__AIM_KINDS];
     rung_ladder_hint main[RUNG__AIM_KINDS];
-    rung_ladder_hint slot[RUNG__AIM_KINDS][RUNG__AIM_SLOTS];
+    rung_ladder_move slot[RUNG__AIM_KINDS][RUNG__AIM_SLOTS];
 } rung__aim;
 
 /* A submission seen before, and its answer. */
@@ -329,22 +330,28 @@ bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_
 /* ---- one window's rankings (ranking.c) ---- */
 
 uint32_t rung__value_of(const rung_state *s, const rung__board *b, uint32_t slot, uint32_t player);
-RUNG_NODISCARD rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b,
-                                                       rung_ladder **out);
-/* All memory that a put of this player in this window may need; the main ranking's only with `main_too`. */
+/* A window's main ranking, empty. */
+RUNG_NODISCARD rung_status rung__ranking_create(const rung_state *s, const rung__board *b,
+                                                rung__window *w);
+/* Have a ladder for a value of a slot. */
+RUNG_NODISCARD rung_status rung__ranking_open_value(rung_state *s, const rung__board *b,
+                                                    rung__window *w, uint32_t slot, uint32_t value);
+/* All memory that a put of this player in this window may need. */
 RUNG_NODISCARD rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w,
-                                                uint32_t player, bool is_new, bool main_too);
+                                                uint32_t player, bool is_new);
 /* Where the puts of one window are headed. */
 typedef struct rung__hints {
     const rung_ladder_hint *main;  /* NULL: none */
-    const rung_ladder_hint *slots; /* RUNG__AIM_SLOTS of them, those in `mask` filled */
+    const rung_ladder_move *slots; /* RUNG__AIM_SLOTS of them, those in `mask` filled */
     uint32_t mask;
 } rung__hints;
 
-/* Put: main ranking, scopes, team, digest. Fails only if the main ranking was not secured, and then changes nothing. */
+/* Put: main ranking, scopes, team, digest. `old` is the key that the player has there; NULL: none. Fails only if the
+ * board has no scopes and the main ranking was not secured, and then changes nothing. */
 RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w,
-                                             uint32_t player, const uint64_t *key,
-                                             rung__hints hints, rung_ladder_change *change);
+                                             uint32_t player, const uint64_t *old,
+                                             const uint64_t *key, rung__hints hints,
+                                             rung_ladder_change *change);
 /* Take out. `values` (may be NULL) receives the scope values it was in. RUNG_NOT_FOUND when not ranked. */
 rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
                                  uint32_t *values);
@@ -417,7 +424,7 @@ RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_eve
                                              rung_err *err);
 /* Look ahead: take a coming submission one step further, of RUNG__AIM_STEPS, each of which finds what the step before
  * asked for. aim->player was found already, and no submission before it changes that player's entries. */
-enum { RUNG__AIM_STEPS = 9 };
+enum { RUNG__AIM_STEPS = 5 };
 void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, int step,
                      rung__aim *aim);
 /* After those: one node further down to where the entries will go; false when all have arrived. */

@@ -129,8 +129,8 @@ static rung_status zadd_one(run *r, const rung_zcommand *c, const rung_score_eve
     rung_status st = rung__apply_score(r->s, e, aim, &outcome, &r->err);
     if (st < 0)
         return st;
-    r->result.count += st == RUNG_OK && outcome.rank_before == 0;
-    r->result.updated += st == RUNG_OK && outcome.rank_before != 0;
+    r->result.count += outcome.is_new;
+    r->result.updated += st == RUNG_OK && !outcome.is_new;
     r->result.has_score = e->is_delta && !outcome.held;
     if (r->result.has_score)
         r->result.score = rung_zkey_outcome_score(r->s, c->key, &outcome);

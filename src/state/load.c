@@ -356,9 +356,7 @@ static bool load_closed_value(loader *l, rung__board *b, rung__window *w, uint32
         damaged(l, "a scope has a value that does not exist, or twice");
         return false;
     }
-    if (!went_well(l, rung__grow(s->alloc, &scope->ladders, &scope->cap, value + 1,
-                                 sizeof *scope->ladders)) ||
-        !went_well(l, rung__ranking_create_ladder(s, b, &scope->ladders[value])))
+    if (!went_well(l, rung__ranking_open_value(s, b, w, slot, value)))
         return false;
     load_ladder(l, scope->ladders[value], &e, next_member);
     return is_fine(l);

@@ -2,7 +2,8 @@
 /* One window's rankings, kept in step: everybody, each value of each scope, the teams.
  *
  *  R1  In an open window a player is in the ranking of scope value v iff the player is ranked and has the value v.
- *  R2  A scope's entry has the same key as the main one.
+ *  R2  A scope's entry has the same key as the main one, which is how it is found: the main ranking guides those of
+ *      the scopes. So the scopes are changed first.
  *  R3  A team is ranked iff it has a ranked member; its key is that of its members' scores.
  *
  * Memory is secured for all of them before the first is changed. */
@@ -26,8 +27,8 @@ static int compare_larger_first(const void *players, uint32_t a, uint32_t b) {
     return rung_players_compare(players, b, a);
 }
 
-rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *b,
-                                        rung_ladder **out) {
+static rung_status create_ladder(const rung_state *s, const rung__board *b,
+                                 const rung_ladder *guide, rung_quarry *quarry, rung_ladder **out) {
     rung_tie tie = b->def.key.tie;
     return rung_ladder_create(
         &(rung_ladder_config){.alloc = s->alloc,
@@ -36,8 +37,27 @@ rung_status rung__ranking_create_ladder(const rung_state *s, const rung__board *
                               .tie = tie == RUNG_TIE_PLAYER        ? rung_players_compare
                                      : tie == RUNG_TIE_PLAYER_LAST ? compare_larger_first
                                                                    : NULL,
-                              .tie_ctx = s->players},
+                              .tie_ctx = s->players,
+                              .tie_warm = rung_players_warm_id,
+                              .guide = guide,
+                              .quarry = quarry},
         out);
+}
+
+rung_status rung__ranking_create(const rung_state *s, const rung__board *b, rung__window *w) {
+    return create_ladder(s, b, NULL, NULL, &w->ladder);
+}
+
+rung_status rung__ranking_open_value(rung_state *s, const rung__board *b, rung__window *w,
+                                     uint32_t slot, uint32_t value) {
+    rung__scope *scope = &w->scopes[slot];
+    if (rung__grow(s->alloc, &scope->ladders, &scope->cap, value + 1, sizeof *scope->ladders) < 0)
+        return RUNG_ENOMEM;
+    if (scope->ladders[value])
+        return RUNG_OK;
+    if (!scope->quarry && !(scope->quarry = rung_quarry_create(s->alloc)))
+        return RUNG_ENOMEM;
+    return create_ladder(s, b, w->ladder, scope->quarry, &scope->ladders[value]);
 }
 
 /* ---- teams ---- */
@@ -123,16 +143,13 @@ static rung_status secure_slot(rung_state *s, rung__board *b, rung__window *w, u
                                uint32_t value, uint32_t player, bool is_new) {
     if (value == RUNG__NONE)
         return RUNG_OK;
-    rung__scope *scope = &w->scopes[slot];
-    if (rung__grow(s->alloc, &scope->ladders, &scope->cap, value + 1, sizeof *scope->ladders) < 0)
+    if (rung__ranking_open_value(s, b, w, slot, value) < 0)
         return RUNG_ENOMEM;
-    if (!scope->ladders[value] && rung__ranking_create_ladder(s, b, &scope->ladders[value]) < 0)
-        return RUNG_ENOMEM;
-    return rung_ladder_secure(scope->ladders[value], player, is_new);
+    return rung_ladder_secure(w->scopes[slot].ladders[value], player, is_new);
 }
 
 static rung_status secure_values(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                                 bool is_new, bool main_too, const uint32_t *values) {
+                                 bool is_new, const uint32_t *values) {
     for (uint32_t slot = 0; slot < b->scope_count; slot++) {
         rung_status st = secure_slot(s, b, w, slot, values[slot], player, is_new);
         if (st >= 0 && slot == b->team_slot)
@@ -140,27 +157,23 @@ static rung_status secure_values(rung_state *s, rung__board *b, rung__window *w,
         if (st < 0)
             return st;
     }
-    return main_too ? rung_ladder_secure(w->ladder, player, is_new) : RUNG_OK;
+    return rung_ladder_secure(w->ladder, player, is_new);
 }
 
 rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                                 bool is_new, bool main_too) {
+                                 bool is_new) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
-    return secure_values(s, b, w, player, is_new, main_too, values);
-}
-
-static rung_status put_perhaps_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
-                                     const rung_ladder_hint *hint, rung_ladder_change *change) {
-    return hint ? rung_ladder_put_aimed(l, player, key, hint, change)
-                : rung_ladder_put(l, player, key, change);
+    return secure_values(s, b, w, player, is_new, values);
 }
 
 static void slot_put(rung__window *w, uint32_t slot, uint32_t value, uint32_t player,
-                     const uint64_t *key, const rung_ladder_hint *hint) {
+                     const uint64_t *key, const rung_ladder_move *move) {
     if (value == RUNG__NONE)
         return;
-    rung_status st = put_perhaps_aimed(w->scopes[slot].ladders[value], player, key, hint, NULL);
+    rung_ladder *l = w->scopes[slot].ladders[value];
+    rung_status st =
+        move ? rung_ladder_put_moved(l, player, key, move) : rung_ladder_put(l, player, key, NULL);
     RUNG_ASSERT(st >= 0); /* secured */
 }
 
@@ -178,30 +191,33 @@ static rung_digest entry_digest(const rung__board *b, const rung__window *w, uin
 /* ---- put, remove, restore ---- */
 
 static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                         const uint64_t *key, const uint32_t *values, rung__hints hints,
-                         rung_ladder_change *change) {
-    rung_status st = put_perhaps_aimed(w->ladder, player, key, hints.main, change);
+                         const uint64_t *old, const uint64_t *key, const uint32_t *values,
+                         rung__hints hints, rung_ladder_change *change) {
+    size_t key_bytes = rung_keyspec_words(&b->def.key) * sizeof *key;
+    bool moves = !old || memcmp(old, key, key_bytes) != 0;
+    for (uint32_t slot = 0; moves && slot < b->scope_count; slot++)
+        slot_put(w, slot, values[slot], player, key,
+                 hints.mask >> slot & 1 ? &hints.slots[slot] : NULL);
+    rung_status st = hints.main ? rung_ladder_put_aimed(w->ladder, player, key, hints.main, change)
+                                : rung_ladder_put(w->ladder, player, key, change);
+    RUNG_ASSERT(st < 0 || (moves == (st == RUNG_OK) && change->existed == (old != NULL)));
     if (st != RUNG_OK)
         return st;
-    const uint64_t *old = change->existed ? change->old_key : NULL;
     b->version = s->seq;
     if (old)
         rung__digest_subtract(&s->digest, entry_digest(b, w, player, old));
     rung__digest_add(&s->digest, entry_digest(b, w, player, key));
-    for (uint32_t slot = 0; slot < b->scope_count; slot++) {
-        slot_put(w, slot, values[slot], player, key,
-                 hints.mask >> slot & 1 ? &hints.slots[slot] : NULL);
-        if (slot == b->team_slot)
-            team_update(b, w, values[slot], old, key);
-    }
+    if (b->team_slot != RUNG__NONE)
+        team_update(b, w, values[b->team_slot], old, key);
     return RUNG_OK;
 }
 
 rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                              const uint64_t *key, rung__hints hints, rung_ladder_change *change) {
+                              const uint64_t *old, const uint64_t *key, rung__hints hints,
+                              rung_ladder_change *change) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
-    return place(s, b, w, player, key, values, hints, change);
+    return place(s, b, w, player, old, key, values, hints, change);
 }
 
 rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
@@ -212,9 +228,9 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
         values_now(s, b, player, now);
         values = now;
     }
-    if (secure_values(s, b, w, player, true, true, values) < 0)
+    if (secure_values(s, b, w, player, true, values) < 0)
         return RUNG_ENOMEM;
-    return place(s, b, w, player, key, values, (rung__hints){0}, &change);
+    return place(s, b, w, player, NULL, key, values, (rung__hints){0}, &change);
 }
 
 /* The value a ranked player stands under in a slot. In a closed window that need not be today's. */
@@ -318,6 +334,7 @@ void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot) {
     rung__scope *scope = &w->scopes[slot];
     for (uint32_t v = 0; v < scope->cap; v++)
         rung_ladder_destroy(scope->ladders[v]);
+    rung_quarry_destroy(scope->quarry);
     rung_alloc_free(s->alloc, scope->ladders, scope->cap * sizeof *scope->ladders);
     memset(scope, 0, sizeof *scope);
 }

@@ -81,3 +81,75 @@ rung_slice rung_scope_values_of(const rung_scope_values *values, uint32_t i, uin
     return value == RUNG_NUMBER_NONE ? (rung_slice){NULL, 0}
                                      : rung_players_id(values->names[i], value);
 }
+
+/* ---- the largest ---- */
+
+static bool is_larger(const rung_scope_size *a, const rung_scope_size *b) {
+    return a->total != b->total ? a->total > b->total : rung_slice_cmp(a->value, b->value) < 0;
+}
+
+/* `heap` is one, its smallest on top, but for the place `at`. */
+static void sift_down(rung_scope_size *heap, uint32_t count, uint32_t at) {
+    rung_scope_size moved = heap[at];
+    for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
+        if (child + 1 < count && is_larger(&heap[child], &heap[child + 1]))
+            child++;
+        if (!is_larger(&moved, &heap[child]))
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moved;
+}
+
+static void sift_up(rung_scope_size *heap, uint32_t at) {
+    rung_scope_size moved = heap[at];
+    for (; at > 0 && is_larger(&heap[(at - 1) / 2], &moved); at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = moved;
+}
+
+/* Keep the `limit` largest seen so far. */
+static uint32_t keep_largest(rung_scope_size *heap, uint32_t count, uint32_t limit,
+                             rung_scope_size one) {
+    if (count < limit) {
+        heap[count] = one;
+        sift_up(heap, count);
+        return count + 1;
+    }
+    if (limit && is_larger(&one, &heap[0])) {
+        heap[0] = one;
+        sift_down(heap, count, 0);
+    }
+    return count;
+}
+
+uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t limit,
+                            rung_scope_size *sizes, uint32_t *values_out) {
+    const rung__board *b = v->board;
+    const rung__window *w = v->window;
+    uint32_t slot = 0, count = 0;
+    while (slot < b->def.scope_count && !rung_slice_eq(b->def.scopes[slot], attribute))
+        slot++;
+    if (slot == b->def.scope_count)
+        return RUNG_SCOPE_NONE;
+    *values_out = 0;
+    const rung__scope *scope = w ? &w->scopes[slot] : NULL;
+    const rung__attribute *names = &v->state->attributes[b->attribute[slot]];
+    for (uint32_t value = 0; scope && value < scope->cap && value < RUNG_SCOPE_LOOK_MAX; value++) {
+        uint32_t total = scope->ladders[value] ? rung_ladder_count(scope->ladders[value]) : 0;
+        if (!total)
+            continue;
+        ++*values_out;
+        count = keep_largest(
+            sizes, count, limit,
+            (rung_scope_size){.value = rung_players_id(names->values, value), .total = total});
+    }
+    for (uint32_t rest = count; rest > 1;) { /* the smallest to the end, again and again */
+        rung_scope_size smallest = sizes[0];
+        sizes[0] = sizes[--rest];
+        sift_down(sizes, rest, 0);
+        sizes[rest] = smallest;
+    }
+    return count;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scope_values.h - under which value of each attribute everybody in one window stands.
+/* scope_values.h - under which value of each attribute everybody in one window stands, and which values there are.
  *
  * The value is that of the window: in a closed one not necessarily today's. Those whom a ban holds back count with
  * the value that an unban would put them back under. For whoever copies a window for good, as an archive does.
@@ -34,5 +34,20 @@ void rung_scope_values_deinit(rung_scope_values *values, const rung_alloc *alloc
 
 /* The value of attribute number i that the player with this number stands under; empty: none. */
 rung_slice rung_scope_values_of(const rung_scope_values *values, uint32_t i, uint32_t player);
+
+/* A value of a scope and how many are ranked under it. */
+typedef struct rung_scope_size {
+    rung_slice value;
+    uint32_t total;
+} rung_scope_size;
+
+#define RUNG_SCOPE_LOOK_MAX 65536 /* values looked at, those known longest first */
+
+/* Up to `limit` values of a scope of the board, those with the most entries first, equal ones by their bytes; `v` is a
+ * main ranking. Returns how many; *values_out is how many values have an entry at all, of those looked at.
+ * RUNG_SCOPE_NONE: the board has no such scope. O(values looked at x log limit), without memory of its own. */
+#define RUNG_SCOPE_NONE UINT32_MAX
+uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t limit,
+                            rung_scope_size *sizes, uint32_t *values_out);
 
 #endif

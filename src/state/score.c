@@ -321,7 +321,7 @@ static void release(submission *u) {
     }
 }
 
-/* Everything the change may need, but for the first window's main ranking, whose put may still fail. */
+/* Everything the change may need; but without scopes, the first window's put comes first and may still fail. */
 static rung_status secure(submission *u) {
     rung_state *s = u->s;
     if (u->player == RUNG_PLAYER_NONE) {
@@ -349,7 +349,7 @@ static rung_status secure(submission *u) {
         }
         if (u->b->scope_count == 0 && i == 0)
             continue;
-        if (rung__ranking_secure(s, u->b, r->window, u->player, !r->existed, i > 0) < 0)
+        if (rung__ranking_secure(s, u->b, r->window, u->player, !r->existed) < 0)
             return RUNG_ENOMEM;
     }
     return secure_rate(u);
@@ -357,16 +357,25 @@ static rung_status secure(submission *u) {
 
 /* ---- the answer ---- */
 
+/* Does nobody want to know more than what stands now? Ranks and the next one above take time to find out. */
+static bool is_brief(const rung_score_event *e) {
+    return e->when && !e->id.len;
+}
+
 static void answer(const submission *u, const rung_ladder_change *change, rung_outcome *out) {
     const rung__board *b = u->b;
     const rung__reach *first = &u->reached[0];
     const rung_ladder *ladder = first->window->ladder;
     uint32_t total = rung_ladder_count(ladder), sparse = change->rank_after;
     int64_t now = u->s->time_ms;
-    if (change->style != RUNG_RANK_SPARSE)
-        rung_ignore(rung_ladder_rank(ladder, u->player, RUNG_RANK_SPARSE, &sparse), "just put");
     out->value_count = b->def.key.column_count;
     rung__key_values(b, first->key, now, out->values, NULL);
+    out->is_new = !change->existed;
+    out->next_number = RUNG__NONE;
+    if (change->is_brief)
+        return;
+    if (change->style != RUNG_RANK_SPARSE)
+        rung_ignore(rung_ladder_rank(ladder, u->player, RUNG_RANK_SPARSE, &sparse), "just put");
     out->rank_before = change->rank_before;
     out->rank = change->rank_after;
     out->total = total;
@@ -376,7 +385,6 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     else if (change->index_before > change->index_after)
         out->passed = change->index_before - change->index_after;
     out->has_next = change->has_above;
-    out->next_number = RUNG__NONE;
     if (!change->has_above)
         return;
     rung_value above[RUNG_COLUMNS_MAX];
@@ -407,16 +415,17 @@ static rung_status commit(submission *u, rung_outcome *out) {
     rung_status any = RUNG_UNCHANGED;
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
-        rung_ladder_change change = {.style = u->b->def.rank};
+        rung_ladder_change change = {.style = u->b->def.rank, .is_brief = is_brief(u->e)};
         rung_status st =
-            rung__ranking_put(u->s, u->b, r->window, u->player, r->key, hints_for(u, i), &change);
+            rung__ranking_put(u->s, u->b, r->window, u->player, r->existed ? r->old_key : NULL,
+                              r->key, hints_for(u, i), &change);
         if (st < 0)
             return st;
         if (st == RUNG_OK)
             any = RUNG_OK;
         if (i == 0)
             answer(u, &change, out);
-        if (i < RUNG_OUTCOME_WINDOWS_MAX)
+        if (i < RUNG_OUTCOME_WINDOWS_MAX && !change.is_brief)
             out->windows[out->window_count++] =
                 (rung_window_outcome){r->kind,
                                       r->span.ordinal,
@@ -638,20 +647,20 @@ static void aim_values(rung_state *s, rung__aim *aim, uint32_t slots) {
     for (uint32_t i = 0; i < aim->count; i++) {
         rung_ladder_warm_slot(aim->reached[i].window->ladder, aim->player);
         for (uint32_t slot = 0; slot < slots; slot++)
-            if (aim_ladder(aim, i, slot)) {
-                aim->slots[i] |= 1u << slot;
-                rung_ladder_warm_ladder(aim_ladder(aim, i, slot), 0);
-            }
+            aim->slots[i] |= (uint32_t)(aim_ladder(aim, i, slot) != NULL) << slot;
     }
 }
 
-static void aim_leaves(rung__aim *aim, uint32_t slots) {
-    for (uint32_t i = 0; i < aim->count; i++) {
-        rung_ladder_warm_leaf(aim->reached[i].window->ladder, aim->player);
+static void warm_scopes(const rung__aim *aim, uint32_t slots, int part) {
+    for (uint32_t i = 0; i < aim->count; i++)
         for (uint32_t slot = 0; slot < slots; slot++)
             if (aim->slots[i] >> slot & 1)
-                rung_ladder_warm_ladder(aim_ladder(aim, i, slot), 1);
-    }
+                rung_ladder_warm_ladder(aim_ladder(aim, i, slot), part);
+}
+
+static void aim_leaves(const rung__aim *aim) {
+    for (uint32_t i = 0; i < aim->count; i++)
+        rung_ladder_warm_leaf(aim->reached[i].window->ladder, aim->player);
 }
 
 static void aim_rows(rung__aim *aim) {
@@ -659,23 +668,6 @@ static void aim_rows(rung__aim *aim) {
         rung__reach *r = &aim->reached[i];
         r->existed = rung_ladder_aim_find(r->window->ladder, aim->player, &aim->main[i]) == RUNG_OK;
     }
-}
-
-static void aim_scopes(const rung__aim *aim, uint32_t slots,
-                       void (*warm)(const rung_ladder *l, uint32_t player)) {
-    for (uint32_t i = 0; i < aim->count; i++)
-        for (uint32_t slot = 0; slot < slots; slot++)
-            if (aim->slots[i] >> slot & 1)
-                warm(aim_ladder(aim, i, slot), aim->player);
-}
-
-static void aim_scope_rows(rung__aim *aim, uint32_t slots) {
-    for (uint32_t i = 0; i < aim->count; i++)
-        for (uint32_t slot = 0; slot < slots; slot++)
-            if (aim->slots[i] >> slot & 1)
-                rung_ignore(rung_ladder_aim_find(aim_ladder(aim, i, slot), aim->player,
-                                                 &aim->slot[i][slot]),
-                            "noted in the hint");
 }
 
 /* The last step: what the entries become, and so where they go. */
@@ -696,7 +688,8 @@ static void aim_keys(rung_state *s, const rung_score_event *e, rung__aim *aim, u
         rung_ladder_aim_begin(r->window->ladder, r->key, true, &aim->main[i]);
         for (uint32_t slot = 0; slot < slots; slot++)
             if (aim->slots[i] >> slot & 1)
-                rung_ladder_aim_begin(aim_ladder(aim, i, slot), r->key, false, &aim->slot[i][slot]);
+                rung_ladder_move_begin(aim_ladder(aim, i, slot), aim->player,
+                                       r->existed ? r->old_key : NULL, r->key, &aim->slot[i][slot]);
     }
     aim->prepared = aim->count > 0;
 }
@@ -714,24 +707,15 @@ void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, in
     switch (step) {
     case 1:
         aim_values(s, aim, slots);
+        warm_scopes(aim, slots, 0);
         break;
     case 2:
-        aim_leaves(aim, slots);
+        aim_leaves(aim);
+        warm_scopes(aim, slots, 1);
         break;
     case 3:
         aim_rows(aim);
-        break;
-    case 4:
-        aim_scopes(aim, slots, rung_ladder_warm_map);
-        break;
-    case 5:
-        aim_scopes(aim, slots, rung_ladder_warm_slot);
-        break;
-    case 6:
-        aim_scopes(aim, slots, rung_ladder_warm_leaf);
-        break;
-    case 7:
-        aim_scope_rows(aim, slots);
+        warm_scopes(aim, slots, 2);
         break;
     default:
         aim_keys(s, e, aim, slots);
@@ -744,7 +728,7 @@ bool rung__score_aim_down(rung__aim *aim) {
         on_the_way |= rung_ladder_aim_step(aim->reached[i].window->ladder, &aim->main[i]);
         for (uint32_t slot = 0; aim->slots[i] >> slot; slot++)
             if (aim->slots[i] >> slot & 1)
-                on_the_way |= rung_ladder_aim_step(aim_ladder(aim, i, slot), &aim->slot[i][slot]);
+                on_the_way |= rung_ladder_move_step(aim_ladder(aim, i, slot), &aim->slot[i][slot]);
     }
     return on_the_way;
 }

@@ -316,13 +316,28 @@ static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
         outcomes[i].next = names[i];
 }
 
+/* How many submissions to look ahead: enough to hide the memory, few enough that what was fetched for the first is
+ * still near when it is applied. Measured with bench/bench_state. */
+static uint32_t group_size(const rung_state *s, const rung_score_event *first) {
+    enum { WAYS = 72, LEAST = 4 }; /* ways down to leaves under way at a time */
+    const rung__board *b = rung__board_find(s, first->board);
+    if (!b)
+        return GROUP;
+    uint32_t scopes = b->scope_count < RUNG__AIM_SLOTS ? b->scope_count : RUNG__AIM_SLOTS;
+    uint32_t ways = (uint32_t)__builtin_popcount(b->def.windows) * (1 + 2 * scopes);
+    uint32_t size = ways ? WAYS / ways : GROUP;
+    return size < LEAST ? LEAST : size < GROUP ? size : GROUP;
+}
+
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events,
                                 rung_status *statuses, rung_outcome *outcomes, rung_err *errs) {
     uint32_t done = 0;
     rung__aim aims[GROUP];
     while (done < n) {
         uint32_t stop = done, start = done;
-        while (stop < n && stop - start < GROUP && events[stop]->kind == RUNG_EVENT_SCORE)
+        uint32_t most =
+            events[start]->kind == RUNG_EVENT_SCORE ? group_size(s, &events[start]->score) : 0;
+        while (stop < n && stop - start < most && events[stop]->kind == RUNG_EVENT_SCORE)
             stop++;
         bool aimed = stop > start;
         if (aimed)
@@ -372,7 +387,8 @@ static void add_window_stats(const rung__window *w, rung_stats *out) {
     out->entries += rung_ladder_count(w->ladder);
     out->bytes_entries += rung_ladder_memory(w->ladder);
     for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++) {
-        out->bytes_scopes += w->scopes[slot].cap * sizeof *w->scopes[slot].ladders;
+        out->bytes_scopes += w->scopes[slot].cap * sizeof *w->scopes[slot].ladders +
+                             rung_quarry_memory(w->scopes[slot].quarry);
         for (uint32_t v = 0; v < w->scopes[slot].cap; v++)
             if (w->scopes[slot].ladders[v]) {
                 out->ladders++;

@@ -54,11 +54,13 @@ typedef struct rung_window_outcome {
 #define RUNG_OUTCOME_WINDOWS_MAX 16 /* more are changed, but not listed */
 
 /* The answer to a submission; rank and what follows are those of the first window reached. All zero for other
- * events. */
+ * events. To a score that names a key (RUNG_SCORE_KEY) without an id nothing is told but what a command of the Redis
+ * protocol answers: seq, changed, held, is_new and the values. */
 typedef struct rung_outcome {
     uint64_t seq; /* the event's number: how many events have been applied, this one included */
     bool changed, duplicate;
-    bool held; /* a condition of the event (RUNG_IF_*) held it back */
+    bool held;   /* a condition of the event (RUNG_IF_*) held it back */
+    bool is_new; /* the player had no entry */
     uint32_t value_count;
     rung_value values[RUNG_COLUMNS_MAX]; /* the score that stands now */
     uint32_t rank_before, rank, total, passed;
@@ -174,6 +176,10 @@ uint32_t rung_view_top(const rung_view *v, uint32_t offset, uint32_t limit, rung
  * rows: room for 2 x around + 1. RUNG_OK or RUNG_NOT_FOUND. */
 rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around, rung_row *rows,
                              uint32_t *count_out, uint32_t *self_out);
+
+/* Ask for the memory that n questions for a place will read: player ids[i] in views[i]. Asked together they wait for
+ * it about as long as one. Changes no answer. */
+void rung_view_warm(uint32_t n, const rung_view *const *views, const rung_slice *ids);
 
 /* One row per id, in order; found[i] tells which are ranked. */
 void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows,

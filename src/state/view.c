@@ -7,6 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+enum {
+    WARM_TOGETHER = 32
+}; /* enough to hide a cache miss, few enough to stay in the first cache */
+
 static const rung__board *board_of(const rung_view *v) {
     return v->board;
 }
@@ -61,14 +65,16 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
         return RUNG_OK;
     }
     rung_status st;
+    rung_err why;
     if (q->window_id.len)
-        st = rung_window_id_parse((rung_window_kind)kind, q->window_id, &span->ordinal, err);
+        st = rung_window_id_parse((rung_window_kind)kind, q->window_id, &span->ordinal, &why);
     else if (q->on.len)
-        st = rung_window_on((rung_window_kind)kind, q->on, &span->ordinal, err);
+        st = rung_window_on((rung_window_kind)kind, q->on, &span->ordinal, &why);
     else
         return rung__window_at(b, kind, now_ms, span);
     if (st < 0)
-        return RUNG_EINVAL;
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", q->window_id.len ? "window_id" : "on",
+                         why.message);
     st = rung__window_span(b, kind, span->ordinal, span);
     if (st != RUNG_OK)
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "window_id: there is no such window");
@@ -228,15 +234,13 @@ static void name_rows(const rung_view *v, uint32_t count, rung_row *rows) {
     }
 }
 
-/* Read rows [offset, offset + count) that are known to exist. The first one's ranks are looked up, the others
- * counted on. */
-static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_row *rows) {
-    const rung_ladder *l = ladder_of(v);
-    rung_ladder_cursor c = rung_ladder_seek(l, offset);
+/* Read the `count` rows behind a cursor, that are known to exist; the first has the index `offset`. The first one's
+ * ranks are looked up, the others counted on. */
+static void read_rows_at(const rung_view *v, rung_ladder_cursor c, uint32_t offset, uint32_t count,
+                         rung_row *rows) {
     rung_ladder_entry e, before = {0};
-    uint32_t sparse = rung_ladder_cursor_rank(&c, RUNG_RANK_SPARSE),
-             dense =
-                 v->rank == RUNG_RANK_DENSE ? rung_ladder_cursor_rank(&c, RUNG_RANK_DENSE) : 0,
+    uint32_t sparse = rung_ladder_cursor_sparse(&c, offset),
+             dense = v->rank == RUNG_RANK_DENSE ? rung_ladder_cursor_rank(&c, RUNG_RANK_DENSE) : 0,
              words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
     for (uint32_t i = 0; i < count && rung_ladder_next(&c, &e); i++) {
         if (i > 0 && memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
@@ -248,6 +252,10 @@ static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_
         before = e;
     }
     name_rows(v, count, rows);
+}
+
+static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_row *rows) {
+    read_rows_at(v, rung_ladder_seek(ladder_of(v), offset), offset, count, rows);
 }
 
 /* One row by the entry alone. */
@@ -281,20 +289,53 @@ uint32_t rung_view_top(const rung_view *v, uint32_t offset, uint32_t limit, rung
 
 rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around, rung_row *rows,
                              uint32_t *count_out, uint32_t *self_out) {
-    rung_ladder_entry e;
-    uint32_t rank;
-    if (!find_entry(v, id, &e))
+    rung_ladder_cursor c;
+    uint32_t number, index;
+    if (!v->ladder || rung_players_find(names_of(v), id, &number) != RUNG_OK ||
+        rung_ladder_seek_player(ladder_of(v), number, &c, &index) != RUNG_OK)
         return RUNG_NOT_FOUND;
-    rung_ignore(rung_ladder_rank(ladder_of(v), e.player, RUNG_RANK_UNIQUE, &rank), "just found");
     uint64_t want = 2 * (uint64_t)around + 1;
-    uint32_t index = rank - 1, count = want < v->total ? (uint32_t)want : v->total;
+    uint32_t count = want < v->total ? (uint32_t)want : v->total;
     uint32_t first = index > around ? index - around : 0;
     if (first + count > v->total)
         first = v->total - count;
-    read_rows(v, first, count, rows);
+    rung_ladder_back(&c, index - first);
+    read_rows_at(v, c, first, count, rows);
     *count_out = count;
     *self_out = index - first;
     return RUNG_OK;
+}
+
+/* A step for all, then the next: each finds what the one before asked for. */
+static void warm_some(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
+    uint64_t hashes[WARM_TOGETHER];
+    uint32_t numbers[WARM_TOGETHER];
+    for (uint32_t i = 0; i < n; i++) {
+        hashes[i] = rung_players_hash(names_of(views[i]), ids[i]);
+        rung_players_prefetch(names_of(views[i]), hashes[i]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        rung_players_prefetch_number(names_of(views[i]), hashes[i]);
+    for (uint32_t i = 0; i < n; i++)
+        rung_players_prefetch_cell(names_of(views[i]), hashes[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!views[i]->ladder ||
+            rung_players_find_hashed(names_of(views[i]), hashes[i], ids[i], &numbers[i]) != RUNG_OK)
+            numbers[i] = RUNG_PLAYER_NONE;
+        else
+            rung_ladder_warm_map(ladder_of(views[i]), numbers[i]);
+    }
+    static void (*const steps[])(const rung_ladder *, uint32_t) = {
+        rung_ladder_warm_slot, rung_ladder_warm_leaf, rung_ladder_warm_row};
+    for (uint32_t step = 0; step < sizeof steps / sizeof steps[0]; step++)
+        for (uint32_t i = 0; i < n; i++)
+            if (numbers[i] != RUNG_PLAYER_NONE)
+                steps[step](ladder_of(views[i]), numbers[i]);
+}
+
+void rung_view_warm(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
+    for (uint32_t done = 0; done < n; done += WARM_TOGETHER)
+        warm_some(n - done < WARM_TOGETHER ? n - done : WARM_TOGETHER, views + done, ids + done);
 }
 
 void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows,

@@ -135,7 +135,7 @@ static rung *open_when_free(const char *path) {
     rung_config config = config_of(path);
     rung *db;
     rung_err err;
-    for (int tries = 0; tries < 2000; tries++) {
+    for (int tries = 0; tries < 30000; tries++) {
         rung_status st = rung_open(&config, &db, &err);
         if (st == RUNG_OK)
             return db;

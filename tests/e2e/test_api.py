@@ -307,8 +307,10 @@ class Rankings(Api):
         self.assertRegex(day["window_id"], r"\A\d{4}-\d\d-\d\d\Z")
         self.get("/v1/boards/race/top?window=week", 404, "window_not_found")
         self.get("/v1/boards/race/top?window=day&window_id=2020-01-01", 404, "window_not_found")
-        self.get("/v1/boards/race/top?window=day&window_id=2020-1-1", 400)
-        self.get("/v1/boards/race/top?window=day&on=2020-13-01", 400)
+        for name, wrong in [("window_id", "2020-1-1"), ("on", "2020-13-01"), ("on", "today")]:
+            problem = self.get(f"/v1/boards/race/top?window=day&{name}={wrong}", 400)
+            self.assertEqual(problem["field"], name, problem)
+            self.assertTrue(problem["detail"].startswith(name + ": "), problem)
         self.get("/v1/boards/race/top?window=day&on=2020-01-01&window_id=2020-01-01", 400)
         self.assertEqual(self.get("/v1/boards/race/top?window=all&window_id=all")["total"], 20)
 

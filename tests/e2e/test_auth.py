@@ -18,7 +18,7 @@ PRIVATE = bytes(range(1, 33))
 SECRET = b"a secret of thirty-two bytes, or more"
 RANK = {"none": 0, "read": 2, "server": 3, "admin": 4}
 # What goes into the path of an operation. The board is filled in by the case.
-PARAMETERS = {"player": "ada", "p": "ada", "friend": "bob", "q": "bob", "score": "5", "team": "red", "id": "1", "review": "1"}
+PARAMETERS = {"player": "ada", "p": "ada", "friend": "bob", "q": "bob", "score": "5", "team": "red", "attribute": "country", "key": "nobody", "review": "1"}
 # Operations over many boards: each board is asked for by itself, so a key limited to boards may call them.
 EACH_BOARD = {("get", "/v1/boards"), ("post", "/v1/scores")}
 
@@ -243,12 +243,12 @@ class Life(ServerTest):
         key = server.key("admin")
         good = server.keys_file.read_bytes()
         for bad in (None, b"", good[:-3], b"rung-keys 2\n"):
+            said = len(server.said)
             if bad is None:
                 server.keys_file.unlink()
             else:
                 server.keys_file.write_bytes(bad)
                 server.keys_file.chmod(0o600)
-            said = len(server.said)
             until(lambda: any("keys" in line for line in server.said[said:]), "a word about the keys")
             self.check(server.get("/v1/boards"), 401)
             self.check(server.get("/v1/boards", key=key), 200)
@@ -280,6 +280,126 @@ class Life(ServerTest):
         server.start()
         self.check(server.get("/v1/boards", key=key), 200)
         self.check(server.get("/v1/boards"), 401)
+
+
+class OverHttp(ServerTest):
+    """Keys listed, made and revoked over HTTP, in the file that `rung keys` has."""
+
+    def test_from_the_first_key_to_its_end(self):
+        server = self.serve()
+        self.assertEqual(server.get("/v1/keys").json, {"keys": [], "can_change": True})
+        for body in ({"role": "read"}, {"role": "admin", "boards": ["race-*"]}, {"role": "admin", "expires": "2999-01-01T00:00:00Z"}):
+            answer = self.check(server.post("/v1/keys", body), 422)  # or nobody could make the next
+            self.assertEqual(answer.json["rule"], "role")
+        made = self.check(server.post("/v1/keys", {"role": "admin", "label": "me"}), 201)
+        self.assertEqual(made.headers.get("cache-control"), "no-store")
+        admin = made.json["key"]
+        self.assertRegex(admin, rf"\Arung_admin_{made.json['id']}_[\w-]{{43}}\Z")
+        self.check(server.get("/v1/boards"), 401)  # in force at once, without a wait
+        self.check(server.post("/v1/keys", {"role": "read"}), 401)
+        body = {"role": "server", "boards": ["race-*", "weekly"], "label": "game \u2605 servers", "rate": 500, "expires": "2999-01-01T00:00:00Z"}
+        made = self.check(server.post("/v1/keys", body, key=admin), 201).json
+        self.check(server.put("/v1/boards/race-1", {}, key=admin), 201)
+        score = {"player": "ada", "score": 5}
+        self.check(server.post("/v1/boards/race-1/scores", score, key=made["key"]), 200)
+        self.check(server.put("/v1/boards/chess", {}, key=made["key"]), 403)
+        for key in ("server", "read"):  # of keys those may not even ask
+            self.check(server.get("/v1/keys", key=server.key(key)), 403)
+        limited = self.check(server.post("/v1/keys", {"role": "admin", "boards": ["race-*"]}, key=admin), 201).json["key"]
+        for method, path, more in (("GET", "", None), ("POST", "", {"role": "read"}), ("DELETE", "/" + made["id"], None)):
+            self.check(server.request(method, "/v1/keys" + path, more, key=limited), 403)
+
+        listed = server.get("/v1/keys", key=admin)
+        for secret in (b"sha256", admin[-43:].encode(), made["key"][-43:].encode()):
+            self.assertNotIn(secret, listed.body)
+        mine = next(k for k in listed.json["keys"] if k["id"] == made["id"])
+        created = mine.pop("created")
+        self.assertRegex(created, r"\A20\d\d-")
+        self.assertEqual(mine, {"id": made["id"], "role": "server", "state": "live", "boards": body["boards"], "label": body["label"],
+                                "expires": "2999-01-01T00:00:00.000Z", "revoked": None, "rate": 500})
+        self.assertIn(f'"id":"{made["id"]}","role":"server","state":"live"', server.keys("list", "--json"))
+
+        connection = server.open()
+        self.addCleanup(connection.close)
+        self.check(server.get("/v1/boards", key=made["key"], connection=connection), 200)
+        gone = self.check(server.delete("/v1/keys/" + made["id"], key=admin), 200).json
+        self.assertEqual((gone["id"], gone["state"]), (made["id"], "revoked"))
+        self.check(server.get("/v1/boards", key=made["key"], connection=connection), 401)
+        self.assertEqual(self.check(server.delete("/v1/keys/" + made["id"], key=admin), 200).json, gone)  # once is for ever
+        self.check(server.delete("/v1/keys/nobody", key=admin), 404)
+        self.assertEqual(server.stop(), 0)
+        self.assertRegex(server.log, r"key made over HTTP.*%s" % made["id"])
+        self.assertRegex(server.log, r"key revoked over HTTP.*%s" % made["id"])
+        self.assertNotIn(admin[-43:], server.log)
+        server.start()
+        self.check(server.get("/v1/boards", key=made["key"]), 401)
+        self.check(server.get("/v1/boards", key=admin), 200)
+
+    def test_what_cannot_be_made(self):
+        server = self.serve()
+        admin = server.key("admin")
+        for body, status in (({}, 400), ({"role": "player-token"}, 400), ({"role": "read", "boards": "x"}, 400), ({"role": "read", "boards": ["x"] * 17}, 400),
+                             ({"role": "read", "boards": ["x" * 129]}, 400), ({"role": "read", "boards": [""]}, 422), ({"role": "read", "boards": ["a\nb"]}, 422),
+                             ({"role": "read", "label": "x" * 129}, 400), ({"role": "read", "label": "two\nkey lines"}, 422),
+                             ({"role": "read", "expires": "2020-01-01T00:00:00Z"}, 422), ({"role": "read", "rate": 0}, 400), ({"role": "read", "id": "x"}, 400)):
+            self.check(server.post("/v1/keys", body, key=admin), status)
+        self.assertEqual(len(server.get("/v1/keys", key=admin).json["keys"]), 1)
+        # A page of another origin that found the key, or a server without keys.
+        self.check(server.post("/v1/keys", {"role": "admin"}, key=admin, headers={"Origin": "https://evil.example"}), 403)
+
+    def test_many_at_once(self):
+        server = self.serve()
+        admin = server.key("admin")
+        connections = [server.open() for _ in range(8)]
+        for connection in connections:
+            self.addCleanup(connection.close)
+            connection.request("POST", "/v1/keys", b'{"role":"read"}', {"Content-Type": "application/json", "Authorization": f"Bearer {admin}"})
+        answers = [connection.getresponse().status for connection in connections]
+        self.assertLessEqual(set(answers), {201, 503})
+        self.assertIn(201, answers)
+        self.assertEqual(len(server.get("/v1/keys", key=admin).json["keys"]), 1 + answers.count(201))
+
+    def test_without_a_folder(self):
+        server = self.serve(data=False)
+        self.assertEqual(server.get("/v1/keys").json, {"keys": [], "can_change": False})
+        self.check(server.post("/v1/keys", {"role": "admin"}), 422)
+        self.check(server.delete("/v1/keys/x"), 422)
+
+
+class Public(ServerTest):
+    def test_boards_for_everybody(self):
+        server = self.serve("--public", "race-*,weekly")
+        admin = server.key("admin")
+        for board in ("race-1", "weekly", "chess"):
+            self.check(server.put(f"/v1/boards/{board}", {"scopes": ["country"], "teams": {"by": "guild", "combine": "sum"}}, key=admin), 201)
+            self.check(server.post(f"/v1/boards/{board}/scores", {"player": "ada", "score": 5}, key=admin), 200)
+        self.assertEqual(sorted(b["id"] for b in server.get("/v1/boards").json["boards"]), ["race-1", "weekly"])
+        reads = ("", "/top", "/players/ada", "/players?ids=ada", "/friends/ada", "/at-score/5", "/target?rank=1", "/count", "/distribution",
+                 "/scopes/country", "/teams", "/windows")
+        for path in reads:
+            self.check(server.get("/v1/boards/race-1" + path), 200)
+            self.check(server.get("/v1/boards/chess" + path), 401)
+        self.check(server.get("/v1/players/ada/history?board=race-1"), 200)
+        for path in ("/v1/players/ada/history?board=chess", "/v1/players/ada", "/v1/players/ada/friends", "/v1/players/ada/submissions?board=race-1", "/metrics",
+                     "/v1/keys", "/v1/players/ada/live", "/v1/boards/chess/live"):
+            self.check(server.get(path), 401)
+        self.check(server.post("/v1/boards/race-1/scores", {"player": "ada", "score": 6}), 401)
+        self.check(server.put("/v1/boards/race-1", {}), 401)
+        self.check(server.delete("/v1/boards/race-1/players/ada"), 401)
+        self.check(server.get("/v1/boards/race-1/top", key="garbage"), 401)
+        with server.connect() as s:
+            s.sendall(b"GET /v1/boards/race-1/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            got = b""
+            while b"event: state" not in got:
+                chunk = s.recv(4096)
+                self.assertTrue(chunk, got)
+                got += chunk
+
+    def test_a_bad_list_is_refused(self):
+        server = self.serve("--public", "a,,b", start=False)
+        server.start(wait=False)
+        self.assertNotEqual(server.wait_exit(), 0)
+        self.assertIn("public", server.log)
 
 
 class Listening(ServerTest):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=240
+# ctest: timeout=240 labels=no-asan
 """Our calendar against Python's zoneinfo, which has its own reader of time zone files.
 
 For every zone and kind, `test_model_calendar --windows` lists the windows of a stretch of time. Three things are

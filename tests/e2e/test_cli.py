@@ -191,7 +191,7 @@ class Cli(unittest.TestCase):
         with subprocess.Popen([BUILD / "rung", "play", "--players", "300"], stdin=follower, stdout=follower,
                               stderr=follower, env=env) as child:
             os.close(follower)
-            while select.select([leader], [], [], 30)[0]:
+            while select.select([leader], [], [], 60)[0]:
                 try:
                     seen += os.read(leader, 65536)
                 except OSError:

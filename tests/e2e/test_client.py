@@ -241,7 +241,7 @@ class Client(ServerTest):
                                  stdout=subprocess.DEVNULL)
         self.addCleanup(child.wait)
         self.addCleanup(child.kill)
-        until(path.exists, "redis")
+        until(lambda: subprocess.run(["redis-cli", "-s", path, "PING"], capture_output=True).returncode == 0, "redis")
         return path
 
     def redis_cli(self, path, *words, stdin=None):

@@ -115,7 +115,7 @@ class Console(ServerTest):
     def test_console(self):
         node, packages, chromium = tools.node(), tools.packages(), tools.chromium()
         tools.console_packages()
-        server = self.serve()
+        server = self.serve("--public", "arena")
         world(server)
         door = Door()
         self.addCleanup(door.close)

@@ -60,9 +60,10 @@ class Up(unittest.TestCase):
         (folder / "build/release").symlink_to(BUILD)
         script = (SOURCE / "dev").read_text()
         functions = re.sub(r"^cd .*$", "", script[:script.rindex("\ncase ${1:-help} in")], flags=re.M)
-        (folder / "up.sh").write_text(functions + "\nready() { :; }\nbuild() { :; }\nhas_target() { :; }\ncmd_up\n")
+        (folder / "up.sh").write_text(functions + "\nready() { :; }\nbuild() { :; }\ncmd_up\n")
         env = {**os.environ, "RUNG_HTTP": "127.0.0.1:0", "RUNG_RESP": "127.0.0.1:0", "TMPDIR": str(folder)}
-        up = subprocess.Popen(["bash", "up.sh"], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        up = subprocess.Popen(["bash", "up.sh"], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # ignored where we run in the background
         self.addCleanup(up.kill)
         said = ""
         while "Ctrl-C" not in said:

@@ -12,13 +12,13 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import ServerTest, until  # noqa: E402
+from server import WAIT, ServerTest, until  # noqa: E402
 
 
 class Stream:
     """Server-sent events over a plain socket, so that the framing is seen, too."""
 
-    def __init__(self, server, path, key=None, last=None, wait=30):
+    def __init__(self, server, path, key=None, last=None, wait=WAIT):
         self.socket = server.connect(wait)
         head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n"
         if key:
@@ -85,7 +85,7 @@ class Mirror:
 
 
 class WebSocket:
-    def __init__(self, server, path, wait=30, **headers):
+    def __init__(self, server, path, wait=WAIT, **headers):
         self.socket = server.connect(wait)
         fields = {"Host": "localhost", "Connection": "keep-alive, Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
                   "Sec-WebSocket-Key": base64.b64encode(b"sixteen bytes ok").decode()}
@@ -100,11 +100,15 @@ class WebSocket:
             self.headers[name.lower()] = value
 
     def send(self, payload, opcode=1, fin=True):
-        payload = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        self.socket.sendall(self.bytes(payload if isinstance(payload, bytes) else json.dumps(payload).encode(), opcode, fin))
+
+    @staticmethod
+    def bytes(payload, opcode=1, fin=True):
+        """A masked frame."""
         mask = os.urandom(4)
         size = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + struct.pack(">H", len(payload))
         masked = bytes(b ^ mask[i % 4] for i, b in enumerate(payload))
-        self.socket.sendall(bytes([(0x80 if fin else 0) | opcode]) + size + mask + masked)
+        return bytes([(0x80 if fin else 0) | opcode]) + size + mask + masked
 
     def frame(self):
         """(opcode, payload); None at the end."""
@@ -218,6 +222,30 @@ class Live(ServerTest):
         self.assertEqual(anew.event()[0], "state")
         self.assertEqual(self.stream(server, "/v1/boards/race/live", last="x1").status, 400)
 
+    def test_a_restart(self):
+        server = self.board()
+        for player, score in (("ada", 1), ("bob", 2)):
+            self.score(server, player, score)
+        mirror = Mirror()
+        self.follow(self.stream(server, "/v1/boards/race/live"), mirror, 3)
+        last = mirror.seq
+        self.assertEqual(server.stop(), 0)
+        server.start()
+        back = self.stream(server, "/v1/boards/race/live", last=last)  # nothing has changed: nothing is missing
+        kind, _, frame = back.event()
+        self.assertEqual((kind, frame["seq"]), ("resumed", last))
+        self.follow(back, mirror, self.score(server, "ada", 3))
+        self.assertEqual(mirror.players, ["ada", "bob"])
+        last = mirror.seq
+        server.kill()
+        server.start()
+        self.score(server, "eve", 9)
+        for way in ({"path": "/v1/boards/race/live", "last": last}, {"path": f"/v1/boards/race/live?since={last}"}):
+            kind, _, frame = self.stream(server, **way).event()
+            self.assertEqual((kind, [row["player"] for row in frame["entries"]]), ("state", ["eve", "ada", "bob"]))
+        ws = self.websocket(server, f"/v1/boards/race/live?since={last}")
+        self.assertEqual(ws.message()["type"], "state")
+
     def test_a_feed(self):
         server = self.board()
         for player, score in (("ada", 10), ("bob", 20), ("eve", 30)):
@@ -277,7 +305,7 @@ class Live(ServerTest):
         opcode, payload = ws.frame()
         self.assertEqual((opcode, payload[:2]), (8, struct.pack(">H", 1001)))
         ws.send(payload[:2], opcode=8)
-        self.assertEqual(server.process.wait(30), 0)
+        self.assertEqual(server.process.wait(WAIT), 0)
 
     def test_websocket(self):
         server = self.board()
@@ -302,6 +330,29 @@ class Live(ServerTest):
         ws.send(struct.pack(">H", 1000), opcode=8)
         self.assertEqual(ws.frame(), (8, struct.pack(">H", 1000)))
         self.assertIsNone(ws.frame())
+
+    def test_websocket_byte_by_byte(self):
+        """However it is cut: a message in pieces, a ping between its fragments, two messages at once."""
+        server = self.board()
+        self.score(server, "ada", 1)
+        ws = self.websocket(server, "/v1/boards/race/live?limit=5")
+        self.assertEqual(ws.message()["type"], "state")
+        whole = [ws.bytes(b'{"op":"subscribe",', fin=False), ws.bytes(b"hi", opcode=9), ws.bytes(b'"player":"ada"}', opcode=0)]
+        for byte in b"".join(whole):
+            ws.socket.sendall(bytes([byte]))
+        got = [ws.frame(), ws.frame()]
+        self.assertIn((10, b"hi"), got)
+        self.assertTrue(any(b"player=ada" in payload for _, payload in got))
+        for size in (125, 126, 300, 4000):  # lengths in one byte and in three, each met alone
+            ws.send(b"x" * size)
+            self.assertEqual(ws.message()["code"], "malformed")
+        ws.socket.sendall(ws.bytes(b"a", opcode=9) + ws.bytes(b"", opcode=10) + ws.bytes(b"b", opcode=9))
+        self.assertEqual([ws.frame(), ws.frame()], [(10, b"a"), (10, b"b")])
+        seq = self.score(server, "bob", 2)
+        topics = {ws.message()["topic"] for _ in range(2)}
+        self.assertEqual(len(topics), 2, seq)
+        ws.send(b"x" * 5000)
+        self.assertEqual(ws.frame(), (8, struct.pack(">H", 1009)))
 
     def test_handshakes(self):
         server = self.board()

@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
 from server import ServerTest  # noqa: E402
 
-SECONDS = float(os.environ.get("RUNG_STEPS", "6"))
+SECONDS = float(os.environ.get("RUNG_STEPS", "4"))
 OPTIONS = "halt_on_error=1:exitcode=66:second_deadlock_stack=1"
 
 

@@ -19,7 +19,7 @@ from server import ServerTest, quote  # noqa: E402
 SEED = int(os.environ.get("RUNG_SEED", "1"))
 STEPS = int(os.environ.get("RUNG_STEPS", "2500"))
 KNOWN = {"board": ["race", "sum", "decay", "columns", "teams"], "player": ["ada", "bob", "cyd", "dee"], "friend": ["ada", "bob", "eve"],
-         "team": ["red", "blue"]}
+         "team": ["red", "blue"], "attribute": ["country"], "key": ["spare"]}
 TEXTS = ["a", "ada", "x y", "caf\u00e9", "\U0001f3c1", "a/b", "100%", "?&=#", "0", "-1", "all", "day", "2026-11-15", "country:FI", "x" * 128]
 
 
@@ -38,7 +38,7 @@ class Document:
     def operations(self):
         for path, methods in self.document["paths"].items():
             for method, operation in methods.items():
-                if "text/event-stream" not in operation["responses"]["200"].get("content", {}):  # those do not end
+                if "text/event-stream" not in operation["responses"].get("200", {}).get("content", {}):  # those do not end
                     yield method.upper(), path, operation
 
     # ---- does a value fit a schema? ----
@@ -150,7 +150,12 @@ def text_of(value):
 
 class Openapi(ServerTest):
     def setUp(self):
+        """With keys, since some requests make keys; one of them is there to be revoked."""
         self.server = self.serve()
+        self.server.always = self.server.key("admin")
+        secret = self.server.own_folder / "secret"
+        secret.write_bytes(b"a secret of thirty-two bytes, or more")
+        self.server.keys("create", "--role", "player-token", "--alg", "HS256", "--secret", secret, "--id", "spare")
         self.document = Document(self.server.get("/openapi.json").json)
 
     def fill(self):

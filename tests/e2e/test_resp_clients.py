@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=300 labels=release
+# ctest: timeout=300 labels=no-asan
 """Clients that know nothing of Rung: hiredis, redis-py and node-redis run leaderboard programs (tests/e2e/clients) unchanged, and
 say the same as before a real redis-server where there is one.
 

@@ -16,7 +16,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import ServerTest, rung  # noqa: E402
+from server import ServerTest, rung, until  # noqa: E402
 
 CLIENTS = 8
 ROUNDS = int(os.environ.get("RUNG_STEPS", "6"))
@@ -135,7 +135,7 @@ class Restart(ServerTest):
             clients = [Client(server, i, number, seed * 1000 + number * 100 + i) for i in range(CLIENTS)]
             for c in clients:
                 c.start()
-            time.sleep(chance.uniform(0.05, 1.2))
+            time.sleep(chance.uniform(0.05, 0.7))
             server.kill()
             for c in clients:
                 c.join()
@@ -177,6 +177,7 @@ class Restart(ServerTest):
             for c in clients:
                 c.start()
             time.sleep(0.4)
+            until(lambda: any(c.acked or c.failure for c in clients), "an answer")
             server.kill()
             for c in clients:
                 c.join()
@@ -200,6 +201,7 @@ class Restart(ServerTest):
             for c in clients:
                 c.start()
             time.sleep(0.3)
+            until(lambda: any(c.acked or c.failure for c in clients), "an answer")
             self.assertEqual(server.stop(), 0, server.log)
             for c in clients:
                 c.join()

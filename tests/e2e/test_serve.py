@@ -24,7 +24,7 @@ SHIM = r"""
 #include <sys/types.h>
 #include <unistd.h>
 
-/* fdatasync and fsync fail while the file $SHIM_FAIL is there; pread takes $SHIM_SLOW_US. */
+/* fdatasync and fsync fail while the file $SHIM_FAIL is there; each of the first 200 preads takes $SHIM_SLOW_US. */
 static int fails(void) {
     const char *path = getenv("SHIM_FAIL");
     return path && access(path, F_OK) == 0;
@@ -39,8 +39,9 @@ int fsync(int fd) {
 }
 ssize_t pread(int fd, void *bytes, size_t len, off_t offset) {
     ssize_t (*real)(int, void *, size_t, off_t) = (ssize_t(*)(int, void *, size_t, off_t))dlsym(RTLD_NEXT, "pread");
+    static int left = 200;
     const char *slow = getenv("SHIM_SLOW_US");
-    if (slow)
+    if (slow && left-- > 0)
         usleep((useconds_t)atoi(slow));
     return real(fd, bytes, len, offset);
 }
@@ -61,6 +62,10 @@ class Serve(ServerTest):
         (self.folder / "shim.c").write_text(SHIM)
         subprocess.run([compiler, "-shared", "-fPIC", "-o", self.folder / "shim.so", self.folder / "shim.c", "-ldl"], check=True)
         return {"LD_PRELOAD": str(self.folder / "shim.so")}
+
+    def catches(self, server, number):
+        status = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+        return int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> (number - 1) & 1
 
     # ---- what it says ----
 
@@ -153,6 +158,16 @@ class Serve(ServerTest):
         self.assertEqual(server.stop(), 0)
         self.assertIn("snapshot begun", server.log)
 
+    def test_snapshot_over_http(self):
+        server = self.serve("--snapshot-every", "off")
+        server.put("/v1/boards/race", {})
+        answer = server.post("/v1/snapshot")
+        self.assertEqual((answer.status, answer.json), (202, {"changed": True, "seq": 1}), answer)
+        until(lambda: list(server.data.glob("snapshot-*.snap")), "the snapshot")
+        until(lambda: server.post("/v1/snapshot").status == 202, "its end")  # 409 until then
+        self.assertEqual(server.post("/v1/snapshot").json, {"changed": False, "seq": 1})
+        self.assertEqual(self.serve(data=False).post("/v1/snapshot").status, 422)  # no folder
+
     def test_stopping_again_changes_nothing(self):
         server = self.serve()
         for _ in range(3):
@@ -179,6 +194,7 @@ class Serve(ServerTest):
                 self.assertLessEqual({"reading", "done", "total"}, set(seen[-1].json["progress"]))
                 answer = server.get("/v1/boards/race/top")
                 self.assertIn(answer.status, (200, 503))
+                time.sleep(0.05)
         self.assertEqual(server.get("/v1/boards/race/top").json["total"], 20000)
 
     def test_a_stop_while_it_recovers(self):
@@ -188,7 +204,7 @@ class Serve(ServerTest):
         server.kill()
         server.env["SHIM_SLOW_US"] = "300000"
         server.start(wait=False)
-        time.sleep(0.2)
+        until(lambda: self.catches(server, signal.SIGTERM), "waiting for signals")
         self.assertEqual(server.stop(), 0)
         del server.env["SHIM_SLOW_US"]
         server.start()

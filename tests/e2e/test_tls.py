@@ -77,7 +77,7 @@ class Tls(ServerTest):
 
     def test_strangers(self):
         """Plain HTTP, garbage, half a handshake, a good handshake and then silence or a reset."""
-        server = self.secure("--limits-header-timeout", "1s", "--limits-idle-timeout", "2s")
+        server = self.secure("--limits-header-timeout", "3s", "--limits-idle-timeout", "3s")
         self.assertNotIn(b"200 OK", server.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"))
         chance = random.Random(3)
         for _ in range(60):

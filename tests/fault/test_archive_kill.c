@@ -9,9 +9,10 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-/* Until killed, or until there is enough. */
-static void work(const archive_server_config *config, uint64_t seed) {
+/* Until killed, or until there is enough; a byte to `told` for each step. */
+static _Noreturn void work(const archive_server_config *config, uint64_t seed, int told) {
     static archive_server s;
     rung_rng rng;
     rung_rng_seed(&rng, seed);
@@ -20,7 +21,9 @@ static void work(const archive_server_config *config, uint64_t seed) {
         archive_server_step(&s, 1 + (uint32_t)rung_rng_below(&rng, 40));
         if (s.snapshot_path && rung_rng_below(&rng, 4) == 0)
             archive_server_snapshot(&s);
+        CHECK_EQ_I64(write(told, "", 1), 1);
     }
+    CHECK_EQ_I64(write(told, "", 1), 1);
     for (;;)
         pause();
 }
@@ -47,18 +50,23 @@ static void kill_at_random(bool with_snapshots) {
         .follower = {.retry_ms_min = 1, .retry_ms_max = 10, .batch_events = 64}};
     rung_rng_seed(&rng, seed);
     for (uint64_t i = 0; i < rounds; i++) {
+        int ends[2];
+        char byte;
+        CHECK_EQ_I64(pipe(ends), 0);
         pid_t pid = fork();
         CHECK(pid >= 0);
-        if (pid == 0) {
-            work(&config, seed + i);
-            _exit(1);
-        }
+        if (pid == 0)
+            work(&config, seed + i, ends[1]);
+        close(ends[1]);
+        if (i % 3) /* the others may die before their first step */
+            CHECK_EQ_I64(read(ends[0], &byte, 1), 1);
         usleep((useconds_t)(1000 + rung_rng_below(&rng, i % 3 == 0 ? 8000 : 120000)));
         CHECK_EQ_I64(kill(pid, SIGKILL), 0);
         int status;
         CHECK_EQ_I64(waitpid(pid, &status, 0), pid);
         CHECK_MSG(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
                   "round %llu: the process ended by itself", (unsigned long long)i);
+        close(ends[0]);
     }
     static archive_server s;
     archive_server_open(&s, &config);

@@ -41,8 +41,11 @@ static rung_status work(const rung_alloc *alloc) {
     rung_guard *g;
     rung_who who;
     rung_err err = {0};
-    rung_guard_config config = {
-        .alloc = alloc, .path = path, .rate_capacity = 8, .token_capacity = 8};
+    rung_guard_config config = {.alloc = alloc,
+                                .path = path,
+                                .public_boards = "race-*",
+                                .rate_capacity = 8,
+                                .token_capacity = 8};
     rung_slice jwt = token_make(RUNG_ALG_HS256, RUNG_SLICE("{\"alg\":\"HS256\"}"),
                                 RUNG_SLICE("{\"sub\":\"ada\",\"exp\":1794733890}"), token);
     rung_status st = rung_guard_create(&config, &g, &err);

@@ -131,6 +131,43 @@ def wanted(server, topic):
     return [(entry["player"], entry["rank"], entry["score"]) for entry in entries]
 
 
+def drained(selector, until):
+    """What viewers were sent, thrown away: the reader must not be what is measured."""
+    while time.monotonic() < until:
+        for key, _ in selector.select(0.05):
+            key.fileobj.recv(1 << 18)
+
+
+def metric(server, name):
+    return float(next(line for line in server.get("/metrics").body.decode().splitlines() if line.startswith(name + " ")).split()[1])
+
+
+def price(count, is_websocket):
+    """So many viewers of one list: the memory of one that waits, and the server's CPU for each frame it gets."""
+    with Server("--limits-connections", count + 100) as server:
+        server.put("/v1/boards/race", {"update": "last"})
+        server.post("/v1/scores", [{"board": "race", "player": f"p{i}", "score": i} for i in range(PLAYERS)])
+        before, selector = server.memory(), selectors.DefaultSelector()
+        for _ in range(count):
+            selector.register(Viewer(server.http, "limit=10", is_websocket).socket, selectors.EVENT_READ)
+            drained(selector, time.monotonic()) if len(selector.get_map()) % 100 == 0 else None
+        drained(selector, time.monotonic() + 2)
+        assert metric(server, "rung_live_viewers") == count
+        memory = (server.memory() - before) / count
+        spent, sent, start = cpu(server), metric(server, "rung_live_sent_total"), time.monotonic()
+        conn = server.open()
+        for i in range(50):
+            assert server.post("/v1/boards/race/scores", {"player": "p1", "score": 10 ** 6 + i}, connection=conn).status == 200
+            drained(selector, start + (i + 1) / 10)
+        drained(selector, time.monotonic() + 0.5)
+        spent, sent = cpu(server) - spent, metric(server, "rung_live_sent_total") - sent
+        for key in list(selector.get_map().values()):
+            key.fileobj.close()
+        conn.close()
+        print(f"{count} viewers by {'WebSocket' if is_websocket else 'server-sent events'}: {memory / 1024:.1f} KiB each while nothing happens; "
+              f"{spent / sent * 1e6:.1f} us of the server's CPU for each of {sent / count:.0f} frames", flush=True)
+
+
 def main():
     count, seconds = int(sys.argv[1]), float(sys.argv[2])
     seed = int(os.environ.get("RUNG_SEED", time.time()))
@@ -138,7 +175,11 @@ def main():
     print(f"{count} viewers for {seconds:g} s, RUNG_SEED={seed}", flush=True)
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with Server() as server:
+    price(count, False)
+    price(count, True)
+    if not seconds:
+        return
+    with Server("--limits-connections", count + 100) as server:
         server.put("/v1/boards/race", {"windows": ["all", "day"], "scopes": ["country"], "update": "last"})
         for i in range(0, PLAYERS, 20):
             server.put(f"/v1/players/p{i}", {"country": "FI"})

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# ./dev hunt live [viewers] [seconds]: so many viewers of one server, half by server-sent events, half by WebSocket, on a few topics, while scores
-# pour in. Some leave and come back, some do not read. In the end every list must equal the server's. Prints memory and CPU per viewer.
+# ./dev hunt live [viewers] [seconds]: first what a viewer costs, in memory and in CPU for a frame. Then so many viewers of one server, half by
+# server-sent events, half by WebSocket, on a few topics, while scores pour in. Some leave and come back, some do not read. In the end every list
+# must equal the server's. 0 seconds: only the cost.
 set -euo pipefail
 preset=${RUNG_PRESET:-release}
 export RUNG_BUILD=${RUNG_BUILD:-$PWD/build/$preset} RUNG_SOURCE=$PWD

@@ -468,7 +468,7 @@ static void step_score(run *r) {
     if (st < 0)
         return;
     CHECK_EQ_U64(st == RUNG_OK, want.count + want.updated);
-    CHECK_EQ_U64(st == RUNG_OK && out.rank_before == 0, want.count);
+    CHECK_EQ_U64(out.is_new, want.count);
     if (e.score.is_delta)
         CHECK_EQ_U64(!out.held, want.has_score);
     if (want.has_score)

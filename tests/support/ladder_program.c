@@ -129,6 +129,13 @@ static int tie_of_ladder(const void *ctx, uint32_t a, uint32_t b) {
     return r->model.tie(NULL, a, b);
 }
 
+/* Called before that, for the same players. */
+static void warm_of_ladder(const void *ctx, uint32_t player, int part) {
+    run *r = *(run *const *)ctx;
+    if (!is_known(r, player) || part < 0 || part > 1)
+        complain(r, "part %d of %" PRIu32 " was asked for", part, player);
+}
+
 /* ---- decoding ---- */
 
 static step step_at(const run *r, size_t index) {
@@ -668,12 +675,32 @@ static void walk(run *r, rung_ladder_cursor c, uint32_t index, uint32_t directio
         rung_rank_style style = (rung_rank_style)(move % 3);
         expect_u32(r, "cursor_rank", rung_ladder_cursor_rank(&c, style),
                    index < r->model.count ? ladder_model_rank_at(&r->model, index, style) : 0);
+        expect_u32(r, "cursor_sparse", rung_ladder_cursor_sparse(&c, index),
+                   index < r->model.count ? ladder_model_rank_at(&r->model, index, RUNG_RANK_SPARSE)
+                                          : 0);
     }
+}
+
+/* From the player at `index` some entries back, and on from there. */
+static void walk_back(run *r, uint32_t index, const step *s) {
+    rung_ladder_entry e;
+    rung_ladder_cursor c;
+    uint32_t found, back = (uint32_t)(s->hash % (index + 1));
+    if (rung_ladder_at(r->ladder, index, &e) != RUNG_OK)
+        return complain(r, "at %" PRIu32 ": nobody", index);
+    rung_ladder_warm_row(r->ladder, e.player);
+    if (rung_ladder_seek_player(r->ladder, e.player, &c, &found) != RUNG_OK)
+        return complain(r, "seek_player %" PRIu32 ": not found", e.player);
+    expect_u32(r, "seek_player", found, index);
+    rung_ladder_back(&c, back);
+    walk(r, c, index - back, s->bits);
 }
 
 static void run_walk(run *r, const step *s) {
     uint32_t index = number_of(r, s), n = r->model.count;
     walk(r, rung_ladder_seek(r->ladder, index), index < n ? index : n, s->bits);
+    if (index < n)
+        walk_back(r, index, s);
 }
 
 static void run_walk_key(run *r, const step *s) {
@@ -835,6 +862,7 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
         .score_words = score_words,
         .tie = tie == LADDER_BY_NUMBER ? NULL : tie_of_ladder,
         .tie_ctx = &self,
+        .tie_warm = warm_of_ladder,
     };
     rung_status st = rung_ladder_create(&shape, &r.ladder);
     if (st == RUNG_OK)

@@ -41,7 +41,7 @@ typedef struct netkit {
     void *call_ctx;
     pthread_mutex_t lock;
     pthread_cond_t called;
-    bool is_stopping, is_call_due;
+    bool is_stop_due, is_call_due;
 } netkit;
 
 static inline void netkit_on_stopped(void *ctx) {
@@ -57,8 +57,9 @@ static inline void netkit_on_async(uv_async_t *async) {
         k->is_call_due = false;
         pthread_cond_signal(&k->called);
     }
-    if (k->is_stopping && !rung_net_is_stopping(k->net))
+    if (k->is_stop_due)
         rung_net_stop(k->net, k->deadline_ms, netkit_on_stopped, k);
+    k->is_stop_due = false;
     pthread_mutex_unlock(&k->lock);
 }
 
@@ -110,7 +111,7 @@ static inline void netkit_call(netkit *k, void (*call)(void *ctx), void *ctx) {
 static inline void netkit_begin_stop(netkit *k, uint32_t deadline_ms) {
     pthread_mutex_lock(&k->lock);
     k->deadline_ms = deadline_ms;
-    k->is_stopping = true;
+    k->is_stop_due = true;
     pthread_mutex_unlock(&k->lock);
     uv_async_send(&k->async);
 }
@@ -138,7 +139,7 @@ static inline void netkit_stop(netkit *k, uint32_t deadline_ms) {
 
 static inline int netkit_connect_port(uint16_t port) {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
-    struct timeval patience = {.tv_sec = 10};
+    struct timeval patience = {.tv_sec = 60};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     CHECK(fd >= 0);

@@ -215,9 +215,9 @@ static inline void resp_expect_at(const char *file, int line, int fd, const char
     CHECK(len < sizeof got);
     while (have < len) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (poll(&p, 1, 20000) <= 0)
-            test_fail(file, line, "no answer within 20 s; had \"%.*s\", expected \"%s\"", (int)have,
-                      got, want);
+        if (poll(&p, 1, 60000) <= 0)
+            test_fail(file, line, "no answer within a minute; had \"%.*s\", expected \"%s\"",
+                      (int)have, got, want);
         ssize_t n = recv(fd, got + have, len - have, 0);
         if (n <= 0)
             test_fail(file, line, "closed; had \"%.*s\", expected \"%s\"", (int)have, got, want);
@@ -239,7 +239,7 @@ static inline void resp_expect_at(const char *file, int line, int fd, const char
 static inline void resp_expect_closed(int fd) {
     char byte;
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    CHECK_MSG(poll(&p, 1, 20000) > 0, "the connection was not closed");
+    CHECK_MSG(poll(&p, 1, 60000) > 0, "the connection was not closed");
     ssize_t n = recv(fd, &byte, 1, 0);
     CHECK_MSG(n <= 0, "got '%c' where the end was expected", byte);
 }

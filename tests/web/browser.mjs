@@ -26,7 +26,7 @@ export async function launch() {
 // A page of its own context. `expected` are patterns of console errors that belong to the story.
 export async function open(browser, { expected = [], ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'UTC', ...options });
-    context.setDefaultTimeout(60000);
+    context.setDefaultTimeout(90000);
     await context.addInitScript(() => {
         addEventListener('securitypolicyviolation', (event) => console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));
     });
@@ -85,7 +85,7 @@ export async function ask(what, argument = '') {
 
 // Poll until it is so; the limit is only met when something is wrong.
 export async function until(condition, what) {
-    const end = Date.now() + 60000;
+    const end = Date.now() + 90000;
     while (Date.now() < end) {
         if (await condition()) return;
         await new Promise((resolve) => setTimeout(resolve, 50));

@@ -55,9 +55,9 @@ await story('windows, scopes, teams, the past and rank styles are addresses', as
     await page.getByRole('link', { name: 'Finland' }).click();
     await until(async () => (await page.locator('.ranking .sub').allInnerTexts()).every((text) => text.includes('Finland')) && (await names(page)).length > 3, 'only Finland');
     check(page.url().includes('scope=country%3AFI'), 'the scope is in the address');
-    await page.getByRole('button', { name: 'Another…' }).click();
-    await page.getByLabel('Value of country').fill('SE');
-    await page.keyboard.press('Enter');
+    const offered = await page.getByLabel('Another').locator('option').allInnerTexts();
+    check(offered.some((text) => /^Finland \(\d+\)$/.test(text)) && offered.length === 7, `six countries and their sizes: ${offered}`);
+    await page.getByLabel('Another').selectOption('country:SE');
     await until(async () => (await names(page)).length > 3 && (await page.locator('.ranking .sub').allInnerTexts()).every((text) => text.includes('Sweden')), 'only Sweden');
     await page.getByRole('link', { name: 'Everyone' }).click();
     await page.getByRole('link', { name: 'Guilds' }).click();
@@ -172,7 +172,7 @@ await story('keyboard only', async () => {
 await story('on a phone', async () => {
     const page = await open(browser, { viewport: { width: 360, height: 780 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true });
     for (const [name, address] of [['boards', ''], ['board', '#/b/arena?player=player-20'], ['around', '#/b/arena?player=player-20&list=around'], ['past', '#/b/arena?list=past'],
-        ['player', '#/p/player-20'], ['admin', '#/admin'], ['edit', '#/admin/edit/arena'], ['import', '#/admin/import'], ['health', '#/admin/health'], ['keys', '#/admin/keys']]) {
+        ['player', '#/p/player-20'], ['admin', '#/admin'], ['edit', '#/admin/edit/arena'], ['import', '#/admin/import'], ['health', '#/admin/health']]) {
         await go(page, address);
         await page.locator('.ranking [data-id], .board-card li .value, table, .editor, .chart, .command').locator('visible=true').first().waitFor();
         await settled(page);
@@ -309,22 +309,25 @@ await story('an operator bans and unbans, seeing first what it does', async () =
     const page = await open(browser);
     await go(page, '#/admin');
     await page.getByLabel('Player id').fill('player-9');
-    await page.keyboard.press('Enter');
-    await page.getByRole('rowheader', { name: /The arena/ }).waitFor();
+    await page.getByLabel('Player id').press('Enter');
+    await page.waitForURL(/#\/admin\/player\/player-9$/);
+    const places = page.getByRole('region', { name: 'Places' }); // the page before has such rows, too
+    await places.getByRole('rowheader', { name: /The arena/ }).waitFor();
     const sent = page.getByRole('region', { name: 'Submissions, newest first' });
     await sent.getByRole('row', { name: /Harvest.*accepted/ }).waitFor();
     check((await sent.getByRole('row', { name: /The arena/ }).count()) >= 3, 'three scores in the arena and more');
     await accessible(page, 'submissions');
     await sent.scrollIntoViewIfNeeded();
     await shoot(page, 'submissions');
-    await page.getByRole('button', { name: 'Ban…' }).click();
+    await page.getByRole('button', { name: 'Ban…', exact: true }).click();
     await page.getByText(/becomes free/).first().waitFor();
     await accessible(page, 'ban');
     await shoot(page, 'ban');
     await page.getByLabel(/Reason/).fill('speed hack');
     await page.getByRole('button', { name: /^Ban / }).click();
-    await page.getByText('Hidden from every ranking', { exact: true }).waitFor();
+    await places.getByText('Hidden from every ranking', { exact: true }).waitFor();
     await page.locator('.badge.warn').waitFor();
+    await page.getByRole('button', { name: 'Unban…' }).waitFor();
     await accessible(page, 'banned');
     const answer = await fetch(`${base}/v1/boards/arena/scores`, {
         method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ player: 'player-9', score: 9999 }) });
@@ -332,7 +335,8 @@ await story('an operator bans and unbans, seeing first what it does', async () =
     await sent.getByRole('row', { name: /9,?999.*refused/ }).waitFor();
     await page.getByRole('button', { name: 'Unban…' }).click();
     await page.getByRole('button', { name: /^Unban / }).click();
-    await page.getByRole('rowheader', { name: /The arena/ }).waitFor();
+    await places.getByRole('rowheader', { name: /The arena/ }).waitFor();
+    await page.getByRole('button', { name: 'Ban…', exact: true }).waitFor();
     await page.context().close();
 });
 
@@ -351,7 +355,7 @@ await story('an operator imports a file', async () => {
     await page.context().close();
 });
 
-await story('an operator looks at health and keys', async () => {
+await story('an operator looks at health', async () => {
     const page = await open(browser);
     await go(page, '#/admin/health');
     const noise = setInterval(() => submit('arena', 'player-40', Math.round(Math.random() * 1000)).catch(() => undefined), 100);
@@ -361,9 +365,68 @@ await story('an operator looks at health and keys', async () => {
     await accessible(page, 'health');
     await shoot(page, 'health', true);
     clearInterval(noise);
+    await page.context().close();
+});
+
+await story('an operator makes the first key, another one, and revokes it', async () => {
+    const page = await open(browser, { expected: [/401/] });
     await go(page, '#/admin/keys');
+    await page.getByText('No keys yet').waitFor();
+    await accessible(page, 'no keys');
+    await shoot(page, 'keys-none');
+    check(await page.getByRole('radio', { name: /^admin/ }).isChecked(), 'the first is an admin’s');
+    await page.getByLabel(/^Label/).fill('the console');
+    await page.getByRole('button', { name: 'Make key' }).click();
+    await page.getByText('shown this once').waitFor();
+    const admin = await page.locator('.made code').first().innerText();
+    check(/^rung_admin_/.test(admin), 'an admin’s key');
+    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('row', { name: /the console/ }).waitFor(); // the tab goes on with it
+
+    await page.getByRole('radio', { name: /^read/ }).check();
+    await page.getByLabel(/^Label/).fill('fan site');
+    await page.getByLabel(/^Boards/).fill('harvest, qu*');
+    await page.getByRole('combobox', { name: /^Ends/ }).selectOption('90');
+    await page.getByRole('button', { name: 'Make key' }).click();
+    const code = page.locator('.made code').first();
+    await code.waitFor();
+    const key = await code.innerText();
+    const ask = async (board) => (await fetch(`${base}/v1/boards/${board}/top`, { headers: { Authorization: `Bearer ${key}` } })).status;
+    same([await ask('harvest'), await ask('arena')], [200, 403], 'for its boards only');
+    const row = page.getByRole('row', { name: /fan site/ });
+    await row.waitFor();
     await accessible(page, 'keys');
     await shoot(page, 'keys');
+    await row.getByRole('button', { name: 'Revoke…' }).click();
+    await accessible(page, 'revoke');
+    await row.getByRole('button', { name: 'Revoke fan site' }).click();
+    await page.getByText('1 no longer in force').waitFor();
+    same(await ask('harvest'), 401, 'refused at once');
+    same(await page.locator('.made').count(), 0, 'not shown any longer');
+    await page.locator('.ended summary').click();
+    await page.getByRole('row', { name: /fan site.*revoked/ }).waitFor();
+    await page.setViewportSize({ width: 360, height: 780 });
+    await settled(page);
+    await fits(page, 'phone, keys');
+    await shoot(page, 'phone-keys', true);
+    await page.context().close();
+});
+
+await story('boards for everybody on a server with keys', async () => {
+    const page = await open(browser, { expected: [/401/] });
+    await go(page, '');
+    await page.getByRole('heading', { name: 'The arena' }).waitFor();
+    same(await page.locator('.board-card').count(), 1, 'only what is public');
+    await page.getByRole('link', { name: 'The arena' }).click();
+    await page.locator('.status.live').first().waitFor();
+    await page.locator('.ranking a.name').first().click();
+    await page.locator('.focus .figure').first().waitFor();
+    await page.locator('.focus h2 a').click();
+    await page.getByRole('rowheader', { name: /The arena/ }).waitFor();
+    await page.goto(base + '/widget.html?board=arena&limit=3');
+    await until(async () => (await page.locator('.ranking [data-id]').count()) === 3, 'the widget without a key');
+    await page.goto(base + '/#/b/harvest');
+    await page.getByText('A key is needed').first().waitFor();
     await page.context().close();
 });
 
@@ -380,14 +443,14 @@ await story('on a server with keys a key is asked for, and kept in the tab only'
     await page.getByLabel('Key').last().fill(key);
     await page.getByRole('button', { name: 'Use this key' }).last().click();
     await page.getByRole('row', { name: /The arena/ }).waitFor();
-    await page.goto(base + '/#/b/arena');
+    await page.goto(base + '/#/b/harvest');
     await page.locator('.ranking [data-id]').first().waitFor();
     await page.locator('.status.live').first().waitFor();
     check(!page.url().includes('rung_'), 'the key is in no address');
     same(await page.evaluate(() => JSON.stringify(localStorage).includes('rung_admin')), false, 'not in localStorage');
     const other = await page.context().newPage();
     other.on('console', () => undefined);
-    await other.goto(base + '/#/b/arena');
+    await other.goto(base + '/#/b/harvest');
     await other.getByText('A key is needed').first().waitFor();
     await other.close();
     await page.getByRole('button', { name: 'Forget key' }).click();

@@ -12,6 +12,7 @@ import { freshMoves } from '../../web/src/lib/moves';
 import { buckets, parseMetrics, quantile, total } from '../../web/src/lib/metrics';
 import { pickSeries } from '../../web/src/lib/series';
 import { href, parse } from '../../web/src/lib/route';
+import { spread } from '../../web/src/lib/spread';
 import { SseParser } from '../../web/src/lib/sse';
 
 test('long numbers keep every digit', () => {
@@ -206,4 +207,18 @@ test('a definition survives the form', () => {
     const { limits: _, ...back } = JSON.parse(body);
     same(back, rest);
     same(Object.keys(mistakes({ ...emptyForm(), windows: [], grace: 'x' })).sort(), ['grace', 'id', 'windows']);
+});
+
+test('a histogram from parts of equal count', () => {
+    const parts = Array.from({ length: 100 }, (_, i) => ({ low: i * 10, high: i * 10 + 10, count: 5 }));
+    const even = spread(parts, 10)!;
+    same([even.low, even.width, even.isCut], [0, 100, false]);
+    same(even.counts, Array(10).fill(50));
+    same(spread(parts.slice().reverse(), 10)!.counts, even.counts); // best first, as the server lists them
+    const cut = spread([...parts, { low: 5e6, high: 9e6, count: 2 }], 10)!; // two far outside
+    ok(cut.isCut && cut.low < 20 && cut.low + 10 * cut.width < 1001, JSON.stringify(cut));
+    ok(Math.abs(cut.counts.reduce((a, b) => a + b) - 490) < 5 && Math.min(...cut.counts) > 45, String(cut.counts));
+    same(spread([{ low: 3, high: 3, count: 4 }, { low: 5, high: 5, count: 1 }], 2)!.counts, [4, 1]); // few scores, no width
+    is(spread([{ low: 3, high: 3, count: 9 }], 10), null);
+    is(spread([], 10), null);
 });

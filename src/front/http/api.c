@@ -5,7 +5,8 @@
  * Invariants:
  *  1. A call that waits for a sequence is in `waiting`, and its waiter in the hub; both end together.
  *  2. `asking` holds calls that wait for the archive; is_asking means the pool works on the first of them.
- *  3. Nothing is started after rung_api_stop(). */
+ *  3. Nothing is started after rung_api_stop().
+ *  4. answer_ranked is active while `ranked` has calls: the loop does not wait before they are answered. */
 #include "front/http/api.h"
 
 #include "base/assert.h"
@@ -390,7 +391,8 @@ static bool check_who(rung_call *c, int64_t now_ms) {
     if (!check_rate(c, now_ms) || !check_verdict(c, v, &err))
         return false;
     rung_slice board = c->board;
-    if (c->route->body_kind == RUNG_BODY_BATCH || has_query_board(c->route))
+    if (c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST ||
+        has_query_board(c->route))
         board = RUNG_BOARDS_EACH; /* each of its boards by itself, later */
     return check_may(c, board, now_ms) && check_origin(c);
 }
@@ -544,8 +546,9 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     }
     uv_timer_init(config->loop, &api->wait_timer);
     uv_idle_init(config->loop, &api->flush);
-    api->wait_timer.data = api->flush.data = api;
-    api->handle_count = 2;
+    uv_idle_init(config->loop, &api->answer_ranked);
+    api->wait_timer.data = api->flush.data = api->answer_ranked.data = api;
+    api->handle_count = 3;
     api->boot = uv_hrtime();
     *api_out = api;
     return RUNG_OK;
@@ -563,6 +566,7 @@ void rung_api_destroy(rung_api *api) {
     rung_live_destroy(api->live);
     uv_close((uv_handle_t *)&api->wait_timer, handle_closed);
     uv_close((uv_handle_t *)&api->flush, handle_closed);
+    uv_close((uv_handle_t *)&api->answer_ranked, handle_closed);
     while (api->handle_count)
         uv_run(api->config.loop, UV_RUN_ONCE);
     free_memory(api);
@@ -579,10 +583,10 @@ void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive) {
     api->archive = archive;
 }
 
-static void refuse_all(rung_api *api, rung_call_list *list) {
-    while (list->first) {
-        rung_call *c = list->first;
-        rung__call_list_remove(list, c);
+static void refuse_waiting(rung_api *api) {
+    while (api->waiting.first) {
+        rung_call *c = api->waiting.first;
+        rung__call_list_remove(&api->waiting, c);
         rung_hub_cancel(api->hub, &c->waiter);
         rung__call_fail(c, RUNG_ECLOSED, NULL, RUNG_STAGE_PUT);
     }
@@ -592,8 +596,10 @@ void rung_api_stop(rung_api *api) {
     api->is_stopped = true;
     rung_live_stop(api->live);
     rung__archive_stop(api);
-    if (api->hub)
-        refuse_all(api, &api->waiting);
+    if (api->hub) {
+        refuse_waiting(api);
+        rung__ranked_on_idle(&api->answer_ranked);
+    }
     arm_wait_timer(api);
     rung__batch_stop_all(api);
 }

@@ -57,6 +57,8 @@ typedef struct rung_api_config {
     bool (*archive_stat)(void *ctx,
                          rung_api_archive_stat *out);      /* false: there is none; may be NULL */
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* likewise */
+    /* A key was made or revoked over HTTP by who has the key `by` (empty: there were none); may be NULL. */
+    void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);
     void *ctx;
 } rung_api_config;
 
@@ -74,7 +76,8 @@ void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive);
 /* Answer 503 to all who wait and to all who come. What was put into the hub is still answered, and so is the question
  * to the archive that is under way. */
 void rung_api_stop(rung_api *api);
-/* Wait for that question: when the loop has ended, before hub and archive are closed. NULL is fine. */
+/* Wait for that question, and for a change of the keys: when the loop has ended, before hub and archive are closed.
+ * NULL is fine. */
 void rung_api_settle(rung_api *api);
 
 /* For rung_http_config; `api` is the ctx. */

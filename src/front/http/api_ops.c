@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations: health, readiness, metrics, the OpenAPI document, and the console's files. */
+/* Operations: health, readiness, snapshots, metrics, the OpenAPI document, and the console's files. */
 #include "front/http/assets.h"
 #include "front/http/call.h"
+#include "front/http/parser.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -37,6 +38,29 @@ void rung_api_ready(rung_call *c) {
     rung_json_write_uint(w, rung_state_seq(rung__api_state(api)));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
+}
+
+/* ---- snapshots ---- */
+
+void rung_api_snapshot(rung_call *c) {
+    rung_err err = {0};
+    rung_status st = rung_hub_snapshot(c->api->hub, &err);
+    if (st == RUNG_EBUSY) {
+        rung__call_problem(c, 409, "busy", err.message);
+        return;
+    }
+    if (st < 0) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_APPLY);
+        return;
+    }
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "changed");
+    rung_json_write_bool(w, st == RUNG_OK);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, rung_state_seq(rung__api_state(c->api)));
+    rung_json_close_object(w);
+    rung__call_answer(c, 202);
 }
 
 /* ---- metrics ---- */
@@ -178,7 +202,11 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
         counter(w, "rung_connections_refused_total", "Connections over the limit.", n.refused);
         counter(w, "rung_connections_timed_out_total", "Connections that took too long.",
                 n.timed_out);
+        counter(w, "rung_connections_cut_off_total",
+                "Connections that held or left unread too much.", n.cut_off);
         gauge(w, "rung_connections", "Connections open.", n.open);
+        gauge(w, "rung_connections_held_bytes", "Unfinished input and unread answers.",
+              (double)n.held);
         gauge(w, "rung_network_bytes", "Memory of connections and buffers.", (double)n.memory);
     }
     if (api->http) {
@@ -289,6 +317,16 @@ void rung_api_openapi(rung_call *c) {
                          rung_slice_of(c->api->openapi, c->api->openapi_len));
 }
 
+/* As it was compressed at build time, for who takes that. */
+static rung_slice asset_body(rung_exchange *x, const rung_web_asset *asset) {
+    if (!asset->gzip_size ||
+        !rung_list_has(rung_exchange_header(x, "accept-encoding"), RUNG_SLICE("gzip")))
+        return rung_slice_of(asset->bytes, asset->size);
+    rung_exchange_set(x, "Content-Encoding", RUNG_SLICE("gzip"));
+    rung_exchange_set(x, "Vary", RUNG_SLICE("Accept-Encoding"));
+    return rung_slice_of(asset->gzip, asset->gzip_size);
+}
+
 bool rung__api_asset(rung_exchange *x, const rung_request *r) {
     if (r->method != RUNG_METHOD_GET && r->method != RUNG_METHOD_HEAD)
         return false;
@@ -305,6 +343,6 @@ bool rung__api_asset(rung_exchange *x, const rung_request *r) {
     if (rung_slice_eq(rung_exchange_header(x, "if-none-match"), etag))
         rung_exchange_answer(x, 304, NULL, (rung_slice){NULL, 0});
     else
-        rung_exchange_answer(x, 200, asset->content_type, rung_slice_of(asset->bytes, asset->size));
+        rung_exchange_answer(x, 200, asset->content_type, asset_body(x, asset));
     return true;
 }

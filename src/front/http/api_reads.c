@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ranked questions: choose the ranking, ask the state, write the answer. One handler each.
  *
- * Rows live in the API's scratch: a handler that answers now needs them no longer than that. */
+ * Rows live in the API's scratch: a handler that answers now needs them no longer than that. Only questions for a
+ * player's place do not answer now: those of one turn of the loop are answered together at its end. */
 #include "front/http/board_json.h"
 #include "front/http/reads.h"
 
@@ -193,26 +194,66 @@ static void write_around(rung_json_writer *w, const rung_read *r) {
     rung_answer_rows(w, &r->k, "below", r->rows + r->self + 1, r->count - r->self - 1, false);
 }
 
-static void around(rung_call *c, rung_slice id, bool teams) {
-    rung_view view;
-    rung_read r = begin(c, write_around);
-    r.around = rung__call_count(c, "around");
-    r.ids = &id;
-    r.id_count = 1;
-    if (!rung__read_open(&r, &view, teams, rung__past_around))
-        return;
-    if (rung_view_around(&view, id, r.around, r.rows, &r.count, &r.self) == RUNG_OK)
-        rung__read_answer(&r);
+static void find_around(rung_read *r, const rung_view *view) {
+    if (rung_view_around(view, *r->ids, r->around, r->rows, &r->count, &r->self) == RUNG_OK)
+        rung__read_answer(r);
     else
-        fail_missing(c, teams ? "team: not ranked here" : "player: not ranked here");
+        fail_missing(r->call, r->k.teams ? "team: not ranked here" : "player: not ranked here");
 }
 
-void rung_api_around(rung_call *c) {
-    around(c, c->player, false);
+/* False: the call has ended, or has gone to ask the archive. `*id` is the caller's. */
+static bool open_around(rung_read *r, rung_call *c, rung_slice *id, bool teams, rung_view *view) {
+    *r = begin(c, write_around);
+    r->around = rung__call_count(c, "around");
+    r->ids = id;
+    r->id_count = 1;
+    return rung__read_open(r, view, teams, rung__past_around);
 }
 
 void rung_api_team(rung_call *c) {
-    around(c, rung__call_arg(c, "team")->text, true);
+    rung_slice id = rung__call_arg(c, "team")->text;
+    rung_view view;
+    rung_read r;
+    if (open_around(&r, c, &id, true, &view))
+        find_around(&r, &view);
+}
+
+enum { TOGETHER = 32 };
+
+/* The first calls of the list: each is somewhere else in memory, so they wait for it together. */
+static void answer_some(rung_api *api) {
+    rung_read reads[TOGETHER];
+    rung_view views[TOGETHER];
+    const rung_view *at[TOGETHER];
+    rung_slice ids[TOGETHER];
+    uint32_t n = 0;
+    while (n < TOGETHER && api->ranked.first) {
+        rung_call *c = api->ranked.first;
+        rung__call_list_remove(&api->ranked, c);
+        ids[n] = c->player;
+        at[n] = &views[n];
+        n += open_around(&reads[n], c, &ids[n], false, &views[n]);
+    }
+    rung_view_warm(n, at, ids);
+    for (uint32_t i = 0; i < n; i++)
+        find_around(&reads[i], &views[i]);
+}
+
+void rung__ranked_on_idle(uv_idle_t *idle) {
+    rung_api *api = idle->data;
+    uv_idle_stop(idle);
+    while (api->ranked.first)
+        answer_some(api);
+}
+
+void rung_api_around(rung_call *c) {
+    rung_api *api = c->api;
+    rung__call_list_add(&api->ranked, c);
+    if (api->ranked.count == TOGETHER)
+        answer_some(
+            api); /* no more of them wait, so that a burst holds no more requests than that */
+    else if (api->ranked.count == 1)
+        uv_idle_start(&api->answer_ranked, rung__ranked_on_idle);
 }
 
 /* ---- several ---- */

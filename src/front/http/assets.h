@@ -19,8 +19,8 @@
 typedef struct rung_web_asset {
     const char *path;         /* as asked for: "/", "/widget.js", "/assets/console-1f3c9a2b.js" */
     const char *content_type; /* ready for the header */
-    const char *etag;         /* ready for the header, quotes included; a function of the bytes */
-    const char *policy;       /* Content-Security-Policy of a page; NULL for what is not a page */
+    const char *etag; /* ready for the header; a function of the bytes. Weak: it is that of both encodings */
+    const char *policy; /* Content-Security-Policy of a page; NULL for what is not a page */
     const unsigned char *bytes;
     size_t size;
     const unsigned char *gzip; /* the same bytes as a gzip member; NULL where not smaller */

@@ -64,9 +64,15 @@ struct rung_api {
     rung_call_list waiting; /* for a sequence; by deadline, since all wait equally long */
     uv_timer_t wait_timer;
 
+    rung_call_list
+        ranked; /* questions for a player's place, answered together at the end of the turn */
+    uv_idle_t answer_ranked;
+
     rung_call_list asking; /* questions to the archive; the first is under way when is_asking */
     uv_work_t work;
     bool is_asking;
+
+    struct rung_key_change *key_change; /* under way in the pool; NULL: none */
 
     rung_live *live;
     rung_page_cache pages; /* of top lists */
@@ -137,6 +143,7 @@ void rung_api_at_score(rung_call *c);
 void rung_api_target(rung_call *c);
 void rung_api_count(rung_call *c);
 void rung_api_distribution(rung_call *c);
+void rung_api_scope_values(rung_call *c);
 void rung_api_teams(rung_call *c);
 void rung_api_team(rung_call *c);
 void rung_api_put_player(rung_call *c);
@@ -152,6 +159,10 @@ void rung_api_ban(rung_call *c);
 void rung_api_unban(rung_call *c);
 void rung_api_board_live(rung_call *c);
 void rung_api_player_live(rung_call *c);
+void rung_api_list_keys(rung_call *c);
+void rung_api_create_key(rung_call *c);
+void rung_api_revoke_key(rung_call *c);
+void rung_api_snapshot(rung_call *c);
 void rung_api_health(rung_call *c);
 void rung_api_ready(rung_call *c);
 void rung_api_metrics(rung_call *c);
@@ -159,6 +170,10 @@ void rung_api_openapi(rung_call *c);
 
 /* A file of the console; false: there is none at this path. */
 bool rung__api_asset(rung_exchange *x, const rung_request *r);
+
+/* ---- places (api_reads.c) ---- */
+
+void rung__ranked_on_idle(uv_idle_t *idle);
 
 /* ---- streams ---- */
 

@@ -11,8 +11,8 @@
  * body yet, or holds it. Whatever lifts the reason wakes the connection.
  *
  * 1. Exchanges on the list are in order of arrival; only the last may be not handed out yet.
- * 2. `reading` is NULL, or a fresh exchange whose head is coming (not on the list), or the last on the list,
- *    whose body is coming. When that one ends early, the rest of its body is thrown away.
+ * 2. `reading` is NULL, or the last on the list, whose body is coming. When that one ends early, the rest of its body
+ *    is thrown away. A connection that has sent half a head holds those bytes and `half`, and no exchange.
  * 3. After is_last no byte is looked at any more.
  * 4. An exchange with unsafe method, or that upgrades, is alone on its connection while the handler has it. */
 #include "front/http/http.h"
@@ -312,26 +312,64 @@ static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_prob
     fail_request(s, x, p);
 }
 
+static void half_free(rung__session *s) {
+    s->http->stats.memory -= s->half_size;
+    rung_alloc_free(s->http->config.alloc, s->half, s->half_size);
+    s->half = NULL;
+    s->half_size = 0;
+}
+
+/* Only as much of it as is filled in: clients that never finish a head shall cost little. */
+static bool half_keep(rung__session *s, const rung_head *head) {
+    uint32_t size =
+        (uint32_t)(offsetof(rung_head, fields) + head->field_count * sizeof head->fields[0]);
+    rung_head *half = rung_alloc_resize(s->http->config.alloc, s->half, s->half_size, size);
+    if (!half)
+        return false;
+    s->http->stats.memory += size;
+    s->http->stats.memory -= s->half_size;
+    s->half = memcpy(half, head, size);
+    s->half_size = size;
+    return true;
+}
+
+/* An exchange for the head that is coming, with what is known of it; NULL: no memory. */
+static rung_exchange *exchange_begin(rung__session *s) {
+    rung_exchange *x = exchange_take(s->http);
+    if (x && s->half)
+        memcpy(&x->head, s->half, s->half_size);
+    return x;
+}
+
+/* The head is not complete; the exchange goes back until there is more of it. */
+static void wait_for_head(rung__session *s, rung_exchange *x) {
+    bool is_kept = half_keep(s, &x->head);
+    rung__exchange_release(x);
+    if (!is_kept) {
+        rung_conn_abort(s->conn);
+        return;
+    }
+    if (!s->is_head_begun)
+        rung_conn_deadline(s->conn, s->http->config.head_ms);
+    s->is_head_begun = true;
+}
+
 /* False: nothing more can be done with this input now. */
 static bool read_head(rung__session *s, rung_slice *input) {
     rung_http *h = s->http;
-    rung_exchange *x = s->reading;
+    rung_exchange *x = exchange_begin(s);
     rung_head_problem problem;
     size_t size = 0;
     if (!x) {
-        x = s->reading = exchange_take(h);
-        if (!x) {
-            rung_conn_abort(s->conn);
-            return false;
-        }
+        rung_conn_abort(s->conn);
+        return false;
     }
     rung_status st = rung_head_parse(&x->head, &h->limits, *input, &size, &problem);
     if (st == RUNG_PARTIAL) {
-        if (!s->is_head_begun)
-            rung_conn_deadline(s->conn, h->config.head_ms);
-        s->is_head_begun = true;
+        wait_for_head(s, x);
         return false;
     }
+    half_free(s);
     s->is_head_begun = false;
     if (st == RUNG_OK && !keep_head(x, rung_slice_of(input->ptr, size))) {
         problem = no_memory;
@@ -346,6 +384,7 @@ static bool read_head(rung__session *s, rung_slice *input) {
     h->stats.requests++;
     x->bytes_in = size;
     x->started_ns = h->config.observe ? uv_hrtime() : 0;
+    s->reading = x;
     fill_request(s, x);
     list_add(s, x);
     start_body(s, x);
@@ -592,8 +631,12 @@ static void on_expired(rung_conn *c) {
             fail_request(s, s->reading, &slow_body);
         else
             rung_conn_finish(c);
-    } else if (s->is_head_begun && s->reading) {
-        refuse_head(s, s->reading, &slow_head);
+    } else if (s->is_head_begun) {
+        rung_exchange *x = exchange_begin(s);
+        if (x)
+            refuse_head(s, x, &slow_head);
+        else
+            rung_conn_abort(c);
     } else {
         rung_conn_finish(c);
     }
@@ -611,8 +654,7 @@ static void on_stopping(rung_conn *c) {
 static void on_closed(rung_conn *c) {
     rung__session *s = rung_conn_session(c);
     rung_exchange *x = s->first;
-    if (s->reading && !s->reading->head_bytes)
-        rung__exchange_release(s->reading); /* half a head */
+    half_free(s);
     for (rung_exchange *at = x; at; at = at->next)
         at->session = NULL;
     while (x) {

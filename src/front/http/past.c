@@ -116,7 +116,7 @@ void rung__archive_stop(rung_api *api) {
 }
 
 void rung_api_settle(rung_api *api) {
-    while (api && api->is_asking)
+    while (api && (api->is_asking || api->key_change))
         uv_run(api->config.loop, UV_RUN_ONCE);
 }
 

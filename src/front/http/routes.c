@@ -175,6 +175,9 @@ static const rung_param distribution_params[] = {
      .choices = SPREADS,
      .has_default = true,
      .doc = "Buckets of equal width, or of equal count."}};
+static const rung_param scope_params[] = {
+    BOARD, IN_PATH("attribute", "An attribute in the board's `scopes`.", "country"), WINDOW,
+    MIN_SEQ, NUMBER("limit", 1, 1000, 20, "How many values.")};
 static const rung_param teams_params[] = {BOARD, TEAM_RANKED, LIMIT, OFFSET};
 static const rung_param team_params[] = {BOARD, TEAM, TEAM_RANKED, AROUND};
 #define SINCE                                                                                      \
@@ -252,6 +255,8 @@ static const rung_param submissions_params[] = {
      .max = 48,
      .doc = "`next` of the page before."}};
 
+static const rung_param key_params[] = {IN_PATH("key", "The key's id.", "7k2m9q4xw3bt")};
+
 /* ---- routes ---- */
 
 #define PARAMS(array) .params = (array), .param_count = COUNT(array)
@@ -266,7 +271,7 @@ const rung_route rung_routes[] = {
      PARAMS(list_params),
      .doc = "Definitions of the boards that the key may see, in no particular order. Follow `next` "
             "until it is null.",
-     .results = {ANSWER(rung_board_list_schema, "A page of boards.")},
+     .flags = RUNG_IS_LIST, .results = {ANSWER(rung_board_list_schema, "A page of boards.")},
      .handle = rung_api_list_boards},
     {.method = RUNG_METHOD_PUT,
      .path = "/v1/boards/{board}",
@@ -374,6 +379,13 @@ const rung_route rung_routes[] = {
      .doc = "How the scores (of the first column) are spread.", PARAMS(distribution_params),
      .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_distribution_schema, "The distribution.")},
      .handle = rung_api_distribution},
+    {READ("/v1/boards/{board}/scopes/{attribute}", "getScopeValues", "The values of a scope"),
+     .tag = "Rankings", .role = RUNG_ROLE_READ,
+     .doc =
+         "Each value of the attribute with its number of entries, the largest first: of a window "
+         "in memory.",
+     PARAMS(scope_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_scope_list_schema, "The values.")}, .handle = rung_api_scope_values},
     {READ("/v1/boards/{board}/teams", "getTeams", "Top of the teams"), .tag = "Rankings",
      .role = RUNG_ROLE_READ, .doc = "Of a board with `teams`.", PARAMS(teams_params),
      .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_team_list_schema, "A page.")},
@@ -521,6 +533,49 @@ const rung_route rung_routes[] = {
      .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
      .handle = rung_api_player_live},
 
+    {READ("/v1/keys", "listKeys", "List keys"), .tag = "Keys", .role = RUNG_ROLE_ADMIN,
+     .doc = "Without their secrets, which nobody has.",
+     .results = {ANSWER(rung_key_list_schema, "All keys.")}, .handle = rung_api_list_keys},
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/keys",
+     .id = "createKey",
+     .tag = "Keys",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Make a key",
+     .doc = "Durable and in force when answered; the key is shown this once. Where there is none "
+            "yet, the first has to be an admin's for all boards: from then on every request needs "
+            "one. Keys that verify players' tokens are made with `rung keys`.",
+     .body_kind = RUNG_BODY_JSON,
+     .body = &rung_new_key_schema,
+     .body_max = 16 << 10,
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {{201, RUNG_TYPE_JSON, &rung_key_made_schema, "The key."}},
+     .handle = rung_api_create_key},
+    {.method = RUNG_METHOD_DELETE,
+     .path = "/v1/keys/{key}",
+     .id = "revokeKey",
+     .tag = "Keys",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Revoke a key",
+     .doc = "Refused from the next request on, also on open connections; it stays in the list. It "
+            "cannot be taken back.",
+     PARAMS(key_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_key_schema, "It is revoked, now or since before.")},
+     .handle = rung_api_revoke_key},
+
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/snapshot",
+     .id = "takeSnapshot",
+     .tag = "Operations",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Begin a snapshot",
+     .doc = "It is written beside the server's work; `rung_snapshots_total` of the metrics counts "
+            "those that are complete. `changed` is false when nothing has happened since the "
+            "last. 409 while one is under way, or before the archive has caught up.",
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_CONFLICT | RUNG_MAY_REFUSE,
+     .results = {{202, RUNG_TYPE_JSON, &rung_change_schema, "It has begun, or need not."}},
+     .handle = rung_api_snapshot},
     {READ("/healthz", "getHealth", "Is the process alive?"), .tag = "Operations",
      .doc = "Always 200.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      .results = {ANSWER(rung_health_schema, "It is.")}, .handle = rung_api_health},
@@ -826,7 +881,9 @@ rung_status rung_route_read_query(const rung_route *route, rung_slice query, run
     for (uint32_t i = 0; i < route->param_count; i++)
         if (!route->params[i].in_path)
             args->arg[i] = (rung_arg){.number = route->params[i].otherwise};
-    while (query.len && cut(&query, '&', &pair)) {
+    if (!query.len)
+        query.ptr = NULL; /* no parts, rather than an empty one */
+    while (cut(&query, '&', &pair)) {
         rung_status st = pair.len ? read_pair(route, pair, args, &scratch, err)
                                   : RUNG_FAIL(err, RUNG_EINVAL, "query: an empty part");
         if (st < 0)

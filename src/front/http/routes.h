@@ -65,6 +65,7 @@ enum {
     RUNG_IS_UNGUARDED = 16,  /* nobody is asked for a key */
     RUNG_IS_OPEN_EARLY = 32, /* answered before recovery is complete */
     RUNG_IS_STREAM = 64,     /* the answer does not end by itself */
+    RUNG_IS_LIST = 128,      /* of boards: each is shown to who may read it */
 };
 
 typedef enum rung_body_kind {

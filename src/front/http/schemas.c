@@ -5,6 +5,7 @@
 #include "front/http/schemas.h"
 
 #include "front/http/board_json.h"
+#include "guard/keys.h"
 #include "model/event.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -106,6 +107,28 @@ static const rung_field ban_fields[BAN_FIELDS] = {
                     .doc = "Kept in the log and the audit trail.", .example = "\"speed hack\""},
 };
 SCHEMA(rung_ban_schema, "Ban", "Why a player is banned.", ban_fields);
+
+static const char *const key_roles[] = {"read", "server", "admin", NULL};
+static const rung_field new_key_fields[KEY_FIELDS] = {
+    [KEY_ROLE] = {RUNG_NAMED("role"), STRING, .required = true, .values = key_roles,
+                  .doc = "`read` asks, `server` also submits and keeps players, `admin` also "
+                         "defines, bans and makes keys.",
+                  .example = "\"server\""},
+    [KEY_BOARDS] = {RUNG_NAMED("boards"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,
+                    .items_max = RUNG_KEY_PATTERNS_MAX, .item_len_max = RUNG_NAME_MAX,
+                    .doc = "Boards it is for: `*` stands for any characters, `?` for one. All of "
+                           "them when left out or empty.",
+                    .example = "[\"race-*\"]"},
+    [KEY_LABEL] = {RUNG_NAMED("label"), STRING, .len_max = RUNG_KEY_LABEL_MAX, .format = "plain",
+                   .doc = "What it is for.", .example = "\"game servers\""},
+    [KEY_EXPIRES] = {RUNG_NAMED("expires"), TIME,
+                     .doc = "When it ends by itself; never when left "
+                            "out."},
+    [KEY_RATE] = {RUNG_NAMED("rate"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 1,
+                  .max = UINT32_MAX,
+                  .doc = "Requests a second; as the server's configuration says when left out."},
+};
+SCHEMA(rung_new_key_schema, "NewKey", "A key to be made.", new_key_fields);
 
 /* ---- answers ---- */
 
@@ -394,6 +417,25 @@ static const rung_field distribution_fields[] = {
      .doc = "Best first; empty for an empty ranking."}};
 SCHEMA(rung_distribution_schema, "Distribution", "How scores are spread.", distribution_fields);
 
+static const rung_field scope_size_fields[] = {
+    {RUNG_NAMED("value"), STRING, .required = true,
+     .doc = "The value; with the attribute it makes a `scope`: `country:FI`."},
+    {RUNG_NAMED("total"), INTEGER, .required = true, .doc = "Entries under it."},
+};
+static const rung_schema scope_size_schema = {.name = "ScopeValue",
+                                              .doc = "A value of a scope.",
+                                              .fields = scope_size_fields,
+                                              .count = COUNT(scope_size_fields)};
+static const rung_field scope_list_fields[] = {
+    HEAD,
+    {RUNG_NAMED("attribute"), STRING, .required = true, .doc = "As asked for."},
+    {RUNG_NAMED("value_count"), INTEGER, .required = true,
+     .doc = "Values that have an entry, of the 65,536 known longest."},
+    {RUNG_NAMED("values"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
+     .nested = &scope_size_schema, .required = true, .doc = "The largest first."},
+};
+SCHEMA(rung_scope_list_schema, "ScopeValues", "The values of a scope.", scope_list_fields);
+
 static const rung_field team_list_fields[] = {HEAD, TEAM_ROWS("entries", "Best first.")};
 SCHEMA(rung_team_list_schema, "TeamList", "A page of the team ranking.", team_list_fields);
 static const rung_field team_fields[] = {HEAD,
@@ -507,6 +549,43 @@ static const rung_field sent_list_fields[] = {
     SEQ,
 };
 SCHEMA(rung_sent_list_schema, "SentSubmissions", "What a player sent.", sent_list_fields);
+
+#define KEY_INFO                                                                                   \
+    {RUNG_NAMED("id"), STRING, .required = true,                                                   \
+     .doc = "Names the key; no secret. Of the role `player-token`: the `kid` of its tokens."},     \
+        {RUNG_NAMED("role"), STRING, .required = true,                                             \
+         .format = "enum:read|server|admin|player-token", .doc = "What it may do."},               \
+        {RUNG_NAMED("state"), STRING, .required = true, .format = "enum:live|revoked|expired",     \
+         .doc = "Whether it still opens anything."},                                               \
+        {RUNG_NAMED("boards"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,              \
+         .required = true, .doc = "Patterns of the boards it is for; empty: all."},                \
+        {RUNG_NAMED("label"), STRING, .required = true, .doc = "What it is for."},                 \
+        {RUNG_NAMED("created"), TIME, .required = true, .doc = "When it was made."},               \
+        {RUNG_NAMED("expires"), .types = RUNG_FIELD_TIME | RUNG_FIELD_NULL, .required = true,      \
+         .doc = "When it ends by itself; null: never."},                                           \
+        {RUNG_NAMED("revoked"), .types = RUNG_FIELD_TIME | RUNG_FIELD_NULL, .required = true,      \
+         .doc = "When it was revoked; null: it was not."},                                         \
+    {                                                                                              \
+        RUNG_NAMED("rate"),                                                                        \
+            .types = RUNG_FIELD_INTEGER | RUNG_FIELD_NULL, .required = true,                       \
+            .doc = "Requests a second of its own; null: as the configuration says."                \
+    }
+
+static const rung_field key_fields[] = {KEY_INFO};
+SCHEMA(rung_key_schema, "Key", "A key without its secret.", key_fields);
+static const rung_field key_made_fields[] = {
+    KEY_INFO,
+    {RUNG_NAMED("key"), STRING, .required = true,
+     .doc = "The key itself, shown this once: what is kept is its SHA-256."}};
+SCHEMA(rung_key_made_schema, "KeyMade", "A new key.", key_made_fields);
+static const rung_field key_list_fields[] = {
+    {RUNG_NAMED("keys"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
+     .nested = &rung_key_schema, .required = true,
+     .doc = "In the order they were made, revoked and expired ones too."},
+    {RUNG_NAMED("can_change"), FLAG, .required = true,
+     .doc = "Whether keys can be made and revoked here: false on a server without a data folder."},
+};
+SCHEMA(rung_key_list_schema, "KeyList", "The keys there are.", key_list_fields);
 
 static const rung_field health_fields[] = {
     {RUNG_NAMED("status"), STRING, .required = true, .doc = "`ok`."},

@@ -28,6 +28,8 @@ enum { FRIENDS_FRIENDS, FRIENDS_FIELDS };
 extern const rung_schema rung_friend_list_schema;
 enum { BAN_REASON, BAN_FIELDS };
 extern const rung_schema rung_ban_schema;
+enum { KEY_ROLE, KEY_BOARDS, KEY_LABEL, KEY_EXPIRES, KEY_RATE, KEY_FIELDS };
+extern const rung_schema rung_new_key_schema;
 
 /* answers */
 extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outcome_schema,
@@ -35,6 +37,7 @@ extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outco
     rung_friend_ranking_schema, rung_at_score_schema, rung_target_schema, rung_count_schema,
     rung_distribution_schema, rung_team_list_schema, rung_team_schema, rung_window_list_schema,
     rung_change_schema, rung_player_schema, rung_friends_schema, rung_history_schema,
-    rung_sent_list_schema, rung_health_schema, rung_ready_schema;
+    rung_sent_list_schema, rung_scope_list_schema, rung_key_list_schema, rung_key_made_schema,
+    rung_key_schema, rung_health_schema, rung_ready_schema;
 
 #endif

@@ -82,8 +82,9 @@ struct rung__session {
     rung_http *http;
     rung_conn *conn;
     rung_exchange *first, *last; /* under way, oldest first */
-    rung_exchange
-        *reading; /* whose head or body is coming; NULL: nobody's, the body is thrown away */
+    rung_exchange *reading; /* whose body is coming; NULL: nobody's, and a body is thrown away */
+    rung_head *half;        /* what is known of a head of which more is to come; NULL: nothing */
+    uint32_t half_size;
     uint32_t count, unsafe_count;
     size_t behind_bytes; /* of answers that wait for others */
     rung__phase phase;

@@ -6,9 +6,14 @@
  * wslay's own frame writer) and shared. Both end up in the connection's output as whole frames, so they cannot
  * mix.
  *
+ * wslay's context has 8 KiB of buffers, most of what a viewer would cost. A viewer that listens needs none: it is made
+ * when bytes come or the connection is to close, and freed between two messages. A pong in answer to our ping is all
+ * that most peers ever send.
+ *
  * 1. viewers[i].viewer is NULL or a viewer whose ctx is &viewers[i].
  * 2. After is_closing nothing is sent but the close frame; the connection finishes once wslay wants neither to
- *    read nor to write, or at a deadline. */
+ *    read nor to write, or at a deadline.
+ * 3. Without a context wslay holds nothing: no part of a frame or message, nothing to send, no close. */
 #include "front/live/websocket.h"
 
 #include "base/assert.h"
@@ -32,8 +37,10 @@ typedef struct subscription {
 struct rung_websocket {
     rung_websocket_config config;
     rung_conn *conn;
-    wslay_event_context_ptr wslay;
-    rung_slice in; /* bytes that wslay has not read yet; during `data` */
+    wslay_event_context_ptr wslay; /* NULL between two messages */
+    rung_slice in;                 /* bytes that wslay has not read yet; during `data` */
+    uint64_t fed, framed; /* bytes given to this context; bytes of all frames begun in it */
+    bool is_parted;       /* the last data frame was not the end of its message */
     subscription viewers[RUNG_WEBSOCKET_TOPICS_MAX];
     uint32_t tokens; /* messages it may send now, times 1000 */
     uint64_t tokens_ms;
@@ -103,8 +110,10 @@ bool rung_websocket_accept(rung_slice key, char out[RUNG_WEBSOCKET_ACCEPT_SIZE])
 
 /* ---- sending ---- */
 
+static bool wake_wslay(rung_websocket *ws);
+
 static void close_with(rung_websocket *ws, uint16_t code, const char *reason) {
-    if (ws->is_closing)
+    if (ws->is_closing || !wake_wslay(ws))
         return;
     ws->is_closing = true;
     wslay_event_queue_close(ws->wslay, code, (const uint8_t *)reason, strlen(reason));
@@ -114,11 +123,14 @@ static void close_with(rung_websocket *ws, uint16_t code, const char *reason) {
     }
 }
 
-static void say(rung_websocket *ws, rung_slice text) {
-    struct wslay_event_msg message = {
-        .opcode = 1, .msg = (const uint8_t *)text.ptr, .msg_length = text.len};
-    if (wslay_event_queue_msg(ws->wslay, &message) != 0)
+/* A frame for this peer alone. */
+static void say(rung_websocket *ws, uint8_t opcode, rung_slice payload) {
+    rung_blob *frame = rung__websocket_frame(ws->config.alloc, opcode, payload);
+    if (frame)
+        rung_conn_write_blob(ws->conn, frame);
+    else
         rung_conn_abort(ws->conn);
+    rung_blob_give(frame);
 }
 
 static void say_error(rung_websocket *ws, const char *code, const char *detail) {
@@ -133,7 +145,7 @@ static void say_error(rung_websocket *ws, const char *code, const char *detail) 
     rung_json_write_string(&w, rung_slice_str(detail));
     rung_json_close_object(&w);
     if (!rung_json_failed(&w))
-        say(ws, rung_json_written(&w));
+        say(ws, 1, rung_json_written(&w));
 }
 
 /* ---- a topic's sink ---- */
@@ -342,6 +354,7 @@ static ssize_t on_wslay_recv(wslay_event_context_ptr context, uint8_t *to, size_
     }
     size_t n = ws->in.len < room ? ws->in.len : room;
     memcpy(to, ws->in.ptr, n);
+    ws->fed += n;
     ws->in = rung_slice_of(ws->in.ptr + n, ws->in.len - n);
     return (ssize_t)n;
 }
@@ -355,6 +368,46 @@ static ssize_t on_wslay_send(wslay_event_context_ptr context, const uint8_t *dat
     return (ssize_t)len;
 }
 
+static void on_frame(wslay_event_context_ptr context,
+                     const struct wslay_event_on_frame_recv_start_arg *arg, void *ctx) {
+    rung_websocket *ws = ctx;
+    uint64_t len = arg->payload_length;
+    (void)context;
+    ws->framed += 2u + (len < 126 ? 0u : len < 65536 ? 2u : 8u) + 4u /* mask */ + len;
+    if (arg->opcode < 8)
+        ws->is_parted = !arg->fin;
+}
+
+/* False: there is no memory, and the connection is over. */
+static bool wake_wslay(rung_websocket *ws) {
+    static const struct wslay_event_callbacks callbacks = {.recv_callback = on_wslay_recv,
+                                                           .send_callback = on_wslay_send,
+                                                           .on_frame_recv_start_callback = on_frame,
+                                                           .on_msg_recv_callback = on_message};
+    if (ws->wslay)
+        return true;
+    if (wslay_event_context_server_init(&ws->wslay, &callbacks, ws) != 0) {
+        ws->wslay = NULL;
+        if (ws->conn)
+            rung_conn_abort(ws->conn);
+        return false;
+    }
+    wslay_event_config_set_max_recv_msg_length(ws->wslay, RUNG_WEBSOCKET_MESSAGE_MAX);
+    ws->fed = ws->framed = 0;
+    ws->is_parted = false;
+    return true;
+}
+
+/* Invariant 3. All bytes were parts of frames that are whole: wslay reads on until there are none. */
+static void rest_wslay(rung_websocket *ws) {
+    if (!ws->wslay || ws->is_closing || ws->fed != ws->framed || ws->is_parted ||
+        wslay_event_want_write(ws->wslay) || wslay_event_get_close_sent(ws->wslay) ||
+        wslay_event_get_close_received(ws->wslay))
+        return;
+    wslay_event_context_free(ws->wslay);
+    ws->wslay = NULL;
+}
+
 /* ---- the connection ---- */
 
 static void *on_opened(void *ctx, rung_conn *c) {
@@ -364,7 +417,7 @@ static void *on_opened(void *ctx, rung_conn *c) {
 }
 
 static void flush(rung_websocket *ws) {
-    if (rung_conn_is_finished(ws->conn))
+    if (rung_conn_is_finished(ws->conn) || !ws->wslay)
         return;
     if (wslay_event_send(ws->wslay) != 0) {
         rung_conn_abort(ws->conn);
@@ -393,6 +446,8 @@ static void fail_protocol(rung_websocket *ws) {
 
 static size_t on_data(rung_conn *c, rung_slice bytes) {
     rung_websocket *ws = rung_conn_session(c);
+    if (!wake_wslay(ws))
+        return bytes.len;
     ws->in = bytes;
     while (ws->in.len && wslay_event_want_read(ws->wslay) && !rung_conn_is_finished(c))
         if (wslay_event_recv(ws->wslay) != 0) {
@@ -403,6 +458,7 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
     ws->silent = 0;
     watch_silence(ws);
     flush(ws);
+    rest_wslay(ws);
     return bytes.len;
 }
 
@@ -412,14 +468,13 @@ static void on_woken(rung_conn *c) {
 
 static void on_expired(rung_conn *c) {
     rung_websocket *ws = rung_conn_session(c);
-    struct wslay_event_msg ping = {.opcode = 9};
     if (ws->is_closing) {
         rung_conn_finish(c); /* the peer does not answer our close */
-    } else if (++ws->silent > PINGS_MAX || wslay_event_queue_msg(ws->wslay, &ping) != 0) {
+    } else if (++ws->silent > PINGS_MAX) {
         rung_conn_abort(c);
     } else {
         watch_silence(ws);
-        flush(ws);
+        say(ws, 9, RUNG_SLICE("")); /* a ping */
     }
 }
 
@@ -443,18 +498,10 @@ const rung_protocol *rung_websocket_protocol(void) {
 
 rung_status rung_websocket_create(const rung_websocket_config *config, rung_websocket **out,
                                   rung_err *err) {
-    static const struct wslay_event_callbacks callbacks = {.recv_callback = on_wslay_recv,
-                                                           .send_callback = on_wslay_send,
-                                                           .on_msg_recv_callback = on_message};
     rung_websocket *ws = rung_alloc_zeroed(config->alloc, sizeof *ws);
     RUNG_ASSERT(config->board.len <= RUNG_NAME_MAX);
-    if (ws && wslay_event_context_server_init(&ws->wslay, &callbacks, ws) != 0) {
-        rung_alloc_free(config->alloc, ws, sizeof *ws);
-        ws = NULL;
-    }
     if (!ws)
         return RUNG_FAIL(err, RUNG_ENOMEM, "websocket: out of memory");
-    wslay_event_config_set_max_recv_msg_length(ws->wslay, RUNG_WEBSOCKET_MESSAGE_MAX);
     ws->config = *config;
     if (config->board.len)
         memcpy(ws->board, config->board.ptr, config->board.len);
@@ -472,7 +519,8 @@ void rung_websocket_destroy(rung_websocket *ws) {
             rung_live_leave(ws->viewers[i].viewer);
     if (ws->config.closed)
         ws->config.closed(ws->config.ctx);
-    wslay_event_context_free(ws->wslay);
+    if (ws->wslay)
+        wslay_event_context_free(ws->wslay);
     rung_alloc_free(ws->config.alloc, ws, sizeof *ws);
 }
 

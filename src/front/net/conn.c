@@ -13,7 +13,8 @@
  * 2. While is_paused or is_full, nothing is read and `data` is not called.
  * 3. At most one uv_write is under way, over the first `writing` bytes of what goes on the wire.
  * 4. The protocol is called from the loop only: from a read, the turn, the wheel, or the end.
- * 5. After is_closing the struct lives until libuv's close callback, and nothing is sent or given any more. */
+ * 5. After is_closing the struct lives until libuv's close callback, and nothing is sent or given any more.
+ * 6. net.held is the sum of what connections hold; beyond held_max only those grow that stay within an equal share. */
 #include "front/net/conn.h"
 
 #include "base/assert.h"
@@ -25,7 +26,8 @@
 #define BUFFERS_MAX        32u    /* buffers per attempt to write */
 #define WIRE_MAX           65536u /* encrypted ahead of the socket */
 #define STRUCTS_KEPT_BYTES (1u << 20)
-#define REFUSED_MAX        64u /* connections beyond the limit that are being told so */
+#define KEPT_LARGE         16384u /* kept input behind which more is read in place */
+#define REFUSED_MAX        64u    /* connections beyond the limit that are being told so */
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
@@ -108,11 +110,50 @@ static void struct_give(rung_conn *c) {
     rung_alloc_free(n->config.alloc, c, sizeof *c);
 }
 
+/* ---- what all hold together ---- */
+
+/* What is queued counts from when the socket did not take it: what leaves with this turn is nobody's burden. */
+static size_t memory_held(const rung_conn *c) {
+    if (c->is_closing)
+        return 0;
+    size_t input = c->kept_size + (c->tls ? c->tls->kept_size : 0);
+    size_t queued = c->out.memory + (c->tls ? c->tls->wire.memory : 0);
+    return input + (c->writing ? queued : 0);
+}
+
+static void count_held(rung_conn *c) {
+    size_t held = memory_held(c);
+    c->net->held += held;
+    c->net->held -= c->held;
+    c->held = held;
+}
+
+static void shed(rung_conn *c) {
+    c->net->stats.cut_off++;
+    close_now(c, true);
+}
+
+/* 6. Called when `c` has come to hold more. One walk over all in a turn is enough: it makes room, or finds that nobody
+ * but the one who asks for more has more than a share. */
+static void stay_within(rung_conn *c) {
+    rung_net *n = c->net;
+    size_t max = n->config.held_max, share = max / n->stats.open;
+    if (n->held <= max || c->held <= share)
+        return;
+    for (rung_conn *at = n->has_shed ? NULL : n->conns; at && n->held > max / 8 * 7; at = at->next)
+        if (at != c && at->held > share)
+            shed(at);
+    n->has_shed = true;
+    if (n->held > max && !c->is_closing)
+        shed(c);
+}
+
 static void kept_free(rung_conn *c) {
     c->net->stats.memory -= c->kept_size;
     rung_alloc_free(c->net->config.alloc, c->kept, c->kept_size);
     c->kept = NULL;
     c->kept_len = c->kept_size = 0;
+    count_held(c);
 }
 
 static void on_closed(uv_handle_t *handle) {
@@ -156,6 +197,9 @@ static void close_now(rung_conn *c, bool with_reset) {
     c->is_reading = false;
     rung__conn_leave_turn(c);
     rung__net_unschedule(c);
+    if (!c->is_in_data)
+        kept_free(c); /* the protocol may be looking at it */
+    count_held(c);
     if (with_reset && !c->is_unix && uv_tcp_close_reset(&c->tcp, on_closed) == 0)
         return;
     uv_close(&c->handle, on_closed);
@@ -230,8 +274,8 @@ void rung__conn_accept(rung__listener *l) {
 
 /* ---- input ---- */
 
-static bool kept_reserve(rung_conn *c, uint32_t room) {
-    uint32_t need = c->kept_len + room, size = c->kept_size ? c->kept_size : 1024;
+static bool kept_grow(rung_conn *c, uint32_t room) {
+    uint32_t need = c->kept_len + room, size = c->kept_size ? c->kept_size : 256;
     if (need <= c->kept_size)
         return true;
     while (size < need)
@@ -242,20 +286,29 @@ static bool kept_reserve(rung_conn *c, uint32_t room) {
     c->net->stats.memory += size - c->kept_size;
     c->kept = bigger;
     c->kept_size = size;
+    count_held(c);
     return true;
+}
+
+/* False: no memory, or `c` was closed because all hold too much. */
+static bool kept_reserve(rung_conn *c, uint32_t room) {
+    if (!kept_grow(c, room))
+        return false;
+    stay_within(c);
+    return !c->is_closing;
 }
 
 static uint32_t input_max(const rung_conn *c) {
     return c->protocol->input_max ? c->protocol->input_max : 65536;
 }
 
-/* Plain input goes right behind what is kept, if anything is; all else into the loop's buffer. */
+/* Much plain input goes right behind what is kept; all else into the loop's buffer, so that a little takes little. */
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
     rung_conn *c = handle->data;
     (void)suggested;
-    if (!c->kept_len || c->tls || c->is_finished) {
+    if (c->kept_len < KEPT_LARGE || c->tls || c->is_finished) {
         *buf = uv_buf_init(c->net->read_buffer, RUNG__READ_SIZE);
-    } else if (kept_reserve(c, 4096)) {
+    } else if (kept_grow(c, 4096)) { /* libuv would not survive a close here */
         *buf = uv_buf_init(c->kept + c->kept_len, c->kept_size - c->kept_len);
     } else {
         *buf = uv_buf_init(NULL, 0); /* reported as UV_ENOBUFS to on_read */
@@ -263,7 +316,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
 }
 
 static void cut_off(rung_conn *c) {
-    c->net->stats.cut_off++;
+    c->net->stats.cut_off += !c->is_closing;
     close_now(c, true);
 }
 
@@ -355,9 +408,13 @@ static void pump_tls(rung_conn *c) {
     }
     if (c->is_finished)
         c->tls->in.len = 0;
-    if (!rung__tls_keep(c->tls))
+    if (!rung__tls_keep(c->tls)) {
         cut_off(c);
-    else if (c->tls->wire.size || c->out.size)
+        return;
+    }
+    count_held(c);
+    stay_within(c);
+    if (c->tls->wire.size || c->out.size)
         to_turn(c);
 }
 
@@ -386,15 +443,20 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
     c->net->stats.bytes_in += (uint64_t)n;
     if (c->is_finished)
         return; /* the goodbye throws it away */
+    rung_net *net = c->net;
     rung_slice bytes = rung_slice_of(buf->base, (size_t)n);
     if (c->tls) {
         take_raw(c, bytes);
-    } else if (c->kept_len) {
+    } else if (bytes.ptr != net->read_buffer) {
         c->kept_len += (uint32_t)n; /* it was read right there */
-        deliver(c, rung_slice_of(c->kept, c->kept_len));
+        stay_within(c);
+        if (!c->is_closing)
+            deliver(c, rung_slice_of(c->kept, c->kept_len));
     } else {
-        deliver(c, bytes);
+        take_plain(c, bytes);
     }
+    if (net->pool.used > net->config.held_max / 2)
+        rung_net_flush(net); /* a turn of very many requests: not all of their answers at once */
 }
 
 void rung_conn_pause(rung_conn *c) {
@@ -441,6 +503,10 @@ static void after_write(rung_conn *c) {
         update_reading(c);
     }
     to_turn(c);
+    if (c->writing) {
+        count_held(c);
+        stay_within(c);
+    }
 }
 
 void rung_conn_write(rung_conn *c, rung_slice bytes) {
@@ -497,6 +563,8 @@ static void to_libuv(rung_conn *c, rung__queue *wire) {
     c->write_left = c->writing;
     c->write_ms = uv_now(c->net->config.loop) + c->net->config.write_timeout_ms;
     rung__net_schedule(c);
+    count_held(c);
+    stay_within(c);
 }
 
 static void flush(rung_conn *c) {
@@ -531,6 +599,7 @@ static void on_written(uv_write_t *request, int status) {
         return;
     }
     sent(c, n);
+    count_held(c);
     to_turn(c);
 }
 

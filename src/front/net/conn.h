@@ -47,6 +47,8 @@ struct rung_net {
     rung_conn *wheel[RUNG__WHEEL_SLOTS];
     uint64_t tick; /* the last step of the wheel that was worked off */
     bool is_wheel_turning, is_stopping;
+    bool has_shed; /* in this turn */
+    size_t held;   /* by all connections: the sum of theirs */
     void (*stopped)(void *ctx);
     void *stopped_ctx;
     rung_net_stats stats;
@@ -70,6 +72,7 @@ struct rung_conn {
     char *kept;             /* unconsumed input */
     uint32_t kept_len, kept_size;
     uint32_t writing; /* bytes given to uv_write and not confirmed */
+    size_t held;      /* memory of input kept, and of output that the peer does not take */
     rung_conn *prev, *next;
     rung_conn *turn_prev, *turn_next;
     rung_conn *wheel_prev, *wheel_next;

@@ -111,7 +111,9 @@ void rung_net_flush(rung_net *n) {
 }
 
 static void on_prepare(uv_prepare_t *prepare) {
-    rung_net_flush(prepare->data);
+    rung_net *n = prepare->data;
+    rung_net_flush(n);
+    n->has_shed = false;
 }
 
 /* ---- birth and death ---- */
@@ -135,6 +137,7 @@ static void fill_defaults(rung_net_config *c) {
     OR(output_high, 256u << 10);
     OR(output_low, c->output_high / 4);
     OR(output_max, 64u << 20);
+    OR(held_max, (size_t)48 << 20);
     OR(write_timeout_ms, 30000);
     OR(linger_ms, 2000);
     OR(handshake_ms, 10000);
@@ -330,13 +333,10 @@ void rung_net_stop(rung_net *n, uint32_t deadline_ms, void (*stopped)(void *ctx)
 rung_net_stats rung_net_stat(const rung_net *n) {
     rung_net_stats s = n->stats;
     s.memory += n->pool.memory;
+    s.held = n->held;
     return s;
 }
 
 uv_loop_t *rung_net_loop(const rung_net *n) {
     return n->config.loop;
-}
-
-bool rung_net_is_stopping(const rung_net *n) {
-    return n->is_stopping;
 }

@@ -18,7 +18,9 @@
  * write_timeout_ms is cut off.
  *
  * Memory: an idle connection has its own struct (about 1 KiB) and no buffers. Bytes are read into one buffer of
- * the whole loop; output lives in chunks from a pool.
+ * the whole loop; output lives in chunks from a pool. What connections hold from one turn to the next (input that is
+ * not complete, output that the peer does not take) is bounded for all together: at held_max those that hold more than
+ * an equal share are cut off, the newest first. Below its share nobody is, so it is never more than twice held_max.
  *
  * Thread: the loop's, for everything. No function here calls back into the protocol before it returns (except
  * rung_net_stop(), which calls `stopping`), so a protocol may call any of them from any of its functions. */
@@ -73,6 +75,7 @@ typedef struct rung_net_config {
     uint32_t output_high;      /* bytes waiting to be sent at which reading stops; 0: 256 KiB */
     uint32_t output_low;       /* and goes on; 0: a quarter of output_high */
     uint32_t output_max;       /* a connection with more waiting is cut off; 0: 64 MiB */
+    size_t held_max;           /* held by all connections together; 0: 48 MiB */
     uint32_t write_timeout_ms; /* 0: 30 s */
     uint32_t linger_ms;        /* how long a finished connection may take to say goodbye; 0: 2 s */
     uint32_t handshake_ms;     /* TLS; 0: 10 s */
@@ -101,17 +104,18 @@ void rung_net_destroy(rung_net *n);
 void rung_net_flush(rung_net *n);
 
 typedef struct rung_net_stats {
-    uint64_t accepted, refused /* over the limit */, timed_out, cut_off /* output_max, input_max */;
+    uint64_t accepted, refused /* over the limit */, timed_out,
+        cut_off /* output_max, input_max, held_max */;
     uint64_t tls_failures;
     uint64_t bytes_in, bytes_out;
     uint32_t open;
+    size_t held; /* of what held_max bounds */
     size_t
         memory; /* bytes held: connections, buffers, pools; without the kernel's, libuv's and OpenSSL's */
 } rung_net_stats;
 rung_net_stats rung_net_stat(const rung_net *n);
 
 uv_loop_t *rung_net_loop(const rung_net *n);
-bool rung_net_is_stopping(const rung_net *n);
 
 /* ---- a connection: what is known ---- */
 

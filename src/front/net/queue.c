@@ -2,7 +2,7 @@
 /* queue.c - a list of pieces.
  *
  * 1. Every piece has bytes (start < end).
- * 2. `size` is the sum of end - start.
+ * 2. `size` is the sum of end - start, `memory` that of the pieces without what blobs hold.
  * 3. A free piece is in the pool of its kind: the most recently used is taken first, it is still in the cache. */
 #include "front/net/queue.h"
 
@@ -37,6 +37,7 @@ static rung__piece *piece_take(rung__pool *p, rung__piece_kind kind) {
             return NULL;
         p->memory += size;
     }
+    p->used += sizeof *piece + kinds[kind].size;
     piece->next = NULL;
     piece->blob = NULL;
     piece->kind = kind;
@@ -48,6 +49,7 @@ static rung__piece *piece_take(rung__pool *p, rung__piece_kind kind) {
 static void piece_give(rung__pool *p, rung__piece *piece) {
     rung__piece_kind kind = piece->kind;
     rung_blob_give(piece->blob);
+    p->used -= sizeof *piece + kinds[kind].size;
     if (p->free_count[kind] < kinds[kind].kept) {
         piece->next = p->free[kind];
         p->free[kind] = piece;
@@ -69,7 +71,12 @@ void rung__net_pool_deinit(rung__pool *p) {
     *p = (rung__pool){.alloc = p->alloc};
 }
 
+static size_t piece_memory(const rung__piece *piece) {
+    return sizeof *piece + kinds[piece->kind].size;
+}
+
 static void append(rung__queue *q, rung__piece *piece) {
+    q->memory += piece_memory(piece);
     if (q->tail)
         q->tail->next = piece;
     else
@@ -166,6 +173,7 @@ void rung__queue_drop(rung__queue *q, rung__pool *p, size_t len) {
         q->head = piece->next;
         if (!q->head)
             q->tail = NULL;
+        q->memory -= piece_memory(piece);
         piece_give(p, piece);
     }
 }

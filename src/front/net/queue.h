@@ -39,11 +39,13 @@ typedef struct rung__pool {
     rung__piece *free[RUNG__PIECE_KINDS];
     uint32_t free_count[RUNG__PIECE_KINDS];
     size_t memory; /* all that was taken and not given back to `alloc` */
+    size_t used;   /* of it, in queues */
 } rung__pool;
 
 typedef struct rung__queue {
     rung__piece *head, *tail;
-    size_t size; /* bytes in it */
+    size_t size;   /* bytes in it */
+    size_t memory; /* of its chunks; blobs are others' */
 } rung__queue;
 
 void rung__net_pool_deinit(rung__pool *p);

@@ -29,8 +29,26 @@ static bool is_lost(rung_slice text, double value) {
     return false;
 }
 
+/* Most numbers are a few digits, and then exact. false: it is not that simple. */
+static bool parse_digits(rung_slice text, double *value_out) {
+    enum { EXACT = 15 };
+    int64_t value = 0;
+    if (!text.len || text.len > EXACT)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned digit = (unsigned char)text.ptr[i] - (unsigned)'0';
+        if (digit > 9)
+            return false;
+        value = value * 10 + digit;
+    }
+    *value_out = (double)value;
+    return true;
+}
+
 bool rung__resp_parse_double(rung_slice text, double *value_out) {
     double value;
+    if (parse_digits(text, value_out))
+        return true;
     if (!text.len || rung_text_parse_real(text, &value, NULL) < 0 || is_lost(text, value))
         return false;
     *value_out = value;
@@ -73,7 +91,7 @@ static bool parse_bound(rung_slice text, double *value_out, bool *is_open_out) {
         *value_out = 0;
         return true;
     }
-    return rung_text_parse_real(text, value_out, NULL) >= 0;
+    return parse_digits(text, value_out) || rung_text_parse_real(text, value_out, NULL) >= 0;
 }
 
 bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_slice max,

@@ -420,6 +420,8 @@ static uint32_t execute(rung__resp_call *call, const parsed *commands, uint32_t 
     rung_resp *r = call->r;
     rung__resp_session *s = call->s;
     bool is_limited = is_throttled(call, n);
+    const rung__resp_command *c = NULL;
+    rung_slice name = {NULL, 0}; /* what `c` was found by: most pipelines ask the same again */
     uint32_t i = 0;
     while (i < n && !s->is_paused && !rung_conn_is_finished(s->conn)) {
         const rung_slice *argv = r->args.items + commands[i].first;
@@ -428,7 +430,10 @@ static uint32_t execute(rung__resp_call *call, const parsed *commands, uint32_t 
             i++;
             continue;
         }
-        const rung__resp_command *c = rung__resp_command_find(r, argv[0]);
+        if (!name.ptr || !rung_slice_eq(name, argv[0])) {
+            name = argv[0];
+            c = rung__resp_command_find(r, name);
+        }
         if (!c && is_browser(argv[0])) {
             r->stats.protocol_errors++;
             rung_conn_abort(s->conn);

@@ -37,10 +37,13 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
                  {"incr", RUNG_ZCOMMAND_INCR}};
     for (; *at < call->argc; ++*at) {
         uint32_t found = 0;
+        rung_slice word = call->argv[*at];
+        if (word.len && (word.ptr[0] | 0x20) < 'a')
+            break; /* a number: no need to look at the words */
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-            if (rung__resp_is_word(call->argv[*at], words[i].word))
+            if (rung__resp_is_word(word, words[i].word))
                 found = words[i].flag;
-        if (rung__resp_is_word(call->argv[*at], "ch"))
+        if (rung__resp_is_word(word, "ch"))
             call->style |= RUNG__STYLE_CH;
         else if (!found)
             break;
@@ -134,9 +137,8 @@ void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status s
         score_refused(call, key, st, err);
         return;
     }
-    bool is_new = st == RUNG_OK && outcome->rank_before == 0;
     if (!(call->style & RUNG__STYLE_INCR))
-        rung_resp_int(call->out, call->style & RUNG__STYLE_CH ? st == RUNG_OK : is_new);
+        rung_resp_int(call->out, call->style & RUNG__STYLE_CH ? st == RUNG_OK : outcome->is_new);
     else if (outcome->held)
         rung_resp_null(call->out);
     else

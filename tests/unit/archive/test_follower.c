@@ -143,7 +143,7 @@ TEST(blocked_for_lack_of_room) {
     CHECK_EQ_I64(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
     uint64_t blocked = 0;
-    for (int i = 0; i < 2000 && !blocked; i++) { /* until all before the block is archived */
+    for (int i = 0; i < 12000 && !blocked; i++) { /* until all before the block is archived */
         usleep(5000);
         rung_follower_pins p = rung_follower_pinned(f.server.follower);
         blocked = p.bytes == 0 && rung_follower_cursor(f.server.follower) == p.oldest_seq - 1

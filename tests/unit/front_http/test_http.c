@@ -580,6 +580,27 @@ TEST(a_stream_goes_both_ways_within_bounds) {
     netkit_end(&k.net);
 }
 
+TEST(half_heads_are_small) {
+    kit k;
+    enum { COUNT = 300 };
+    static const char half[] = "GET /echo HTTP/1.1\r\nHost: x\r\nA: b\r\nC: d";
+    int fds[COUNT];
+    start(&k);
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = netkit_connect(&k.net);
+        netkit_send(fds[i], half);
+    }
+    const char *a = ask_close(&k, "GET /echo", "\r\n"); /* by now all of them were read */
+    CHECK(strncmp(a, "HTTP/1.1 200", 12) == 0);
+    netkit_begin_stop(&k.net, 100);
+    netkit_join(&k.net);
+    CHECK(k.net.heap.live_bytes_max < 400000 + COUNT * 3072);
+    rung_http_destroy(k.http);
+    netkit_end(&k.net);
+    for (int i = 0; i < COUNT; i++)
+        close(fds[i]);
+}
+
 TEST(a_cut_answer_looks_cut) {
     kit k;
     start(&k);

@@ -173,6 +173,8 @@ TEST(what_is_wrong_is_named) {
         {"getTop", "board=x", "board"},
         {"getTop", "=1", "query"},
         {"getTop", "&", "query"},
+        {"getTop", "limit=1&", "query"},
+        {"getTop", "limit=1&&offset=1", "query"},
         {"getTop", "a=%", "a"},
         {"getTop", "rank=", "rank"},
         {"getTop", "scope=%00", "scope"},

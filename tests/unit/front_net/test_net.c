@@ -309,6 +309,58 @@ TEST(unconsumed_input_has_a_limit) {
     stop(&k);
 }
 
+TEST(unfinished_input_of_all_together_has_a_limit) {
+    kit k;
+    enum { HOGS = 60, EACH = 3000 };
+    int fds[HOGS];
+    char junk[EACH];
+    start(&k, (rung_net_config){.held_max = 65536});
+    int polite = netkit_connect(&k.net);
+    netkit_send(polite, "echo a\nech");
+    expect(polite, "a");
+    memset(junk, 'y', sizeof junk);
+    for (int i = 0; i < HOGS; i++) {
+        fds[i] = netkit_connect(&k.net);
+        netkit_send_bytes(fds[i], junk, sizeof junk);
+        netkit_send(polite, "o b\nech"); /* below its share it is never cut off */
+        expect(polite, "b");
+    }
+    netkit_begin_stop(&k.net, 100);
+    netkit_join(&k.net);
+    rung_net_stats stats = rung_net_stat(k.net.net);
+    CHECK(stats.cut_off > 0 && stats.cut_off <= HOGS);
+    CHECK_EQ_U64(stats.held, 0);
+    netkit_end(&k.net);
+    for (int i = 0; i < HOGS; i++)
+        close(fds[i]);
+    close(polite);
+}
+
+TEST(unread_output_of_all_together_has_a_limit) {
+    kit k;
+    static char got[1 << 20];
+    start(&k, (rung_net_config){.held_max = 1 << 20});
+    int polite = netkit_connect(&k.net);
+    for (int i = 0; i < 3; i++) {
+        bool was_reset = false;
+        int fd = netkit_connect(&k.net);
+        netkit_send(fd, "flood 30000000\n");
+        for (int round = 0; round < 2; round++) { /* after the second the flood was dealt with */
+            netkit_send(polite, "echo b\n");
+            expect(polite, "b");
+        }
+        while (netkit_read_all(fd, got, sizeof got, &was_reset) == sizeof got - 1) {
+        }
+        close(fd);
+    }
+    close(polite);
+    netkit_begin_stop(&k.net, 1000);
+    netkit_join(&k.net);
+    CHECK_EQ_U64(rung_net_stat(k.net.net).cut_off, 3);
+    CHECK_EQ_U64(rung_net_stat(k.net.net).held, 0);
+    netkit_end(&k.net);
+}
+
 TEST(a_peer_that_never_reads_is_cut_off) {
     kit k;
     start(&k, (rung_net_config){.write_timeout_ms = 300});

@@ -331,6 +331,38 @@ TEST(no_file_at_all) {
     rung_guard_destroy(g);
 }
 
+TEST(public_boards_are_read_without_a_key) {
+    rung_guard *g;
+    rung_guard_config config = {
+        .alloc = rung_alloc_heap(), .path = path, .public_boards = " race-*, weekly"};
+    make_folder();
+    make_keys();
+    CHECK_OK(rung_guard_create(&config, &g, NULL));
+    rung_slice ada = RUNG_SLICE("ada"), weekly = RUNG_SLICE("weekly");
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, RACE, NONE), 0);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, weekly, ada), 0);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, RUNG_BOARDS_EACH, NONE), 0);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, CHESS, NONE), 401);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, NONE, NONE), 401);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, NONE, ada), 401);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_SERVER, RACE, NONE), 401);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_SERVER, RUNG_BOARDS_EACH, NONE), 401);
+    CHECK_EQ_I64(check(g, RUNG_SLICE("garbage"), RUNG_ROLE_READ, RACE, NONE), 401);
+    CHECK_EQ_I64(check(g, rung_slice_str(texts[KEY_RACE]), RUNG_ROLE_READ, weekly, NONE), 403);
+    rung_guard_destroy(g);
+    static const char *const bad[] = {",", "a,", "a,,b", " ", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        config.public_boards = bad[i];
+        CHECK_STATUS(rung_guard_create(&config, &g, NULL), RUNG_EINVAL);
+    }
+    config.public_boards = "";
+    CHECK_OK(rung_guard_create(&config, &g, NULL));
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, RACE, NONE), 401);
+    CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, RUNG_BOARDS_EACH, NONE), 401);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
 /* ---- headers, limits ---- */
 
 TEST(bearer) {

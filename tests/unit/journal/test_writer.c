@@ -21,6 +21,8 @@ typedef struct fixture {
     uint64_t notified;
     bool is_dead;
     rung_err death;
+    atomic_uint_fast64_t submitted;
+    atomic_uint_fast64_t held; /* the sync of this record waits until it is 0, none before */
 } fixture;
 
 static void on_notify(void *ctx) {
@@ -53,10 +55,27 @@ static uint64_t notified(fixture *f) {
     return n;
 }
 
+/* Has the writer taken the record that is to be held up? Asked in this order: more may be submitted meanwhile. */
+static bool is_held(fixture *f) {
+    uint64_t held = atomic_load(&f->held);
+    if (!held)
+        return false;
+    uint64_t queued = rung_writer_stat(f->writer).queue_records;
+    return atomic_load(&f->submitted) - queued >= held;
+}
+
+static void gate(void *arg, rung_memfs *fs, const char *call) {
+    (void)fs;
+    while (strcmp(call, "sync") == 0 && is_held(arg))
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+}
+
 static void begin(fixture *f, uint64_t segment_size, rung_writer_config config) {
     rung_err err;
     *f = (fixture){0};
     rung_memfs_init(&f->fs);
+    f->fs.before = gate;
+    f->fs.before_arg = f;
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     f->log_config = logkit_config(&f->fs, segment_size);
@@ -77,10 +96,16 @@ static void end(fixture *f) {
     rung_memfs_deinit(&f->fs);
 }
 
+static rung_status submit_one(rung_writer *w, uint16_t type, rung_slice payload, uint64_t *seq_out,
+                              rung_err *err) {
+    return rung_writer_submit_many(w, &(rung_log_entry){payload, type}, 1, seq_out, err);
+}
+
 static rung_status submit(fixture *f, uint64_t number, uint64_t *seq_out, rung_err *err) {
     char bytes[LOGKIT_PAYLOAD_MAX];
-    return rung_writer_submit(f->writer, logkit_type(number), logkit_payload_into(number, bytes),
-                              seq_out, err);
+    atomic_fetch_add(&f->submitted, 1);
+    return submit_one(f->writer, logkit_type(number), logkit_payload_into(number, bytes), seq_out,
+                      err);
 }
 
 TEST(submissions_become_durable_in_order) {
@@ -115,7 +140,7 @@ static void *produce(void *arg) {
         char text[5] = {(char)p->id};
         memcpy(text + 1, &i, 4);
         rung_status st;
-        while ((st = rung_writer_submit(p->f->writer, 7, rung_slice_of(text, 5), &seq, &err)) ==
+        while ((st = submit_one(p->f->writer, 7, rung_slice_of(text, 5), &seq, &err)) ==
                RUNG_ELIMIT)
             rung_writer_drain(p->f->writer);
         CHECK_OK(st);
@@ -200,16 +225,7 @@ TEST(a_reader_beside_the_writer) {
     end(&f);
 }
 
-/* The sync of the first record is held up; the others wait together and go down together. */
-static atomic_bool is_gate_open;
-
-static void gate(void *arg, rung_memfs *fs, const char *call) {
-    (void)arg;
-    (void)fs;
-    while (strcmp(call, "sync") == 0 && !atomic_load(&is_gate_open))
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-}
-
+/* The sync of the second record is held up; the others wait together and go down together. */
 TEST(what_queues_up_during_a_sync_is_one_batch) {
     fixture f;
     begin(&f, 1 << 20, (rung_writer_config){0});
@@ -219,16 +235,15 @@ TEST(what_queues_up_during_a_sync_is_one_batch) {
     rung_writer_drain(f.writer);
     while (!rung_segment_log_stat(f.log).is_spare_ready)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
-    nanosleep(&(struct timespec){0, 250000000}, NULL); /* past the mark of the idle log */
     uint64_t batches = rung_writer_stat(f.writer).batches;
-    f.fs.before = gate;
+    atomic_store(&f.held, 2);
     CHECK_OK(submit(&f, 2, &seq, &err));
     while (rung_writer_stat(f.writer).queue_records)
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     for (uint64_t i = 3; i <= 300; i++)
         CHECK_OK(submit(&f, i, &seq, &err));
     CHECK_EQ_U64(rung_writer_poll(f.writer).durable_seq, 1); /* nothing is told before its sync */
-    atomic_store(&is_gate_open, true);
+    atomic_store(&f.held, 0);
     rung_writer_drain(f.writer);
     CHECK_EQ_U64(rung_writer_poll(f.writer).durable_seq, 300);
     CHECK_EQ_U64(rung_writer_stat(f.writer).batches - batches, 2);
@@ -253,8 +268,7 @@ TEST(a_full_queue_refuses_and_takes_again) {
     }
     CHECK(refused > 0);
     static char big[RUNG_LOG_RECORD_MAX + 1];
-    CHECK_STATUS(rung_writer_submit(f.writer, 1, rung_slice_of(big, sizeof big), &seq, &err),
-                 RUNG_ELIMIT);
+    CHECK_STATUS(submit_one(f.writer, 1, rung_slice_of(big, sizeof big), &seq, &err), RUNG_ELIMIT);
     CHECK_STATUS(rung_writer_submit_many(f.writer, NULL, 0, &seq, &err), RUNG_EINVAL);
     end(&f);
 }

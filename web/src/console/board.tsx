@@ -8,6 +8,7 @@ import { useKey, useLive, useLoad, useStored, useTitle } from '../lib/hooks';
 import { foldPage, liveAddress } from '../lib/live';
 import { href } from '../lib/route';
 import { rules, windowKinds } from '../lib/rules';
+import { spread } from '../lib/spread';
 import { Chart } from '../ui/chart';
 import { Avatar, Card, Copy, Empty, Figure, Problem, Status, Tabs } from '../ui/parts';
 import { decimals, Ranking, RankingSkeleton } from '../ui/ranking';
@@ -125,7 +126,7 @@ function Top(props: ListProps) {
         (signal) => api.top(board.id, view, PAGE, 0, signal), foldPage, [board.id, view, useKey()]);
     return (
         <>
-            {isRefused(live.error) ? <Problem error={live.error!} /> : live.data ? live.data.total > 0 && <Ranking label="Top players" entries={live.data.entries} board={board} me={me} focus={focus} sub={sub(board)}
+            {api.isRefused(live.error) ? <Problem error={live.error!} /> : live.data ? live.data.total > 0 && <Ranking label="Top players" entries={live.data.entries} board={board} me={me} focus={focus} sub={sub(board)}
                                   link={(entry) => at({ player: entry.player })} />
                 : live.error ? <Problem error={live.error} what="Nothing to rank here yet" />
                 : <RankingSkeleton />}
@@ -133,11 +134,6 @@ function Top(props: ListProps) {
             <Foot board={board} page={live.data} offset={0} view={view} at={at}><Status status={live.status} /></Foot>
         </>
     );
-}
-
-// A key that no longer holds, or one that is needed now.
-function isRefused(error: Error | null): boolean {
-    return error instanceof api.ApiError && (error.status === 401 || error.status === 403);
 }
 
 function Nobody({ view }: { view: View }) {
@@ -363,22 +359,28 @@ function gap(entry: Entry, above: Entry, board: Board): string {
     return format.score(+difference.toFixed(decimals(board) ?? 3), decimals(board));
 }
 
+const PARTS = 500, BARS = 40;
+
 function Spread({ board, view, focus, isMe }: { board: Board; view: View; focus: string; isMe: boolean }) {
     const key = useKey();
-    const spread = useLoad((signal) => api.distribution(board.id, view, 40, signal), [board.id, view, key], 15000);
+    const parts = useLoad((signal) => api.distribution(board.id, view, PARTS, signal), [board.id, view, key], 15000);
     const mine = useLoad(focus ? (signal) => api.around(board.id, focus, view, 0, signal) : null, [board.id, view, focus, key], 15000);
-    const buckets = spread.data?.buckets;
-    const x = useMemo(() => (buckets || []).map((b) => b.low), [buckets]);
-    const series = useMemo(() => [{ label: 'players', values: (buckets || []).map((b) => b.count) }], [buckets]);
-    if (!buckets || buckets.length < 2 || spread.data!.total < 5) return null;
+    const bars = useMemo(() => (parts.data ? spread(parts.data.buckets, BARS) : null), [parts.data]);
+    const x = useMemo(() => (bars ? bars.counts.map((_, i) => bars.low + i * bars.width) : []), [bars]);
+    const series = useMemo(() => [{ label: 'players', values: bars ? bars.counts : [] }], [bars]);
+    if (!bars || parts.data!.total < 5) return null;
+    const high = bars.low + bars.width * BARS;
     const at = mine.data ? Number(mine.data.entry.score) : null;
-    const top = buckets.reduce((a, b) => (b.count > a.count ? b : a));
+    const shown = at == null ? null : Math.min(Math.max(at, bars.low), high);
+    const name = isMe ? 'you are here' : mine.data?.entry.name || focus;
+    const top = bars.counts.indexOf(Math.max(...bars.counts));
     return (
         <Card title="How scores are spread">
             <Chart kind="bars" height={170} zero whole x={x} series={series} format={(v) => format.count(v)} formatX={(v) => short(v)}
-                   mark={at != null ? { x: at, label: isMe ? 'you are here' : mine.data!.entry.name || focus } : null}
-                   label={`Histogram of ${format.count(spread.data!.total)} scores from ${format.score(buckets[0].low)} to ${format.score(buckets[buckets.length - 1].high)}; most common around ${format.score(+top.low.toPrecision(4))}.`
+                   mark={shown != null ? { x: shown, label: at! > high ? `${name} \u2192` : at! < bars.low ? `\u2190 ${name}` : name } : null}
+                   label={`Histogram of ${format.count(parts.data!.total)} scores from ${format.score(+bars.low.toPrecision(4))} to ${format.score(+high.toPrecision(4))}; most common around ${format.score(+x[top].toPrecision(4))}.`
                        + (at != null ? ` ${isMe ? 'You are' : 'The player is'} at ${format.score(at)}.` : '')} />
+            {bars.isCut && <p class="quiet hint">The middle 98 %: a few scores are far outside.</p>}
         </Card>
     );
 }
@@ -394,6 +396,7 @@ function short(value: number): string {
 // ---- sharing ----
 
 function Share({ board, query }: { board: string; query: Query }) {
+    const key = useKey();
     const [open, set] = useState(false);
     const panel = useRef<HTMLDivElement>(null);
     const attributes = [['board', board], ['window', query.window], ['scope', query.scope], ['player', query.player]]
@@ -411,6 +414,7 @@ function Share({ board, query }: { board: string; query: Query }) {
                     <div class="command"><code tabIndex={0}>{location.href}</code><Copy text={location.href} /></div>
                     <h2>On your own site</h2>
                     <div class="command"><code tabIndex={0}>{line}</code><Copy text={line} /></div>
+                    {key && <p class="quiet">On this server the board has to be public (the setting <code>public</code>), or the line needs a key of the role read: <code>data-key="…"</code>.</p>}
                     <p class="quiet">One line, anywhere in a page. <a href={`/example.html?board=${encodeURIComponent(board)}`}>See an example</a></p>
                 </div>
             )}

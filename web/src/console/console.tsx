@@ -58,7 +58,7 @@ export function Console() {
             }}>To the content</a>
             <header class="top">
                 <div class="wide">
-                    <a class="brand" href="#/"><Mark />Rung</a>
+                    <a class="brand" href="#/"><Mark /><span>Rung</span></a>
                     <nav aria-label="Console">
                         <a href="#/" aria-current={!isAdmin ? 'page' : undefined}>Boards</a>
                         <a href="#/admin" aria-current={isAdmin ? 'page' : undefined}>Operate</a>
@@ -99,7 +99,11 @@ function Mark() {
 function KeyBadge() {
     const key = useKey();
     if (!key) return null;
-    return <button class="button small" type="button" onClick={() => setKey('')} title="Forget the key typed into this tab">Forget key</button>;
+    return <button class="button small" type="button" onClick={() => setKey('')} title="Forget the key typed into this tab"><KeyMark /><span class="wide-only">Forget key</span></button>;
+}
+
+function KeyMark() {
+    return <svg class="narrow-only" viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><path class="key-line" d="M8 15.5a4 4 0 1 1 0-8 4 4 0 0 1 0 8ZM12 11.5h9v3.5M17 11.5V15" /></svg>;
 }
 
 type Choice = 'system' | 'light' | 'dark';

@@ -29,10 +29,11 @@ export interface Place {
 export function PlayerPage({ id, query, operate }: { id: string; query: Record<string, string>; operate?: boolean }) {
     const key = useKey();
     const [me, setMe] = useStored('rung.me');
-    const who = useLoad((signal) => api.profile(id, signal).catch((error) => {
+    const who = useLoad<api.Profile | null>((signal) => api.profile(id, signal).catch((error) => {
         if (error instanceof api.ApiError && error.status === 404) return null; // ranked perhaps, without a profile
+        if (api.isRefused(error) && !operate && !key) return { attributes: {}, banned: false, isHidden: true }; // public boards tell of places only
         throw error;
-    }), [id, key]);
+    }), [id, key, operate], 10000);
     const places = useLoad((signal) => placesOf(id, signal), [id, key], 10000);
     const name = who.data?.name || places.data?.find((p) => p.found)?.found?.entry.name || id;
     useTitle(name);
@@ -41,8 +42,8 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
         who.reload();
         places.reload();
     };
-    if (who.error) return <Card><Problem error={who.error} retry={who.reload} /></Card>;
-    const unknown = !who.busy && who.data === null && places.data && ranked.length === 0;
+    if (who.error && !who.data) return <Card><Problem error={who.error} retry={who.reload} /></Card>;
+    const unknown = !who.busy && (who.data === null || who.data.isHidden) && places.data && ranked.length === 0;
     return (
         <>
             <header class="page-head player-head">
@@ -64,7 +65,7 @@ export function PlayerPage({ id, query, operate }: { id: string; query: Record<s
                         {operate && <Submissions player={id} places={places.data || []} />}
                     </div>
                     <aside class="side-column" aria-label="Now">
-                        <Feed id={id} onNews={places.reload} />
+                        {!who.data?.isHidden && <Feed id={id} onNews={places.reload} />}
                         {operate && <Moderation player={id} name={name} banned={Boolean(who.data?.banned)} ranked={ranked} onDone={reload} />}
                     </aside>
                 </div>

@@ -1,48 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everybody, or only those of one country, platform, guild. Values are offered from the leaders' and the player's own
-// profiles; any other can be typed.
-import { useState } from 'preact/hooks';
+// Everybody, or only those of one country, platform, guild: the player's own and the largest as tabs, more in a list.
+import { useRef, useState } from 'preact/hooks';
 import * as api from '../lib/api';
-import type { Board, View } from '../lib/api';
+import type { Board, ScopeValues, View } from '../lib/api';
 import * as format from '../lib/format';
 import { useKey, useLoad } from '../lib/hooks';
 import { Tabs } from '../ui/parts';
 
 const OFFERED = 5;
+const LISTED = 250;
+const TYPED = '?'; // no scope is called so
+
+interface Values {
+    of: Record<string, ScopeValues>; // by attribute
+    own: string[];
+}
 
 export function ScopePicker({ board, scope, at, me, view }: {
     board: Board; scope?: string; at: (change: Record<string, string>) => string; me: string; view: View }) {
-    const seen = useLoad((signal) => offered(board, view, me, signal), [board.id, view.window, me, useKey()]);
-    const [attribute, setAttribute] = useState(board.scopes[0]);
-    const [text, setText] = useState('');
+    const values = useLoad((signal) => load(board, view, me, signal), [board.id, view.window, view.window_id, me, useKey()], 30000);
+    const kept = useRef<Values | null>(null); // another window has much the same: no blinking
+    if (values.data) kept.current = values.data;
     const [typing, setTyping] = useState(false);
-    const offers = [...new Set([...(scope ? [scope] : []), ...(seen.data || [])])].slice(0, OFFERED);
-    const go = () => {
-        if (!text.trim()) return;
-        location.hash = at({ scope: `${attribute}:${text.trim()}`, offset: '' });
-        setTyping(false);
-        setText('');
-    };
+    const known = kept.current;
+    const offers = known ? [...new Set([...(scope ? [scope] : []), ...known.own, ...largest(board, known)])].slice(0, OFFERED) : scope ? [scope] : [];
+    const go = (next: string) => (location.hash = at({ scope: next, offset: '' }));
+    const count = known ? Object.values(known.of).reduce((sum, list) => sum + list.value_count, 0) : 0;
     return (
         <div class="scopes">
             <Tabs label="Among" quiet items={[
                 { name: 'Everyone', href: at({ scope: '', offset: '' }), on: !scope },
                 ...offers.map((one) => ({ name: nameOf(one, board), href: at({ scope: one, offset: '' }), on: one === scope })),
             ]} />
-            {!typing ? <button class="button small" type="button" onClick={() => setTyping(true)}>Another…</button> : (
-                <form class="scope-form" onSubmit={(event) => {
-                    event.preventDefault();
-                    go();
+            {typing ? <Typed board={board} onDone={(next) => {
+                setTyping(false);
+                if (next) go(next);
+            }} /> : known && count > offers.length && (
+                <select class="more-values" aria-label="Another" value="" onChange={(event) => {
+                    const next = event.currentTarget.value;
+                    if (next === TYPED) setTyping(true);
+                    else if (next) go(next);
                 }}>
-                    <select aria-label="Attribute" value={attribute} onChange={(event) => setAttribute(event.currentTarget.value)}>
-                        {board.scopes.map((name) => <option key={name} value={name}>{name}</option>)}
-                    </select>
-                    <input aria-label={`Value of ${attribute}`} value={text} size={8} autofocus placeholder={attribute === 'country' ? 'FI' : 'value'}
-                           onInput={(event) => setText(event.currentTarget.value)} autocapitalize="none" spellcheck={false} />
-                    <button class="button small" type="submit">Show</button>
-                </form>
+                    <option value="">All {format.count(count)}…</option>
+                    {board.scopes.map((attribute) => <Group key={attribute} attribute={attribute} list={known.of[attribute]} />)}
+                    {board.scopes.some((attribute) => isCut(known.of[attribute])) && <option value={TYPED}>Another, typed in…</option>}
+                </select>
             )}
         </div>
+    );
+}
+
+const isCut = (list: ScopeValues | undefined) => (list ? list.value_count > list.values.length : false);
+
+function Group({ attribute, list }: { attribute: string; list?: ScopeValues }) {
+    if (!list?.values.length) return null;
+    return (
+        <optgroup label={attribute}>
+            {list.values.map(({ value, total }) => <option key={value} value={`${attribute}:${value}`}>{format.scopeValue(attribute, value)} ({format.count(total)})</option>)}
+        </optgroup>
+    );
+}
+
+function Typed({ board, onDone }: { board: Board; onDone: (scope: string) => void }) {
+    const [attribute, setAttribute] = useState(board.scopes[0]);
+    const [text, setText] = useState('');
+    return (
+        <form class="scope-form" onSubmit={(event) => {
+            event.preventDefault();
+            onDone(text.trim() && `${attribute}:${text.trim()}`);
+        }}>
+            <select aria-label="Attribute" value={attribute} onChange={(event) => setAttribute(event.currentTarget.value)}>
+                {board.scopes.map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+            <input aria-label={`Value of ${attribute}`} value={text} size={8} autofocus placeholder={attribute === 'country' ? 'FI' : 'value'}
+                   onInput={(event) => setText(event.currentTarget.value)} autocapitalize="none" spellcheck={false} />
+            <button class="button small" type="submit">Show</button>
+        </form>
     );
 }
 
@@ -54,20 +87,27 @@ function nameOf(scope: string, board: Board): string {
     return board.scopes.length > 1 && attribute !== 'country' ? `${attribute}: ${value}` : value;
 }
 
-// Scope values worth a tab: the player's own first, then those of the leaders by how often they occur.
-async function offered(board: Board, view: View, me: string, signal: AbortSignal): Promise<string[]> {
-    const page = await api.top(board.id, { window: view.window }, 100, 0, signal);
-    const own = me ? await api.around(board.id, me, { window: view.window }, 0, signal) : null;
-    const mine = own ? values(board, attributesOf(own.entry)) : [];
-    const counts = new Map<string, number>();
-    for (const entry of page.entries) {
-        for (const value of values(board, attributesOf(entry))) counts.set(value, (counts.get(value) || 0) + 1);
+// Of each attribute in turn.
+function largest(board: Board, known: Values): string[] {
+    const out: string[] = [];
+    for (let i = 0; i < OFFERED; i++) {
+        for (const attribute of board.scopes) {
+            const one = known.of[attribute]?.values[i];
+            if (one) out.push(`${attribute}:${one.value}`);
+        }
     }
-    return [...new Set([...mine, ...[...counts].sort((a, b) => b[1] - a[1]).map(([value]) => value)])];
+    return out;
 }
 
-const attributesOf = (entry: api.Entry) => ({ country: entry.country, ...entry.attributes });
+async function load(board: Board, view: View, me: string, signal: AbortSignal): Promise<Values> {
+    const lists = await Promise.all(board.scopes.map((attribute) => api.scopeValues(board.id, attribute, view, LISTED, signal)));
+    const own = me ? await api.around(board.id, me, { window: view.window }, 0, signal) : null;
+    return {
+        of: Object.fromEntries(board.scopes.map((attribute, i) => [attribute, lists[i]])),
+        own: own ? scopesOf(board, { country: own.entry.country, ...own.entry.attributes }) : [],
+    };
+}
 
-function values(board: Board, attributes: Record<string, string | undefined>): string[] {
+function scopesOf(board: Board, attributes: Record<string, string | undefined>): string[] {
     return board.scopes.filter((name) => attributes[name]).map((name) => `${name}:${attributes[name]}`);
 }

@@ -8,6 +8,11 @@ export class ApiError extends Error {
     }
 }
 
+// A key that no longer holds, or one that is needed.
+export function isRefused(error: Error | null): boolean {
+    return error instanceof ApiError && (error.status === 401 || error.status === 403);
+}
+
 const KEY = 'rung.key';
 let key = readKey();
 const keyWatchers = new Set<() => void>();
@@ -69,17 +74,30 @@ export async function request(method: string, url: string, options: {
         body = JSON.stringify(options.body);
         headers['Content-Type'] = 'application/json';
     }
-    let response: Response;
-    try {
-        response = await fetch(url, { method, headers, body, signal: options.signal });
-    } catch (error) {
-        if ((error as Error).name === 'AbortError') throw error;
-        throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
-    }
-    const text = await response.text();
+    const { response, text } = await ask(url, { method, headers, body }, options.signal);
     if (!response.ok) throw problem(response, text);
     const type = response.headers.get('content-type') || '';
     return type.includes('ndjson') || !type.includes('json') ? text : parseExact(text || 'null');
+}
+
+const ANSWER_MS = 30000; // a question without an answer for so long is given up, so that it can be asked again
+
+async function ask(url: string, init: RequestInit, outer?: AbortSignal): Promise<{ response: Response; text: string }> {
+    const inner = new AbortController();
+    const end = () => inner.abort();
+    const late = init.method === 'GET' ? setTimeout(end, ANSWER_MS) : undefined; // a change may take its time: nobody sends it twice
+    if (outer?.aborted) end();
+    outer?.addEventListener('abort', end);
+    try {
+        const response = await fetch(url, { ...init, signal: inner.signal });
+        return { response, text: await response.text() };
+    } catch (error) {
+        if (outer?.aborted) throw error;
+        throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
+    } finally {
+        clearTimeout(late);
+        outer?.removeEventListener('abort', end);
+    }
 }
 
 function problem(response: Response, text: string): ApiError {
@@ -182,6 +200,27 @@ export interface Point {
     kind: string; // of the window it was in
 }
 
+export interface ScopeValues {
+    value_count: number; // more than are listed, perhaps
+    values: { value: string; total: number }[];
+}
+
+export interface KeyInfo {
+    id: string;
+    role: string;
+    state: 'live' | 'revoked' | 'expired';
+    boards: string[];
+    label: string;
+    created: string;
+    expires: string | null;
+    revoked: string | null;
+    rate: number | null;
+}
+
+export interface KeyMade extends KeyInfo {
+    key: string;
+}
+
 export interface View {
     window?: string;
     window_id?: string;
@@ -233,6 +272,17 @@ export async function friends(id: string, player: string, view: View, signal?: A
     return get(['boards', id, 'friends', player], { ...view, limit: 1000 }, signal);
 }
 
+// The values of a scope, largest first. A window that left memory has them no more: then those of today.
+export async function scopeValues(id: string, attribute: string, view: View, limit: number, signal?: AbortSignal): Promise<ScopeValues> {
+    const ask = (window_id?: string) => get(['boards', id, 'scopes', attribute], { window: view.window, window_id, limit }, signal);
+    try {
+        return await ask(view.window_id);
+    } catch (error) {
+        if (view.window_id && error instanceof ApiError && error.status === 404) return ask();
+        throw error;
+    }
+}
+
 // Teams as entries: the team's name takes the player's place.
 export async function teams(id: string, view: View, limit: number, signal?: AbortSignal): Promise<Page> {
     const page = await get(['boards', id, 'teams'], { ...view, scope: null, limit }, signal);
@@ -248,8 +298,9 @@ export function viewOf(window: WindowInfo): View {
     return window.kind === 'season' ? { window: window.id } : { window: window.kind, window_id: window.id };
 }
 
+// Parts of equal count: where the scores are, whatever a few of them do.
 export async function distribution(id: string, view: View, buckets: number, signal?: AbortSignal): Promise<Distribution> {
-    const page = await get(['boards', id, 'distribution'], { ...view, buckets, by: 'width' }, signal);
+    const page = await get(['boards', id, 'distribution'], { ...view, buckets, by: 'count' }, signal);
     return {
         total: page.total,
         buckets: page.buckets.map((b: any) => ({ low: Number(b.low), high: Number(b.high), count: b.count })),
@@ -262,6 +313,7 @@ export interface Profile {
     name?: string;
     attributes: Record<string, string>;
     banned: boolean;
+    isHidden?: boolean; // who asks may see boards, but not people
 }
 
 export async function profile(player: string, signal?: AbortSignal): Promise<Profile> {
@@ -281,6 +333,12 @@ export async function history(player: string, board: string, signal?: AbortSigna
 
 export const ban = (player: string, body: unknown) => request('POST', address(['players', player, 'ban']), { body });
 export const unban = (player: string) => request('DELETE', address(['players', player, 'ban']));
+
+// ---- keys ----
+
+export const keys = (signal?: AbortSignal): Promise<{ keys: KeyInfo[]; can_change: boolean }> => get(['keys'], {}, signal);
+export const createKey = (body: unknown): Promise<KeyMade> => request('POST', address(['keys']), { body });
+export const revokeKey = (id: string): Promise<KeyInfo> => request('DELETE', address(['keys', id]));
 
 let openapi: Promise<any> | null = null;
 

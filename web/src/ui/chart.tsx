@@ -80,7 +80,7 @@ function options(latest: { current: ChartProps }, width: number): uPlot.Options 
     const axis = { stroke: ink, font, ticks: { show: false }, grid: { stroke: line, width: 1 } };
     const bars = props.kind === 'bars';
     return {
-        width, height: props.height || 180, padding: [12, props.time ? 20 : 8, 0, 0],
+        width, height: props.height || 180, padding: [12, props.time ? 30 : 8, 0, 0],
         cursor: { x: !bars, y: false, points: { size: 6 }, drag: { x: false, y: false } },
         legend: { show: false },
         scales: {

@@ -44,7 +44,10 @@ export function AdminBoards() {
     const key = useKey();
     const list = useLoad(api.boards, [key], 5000);
     const shown = useShown(list.data, SHOWN);
-    const { now, before } = useReadings(5000);
+    const { now, before, error } = useReadings(2000);
+    if (api.isRefused(error)) { // a visitor's list of public boards would be there all the same
+        return <><header class="page-head"><h1>Boards</h1></header><Card><Problem error={error!} /></Card></>;
+    }
     return (
         <>
             <header class="page-head"><h1>Boards</h1><span class="spring" /><Filter shown={shown} /><a class="button primary" href="#/admin/new">New board</a></header>
