@@ -23,7 +23,7 @@
 #include <string.h>
 
 #define TEMPORARY_NAME "snapshot.tmp"
-#define PIECE          ((uint64_t)256 << 10)
+#define PIECE          ((uint64_t)64 << 10)
 enum { HEADER_SIZE = 64, BLOCK_HEADER_SIZE = 16, TRAILER_SIZE = 96, ENTRY_SIZE = 56 };
 /* Blocks of the file begin alike: magic 8, version 4, CRC 4, uuid 16. */
 enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };

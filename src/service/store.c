@@ -27,6 +27,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -38,6 +39,8 @@ enum {
     SNAPSHOTS_LISTED = 16, /* two are kept; a crash may leave one more */
     LOCK_TRIES = 25,
     LOCK_PAUSE_MS = 20,
+    PAUSE_BYTES = 1 << 16, /* a child that saves pauses after so many */
+    PAUSE_MS = 1,
 };
 
 struct rung_store {
@@ -45,6 +48,7 @@ struct rung_store {
     rung_segment_log *log;
     pid_t child; /* 0: no save under way */
     int report;  /* the child's pipe; -1: it has reported and is ending */
+    int leash;   /* a pipe that the child need not pause any more once it is closed; -1: it is */
     rung_status child_status;
     rung_err child_err;
     bool is_followed; /* the follower has begun and not ended */
@@ -272,7 +276,7 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     s->config = *config;
     s->config.state.id_capacity = 0;
     s->config.state.id_keep_ms = 0;
-    s->report = -1;
+    s->report = s->leash = -1;
     rung_status st = open_log(s, err);
     if (st == RUNG_OK)
         st = load_newest(s, &state, err);
@@ -328,25 +332,45 @@ rung_store_stats rung_store_stat(const rung_store *s) {
 
 /* ---- saving ---- */
 
+/* In a child: whose it is, and a pipe that is hung up when the parent waits for it. */
+typedef struct upbringing {
+    pid_t parent;
+    int leash;
+} upbringing;
+
 typedef struct snapshot_target {
     rung_snapshot_writer *writer;
     rung_err *err;
-    pid_t parent; /* in a child: whose */
+    const upbringing *up; /* NULL: not in a child */
+    size_t unpaused;      /* bytes since the last pause */
 } snapshot_target;
+
+/* A child takes its time, so that the log's syncs seldom meet it at the disk: beside 16 submissions in flight at 10 M
+ * players their p99 is 1.2 times as long as without a snapshot, and 2.5 times if it does not pause. Once the parent
+ * waits there is nobody left to be considerate of. */
+static void pause_now_and_then(snapshot_target *to, size_t len) {
+    to->unpaused += len;
+    if (to->unpaused < PAUSE_BYTES)
+        return;
+    to->unpaused = 0;
+    poll(&(struct pollfd){.fd = to->up->leash}, 1, PAUSE_MS);
+}
 
 static rung_status write_block(void *ctx, const void *bytes, size_t len) {
     snapshot_target *to = ctx;
-    if (to->parent && getppid() != to->parent) /* S3 */
+    if (to->up && getppid() != to->up->parent) /* S3 */
         return RUNG_FAIL(to->err, RUNG_ECLOSED, "the process that asked has gone");
+    if (to->up)
+        pause_now_and_then(to, len);
     return rung_snapshot_writer_append(to->writer, bytes, len, to->err);
 }
 
-static rung_status write_snapshot(rung_store *s, const rung_state *state, pid_t parent,
+static rung_status write_snapshot(rung_store *s, const rung_state *state, const upbringing *up,
                                   rung_err *err) {
-    snapshot_target to = {.err = err, .parent = parent};
+    snapshot_target to = {.err = err, .up = up};
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
     rung_status st = rung_snapshot_writer_begin(
-        rung_segment_log_dir(s->log), parent ? rung_child_alloc() : s->config.alloc,
+        rung_segment_log_dir(s->log), up ? rung_child_alloc() : s->config.alloc,
         rung_segment_log_uuid(s->log), rung_state_seq(state), &to.writer, err);
     if (st < 0)
         return st;
@@ -375,7 +399,7 @@ static rung_status may_save(rung_store *s, const rung_state *state, rung_err *er
 
 rung_status rung_store_save(rung_store *s, const rung_state *state, rung_err *err) {
     rung_status st = may_save(s, state, err);
-    return st == RUNG_OK ? write_snapshot(s, state, 0, err) : st;
+    return st == RUNG_OK ? write_snapshot(s, state, NULL, err) : st;
 }
 
 /* ---- saving in a child ---- */
@@ -386,35 +410,56 @@ typedef struct child_report {
 } child_report;
 
 /* The child's whole life. Leaves without the host program's exit handlers and buffers. */
-static _Noreturn void live_as_child(rung_store *s, const rung_state *state, pid_t parent,
+static _Noreturn void live_as_child(rung_store *s, const rung_state *state, const upbringing *up,
                                     int pipe_end) {
     child_report report = {0};
-    report.status = write_snapshot(s, state, parent, &report.err);
+    report.status = write_snapshot(s, state, up, &report.err);
     ssize_t wrote = write(pipe_end, &report, sizeof report); /* fits a pipe: whole or not at all */
     _exit(wrote == (ssize_t)sizeof report ? 0 : 1);
 }
 
+static void close_both(const int ends[2]) {
+    close(ends[0]);
+    close(ends[1]);
+}
+
 rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_err *err) {
-    int ends[2];
+    int report[2], leash[2];
     pid_t parent = getpid();
     rung_status st = may_save(s, state, err);
     if (st != RUNG_OK)
         return st;
-    if (pipe2(ends, O_CLOEXEC) < 0)
+    if (pipe2(report, O_CLOEXEC) < 0)
         return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot make a pipe: %s", strerrordesc_np(errno));
+    if (pipe2(leash, O_CLOEXEC) < 0) {
+        int cause = errno;
+        close_both(report);
+        return RUNG_FAIL_OS(err, RUNG_EIO, cause, "cannot make a pipe: %s", strerrordesc_np(cause));
+    }
     pid_t child = rung_child_fork();
-    if (child == 0)
-        live_as_child(s, state, parent, ends[1]);
-    close(ends[1]);
+    if (child == 0) {
+        close(leash[1]);
+        live_as_child(s, state, &(upbringing){parent, leash[0]}, report[1]);
+    }
     if (child < 0) {
         int cause = errno;
-        close(ends[0]);
+        close_both(report);
+        close_both(leash);
         return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause, "cannot fork: %s",
                             strerrordesc_np(cause));
     }
+    close(report[1]);
+    close(leash[0]);
     s->child = child;
-    s->report = ends[0];
+    s->report = report[0];
+    s->leash = leash[1];
     return RUNG_OK;
+}
+
+static void let_go(rung_store *s) {
+    if (s->leash >= 0)
+        close(s->leash);
+    s->leash = -1;
 }
 
 /* Its report, as far as it came: RUNG_PARTIAL when there is nothing yet. */
@@ -451,11 +496,14 @@ static bool has_ended(const rung_store *s, bool wait) {
 rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err) {
     if (!s->child)
         return RUNG_NOT_FOUND;
+    if (wait)
+        let_go(s);
     if (s->report >= 0 && read_report(s, wait) == RUNG_PARTIAL)
         return RUNG_PARTIAL;
     if (!has_ended(s, wait))
         return RUNG_PARTIAL;
     s->child = 0;
+    let_go(s);
     if (s->child_status < 0 && err)
         *err = s->child_err;
     return s->child_status;
