@@ -111,7 +111,7 @@ def load(server, players):
     step = 20000
     blocks = [lines(players, at, min(at + step, players)) for at in range(0, players, step)]
     cpu, start = server.cpu(), time.monotonic()
-    sock.sendall(b"POST /v1/scores HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nConnection: close\r\n"
+    sock.sendall(b"POST /v1/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nConnection: close\r\n"
                  b"Transfer-Encoding: chunked\r\n\r\n")
     for block in blocks:
         sock.sendall(b"%x\r\n" % len(block) + block + b"\r\n")
@@ -128,7 +128,7 @@ def idle_cost(server, count):
     before, sockets = server.memory(), []
     for _ in range(count):
         s = socket.create_connection(("127.0.0.1", server.port))
-        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         s.recv(4096)
         sockets.append(s)
     cost = (server.memory() - before) / count

@@ -104,8 +104,15 @@ def render_schema(name, schema):
     return out + "\n"
 
 
+def render_problems(document):
+    out = "| status | code | |\n|---|---|---|\n"
+    for p in document["x-rung-problems"]:
+        out += f"| {p['status']} | `{p['code']}` | {p['description']} |\n"
+    return out + "\n"
+
+
 def render(document):
-    out = render_table(document)
+    out = render_problems(document) + render_table(document)
     for method, path, o in operations(document):
         out += render_operation(document, method, path, o)
     out += "## Bodies and answers\n\n"

@@ -58,6 +58,15 @@ const char *rung_answer_member(rung_slice object, const char *path, char *out, s
     return rung_answer_text(raw, out, size);
 }
 
+void rung_answer_cut_place(char *detail) {
+    char *at = strrchr(detail, '(');
+    if (!at || at == detail || at[-1] != ' ' || strncmp(at, "(byte ", 6) != 0)
+        return;
+    size_t digits = strspn(at + 6, "0123456789");
+    if (digits > 0 && strcmp(at + 6 + digits, ")") == 0)
+        at[-1] = '\0';
+}
+
 int64_t rung_answer_number(rung_slice object, const char *path, int64_t fallback) {
     rung_slice raw;
     rung_json r;

@@ -26,6 +26,9 @@ const char *rung_answer_text(rung_slice raw, char *out, size_t size);
 /* The same of a member. */
 const char *rung_answer_member(rung_slice object, const char *path, char *out, size_t size);
 
+/* Take "(byte 40)" off the end of a problem's detail: whoever did not write the body has no use for it. */
+void rung_answer_cut_place(char *detail);
+
 int64_t rung_answer_number(rung_slice object, const char *path, int64_t fallback);
 bool rung_answer_is_true(rung_slice object, const char *path);
 

@@ -28,6 +28,7 @@ int rung_ask_fail(const rung_command *self, const rung_reply *reply) {
     rung_slice body = rung_reply_body(reply);
     rung_answer_member(body, "code", code, sizeof code);
     rung_answer_member(body, "detail", detail, sizeof detail);
+    rung_answer_cut_place(detail);
     fflush(stdout);
     fprintf(stderr, "rung %s: ", self->name);
     for (const char *p = detail; *p; p++) /* a server's text may be a stranger's */
@@ -60,7 +61,7 @@ void rung_reply_print(const rung_reply *reply) {
 
 void rung_ranking_print_title(rung_slice answer) {
     char text[300];
-    rung_slice total;
+    rung_slice total, count;
     printf("%s", rung_terminal_color(stdout, RUNG_COLOR_BOLD));
     rung_print_word(stdout, rung_slice_str(rung_answer_member(answer, "board", text, sizeof text)));
     rung_answer_member(answer, "window", text, sizeof text);
@@ -73,10 +74,12 @@ void rung_ranking_print_title(rung_slice answer) {
         fputs(", ", stdout);
         rung_print_word(stdout, rung_slice_str(text));
     }
+    printf("%s: ", rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+    if (rung_answer_find(answer, "count", &count)) /* friends: so many of them are in it */
+        printf("%s of ", rung_answer_amount(count, text, sizeof text));
     rung_answer_find(answer, "total", &total);
     rung_answer_amount(total, text, sizeof text);
-    printf("%s: %s %s%s\n", rung_terminal_color(stdout, RUNG_COLOR_PLAIN), text,
-           strcmp(text, "1") == 0 ? "entry" : "entries",
+    printf("%s %s%s\n", text, strcmp(text, "1") == 0 ? "entry" : "entries",
            rung_answer_is_true(answer, "closed") ? ", closed" : "");
 }
 

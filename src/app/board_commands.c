@@ -6,6 +6,7 @@
 #include "codec/json_writer.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -222,8 +223,8 @@ const rung_command rung_command_board_delete = {
 typedef struct create_args {
     rung_ask_args ask;
     const char *board, *file, *title, *type, *order, *update, *half_life, *tie, *rank, *windows,
-        *timezone, *day_starts, *scopes, *teams;
-    uint64_t decimals, grace, keep;
+        *timezone, *day_starts, *scopes, *teams, *decimals;
+    uint64_t grace, keep;
     bool change;
 } create_args;
 
@@ -232,13 +233,13 @@ static const rung_option create_options[] = {
     RUNG_OPTION_TEXT(create_args, title, "--title", "TEXT", "for people"),
     RUNG_OPTION_TEXT(create_args, type, "--type", "integer|decimal|real",
                      "of the score (default integer)"),
-    RUNG_OPTION_NUMBER(create_args, decimals, "--decimals", "N", "of a decimal score, 1 to 9"),
+    RUNG_OPTION_TEXT(create_args, decimals, "--decimals", "N", "of a decimal score, 0 to 9"),
     RUNG_OPTION_TEXT(create_args, order, "--order", "desc|asc",
                      "asc: less is better (default desc)"),
     RUNG_OPTION_TEXT(create_args, update, "--update", "best|last|sum|count|decay",
                      "what a new score does (default best)"),
     RUNG_OPTION_TEXT(create_args, half_life, "--half-life", "SECONDS", "of a decay board"),
-    RUNG_OPTION_TEXT(create_args, tie, "--tie", "first|last|player",
+    RUNG_OPTION_TEXT(create_args, tie, "--tie", "first|last|player|player_desc",
                      "who is ahead among equals (default first)"),
     RUNG_OPTION_TEXT(create_args, rank, "--rank", "unique|sparse|dense",
                      "how equals are counted (default sparse)"),
@@ -298,7 +299,10 @@ static void write_score_type(rung_json_writer *w, const create_args *a) {
     rung_json_open_object(w);
     write_text(w, "type", a->type ? a->type : a->decimals ? "decimal" : "integer");
     write_text(w, "order", a->order);
-    write_number(w, "decimals", a->decimals);
+    if (a->decimals) {
+        RUNG_JSON_KEY(w, "decimals");
+        rung_json_write_raw(w, rung_slice_str(a->decimals));
+    }
     rung_json_close_object(w);
 }
 
@@ -370,6 +374,21 @@ static int check_absent(const rung_command *self, rung_client *client, const run
     return RUNG_EXIT_PROBLEM;
 }
 
+/* What goes into the definition as it is. */
+static bool has_numbers(const rung_command *self, const create_args *a) {
+    uint64_t n;
+    char *end;
+    const char *why = NULL;
+    if (a->decimals && (!rung_number_parse(a->decimals, &n) || n > 9 || strlen(a->decimals) > 1))
+        why = "--decimals: expected 0 to 9";
+    else if (a->half_life && (strspn(a->half_life, "0123456789.") != strlen(a->half_life) ||
+                              !(strtod(a->half_life, &end) > 0) || *end))
+        why = "--half-life: expected seconds, such as 86400";
+    if (why)
+        fprintf(stderr, "rung %s: %s\n", self->name, why);
+    return !why;
+}
+
 static int run_create(const rung_command *self, int argc, char **argv) {
     create_args args = {0};
     rung_client *client;
@@ -377,7 +396,7 @@ static int run_create(const rung_command *self, int argc, char **argv) {
     rung_reply reply;
     rung_err err = {0};
     rung_json_writer body = {.alloc = rung_alloc_heap(), .limit = 1 << 20};
-    if (!rung_command_read(self, argc, argv, &args))
+    if (!rung_command_read(self, argc, argv, &args) || !has_numbers(self, &args))
         return RUNG_EXIT_USAGE;
     int code = rung_ask_open(self, &args.ask, &client);
     if (code)
@@ -405,10 +424,13 @@ const rung_command rung_command_board_create = {
     .name = "board create",
     .summary = "make a board, or change one",
     .details =
-        "docs/boards.md explains every field. What the options do not cover (seasons, columns,\n"
-        "limits) is said as JSON:\n"
+        "docs/http.md has every field (Board), docs/boards.md says what they do to a score. What\n"
+        "the options do not cover (seasons, columns, limits) is said as JSON. A board that decays\n"
+        "has real scores, order desc, no further columns, and a half-life of 60 seconds to 36500\n"
+        "days:\n"
         "\n"
         "  rung board create race --windows all,week,day --scopes country\n"
+        "  rung board create hot --type real --update decay --half-life 86400\n"
         "  rung board create laps --type decimal --decimals 3 --order asc\n"
         "  echo '{\"limits\":{\"max\":100000}}' | rung board create quiz --file -\n",
     RUNG_OPTIONS(create_options),

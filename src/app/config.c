@@ -114,8 +114,18 @@ static bool is_address(const char *text) {
            rung_address_parse(rung_slice_str(text), 0, &address, NULL) == RUNG_OK;
 }
 
+/* 1048576 as "1MiB". */
+static const char *size_text(uint64_t n, char out[32]) {
+    const unit *u = size_units;
+    while (u[1].name && n % u[1].factor == 0 && n >= u[1].factor)
+        u++;
+    snprintf(out, 32, "%llu%s", (unsigned long long)(n / u->factor), u->name);
+    return out;
+}
+
 static const char *expectation(const rung_setting *row, char out[96]) {
     typedef unsigned long long ull;
+    char low[32];
     switch (row->kind) {
     case RUNG_SETTING_IS_TEXT:
         return "text without control characters";
@@ -125,7 +135,8 @@ static const char *expectation(const rung_setting *row, char out[96]) {
         snprintf(out, 96, "a whole number from %llu to %llu", (ull)row->low, (ull)row->high);
         return out;
     case RUNG_SETTING_IS_SIZE:
-        snprintf(out, 96, "a size such as 64KiB or 1MiB, from %llu bytes on%s", (ull)row->low,
+        snprintf(out, 96, "a size such as %s, from %s on%s",
+                 row->low > 64 << 10 ? "64MiB or 1GiB" : "64KiB or 1MiB", size_text(row->low, low),
                  row->high == UINT64_MAX ? ", or off" : "");
         return out;
     case RUNG_SETTING_IS_TIME:
@@ -423,6 +434,10 @@ rung_status rung_settings_load_flags(rung_settings *s, const rung_setting_flags 
         s,
         &(rung_settings_sources){.file = flags->config, .env = environment, .flags = flags->flags},
         err);
+}
+
+bool rung_settings_blame_flag(const rung_err *err) {
+    return strncmp(err->message, "--", 2) == 0;
 }
 
 void rung_settings_deinit(rung_settings *s) {

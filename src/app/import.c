@@ -17,7 +17,7 @@ typedef struct import_args {
     rung_ask_args ask;
     const char *file, *board, *format, *state, *redis, *redis_key;
     uint64_t redis_db, batch;
-    bool restart, create;
+    bool restart, again, create;
 } import_args;
 
 static const rung_option import_options[] = {
@@ -35,6 +35,9 @@ static const rung_option import_options[] = {
                        "scores in one request (default and at most 4096)"),
     RUNG_OPTION_TEXT(import_args, state, "--state", "FILE",
                      "how far it is (default: FILE.rung-import)"),
+    RUNG_OPTION_FLAG(
+        import_args, again, "--again",
+        "all of it once more, after lines were corrected: what counted stays counted once"),
     RUNG_OPTION_FLAG(import_args, restart, "--restart",
                      "begin anew, as if nothing had been imported"),
     RUNG_ASK_OPTIONS,
@@ -237,12 +240,18 @@ static uint64_t hash_head(FILE *f, uint64_t size) {
 }
 
 /* Where to go on, by the state file; RUNG_UNCHANGED: it is all done. The file may have grown at its end since. */
-static rung_status resume(rung_importer *im, FILE *f, uint64_t size, bool is_restart,
+static rung_status resume(rung_importer *im, FILE *f, uint64_t size, const import_args *args,
                           rung_err *err) {
     rung_import_state *s = &im->state;
+    bool is_restart = args->restart;
     rung_status st = is_restart ? RUNG_NOT_FOUND : rung_import_state_read(im->state_path, s, err);
     if (st < 0)
         return st;
+    if (st == RUNG_OK && args->again) { /* the run's name stays, and so do the ids of its lines */
+        *s = (rung_import_state){.run = s->run, .head_size = size < 16384 ? size : 16384};
+        s->head_hash = hash_head(f, s->head_size);
+        return RUNG_OK;
+    }
     if (st == RUNG_NOT_FOUND) {
         *s = (rung_import_state){.head_size = size < 16384 ? size : 16384};
         s->head_hash = hash_head(f, s->head_size);
@@ -251,7 +260,9 @@ static rung_status resume(rung_importer *im, FILE *f, uint64_t size, bool is_res
         return RUNG_OK;
     }
     if (size < s->offset || hash_head(f, s->head_size) != s->head_hash)
-        return RUNG_FAIL(err, RUNG_ECONFLICT, "%.100s is about another file; --restart begins anew",
+        return RUNG_FAIL(err, RUNG_ECONFLICT,
+                         "%.100s is about another file; --again if only lines of it were "
+                         "corrected, --restart begins anew",
                          im->state_path);
     return s->offset == size ? RUNG_UNCHANGED : RUNG_OK;
 }
@@ -332,7 +343,7 @@ static int import_open_file(rung_importer *im, const import_args *args, FILE *f,
     im->state_path = args->state ? args->state : is_file ? state_path : NULL;
     rung_status st = RUNG_OK;
     if (im->state_path)
-        st = resume(im, f, size, args->restart, &err);
+        st = resume(im, f, size, args, &err);
     csv = (rung_csv){.in = f};
     if (st == RUNG_OK && !is_lines)
         st = read_head(&csv, &head, &err);
@@ -383,22 +394,27 @@ static void print_report(const rung_importer *im, bool is_json) {
         d[RUNG_COUNT_TEXT_MAX];
     const rung_import_state *s = &im->state;
     double seconds = (double)(rung_elapsed_ms() - im->began_ms + 1) / 1000;
+    uint64_t read = im->sent + im->unsendable;
     if (is_json) {
-        printf("{\"sent\":%" PRIu64 ",\"accepted\":%" PRIu64 ",\"duplicate\":%" PRIu64
-               ",\"refused\":%" PRIu64 ",\"seconds\":%.3f}\n",
-               im->sent, s->accepted, s->duplicate, s->refused, seconds);
+        printf("{\"read\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"accepted\":%" PRIu64
+               ",\"duplicate\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"seconds\":%.3f}\n",
+               read, im->sent, s->accepted, s->duplicate, s->refused, seconds);
         return;
     }
-    if (im->sent == 0 && im->refused == 0 && s->line > 0)
+    if (read == 0 && s->line > 0 && s->refused > 0)
+        printf("nothing to do: all of it was read before, %s scores counted and %s were refused; "
+               "once they are corrected in their places, --again sends them\n",
+               rung_count_text(s->accepted + s->duplicate, a), rung_count_text(s->refused, b));
+    else if (read == 0 && s->line > 0)
         printf("nothing to do: all of it was imported before (%s scores); --restart imports it "
                "again\n",
                rung_count_text(s->accepted + s->duplicate, a));
     else
         printf(
             "%s scores in %.1f s, %s a second; in all %s accepted, %s known before, %s refused\n",
-            rung_count_text(im->sent, a), seconds,
-            rung_count_text((uint64_t)((double)im->sent / seconds), b),
-            rung_count_text(s->accepted, c), rung_count_text(s->duplicate, d),
+            rung_count_text(read, a), seconds,
+            rung_count_text((uint64_t)((double)read / seconds), b), rung_count_text(s->accepted, c),
+            rung_count_text(s->duplicate, d),
             rung_count_text(s->refused, (char[RUNG_COUNT_TEXT_MAX]){0}));
 }
 
@@ -426,6 +442,7 @@ static bool is_usable(const rung_command *self, const import_args *args) {
     const char *why = !args->file == !args->redis           ? "expected either FILE or --redis"
                       : args->redis && !args->redis_key     ? "--redis needs --redis-key"
                       : args->redis && !args->board         ? "--redis needs --board"
+                      : args->again && args->restart        ? "--again or --restart"
                       : args->create && !args->board        ? "--create needs --board"
                       : args->batch > RUNG_IMPORT_BATCH_MAX ? "--batch: at most 4096"
                                                             : NULL;
@@ -459,7 +476,7 @@ static int run_import(const rung_command *self, int argc, char **argv) {
         print_report(&im, args.ask.json);
     rung_json_writer_deinit(&im.lines);
     rung_client_destroy(im.client);
-    return code == RUNG_EXIT_OK && im.refused ? RUNG_EXIT_PROBLEM : code;
+    return code == RUNG_EXIT_OK && im.state.refused ? RUNG_EXIT_PROBLEM : code;
 }
 
 const rung_command rung_command_import = {
@@ -475,7 +492,9 @@ const rung_command rung_command_import = {
         "An import that was broken off goes on where it was when the same command is given again, "
         "and\n"
         "counts nothing twice; FILE.rung-import says how far it is. Exit code 1 where scores were\n"
-        "refused; the first ten are told with their lines.\n"
+        "refused; the first ten are told with their lines. Correct them where they stand, adding "
+        "no\n"
+        "lines before others, and --again, within a day, counts just those that had not counted.\n"
         "\n"
         "  rung import scores.csv --board race\n"
         "  rung import --redis 127.0.0.1:6379 --redis-key leaderboard --board race --create\n",

@@ -81,10 +81,9 @@ void rung_importer_write_id(rung_importer *im, uint64_t place) {
     rung_json_write_string(&im->lines, rung_slice_str(id));
 }
 
-void rung_importer_refuse(rung_importer *im, uint64_t place, const char *why) {
+static void complain(rung_importer *im, uint64_t place, const char *why) {
     enum { COMPLAINTS_MAX = 10 };
     im->state.refused++;
-    im->refused++;
     if (im->complaints > COMPLAINTS_MAX)
         return;
     rung_progress_end(&im->progress);
@@ -92,6 +91,11 @@ void rung_importer_refuse(rung_importer *im, uint64_t place, const char *why) {
         fprintf(stderr, "rung %s: further refusals are only counted\n", im->self->name);
     else
         fprintf(stderr, "rung %s: line %" PRIu64 ": %s\n", im->self->name, place, why);
+}
+
+void rung_importer_refuse(rung_importer *im, uint64_t place, const char *why) {
+    im->unsendable++;
+    complain(im, place, why);
 }
 
 /* ---- answers ---- */
@@ -113,6 +117,7 @@ static int64_t refusal(rung_slice line, char why[400]) {
     if (status < 400)
         return 0;
     rung_answer_member(error.len ? error : line, "detail", why, 400);
+    rung_answer_cut_place(why);
     return status;
 }
 
@@ -141,7 +146,7 @@ static verdicts read_answers(rung_importer *im, rung_slice body, bool is_last_tr
         rung_slice line = rung_slice_of(at, (size_t)((stop ? stop : end) - at));
         at = stop ? stop + 1 : end;
         if (refusal(line, why))
-            rung_importer_refuse(im, im->places[i], why);
+            complain(im, im->places[i], why);
     }
     return v;
 }

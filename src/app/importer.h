@@ -50,7 +50,7 @@ typedef struct rung_importer {
     uint32_t complaints; /* refusals that were told one by one */
     rung_progress progress;
     int64_t began_ms;
-    uint64_t sent, refused; /* in this run */
+    uint64_t sent, unsendable; /* in this run */
 } rung_importer;
 
 void rung_importer_begin(rung_importer *im);

@@ -49,6 +49,10 @@ static rung_status find_file(const where_args *where, bool is_new, char path[PAT
         errno != EEXIST)
         st = RUNG_FAIL_OS(err, RUNG_EIO, errno, "%.120s: cannot make the folder: %s", settings.data,
                           strerror(errno));
+    struct stat about;
+    if (st == RUNG_OK && !settings.keys && stat(settings.data, &about) != 0)
+        st = RUNG_FAIL_OS(err, RUNG_EABSENT, errno, "%.120s: cannot look into the folder: %s",
+                          settings.data, strerror(errno));
     if (st == RUNG_OK) {
         int len = settings.keys ? snprintf(path, PATH_MAX, "%s", settings.keys)
                                 : snprintf(path, PATH_MAX, "%s/keys", settings.data);

@@ -130,6 +130,8 @@ static int dispatch(int argc, char **argv) {
         return RUNG_EXIT_OK;
     }
     const rung_command *c = find(argc, argv, &used);
+    if (!c && is_group(argv[0]) && asks_for_help(argc - 1, argv + 1))
+        return help(1, argv);
     if (!c)
         return refuse(argv[0]);
     if (asks_for_help(argc - used, argv + used))

@@ -38,6 +38,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <uv.h>
@@ -362,6 +363,11 @@ static bool begins_with(rung_slice text, const char *start) {
     return text.len >= len && memcmp(text.ptr, start, len) == 0;
 }
 
+/* Whatever its case. */
+static bool begins_with_name(rung_slice text, const char *name) {
+    return text.len >= strlen(name) && strncasecmp(text.ptr, name, strlen(name)) == 0;
+}
+
 /* Where everybody who reaches us is an admin, a page in a browser on this machine must not: neither from another site,
  * nor by giving our address a name of its own. A browser says which page asks. */
 static bool is_foreign_page(const server *s, rung_exchange *x) {
@@ -382,10 +388,40 @@ static bool is_foreign_page(const server *s, rung_exchange *x) {
     return true;
 }
 
+/* The configured origins say what a proxy before us is called. */
+static bool is_origin_host(const server *s, rung_slice host) {
+    for (size_t i = 0; s->origins[i]; i++) {
+        const char *slashes = strstr(s->origins[i], "://");
+        if (strcmp(s->origins[i], "*") == 0 ||
+            (slashes && rung_slice_eq(host, rung_slice_str(slashes + 3))))
+            return true;
+    }
+    return false;
+}
+
+/* A page whose name was made to mean this machine is of our own origin to its browser, which then says nothing of it
+ * when it reads: only the Host tells. We cannot be reached under other names than these without keys; whoever sends no
+ * Host is no browser. */
+static bool is_foreign_host(const server *s, rung_exchange *x) {
+    rung_slice host = rung_exchange_request(x)->host;
+    rung_address address;
+    if (!host.len || s->http_bound.is_unix || !rung_guard_is_open(s->guard))
+        return false;
+    if (begins_with_name(host, "localhost") && (host.len == 9 || host.ptr[9] == ':'))
+        return false;
+    bool is_ours = rung_address_parse(host, 0, &address, NULL) == RUNG_OK && !address.is_unix &&
+                   rung_address_is_local(&address);
+    return !is_ours && !is_origin_host(s, host);
+}
+
 static void on_request(void *ctx, rung_exchange *x) {
     server *s = ctx;
     rung_slice path = rung_exchange_request(x)->path;
-    if (is_foreign_page(s, x))
+    if (is_foreign_host(s, x))
+        rung_exchange_problem_with(x, 403, "forbidden", RUNG_SLICE("\"field\":\"Host\""),
+                                   "Host: there are no keys, so only a name of this machine "
+                                   "(localhost, 127.0.0.1, [::1]) is answered");
+    else if (is_foreign_page(s, x))
         rung_exchange_problem(x, 403, "forbidden",
                               "there are no keys, so only pages of this machine may ask");
     else if (s->stage == STAGE_OPENING && rung_slice_eq(path, RUNG_SLICE("/readyz")))
@@ -415,12 +451,15 @@ static bool on_archive_stat(void *ctx, rung_api_archive_stat *out) {
     server *s = ctx;
     if (!s->attach)
         return false;
+    rung_attach_marks marks = rung_attach_mark(s->attach);
     rung_follower_stats stats = rung_attach_stat(s->attach);
     *out = (rung_api_archive_stat){.cursor_seq = stats.cursor_seq,
                                    .behind_events = stats.behind_events,
                                    .windows = stats.windows,
                                    .failures = stats.failures,
-                                   .behind_ms = stats.behind_ms};
+                                   .behind_ms = stats.behind_ms,
+                                   .changed_seq = marks.changed_seq,
+                                   .closed_seq = marks.closed_seq};
     return true;
 }
 
@@ -706,7 +745,8 @@ static int run_serve(const rung_command *self, int argc, char **argv) {
     s.self = self;
     if (rung_settings_load_flags(&s.settings, &flags, &err) < 0) {
         rung_settings_deinit(&s.settings);
-        return rung_command_fail(self, &err);
+        rung_command_fail(self, &err);
+        return rung_settings_blame_flag(&err) ? RUNG_EXIT_USAGE : RUNG_EXIT_PROBLEM;
     }
     s.logger = (rung_logger){.level = (rung_log_level)s.settings.log_level,
                              .is_json = s.settings.log_format == 1};

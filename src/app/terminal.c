@@ -92,14 +92,28 @@ const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]) {
     return out;
 }
 
+/* The character of two or three bytes that would change how the rest of the line is read: marks and overrides of
+ * direction, separators of lines. 0: another. */
+static unsigned unsettling(const char *p, size_t len) {
+    const uint8_t *b = (const uint8_t *)p;
+    if (len >= 2 && b[0] == 0xd8 && b[1] == 0x9c)
+        return 0x61c;
+    if (len < 3 || b[0] != 0xe2 || (b[1] & 0xc0) != 0x80 || (b[2] & 0xc0) != 0x80)
+        return 0;
+    unsigned c = 0x2000u | (b[1] & 0x3fu) << 6 | (b[2] & 0x3fu);
+    bool is_one =
+        c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return is_one ? c : 0;
+}
+
 /* Bytes of the character at `p`, 0 when it is none that may be shown: a control character (C0,
- * DEL, C1) or no UTF-8. */
+ * DEL, C1, of direction) or no UTF-8. */
 static size_t shown_length(const char *p, size_t len) {
     uint8_t first = (uint8_t)*p;
     if (first < 0x80)
         return first >= 0x20 && first != 0x7f;
     size_t n = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-    return n <= len && rung_utf8_is_plain(rung_slice_of(p, n)) ? n : 0;
+    return n <= len && rung_utf8_is_plain(rung_slice_of(p, n)) && !unsettling(p, len) ? n : 0;
 }
 
 static bool is_plain_word(rung_slice text) {
@@ -135,8 +149,12 @@ void rung_print_json(FILE *out, rung_slice text) {
     fputc('"', out);
     for (size_t i = 0, n; i < text.len; i += n ? n : 1) {
         uint8_t c = (uint8_t)text.ptr[i];
+        unsigned code = unsettling(text.ptr + i, text.len - i);
         n = shown_length(text.ptr + i, text.len - i);
-        if (n > 0 && c != '"' && c != '\\')
+        if (code) {
+            n = code < 0x800 ? 2 : 3;
+            fprintf(out, "\\u%04x", code);
+        } else if (n > 0 && c != '"' && c != '\\')
             fwrite(text.ptr + i, 1, n, out);
         else if (c < 0x80)
             fprintf(out, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
@@ -264,9 +282,39 @@ static void print_head(const rung_table *t, const size_t *widths, FILE *out) {
     fprintf(out, "%s\n", rung_terminal_color(out, RUNG_COLOR_PLAIN));
 }
 
+/* Bytes from the point on; SIZE_MAX: it is no plain number. */
+static size_t fraction_of(const char *text) {
+    const char *point = strchr(text, '.');
+    if (text[strspn(text, "-0123456789,.")])
+        return SIZE_MAX;
+    return point ? strlen(point) : 0;
+}
+
+/* Numbers of unequal decimals stand with their points below each other. */
+static void align_points(rung_table *t, size_t column) {
+    size_t longest = 0;
+    for (size_t i = column; i < t->cell_count; i += t->column_count) {
+        size_t n = fraction_of(t->cells[i].text);
+        if (n == SIZE_MAX)
+            return;
+        longest = n > longest ? n : longest;
+    }
+    for (size_t i = column; i < t->cell_count; i += t->column_count) {
+        char *text = t->cells[i].text;
+        size_t len = strlen(text), add = longest - fraction_of(text);
+        if (len + add >= sizeof t->cells[i].text)
+            continue;
+        memset(text + len, ' ', add);
+        text[len + add] = '\0';
+    }
+}
+
 size_t rung_table_print(rung_table *t, FILE *out) {
     size_t widths[RUNG_TABLE_COLUMNS_MAX] = {0}, rows = t->cell_count / t->column_count;
     RUNG_ASSERT(t->cell_count % t->column_count == 0);
+    for (size_t i = 0; i + 1 < t->column_count; i++) /* blanks at the end of a line help nobody */
+        if (t->columns[i].is_number)
+            align_points(t, i);
     for (size_t i = 0; i < t->column_count; i++)
         widths[i] = places(t->columns[i].title);
     for (size_t i = 0; i < t->cell_count; i++) {

@@ -40,7 +40,7 @@ const char *rung_signed_text(int64_t n, char out[RUNG_COUNT_TEXT_MAX]);
 const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]);
 
 /* Bytes of a stranger, as one word of a line: as they are when that is safe and clear, else in
- * double quotes with control characters and what is no UTF-8 as \xNN. */
+ * double quotes with control characters, those of direction too, and what is no UTF-8 as \xNN. */
 void rung_print_word(FILE *out, rung_slice text);
 /* As a JSON string, quotes included; what is no UTF-8 becomes U+FFFD. */
 void rung_print_json(FILE *out, rung_slice text);
@@ -64,8 +64,8 @@ void rung_table_cell(rung_table *t, rung_color color, const char *format, ...)
 void rung_table_word(rung_table *t, rung_color color, rung_slice text);
 /* Mark the row begun: it is printed bold. */
 void rung_table_mark(rung_table *t);
-/* Print with a margin of two, and free; `out` NULL: only free. Returns how many lines. A character counts as one place:
- * wide ones push the rest of their line. */
+/* Print with a margin of two, numbers with their points below each other, and free; `out` NULL: only free. Returns how
+ * many lines. A character counts as one place: wide ones push the rest of their line. */
 size_t rung_table_print(rung_table *t, FILE *out);
 
 /* ---- progress ---- */

@@ -66,8 +66,8 @@ typedef struct rung_archive_window {
     rung_slice id; /* "2026-W46", or the season's name */
     int64_t start_ms, end_ms;
     uint64_t closed_seq;
-    int64_t closed_ms; /* log time */
-    uint32_t total, distinct;
+    int64_t closed_ms;        /* log time */
+    uint32_t total, distinct; /* hidden standings included; `total` of a list of windows: without */
     rung_rank_style rank;
     rung_slice definition; /* rung_board_def_encode() bytes, as it was when the window closed */
     bool
@@ -214,6 +214,9 @@ RUNG_NODISCARD rung_status rung_archive_begin(rung_archive *a, rung_err *err);
 RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq,
                                                   const rung_event *event, int64_t log_time_ms,
                                                   int status, rung_err *err);
+/* Does such an event change what is answered of windows that were archived before it: who is shown, or whether they
+ * are still the board's? */
+bool rung_archive_is_changed_by(const rung_event *event);
 /* A closed window or a set of samples, as packed by closed_window.h; a window also leaves an audit record.
  * RUNG_ECORRUPT for other bytes. Events up to its sequence must have been added before. */
 RUNG_NODISCARD rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed,

@@ -28,6 +28,7 @@ struct rung_attach {
     rung_archive *reader; /* NULL: not asked for yet */
     pthread_mutex_t lock; /* of the next: who asks for the stats may be another thread */
     rung_follower *follower;
+    rung_attach_marks marks;
 };
 
 /* ---- beginning and ending ---- */
@@ -43,6 +44,7 @@ static void log_id_text(const uint8_t id[16], char out[LOG_ID_SIZE]) {
 static void set_follower(rung_attach *a, rung_follower *f) {
     pthread_mutex_lock(&a->lock);
     a->follower = f;
+    a->marks = (rung_attach_marks){0};
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -140,6 +142,14 @@ static void add_missed_windows(rung_attach *a, const rung_state *state) {
             add_windows_of(a, state, board);
 }
 
+/* Event `changed_seq` changed archived windows, `closed_seq` closed some; 0: none did. */
+static void mark(rung_attach *a, uint64_t changed_seq, uint64_t closed_seq) {
+    pthread_mutex_lock(&a->lock);
+    a->marks.changed_seq = changed_seq ? changed_seq : a->marks.changed_seq;
+    a->marks.closed_seq = closed_seq ? closed_seq : a->marks.closed_seq;
+    pthread_mutex_unlock(&a->lock);
+}
+
 static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq,
                          uint64_t state_seq, const rung_state *state, rung_err *err) {
     rung_attach *a = ctx;
@@ -153,6 +163,7 @@ static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uin
         return st;
     }
     if (state_seq) {
+        mark(a, state_seq, state_seq);
         add_missed_windows(a, state); /* before the follower is told that it may go on past them */
         rung_follower_resume(a->follower, state_seq);
     }
@@ -169,14 +180,21 @@ static void before(void *ctx, const rung_state *state, int64_t ts_ms) {
 static void applied(void *ctx, uint64_t first_seq, uint32_t count, const rung_event *const *events,
                     const rung_status *statuses) {
     rung_attach *a = ctx;
-    for (uint32_t i = 0; i < count; i++)
+    uint64_t changed_seq = 0;
+    for (uint32_t i = 0; i < count; i++) {
         if (statuses[i] >= 0)
             rung_sampler_note(a->sampler, events[i]);
+        if (rung_archive_is_changed_by(events[i]))
+            changed_seq = first_seq + i;
+    }
+    if (changed_seq)
+        mark(a, changed_seq, 0);
     rung_follower_applied(a->follower, first_seq, count, statuses);
 }
 
 static void on_close(void *ctx, rung_slice board, const rung_view *view) {
     rung_attach *a = ctx;
+    mark(a, 0, rung_state_seq(view->state));
     rung_follower_close_window(a->follower, board, view);
 }
 
@@ -266,6 +284,13 @@ rung_follower_stats rung_attach_stat(rung_attach *a) {
         s = rung_follower_stat(a->follower);
     pthread_mutex_unlock(&a->lock);
     return s;
+}
+
+rung_attach_marks rung_attach_mark(rung_attach *a) {
+    pthread_mutex_lock(&a->lock);
+    rung_attach_marks marks = a->marks;
+    pthread_mutex_unlock(&a->lock);
+    return marks;
 }
 
 rung_status rung_attach_wait(rung_attach *a, uint64_t seq, uint32_t timeout_ms) {

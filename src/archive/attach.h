@@ -9,7 +9,7 @@
  *     rung_hub_close(hub, &err);                         // archives what is ready, closes the file
  *     rung_attach_destroy(attach);
  *
- * Threads: the owner of the state; rung_attach_stat() from any. */
+ * Threads: the owner of the state; rung_attach_stat() and rung_attach_mark() from any. */
 #ifndef RUNG_ARCHIVE_ATTACH_H
 #define RUNG_ARCHIVE_ATTACH_H
 
@@ -54,6 +54,15 @@ RUNG_NODISCARD rung_status rung_attach_reader(rung_attach *a, rung_archive **arc
 
 /* How far it is and how it fares; all zero while no hub is open. */
 rung_follower_stats rung_attach_stat(rung_attach *a);
+
+/* How far an archive must have come to be believed; all zero while no hub is open. A state that came from a
+ * snapshot counts as changed by its last event: what happened before is not told. */
+typedef struct rung_attach_marks {
+    uint64_t
+        changed_seq; /* the last event that changed how closed windows are answered: a ban, a removal, ... */
+    uint64_t closed_seq; /* the last that closed a window */
+} rung_attach_marks;
+rung_attach_marks rung_attach_mark(rung_attach *a);
 
 /* Wait until all up to `seq` is archived. RUNG_OK, or RUNG_PARTIAL after timeout_ms. For tests and for leaving. */
 RUNG_NODISCARD rung_status rung_attach_wait(rung_attach *a, uint64_t seq, uint32_t timeout_ms);

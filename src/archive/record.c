@@ -257,6 +257,11 @@ static void put_commands(rung__buffer *b, const rung_event *e) {
     put_str(b, "]");
 }
 
+static bool renews_key(const rung_zcommand *c) {
+    return c->kind == RUNG_ZCOMMAND_RENAME || c->kind == RUNG_ZCOMMAND_ZSTORE ||
+           c->kind == RUNG_ZCOMMAND_ZRANGESTORE;
+}
+
 /* Keys that a command takes away or writes anew begin a new life: what was archived under the name is of the old one.
  *  */
 static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *e, rung_err *err) {
@@ -265,9 +270,7 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
     rung_zcommand_item item;
     rung_status st = RUNG_OK;
     while (st >= 0 && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK) {
-        bool renews = c.kind == RUNG_ZCOMMAND_RENAME || c.kind == RUNG_ZCOMMAND_ZSTORE ||
-                      c.kind == RUNG_ZCOMMAND_ZRANGESTORE;
-        if (renews)
+        if (renews_key(&c))
             st = a->ops->retire_board(a, c.key, seq, err);
         if (st >= 0 && c.kind == RUNG_ZCOMMAND_RENAME)
             st = a->ops->retire_board(a, c.other, seq, err);
@@ -284,6 +287,15 @@ static bool takes_keys_away(const rung_event *e) {
     while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
         if (c.kind == RUNG_ZCOMMAND_DEL || c.kind == RUNG_ZCOMMAND_RENAME ||
             c.kind == RUNG_ZCOMMAND_FLUSH)
+            return true;
+    return false;
+}
+
+static bool retires_keys(const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        if (c.kind == RUNG_ZCOMMAND_DEL || renews_key(&c))
             return true;
     return false;
 }
@@ -382,6 +394,21 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event %" PRIu64 ": kind %d is not known", seq,
                      (int)e->kind);
+}
+
+bool rung_archive_is_changed_by(const rung_event *event) {
+    switch (event->kind) {
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+    case RUNG_EVENT_ENTRY_REMOVED:
+    case RUNG_EVENT_PLAYER_ERASED:
+    case RUNG_EVENT_BOARD_DELETED:
+        return true;
+    case RUNG_EVENT_KEYS:
+        return retires_keys(event);
+    default:
+        return false;
+    }
 }
 
 /* ---- packed rankings ---- */

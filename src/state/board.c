@@ -190,8 +190,8 @@ static void window_remove(rung_state *s, rung__board *b, uint32_t i) {
     rung__window_free(s, b, w);
 }
 
-/* Might a submission want to open this closed window again, were it forgotten? A season's dates may still change,
- * and a window closed before its time has some of it left; a change of zone may have made that more. */
+/* Might a submission want to open this closed window again, were it forgotten? A season's name tells that its dates
+ * are fixed, and a window closed before its time has some of it left; a change of zone may have made that more. */
 static bool could_open_again(const rung_state *s, const rung__board *b, const rung__window *w) {
     rung_window span = {w->ordinal, w->start_ms, w->end_ms};
     if (w->kind == RUNG_WINDOW_SEASON)
@@ -464,11 +464,15 @@ static void refresh_spans(rung_state *s, rung__board *b) {
     }
 }
 
-static bool def_has_season(const rung_board_def *def, rung_slice name) {
+static const rung_season *season_of(const rung_board_def *def, rung_slice name) {
     for (uint32_t i = 0; i < def->season_count; i++)
         if (rung_slice_eq(def->seasons[i].name, name))
-            return true;
-    return false;
+            return &def->seasons[i];
+    return NULL;
+}
+
+static bool def_has_season(const rung_board_def *def, rung_slice name) {
+    return season_of(def, name) != NULL;
 }
 
 /* Does the definition still have windows such as this one? */
@@ -643,14 +647,45 @@ rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id) {
     return RUNG_OK;
 }
 
-static rung_status change_board(rung_state *s, rung__board *b, const rung_board_def *def,
-                                rung_err *err) {
+static bool has_attribute(const uint32_t *attributes, uint32_t count, uint32_t attribute) {
+    for (uint32_t i = 0; i < count; i++)
+        if (attributes[i] == attribute)
+            return true;
+    return false;
+}
+
+/* A season that has closed keeps its dates. It is named by its place in the list of windows as the board shows it:
+ * seasons come last. */
+static rung_status check_closed_seasons(const rung__board *b, const rung_board_def *def,
+                                        rung_err *err) {
+    for (uint32_t i = 0; i < def->season_count; i++) {
+        const rung_season *now = &def->seasons[i], *old = season_of(&b->def, now->name);
+        const rung__window *w = rung__window_find(b, RUNG_WINDOW_SEASON, 0, now->name);
+        bool starts = old && old->starts_ms != now->starts_ms;
+        if (w && w->closed && old && (starts || old->ends_ms != now->ends_ms))
+            return RUNG_FAIL(err, RUNG_EUNSUPPORTED,
+                             "windows[%u].%s: the season has closed; its dates cannot change",
+                             (uint32_t)__builtin_popcount(def->windows) + i,
+                             starts ? "starts" : "ends");
+    }
+    return RUNG_OK;
+}
+
+static rung_status check_change(const rung__board *b, const rung_board_def *def, rung_err *err) {
     const char *fixed = fixed_field(&b->def, def);
     if (fixed)
         return RUNG_FAIL(
             err, RUNG_EUNSUPPORTED,
             "%s: cannot be changed on an existing board; delete it and send its scores again",
             fixed);
+    return check_closed_seasons(b, def, err);
+}
+
+static rung_status change_board(rung_state *s, rung__board *b, const rung_board_def *def,
+                                rung_err *err) {
+    rung_status st = check_change(b, def, err);
+    if (st < 0)
+        return st;
     rung_slice old_bytes = b->def_bytes;
     rung_board_def old =
         b->def; /* borrows from old_bytes, which live until the end of this function */
@@ -659,7 +694,7 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
     rung_digest before = rung__board_digest(s, b);
 
     b->def_bytes = (rung_slice){NULL, 0};
-    rung_status st = take_def(s, b, def, err);
+    st = take_def(s, b, def, err);
     bool new_rule = st >= 0 && (!rung_slice_eq(old.zone_rules, b->def.zone_rules) ||
                                 old.day_starts_min != b->def.day_starts_min);
     if (new_rule)
@@ -690,13 +725,13 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
     for (uint32_t i = 0; st >= 0 && i < b->window_count; i++)
         st = arrange_slots(s, b, b->windows[i], old_attribute, old_count, teams_changed);
     for (uint32_t i = 0; st >= 0 && i < old_count; i++) {
-        bool kept = false;
-        for (uint32_t k = 0; k < b->scope_count; k++)
-            kept = kept || b->attribute[k] == old_attribute[i];
-        if (!kept)
+        if (!has_attribute(b->attribute, b->scope_count, old_attribute[i]))
             rung__stash_drop_attribute(s, b->serial, old_attribute[i]);
         rung__attribute_unuse(s, old_attribute[i]);
     }
+    for (uint32_t i = 0; st >= 0 && b->has_stash && i < b->scope_count; i++)
+        if (!has_attribute(old_attribute, old_count, b->attribute[i]))
+            rung__stash_add_attribute(s, b, i);
     memset(b->current, 0, sizeof b->current);
     if (st >= 0) {
         refresh_spans(s, b);

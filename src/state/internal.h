@@ -410,6 +410,9 @@ void rung__stash_sort(rung_state *s, uint64_t board_serial);
 void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag);
 /* A board ranks by an attribute no longer: what banned players had there is forgotten. */
 void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute);
+/* A board ranks by one more attribute, that of a slot: what banned players have there now is remembered. After what it
+ * no longer ranks by was dropped. */
+void rung__stash_add_attribute(rung_state *s, const rung__board *b, uint32_t slot);
 /* The entry that a ban holds of the view's window, or NULL. */
 const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban);
 /* The scope values of a stashed entry, arranged for the slots the board has now. */

@@ -666,7 +666,17 @@ static void load_boards(loader *l) {
 
 /* ---- bans ---- */
 
-static void load_stashed_scopes(loader *l, rung__stashed *e) {
+/* Does the board rank by the attribute of scope `i`, and is it named once? */
+static bool is_own_scope(const rung__board *b, const rung__stashed *e, uint32_t i) {
+    bool is_own = false;
+    for (uint32_t k = 0; k < b->scope_count; k++)
+        is_own = is_own || b->attribute[k] == e->attributes[i];
+    for (uint32_t k = 0; k < i; k++)
+        is_own = is_own && e->attributes[k] != e->attributes[i];
+    return is_own;
+}
+
+static void load_stashed_scopes(loader *l, const rung__board *b, rung__stashed *e) {
     const rung_state *s = l->s;
     e->scope_count = rung__in_byte(&l->in);
     if (e->scope_count > RUNG__SCOPE_SLOTS) {
@@ -679,7 +689,7 @@ static void load_stashed_scopes(loader *l, rung__stashed *e) {
         if (e->attributes[i] == RUNG__NONE)
             continue;
         e->values[i] = rung__in_count(&l->in, RUNG__NONE) - 1;
-        if (!rung_players_is_used(s->attribute_ids, e->attributes[i]) ||
+        if (!is_own_scope(b, e, i) ||
             (e->values[i] != RUNG__NONE &&
              !rung_players_is_used(s->attributes[e->attributes[i]].values, e->values[i])))
             damaged(l, "an entry was in a scope that does not exist");
@@ -707,7 +717,7 @@ static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
         e->key[k] = rung__in_number(&l->in);
     if (!key_is_valid(b, e->key))
         damaged(l, "a banned player's key is not valid");
-    load_stashed_scopes(l, e);
+    load_stashed_scopes(l, b, e);
 }
 
 /* Nobody is banned and ranked at the same time. */

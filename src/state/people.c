@@ -600,6 +600,26 @@ void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t a
     }
 }
 
+/* One more scope of an entry, where there is room: of at most as many as a board may have, some may be dropped ones. */
+static void stashed_add(rung__stashed *e, uint32_t attribute, uint32_t value) {
+    uint32_t at = 0;
+    while (at < e->scope_count && e->attributes[at] != RUNG__NONE)
+        at++;
+    RUNG_ASSERT(at < RUNG__SCOPE_SLOTS);
+    e->scope_count += at == e->scope_count;
+    e->attributes[at] = attribute;
+    e->values[at] = value;
+}
+
+void rung__stash_add_attribute(rung_state *s, const rung__board *b, uint32_t slot) {
+    uint32_t player = 0;
+    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
+        for (uint32_t k = 0; k < ban->count; k++)
+            if (ban->entries[k].board_serial == b->serial)
+                stashed_add(&ban->entries[k], b->attribute[slot],
+                            rung__value_of(s, b, slot, player));
+}
+
 /* ---- removal and erasure ---- */
 
 rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_err *err) {

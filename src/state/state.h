@@ -200,7 +200,8 @@ rung_status rung_view_target_rank(const rung_view *v, uint32_t rank, rung_row *r
 /* The last entry that is in the best `percent` (0 < percent <= 100): index ceil(total x percent / 100) - 1. */
 rung_status rung_view_target_percent(const rung_view *v, double percent, rung_row *row);
 
-/* Entries with a first score column between `low` and `high`, both included, whatever the order of the board. */
+/* Entries with a first score column between `low` and `high`, both included, whatever the order of the board; decayed
+ * ones as they are shown, 0 and infinite included. RUNG_OK or RUNG_EINVAL (not a number). */
 RUNG_NODISCARD rung_status rung_view_count_range(const rung_view *v, rung_value low,
                                                  rung_value high, uint32_t *count_out);
 

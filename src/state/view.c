@@ -424,6 +424,33 @@ rung_status rung_view_target_percent(const rung_view *v, double percent, rung_ro
     return RUNG_OK;
 }
 
+static rung_value first_value_at(const rung_view *v, uint32_t index) {
+    rung_ladder_entry e;
+    rung_row row;
+    rung_ignore(rung_ladder_at(ladder_of(v), index, &e), "within the total");
+    read_values(v, e.key, &row);
+    return row.values[0];
+}
+
+/* Decayed scores are compared as they are shown: those that have left the range of a double are 0 or infinite, and no
+ * key says so. They never rise from row to row; this many are above `edge`, or, if asked, equal to it. */
+static uint32_t count_decayed(const rung_view *v, double edge, bool or_equal) {
+    uint32_t low = 0, high = v->total;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        double shown = first_value_at(v, mid).d;
+        if (shown > edge || (or_equal && shown >= edge))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool is_decayed(const rung_view *v) {
+    return board_of(v)->def.update == RUNG_UPDATE_DECAY;
+}
+
 /* Keys at the two ends of all entries whose first column is `value`. */
 static rung_status edge_keys(const rung_view *v, rung_value value, uint64_t *first,
                              uint64_t *last) {
@@ -441,6 +468,13 @@ rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value
                                   uint32_t *count_out) {
     uint64_t a_first[RUNG_LADDER_WORDS_MAX], a_last[RUNG_LADDER_WORDS_MAX];
     uint64_t b_first[RUNG_LADDER_WORDS_MAX], b_last[RUNG_LADDER_WORDS_MAX];
+    if (is_decayed(v)) {
+        if (isnan(low.d) || isnan(high.d))
+            return RUNG_EINVAL;
+        *count_out =
+            low.d <= high.d ? count_decayed(v, low.d, true) - count_decayed(v, high.d, false) : 0;
+        return RUNG_OK;
+    }
     if (edge_keys(v, low, a_first, a_last) < 0 || edge_keys(v, high, b_first, b_last) < 0)
         return RUNG_EINVAL;
     *count_out = 0;
@@ -454,14 +488,6 @@ rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value
 
 /* ---- distributions ---- */
 
-static rung_value first_value_at(const rung_view *v, uint32_t index) {
-    rung_ladder_entry e;
-    rung_row row;
-    rung_ignore(rung_ladder_at(ladder_of(v), index, &e), "within the total");
-    read_values(v, e.key, &row);
-    return row.values[0];
-}
-
 static bool view_is_real(const rung_view *v) {
     const rung__board *b = board_of(v);
     return (v->teams ? rung__team_column(b) : b->def.key.columns[0]).type == RUNG_SCORE_REAL;
@@ -470,6 +496,8 @@ static bool view_is_real(const rung_view *v) {
 /* Entries with a first column below `edge`. */
 static uint32_t count_below(const rung_view *v, rung_value edge) {
     uint64_t first[RUNG_LADDER_WORDS_MAX], last[RUNG_LADDER_WORDS_MAX];
+    if (is_decayed(v))
+        return v->total - count_decayed(v, edge.d, true);
     rung_status st = edge_keys(v, edge, first, last);
     RUNG_ASSERT(st == RUNG_OK); /* edges lie between scores that are there */
     if (board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC)

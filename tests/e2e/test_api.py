@@ -192,7 +192,7 @@ class Scores(Api):
         self.assertEqual([(e["player"], e["columns"]) for e in top],
                          [("bob", {"time": 12.4, "deaths": 9}), ("ada", {"time": 12.5, "deaths": 3})])
         for columns, field in [(None, "columns"), ({}, "columns.time"), ({"time": 1}, "columns.deaths"),
-                               ({"time": 1, "deaths": 1, "x": 1}, "columns.x"), ({"time": 0.05, "deaths": 1}, "time")]:
+                               ({"time": 1, "deaths": 1, "x": 1}, "columns.x"), ({"time": 0.05, "deaths": 1}, "columns.time")]:
             more = {} if columns is None else {"columns": columns}
             self.assertEqual(self.submit("ada", 1, status=422, **more).json["field"], field)
         at = self.get("/v1/boards/race/at-score/10?columns=12.4,5")
@@ -549,6 +549,69 @@ class Batches(Api):
         got = self.check(self.server.post("/v1/scores", line + b"\n" + b"x" * 300000, headers=NDJSON), 200).lines
         self.assertEqual([(g["line"], g.get("error", {}).get("code")) for g in got], [(1, None), (2, "too_large")])
 
+    def post_in_pieces(self, body, step):
+        conn = self.server.open()
+        self.addCleanup(conn.close)
+        conn.request("POST", "/v1/scores", (body[i:i + step] for i in range(0, len(body), step)), NDJSON)
+        return [json.loads(line) for line in conn.getresponse().read().splitlines()]
+
+    def test_the_limit_of_a_line_is_the_same_in_any_pieces(self):
+        self.board()
+        line = b'{"board":"race","player":"a","score":1}'
+        for size, code in (65536, None), (65537, "too_large"), (70000, "too_large"):
+            body = line.ljust(size) + b"\n" + line + b"\n"
+            for step in 1000, 8000, len(body):
+                with self.subTest(size=size, step=step):
+                    got = self.post_in_pieces(body, step)
+                    self.assertEqual([(g["line"], g.get("error", {}).get("code")) for g in got], [(1, code), (2, None)])
+        for step in 1000, 70001:  # too long is too long, even where it is blank
+            body = b" " * 70000 + b"\n"
+            self.assertEqual([g["error"]["code"] for g in self.post_in_pieces(body, step)], ["too_large"])
+
+
+class Fields(Api):
+    def test_what_is_wrong_is_named(self):
+        self.board(columns=[{"name": "x", "type": "integer"}], windows=["all", "week", "hour"])
+        self.board("total", update="sum")
+        for query in ("top?window=week&window_id=2026-W99", "top?window=all&window_id=2026-W99"):
+            answer = self.server.get(f"/v1/boards/race/{query}")
+            self.assertEqual(answer.json["field"], "window_id", query)
+        for query, field in (("top?window=hour&on=2026-11-06T24", "on"), ("top?on=x", "on"), ("top?window=week&on=2026-11-06&window_id=2026-W01", "on"),
+                             ("target", "rank"), ("target?rank=1&top_percent=1", "rank")):
+            self.refused(self.server.get(f"/v1/boards/race/{query}"), 400, "malformed", field)
+        self.refused(self.server.post("/v1/boards/race/scores", {"player": "a", "score": 1, "columns": {"x": 1.5}}), 422, "invalid", "columns.x")
+        for profile, field in (({"name": "a\0"}, "name"), ({"team": ""}, "team"), ({"a b": "x"}, "a b"), ({"mood": "\x1b"}, "mood")):
+            self.refused(self.server.put("/v1/players/p", profile), 400, "malformed", field)
+        self.check(self.server.post("/v1/boards/total/scores", {"player": "a", "delta": 2**63 - 1}), 200)
+        self.refused(self.server.post("/v1/boards/total/scores", {"player": "a", "delta": 1}), 422, "out_of_range", "delta")
+        self.refused(self.server.post("/v1/boards/total/scores", {"player": "a", "score": 1}), 422, "out_of_range", "score")
+        line = b'{"board":"total","player":"a","delta":1}'
+        self.assertEqual(self.server.post("/v1/scores", line, headers=NDJSON).lines[0]["error"]["field"], "delta")
+        self.refused(self.server.put("/v1/players/p/friends", {"friends": ["q", "p"]}), 422, "invalid", "friends")
+        self.refused(self.server.put("/v1/players/p/friends/p"), 422, "invalid", "friend")
+
+    def test_sums_stay_finite(self):
+        self.board("total", update="sum", score={"type": "real"})
+        for wrong in (1.7e308, -1.7e308, 1.1e288):
+            self.refused(self.server.post("/v1/boards/total/scores", {"player": "a", "score": wrong}), 422, "out_of_range", "score")
+        for _ in range(3):
+            self.submit("a", 1e288, board="total")
+        self.assertAlmostEqual(self.get("/v1/boards/total/top")["entries"][0]["score"] / 3e288, 1)
+
+    def test_definitions_that_would_not_do_what_they_say(self):
+        for name in ("localtime", "posixrules"):
+            self.refused(self.server.put("/v1/boards/b", {"timezone": name}), 422, "invalid", "timezone")
+        for limit in ("min", "max", "max_step", "z_score"):
+            self.refused(self.server.put("/v1/boards/b", {"update": "count", "limits": {limit: 5}}), 422, "invalid", f"limits.{limit}")
+        self.board("b", update="count", limits={"per_player_per_minute": 5})
+
+    def test_what_decays_is_above_0(self):
+        self.board("hot", update="decay", half_life=3600, score={"type": "real"})
+        for wrong in (0, -1):
+            answer = self.server.post("/v1/boards/hot/scores", {"player": "a", "score": wrong})
+            self.refused(answer, 422, "out_of_range", "score")
+            self.assertIn("above 0", answer.json["detail"])
+
 
 class Windows(ServerTest):
     """Closed windows, in memory and in the archive."""
@@ -732,6 +795,47 @@ class Transport(Api):
         origin = {"Origin": "https://elsewhere.example"}
         self.check(self.server.post("/v1/players/a/ban", headers=origin), 403)
         self.check(self.server.get("/v1/boards", headers=origin), 403)  # without keys, nor read
+
+    def test_compressed_bodies_are_not_taken(self):
+        self.board()
+        body, kind = b'{"player":"a","score":1}', {"Content-Type": "application/json"}
+        for coding, status in (("gzip", 415), ("br, identity", 415), ("identity", 200)):
+            answer = self.check(self.server.post("/v1/boards/race/scores", body, headers={**kind, "Content-Encoding": coding}), status)
+            if status == 415:
+                self.assertEqual((answer.json["code"], answer.json["field"]), ("unsupported_media_type", "Content-Encoding"))
+
+    def test_a_server_without_keys_answers_to_names_of_this_machine_only(self):
+        port = self.server.http[1]
+        for host in ("localhost", f"localhost:{port}", "LocalHost:1", "127.0.0.1", f"127.0.0.1:{port}", "127.9.8.7", "[::1]", f"[::1]:{port}"):
+            self.assertEqual(self.server.get("/v1/boards", headers={"Host": host}).status, 200, host)
+        for host in ("evil.example", f"evil.example:{port}", "localhost.evil.example", "localhostx", "127.0.0.1.evil.example", "127.evil.example",
+                     "10.0.0.1", "0.0.0.0", "[::2]", "unix", "x"):
+            for path in ("/v1/boards", "/healthz", "/openapi.json", "/"):
+                answer = self.server.get(path, headers={"Host": host})
+                self.refused(answer, 403, "forbidden", "Host")
+        self.assertIn(b" 200 OK", self.server.raw(b"GET /healthz HTTP/1.0\r\n\r\n"))  # no browser
+        proxied = self.serve("--cors-origins", "https://game.example", data=False)
+        self.assertEqual(proxied.get("/healthz", headers={"Host": "game.example"}).status, 200)
+        self.assertEqual(proxied.get("/healthz", headers={"Host": "other.example"}).status, 403)
+
+    def test_every_code_sent_is_published(self):
+        known = {(p["status"], p["code"]) for p in self.get("/openapi.json")["x-rung-problems"]}
+        self.board()
+        requests = [b"GET / HTTP/1.1\r\n\r\n", b"GET /" + b"x" * 9000 + b" HTTP/1.1\r\n", b"GET / HTTP/2.0\r\nHost: localhost\r\n\r\n",
+                    b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"a: b\r\n" * 100 + b"\r\n", b"GET / HTTP/1.1\r\nA: " + b"x" * 20000,
+                    b"GET / HTTP/1.1\r\nHost: localhost\r\nExpect: more\r\n\r\n", b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n",
+                    b"POST /v1/scores HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n",
+                    b"PUT /v1/boards/race HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999\r\n\r\n",
+                    b"GET /v1/boards/race/live HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\n\r\n",
+                    b"BREW / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"]
+        seen = set()
+        for request in requests:
+            head, _, body = self.server.raw(request, half_close=True).partition(b"\r\n\r\n")
+            status = int(head.split()[1])
+            if status >= 400:
+                seen.add((status, json.loads(body)["code"]))
+        self.assertLessEqual({(413, "too_large"), (414, "target_too_long"), (505, "version_not_supported"), (417, "expectation_failed")}, seen)
+        self.assertEqual(seen - known, set())
 
     def test_operations(self):
         self.assertEqual(self.get("/healthz"), {"status": "ok"})

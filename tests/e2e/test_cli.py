@@ -58,6 +58,11 @@ class Cli(unittest.TestCase):
             self.assertIn(f"usage: rung {name}", text)
             self.assertEqual(text, rung(*words, "--help").stdout)
             self.assertTrue(all(len(line) <= 130 for line in text.splitlines()), name)
+        for group in sorted({name.split()[0] for name in COMMANDS if " " in name}):
+            for word in ("--help", "-h"):
+                text = self.check(rung(group, word), 0)
+                self.assertEqual(text, rung("help", group).stdout)
+                self.assertIn(f"  {group} ", text)
         self.assertRegex(self.check(rung("--version"), 0), r"\Arung \d+\.\d+\.\d+\n\Z")
 
     def test_wrong_usage_is_2_and_says_why(self):
@@ -71,10 +76,20 @@ class Cli(unittest.TestCase):
             (["log", "cat", data, "--json", "--json"], "twice"), (["log", "cat", data, "--json=1"], "takes no value"),
             (["log", "cat", data, "--kind", "nonsense"], "no kind"), (["backup", data], "TO is missing"),
             (["play", "--players", "3"], "--players"),
+            (["serve", "--http", "127.0.0.1:99999"], "--http: expected ADDR:PORT"),
+            (["serve", "--snapshot-every", "64KiB"], '--snapshot-every: expected a size such as 64MiB or 1GiB, from 1MiB on, or off, not "64KiB"'),
+            (["board", "create", "x", "--decimals", "10"], "--decimals: expected 0 to 9"),
+            (["board", "create", "x", "--half-life", "1d"], "--half-life: expected seconds"),
         ]:
             run = rung(*args)
             self.check(run, 2, why)
             self.assertEqual(run.stdout, "", args)
+
+    def test_keys_of_a_folder_that_is_not_there(self):
+        absent = self.folder / "absent"
+        self.check(rung("keys", "list", "--data", absent), 1, "absent")
+        self.check(rung("keys", "revoke", "k", "--data", absent), 1, "absent")
+        self.assertFalse(absent.exists())
 
     def test_looking_changes_nothing(self):
         data = self.make()

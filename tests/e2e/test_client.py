@@ -97,6 +97,24 @@ class Client(ServerTest):
         self.assertEqual(out.splitlines()[0], "rank,player,score,time,at")
         self.assertIn("5 / 1.2", self.rung("top", "lap"))
 
+    def test_tables(self):
+        self.rung("board", "create", "laps", "--decimals", "3", "--order", "asc", "--tie", "player_desc")
+        for player, score in (("ada", "12.3"), ("bob", "10.999"), ("cleo", "1100"), ("evil\u202e", "9")):
+            self.rung("submit", "laps", player, score)
+        out = self.rung("top", "laps")
+        self.assertEqual(len({line.index(".") for line in out.splitlines() if " ada " in line or " bob " in line}), 1, out)
+        self.assertRegex(out, r"(?m)^ +4 +cleo +1,100     ")
+        self.assertNotIn("\u202e", out)
+        self.assertIn(r'"evil\xe2\x80\xae"', out)
+        self.rung("player", "friends", "ada", "--add", "bob")
+        out = self.rung("player", "friends", "ada", "--board", "laps")
+        self.assertIn("laps: 2 of 4 entries\n", out)
+        self.rung("board", "create", "whole", "--decimals", "0")
+        self.assertEqual(self.server.get("/v1/boards/whole").json["score"]["decimals"], 0)
+        run = subprocess.run([RUNG, "submit", "laps", "ada", "1.5", "--columns", "x=1", "--at", "never"], capture_output=True, text=True, env=self.env())
+        self.assertEqual(run.returncode, 1)
+        self.assertNotIn("(byte", run.stderr)
+
     def test_boards_are_deleted_only_when_meant(self):
         self.rung("board", "create", "race")
         self.rung("board", "delete", "race", code=1, err="--yes")
@@ -197,6 +215,21 @@ class Client(ServerTest):
         self.rung("import", path, "--board", "sum", code=1, err="another file")
         path.with_suffix(".csv.rung-import").write_text("nonsense")
         self.rung("import", path, "--board", "sum", code=1, err="no state file")
+
+    def test_corrected_lines_are_imported_again(self):
+        self.server.put("/v1/boards/sum", {"update": "sum"})
+        path = self.folder / "in.csv"
+        path.write_text("player,delta\nada,5\nbob,x\ncleo\ndan,4\n")
+        out = self.rung("import", path, "--board", "sum", code=1, err="line 3: delta: not a number")
+        self.assertRegex(out, r"\A4 scores in .*in all 2 accepted, 0 known before, 2 refused\n\Z")
+        self.assertIn("2 scores counted and 2 were refused", self.rung("import", path, "--board", "sum", code=1))
+        path.write_text("player,delta\nada,5\nbob,6\ncleo,7\ndan,4\n")
+        self.rung("import", path, "--board", "sum", code=1, err="--again")
+        out = self.rung("import", path, "--board", "sum", "--again")
+        self.assertIn("in all 2 accepted, 2 known before, 0 refused", out)
+        self.assertEqual(sorted(self.sums()), [("ada", 5), ("bob", 6), ("cleo", 7), ("dan", 4)])
+        self.assertIn("nothing to do", self.rung("import", path, "--board", "sum"))
+        self.rung("import", path, "--board", "sum", "--again", "--restart", code=2, err="--again or --restart")
 
     def test_what_is_refused_is_told_with_its_line(self):
         self.server.put("/v1/boards/race", {})

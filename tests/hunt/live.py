@@ -32,7 +32,7 @@ class Viewer:
     def connect(self):
         self.socket = socket.create_connection(self.address)
         since = f"&since={self.seq}" if self.seq is not None else ""
-        head = f"GET /v1/boards/race/live?{self.topic}{since} HTTP/1.1\r\nHost: x\r\n"
+        head = f"GET /v1/boards/race/live?{self.topic}{since} HTTP/1.1\r\nHost: localhost\r\n"
         if self.is_websocket:
             head += ("Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
                      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")

@@ -14,6 +14,7 @@
 #include "support/state_model.h"
 #include "support/tzif.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -445,14 +446,30 @@ static void ask_quantile(run *r, const rung_view *a, const model_view *b) {
     same_single(r, b, "quantile", st, &row, model_quantile(b, num, den, &model_row_), &model_row_);
 }
 
+/* Decayed scores are counted as they are shown, at the ends of the doubles, too. */
+static void same_as_shown(run *r, const rung_view *a, uint32_t total) {
+    static const double edges[] = {0, 5e-324, 1, DBL_MAX, HUGE_VAL};
+    uint32_t n = rung_view_top(a, 0, ROWS_MAX, rows), count = 0, shown = 0;
+    double ends[2];
+    SAME_U(r, "decayed rows", n, total);
+    for (uint32_t i = 0; i < 2; i++)
+        ends[i] = n && chance(r, 50) ? rows[below(r, n)].values[0].d : edges[below(r, 5)];
+    rung_value low = {.d = ends[0]}, high = {.d = ends[1]};
+    for (uint32_t i = 0; i < n; i++)
+        shown += rows[i].values[0].d >= low.d && rows[i].values[0].d <= high.d;
+    SAME_STATUS(r, "count shown", rung_view_count_range(a, low, high, &count), RUNG_OK);
+    SAME_U(r, "counted as shown", count, shown);
+}
+
 static void ask_count_range(run *r, const rung_view *a, const model_view *b) {
     rung_value low = history_value(r->gen, b->def, &b->key.columns[0]);
     rung_value high = history_value(r->gen, b->def, &b->key.columns[0]);
     uint32_t count = 0;
     if (b->is_decay) {
-        if (low.d < 1e-290 || high.d < 1e-290 ||
-            rung_view_count_range(a, low, high, &count) != RUNG_OK)
-            return; /* not to be had at that time, or where doubles have few digits */
+        same_as_shown(r, a, b->total);
+        SAME_STATUS(r, "count range", rung_view_count_range(a, low, high, &count), RUNG_OK);
+        if (low.d < 1e-290 || high.d < 1e-290)
+            return; /* where doubles have few digits */
         uint32_t least = count_decayed(b, low.d, high.d, -1e-9),
                  most = count_decayed(b, low.d, high.d, 1e-9);
         if (count < least || count > most)

@@ -724,6 +724,16 @@ void archive_contract_hidden(const archive_maker *m) {
         archive_kit_commit(&k);
         CHECK_EQ_U64(archive_compare(k.state, a), 1);
     }
+    /* A list of windows counts those that are shown. */
+    rung_archive_window w;
+    rung_err err = {0};
+    uint32_t count;
+    CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 1, &w, &count, &err));
+    CHECK_EQ_U64(w.total, 9);
+    apply_ok(&k, archive_event_ban("p3", true, T0 + DAY_MS));
+    archive_kit_commit(&k);
+    CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 1, &w, &count, &err));
+    CHECK_EQ_U64(w.total, 8);
     /* Removed stays removed, banned or not. */
     apply_ok(&k, archive_event_ban("p2", true, T0 + DAY_MS));
     apply_ok(&k, archive_event_remove("b", "p2", T0 + DAY_MS));

@@ -998,6 +998,19 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
     return a->key.tie != b->key.tie ? "tie" : NULL;
 }
 
+/* Which date of a closed season would change; NULL if none. */
+static const char *fixed_dates(const model_board *b, const rung_board_def *def) {
+    for (uint32_t i = 0; i < def->season_count; i++) {
+        const rung_season *now = &def->seasons[i], *old = model_season(&b->def, now->name);
+        for (uint32_t k = 0; old && k < b->closed_count; k++)
+            if (b->closed[k].kind == RUNG_WINDOW_SEASON &&
+                rung_slice_eq(b->closed[k].season, now->name) &&
+                (now->starts_ms != old->starts_ms || now->ends_ms != old->ends_ms))
+                return now->starts_ms != old->starts_ms ? "].starts: " : "].ends: ";
+    }
+    return NULL;
+}
+
 /* A new window of a `best` or `last` board starts with the entries of `all` whose time lies in it. */
 static void fill_window(state_model *m, model_board *b, const model_window *like) {
     const model_window *all = model_window_find(b, 0, 0, (rung_slice){0});
@@ -1023,7 +1036,7 @@ static void drop_windows(model_board *b, uint32_t kind, rung_slice season) {
             b->closed[i] = b->closed[--b->closed_count];
 }
 
-/* Closed windows keep what they have; a new attribute takes its values of the moment. */
+/* Closed windows, and whom a ban took out, keep what they have; a new attribute takes its values of the moment. */
 static void refreeze(state_model *m, model_board *b) {
     for (uint32_t k = 0; k < b->window_count; k++) {
         model_window *w = &b->windows[k];
@@ -1032,7 +1045,7 @@ static void refreeze(state_model *m, model_board *b) {
             for (uint32_t f = e->frozen_count; f-- > 0;)
                 if (!is_ranked_attribute(&b->def, e->frozen[f].name))
                     e->frozen[f] = e->frozen[--e->frozen_count];
-            if (w->closed && !m->players[e->player].is_banned)
+            if (w->closed || m->players[e->player].is_banned)
                 freeze(m, &b->def, e);
         }
     }
@@ -1100,6 +1113,8 @@ static rung_status apply_defined(state_model *m, rung_slice name, const rung_boa
     model_board *b = model_board_find(m, name);
     if (b) {
         a->rule = fixed_field(&b->def, def);
+        if (!a->rule)
+            a->rule = fixed_dates(b, def);
         if (a->rule)
             return RUNG_EUNSUPPORTED;
         if (same_def(&b->def, def))

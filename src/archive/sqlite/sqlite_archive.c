@@ -694,6 +694,24 @@ static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint3
     return st;
 }
 
+/* The first number that a statement of a window gives; 0 if none. */
+static rung_status count_of(use u, uint32_t *out, rung_err *err) {
+    rung_status st = step(&u, err);
+    *out = st == RUNG_OK ? u32_at(&u, 0) : 0;
+    finish(&u);
+    return st;
+}
+
+/* Without the hidden standings. A statement of the same moment: the one that lists the windows is under way. */
+static rung_status leave_hidden(rung_archive *archive, rung_archive_window *w, rung_err *err) {
+    uint32_t hidden;
+    use u = start(archive, S_COUNT_HIDDEN);
+    bind_int(&u, 1, w->key);
+    rung_status st = count_of(u, &hidden, err);
+    w->total -= st == RUNG_OK ? hidden : 0;
+    return st;
+}
+
 static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t kind,
                               int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
                               uint32_t *count_out, rung_err *err) {
@@ -705,7 +723,8 @@ static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t 
     bind_int(&u, 3, before_end_ms);
     bind_int(&u, 4, limit);
     rung_status st;
-    while ((st = step(&u, err)) == RUNG_OK && (st = read_window(&u, &out[count], err)) == RUNG_OK)
+    while ((st = step(&u, err)) == RUNG_OK && (st = read_window(&u, &out[count], err)) == RUNG_OK &&
+           (st = leave_hidden(archive, &out[count], err)) == RUNG_OK)
         count++;
     finish(&u);
     if (st < 0)
@@ -737,14 +756,6 @@ static __int128 sum_at(use *u, int i) {
     for (size_t k = bytes.len < SUM_BYTES ? bytes.len : SUM_BYTES; k > 0; k--)
         bits = bits << 8 | (uint8_t)bytes.ptr[k - 1];
     return (__int128)bits;
-}
-
-/* The first number that a statement of a window gives; 0 if none. */
-static rung_status count_of(use u, uint32_t *out, rung_err *err) {
-    rung_status st = step(&u, err);
-    *out = st == RUNG_OK ? u32_at(&u, 0) : 0;
-    finish(&u);
-    return st;
 }
 
 static use start_scopes(rung_archive *archive, statement which, int64_t window,

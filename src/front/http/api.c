@@ -4,7 +4,7 @@
  *
  * Invariants:
  *  1. A call that waits for a sequence is in `waiting`, and its waiter in the hub; both end together.
- *  2. `asking` holds calls that wait for the archive; is_asking means the pool works on the first of them.
+ *  2. `asking` holds calls that wait for the archive; the pool works on `asked`, one of them.
  *  3. Nothing is started after rung_api_stop().
  *  4. answer_ranked is active while `ranked` has calls: the loop does not wait before they are answered. */
 #include "front/http/api.h"
@@ -94,11 +94,21 @@ static void end_with(rung_call *c, const rung_problem *p) {
 }
 
 void rung__call_problem(rung_call *c, int status, const char *code, const char *detail) {
-    rung_exchange_problem(c->x, status, code, "%s", detail);
+    rung_slice text = rung_slice_str(detail);
+    end_with(
+        c, &(rung_problem){
+               .status = status, .code = code, .field = rung_problem_field(text), .detail = text});
 }
 
 void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage) {
     rung_problem p = rung_problem_of(st, err, stage);
+    end_with(c, &p);
+}
+
+void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
+                        rung_stage stage) {
+    rung_problem p = rung_problem_of(st, err, stage);
+    p.field = field;
     end_with(c, &p);
 }
 
@@ -270,6 +280,12 @@ static bool is_type(rung_slice type, const char *wanted) {
 /* A page of a foreign origin can send a form or plain text without asking first, but not these types. Whoever is no
  * page may leave the type out, or leave it to a tool that says "form" unless told otherwise (curl -d). */
 static bool check_type(rung_call *c) {
+    rung_slice coding = rung_exchange_header(c->x, "content-encoding");
+    if (coding.len && !is_type(coding, "identity")) {
+        rung__call_problem(c, 415, "unsupported_media_type",
+                           "Content-Encoding: bodies are taken as they are, not compressed");
+        return false;
+    }
     rung_slice type = rung_exchange_header(c->x, "content-type");
     bool is_page = rung_exchange_header(c->x, "origin").ptr != NULL;
     if (is_type(type, RUNG_TYPE_JSON) || (!is_page && (!type.ptr || is_type(type, TYPE_FORM))) ||
@@ -545,10 +561,11 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     }
     uv_timer_init(config->loop, &api->wait_timer);
+    uv_timer_init(config->loop, &api->ask_timer);
     uv_idle_init(config->loop, &api->flush);
     uv_idle_init(config->loop, &api->answer_ranked);
-    api->wait_timer.data = api->flush.data = api->answer_ranked.data = api;
-    api->handle_count = 3;
+    api->wait_timer.data = api->ask_timer.data = api->flush.data = api->answer_ranked.data = api;
+    api->handle_count = 4;
     api->boot = uv_hrtime();
     *api_out = api;
     return RUNG_OK;
@@ -565,6 +582,7 @@ void rung_api_destroy(rung_api *api) {
         rung_api_stop(api);
     rung_live_destroy(api->live);
     uv_close((uv_handle_t *)&api->wait_timer, handle_closed);
+    uv_close((uv_handle_t *)&api->ask_timer, handle_closed);
     uv_close((uv_handle_t *)&api->flush, handle_closed);
     uv_close((uv_handle_t *)&api->answer_ranked, handle_closed);
     while (api->handle_count)

@@ -29,10 +29,11 @@
 
 typedef struct rung_api rung_api; /* heap object; whoever created it calls rung_api_destroy() */
 
-/* How far the archive is, for /metrics. */
+/* How far the archive is, for /metrics, and how far it must be to be asked (archive/attach.h). */
 typedef struct rung_api_archive_stat {
     uint64_t cursor_seq, behind_events, windows, failures;
     int64_t behind_ms;
+    uint64_t changed_seq, closed_seq;
 } rung_api_archive_stat;
 
 /* What the Redis protocol does, for /metrics. */
@@ -46,16 +47,16 @@ typedef struct rung_api_config {
     const rung_alloc *alloc;
     uv_loop_t *loop;
     rung_guard *guard;
-    const char *version;         /* shown in /openapi.json and /metrics */
-    bool limits_peers;           /* the guard limits addresses without a key: look at them */
-    uint32_t body_max;           /* bytes of any body that is not streamed; 0: as the route says */
-    uint32_t wait_ms;            /* how long a read waits for its min_seq; 0: 5 s */
-    uint32_t waiting_max;        /* reads that wait; 0: 10,000. More: 503 */
+    const char *version;  /* shown in /openapi.json and /metrics */
+    bool limits_peers;    /* the guard limits addresses without a key: look at them */
+    uint32_t body_max;    /* bytes of any body that is not streamed; 0: as the route says */
+    uint32_t wait_ms;     /* how long a read waits for its min_seq, or for the archive; 0: 5 s */
+    uint32_t waiting_max; /* reads that wait; 0: 10,000. More: 503 */
     uint32_t metrics_boards_max; /* boards with a series of their own in /metrics; 0: 100 */
     uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
     uint32_t live_viewers_max;   /* 0: 20,000 */
-    bool (*archive_stat)(void *ctx,
-                         rung_api_archive_stat *out);      /* false: there is none; may be NULL */
+    bool (*archive_stat)(
+        void *ctx, rung_api_archive_stat *out); /* false: there is none; NULL: it is never behind */
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* likewise */
     /* A key was made or revoked over HTTP by who has the key `by` (empty: there were none); may be NULL. */
     void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);

@@ -46,6 +46,40 @@ static rung_stage define_stage(rung_status st) {
     return st == RUNG_ELIMIT ? RUNG_STAGE_PUT : RUNG_STAGE_RULES;
 }
 
+/* A count has no score that could be held against the others. */
+static rung_status check_limits(const rung_board_def *def, rung_err *err) {
+    const char *name = def->limits & RUNG_LIMIT_MIN    ? "min"
+                       : def->limits & RUNG_LIMIT_MAX  ? "max"
+                       : def->limits & RUNG_LIMIT_STEP ? "max_step"
+                       : def->limits & RUNG_LIMIT_Z    ? "z_score"
+                                                       : NULL;
+    if (def->update != RUNG_UPDATE_COUNT || !name)
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EINVAL,
+                     "limits.%s: a count board has no limit but per_player_per_minute", name);
+}
+
+/* Files of the zone folder that are no zones, but whichever the machine is set to. */
+static rung_status check_zone(const rung_board_def *def, rung_err *err) {
+    if (rung_slice_eq(def->zone_name, RUNG_SLICE("localtime")) ||
+        rung_slice_eq(def->zone_name, RUNG_SLICE("posixrules")))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "timezone: expected the name of a zone, such as Europe/Helsinki");
+    return RUNG_OK;
+}
+
+/* What the state would take, but nobody can mean. A board that has it already may be sent back as it was read; `old`
+ * is NULL for a new one. */
+static rung_status check_sense(const rung_board_def *def, const rung_board_def *old,
+                               rung_err *err) {
+    rung_status st = RUNG_OK;
+    if (!old || old->limits != def->limits)
+        st = check_limits(def, err);
+    if (st >= 0 && (!old || !rung_slice_eq(old->zone_name, def->zone_name)))
+        st = check_zone(def, err);
+    return st;
+}
+
 void rung_api_put_board(rung_call *c) {
     const rung_board_def *old;
     rung_board_def def;
@@ -56,7 +90,9 @@ void rung_api_put_board(rung_call *c) {
         return;
     }
     c->is_new = rung_state_board(rung__api_state(c->api), c->board, &old) != RUNG_OK;
-    st = rung_hub_define(c->api->hub, c->board, &def, answer_define, c, &err);
+    st = check_sense(&def, c->is_new ? NULL : old, &err);
+    if (st >= 0)
+        st = rung_hub_define(c->api->hub, c->board, &def, answer_define, c, &err);
     if (st == RUNG_EABSENT) /* of the zone: not what the path names */
         st = RUNG_EINVAL;
     if (st < 0)
@@ -200,7 +236,8 @@ static void write_window(rung_json_writer *w, const window_item *item) {
     rung_json_close_object(w);
 }
 
-static void write_windows(rung_call *c, window_item *items, uint32_t count, bool has_more) {
+static void write_windows(rung_call *c, window_item *items, uint32_t count, bool has_more,
+                          uint64_t seq) {
     uint32_t end = page_end(items, count, rung__call_count(c, "limit"));
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
@@ -217,7 +254,7 @@ static void write_windows(rung_call *c, window_item *items, uint32_t count, bool
     else
         rung_json_write_null(w);
     RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, rung_state_seq(rung__api_state(c->api)));
+    rung_json_write_uint(w, seq);
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
@@ -232,7 +269,8 @@ static void answer_windows(rung_call *c, const window_ask *ask) {
         rung_state_windows(s, c->board, infos, n);
         uint32_t count = gather_memory(c, infos, n, items);
         count += gather_archive(ask, items + count);
-        write_windows(c, items, merge(items, count), ask && ask->count == ask->limit);
+        write_windows(c, items, merge(items, count), ask && ask->count == ask->limit,
+                      ask ? c->past->seq : rung_state_seq(s));
     } else {
         rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
     }
@@ -275,6 +313,7 @@ void rung_api_windows(rung_call *c) {
     ask->kind = kind->given ? (uint32_t)kind->number : 0;
     ask->before_ms = before->given ? before->number : INT64_MAX;
     p->read.call = c;
+    p->needs_closed = true;
     p->ask = ask_windows;
     p->finish = finish_windows;
     rung__archive_ask(c, p);

@@ -4,6 +4,7 @@
 #include "front/http/reads.h"
 #include "front/http/schemas.h"
 #include "model/text.h"
+#include "model/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +15,26 @@ static void fail_missing(rung_call *c, const char *what) {
     rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
 }
 
-static void write_seq(rung_json_writer *w, const rung_state *s) {
+static void write_seq(rung_json_writer *w, uint64_t seq) {
     RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, rung_state_seq(s));
+    rung_json_write_uint(w, seq);
 }
 
 /* ---- profile ---- */
 
 static int compare_attributes(const void *a, const void *b) {
     return rung_slice_cmp(((const rung_attribute *)a)->name, ((const rung_attribute *)b)->name);
+}
+
+static rung_status check_attribute(rung_slice name, rung_slice value, rung_err *err) {
+    if (!rung_attribute_name_is_valid(name))
+        return RUNG_FAIL(err, RUNG_EINVAL, "the name of an attribute: 1 to %d of a-z A-Z 0-9 _ . -",
+                         RUNG_ATTRIBUTE_NAME_MAX);
+    if (value.len < 1 || value.len > RUNG_ATTRIBUTE_VALUE_MAX || !rung_utf8_is_plain(value))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "%.*s: expected 1 to %d bytes of UTF-8 without control characters",
+                         (int)name.len, name.ptr, RUNG_ATTRIBUTE_VALUE_MAX);
+    return RUNG_OK;
 }
 
 void rung_api_put_player(rung_call *c) {
@@ -40,11 +52,12 @@ void rung_api_put_player(rung_call *c) {
             continue;
         rung_slice name =
             i < PROFILE_FIELDS ? rung_slice_str(rung_profile_schema.fields[i].name) : slots[i].name;
-        if (count == RUNG_ATTRIBUTES_MAX || !rung_attribute_name_is_valid(name)) {
-            RUNG_FAIL(&err, RUNG_EINVAL,
-                      "expected at most %d attributes, with names of 1 to %d of a-z A-Z 0-9 _ . -",
-                      RUNG_ATTRIBUTES_MAX, RUNG_ATTRIBUTE_NAME_MAX);
-            rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_FORM);
+        rung_status st = count == RUNG_ATTRIBUTES_MAX
+                             ? RUNG_FAIL(&err, RUNG_EINVAL, "expected at most %d attributes",
+                                         RUNG_ATTRIBUTES_MAX)
+                             : check_attribute(name, slots[i].text, &err);
+        if (st < 0) {
+            rung__call_fail_at(c, name, st, &err, RUNG_STAGE_FORM);
             return;
         }
         e->profile.attributes[count++] = (rung_attribute){name, slots[i].text};
@@ -78,7 +91,7 @@ void rung_api_get_player(rung_call *c) {
     rung_json_write_bool(w, banned);
     RUNG_JSON_KEY(w, "friends");
     rung_json_write_uint(w, rung_state_friends(s, c->player, NULL, 0));
-    write_seq(w, s);
+    write_seq(w, rung_state_seq(s));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
@@ -159,8 +172,6 @@ static rung_status pack_friends(rung_call *c, const rung_slot *list, rung_event 
         if (!rung_name_is_valid(name))
             return rung_json_refuse(r, RUNG_EINVAL,
                                     "expected 1 to 128 bytes of UTF-8 without control characters");
-        if (rung_slice_eq(name, c->player))
-            return RUNG_FAIL(err, RUNG_EREFUSED, "friends: nobody is a friend of oneself");
         memmove(at + 1, name.ptr, name.len);
         *at = (char)name.len;
         at += 1 + name.len;
@@ -170,10 +181,18 @@ static rung_status pack_friends(rung_call *c, const rung_slot *list, rung_event 
         return st;
     e->friends.packed = rung_slice_of(out, (size_t)(at - out));
     e->friends.count = count;
-    if (e->friends.packed.len > RUNG_FRIENDS_BYTES_MAX)
-        return RUNG_FAIL(err, RUNG_EREFUSED,
-                         "friends: the names are too long together, %zu bytes of %zu",
-                         e->friends.packed.len, RUNG_FRIENDS_BYTES_MAX);
+    return RUNG_OK;
+}
+
+static rung_status check_friends(const rung_event *e, rung_err *err) {
+    rung_slice packed = e->friends.packed, name;
+    if (packed.len > RUNG_FRIENDS_BYTES_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT,
+                         "friends: the names are too long together, %zu bytes of %zu", packed.len,
+                         RUNG_FRIENDS_BYTES_MAX);
+    while (rung_names_next(&packed, &name))
+        if (rung_slice_eq(name, e->friends.player))
+            return RUNG_FAIL(err, RUNG_EINVAL, "friends: nobody is a friend of oneself");
     return RUNG_OK;
 }
 
@@ -187,8 +206,13 @@ void rung_api_put_friends(rung_call *c) {
     e->friends.player = c->player;
     e->friends.follow = rung__call_arg(c, "follow")->number != 0;
     rung_status st = pack_friends(c, &slots[FRIENDS_FRIENDS], e, &err);
+    rung_stage stage = RUNG_STAGE_FORM;
+    if (st >= 0) {
+        st = check_friends(e, &err);
+        stage = RUNG_STAGE_RULES;
+    }
     if (st < 0)
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_fail(c, st, &err, stage);
     else
         rung__call_change(c);
 }
@@ -222,7 +246,7 @@ void rung_api_get_friends(rung_call *c) {
     rung_json_close_array(w);
     RUNG_JSON_KEY(w, "total");
     rung_json_write_uint(w, total);
-    write_seq(w, s);
+    write_seq(w, rung_state_seq(s));
     rung_json_close_object(w);
     rung_alloc_free(a, ids, (total + 1) * sizeof *ids);
     rung__call_answer(c, 200);
@@ -317,7 +341,7 @@ static void answer_history(rung_call *c, const history_ask *ask) {
     rung_json_close_array(w);
     RUNG_JSON_KEY(w, "archived_seq");
     rung_json_write_uint(w, ask ? ask->cursor_seq : 0);
-    write_seq(w, s);
+    write_seq(w, ask ? c->past->seq : rung_state_seq(s));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
@@ -473,7 +497,7 @@ static void answer_submissions(rung_call *c, const submissions_ask *ask) {
         rung_json_write_null(w);
     RUNG_JSON_KEY(w, "archived_seq");
     rung_json_write_uint(w, ask ? ask->cursor_seq : 0);
-    write_seq(w, rung__api_state(c->api));
+    write_seq(w, ask ? c->past->seq : rung_state_seq(rung__api_state(c->api)));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }

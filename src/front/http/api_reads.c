@@ -417,14 +417,9 @@ static void write_count(rung_json_writer *w, const rung_read *r) {
     rung_json_write_uint(w, r->count);
 }
 
-/* The ends of all scores there can be. Decayed ones cannot be infinite: twice the best is beyond all. */
-static void widest(const rung_view *view, const rung_board_def *def, rung_value *low,
-                   rung_value *high) {
-    rung_row best;
-    if (def->update == RUNG_UPDATE_DECAY) {
-        low->d = 0;
-        high->d = rung_view_top(view, 0, 1, &best) ? best.values[0].d * 2 : 0;
-    } else if (def->key.columns[0].type == RUNG_SCORE_REAL) {
+/* The ends of all scores there can be. */
+static void widest(const rung_board_def *def, rung_value *low, rung_value *high) {
+    if (def->key.columns[0].type == RUNG_SCORE_REAL) {
         low->d = -__builtin_inf();
         high->d = __builtin_inf();
     } else {
@@ -443,7 +438,7 @@ void rung_api_count(rung_call *c) {
         return;
     const rung_arg *min = rung__call_arg(c, "min"), *max = rung__call_arg(c, "max");
     const rung_column *score = &r.k.def->key.columns[0];
-    widest(&view, r.k.def, &low, &high);
+    widest(r.k.def, &low, &high);
     if (min->given)
         st = read_score(score, min->text, "min", &low, &err);
     if (st >= 0 && max->given)

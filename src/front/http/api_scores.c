@@ -9,7 +9,8 @@ static void answer_submit(void *ctx, rung_status st, const rung_outcome *outcome
     rung_call *c = ctx;
     const rung_board_def *def;
     if (st < 0) {
-        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung_err own = rung_submission_blame(err, c->is_delta);
+        rung__call_fail(c, st, &own, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
         return;
     }
     if (rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
@@ -49,6 +50,7 @@ void rung_api_submit(rung_call *c) {
         rung__call_problem(c, 429, "rate_limited", "player: too many submissions");
         return;
     }
+    c->is_delta = slots[SCORE_DELTA].present;
     if (rung__call_keep(c, slots[SCORE_PLAYER].text, &c->note))
         rung__call_put(c, answer_submit);
 }

@@ -42,6 +42,7 @@ typedef struct entry {
     char *refusal; /* NULL: it is the hub's */
     uint16_t refusal_len;
     uint8_t type, decimals; /* of the score, for the result */
+    bool is_delta;
 } entry;
 
 typedef struct rung_batch {
@@ -200,7 +201,8 @@ static void skip_line(rung_batch *b) {
     b->in_at = end ? (size_t)(end - b->in) + 1 : b->in_len;
 }
 
-/* The next line of NDJSON: false when it is not complete yet. Blank ones are passed over. */
+/* The next line of NDJSON: false when it is not complete yet. Blank ones are passed over, unless they are too long:
+ * whether a line is taken must not hang on the pieces it came in, and a long one is refused before its end is seen. */
 static bool take_line(rung_batch *b, rung_slice *line_out) {
     if (b->is_skipping)
         skip_line(b);
@@ -217,7 +219,7 @@ static bool take_line(rung_batch *b, rung_slice *line_out) {
         b->scanned = 0;
         b->line++;
         *line_out = rung_slice_of(from, len);
-        if (!is_blank(*line_out))
+        if (len > LINE_BYTES_MAX || !is_blank(*line_out))
             return true;
     }
     return false;
@@ -337,7 +339,8 @@ static void submit(rung_batch *b, rung_slice text) {
     }
     b->ring[b->tail++ % RING] = (entry){.line = b->line,
                                         .type = (uint8_t)def->key.columns[0].type,
-                                        .decimals = (uint8_t)def->key.columns[0].decimals};
+                                        .decimals = (uint8_t)def->key.columns[0].decimals,
+                                        .is_delta = slots[SCORE_DELTA].present};
     b->pending++;
 }
 
@@ -385,16 +388,30 @@ static void finish(rung_batch *b) {
         rung_exchange_cut(x);
 }
 
+static void refuse_long_line(rung_batch *b) {
+    refuse(b, &(rung_problem){.status = 413,
+                              .code = "too_large",
+                              .detail = RUNG_SLICE("a line is longer than 65,536 bytes")});
+}
+
+static void take_text(rung_batch *b, rung_slice text) {
+    b->api->metrics.batch_lines++;
+    if (!b->is_array && text.len > LINE_BYTES_MAX)
+        refuse_long_line(b);
+    else
+        submit(b, text);
+}
+
 static bool is_line_too_long(const rung_batch *b) {
     return !b->is_array && b->in_len - b->in_at > LINE_BYTES_MAX &&
            b->scanned == b->in_len - b->in_at;
 }
 
-static void refuse_long_line(rung_batch *b) {
+/* Its end is not there yet. */
+static void refuse_begun_line(rung_batch *b) {
     b->line++;
-    refuse(b, &(rung_problem){.status = 413,
-                              .code = "too_large",
-                              .detail = RUNG_SLICE("a line is longer than 65,536 bytes")});
+    b->api->metrics.batch_lines++;
+    refuse_long_line(b);
     b->in_at = b->in_len;
     b->scanned = 0;
     b->is_skipping = true;
@@ -403,12 +420,10 @@ static void refuse_long_line(rung_batch *b) {
 static void pump(rung_batch *b) {
     rung_slice text;
     bool stalled = false;
-    while (!b->is_stopping && !(stalled = is_stalled(b)) && take_next(b, &text)) {
-        b->api->metrics.batch_lines++;
-        submit(b, text);
-    }
+    while (!b->is_stopping && !(stalled = is_stalled(b)) && take_next(b, &text))
+        take_text(b, text);
     if (!b->is_stopping && !stalled && is_line_too_long(b))
-        refuse_long_line(b);
+        refuse_begun_line(b);
     bool is_done = b->is_stopping || (b->is_input_over && !stalled && b->in_at == b->in_len);
     if (is_done && b->pending == 0 && b->head == b->tail) {
         finish(b);
@@ -426,7 +441,8 @@ static void pump(rung_batch *b) {
 static void write_result(rung_batch *b, const entry *e, rung_status st, const rung_outcome *outcome,
                          const rung_err *err) {
     if (st < 0) {
-        rung_problem p = rung_problem_of(st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung_err own = rung_submission_blame(err, e->is_delta);
+        rung_problem p = rung_problem_of(st, &own, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
         write_refusal(&b->out, e->line, &p);
         b->api->metrics.batch_refused++;
     } else {

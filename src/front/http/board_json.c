@@ -147,14 +147,16 @@ static const rung_field board_fields[BOARD_FIELDS] = {
          .doc =
              "Further sort columns. A submission carries all of them and is compared as one tuple. "
              "They cannot change later."},
-    [BOARD_UPDATE] =
-        {RUNG_NAMED("update"), .types = RUNG_FIELD_STRING,
-         .format = "enum:best|last|sum|count|decay", .fallback = "\"best\"",
-         .doc = "What a submission does to the score that stands. It cannot change later."},
-    [BOARD_HALF_LIFE] =
-        {RUNG_NAMED("half_life"), .types = RUNG_FIELD_NUMBER, .format = "half_life",
-         .doc = "Seconds after which a submission counts half, of `decay` and of that alone.",
-         .example = "86400"},
+    [BOARD_UPDATE] = {RUNG_NAMED("update"), .types = RUNG_FIELD_STRING,
+                      .format = "enum:best|last|sum|count|decay", .fallback = "\"best\"",
+                      .doc = "What a submission does to the score that stands. `decay` needs a "
+                             "real score, order `desc`, no columns, "
+                             "and `half_life`. It cannot change later."},
+    [BOARD_HALF_LIFE] = {RUNG_NAMED("half_life"), .types = RUNG_FIELD_NUMBER, .format = "half_life",
+                         .doc = "Seconds after which a submission counts half, 60 to 3153600000 "
+                                "(36500 days): of `decay` and of that "
+                                "alone.",
+                         .example = "86400"},
     [BOARD_TIE] =
         {RUNG_NAMED("tie"), .types = RUNG_FIELD_STRING, .values = TIES, .fallback = "\"first\"",
          .doc =

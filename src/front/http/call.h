@@ -28,6 +28,7 @@ typedef struct rung_call {
     size_t body_len;
     rung_slice note; /* what a handler needs again when its change is answered */
     bool is_new;     /* likewise: the board was not there before */
+    bool is_delta;   /* likewise: of the submission */
 
     /* while it waits, for a sequence or for the archive */
     rung_hub_waiter waiter;
@@ -68,9 +69,10 @@ struct rung_api {
         ranked; /* questions for a player's place, answered together at the end of the turn */
     uv_idle_t answer_ranked;
 
-    rung_call_list asking; /* questions to the archive; the first is under way when is_asking */
+    rung_call_list asking; /* questions to the archive, with the one under way */
+    rung_call *asked;      /* under way in the pool; NULL: none */
     uv_work_t work;
-    bool is_asking;
+    uv_timer_t ask_timer; /* runs while questions wait for the archive to catch up */
 
     struct rung_key_change *key_change; /* under way in the pool; NULL: none */
 
@@ -103,8 +105,12 @@ static inline uint32_t rung__call_count(const rung_call *c, const char *name) {
 /* Begin an answer in api->out, end it with rung__call_answer(). */
 rung_json_writer *rung__call_begin(rung_call *c);
 void rung__call_answer(rung_call *c, int status);
+/* A detail that begins with a name and a colon names the field. */
 void rung__call_problem(rung_call *c, int status, const char *code, const char *detail);
 void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage);
+/* The same about a field whose name the sender chose. */
+void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
+                        rung_stage stage);
 
 /* ---- changes ---- */
 

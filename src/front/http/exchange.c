@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "codec/json_writer.h"
+#include "front/http/problem.h"
 #include "front/http/transport.h"
 
 #include <stdarg.h>
@@ -107,7 +108,7 @@ static void ask_body(rung_exchange *x, rung__body_mode mode, uint64_t limit,
     if (!x->session)
         return;
     if (x->head.has_length && x->head.length > limit && !x->is_begun) {
-        static const rung_head_problem too_large = {413, "body_too_large",
+        static const rung_head_problem too_large = {413, "too_large",
                                                     "the body is longer than this route allows"};
         x->is_final = true;
         rung__exchange_refuse(x, &too_large);
@@ -465,6 +466,7 @@ static rung_slice problem_body(char text[PROBLEM_SIZE], int status, const char *
                                rung_slice members, const char *detail) {
     rung_json_writer w = {.data = text, .size = PROBLEM_SIZE};
     RUNG_ASSERT(members.len <= 2048);
+    RUNG_ASSERT_SLOW(rung_problem_is_known(status, code));
     rung_json_open_object(&w);
     RUNG_JSON_KEY(&w, "type");
     rung_json_write_string(&w, RUNG_SLICE("about:blank"));

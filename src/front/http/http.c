@@ -38,10 +38,9 @@
 static const rung_head_problem no_memory = {503, "overloaded", "out of memory, try again later"};
 static const rung_head_problem overloaded = {503, "overloaded",
                                              "too many requests are under way, try again later"};
-static const rung_head_problem too_large = {413, "body_too_large",
+static const rung_head_problem too_large = {413, "too_large",
                                             "the body is longer than this route allows"};
-static const rung_head_problem bad_chunks = {400, "malformed_request",
-                                             "chunked body: malformed framing"};
+static const rung_head_problem bad_chunks = {400, "malformed", "chunked body: malformed framing"};
 static const rung_head_problem slow_head = {408, "request_timeout",
                                             "the head of the request took too long"};
 static const rung_head_problem slow_body = {408, "request_timeout",

@@ -598,6 +598,30 @@ static void write_components(rung_json_writer *w) {
     rung_json_close_object(w);
 }
 
+static void write_codes(rung_json_writer *w) {
+    static const struct {
+        int status;
+        const char *code, *doc;
+    } codes[] = {
+#define X(of, name, text) {of, name, text},
+        RUNG_PROBLEM_MAP(X)
+#undef X
+    };
+    RUNG_JSON_KEY(w, "x-rung-problems");
+    rung_json_open_array(w);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_KEY(w, "status");
+        rung_json_write_int(w, codes[i].status);
+        RUNG_JSON_KEY(w, "code");
+        write_text(w, codes[i].code);
+        RUNG_JSON_KEY(w, "description");
+        write_text(w, codes[i].doc);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
 void rung_openapi_write(rung_json_writer *w, const char *version) {
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "openapi");
@@ -618,5 +642,6 @@ void rung_openapi_write(rung_json_writer *w, const char *version) {
     write_raw(w, "[{\"key\":[]}]");
     write_paths(w);
     write_components(w);
+    write_codes(w);
     rung_json_close_object(w);
 }

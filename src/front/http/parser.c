@@ -154,7 +154,7 @@ static rung_status refuse(reading *r, int status, const char *code, const char *
 }
 
 static rung_status malformed(reading *r, const char *detail) {
-    return refuse(r, 400, "malformed_request", detail);
+    return refuse(r, 400, "malformed", detail);
 }
 
 static rung_head_part part_of(const reading *r, rung_slice text) {

@@ -4,6 +4,11 @@
  *
  *     rung__archive_ask -> [asking] -> work_ask (pool) -> work_done (loop) -> finish -> the next one
  *
+ * The archive follows the log a moment behind. An answer reflects the sequence that it states all the same: a question
+ * waits in the queue until the archive has the last event that hid or brought back anybody, as of the time the question
+ * came; and a window that is not found is looked for again when the archive has all windows that had closed by then.
+ * Scores do not reach closed windows, so nobody waits for those. An archive that does not come as far in time: 503.
+ *
  * What the archive gave (the view stays open) lives until `finish` is done: nobody else asks before that. */
 #include "base/assert.h"
 #include "front/http/reads.h"
@@ -13,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ASKING_MAX = 1024 }; /* questions that wait; one more: 503 */
+enum {
+    ASKING_MAX = 1024, /* questions that wait; one more: 503 */
+    LOOK_MS = 2,       /* how often to look how far the archive is, while somebody waits for it */
+};
 
 /* ---- objects ---- */
 
@@ -47,23 +55,23 @@ void rung__past_destroy(const rung_alloc *alloc, rung_past *p) {
 
 /* ---- the queue ---- */
 
-static void work_ask(uv_work_t *work);
-static void work_done(uv_work_t *work, int cancelled);
-
-static void ask_next(rung_api *api) {
-    if (api->is_asking || !api->asking.first)
-        return;
-    api->is_asking = true;
-    api->work.data = api;
-    if (uv_queue_work(api->config.loop, &api->work, work_ask, work_done) == 0)
-        return;
-    work_done(&api->work, UV_ECANCELED);
+static rung_api_archive_stat archive_stat(const rung_api *api) {
+    rung_api_archive_stat s = {.cursor_seq = UINT64_MAX};
+    if (api->config.archive_stat && !api->config.archive_stat(api->config.ctx, &s))
+        s = (rung_api_archive_stat){.cursor_seq = UINT64_MAX};
+    return s;
 }
 
 static void work_ask(uv_work_t *work) {
     rung_api *api = work->data;
-    rung_past *p = api->asking.first->past; /* the loop adds behind it, and removes nothing */
+    rung_past *p = api->asked->past; /* the loop leaves it alone until work_done */
     p->status = p->ask(p, api->archive);
+}
+
+static void close_view(rung_past *p) {
+    if (p->is_open)
+        rung_archive_view_close(&p->view);
+    p->is_open = false;
 }
 
 static void end_question(rung_api *api, rung_call *c) {
@@ -77,21 +85,86 @@ static void end_question(rung_api *api, rung_call *c) {
         rung__call_fail(c, RUNG_NOT_FOUND, &p->err, RUNG_STAGE_RULES);
     else
         rung__call_problem(c, 503, "archive_unavailable", p->err.message);
-    if (p->is_open)
-        rung_archive_view_close(&p->view);
+    close_view(p);
     rung__past_destroy(api->config.alloc, p);
+}
+
+static void refuse_late(rung_api *api, rung_call *c) {
+    rung_past *p = c->past;
+    rung__call_list_remove(&api->asking, c);
+    api->metrics.wait_timeouts++;
+    rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
+    rung__call_problem(c, 503, "archive_behind",
+                       "the archive has not caught up with what changed this window");
+    rung__past_destroy(api->config.alloc, p);
+}
+
+static void work_done(uv_work_t *work, int cancelled);
+
+static void begin_work(rung_api *api, rung_call *c) {
+    api->asked = c;
+    api->work.data = api;
+    if (uv_queue_work(api->config.loop, &api->work, work_ask, work_done) != 0)
+        work_done(&api->work, UV_ECANCELED);
+}
+
+static void look_again(uv_timer_t *timer);
+
+/* The first that the archive can answer now. */
+static rung_call *first_ready(const rung_api *api, uint64_t archived_seq) {
+    rung_call *c = api->asking.first;
+    while (c && (c == api->asked || c->past->needed_seq > archived_seq))
+        c = c->next;
+    return c;
+}
+
+/* The first that it cannot; if `late`, of those whose time is over. */
+static rung_call *first_waiting(const rung_api *api, uint64_t archived_seq, bool late) {
+    int64_t now_ms = (int64_t)uv_now(api->config.loop);
+    rung_call *c = api->asking.first;
+    while (c && (c == api->asked || c->past->needed_seq <= archived_seq ||
+                 (late && c->deadline_ms > now_ms)))
+        c = c->next;
+    return c;
+}
+
+static void ask_next(rung_api *api) {
+    if (!api->asking.first)
+        return;
+    uint64_t archived_seq = archive_stat(api).cursor_seq;
+    if (first_waiting(api, archived_seq, false))
+        uv_timer_start(&api->ask_timer, look_again, LOOK_MS, 0);
+    rung_call *ready = api->asked ? NULL : first_ready(api, archived_seq);
+    if (ready)
+        begin_work(api, ready);
+}
+
+static void look_again(uv_timer_t *timer) {
+    rung_api *api = timer->data;
+    uint64_t archived_seq = archive_stat(api).cursor_seq;
+    rung_call *late;
+    while ((late = first_waiting(api, archived_seq, true)) != NULL)
+        refuse_late(api, late);
+    ask_next(api);
 }
 
 static void work_done(uv_work_t *work, int cancelled) {
     rung_api *api = work->data;
-    rung_call *c = api->asking.first;
+    rung_call *c = api->asked;
+    rung_past *p = c->past;
     if (cancelled)
-        c->past->status = RUNG_ECLOSED;
+        p->status = RUNG_ECLOSED;
     api->metrics.archive_questions++;
-    api->metrics.archive_failures += c->past->status < 0;
-    end_question(api, c);
-    api->is_asking = false;
-    ask_next(api);
+    api->metrics.archive_failures += p->status < 0;
+    if (p->status == RUNG_NOT_FOUND && p->needed_seq < p->closed_seq && !api->is_stopped) {
+        p->needed_seq = p->closed_seq;
+        close_view(p);
+    } else {
+        end_question(api, c);
+    }
+    api->asked = NULL;
+    if (!api->is_stopped)
+        ask_next(api);
 }
 
 void rung__archive_ask(rung_call *c, rung_past *p) {
@@ -102,21 +175,30 @@ void rung__archive_ask(rung_call *c, rung_past *p) {
         rung__call_fail(c, api->is_stopped ? RUNG_ECLOSED : RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
         return;
     }
+    rung_api_archive_stat s = archive_stat(api);
+    p->seq = rung_state_seq(rung__api_state(api));
+    p->closed_seq = s.closed_seq;
+    p->needed_seq = p->needs_closed && s.closed_seq > s.changed_seq ? s.closed_seq : s.changed_seq;
+    if (!c->deadline_ms) /* or it has waited for its min_seq */
+        c->deadline_ms = (int64_t)uv_now(api->config.loop) + api->config.wait_ms;
     rung__call_list_add(&api->asking, c);
     ask_next(api);
 }
 
 void rung__archive_stop(rung_api *api) {
-    rung_call *under_way = api->is_asking ? api->asking.first : NULL;
-    while (api->asking.last != under_way) {
-        rung_call *c = api->asking.last;
+    rung_call *next;
+    uv_timer_stop(&api->ask_timer);
+    for (rung_call *c = api->asking.first; c; c = next) {
+        next = c->next;
+        if (c == api->asked)
+            continue;
         c->past->status = RUNG_ECLOSED;
         end_question(api, c);
     }
 }
 
 void rung_api_settle(rung_api *api) {
-    while (api && (api->is_asking || api->key_change))
+    while (api && (api->asked || api->key_change))
         uv_run(api->config.loop, UV_RUN_ONCE);
 }
 
@@ -172,8 +254,8 @@ static bool name_window(rung_past *p, const rung_query *q, const rung_board_def 
                                     .window_id = id,
                                     .scope = q->scope,
                                     .teams = q->teams,
-                                    .has_rank = q->has_rank,
-                                    .rank = q->rank,
+                                    .has_rank = true, /* not the board's when the window closed */
+                                    .rank = q->has_rank ? q->rank : def->rank,
                                     .now_ms = q->now_ms};
     return true;
 }
@@ -196,7 +278,7 @@ static void finish_ranking(rung_past *p) {
     const rung_state *s = rung__api_state(p->read.call->api);
     k->def = &p->def;
     k->state = s;
-    k->seq = rung_state_seq(s);
+    k->seq = p->seq;
     k->kind = window->kind;
     k->window_id_len =
         (uint32_t)(window->id.len < sizeof k->window_id ? window->id.len : sizeof k->window_id - 1);

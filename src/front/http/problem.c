@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front/http/problem.h"
 
+#include "base/assert.h"
+
 #include <string.h>
+
+bool rung_problem_is_known(int status, const char *code) {
+#define X(of, name, doc)                                                                           \
+    if (status == of && strcmp(code, name) == 0)                                                   \
+        return true;
+    RUNG_PROBLEM_MAP(X)
+#undef X
+    return false;
+}
 
 static bool is_field_byte(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '.' || c == '-' || c == '[' || c == ']';
 }
 
-/* "limits.min: expected a number" begins with a field; "byte 7: ..." does not. */
-static rung_slice field_of(rung_slice message) {
+rung_slice rung_problem_field(rung_slice message) {
     size_t len = 0;
     while (len < message.len && is_field_byte(message.ptr[len]))
         len++;
@@ -107,7 +117,7 @@ rung_problem rung_problem_of(rung_status st, const rung_err *err, rung_stage sta
     rung_problem p = {0};
     const char *message = err && err->message[0] ? err->message : rung_status_text(st);
     p.detail = rung_slice_str(message);
-    p.field = field_of(p.detail);
+    p.field = rung_problem_field(p.detail);
     set_status(&p, st, stage);
     return p;
 }
@@ -123,6 +133,7 @@ void rung_problem_write_field(rung_json_writer *w, const rung_problem *p) {
 }
 
 void rung_problem_write(rung_json_writer *w, const rung_problem *p) {
+    RUNG_ASSERT_SLOW(rung_problem_is_known(p->status, p->code));
     RUNG_JSON_KEY(w, "status");
     rung_json_write_int(w, p->status);
     RUNG_JSON_KEY(w, "code");

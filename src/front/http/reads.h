@@ -36,6 +36,10 @@ struct rung_past {
     void (*finish)(rung_past *p);
     rung_status status;
     rung_err err;
+    uint64_t seq;        /* the state's when it was asked: what the answer reflects, at least */
+    uint64_t needed_seq; /* it waits until the archive has come as far */
+    uint64_t closed_seq; /* an archive that has not come as far may not have the window yet */
+    bool needs_closed;   /* such a one is not asked at all */
 
     /* of one ranking: */
     rung_status (*rows)(rung_past *p); /* fill the read's rows from `view` */

@@ -69,9 +69,8 @@ static const char *const KINDS[] = {"all", "hour", "day", "week", "month", "year
      .type = RUNG_PARAM_TEXT,                                                                      \
      .min = 1,                                                                                     \
      .max = RUNG_NAME_MAX,                                                                         \
-     .doc = "`all`, `hour`, `day`, `week`, `month`, `year` or a season's name; `all`, or the "     \
-            "board's first, when "                                                                 \
-            "left out.",                                                                           \
+     .doc = "`all`, `hour`, `day`, `week`, `month`, `year` or a season's name; when left out "     \
+            "`all`, or else the longest the board has, or its first season.",                      \
      .example = "all"},                                                                            \
         {.name = "window_id",                                                                      \
          .type = RUNG_PARAM_TEXT,                                                                  \
@@ -404,10 +403,11 @@ const rung_route rung_routes[] = {
      .tag = "Scores",
      .role = RUNG_ROLE_SERVER,
      .summary = "Remove an entry",
-     .doc = "From every window of the board.",
+     .doc = "From every window of the board, those in the archive included.",
      PARAMS(entry_params),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
-     .results = {ANSWER(rung_change_schema, "It is gone; `changed` is false when there was none.")},
+     .results = {ANSWER(rung_change_schema,
+                        "It is gone; `changed` is false when there was none in memory.")},
      .handle = rung_api_remove_entry},
 
     {.method = RUNG_METHOD_PUT,
@@ -453,7 +453,9 @@ const rung_route rung_routes[] = {
      PARAMS(submissions_params), .results = {ANSWER(rung_sent_list_schema, "A page.")},
      .handle = rung_api_submissions},
     {READ("/v1/players/{player}/friends", "getFriends", "Whom a player follows"), .tag = "Players",
-     .role = RUNG_ROLE_READ, .doc = "Ids, in the order in which players became known.",
+     .role = RUNG_ROLE_READ,
+     .doc = "Ids, by the number a player has in memory: mostly the order in which players became "
+            "known, but the number of an erased player is given out again.",
      PARAMS(friends_read_params), .flags = RUNG_MAY_MISS,
      .results = {ANSWER(rung_friends_schema, "A page.")}, .handle = rung_api_get_friends},
     {.method = RUNG_METHOD_PUT,

@@ -59,7 +59,8 @@ static const rung_field score_fields[SCORE_FIELDS] = {
              "A name for this submission: sent again it changes nothing and is answered as before.",
          .example = "\"0193259e-7c1d-7a53-8f0e-1f2d3c4b5a69\""},
     [SCORE_META] = {RUNG_NAMED("meta"), .types = RUNG_FIELD_ANY,
-                    .doc = "Anything, up to 4096 bytes as JSON; kept in the log and the archive.",
+                    .doc = "Anything, up to 4096 bytes as JSON, of a string without its quotes; "
+                           "kept in the log and the archive.",
                     .example = "{\"level\":3}"},
     [SCORE_BOARD] = {RUNG_NAMED("board"), STRING, .required = true, .len_min = 1,
                      .len_max = RUNG_NAME_MAX, .doc = "The board it is for.",
@@ -192,7 +193,8 @@ static const rung_field next_fields[] = {
     {RUNG_NAMED("player"), .types = RUNG_FIELD_STRING | RUNG_FIELD_NULL, .required = true,
      .doc = "Who stands just above; null if erased since the first answer."},
     {RUNG_NAMED("gap"), SCORE, .required = true,
-     .doc = "How far it is: the difference of the scores."},
+     .doc = "How far it is: the difference of the scores; of whole numbers and decimals at most "
+            "2^63 - 1 units."},
 };
 static const rung_schema next_schema = {.name = "Next",
                                         .doc = "The player just above.",

@@ -4,6 +4,13 @@
 
 #include "model/calendar.h"
 
+#include <math.h>
+#include <string.h>
+
+/* Of a sum's part. 2^63 of them do not reach the end of a double, so no sum becomes infinite, from where it could never
+ * come back. */
+#define SUMMAND_MAX 1e288
+
 rung_status rung_submission_read(const rung_schema *schema, char *text, size_t len, rung_json *r,
                                  rung_slot slots[SCORE_FIELDS], rung_err *err) {
     rung_json_init(r, text, len, err);
@@ -11,15 +18,30 @@ rung_status rung_submission_read(const rung_schema *schema, char *text, size_t l
     return st < 0 ? st : rung_json_end(r);
 }
 
-static rung_status put_value(rung_score_event *e, uint32_t i, const rung_column *column,
-                             rung_slice text, const char *field, int field_len, rung_err *err) {
+/* What the board's way of updating takes of a value. The state says the rest. */
+static rung_status check_update(const rung_board_def *def, uint32_t i, rung_value value,
+                                const char *field, rung_slice name, rung_err *err) {
+    if (def->key.columns[i].type != RUNG_SCORE_REAL)
+        return RUNG_OK;
+    if (def->update == RUNG_UPDATE_DECAY && value.d <= 0)
+        return RUNG_FAIL(err, RUNG_ERANGE, "%s%.*s: must be above 0 on a board that decays", field,
+                         (int)name.len, name.ptr);
+    if (def->update == RUNG_UPDATE_SUM && fabs(value.d) > SUMMAND_MAX && !isinf(value.d))
+        return RUNG_FAIL(err, RUNG_ERANGE, "%s%.*s: a sum takes parts from -1e288 to 1e288", field,
+                         (int)name.len, name.ptr);
+    return RUNG_OK;
+}
+
+static rung_status put_value(rung_score_event *e, uint32_t i, const rung_board_def *def,
+                             rung_slice text, const char *field, rung_slice name, rung_err *err) {
+    const rung_column *column = &def->key.columns[i];
     rung_err why;
     rung_status st = rung_score_parse(column, text, &e->values[i], &why);
     if (st < 0)
-        return RUNG_FAIL(err, st, "%.*s: %s", field_len, field, why.message);
+        return RUNG_FAIL(err, st, "%s%.*s: %s", field, (int)name.len, name.ptr, why.message);
     e->types[i] = (uint8_t)column->type;
     e->decimals[i] = (uint8_t)column->decimals;
-    return RUNG_OK;
+    return check_update(def, i, e->values[i], field, name, err);
 }
 
 /* "columns": {"time": 12.5, ...}: all of them, in any order. */
@@ -42,7 +64,7 @@ static rung_status fill_columns(const rung_slot *slot, const rung_board_def *def
         if (i == def->key.column_count)
             return rung_json_refuse(r, RUNG_EINVAL, "the board has no such column");
         rung_slice name = def->column_names[i - 1];
-        st = put_value(e, i, &def->key.columns[i], text, name.ptr, (int)name.len, err);
+        st = put_value(e, i, def, text, "columns.", name, err);
         if (st < 0)
             return st;
         seen |= 1u << i;
@@ -69,8 +91,8 @@ static rung_status fill_score(const rung_slot *slots, const rung_board_def *def,
     }
     e->is_delta = delta->present;
     e->value_count = def->key.column_count;
-    rung_status st = put_value(e, 0, &def->key.columns[0], (e->is_delta ? delta : score)->text,
-                               e->is_delta ? "delta" : "score", 5, err);
+    rung_status st = put_value(e, 0, def, (e->is_delta ? delta : score)->text,
+                               e->is_delta ? "delta" : "score", RUNG_SLICE(""), err);
     if (st < 0)
         return st;
     if (slots[SCORE_COLUMNS].present)
@@ -110,4 +132,11 @@ rung_status rung_submission_fill(const rung_slot slots[SCORE_FIELDS], rung_slice
         e->id = slots[SCORE_ID].text;
     e->meta = meta_of(&slots[SCORE_META]);
     return RUNG_OK;
+}
+
+rung_err rung_submission_blame(const rung_err *err, bool is_delta) {
+    rung_err own = err ? *err : (rung_err){0};
+    if (is_delta && strncmp(own.message, "score:", 6) == 0)
+        memcpy(own.message, "delta", 5);
+    return own;
 }

@@ -46,6 +46,10 @@ TEST(words_of_strangers) {
     CHECK_WORD(rung_print_word, "\xff\"", "\"\\xff\\\"\"");
     CHECK_WORD(rung_print_word, "\xf0\x9f\x98", "\"\\xf0\\x9f\\x98\""); /* cut off */
     CHECK_WORD(rung_print_word, "a=b", "\"a=b\"");
+    CHECK_WORD(rung_print_word, "a\xe2\x80\xae",
+               "\"a\\xe2\\x80\\xae\""); /* right to left from here on */
+    CHECK_WORD(rung_print_word, "\xd8\x9c", "\"\\xd8\\x9c\"");
+    CHECK_WORD(rung_print_word, "a\xe2\x80\x8d", "a\xe2\x80\x8d"); /* joins emoji */
 }
 
 TEST(json_strings) {
@@ -53,6 +57,8 @@ TEST(json_strings) {
     CHECK_WORD(rung_print_json, "a\"\\\n\x7f", "\"a\\\"\\\\\\u000a\\u007f\"");
     CHECK_WORD(rung_print_json, "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"");
     CHECK_WORD(rung_print_json, "\xc2\x85x", "\"\\u0085x\"");
+    CHECK_WORD(rung_print_json, "a\xe2\x80\xae\xe2\x81\xa6\xd8\x9cz",
+               "\"a\\u202e\\u2066\\u061cz\"");
     CHECK_WORD(rung_print_json, "\xff\xc2", "\"\\ufffd\\ufffd\"");
 }
 
@@ -73,6 +79,24 @@ TEST(tables_line_up) {
     CHECK_EQ_STR(text, "   rank  player    points\n"
                        "      1  adalbert     123\n"
                        "  10000  \xc3\xa4iti           5\n");
+}
+
+TEST(points_stand_below_each_other) {
+    static const rung_table_column columns[] = {{"score", true}, {"at", false}};
+    static const char *const scores[] = {"12.3", "1,010.999", "11", ""};
+    FILE *f = to_text();
+    rung_table *t = rung_table_begin(2, columns);
+    for (int i = 0; i < 4; i++) {
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", scores[i]);
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "x");
+    }
+    rung_table_print(t, f);
+    fclose(f);
+    CHECK_EQ_STR(text, "      score  at\n"
+                       "     12.3    x\n"
+                       "  1,010.999  x\n"
+                       "     11      x\n"
+                       "             x\n");
 }
 
 TEST(a_table_without_rows_is_its_head) {

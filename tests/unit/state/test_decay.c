@@ -234,4 +234,55 @@ TEST(ten_years_of_thirty_days) {
     ten_years(30 * DAY_MS, HOUR_MS);
 }
 
+/* ---- counting at the ends of the doubles ---- */
+
+static void submit(rung_state *s, const char *name, double score, int64_t at) {
+    rung_event e = {.kind = RUNG_EVENT_SCORE, .ts_ms = LANDMARK};
+    e.score = (rung_score_event){.board = RUNG_SLICE("fame"),
+                                 .player = rung_slice_str(name),
+                                 .value_count = 1,
+                                 .has_at = true,
+                                 .at_ms = at};
+    e.score.types[0] = RUNG_SCORE_REAL;
+    e.score.values[0].d = score;
+    CHECK_OK(rung_state_apply(s, &e, NULL, NULL));
+}
+
+static uint32_t count_in(const rung_state *s, int64_t now, double low, double high) {
+    rung_view v;
+    uint32_t count = 77;
+    CHECK_OK(
+        rung_state_view(s, &(rung_query){.board = RUNG_SLICE("fame"), .now_ms = now}, &v, NULL));
+    CHECK_OK(rung_view_count_range(&v, (rung_value){.d = low}, (rung_value){.d = high}, &count));
+    return count;
+}
+
+TEST(what_has_decayed_to_nothing_is_counted) {
+    rung_state *s = decay_board(HOUR_MS);
+    int64_t later = LANDMARK + 60 * DAY_MS;
+    CHECK_EQ_U64(count_in(s, LANDMARK, -HUGE_VAL, HUGE_VAL), 0);
+    for (int p = 0; p < PLAYERS; p++)
+        submit(s, names[p], 7 + p / 2, LANDMARK);
+    CHECK_EQ_U64(count_in(s, LANDMARK, 0, 0), 0);
+    CHECK_EQ_U64(count_in(s, LANDMARK, 7.5, 8.5), 2);
+    CHECK_EQ_U64(count_in(s, later, -HUGE_VAL, HUGE_VAL), PLAYERS);
+    CHECK_EQ_U64(count_in(s, later, 0, HUGE_VAL), PLAYERS);
+    CHECK_EQ_U64(count_in(s, later, 0, 0), PLAYERS);
+    CHECK_EQ_U64(count_in(s, later, 5e-324, HUGE_VAL), 0);
+    CHECK_EQ_U64(count_in(s, later, 1, 0), 0);
+    rung_state_destroy(s);
+}
+
+TEST(what_is_beyond_all_doubles_is_counted) {
+    rung_state *s = decay_board(60000);
+    submit(s, names[0], 7, LANDMARK);
+    submit(s, names[1], 5, LANDMARK + DAY_MS);
+    CHECK_EQ_U64(count_in(s, LANDMARK, 5, HUGE_VAL), 2);
+    CHECK_EQ_U64(count_in(s, LANDMARK, 5, DBL_MAX), 1);
+    CHECK_EQ_U64(count_in(s, LANDMARK, HUGE_VAL, HUGE_VAL), 1);
+    CHECK_EQ_U64(count_in(s, LANDMARK + 63 * YEAR_MS, 0, 0), 2);
+    CHECK_EQ_U64(count_in(s, LANDMARK + 70 * YEAR_MS, -1, HUGE_VAL), 2);
+    rung_state_destroy(s);
+}
+
 RUNG_TEST_MAIN

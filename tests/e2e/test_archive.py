@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=120
+"""Windows that have left memory reflect the sequence that their answers state, however far behind the archive is."""
+import os
+import sqlite3
+import sys
+import threading
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(__file__))
+from server import ServerTest, until  # noqa: E402
+
+SEASON = {"name": "s", "starts": "2026-01-01T00:00:00Z", "ends": "2026-02-01T00:00:00Z"}
+DEFINITION = {"windows": ["all", SEASON], "grace": 366 * 86400, "keep": 0, "scopes": ["country"], "teams": {"by": "guild", "combine": "sum"}}
+
+
+class Archive(ServerTest):
+    def open(self, count=10):
+        """A server with a season that is closed and archived, in which p0 is first."""
+        server = self.server = self.serve()
+        self.check(server.put("/v1/boards/b", DEFINITION), 201)
+        for i in range(count):
+            server.put(f"/v1/players/p{i}", {"country": "FI", "guild": "g"})
+            self.check(server.post("/v1/boards/b/scores", {"player": f"p{i}", "score": 100 - i, "at": f"2026-01-02T00:00:{i:02}Z"}), 200)
+        self.close()
+        until(lambda: [w["source"] for w in self.windows()] == ["archive"], "the archive")
+
+    def close(self):
+        """Close the season."""
+        self.check(self.server.put("/v1/boards/b", {**DEFINITION, "grace": 0}), 200)
+
+    def windows(self):
+        return [w for w in self.server.get("/v1/boards/b/windows?kind=season").json["windows"] if w["closed"]]
+
+    def change(self, method, path):
+        answer = self.check(getattr(self.server, method)(path), 200).json
+        return int(answer["seq"])
+
+    def ask(self, path, query=""):
+        return self.check(self.server.get(f"/v1/boards/b/{path}{'&' if '?' in path else '?'}window=s{query}"), 200).json
+
+    def expect(self, seq, players):
+        """Every question says the same at once, with min_seq and without."""
+        for query in (f"&min_seq={seq}", ""):
+            for path in ("top", "top?scope=country:FI"):
+                top = self.ask(path, query)
+                self.assertEqual([e["player"] for e in top["entries"]], players)
+                self.assertEqual(top["total"], len(players))
+                self.assertGreaterEqual(int(top["seq"]), seq)
+            found = self.ask("players?ids=p0,p1,p2,p3", query)["entries"]
+            self.assertEqual([e["player"] for e in found], [p for p in players if p in ("p0", "p1", "p2", "p3")])
+            self.assertEqual(self.ask("teams", query)["entries"][0]["score"], sum(100 - int(p[1:]) for p in players))
+            self.assertEqual(self.windows()[0]["total"], len(players))
+
+    def test_hidden_at_once(self):
+        self.open()
+        everybody = [f"p{i}" for i in range(10)]
+        for player in ("p0", "p3", "p9"):
+            self.expect(self.change("post", f"/v1/players/{player}/ban"), [p for p in everybody if p != player])
+            self.expect(self.change("delete", f"/v1/players/{player}/ban"), everybody)
+        self.expect(self.change("delete", "/v1/boards/b/players/p1"), [p for p in everybody if p != "p1"])
+        self.expect(self.change("delete", "/v1/players/p2"), [p for p in everybody if p not in ("p1", "p2")])
+
+    def test_an_archive_that_is_behind_is_waited_for(self):
+        self.open()
+        hold = sqlite3.connect(self.server.data / "archive.db", isolation_level=None, check_same_thread=False)
+        self.addCleanup(hold.close)
+        hold.execute("BEGIN IMMEDIATE")  # the follower cannot write
+        self.assertEqual(len(self.ask("top")["entries"]), 10)  # nothing has changed: no reason to wait
+        self.server.post("/v1/boards/b/scores", {"player": "p5", "score": 1})
+        self.assertEqual(len(self.ask("top")["entries"]), 10)  # nor for a score
+        seq = self.change("post", "/v1/players/p0/ban")
+        late = self.server.get("/v1/boards/b/top?window=s")
+        self.check(late, 503, "archive_behind")
+        self.assertIn("retry-after", {name.lower() for name in late.headers})
+        self.check(self.server.get("/v1/boards/b/top"), 200)  # memory is another matter
+        answers = []
+        asking = [threading.Thread(target=lambda: answers.append(self.server.get("/v1/boards/b/top?window=s"))) for _ in range(3)]
+        for thread in asking:
+            thread.start()
+        until(lambda: b"rung_archive_asking 3" in self.server.get("/metrics").body, "the questions")
+        hold.execute("ROLLBACK")
+        for thread in asking:
+            thread.join()
+        self.assertEqual([self.check(a, 200).json["total"] for a in answers], [9, 9, 9])
+        self.expect(seq, [f"p{i}" for i in range(1, 10)])
+
+    def test_a_window_between_memory_and_archive(self):
+        server = self.server = self.serve()
+        self.check(server.put("/v1/boards/b", DEFINITION), 201)
+        self.check(server.post("/v1/boards/b/scores", {"player": "p0", "score": 1, "at": "2026-01-02T00:00:00Z"}), 200)
+        until(lambda: (server.data / "archive.db").exists(), "the archive")
+        hold = sqlite3.connect(server.data / "archive.db", isolation_level=None)
+        self.addCleanup(hold.close)
+        hold.execute("BEGIN IMMEDIATE")
+        self.close()
+        answers = []
+
+        def ask():
+            while not answers or (answers[-1].status == 200 and not answers[-1].json["closed"]):
+                answers.append(server.get("/v1/boards/b/top?window=s"))
+        asking = threading.Thread(target=ask)
+        asking.start()
+        until(lambda: b"rung_archive_asking 1" in server.get("/metrics").body or not asking.is_alive(), "the question")
+        hold.execute("ROLLBACK")
+        asking.join()
+        self.assertEqual(self.check(answers[-1], 200).json["total"], 1)
+
+    def test_ranked_by_the_board_as_it_is(self):
+        self.open(3)
+        self.assertEqual(self.ask("top")["rank_style"], "sparse")
+        self.check(self.server.put("/v1/boards/b", {**DEFINITION, "grace": 0, "rank": "dense"}), 200)
+        self.assertEqual(self.ask("top")["rank_style"], "dense")
+        self.assertEqual(self.ask("top", "&rank=unique")["rank_style"], "unique")
+
+    def test_a_closed_season_keeps_its_dates(self):
+        self.open(3)
+        for field, dates in (("starts", {"starts": "2026-01-05T00:00:00Z"}), ("ends", {"ends": "2027-02-01T00:00:00Z"})):
+            answer = self.server.put("/v1/boards/b", {**DEFINITION, "windows": ["all", {**SEASON, **dates}], "title": "new"})
+            self.assertEqual(self.check(answer, 422, "unsupported").json["field"], f"windows[1].{field}")
+        self.assertEqual(self.server.get("/v1/boards/b").json["title"], "b")  # nothing of it
+        self.check(self.server.put("/v1/boards/b", {**DEFINITION, "title": "new"}), 200)
+
+    def test_a_scope_that_comes_during_a_ban(self):
+        """In a closed window it has the attributes of the moment when it came, in memory and, closed later, in the archive."""
+        server = self.server = self.serve()
+        plain = {**DEFINITION, "keep": 2, "scopes": []}
+        self.check(server.put("/v1/boards/b", plain), 201)
+        server.put("/v1/players/p0", {"country": "FI", "guild": "g"})
+        server.post("/v1/boards/b/scores", {"player": "p0", "score": 1, "at": "2026-01-02T00:00:00Z"})
+        self.change("post", "/v1/players/p0/ban")
+        self.check(server.put("/v1/boards/b", {**plain, "scopes": ["country"]}), 200)
+        server.put("/v1/players/p0", {"country": "SE", "guild": "g"})
+        self.check(server.put("/v1/boards/b", {**plain, "scopes": ["country"], "grace": 0}), 200)
+        until(lambda: self.windows(), "closing")
+        self.change("delete", "/v1/players/p0/ban")
+
+        def standing():
+            return [len(self.ask(f"top?scope=country:{country}")["entries"]) for country in ("FI", "SE")]
+        self.assertEqual(standing(), [1, 0])
+        self.check(server.put("/v1/boards/b", {**plain, "scopes": ["country"], "grace": 0, "keep": 0}), 200)
+        self.assertEqual(self.windows()[0]["source"], "archive")
+        self.assertEqual(standing(), [1, 0])
+
+    def test_stopping_does_not_wait(self):
+        self.open(3)
+        hold = sqlite3.connect(self.server.data / "archive.db", isolation_level=None)
+        self.addCleanup(hold.close)
+        hold.execute("BEGIN IMMEDIATE")
+        self.change("post", "/v1/players/p0/ban")
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(self.server.get("/v1/boards/b/top?window=s").status))
+        asking.start()
+        until(lambda: b"rung_archive_asking 1" in self.server.get("/metrics").body, "the question")
+        hold.execute("ROLLBACK")
+        self.assertEqual(self.server.stop(), 0)
+        asking.join()
+        self.assertIn(answers, ([200], [503]))
+
+
+if __name__ == "__main__":
+    unittest.main()
