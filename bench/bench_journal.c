@@ -4,9 +4,9 @@
  *
  * needs: redis-server=redis-server
  *
- * Everything but one row goes through rung_hub as the server uses it, from one thread. Submissions are of random known players
- * (15-byte ids) to a board with `update: last`, so that every one moves an entry and is answered with ranks. Files are
- * in the folder $RUNG_BENCH_DIR, or build/: not in a file system that lives in memory. Wall times. */
+ * Everything but one row goes through rung_hub as the server uses it, from one thread. Submissions are of random
+ * known players (15-byte ids) to a board with `update: last`, so that every one moves an entry and is answered with
+ * ranks. Files are in the folder $RUNG_BENCH_DIR, or build/: not in a file system that lives in memory. Wall times. */
 #include "rung/rung.h"
 #include "service/hub.h"
 #include "support/machine.h"
