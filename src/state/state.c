@@ -317,7 +317,8 @@ static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
 }
 
 /* How many submissions to look ahead: enough to hide the memory, few enough that what was fetched for the first is
- * still near when it is applied. Measured with bench/bench_state. */
+ * still near when it is applied. One and three windows do best with a whole group, three with a scope with half of
+ * one (bench/bench_state); what lies between was not measured. */
 static uint32_t group_size(const rung_state *s, const rung_score_event *first) {
     enum { WAYS = 72, LEAST = 4 }; /* ways down to leaves under way at a time */
     const rung__board *b = rung__board_find(s, first->board);

@@ -132,21 +132,24 @@ void rung__call_put(rung_call *c, rung_hub_answer *answer) {
         rung__call_fail(c, st, &err, RUNG_STAGE_PUT);
 }
 
-static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome,
-                          const rung_err *err) {
-    rung_call *c = ctx;
-    if (st < 0) {
-        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
-        return;
-    }
+void rung__call_answer_changed(rung_call *c, int status, bool changed) {
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "changed");
-    rung_json_write_bool(w, st == RUNG_OK);
+    rung_json_write_bool(w, changed);
     RUNG_JSON_KEY(w, "seq");
     rung_json_write_uint(w, rung_state_seq(rung__api_state(c->api)));
     rung_json_close_object(w);
-    rung__call_answer(c, 200);
+    rung__call_answer(c, status);
+}
+
+static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome,
+                          const rung_err *err) {
+    rung_call *c = ctx;
+    if (st < 0)
+        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+    else
+        rung__call_answer_changed(c, 200, st == RUNG_OK);
 }
 
 void rung__call_change(rung_call *c) {

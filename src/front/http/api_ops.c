@@ -53,14 +53,7 @@ void rung_api_snapshot(rung_call *c) {
         rung__call_fail(c, st, &err, RUNG_STAGE_APPLY);
         return;
     }
-    rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "changed");
-    rung_json_write_bool(w, st == RUNG_OK);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, rung_state_seq(rung__api_state(c->api)));
-    rung_json_close_object(w);
-    rung__call_answer(c, 202);
+    rung__call_answer_changed(c, 202, st == RUNG_OK);
 }
 
 /* ---- metrics ---- */

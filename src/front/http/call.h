@@ -105,6 +105,8 @@ static inline uint32_t rung__call_count(const rung_call *c, const char *name) {
 /* Begin an answer in api->out, end it with rung__call_answer(). */
 rung_json_writer *rung__call_begin(rung_call *c);
 void rung__call_answer(rung_call *c, int status);
+/* A whole answer: did it change anything, and the sequence that shows it. */
+void rung__call_answer_changed(rung_call *c, int status, bool changed);
 /* A detail that begins with a name and a colon names the field. */
 void rung__call_problem(rung_call *c, int status, const char *code, const char *detail);
 void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage);
