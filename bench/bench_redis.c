@@ -396,6 +396,7 @@ typedef struct bench {
     uint64_t round_ms, connections;
     const char *only;
     bool with_windows, with_disk;
+    bool is_alone; /* Redis is left out */
     uint64_t runs; /* so far: each round has commands of its own */
     server servers[SERVERS];
     uint64_t members;
@@ -435,6 +436,10 @@ static pace run_once(const bench *b, int which, bench_command_maker make, uint32
     return (pace){rate, busy * 1e6 / done};
 }
 
+static bool is_left_out(const bench *b, int which) {
+    return which == REDIS && b->is_alone;
+}
+
 static figures compare(bench *b, bench_command_maker make, uint32_t depth) {
     double rates[SERVERS][ROUNDS_MAX], costs[SERVERS][ROUNDS_MAX], ratios[ROUNDS_MAX],
         busy[ROUNDS_MAX];
@@ -442,6 +447,9 @@ static figures compare(bench *b, bench_command_maker make, uint32_t depth) {
         uint64_t seed = b->o.seed + 1000 * ++b->runs;
         for (int k = 0; k < SERVERS; k++) { /* who goes first alternates */
             int which = (int)((round + (uint64_t)k) % 2);
+            rates[which][round] = costs[which][round] = 1;
+            if (is_left_out(b, which))
+                continue;
             pace p = run_once(b, which, make, depth, seed, (double)b->round_ms / 1000, 0);
             rates[which][round] = p.rate;
             costs[which][round] = p.cost_us;
@@ -491,6 +499,8 @@ static void load_friends(const server *s, uint64_t members) {
 
 static void load_members(bench *b) {
     for (int which = 0; which < SERVERS; which++) {
+        if (is_left_out(b, which))
+            continue;
         double before = resident_bytes(&b->servers[which]);
         bench_progress("%s: loading %llu members", names[which], (unsigned long long)b->members);
         b->load_s[which] =
@@ -505,6 +515,8 @@ static void load_members(bench *b) {
 static void load_windows(bench *b) {
     define_windows(&b->servers[RUNG]);
     for (int which = 0; which < SERVERS; which++) {
+        if (is_left_out(b, which))
+            continue;
         double before = resident_bytes(&b->servers[which]);
         bench_progress("%s: loading three windows", names[which]);
         run_once(b, which, make_windows_load, 50, 1, 0, b->members);
@@ -527,7 +539,8 @@ static void remove_data(const bench *b) {
 
 static void measure_questions(bench *b) {
     for (int which = 0; which < SERVERS; which++)
-        start_server(&b->servers[which], which);
+        if (!is_left_out(b, which))
+            start_server(&b->servers[which], which);
     load_members(b);
     for (int q = 0; q < QUESTIONS; q++) {
         b->is_asked[q] = (q != WINDOWS_AT || b->with_windows) &&
@@ -545,7 +558,8 @@ static void measure_questions(bench *b) {
         }
     }
     for (int which = 0; which < SERVERS; which++)
-        stop_server(&b->servers[which]);
+        if (!is_left_out(b, which))
+            stop_server(&b->servers[which]);
 }
 
 static void take_snapshot(const server *s) {
@@ -770,6 +784,7 @@ int main(int argc, char **argv) {
         {"--ms", BENCH_NUMBER, &b.round_ms, "milliseconds per question, server and round"},
         {"--connections", BENCH_NUMBER, &b.connections, "at once"},
         {"--only", BENCH_TEXT, &b.only, "questions with this in their name; nothing is written"},
+        {"--alone", BENCH_FLAG, &b.is_alone, "without Redis, for a profiler; nothing is written"},
         {"--no-windows", BENCH_FLAG, &is_without_windows, "leave out the three windows"},
         {"--no-disk", BENCH_FLAG, &is_without_disk, "leave out durability and restart"},
         {0}};
@@ -777,10 +792,10 @@ int main(int argc, char **argv) {
         .section = "redis", .sizes = {1000000, 10000000}, .size_count = 2, .rounds = 3, .seed = 1};
     bench_options_parse(&b.o, argc, argv, "Rung beside Redis, over the same protocol", own);
     b.with_windows = !is_without_windows;
-    b.with_disk = !is_without_disk && !b.only;
+    b.with_disk = !is_without_disk && !b.only && !b.is_alone;
     if (b.o.rounds > ROUNDS_MAX || b.connections > BENCH_LOAD_CONNECTIONS_MAX)
         bench_die("too many rounds or connections");
-    if (b.only)
+    if (b.only || b.is_alone)
         b.o.markdown = NULL;
     const char *parent = getenv("RUNG_BENCH_DIR");
     snprintf(folder, sizeof folder, "%s/bench-redis-XXXXXX", parent ? parent : "/tmp");
