@@ -107,7 +107,20 @@ static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, u
     rung__column(l, parent, RUNG__CHILD)[row] = id;
     rung__column(l, parent, RUNG__COUNT)[row] = count;
     rung__column(l, parent, RUNG__STARTS)[row] = starts;
-    pool_at(l, level)->slots[id].parent = parent_id;
+    rung__slot *slot = &pool_at(l, level)->slots[id];
+    slot->parent = parent_id;
+    slot->place = parent->start + row;
+}
+
+/* Tell the children of an inner node, at `level`, where they stand. */
+static void announce_children(rung_ladder *l, uint32_t level, uint32_t id) {
+    rung__node *node = rung__inner(l, id);
+    const uint32_t *children = rung__column(l, node, RUNG__CHILD);
+    rung__slot *slots = pool_at(l, level - 1)->slots;
+    for (uint32_t row = 0; row < node->n; row++) {
+        slots[children[row]].parent = id;
+        slots[children[row]].place = node->start + row;
+    }
 }
 
 /* ---- reshape ---- */
@@ -122,18 +135,6 @@ typedef union spread {
                             (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) +
                              RUNG__INNER_COLUMNS * sizeof(uint32_t))];
 } spread;
-
-/* Tell whoever stands in rows [0, n) of a node that this is where they now are. */
-static void announce_rows(rung_ladder *l, uint32_t level, uint32_t id, uint32_t row) {
-    if (level == 0 && l->guide)
-        return;
-    if (level == 0)
-        rung_numbermap_set(&l->trunk->map, rung__column(l, rung__leaf(l, id), RUNG__PLAYER)[row],
-                           id);
-    else
-        pool_at(l, level - 1)->slots[rung__column(l, rung__inner(l, id), RUNG__CHILD)[row]].parent =
-            id;
-}
 
 static void leaf_link_after(rung_ladder *l, uint32_t before, uint32_t id) {
     rung__node *left = rung__leaf(l, before), *leaf = rung__leaf(l, id);
@@ -190,12 +191,15 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         for (uint32_t row = 0; row < n; row++, from++) {
             while (from >= end[owner])
                 owner++;
-            if (owner != i)
-                announce_rows(l, level, ids[i], row);
             if (level == 0)
                 bits |= (rung__bits)starts[from] << row;
+            if (level == 0 && owner != i && !l->guide)
+                rung_numbermap_set(&l->trunk->map, rung__column(l, node, RUNG__PLAYER)[row],
+                                   ids[i]);
         }
         rung__set_starts(node, bits);
+        if (level > 0)
+            announce_children(l, level, ids[i]);
         describe_child(l, level, parent_id, first + i, ids[i]);
     }
     if (m2 < m) {
@@ -204,6 +208,8 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         rung__pool_give(pool_at(l, level), ids[m2]);
         row_close(l, level + 1, parent, first + m2);
     }
+    if (m2 != m)
+        announce_children(l, level + 1, parent_id);
 }
 
 /* Rows in the child at `row` of a parent, without touching a leaf. */
@@ -634,36 +640,48 @@ static rung_status build_secure(rung_ladder *l, uint32_t count) {
     return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP, inners);
 }
 
-/* Append one entry to a leaf under construction; `before` is the leaf and row of the previous entry, NULL at first. */
+/* Does the entry stand behind that row? */
+static bool is_behind(const rung_ladder *l, rung__node *leaf, uint32_t row,
+                      const rung_ladder_entry *e) {
+    for (uint32_t k = 0; k < l->key_words; k++) {
+        uint64_t word = rung__words(leaf, k)[row];
+        if (word != e->key[k])
+            return word < e->key[k];
+    }
+    uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[row];
+    return l->tie ? l->tie(l->tie_ctx, player, e->player) < 0 : player < e->player;
+}
+
+/* Note where the player stands. RUNG_EINVAL: in two places. */
+static rung_status build_note(rung_ladder *l, uint32_t id, uint32_t player) {
+    if (l->guide && l->trunk)
+        return RUNG_OK;
+    if (l->trunk) {
+        rung_status st = rung_numbermap_add(&l->trunk->map, l->alloc, player, id);
+        return st == RUNG_UNCHANGED ? RUNG_EINVAL : st;
+    }
+    rung__node *leaf = rung__leaf(l, id);
+    for (uint32_t i = 0; i < leaf->n; i++)
+        if (rung__column(l, leaf, RUNG__PLAYER)[i] == player)
+            return RUNG_EINVAL;
+    return RUNG_OK;
+}
+
+/* Append one entry to a leaf under construction; `before` is the leaf of the previous entry, NULL at first. */
 static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_entry *e,
                                 rung__node *before) {
     rung__node *leaf = rung__leaf(l, id);
-    uint32_t row = leaf->n;
-    if (l->trunk && !l->guide) {
-        if (rung_numbermap_get(&l->trunk->map, e->player) != RUNG_NUMBER_NONE)
-            return RUNG_EINVAL;
-        if (rung_numbermap_reserve(&l->trunk->map, l->alloc, e->player) < 0)
-            return RUNG_ENOMEM;
-        rung_numbermap_set(&l->trunk->map, e->player, id);
-    } else if (!l->trunk) {
-        for (uint32_t i = 0; i < row; i++)
-            if (rung__column(l, leaf, RUNG__PLAYER)[i] == e->player)
-                return RUNG_EINVAL;
-    }
+    uint32_t row = leaf->n, last = before ? before->n - 1u : 0;
+    rung_status st = build_note(l, id, e->player);
+    if (st < 0)
+        return st;
+    if (before && !is_behind(l, before, last, e))
+        return RUNG_EINVAL;
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(leaf, k)[row] = e->key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = e->player;
     leaf->n++;
-    bool start = true;
-    if (before) {
-        uint32_t last = before == leaf ? row - 1 : before->n - 1u;
-        rung__probe probe = {
-            .key = e->key, .words = l->key_words, .player = e->player, .has_player = true};
-        if (rung__words(before, 0)[last] >= e->key[0] &&
-            rung__node_search(l, before, &probe) <= last)
-            return RUNG_EINVAL;
-        start = !rung__same_score(l, before, last, leaf, row);
-    }
+    bool start = !before || !rung__same_score(l, before, last, leaf, row);
     rung__set_starts(leaf, rung__starts(leaf) | (rung__bits)start << row);
     l->distinct += start;
     l->count++;

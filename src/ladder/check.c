@@ -3,7 +3,7 @@
  *
  *  I1  Entries are strictly ascending by (words, tie); the leaf chain visits them in tree order, both ways.
  *  I2  An inner row's key is the first entry below it; its count and starts are what is below it.
- *  I3  Every node knows its parent; all leaves have the same depth.
+ *  I3  Every node knows its parent and its place there; all leaves have the same depth.
  *  I4  No node is overfull; below the root none is less than seven sixteenths full; an inner root has two children.
  *  I5  Bit `row` of a leaf's starts is set iff the entry's score differs from the one before it, or there is none.
  *  I6  The player map names exactly the players in the tree, each with its leaf. A guided ladder has none: its guide
@@ -81,6 +81,10 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
         for (uint32_t k = 0; k < RUNG_LADDER_WORDS_MAX; k++)
             if (first.key[k] != key.key[k] || first.player != key.player)
                 return "I2: an inner key is not the first entry below it";
+        const rung__slot *slot =
+            level > 1 ? &l->trunk->inners.slots[child] : &l->leaves.slots[child];
+        if (slot->place != node->start + row)
+            return "I3: a node does not know its place";
         const char *wrong = check_node(w, child, level - 1, id);
         if (wrong)
             return wrong;

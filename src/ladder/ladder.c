@@ -84,28 +84,7 @@ static uint32_t column_find(const uint32_t *column, uint32_t n, uint32_t value) 
     return n && column[at] == value ? at : n;
 }
 
-static uint32_t column_sum(const uint32_t *column, uint32_t n) {
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < n; i++)
-        sum += column[i];
-    return sum;
-}
-
 /* ---- searching by key ---- */
-
-/* Rows whose first word is less: a binary search without a branch to mispredict. */
-static uint32_t words_less(const uint64_t *words, uint32_t n, uint64_t value) {
-    const uint64_t *base = words;
-    if (n == 0)
-        return 0;
-    while (n > 1) {
-        uint32_t half = n / 2;
-        base += half & -(uint32_t)(base[half - 1] <
-                                   value); /* an and, not a jump: compilers like to undo ?: */
-        n -= half;
-    }
-    return (uint32_t)(base - words) + (*base < value);
-}
 
 /* Is the row before the probe? Their first words are equal. */
 static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row,
@@ -126,12 +105,12 @@ static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row,
 uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__probe *probe) {
     const uint64_t *words = rung__words(node, 0);
     uint64_t word = probe->key[0];
-    uint32_t low = words_less(words, node->n, word);
+    uint32_t low = rung__words_less(words, node->n, word);
     if (low == node->n || words[low] != word)
         return low;
     /* The first word ties: look at the others, but only within the run of equal first words. */
     uint32_t high =
-        word == UINT64_MAX ? node->n : low + words_less(words + low, node->n - low, word + 1);
+        word == UINT64_MAX ? node->n : low + rung__words_less(words + low, node->n - low, word + 1);
     while (low < high) {
         uint32_t mid = (low + high) / 2;
         if (row_before(l, node, mid, probe))
@@ -168,13 +147,20 @@ static void prefetch_search(const rung__slot *slot, uint32_t cap) {
     rung_prefetch_range(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
 }
 
-/* What a climb reads of an inner node: its children and, for a rank, their counts. */
-static void prefetch_climb(const rung_ladder *l, const rung__slot *slot, bool ranked) {
-    const uint32_t *players =
-        (const uint32_t *)(slot->node->rows + (size_t)RUNG__INNER_CAP * l->key_words);
-    rung_prefetch(slot->node);
-    rung_prefetch_range(players + RUNG__CHILD * RUNG__INNER_CAP,
-                        (1u + ranked) * RUNG__INNER_CAP * sizeof *players);
+/* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
+static const uint32_t *inner_column(const rung_ladder *l, const rung__node *node, uint32_t column) {
+    return (const uint32_t *)(node->rows + (size_t)RUNG__INNER_CAP * l->key_words) +
+           (size_t)column * RUNG__INNER_CAP;
+}
+
+/* What is read and changed in the parent of a node: the counts of the node itself and, for a rank, those before. */
+static void prefetch_parent(const rung_ladder *l, const rung__slot *slot, bool ranked) {
+    const rung__node *parent = rung__inner(l, slot->parent);
+    uint32_t from = ranked ? 0 : slot->place;
+    rung_prefetch(parent);
+    rung_prefetch_range(inner_column(l, parent, RUNG__COUNT) + from,
+                        (slot->place + 1 - from) * sizeof(uint32_t));
+    rung_prefetch(inner_column(l, parent, RUNG__STARTS) + slot->place);
 }
 
 /* The root has few rows as a rule, and rows stand in the middle of a node. */
@@ -250,10 +236,9 @@ static bool locate(const rung_ladder *l, uint32_t player, rung__path *path) {
 void rung__climb(const rung_ladder *l, rung__path *path) {
     for (uint32_t h = 1; h <= l->height; h++) {
         uint32_t child = path->step[h - 1].id;
-        uint32_t id = h == 1 ? l->leaves.slots[child].parent : l->trunk->inners.slots[child].parent;
-        rung__node *node = rung__inner(l, id);
-        path->step[h].id = id;
-        path->step[h].row = column_find(rung__column(l, node, RUNG__CHILD), node->n, child);
+        const rung__slot *slot = h == 1 ? &l->leaves.slots[child] : &l->trunk->inners.slots[child];
+        path->step[h].id = slot->parent;
+        path->step[h].row = slot->place - rung__inner(l, slot->parent)->start;
     }
 }
 
@@ -261,8 +246,8 @@ void rung__climb(const rung_ladder *l, rung__path *path) {
 static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t column) {
     uint32_t sum = 0;
     for (uint32_t h = 1; h <= l->height; h++)
-        sum += column_sum(rung__column(l, rung__inner(l, path->step[h].id), column),
-                          path->step[h].row);
+        sum += rung__column_sum(rung__column(l, rung__inner(l, path->step[h].id), column),
+                                path->step[h].row);
     return sum;
 }
 
@@ -297,9 +282,7 @@ static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__
     for (uint32_t h = l->height; h > 0; h--) {
         rung__node *node = rung__inner(l, id);
         const uint32_t *counts = rung__column(l, node, column);
-        uint32_t row = 0;
-        for (; row + 1 < node->n && k >= counts[row]; row++)
-            k -= counts[row];
+        uint32_t row = rung__row_holding(counts, node->n, &k);
         path->step[h].id = id;
         path->step[h].row = row;
         id = rung__column(l, node, RUNG__CHILD)[row];
@@ -544,6 +527,10 @@ enum {
     GROUP = 16
 }; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
 
+/* What a way down is for: the key of a ladder with its upper nodes in the cache, or, where they are not, the key or the
+ * player who is there. */
+enum { TO_KEY, TO_PLACE, TO_PLAYER };
+
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
     if (part == 0)
         rung_prefetch_range(l, sizeof *l);
@@ -578,20 +565,32 @@ void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
     if (!locate(l, player, &path) || l->height == 0)
         return;
     prefetch_key(l, rung__leaf(l, path.step[0].id), path.step[0].row);
-    prefetch_climb(l, &l->trunk->inners.slots[l->leaves.slots[path.step[0].id].parent], true);
+    prefetch_parent(l, &l->leaves.slots[path.step[0].id], true);
 }
 
-rung_status rung_ladder_aim_find(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint) {
-    rung__path path;
+void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint) {
     hint->player = player;
-    hint->from_leaf = RUNG__NODE_NONE;
-    if (!locate(l, player, &path))
+    hint->from_leaf = rung__leaf_of(l, player);
+    if (l->height && hint->from_leaf != RUNG__NODE_NONE)
+        rung_prefetch(&l->leaves.slots[hint->from_leaf]);
+}
+
+void rung_ladder_aim_players(const rung_ladder *l, const rung_ladder_hint *hint) {
+    if (l->height && hint->from_leaf != RUNG__NODE_NONE)
+        rung__prefetch_players(l, hint->from_leaf);
+}
+
+rung_status rung_ladder_aim_find(const rung_ladder *l, rung_ladder_hint *hint) {
+    uint32_t id = hint->from_leaf;
+    if (id == RUNG__NODE_NONE)
         return RUNG_NOT_FOUND;
-    hint->from_leaf = path.step[0].id;
-    hint->from_row = path.step[0].row;
-    rung__prefetch_rows(l, rung__leaf(l, hint->from_leaf), hint->from_row);
+    if (!rung__row_of(l, id, hint->player, &hint->from_row)) {
+        hint->from_leaf = RUNG__NODE_NONE;
+        return RUNG_NOT_FOUND;
+    }
+    rung__prefetch_rows(l, rung__leaf(l, id), hint->from_row);
     if (l->height > 0) { /* the first step up from here, and the first one down */
-        rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent]);
+        rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[id].parent]);
         rung_prefetch(&l->trunk->inners.slots[l->root]);
     }
     return RUNG_OK;
@@ -607,6 +606,7 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
     hint->shape = l->shape;
+    hint->errand = TO_KEY;
     hint->left = l->height ? l->height + 2u : 0;
     hint->stage = 0;
     hint->step[l->height].id = l->root;
@@ -614,7 +614,22 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
         return;
     prefetch_root(&l->trunk->inners.slots[l->root]);
     if (hint->from_leaf != RUNG__NODE_NONE)
-        prefetch_climb(l, &l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent], ranked);
+        prefetch_parent(l, &l->leaves.slots[hint->from_leaf], ranked);
+}
+
+static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_ladder_hint *hint,
+                            bool or_self) {
+    return rung__node_search(
+        l, node,
+        &(rung__probe){hint->key, l->key_words, hint->player, true, false, .or_self = or_self});
+}
+
+/* The end of the way to a key: as many rows of the leaf as hint->low are before it. */
+static void note_place(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
+    hint->step[0].row = hint->low;
+    hint->changes = leaf->changes;
+    hint->moves = l->moves;
+    rung__prefetch_rows(l, leaf, hint->low);
 }
 
 /* One step of a search that goes no further than to where it would wait for memory. false: it is over, and rows before
@@ -631,7 +646,7 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
             hint->low = rung__node_search(l, node, &probe);
             return false;
         }
-        hint->low = hint->high = words_less(words, node->n, word);
+        hint->low = hint->high = rung__words_less(words, node->n, word);
         while (hint->high < node->n && words[hint->high] == word)
             hint->high++;
         if (hint->low == hint->high)
@@ -660,36 +675,32 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
 
 /* A step for each level down, one to ask for the leaf, one or more to find the place in it. Above the lowest inner
  * nodes ties are few, and the players in them at hand. */
-bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint) {
-    if (hint->left == 0)
-        return false;
+static void aim_on(const rung_ladder *l, rung_ladder_hint *hint) {
     if (hint->left > 2) {
         uint32_t h = hint->left - 2;
         rung__node *node = rung__inner(l, hint->step[h].id);
-        rung__probe probe = {hint->key, l->key_words, hint->player, true, false, false};
-        if (h == 1 && search_on(l, node, hint))
-            return true;
-        step_down(l, h, h == 1 ? hint->low : rung__node_search(l, node, &probe), hint);
+        if (h > 1)
+            hint->low = rows_before(l, node, hint, false);
+        else if (search_on(l, node, hint))
+            return;
+        step_down(l, h, hint->low, hint);
     } else if (hint->left == 2) {
         prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
     } else {
         rung__node *leaf = rung__leaf(l, hint->step[0].id);
         if (search_on(l, leaf, hint))
-            return true;
-        hint->step[0].row = hint->low;
-        hint->changes = leaf->changes;
-        hint->moves = l->moves;
-        rung__prefetch_rows(l, leaf, hint->low);
+            return;
+        note_place(l, leaf, hint);
     }
     hint->left--;
-    return true;
 }
 
-static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
+static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key, uint32_t errand,
                      rung_ladder_hint *hint) {
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
     hint->player = player;
+    hint->errand = errand;
     hint->shape = l->shape;
     hint->left = l->height ? 2u * l->height + 2 : 0;
     hint->step[l->height].id = l->root;
@@ -699,18 +710,11 @@ void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_
                             const uint64_t *key, rung_ladder_move *move) {
     move->from.left = 0;
     move->from.from_leaf = move->to.from_leaf = RUNG__NODE_NONE;
-    head_for(l, player, key, &move->to);
+    head_for(l, player, key, TO_PLACE, &move->to);
     if (old_key)
-        head_for(l, player, old_key, &move->from);
+        head_for(l, player, old_key, TO_PLAYER, &move->from);
     if (l->height)
         prefetch_root(&l->trunk->inners.slots[l->root]);
-}
-
-static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_ladder_hint *hint,
-                            bool or_self) {
-    return rung__node_search(
-        l, node,
-        &(rung__probe){hint->key, l->key_words, hint->player, true, false, .or_self = or_self});
 }
 
 /* Find the row of an inner node, and ask for what will be read and changed in it. */
@@ -733,7 +737,6 @@ static void take_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h)
         rung_prefetch(&l->leaves.slots[child]);
 }
 
-/* The ends of the two ways, in a leaf. */
 static void note_origin(const rung_ladder *l, rung_ladder_hint *hint) {
     uint32_t id = hint->step[0].id;
     if (!rung__row_of(l, id, hint->player, &hint->step[0].row))
@@ -742,17 +745,10 @@ static void note_origin(const rung_ladder *l, rung_ladder_hint *hint) {
     rung__prefetch_rows(l, rung__leaf(l, id), hint->step[0].row);
 }
 
-static void note_place(const rung_ladder *l, rung_ladder_hint *hint) {
-    rung__node *leaf = rung__leaf(l, hint->step[0].id);
-    hint->step[0].row = rows_before(l, leaf, hint, false);
-    hint->changes = leaf->changes;
-    hint->moves = l->moves;
-    rung__prefetch_rows(l, leaf, hint->step[0].row);
-}
-
 /* Two steps for each level down, one to ask for the leaf, one to find the row. */
 static void move_on(const rung_ladder *l, rung_ladder_hint *hint, bool is_origin) {
     uint32_t left = --hint->left;
+    rung__node *leaf = left ? NULL : rung__leaf(l, hint->step[0].id);
     if (left > 1 && left % 2)
         find_child(l, hint, left / 2, is_origin);
     else if (left > 1)
@@ -761,18 +757,28 @@ static void move_on(const rung_ladder *l, rung_ladder_hint *hint, bool is_origin
         rung__prefetch_players(l, hint->step[0].id);
     else if (left == 1)
         prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
-    else if (is_origin)
+    else if (is_origin) {
         note_origin(l, hint);
-    else
-        note_place(l, hint);
+    } else {
+        hint->low = rows_before(l, leaf, hint, false);
+        note_place(l, leaf, hint);
+    }
 }
 
-bool rung_ladder_move_step(const rung_ladder *l, rung_ladder_move *move) {
-    if (move->from.left)
-        move_on(l, &move->from, true);
-    if (move->to.left)
-        move_on(l, &move->to, false);
-    return move->from.left + move->to.left > 0;
+void rung_ladder_aim_down(rung_ladder_way *ways, uint32_t n) {
+    while (n) /* all together one step on, then the next */
+        for (uint32_t i = 0; i < n;) {
+            const rung_ladder *l = ways[i].ladder;
+            rung_ladder_hint *hint = ways[i].hint;
+            if (hint->left && hint->errand == TO_KEY)
+                aim_on(l, hint);
+            else if (hint->left)
+                move_on(l, hint, hint->errand == TO_PLAYER);
+            if (hint->left)
+                i++;
+            else
+                ways[i] = ways[--n];
+        }
 }
 
 rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
@@ -781,24 +787,22 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
     rung_status st = RUNG_OK;
     uint32_t done = 0;
     rung_ladder_hint hints[GROUP];
+    rung_ladder_way ways[GROUP];
     while (done < n && st >= 0) {
         uint32_t start = done, stop = n - done < GROUP ? n : done + GROUP;
         for (uint32_t i = start; i < stop; i++)
             rung_ladder_warm_map(l, players[i]);
         for (uint32_t i = start; i < stop; i++)
-            rung_ladder_warm_slot(l, players[i]);
+            rung_ladder_aim_leaf(l, players[i], &hints[i - start]);
+        for (uint32_t i = start; i < stop; i++)
+            rung_ladder_aim_players(l, &hints[i - start]);
         for (uint32_t i = start; i < stop; i++) {
             rung_ladder_hint *hint = &hints[i - start];
-            rung_ladder_warm_leaf(l, players[i]);
-            hint->player = players[i];
-            hint->from_leaf = RUNG__NODE_NONE;
+            rung_ignore(rung_ladder_aim_find(l, hint), "who is new has no place yet");
             rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, changes != NULL, hint);
+            ways[i - start] = (rung_ladder_way){l, hint};
         }
-        for (bool down = true; down;) { /* all together one level down, then the next */
-            down = false;
-            for (uint32_t i = start; i < stop; i++)
-                down |= rung_ladder_aim_step(l, &hints[i - start]);
-        }
+        rung_ladder_aim_down(ways, stop - start);
         for (; done < stop && st >= 0; done += st >= 0)
             st = rung_ladder_put_aimed(l, players[done], keys + (size_t)done * l->key_words,
                                        &hints[done - start], changes ? &changes[done] : NULL);
@@ -834,23 +838,33 @@ int rung_ladder_compare(const rung_ladder *l, const rung_ladder_entry *a,
     return a->player < b->player ? -1 : 1;
 }
 
+/* Not group by group, whose ends would wait, but in a row: each player LAG steps behind the one before it. */
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out) {
-    rung__path at[GROUP];
-    for (uint32_t done = 0; done < n; done += GROUP) {
-        uint32_t count = n - done < GROUP ? n - done : GROUP;
-        for (uint32_t i = 0; i < count; i++)
-            rung_ladder_warm_map(l, players[done + i]);
-        for (uint32_t i = 0; i < count; i++)
-            rung_ladder_warm_leaf(l, players[done + i]);
-        for (uint32_t i = 0; i < count; i++) {
-            found_out[done + i] = locate(l, players[done + i], &at[i]);
-            if (found_out[done + i])
-                prefetch_key(l, rung__leaf(l, at[i].step[0].id), at[i].step[0].row);
+    enum { LAG = 8, RING = 4 * LAG };
+    uint32_t leaf[RING], row[RING];
+    for (uint64_t i = 0; i < (uint64_t)n + RING; i++) {
+        uint64_t slot = i - LAG, who = i - 2 * LAG, at = i - 3 * LAG, read = i - 4 * LAG;
+        if (i < n) /* below 0 is not below n */
+            rung_ladder_warm_map(l, players[i]);
+        if (slot < n) {
+            if (l->guide)
+                rung_ladder_warm_leaf(l, players[slot]);
+            leaf[slot % RING] = rung__leaf_of(l, players[slot]);
+            if (l->height && leaf[slot % RING] != RUNG__NODE_NONE)
+                rung_prefetch(&l->leaves.slots[leaf[slot % RING]]);
         }
-        for (uint32_t i = 0; i < count; i++)
-            if (found_out[done + i])
-                rung__read_row(l, rung__leaf(l, at[i].step[0].id), at[i].step[0].row,
-                               &entries_out[done + i]);
+        if (who < n && l->height && leaf[who % RING] != RUNG__NODE_NONE)
+            rung__prefetch_players(l, leaf[who % RING]);
+        if (at < n) {
+            uint32_t id = leaf[at % RING];
+            found_out[at] =
+                id != RUNG__NODE_NONE && rung__row_of(l, id, players[at], &row[at % RING]);
+            if (found_out[at])
+                prefetch_key(l, rung__leaf(l, id), row[at % RING]);
+        }
+        if (read < n && found_out[read])
+            rung__read_row(l, rung__leaf(l, leaf[read % RING]), row[read % RING],
+                           &entries_out[read]);
     }
 }

@@ -105,6 +105,7 @@ typedef struct rung_ladder_hint {
     uint32_t shape;
     uint32_t from_leaf, from_row; /* where the entry stood */
     uint32_t left;                /* steps still to be made */
+    uint32_t errand;              /* what for: see ladder.c */
     uint32_t stage, low, high;    /* of the step under way */
     uint32_t moves;               /* the ladder's when step[0].row was found */
     uint16_t changes;             /* and the leaf's */
@@ -221,42 +222,59 @@ int rung_ladder_compare(const rung_ladder *l, const rung_ladder_entry *a,
 /* entries_out[i] = the entry of players[i]; found_out[i] false where absent. */
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out);
+/* cursors_out[i] = rung_ladder_seek() of indexes[i]. */
+void rung_ladder_seek_batch(const rung_ladder *l, uint32_t n, const uint32_t *indexes,
+                            rung_ladder_cursor *cursors_out);
+/* Up to `count` entries on from the cursor, which steps over them; with `back` those before it, the nearest first.
+ * Returns how many there were. */
+uint32_t rung_ladder_walk(rung_ladder_cursor *c, bool back, uint32_t count, rung_ladder_entry *out);
+/* Ask for what a walk of a page will read: part 0, then part 1, which finds what part 0 asked for. */
+void rung_ladder_warm_walk(const rung_ladder_cursor *c, bool back, uint32_t count, int part);
+/* counts_out[i] = rung_ladder_count_before() of keys[i], which has key_words words, and or_equal[i]. */
+void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint64_t *keys,
+                                    const bool *or_equal, uint32_t *counts_out);
 
 /* For a caller with a pipeline of its own, who takes many moves one step further at a time, so that each step finds
  * what the one before asked for. They change nothing but the hint. A move, in order:
  *
  *   warm_ladder  0  where there are many ladders, themselves not in the cache: part 0, then 1, then 2
- *   warm_map     1  asks where the player's leaf is
- *   warm_slot    2  asks for its address
- *   warm_leaf    3  asks who is in it
+ *   warm_map     1  asks where the player's leaf is; may be left out
+ *   aim_leaf     2  notes it in the hint, asks for its address
+ *   aim_players  3  asks who is in it; may be left out
  *   aim_find     4  finds the player's row, notes it in the hint, asks for the row and what moves with it
  *   aim_entry    5  reads it
  *   aim_begin    6  the new key is known; `ranked`: the put will be asked for ranks
- *   aim_step     7  again and again until it says false: the way down to the key, asking for the next node
- *   put_aimed    8  the move itself
- *
- * Steps 0 to 3 may be left out. */
+ *   aim_down     7  all of them down to their keys, a level at a time
+ *   put_aimed    8  the move itself */
 void rung_ladder_warm_ladder(const rung_ladder *l, int part);
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);
-void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player);
-void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);
-/* Instead of aim_find, for a question: the player's row, and the first step of the way up to its rank. */
-void rung_ladder_warm_row(const rung_ladder *l, uint32_t player);
-rung_status rung_ladder_aim_find(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint);
+void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint);
+void rung_ladder_aim_players(const rung_ladder *l, const rung_ladder_hint *hint);
+rung_status rung_ladder_aim_find(const rung_ladder *l, rung_ladder_hint *hint);
 /* After aim_find said RUNG_OK, and before the ladder changes. */
 void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
                            rung_ladder_entry *out);
-/* After aim_find, whatever it said, for the same player. */
+/* After aim_find, whatever it said. */
 void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
                            rung_ladder_hint *hint);
-bool rung_ladder_aim_step(const rung_ladder *l, rung_ladder_hint *hint);
+typedef struct rung_ladder_way {
+    const rung_ladder *ladder;
+    rung_ladder_hint *hint;
+} rung_ladder_way;
+/* `ways` is in another order afterwards. */
+void rung_ladder_aim_down(rung_ladder_way *ways, uint32_t n);
+
+/* For a question with a pipeline of its own: warm_map, then these three, each with what the one before asked for. */
+void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player);
+void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);
+/* The player's row, and the first step of the way up to its rank. */
+void rung_ladder_warm_row(const rung_ladder *l, uint32_t player);
 
 /* The same for a guided ladder, one of so many that not even their upper nodes are in the cache: warm_ladder with
- * parts 0, 1 and 2, then move_begin, move_step until it says false, and put_moved. `old_key` is the guide's; NULL: the
+ * parts 0, 1 and 2, then move_begin, aim_down with both hints, and put_moved. `old_key` is the guide's; NULL: the
  * player has no entry. */
 void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
                             const uint64_t *key, rung_ladder_move *move);
-bool rung_ladder_move_step(const rung_ladder *l, rung_ladder_move *move);
 
 /* ---- self-check ---- */
 

@@ -11,8 +11,8 @@
  * entry of all is one): the number of starts up to an entry is its dense rank, and the index of the last start
  * is its sparse rank. In a leaf the starts are a bitmap.
  *
- * Nodes are addressed by 32-bit ids. What a walk up needs of a leaf (its address and parent) is in the pool's slot
- * array, 16 bytes a leaf, which stays in cache where the leaves themselves do not. */
+ * Nodes are addressed by 32-bit ids. What a walk up needs of a leaf (its address, its parent and where it stands there)
+ * is in the pool's slot array, 16 bytes a leaf, which stays in cache where the leaves themselves do not. */
 #ifndef RUNG_LADDER_TREE_H
 #define RUNG_LADDER_TREE_H
 
@@ -56,6 +56,7 @@ enum {
 typedef struct rung__slot {
     rung__node *node;
     uint32_t parent; /* RUNG__NODE_NONE for the root; the next free id in a free slot */
+    uint32_t place;  /* of its row in the parent: start + row, so that nobody need ask the parent */
 } rung__slot;
 
 typedef struct rung__slab {
@@ -137,6 +138,49 @@ static inline rung__bits rung__mask(uint32_t n) {
 static inline uint32_t rung__popcount(rung__bits bits) {
     return (uint32_t)(__builtin_popcountll((uint64_t)bits) +
                       __builtin_popcountll((uint64_t)(bits >> 64)));
+}
+
+/* ---- rows ---- */
+
+/* Rows whose first word is less: a binary search without a branch to mispredict. */
+static inline uint32_t rung__words_less(const uint64_t *words, uint32_t n, uint64_t value) {
+    const uint64_t *base = words;
+    if (n == 0)
+        return 0;
+    while (n > 1) {
+        uint32_t half = n / 2;
+        base += half & -(uint32_t)(base[half - 1] <
+                                   value); /* an and, not a jump: compilers like to undo ?: */
+        n -= half;
+    }
+    return (uint32_t)(base - words) + (*base < value);
+}
+
+/* The row below which the *k-th entry or start is, by the column of their counts; *k is then counted from its first.
+ * The last row, where they are fewer. Several rows at a time, then one by one. */
+static inline uint32_t rung__row_holding(const uint32_t *counts, uint32_t n, uint32_t *k) {
+    enum { ROWS = 8 };
+    uint32_t row = 0, left = *k;
+    while (row + ROWS < n) {
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < ROWS; i++)
+            sum += counts[row + i];
+        if (left < sum)
+            break;
+        left -= sum;
+        row += ROWS;
+    }
+    for (; row + 1 < n && left >= counts[row]; row++)
+        left -= counts[row];
+    *k = left;
+    return row;
+}
+
+static inline uint32_t rung__column_sum(const uint32_t *column, uint32_t n) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += column[i];
+    return sum;
 }
 
 /* ---- searching (ladder.c) ---- */

@@ -185,6 +185,7 @@ typedef struct rung__aim {
     int64_t time_ms;
     rung__board *board;               /* while aiming */
     uint64_t serial;                  /* of the board */
+    uint32_t slot_count;              /* scopes looked at */
     uint32_t values[RUNG__AIM_SLOTS]; /* the player's in the first slots */
     uint32_t slots[RUNG__AIM_KINDS];  /* by place in `reached`: which slots have hints */
     rung__reach reached[RUNG__AIM_KINDS];
@@ -425,14 +426,6 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
 RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
                                              const rung__aim *aim, rung_outcome *out,
                                              rung_err *err);
-/* Look ahead: take a coming submission one step further, of RUNG__AIM_STEPS, each of which finds what the step before
- * asked for. aim->player was found already, and no submission before it changes that player's entries. */
-enum { RUNG__AIM_STEPS = 5 };
-void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, int step,
-                     rung__aim *aim);
-/* After those: one node further down to where the entries will go; false when all have arrived. */
-bool rung__score_aim_down(rung__aim *aim);
-
 /* Ask for everything a group of up to RUNG__AIM_GROUP submissions will touch, one step of the way for all of them at a
  * time: by the time the first is applied, the last one's leaves are on their way. */
 void rung__score_aim_group(rung_state *s, uint32_t n, const rung_score_event *const *events,

@@ -596,18 +596,39 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
 
 /* ---- looking ahead ---- */
 
-/* Step 0: which windows it reaches, and where to ask for the player. */
+/* Every step takes all submissions of a group so far that the next one finds in the cache what this one asked for. */
+
+/* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not
+ * known. */
+static void find_players(const rung_state *s, uint32_t n, const rung_score_event *const *events,
+                         rung__aim *aims) {
+    uint64_t hash[RUNG__AIM_GROUP];
+    for (uint32_t i = 0; i < n; i++) {
+        hash[i] = rung_players_hash(s->players, events[i]->player);
+        rung_players_prefetch(s->players, hash[i]);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        rung_players_prefetch_number(s->players, hash[i]);
+    for (uint32_t i = 0; i < n; i++)
+        rung_players_prefetch_cell(s->players, hash[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (rung_players_find_hashed(s->players, hash[i], events[i]->player, &aims[i].player) !=
+            RUNG_OK)
+            aims[i].player = RUNG_PLAYER_NONE;
+        for (uint32_t k = 0; k < i; k++)
+            if (aims[k].player == aims[i].player)
+                aims[i].player = RUNG_PLAYER_NONE;
+    }
+}
+
+/* Which windows it reaches, and where to ask for the player. */
 static void aim_reach(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim) {
-    submission u;
+    submission u = {.s = s, .e = e, .player = aim->player};
     rung__reach room[REACH_MAX];
     aim->prepared = false;
-    aim->count = 0;
+    aim->count = aim->slot_count = 0;
     if (aim->player == RUNG_PLAYER_NONE)
         return;
-    u.s = s;
-    u.e = e;
-    u.player = aim->player;
-    u.reached = room;
     u.b = aim->board = rung__board_find(s, e->board);
     int64_t before_ms = s->time_ms;
     aim->time_ms = ts_ms > before_ms ? ts_ms : before_ms;
@@ -615,22 +636,26 @@ static void aim_reach(rung_state *s, const rung_score_event *e, int64_t ts_ms, r
     if (!u.b || check_values(u.b, e, NULL) < 0 || u.at_ms < RUNG_TIME_MS_MIN ||
         u.at_ms >= RUNG_TIME_MS_END)
         return;
+    bool fits = RUNG__KINDS - 1 + u.b->def.season_count <= RUNG__AIM_KINDS;
+    u.reached = fits ? aim->reached : room;
     s->time_ms = aim->time_ms; /* as it will be, for a moment */
     reach_windows(&u);
     s->time_ms = before_ms;
     if (u.count > RUNG__AIM_KINDS)
         return;
     for (uint32_t i = 0; i < u.count; i++)
-        if (!room[i].window)
+        if (!u.reached[i].window)
             return;
     for (uint32_t i = 0; i < u.count; i++) {
-        aim->reached[i] = room[i];
+        if (!fits)
+            aim->reached[i] = room[i];
         aim->slots[i] = 0;
-        rung_ladder_warm_map(room[i].window->ladder, aim->player);
+        rung_ladder_warm_map(u.reached[i].window->ladder, aim->player);
     }
-    for (uint32_t slot = 0; slot < u.b->scope_count && slot < RUNG__AIM_SLOTS; slot++)
-        rung_numbermap_prefetch(&s->attributes[u.b->attribute[slot]].of_player, aim->player);
     aim->count = u.count;
+    aim->slot_count = u.b->scope_count < RUNG__AIM_SLOTS ? u.b->scope_count : RUNG__AIM_SLOTS;
+    for (uint32_t slot = 0; slot < aim->slot_count; slot++)
+        rung_numbermap_prefetch(&s->attributes[u.b->attribute[slot]].of_player, aim->player);
     aim->serial = u.b->serial;
 }
 
@@ -641,94 +666,90 @@ static rung_ladder *aim_ladder(const rung__aim *aim, uint32_t i, uint32_t slot) 
     return value < scope->cap ? scope->ladders[value] : NULL;
 }
 
-static void aim_values(rung_state *s, rung__aim *aim, uint32_t slots) {
-    for (uint32_t slot = 0; slot < slots; slot++)
+static void aim_leaves(const rung_state *s, rung__aim *aim) {
+    for (uint32_t slot = 0; slot < aim->slot_count; slot++)
         aim->values[slot] = rung__value_of(s, aim->board, slot, aim->player);
     for (uint32_t i = 0; i < aim->count; i++) {
-        rung_ladder_warm_slot(aim->reached[i].window->ladder, aim->player);
-        for (uint32_t slot = 0; slot < slots; slot++)
+        rung_ladder_aim_leaf(aim->reached[i].window->ladder, aim->player, &aim->main[i]);
+        for (uint32_t slot = 0; slot < aim->slot_count; slot++)
             aim->slots[i] |= (uint32_t)(aim_ladder(aim, i, slot) != NULL) << slot;
     }
 }
 
-static void warm_scopes(const rung__aim *aim, uint32_t slots, int part) {
-    for (uint32_t i = 0; i < aim->count; i++)
-        for (uint32_t slot = 0; slot < slots; slot++)
+static void warm_scopes(const rung__aim *aim, int part) {
+    for (uint32_t slot = 0; slot < aim->slot_count; slot++)
+        for (uint32_t i = 0; i < aim->count; i++)
             if (aim->slots[i] >> slot & 1)
                 rung_ladder_warm_ladder(aim_ladder(aim, i, slot), part);
 }
 
-static void aim_leaves(const rung__aim *aim) {
+static void aim_players(const rung__aim *aim) {
     for (uint32_t i = 0; i < aim->count; i++)
-        rung_ladder_warm_leaf(aim->reached[i].window->ladder, aim->player);
+        rung_ladder_aim_players(aim->reached[i].window->ladder, &aim->main[i]);
 }
 
 static void aim_rows(rung__aim *aim) {
     for (uint32_t i = 0; i < aim->count; i++) {
         rung__reach *r = &aim->reached[i];
-        r->existed = rung_ladder_aim_find(r->window->ladder, aim->player, &aim->main[i]) == RUNG_OK;
+        r->existed = rung_ladder_aim_find(r->window->ladder, &aim->main[i]) == RUNG_OK;
     }
 }
 
-/* The last step: what the entries become, and so where they go. */
-static void aim_keys(rung_state *s, const rung_score_event *e, rung__aim *aim, uint32_t slots) {
+/* What the entries become, and so where they go. Returns how many ways are to be gone. */
+static uint32_t aim_keys(rung_state *s, const rung_score_event *e, rung__aim *aim,
+                         rung_ladder_way *ways) {
     submission u = {.s = s, .e = e, .player = aim->player, .b = aim->board};
+    uint32_t n = 0;
     u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
     for (uint32_t i = 0; i < aim->count; i++) {
         rung__reach *r = &aim->reached[i];
+        rung_ladder *main = r->window->ladder;
         rung_ladder_entry entry;
         if (r->existed) {
-            rung_ladder_aim_entry(r->window->ladder, &aim->main[i], &entry);
+            rung_ladder_aim_entry(main, &aim->main[i], &entry);
             memcpy(r->old_key, entry.key, sizeof r->old_key);
         }
         if (become(&u, r) < 0) {
             aim->count = 0;
-            return;
+            return 0;
         }
-        rung_ladder_aim_begin(r->window->ladder, r->key, true, &aim->main[i]);
-        for (uint32_t slot = 0; slot < slots; slot++)
-            if (aim->slots[i] >> slot & 1)
-                rung_ladder_move_begin(aim_ladder(aim, i, slot), aim->player,
-                                       r->existed ? r->old_key : NULL, r->key, &aim->slot[i][slot]);
+        rung_ladder_aim_begin(main, r->key, !is_brief(e), &aim->main[i]);
+        ways[n++] = (rung_ladder_way){main, &aim->main[i]};
+        for (uint32_t slot = 0; slot < aim->slot_count; slot++) {
+            rung_ladder_move *move = &aim->slot[i][slot];
+            rung_ladder *ladder = aim->slots[i] >> slot & 1 ? aim_ladder(aim, i, slot) : NULL;
+            if (!ladder)
+                continue;
+            rung_ladder_move_begin(ladder, aim->player, r->existed ? r->old_key : NULL, r->key,
+                                   move);
+            ways[n++] = (rung_ladder_way){ladder, &move->from};
+            ways[n++] = (rung_ladder_way){ladder, &move->to};
+        }
     }
     aim->prepared = aim->count > 0;
+    return n;
 }
 
-void rung__score_aim(rung_state *s, const rung_score_event *e, int64_t ts_ms, int step,
-                     rung__aim *aim) {
-    if (step == 0) {
-        aim_reach(s, e, ts_ms, aim);
-        return;
+void rung__score_aim_group(rung_state *s, uint32_t n, const rung_score_event *const *events,
+                           const int64_t *ts_ms, rung__aim *aims) {
+    rung_ladder_way ways[RUNG__AIM_GROUP * RUNG__AIM_KINDS * (1 + 2 * RUNG__AIM_SLOTS)];
+    uint32_t way_count = 0;
+    find_players(s, n, events, aims);
+    for (uint32_t i = 0; i < n; i++)
+        aim_reach(s, events[i], ts_ms[i], &aims[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        aim_leaves(s, &aims[i]);
+        warm_scopes(&aims[i], 0);
     }
-    if (aim->count == 0)
-        return;
-    uint32_t slots =
-        aim->board->scope_count < RUNG__AIM_SLOTS ? aim->board->scope_count : RUNG__AIM_SLOTS;
-    switch (step) {
-    case 1:
-        aim_values(s, aim, slots);
-        warm_scopes(aim, slots, 0);
-        break;
-    case 2:
-        aim_leaves(aim);
-        warm_scopes(aim, slots, 1);
-        break;
-    case 3:
-        aim_rows(aim);
-        warm_scopes(aim, slots, 2);
-        break;
-    default:
-        aim_keys(s, e, aim, slots);
+    for (uint32_t i = 0; i < n; i++) {
+        aim_players(&aims[i]);
+        warm_scopes(&aims[i], 1);
     }
-}
-
-bool rung__score_aim_down(rung__aim *aim) {
-    bool on_the_way = false;
-    for (uint32_t i = 0; i < aim->count; i++) {
-        on_the_way |= rung_ladder_aim_step(aim->reached[i].window->ladder, &aim->main[i]);
-        for (uint32_t slot = 0; aim->slots[i] >> slot; slot++)
-            if (aim->slots[i] >> slot & 1)
-                on_the_way |= rung_ladder_move_step(aim_ladder(aim, i, slot), &aim->slot[i][slot]);
+    for (uint32_t i = 0; i < n; i++) {
+        aim_rows(&aims[i]);
+        warm_scopes(&aims[i], 2);
     }
-    return on_the_way;
+    for (uint32_t i = 0; i < n; i++)
+        way_count += aim_keys(s, events[i], &aims[i], ways + way_count);
+    rung_ladder_aim_down(ways, way_count);
 }

@@ -257,44 +257,6 @@ rung_status rung_state_apply_keys(rung_state *s, const rung_event *event, rung_z
 
 enum { GROUP = RUNG__AIM_GROUP };
 
-/* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not
- * known. */
-static void find_group(const rung_state *s, uint32_t n, const rung_score_event *const *events,
-                       rung__aim *aims) {
-    uint64_t hash[GROUP];
-    for (uint32_t i = 0; i < n; i++) {
-        hash[i] = rung_players_hash(s->players, events[i]->player);
-        rung_players_prefetch(s->players, hash[i]);
-    }
-    for (uint32_t i = 0; i < n; i++)
-        rung_players_prefetch_number(s->players, hash[i]);
-    for (uint32_t i = 0; i < n; i++)
-        rung_players_prefetch_cell(s->players, hash[i]);
-    for (uint32_t i = 0; i < n; i++) {
-        aims[i].prepared = false;
-        if (rung_players_find_hashed(s->players, hash[i], events[i]->player, &aims[i].player) !=
-            RUNG_OK)
-            aims[i].player = RUNG_PLAYER_NONE;
-        for (uint32_t k = 0; k < i; k++)
-            if (aims[k].player == aims[i].player)
-                aims[i].player = RUNG_PLAYER_NONE;
-    }
-}
-
-void rung__score_aim_group(rung_state *s, uint32_t n, const rung_score_event *const *events,
-                           const int64_t *ts_ms, rung__aim *aims) {
-    find_group(s, n, events, aims);
-    for (int step = 0; step < RUNG__AIM_STEPS; step++)
-        for (uint32_t i = 0; i < n; i++)
-            rung__score_aim(s, events[i], ts_ms[i], step, &aims[i]);
-    bool on_the_way;
-    do {
-        on_the_way = false;
-        for (uint32_t i = 0; i < n; i++)
-            on_the_way |= rung__score_aim_down(&aims[i]);
-    } while (on_the_way);
-}
-
 static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
     const rung_score_event *scores[GROUP];
     int64_t ts_ms[GROUP];

@@ -350,17 +350,16 @@ static void take_aim(run *r, uint32_t player, const uint64_t *words) {
     rung_ladder_warm_ladder(r->ladder, 0);
     rung_ladder_warm_ladder(r->ladder, 1);
     rung_ladder_warm_map(r->ladder, player);
-    rung_ladder_warm_slot(r->ladder, player);
-    rung_ladder_warm_leaf(r->ladder, player);
-    rung_status st = rung_ladder_aim_find(r->ladder, player, &r->hint);
+    rung_ladder_aim_leaf(r->ladder, player, &r->hint);
+    rung_ladder_aim_players(r->ladder, &r->hint);
+    rung_status st = rung_ladder_aim_find(r->ladder, &r->hint);
     expect_status(r, "aim_find", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
     if (st == RUNG_OK) {
         rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
         expect_entry_at(r, "aim_entry", &entry, index);
     }
     rung_ladder_aim_begin(r->ladder, words, player & 2, &r->hint);
-    while (rung_ladder_aim_step(r->ladder, &r->hint))
-        continue;
+    rung_ladder_aim_down(&(rung_ladder_way){r->ladder, &r->hint}, 1);
     r->has_hint = true;
 }
 

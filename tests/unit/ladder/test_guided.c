@@ -109,8 +109,7 @@ static void aim(world *w, uint32_t player, uint32_t value, const uint64_t *key,
     for (int part = 0; part < 3; part++)
         rung_ladder_warm_ladder(l, part);
     rung_ladder_move_begin(l, player, w->value[player] == OUT ? NULL : w->key[player], key, move);
-    while (rung_ladder_move_step(l, move))
-        continue;
+    rung_ladder_aim_down((rung_ladder_way[]){{l, &move->from}, {l, &move->to}}, 2);
 }
 
 /* The guided one first; what does not succeed leaves it as it was. */
