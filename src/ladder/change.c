@@ -19,8 +19,13 @@ enum { SPREAD_MAX = 3 }; /* siblings that take part in one reshape */
 
 /* ---- rows and columns ---- */
 
-static uint32_t columns_at(uint32_t level) {
+/* Without the marks. */
+static uint32_t own_columns(uint32_t level) {
     return level ? RUNG__INNER_COLUMNS : RUNG__LEAF_COLUMNS;
+}
+
+static uint32_t columns_at(const rung_ladder *l, uint32_t level) {
+    return own_columns(level) + (rung__is_marked(l) ? 1 : 0);
 }
 
 static uint32_t cap_at(uint32_t level) {
@@ -41,7 +46,7 @@ static void rows_copy(const rung_ladder *l, uint32_t level, rung__node *to, uint
     for (uint32_t k = 0; k < l->key_words; k++)
         memcpy(rung__words(to, k) + to_row, rung__words(from, k) + from_row,
                count * sizeof(uint64_t));
-    for (uint32_t c = 0; c < columns_at(level); c++)
+    for (uint32_t c = 0; c < columns_at(l, level); c++)
         memcpy(rung__column(l, to, c) + to_row, rung__column(l, from, c) + from_row,
                count * sizeof(uint32_t));
 }
@@ -52,7 +57,7 @@ static void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, u
     for (uint32_t k = 0; k < l->key_words; k++)
         memmove(rung__words(node, k) + from + by, rung__words(node, k) + from,
                 count * sizeof(uint64_t));
-    for (uint32_t c = 0; c < columns_at(level); c++)
+    for (uint32_t c = 0; c < columns_at(l, level); c++)
         memmove(rung__column(l, node, c) + from + by, rung__column(l, node, c) + from,
                 count * sizeof(uint32_t));
 }
@@ -87,6 +92,8 @@ static void copy_first(const rung_ladder *l, rung__node *parent, uint32_t row, r
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(parent, k)[row] = rung__words(node, k)[0];
     rung__column(l, parent, RUNG__PLAYER)[row] = rung__column(l, node, RUNG__PLAYER)[0];
+    if (l->has_marks)
+        rung__marks(l, parent)[row] = rung__marks(l, node)[0];
 }
 
 /* Make row `row` of `parent` (at level + 1) describe child `id` truly. */
@@ -96,7 +103,7 @@ static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, u
     uint32_t count = 0, starts = 0;
     if (level == 0) {
         count = child->n;
-        starts = rung__popcount(rung__starts(child));
+        starts = (uint32_t)__builtin_popcountll(child->starts);
     } else {
         for (uint32_t i = 0; i < child->n; i++) {
             count += rung__column(l, child, RUNG__COUNT)[i];
@@ -130,10 +137,11 @@ typedef union spread {
     rung__node node;
     unsigned char bytes[sizeof(rung__node) +
                         SPREAD_MAX * RUNG__LEAF_CAP *
-                            (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) + sizeof(uint32_t)) +
+                            (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) +
+                             (RUNG__LEAF_COLUMNS + 1) * sizeof(uint32_t)) +
                         SPREAD_MAX * RUNG__INNER_CAP *
                             (RUNG_LADDER_WORDS_MAX * sizeof(uint64_t) +
-                             RUNG__INNER_COLUMNS * sizeof(uint32_t))];
+                             (RUNG__INNER_COLUMNS + 1) * sizeof(uint32_t))];
 } spread;
 
 static void leaf_link_after(rung_ladder *l, uint32_t before, uint32_t id) {
@@ -170,11 +178,11 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         rung__node *node = node_at(l, level, ids[i]);
         rows_copy(l, level, &all.node, total, node, 0, node->n);
         for (uint32_t row = 0; level == 0 && row < node->n; row++)
-            starts[total + row] = (uint8_t)(rung__starts(node) >> row & 1);
+            starts[total + row] = (uint8_t)(node->starts >> row & 1);
         end[i] = total += node->n;
     }
     if (m2 > m) {
-        ids[m] = rung__pool_take(pool_at(l, level), cap_at(level));
+        ids[m] = rung__pool_take(pool_at(l, level), own_columns(level), cap_at(level));
         end[m] = total;
         if (level == 0)
             leaf_link_after(l, ids[m - 1], ids[m]);
@@ -184,7 +192,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
     for (uint32_t i = 0; i < m2; i++) {
         rung__node *node = node_at(l, level, ids[i]);
         uint32_t n = total / m2 + (i < total % m2);
-        rung__bits bits = 0;
+        uint64_t bits = 0;
         node->start = (uint16_t)((node->cap - n) / 2);
         node->n = (uint16_t)n;
         rows_copy(l, level, node, 0, &all.node, from, n);
@@ -192,12 +200,12 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
             while (from >= end[owner])
                 owner++;
             if (level == 0)
-                bits |= (rung__bits)starts[from] << row;
+                bits |= (uint64_t)starts[from] << row;
             if (level == 0 && owner != i && !l->guide)
                 rung_numbermap_set(&l->trunk->map, rung__column(l, node, RUNG__PLAYER)[row],
                                    ids[i]);
         }
-        rung__set_starts(node, bits);
+        node->starts = bits;
         if (level > 0)
             announce_children(l, level, ids[i]);
         describe_child(l, level, parent_id, first + i, ids[i]);
@@ -220,7 +228,8 @@ static uint32_t child_rows(const rung_ladder *l, uint32_t level, rung__node *par
 }
 
 static void grow_root(rung_ladder *l) {
-    uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_CAP), old = l->root;
+    uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP),
+             old = l->root;
     rung__inner(l, id)->n = 1;
     describe_child(l, l->height, id, 0, old);
     l->root = id;
@@ -323,7 +332,7 @@ static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
     path.step[0].id = leaf->next;
     path.step[0].row = 0;
     rung__climb(l, &path);
-    rung__leaf(l, leaf->next)->starts[0] ^= 1;
+    rung__leaf(l, leaf->next)->starts ^= 1;
     adjust_counts(l, &path, 0, is_start ? 1 : -1);
 }
 
@@ -331,18 +340,17 @@ static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
 static void erase(rung_ladder *l, const rung__path *path) {
     rung__node *leaf = rung__leaf(l, path->step[0].id);
     uint32_t row = path->step[0].row;
-    rung__bits bits = rung__starts(leaf), below = rung__mask(row);
+    uint64_t bits = leaf->starts, below = rung__mask(row);
     bool start = bits >> row & 1;
     bool heir = false; /* the next entry has the same score and takes the start over */
     if (start && row + 1 < leaf->n) {
         heir = !(bits >> (row + 1) & 1);
-        bits |= (rung__bits)heir << (row + 1);
-    } else if (start && leaf->next != RUNG__NODE_NONE &&
-               !(rung__leaf(l, leaf->next)->starts[0] & 1)) {
+        bits |= (uint64_t)heir << (row + 1);
+    } else if (start && leaf->next != RUNG__NODE_NONE && !(rung__leaf(l, leaf->next)->starts & 1)) {
         set_next_start(l, leaf, true);
         l->distinct++;
     }
-    rung__set_starts(leaf, (bits & below) | (bits >> 1 & ~below));
+    leaf->starts = (bits & below) | (bits >> 1 & ~below);
     row_close(l, 0, leaf, row);
     adjust_counts(l, path, -1, heir ? 0 : -(int32_t)start);
     l->distinct -= start && !heir;
@@ -362,25 +370,27 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
     }
     rung__node *leaf = rung__leaf(l, path->step[0].id);
     uint32_t row = path->step[0].row;
-    rung__bits bits = rung__starts(leaf), below = rung__mask(row);
+    uint64_t bits = leaf->starts, below = rung__mask(row);
     bits = (bits & below) | (bits & ~below) << 1;
     row_open(l, 0, leaf, row);
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(leaf, k)[row] = key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = probe->player;
+    if (rung__is_marked(l))
+        rung__marks(l, leaf)[row] = probe->mark;
 
     bool start =
         row == 0 || !rung__same_score(l, leaf, row - 1, leaf, row); /* row 0: the first of all */
     bool robbed = false; /* the next entry has the same score and was its start until now */
     if (start && row + 1 < leaf->n) {
         robbed = rung__same_score(l, leaf, row, leaf, row + 1);
-        bits &= ~((rung__bits)robbed << (row + 1));
+        bits &= ~((uint64_t)robbed << (row + 1));
     } else if (start && leaf->next != RUNG__NODE_NONE &&
                rung__same_score(l, leaf, row, rung__leaf(l, leaf->next), 0)) {
         set_next_start(l, leaf, false);
         l->distinct--;
     }
-    rung__set_starts(leaf, bits | (rung__bits)start << row);
+    leaf->starts = bits | (uint64_t)start << row;
     adjust_counts(l, path, 1, (int32_t)start - (int32_t)robbed);
     l->distinct += start && !robbed;
     l->count++;
@@ -389,6 +399,16 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
 }
 
 /* ---- securing memory ---- */
+
+/* From now on there are marks. */
+static void begin_marks(rung_ladder *l, rung__node *leaf) {
+    const uint32_t *players = rung__column(l, leaf, RUNG__PLAYER);
+    if (!l->has_marks)
+        return;
+    l->tie_aid->mark_begin(l->tie_ctx, leaf->n, players, l->trunk->origin);
+    for (uint32_t i = 0; i < leaf->n; i++)
+        rung__marks(l, leaf)[i] = rung__mark_of(l, players[i]);
+}
 
 /* The only leaf is full: everything a tree of several needs. */
 static rung_status plant_trunk(rung_ladder *l) {
@@ -408,6 +428,8 @@ static rung_status plant_trunk(rung_ladder *l) {
     }
     l->trunk = trunk;
     l->bytes += sizeof *trunk;
+    if (leaf)
+        begin_marks(l, leaf);
     return RUNG_OK;
 }
 
@@ -517,7 +539,11 @@ static bool is_row_good(const rung_ladder *l, const rung__path *hint, const rung
 static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
                        rung_ladder_change *change, rung__path *path, bool aimed,
                        const rung__path *origin) {
-    rung__probe probe = {.key = key, .words = l->key_words, .player = player, .has_player = true};
+    rung__probe probe = {.key = key,
+                         .words = l->key_words,
+                         .player = player,
+                         .mark = aimed ? path->mark : rung__mark_of(l, player),
+                         .has_player = true};
     rung__path from;
     if (!aimed && l->root != RUNG__NODE_NONE) {
         /* Both leaves are likely far away: have them on their way before looking into either. */
@@ -552,6 +578,7 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
             return RUNG_ENOMEM;
         if (change)
             note_before(l, &from, false, change);
+        probe.mark = rung__mark_of(l, player); /* there may be marks only now */
         rung__descend(l, &probe, path);
         insert(l, &probe, path);
     }
@@ -680,9 +707,11 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(leaf, k)[row] = e->key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = e->player;
+    if (l->has_marks && id != l->root) /* those of the first are made when it is whole */
+        rung__marks(l, leaf)[row] = rung__mark_of(l, e->player);
     leaf->n++;
     bool start = !before || !rung__same_score(l, before, last, leaf, row);
-    rung__set_starts(leaf, rung__starts(leaf) | (rung__bits)start << row);
+    leaf->starts = leaf->starts | (uint64_t)start << row;
     l->distinct += start;
     l->count++;
     return RUNG_OK;
@@ -694,7 +723,7 @@ static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint
     uint32_t parents = nodes_for(nodes, level + 1), chain = RUNG__NODE_NONE, last = RUNG__NODE_NONE,
              child = first;
     for (uint32_t i = 0; i < parents; i++) {
-        uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_CAP),
+        uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP),
                  n = nodes / parents + (i < nodes % parents);
         rung__inner(l, id)->n = (uint16_t)n;
         for (uint32_t row = 0; row < n; row++) {
@@ -714,7 +743,8 @@ static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_sour
                                 void *ctx) {
     uint32_t leaves = nodes_for(count, 0), before = RUNG__NODE_NONE;
     for (uint32_t i = 0; i < leaves; i++) {
-        uint32_t id = l->trunk ? rung__pool_take(&l->leaves, RUNG__LEAF_CAP) : l->root;
+        uint32_t id =
+            l->trunk ? rung__pool_take(&l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP) : l->root;
         if (i == 0)
             l->root = id;
         else
@@ -730,6 +760,8 @@ static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_sour
             if (st < 0)
                 return st;
         }
+        if (i == 0 && l->trunk)
+            begin_marks(l, rung__leaf(l, id));
         before = id;
     }
     return RUNG_OK;

@@ -8,7 +8,8 @@
  *  I5  Bit `row` of a leaf's starts is set iff the entry's score differs from the one before it, or there is none.
  *  I6  The player map names exactly the players in the tree, each with its leaf. A guided ladder has none: its guide
  *      has every entry, too.
- *  I7  The totals (entries, distinct scores) are right. */
+ *  I7  The totals (entries, distinct scores) are right.
+ *  I8  Where there are marks, every row has its player's. */
 #include "ladder/ladder.h"
 #include "ladder/tree.h"
 
@@ -37,22 +38,27 @@ static const char *check_leaf(walk *w, uint32_t id) {
         uint32_t at = row ? row - 1 : before ? before->n - 1u : 0;
         rung_ladder_entry e;
         rung__read_row(l, leaf, row, &e);
-        rung__probe probe = {
-            .key = e.key, .words = l->key_words, .player = e.player, .has_player = true};
+        rung__probe probe = {.key = e.key,
+                             .words = l->key_words,
+                             .player = e.player,
+                             .mark = rung__mark_of(l, e.player),
+                             .has_player = true};
+        if (rung__is_marked(l) && rung__marks(l, leaf)[row] != probe.mark)
+            return "I8: an entry has another player's mark";
         if (before && rung__node_search(l, before, &probe) <= at)
             return "I1: entries are out of order";
         bool start = !before || !rung__same_score(l, before, at, leaf, row);
-        if ((rung__starts(leaf) >> row & 1) != start)
+        if ((leaf->starts >> row & 1) != start)
             return "I5: a start bit is wrong";
         if (l->guide && !guide_has(l->guide, &e))
             return "I6: the guide has another entry, or none";
         if (l->trunk && !l->guide && rung_numbermap_get(&l->trunk->map, e.player) != id)
             return "I6: the player map names another leaf";
     }
-    if (rung__starts(leaf) & ~rung__mask(leaf->n))
+    if (leaf->starts & ~rung__mask(leaf->n))
         return "I5: a start bit is set behind the last row";
     w->count += leaf->n;
-    w->starts += rung__popcount(rung__starts(leaf));
+    w->starts += (uint32_t)__builtin_popcountll(leaf->starts);
     w->last_leaf = leaf;
     w->last_id = id;
     return NULL;
@@ -81,6 +87,8 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
         for (uint32_t k = 0; k < RUNG_LADDER_WORDS_MAX; k++)
             if (first.key[k] != key.key[k] || first.player != key.player)
                 return "I2: an inner key is not the first entry below it";
+        if (rung__is_marked(l) && rung__marks(l, node)[row] != rung__mark_of(l, key.player))
+            return "I8: an inner row has another player's mark";
         const rung__slot *slot =
             level > 1 ? &l->trunk->inners.slots[child] : &l->leaves.slots[child];
         if (slot->place != node->start + row)

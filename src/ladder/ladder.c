@@ -13,6 +13,10 @@
 
 #include <string.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 /* ---- life ---- */
 
 rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **out) {
@@ -25,7 +29,8 @@ rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **o
     l->alloc = config->alloc;
     l->tie = config->tie;
     l->tie_ctx = config->tie_ctx;
-    l->tie_warm = config->tie ? config->tie_warm : NULL;
+    l->tie_aid = config->tie ? config->tie_aid : NULL;
+    l->has_marks = l->tie_aid && l->tie_aid->mark;
     l->guide = config->guide;
     l->quarry = config->quarry;
     l->key_words = config->key_words;
@@ -76,13 +81,30 @@ bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung_
     return true;
 }
 
-/* Where `value` stands in the column, or n. Without a branch per row, so that it becomes vector code. */
+/* Where `value` stands in the column of a leaf, or n. Without a branch per row: sixteen at a time, the last sixteen
+ * perhaps once more. */
 static uint32_t column_find(const uint32_t *column, uint32_t n, uint32_t value) {
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < n; i++)
-        at += column[i] == value ? i : 0;
-    return n && column[at] == value ? at : n;
+    uint32_t i = 0;
+#if defined(__SSE2__)
+    const __m128i wanted = _mm_set1_epi32((int)value);
+    uint64_t found = 0;
+    for (uint32_t at = 0; at < n && n >= 16; at += 16) {
+        uint32_t row = at + 16 <= n ? at : n - 16;
+        const __m128i *p = (const __m128i *)(column + row);
+        __m128i a = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p), wanted),
+                                    _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), wanted));
+        __m128i b = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p + 2), wanted),
+                                    _mm_cmpeq_epi32(_mm_loadu_si128(p + 3), wanted));
+        found |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b)) << row;
+    }
+    if (n >= 16)
+        return found ? (uint32_t)__builtin_ctzll(found) : n;
+#endif
+    while (i < n && column[i] != value)
+        i++;
+    return i;
 }
+_Static_assert(RUNG__LEAF_CAP <= 64, "a bit of a word for each row");
 
 /* ---- searching by key ---- */
 
@@ -99,6 +121,8 @@ static bool row_before(const rung_ladder *l, rung__node *node, uint32_t row,
     uint32_t player = rung__column(l, node, RUNG__PLAYER)[row];
     if (player == probe->player)
         return probe->or_self;
+    if (rung__is_marked(l) && rung__marks(l, node)[row] != probe->mark)
+        return rung__marks(l, node)[row] < probe->mark;
     return l->tie ? l->tie(l->tie_ctx, player, probe->player) < 0 : player < probe->player;
 }
 
@@ -135,6 +159,8 @@ void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row) {
     for (uint32_t k = 0; k < l->key_words; k++)
         rung_prefetch_range(rung__words(leaf, k) + first, count * sizeof(uint64_t));
     rung_prefetch_range(rung__column(l, leaf, RUNG__PLAYER) + first, count * sizeof(uint32_t));
+    if (l->has_marks)
+        rung_prefetch_range(rung__marks(l, leaf) + first, count * sizeof(uint32_t));
 }
 
 static void prefetch_key(const rung_ladder *l, rung__node *leaf, uint32_t row) {
@@ -208,6 +234,7 @@ static uint32_t guided_leaf(const rung_ladder *l, uint32_t player) {
                           &(rung__probe){.key = e.key,
                                          .words = l->key_words,
                                          .player = player,
+                                         .mark = rung__mark_of(l, player),
                                          .has_player = true,
                                          .or_self = true},
                           &path);
@@ -257,23 +284,20 @@ static uint32_t path_index(const rung_ladder *l, const rung__path *path) {
 
 /* Starts among the rows before the path's. */
 static uint32_t path_starts(const rung_ladder *l, const rung__path *path) {
-    rung__bits before =
-        rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(path->step[0].row);
-    return path_sum(l, path, RUNG__STARTS) + rung__popcount(before);
+    uint64_t before = rung__leaf(l, path->step[0].id)->starts & rung__mask(path->step[0].row);
+    return path_sum(l, path, RUNG__STARTS) + (uint32_t)__builtin_popcountll(before);
 }
 
 /* The row of the k-th set bit, counting from 0. */
-static uint32_t nth_start(rung__bits bits, uint32_t k) {
+static uint32_t nth_start(uint64_t bits, uint32_t k) {
     for (; k; k--)
         bits &= bits - 1;
-    uint64_t low = (uint64_t)bits;
-    return (uint32_t)(low ? __builtin_ctzll(low) : 64 + __builtin_ctzll((uint64_t)(bits >> 64)));
+    return (uint32_t)__builtin_ctzll(bits);
 }
 
 /* The row of the highest set bit; there is one. */
-static uint32_t last_start(rung__bits bits) {
-    uint64_t high = (uint64_t)(bits >> 64), low = (uint64_t)bits;
-    return high ? 127 - (uint32_t)__builtin_clzll(high) : 63 - (uint32_t)__builtin_clzll(low);
+static uint32_t last_start(uint64_t bits) {
+    return 63 - (uint32_t)__builtin_clzll(bits);
 }
 
 /* Walk down to the k-th entry (column RUNG__COUNT) or the k-th start (RUNG__STARTS), counting from 0. */
@@ -288,7 +312,7 @@ static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__
         id = rung__column(l, node, RUNG__CHILD)[row];
     }
     path->step[0].id = id;
-    path->step[0].row = column == RUNG__COUNT ? k : nth_start(rung__starts(rung__leaf(l, id)), k);
+    path->step[0].row = column == RUNG__COUNT ? k : nth_start(rung__leaf(l, id)->starts, k);
 }
 
 uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style,
@@ -297,9 +321,9 @@ uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_s
     *index_out = before + row;
     if (style == RUNG_RANK_UNIQUE)
         return before + row + 1;
-    rung__bits upto = rung__starts(rung__leaf(l, path->step[0].id)) & rung__mask(row + 1);
+    uint64_t upto = rung__leaf(l, path->step[0].id)->starts & rung__mask(row + 1);
     if (style == RUNG_RANK_DENSE)
-        return path_sum(l, path, RUNG__STARTS) + rung__popcount(upto);
+        return path_sum(l, path, RUNG__STARTS) + (uint32_t)__builtin_popcountll(upto);
     if (upto) /* the first of its score is in this leaf */
         return before + last_start(upto) + 1;
     rung__path start;
@@ -504,7 +528,7 @@ uint32_t rung_ladder_cursor_sparse(const rung_ladder_cursor *c, uint32_t index) 
     if (!entry_behind(c, &path))
         return 0;
     uint32_t row = path.step[0].row;
-    rung__bits upto = rung__starts(rung__leaf(c->ladder, path.step[0].id)) & rung__mask(row + 1);
+    uint64_t upto = rung__leaf(c->ladder, path.step[0].id)->starts & rung__mask(row + 1);
     if (upto) /* the first of its score is in this leaf */
         return index - row + last_start(upto) + 1;
     rung__climb(c->ladder, &path);
@@ -605,6 +629,9 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
                            rung_ladder_hint *hint) {
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
+    hint->mark = rung__is_marked(l) && hint->from_leaf != RUNG__NODE_NONE
+                     ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
+                     : rung__mark_of(l, hint->player);
     hint->shape = l->shape;
     hint->errand = TO_KEY;
     hint->left = l->height ? l->height + 2u : 0;
@@ -619,9 +646,9 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
 
 static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_ladder_hint *hint,
                             bool or_self) {
-    return rung__node_search(
-        l, node,
-        &(rung__probe){hint->key, l->key_words, hint->player, true, false, .or_self = or_self});
+    return rung__node_search(l, node,
+                             &(rung__probe){hint->key, l->key_words, hint->player, hint->mark, true,
+                                            false, .or_self = or_self});
 }
 
 /* The end of the way to a key: as many rows of the leaf as hint->low are before it. */
@@ -632,31 +659,50 @@ static void note_place(const rung_ladder *l, rung__node *leaf, rung_ladder_hint 
     rung__prefetch_rows(l, leaf, hint->low);
 }
 
+/* Of the rows whose first word ties, leave those whose mark does, too. */
+static void narrow(const uint32_t *marks, rung_ladder_hint *hint) {
+    while (hint->low < hint->high && marks[hint->low] < hint->mark)
+        hint->low++;
+    uint32_t end = hint->low;
+    while (end < hint->high && marks[end] == hint->mark)
+        end++;
+    hint->high = end;
+}
+
 /* One step of a search that goes no further than to where it would wait for memory. false: it is over, and rows before
- * the probe are hint->low. Where players decide ties, the two lines in which a player's name is found are asked for
- * before it is compared. */
+ * the probe are hint->low. Where players decide ties, their marks, and then the two lines in which a player's name is
+ * found, are asked for before they are compared. */
 static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
-    enum { BEGIN, WHO, WHERE, COMPARE };
-    rung__probe probe = {hint->key, l->key_words, hint->player, true, false, false};
+    enum { BEGIN, MARKS, WHO, WHERE, COMPARE };
     const uint32_t *players = rung__column(l, node, RUNG__PLAYER);
     if (hint->stage == BEGIN) {
         const uint64_t *words = rung__words(node, 0);
         uint64_t word = hint->key[0];
-        if (!l->tie_warm) {
-            hint->low = rung__node_search(l, node, &probe);
+        hint->low = hint->high = rung__words_less(words, node->n, word);
+        if (hint->low == node->n || words[hint->low] != word)
+            return false;
+        if (!l->tie_aid) {
+            hint->low = rows_before(l, node, hint, false);
             return false;
         }
-        hint->low = hint->high = rung__words_less(words, node->n, word);
         while (hint->high < node->n && words[hint->high] == word)
             hint->high++;
-        if (hint->low == hint->high)
-            return false;
-        rung_prefetch_range(players + hint->low, (hint->high - hint->low) * sizeof *players);
-        hint->stage = WHO;
+        bool is_marked = rung__is_marked(l) && l->key_words == 1;
+        rung_prefetch_range((is_marked ? rung__marks(l, node) : players) + hint->low,
+                            (hint->high - hint->low) * sizeof *players);
+        hint->stage = is_marked ? MARKS : WHO;
         return true;
+    }
+    if (hint->stage == MARKS) {
+        narrow(rung__marks(l, node), hint);
+        if (hint->low < hint->high)
+            rung_prefetch_range(players + hint->low, (hint->high - hint->low) * sizeof *players);
+        hint->stage = hint->low < hint->high ? WHO : BEGIN;
+        return hint->stage != BEGIN;
     }
     uint32_t mid = (hint->low + hint->high) / 2;
     if (hint->stage == COMPARE) {
+        rung__probe probe = {hint->key, l->key_words, hint->player, hint->mark, true, false, false};
         if (row_before(l, node, mid, &probe))
             hint->low = mid + 1;
         else
@@ -668,7 +714,7 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
         mid = (hint->low + hint->high) / 2;
         hint->stage = WHO;
     }
-    l->tie_warm(l->tie_ctx, players[mid], hint->stage == WHERE);
+    l->tie_aid->warm(l->tie_ctx, players[mid], hint->stage == WHERE);
     hint->stage++;
     return true;
 }
@@ -700,6 +746,7 @@ static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
     hint->player = player;
+    hint->mark = rung__mark_of(l, player);
     hint->errand = errand;
     hint->shape = l->shape;
     hint->left = l->height ? 2u * l->height + 2 : 0;

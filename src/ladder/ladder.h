@@ -35,15 +35,26 @@ typedef struct rung_ladder
  * both are in the ladder; it is only ever asked about players that are in it or being put. */
 typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
 
+/* What makes ties cheap, where players are far away in memory.
+ *   warm         asks for the memory in which `tie` finds a player: part 0, then part 1, which finds what part 0 asked for
+ *   mark         a number kept with the entry, 4 bytes: who comes first by `tie` never has the greater one, so that most
+ *                ties are settled by it; only between equal ones `tie` is asked. NULL: no marks
+ *   mark_begin   is called once, as soon as a ladder is more than a handful, with some of its players: what they have in
+ *                common, left in `origin`, need not be in the marks */
+enum { RUNG_LADDER_ORIGIN_BYTES = 40 };
+typedef struct rung_ladder_aid {
+    void (*warm)(const void *ctx, uint32_t player, int part);
+    void (*mark_begin)(const void *ctx, uint32_t n, const uint32_t *players, void *origin);
+    uint32_t (*mark)(const void *ctx, const void *origin, uint32_t player);
+} rung_ladder_aid;
+
 typedef struct rung_ladder_config {
-    const rung_alloc *alloc; /* outlives the ladder */
-    uint8_t key_words;       /* 1..4 */
-    uint8_t score_words;     /* 1..key_words */
-    rung_ladder_tie tie;     /* NULL: smaller player number first */
-    const void *tie_ctx;     /* borrowed; outlives the ladder */
-    /* Ask for the memory in which `tie` finds a player: part 0, then part 1, which finds what part 0 asked for. NULL:
-     * it is at hand. */
-    void (*tie_warm)(const void *ctx, uint32_t player, int part);
+    const rung_alloc *alloc;        /* outlives the ladder */
+    uint8_t key_words;              /* 1..4 */
+    uint8_t score_words;            /* 1..key_words */
+    rung_ladder_tie tie;            /* NULL: smaller player number first */
+    const void *tie_ctx;            /* borrowed; outlives the ladder */
+    const rung_ladder_aid *tie_aid; /* NULL: `tie` has all at hand */
     /* Another ladder, of the same words and order, that has everybody who is in this one, at the same key. Then this
      * one keeps no map of its own to find a player by, but asks the guide for the key: a look-up takes longer, an
      * entry less memory. Who changes both changes the guided one first; building one takes the guide's entries.
@@ -101,7 +112,7 @@ enum {
 #endif
 typedef struct rung_ladder_hint {
     uint64_t key[RUNG_LADDER_WORDS_MAX];
-    uint32_t player;
+    uint32_t player, mark;
     uint32_t shape;
     uint32_t from_leaf, from_row; /* where the entry stood */
     uint32_t left;                /* steps still to be made */

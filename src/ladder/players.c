@@ -41,6 +41,7 @@
 
 #include "base/assert.h"
 #include "base/prefetch.h"
+#include "ladder/ladder.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -159,9 +160,7 @@ static rung_status spine_grow(rung_players *t, chunks *c, size_t len_min) {
     return RUNG_OK;
 }
 
-static rung_status chunk_ready(rung_players *t, chunks *c, shape s, size_t chunk) {
-    if (chunk < c->len && c->spine[chunk])
-        return RUNG_OK;
+static rung_status chunk_make(rung_players *t, chunks *c, shape s, size_t chunk) {
     if (chunk >= c->len && spine_grow(t, c, chunk + 1) < 0)
         return RUNG_ENOMEM;
     size_t size = (size_t)chunk_units(s, chunk) * s.unit;
@@ -170,6 +169,10 @@ static rung_status chunk_ready(rung_players *t, chunks *c, shape s, size_t chunk
         return RUNG_ENOMEM;
     t->size_bytes += size;
     return RUNG_OK;
+}
+
+static inline rung_status chunk_ready(rung_players *t, chunks *c, shape s, size_t chunk) {
+    return chunk < c->len && c->spine[chunk] ? RUNG_OK : chunk_make(t, c, s, chunk);
 }
 
 /* Memory for unit `i`, not zeroed. */
@@ -212,7 +215,7 @@ static inline unsigned char *cell_at(const rung_players *t, uint32_t offset) {
 
 /* --- Numbers: invariant 6 --- */
 
-static rung_status number_ready(rung_players *t) {
+static inline rung_status number_ready(rung_players *t) {
     if (t->free_number != RUNG_PLAYER_NONE)
         return RUNG_OK;
     if (chunks_ready(t, &t->offsets, OFFSETS, t->span) < 0)
@@ -220,7 +223,7 @@ static rung_status number_ready(rung_players *t) {
     return chunks_ready(t, &t->used, USED, t->span / 64);
 }
 
-static uint32_t number_take(rung_players *t) {
+static inline uint32_t number_take(rung_players *t) {
     uint32_t number = t->free_number;
     if (number != RUNG_PLAYER_NONE)
         t->free_number = *offset_at(t, number);
@@ -259,7 +262,7 @@ static void cell_give(rung_players *t, uint32_t offset, uint32_t units) {
 }
 
 /* After this cell_take(units) cannot fail. What is left of a chunk that is too short becomes a free cell. */
-static rung_status cell_ready(rung_players *t, uint32_t units) {
+static inline rung_status cell_ready(rung_players *t, uint32_t units) {
     if (t->free_sizes >> units)
         return RUNG_OK;
     size_t chunk = chunk_index(CELLS, t->cells_end);
@@ -276,7 +279,7 @@ static rung_status cell_ready(rung_players *t, uint32_t units) {
 }
 
 /* The best fit among the free cells, its rest freed again; else fresh ones from the end. */
-static uint32_t cell_take(rung_players *t, uint32_t units) {
+static inline uint32_t cell_take(rung_players *t, uint32_t units) {
     if (!(t->free_sizes >> units)) {
         t->cells_end += units;
         return (uint32_t)(t->cells_end - units);
@@ -318,6 +321,33 @@ static inline bool id_is(rung_slice id, rung_slice other) {
             return false;
     }
     return true;
+}
+
+/* The first 8 bytes as a number with the order of the bytes. */
+static inline uint64_t load64_ordered(const char *p) {
+    uint64_t word = load64(p);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+/* Not memcmp, for the same reason. */
+static inline int id_compare(rung_slice a, rung_slice b) {
+    size_t len = a.len < b.len ? a.len : b.len, i = 0;
+    while (i < len && len >= 8) {
+        size_t at =
+            i + 8 <= len ? i : len - 8; /* the rest overlaps with what is known to be equal */
+        uint64_t x = load64_ordered(a.ptr + at), y = load64_ordered(b.ptr + at);
+        if (x != y)
+            return x < y ? -1 : 1;
+        i = at + 8;
+    }
+    for (; i < len; i++) {
+        if (a.ptr[i] != b.ptr[i])
+            return (unsigned char)a.ptr[i] < (unsigned char)b.ptr[i] ? -1 : 1;
+    }
+    return (a.len > b.len) - (a.len < b.len);
 }
 
 /* --- Buckets --- */
@@ -721,44 +751,80 @@ rung_status rung_players_restore_free(rung_players *t, uint32_t before, uint32_t
     return RUNG_OK;
 }
 
-/* Put the numbers [start, end) into their buckets; at most BATCH of them. */
-static rung_status restore_batch(rung_players *t, uint32_t start, uint32_t end) {
-    uint64_t hashes[BATCH];
-    for (uint32_t number = start; number < end; number++) {
-        if (!rung_players_is_used(t, number))
-            continue;
-        hashes[number - start] = rung_players_hash(t, id_at(t, number));
-        rung_players_prefetch(t, hashes[number - start]);
+/* Pairs of numbers that may have the same id. They are looked at together, since the ids are far away. */
+typedef struct suspects {
+    uint32_t count, numbers[BATCH], others[BATCH];
+} suspects;
+
+/* False: two have the same id. */
+static bool suspects_clear(const rung_players *t, suspects *s) {
+    rung_slice ids[BATCH], others[BATCH];
+    bool differ = true;
+    rung_players_id_batch(t, s->numbers, s->count, ids);
+    rung_players_id_batch(t, s->others, s->count, others);
+    for (uint32_t i = 0; i < s->count; i++)
+        differ &= !id_is(ids[i], others[i]);
+    s->count = 0;
+    return differ;
+}
+
+/* Put a number into the first bucket with an empty slot, from the home of its hash on. As nobody was ever removed,
+ * whoever has the same id is on that way. False: somebody has. */
+static bool restore_place(rung_players *t, uint64_t hash, uint32_t number, suspects *s) {
+    uint8_t tag = tag_of(hash);
+    for (uint64_t i = home_of(t, hash);; i++) {
+        if (i == t->low_end || i == t->high_end)
+            bucket_open(t, i);
+        bucket *b = bucket_at(t, i);
+        for (unsigned m = bucket_match(b, tag); m; m &= m - 1) {
+            s->numbers[s->count] = number;
+            s->others[s->count++] = b->numbers[__builtin_ctz(m)];
+            if (s->count == BATCH && !suspects_clear(t, s))
+                return false;
+        }
+        unsigned empty = bucket_match(b, 0);
+        if (empty) {
+            unsigned at = (unsigned)__builtin_ctz(empty);
+            b->tags[at] = tag;
+            b->numbers[at] = number;
+            return true;
+        }
+        b->passed++;
     }
-    for (uint32_t number = start; number < end; number++) {
-        uint64_t hash = hashes[number - start];
-        uint32_t other;
-        if (!rung_players_is_used(t, number))
-            continue;
-        if (rung_players_find_hashed(t, hash, id_at(t, number), &other) == RUNG_OK)
-            return RUNG_EINVAL;
-        if (ends_ready(t, 1) < 0)
-            return RUNG_ENOMEM;
-        entry_place(t, hash, number);
+}
+
+/* The next number in use from `number` on, its hash, and its bucket asked for; the span when there is none. */
+static uint32_t restore_aim(const rung_players *t, uint32_t number, uint64_t *hash_out) {
+    while (number < t->span && !rung_players_is_used(t, number))
+        number++;
+    if (number < t->span) {
+        *hash_out = rung_players_hash(t, id_at(t, number));
+        rung_players_prefetch(t, *hash_out);
     }
-    return RUNG_OK;
+    return number;
 }
 
 rung_status rung_players_restore_finish(rung_players *t) {
+    uint64_t hashes[BATCH]; /* a ring: of those whose buckets are on their way */
+    uint32_t numbers[BATCH], aimed = 0, next = 0;
+    suspects alike = {.count = 0};
     for (uint32_t number = 0; t->count < t->span && number < t->span; number++) {
         if (is_loose(t, number))
             return RUNG_EINVAL;
     }
     if (rung_players_reserve(t, t->count) < 0)
         return RUNG_ENOMEM;
-    for (uint32_t start = 0; start < t->span;) {
-        uint32_t end = t->span - start < BATCH ? t->span : start + BATCH;
-        rung_status st = restore_batch(t, start, end);
-        if (st < 0)
-            return st;
-        start = end;
+    for (uint32_t placed = 0; placed < t->count; placed++) {
+        for (; aimed < t->count && aimed - placed < BATCH; aimed++) {
+            numbers[aimed % BATCH] = restore_aim(t, next, &hashes[aimed % BATCH]);
+            next = numbers[aimed % BATCH] + 1;
+        }
+        if (ends_ready(t, 1) < 0)
+            return RUNG_ENOMEM;
+        if (!restore_place(t, hashes[placed % BATCH], numbers[placed % BATCH], &alike))
+            return RUNG_EINVAL;
     }
-    return RUNG_OK;
+    return suspects_clear(t, &alike) ? RUNG_OK : RUNG_EINVAL;
 }
 
 /* --- Queries --- */
@@ -799,7 +865,43 @@ rung_slice rung_players_id(const rung_players *t, uint32_t number) {
 int rung_players_compare(const void *table, uint32_t a, uint32_t b) {
     const rung_players *t = table;
     RUNG_ASSERT_SLOW(rung_players_is_used(t, a) && rung_players_is_used(t, b));
-    return rung_slice_cmp(id_at(t, a), id_at(t, b));
+    return id_compare(id_at(t, a), id_at(t, b));
+}
+
+/* What an origin holds. */
+typedef struct common {
+    unsigned char len;
+    char bytes[RUNG_LADDER_ORIGIN_BYTES - 1];
+} common;
+
+void rung_players_mark_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin) {
+    const rung_players *t = table;
+    common *c = origin;
+    c->len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rung_slice id = id_at(t, numbers[i]);
+        size_t most = i ? c->len : sizeof c->bytes, len = 0;
+        most = most < id.len ? most : id.len;
+        if (i == 0)
+            memcpy(c->bytes, id.ptr, most);
+        while (len < most && c->bytes[len] == id.ptr[len])
+            len++;
+        c->len = (unsigned char)len;
+    }
+}
+
+/* Ids that begin otherwise stand before or behind all that begin so. */
+uint32_t rung_players_mark(const void *table, const void *origin, uint32_t number) {
+    const common *c = origin;
+    rung_slice id = id_at(table, number);
+    size_t len = c->len < id.len ? c->len : id.len;
+    for (size_t i = 0; i < len; i++)
+        if (id.ptr[i] != c->bytes[i])
+            return (unsigned char)id.ptr[i] < (unsigned char)c->bytes[i] ? 0 : UINT32_MAX;
+    uint32_t mark = 0;
+    for (size_t i = c->len; i < c->len + sizeof mark; i++)
+        mark = mark << 8 | (i < id.len ? (unsigned char)id.ptr[i] : 0);
+    return mark;
 }
 
 void rung_players_warm_id(const void *table, uint32_t number, int part) {
@@ -917,6 +1019,23 @@ void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_
             if (ids_out[i].ptr)
                 ids_out[i].len = (unsigned char)ids_out[i].ptr[-1];
         }
+    }
+}
+
+/* Not group by group, whose ends would wait: number i is asked for while number i - LAG is on its way to its cell. */
+void rung_players_id_used(const rung_players *t, const uint32_t *numbers, size_t n,
+                          rung_slice *ids_out) {
+    enum { LAG = BATCH / 2 };
+    for (size_t i = 0; i < n + 2 * LAG; i++) {
+        size_t cell = i - LAG, id = i - 2 * LAG; /* below 0 is not below n */
+        if (i < n)
+            rung_prefetch(offset_at(t, numbers[i]));
+        if (cell < n) {
+            ids_out[cell].ptr = (const char *)cell_at(t, *offset_at(t, numbers[cell])) + 1;
+            rung_prefetch(ids_out[cell].ptr - 1);
+        }
+        if (id < n)
+            ids_out[id].len = (unsigned char)ids_out[id].ptr[-1];
     }
 }
 

@@ -98,11 +98,17 @@ size_t rung_players_find_batch(const rung_players *t, const rung_slice *ids, siz
 rung_slice rung_players_id(const rung_players *t, uint32_t number);
 void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_t n,
                            rung_slice *ids_out);
+/* The same, faster, of numbers that are all in use, as those of a ladder's entries are. */
+void rung_players_id_used(const rung_players *t, const uint32_t *numbers, size_t n,
+                          rung_slice *ids_out);
 
 /* Order of two players by id bytes: <0, 0, >0. Both must be in use. `table` is a rung_players: the shape of a
  * ladder's tie-break. */
 int rung_players_compare(const void *table, uint32_t a, uint32_t b);
-/* Ask for what that comparison reads of a player, in the shape of a ladder's tie_warm. */
+/* Marks for such a ladder (ladder.h): four bytes of the id, behind what the ids at the beginning had in common. */
+void rung_players_mark_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin);
+uint32_t rung_players_mark(const void *table, const void *origin, uint32_t number);
+/* Ask for what that comparison reads of a player, in the shape of a ladder's aid. */
 void rung_players_warm_id(const void *table, uint32_t number, int part);
 
 uint32_t rung_players_count(const rung_players *t);

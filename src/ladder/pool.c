@@ -17,17 +17,18 @@
 enum { SLAB_BYTES_MAX = 2 << 20 };
 
 size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap) {
-    size_t bytes = sizeof(rung__node) +
-                   (size_t)cap * (l->key_words * sizeof(uint64_t) + columns * sizeof(uint32_t));
+    size_t bytes = sizeof(rung__node) + (size_t)cap * (l->key_words * sizeof(uint64_t) +
+                                                       (columns + l->has_marks) * sizeof(uint32_t));
     return (bytes + 7) & ~(size_t)7;
 }
 
-static void node_reset(rung__node *node, uint32_t cap) {
+static void node_reset(rung__node *node, uint32_t columns, uint32_t cap) {
     node->prev = node->next = RUNG__NODE_NONE;
     node->n = 0;
     node->cap = (uint16_t)cap;
     node->start = node->changes = 0;
-    rung__set_starts(node, 0);
+    node->mark_column = columns;
+    node->starts = 0;
 }
 
 /* Room for `more` further slots and, if need be, one slab in the pool's own tables. */
@@ -108,14 +109,14 @@ rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t column
     return RUNG_OK;
 }
 
-uint32_t rung__pool_take(rung__pool *pool, uint32_t cap) {
+uint32_t rung__pool_take(rung__pool *pool, uint32_t columns, uint32_t cap) {
     RUNG_ASSERT(pool->free_count > 0);
     uint32_t id = pool->free_head;
     rung__slot *slot = &pool->slots[id];
     pool->free_head = slot->parent;
     pool->free_count--;
     slot->parent = RUNG__NODE_NONE;
-    node_reset(slot->node, cap);
+    node_reset(slot->node, columns, cap);
     return id;
 }
 
@@ -143,16 +144,16 @@ rung_status rung__pool_fit_first_leaf(rung_ladder *l, uint32_t cap) {
     if (l->root == RUNG__NODE_NONE) {
         if (slab_add(l, pool, bytes, 1) < 0)
             return RUNG_ENOMEM;
-        l->root = rung__pool_take(pool, cap);
+        l->root = rung__pool_take(pool, RUNG__LEAF_COLUMNS, cap);
         return RUNG_OK;
     }
     RUNG_ASSERT(l->height == 0 && pool->slab_count == 1);
     rung__node *wide = rung_alloc_get(l->alloc, bytes), *old = pool->slots[0].node;
     if (!wide)
         return RUNG_ENOMEM;
-    node_reset(wide, cap);
+    node_reset(wide, RUNG__LEAF_COLUMNS, cap);
     wide->n = old->n;
-    rung__set_starts(wide, rung__starts(old));
+    wide->starts = old->starts;
     for (uint32_t k = 0; k < l->key_words; k++)
         memcpy(rung__words(wide, k), rung__words(old, k), old->n * sizeof(uint64_t));
     memcpy(rung__column(l, wide, RUNG__PLAYER), rung__column(l, old, RUNG__PLAYER),

@@ -3,13 +3,14 @@
  *
  * A counted B+-tree. Leaves and inner nodes have one shape: `n` rows over columns, words first.
  *
- *     leaf    key words | player
- *     inner   key words | player | child | count | starts
+ *     leaf    key words | player | mark
+ *     inner   key words | player | child | count | starts | mark
  *
  * A row of an inner node describes one child: its first entry (key, player), its id, the entries below it and
  * the "starts" below it. A start is an entry whose score differs from that of the entry before it (the first
  * entry of all is one): the number of starts up to an entry is its dense rank, and the index of the last start
  * is its sparse rank. In a leaf the starts are a bitmap.
+ * Marks (ladder.h) are only there if the owner has some, and only true in a ladder of several leaves.
  *
  * Nodes are addressed by 32-bit ids. What a walk up needs of a leaf (its address, its parent and where it stands there)
  * is in the pool's slot array, 16 bytes a leaf, which stays in cache where the leaves themselves do not. */
@@ -28,6 +29,7 @@ enum {
     RUNG__LEAF_CAP_FIRST = 4
 }; /* by measurement, see bench/ */
 #endif
+_Static_assert(RUNG__LEAF_CAP <= 64, "a bit of a word for each row");
 _Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST &
                 (RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST - 1)) == 0 &&
                    RUNG__LEAF_CAP % RUNG__LEAF_CAP_FIRST == 0,
@@ -41,9 +43,10 @@ typedef struct rung__node {
     uint16_t cap;        /* rows there is room for */
     uint16_t
         start; /* free places before row 0: rows slide towards the nearer end, so half of them stay put */
-    uint16_t changes;   /* counts rows put in and taken out; it may wrap */
-    uint64_t starts[2]; /* leaves: bit i = row i is a start */
-    uint64_t rows[];    /* the columns, each `cap` long; row i stands at place start + i */
+    uint16_t changes; /* counts rows put in and taken out; it may wrap */
+    uint64_t starts;  /* leaves: bit i = row i is a start */
+    uint64_t mark_column;
+    uint64_t rows[]; /* the columns, each `cap` long; row i stands at place start + i */
 } rung__node;
 
 enum {
@@ -51,7 +54,7 @@ enum {
     RUNG__CHILD,
     RUNG__COUNT,
     RUNG__STARTS
-}; /* 32-bit columns, behind the words */
+}; /* 32-bit columns, behind the words; marks come last */
 
 typedef struct rung__slot {
     rung__node *node;
@@ -76,13 +79,14 @@ typedef struct rung__pool {
 typedef struct rung__trunk {
     rung__pool inners;
     rung_numbermap map;
+    unsigned char origin[RUNG_LADDER_ORIGIN_BYTES]; /* of the marks */
 } rung__trunk;
 
 struct rung_ladder {
     const rung_alloc *alloc;
     rung_ladder_tie tie;
     const void *tie_ctx;
-    void (*tie_warm)(const void *ctx, uint32_t player, int part);
+    const rung_ladder_aid *tie_aid; /* NULL without `tie` */
     rung__pool leaves;
     rung__trunk *trunk;       /* NULL while one leaf is enough: then players are found by looking */
     const rung_ladder *guide; /* instead of the map */
@@ -94,6 +98,7 @@ struct rung_ladder {
     uint32_t
         root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
     uint8_t height, key_words, score_words;
+    bool has_marks; /* nodes have room for them */
 };
 
 /* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it.
@@ -119,25 +124,22 @@ static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
     return l->trunk->inners.slots[id].node;
 }
 
-typedef unsigned __int128 rung__bits;
-
-static inline rung__bits rung__starts(const rung__node *leaf) {
-    return (rung__bits)leaf->starts[1] << 64 | leaf->starts[0];
+static inline uint32_t *rung__marks(const rung_ladder *l, rung__node *node) {
+    return rung__column(l, node, (uint32_t)node->mark_column);
 }
 
-static inline void rung__set_starts(rung__node *leaf, rung__bits bits) {
-    leaf->starts[0] = (uint64_t)bits;
-    leaf->starts[1] = (uint64_t)(bits >> 64);
+static inline bool rung__is_marked(const rung_ladder *l) {
+    return l->has_marks && l->trunk;
 }
 
-/* The lowest `n` bits, n <= 128. */
-static inline rung__bits rung__mask(uint32_t n) {
-    return n >= 128 ? ~(rung__bits)0 : ((rung__bits)1 << n) - 1;
+/* 0 where there are none. */
+static inline uint32_t rung__mark_of(const rung_ladder *l, uint32_t player) {
+    return rung__is_marked(l) ? l->tie_aid->mark(l->tie_ctx, l->trunk->origin, player) : 0;
 }
 
-static inline uint32_t rung__popcount(rung__bits bits) {
-    return (uint32_t)(__builtin_popcountll((uint64_t)bits) +
-                      __builtin_popcountll((uint64_t)(bits >> 64)));
+/* The lowest `n` bits, n <= 64. */
+static inline uint64_t rung__mask(uint32_t n) {
+    return n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
 }
 
 /* ---- rows ---- */
@@ -189,7 +191,7 @@ static inline uint32_t rung__column_sum(const uint32_t *column, uint32_t n) {
 typedef struct rung__probe {
     const uint64_t *key;
     uint32_t words; /* how many of them count */
-    uint32_t player;
+    uint32_t player, mark;
     bool has_player;
     bool after_equal;
     bool or_self; /* with a player: the row of that player itself is before the probe, too */
@@ -226,7 +228,7 @@ size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap);
 RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns,
                                               uint32_t cap, uint32_t want);
 /* A fresh node from the reserve, of the size that was reserved: empty, without parent or neighbours. */
-uint32_t rung__pool_take(rung__pool *pool, uint32_t cap);
+uint32_t rung__pool_take(rung__pool *pool, uint32_t columns, uint32_t cap);
 void rung__pool_give(rung__pool *pool, uint32_t id);
 void rung__pool_deinit(rung_ladder *l, rung__pool *pool);
 /* Resize the only leaf of a small ladder to `cap` rows (RUNG__LEAF_CAP at most), creating it if there is none. */

@@ -14,6 +14,7 @@
 #define RUNG_STATE_INTERNAL_H
 
 #include "base/assert.h"
+#include "base/hash.h"
 #include "base/numbermap.h"
 #include "ladder/ladder.h"
 #include "ladder/players.h"
@@ -269,10 +270,25 @@ typedef enum rung__fact {
     RUNG__FACT_MEMBER,
 } rung__fact;
 
-rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y, const uint64_t *words,
-                              uint32_t count);
-void rung__digest_add(rung_digest *d, rung_digest fact);
-void rung__digest_subtract(rung_digest *d, rung_digest fact);
+static inline rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y,
+                                            const uint64_t *words, uint32_t count) {
+    uint64_t h = rung_hash_word((uint64_t)fact * UINT64_C(0x9e3779b97f4a7c15) + x);
+    h = rung_hash_word(h ^ y) + UINT64_C(0x2545f4914f6cdd1d);
+    for (uint32_t i = 0; i < count; i++)
+        h = rung_hash_word(h ^ words[i]) + i;
+    return (rung_digest){h, rung_hash_word(h ^ UINT64_C(0x6a09e667f3bcc909))};
+}
+
+static inline void rung__digest_add(rung_digest *d, rung_digest fact) {
+    d->a += fact.a;
+    d->b += fact.b;
+}
+
+static inline void rung__digest_subtract(rung_digest *d, rung_digest fact) {
+    d->a -= fact.a;
+    d->b -= fact.b;
+}
+
 /* Of bytes, the same on every machine. */
 uint64_t rung__bytes_hash(const void *bytes, size_t len);
 

@@ -27,8 +27,16 @@ static int compare_larger_first(const void *players, uint32_t a, uint32_t b) {
     return rung_players_compare(players, b, a);
 }
 
+static uint32_t mark_larger_first(const void *players, const void *origin, uint32_t player) {
+    return ~rung_players_mark(players, origin, player);
+}
+
 static rung_status create_ladder(const rung_state *s, const rung__board *b,
                                  const rung_ladder *guide, rung_quarry *quarry, rung_ladder **out) {
+    static const rung_ladder_aid smaller_first = {rung_players_warm_id, rung_players_mark_begin,
+                                                  rung_players_mark},
+                                 larger_first = {rung_players_warm_id, rung_players_mark_begin,
+                                                 mark_larger_first};
     rung_tie tie = b->def.key.tie;
     return rung_ladder_create(
         &(rung_ladder_config){.alloc = s->alloc,
@@ -38,7 +46,7 @@ static rung_status create_ladder(const rung_state *s, const rung__board *b,
                                      : tie == RUNG_TIE_PLAYER_LAST ? compare_larger_first
                                                                    : NULL,
                               .tie_ctx = s->players,
-                              .tie_warm = rung_players_warm_id,
+                              .tie_aid = tie == RUNG_TIE_PLAYER ? &smaller_first : &larger_first,
                               .guide = guide,
                               .quarry = quarry},
         out);

@@ -129,6 +129,27 @@ static int tie_of_ladder(const void *ctx, uint32_t a, uint32_t b) {
     return r->model.tie(NULL, a, b);
 }
 
+/* Coarse, so that many are equal. The origin remembers what it was begun with. */
+static void begin_marks_of_ladder(const void *ctx, uint32_t n, const uint32_t *players,
+                                  void *origin) {
+    run *r = *(run *const *)ctx;
+    for (uint32_t i = 0; i < n; i++)
+        if (!is_known(r, players[i]))
+            complain(r, "marks begin with %" PRIu32 ", a stranger", players[i]);
+    memcpy(origin, &n, sizeof n);
+}
+
+static uint32_t mark_of_ladder(const void *ctx, const void *origin, uint32_t player) {
+    run *r = *(run *const *)ctx;
+    uint32_t n;
+    memcpy(&n, origin, sizeof n);
+    if (!is_known(r, player) || n == 0)
+        complain(r, "the mark of %" PRIu32 " was asked for, a stranger", player);
+    if (r->model.tie == tie_by_fake_id)
+        return (uint32_t)(rung_hash_word(player) >> 61);
+    return r->model.tie == tie_by_number ? player / 3 : UINT32_MAX - player / 3;
+}
+
 /* Called before that, for the same players. */
 static void warm_of_ladder(const void *ctx, uint32_t player, int part) {
     run *r = *(run *const *)ctx;
@@ -854,6 +875,8 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
     r.step_count = size ? (size - 1) / LADDER_STEP_SIZE : 0;
     ladder_model_init(&r.model, key_words, score_words, ties[tie]);
     run *self = &r;
+    static const rung_ladder_aid aids[] = {{warm_of_ladder, NULL, NULL},
+                                           {warm_of_ladder, begin_marks_of_ladder, mark_of_ladder}};
     rung_ladder_config shape = {
         .alloc =
             r.options->failalloc ? rung_failalloc_port(r.options->failalloc) : rung_alloc_heap(),
@@ -861,7 +884,7 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
         .score_words = score_words,
         .tie = tie == LADDER_BY_NUMBER ? NULL : tie_of_ladder,
         .tie_ctx = &self,
-        .tie_warm = warm_of_ladder,
+        .tie_aid = &aids[config / 16 / LADDER_TIE_COUNT % 2],
     };
     rung_status st = rung_ladder_create(&shape, &r.ladder);
     if (st == RUNG_OK)

@@ -34,15 +34,39 @@ static int larger_first(const void *ctx, uint32_t a, uint32_t b) {
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
+static void warm(const void *ctx, uint32_t player, int part) {
+    (void)ctx;
+    (void)player;
+    (void)part;
+}
+
+/* Coarse, and of a guide's own: it is begun with other players than the ladders it guides. */
+static void begin_marks(const void *ctx, uint32_t n, const uint32_t *players, void *origin) {
+    uint32_t width = 2 + players[0] % 5;
+    (void)ctx;
+    CHECK(n > 0);
+    memcpy(origin, &width, sizeof width);
+}
+
+static uint32_t mark(const void *ctx, const void *origin, uint32_t player) {
+    uint32_t width;
+    (void)ctx;
+    memcpy(&width, origin, sizeof width);
+    return UINT32_MAX - player / width;
+}
+
 static void begin(world *w, uint64_t seed, uint8_t words, bool own_ties) {
     memset(w, 0, sizeof *w);
     rung_failalloc_init(&w->fa);
     rung_rng_seed(&w->rng, seed);
     w->words = words;
+    static const rung_ladder_aid aid = {warm, begin_marks, mark};
     rung_ladder_config config = {.alloc = rung_failalloc_port(&w->fa),
                                  .key_words = words,
                                  .score_words = 1,
-                                 .tie = own_ties ? larger_first : NULL};
+                                 .tie = own_ties ? larger_first : NULL,
+
+                                 .tie_aid = &aid};
     CHECK_OK(rung_ladder_create(&config, &w->guide));
     w->quarry = rung_quarry_create(config.alloc);
     CHECK(w->quarry);

@@ -6,6 +6,8 @@
 #include "ladder/tree.h"
 #include "support/check.h"
 
+#include <string.h>
+
 #ifdef RUNG_TEST_BUILD
 enum { N = 60 };
 #else
@@ -28,8 +30,37 @@ static bool supply(void *ctx, rung_ladder_entry *out) {
     return true;
 }
 
+static int smaller_first(const void *ctx, uint32_t a, uint32_t b) {
+    (void)ctx;
+    return (a > b) - (a < b);
+}
+
+static void warm(const void *ctx, uint32_t player, int part) {
+    (void)ctx;
+    (void)player;
+    (void)part;
+}
+
+static void begin_marks(const void *ctx, uint32_t n, const uint32_t *players, void *origin) {
+    (void)ctx;
+    (void)n;
+    memcpy(origin, players, sizeof *players);
+}
+
+static uint32_t mark(const void *ctx, const void *origin, uint32_t player) {
+    (void)ctx;
+    (void)origin;
+    return player / 4;
+}
+
 static rung_ladder *new_ladder(uint32_t count, uint32_t factor) {
-    rung_ladder_config config = {.alloc = rung_alloc_heap(), .key_words = 1, .score_words = 1};
+    static const rung_ladder_aid aid = {warm, begin_marks, mark};
+    rung_ladder_config config = {.alloc = rung_alloc_heap(),
+                                 .key_words = 1,
+                                 .score_words = 1,
+                                 .tie = smaller_first,
+
+                                 .tie_aid = &aid};
     ascending source = {.factor = factor};
     rung_ladder *l;
     CHECK_OK(rung_ladder_create(&config, &l));
@@ -86,17 +117,29 @@ static void break_parent(rung_ladder *l) {
     l->leaves.slots[leaf_id(l, N / 2)].parent ^= 1;
 }
 
+static void break_place(rung_ladder *l) {
+    l->leaves.slots[leaf_id(l, N / 2)].place ^= 1;
+}
+
+static void break_mark(rung_ladder *l) {
+    rung__marks(l, first_leaf(l))[1] ^= 1;
+}
+
+static void break_inner_mark(rung_ladder *l) {
+    rung__marks(l, rung__inner(l, l->root))[1] ^= 1;
+}
+
 static void break_fill(rung_ladder *l) {
     first_leaf(l)->n ^= 1 << 10;
 }
 
 static void break_start(rung_ladder *l) {
-    first_leaf(l)->starts[0] ^= 2;
+    first_leaf(l)->starts ^= 2;
 }
 
 static void break_start_behind_the_last(rung_ladder *l) {
     rung__node *leaf = first_leaf(l);
-    rung__set_starts(leaf, rung__starts(leaf) ^ (rung__bits)1 << leaf->n);
+    leaf->starts ^= (uint64_t)1 << leaf->n;
 }
 
 static void break_distinct(rung_ladder *l) {
@@ -134,12 +177,15 @@ TEST(every_invariant_of_the_tree) {
         {break_inner_count, "I2: a count or the starts of a child are wrong"},
         {break_inner_starts, "I2: a count or the starts of a child are wrong"},
         {break_parent, "I3: a node does not know its parent"},
+        {break_place, "I3: a node does not know its place"},
         {break_fill, "I4: a node is too full or too empty"},
         {break_start, "I5: a start bit is wrong"},
         {break_start_behind_the_last, "I5: a start bit is set behind the last row"},
         {break_leaf_of_player, "I6: the player map names another leaf"},
         {break_map_with_a_stranger, "I6: the player map has others too"},
         {break_distinct, "I7: the totals are wrong"},
+        {break_mark, "I8: an entry has another player's mark"},
+        {break_inner_mark, "I8: an inner row has another player's mark"},
         {break_map_count, "L2: the map's counts are wrong"},
     };
     rung_ladder *l = new_ladder(N, 1);

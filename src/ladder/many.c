@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ladder, reading side, many at once: ways down that are gone together, a level at a time, so that each finds what
+ * the level before asked for, while the others of its group were at their own.
+ *
+ * Workload: the commands of a pipeline, a page from the middle of a board or a count of a range each. At ten million
+ * entries the root and the nodes below it are in the cache, the lowest inner nodes sometimes, the leaves never. */
+#include "base/prefetch.h"
+#include "ladder/tree.h"
+
+#ifdef RUNG_TEST_BUILD
+enum { GROUP = 3 };
+#else
+enum { GROUP = 16 }; /* as many as the memory system has under way at a time */
+#endif
+
+/* Ask for the header of an inner node, `words` of its first column, its children and their counts. */
+static void prefetch_inner(const rung_ladder *l, uint32_t id, uint32_t words) {
+    rung__node *node = rung__inner(l, id); /* not touched here: all are laid out alike */
+    const uint32_t *columns =
+        (const uint32_t *)(node->rows + (size_t)RUNG__INNER_CAP * l->key_words);
+    rung_prefetch_range(node, sizeof *node + words * sizeof(uint64_t));
+    rung_prefetch_range(columns + RUNG__CHILD * RUNG__INNER_CAP,
+                        (RUNG__COUNT - RUNG__CHILD + 1) * RUNG__INNER_CAP * sizeof *columns);
+}
+
+/* ---- to a place ---- */
+
+static void seek_group(const rung_ladder *l, uint32_t n, const uint32_t *indexes,
+                       rung_ladder_cursor *cursors) {
+    uint32_t left[GROUP];
+    for (uint32_t i = 0; i < n; i++) {
+        cursors[i] = (rung_ladder_cursor){l, l->count ? l->root : RUNG__NODE_NONE, 0};
+        left[i] = indexes[i] < l->count ? indexes[i] : l->count - 1;
+    }
+    if (l->count == 0)
+        return;
+    for (uint32_t h = l->height; h > 0; h--)
+        for (uint32_t i = 0; i < n; i++) {
+            rung__node *node = rung__inner(l, cursors[i].leaf);
+            uint32_t row = rung__row_holding(rung__column(l, node, RUNG__COUNT), node->n, &left[i]);
+            cursors[i].leaf = rung__column(l, node, RUNG__CHILD)[row];
+            if (h > 1)
+                prefetch_inner(l, cursors[i].leaf, 0);
+            else
+                rung_prefetch(&l->leaves.slots[cursors[i].leaf]);
+        }
+    for (uint32_t i = 0; i < n; i++) {
+        cursors[i].pos = left[i] + (indexes[i] >= l->count);
+        rung_prefetch(rung__leaf(l, cursors[i].leaf));
+    }
+}
+
+void rung_ladder_seek_batch(const rung_ladder *l, uint32_t n, const uint32_t *indexes,
+                            rung_ladder_cursor *cursors_out) {
+    for (uint32_t done = 0; done < n; done += GROUP)
+        seek_group(l, n - done < GROUP ? n - done : GROUP, indexes + done, cursors_out + done);
+}
+
+/* ---- from there on ---- */
+
+/* Of `count` rows on from the cursor, those in the cursor's own leaf: from row *first_out on. */
+static uint32_t rows_at_hand(const rung_ladder_cursor *c, const rung__node *leaf, bool back,
+                             uint32_t count, uint32_t *first_out) {
+    uint32_t there = back ? c->pos : leaf->n - c->pos, n = there < count ? there : count;
+    *first_out = back ? c->pos - n : c->pos;
+    return n;
+}
+
+/* To the near end of the next leaf; false when there is none. */
+static bool step_over(rung_ladder_cursor *c, bool back) {
+    const rung__node *leaf = rung__leaf(c->ladder, c->leaf);
+    uint32_t id = back ? leaf->prev : leaf->next;
+    if (id == RUNG__NODE_NONE)
+        return false;
+    c->leaf = id;
+    c->pos = back ? rung__leaf(c->ladder, id)->n : 0;
+    return true;
+}
+
+static void prefetch_entries(const rung_ladder *l, rung__node *leaf, uint32_t row, uint32_t n) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        rung_prefetch_range(rung__words(leaf, k) + row, n * sizeof(uint64_t));
+    rung_prefetch_range(rung__column(l, leaf, RUNG__PLAYER) + row, n * sizeof(uint32_t));
+}
+
+void rung_ladder_warm_walk(const rung_ladder_cursor *c, bool back, uint32_t count, int part) {
+    if (c->leaf == RUNG__NODE_NONE)
+        return;
+    rung_ladder_cursor on = *c;
+    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
+    uint32_t row, n = rows_at_hand(c, leaf, back, count, &row);
+    uint32_t next = back ? leaf->prev : leaf->next;
+    if (part == 0) {
+        prefetch_entries(c->ladder, leaf, row, n);
+        if (n < count && next != RUNG__NODE_NONE)
+            rung_prefetch(rung__leaf(c->ladder, next));
+    } else if (n < count && step_over(&on, back)) {
+        leaf = rung__leaf(on.ladder, on.leaf);
+        n = rows_at_hand(&on, leaf, back, count - n, &row);
+        prefetch_entries(on.ladder, leaf, row, n);
+    }
+}
+
+/* Rows from `row` on, or back from it. */
+static void read_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, bool back, uint32_t n,
+                      rung_ladder_entry *out) {
+    const uint64_t *words = rung__words(leaf, 0);
+    const uint32_t *players = rung__column(l, leaf, RUNG__PLAYER);
+    for (uint32_t i = 0; i < n; i++, row += back ? UINT32_MAX : 1) {
+        out[i] = (rung_ladder_entry){.key = {words[row]}, .player = players[row]};
+        for (uint32_t k = 1; k < l->key_words; k++)
+            out[i].key[k] = rung__words(leaf, k)[row];
+    }
+}
+
+uint32_t rung_ladder_walk(rung_ladder_cursor *c, bool back, uint32_t count,
+                          rung_ladder_entry *out) {
+    const rung_ladder *l = c->ladder;
+    uint32_t done = 0, row;
+    if (c->leaf == RUNG__NODE_NONE)
+        return 0;
+    do {
+        rung__node *leaf = rung__leaf(l, c->leaf);
+        uint32_t n = rows_at_hand(c, leaf, back, count - done, &row);
+        read_rows(l, leaf, back ? row + n - 1 : row, back, n, out + done);
+        c->pos = back ? row : row + n;
+        done += n;
+    } while (done < count && step_over(c, back));
+    return done;
+}
+
+/* ---- to a key ---- */
+
+/* Rows of the node whose words are less than `key`, or not greater with `or_equal`. */
+static uint32_t rows_before(const rung_ladder *l, rung__node *node, const uint64_t *key,
+                            bool or_equal) {
+    if (l->key_words > 1)
+        return rung__node_search(
+            l, node, &(rung__probe){.key = key, .words = l->key_words, .after_equal = or_equal});
+    if (or_equal && key[0] == UINT64_MAX)
+        return node->n;
+    return rung__words_less(rung__words(node, 0), node->n, key[0] + or_equal);
+}
+
+static void count_group(const rung_ladder *l, uint32_t n, const uint64_t *keys,
+                        const bool *or_equal, uint32_t *counts) {
+    uint32_t at[GROUP];
+    for (uint32_t i = 0; i < n; i++) {
+        at[i] = l->root;
+        counts[i] = 0;
+    }
+    for (uint32_t h = l->height; h > 0; h--)
+        for (uint32_t i = 0; i < n; i++) {
+            rung__node *node = rung__inner(l, at[i]);
+            uint32_t before = rows_before(l, node, keys + (size_t)i * l->key_words, or_equal[i]);
+            uint32_t row = before ? before - 1 : 0;
+            counts[i] += rung__column_sum(rung__column(l, node, RUNG__COUNT), row);
+            at[i] = rung__column(l, node, RUNG__CHILD)[row];
+            if (h > 1)
+                prefetch_inner(l, at[i], RUNG__INNER_CAP);
+            else
+                rung_prefetch(&l->leaves.slots[at[i]]);
+        }
+    for (uint32_t i = 0; l->height && i < n; i++)
+        rung_prefetch_range(rung__leaf(l, at[i]),
+                            sizeof(rung__node) + RUNG__LEAF_CAP * sizeof(uint64_t));
+    for (uint32_t i = 0; l->count && i < n; i++)
+        counts[i] +=
+            rows_before(l, rung__leaf(l, at[i]), keys + (size_t)i * l->key_words, or_equal[i]);
+}
+
+void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint64_t *keys,
+                                    const bool *or_equal, uint32_t *counts_out) {
+    for (uint32_t done = 0; done < n; done += GROUP)
+        count_group(l, n - done < GROUP ? n - done : GROUP, keys + (size_t)done * l->key_words,
+                    or_equal + done, counts_out + done);
+}
