@@ -306,9 +306,10 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
 
 /* ---- one entry in, one entry out ---- */
 
-static void adjust_counts(const rung_ladder *l, const rung__path *path, int32_t count,
-                          int32_t starts) {
-    for (uint32_t h = 1; h <= l->height; h++) {
+/* At the heights from `low` to `high`. */
+static void adjust_counts(const rung_ladder *l, const rung__path *path, uint32_t low, uint32_t high,
+                          int32_t count, int32_t starts) {
+    for (uint32_t h = low; h <= high; h++) {
         rung__node *node = rung__inner(l, path->step[h].id);
         rung__column(l, node, RUNG__COUNT)[path->step[h].row] += (uint32_t)count;
         rung__column(l, node, RUNG__STARTS)[path->step[h].row] += (uint32_t)starts;
@@ -333,11 +334,12 @@ static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
     path.step[0].row = 0;
     rung__climb(l, &path);
     rung__leaf(l, leaf->next)->starts ^= 1;
-    adjust_counts(l, &path, 0, is_start ? 1 : -1);
+    adjust_counts(l, &path, 1, l->height, 0, is_start ? 1 : -1);
 }
 
-/* Take the entry at a complete path out of the tree. The path is stale afterwards. */
-static void erase(rung_ladder *l, const rung__path *path) {
+/* Take the row of a complete path out of its leaf, which may be too empty then, and out of the counts up to the height
+ * `top`. Returns how many starts there are more. */
+static int32_t take_out(rung_ladder *l, const rung__path *path, uint32_t top) {
     rung__node *leaf = rung__leaf(l, path->step[0].id);
     uint32_t row = path->step[0].row;
     uint64_t bits = leaf->starts, below = rung__mask(row);
@@ -352,22 +354,27 @@ static void erase(rung_ladder *l, const rung__path *path) {
     }
     leaf->starts = (bits & below) | (bits >> 1 & ~below);
     row_close(l, 0, leaf, row);
-    adjust_counts(l, path, -1, heir ? 0 : -(int32_t)start);
-    l->distinct -= start && !heir;
+    int32_t starts = heir ? 0 : -(int32_t)start;
+    adjust_counts(l, path, 1, top, -1, starts);
+    l->distinct += (uint32_t)starts;
     l->count--;
-    if (row == 0 && leaf->n > 0)
+    return starts;
+}
+
+/* Take the entry at a complete path out of the tree. The path is stale afterwards. */
+static void erase(rung_ladder *l, const rung__path *path) {
+    rung__node *leaf = rung__leaf(l, path->step[0].id);
+    take_out(l, path, l->height);
+    if (path->step[0].row == 0 && leaf->n > 0)
         refresh_first(l, path);
     if (leaf->n < RUNG__LEAF_CAP / 2)
         mend(l, path, 0);
 }
 
-/* Room was secured: put a new entry at the path, where it belongs; if that leaf is full, the path changes. */
-static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
+/* The other way round: into a leaf that has room. */
+static int32_t put_in(rung_ladder *l, const rung__probe *probe, const rung__path *path,
+                      uint32_t top) {
     const uint64_t *key = probe->key;
-    while (rung__leaf(l, path->step[0].id)->n == RUNG__LEAF_CAP) {
-        make_room(l, path, 0);
-        rung__descend(l, probe, path);
-    }
     rung__node *leaf = rung__leaf(l, path->step[0].id);
     uint32_t row = path->step[0].row;
     uint64_t bits = leaf->starts, below = rung__mask(row);
@@ -391,11 +398,22 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
         l->distinct--;
     }
     leaf->starts = bits | (uint64_t)start << row;
-    adjust_counts(l, path, 1, (int32_t)start - (int32_t)robbed);
-    l->distinct += start && !robbed;
+    int32_t starts = (int32_t)start - (int32_t)robbed;
+    adjust_counts(l, path, 1, top, 1, starts);
+    l->distinct += (uint32_t)starts;
     l->count++;
     if (row == 0)
         refresh_first(l, path);
+    return starts;
+}
+
+/* Room was secured: put a new entry at the path, where it belongs; if that leaf is full, the path changes. */
+static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
+    while (rung__leaf(l, path->step[0].id)->n == RUNG__LEAF_CAP) {
+        make_room(l, path, 0);
+        rung__descend(l, probe, path);
+    }
+    put_in(l, probe, path, l->height);
 }
 
 /* ---- securing memory ---- */
@@ -448,6 +466,8 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
     if (is_new && !l->guide && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
         return RUNG_ENOMEM;
     /* At most one new node per level, and a new root. */
+    if (l->leaves.free_count > 0 && l->trunk->inners.free_count > l->height)
+        return RUNG_OK;
     if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, 1) < 0)
         return RUNG_ENOMEM;
     return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP,
@@ -473,12 +493,12 @@ static bool key_equals(const rung_ladder *l, rung__node *leaf, uint32_t row, con
 static void note_before(const rung_ladder *l, const rung__path *from, bool existed,
                         rung_ladder_change *change) {
     rung_ladder_entry old = {0};
-    if (existed)
-        rung__read_row(l, rung__leaf(l, from->step[0].id), from->step[0].row, &old);
-    memcpy(change->old_key, old.key, sizeof old.key);
     change->existed = existed;
     if (change->is_brief)
         return;
+    if (existed)
+        rung__read_row(l, rung__leaf(l, from->step[0].id), from->step[0].row, &old);
+    memcpy(change->old_key, old.key, sizeof old.key);
     change->rank_before = 0;
     change->index_before = l->count;
     if (existed)
@@ -499,10 +519,35 @@ static void note_after(const rung_ladder *l, const rung__path *at, rung_ladder_c
                        &change->above);
 }
 
+/* Can the entry go from one leaf to another with nothing else to be done? */
+static bool is_plain_move(const rung_ladder *l, const rung__path *from, const rung__path *to) {
+    return from->step[0].row > 0 && rung__leaf(l, from->step[0].id)->n > RUNG__LEAF_CAP / 2 &&
+           rung__leaf(l, to->step[0].id)->n < RUNG__LEAF_CAP;
+}
+
+/* Where the two ways meet, and above, the counts are the same afterwards. */
+static void move_plainly(rung_ladder *l, const rung__path *from, const rung__probe *probe,
+                         const rung__path *to) {
+    uint32_t top = l->height;
+    while (top && from->step[top].id == to->step[top].id &&
+           from->step[top].row == to->step[top].row)
+        top--;
+    int32_t starts = take_out(l, from, top);
+    starts += put_in(l, probe, to, top);
+    if (starts)
+        adjust_counts(l, to, top + 1, l->height, 0, starts);
+}
+
 /* Move the entry at `from` (complete) to the key of the probe, which belongs at `to`. */
 static void move(rung_ladder *l, const rung__path *from, const rung__probe *probe, rung__path *to) {
     bool same_leaf = from->step[0].id == to->step[0].id, was_first = from->step[0].row == 0;
     uint32_t shape = l->shape;
+    if (is_plain_move(l, from, to)) {
+        if (same_leaf && from->step[0].row < to->step[0].row)
+            to->step[0].row--;
+        move_plainly(l, from, probe, to);
+        return;
+    }
     erase(l, from);
     /* The way to the key is the same as before, unless nodes were reshaped or the key now belongs to the leaf
      * before. */
@@ -514,9 +559,9 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
 }
 
 /* Where the player stands: as the hint says, if that still is so, else by looking. */
-static bool find_origin(const rung_ladder *l, uint32_t player, bool aimed, const rung__path *hint,
+static bool find_origin(const rung_ladder *l, uint32_t player, const rung_ladder_hint *hint,
                         rung__path *from) {
-    if (aimed && hint->from_leaf != RUNG__NODE_NONE) {
+    if (hint && rung__is_leaf(l, hint->from_leaf)) {
         rung__node *leaf = rung__leaf(l, hint->from_leaf);
         from->step[0].id = hint->from_leaf;
         from->step[0].row = hint->from_row;
@@ -534,30 +579,60 @@ static bool is_row_good(const rung_ladder *l, const rung__path *hint, const rung
     return hint->changes == leaf->changes && l->moves - hint->moves < UINT16_MAX / 2;
 }
 
-/* `path` is the way to the key and, perhaps, from where: true as far as `aimed`. `origin` is the whole way to where
- * the player stands; NULL: to be found. */
+/* Is it a hint for this put? */
+static bool is_hint_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                        const rung_ladder_hint *hint) {
+    bool good = hint->ladder == l && hint->player == player && l->height > 0;
+    for (uint32_t k = 0; k < l->key_words; k++)
+        good = good && hint->key[k] == key[k];
+    return good;
+}
+
+/* `path` is a hint's way to the key: is it still right, or can it be put right? Where nodes were reshaped since, a leaf
+ * that has the probe between two of its rows is the one. */
+static bool way_holds(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
+    if (path->shape == l->shape)
+        return true;
+    if (!rung__is_leaf(l, path->step[0].id))
+        return false;
+    rung__node *leaf = rung__leaf(l, path->step[0].id);
+    uint32_t row = rung__node_search(l, leaf, probe);
+    if (row == 0 || row == leaf->n)
+        return false;
+    path->step[0].row = row;
+    path->changes = leaf->changes;
+    path->moves = l->moves;
+    rung__climb(l, path);
+    return true;
+}
+
+/* With a hint or without (NULL). `origin` is the whole way to where the player stands; NULL: to be found. */
 static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
-                       rung_ladder_change *change, rung__path *path, bool aimed,
+                       rung_ladder_change *change, const rung_ladder_hint *hint,
                        const rung__path *origin) {
+    bool is_fresh = hint && hint->shape == l->shape; /* so the marks are the same, too */
     rung__probe probe = {.key = key,
                          .words = l->key_words,
                          .player = player,
-                         .mark = aimed ? path->mark : rung__mark_of(l, player),
+                         .mark = is_fresh ? hint->mark : rung__mark_of(l, player),
                          .has_player = true};
-    rung__path from;
+    rung__path from, to;
+    if (hint)
+        to = *hint;
+    bool aimed = hint && way_holds(l, &probe, &to);
     if (!aimed && l->root != RUNG__NODE_NONE) {
         /* Both leaves are likely far away: have them on their way before looking into either. */
         rung_ladder_warm_leaf(l, player);
-        rung__descend_to_leaf(l, &probe, path);
+        rung__descend_to_leaf(l, &probe, &to);
     }
     if (origin)
         from = *origin;
-    if (origin || find_origin(l, player, aimed, path, &from)) {
+    if (origin || find_origin(l, player, hint, &from)) {
         rung__node *leaf = rung__leaf(l, from.step[0].id);
-        rung__node *to = rung__leaf(l, path->step[0].id);
-        if (!aimed || !is_row_good(l, path, to)) {
-            path->step[0].row = rung__node_search(l, to, &probe);
-            rung__prefetch_rows(l, to, path->step[0].row);
+        rung__node *next = rung__leaf(l, to.step[0].id);
+        if (!aimed || !is_row_good(l, &to, next)) {
+            to.step[0].row = rung__node_search(l, next, &probe);
+            rung__prefetch_rows(l, next, to.step[0].row);
         }
         if (!origin)
             rung__climb(l, &from);
@@ -570,7 +645,7 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
         }
         if (secure(l, player, false) < 0)
             return RUNG_ENOMEM;
-        move(l, &from, &probe, path);
+        move(l, &from, &probe, &to);
     } else {
         if (l->count >= RUNG_LADDER_COUNT_MAX)
             return RUNG_ELIMIT;
@@ -579,40 +654,30 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
         if (change)
             note_before(l, &from, false, change);
         probe.mark = rung__mark_of(l, player); /* there may be marks only now */
-        rung__descend(l, &probe, path);
-        insert(l, &probe, path);
+        rung__descend(l, &probe, &to);
+        insert(l, &probe, &to);
     }
     l->moves++;
     if (l->trunk && !l->guide)
-        rung_numbermap_set(&l->trunk->map, player, path->step[0].id);
+        rung_numbermap_set(&l->trunk->map, player, to.step[0].id);
     if (change)
-        note_after(l, path, change);
+        note_after(l, &to, change);
     return RUNG_OK;
 }
 
 rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
                             rung_ladder_change *change) {
-    rung__path path;
-    return put(l, player, key, change, &path, false, NULL);
-}
-
-static bool hint_holds(const rung_ladder *l, uint32_t player, const uint64_t *key,
-                       const rung_ladder_hint *hint) {
-    bool good = hint->shape == l->shape && hint->player == player && l->height > 0;
-    for (uint32_t k = 0; k < l->key_words; k++)
-        good = good && hint->key[k] == key[k];
-    return good;
+    return put(l, player, key, change, NULL, NULL);
 }
 
 rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
                                   const rung_ladder_hint *hint, rung_ladder_change *change) {
-    rung__path path = *hint;
-    return put(l, player, key, change, &path, hint_holds(l, player, key, hint), NULL);
+    return put(l, player, key, change, is_hint_for(l, player, key, hint) ? hint : NULL, NULL);
 }
 
 /* Does the player still stand where the way led to? */
 static bool origin_holds(const rung_ladder *l, uint32_t player, const rung_ladder_hint *from) {
-    if (from->from_leaf == RUNG__NODE_NONE || from->shape != l->shape)
+    if (from->ladder != l || from->from_leaf == RUNG__NODE_NONE || from->shape != l->shape)
         return false;
     rung__node *leaf = rung__leaf(l, from->from_leaf);
     uint32_t row = from->step[0].row;
@@ -621,10 +686,10 @@ static bool origin_holds(const rung_ladder *l, uint32_t player, const rung_ladde
 
 rung_status rung_ladder_put_moved(rung_ladder *l, uint32_t player, const uint64_t *key,
                                   const rung_ladder_move *move) {
-    rung__path path = move->to;
-    bool aimed = hint_holds(l, player, key, &move->to);
-    const rung__path *origin = aimed && origin_holds(l, player, &move->from) ? &move->from : NULL;
-    return put(l, player, key, NULL, &path, aimed, origin);
+    if (!is_hint_for(l, player, key, &move->to))
+        return put(l, player, key, NULL, NULL, NULL);
+    return put(l, player, key, NULL, &move->to,
+               origin_holds(l, player, &move->from) ? &move->from : NULL);
 }
 
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {

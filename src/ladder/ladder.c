@@ -81,24 +81,30 @@ bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung_
     return true;
 }
 
-/* Where `value` stands in the column of a leaf, or n. Without a branch per row: sixteen at a time, the last sixteen
- * perhaps once more. */
+#if defined(__SSE2__)
+/* Which of sixteen numbers are the wanted one, a bit for each. */
+static inline uint64_t match_sixteen(const uint32_t *column, __m128i wanted) {
+    const __m128i *p = (const __m128i *)column;
+    __m128i a = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p), wanted),
+                                _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), wanted));
+    __m128i b = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p + 2), wanted),
+                                _mm_cmpeq_epi32(_mm_loadu_si128(p + 3), wanted));
+    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b));
+}
+#endif
+
+/* Where `value` stands in the column of a leaf, or n. Without a branch per row: sixteen at a time, and then the last
+ * sixteen, some of them once more. */
 static uint32_t column_find(const uint32_t *column, uint32_t n, uint32_t value) {
     uint32_t i = 0;
 #if defined(__SSE2__)
-    const __m128i wanted = _mm_set1_epi32((int)value);
-    uint64_t found = 0;
-    for (uint32_t at = 0; at < n && n >= 16; at += 16) {
-        uint32_t row = at + 16 <= n ? at : n - 16;
-        const __m128i *p = (const __m128i *)(column + row);
-        __m128i a = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p), wanted),
-                                    _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), wanted));
-        __m128i b = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p + 2), wanted),
-                                    _mm_cmpeq_epi32(_mm_loadu_si128(p + 3), wanted));
-        found |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b)) << row;
-    }
-    if (n >= 16)
+    if (n >= 16) {
+        __m128i wanted = _mm_set1_epi32((int)value);
+        uint64_t found = match_sixteen(column + n - 16, wanted) << (n - 16);
+        for (; i + 16 < n; i += 16)
+            found |= match_sixteen(column + i, wanted) << i;
         return found ? (uint32_t)__builtin_ctzll(found) : n;
+    }
 #endif
     while (i < n && column[i] != value)
         i++;
@@ -224,8 +230,9 @@ void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *p
 
 /* ---- from a player upwards ---- */
 
-/* The leaf where the player is, if anywhere, by the key that the guide has. */
-static uint32_t guided_leaf(const rung_ladder *l, uint32_t player) {
+/* The leaf where the player is, if anywhere, by the key that the guide has. Apart, as it needs a frame that a look into
+ * the map shall not pay for. */
+__attribute__((noinline)) static uint32_t guided_leaf(const rung_ladder *l, uint32_t player) {
     rung_ladder_entry e;
     rung__path path;
     if (rung_ladder_find(l->guide, player, &e) != RUNG_OK)
@@ -593,6 +600,7 @@ void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
 }
 
 void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint) {
+    hint->ladder = l;
     hint->player = player;
     hint->from_leaf = rung__leaf_of(l, player);
     if (l->height && hint->from_leaf != RUNG__NODE_NONE)
@@ -745,6 +753,7 @@ static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
                      rung_ladder_hint *hint) {
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
+    hint->ladder = l;
     hint->player = player;
     hint->mark = rung__mark_of(l, player);
     hint->errand = errand;
@@ -756,6 +765,7 @@ static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
 void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
                             const uint64_t *key, rung_ladder_move *move) {
     move->from.left = 0;
+    move->from.ladder = NULL;
     move->from.from_leaf = move->to.from_leaf = RUNG__NODE_NONE;
     head_for(l, player, key, TO_PLACE, &move->to);
     if (old_key)

@@ -71,7 +71,7 @@ typedef struct rung_ladder_entry {
 /* What a put did, for those who ask. Ranks are in `style`, which the caller sets before the call. */
 typedef struct rung_ladder_change {
     rung_rank_style style;
-    bool is_brief;                           /* set by the caller, too: no more than the next two */
+    bool is_brief;                           /* set by the caller, too: no more than the next one */
     bool existed;                            /* the player had an entry before */
     uint64_t old_key[RUNG_LADDER_WORDS_MAX]; /* when existed */
     uint32_t rank_before, rank_after;        /* before: 0 when not existed */
@@ -111,6 +111,7 @@ enum {
 }; /* nodes at least 7/16 full: seven levels hold more than 2^32 entries */
 #endif
 typedef struct rung_ladder_hint {
+    const rung_ladder *ladder;
     uint64_t key[RUNG_LADDER_WORDS_MAX];
     uint32_t player, mark;
     uint32_t shape;

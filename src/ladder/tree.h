@@ -59,7 +59,8 @@ enum {
 typedef struct rung__slot {
     rung__node *node;
     uint32_t parent; /* RUNG__NODE_NONE for the root; the next free id in a free slot */
-    uint32_t place;  /* of its row in the parent: start + row, so that nobody need ask the parent */
+    uint32_t
+        place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__NODE_NONE: free */
 } rung__slot;
 
 typedef struct rung__slab {
@@ -118,6 +119,11 @@ static inline uint32_t *rung__column(const rung_ladder *l, rung__node *node, uin
 
 static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {
     return l->leaves.slots[id].node;
+}
+
+/* Is there such a leaf? Whoever remembers an id must ask. */
+static inline bool rung__is_leaf(const rung_ladder *l, uint32_t id) {
+    return id < l->leaves.slot_count && l->leaves.slots[id].place != RUNG__NODE_NONE;
 }
 
 static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {

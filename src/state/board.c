@@ -12,13 +12,14 @@
 #include <string.h>
 
 rung__board *rung__board_find(const rung_state *s, rung_slice id) {
-    rung__board *b = s->last_board;
-    if (b && rung_slice_eq(rung_players_id(s->board_ids, b->number), id))
-        return b;
+    if (s->last_board && rung_slice_eq(s->last_name, id))
+        return s->last_board;
     uint32_t number;
     if (rung_players_find(s->board_ids, id, &number) != RUNG_OK || number >= s->board_cap)
-        return NULL; /* nobody has the name, or a set */
-    ((rung_state *)(uintptr_t)s)->last_board = s->boards[number]; /* a shortcut, not state */
+        return NULL;                              /* nobody has the name, or a set */
+    rung_state *own = (rung_state *)(uintptr_t)s; /* a shortcut, not state */
+    own->last_board = s->boards[number];
+    own->last_name = rung_players_id(s->board_ids, number);
     return s->boards[number];
 }
 
@@ -637,6 +638,7 @@ rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id) {
     rung__digest_subtract(&s->digest, rung__board_digest(s, b));
     s->boards[old] = NULL;
     s->boards[number] = b;
+    s->last_board = NULL;
     b->number = number;
     b->version = s->seq;
     rung__expiry_renumber(s, number);

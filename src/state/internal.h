@@ -245,7 +245,8 @@ struct rung_state {
     int64_t time_ms;
     int64_t next_close_ms;   /* never later than the true one */
     rung_digest digest;      /* of all facts; see state.c */
-    rung__board *last_board; /* a shortcut */
+    rung__board *last_board; /* a shortcut, under last_name; NULL when that may have changed */
+    rung_slice last_name;
     void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
     void *on_close_ctx;
     bool broken;
