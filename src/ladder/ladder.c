@@ -73,14 +73,6 @@ void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_l
     out->player = rung__column(l, leaf, RUNG__PLAYER)[row];
 }
 
-bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b,
-                      uint32_t row_b) {
-    for (uint32_t k = 0; k < l->score_words; k++)
-        if (rung__words(a, k)[row_a] != rung__words(b, k)[row_b])
-            return false;
-    return true;
-}
-
 #if defined(__SSE2__)
 /* Which of sixteen numbers are the wanted one, a bit for each. */
 static inline uint64_t match_sixteen(const uint32_t *column, __m128i wanted) {
@@ -202,23 +194,24 @@ static void prefetch_root(const rung__slot *slot) {
                         RUNG__INNER_CAP / 2 * sizeof(uint64_t));
 }
 
-/* One step of a descent, from the inner node at height h, with `before` rows before the probe, to its child. An inner
- * child is asked for; of a leaf, the slot that tells where it is. */
+/* One step of a descent, from the inner node at height h, with `before` rows before the probe, to its child. Of a leaf
+ * the slot is asked for, which tells where it is. */
 static void step_down(const rung_ladder *l, uint32_t h, uint32_t before, rung__path *path) {
     rung__node *node = rung__inner(l, path->step[h].id);
     uint32_t row = before ? before - 1 : 0, child = rung__column(l, node, RUNG__CHILD)[row];
     path->step[h].row = row;
     path->step[h - 1].id = child;
-    if (h > 1)
-        prefetch_search(&l->trunk->inners.slots[child], RUNG__INNER_CAP);
-    else
+    if (h == 1)
         rung_prefetch(&l->leaves.slots[child]);
 }
 
 void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
     path->step[l->height].id = l->root;
-    for (uint32_t h = l->height; h > 0; h--)
+    for (uint32_t h = l->height; h > 0; h--) {
         step_down(l, h, rung__node_search(l, rung__inner(l, path->step[h].id), probe), path);
+        if (h > 1)
+            prefetch_search(&l->trunk->inners.slots[path->step[h - 1].id], RUNG__INNER_CAP);
+    }
     if (l->height > 0)
         prefetch_search(&l->leaves.slots[path->step[0].id], RUNG__LEAF_CAP);
 }
@@ -677,29 +670,39 @@ static void narrow(const uint32_t *marks, rung_ladder_hint *hint) {
     hint->high = end;
 }
 
+/* Rows [low, high) have the first word of the key: ask for what decides between them. */
+static void begin_tie(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
+    uint32_t n = hint->high - hint->low;
+    if (l->key_words > 1)
+        rung_prefetch_range(rung__words(node, 1) + hint->low, n * sizeof(uint64_t));
+    else if (rung__is_marked(l))
+        rung_prefetch_range(rung__marks(l, node) + hint->low, n * sizeof(uint32_t));
+    else
+        rung_prefetch_range(rung__column(l, node, RUNG__PLAYER) + hint->low, n * sizeof(uint32_t));
+}
+
 /* One step of a search that goes no further than to where it would wait for memory. false: it is over, and rows before
- * the probe are hint->low. Where players decide ties, their marks, and then the two lines in which a player's name is
- * found, are asked for before they are compared. */
+ * the probe are hint->low. Other words are asked for before they are compared; so are, where players decide ties, their
+ * marks, and then the two lines in which a player's name is found. */
 static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
-    enum { BEGIN, MARKS, WHO, WHERE, COMPARE };
+    enum { BEGIN, REST, MARKS, WHO, WHERE, COMPARE };
     const uint32_t *players = rung__column(l, node, RUNG__PLAYER);
     if (hint->stage == BEGIN) {
         const uint64_t *words = rung__words(node, 0);
         uint64_t word = hint->key[0];
         hint->low = hint->high = rung__words_less(words, node->n, word);
-        if (hint->low == node->n || words[hint->low] != word)
-            return false;
-        if (!l->tie_aid) {
-            hint->low = rows_before(l, node, hint, false);
-            return false;
-        }
         while (hint->high < node->n && words[hint->high] == word)
             hint->high++;
-        bool is_marked = rung__is_marked(l) && l->key_words == 1;
-        rung_prefetch_range((is_marked ? rung__marks(l, node) : players) + hint->low,
-                            (hint->high - hint->low) * sizeof *players);
-        hint->stage = is_marked ? MARKS : WHO;
+        if (hint->low == hint->high)
+            return false;
+        begin_tie(l, node, hint);
+        hint->stage = l->key_words > 1 || !l->tie_aid ? REST : l->has_marks ? MARKS : WHO;
         return true;
+    }
+    if (hint->stage == REST) {
+        hint->low = rows_before(l, node, hint, false);
+        hint->stage = BEGIN;
+        return false;
     }
     if (hint->stage == MARKS) {
         narrow(rung__marks(l, node), hint);
@@ -727,17 +730,21 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
     return true;
 }
 
-/* A step for each level down, one to ask for the leaf, one or more to find the place in it. Above the lowest inner
- * nodes ties are few, and the players in them at hand. */
+/* A step for all levels but the lowest, which are in the cache, and then one or more for each: to find the child, to ask
+ * for the leaf, to find the place in it. */
 static void aim_on(const rung_ladder *l, rung_ladder_hint *hint) {
-    if (hint->left > 2) {
-        uint32_t h = hint->left - 2;
-        rung__node *node = rung__inner(l, hint->step[h].id);
-        if (h > 1)
-            hint->low = rows_before(l, node, hint, false);
-        else if (search_on(l, node, hint))
+    uint32_t h = hint->left > 2 ? hint->left - 2 : 0;
+    if (h > 1) {
+        for (; h > 1; h--)
+            step_down(l, h, rows_before(l, rung__inner(l, hint->step[h].id), hint, false), hint);
+        prefetch_search(&l->trunk->inners.slots[hint->step[1].id], RUNG__INNER_CAP);
+        hint->left = 3;
+        return;
+    }
+    if (h == 1) {
+        if (search_on(l, rung__inner(l, hint->step[1].id), hint))
             return;
-        step_down(l, h, hint->low, hint);
+        step_down(l, 1, hint->low, hint);
     } else if (hint->left == 2) {
         prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
     } else {

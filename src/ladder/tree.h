@@ -150,6 +150,14 @@ static inline uint64_t rung__mask(uint32_t n) {
 
 /* ---- rows ---- */
 
+static inline bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a,
+                                    rung__node *b, uint32_t row_b) {
+    for (uint32_t k = 0; k < l->score_words; k++)
+        if (rung__words(a, k)[row_a] != rung__words(b, k)[row_b])
+            return false;
+    return true;
+}
+
 /* Rows whose first word is less: a binary search without a branch to mispredict. */
 static inline uint32_t rung__words_less(const uint64_t *words, uint32_t n, uint64_t value) {
     const uint64_t *base = words;
@@ -223,8 +231,6 @@ bool rung__row_of(const rung_ladder *l, uint32_t leaf, uint32_t player, uint32_t
 uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style,
                        uint32_t *index_out);
 
-bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a, rung__node *b,
-                      uint32_t row_b);
 void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_ladder_entry *out);
 
 /* ---- pools (pool.c) ---- */
