@@ -360,6 +360,25 @@ uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player) {
     return slot ? (uint32_t)*slot : RUNG_NUMBER_NONE;
 }
 
+rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a, uint32_t player,
+                               uint32_t value) {
+    uint32_t *cell = array_find(m, player);
+    RUNG_ASSERT(value != RUNG_NUMBER_NONE);
+    /* As a rule there is no more to it: one more within a span that the array was chosen for cannot make it the wrong
+     * home. */
+    if (cell && !*cell && player < m->span && !m->hash_is_home && !m->pages) {
+        *cell = value + 1;
+        m->array_count++;
+        return RUNG_OK;
+    }
+    if (rung_numbermap_get(m, player) != RUNG_NUMBER_NONE)
+        return RUNG_UNCHANGED;
+    if (rung_numbermap_reserve(m, a, player) < 0)
+        return RUNG_ENOMEM;
+    rung_numbermap_set(m, player, value);
+    return RUNG_OK;
+}
+
 void rung_numbermap_remove(rung_numbermap *m, uint32_t player) {
     uint32_t *cell = array_find(m, player);
     if (cell && *cell) {

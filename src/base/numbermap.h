@@ -50,6 +50,10 @@ RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_
  * last call. */
 void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value);
 
+/* Both in one, for a player who is new: RUNG_OK, RUNG_UNCHANGED (who is in the map keeps the value), RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a,
+                                              uint32_t player, uint32_t value);
+
 /* The map will soon have `count` players: choose the home for so many, and do not move house on the way. 0: no
  * longer. */
 static inline void rung_numbermap_expect(rung_numbermap *m, uint32_t count) {

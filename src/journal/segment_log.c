@@ -34,6 +34,7 @@
 #define SPARE_TEMPORARY    "spare.tmp"
 #define MARK_EVERY_DEFAULT 64
 #define COPY_SIZE          ((size_t)1 << 20)
+#define START_SIZE         ((uint64_t)4 << 20)
 
 struct rung_segment_log {
     rung_log port;
@@ -315,8 +316,8 @@ static rung_status make_spare(rung_segment_log *log, uint64_t size, rung_err *er
     return RUNG_OK;
 }
 
-/* At a start: take over the spare that the last run left, whatever is in it. Its space is already ours, so that a
- * start succeeds on a disk that is full. */
+/* At a start: take over the spare that the last run left, whatever is in it, or as much of it as is wanted. Its space
+ * is already ours, so that a start succeeds on a disk that is full. */
 static rung_status adopt_spare(rung_segment_log *log, uint64_t size, rung_err *err) {
     rung_file f;
     uint64_t found = 0;
@@ -324,8 +325,11 @@ static rung_status adopt_spare(rung_segment_log *log, uint64_t size, rung_err *e
     if (st != RUNG_OK)
         return st;
     st = rung_file_size(&f, &found, err);
-    if (st == RUNG_OK && found == size) {
-        st = rung_file_write_zeros(&f, 0, size, err);
+    if (st == RUNG_OK && found >= size) {
+        if (found > size)
+            st = rung_file_truncate(&f, size, err);
+        if (st == RUNG_OK)
+            st = rung_file_write_zeros(&f, 0, size, err);
         if (st == RUNG_OK)
             st = rung_file_sync(&f, err);
         if (st == RUNG_OK) {
@@ -591,7 +595,8 @@ static rung_status repersist(rung_segment_log *log, const rung_segment_info *old
                : st;
 }
 
-/* The header of the segment that this start writes, going on from the sure part of the log. */
+/* The header of the segment that this start writes, going on from the sure part of the log. It is a short one if it can
+ * be, as everybody waits for it; one of the usual size is made while it fills. */
 static rung_segment_header plan_segment(const rung_segment_log *log, uint64_t *copy_bytes_out) {
     rung_segment_header h = {.first_seq = 1, .epoch = log->image.epoch_max + 1};
     memcpy(h.uuid, log->uuid, sizeof h.uuid);
@@ -611,7 +616,8 @@ static rung_segment_header plan_segment(const rung_segment_log *log, uint64_t *c
     }
     uint64_t need = *copy_bytes_out + RUNG_SEGMENT_HEADER_SIZE + RUNG_SEGMENT_FOOTER_SIZE;
     need = (need + 4095) & ~(uint64_t)4095;
-    h.capacity = need > log->config.segment_size ? need : log->config.segment_size;
+    uint64_t usual = log->config.segment_size, brief = usual < START_SIZE ? usual : START_SIZE;
+    h.capacity = need <= brief ? brief : need <= usual ? usual : need;
     return h;
 }
 

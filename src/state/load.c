@@ -264,67 +264,91 @@ static bool key_is_valid(const rung__board *b, const uint64_t *key) {
     return true;
 }
 
-/* Entries of a window's main ranking on their way into it, or members of one of its scopes, whose keys are there. */
+/* Entries of a window's main ranking on their way into it, or members of one of its scopes, whose keys are there. The
+ * columns are rings of two pieces: as all pieces but the last are full, entry `i` stands at i modulo RING. */
+enum { RING = 2 * RUNG__COLUMN_MAX };
+typedef uint64_t ring[RING];
+
 typedef struct entries {
     loader *l;
     const rung__board *b;
     const rung_ladder *main;
     rung_numbermap *seen; /* of members: who was in the slot already */
-    uint32_t words, left, n, i;
-    uint64_t last;
-    uint64_t column[RUNG_LADDER_WORDS_MAX + 1][RUNG__COLUMN_MAX];
+    uint32_t columns;     /* the last one has the players */
+    uint32_t left;        /* to be read */
+    uint32_t at, end;     /* given out, and read, so far */
+    bool by_name;         /* ties are decided by the players' names */
+    uint64_t last;        /* first word */
+    ring *column;
 } entries;
 
-/* Each player is somewhere else in the main ranking's map: ask for that place so many players ahead. More of
- * them at a time would push each other out of the cache. */
-enum { AHEAD = 24 };
-
-/* The next columns, the last of which is the players'. */
-static bool next_columns(entries *e, uint32_t columns) {
-    const uint64_t *players = e->column[columns - 1];
+static bool read_piece(entries *e) {
+    uint32_t n = e->left < RUNG__COLUMN_MAX ? e->left : RUNG__COLUMN_MAX, from = e->end % RING;
+    const uint64_t *players = &e->column[e->columns - 1][from];
     const rung_players *table = e->l->s->players;
     uint32_t span = rung_players_span(table);
     bool is_valid = true, has_gaps = span != rung_players_count(table);
-    e->n = e->left < RUNG__COLUMN_MAX ? e->left : RUNG__COLUMN_MAX;
-    e->left -= e->n;
-    e->i = 0;
-    for (uint32_t k = 0; k < columns; k++)
-        rung__in_column(&e->l->in, e->column[k], e->n);
-    for (uint32_t i = 0; i < e->n; i++)
+    for (uint32_t k = 0; k < e->columns; k++)
+        rung__in_column(&e->l->in, &e->column[k][from], n);
+    for (uint32_t i = 0; i < n; i++)
         is_valid &=
             players[i] < span && (!has_gaps || rung_players_is_used(table, (uint32_t)players[i]));
-    for (uint32_t i = 0; i < e->n && i < AHEAD; i++)
-        rung_ladder_warm_map(e->main, (uint32_t)players[i]);
+    e->left -= n;
+    e->end += n;
+    rung__meter_add(&e->l->in.meter, e->seen ? 0 : n); /* members count where they are entries */
     return is_valid && is_fine(e->l);
 }
 
-static uint32_t take_player(entries *e, uint32_t column) {
-    const uint64_t *players = e->column[column];
-    if (e->i + AHEAD < e->n)
-        rung_ladder_warm_map(e->main, (uint32_t)players[e->i + AHEAD]);
-    return (uint32_t)players[e->i++];
+/* Each player is somewhere else in the main ranking's map, and so is its name: ask for those places so many players
+ * ahead, the name's in two steps. More of them at a time would push each other out of the cache. */
+enum { AHEAD = 24 };
+
+static void look_ahead(const entries *e) {
+    const uint64_t *players = e->column[e->columns - 1];
+    const rung_players *table = e->l->s->players;
+    uint32_t near = e->at + AHEAD, far = near + AHEAD;
+    if (far < e->end) {
+        rung_ladder_warm_map(e->main, (uint32_t)players[far % RING]);
+        if (e->by_name)
+            rung_players_warm_id(table, (uint32_t)players[far % RING], 0);
+    }
+    if (e->by_name && near < e->end)
+        rung_players_warm_id(table, (uint32_t)players[near % RING], 1);
+}
+
+/* Where the next entry is in the columns; false: there is none that could be. */
+static bool next_place(entries *e, uint32_t *place_out) {
+    while (e->left && e->end - e->at <= RUNG__COLUMN_MAX)
+        if (!read_piece(e))
+            return false;
+    if (e->at == e->end)
+        return false;
+    look_ahead(e);
+    *place_out = e->at++ % RING;
+    return true;
 }
 
 static bool next_entry(void *ctx, rung_ladder_entry *out) {
     entries *e = ctx;
-    if (e->i == e->n) {
-        if (!next_columns(e, e->words + 1))
-            return false;
-        rung__meter_add(&e->l->in.meter, e->n);
-    }
+    uint32_t words = e->columns - 1, i;
+    bool is_first = e->at == 0;
+    if (!next_place(e, &i))
+        return false;
     memset(out, 0, sizeof *out);
-    out->key[0] = e->last += e->column[0][e->i];
-    for (uint32_t k = 1; k < e->words; k++)
-        out->key[k] = e->column[k][e->i];
-    out->player = take_player(e, e->words);
-    return key_is_valid(e->b, out->key);
+    out->key[0] = e->last += e->column[0][i];
+    for (uint32_t k = 1; k < words; k++)
+        out->key[k] = e->column[k][i];
+    out->player = (uint32_t)e->column[words][i];
+    bool is_known = !is_first && words == 1 && !e->column[0][i]; /* the same as before */
+    return is_known || key_is_valid(e->b, out->key);
 }
 
 static bool next_member(void *ctx, rung_ladder_entry *out) {
     entries *e = ctx;
-    if (e->i == e->n && !next_columns(e, 1))
+    uint32_t i;
+    if (!next_place(e, &i))
         return false;
-    if (rung_ladder_find(e->main, take_player(e, 0), out) != RUNG_OK ||
+    if (rung_ladder_find(e->main, (uint32_t)e->column[0][i], out) != RUNG_OK ||
         rung_numbermap_get(e->seen, out->player) != RUNG_NUMBER_NONE)
         return false;
     if (!went_well(e->l, rung_numbermap_reserve(e->seen, e->l->s->alloc, out->player)))
@@ -346,7 +370,8 @@ static bool load_closed_value(loader *l, rung__board *b, rung__window *w, uint32
                               rung_numbermap *seen) {
     rung_state *s = l->s;
     rung__scope *scope = &w->scopes[slot];
-    entries e = {.l = l, .b = b, .main = w->ladder, .seen = seen};
+    ring column[1];
+    entries e = {.l = l, .b = b, .main = w->ladder, .seen = seen, .columns = 1, .column = column};
     e.left = rung__in_count(&l->in, rung_ladder_count(w->ladder));
     if (!e.left)
         return false;
@@ -401,7 +426,11 @@ static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_wind
 }
 
 static void load_standings(loader *l, rung__board *b, rung__window *w) {
-    entries e = {.l = l, .b = b, .main = w->ladder, .words = rung_keyspec_words(&b->def.key)};
+    const rung_keyspec *spec = &b->def.key;
+    ring column[RUNG_LADDER_WORDS_MAX + 1];
+    entries e = {.l = l, .b = b, .main = w->ladder, .column = column};
+    e.columns = rung_keyspec_words(spec) + 1;
+    e.by_name = spec->tie == RUNG_TIE_PLAYER || spec->tie == RUNG_TIE_PLAYER_LAST;
     e.left = rung__in_count(&l->in, rung_players_count(l->s->players)); /* S2 */
     load_ladder(l, w->ladder, &e, next_entry);
     load_scopes(l, b, w);

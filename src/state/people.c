@@ -690,32 +690,46 @@ rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
     return RUNG_OK;
 }
 
+/* Is anything known of anybody but the name? */
+static bool has_rest(const rung_state *s) {
+    return s->profiles.count || s->friends.count || s->bans.count;
+}
+
+/* All of that. */
+static rung_digest rest_digest(const rung_state *s, uint32_t player) {
+    rung_digest d = {0, 0};
+    const rung__profile *p = rung__rare_get(&s->profiles, player);
+    const rung__friends *f = rung__rare_get(&s->friends, player);
+    const rung__ban *ban = rung__rare_get(&s->bans, player);
+    if (p)
+        rung__digest_add(&d, profile_digest(player, p));
+    for (uint32_t i = 0; f && i < f->following_count; i++)
+        rung__digest_add(&d,
+                         rung__fact_digest(RUNG__FACT_FOLLOW, player, f->following[i], NULL, 0));
+    if (ban)
+        rung__digest_add(&d, ban_digest(player));
+    for (uint32_t k = 0; ban && k < ban->count; k++)
+        rung__digest_add(&d, stashed_digest(player, &ban->entries[k]));
+    return d;
+}
+
 rung_digest rung__people_digest_all(const rung_state *s) {
     rung_digest d = {0, 0};
+    bool is_more_known = has_rest(s);
     for (uint32_t player = 0; player < rung_players_span(s->players); player++) {
         if (!rung_players_is_used(s->players, player))
             continue;
         rung_slice id = rung_players_id(s->players, player);
-        const rung__profile *p = rung__rare_get(&s->profiles, player);
-        const rung__friends *f = rung__rare_get(&s->friends, player);
-        const rung__ban *ban = rung__rare_get(&s->bans, player);
         rung__digest_add(&d, rung__fact_digest(RUNG__FACT_PLAYER, player,
                                                rung__bytes_hash(id.ptr, id.len), NULL, 0));
-        if (p)
-            rung__digest_add(&d, profile_digest(player, p));
-        for (uint32_t i = 0; f && i < f->following_count; i++)
-            rung__digest_add(
-                &d, rung__fact_digest(RUNG__FACT_FOLLOW, player, f->following[i], NULL, 0));
-        if (ban)
-            rung__digest_add(&d, ban_digest(player));
-        for (uint32_t k = 0; ban && k < ban->count; k++)
-            rung__digest_add(&d, stashed_digest(player, &ban->entries[k]));
+        if (is_more_known)
+            rung__digest_add(&d, rest_digest(s, player));
     }
     return d;
 }
 
 void rung__people_deinit(rung_state *s) {
-    uint32_t span = s->players ? rung_players_span(s->players) : 0;
+    uint32_t span = s->players && has_rest(s) ? rung_players_span(s->players) : 0;
     for (uint32_t player = 0; player < span; player++) {
         rung__friends *f = rung__rare_get(&s->friends, player);
         rung__ban *ban = rung__rare_get(&s->bans, player);

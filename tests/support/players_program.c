@@ -248,6 +248,13 @@ static void run_id_batch(run *r, const step *s) {
     rung_players_id_batch(r->t, numbers, n, got);
     for (size_t i = 0; i < n; i++)
         check_id(got[i], model_id(&r->m, numbers[i]));
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++)
+        if (rung_players_is_used(r->t, numbers[i]))
+            numbers[used++] = numbers[i];
+    rung_players_id_used(r->t, numbers, used, got);
+    for (size_t i = 0; i < used; i++)
+        check_id(got[i], model_id(&r->m, numbers[i]));
 }
 
 static void run_reserve(run *r, const step *s) {

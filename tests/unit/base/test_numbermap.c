@@ -58,6 +58,30 @@ TEST(from_sparse_to_dense) {
     rung_failalloc_deinit(&fa);
 }
 
+/* The same in one call, in either home and on the way between them; who is there keeps the value. */
+TEST(adding_in_one_call) {
+    rung_failalloc fa;
+    rung_failalloc_init(&fa);
+    const rung_alloc *a = rung_failalloc_port(&fa);
+    rung_numbermap map = {0};
+    for (uint32_t i = 0; i < N; i++)
+        CHECK_OK(rung_numbermap_add(&map, a, i * 7919 % N, i));
+    check_count(&map, N, 0);
+    for (uint32_t i = 0; i < N; i++) {
+        CHECK_OK(rung_numbermap_add(&map, a, UINT32_MAX - 1 - i * 1000, i));
+        CHECK_STATUS(rung_numbermap_add(&map, a, i * 7919 % N, i + 1), RUNG_UNCHANGED);
+        CHECK_STATUS(rung_numbermap_add(&map, a, UINT32_MAX - 1 - i * 1000, i + 1), RUNG_UNCHANGED);
+    }
+    check_count(&map, 0, 2 * N);
+    for (uint32_t i = 0; i < N; i++) {
+        CHECK_EQ_U64(rung_numbermap_get(&map, i * 7919 % N), i);
+        CHECK_EQ_U64(rung_numbermap_get(&map, UINT32_MAX - 1 - i * 1000), i);
+    }
+    CHECK_EQ_U64(map.bytes, fa.live_bytes);
+    rung_numbermap_deinit(&map, a);
+    rung_failalloc_deinit(&fa);
+}
+
 /* Removing while moving house: whoever goes is gone from both stores. */
 TEST(removing_on_the_way) {
     rung_failalloc fa;

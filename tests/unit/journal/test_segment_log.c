@@ -289,6 +289,42 @@ TEST(a_full_disk_refuses_loses_nothing_and_comes_back) {
     rung_memfs_deinit(&fs);
 }
 
+/* Everybody waits for the first segment of a start, so it is no longer than 4 MiB, and what a spare of the usual size
+ * has more goes back. A batch that is too long for it goes into the next one. */
+TEST(a_start_begins_with_a_short_segment) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    const uint64_t brief = 4 << 20, usual = 6 << 20;
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_segment_info found[4];
+    rung_err err;
+    uint64_t first, last;
+    config.segment_size = usual;
+    for (int run = 0; run < 2; run++) {
+        CHECK_OK(logkit_open(&config, true, &log, &err));
+        size_t count = rung_segment_log_segments(log, found, 4);
+        CHECK_EQ_U64(found[count - 1].capacity, brief);
+        CHECK_OK(logkit_append(log, 1 + (uint64_t)run * 10, 10, &err));
+        CHECK_OK(rung_log_prepare(rung_segment_log_port(log), &err)); /* of the usual size */
+        logkit_abandon(&fs, log);
+    }
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    static char payload[1 << 20];
+    rung_log_entry long_one[5];
+    for (int i = 0; i < 5; i++)
+        long_one[i] = (rung_log_entry){rung_slice_of(payload, sizeof payload - 1024), 1};
+    CHECK_OK(rung_log_append(rung_segment_log_port(log), long_one, 5, &first, &err));
+    CHECK_OK(rung_log_sync(rung_segment_log_port(log), &last, &err));
+    CHECK_EQ_U64(first, 21);
+    CHECK_EQ_U64(last, 25);
+    size_t count = rung_segment_log_segments(log, found, 4);
+    CHECK_EQ_U64(found[count - 1].capacity, usual);
+    CHECK_EQ_U64(found[count - 1].first_seq, 21);
+    logkit_abandon(&fs, log);
+    rung_memfs_deinit(&fs);
+}
+
 TEST(a_start_on_a_full_disk_uses_the_spare_of_the_last_run) {
     rung_memfs fs;
     rung_memfs_init(&fs);
