@@ -317,36 +317,41 @@ static rung_status read_inline(rung_resp_parser *p, rung_resp_args *args, rung_s
 
 /* ---- one command ---- */
 
-/* A number of one to three digits and the end of its line; *at moves behind it. false: it is not that simple. */
-static bool take_small(const char **at, const char *end, uint32_t *value_out) {
-    const char *p = *at;
-    uint32_t value = 0;
-    if (end - p < 5 || *p == '0')
-        return false;
-    for (; (unsigned char)*p - (unsigned)'0' <= 9; p++)
-        if ((value = value * 10 + (uint32_t)(*p - '0')) > 999)
-            return false;
-    if (p == *at || *p != '\r')
-        return false;
+/* The line at `p`: its type and a number of one to three digits. Returns what is behind it; NULL: it is not that
+ * simple. */
+static inline const char *take_header(const char *p, const char *end, char type,
+                                      uint32_t *value_out) {
+    enum { HEADER_MAX = 6 };
+    if (end - p < HEADER_MAX || p[0] != type)
+        return NULL;
+    uint32_t value = (unsigned char)p[1] - (uint32_t)'0';
+    if (value - 1 > 8) /* no digit, or 0 */
+        return NULL;
+    for (p += 2; *p != '\r'; p++) {
+        uint32_t digit = (unsigned char)*p - (uint32_t)'0';
+        if (digit > 9 || value > 99)
+            return NULL;
+        value = value * 10 + digit;
+    }
     *value_out = value;
-    *at = p + 2;
-    return true;
+    return p + 2;
 }
 
 /* Nearly every command is here in one piece and has a few short arguments: it is read in one go. false: it is not like
  * that, and nothing has been done. */
 static bool read_plain(const rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
                        size_t *used_out, rung_resp_command *command_out) {
-    const char *at = bytes.ptr + 1, *end = bytes.ptr + bytes.len;
+    const char *end = bytes.ptr + bytes.len;
     uint32_t count, len;
-    if (p->at || p->seen || p->args_left >= 0 || bytes.ptr[0] != '*' ||
-        !take_small(&at, end, &count) || count > p->limits.args_max ||
-        count > args->size - args->count)
+    if (p->at || p->seen || p->args_left >= 0)
+        return false;
+    const char *at = take_header(bytes.ptr, end, '*', &count);
+    if (!at || count > p->limits.args_max || count > args->size - args->count)
         return false;
     rung_slice *items = args->items + args->count;
     for (uint32_t i = 0; i < count; i++) {
-        if (end - at < 1 || *at++ != '$' || !take_small(&at, end, &len) ||
-            len > p->limits.bulk_max || end - at < (int64_t)len + 2)
+        at = take_header(at, end, '$', &len);
+        if (!at || len > p->limits.bulk_max || end - at < (int64_t)len + 2)
             return false;
         items[i] = rung_slice_of(at, len);
         at += len + 2;
@@ -359,12 +364,10 @@ static bool read_plain(const rung_resp_parser *p, rung_resp_args *args, rung_sli
     return true;
 }
 
-rung_status rung_resp_parse(rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
-                            size_t *used_out, rung_resp_command *command_out) {
-    if (!bytes.len)
-        return RUNG_PARTIAL;
-    if (read_plain(p, args, bytes, used_out, command_out))
-        return RUNG_OK;
+/* Never inlined: a plain command does not pay for it. */
+__attribute__((noinline)) static rung_status read_any(rung_resp_parser *p, rung_resp_args *args,
+                                                      rung_slice bytes, size_t *used_out,
+                                                      rung_resp_command *command_out) {
     bool is_inline = bytes.ptr[0] != '*';
     rung_status st = is_inline ? read_inline(p, args, bytes) : read_array(p, bytes);
     if (st != RUNG_OK)
@@ -372,12 +375,20 @@ rung_status rung_resp_parse(rung_resp_parser *p, rung_resp_args *args, rung_slic
     if (!args_reserve(args, p->count))
         return RUNG_ENOMEM;
     const char *base = is_inline ? args->line : bytes.ptr;
-    rung_slice *items = args->items + args->count;
     for (uint32_t i = 0; i < p->count; i++)
-        items[i] = rung_slice_of(base + p->spans[i].offset, p->spans[i].len);
+        args->items[args->count + i] = rung_slice_of(base + p->spans[i].offset, p->spans[i].len);
     *command_out = (rung_resp_command){args->count, p->count, is_inline};
     args->count += p->count;
     *used_out = p->at;
     begin_command(p);
     return RUNG_OK;
+}
+
+rung_status rung_resp_parse(rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
+                            size_t *used_out, rung_resp_command *command_out) {
+    if (!bytes.len)
+        return RUNG_PARTIAL;
+    if (read_plain(p, args, bytes, used_out, command_out))
+        return RUNG_OK;
+    return read_any(p, args, bytes, used_out, command_out);
 }

@@ -51,6 +51,10 @@ static inline void put_end(rung_resp_writer *w) {
 }
 
 static inline void put_int(rung_resp_writer *w, int64_t value) {
+    if ((uint64_t)value < 10) { /* what nearly every change answers */
+        w->data[w->len++] = (char)('0' + value);
+        return;
+    }
     if (value < 0)
         w->data[w->len++] = '-';
     w->len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, w->data + w->len);
@@ -105,9 +109,8 @@ void rung_resp_int(rung_resp_writer *w, int64_t value) {
     put_end(w);
 }
 
-/* Members and scores are short: their length is written without a loop. */
-static inline void put_length(rung_resp_writer *w, size_t len) {
-    char *at = w->data + w->len;
+/* Members and scores are short: their length is written without a loop, they themselves without a call. */
+static inline char *put_length(char *at, size_t len) {
     *at++ = '$';
     if (len >= 100) {
         at += rung_digits_format(len, at);
@@ -116,16 +119,30 @@ static inline void put_length(rung_resp_writer *w, size_t len) {
         at += len >= 10;
         *at++ = (char)('0' + len % 10);
     }
-    w->len = (size_t)(at - w->data);
-    put_end(w);
+    memcpy(at, "\r\n", 2);
+    return at + 2;
+}
+
+static inline char *put_short(char *at, const char *bytes, size_t len) {
+    if (len >= 8 && len <= 16) { /* two words, which overlap */
+        uint64_t head, tail;
+        memcpy(&head, bytes, sizeof head);
+        memcpy(&tail, bytes + len - sizeof tail, sizeof tail);
+        memcpy(at, &head, sizeof head);
+        memcpy(at + len - sizeof tail, &tail, sizeof tail);
+    } else if (len) {
+        memcpy(at, bytes, len);
+    }
+    return at + len;
 }
 
 void rung_resp_bulk(rung_resp_writer *w, rung_slice bytes) {
     if (!reserve(w, bytes.len + NUMBER_MAX + 2))
         return;
-    put_length(w, bytes.len);
-    put_bytes(w, bytes.ptr, bytes.len);
-    put_end(w);
+    char *at = put_length(w->data + w->len, bytes.len);
+    at = put_short(at, bytes.ptr, bytes.len);
+    memcpy(at, "\r\n", 2);
+    w->len = (size_t)(at + 2 - w->data);
 }
 
 void rung_resp_text(rung_resp_writer *w, const char *text) {
@@ -156,18 +173,22 @@ void rung_resp_bool(rung_resp_writer *w, bool value) {
         rung_resp_raw(w, value ? RUNG_SLICE("#t\r\n") : RUNG_SLICE("#f\r\n"));
 }
 
+/* In RESP2 behind a length that has one digit as a rule, which "$6\r\n" leaves room for; else it makes room. */
 void rung_resp_double(rung_resp_writer *w, double value) {
+    enum { BEFORE = 4 };
     if (!reserve(w, RUNG_RESP_DOUBLE_MAX + NUMBER_MAX))
         return;
-    char text[RUNG_RESP_DOUBLE_MAX];
-    size_t len = rung_resp_format_double(value, text);
-    if (w->version == 2)
-        put_length(w, len);
+    char *at = w->data + w->len;
+    bool is_bulk = w->version == 2;
+    size_t len = rung_resp_format_double(value, at + (is_bulk ? BEFORE : 1));
+    if (is_bulk && len >= 10)
+        memmove(at + BEFORE + 1, at + BEFORE, len);
+    if (is_bulk)
+        at = put_length(at, len) + len;
     else
-        w->data[w->len++] = ',';
-    memcpy(w->data + w->len, text, sizeof text); /* a fixed size copies faster; there is room */
-    w->len += len;
-    put_end(w);
+        *at = ',', at += 1 + len;
+    memcpy(at, "\r\n", 2);
+    w->len = (size_t)(at + 2 - w->data);
 }
 
 void rung_resp_verbatim(rung_resp_writer *w, rung_slice text) {

@@ -149,11 +149,10 @@ static void fill(bucket *b, uint64_t count, uint64_t period, int64_t now_ms) {
     b->at_ms = now_ms;
 }
 
-bool rung_rate_take(rung_rate *r, rung_rate_kind kind, rung_slice name, rung_rate_limit limit,
-                    uint32_t cost, int64_t now_ms, rung_rate_answer *answer_out) {
-    *answer_out = (rung_rate_answer){0};
-    if (limit.count == 0 || limit.period_ms == 0)
-        return true;
+/* Never inlined: where there is no limit nothing is paid for it. */
+__attribute__((noinline)) static bool take(rung_rate *r, rung_rate_kind kind, rung_slice name,
+                                           rung_rate_limit limit, uint32_t cost, int64_t now_ms,
+                                           rung_rate_answer *answer_out) {
     uint64_t count = limit.count < RUNG_RATE_COUNT_MAX ? limit.count : RUNG_RATE_COUNT_MAX;
     uint64_t period =
         limit.period_ms < RUNG_RATE_PERIOD_MAX_MS ? limit.period_ms : RUNG_RATE_PERIOD_MAX_MS;
@@ -170,6 +169,14 @@ bool rung_rate_take(rung_rate *r, rung_rate_kind kind, rung_slice name, rung_rat
         .retry_s = is_taken ? 0 : seconds_for(wanted - b->level, count),
     };
     return is_taken;
+}
+
+bool rung_rate_take(rung_rate *r, rung_rate_kind kind, rung_slice name, rung_rate_limit limit,
+                    uint32_t cost, int64_t now_ms, rung_rate_answer *answer_out) {
+    if (limit.count && limit.period_ms)
+        return take(r, kind, name, limit, cost, now_ms, answer_out);
+    *answer_out = (rung_rate_answer){0};
+    return true;
 }
 
 uint32_t rung_rate_count(const rung_rate *r) {

@@ -380,9 +380,10 @@ rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t s
     put_groups(&w, def);
     put_limits(&w, def);
     rung__put_byte(&w, (uint8_t)def->writers);
-    RUNG_ASSERT(w.length <= RUNG_BOARD_DEF_BYTES_MAX);
-    *length_out = w.length;
-    return w.length <= size ? RUNG_OK : RUNG_ELIMIT;
+    size_t length = rung__writer_length(&w);
+    RUNG_ASSERT(length <= RUNG_BOARD_DEF_BYTES_MAX);
+    *length_out = length;
+    return length <= size ? RUNG_OK : RUNG_ELIMIT;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */

@@ -150,7 +150,7 @@ static rung_status check_when(const rung_score_event *s, rung_err *err) {
     return RUNG_OK;
 }
 
-static rung_status check_score(const rung_score_event *s, rung_err *err) {
+static inline rung_status check_score(const rung_score_event *s, rung_err *err) {
     rung_status st = check_board_and_player(s->board, s->player, err);
     if (st == RUNG_OK)
         st = check_when(s, err);
@@ -169,10 +169,10 @@ static rung_status check_score(const rung_score_event *s, rung_err *err) {
         if (st < 0)
             return st;
     }
-    if (s->id.len > RUNG_EVENT_ID_MAX || !rung_utf8_is_plain(s->id))
+    if (s->id.len && (s->id.len > RUNG_EVENT_ID_MAX || !rung_utf8_is_plain(s->id)))
         return RUNG_FAIL(err, RUNG_EINVAL, "id: 1 to %d bytes of UTF-8 without control characters",
                          RUNG_EVENT_ID_MAX);
-    return check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err);
+    return s->meta.len ? check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err) : RUNG_OK;
 }
 
 static rung_status check_attribute(const rung_event *e, uint32_t index, rung_err *err) {
@@ -322,35 +322,77 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-static void put_score(rung__writer *w, const rung_score_event *s, int64_t ts_ms) {
-    rung__put_byte(w, (uint8_t)(s->value_count | (s->is_delta ? SCORE_DELTA : 0) |
-                                (s->has_at ? SCORE_AT : 0) | (s->id.len ? SCORE_ID : 0) |
-                                (s->meta.len ? SCORE_META : 0) | (s->when ? SCORE_WHEN : 0)));
-    rung__put_text(w, s->board);
-    rung__put_text(w, s->player);
+/* No score is longer: version, kind, time, flags, four lengths, the values, another time, conditions; and the texts. */
+enum {
+    SCORE_FIXED_MAX =
+        4 + 6 * RUNG__NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG__NUMBER_BYTES_MAX),
+    SCORE_BYTES_MAX = SCORE_FIXED_MAX + 2 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX + RUNG_EVENT_META_MAX
+};
+_Static_assert(SCORE_BYTES_MAX <= RUNG_EVENT_BYTES_MAX, "invariant 3");
+
+/* The whole event, where there is room for it. Returns what is behind it. */
+static uint8_t *spell_score(uint8_t *at, const rung_event *e) {
+    const rung_score_event *s = &e->score;
+    *at++ = EVENT_VERSION;
+    *at++ = RUNG_EVENT_SCORE;
+    at = rung__spell_signed(at, e->ts_ms);
+    *at++ = (uint8_t)(s->value_count | (s->is_delta ? SCORE_DELTA : 0) |
+                      (s->has_at ? SCORE_AT : 0) | (s->id.len ? SCORE_ID : 0) |
+                      (s->meta.len ? SCORE_META : 0) | (s->when ? SCORE_WHEN : 0));
+    at = rung__spell_text(at, s->board);
+    at = rung__spell_text(at, s->player);
     for (uint32_t i = 0; i < s->value_count; i++) {
-        rung__put_byte(w, (uint8_t)(s->types[i] | s->decimals[i] << VALUE_DECIMALS_SHIFT));
-        if (s->types[i] == RUNG_SCORE_REAL)
-            rung__put_real(w, s->values[i].d);
-        else
-            rung__put_signed(w, s->values[i].i);
+        *at++ = (uint8_t)(s->types[i] | s->decimals[i] << VALUE_DECIMALS_SHIFT);
+        at = s->types[i] == RUNG_SCORE_REAL ? rung__spell_real(at, s->values[i].d)
+                                            : rung__spell_signed(at, s->values[i].i);
     }
     if (s->has_at)
-        rung__put_signed(w, s->at_ms - ts_ms); /* both are valid times: no overflow */
+        at = rung__spell_signed(at, s->at_ms - e->ts_ms); /* both are valid times: no overflow */
     if (s->id.len)
-        rung__put_text(w, s->id);
+        at = rung__spell_text(at, s->id);
     if (s->meta.len)
-        rung__put_text(w, s->meta);
+        at = rung__spell_text(at, s->meta);
     if (s->when)
-        rung__put_byte(w, s->when);
+        *at++ = s->when;
+    return at;
+}
+
+/* Near the end of the room. Never inlined, since the frame is large. */
+__attribute__((noinline)) static rung_status encode_score_aside(const rung_event *e, void *out,
+                                                                size_t size, size_t *length_out) {
+    uint8_t bytes[SCORE_BYTES_MAX];
+    size_t length = (size_t)(spell_score(bytes, e) - bytes);
+    *length_out = length;
+    if (length > size)
+        return RUNG_ELIMIT;
+    memcpy(out, bytes, length);
+    return RUNG_OK;
+}
+
+/* The straight path. */
+static inline rung_status encode_score(const rung_event *e, void *out, size_t size,
+                                       size_t *length_out) {
+    const rung_score_event *s = &e->score;
+    rung_status st = check_time(e->ts_ms, "ts", NULL);
+    if (st == RUNG_OK)
+        st = check_score(s, NULL);
+    if (st < 0)
+        return st;
+    if (size < SCORE_FIXED_MAX + s->board.len + s->player.len + s->id.len + s->meta.len)
+        return encode_score_aside(e, out, size, length_out);
+    *length_out = (size_t)(spell_score(out, e) - (uint8_t *)out);
+    return RUNG_OK;
 }
 
 static void put_defined(rung__writer *w, const rung_event *e) {
     rung__put_text(w, e->defined.board);
     size_t length = 0;
-    rung_status st = rung_board_def_encode(&e->defined.def, w->at, w->room, &length);
+    rung_status st = rung_board_def_encode(&e->defined.def, w->at, rung__writer_room(w), &length);
     RUNG_ASSERT(st == RUNG_OK || st == RUNG_ELIMIT);
-    w->length += length; /* it is the last field: where the next would go does not matter */
+    if (st == RUNG_OK)
+        w->at += length;
+    else
+        w->lost += length;
 }
 
 static void put_profile(rung__writer *w, const rung_event *e) {
@@ -386,8 +428,7 @@ static void put_body(rung__writer *w, const rung_event *e) {
     case RUNG_EVENT_BOARD_DELETED:
         rung__put_text(w, e->deleted.board);
         break;
-    case RUNG_EVENT_SCORE:
-        put_score(w, &e->score, e->ts_ms);
+    case RUNG_EVENT_SCORE: /* encode_score() */
         break;
     case RUNG_EVENT_ENTRY_REMOVED:
         rung__put_text(w, e->removed.board);
@@ -430,7 +471,8 @@ static void put_body(rung__writer *w, const rung_event *e) {
     }
 }
 
-rung_status rung_event_encode(const rung_event *event, void *out, size_t size, size_t *length_out) {
+__attribute__((noinline)) static rung_status encode_other(const rung_event *event, void *out,
+                                                          size_t size, size_t *length_out) {
     rung_status st = rung_event_check(event, NULL);
     if (st < 0)
         return st;
@@ -439,9 +481,15 @@ rung_status rung_event_encode(const rung_event *event, void *out, size_t size, s
     rung__put_byte(&w, (uint8_t)event->kind);
     rung__put_signed(&w, event->ts_ms);
     put_body(&w, event);
-    RUNG_ASSERT(w.length <= RUNG_EVENT_BYTES_MAX); /* 3 */
-    *length_out = w.length;
-    return w.length <= size ? RUNG_OK : RUNG_ELIMIT;
+    size_t length = rung__writer_length(&w);
+    RUNG_ASSERT(length <= RUNG_EVENT_BYTES_MAX); /* 3 */
+    *length_out = length;
+    return length <= size ? RUNG_OK : RUNG_ELIMIT;
+}
+
+rung_status rung_event_encode(const rung_event *event, void *out, size_t size, size_t *length_out) {
+    return event->kind == RUNG_EVENT_SCORE ? encode_score(event, out, size, length_out)
+                                           : encode_other(event, out, size, length_out);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
@@ -494,21 +542,24 @@ static void get_score(rung__reader *r, rung_score_event *s, int64_t ts_ms) {
         rung__reader_fail(r, "announced conditions are none");
 }
 
-/* The straight path: touches only the score's part of the large event. */
-static rung_status decode_score(rung__reader *r, rung_slice bytes, int64_t ts_ms,
-                                rung_event *event_out, rung_err *err) {
-    rung_score_event score = {0};
-    get_score(r, &score, ts_ms);
+/* The straight path: touches only the score's part of the large event. A result is written only on success, so what may
+ * fail is built aside. */
+static inline rung_status decode_score(rung__reader *r, rung_slice bytes, int64_t ts_ms,
+                                       bool is_own, rung_event *event_out, rung_err *err) {
+    rung_score_event aside, *score = is_own ? &event_out->score : &aside;
+    *score = (rung_score_event){0};
+    get_score(r, score, ts_ms);
     rung_status st = rung__reader_finish(r, bytes, "event", err);
-    if (st == RUNG_OK)
+    if (st == RUNG_OK && !is_own)
         st = check_time(ts_ms, "ts", err);
-    if (st == RUNG_OK)
-        st = check_score(&score, err);
+    if (st == RUNG_OK && !is_own)
+        st = check_score(score, err);
     if (st < 0)
         return st;
     event_out->kind = RUNG_EVENT_SCORE;
     event_out->ts_ms = ts_ms;
-    event_out->score = score;
+    if (!is_own)
+        event_out->score = aside;
     return RUNG_OK;
 }
 
@@ -592,21 +643,24 @@ static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
 
 /* Built aside, since a result is written only on success; never inlined, since the frame is large and scores, which do
  * not come here, would pay for it. */
-__attribute__((noinline)) static rung_status decode_other(rung__reader *r, rung_slice bytes,
+__attribute__((noinline)) static rung_status decode_other(rung__reader r, rung_slice bytes,
                                                           rung_event_kind kind, int64_t ts_ms,
-                                                          rung_event *event_out, rung_err *err) {
+                                                          bool is_own, rung_event *event_out,
+                                                          rung_err *err) {
     rung_event event = {.kind = kind, .ts_ms = ts_ms};
-    rung_status st = get_body(r, &event, err);
+    rung_status st = get_body(&r, &event, err);
     if (st == RUNG_OK)
-        st = rung__reader_finish(r, bytes, "event", err);
-    if (st == RUNG_OK)
+        st = rung__reader_finish(&r, bytes, "event", err);
+    if (st == RUNG_OK && !is_own)
         st = rung_event_check(&event, err);
     if (st == RUNG_OK)
         *event_out = event;
     return st;
 }
 
-rung_status rung_event_decode(rung_slice bytes, rung_event *event_out, rung_err *err) {
+/* Our own bytes are valid by 2. */
+static inline rung_status decode(rung_slice bytes, bool is_own, rung_event *event_out,
+                                 rung_err *err) {
     rung__reader r = rung__reader_of(bytes);
     uint8_t version = rung__get_byte(&r);
     if (!r.fault && version != EVENT_VERSION)
@@ -616,6 +670,14 @@ rung_status rung_event_decode(rung_slice bytes, rung_event *event_out, rung_err 
     if (r.fault)
         return rung__reader_finish(&r, bytes, "event", err);
     if (kind == RUNG_EVENT_SCORE)
-        return decode_score(&r, bytes, ts_ms, event_out, err);
-    return decode_other(&r, bytes, (rung_event_kind)kind, ts_ms, event_out, err);
+        return decode_score(&r, bytes, ts_ms, is_own, event_out, err);
+    return decode_other(r, bytes, (rung_event_kind)kind, ts_ms, is_own, event_out, err);
+}
+
+rung_status rung_event_decode(rung_slice bytes, rung_event *event_out, rung_err *err) {
+    return decode(bytes, false, event_out, err);
+}
+
+rung_status rung_event_decode_own(rung_slice bytes, rung_event *event_out, rung_err *err) {
+    return decode(bytes, true, event_out, err);
 }

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nearly all names are plain ASCII: look at 8 bytes as one word, the last such word overlapping the one before, and
- * only if something else turns up walk character by character. */
+ * only if something else turns up walk character by character. Fewer than 8 bytes are put together to a word. */
 #include "model/utf8.h"
 
 #define ONES ((uint64_t)0x0101010101010101)
 #define HIGH (ONES * 0x80)
 
-/* Are all 8 bytes within 0x20 to 0x7e? The second term has a high bit where a byte is below 0x20, the third where it is
- * 0x7f; a borrow can set a wrong one only beside a right one. */
-static bool is_plain_word(uint64_t w) {
-    uint64_t deleted = w ^ (ONES * 0x7f);
-    return ((w | ((w - ONES * 0x20) & ~w) | ((deleted - ONES) & ~deleted)) & HIGH) == 0;
+/* Are all 8 bytes within 0x20 to 0x7e? One that has no high bit gets one by adding 1 if it is 0x7f, and gets none by
+ * adding 0x60 if it is below 0x20. Where a sum runs over into the next byte the first term has a high bit anyway. */
+static inline bool is_plain_word(uint64_t w) {
+    return ((w | (w + ONES) | ~(w + ONES * 0x60)) & HIGH) == 0;
 }
 
 static bool is_tail(uint8_t byte) {
@@ -43,24 +42,30 @@ static bool is_control(const uint8_t *character) {
            (character[0] == 0xc2 && character[1] < 0xa0);
 }
 
-static bool is_plain_ascii(const uint8_t *p, size_t len) {
+/* A word with all of 1 to 7 bytes, some of them twice, and spaces where there is room left. */
+static inline uint64_t short_word(const uint8_t *p, size_t len) {
+    uint32_t first, last;
+    if (len < sizeof first)
+        return ONES * 0x20 << 24 | (uint64_t)p[0] << 16 | (uint64_t)p[len / 2] << 8 | p[len - 1];
+    memcpy(&first, p, sizeof first);
+    memcpy(&last, p + len - sizeof last, sizeof last);
+    return (uint64_t)first << 32 | last;
+}
+
+static inline bool is_plain_ascii(const uint8_t *p, size_t len) {
     uint64_t word;
-    if (len < sizeof word) {
-        bool is_plain = true;
-        for (size_t i = 0; i < len; i++)
-            is_plain &= (uint8_t)(p[i] - 0x20) < 0x5f;
-        return is_plain;
-    }
-    for (size_t i = 0; i < len - sizeof word; i += sizeof word) {
-        memcpy(&word, p + i, sizeof word);
+    if (len < sizeof word)
+        return !len || is_plain_word(short_word(p, len));
+    for (; len > sizeof word; p += sizeof word, len -= sizeof word) {
+        memcpy(&word, p, sizeof word);
         if (!is_plain_word(word))
             return false;
     }
-    memcpy(&word, p + len - sizeof word, sizeof word);
+    memcpy(&word, p + len - sizeof word, sizeof word); /* it begins before `p` */
     return is_plain_word(word);
 }
 
-static bool is_valid(const uint8_t *p, size_t len, bool allow_control) {
+__attribute__((noinline)) static bool is_valid(const uint8_t *p, size_t len, bool allow_control) {
     for (size_t i = 0, size; i < len; i += size) {
         size = character_size(p + i, len - i);
         if (!size || (allow_control ? p[i] == 0 : is_control(p + i)))

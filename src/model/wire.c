@@ -1,9 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slow and the failing ends of wire.h. */
+/* The slow and the failing ends of wire.h. Times are numbers of 6 bytes: up to 8 bytes are written and read as one
+ * word, in which every byte has 7 bits of the number and a high bit, set in all bytes but the last. */
 #include "model/wire.h"
 
+#define HIGH_BITS UINT64_C(0x8080808080808080)
+
+/* 56 bits, 7 in each byte: halves first, then halves of those. */
+static uint64_t spread(uint64_t word) {
+    word = (word & 0x000000000fffffff) | (word & 0x00fffffff0000000) << 4;
+    word = (word & 0x00003fff00003fff) | (word & 0x0fffc0000fffc000) << 2;
+    return (word & 0x007f007f007f007f) | (word & 0x3f803f803f803f80) << 1;
+}
+
+/* The way back; high bits are left out. */
+static uint64_t fold(uint64_t word) {
+    word = (word & 0x007f007f007f007f) | (word & 0x7f007f007f007f00) >> 1;
+    word = (word & 0x00003fff00003fff) | (word & 0x3fff00003fff0000) >> 2;
+    return (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
+}
+
+uint8_t *rung__spell_long_number(uint8_t *at, uint64_t number) {
+    if (number >> 56 == 0) {
+        uint64_t word = spread(number);
+        unsigned n = 8 - (unsigned)__builtin_clzll(word) / 8;
+        rung__word_store(at, word | HIGH_BITS >> (72 - 8 * n)); /* not in the last, nor behind it */
+        return at + n;
+    }
+    for (; number >= 0x80; number >>= 7)
+        *at++ = (uint8_t)(number | 0x80);
+    *at++ = (uint8_t)number;
+    return at;
+}
+
 /* Watches the end and every rule of spelling. */
-static uint64_t get_number_carefully(rung__reader *r) {
+uint64_t rung__careful_number(rung__reader *r) {
     uint64_t number = 0;
     for (unsigned shift = 0;; shift += 7) { /* the tenth byte ends the number, or is at fault */
         uint8_t byte = rung__get_byte(r);
@@ -19,31 +49,24 @@ static uint64_t get_number_carefully(rung__reader *r) {
     }
 }
 
-/* Times are 6 bytes long and have more bytes after them: for such numbers the end needs no watching. */
-uint64_t rung__get_long_number(rung__reader *r) {
-    if (rung__reader_left(r) < RUNG__NUMBER_BYTES_MAX)
-        return get_number_carefully(r);
-    const uint8_t *p = r->at;
-    uint64_t number = *p & 0x7f;
-    for (unsigned shift = 7; shift < 63; shift += 7) {
-        uint64_t byte = *++p;
-        number |= (byte & 0x7f) << shift;
-        if (byte >= 0x80)
-            continue;
-        if (byte == 0)
-            break;
-        r->at = p + 1;
-        return number;
-    }
-    return get_number_carefully(r);
+rung__number rung__long_number(const uint8_t *at, const uint8_t *end) {
+    const rung__number unclear = {0, NULL};
+    if (end - at < (ptrdiff_t)sizeof(uint64_t))
+        return unclear;
+    uint64_t word = rung__word_load(at), ends = ~word & HIGH_BITS;
+    if (!ends)
+        return unclear;
+    unsigned bits = (unsigned)__builtin_ctzll(ends) + 1;
+    word &= ends ^ (ends - 1); /* no more than the number's own bytes */
+    if (word >> (bits - 8) == 0)
+        return unclear; /* its last byte says nothing */
+    return (rung__number){fold(word), at + bits / 8};
 }
 
-rung_status rung__reader_finish(rung__reader *r, rung_slice bytes, const char *what,
-                                rung_err *err) {
-    if (!r->fault && r->at != r->end)
-        rung__reader_fail(r, "more bytes follow");
-    if (!r->fault)
-        return RUNG_OK;
+rung_status rung__reader_failure(rung__reader r, rung_slice bytes, const char *what,
+                                 rung_err *err) {
+    if (!r.fault)
+        rung__reader_fail(&r, "more bytes follow");
     return RUNG_FAIL(err, RUNG_ECORRUPT, "%s is damaged near byte %zu of %zu: %s", what,
-                     bytes.len - r->left, bytes.len, r->fault);
+                     bytes.len - r.left, bytes.len, r.fault);
 }

@@ -19,53 +19,99 @@
 
 #define RUNG__NUMBER_BYTES_MAX 10
 
-/* ---- writing ---- */
+/* A word as 8 bytes, the lowest first, and back. */
+static inline uint64_t rung__word_swap(uint64_t word) {
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline void rung__word_store(uint8_t *p, uint64_t word) {
+    word = rung__word_swap(word);
+    memcpy(p, &word, sizeof word);
+}
+
+static inline uint64_t rung__word_load(const uint8_t *p) {
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return rung__word_swap(word);
+}
+
+/* ---- writing where there is room for the longest spelling; all return what is behind it ---- */
+
+uint8_t *rung__spell_long_number(uint8_t *at, uint64_t number); /* private to the next function */
+
+static inline uint8_t *rung__spell_number(uint8_t *at, uint64_t number) {
+    if (number >= 0x80)
+        return rung__spell_long_number(at, number);
+    *at = (uint8_t)number;
+    return at + 1;
+}
+
+static inline uint8_t *rung__spell_signed(uint8_t *at, int64_t number) {
+    return rung__spell_number(at, ((uint64_t)number << 1) ^ (uint64_t)(number >> 63));
+}
+
+static inline uint8_t *rung__spell_real(uint8_t *at, double real) {
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    rung__word_store(at, bits);
+    return at + sizeof bits;
+}
+
+static inline uint8_t *rung__spell_text(uint8_t *at, rung_slice text) {
+    at = rung__spell_number(at, text.len);
+    if (text.len)
+        memcpy(at, text.ptr, text.len);
+    return at + text.len;
+}
+
+/* ---- writing anywhere ---- */
 
 typedef struct rung__writer {
-    uint8_t *at;
-    size_t room;   /* bytes left at `at`; 0 for good once something did not fit */
-    size_t length; /* of all that was put, whether it fitted or not */
+    uint8_t *start, *at, *end; /* at == end for good once something did not fit */
+    size_t lost;               /* bytes that did not fit */
 } rung__writer;
 
 static inline rung__writer rung__writer_of(void *out, size_t size) {
-    return (rung__writer){out, size, 0};
+    uint8_t *p = out;
+    return (rung__writer){p, p, size ? p + size : p, 0};
+}
+
+static inline size_t rung__writer_room(const rung__writer *w) {
+    return (size_t)(w->end - w->at);
+}
+
+/* Of all that was put, whether it fitted or not. */
+static inline size_t rung__writer_length(const rung__writer *w) {
+    return (size_t)(w->at - w->start) + w->lost;
 }
 
 static inline void rung__put_bytes(rung__writer *w, const void *bytes, size_t len) {
-    w->length += len;
-    if (len > w->room) {
-        w->room = 0;
-        return;
+    if (len > rung__writer_room(w)) {
+        w->lost += len;
+        w->end = w->at;
+    } else if (len) {
+        memcpy(w->at, bytes, len);
+        w->at += len;
     }
-    if (!len)
-        return;
-    memcpy(w->at, bytes, len);
-    w->at += len;
-    w->room -= len;
 }
 
 static inline void rung__put_byte(rung__writer *w, uint8_t byte) {
-    rung__put_bytes(w, &byte, 1);
-}
-
-static inline unsigned rung__spell_number(uint8_t out[RUNG__NUMBER_BYTES_MAX], uint64_t number) {
-    unsigned n = 0;
-    for (; number >= 0x80; number >>= 7)
-        out[n++] = (uint8_t)(number | 0x80);
-    out[n++] = (uint8_t)number;
-    return n;
+    if (w->at == w->end)
+        w->lost++;
+    else
+        *w->at++ = byte;
 }
 
 static inline void rung__put_number(rung__writer *w, uint64_t number) {
-    if (w->room >= RUNG__NUMBER_BYTES_MAX) { /* nearly always: straight into place */
-        unsigned n = rung__spell_number(w->at, number);
-        w->at += n;
-        w->room -= n;
-        w->length += n;
+    if (rung__writer_room(w) >= RUNG__NUMBER_BYTES_MAX) { /* nearly always: straight into place */
+        w->at = rung__spell_number(w->at, number);
         return;
     }
     uint8_t bytes[RUNG__NUMBER_BYTES_MAX];
-    rung__put_bytes(w, bytes, rung__spell_number(bytes, number));
+    rung__put_bytes(w, bytes, (size_t)(rung__spell_number(bytes, number) - bytes));
 }
 
 static inline void rung__put_signed(rung__writer *w, int64_t number) {
@@ -73,12 +119,8 @@ static inline void rung__put_signed(rung__writer *w, int64_t number) {
 }
 
 static inline void rung__put_real(rung__writer *w, double real) {
-    uint64_t bits;
-    uint8_t bytes[8];
-    memcpy(&bits, &real, sizeof bits);
-    for (unsigned i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(bits >> (8 * i));
-    rung__put_bytes(w, bytes, sizeof bytes);
+    uint8_t bytes[sizeof real];
+    rung__put_bytes(w, bytes, (size_t)(rung__spell_real(bytes, real) - bytes));
 }
 
 static inline void rung__put_text(rung__writer *w, rung_slice text) {
@@ -112,8 +154,15 @@ static inline void rung__reader_fail(rung__reader *r, const char *fault) {
     r->at = r->end;
 }
 
+rung_status rung__reader_failure(rung__reader r, rung_slice bytes, const char *what, rung_err *err);
+
 /* For the end of what is read: nothing may follow. RUNG_OK, or RUNG_ECORRUPT with the place of the fault in `bytes`. */
-rung_status rung__reader_finish(rung__reader *r, rung_slice bytes, const char *what, rung_err *err);
+static inline rung_status rung__reader_finish(const rung__reader *r, rung_slice bytes,
+                                              const char *what, rung_err *err) {
+    if (!r->fault && r->at == r->end)
+        return RUNG_OK;
+    return rung__reader_failure(*r, bytes, what, err);
+}
 
 static inline uint8_t rung__get_byte(rung__reader *r) {
     if (r->at == r->end) {
@@ -123,12 +172,27 @@ static inline uint8_t rung__get_byte(rung__reader *r) {
     return *r->at++;
 }
 
-uint64_t rung__get_long_number(rung__reader *r); /* private to the next function */
+typedef struct rung__number {
+    uint64_t value;
+    const uint8_t *behind; /* what follows it; NULL: look at it carefully */
+} rung__number;
+
+/* Both private to the next function. A reader's own address goes nowhere, so that it can be kept in registers. */
+rung__number rung__long_number(const uint8_t *at, const uint8_t *end);
+uint64_t rung__careful_number(rung__reader *r);
 
 static inline uint64_t rung__get_number(rung__reader *r) {
     if (r->at != r->end && *r->at < 0x80)
         return *r->at++;
-    return rung__get_long_number(r);
+    rung__number number = rung__long_number(r->at, r->end);
+    if (number.behind) {
+        r->at = number.behind;
+        return number.value;
+    }
+    rung__reader copy = *r;
+    number.value = rung__careful_number(&copy);
+    *r = copy;
+    return number.value;
 }
 
 /* A number of at most `max`, which fits 32 bits. */
@@ -147,13 +211,13 @@ static inline int64_t rung__get_signed(rung__reader *r) {
 }
 
 static inline double rung__get_real(rung__reader *r) {
-    uint64_t bits = 0;
-    double real;
-    if (rung__reader_left(r) < 8)
+    double real = 0;
+    if (rung__reader_left(r) < 8) {
         rung__reader_fail(r, "it ends too early");
-    else
-        for (unsigned i = 0; i < 8; i++)
-            bits |= (uint64_t)*r->at++ << (8 * i);
+        return real;
+    }
+    uint64_t bits = rung__word_load(r->at);
+    r->at += 8;
     memcpy(&real, &bits, sizeof real);
     return real;
 }

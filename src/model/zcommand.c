@@ -221,9 +221,10 @@ rung_status rung_zcommand_encode(const rung_zcommand *command, void *out, size_t
         return st;
     rung__writer w = rung__writer_of(out, size);
     put_command(&w, command, s);
-    *length_out = w.length;
-    return w.length <= size ? RUNG_OK
-                            : RUNG_FAIL(err, RUNG_ELIMIT, "command: it takes %zu bytes", w.length);
+    size_t length = rung__writer_length(&w);
+    *length_out = length;
+    return length <= size ? RUNG_OK
+                          : RUNG_FAIL(err, RUNG_ELIMIT, "command: it takes %zu bytes", length);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */

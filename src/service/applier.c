@@ -102,9 +102,10 @@ static uint32_t apply_group(rung_applier *a, rung_applier_answer *answer, void *
 
 /* A1. */
 static bool may_join(const rung_applier *a, const rung_event *e) {
+    const rung_event *first = &a->events[0];
     return a->count == 0 ||
-           (a->count < GROUP && e->kind == RUNG_EVENT_SCORE &&
-            a->events[0].kind == RUNG_EVENT_SCORE && hour_of(e) == hour_of(&a->events[0]));
+           (a->count < GROUP && e->kind == RUNG_EVENT_SCORE && first->kind == RUNG_EVENT_SCORE &&
+            (e->ts_ms == first->ts_ms || hour_of(e) == hour_of(first)));
 }
 
 /* Apply what has gathered; the event number `next` follows. */
@@ -119,9 +120,11 @@ static rung_status finish_group(rung_applier *a, rung_applier_answer *answer, vo
     return RUNG_OK;
 }
 
-static rung_status gather(rung_applier *a, rung_slice payload, rung_event *into, rung_err *err) {
-    rung_err why = {0};
-    rung_status st = rung_event_decode(payload, into, &why);
+static rung_status gather(rung_applier *a, rung_slice payload, bool is_own, rung_event *into,
+                          rung_err *err) {
+    rung_err why;
+    rung_status st = is_own ? rung_event_decode_own(payload, into, &why)
+                            : rung_event_decode(payload, into, &why);
     if (st < 0)
         return RUNG_FAIL(
             err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT, "record %llu is not an event: %s",
@@ -129,9 +132,8 @@ static rung_status gather(rung_applier *a, rung_slice payload, rung_event *into,
     return RUNG_OK;
 }
 
-rung_status rung_applier_run(rung_applier *a, uint32_t count, const rung_slice *payloads,
-                             rung_applier_answer *answer, void *ctx, uint32_t *done_out,
-                             rung_err *err) {
+static rung_status run(rung_applier *a, uint32_t count, const rung_slice *payloads, bool is_own,
+                       rung_applier_answer *answer, void *ctx, uint32_t *done_out, rung_err *err) {
     rung_status st = RUNG_OK;
     *done_out = 0;
     a->count = a->first = 0;
@@ -139,7 +141,7 @@ rung_status rung_applier_run(rung_applier *a, uint32_t count, const rung_slice *
         if (a->count == GROUP && (st = finish_group(a, answer, ctx, i, done_out, err)) < 0)
             return st;
         rung_event *e = &a->events[a->count];
-        rung_status decoded = gather(a, payloads[i], e, err);
+        rung_status decoded = gather(a, payloads[i], is_own, e, err);
         if (decoded == RUNG_OK && may_join(a, e)) {
             a->count++;
             continue;
@@ -153,12 +155,18 @@ rung_status rung_applier_run(rung_applier *a, uint32_t count, const rung_slice *
     return finish_group(a, answer, ctx, count, done_out, err);
 }
 
+rung_status rung_applier_run(rung_applier *a, uint32_t count, const rung_slice *payloads,
+                             rung_applier_answer *answer, void *ctx, uint32_t *done_out,
+                             rung_err *err) {
+    return run(a, count, payloads, true, answer, ctx, done_out, err);
+}
+
 rung_status rung_applier_run_keys(rung_applier *a, rung_slice payload, rung_zkey_sink *sink,
                                   rung_applier_answer *answer, void *ctx, void *answer_ctx,
                                   uint32_t *done_out, rung_err *err) {
     a->sink = sink;
     a->sink_ctx = ctx;
-    rung_status st = rung_applier_run(a, 1, &payload, answer, answer_ctx, done_out, err);
+    rung_status st = run(a, 1, &payload, true, answer, answer_ctx, done_out, err);
     a->sink = NULL;
     return st;
 }
@@ -188,7 +196,7 @@ rung_status rung_applier_replay(rung_applier *a, const rung_log_record *records,
                 return st;
             payloads[n] = records[i + n].payload;
         }
-        st = rung_applier_run(a, (uint32_t)n, payloads, NULL, NULL, &done, err);
+        st = run(a, (uint32_t)n, payloads, false, NULL, NULL, &done, err);
         if (st < 0)
             return st;
     }

@@ -43,9 +43,10 @@ void rung_applier_destroy(rung_applier *a); /* accepts NULL */
 typedef void rung_applier_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
                                  const rung_err *err);
 
-/* Apply encoded events, in order. RUNG_OK: all were applied (a refusal by the state is an answer like another), the
- * follower has heard of them, and `answer` (may be NULL) was called for each. Otherwise *done_out were, and the next
- * was not: RUNG_ENOMEM; RUNG_ECORRUPT or RUNG_EVERSION when its bytes are no event. */
+/* Apply events that this process encoded, in order; rung_event_encode() has checked them, so that is not done again.
+ * RUNG_OK: all were applied (a refusal by the state is an answer like another), the follower has heard of them, and
+ * `answer` (may be NULL) was called for each. Otherwise *done_out were, and the next was not: RUNG_ENOMEM;
+ * RUNG_ECORRUPT or RUNG_EVERSION when its bytes are no event. */
 RUNG_NODISCARD rung_status rung_applier_run(rung_applier *a, uint32_t count,
                                             const rung_slice *payloads, rung_applier_answer *answer,
                                             void *ctx, uint32_t *done_out, rung_err *err);
@@ -57,8 +58,8 @@ RUNG_NODISCARD rung_status rung_applier_run_keys(rung_applier *a, rung_slice pay
                                                  void *ctx, void *answer_ctx, uint32_t *done_out,
                                                  rung_err *err);
 
-/* The same for records of a log. RUNG_ECORRUPT when a sequence is not the state's next; RUNG_EVERSION for a record of
- * another type. */
+/* The same for records of a log, which are checked: whoever wrote them. RUNG_ECORRUPT also when a sequence is not the
+ * state's next; RUNG_EVERSION also for a record of another type. */
 RUNG_NODISCARD rung_status rung_applier_replay(rung_applier *a, const rung_log_record *records,
                                                size_t count, rung_err *err);
 

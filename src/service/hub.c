@@ -96,6 +96,7 @@ struct rung_hub {
 
     rung_log_entry *entries;                     /* SUBMIT_MAX, for the writer */
     rung_hub_waiter *first_waiter, *last_waiter; /* ascending by sequence */
+    rung_hub_after *first_after;                 /* while is_working */
 
     /* Snapshots and old log. */
     bool
@@ -272,9 +273,9 @@ static item *item_at(const rung_hub *h, uint64_t position) {
     return &h->items[position & h->mask];
 }
 
-static void push(rung_hub *h, const item *it) {
+static inline void push(rung_hub *h, item it) {
     RUNG_ASSERT(h->tail - h->head <= h->mask);
-    *item_at(h, h->tail++) = *it;
+    *item_at(h, h->tail++) = it;
 }
 
 /* Take the first out. Its bytes stay until release_bytes(). */
@@ -310,23 +311,30 @@ static rung_slice bytes_of(const rung_hub *h, const item *it) {
     return rung_slice_of(h->ring + (it->ring_end - it->length) % RING_BYTES, it->length);
 }
 
+/* It did not fit behind the tail. Never inlined, as it is rare. */
+__attribute__((noinline)) static rung_status encode_at_front(rung_hub *h, const rung_event *event,
+                                                             size_t *length_out, rung_err *err) {
+    size_t to_end = RING_BYTES - (size_t)(h->ring_tail % RING_BYTES), room = ring_free(h), len;
+    rung_status st = rung_event_check(event, err);
+    if (st < 0)
+        return st;
+    if (to_end >= room || rung_event_encode(event, h->ring, room - to_end, &len) < 0)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "too many bytes are waiting");
+    h->ring_tail += to_end + len;
+    *length_out = len;
+    return RUNG_OK;
+}
+
 /* Encode the event behind the tail, or, where the ring's end is too near, at its beginning: what is skipped counts as
- * the event's. */
-static rung_status encode(rung_hub *h, const rung_event *event, item *it, rung_err *err) {
+ * the event's. Its bytes end at the tail then. */
+static inline rung_status encode(rung_hub *h, const rung_event *event, size_t *length_out,
+                                 rung_err *err) {
     size_t at = (size_t)(h->ring_tail % RING_BYTES), to_end = RING_BYTES - at, room = ring_free(h);
-    size_t len = SIZE_MAX, skipped = 0;
-    rung_status st = rung_event_encode(event, h->ring + at, room < to_end ? room : to_end, &len);
-    if (st == RUNG_ELIMIT && len <= room && to_end < room && len <= room - to_end) {
-        skipped = to_end;
-        st = rung_event_encode(event, h->ring, room - to_end, &len);
-    }
-    if (st < 0) {
-        rung_status why = rung_event_check(event, err); /* the same refusal, with its reason */
-        return why < 0 ? why : RUNG_FAIL(err, RUNG_ELIMIT, "too many bytes are waiting");
-    }
-    h->ring_tail += skipped + len;
-    it->ring_end = h->ring_tail;
-    it->length = (uint32_t)len;
+    size_t len;
+    if (rung_event_encode(event, h->ring + at, room < to_end ? room : to_end, &len) < 0)
+        return encode_at_front(h, event, length_out, err);
+    h->ring_tail += len;
+    *length_out = len;
     return RUNG_OK;
 }
 
@@ -335,18 +343,16 @@ static rung_status encode(rung_hub *h, const rung_event *event, item *it, rung_e
 /* The first since a flush: one time for all, and a tick before them when a window is due. The state may lag behind
  * the line, so a window may be found due a moment later than it is; its tick comes with the next batch then. */
 static void begin_batch(rung_hub *h) {
-    if (h->has_time)
-        return;
     h->has_time = true;
     h->time_ms = rung_clock_now(&h->config.clock);
     if (h->has_tick || rung_state_next_close(h->state) > h->time_ms) /* H6 */
         return;
     rung_event tick = {.kind = RUNG_EVENT_TICK, .ts_ms = h->time_ms};
-    item it = {.kind = ITEM_TICK};
-    if (encode(h, &tick, &it, NULL) < 0)
+    size_t len;
+    if (encode(h, &tick, &len, NULL) < 0)
         return; /* no room now: the next batch will have it */
     h->has_tick = true;
-    push(h, &it);
+    push(h, (item){.kind = ITEM_TICK, .ring_end = h->ring_tail, .length = (uint32_t)len});
 }
 
 static rung_status may_put(const rung_hub *h, rung_err *err) {
@@ -366,12 +372,14 @@ static rung_status may_put(const rung_hub *h, rung_err *err) {
 }
 
 /* Encode the event behind a tick, if one is due; neither when it is refused. */
-static rung_status encode_in_batch(rung_hub *h, rung_event *event, item *it, rung_err *err) {
+static inline rung_status encode_in_batch(rung_hub *h, rung_event *event, size_t *length_out,
+                                          rung_err *err) {
     uint64_t tail = h->tail, ring_tail = h->ring_tail;
     bool had_time = h->has_time, had_tick = h->has_tick;
-    begin_batch(h);
+    if (!had_time)
+        begin_batch(h);
     event->ts_ms = h->time_ms;
-    rung_status st = encode(h, event, it, err);
+    rung_status st = encode(h, event, length_out, err);
     if (st < 0) {
         h->tail = tail;
         h->ring_tail = ring_tail;
@@ -383,15 +391,20 @@ static rung_status encode_in_batch(rung_hub *h, rung_event *event, item *it, run
 
 rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
                               rung_hub_answer *answer, void *ctx, rung_err *err) {
-    item it = {.answer = answer, .sink = sink, .ctx = ctx, .kind = ITEM_EVENT};
+    size_t len = 0;
     rung_status st = may_put(h, err);
     if (st == RUNG_OK)
-        st = encode_in_batch(h, event, &it, err);
+        st = encode_in_batch(h, event, &len, err);
     if (st < 0) {
         h->stats.refused++;
         return st;
     }
-    push(h, &it);
+    push(h, (item){.answer = answer,
+                   .sink = sink,
+                   .ctx = ctx,
+                   .kind = ITEM_EVENT,
+                   .ring_end = h->ring_tail,
+                   .length = (uint32_t)len});
     h->waiting++;
     h->stats.put++;
     return RUNG_OK;
@@ -437,9 +450,31 @@ uint32_t rung_hub_room(const rung_hub *h) {
 rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx, rung_err *err) {
     if (h->reads >= h->config.waiting_max)
         return RUNG_FAIL(err, RUNG_ELIMIT, "too many questions are waiting");
-    push(h, &(item){.read = read, .ctx = ctx, .kind = ITEM_READ});
+    push(h, (item){.read = read, .ctx = ctx, .kind = ITEM_READ});
     h->reads++;
     return RUNG_OK;
+}
+
+/* ---- what comes after answers ---- */
+
+void rung_hub_call_after(rung_hub *h, rung_hub_after *after) {
+    RUNG_ASSERT(h->is_working);
+    if (after->is_waiting)
+        return;
+    after->is_waiting = true;
+    after->next = h->first_after;
+    h->first_after = after;
+}
+
+/* No more answers and questions will be called for now. */
+static void end_work(rung_hub *h) {
+    while (h->first_after) {
+        rung_hub_after *after = h->first_after;
+        h->first_after = after->next;
+        after->is_waiting = false;
+        after->call(after->ctx);
+    }
+    h->is_working = false;
 }
 
 /* ---- failing ---- */
@@ -467,7 +502,8 @@ static void refuse_all(rung_hub *h, rung_status st, const rung_err *err) {
     h->is_working = true;
     while (h->head != end)
         refuse_front(h, st, err);
-    h->is_working = was_working;
+    if (!was_working)
+        end_work(h);
 }
 
 /* H5. The message outlives its cause: it is what every later change is told. */
@@ -567,7 +603,7 @@ static void work_off(rung_hub *h, uint64_t end, uint64_t budget) {
             break;
         apply_front(h, count);
     }
-    h->is_working = false;
+    end_work(h);
 }
 
 /* ---- the writer ---- */
@@ -665,7 +701,7 @@ static void call_waiters(rung_hub *h) {
         rung_hub_cancel(h, w);
         w->ready(w->ctx);
     }
-    h->is_working = false;
+    end_work(h);
 }
 
 /* ---- snapshots and old log ---- */
@@ -799,7 +835,8 @@ void rung_hub_tick(rung_hub *h) {
         trim_log(h);
     }
     if (may_put(h, NULL) == RUNG_OK) {
-        begin_batch(h);
+        if (!h->has_time)
+            begin_batch(h);
         rung_hub_flush(h);
     }
 }

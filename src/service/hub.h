@@ -121,6 +121,18 @@ typedef struct rung_hub_waiter {
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w);
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w); /* fine also when it does not wait */
 
+/* What answers and readers want done once for all of them, such as sending what they wrote. Embedded in the caller's
+ * object; zero before use. */
+typedef struct rung_hub_after {
+    rung_hub_reader *call; /* may do what an answer may */
+    void *ctx;
+    bool is_waiting;
+    struct rung_hub_after *next;
+} rung_hub_after;
+/* From an answer, a reader or a sink: call it when the answers and readers of this flush or turn are through. Fine also
+ * when it waits already. */
+void rung_hub_call_after(rung_hub *h, rung_hub_after *after);
+
 const rung_state *rung_hub_state(const rung_hub *h);
 int64_t rung_hub_now(const rung_hub *h);
 

@@ -45,14 +45,17 @@ static bool parse_digits(rung_slice text, double *value_out) {
     return true;
 }
 
-bool rung__resp_parse_double(rung_slice text, double *value_out) {
+/* Never inlined: a few digits do not pay for it. */
+__attribute__((noinline)) static bool parse_real(rung_slice text, double *value_out) {
     double value;
-    if (parse_digits(text, value_out))
-        return true;
     if (!text.len || rung_text_parse_real(text, &value, NULL) < 0 || is_lost(text, value))
         return false;
     *value_out = value;
     return true;
+}
+
+bool rung__resp_parse_double(rung_slice text, double *value_out) {
+    return parse_digits(text, value_out) || parse_real(text, value_out);
 }
 
 bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out) {
@@ -94,11 +97,15 @@ static bool parse_bound(rung_slice text, double *value_out, bool *is_open_out) {
     return parse_digits(text, value_out) || rung_text_parse_real(text, value_out, NULL) >= 0;
 }
 
+bool rung__resp_parse_score_range(rung_slice min, rung_slice max, rung_range *range) {
+    range->by = RUNG_RANGE_SCORE;
+    return parse_bound(min, &range->min, &range->min_is_open) &&
+           parse_bound(max, &range->max, &range->max_is_open);
+}
+
 bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_slice max,
                                  rung_range *range) {
-    range->by = RUNG_RANGE_SCORE;
-    if (parse_bound(min, &range->min, &range->min_is_open) &&
-        parse_bound(max, &range->max, &range->max_is_open))
+    if (rung__resp_parse_score_range(min, max, range))
         return true;
     rung__resp_error(call, "ERR min or max is not a float");
     return false;

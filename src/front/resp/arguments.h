@@ -10,6 +10,7 @@ bool rung__resp_is_word(rung_slice text, const char *lower);
 
 /* Without a reply; false when it is none. */
 bool rung__resp_parse_double(rung_slice text, double *value_out);
+bool rung__resp_parse_score_range(rung_slice min, rung_slice max, rung_range *range);
 
 /* With a reply when false. `error` of a double may be NULL: Redis's usual one. */
 bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out);

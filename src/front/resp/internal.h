@@ -34,12 +34,16 @@ typedef struct rung__resp_call {
     bool is_inside;     /* between the changes of one event: the state has no position of its own */
     bool is_continued;  /* another piece of the same reply */
     bool may_spill;     /* what is written goes to the connection as it is */
+    const rung__resp_command *allowed; /* the last command, if it was allowed, for its key alone */
+    uint32_t allowed_argc;
+    rung_slice allowed_key;
 } rung__resp_call;
 
 typedef enum rung__resp_built {
     RUNG__BUILD_ERROR, /* an error has been written */
     RUNG__BUILD_CHANGE,
     RUNG__BUILD_QUESTION, /* nothing to change after all: `run` answers */
+    RUNG__BUILD_OTHER,    /* of `score`: it is more than a score, `build` has words for it */
 } rung__resp_built;
 
 enum {
@@ -72,6 +76,7 @@ struct rung__resp_command {
     rung_role role;
     void (*run)(rung__resp_call *call);
     rung__resp_built (*build)(rung__resp_call *call, rung_zcommand *out);
+    rung__resp_built (*score)(rung__resp_call *call, rung_score_event *out); /* tried first */
     void (*reply)(rung__resp_call *call, const rung_zkey_result *result);
     const char *group, *since, *summary;
     const char *const *subcommands; /* NULL at the end; NULL: it has none */
@@ -94,6 +99,8 @@ bool rung__resp_command_key(const rung__resp_command *c, const rung_slice *argv,
 #define RUNG__RUN(name) void rung__resp_run_##name(rung__resp_call *call)
 #define RUNG__BUILD(name)                                                                          \
     rung__resp_built rung__resp_build_##name(rung__resp_call *call, rung_zcommand *out)
+#define RUNG__SCORE(name)                                                                          \
+    rung__resp_built rung__resp_score_##name(rung__resp_call *call, rung_score_event *out)
 #define RUNG__REPLY(name)                                                                          \
     void rung__resp_reply_##name(rung__resp_call *call, const rung_zkey_result *result)
 
@@ -110,9 +117,11 @@ RUNG__RUN(zscan);
 RUNG__RUN(zpop_none);
 RUNG__RUN(zcombine);
 RUNG__RUN(zintercard);
-/* Several ZSCORE, ZRANK or ZREVRANK of one key, one member each. */
-bool rung__resp_can_batch(const rung__resp_command *c, uint32_t argc);
-void rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *members);
+/* Can this command be asked together with others of its kind, of the same key and with as many arguments? */
+bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, uint32_t argc);
+/* Answer n such, argvs[0 .. n), the first of which can be. Returns how many were answered: fewer where one of them has
+ * to be asked by itself. */
+uint32_t rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *const *argvs);
 
 /* key_read.c */
 RUNG__RUN(exists);
@@ -130,6 +139,8 @@ RUNG__RUN(sscan);
 /* write.c */
 RUNG__BUILD(zadd);
 RUNG__BUILD(zincrby);
+RUNG__SCORE(zadd);
+RUNG__SCORE(zincrby);
 RUNG__BUILD(members); /* ZREM, SADD, SREM, DEL, UNLINK */
 RUNG__BUILD(zremrange);
 RUNG__BUILD(zpop);
@@ -183,8 +194,7 @@ RUNG__RUN(rung_top);
 RUNG__RUN(rung_friends);
 RUNG__RUN(rung_percentile);
 RUNG__RUN(rung_help);
-/* RUNG.SUBMIT as a score event; false: an error has been written. */
-bool rung__resp_build_submit(rung__resp_call *call, rung_event *event);
+RUNG__SCORE(submit);
 void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
                              const rung_outcome *outcome, const rung_err *err);
 
@@ -229,6 +239,7 @@ typedef struct rung__resp_watched {
 } rung__resp_watched;
 
 enum { RUNG__COMMAND_MAX = 4 << 20, RUNG__COMMAND_SLOTS = 512 };
+enum { RUNG__GATHERED_MAX = 64 << 10 };
 enum { RUNG__CLIENT_NAME_MAX = 64, RUNG__WATCHED_MAX = 1024, RUNG__QUEUED_MAX = 10000 };
 
 struct rung__resp_session {
@@ -255,6 +266,7 @@ struct rung__resp_session {
     uint32_t pending;   /* requests under way */
     size_t pending_bytes;
     struct rung__resp_request *tail; /* the last request, if more may be added to it */
+    struct rung__resp_request *run;  /* changes of one member that more of their kind may join */
     /* transaction */
     bool is_multi, is_dirty /* EXECABORT */;
     rung__resp_script queue;
@@ -270,13 +282,15 @@ typedef struct rung__resp_request {
     uint32_t style;
     uint32_t flight;     /* which keys it may change, if is_counted */
     uint32_t tries;      /* EXEC with WATCH */
+    uint32_t run_count;  /* of a run: changes that joined it */
+    uint32_t run_left;   /* of them, those not answered yet */
     bool is_told;        /* something has been replied; EXEC: a part of the change's reply */
     bool is_counted;     /* in in_flight, and in flights or wide_flights */
     rung_status failure; /* EXEC: the change could not be put */
     rung__resp_script script;
     size_t at; /* how far the script has been worked off */
     uint8_t key_len;
-    char key[RUNG_NAME_MAX]; /* of a change of one member */
+    char key[RUNG_NAME_MAX]; /* of a run */
 } rung__resp_request;
 
 enum {
@@ -306,6 +320,8 @@ struct rung_resp {
     rung_slice *unpacked; /* arguments of a script */
     uint32_t unpacked_size;
     rung_resp_writer out;      /* replies being written, of one session at a time */
+    rung__resp_call gathering; /* whose answers gather in `out`; its session is NULL: nobody's */
+    rung_hub_after after_answers;
     rung_event event;          /* being built; large */
     char *pack;                /* packed commands of the event being built */
     rung_zcommand_item *items; /* of the command being built */
@@ -334,6 +350,15 @@ uint64_t rung__resp_random(rung_resp *r);
  * more than one writer. */
 rung__resp_call rung__resp_call_begin(rung__resp_session *s);
 void rung__resp_call_end(rung__resp_call *call);
+/* The same for a short answer of the hub. It is sent together with the session's next ones, when somebody else writes
+ * or the hub has no more. */
+rung__resp_call *rung__resp_gather_begin(rung__resp_session *s);
+void rung__resp_gather_end(rung_resp *r);
+static inline rung__resp_call *rung__resp_gather(rung__resp_session *s) {
+    rung_resp *r = s->r;
+    bool is_going_on = r->gathering.s == s && r->out.len < RUNG__GATHERED_MAX;
+    return is_going_on ? &r->gathering : rung__resp_gather_begin(s);
+}
 /* Something of the session was answered, or it waits no longer: go on reading, or end it. */
 void rung__resp_session_go_on(rung__resp_session *s);
 void rung__resp_session_pause(rung__resp_session *s, uint32_t resume_at);

@@ -7,7 +7,10 @@
  *     put.
  *  3. A transaction is one event. Its questions are answered between its changes, from the sink; those before the first
  *     change by a reader placed right before it. Nothing can come between the two: both are put in one call.
- *  4. WATCH: the keys' versions are compared when EXEC is put, and no change of them may be under way then, since the
+ *  4. Consecutive changes of one member each, by one command to one key, are a run: one request for all of them, which
+ *     is answered several times. A change may join while the run has answers to come, whatever was put in between: the
+ *     hub keeps the order.
+ *  5. WATCH: the keys' versions are compared when EXEC is put, and no change of them may be under way then, since the
  *     hub would apply it first. Changes of RESP clients are counted by key; if others are under way, EXEC waits a
  *     moment.
  *
@@ -17,7 +20,13 @@
 #include "base/assert.h"
 #include "base/hash.h"
 
-enum { REQUESTS_KEPT = 1024, SCRIPT_FIRST = 256, EXEC_TRIES_MAX = 8, UNPACKED_FIRST = 64 };
+enum {
+    REQUESTS_KEPT = 1024,
+    SCRIPT_FIRST = 256,
+    EXEC_TRIES_MAX = 8,
+    UNPACKED_FIRST = 64,
+    RUN_MAX = 64 /* at its end a session that is paused goes on */
+};
 
 typedef enum item_kind { ITEM_RUN, ITEM_RAW, ITEM_CHANGE } item_kind;
 
@@ -204,6 +213,8 @@ static void release(rung__resp_request *q) {
     land(q);
     if (s->tail == q)
         s->tail = NULL;
+    if (s->run == q)
+        s->run = NULL;
     s->pending--;
     s->pending_bytes -= q->script.len;
     rung__resp_script_free(r, &q->script);
@@ -290,19 +301,67 @@ bool rung__resp_say_later(rung__resp_session *s, rung_slice bytes) {
 
 /* ---- changes of one member ---- */
 
+static rung_slice run_key(const rung__resp_request *q) {
+    return rung_slice_of(q->key, q->key_len);
+}
+
+/* A run with the key kept for the answers: it says how the score is shown, and what refused it. NULL: no memory. */
+static rung__resp_request *begin_run(const rung__resp_call *call, rung_slice key) {
+    rung__resp_request *q = request_new(call->s);
+    if (!q)
+        return NULL;
+    q->command = call->command;
+    q->style = call->style;
+    q->key_len = (uint8_t)(key.len < RUNG_NAME_MAX ? key.len : RUNG_NAME_MAX);
+    memcpy(q->key, key.ptr, q->key_len);
+    q->run_count = q->run_left = 1;
+    take_off(q, flight_of(key));
+    call->s->run = q;
+    return q;
+}
+
+/* The session's run with one change more, or a new one; NULL: no memory. */
+static rung__resp_request *join_run(const rung__resp_call *call, rung_slice key) {
+    rung__resp_session *s = call->s;
+    rung__resp_request *q = s->run;
+    if (!q || q->command != call->command || q->style != call->style || q->run_count == RUN_MAX ||
+        !rung_slice_eq(run_key(q), key))
+        return begin_run(call, key);
+    rung__resp_stir(s->r);
+    q->run_count++;
+    q->run_left++;
+    s->pending++;
+    s->r->stats.in_flight++;
+    return q;
+}
+
+/* One of its changes is answered, or was not put; true: it was the last, and the request is gone. */
+static bool leave_run(rung__resp_request *q) {
+    rung__resp_session *s = q->session;
+    if (--q->run_left == 0) {
+        release(q);
+        return true;
+    }
+    s->pending--;
+    s->r->stats.in_flight--;
+    return false;
+}
+
 static void score_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                            const rung_err *err) {
     rung__resp_request *q = ctx;
-    rung__resp_call call = begin(q);
-    rung_slice key = rung_slice_of(q->key, q->key_len);
+    rung__resp_session *s = q->session;
+    rung__resp_call *call = rung__resp_gather(s);
+    call->command = q->command;
+    call->style = q->style;
     if (!outcome)
-        rung__resp_error_status(&call, st, err);
+        rung__resp_error_status(call, st, err);
     else if (q->command->build)
-        rung__resp_reply_score(&call, key, st, outcome, err);
+        rung__resp_reply_score(call, run_key(q), st, outcome, err);
     else
-        rung__resp_reply_submit(&call, key, st, outcome, err);
-    rung__resp_call_end(&call);
-    finish(q);
+        rung__resp_reply_submit(call, run_key(q), st, outcome, err);
+    if (leave_run(q))
+        rung__resp_session_go_on(s);
 }
 
 /* What to do when the hub refused: true when it is answered, false when it is to be tried again. */
@@ -313,44 +372,25 @@ static bool refuse(rung__resp_call *call, rung_status st, const rung_err *err) {
     return true;
 }
 
-/* A change of one member. The key is kept for the answer: it says how the score is shown, and what refused it. */
-static bool put_score(rung__resp_call *call, rung_event *event, rung_slice key) {
+static bool put_score(rung__resp_call *call, rung_event *event) {
     rung_err err;
     rung_rate_answer rate;
     if (!rung_guard_take_player(call->r->guard, event->score.player, call->now_ms, &rate)) {
         rung__resp_error(call, "THROTTLED too many submissions for this player, try again later");
         return true;
     }
-    rung__resp_request *q = request_new(call->s);
+    rung__resp_request *q = join_run(call, event->score.board);
     if (!q) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return true;
     }
-    q->command = call->command;
-    q->style = call->style;
-    q->key_len = (uint8_t)(key.len < RUNG_NAME_MAX ? key.len : RUNG_NAME_MAX);
-    memcpy(q->key, key.ptr, q->key_len);
     rung_status st = rung_hub_put(call->r->hub, event, score_answered, q, &err);
     if (st < 0) {
-        release(q);
+        leave_run(q);
         return refuse(call, st, &err);
     }
     call->s->tail = NULL;
-    take_off(q, flight_of(key));
     return true;
-}
-
-static bool put_zadd(rung__resp_call *call, const rung_zcommand *c) {
-    rung_event *event = &call->r->event;
-    event->kind = RUNG_EVENT_SCORE;
-    event->score = (rung_score_event){.board = c->key,
-                                      .player = c->items[0].name,
-                                      .when = (uint8_t)(RUNG_SCORE_KEY | (c->flags & RUNG_IF_MASK)),
-                                      .is_delta = c->flags & RUNG_ZCOMMAND_INCR,
-                                      .value_count = 1,
-                                      .values = {{.d = c->items[0].number}},
-                                      .types = {RUNG_SCORE_REAL}};
-    return put_score(call, event, c->key);
 }
 
 /* ---- other changes ---- */
@@ -425,28 +465,31 @@ static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
     return true;
 }
 
-bool rung__resp_change(rung__resp_call *call) {
+static bool build_change(rung__resp_call *call) {
     rung_zcommand c;
-    if (!call->command->build) {
-        rung_event *event = &call->r->event;
-        event->kind = RUNG_EVENT_SCORE;
-        return rung__resp_build_submit(call, event) ? put_score(call, event, event->score.board)
-                                                    : true;
-    }
     switch (call->command->build(call, &c)) {
-    case RUNG__BUILD_ERROR:
-        return true;
     case RUNG__BUILD_QUESTION:
         if (call->s->pending)
             return rung__resp_ask_later(call->s, call->command, call->argv, call->argc);
         call->command->run(call);
         return true;
     case RUNG__BUILD_CHANGE:
+        return put_change(call, &c);
+    case RUNG__BUILD_ERROR:
+    case RUNG__BUILD_OTHER:
         break;
     }
-    if (c.kind == RUNG_ZCOMMAND_ZADD && c.item_count == 1)
-        return put_zadd(call, &c);
-    return put_change(call, &c);
+    return true;
+}
+
+bool rung__resp_change(rung__resp_call *call) {
+    const rung__resp_command *c = call->command;
+    rung_event *event = &call->r->event;
+    event->kind = RUNG_EVENT_SCORE;
+    rung__resp_built built = c->score ? c->score(call, &event->score) : RUNG__BUILD_OTHER;
+    if (built == RUNG__BUILD_CHANGE)
+        return put_score(call, event);
+    return built == RUNG__BUILD_OTHER ? build_change(call) : true;
 }
 
 /* ---- pops for clients that wait ---- */

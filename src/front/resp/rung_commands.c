@@ -322,17 +322,20 @@ static bool take_submit_options(rung__resp_call *call, rung_score_event *e, uint
     return true;
 }
 
-bool rung__resp_build_submit(rung__resp_call *call, rung_event *event) {
+rung__resp_built rung__resp_score_submit(rung__resp_call *call, rung_score_event *out) {
     const rung_board_def *def;
     uint32_t at = 3;
-    event->score = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
+    *out = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
     if (rung_state_board(call->state, call->argv[1], &def) != RUNG_OK) {
         rung__resp_error(call, "ERR no such board");
-        return false;
+        return RUNG__BUILD_ERROR;
     }
-    return take_values(call, def, &event->score, &at) &&
-           take_submit_options(call, &event->score, at);
+    bool is_good = take_values(call, def, out, &at) && take_submit_options(call, out, at);
+    return is_good ? RUNG__BUILD_CHANGE : RUNG__BUILD_ERROR;
 }
+
+/* A field's name as it is sent: there are eight for every submission, and they are always the same. */
+#define NAME(len, name) RUNG_SLICE("$" len "\r\n" name "\r\n")
 
 void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
                              const rung_outcome *outcome, const rung_err *err) {
@@ -343,24 +346,24 @@ void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status 
         return;
     }
     rung_resp_map(out, 8);
-    rung_resp_text(out, "changed");
+    rung_resp_raw(out, NAME("7", "changed"));
     rung_resp_bool(out, outcome->changed);
-    rung_resp_text(out, "duplicate");
+    rung_resp_raw(out, NAME("9", "duplicate"));
     rung_resp_bool(out, outcome->duplicate);
-    rung_resp_text(out, "score");
+    rung_resp_raw(out, NAME("5", "score"));
     if (rung_state_board(call->state, key, &def) == RUNG_OK)
         put_score(call, def, outcome->values, outcome->value_count);
     else
         rung_resp_null(out);
-    rung_resp_text(out, "rank_before");
+    rung_resp_raw(out, NAME("11", "rank_before"));
     rung_resp_int(out, outcome->rank_before);
-    rung_resp_text(out, "rank");
+    rung_resp_raw(out, NAME("4", "rank"));
     rung_resp_int(out, outcome->rank);
-    rung_resp_text(out, "total");
+    rung_resp_raw(out, NAME("5", "total"));
     rung_resp_int(out, outcome->total);
-    rung_resp_text(out, "passed");
+    rung_resp_raw(out, NAME("6", "passed"));
     rung_resp_int(out, outcome->passed);
-    rung_resp_text(out, "percentile");
+    rung_resp_raw(out, NAME("10", "percentile"));
     rung_resp_double(out, outcome->percentile);
 }
 

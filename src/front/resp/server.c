@@ -58,6 +58,10 @@ static void on_check(uv_check_t *check) {
     rung_hub_flush(r->hub);
 }
 
+static void after_answers(void *ctx) {
+    rung__resp_gather_end(ctx);
+}
+
 /* ---- life ---- */
 
 static rung_resp_config with_defaults(const rung_resp_config *config) {
@@ -115,6 +119,7 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
     r->args.alloc = r->out.alloc = a;
     r->out.version = 2;
     r->out.limit = OUT_MAX;
+    r->after_answers = (rung_hub_after){.call = after_answers, .ctx = r};
     r->pack = rung_alloc_get(a, RUNG_ZCOMMANDS_BYTES_MAX);
     r->flights = rung_alloc_zeroed(a, RUNG__FLIGHTS * sizeof *r->flights);
     if (!r->pack || !r->flights) {

@@ -5,9 +5,10 @@
  *  2. A command that cannot be worked off now stays in the input, and the session is paused: until few enough requests
  *     are under way (resume_at), until the hub has room (is_stalled), or until it is answered (blocked).
  *  3. A session outlives its connection until its last request is answered.
+ *  4. Short answers of the hub gather as long as they are for one session; whoever writes next sends them first.
  *
- * Consecutive ZSCORE, ZRANK or ZREVRANK of one key are asked together, so that the misses of one hide behind those of
- * the others. */
+ * Consecutive ZSCORE, ZRANK, ZREVRANK or ZCOUNT of one key, or short pages of it by ZRANGE or ZREVRANGE, are asked
+ * together, so that the misses of one hide behind those of the others. */
 #include "front/resp/arguments.h"
 
 #include "base/assert.h"
@@ -18,6 +19,7 @@ enum { BATCH_MAX = 64, OUT_KEPT = 256 << 10, OUT_FULL = 64 << 10, QUEUE_BYTES_MA
 
 rung__resp_call rung__resp_call_begin(rung__resp_session *s) {
     rung_resp *r = s->r;
+    rung__resp_gather_end(r);
     RUNG_ASSERT(r->out.len == 0);
     r->out.version = s->version;
     return (rung__resp_call){.r = r,
@@ -38,10 +40,27 @@ void rung__resp_call_end(rung__resp_call *call) {
     rung_resp_writer_reset(&r->out, OUT_KEPT);
 }
 
+rung__resp_call *rung__resp_gather_begin(rung__resp_session *s) {
+    rung_resp *r = s->r;
+    r->gathering = rung__resp_call_begin(s);
+    rung_hub_call_after(r->hub, &r->after_answers);
+    return &r->gathering;
+}
+
+void rung__resp_gather_end(rung_resp *r) {
+    if (!r->gathering.s)
+        return;
+    rung__resp_call call = r->gathering;
+    r->gathering.s = NULL;
+    rung__resp_call_end(&call);
+}
+
 /* ---- going on and stopping ---- */
 
 static void session_free(rung__resp_session *s) {
     rung_resp *r = s->r;
+    if (r->gathering.s == s)
+        rung__resp_gather_end(r);
     rung__resp_queue_clear(s);
     rung__resp_watch_clear(s);
     rung_resp_parser_deinit(&s->parser);
@@ -69,8 +88,10 @@ void rung__resp_session_go_on(rung__resp_session *s) {
         rung_conn_pause(s->conn); /* who waited for somebody else was not */
         rung_conn_resume(s->conn);
     }
-    if (is_last)
+    if (is_last) {
+        rung__resp_gather_end(s->r);
         rung_conn_finish(s->conn);
+    }
 }
 
 /* The hub has no room: try again in a moment. */
@@ -162,6 +183,25 @@ static bool may_run(rung__resp_call *call) {
     return false;
 }
 
+/* What a command was allowed for one key it is allowed again: within a call neither the time nor the guard's keys
+ * change, and AUTH would be another command in between. */
+static bool may_run_again(const rung__resp_call *call) {
+    const rung__resp_command *c = call->command;
+    return c && c == call->allowed && call->argc == call->allowed_argc &&
+           rung_slice_eq(call->argv[c->first_key], call->allowed_key);
+}
+
+/* Not where more than the key counts. */
+static void remember_allowed(rung__resp_call *call) {
+    const rung__resp_command *c = call->command;
+    if (!c->first_key || c->first_key != c->last_key || c->player_arg || c->subcommands ||
+        c->flags & (RUNG__MOVABLE | RUNG__REMOVES))
+        return;
+    call->allowed = c;
+    call->allowed_argc = call->argc;
+    call->allowed_key = call->argv[c->first_key];
+}
+
 /* ---- one command ---- */
 
 static void unknown_command(rung__resp_call *call) {
@@ -218,6 +258,9 @@ static void unknown_subcommand(rung__resp_call *call) {
 /* Known, called with enough arguments, and allowed? */
 static bool is_acceptable(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
+    if (may_run_again(call))
+        return true;
+    call->allowed = NULL;
     if (!c) {
         unknown_command(call);
         return false;
@@ -231,7 +274,10 @@ static bool is_acceptable(rung__resp_call *call) {
         unknown_subcommand(call);
         return false;
     }
-    return may_run(call);
+    if (!may_run(call))
+        return false;
+    remember_allowed(call);
+    return true;
 }
 
 static void queue_command(rung__resp_call *call) {
@@ -350,16 +396,16 @@ typedef struct parsed {
     size_t end; /* in the bytes given */
 } parsed;
 
-/* How many of the commands from `i` on ask the same of one key; their members. */
+/* How many of the commands from `i` on ask the same of one key; their arguments. */
 static uint32_t alike(const rung_resp_args *args, const parsed *commands, uint32_t i, uint32_t n,
-                      rung_slice *members) {
+                      const rung_slice **argvs) {
     const rung_slice *first = args->items + commands[i].first;
     uint32_t count = 0;
-    for (uint32_t j = i; j < n && commands[j].count == 3; j++) {
+    for (uint32_t j = i; j < n && commands[j].count == commands[i].count; j++) {
         const rung_slice *argv = args->items + commands[j].first;
         if (!rung_slice_eq(argv[0], first[0]) || !rung_slice_eq(argv[1], first[1]))
             break;
-        members[count++] = argv[2];
+        argvs[count++] = argv;
     }
     return count;
 }
@@ -369,22 +415,23 @@ static uint32_t try_batch(rung__resp_call *call, const rung__resp_command *c,
                           const parsed *commands, uint32_t i, uint32_t n) {
     rung_resp *r = call->r;
     rung__resp_session *s = call->s;
-    rung_slice members[BATCH_MAX];
+    const rung_slice *argvs[BATCH_MAX];
     if (!c || s->pending || s->is_multi || s->who.player_len ||
-        !rung__resp_can_batch(c, commands[i].count))
+        !rung__resp_can_batch(c, r->args.items + commands[i].first, commands[i].count))
         return 0;
-    uint32_t count = alike(&r->args, commands, i, n, members);
+    uint32_t count = alike(&r->args, commands, i, n, argvs);
     if (count < 2)
         return 0;
     call->command = c;
-    call->argv = r->args.items + commands[i].first;
-    call->argc = 3;
+    call->argv = argvs[0];
+    call->argc = commands[i].count;
+    call->may_spill = true;
     size_t mark = call->out->len;
     if (!may_run(call)) {
         call->out->len = mark;
         return 0;
     }
-    rung__resp_run_batch(call, count, members);
+    count = rung__resp_run_batch(call, count, argvs);
     s->commands += count;
     r->stats.commands += count;
     return count;

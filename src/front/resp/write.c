@@ -24,7 +24,12 @@ static rung_zcommand_item *reserve_items(rung__resp_call *call, uint32_t count) 
     return items;
 }
 
-/* ---- scores ---- */
+/* ---- members with scores ---- */
+
+/* It is none of the words of ZADD: those begin with a letter. */
+static inline bool is_like_number(rung_slice word) {
+    return word.len && (word.ptr[0] | 0x20) < 'a';
+}
 
 static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags) {
     static const struct {
@@ -38,8 +43,8 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
     for (; *at < call->argc; ++*at) {
         uint32_t found = 0;
         rung_slice word = call->argv[*at];
-        if (word.len && (word.ptr[0] | 0x20) < 'a')
-            break; /* a number: no need to look at the words */
+        if (is_like_number(word))
+            break; /* no need to look at the words */
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
             if (rung__resp_is_word(word, words[i].word))
                 found = words[i].flag;
@@ -54,6 +59,8 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
         rung__resp_error_syntax(call);
         return false;
     }
+    if (!*flags)
+        return true;
     if (*flags & RUNG_IF_NX && *flags & RUNG_IF_XX) {
         rung__resp_error(call, "ERR XX and NX options at the same time are not compatible");
         return false;
@@ -105,6 +112,43 @@ rung__resp_built rung__resp_build_zincrby(rung__resp_call *call, rung_zcommand *
                            .item_count = 1,
                            .items = items};
     return RUNG__BUILD_CHANGE;
+}
+
+/* ---- one member: a score ---- */
+
+static rung__resp_built build_score(const rung__resp_call *call, uint32_t flags, double score,
+                                    rung_slice member, rung_score_event *out) {
+    *out = (rung_score_event){.board = call->argv[1],
+                              .player = member,
+                              .when = (uint8_t)(RUNG_SCORE_KEY | (flags & RUNG_IF_MASK)),
+                              .is_delta = flags & RUNG_ZCOMMAND_INCR,
+                              .value_count = 1,
+                              .values = {{.d = score}},
+                              .types = {RUNG_SCORE_REAL}};
+    return RUNG__BUILD_CHANGE;
+}
+
+rung__resp_built rung__resp_score_zadd(rung__resp_call *call, rung_score_event *out) {
+    uint32_t at = 2, flags = 0;
+    double score;
+    bool is_plain = call->argc == 4 && is_like_number(call->argv[2]);
+    if (!is_plain && !take_zadd_flags(call, &at, &flags))
+        return RUNG__BUILD_ERROR;
+    if (call->argc - at > 2)
+        return RUNG__BUILD_OTHER;
+    if (!rung__resp_take_double(call, call->argv[at], NULL, &score))
+        return RUNG__BUILD_ERROR;
+    if (flags & RUNG_ZCOMMAND_INCR)
+        call->style |= RUNG__STYLE_INCR;
+    return build_score(call, flags, score, call->argv[at + 1], out);
+}
+
+rung__resp_built rung__resp_score_zincrby(rung__resp_call *call, rung_score_event *out) {
+    double score;
+    if (!rung__resp_take_double(call, call->argv[2], NULL, &score))
+        return RUNG__BUILD_ERROR;
+    call->style = RUNG__STYLE_INCR;
+    return build_score(call, RUNG_ZCOMMAND_INCR, score, call->argv[3], out);
 }
 
 void rung__resp_reply_zadd(rung__resp_call *call, const rung_zkey_result *result) {

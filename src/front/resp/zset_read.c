@@ -68,35 +68,6 @@ void rung__resp_run_zrank(rung__resp_call *call) {
     }
 }
 
-bool rung__resp_can_batch(const rung__resp_command *c, uint32_t argc) {
-    return argc == 3 && (c->run == rung__resp_run_zscore || c->run == rung__resp_run_zrank);
-}
-
-void rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *members) {
-    rung_zkey k;
-    double scores[MEMBERS_PIECE];
-    uint32_t ranks[MEMBERS_PIECE];
-    bool found[MEMBERS_PIECE], is_rank = call->command->run == rung__resp_run_zrank;
-    rung_zkey_open(call->state, call->argv[1], call->now_ms, &k);
-    if (k.kind == RUNG_ZKEY_SET) {
-        for (uint32_t i = 0; i < n; i++)
-            rung__resp_error_type(call);
-        return;
-    }
-    if (is_rank)
-        rung_zkey_ranks(&k, n, members, is_rev(call->command), ranks, NULL, found);
-    else
-        rung_zkey_scores(&k, n, members, scores, found);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!found[i])
-            rung_resp_null(call->out);
-        else if (is_rank)
-            rung_resp_int(call->out, ranks[i]);
-        else
-            rung_resp_double(call->out, scores[i]);
-    }
-}
-
 /* ---- counts ---- */
 
 void rung__resp_run_zcard(rung__resp_call *call) {
@@ -349,6 +320,128 @@ void rung__resp_run_zscan(rung__resp_call *call) {
     put_scanned(call, next, rows, n, &args);
 }
 
+/* ---- several questions ---- */
+
+static bool is_paged(const rung__resp_command *c) {
+    return c->run == rung__resp_run_zrange &&
+           (strcmp(c->name, "zrange") == 0 || strcmp(c->name, "zrevrange") == 0);
+}
+
+/* By index, and so short that nobody keeps it for others? */
+static bool parse_short(const rung_slice *argv, rung_range *range) {
+    return rung_resp_integer(argv[2], &range->start) && rung_resp_integer(argv[3], &range->stop) &&
+           (range->start < 0) == (range->stop < 0) && range->stop - range->start < KEPT_MIN - 1;
+}
+
+/* A page by ZRANGE or ZREVRANGE: how it counts and what it shows. */
+typedef struct page_form {
+    bool rev, with_scores;
+} page_form;
+
+/* `is_rev`: the command is ZREVRANGE. false: it has other options, or is long. */
+static bool parse_page(const rung_zkey *k, const rung_slice *argv, uint32_t argc, bool is_rev,
+                       page_form *form, rung_zkey_page *page) {
+    rung_range range = {.by = RUNG_RANGE_RANK};
+    uint32_t first, end;
+    *form = (page_form){.rev = is_rev};
+    for (uint32_t i = 4; i < argc; i++)
+        if (rung__resp_is_word(argv[i], "withscores"))
+            form->with_scores = true;
+        else if (!is_rev && rung__resp_is_word(argv[i], "rev"))
+            form->rev = true;
+        else
+            return false;
+    if (!parse_short(argv, &range))
+        return false;
+    rung_zkey_range(k, &range, form->rev, &first, &end);
+    *page = (rung_zkey_page){form->rev ? k->count - end : first, end - first};
+    return true;
+}
+
+enum { PAGES = 16 };
+
+/* Pages that count in one direction: as many of them as there are, at most PAGES. */
+static uint32_t run_pages(rung__resp_call *call, const rung_zkey *k, uint32_t n,
+                          const rung_slice *const *argvs) {
+    page_form forms[PAGES];
+    rung_zkey_page pages[PAGES];
+    rung_zkey_row rows[PAGES * KEPT_MIN], *row = rows;
+    uint32_t count = 0;
+    bool is_rev = strcmp(call->command->name, "zrevrange") == 0;
+    while (count < n && count < PAGES &&
+           parse_page(k, argvs[count], call->argc, is_rev, &forms[count], &pages[count]) &&
+           forms[count].rev == forms[0].rev)
+        count++;
+    if (count)
+        rung_zkey_pages(k, count, pages, forms[0].rev, rows);
+    for (uint32_t i = 0; i < count; i++) {
+        rows_header(call, pages[i].count, forms[i].with_scores);
+        put_rows(call, pages[i].count, row, forms[i].with_scores);
+        row += pages[i].count;
+    }
+    return count;
+}
+
+static uint32_t run_counts(rung__resp_call *call, const rung_zkey *k, uint32_t n,
+                           const rung_slice *const *argvs) {
+    rung_range ranges[MEMBERS_PIECE];
+    uint32_t counts[MEMBERS_PIECE], count = 0;
+    for (; count < n && count < MEMBERS_PIECE; count++) {
+        ranges[count] = (rung_range){0};
+        if (!rung__resp_parse_score_range(argvs[count][2], argvs[count][3], &ranges[count]))
+            break;
+    }
+    if (count)
+        rung_zkey_counts(k, count, ranges, counts);
+    for (uint32_t i = 0; i < count; i++)
+        rung_resp_int(call->out, counts[i]);
+    return count;
+}
+
+static uint32_t run_members(rung__resp_call *call, const rung_zkey *k, uint32_t n,
+                            const rung_slice *const *argvs) {
+    rung_slice members[MEMBERS_PIECE];
+    double scores[MEMBERS_PIECE];
+    uint32_t ranks[MEMBERS_PIECE];
+    bool found[MEMBERS_PIECE], is_rank = call->command->run == rung__resp_run_zrank;
+    n = n < MEMBERS_PIECE ? n : MEMBERS_PIECE;
+    for (uint32_t i = 0; i < n; i++)
+        members[i] = argvs[i][2];
+    if (is_rank)
+        rung_zkey_ranks(k, n, members, is_rev(call->command), ranks, NULL, found);
+    else
+        rung_zkey_scores(k, n, members, scores, found);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!found[i])
+            rung_resp_null(call->out);
+        else if (is_rank)
+            rung_resp_int(call->out, ranks[i]);
+        else
+            rung_resp_double(call->out, scores[i]);
+    }
+    return n;
+}
+
+bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, uint32_t argc) {
+    rung_range range;
+    if (c->run == rung__resp_run_zscore || c->run == rung__resp_run_zrank)
+        return argc == 3;
+    if (c->run == rung__resp_run_zcount)
+        return argc == 4;
+    return argc >= 4 && argc <= 6 && is_paged(c) && parse_short(argv, &range);
+}
+
+uint32_t rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *const *argvs) {
+    rung_zkey k;
+    rung_zkey_open(call->state, call->argv[1], call->now_ms, &k);
+    if (k.kind == RUNG_ZKEY_SET)
+        return 0;
+    if (call->command->run == rung__resp_run_zrange)
+        return run_pages(call, &k, n, argvs);
+    return call->command->run == rung__resp_run_zcount ? run_counts(call, &k, n, argvs)
+                                                       : run_members(call, &k, n, argvs);
+}
+
 /* ---- several keys ---- */
 
 enum { COMBINE_ROWS_MAX = 4 << 20 };
@@ -390,8 +483,9 @@ void rung__resp_run_zcombine(rung__resp_call *call) {
         return;
     }
     rows_header(call, list.count, args.with_scores);
-    for (uint32_t i = 0; i < list.count; i++)
-        put_rows(call, 1, &list.rows[i], args.with_scores);
+    for (uint32_t at = 0; at < list.count; at += PIECE)
+        put_rows(call, list.count - at < PIECE ? list.count - at : PIECE, list.rows + at,
+                 args.with_scores);
     rung_zkey_rows_free(&list);
 }
 

@@ -77,6 +77,55 @@ TEST(doubles_as_printf) {
     }
 }
 
+TEST(whole_doubles_as_printf) {
+    rung_rng rng;
+    rung_rng_seed(&rng, test_seed(2));
+    for (uint32_t value = 0; value < 100000; value++)
+        check_double(value);
+    for (double power = 10; power <= 1e9; power *= 10)
+        for (int i = -1; i <= 1; i++)
+            check_double(power + i);
+    for (uint64_t i = 0; i < test_steps(300000); i++) {
+        check_double((double)rung_rng_below(&rng, 100000000));
+        check_double(-(double)rung_rng_below(&rng, 100000000));
+        check_double((double)rung_rng_below(&rng, 200000000) + 0.5);
+    }
+}
+
+/* The same bytes whatever the length: short ones take another way than long ones. */
+TEST(bulks_of_every_length) {
+    char bytes[301], want[400];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)('a' + i % 26);
+    for (size_t len = 0; len < sizeof bytes; len++) {
+        rung_resp_writer w = {.alloc = rung_alloc_heap(), .version = 2};
+        int n = snprintf(want, sizeof want, "$%zu\r\n%.*s\r\n", len, (int)len, bytes);
+        rung_resp_bulk(&w, rung_slice_of(bytes, len));
+        CHECK_EQ_U64(w.len, (size_t)n);
+        CHECK_EQ_MEM(w.data, want, w.len);
+        rung_resp_writer_deinit(&w);
+    }
+}
+
+/* One digit more in the length moves the number. */
+TEST(doubles_of_every_length) {
+    static const double values[] = {0,    7,      -7,      123456789,  1234567890, 12345678901234,
+                                    0.1,  -0.25,  1e300,   -1.0 / 3.0, INFINITY,   -INFINITY,
+                                    1e16, 0.0625, 123456.5};
+    char text[RUNG_RESP_DOUBLE_MAX], want[64];
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        for (uint8_t version = 2; version <= 3; version++) {
+            rung_resp_writer w = {.alloc = rung_alloc_heap(), .version = version};
+            int len = (int)rung_resp_format_double(values[i], text);
+            int n = version == 2 ? snprintf(want, sizeof want, "$%d\r\n%.*s\r\n", len, len, text)
+                                 : snprintf(want, sizeof want, ",%.*s\r\n", len, text);
+            rung_resp_double(&w, values[i]);
+            CHECK_EQ_U64(w.len, (size_t)n);
+            CHECK_EQ_MEM(w.data, want, w.len);
+            rung_resp_writer_deinit(&w);
+        }
+}
+
 static void write_all(rung_resp_writer *w) {
     rung_resp_simple(w, "OK");
     rung_resp_error(w, RUNG_SLICE("ERR a\r\nb"));

@@ -4,6 +4,7 @@
  * held against a real Redis elsewhere (tests/e2e). */
 #include "guard/keys_file.h"
 #include "support/resp_server.h"
+#include "support/rng.h"
 
 #include <stdlib.h>
 
@@ -243,6 +244,207 @@ TEST(the_same_page_again_and_again) {
     resp_expect(fd, want);
     resp_expect(fd, ":0\r\n*25\r\n$3\r\nm24\r\n$3\r\nm00\r\n");
     stop(fd);
+}
+
+/* ---- alike ---- */
+
+/* A line of words as an array, which a pipeline may ask together; lines as they are typed are worked off one by one. */
+static size_t as_array(const char *line, char *out, size_t size) {
+    char words[256], *rest = words, *word, body[512];
+    size_t n = 0, len = 0;
+    snprintf(words, sizeof words, "%s", line);
+    while ((word = strsep(&rest, " ")) != NULL) {
+        len +=
+            (size_t)snprintf(body + len, sizeof body - len, "$%zu\r\n%s\r\n", strlen(word), word);
+        n++;
+    }
+    return (size_t)snprintf(out, size, "*%zu\r\n%.*s", n, (int)len, body);
+}
+
+/* Read all replies up to that of a PING; returns their length. */
+static size_t read_replies(int fd, char *out, size_t size) {
+    static const char end[] = "+PONG\r\n";
+    size_t len = 0, end_len = sizeof end - 1;
+    while (len < end_len || memcmp(out + len - end_len, end, end_len) != 0) {
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        CHECK(len < size && poll(&p, 1, 60000) > 0);
+        ssize_t n = recv(fd, out + len, size - len, 0);
+        CHECK(n > 0);
+        len += (size_t)n;
+    }
+    return len - end_len;
+}
+
+/* Asked together, questions are answered as one by one. */
+static void check_alike(int fd, const char *const *lines, uint32_t count) {
+    static char sent[1 << 16], want[1 << 20], got[1 << 20];
+    size_t len = 0, wanted = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        char one[1024];
+        size_t n = as_array(lines[i], one, sizeof one);
+        CHECK(len + n < sizeof sent);
+        memcpy(sent + len, one, n);
+        len += n;
+        n += as_array("PING", one + n, sizeof one - n);
+        resp_send_bytes(fd, one, n);
+        wanted += read_replies(fd, want + wanted, sizeof want - wanted);
+    }
+    len += as_array("PING", sent + len, sizeof sent - len);
+    resp_send_bytes(fd, sent, len);
+    CHECK_EQ_U64(read_replies(fd, got, sizeof got), wanted);
+    CHECK_EQ_MEM(got, want, wanted);
+}
+
+/* Runs of a few of these, in random order, so that runs of every kind meet. */
+static void check_mixed(int fd, const char *const *lines, uint32_t line_count, uint64_t seed) {
+    enum { COUNT = 150 };
+    const char *chosen[COUNT];
+    rung_rng rng;
+    rung_rng_seed(&rng, test_seed(seed));
+    for (uint32_t i = 0; i < COUNT;) {
+        uint32_t from = (uint32_t)rung_rng_below(&rng, line_count);
+        for (uint32_t left = 1 + (uint32_t)rung_rng_below(&rng, 40); left && i < COUNT; left--)
+            chosen[i++] = lines[(from + rung_rng_below(&rng, 8)) % line_count];
+    }
+    check_alike(fd, chosen, COUNT);
+}
+
+TEST(questions_alike) {
+    static const char *const lines[] = {
+        /* clang-format off */
+        "ZREVRANGE z 0 10 WITHSCORES", "ZREVRANGE z 30 40 WITHSCORES", "ZREVRANGE z 95 105 WITHSCORES",
+        "ZREVRANGE z -5 -1 WITHSCORES", "ZREVRANGE z 0 18 withscores", "ZREVRANGE z 0 19 WITHSCORES",
+        "ZREVRANGE z 0 99 WITHSCORES", "ZREVRANGE z 7 x WITHSCORES", "ZREVRANGE z 9 2 WITHSCORES",
+        "ZREVRANGE z 1000 1005 WITHSCORES", "ZREVRANGE z 3 5 NONSENSE", "ZREVRANGE z 3 5 REV",
+        "ZREVRANGE z -9223372036854775808 9223372036854775807 WITHSCORES",
+        "ZREVRANGE z 9223372036854775806 9223372036854775807 WITHSCORES",
+        "ZREVRANGE z 0 5", "ZREVRANGE z 50 60", "ZREVRANGE z -3 -1", "ZREVRANGE z -1 -3", "ZREVRANGE z 07 9",
+        "ZRANGE z 0 5", "ZRANGE z 50 60", "ZRANGE z -200 -195", "ZRANGE z -101 -95", "ZRANGE z 0 -1", "ZRANGE z 5 2",
+        "ZRANGE z 0 5 WITHSCORES", "ZRANGE z 0 5 REV", "ZRANGE z 90 99 WITHSCORES", "ZRANGE z 3 6 BYSCORE",
+        "ZRANGE z 0 5 REV WITHSCORES", "ZRANGE z 4 8 WITHSCORES REV", "ZRANGE z 4 8 WITHSCORES WITHSCORES",
+        "ZRANGE z 4 8 BYSCORE REV", "ZRANGE z 4 8 LIMIT 1",
+        "ZCOUNT z -inf +inf", "ZCOUNT z 3 6", "ZCOUNT z (3 6", "ZCOUNT z 3 (6", "ZCOUNT z (3 (6", "ZCOUNT z 6 3",
+        "ZCOUNT z 5 5", "ZCOUNT z (5 (5", "ZCOUNT z inf inf", "ZCOUNT z (-inf -inf", "ZCOUNT z -inf -inf",
+        "ZCOUNT z a 1",
+        "ZCOUNT z 1 nan", "ZCOUNT z 2.5 2.5", "ZCOUNT z -0 0",
+        "ZSCORE z m5", "ZSCORE z m17", "ZSCORE z nobody", "ZRANK z m5", "ZRANK z nobody", "ZREVRANK z m9",
+        "ZREVRANK z m9 WITHSCORE", "ZSCORE none m5", "ZRANK none m5",
+        "ZREVRANGE none 0 10 WITHSCORES", "ZREVRANGE none 1 2 WITHSCORES", "ZCOUNT none 1 2", "ZCOUNT none 2 x",
+        "ZREVRANGE s 0 10 WITHSCORES", "ZREVRANGE s 1 y WITHSCORES", "ZCOUNT s 1 2", "ZCOUNT s 2 x", "ZSCORE s m1",
+        "ZREVRANGE e 0 10 WITHSCORES", "ZREVRANGE e 1 2 WITHSCORES", "ZCOUNT e 0 9", "ZCOUNT e 1 2", "ZSCORE e m1",
+        /* clang-format on */
+    };
+    int fd = start_plain();
+    char line[64];
+    for (int i = 0; i < 96; i++) { /* ten share a score */
+        snprintf(line, sizeof line, "ZADD z %d m%d\r\n", i % 10, i);
+        resp_send(fd, line);
+        resp_expect(fd, ":1\r\n");
+    }
+    resp_ask(fd, "ZADD z inf top -inf bottom 2.5 half -0 zero", ":4\r\n");
+    resp_ask(fd, "SADD s m1 m2", ":2\r\n");
+    resp_ask(fd, "ZADD e 1 m1 2 m2", ":2\r\n");
+    resp_ask(fd, "PEXPIRE e 1000", ":1\r\n");
+    for (uint64_t round = 0; round < 40; round++) {
+        check_mixed(fd, lines, sizeof lines / sizeof *lines, round);
+        if (round == 19) {
+            resp_server_advance(&srv, 1000);
+            resp_send(fd, "HELLO 3\r\nPING\r\n");
+            read_replies(fd, (char[1024]){0}, 1024);
+        }
+    }
+    stop(fd);
+}
+
+/* RUNG.SUBMIT needs a board that is there when it is read. */
+static void begin_changes(int fd) {
+    resp_ask(fd, "FLUSHALL", "+OK\r\n");
+    resp_ask(fd, "SADD set m1", ":1\r\n");
+    resp_ask(fd, "ZADD c 1 m1", ":1\r\n");
+}
+
+/* Sent together, changes are answered as one by one. */
+static void check_changes(int fd, const char *const *lines, uint32_t count) {
+    static char sent[1 << 16], want[1 << 18], got[1 << 18];
+    size_t len = 0, wanted = 0;
+    begin_changes(fd);
+    for (uint32_t i = 0; i < count; i++) {
+        char one[1024];
+        size_t n = as_array(lines[i], one, sizeof one);
+        CHECK(len + n < sizeof sent);
+        memcpy(sent + len, one, n);
+        len += n;
+        n += as_array("PING", one + n, sizeof one - n);
+        resp_send_bytes(fd, one, n);
+        wanted += read_replies(fd, want + wanted, sizeof want - wanted);
+    }
+    begin_changes(fd);
+    len += as_array("PING", sent + len, sizeof sent - len);
+    resp_send_bytes(fd, sent, len);
+    CHECK_EQ_U64(read_replies(fd, got, sizeof got), wanted);
+    CHECK_EQ_MEM(got, want, wanted);
+}
+
+/* Runs of one command to one key, which come to an end in every way there is. */
+static void check_runs(const resp_server_config *config, uint64_t seed) {
+    static const char *const lines[] = {
+        "ZADD a 1 m1",
+        "ZADD a 2 m2",
+        "ZADD a 3.25 m1",
+        "ZADD a CH 4 m1",
+        "ZADD a CH 4 m2",
+        "ZADD a NX 5 m1",
+        "ZADD a NX INCR 1 m1",
+        "ZADD a INCR 1 m3",
+        "ZADD b 1 m1",
+        "ZADD b inf m2",
+        "ZADD a x m1",
+        "ZADD a 1 m1 2 m2",
+        "ZINCRBY a 1 m1",
+        "ZINCRBY a 0.5 m2",
+        "ZINCRBY b -inf m2",
+        "ZINCRBY a 1 m4",
+        "ZADD set 1 m1",
+        "ZINCRBY set 1 m1",
+        "ZADD a NX 1",
+        "ZADD a nan m1",
+        "ZSCORE a m1",
+        "ZRANGE a 0 -1",
+        "ZCARD b",
+        "ECHO word",
+        "ZREM a m1",
+        "DEL b",
+        "RUNG.SUBMIT c m1 7",
+        "RUNG.SUBMIT none m1 7",
+        "RUNG.SUBMIT c m2 8",
+        "RUNG.SUBMIT c m1 x",
+    };
+    enum { LINES = sizeof lines / sizeof *lines, COUNT = 400 };
+    const char *chosen[COUNT];
+    rung_rng rng;
+    int fd = start(config);
+    rung_rng_seed(&rng, test_seed(seed));
+    for (uint32_t i = 0; i < COUNT;) {
+        const char *line = lines[rung_rng_below(&rng, LINES)];
+        bool is_long = rung_rng_below(&rng, 20) == 0; /* longer than a run can be */
+        for (uint32_t n = 1 + (uint32_t)rung_rng_below(&rng, is_long ? 150 : 6); n && i < COUNT;
+             n--)
+            chosen[i++] = line;
+    }
+    check_changes(fd, chosen, COUNT);
+    stop(fd);
+}
+
+TEST(runs_of_changes) {
+    char path[32];
+    for (uint64_t seed = 0; seed < 20; seed++)
+        check_runs(&(resp_server_config){0}, seed);
+    for (uint64_t seed = 0; seed < 3; seed++)
+        check_runs(&(resp_server_config){.resp = {.pending_max = 2}, .waiting_max = 3}, seed);
+    make_folder(path);
+    for (uint64_t seed = 0; seed < 3; seed++)
+        check_runs(&(resp_server_config){.path = path}, seed);
+    remove_folder(path);
 }
 
 /* ---- transactions ---- */
@@ -523,6 +725,11 @@ TEST(roles_and_patterns) {
                     "-EXECABORT Transaction discarded because of previous errors.\r\n");
     log_in(fd, &writer);
     resp_ask(fd, "ZADD game:1 1 a", ":1\r\n");
+    check_alike(fd,
+                (const char *[]){"ZCOUNT game:1 0 9", "ZCOUNT game:1 2 9", "ZCOUNT other 0 9",
+                                 "ZCOUNT other 2 9", "ZREVRANGE other 0 1", "ZREVRANGE other 0 2",
+                                 "ZREVRANGE game:1 0 1", "ZREVRANGE game:1 0 2"},
+                8);
     resp_ask(
         fd, "ZADD other 1 a",
         "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n");
@@ -531,6 +738,19 @@ TEST(roles_and_patterns) {
         "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n");
     resp_ask(fd, "FLUSHALL",
              "-NOPERM this user has no permissions to run the 'flushall' command\r\n");
+    /* what was allowed a moment ago is looked at again for another key and after another AUTH */
+    char lines[512];
+    snprintf(lines, sizeof lines,
+             "ZADD game:1 1 a\r\nZADD game:1 2 b\r\nZADD other 1 a\r\nZADD game:1 3 c\r\n"
+             "AUTH %s\r\nZADD game:1 4 d\r\nAUTH %s\r\nZADD game:1 5 e\r\nZADD game:1\r\n",
+             reader.text, writer.text);
+    resp_send(fd, lines);
+    resp_expect(
+        fd,
+        ":0\r\n:1\r\n"
+        "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n:1\r\n"
+        "+OK\r\n-NOPERM this user has no permissions to run the 'zadd' command\r\n+OK\r\n:1\r\n"
+        "-ERR wrong number of arguments for 'zadd' command\r\n");
     log_in(fd, &admin);
     resp_ask(fd, "ZADD other 1 a", ":1\r\n");
     log_in(fd, &writer);

@@ -660,6 +660,9 @@ TEST(random_events_come_back) {
         memset(&back, 0xee, sizeof back); /* nothing may be left of what was there before */
         CHECK_OK(rung_event_decode(rung_slice_of(bytes, length), &back, NULL));
         check_same(&event, &back);
+        memset(&back, 0xee, sizeof back);
+        CHECK_OK(rung_event_decode_own(rung_slice_of(bytes, length), &back, NULL));
+        check_same(&event, &back);
         CHECK_OK(check_spelling(bytes, length));
     }
 }

@@ -306,6 +306,74 @@ TEST(an_answer_may_put_on_disk) {
     check_chain(&f);
 }
 
+/* ---- what comes after answers ---- */
+
+typedef struct gathered {
+    rung_hub_after after;
+    rung_hub *hub;
+    uint32_t waiting; /* answers since the last call */
+    uint32_t calls, answered;
+} gathered;
+
+static void gathered_end(void *ctx) {
+    gathered *g = ctx;
+    CHECK(g->waiting > 0 && !g->after.is_waiting);
+    g->answered += g->waiting;
+    g->waiting = 0;
+    g->calls++;
+}
+
+static void gather_answer(void *ctx, rung_status st, const rung_outcome *outcome,
+                          const rung_err *err) {
+    gathered *g = ctx;
+    (void)st;
+    (void)outcome;
+    (void)err;
+    g->waiting++;
+    rung_hub_call_after(g->hub, &g->after);
+    rung_hub_call_after(g->hub, &g->after);
+}
+
+static void gather_reader(void *ctx) {
+    gather_answer(ctx, RUNG_OK, NULL, NULL);
+}
+
+static void check_after(fixture *f) {
+    gathered g[2];
+    define_race(f);
+    for (int i = 0; i < 2; i++)
+        g[i] = (gathered){.after = {.call = gathered_end, .ctx = &g[i]}, .hub = f->hub};
+    for (int i = 0; i < 10; i++) {
+        rung_event e = score_event(RUNG_SLICE("ann"), 1);
+        CHECK_OK(rung_hub_put(f->hub, &e, gather_answer, &g[i % 2], NULL));
+        CHECK_OK(rung_hub_place(f->hub, gather_reader, &g[1], NULL));
+    }
+    CHECK_EQ_U64(g[0].calls + g[1].calls, 0);
+    settle(f);
+    CHECK_EQ_U64(g[0].answered, 5);
+    CHECK_EQ_U64(g[1].answered, 15);
+    CHECK(g[0].calls >= 1 && g[1].calls >= 1);
+    CHECK_EQ_U64(g[0].waiting + g[1].waiting, 0);
+    rung_hub_waiter w = {.seq = 0, .ready = gather_reader, .ctx = &g[0]}; /* it is there */
+    rung_hub_wait(f->hub, &w);
+    rung_hub_turn(f->hub);
+    CHECK_EQ_U64(g[0].answered, 6);
+    CHECK_OK(rung_hub_close(f->hub, NULL));
+    end(f);
+}
+
+TEST(what_answers_want_done_comes_once_after_them_in_memory) {
+    fixture f;
+    open_in_memory(&f);
+    check_after(&f);
+}
+
+TEST(what_answers_want_done_comes_once_after_them_on_disk) {
+    fixture f;
+    open_on_disk(&f);
+    check_after(&f);
+}
+
 static void put_while_closing(void *ctx, rung_status st, const rung_outcome *outcome,
                               const rung_err *err) {
     answer *a = ctx;
