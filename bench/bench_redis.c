@@ -330,8 +330,9 @@ static uint32_t make_windows(void *ctx, char *out, size_t *length) {
     workload *w = ctx;
     uint64_t member = below(w, w->members), step = below(w, STEP_MAX);
     if (w->which == RUNG) {
-        char *at = PUT(out, "*4\r\n$11\r\nRUNG.SUBMIT\r\n$7\r\nwindows\r\n");
-        return made(out, put_number(put_member(at, member), step), length);
+        char *at = PUT(out, "*5\r\n$11\r\nRUNG.SUBMIT\r\n$7\r\nwindows\r\n");
+        at = put_number(put_member(at, member), step);
+        return made(out, PUT(at, "$5\r\nBRIEF\r\n"), length);
     }
     char *at = PUT(out, "*1\r\n$5\r\nMULTI\r\n");
     at = PUT(at, "*4\r\n$7\r\nZINCRBY\r\n$11\r\nwindows:all\r\n");

@@ -54,6 +54,7 @@ typedef struct rung_score_event {
     uint8_t when;         /* 0, or RUNG_SCORE_KEY with conditions on the first window reached */
     bool is_delta;        /* values are to be added to what stands */
     bool has_at;          /* the sender named the time; otherwise the event's own time counts */
+    bool is_brief;        /* nobody will ask for ranks: the outcome may do without. Not logged */
     uint32_t value_count; /* 0 (count boards only) to 3: the score, then the columns */
     rung_value values[RUNG_COLUMNS_MAX];
     uint8_t types[RUNG_COLUMNS_MAX];    /* rung_score_type of each value */

@@ -120,20 +120,23 @@ static rung_status finish_group(rung_applier *a, rung_applier_answer *answer, vo
     return RUNG_OK;
 }
 
-static rung_status gather(rung_applier *a, rung_slice payload, bool is_own, rung_event *into,
-                          rung_err *err) {
+static rung_status gather(rung_applier *a, const rung_applier_payload *payload, bool is_own,
+                          rung_event *into, rung_err *err) {
     rung_err why;
-    rung_status st = is_own ? rung_event_decode_own(payload, into, &why)
-                            : rung_event_decode(payload, into, &why);
+    rung_status st = is_own ? rung_event_decode_own(payload->bytes, into, &why)
+                            : rung_event_decode(payload->bytes, into, &why);
     if (st < 0)
         return RUNG_FAIL(
             err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT, "record %llu is not an event: %s",
             (unsigned long long)rung_state_seq(a->config.state) + a->count + 1, why.message);
+    if (into->kind == RUNG_EVENT_SCORE)
+        into->score.is_brief = payload->is_brief;
     return RUNG_OK;
 }
 
-static rung_status run(rung_applier *a, uint32_t count, const rung_slice *payloads, bool is_own,
-                       rung_applier_answer *answer, void *ctx, uint32_t *done_out, rung_err *err) {
+static rung_status run(rung_applier *a, uint32_t count, const rung_applier_payload *payloads,
+                       bool is_own, rung_applier_answer *answer, void *ctx, uint32_t *done_out,
+                       rung_err *err) {
     rung_status st = RUNG_OK;
     *done_out = 0;
     a->count = a->first = 0;
@@ -141,7 +144,7 @@ static rung_status run(rung_applier *a, uint32_t count, const rung_slice *payloa
         if (a->count == GROUP && (st = finish_group(a, answer, ctx, i, done_out, err)) < 0)
             return st;
         rung_event *e = &a->events[a->count];
-        rung_status decoded = gather(a, payloads[i], is_own, e, err);
+        rung_status decoded = gather(a, &payloads[i], is_own, e, err);
         if (decoded == RUNG_OK && may_join(a, e)) {
             a->count++;
             continue;
@@ -155,7 +158,7 @@ static rung_status run(rung_applier *a, uint32_t count, const rung_slice *payloa
     return finish_group(a, answer, ctx, count, done_out, err);
 }
 
-rung_status rung_applier_run(rung_applier *a, uint32_t count, const rung_slice *payloads,
+rung_status rung_applier_run(rung_applier *a, uint32_t count, const rung_applier_payload *payloads,
                              rung_applier_answer *answer, void *ctx, uint32_t *done_out,
                              rung_err *err) {
     return run(a, count, payloads, true, answer, ctx, done_out, err);
@@ -166,7 +169,8 @@ rung_status rung_applier_run_keys(rung_applier *a, rung_slice payload, rung_zkey
                                   uint32_t *done_out, rung_err *err) {
     a->sink = sink;
     a->sink_ctx = ctx;
-    rung_status st = run(a, 1, &payload, true, answer, answer_ctx, done_out, err);
+    rung_status st =
+        run(a, 1, &(rung_applier_payload){payload, false}, true, answer, answer_ctx, done_out, err);
     a->sink = NULL;
     return st;
 }
@@ -185,7 +189,7 @@ static rung_status check_record(const rung_log_record *r, uint64_t seq, rung_err
 rung_status rung_applier_replay(rung_applier *a, const rung_log_record *records, size_t count,
                                 rung_err *err) {
     enum { CHUNK = 8 * GROUP };
-    rung_slice payloads[CHUNK];
+    rung_applier_payload payloads[CHUNK];
     for (size_t i = 0, n; i < count; i += n) {
         uint64_t seq = rung_state_seq(a->config.state) + 1;
         uint32_t done;
@@ -194,7 +198,7 @@ rung_status rung_applier_replay(rung_applier *a, const rung_log_record *records,
             st = check_record(&records[i + n], seq + n, err);
             if (st < 0)
                 return st;
-            payloads[n] = records[i + n].payload;
+            payloads[n] = (rung_applier_payload){records[i + n].payload, true};
         }
         st = run(a, (uint32_t)n, payloads, false, NULL, NULL, &done, err);
         if (st < 0)

@@ -38,6 +38,12 @@ RUNG_NODISCARD rung_status rung_applier_create(const rung_applier_config *config
                                                rung_applier **applier_out, rung_err *err);
 void rung_applier_destroy(rung_applier *a); /* accepts NULL */
 
+/* An encoded event. */
+typedef struct rung_applier_payload {
+    rung_slice bytes;
+    bool is_brief; /* as of the score event that it was encoded from */
+} rung_applier_payload;
+
 /* The answer to the i-th event, after it was applied. `err` is filled when `st` is negative; slices in `outcome` are
  * valid during the call. Must not use the applier. */
 typedef void rung_applier_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
@@ -48,8 +54,9 @@ typedef void rung_applier_answer(void *ctx, uint32_t i, rung_status st, const ru
  * `answer` (may be NULL) was called for each. Otherwise *done_out were, and the next was not: RUNG_ENOMEM;
  * RUNG_ECORRUPT or RUNG_EVERSION when its bytes are no event. */
 RUNG_NODISCARD rung_status rung_applier_run(rung_applier *a, uint32_t count,
-                                            const rung_slice *payloads, rung_applier_answer *answer,
-                                            void *ctx, uint32_t *done_out, rung_err *err);
+                                            const rung_applier_payload *payloads,
+                                            rung_applier_answer *answer, void *ctx,
+                                            uint32_t *done_out, rung_err *err);
 
 /* The same for one event of kind RUNG_EVENT_KEYS: `sink` is called with `ctx` for every command as it takes effect,
  * before `answer`. */
@@ -58,7 +65,7 @@ RUNG_NODISCARD rung_status rung_applier_run_keys(rung_applier *a, rung_slice pay
                                                  void *ctx, void *answer_ctx, uint32_t *done_out,
                                                  rung_err *err);
 
-/* The same for records of a log, which are checked: whoever wrote them. RUNG_ECORRUPT also when a sequence is not the
+/* The same for records of a log, which are checked: whoever wrote them. Nobody asks what became of them. RUNG_ECORRUPT also when a sequence is not the
  * state's next; RUNG_EVERSION also for a record of another type. */
 RUNG_NODISCARD rung_status rung_applier_replay(rung_applier *a, const rung_log_record *records,
                                                size_t count, rung_err *err);

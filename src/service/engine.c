@@ -35,12 +35,12 @@ struct rung_engine {
     size_t used;             /* bytes of `buffer`, the tick's room included */
     rung_log_entry *records; /* count + 1 in use; [0] is the tick's */
     char *buffer;
-    rung_slice *payloads; /* of the records, for the applier */
+    rung_applier_payload *payloads; /* of the events, for the applier */
     rung_applier *applier;
 };
 
 static const size_t records_size = (RUNG_ENGINE_BATCH_RECORDS + 1) * sizeof(rung_log_entry);
-static const size_t payloads_size = (RUNG_ENGINE_BATCH_RECORDS + 1) * sizeof(rung_slice);
+static const size_t payloads_size = (RUNG_ENGINE_BATCH_RECORDS + 1) * sizeof(rung_applier_payload);
 static const size_t buffer_size = TICK_BYTES + RUNG_ENGINE_BATCH_BYTES + RUNG_EVENT_BYTES_MAX;
 
 /* ---- life ---- */
@@ -123,7 +123,8 @@ rung_status rung_engine_put(rung_engine *e, rung_event *event, rung_err *err) {
     }
     e->time_ms = event->ts_ms;
     e->used += len;
-    e->count++;
+    e->payloads[e->count++] = (rung_applier_payload){
+        rung_slice_of(at, len), event->kind == RUNG_EVENT_SCORE && event->score.is_brief};
     e->records[e->count] =
         (rung_log_entry){.payload = rung_slice_of(at, len), .type = RUNG_LOG_TYPE_EVENT};
     return RUNG_OK;
@@ -205,14 +206,13 @@ static rung_status tend_log(rung_engine *e) {
 
 static rung_status apply_tick(rung_engine *e, rung_err *err) {
     uint32_t done;
-    return rung_applier_run(e->applier, 1, &e->records[0].payload, NULL, NULL, &done, err);
+    rung_applier_payload tick = {.bytes = e->records[0].payload};
+    return rung_applier_run(e->applier, 1, &tick, NULL, NULL, &done, err);
 }
 
 static rung_status apply_batch(rung_engine *e, rung_engine_answer *answer, void *ctx,
                                rung_err *err) {
     uint32_t done;
-    for (uint32_t i = 0; i < e->count; i++)
-        e->payloads[i] = e->records[1 + i].payload;
     return rung_applier_run(e->applier, e->count, e->payloads, answer, ctx, &done, err);
 }
 

@@ -65,7 +65,8 @@ typedef struct item {
     rung_zkey_sink *sink; /* of an event that has one; it is applied by itself */
     uint64_t ring_end;    /* of an event: its bytes end there */
     uint32_t length;      /* of them */
-    item_kind kind;
+    uint8_t kind;         /* item_kind */
+    bool is_brief;        /* of a score */
 } item;
 
 struct rung_hub {
@@ -403,6 +404,7 @@ rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *si
                    .sink = sink,
                    .ctx = ctx,
                    .kind = ITEM_EVENT,
+                   .is_brief = event->kind == RUNG_EVENT_SCORE && event->score.is_brief,
                    .ring_end = h->ring_tail,
                    .length = (uint32_t)len});
     h->waiting++;
@@ -549,16 +551,18 @@ static void fail_to_apply(rung_hub *h, rung_status st, const rung_err *cause) {
 
 /* H2. Apply and answer the first `count` events of the line; there is no question among them. */
 static void apply_front(rung_hub *h, uint32_t count) {
-    rung_slice payloads[RUN_MAX];
+    rung_applier_payload payloads[RUN_MAX];
     const item *first = item_at(h, h->head);
     run r = {.hub = h};
     rung_err err = {0};
     uint32_t done;
-    for (uint32_t i = 0; i < count; i++)
-        payloads[i] = bytes_of(h, item_at(h, h->head + i));
+    for (uint32_t i = 0; i < count; i++) {
+        const item *it = item_at(h, h->head + i);
+        payloads[i] = (rung_applier_payload){bytes_of(h, it), it->is_brief};
+    }
     rung_status st =
-        first->sink ? rung_applier_run_keys(h->applier, payloads[0], first->sink, answer_front,
-                                            first->ctx, &r, &done, &err)
+        first->sink ? rung_applier_run_keys(h->applier, payloads[0].bytes, first->sink,
+                                            answer_front, first->ctx, &r, &done, &err)
                     : rung_applier_run(h->applier, count, payloads, answer_front, &r, &done, &err);
     if (done)
         release_bytes(h, r.ring_end);

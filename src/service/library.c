@@ -120,6 +120,7 @@ rung_status rung_close(rung *db, rung_err *err) {
 
 rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *out, rung_err *err) {
     rung_event event = {.kind = RUNG_EVENT_SCORE, .score = *score};
+    event.score.is_brief |= !out;
     return rung_engine_submit(db->engine, &event, out, err);
 }
 
@@ -160,6 +161,7 @@ rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
     for (size_t i = 0; i < n;) {
         for (; i < n && !rung_engine_is_full(db->engine); i++) {
             event.score = scores[i];
+            event.score.is_brief |= !outs;
             statuses[i] = rung_engine_put(db->engine, &event, errs ? &errs[i] : NULL);
             if (statuses[i] == RUNG_OK)
                 statuses[i] = RUNG_PARTIAL;

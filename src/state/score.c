@@ -359,7 +359,7 @@ static rung_status secure(submission *u) {
 
 /* Does nobody want to know more than what stands now? Ranks and the next one above take time to find out. */
 static bool is_brief(const rung_score_event *e) {
-    return e->when && !e->id.len;
+    return (e->when || e->is_brief) && !e->id.len;
 }
 
 static void answer(const submission *u, const rung_ladder_change *change, rung_outcome *out) {

@@ -162,6 +162,7 @@ RUNG__REPLY(ok);
 void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status st,
                             const rung_outcome *outcome, const rung_err *err);
 enum { RUNG__STYLE_INCR = 1, RUNG__STYLE_CH = 2 };                         /* ZADD */
+enum { RUNG__STYLE_BRIEF = 1 };                                            /* RUNG.SUBMIT */
 enum { RUNG__POP_COUNTED = 1, RUNG__POP_KEYED = 2, RUNG__POP_NESTED = 4 }; /* pops */
 
 /* connection.c */

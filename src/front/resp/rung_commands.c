@@ -261,11 +261,12 @@ void rung__resp_run_rung_friends(rung__resp_call *call) {
     rows_free(call, rows, ROWS_MAX);
 }
 
-/* ---- RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] ---- */
+/* ---- RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF] ---- */
 
 static bool is_option(rung_slice word) {
-    return rung__resp_is_word(word, "delta") || rung__resp_is_word(word, "at") ||
-           rung__resp_is_word(word, "id") || rung__resp_is_word(word, "meta");
+    return rung__resp_is_word(word, "delta") || rung__resp_is_word(word, "brief") ||
+           rung__resp_is_word(word, "at") || rung__resp_is_word(word, "id") ||
+           rung__resp_is_word(word, "meta");
 }
 
 static bool take_values(rung__resp_call *call, const rung_board_def *def, rung_score_event *e,
@@ -304,6 +305,11 @@ static bool take_submit_options(rung__resp_call *call, rung_score_event *e, uint
             e->is_delta = true;
             continue;
         }
+        if (rung__resp_is_word(word, "brief")) {
+            e->is_brief = true;
+            call->style |= RUNG__STYLE_BRIEF;
+            continue;
+        }
         if (i + 1 == call->argc || !is_option(word)) {
             rung__resp_error_syntax(call);
             return false;
@@ -337,12 +343,23 @@ rung__resp_built rung__resp_score_submit(rung__resp_call *call, rung_score_event
 /* A field's name as it is sent: there are eight for every submission, and they are always the same. */
 #define NAME(len, name) RUNG_SLICE("$" len "\r\n" name "\r\n")
 
+static void put_outcome_score(rung__resp_call *call, rung_slice key, const rung_outcome *outcome) {
+    const rung_board_def *def;
+    if (rung_state_board(call->state, key, &def) == RUNG_OK)
+        put_score(call, def, outcome->values, outcome->value_count);
+    else
+        rung_resp_null(call->out);
+}
+
 void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
                              const rung_outcome *outcome, const rung_err *err) {
     rung_resp_writer *out = call->out;
-    const rung_board_def *def;
     if (st < 0) {
         rung__resp_error_status(call, st, err);
+        return;
+    }
+    if (call->style & RUNG__STYLE_BRIEF) {
+        put_outcome_score(call, key, outcome);
         return;
     }
     rung_resp_map(out, 8);
@@ -351,10 +368,7 @@ void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status 
     rung_resp_raw(out, NAME("9", "duplicate"));
     rung_resp_bool(out, outcome->duplicate);
     rung_resp_raw(out, NAME("5", "score"));
-    if (rung_state_board(call->state, key, &def) == RUNG_OK)
-        put_score(call, def, outcome->values, outcome->value_count);
-    else
-        rung_resp_null(out);
+    put_outcome_score(call, key, outcome);
     rung_resp_raw(out, NAME("11", "rank_before"));
     rung_resp_int(out, outcome->rank_before);
     rung_resp_raw(out, NAME("4", "rank"));
@@ -383,8 +397,10 @@ void rung__resp_run_rung_help(rung__resp_call *call) {
         "    The best n (10), each [rank, member, score].",
         "RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options]",
         "    The player and those the player follows, each [rank among them, member, score, rank].",
-        "RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text]",
-        "    One submission to a board: all its windows, scopes and teams.",
+        "RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF]",
+        "    One submission to a board: all its windows, scopes and teams. With BRIEF the answer "
+        "is the",
+        "    score that stands now, and no more.",
         "RUNG.HELP",
         "    This text.",
         "Options are:",

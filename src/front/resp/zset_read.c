@@ -322,9 +322,12 @@ void rung__resp_run_zscan(rung__resp_call *call) {
 
 /* ---- several questions ---- */
 
-static bool is_paged(const rung__resp_command *c) {
-    return c->run == rung__resp_run_zrange &&
-           (strcmp(c->name, "zrange") == 0 || strcmp(c->name, "zrevrange") == 0);
+/* Of those that are answered by rung__resp_run_zrange() two count by index, and the lengths of their names are their
+ * own. */
+enum { ZRANGE_LEN = 6, ZREVRANGE_LEN = 9 };
+
+static bool is_paged(const rung__resp_command *c, rung_slice name) {
+    return c->run == rung__resp_run_zrange && (name.len == ZRANGE_LEN || name.len == ZREVRANGE_LEN);
 }
 
 /* By index, and so short that nobody keeps it for others? */
@@ -367,7 +370,7 @@ static uint32_t run_pages(rung__resp_call *call, const rung_zkey *k, uint32_t n,
     rung_zkey_page pages[PAGES];
     rung_zkey_row rows[PAGES * KEPT_MIN], *row = rows;
     uint32_t count = 0;
-    bool is_rev = strcmp(call->command->name, "zrevrange") == 0;
+    bool is_rev = call->argv[0].len == ZREVRANGE_LEN;
     while (count < n && count < PAGES &&
            parse_page(k, argvs[count], call->argc, is_rev, &forms[count], &pages[count]) &&
            forms[count].rev == forms[0].rev)
@@ -428,7 +431,7 @@ bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, u
         return argc == 3;
     if (c->run == rung__resp_run_zcount)
         return argc == 4;
-    return argc >= 4 && argc <= 6 && is_paged(c) && parse_short(argv, &range);
+    return argc >= 4 && argc <= 6 && is_paged(c, argv[0]) && parse_short(argv, &range);
 }
 
 uint32_t rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *const *argvs) {

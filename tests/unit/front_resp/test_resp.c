@@ -118,6 +118,10 @@ TEST(rung_commands) {
              "11\r\nrank_before\r\n:4\r\n"
              "$4\r\nrank\r\n:2\r\n$5\r\ntotal\r\n:4\r\n$6\r\npassed\r\n:2\r\n$10\r\npercentile\r\n$"
              "2\r\n75\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 26 BRIEF", "$2\r\n26\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 27 BRIEF ID twice", "$2\r\n27\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 27 ID twice BRIEF", "$2\r\n27\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a BRIEF", "-ERR score: the board takes 1 values, got 0\r\n");
     stop(fd);
 }
 
@@ -417,6 +421,7 @@ static void check_runs(const resp_server_config *config, uint64_t seed) {
         "RUNG.SUBMIT c m1 7",
         "RUNG.SUBMIT none m1 7",
         "RUNG.SUBMIT c m2 8",
+        "RUNG.SUBMIT c m2 9 BRIEF",
         "RUNG.SUBMIT c m1 x",
     };
     enum { LINES = sizeof lines / sizeof *lines, COUNT = 400 };
