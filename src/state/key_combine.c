@@ -13,9 +13,12 @@
 #include <string.h>
 
 #ifdef RUNG_TEST_BUILD
-enum { GROUP = 5 };
+enum { GROUP = 5, FEW = 6 };
 #else
-enum { GROUP = 64 }; /* members looked up at a time */
+enum {
+    GROUP = 256, /* members looked up at a time */
+    FEW = 48     /* so many are sorted sooner by comparing than by counting */
+};
 #endif
 
 /* ---- pairs ---- */
@@ -47,14 +50,9 @@ static void merge(const rung_players *players, const rung__pair *from, rung__pai
 }
 
 /* Merge sort, from the bottom up: n log n comparisons at worst, whoever chose the scores. */
-rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_players *players,
-                             rung__pairs *pairs) {
-    size_t n = pairs->count, bytes = pairs->cap * sizeof *pairs->items;
-    if (n < 2)
-        return RUNG_OK;
-    rung__pair *from = pairs->items, *to = rung_alloc_get(alloc, bytes);
-    if (!to)
-        return RUNG_ENOMEM;
+static void sort_by_merging(const rung_players *players, rung__pair *pairs, rung__pair *spare,
+                            size_t n) {
+    rung__pair *from = pairs, *to = spare;
     for (size_t width = 1; width < n; width *= 2) {
         for (size_t low = 0; low < n; low += 2 * width) {
             size_t mid = low + width < n ? low + width : n;
@@ -64,8 +62,85 @@ rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_players *player
         from = to;
         to = swap;
     }
-    pairs->items = from;
-    rung_alloc_free(alloc, to, bytes);
+    if (from != pairs)
+        memcpy(pairs, from, n * sizeof *pairs);
+}
+
+static uint64_t bits_of(const rung__pair *p) {
+    uint64_t bits;
+    memcpy(&bits, &p->score, sizeof bits);
+    return bits;
+}
+
+/* From scores to bits that compare as unsigned numbers the way scores do, or back again. The two zeros differ in
+ * them, but stand side by side. */
+static void turn(rung__pair *pairs, size_t n, bool back) {
+    const uint64_t sign = (uint64_t)1 << 63;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = bits_of(&pairs[i]);
+        bits ^= (bits >> 63) != back ? UINT64_MAX : sign;
+        memcpy(&pairs[i].score, &bits, sizeof bits);
+    }
+}
+
+/* Eight of the bits, counted out: `to` has the pairs by those, else in the order of `from`. */
+static void sort_by_byte(const rung__pair *from, rung__pair *to, size_t n, unsigned shift) {
+    uint32_t places[256] = {0}, place = 0;
+    for (size_t i = 0; i < n; i++)
+        places[bits_of(&from[i]) >> shift & 255]++;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        uint32_t count = places[byte];
+        places[byte] = place;
+        place += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[places[bits_of(&from[i]) >> shift & 255]++] = from[i];
+}
+
+/* By score alone, eight bits at a time from the lowest in which any differ: no branch depends on the scores. Whole
+ * numbers up to a million differ in 24 bits, as a rule. */
+static void sort_by_counting(rung__pair *pairs, rung__pair *spare, size_t n) {
+    rung__pair *from = pairs, *to = spare;
+    uint64_t differing = 0;
+    turn(pairs, n, false);
+    for (size_t i = 1; i < n; i++)
+        differing |= bits_of(&pairs[i]) ^ bits_of(&pairs[0]);
+    unsigned lowest = differing ? (unsigned)__builtin_ctzll(differing) : 64;
+    for (unsigned shift = lowest; shift < 64; shift += 8) {
+        if (!(differing >> shift & 255))
+            continue;
+        sort_by_byte(from, to, n, shift);
+        rung__pair *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != pairs)
+        memcpy(pairs, from, n * sizeof *pairs);
+    turn(pairs, n, true);
+}
+
+/* Names are read only of those whose scores tie: they lie all over memory. */
+rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_players *players,
+                             rung__pairs *pairs) {
+    size_t n = pairs->count, bytes = n * sizeof *pairs->items;
+    rung__pair *items = pairs->items;
+    if (n < 2)
+        return RUNG_OK;
+    rung__pair *spare = rung_alloc_get(alloc, bytes);
+    if (!spare)
+        return RUNG_ENOMEM;
+    if (n <= FEW) {
+        sort_by_merging(players, items, spare, n);
+    } else {
+        sort_by_counting(items, spare, n);
+        for (size_t start = 0, end; start < n; start = end) {
+            for (end = start + 1; end < n && items[end].score == items[start].score;)
+                end++;
+            if (end - start > 1)
+                sort_by_merging(players, items + start, spare, end - start);
+        }
+    }
+    rung_alloc_free(alloc, spare, bytes);
     return RUNG_OK;
 }
 
@@ -107,10 +182,12 @@ static void walk_begin(walk *w, const rung_zkey *k) {
 
 /* Banned players are in no ranking: a set may have them, what is made of it may not. */
 static void drop_banned(walk *w) {
-    const rung_numbermap *bans = &w->k->state->bans.map;
+    const rung__rare *bans = &w->k->state->bans;
     uint32_t kept = 0;
+    if (bans->count == 0)
+        return;
     for (uint32_t i = 0; i < w->n; i++)
-        if (rung_numbermap_get(bans, w->players[i]) == RUNG_NUMBER_NONE)
+        if (rung_numbermap_get(&bans->map, w->players[i]) == RUNG_NUMBER_NONE)
             w->players[kept++] = w->players[i];
     w->n = kept;
 }
@@ -312,7 +389,7 @@ static void name_pairs(const rung_players *players, const rung__pairs *pairs, ru
         rung_slice names[GROUP];
         for (uint32_t i = 0; i < n; i++)
             numbers[i] = pairs->items[done + i].player;
-        rung_players_id_batch(players, numbers, n, names);
+        rung_players_id_used(players, numbers, n, names);
         for (uint32_t i = 0; i < n; i++)
             rows[done + i] = (rung_zkey_row){names[i], pairs->items[done + i].score};
     }

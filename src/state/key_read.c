@@ -10,9 +10,14 @@
 #include <string.h>
 
 #ifdef RUNG_TEST_BUILD
-enum { GROUP = 5 };
+enum { GROUP = 5, FOUND = 7, PAGES = 3, RANGES = 3 };
 #else
-enum { GROUP = 32 }; /* members looked up at a time */
+enum {
+    GROUP = 32,  /* members looked up by name at a time */
+    FOUND = 256, /* by number: more, as nothing waits but at the end of a group */
+    PAGES = 16,
+    RANGES = 32
+};
 #endif
 
 static const rung_ladder *ladder_of(const rung_zkey *k) {
@@ -101,7 +106,7 @@ double rung_zkey_outcome_score(const rung_state *s, rung_slice key, const rung_o
 
 static void find_scores(const rung_zkey *k, uint32_t n, const uint32_t *players, double *scores,
                         bool *found) {
-    rung_ladder_entry entries[GROUP];
+    rung_ladder_entry entries[FOUND];
     rung_ladder_find_batch(ladder_of(k), n, players, entries, found);
     for (uint32_t i = 0; i < n; i++)
         if (found[i])
@@ -110,8 +115,8 @@ static void find_scores(const rung_zkey *k, uint32_t n, const uint32_t *players,
 
 void rung__zkey_find(const rung_zkey *k, uint32_t n, const uint32_t *players, double *scores,
                      bool *found) {
-    for (uint32_t done = 0; done < n; done += GROUP) {
-        uint32_t count = n - done < GROUP ? n - done : GROUP;
+    for (uint32_t done = 0; done < n; done += FOUND) {
+        uint32_t count = n - done < FOUND ? n - done : FOUND;
         if (k->ladder)
             find_scores(k, count, players + done, scores + done, found + done);
         for (uint32_t i = done; !k->ladder && i < done + count; i++) {
@@ -162,13 +167,58 @@ bool rung_zkey_has(const rung_zkey *k, rung_slice member) {
 
 /* ---- by place ---- */
 
-/* Names for rows whose players were found. */
-static void name_rows(const rung_zkey *k, const uint32_t *players, uint32_t n,
+/* Rows on from a cursor, not yet named: until then the length of a member is its number. */
+static void take_rows(const rung_zkey *k, rung_ladder_cursor *c, bool back, uint32_t count,
                       rung_zkey_row *rows) {
-    rung_slice names[GROUP];
-    rung_players_id_batch(k->state->players, players, n, names);
+    rung_ladder_entry entries[GROUP];
+    for (uint32_t done = 0; done < count;) {
+        uint32_t want = count - done < GROUP ? count - done : GROUP;
+        uint32_t n = rung_ladder_walk(c, back, want, entries);
+        RUNG_ASSERT(n == want); /* within the count */
+        for (uint32_t i = 0; i < n; i++) {
+            rows[done + i].member.len = entries[i].player;
+            rows[done + i].score = rung__zkey_score(k, entries[i].key);
+        }
+        done += n;
+    }
+}
+
+static void name_rows(const rung_zkey *k, uint32_t count, rung_zkey_row *rows) {
+    for (uint32_t done = 0; done < count; done += FOUND) {
+        uint32_t players[FOUND], n = count - done < FOUND ? count - done : FOUND;
+        rung_slice names[FOUND];
+        for (uint32_t i = 0; i < n; i++)
+            players[i] = (uint32_t)rows[done + i].member.len;
+        rung_players_id_used(k->state->players, players, n, names);
+        for (uint32_t i = 0; i < n; i++)
+            rows[done + i].member = names[i];
+    }
+}
+
+/* At most PAGES of them; returns their rows. */
+static uint32_t read_pages(const rung_zkey *k, uint32_t n, const rung_zkey_page *pages, bool rev,
+                           rung_zkey_row *rows) {
+    bool back = rev == k->is_ascending;
+    uint32_t indexes[PAGES], total = 0;
+    rung_ladder_cursor cursors[PAGES];
     for (uint32_t i = 0; i < n; i++)
-        rows[i].member = names[i];
+        indexes[i] = back ? k->count - pages[i].start : pages[i].start;
+    rung_ladder_seek_batch(ladder_of(k), n, indexes, cursors);
+    for (int part = 0; part < 2; part++)
+        for (uint32_t i = 0; i < n; i++)
+            rung_ladder_warm_walk(&cursors[i], back, pages[i].count, part);
+    for (uint32_t i = 0; i < n; i++) {
+        take_rows(k, &cursors[i], back, pages[i].count, rows + total);
+        total += pages[i].count;
+    }
+    name_rows(k, total, rows);
+    return total;
+}
+
+void rung_zkey_pages(const rung_zkey *k, uint32_t n, const rung_zkey_page *pages, bool rev,
+                     rung_zkey_row *rows) {
+    for (uint32_t done = 0; k->ladder && done < n; done += PAGES)
+        rows += read_pages(k, n - done < PAGES ? n - done : PAGES, pages + done, rev, rows);
 }
 
 uint32_t rung_zkey_rows(const rung_zkey *k, uint32_t start, uint32_t count, bool rev,
@@ -176,22 +226,10 @@ uint32_t rung_zkey_rows(const rung_zkey *k, uint32_t start, uint32_t count, bool
     if (!k->ladder || start >= k->count)
         return 0;
     count = k->count - start < count ? k->count - start : count;
-    bool forward = rev != k->is_ascending;
-    rung_ladder_cursor c = rung_ladder_seek(ladder_of(k), forward ? start : k->count - start);
-    for (uint32_t done = 0; done < count;) {
-        uint32_t players[GROUP], n = 0;
-        rung_ladder_entry e;
-        for (; n < GROUP && done + n < count; n++) {
-            if (forward)
-                rung_ladder_next(&c, &e);
-            else
-                rung_ladder_prev(&c, &e);
-            players[n] = e.player;
-            rows[done + n].score = rung__zkey_score(k, e.key);
-        }
-        name_rows(k, players, n, rows + done);
-        done += n;
-    }
+    bool back = rev == k->is_ascending;
+    rung_ladder_cursor c = rung_ladder_seek(ladder_of(k), back ? k->count - start : start);
+    take_rows(k, &c, back, count, rows);
+    name_rows(k, count, rows);
     return count;
 }
 
@@ -216,17 +254,9 @@ static void range_by_rank(const rung_zkey *k, int64_t start, int64_t stop, bool 
     *end = (uint32_t)(rev ? n - start : stop + 1);
 }
 
-/* Members with a score below `bound`, or at it with `or_equal`. */
+/* Members with a score below `bound`, or at it with `or_equal`, by the scores as they are shown: of any type. */
 static uint32_t count_below(const rung_zkey *k, double bound, bool or_equal) {
-    const rung__board *b = k->board;
-    uint64_t key[RUNG_LADDER_WORDS_MAX];
-    if (k->kind ==
-        RUNG_ZKEY_ZSET) { /* descending: those not below come first; one word is the whole key */
-        rung_status st = rung_keyspec_encode(&b->def.key, &(rung_value){.d = bound}, 0, key);
-        RUNG_ASSERT(st == RUNG_OK); /* not NaN */
-        return k->count - rung_ladder_count_before(ladder_of(k), key, !or_equal);
-    }
-    uint32_t low = 0, high = k->count; /* by the scores as they are shown: of any type */
+    uint32_t low = 0, high = k->count;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
         rung_ladder_entry e;
@@ -238,6 +268,54 @@ static uint32_t count_below(const rung_zkey *k, double bound, bool or_equal) {
             high = mid;
     }
     return low;
+}
+
+/* The same of both ends of at most RANGES ranges of a sorted set: descending, so that those not below come first. One
+ * word is the whole key. */
+static void ranges_of_zset(const rung_zkey *k, uint32_t n, const rung_range *ranges,
+                           uint32_t *firsts, uint32_t *ends) {
+    const rung__board *b = k->board;
+    uint64_t words[2 * RANGES];
+    bool or_equal[2 * RANGES];
+    uint32_t counts[2 * RANGES];
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        const rung_range *range = &ranges[i / 2];
+        rung_value bound = {.d = i % 2 ? range->max : range->min};
+        rung_status st = rung_score_encode(&b->def.key.columns[0], bound, &words[i]);
+        RUNG_ASSERT(st == RUNG_OK); /* not NaN */
+        or_equal[i] = i % 2 ? range->max_is_open : !range->min_is_open;
+    }
+    rung_ladder_count_before_batch(ladder_of(k), 2 * n, words, or_equal, counts);
+    for (uint32_t i = 0; i < n; i++) {
+        firsts[i] = k->count - counts[2 * i];
+        ends[i] = k->count - counts[2 * i + 1];
+    }
+}
+
+static void ranges_by_score(const rung_zkey *k, uint32_t n, const rung_range *ranges,
+                            uint32_t *firsts, uint32_t *ends) {
+    if (k->kind == RUNG_ZKEY_ZSET) {
+        ranges_of_zset(k, n, ranges, firsts, ends);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        firsts[i] = count_below(k, ranges[i].min, ranges[i].min_is_open);
+        ends[i] = count_below(k, ranges[i].max, !ranges[i].max_is_open);
+    }
+}
+
+void rung_zkey_counts(const rung_zkey *k, uint32_t n, const rung_range *ranges,
+                      uint32_t *counts_out) {
+    uint32_t firsts[RANGES], ends[RANGES];
+    for (uint32_t done = 0; done < n; done += RANGES) {
+        uint32_t count = n - done < RANGES ? n - done : RANGES;
+        memset(firsts, 0, sizeof firsts);
+        memset(ends, 0, sizeof ends);
+        if (k->ladder && k->count)
+            ranges_by_score(k, count, ranges + done, firsts, ends);
+        for (uint32_t i = 0; i < count; i++)
+            counts_out[done + i] = ends[i] > firsts[i] ? ends[i] - firsts[i] : 0;
+    }
 }
 
 /* Members before `text` in byte order, or the same with `or_equal`. */
@@ -273,8 +351,7 @@ void rung_zkey_range(const rung_zkey *k, const rung_range *range, bool rev, uint
         range_by_rank(k, range->start, range->stop, rev, first_out, end_out);
         return;
     case RUNG_RANGE_SCORE:
-        *first_out = count_below(k, range->min, range->min_is_open);
-        *end_out = count_below(k, range->max, !range->max_is_open);
+        ranges_by_score(k, 1, range, first_out, end_out);
         break;
     case RUNG_RANGE_LEX:
         *first_out = count_before_bound(k, &range->lex_min, range->lex_min.kind == RUNG_LEX_OPEN);
@@ -302,9 +379,11 @@ uint64_t rung_zkey_scan(const rung_zkey *k, uint64_t cursor, uint32_t room, rung
         bool found[GROUP];
         uint32_t n = rung__zkey_list(k, (uint32_t)cursor, players, want);
         rung__zkey_find(k, n, players, scores, found);
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < n; i++) {
+            rows[*count_out + i].member.len = players[i];
             rows[*count_out + i].score = scores[i];
-        name_rows(k, players, n, rows + *count_out);
+        }
+        name_rows(k, n, rows + *count_out);
         *count_out += n;
         if (n < want)
             return 0;

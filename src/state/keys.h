@@ -108,11 +108,23 @@ bool rung_zkey_has(const rung_zkey *k, rung_slice member);
 uint32_t rung_zkey_rows(const rung_zkey *k, uint32_t start, uint32_t count, bool rev,
                         rung_zkey_row *rows);
 
+/* Several pages at once, with prefetch: their rows one after the other. Each lies within the key: start + count is at
+ * most its count. */
+typedef struct rung_zkey_page {
+    uint32_t start, count;
+} rung_zkey_page;
+void rung_zkey_pages(const rung_zkey *k, uint32_t n, const rung_zkey_page *pages, bool rev,
+                     rung_zkey_row *rows);
+
 /* The members of a range: ascending indexes [*first_out, *end_out), empty if equal. A range by members means something
  * only where all scores are the same. O(log n) by rank and score, O(log^2 n) by members. Seen with `rev`, ascending
  * index i is count - 1 - i. By rank, `rev` says how start and stop count; of the others it changes nothing. */
 void rung_zkey_range(const rung_zkey *k, const rung_range *range, bool rev, uint32_t *first_out,
                      uint32_t *end_out);
+
+/* counts_out[i] = members in ranges[i], each by score; at once, with prefetch. Not of a set. */
+void rung_zkey_counts(const rung_zkey *k, uint32_t n, const rung_range *ranges,
+                      uint32_t *counts_out);
 
 /* The next members in an order of its own, that changes of other members do not disturb: whoever is there from the
  * first call to the last comes at least once. `cursor` 0 begins; returns the next one, 0 at the end. At most `room`

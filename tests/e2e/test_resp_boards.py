@@ -57,6 +57,20 @@ class Boards(ServerTest):
         self.assertEqual(self.call("DEL", "best"), 1)
         self.check(self.server.get("/v1/boards/best"), 404)
 
+    def test_questions_alike(self):
+        """A pipeline asks them together, and of a board with rules of its own answers the same."""
+        fading = {"score": {"type": "real"}, "update": "decay", "half_life": 86400}
+        for board, rules in (("best", {}), ("quick", {"score": {"order": "asc"}}), ("fading", fading)):
+            self.check(self.server.put(f"/v1/boards/{board}", rules), 201)
+            for i in range(40):
+                self.call("ZADD", board, 1 + i // 3, f"p{i}")
+            questions = [["ZREVRANGE", board, i, i + 10] for i in range(-12, 50, 3)]
+            questions += [["ZRANGE", board, i, i + 5, "REV"] for i in range(0, 50, 7)]
+            questions += [["ZCOUNT", board, low + 0.5, low + 4.5] for low in range(-2, 16)]
+            questions += [["ZREVRANK", board, f"p{i}"] for i in range(38, 42)]
+            alone = [self.call(*words) for words in questions]
+            self.assertEqual([reply.value for reply in self.redis.pipeline(questions)], alone, board)
+
     def test_smaller_is_better(self):
         self.check(self.server.put("/v1/boards/lap", {"score": {"type": "decimal", "decimals": 2, "order": "asc"}}), 201)
         self.assertEqual(self.call("ZADD", "lap", 61.25, "ada", 59.5, "bob", 70, "eve"), 3)

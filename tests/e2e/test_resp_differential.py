@@ -386,6 +386,22 @@ class Differential(ServerTest):
         """One after the other, and in pipelines."""
         self.run_programs(0, 60, lambda p, pair: self.check(p.commands(150), pair, p.pick(1, 1, 7, 50)))
 
+    def test_alike(self):
+        """Runs of one question with changing arguments, as pipelines have them: Rung asks those together."""
+        def body(p, pair):
+            self.check(p.commands(60), pair, 20)
+            for _ in range(12):
+                name, key = p.pick("ZRANGE", "ZREVRANGE", "ZCOUNT", "ZSCORE", "ZRANK"), p.any_key()
+                some = []
+                while len(some) < 30:
+                    words = [str(word) for word in getattr(p, name)()]
+                    if "BYLEX" not in words and p.chance(0.9):  # means something only where scores are equal
+                        words[1] = key
+                    some += [words] * p.pick(1, 1, 3)
+                self.check(some, pair, p.pick(3, 16, 30))
+                self.check(p.commands(5), pair)
+        self.run_programs(5000, 25, body)
+
     def test_transactions(self):
         def body(p, pair):
             commands = p.commands(30)

@@ -233,6 +233,27 @@ static void check_rows(const run *r, uint32_t key, const rung_zkey *k, const mod
     }
 }
 
+/* Several pages at once: their rows are those of the whole. */
+static void check_pages(run *r, const rung_zkey *k, const model_row *want, uint32_t n) {
+    enum { PAGES_MAX = 40 };
+    static rung_zkey_row rows[PAGES_MAX * ROWS_MAX];
+    rung_zkey_page pages[PAGES_MAX];
+    uint32_t count = (uint32_t)below(r, PAGES_MAX + 1), at = 0;
+    bool rev = below(r, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        pages[i].start = (uint32_t)below(r, n + 1);
+        pages[i].count = (uint32_t)below(r, n - pages[i].start + 1);
+    }
+    rung_zkey_pages(k, count, pages, rev, rows);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = 0; j < pages[i].count; j++, at++) {
+            uint32_t index = pages[i].start + j;
+            const model_row *w = &want[rev ? n - 1 - index : index];
+            CHECK(rung_slice_eq(rows[at].member, key_model_member(w->member)));
+            CHECK_EQ_F64(rows[at].score, w->score);
+        }
+}
+
 static void check_members(const run *r, uint32_t key, const rung_zkey *k, const model_row *want,
                           uint32_t n) {
     rung_slice members[KEY_MODEL_MEMBERS + 1];
@@ -277,6 +298,21 @@ static void check_ranges(run *r, uint32_t key, const rung_zkey *k) {
         CHECK_MSG(end - first == want_end - want_first && (first == end || first == want_first),
                   "step %" PRIu64 " key %u by %d: [%u, %u), expected [%u, %u)", r->step, key,
                   range.by, first, end, want_first, want_end);
+    }
+}
+
+static void check_counts(run *r, uint32_t key, const rung_zkey *k) {
+    enum { COUNTS_MAX = 40 };
+    rung_range ranges[COUNTS_MAX];
+    uint32_t counts[COUNTS_MAX], n = 0, first, end;
+    for (uint32_t i = (uint32_t)below(r, COUNTS_MAX + 1); i > 0; i--) {
+        ranges[n] = any_range(r);
+        n += ranges[n].by == RUNG_RANGE_SCORE;
+    }
+    rung_zkey_counts(k, n, ranges, counts);
+    for (uint32_t i = 0; i < n; i++) {
+        key_model_range(&r->m, key, &ranges[i], false, &first, &end);
+        CHECK_EQ_U64(counts[i], end - first);
     }
 }
 
@@ -358,12 +394,16 @@ static void check_key(run *r, uint32_t key, int64_t now_ms) {
     }
     if (now_ms != r->m.time_ms)
         return;
-    if (kind != MODEL_SET)
+    if (kind != MODEL_SET) {
         check_rows(r, key, &k, want, n);
+        check_pages(r, &k, want, n);
+    }
     check_members(r, key, &k, want, n);
     check_scan(r, &k, want, n);
-    if (kind != MODEL_SET && kind != MODEL_NONE)
+    if (kind != MODEL_SET && kind != MODEL_NONE) {
         check_ranges(r, key, &k);
+        check_counts(r, key, &k);
+    }
 }
 
 static void check_all(run *r) {

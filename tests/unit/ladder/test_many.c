@@ -86,7 +86,7 @@ static void check_walk(rung_ladder_cursor c, uint32_t index, bool back) {
 }
 
 static void check_seeks(void) {
-    uint32_t indexes[ASKED_MAX], n = roll(ASKED_MAX + 1);
+    uint32_t indexes[ASKED_MAX] = {0}, n = roll(ASKED_MAX + 1);
     rung_ladder_cursor cursors[ASKED_MAX];
     for (uint32_t i = 0; i < n; i++) {
         uint32_t edges[] = {0, w.n ? w.n - 1 : 0, w.n, w.n + 1, UINT32_MAX};
@@ -103,8 +103,8 @@ static void check_seeks(void) {
 }
 
 static void check_counts(void) {
-    uint64_t keys[ASKED_MAX * RUNG_LADDER_WORDS_MAX];
-    bool or_equal[ASKED_MAX];
+    uint64_t keys[ASKED_MAX * RUNG_LADDER_WORDS_MAX] = {0};
+    bool or_equal[ASKED_MAX] = {false};
     uint32_t counts[ASKED_MAX], n = roll(ASKED_MAX + 1);
     for (uint32_t i = 0; i < n; i++) {
         or_equal[i] = roll(2);
@@ -126,7 +126,7 @@ static void check_counts(void) {
 }
 
 static void check_found(void) {
-    uint32_t players[ASKED_MAX], n = roll(ASKED_MAX + 1);
+    uint32_t players[ASKED_MAX] = {0}, n = roll(ASKED_MAX + 1);
     rung_ladder_entry entries[ASKED_MAX];
     bool found[ASKED_MAX];
     for (uint32_t i = 0; i < n; i++)
