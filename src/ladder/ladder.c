@@ -730,8 +730,8 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
     return true;
 }
 
-/* A step for all levels but the lowest, which are in the cache, and then one or more for each: to find the child, to ask
- * for the leaf, to find the place in it. */
+/* A step for all levels but the lowest, which are in the cache, and then one or more for each: to find the child, to
+ * ask for the leaf, to find the place in it. */
 static void aim_on(const rung_ladder *l, rung_ladder_hint *hint) {
     uint32_t h = hint->left > 2 ? hint->left - 2 : 0;
     if (h > 1) {

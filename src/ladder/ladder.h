@@ -36,11 +36,12 @@ typedef struct rung_ladder
 typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
 
 /* What makes ties cheap, where players are far away in memory.
- *   warm         asks for the memory in which `tie` finds a player: part 0, then part 1, which finds what part 0 asked for
- *   mark         a number kept with the entry, 4 bytes: who comes first by `tie` never has the greater one, so that most
- *                ties are settled by it; only between equal ones `tie` is asked. NULL: no marks
- *   mark_begin   is called once, as soon as a ladder is more than a handful, with some of its players: what they have in
- *                common, left in `origin`, need not be in the marks */
+ *   warm        asks for the memory in which `tie` finds a player: part 0, then part 1, which finds what part 0 asked
+ *               for
+ *   mark        a number kept with the entry, 4 bytes: who comes first by `tie` never has the greater one, so that
+ *               most ties are settled by it; only between equal ones `tie` is asked. NULL: no marks
+ *   mark_begin  is called once, as soon as a ladder is more than a handful, with some of its players: what they have
+ *               in common, left in `origin`, need not be in the marks */
 enum { RUNG_LADDER_ORIGIN_BYTES = 40 };
 typedef struct rung_ladder_aid {
     void (*warm)(const void *ctx, uint32_t player, int part);

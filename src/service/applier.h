@@ -65,7 +65,7 @@ RUNG_NODISCARD rung_status rung_applier_run_keys(rung_applier *a, rung_slice pay
                                                  void *ctx, void *answer_ctx, uint32_t *done_out,
                                                  rung_err *err);
 
-/* The same for records of a log, which are checked: whoever wrote them. Nobody asks what became of them. RUNG_ECORRUPT also when a sequence is not the
+/* The same for records of a log, which are checked: whoever wrote them. RUNG_ECORRUPT also when a sequence is not the
  * state's next; RUNG_EVERSION also for a record of another type. */
 RUNG_NODISCARD rung_status rung_applier_replay(rung_applier *a, const rung_log_record *records,
                                                size_t count, rung_err *err);

@@ -577,7 +577,8 @@ static const struct {
 static void run_seeded_of_size(uint64_t seed, uint16_t players_max, uint64_t steps) {
     uint64_t until = bench->step_count + steps, program_steps = 6 * (uint64_t)players_max + 500;
     for (uint64_t config = 0; bench->step_count < until; config++) {
-        /* Every (key_words, score_words, tie, with marks or without) in turn; coprime strides so that the first few already differ much. */
+        /* Every (key_words, score_words, tie, with marks or without) in turn; coprime strides so that the first few
+         * already differ much. */
         static const uint8_t shapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 1}, {3, 2},
                                             {3, 3}, {4, 1}, {4, 2}, {4, 3}, {4, 4}};
         const uint8_t *shape = shapes[config * 3 % COUNT_OF(shapes)];
