@@ -554,6 +554,8 @@ enum {
 /* What a way down is for: the key of a ladder with its upper nodes in the cache, or, where they are not, the key or the
  * player who is there. */
 enum { TO_KEY, TO_PLACE, TO_PLAYER };
+/* What is left of a way to a key. All levels but the lowest are in the cache, and take one step. */
+enum { AT_LEAF = 1, TO_LEAF, TO_SLOT, AT_PARENT, AT_ROOT };
 
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
     if (part == 0)
@@ -635,7 +637,7 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
                      : rung__mark_of(l, hint->player);
     hint->shape = l->shape;
     hint->errand = TO_KEY;
-    hint->left = l->height ? l->height + 2u : 0;
+    hint->left = l->height == 0 ? 0 : l->height == 1 ? AT_PARENT : AT_ROOT;
     hint->stage = 0;
     hint->step[l->height].id = l->root;
     if (l->height == 0)
@@ -730,28 +732,50 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
     return true;
 }
 
-/* A step for all levels but the lowest, which are in the cache, and then one or more for each: to find the child, to
- * ask for the leaf, to find the place in it. */
+/* The row of an inner node with so many before the probe; ask for what will be read and changed in it. */
+static void note_row(const rung_ladder *l, rung__node *node, uint32_t before, uint32_t *row_out) {
+    *row_out = before ? before - 1 : 0;
+    for (uint32_t column = RUNG__CHILD; column <= RUNG__STARTS; column++)
+        rung_prefetch(rung__column(l, node, column) + *row_out);
+}
+
+/* Go there, and ask for what the next search reads; of a leaf, for its slot. */
+static void take_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h) {
+    rung__node *node = rung__inner(l, hint->step[h].id);
+    uint32_t child = rung__column(l, node, RUNG__CHILD)[hint->step[h].row];
+    hint->step[h - 1].id = child;
+    if (h > 1)
+        prefetch_search(&l->trunk->inners.slots[child], RUNG__INNER_CAP);
+    else
+        rung_prefetch(&l->leaves.slots[child]);
+}
+
 static void aim_on(const rung_ladder *l, rung_ladder_hint *hint) {
-    uint32_t h = hint->left > 2 ? hint->left - 2 : 0;
-    if (h > 1) {
-        for (; h > 1; h--)
+    rung__node *node;
+    switch (hint->left) {
+    case AT_ROOT:
+        for (uint32_t h = l->height; h > 1; h--)
             step_down(l, h, rows_before(l, rung__inner(l, hint->step[h].id), hint, false), hint);
         prefetch_search(&l->trunk->inners.slots[hint->step[1].id], RUNG__INNER_CAP);
-        hint->left = 3;
-        return;
-    }
-    if (h == 1) {
-        if (search_on(l, rung__inner(l, hint->step[1].id), hint))
+        break;
+    case AT_PARENT:
+        node = rung__inner(l, hint->step[1].id);
+        if (search_on(l, node, hint))
             return;
-        step_down(l, 1, hint->low, hint);
-    } else if (hint->left == 2) {
+        note_row(l, node, hint->low, &hint->step[1].row);
+        break;
+    case TO_SLOT:
+        take_child(l, hint, 1);
+        break;
+    case TO_LEAF:
         prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
-    } else {
-        rung__node *leaf = rung__leaf(l, hint->step[0].id);
-        if (search_on(l, leaf, hint))
+        break;
+    case AT_LEAF:
+        node = rung__leaf(l, hint->step[0].id);
+        if (search_on(l, node, hint))
             return;
-        note_place(l, leaf, hint);
+        note_place(l, node, hint);
+        break;
     }
     hint->left--;
 }
@@ -784,21 +808,7 @@ void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_
 /* Find the row of an inner node, and ask for what will be read and changed in it. */
 static void find_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h, bool or_self) {
     rung__node *node = rung__inner(l, hint->step[h].id);
-    uint32_t before = rows_before(l, node, hint, or_self), row = before ? before - 1 : 0;
-    hint->step[h].row = row;
-    for (uint32_t column = RUNG__CHILD; column <= RUNG__STARTS; column++)
-        rung_prefetch(rung__column(l, node, column) + row);
-}
-
-/* Go there, and ask for what the next search reads; of a leaf, for its slot. */
-static void take_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h) {
-    rung__node *node = rung__inner(l, hint->step[h].id);
-    uint32_t child = rung__column(l, node, RUNG__CHILD)[hint->step[h].row];
-    hint->step[h - 1].id = child;
-    if (h > 1)
-        prefetch_search(&l->trunk->inners.slots[child], RUNG__INNER_CAP);
-    else
-        rung_prefetch(&l->leaves.slots[child]);
+    note_row(l, node, rows_before(l, node, hint, or_self), &hint->step[h].row);
 }
 
 static void note_origin(const rung_ladder *l, rung_ladder_hint *hint) {
