@@ -639,6 +639,7 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
     hint->errand = TO_KEY;
     hint->left = l->height == 0 ? 0 : l->height == 1 ? AT_PARENT : AT_ROOT;
     hint->stage = 0;
+    hint->low = RUNG__INNER_CAP / 2;
     hint->step[l->height].id = l->root;
     if (l->height == 0)
         return;
@@ -672,6 +673,46 @@ static void narrow(const uint32_t *marks, rung_ladder_hint *hint) {
     hint->high = end;
 }
 
+/* Keys are spread about evenly between the first of a child and the first of the next: so the place of a word in the
+ * child at `row` can be guessed, and most of the child's lines be left alone. `rows`: how many it has, about. */
+static uint32_t guess_place(rung__node *parent, uint32_t row, uint64_t word, uint32_t rows,
+                            uint32_t cap) {
+    const uint64_t *words = rung__words(parent, 0) + row;
+    if (row + 1u >= parent->n || word <= words[0] || word >= words[1])
+        return word <= words[0] ? (cap - rows) / 2 : (cap + rows) / 2;
+    double share = (double)(int64_t)((word - words[0]) >> 1) /
+                   (double)(int64_t)(((words[1] - words[0]) >> 1) + 1);
+    return (cap - rows) / 2 + (uint32_t)(share * rows);
+}
+
+/* What a search that begins there is likely to read. */
+static void prefetch_guess(const rung__node *node, uint32_t place) {
+    enum { AROUND = 10 };
+    rung_prefetch(node);
+    rung_prefetch_range(node->rows + (place > AROUND ? place - AROUND : 0),
+                        2 * AROUND * sizeof *node->rows);
+}
+
+/* Rows whose first word is less; the answer is near the place hint->low. */
+static uint32_t words_less_near(rung__node *node, uint64_t word, uint32_t place) {
+    enum { STRIDE = 8 };
+    const uint64_t *words = rung__words(node, 0);
+    uint32_t n = node->n, low = place > node->start ? place - node->start : 0, high;
+    low = low < n ? low : n - 1;
+    if (words[low] < word) {
+        low++;
+        while (low + STRIDE <= n && words[low + STRIDE - 1] < word)
+            low += STRIDE;
+        high = low + STRIDE <= n ? low + STRIDE - 1 : n;
+    } else {
+        high = low;
+        while (high >= STRIDE && words[high - STRIDE] >= word)
+            high -= STRIDE;
+        low = high >= STRIDE ? high - STRIDE + 1 : 0;
+    }
+    return low + rung__words_less(words + low, high - low, word);
+}
+
 /* Rows [low, high) have the first word of the key: ask for what decides between them. */
 static void begin_tie(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
     uint32_t n = hint->high - hint->low;
@@ -692,7 +733,7 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
     if (hint->stage == BEGIN) {
         const uint64_t *words = rung__words(node, 0);
         uint64_t word = hint->key[0];
-        hint->low = hint->high = rung__words_less(words, node->n, word);
+        hint->low = hint->high = words_less_near(node, word, hint->low);
         while (hint->high < node->n && words[hint->high] == word)
             hint->high++;
         if (hint->low == hint->high)
@@ -756,7 +797,10 @@ static void aim_on(const rung_ladder *l, rung_ladder_hint *hint) {
     case AT_ROOT:
         for (uint32_t h = l->height; h > 1; h--)
             step_down(l, h, rows_before(l, rung__inner(l, hint->step[h].id), hint, false), hint);
-        prefetch_search(&l->trunk->inners.slots[hint->step[1].id], RUNG__INNER_CAP);
+        node = rung__inner(l, hint->step[2].id);
+        hint->low = guess_place(node, hint->step[2].row, hint->key[0], RUNG__INNER_CAP * 3 / 4,
+                                RUNG__INNER_CAP);
+        prefetch_guess(rung__inner(l, hint->step[1].id), hint->low);
         break;
     case AT_PARENT:
         node = rung__inner(l, hint->step[1].id);
@@ -768,7 +812,11 @@ static void aim_on(const rung_ladder *l, rung_ladder_hint *hint) {
         take_child(l, hint, 1);
         break;
     case TO_LEAF:
-        prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
+        node = rung__inner(l, hint->step[1].id);
+        hint->low =
+            guess_place(node, hint->step[1].row, hint->key[0],
+                        rung__column(l, node, RUNG__COUNT)[hint->step[1].row], RUNG__LEAF_CAP);
+        prefetch_guess(rung__leaf(l, hint->step[0].id), hint->low);
         break;
     case AT_LEAF:
         node = rung__leaf(l, hint->step[0].id);
