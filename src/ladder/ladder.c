@@ -554,8 +554,14 @@ enum {
 /* What a way down is for: the key of a ladder with its upper nodes in the cache, or, where they are not, the key or the
  * player who is there. */
 enum { TO_KEY, TO_PLACE, TO_PLAYER };
-/* What is left of a way to a key. All levels but the lowest are in the cache, and take one step. */
-enum { AT_LEAF = 1, TO_LEAF, TO_SLOT, AT_PARENT, AT_ROOT };
+
+/* What is left of a way, as a number that counts down: at height h, 2h + 2: to find the row; 2h + 1: to go to its child.
+ * Then, of the leaf: */
+enum { AT_LEAF = 1, TO_LEAF = 2, AT_PARENT = 4 };
+
+static uint32_t steps_from(uint32_t height) {
+    return height ? 2 * height + 2 : 0;
+}
 
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
     if (part == 0)
@@ -637,7 +643,7 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
                      : rung__mark_of(l, hint->player);
     hint->shape = l->shape;
     hint->errand = TO_KEY;
-    hint->left = l->height == 0 ? 0 : l->height == 1 ? AT_PARENT : AT_ROOT;
+    hint->left = steps_from(l->height);
     hint->stage = 0;
     hint->low = RUNG__INNER_CAP / 2;
     hint->step[l->height].id = l->root;
@@ -648,11 +654,18 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
         prefetch_parent(l, &l->leaves.slots[hint->from_leaf], ranked);
 }
 
-static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_ladder_hint *hint,
-                            bool or_self) {
-    return rung__node_search(l, node,
-                             &(rung__probe){hint->key, l->key_words, hint->player, hint->mark, true,
-                                            false, .or_self = or_self});
+static rung__probe probe_of(const rung_ladder *l, const rung_ladder_hint *hint) {
+    return (rung__probe){.key = hint->key,
+                         .words = l->key_words,
+                         .player = hint->player,
+                         .mark = hint->mark,
+                         .has_player = true,
+                         .or_self = hint->errand == TO_PLAYER};
+}
+
+static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_ladder_hint *hint) {
+    rung__probe probe = probe_of(l, hint);
+    return rung__node_search(l, node, &probe);
 }
 
 /* The end of the way to a key: as many rows of the leaf as hint->low are before it. */
@@ -743,7 +756,7 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
         return true;
     }
     if (hint->stage == REST) {
-        hint->low = rows_before(l, node, hint, false);
+        hint->low = rows_before(l, node, hint);
         hint->stage = BEGIN;
         return false;
     }
@@ -756,7 +769,7 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
     }
     uint32_t mid = (hint->low + hint->high) / 2;
     if (hint->stage == COMPARE) {
-        rung__probe probe = {hint->key, l->key_words, hint->player, hint->mark, true, false, false};
+        rung__probe probe = probe_of(l, hint);
         if (row_before(l, node, mid, &probe))
             hint->low = mid + 1;
         else
@@ -773,57 +786,77 @@ static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *
     return true;
 }
 
-/* The row of an inner node with so many before the probe; ask for what will be read and changed in it. */
+/* Ask for what will be read and changed in the row of an inner node. */
 static void note_row(const rung_ladder *l, rung__node *node, uint32_t before, uint32_t *row_out) {
     *row_out = before ? before - 1 : 0;
     for (uint32_t column = RUNG__CHILD; column <= RUNG__STARTS; column++)
         rung_prefetch(rung__column(l, node, column) + *row_out);
 }
 
-/* Go there, and ask for what the next search reads; of a leaf, for its slot. */
+/* From height h to the child, and ask for what a search reads in it; of a leaf, for its slot. */
 static void take_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h) {
     rung__node *node = rung__inner(l, hint->step[h].id);
-    uint32_t child = rung__column(l, node, RUNG__CHILD)[hint->step[h].row];
+    uint32_t row = hint->step[h].row, child = rung__column(l, node, RUNG__CHILD)[row];
     hint->step[h - 1].id = child;
-    if (h > 1)
-        prefetch_search(&l->trunk->inners.slots[child], RUNG__INNER_CAP);
-    else
+    if (h == 1) {
         rung_prefetch(&l->leaves.slots[child]);
+        return;
+    }
+    hint->low = guess_place(node, row, hint->key[0], RUNG__INNER_CAP * 3 / 4, RUNG__INNER_CAP);
+    prefetch_guess(rung__inner(l, child), hint->low);
 }
 
-static void aim_on(const rung_ladder *l, rung_ladder_hint *hint) {
-    rung__node *node;
-    switch (hint->left) {
-    case AT_ROOT:
-        for (uint32_t h = l->height; h > 1; h--)
-            step_down(l, h, rows_before(l, rung__inner(l, hint->step[h].id), hint, false), hint);
-        node = rung__inner(l, hint->step[2].id);
-        hint->low = guess_place(node, hint->step[2].row, hint->key[0], RUNG__INNER_CAP * 3 / 4,
-                                RUNG__INNER_CAP);
-        prefetch_guess(rung__inner(l, hint->step[1].id), hint->low);
-        break;
-    case AT_PARENT:
-        node = rung__inner(l, hint->step[1].id);
+static void ask_for_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *parent = rung__inner(l, hint->step[1].id);
+    uint32_t row = hint->step[1].row;
+    if (hint->errand == TO_PLAYER) {
+        rung__prefetch_players(l, hint->step[0].id);
+        return;
+    }
+    hint->low = guess_place(parent, row, hint->key[0], rung__column(l, parent, RUNG__COUNT)[row],
+                            RUNG__LEAF_CAP);
+    prefetch_guess(rung__leaf(l, hint->step[0].id), hint->low);
+}
+
+static void note_origin(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
+    if (!rung__row_of(l, hint->step[0].id, hint->player, &hint->step[0].row))
+        return;
+    hint->from_leaf = hint->step[0].id;
+    rung__prefetch_rows(l, leaf, hint->step[0].row);
+}
+
+/* All nodes above the parents of leaves at once. */
+static void pass_upper_nodes(const rung_ladder *l, rung_ladder_hint *hint) {
+    for (uint32_t h = l->height; h > 1; h--) {
+        rung__node *node = rung__inner(l, hint->step[h].id);
+        note_row(l, node, rows_before(l, node, hint), &hint->step[h].row);
+        take_child(l, hint, h);
+    }
+    hint->left = AT_PARENT;
+}
+
+static void go_on(const rung_ladder *l, rung_ladder_hint *hint) {
+    uint32_t left = hint->left, h = (left - 1) / 2;
+    if (left > AT_PARENT && hint->errand == TO_KEY) {
+        pass_upper_nodes(l, hint);
+        return;
+    }
+    if (left == AT_LEAF && hint->errand == TO_PLAYER) {
+        note_origin(l, rung__leaf(l, hint->step[0].id), hint);
+    } else if (left == AT_LEAF) {
+        rung__node *leaf = rung__leaf(l, hint->step[0].id);
+        if (search_on(l, leaf, hint))
+            return;
+        note_place(l, leaf, hint);
+    } else if (left == TO_LEAF) {
+        ask_for_leaf(l, hint);
+    } else if (left % 2) {
+        take_child(l, hint, h);
+    } else {
+        rung__node *node = rung__inner(l, hint->step[h].id);
         if (search_on(l, node, hint))
             return;
-        note_row(l, node, hint->low, &hint->step[1].row);
-        break;
-    case TO_SLOT:
-        take_child(l, hint, 1);
-        break;
-    case TO_LEAF:
-        node = rung__inner(l, hint->step[1].id);
-        hint->low =
-            guess_place(node, hint->step[1].row, hint->key[0],
-                        rung__column(l, node, RUNG__COUNT)[hint->step[1].row], RUNG__LEAF_CAP);
-        prefetch_guess(rung__leaf(l, hint->step[0].id), hint->low);
-        break;
-    case AT_LEAF:
-        node = rung__leaf(l, hint->step[0].id);
-        if (search_on(l, node, hint))
-            return;
-        note_place(l, node, hint);
-        break;
+        note_row(l, node, hint->low, &hint->step[h].row);
     }
     hint->left--;
 }
@@ -837,7 +870,9 @@ static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
     hint->mark = rung__mark_of(l, player);
     hint->errand = errand;
     hint->shape = l->shape;
-    hint->left = l->height ? 2u * l->height + 2 : 0;
+    hint->left = steps_from(l->height);
+    hint->stage = 0;
+    hint->low = RUNG__INNER_CAP / 2;
     hint->step[l->height].id = l->root;
 }
 
@@ -853,49 +888,13 @@ void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_
         prefetch_root(&l->trunk->inners.slots[l->root]);
 }
 
-/* Find the row of an inner node, and ask for what will be read and changed in it. */
-static void find_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h, bool or_self) {
-    rung__node *node = rung__inner(l, hint->step[h].id);
-    note_row(l, node, rows_before(l, node, hint, or_self), &hint->step[h].row);
-}
-
-static void note_origin(const rung_ladder *l, rung_ladder_hint *hint) {
-    uint32_t id = hint->step[0].id;
-    if (!rung__row_of(l, id, hint->player, &hint->step[0].row))
-        return;
-    hint->from_leaf = id;
-    rung__prefetch_rows(l, rung__leaf(l, id), hint->step[0].row);
-}
-
-/* Two steps for each level down, one to ask for the leaf, one to find the row. */
-static void move_on(const rung_ladder *l, rung_ladder_hint *hint, bool is_origin) {
-    uint32_t left = --hint->left;
-    rung__node *leaf = left ? NULL : rung__leaf(l, hint->step[0].id);
-    if (left > 1 && left % 2)
-        find_child(l, hint, left / 2, is_origin);
-    else if (left > 1)
-        take_child(l, hint, left / 2);
-    else if (left == 1 && is_origin)
-        rung__prefetch_players(l, hint->step[0].id);
-    else if (left == 1)
-        prefetch_search(&l->leaves.slots[hint->step[0].id], RUNG__LEAF_CAP);
-    else if (is_origin) {
-        note_origin(l, hint);
-    } else {
-        hint->low = rows_before(l, leaf, hint, false);
-        note_place(l, leaf, hint);
-    }
-}
-
 void rung_ladder_aim_down(rung_ladder_way *ways, uint32_t n) {
     while (n) /* all together one step on, then the next */
         for (uint32_t i = 0; i < n;) {
             const rung_ladder *l = ways[i].ladder;
             rung_ladder_hint *hint = ways[i].hint;
-            if (hint->left && hint->errand == TO_KEY)
-                aim_on(l, hint);
-            else if (hint->left)
-                move_on(l, hint, hint->errand == TO_PLAYER);
+            if (hint->left)
+                go_on(l, hint);
             if (hint->left)
                 i++;
             else
