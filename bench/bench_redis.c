@@ -798,6 +798,7 @@ int main(int argc, char **argv) {
         bench_die("too many rounds or connections");
     if (b.only || b.is_alone)
         b.o.markdown = NULL;
+    signal(SIGPIPE, SIG_IGN); /* a server that is just starting may hang up */
     const char *parent = getenv("RUNG_BENCH_DIR");
     snprintf(folder, sizeof folder, "%s/bench-redis-XXXXXX", parent ? parent : "/tmp");
     if (!mkdtemp(folder))
