@@ -555,8 +555,8 @@ enum {
  * player who is there. */
 enum { TO_KEY, TO_PLACE, TO_PLAYER };
 
-/* What is left of a way, as a number that counts down: at height h, 2h + 2: to find the row; 2h + 1: to go to its child.
- * Then, of the leaf: */
+/* What is left of a way, as a number that counts down. At height h, 2h + 2: to find the row; 2h + 1: to go to its
+ * child. Then, of the leaf: */
 enum { AT_LEAF = 1, TO_LEAF = 2, AT_PARENT = 4 };
 
 static uint32_t steps_from(uint32_t height) {
@@ -693,8 +693,7 @@ static uint32_t guess_place(rung__node *parent, uint32_t row, uint64_t word, uin
     const uint64_t *words = rung__words(parent, 0) + row;
     if (row + 1u >= parent->n || word <= words[0] || word >= words[1])
         return word <= words[0] ? (cap - rows) / 2 : (cap + rows) / 2;
-    double share = (double)(int64_t)((word - words[0]) >> 1) /
-                   (double)(int64_t)(((words[1] - words[0]) >> 1) + 1);
+    double share = (double)(word - words[0]) / (double)(words[1] - words[0]);
     return (cap - rows) / 2 + (uint32_t)(share * rows);
 }
 
@@ -706,7 +705,7 @@ static void prefetch_guess(const rung__node *node, uint32_t place) {
                         2 * AROUND * sizeof *node->rows);
 }
 
-/* Rows whose first word is less; the answer is near the place hint->low. */
+/* Rows whose first word is less. The answer is likely near `place`: it is looked for from there on, line by line. */
 static uint32_t words_less_near(rung__node *node, uint64_t word, uint32_t place) {
     enum { STRIDE = 8 };
     const uint64_t *words = rung__words(node, 0);
