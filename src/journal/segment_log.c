@@ -482,7 +482,9 @@ static rung_status retire(rung_segment_log *log, size_t i, rung_err *err) {
     rung_segment_info info = log->image.segments[i];
     if (info.last_seq >= info.first_seq) {
         rung_status st = rung__segment_seal(&log->dir, log->uuid, &info, err);
+        pthread_mutex_lock(&log->list_lock); /* readers may follow while a log starts */
         log->image.segments[i].is_sealed = st == RUNG_OK;
+        pthread_mutex_unlock(&log->list_lock);
         return st;
     }
     char name[RUNG_FILE_NAME_MAX];

@@ -41,6 +41,7 @@ BUILD = pathlib.Path(os.environ["RUNG_BUILD"])
 SOURCE = pathlib.Path(os.environ["RUNG_SOURCE"])
 RUNG = BUILD / "rung"
 WAIT = 60  # seconds; only reached when something is wrong
+ANNOUNCED = 2.5  # after about so many seconds "listening" is said by a server that is not ready yet
 
 
 def quote(name):
@@ -116,13 +117,24 @@ class Server:
                                         stderr=subprocess.PIPE, preexec_fn=self.preexec)
         self.reader = threading.Thread(target=self._read, args=(self.process.stderr, self.said), daemon=True)
         self.reader.start()
-        return self.wait_listening() if wait else self
+        started = time.monotonic()
+        if wait:
+            self.wait_listening()
+            if time.monotonic() - started > ANNOUNCED:
+                self._wait_ready()
+        return self
 
     @staticmethod
     def _read(pipe, said):
         for line in pipe:
             said.append(line.decode("utf-8", "replace").rstrip("\n"))
         pipe.close()
+
+    def _wait_ready(self):
+        """A start that takes long, as on a busy disk, listens before it is ready. A log that hides that word is not waited for."""
+        end = time.monotonic() + WAIT / 2
+        while time.monotonic() < end and not any(re.search(r"\bready\b", line) for line in list(self.said)):
+            time.sleep(0.01)
 
     def wait_listening(self):
         def look():
