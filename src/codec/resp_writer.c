@@ -183,10 +183,12 @@ void rung_resp_double(rung_resp_writer *w, double value) {
     size_t len = rung_resp_format_double(value, at + (is_bulk ? BEFORE : 1));
     if (is_bulk && len >= 10)
         memmove(at + BEFORE + 1, at + BEFORE, len);
-    if (is_bulk)
+    if (is_bulk) {
         at = put_length(at, len) + len;
-    else
-        *at = ',', at += 1 + len;
+    } else {
+        *at = ',';
+        at += 1 + len;
+    }
     memcpy(at, "\r\n", 2);
     w->len = (size_t)(at + 2 - w->data);
 }

@@ -527,8 +527,10 @@ static bool is_plain_move(const rung_ladder *l, const rung__path *from, const ru
 
 /* Where the two ways meet, and above, the counts are the same afterwards. */
 static void move_plainly(rung_ladder *l, const rung__path *from, const rung__probe *probe,
-                         const rung__path *to) {
+                         rung__path *to) {
     uint32_t top = l->height;
+    if (from->step[0].id == to->step[0].id && from->step[0].row < to->step[0].row)
+        to->step[0].row--;
     while (top && from->step[top].id == to->step[top].id &&
            from->step[top].row == to->step[top].row)
         top--;
@@ -543,8 +545,6 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
     bool same_leaf = from->step[0].id == to->step[0].id, was_first = from->step[0].row == 0;
     uint32_t shape = l->shape;
     if (is_plain_move(l, from, to)) {
-        if (same_leaf && from->step[0].row < to->step[0].row)
-            to->step[0].row--;
         move_plainly(l, from, probe, to);
         return;
     }

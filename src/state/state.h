@@ -63,6 +63,7 @@ typedef struct rung_outcome {
     bool is_new; /* the player had no entry */
     uint32_t value_count;
     rung_value values[RUNG_COLUMNS_MAX]; /* the score that stands now */
+    /* From here on not worked out, 0 or none, for a score without id that is_brief or was sent as ZADD. */
     uint32_t rank_before, rank, total, passed;
     double percentile;
     bool has_next;
