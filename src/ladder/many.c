@@ -175,3 +175,50 @@ void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint
         count_group(l, n - done < GROUP ? n - done : GROUP, keys + (size_t)done * l->key_words,
                     or_equal + done, counts_out + done);
 }
+
+/* ---- to players ---- */
+
+void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            rung_rank_style style, uint32_t *ranks_out) {
+    for (uint32_t done = 0; done < n;) {
+        uint32_t stop = n - done < GROUP ? n : done + GROUP;
+        for (uint32_t i = done; i < stop; i++)
+            rung_ladder_warm_map(l, players[i]);
+        for (uint32_t i = done; i < stop; i++)
+            rung_ladder_warm_leaf(l, players[i]);
+        for (; done < stop; done++)
+            if (rung_ladder_rank(l, players[done], style, &ranks_out[done]) != RUNG_OK)
+                ranks_out[done] = 0;
+    }
+}
+
+/* Not group by group, whose ends would wait, but in a row: each player LAG steps behind the one before it. */
+void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            rung_ladder_entry *entries_out, bool *found_out) {
+    enum { LAG = 8, RING = 4 * LAG };
+    uint32_t leaf[RING], row[RING];
+    for (uint64_t i = 0; i < (uint64_t)n + RING; i++) {
+        uint64_t slot = i - LAG, who = i - 2 * LAG, at = i - 3 * LAG, read = i - 4 * LAG;
+        if (i < n) /* below 0 is not below n */
+            rung_ladder_warm_map(l, players[i]);
+        if (slot < n) {
+            if (l->guide)
+                rung_ladder_warm_leaf(l, players[slot]);
+            leaf[slot % RING] = rung__leaf_of(l, players[slot]);
+            if (l->height && leaf[slot % RING] != RUNG__NODE_NONE)
+                rung_prefetch(&l->leaves.slots[leaf[slot % RING]]);
+        }
+        if (who < n && l->height && leaf[who % RING] != RUNG__NODE_NONE)
+            rung__prefetch_players(l, leaf[who % RING]);
+        if (at < n) {
+            uint32_t id = leaf[at % RING];
+            found_out[at] =
+                id != RUNG__NODE_NONE && rung__row_of(l, id, players[at], &row[at % RING]);
+            if (found_out[at])
+                rung__prefetch_key(l, rung__leaf(l, id), row[at % RING]);
+        }
+        if (read < n && found_out[read])
+            rung__read_row(l, rung__leaf(l, leaf[read % RING]), row[read % RING],
+                           &entries_out[read]);
+    }
+}

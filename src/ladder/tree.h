@@ -18,6 +18,7 @@
 #define RUNG_LADDER_TREE_H
 
 #include "base/numbermap.h"
+#include "base/prefetch.h"
 #include "ladder/ladder.h"
 
 #ifdef RUNG_TEST_BUILD
@@ -150,6 +151,11 @@ static inline uint64_t rung__mask(uint32_t n) {
 
 /* ---- rows ---- */
 
+static inline void rung__prefetch_key(const rung_ladder *l, rung__node *leaf, uint32_t row) {
+    for (uint32_t k = 0; k < l->key_words; k++)
+        rung_prefetch(rung__words(leaf, k) + row);
+}
+
 static inline bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a,
                                     rung__node *b, uint32_t row_b) {
     for (uint32_t k = 0; k < l->score_words; k++)
@@ -211,6 +217,9 @@ typedef struct rung__probe {
     bool or_self; /* with a player: the row of that player itself is before the probe, too */
 } rung__probe;
 
+/* Is the row before the probe? Their first words are equal. */
+bool rung__row_before(const rung_ladder *l, rung__node *node, uint32_t row,
+                      const rung__probe *probe);
 /* Rows of the node that come before the probe. */
 uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__probe *probe);
 /* The leaf where the probe belongs and the way there; asks for the leaf's first words to be fetched. */
@@ -227,6 +236,8 @@ void rung__climb(const rung_ladder *l, rung__path *path);
 uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player);
 /* The row of a player in that leaf; false when it is not there. */
 bool rung__row_of(const rung_ladder *l, uint32_t leaf, uint32_t player, uint32_t *row_out);
+/* Leaf and row of a player; false when not in the ladder. */
+bool rung__locate(const rung_ladder *l, uint32_t player, rung__path *path);
 /* The rank, in a style, of the row a complete path points at; and its index. */
 uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style,
                        uint32_t *index_out);
