@@ -474,7 +474,8 @@ static void define_windows(const server *s) {
     snprintf(command, sizeof command,
              "curl -sf -X PUT -H 'Content-Type: application/json' "
              "-d "
-             "'{\"score\":{\"type\":\"real\"},\"update\":\"sum\",\"windows\":[\"all\",\"week\","
+             "'{\"score\":{\"type\":\"real\"},\"update\":\"sum\",\"tie\":\"player_desc\","
+             "\"windows\":[\"all\",\"week\","
              "\"day\"]}' "
              "http://127.0.0.1:%u/v1/boards/windows >/dev/null",
              s->http_port);

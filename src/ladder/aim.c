@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder, looking ahead: where moves are headed, found in advance and many at a time.
  *
- * A move at ten million entries waits for a dozen lines of memory, one after the other. Here a group of moves goes the
- * same way together: each takes one step, which asks for what the next one will read, then the next move takes its own.
- * Nothing here changes the ladder; what was found is left in hints, which the put checks before it believes them. */
+ * A move at ten million entries reads two dozen lines of memory that no cache has. Here a group of moves goes the same
+ * way together, step by step: each step does for all of them what is possible without waiting, and asks for the lines
+ * that the next one reads. Nothing here changes the ladder; what was found is left in hints, which the put checks
+ * before it believes them.
+ *
+ * Down the tree, a node is searched in three steps: by the first word, near where it is likely to be; then, among rows
+ * that have the same one, by what decides between them (other words, or marks); then, where even marks are equal, by
+ * the players' ids, which are far away. */
 #include "base/prefetch.h"
 #include "ladder/tree.h"
 
@@ -15,28 +20,18 @@ enum {
  * player who is there. */
 enum { TO_KEY, TO_PLACE, TO_PLAYER };
 
-/* What is left of a way, as a number that counts down. At height h, 2h + 2: to find the row; 2h + 1: to go to its
- * child. Then, of the leaf: */
-enum { AT_LEAF = 1, TO_LEAF = 2, AT_PARENT = 4 };
-
-static uint32_t steps_from(uint32_t height) {
-    return height ? 2 * height + 2 : 0;
-}
-
-/* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
-static const uint32_t *inner_column(const rung_ladder *l, const rung__node *node, uint32_t column) {
-    return (const uint32_t *)(node->rows + (size_t)RUNG__INNER_CAP * l->key_words) +
-           (size_t)column * RUNG__INNER_CAP;
-}
+/* ---- asking for memory ---- */
 
 /* What is read and changed in the parent of a node: the counts of the node itself and, for a rank, those before. */
 static void prefetch_parent(const rung_ladder *l, const rung__slot *slot, bool ranked) {
-    const rung__node *parent = rung__inner(l, slot->parent);
-    uint32_t from = ranked ? 0 : slot->place;
-    rung_prefetch(parent);
-    rung_prefetch_range(inner_column(l, parent, RUNG__COUNT) + from,
-                        (slot->place + 1 - from) * sizeof(uint32_t));
-    rung_prefetch(inner_column(l, parent, RUNG__STARTS) + slot->place);
+    rung__node *parent = rung__inner(l, slot->parent);
+    const uint32_t *counts = rung__inner_places(l, parent, RUNG__COUNT);
+    if (ranked) {
+        rung_prefetch(parent);
+        rung_prefetch_range(counts, slot->place * sizeof *counts);
+    }
+    rung_prefetch(counts + slot->place);
+    rung_prefetch(rung__inner_places(l, parent, RUNG__STARTS) + slot->place);
 }
 
 /* The root has few rows as a rule, and rows stand in the middle of a node. */
@@ -44,6 +39,16 @@ static void prefetch_root(const rung__slot *slot) {
     rung_prefetch(slot->node);
     rung_prefetch_range(slot->node->rows + RUNG__INNER_CAP / 4,
                         RUNG__INNER_CAP / 2 * sizeof(uint64_t));
+}
+
+/* What a search that begins at a place is likely to read. */
+static void prefetch_guess(const rung__node *node, uint32_t place) {
+    enum { AROUND = 8 };
+    const uint64_t *first = node->rows + (place > AROUND ? place - AROUND : 0);
+    rung_prefetch(node);
+    rung_prefetch(first);
+    rung_prefetch(first + AROUND);
+    rung_prefetch(first + 2 * AROUND);
 }
 
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
@@ -83,6 +88,8 @@ void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
     prefetch_parent(l, &l->leaves.slots[path.step[0].id], true);
 }
 
+/* ---- where the entry stands ---- */
+
 void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint) {
     hint->ladder = l;
     hint->player = player;
@@ -104,7 +111,7 @@ rung_status rung_ladder_aim_find(const rung_ladder *l, rung_ladder_hint *hint) {
         hint->from_leaf = RUNG__NODE_NONE;
         return RUNG_NOT_FOUND;
     }
-    rung__prefetch_rows(l, rung__leaf(l, id), hint->from_row);
+    rung__prefetch_rows(l, rung__leaf(l, id), hint->from_row, false);
     if (l->height > 0) { /* the first step up from here, and the first one down */
         rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[id].parent]);
         rung_prefetch(&l->trunk->inners.slots[l->root]);
@@ -117,24 +124,56 @@ void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
     rung__read_row(l, rung__leaf(l, hint->from_leaf), hint->from_row, out);
 }
 
-void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
-                           rung_ladder_hint *hint) {
+/* ---- where it goes: the beginning ---- */
+
+static void head_for(const rung_ladder *l, const uint64_t *key, uint8_t errand,
+                     rung_ladder_hint *hint) {
     for (uint32_t k = 0; k < l->key_words; k++)
         hint->key[k] = key[k];
-    hint->mark = rung__is_marked(l) && hint->from_leaf != RUNG__NODE_NONE
+    hint->errand = errand;
+    hint->shape = l->shape;
+    hint->births = l->trunk ? l->trunk->births : 0;
+    hint->moves = l->moves;
+    hint->node = l->root;
+    hint->height = l->height;
+    hint->low = RUNG__INNER_CAP / 2;
+}
+
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
+                           rung_ladder_hint *hint) {
+    bool exists = hint->from_leaf != RUNG__NODE_NONE;
+    head_for(l, key, TO_KEY, hint);
+    hint->mark = rung__is_marked(l) && exists
                      ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
                      : rung__mark_of(l, hint->player);
-    hint->shape = l->shape;
-    hint->errand = TO_KEY;
-    hint->left = steps_from(l->height);
-    hint->stage = 0;
-    hint->low = RUNG__INNER_CAP / 2;
-    hint->step[l->height].id = l->root;
     if (l->height == 0)
         return;
     prefetch_root(&l->trunk->inners.slots[l->root]);
-    if (hint->from_leaf != RUNG__NODE_NONE)
+    if (exists)
         prefetch_parent(l, &l->leaves.slots[hint->from_leaf], ranked);
+}
+
+void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
+                            const uint64_t *key, rung_ladder_move *move) {
+    move->from.height = 0;
+    move->from.ladder = NULL;
+    move->from.from_leaf = move->to.from_leaf = RUNG__NODE_NONE;
+    move->to.ladder = l;
+    move->to.player = move->from.player = player;
+    move->to.mark = move->from.mark = rung__mark_of(l, player);
+    head_for(l, key, TO_PLACE, &move->to);
+    if (old_key) {
+        move->from.ladder = l;
+        head_for(l, old_key, TO_PLAYER, &move->from);
+    }
+    if (l->height)
+        prefetch_root(&l->trunk->inners.slots[l->root]);
+}
+
+/* ---- where it goes: a node ---- */
+
+static rung__node *node_of(const rung_ladder *l, const rung_ladder_hint *hint) {
+    return hint->height ? rung__inner(l, hint->node) : rung__leaf(l, hint->node);
 }
 
 static rung__probe probe_of(const rung_ladder *l, const rung_ladder_hint *hint) {
@@ -151,24 +190,6 @@ static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_l
     return rung__node_search(l, node, &probe);
 }
 
-/* The end of the way to a key: as many rows of the leaf as hint->low are before it. */
-static void note_place(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
-    hint->step[0].row = hint->low;
-    hint->changes = leaf->changes;
-    hint->moves = l->moves;
-    rung__prefetch_rows(l, leaf, hint->low);
-}
-
-/* Of the rows whose first word ties, leave those whose mark does, too. */
-static void narrow(const uint32_t *marks, rung_ladder_hint *hint) {
-    while (hint->low < hint->high && marks[hint->low] < hint->mark)
-        hint->low++;
-    uint32_t end = hint->low;
-    while (end < hint->high && marks[end] == hint->mark)
-        end++;
-    hint->high = end;
-}
-
 /* Keys are spread about evenly between the first of a child and the first of the next: so the place of a word in the
  * child at `row` can be guessed, and most of the child's lines be left alone. `rows`: how many it has, about. */
 static uint32_t guess_place(rung__node *parent, uint32_t row, uint64_t word, uint32_t rows,
@@ -178,14 +199,6 @@ static uint32_t guess_place(rung__node *parent, uint32_t row, uint64_t word, uin
         return word <= words[0] ? (cap - rows) / 2 : (cap + rows) / 2;
     double share = (double)(word - words[0]) / (double)(words[1] - words[0]);
     return (cap - rows) / 2 + (uint32_t)(share * rows);
-}
-
-/* What a search that begins there is likely to read. */
-static void prefetch_guess(const rung__node *node, uint32_t place) {
-    enum { AROUND = 10 };
-    rung_prefetch(node);
-    rung_prefetch_range(node->rows + (place > AROUND ? place - AROUND : 0),
-                        2 * AROUND * sizeof *node->rows);
 }
 
 /* Rows whose first word is less. The answer is likely near `place`: it is looked for from there on, line by line. */
@@ -209,7 +222,7 @@ static uint32_t words_less_near(rung__node *node, uint64_t word, uint32_t place)
 }
 
 /* Rows [low, high) have the first word of the key: ask for what decides between them. */
-static void begin_tie(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
+static void prefetch_tied(const rung_ladder *l, rung__node *node, const rung_ladder_hint *hint) {
     uint32_t n = hint->high - hint->low;
     if (l->key_words > 1)
         rung_prefetch_range(rung__words(node, 1) + hint->low, n * sizeof(uint64_t));
@@ -219,170 +232,194 @@ static void begin_tie(const rung_ladder *l, rung__node *node, rung_ladder_hint *
         rung_prefetch_range(rung__column(l, node, RUNG__PLAYER) + hint->low, n * sizeof(uint32_t));
 }
 
-/* One step of a search that goes no further than to where it would wait for memory. false: it is over, and rows before
- * the probe are hint->low. Other words are asked for before they are compared; so are, where players decide ties, their
- * marks, and then the two lines in which a player's name is found. */
-static bool search_on(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
-    enum { BEGIN, REST, MARKS, WHO, WHERE, COMPARE };
-    const uint32_t *players = rung__column(l, node, RUNG__PLAYER);
-    if (hint->stage == BEGIN) {
-        const uint64_t *words = rung__words(node, 0);
-        uint64_t word = hint->key[0];
-        hint->low = hint->high = words_less_near(node, word, hint->low);
-        while (hint->high < node->n && words[hint->high] == word)
-            hint->high++;
-        if (hint->low == hint->high)
-            return false;
-        begin_tie(l, node, hint);
-        hint->stage = l->key_words > 1 || !l->tie_aid ? REST : l->has_marks ? MARKS : WHO;
-        return true;
-    }
-    if (hint->stage == REST) {
-        hint->low = rows_before(l, node, hint);
-        hint->stage = BEGIN;
+static void search_words(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
+    const uint64_t *words = rung__words(node, 0);
+    uint64_t word = hint->key[0];
+    uint32_t low = words_less_near(node, word, hint->low), high = low;
+    while (high < node->n && words[high] == word)
+        high++;
+    hint->low = low;
+    hint->high = high;
+    if (low < high)
+        prefetch_tied(l, node, hint);
+}
+
+/* Of the rows whose first word ties, leave those between which only the ids decide; false: none. */
+static bool narrow(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
+    if (l->key_words > 1 || !l->tie_aid) {
+        hint->low = hint->high = rows_before(l, node, hint);
         return false;
     }
-    if (hint->stage == MARKS) {
-        narrow(rung__marks(l, node), hint);
-        if (hint->low < hint->high)
-            rung_prefetch_range(players + hint->low, (hint->high - hint->low) * sizeof *players);
-        hint->stage = hint->low < hint->high ? WHO : BEGIN;
-        return hint->stage != BEGIN;
+    if (rung__is_marked(l)) {
+        const uint32_t *marks = rung__marks(l, node);
+        uint32_t low = hint->low, end = hint->high;
+        while (low < end && marks[low] < hint->mark)
+            low++;
+        hint->low = hint->high = low;
+        while (hint->high < end && marks[hint->high] == hint->mark)
+            hint->high++;
     }
-    uint32_t mid = (hint->low + hint->high) / 2;
-    if (hint->stage == COMPARE) {
-        rung__probe probe = probe_of(l, hint);
-        if (rung__row_before(l, node, mid, &probe))
+    return hint->low < hint->high;
+}
+
+static bool is_tied_at(const rung_ladder_hint *hint, uint32_t height) {
+    return hint->height == height && hint->low < hint->high;
+}
+
+/* One step of a binary search by ids, in every node at this height that needs one: the two lines where an id is found
+ * are asked for first. False: there was none. */
+static bool compare_ids(const rung_ladder_way *ways, uint32_t n, uint32_t height) {
+    bool any = false;
+    for (int part = 0; part < 2; part++)
+        for (uint32_t i = 0; i < n; i++) {
+            const rung_ladder *l = ways[i].ladder;
+            const rung_ladder_hint *hint = ways[i].hint;
+            if (is_tied_at(hint, height))
+                l->tie_aid->warm(
+                    l->tie_ctx,
+                    rung__column(l, node_of(l, hint), RUNG__PLAYER)[(hint->low + hint->high) / 2],
+                    part);
+        }
+    for (uint32_t i = 0; i < n; i++) {
+        rung_ladder_hint *hint = ways[i].hint;
+        if (!is_tied_at(hint, height))
+            continue;
+        rung__probe probe = probe_of(ways[i].ladder, hint);
+        uint32_t mid = (hint->low + hint->high) / 2;
+        if (rung__row_before(ways[i].ladder, node_of(ways[i].ladder, hint), mid, &probe))
             hint->low = mid + 1;
         else
             hint->high = mid;
-        if (hint->low == hint->high) {
-            hint->stage = BEGIN;
-            return false;
-        }
-        mid = (hint->low + hint->high) / 2;
-        hint->stage = WHO;
+        any = true;
     }
-    l->tie_aid->warm(l->tie_ctx, players[mid], hint->stage == WHERE);
-    hint->stage++;
-    return true;
+    return any;
 }
 
-/* Ask for what will be read and changed in the row of an inner node. */
-static void note_row(const rung_ladder *l, rung__node *node, uint32_t before, uint32_t *row_out) {
-    *row_out = before ? before - 1 : 0;
-    for (uint32_t column = RUNG__CHILD; column <= RUNG__STARTS; column++)
-        rung_prefetch(rung__column(l, node, column) + *row_out);
-}
+/* ---- where it goes: all the way ---- */
 
-/* From height h to the child, and ask for what a search reads in it; of a leaf, for its slot. */
-static void take_child(const rung_ladder *l, rung_ladder_hint *hint, uint32_t h) {
-    rung__node *node = rung__inner(l, hint->step[h].id);
-    uint32_t row = hint->step[h].row, child = rung__column(l, node, RUNG__CHILD)[row];
-    hint->step[h - 1].id = child;
-    if (h == 1) {
-        rung_prefetch(&l->leaves.slots[child]);
-        return;
-    }
+/* From the row of an inner node, at least two levels up, to the child. */
+static void take_inner(const rung_ladder *l, rung__node *node, uint32_t row,
+                       rung_ladder_hint *hint) {
+    hint->node = rung__column(l, node, RUNG__CHILD)[row];
+    hint->height--;
     hint->low = guess_place(node, row, hint->key[0], RUNG__INNER_CAP * 3 / 4, RUNG__INNER_CAP);
-    prefetch_guess(rung__inner(l, child), hint->low);
-}
-
-static void ask_for_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
-    rung__node *parent = rung__inner(l, hint->step[1].id);
-    uint32_t row = hint->step[1].row;
-    if (hint->errand == TO_PLAYER) {
-        rung__prefetch_players(l, hint->step[0].id);
-        return;
-    }
-    hint->low = guess_place(parent, row, hint->key[0], rung__column(l, parent, RUNG__COUNT)[row],
-                            RUNG__LEAF_CAP);
-    prefetch_guess(rung__leaf(l, hint->step[0].id), hint->low);
-}
-
-static void note_origin(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
-    if (!rung__row_of(l, hint->step[0].id, hint->player, &hint->step[0].row))
-        return;
-    hint->from_leaf = hint->step[0].id;
-    rung__prefetch_rows(l, leaf, hint->step[0].row);
 }
 
 /* All nodes above the parents of leaves at once. */
 static void pass_upper_nodes(const rung_ladder *l, rung_ladder_hint *hint) {
-    for (uint32_t h = l->height; h > 1; h--) {
-        rung__node *node = rung__inner(l, hint->step[h].id);
-        note_row(l, node, rows_before(l, node, hint), &hint->step[h].row);
-        take_child(l, hint, h);
+    while (hint->height > 1) {
+        rung__node *node = rung__inner(l, hint->node);
+        const uint64_t *words = rung__words(node, 0);
+        uint32_t before = rung__words_less(words, node->n, hint->key[0]);
+        if (before < node->n && words[before] == hint->key[0])
+            before = rows_before(l, node, hint);
+        uint32_t row = before ? before - 1 : 0;
+        if (hint->height == 2) {
+            take_inner(l, node, row, hint);
+            prefetch_guess(rung__inner(l, hint->node), hint->low);
+            return;
+        }
+        hint->node = rung__column(l, node, RUNG__CHILD)[row];
+        hint->height--;
     }
-    hint->left = AT_PARENT;
 }
 
-static void go_on(const rung_ladder *l, rung_ladder_hint *hint) {
-    uint32_t left = hint->left, h = (left - 1) / 2;
-    if (left > AT_PARENT && hint->errand == TO_KEY) {
-        pass_upper_nodes(l, hint);
+/* By the first word; and ask for what will be read and changed in the row. */
+static void search_inner(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *node = rung__inner(l, hint->node);
+    search_words(l, node, hint);
+    const uint32_t *child = rung__column(l, node, RUNG__CHILD) + (hint->low ? hint->low - 1 : 0);
+    rung_prefetch(child);
+    rung_prefetch(child + (RUNG__COUNT - RUNG__CHILD) * RUNG__INNER_CAP);
+    rung_prefetch(child + (RUNG__STARTS - RUNG__CHILD) * RUNG__INNER_CAP);
+}
+
+/* To the child; of a leaf, ask for its slot. */
+static void take_child(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *node = rung__inner(l, hint->node);
+    uint32_t row = hint->low ? hint->low - 1 : 0;
+    if (hint->height > 1) {
+        take_inner(l, node, row, hint);
+        prefetch_guess(rung__inner(l, hint->node), hint->low);
         return;
     }
-    if (left == AT_LEAF && hint->errand == TO_PLAYER) {
-        note_origin(l, rung__leaf(l, hint->step[0].id), hint);
-    } else if (left == AT_LEAF) {
-        rung__node *leaf = rung__leaf(l, hint->step[0].id);
-        if (search_on(l, leaf, hint))
-            return;
-        note_place(l, leaf, hint);
-    } else if (left == TO_LEAF) {
-        ask_for_leaf(l, hint);
-    } else if (left % 2) {
-        take_child(l, hint, h);
-    } else {
-        rung__node *node = rung__inner(l, hint->step[h].id);
-        if (search_on(l, node, hint))
-            return;
-        note_row(l, node, hint->low, &hint->step[h].row);
+    hint->node = rung__column(l, node, RUNG__CHILD)[row];
+    hint->height = 0;
+    hint->low = guess_place(node, row, hint->key[0], rung__column(l, node, RUNG__COUNT)[row],
+                            RUNG__LEAF_CAP);
+    rung_prefetch(&l->leaves.slots[hint->node]);
+}
+
+static void ask_for_leaf(const rung_ladder *l, const rung_ladder_hint *hint) {
+    if (hint->errand == TO_PLAYER)
+        rung__prefetch_players(l, hint->node);
+    else
+        prefetch_guess(rung__leaf(l, hint->node), hint->low);
+}
+
+static void search_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *leaf = rung__leaf(l, hint->node);
+    if (hint->errand != TO_PLAYER) {
+        search_words(l, leaf, hint);
+        return;
     }
-    hint->left--;
+    hint->low = hint->high = 0;
+    if (rung__row_of(l, hint->node, hint->player, &hint->from_row)) {
+        hint->from_leaf = hint->node;
+        rung__prefetch_rows(l, leaf, hint->from_row, true);
+    }
 }
 
-static void head_for(const rung_ladder *l, uint32_t player, const uint64_t *key, uint32_t errand,
-                     rung_ladder_hint *hint) {
-    for (uint32_t k = 0; k < l->key_words; k++)
-        hint->key[k] = key[k];
-    hint->ladder = l;
-    hint->player = player;
-    hint->mark = rung__mark_of(l, player);
-    hint->errand = errand;
-    hint->shape = l->shape;
-    hint->left = steps_from(l->height);
-    hint->stage = 0;
-    hint->low = RUNG__INNER_CAP / 2;
-    hint->step[l->height].id = l->root;
+/* The row is found: ask for all that moves when it is put in. */
+static void note_place(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *leaf = rung__leaf(l, hint->node);
+    if (hint->errand == TO_PLAYER)
+        return;
+    hint->changes = leaf->changes;
+    rung__prefetch_rows(l, leaf, hint->low, true);
 }
 
-void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
-                            const uint64_t *key, rung_ladder_move *move) {
-    move->from.left = 0;
-    move->from.ladder = NULL;
-    move->from.from_leaf = move->to.from_leaf = RUNG__NODE_NONE;
-    head_for(l, player, key, TO_PLACE, &move->to);
-    if (old_key)
-        head_for(l, player, old_key, TO_PLAYER, &move->from);
-    if (l->height)
-        prefetch_root(&l->trunk->inners.slots[l->root]);
+/* Between rows of the same first word, in the nodes at this height. */
+static void settle_ties(const rung_ladder_way *ways, uint32_t n, uint32_t height) {
+    bool open = false;
+    for (uint32_t i = 0; i < n; i++)
+        if (is_tied_at(ways[i].hint, height))
+            open |= narrow(ways[i].ladder, node_of(ways[i].ladder, ways[i].hint), ways[i].hint);
+    while (open)
+        open = compare_ids(ways, n, height);
 }
 
 void rung_ladder_aim_down(rung_ladder_way *ways, uint32_t n) {
-    while (n) /* all together one step on, then the next */
-        for (uint32_t i = 0; i < n;) {
-            const rung_ladder *l = ways[i].ladder;
-            rung_ladder_hint *hint = ways[i].hint;
-            if (hint->left)
-                go_on(l, hint);
-            if (hint->left)
-                i++;
-            else
-                ways[i] = ways[--n];
-        }
+    uint32_t top = 0, kept = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        rung_ladder_hint *hint = ways[i].hint;
+        if (hint->height == 0) /* one leaf, or no entry */
+            continue;
+        if (hint->errand == TO_KEY)
+            pass_upper_nodes(ways[i].ladder, hint);
+        top = hint->height > top ? hint->height : top;
+        ways[kept++] = ways[i];
+    }
+    n = kept;
+    for (uint32_t height = top; height > 0; height--) {
+        for (uint32_t i = 0; i < n; i++)
+            if (ways[i].hint->height == height)
+                search_inner(ways[i].ladder, ways[i].hint);
+        settle_ties(ways, n, height);
+        for (uint32_t i = 0; i < n; i++)
+            if (ways[i].hint->height == height)
+                take_child(ways[i].ladder, ways[i].hint);
+    }
+    for (uint32_t i = 0; i < n; i++)
+        ask_for_leaf(ways[i].ladder, ways[i].hint);
+    for (uint32_t i = 0; i < n; i++)
+        search_leaf(ways[i].ladder, ways[i].hint);
+    settle_ties(ways, n, 0);
+    for (uint32_t i = 0; i < n; i++)
+        note_place(ways[i].ladder, ways[i].hint);
 }
+
+/* ---- a whole batch ---- */
 
 rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
                                   const uint64_t *keys, rung_ladder_change *changes,

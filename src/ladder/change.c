@@ -51,15 +51,49 @@ static void rows_copy(const rung_ladder *l, uint32_t level, rung__node *to, uint
                count * sizeof(uint32_t));
 }
 
+typedef struct lump {
+    unsigned char bytes[16];
+} lump;
+
+static inline lump lump_at(const unsigned char *at) {
+    lump x;
+    memcpy(&x, at, sizeof x);
+    return x;
+}
+
+/* Move the `bytes` from `at` on by `width`, up or (by < 0) down. A dozen rows as a rule: memmove() would take as long to
+ * find out how to. The last lump on the way overlaps the one before, so it is read first. */
+static inline void slide(unsigned char *at, size_t bytes, int by, size_t width) {
+    enum { LUMP = sizeof(lump) };
+    if (bytes < LUMP) {
+        memmove(by > 0 ? at + width : at - width, at, bytes);
+    } else if (by > 0) {
+        lump rest = lump_at(at);
+        for (size_t left = bytes; left > LUMP; left -= LUMP) {
+            lump x = lump_at(at + left - LUMP);
+            memcpy(at + left - LUMP + width, &x, LUMP);
+        }
+        memcpy(at + width, &rest, LUMP);
+    } else {
+        lump rest = lump_at(at + bytes - LUMP);
+        for (size_t done = 0; done + LUMP < bytes; done += LUMP) {
+            lump x = lump_at(at + done);
+            memcpy(at + done - width, &x, LUMP);
+        }
+        memcpy(at + bytes - LUMP - width, &rest, LUMP);
+    }
+}
+
 /* Move `count` rows from `from` by one place, all columns: up (by = 1) or down (by = -1). */
-static void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t from,
-                       size_t count, int by) {
-    for (uint32_t k = 0; k < l->key_words; k++)
-        memmove(rung__words(node, k) + from + by, rung__words(node, k) + from,
-                count * sizeof(uint64_t));
-    for (uint32_t c = 0; c < columns_at(l, level); c++)
-        memmove(rung__column(l, node, c) + from + by, rung__column(l, node, c) + from,
-                count * sizeof(uint32_t));
+static inline void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t from,
+                              size_t count, int by) {
+    enum { WORD = sizeof(uint64_t), CELL = sizeof(uint32_t) };
+    unsigned char *at = (unsigned char *)(rung__words(node, 0) + from);
+    for (uint32_t k = 0; k < l->key_words; k++, at += (size_t)node->cap * WORD)
+        slide(at, count * WORD, by, WORD);
+    at = (unsigned char *)(rung__column(l, node, 0) + from);
+    for (uint32_t c = columns_at(l, level); c; c--, at += (size_t)node->cap * CELL)
+        slide(at, count * CELL, by, CELL);
 }
 
 /* Make room for a new row; its contents are the caller's to write. */
@@ -184,6 +218,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
     if (m2 > m) {
         ids[m] = rung__pool_take(pool_at(l, level), own_columns(level), cap_at(level));
         end[m] = total;
+        l->trunk->births += level == 0;
         if (level == 0)
             leaf_link_after(l, ids[m - 1], ids[m]);
         row_open(l, level + 1, parent, first + m);
@@ -195,6 +230,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         uint64_t bits = 0;
         node->start = (uint16_t)((node->cap - n) / 2);
         node->n = (uint16_t)n;
+        node->changes++;
         rows_copy(l, level, node, 0, &all.node, from, n);
         for (uint32_t row = 0; row < n; row++, from++) {
             while (from >= end[owner])
@@ -306,13 +342,20 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
 
 /* ---- one entry in, one entry out ---- */
 
-/* At the heights from `low` to `high`. */
-static void adjust_counts(const rung_ladder *l, const rung__path *path, uint32_t low, uint32_t high,
-                          int32_t count, int32_t starts) {
-    for (uint32_t h = low; h <= high; h++) {
-        rung__node *node = rung__inner(l, path->step[h].id);
-        rung__column(l, node, RUNG__COUNT)[path->step[h].row] += (uint32_t)count;
-        rung__column(l, node, RUNG__STARTS)[path->step[h].row] += (uint32_t)starts;
+/* In what an inner node says of the child at a place. */
+static inline void adjust_child(const rung_ladder *l, const rung__slot *child, int32_t count,
+                                int32_t starts) {
+    rung__node *parent = rung__inner(l, child->parent);
+    rung__inner_places(l, parent, RUNG__COUNT)[child->place] += (uint32_t)count;
+    rung__inner_places(l, parent, RUNG__STARTS)[child->place] += (uint32_t)starts;
+}
+
+/* All the way up from a leaf. */
+static void adjust_counts(const rung_ladder *l, uint32_t leaf, int32_t count, int32_t starts) {
+    const rung__slot *slot = &l->leaves.slots[leaf];
+    for (uint32_t h = 0; h < l->height; h++) {
+        adjust_child(l, slot, count, starts);
+        slot = &l->trunk->inners.slots[slot->parent];
     }
 }
 
@@ -329,19 +372,15 @@ static void refresh_first(rung_ladder *l, const rung__path *path) {
 
 /* The entry after the last row of a leaf starts its score, or no longer does. */
 static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
-    rung__path path;
-    path.step[0].id = leaf->next;
-    path.step[0].row = 0;
-    rung__climb(l, &path);
+    int32_t starts = is_start ? 1 : -1;
     rung__leaf(l, leaf->next)->starts ^= 1;
-    adjust_counts(l, &path, 1, l->height, 0, is_start ? 1 : -1);
+    adjust_counts(l, leaf->next, 0, starts);
+    l->distinct += (uint32_t)starts;
 }
 
-/* Take the row of a complete path out of its leaf, which may be too empty then, and out of the counts up to the height
- * `top`. Returns how many starts there are more. */
-static int32_t take_out(rung_ladder *l, const rung__path *path, uint32_t top) {
-    rung__node *leaf = rung__leaf(l, path->step[0].id);
-    uint32_t row = path->step[0].row;
+/* Take a row out of its leaf, which may be too empty then. Returns how many starts the leaf has more; the counts above it
+ * are left to the caller. */
+static int32_t take_out(rung_ladder *l, rung__node *leaf, uint32_t row) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
     bool start = bits >> row & 1;
     bool heir = false; /* the next entry has the same score and takes the start over */
@@ -350,12 +389,10 @@ static int32_t take_out(rung_ladder *l, const rung__path *path, uint32_t top) {
         bits |= (uint64_t)heir << (row + 1);
     } else if (start && leaf->next != RUNG__NODE_NONE && !(rung__leaf(l, leaf->next)->starts & 1)) {
         set_next_start(l, leaf, true);
-        l->distinct++;
     }
     leaf->starts = (bits & below) | (bits >> 1 & ~below);
     row_close(l, 0, leaf, row);
     int32_t starts = heir ? 0 : -(int32_t)start;
-    adjust_counts(l, path, 1, top, -1, starts);
     l->distinct += (uint32_t)starts;
     l->count--;
     return starts;
@@ -364,7 +401,7 @@ static int32_t take_out(rung_ladder *l, const rung__path *path, uint32_t top) {
 /* Take the entry at a complete path out of the tree. The path is stale afterwards. */
 static void erase(rung_ladder *l, const rung__path *path) {
     rung__node *leaf = rung__leaf(l, path->step[0].id);
-    take_out(l, path, l->height);
+    adjust_counts(l, path->step[0].id, -1, take_out(l, leaf, path->step[0].row));
     if (path->step[0].row == 0 && leaf->n > 0)
         refresh_first(l, path);
     if (leaf->n < RUNG__LEAF_CAP / 2)
@@ -372,16 +409,12 @@ static void erase(rung_ladder *l, const rung__path *path) {
 }
 
 /* The other way round: into a leaf that has room. */
-static int32_t put_in(rung_ladder *l, const rung__probe *probe, const rung__path *path,
-                      uint32_t top) {
-    const uint64_t *key = probe->key;
-    rung__node *leaf = rung__leaf(l, path->step[0].id);
-    uint32_t row = path->step[0].row;
+static int32_t put_in(rung_ladder *l, rung__node *leaf, uint32_t row, const rung__probe *probe) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
     bits = (bits & below) | (bits & ~below) << 1;
     row_open(l, 0, leaf, row);
     for (uint32_t k = 0; k < l->key_words; k++)
-        rung__words(leaf, k)[row] = key[k];
+        rung__words(leaf, k)[row] = probe->key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = probe->player;
     if (rung__is_marked(l))
         rung__marks(l, leaf)[row] = probe->mark;
@@ -395,15 +428,11 @@ static int32_t put_in(rung_ladder *l, const rung__probe *probe, const rung__path
     } else if (start && leaf->next != RUNG__NODE_NONE &&
                rung__same_score(l, leaf, row, rung__leaf(l, leaf->next), 0)) {
         set_next_start(l, leaf, false);
-        l->distinct--;
     }
     leaf->starts = bits | (uint64_t)start << row;
     int32_t starts = (int32_t)start - (int32_t)robbed;
-    adjust_counts(l, path, 1, top, 1, starts);
     l->distinct += (uint32_t)starts;
     l->count++;
-    if (row == 0)
-        refresh_first(l, path);
     return starts;
 }
 
@@ -413,7 +442,10 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
         make_room(l, path, 0);
         rung__descend(l, probe, path);
     }
-    put_in(l, probe, path, l->height);
+    uint32_t id = path->step[0].id, row = path->step[0].row;
+    adjust_counts(l, id, 1, put_in(l, rung__leaf(l, id), row, probe));
+    if (row == 0)
+        refresh_first(l, path);
 }
 
 /* ---- securing memory ---- */
@@ -434,6 +466,7 @@ static rung_status plant_trunk(rung_ladder *l) {
     if (!trunk)
         return RUNG_ENOMEM;
     trunk->inners.free_head = RUNG__NODE_NONE;
+    trunk->births = l->shape; /* no birth of an earlier trunk was as late */
     rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
     for (uint32_t i = 0; leaf && !l->guide && i < leaf->n; i++) {
         uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[i];
@@ -519,35 +552,10 @@ static void note_after(const rung_ladder *l, const rung__path *at, rung_ladder_c
                        &change->above);
 }
 
-/* Can the entry go from one leaf to another with nothing else to be done? */
-static bool is_plain_move(const rung_ladder *l, const rung__path *from, const rung__path *to) {
-    return from->step[0].row > 0 && rung__leaf(l, from->step[0].id)->n > RUNG__LEAF_CAP / 2 &&
-           rung__leaf(l, to->step[0].id)->n < RUNG__LEAF_CAP;
-}
-
-/* Where the two ways meet, and above, the counts are the same afterwards. */
-static void move_plainly(rung_ladder *l, const rung__path *from, const rung__probe *probe,
-                         rung__path *to) {
-    uint32_t top = l->height;
-    if (from->step[0].id == to->step[0].id && from->step[0].row < to->step[0].row)
-        to->step[0].row--;
-    while (top && from->step[top].id == to->step[top].id &&
-           from->step[top].row == to->step[top].row)
-        top--;
-    int32_t starts = take_out(l, from, top);
-    starts += put_in(l, probe, to, top);
-    if (starts)
-        adjust_counts(l, to, top + 1, l->height, 0, starts);
-}
-
 /* Move the entry at `from` (complete) to the key of the probe, which belongs at `to`. */
 static void move(rung_ladder *l, const rung__path *from, const rung__probe *probe, rung__path *to) {
     bool same_leaf = from->step[0].id == to->step[0].id, was_first = from->step[0].row == 0;
     uint32_t shape = l->shape;
-    if (is_plain_move(l, from, to)) {
-        move_plainly(l, from, probe, to);
-        return;
-    }
     erase(l, from);
     /* The way to the key is the same as before, unless nodes were reshaped or the key now belongs to the leaf
      * before. */
@@ -558,84 +566,24 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
     insert(l, probe, to);
 }
 
-/* Where the player stands: as the hint says, if that still is so, else by looking. */
-static bool find_origin(const rung_ladder *l, uint32_t player, const rung_ladder_hint *hint,
-                        rung__path *from) {
-    if (hint && rung__is_leaf(l, hint->from_leaf)) {
-        rung__node *leaf = rung__leaf(l, hint->from_leaf);
-        from->step[0].id = hint->from_leaf;
-        from->step[0].row = hint->from_row;
-        if (hint->from_row < leaf->n &&
-            rung__column(l, leaf, RUNG__PLAYER)[hint->from_row] == player)
-            return true;
-    }
-    from->step[0].id = rung__leaf_of(l, player);
-    return from->step[0].id != RUNG_NUMBER_NONE &&
-           rung__row_of(l, from->step[0].id, player, &from->step[0].row);
-}
-
-/* Is the row that was found in advance still the one? A leaf's count of its changes may come round, but not so soon. */
-static bool is_row_good(const rung_ladder *l, const rung__path *hint, const rung__node *leaf) {
-    return hint->changes == leaf->changes && l->moves - hint->moves < UINT16_MAX / 2;
-}
-
-/* Is it a hint for this put? */
-static bool is_hint_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
-                        const rung_ladder_hint *hint) {
-    bool good = hint->ladder == l && hint->player == player && l->height > 0;
-    for (uint32_t k = 0; k < l->key_words; k++)
-        good = good && hint->key[k] == key[k];
-    return good;
-}
-
-/* `path` is a hint's way to the key: is it still right, or can it be put right? Where nodes were reshaped since, a leaf
- * that has the probe between two of its rows is the one. */
-static bool way_holds(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
-    if (path->shape == l->shape)
-        return true;
-    if (!rung__is_leaf(l, path->step[0].id))
-        return false;
-    rung__node *leaf = rung__leaf(l, path->step[0].id);
-    uint32_t row = rung__node_search(l, leaf, probe);
-    if (row == 0 || row == leaf->n)
-        return false;
-    path->step[0].row = row;
-    path->changes = leaf->changes;
-    path->moves = l->moves;
-    rung__climb(l, path);
-    return true;
-}
-
-/* With a hint or without (NULL). `origin` is the whole way to where the player stands; NULL: to be found. */
-static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
-                       rung_ladder_change *change, const rung_ladder_hint *hint,
-                       const rung__path *origin) {
-    bool is_fresh = hint && hint->shape == l->shape; /* so the marks are the same, too */
+rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
+                            rung_ladder_change *change) {
     rung__probe probe = {.key = key,
                          .words = l->key_words,
                          .player = player,
-                         .mark = is_fresh ? hint->mark : rung__mark_of(l, player),
+                         .mark = rung__mark_of(l, player),
                          .has_player = true};
     rung__path from, to;
-    if (hint)
-        to = *hint;
-    bool aimed = hint && way_holds(l, &probe, &to);
-    if (!aimed && l->root != RUNG__NODE_NONE) {
+    if (l->root != RUNG__NODE_NONE) {
         /* Both leaves are likely far away: have them on their way before looking into either. */
         rung_ladder_warm_leaf(l, player);
         rung__descend_to_leaf(l, &probe, &to);
     }
-    if (origin)
-        from = *origin;
-    if (origin || find_origin(l, player, hint, &from)) {
+    if (rung__locate(l, player, &from)) {
         rung__node *leaf = rung__leaf(l, from.step[0].id);
-        rung__node *next = rung__leaf(l, to.step[0].id);
-        if (!aimed || !is_row_good(l, &to, next)) {
-            to.step[0].row = rung__node_search(l, next, &probe);
-            rung__prefetch_rows(l, next, to.step[0].row);
-        }
-        if (!origin)
-            rung__climb(l, &from);
+        to.step[0].row = rung__node_search(l, rung__leaf(l, to.step[0].id), &probe);
+        rung__prefetch_rows(l, rung__leaf(l, to.step[0].id), to.step[0].row, true);
+        rung__climb(l, &from);
         if (change)
             note_before(l, &from, true, change);
         if (key_equals(l, leaf, from.step[0].row, key)) {
@@ -665,31 +613,107 @@ static rung_status put(rung_ladder *l, uint32_t player, const uint64_t *key,
     return RUNG_OK;
 }
 
-rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
-                            rung_ladder_change *change) {
-    return put(l, player, key, change, NULL, NULL);
+/* ---- moves found in advance ---- */
+
+/* One row out of a leaf and one into another, or the same. Where the two ways up meet, and above, the numbers of entries
+ * stay as they are. */
+static void move_row(rung_ladder *l, uint32_t from, uint32_t from_row, uint32_t to, uint32_t to_row,
+                     const rung__probe *probe) {
+    int32_t out = take_out(l, rung__leaf(l, from), from_row);
+    int32_t in = put_in(l, rung__leaf(l, to), to_row, probe);
+    const rung__slot *slots = l->leaves.slots;
+    while (from != to) {
+        adjust_child(l, &slots[from], -1, out);
+        adjust_child(l, &slots[to], 1, in);
+        from = slots[from].parent;
+        to = slots[to].parent;
+        slots = l->trunk->inners.slots;
+    }
+    for (; out + in && slots[from].parent != RUNG__NODE_NONE; slots = l->trunk->inners.slots) {
+        adjust_child(l, &slots[from], 0, out + in);
+        from = slots[from].parent;
+    }
+}
+
+/* The row of a leaf before which the probe belongs; 0: it may belong into another leaf, or is the first. What the hint
+ * says, where nothing changed since; a leaf's count of its changes may come round, but not so soon. */
+static uint32_t aimed_row(const rung_ladder *l, const rung_ladder_hint *hint, rung__node *leaf,
+                          const rung__probe *probe) {
+    bool same = hint->births == l->trunk->births && hint->changes == leaf->changes &&
+                l->moves - hint->moves < UINT16_MAX / 2;
+    uint32_t row = same ? hint->low : rung__node_search(l, leaf, probe);
+    return row < leaf->n || hint->shape == l->shape ? row : 0;
+}
+
+/* Is it a hint for this put, of a way that was gone to its end? */
+static bool is_hint_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                        const rung_ladder_hint *hint) {
+    bool good = hint->ladder == l && hint->player == player && l->height > 0 && hint->height == 0;
+    for (uint32_t k = 0; k < l->key_words; k++)
+        good = good && hint->key[k] == key[k];
+    return good;
+}
+
+/* The move that a hint is for, if nothing else is to be done: no node becomes too full, too empty or begins with another
+ * entry. False: nothing was done. */
+static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uint32_t from_leaf,
+                       uint32_t from_row, const rung_ladder_hint *hint,
+                       rung_ladder_change *change) {
+    uint32_t to_leaf = hint->node;
+    if (!is_hint_for(l, player, key, hint) || !rung__is_leaf(l, from_leaf) ||
+        !rung__is_leaf(l, to_leaf))
+        return false;
+    rung__node *from = rung__leaf(l, from_leaf), *to = rung__leaf(l, to_leaf);
+    if ((from_row >= from->n || rung__column(l, from, RUNG__PLAYER)[from_row] != player) &&
+        !rung__row_of(l, from_leaf, player, &from_row))
+        return false;
+    rung__probe probe = {.key = key,
+                         .words = l->key_words,
+                         .player = player,
+                         .mark = hint->births == l->trunk->births ? hint->mark
+                                                                  : rung__mark_of(l, player),
+                         .has_player = true};
+    uint32_t to_row = aimed_row(l, hint, to, &probe);
+    if (from_row == 0 || to_row == 0 || from->n <= RUNG__LEAF_CAP / 2 || to->n == RUNG__LEAF_CAP ||
+        key_equals(l, from, from_row, key))
+        return false;
+    if (from_leaf == to_leaf && from_row < to_row)
+        to_row--;
+    rung__path path;
+    path.step[0].id = from_leaf;
+    path.step[0].row = from_row;
+    if (change) {
+        if (!change->is_brief)
+            rung__climb(l, &path);
+        note_before(l, &path, true, change);
+    }
+    move_row(l, from_leaf, from_row, to_leaf, to_row, &probe);
+    l->moves++;
+    if (from_leaf != to_leaf && !l->guide)
+        rung_numbermap_set(&l->trunk->map, player, to_leaf);
+    if (change && !change->is_brief) {
+        path.step[0].id = to_leaf;
+        path.step[0].row = to_row;
+        rung__climb(l, &path);
+        note_after(l, &path, change);
+    }
+    return true;
 }
 
 rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
                                   const rung_ladder_hint *hint, rung_ladder_change *change) {
-    return put(l, player, key, change, is_hint_for(l, player, key, hint) ? hint : NULL, NULL);
-}
-
-/* Does the player still stand where the way led to? */
-static bool origin_holds(const rung_ladder *l, uint32_t player, const rung_ladder_hint *from) {
-    if (from->ladder != l || from->from_leaf == RUNG__NODE_NONE || from->shape != l->shape)
-        return false;
-    rung__node *leaf = rung__leaf(l, from->from_leaf);
-    uint32_t row = from->step[0].row;
-    return row < leaf->n && rung__column(l, leaf, RUNG__PLAYER)[row] == player;
+    if (move_aimed(l, player, key, hint->from_leaf, hint->from_row, hint, change))
+        return RUNG_OK;
+    return rung_ladder_put(l, player, key, change);
 }
 
 rung_status rung_ladder_put_moved(rung_ladder *l, uint32_t player, const uint64_t *key,
                                   const rung_ladder_move *move) {
-    if (!is_hint_for(l, player, key, &move->to))
-        return put(l, player, key, NULL, NULL, NULL);
-    return put(l, player, key, NULL, &move->to,
-               origin_holds(l, player, &move->from) ? &move->from : NULL);
+    const rung_ladder_hint *from = &move->from;
+    if (from->ladder == l && from->player == player &&
+        move_aimed(l, player, key, from->from_leaf, from->from_row, &move->to, NULL))
+        return RUNG_OK;
+    return rung_ladder_put(l, player, key, NULL);
 }
 
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {

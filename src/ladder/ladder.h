@@ -104,27 +104,16 @@ RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, b
 
 /* Where a put is headed: found in advance, while other puts are under way, so that the memory is there when its turn
  * comes. All private. A hint that has become stale is noticed and ignored. */
-#ifdef RUNG_TEST_BUILD
-enum { RUNG_LADDER_HEIGHT_MAX = 32 }; /* tiny nodes make tall trees */
-#else
-enum {
-    RUNG_LADDER_HEIGHT_MAX = 8
-}; /* nodes at least 7/16 full: seven levels hold more than 2^32 entries */
-#endif
 typedef struct rung_ladder_hint {
     const rung_ladder *ladder;
     uint64_t key[RUNG_LADDER_WORDS_MAX];
     uint32_t player, mark;
-    uint32_t shape;
     uint32_t from_leaf, from_row; /* where the entry stood */
-    uint32_t left;                /* steps still to be made */
-    uint32_t errand;              /* what for: see ladder.c */
-    uint32_t stage, low, high;    /* of the step under way */
-    uint32_t moves;               /* the ladder's when step[0].row was found */
-    uint16_t changes;             /* and the leaf's */
-    struct {
-        uint32_t id, row;
-    } step[RUNG_LADDER_HEIGHT_MAX + 1];
+    uint32_t node, height;        /* how far the way is gone */
+    uint32_t low, high; /* rows of that node between which it goes on; in the end, low is the row */
+    uint32_t shape, births, moves; /* the ladder's */
+    uint16_t changes;              /* the leaf's, when the row was found */
+    uint8_t errand;                /* what for: see aim.c */
 } rung_ladder_hint;
 
 /* rung_ladder_put(), perhaps faster. */

@@ -81,6 +81,8 @@ typedef struct rung__pool {
 typedef struct rung__trunk {
     rung__pool inners;
     rung_numbermap map;
+    uint32_t
+        births; /* grows with every leaf that is taken into use: its id may have been another's */
     unsigned char origin[RUNG_LADDER_ORIGIN_BYTES]; /* of the marks */
 } rung__trunk;
 
@@ -103,9 +105,20 @@ struct rung_ladder {
     bool has_marks; /* nodes have room for them */
 };
 
-/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it.
- * Stored in a hint when it was found in advance. */
-typedef rung_ladder_hint rung__path;
+#ifdef RUNG_TEST_BUILD
+enum { RUNG__HEIGHT_MAX = 32 }; /* tiny nodes make tall trees */
+#else
+enum {
+    RUNG__HEIGHT_MAX = 8
+}; /* nodes at least 7/16 full: seven levels hold more than 2^32 entries */
+#endif
+
+/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it. */
+typedef struct rung__path {
+    struct {
+        uint32_t id, row;
+    } step[RUNG__HEIGHT_MAX + 1];
+} rung__path;
 
 /* ---- columns ---- */
 
@@ -129,6 +142,13 @@ static inline bool rung__is_leaf(const rung_ladder *l, uint32_t id) {
 
 static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
     return l->trunk->inners.slots[id].node;
+}
+
+/* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
+static inline uint32_t *rung__inner_places(const rung_ladder *l, rung__node *node,
+                                           uint32_t column) {
+    return (uint32_t *)(node->rows + (size_t)RUNG__INNER_CAP * l->key_words) +
+           (size_t)column * RUNG__INNER_CAP;
 }
 
 static inline uint32_t *rung__marks(const rung_ladder *l, rung__node *node) {
@@ -228,8 +248,8 @@ void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung_
 void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path);
 /* Ask for a leaf's header and players, by its id alone. Needs a tree of several leaves. */
 void rung__prefetch_players(const rung_ladder *l, uint32_t id);
-/* Ask for all that moves when a row is put in or taken out here. */
-void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row);
+/* Ask for all that moves when a row is put in or taken out here; the column of players only on request. */
+void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, bool players);
 /* Complete a path upwards from its leaf. */
 void rung__climb(const rung_ladder *l, rung__path *path);
 /* The leaf of a player, or RUNG_NUMBER_NONE (in a ladder of one leaf: where the player is, if anywhere). */
