@@ -555,7 +555,7 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
             rung__window_list_add(s, b, w);
         }
         if (rung__ranking_secure(s, b, w, e.player, true) < 0 ||
-            rung__ranking_put(s, b, w, e.player, NULL, e.key, (rung__hints){0}, &change) < 0)
+            rung__ranking_put(s, b, w, e.player, NULL, e.key, &(rung__hints){0}, &change) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;

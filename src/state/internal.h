@@ -168,7 +168,7 @@ typedef struct rung__reach {
     rung__window *window; /* NULL: to be opened */
     bool fresh;           /* made by this submission */
     bool existed;
-    uint32_t kind;
+    uint32_t kind; /* this and the next two only of a window to be opened */
     rung_window span;
     rung_slice season;
     uint64_t old_key[RUNG_LADDER_WORDS_MAX];
@@ -368,7 +368,7 @@ typedef struct rung__hints {
  * board has no scopes and the main ranking was not secured, and then changes nothing. */
 RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w,
                                              uint32_t player, const uint64_t *old,
-                                             const uint64_t *key, rung__hints hints,
+                                             const uint64_t *key, const rung__hints *hints,
                                              rung_ladder_change *change);
 /* Take out. `values` (may be NULL) receives the scope values it was in. RUNG_NOT_FOUND when not ranked. */
 rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player,

@@ -198,16 +198,18 @@ static rung_digest entry_digest(const rung__board *b, const rung__window *w, uin
 
 /* ---- put, remove, restore ---- */
 
-static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                         const uint64_t *old, const uint64_t *key, const uint32_t *values,
-                         rung__hints hints, rung_ladder_change *change) {
-    size_t key_bytes = rung_keyspec_words(&b->def.key) * sizeof *key;
-    bool moves = !old || memcmp(old, key, key_bytes) != 0;
+static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
+                                const uint64_t *old, const uint64_t *key, const uint32_t *values,
+                                const rung__hints *hints, rung_ladder_change *change) {
+    bool moves = !old;
+    for (uint32_t k = rung_keyspec_words(&b->def.key); k--;)
+        moves |= old && old[k] != key[k];
     for (uint32_t slot = 0; moves && slot < b->scope_count; slot++)
         slot_put(w, slot, values[slot], player, key,
-                 hints.mask >> slot & 1 ? &hints.slots[slot] : NULL);
-    rung_status st = hints.main ? rung_ladder_put_aimed(w->ladder, player, key, hints.main, change)
-                                : rung_ladder_put(w->ladder, player, key, change);
+                 hints->mask >> slot & 1 ? &hints->slots[slot] : NULL);
+    rung_status st = hints->main
+                         ? rung_ladder_put_aimed(w->ladder, player, key, hints->main, change)
+                         : rung_ladder_put(w->ladder, player, key, change);
     RUNG_ASSERT(st < 0 || (moves == (st == RUNG_OK) && change->existed == (old != NULL)));
     if (st != RUNG_OK)
         return st;
@@ -221,7 +223,7 @@ static rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_
 }
 
 rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                              const uint64_t *old, const uint64_t *key, rung__hints hints,
+                              const uint64_t *old, const uint64_t *key, const rung__hints *hints,
                               rung_ladder_change *change) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
@@ -238,7 +240,7 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
     }
     if (secure_values(s, b, w, player, true, values) < 0)
         return RUNG_ENOMEM;
-    return place(s, b, w, player, NULL, key, values, (rung__hints){0}, &change);
+    return place(s, b, w, player, NULL, key, values, &(rung__hints){0}, &change);
 }
 
 /* The value a ranked player stands under in a slot. In a closed window that need not be today's. */

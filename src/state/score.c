@@ -20,9 +20,10 @@ typedef struct submission {
     int64_t at_ms;
     uint32_t player; /* RUNG_PLAYER_NONE: not known yet */
     bool new_player;
-    uint32_t record;           /* of the id; RUNG__NONE */
-    bool old_record;           /* it is that of the same id, too old to count */
-    rung_numbermap new_minute; /* the counts of a minute that begins with this submission */
+    uint32_t record; /* of the id; RUNG__NONE */
+    bool old_record; /* it is that of the same id, too old to count */
+    rung_numbermap *
+        new_minute; /* the counts of a minute that begins with this submission; NULL where none are kept */
     uint32_t count;
     rung__reach *reached; /* room for REACH_MAX, or what was prepared */
 } submission;
@@ -62,8 +63,10 @@ static void reach_window(submission *u, uint32_t kind, const rung_window *span, 
     if (!rung__window_takes_scores(u->s, u->b, span->end_ms, w))
         return;
     rung__reach *r = &u->reached[u->count++];
-    memset(r, 0, offsetof(rung__reach, old_key));
     r->window = w;
+    r->fresh = false;
+    if (w)
+        return;
     r->kind = kind;
     r->span = *span;
     r->season = season;
@@ -144,22 +147,44 @@ static rung_status become_decayed(const submission *u, rung__reach *r, int64_t a
     return st;
 }
 
+static bool is_summed(const submission *u) {
+    rung_update update = u->b->def.update;
+    return update == RUNG_UPDATE_SUM || update == RUNG_UPDATE_COUNT || u->e->is_delta;
+}
+
+/* Where the score is all there is in a key. */
+static rung_status become_single(const submission *u, rung__reach *r) {
+    const rung_column *column = &u->b->def.key.columns[0];
+    rung_update update = u->b->def.update;
+    rung_value next = update == RUNG_UPDATE_COUNT ? (rung_value){.i = 1} : u->e->values[0];
+    if (r->existed && is_summed(u) &&
+        add_value(column, rung_score_decode(column, r->old_key[0]), next, &next) < 0)
+        return RUNG_ERANGE;
+    memset(r->key, 0, sizeof r->key);
+    r->candidate = next;
+    rung_status st = rung_score_encode(column, next, &r->key[0]);
+    if (update == RUNG_UPDATE_BEST && r->existed && r->old_key[0] < r->key[0])
+        r->key[0] = r->old_key[0];
+    return st;
+}
+
 static rung_status become(const submission *u, rung__reach *r) {
     const rung_keyspec *spec = &u->b->def.key;
     const rung_score_event *e = u->e;
+    if (rung_keyspec_words(spec) == 1 && u->b->def.update != RUNG_UPDATE_DECAY)
+        return become_single(u, r);
     rung_value old[RUNG_COLUMNS_MAX] = {{0}}, next[RUNG_COLUMNS_MAX];
     int64_t old_at = 0, at = u->at_ms;
     if (r->existed)
         rung_keyspec_decode(spec, r->old_key, old, &old_at);
     rung_update update = u->b->def.update;
-    bool adds = update == RUNG_UPDATE_SUM || (e->is_delta && update != RUNG_UPDATE_COUNT);
     int64_t later = r->existed && old_at > at ? old_at : at;
     if (update == RUNG_UPDATE_DECAY)
         return become_decayed(u, r, later);
     for (unsigned i = 0; i < spec->column_count; i++) {
         next[i] = update == RUNG_UPDATE_COUNT ? (rung_value){.i = 1} : e->values[i];
-        bool sum = adds || update == RUNG_UPDATE_COUNT;
-        if (sum && r->existed && add_value(&spec->columns[i], old[i], next[i], &next[i]) < 0)
+        if (is_summed(u) && r->existed &&
+            add_value(&spec->columns[i], old[i], next[i], &next[i]) < 0)
             return RUNG_ERANGE;
     }
     r->candidate = next[0];
@@ -273,7 +298,7 @@ static rung_status secure_rate(submission *u) {
     if (!(u->b->def.limits & RUNG_LIMIT_RATE))
         return RUNG_OK;
     if (minute_is_new(u))
-        return rung_numbermap_reserve(&u->new_minute, u->s->alloc, u->player);
+        return rung_numbermap_reserve(u->new_minute, u->s->alloc, u->player);
     if (rung_numbermap_get(&u->b->rate, u->player) != RUNG_NUMBER_NONE)
         return RUNG_OK;
     return rung_numbermap_reserve(&u->b->rate, u->s->alloc, u->player);
@@ -286,7 +311,7 @@ static void count_rate(submission *u) {
     if (minute_is_new(u)) { /* nobody's old count matters any more */
         rung_numbermap_deinit(&b->rate, u->s->alloc);
         rung__digest_subtract(&u->s->digest, b->rate_digest);
-        b->rate = u->new_minute;
+        b->rate = *u->new_minute;
         b->rate_digest = (rung_digest){0, 0};
         b->rate_minute = u->s->time_ms / 60000;
     }
@@ -309,7 +334,8 @@ static void release(submission *u) {
     for (uint32_t i = 0; i < u->count; i++)
         if (u->reached[i].fresh)
             rung__window_free(u->s, u->b, u->reached[i].window);
-    rung_numbermap_deinit(&u->new_minute, u->s->alloc);
+    if (u->new_minute)
+        rung_numbermap_deinit(u->new_minute, u->s->alloc);
     if (u->record != RUNG__NONE && !u->old_record)
         rung__ids_unclaim(u->s, u->record);
     if (u->new_player) {
@@ -321,8 +347,8 @@ static void release(submission *u) {
     }
 }
 
-/* Everything the change may need; but without scopes, the first window's put comes first and may still fail. */
-static rung_status secure(submission *u) {
+/* Everything the change may need, `fresh` windows to be opened included; but without scopes, the first window's put comes first and may still fail. */
+static rung_status secure(submission *u, uint32_t fresh) {
     rung_state *s = u->s;
     if (u->player == RUNG_PLAYER_NONE) {
         rung_status st = rung__intern_player(s, u->e->player, &u->player);
@@ -334,9 +360,6 @@ static rung_status secure(submission *u) {
         u->record = RUNG__NONE;
         return RUNG_ENOMEM;
     }
-    uint32_t fresh = 0;
-    for (uint32_t i = 0; i < u->count; i++)
-        fresh += u->reached[i].window == NULL;
     if (fresh && rung__window_list_reserve(s, u->b, fresh) < 0)
         return RUNG_ENOMEM;
     for (uint32_t i = 0; i < u->count; i++) {
@@ -413,29 +436,33 @@ static rung__hints hints_for(const submission *u, uint32_t i) {
 /* All together. Only the very first put can fail, and then nothing has changed. */
 static rung_status commit(submission *u, rung_outcome *out) {
     rung_status any = RUNG_UNCHANGED;
+    bool brief = is_brief(u->e), fresh = false;
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
-        rung_ladder_change change = {.style = u->b->def.rank, .is_brief = is_brief(u->e)};
-        rung_status st =
-            rung__ranking_put(u->s, u->b, r->window, u->player, r->existed ? r->old_key : NULL,
-                              r->key, hints_for(u, i), &change);
+        rung_ladder_change change; /* the put fills the rest, or as much of it as is asked for */
+        change.style = u->b->def.rank;
+        change.is_brief = brief;
+        rung__hints hints = hints_for(u, i);
+        rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player,
+                                           r->existed ? r->old_key : NULL, r->key, &hints, &change);
         if (st < 0)
             return st;
         if (st == RUNG_OK)
             any = RUNG_OK;
+        fresh |= r->fresh;
         if (i == 0)
             answer(u, &change, out);
-        if (i < RUNG_OUTCOME_WINDOWS_MAX && !change.is_brief)
+        if (i < RUNG_OUTCOME_WINDOWS_MAX && !brief)
             out->windows[out->window_count++] =
-                (rung_window_outcome){r->kind,
-                                      r->span.ordinal,
+                (rung_window_outcome){r->window->kind,
+                                      r->window->ordinal,
                                       r->window->season,
                                       st == RUNG_OK,
                                       change.rank_before,
                                       change.rank_after,
                                       rung_ladder_count(r->window->ladder)};
     }
-    for (uint32_t i = 0; i < u->count; i++)
+    for (uint32_t i = 0; fresh && i < u->count; i++)
         if (u->reached[i].fresh) {
             rung__window_list_add(u->s, u->b, u->reached[i].window);
             if (u->reached[i].kind != RUNG_WINDOW_SEASON)
@@ -530,10 +557,16 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     const rung_score_event *e = u->e;
     const rung__aim *aim = u->aim;
     rung__reach room[REACH_MAX];
+    rung_numbermap minute;
+    bool ready = aim && aim->prepared && aim->time_ms == s->time_ms && aim->serial == u->b->serial;
     u->b->submissions++;
-    rung_status st = check_values(u->b, e, err);
+    rung_status st = ready ? RUNG_OK : check_values(u->b, e, err);
     if (st < 0)
         return st;
+    if (u->b->def.limits & RUNG_LIMIT_RATE) {
+        memset(&minute, 0, sizeof minute);
+        u->new_minute = &minute;
+    }
     u->player = aim ? aim->player : RUNG_PLAYER_NONE;
     if (u->player == RUNG_PLAYER_NONE &&
         rung_players_find(s->players, e->player, &u->player) != RUNG_OK)
@@ -556,7 +589,7 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
         return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN,
                          RUNG_YEAR_MAX);
     uint32_t fresh = 0;
-    if (aim && aim->prepared && aim->time_ms == s->time_ms && aim->serial == u->b->serial) {
+    if (ready) {
         u->reached = (rung__reach *)(uintptr_t)
                          aim->reached; /* existing windows only: nothing will be written */
         u->count = aim->count;
@@ -578,12 +611,12 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     }
     if (e->when & RUNG_IF_MASK && is_held(u))
         return hold(u, out);
-    const char *limit = refusing_limit(u);
+    const char *limit = u->b->def.limits ? refusing_limit(u) : NULL;
     if (limit)
         return RUNG_FAIL(err, RUNG_EREFUSED, "%s: the board's limit refuses this score", limit);
     if (u->b->window_count + fresh > RUNG__WINDOWS_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
-    st = secure(u);
+    st = secure(u, fresh);
     if (st >= 0)
         st = commit(u, out);
     if (st < 0) {
