@@ -112,10 +112,8 @@ rung_status rung_ladder_aim_find(const rung_ladder *l, rung_ladder_hint *hint) {
         return RUNG_NOT_FOUND;
     }
     rung__prefetch_rows(l, rung__leaf(l, id), hint->from_row, false);
-    if (l->height > 0) { /* the first step up from here, and the first one down */
+    if (l->height > 0) /* the first step up from here */
         rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[id].parent]);
-        rung_prefetch(&l->trunk->inners.slots[l->root]);
-    }
     return RUNG_OK;
 }
 
@@ -146,10 +144,7 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranke
     hint->mark = rung__is_marked(l) && exists
                      ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
                      : rung__mark_of(l, hint->player);
-    if (l->height == 0)
-        return;
-    prefetch_root(&l->trunk->inners.slots[l->root]);
-    if (exists)
+    if (l->height && exists)
         prefetch_parent(l, &l->leaves.slots[hint->from_leaf], ranked);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the pool (a sixteenth of
- * what is there, from one node up to 2 MiB), so a small ladder wastes little and a large one stands on huge
- * pages. Memory goes back when the ladder is cleared or destroyed; until then a freed node waits for the next
+/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the ladder (an eighth of
+ * it, from one node up to 2 MiB), so a small one wastes little and a large one stands on huge pages: its inner nodes,
+ * too, which are few but on everybody's way, and whose pages would be looked up anew each time if they were small. Memory goes back when the ladder is cleared or destroyed; until then a freed node waits for the next
  * taker.
  *
  * A ladder with a quarry takes its nodes from there, one by one.
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { SLAB_BYTES_MAX = 2 << 20 };
+enum { SLAB_BYTES_MAX = 2 << 20, SLAB_SHARE = 8 };
 
 size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap) {
     size_t bytes = sizeof(rung__node) + (size_t)cap * (l->key_words * sizeof(uint64_t) +
@@ -99,11 +99,11 @@ rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t column
                 return RUNG_ENOMEM;
             continue;
         }
-        uint32_t nodes = pool->slot_count / 16, most = (uint32_t)(SLAB_BYTES_MAX / bytes);
-        uint32_t missing = want - pool->free_count;
+        size_t nodes = l->bytes / SLAB_SHARE / bytes, most = SLAB_BYTES_MAX / bytes;
+        size_t missing = want - pool->free_count;
         nodes = nodes < missing ? missing : nodes;
         nodes = nodes > most ? most : nodes;
-        if (slab_add(l, pool, bytes, nodes) < 0)
+        if (slab_add(l, pool, bytes, (uint32_t)nodes) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;
