@@ -1,20 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder, looking ahead: where moves are headed, found in advance and many at a time.
  *
- * A move at ten million entries reads two dozen lines of memory that no cache has. Here a group of moves goes the same
- * way together, step by step: each step does for all of them what is possible without waiting, and asks for the lines
- * that the next one reads. Nothing here changes the ladder; what was found is left in hints, which the put checks
- * before it believes them.
+ * A move at ten million entries reads two dozen lines of memory that no cache has. Here it goes its way in steps, each of
+ * which does what is possible without waiting and asks for the lines that the next one reads; between two steps of one
+ * move come those of others. Down the tree, a node is searched by the first word, near where it is likely to be; then,
+ * among rows that have the same one, by what decides between them (other words, or marks); then, where even marks are
+ * equal, by the players' ids, which are far away.
  *
- * Down the tree, a node is searched in three steps: by the first word, near where it is likely to be; then, among rows
- * that have the same one, by what decides between them (other words, or marks); then, where even marks are equal, by
- * the players' ids, which are far away. */
+ * Nothing here changes the ladder, but others may between two steps. So nothing that an earlier step found is believed
+ * further than memory reaches: nodes are those that exist, rows those that the node has. A way that went astray leads to
+ * a hint that is of no use, and the put sees that: what it needs is that nobody changed the leaf since its row was
+ * found. */
 #include "base/prefetch.h"
 #include "ladder/tree.h"
 
 enum {
     GROUP = 16
 }; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
+
+/* A word is looked for that many rows before and behind where it is likely to be. */
+#ifdef RUNG_TEST_BUILD
+enum { REACH = 1 };
+#else
+enum { REACH = 8 };
+#endif
+
+/* Down from so many levels above the leaves the way is gone step by step; what is above is passed at once. */
+enum { LEVELS = (RUNG_LADDER_AIM_STEPS - 3) / 2 };
+_Static_assert(RUNG_LADDER_AIM_FIRST == 2 * (LEVELS - 1), "one level is left then");
 
 /* What a way down is for: the key of a ladder with its upper nodes in the cache, or, where they are not, the key or the
  * player who is there. */
@@ -41,14 +54,11 @@ static void prefetch_root(const rung__slot *slot) {
                         RUNG__INNER_CAP / 2 * sizeof(uint64_t));
 }
 
-/* What a search that begins at a place is likely to read. */
-static void prefetch_guess(const rung__node *node, uint32_t place) {
-    enum { AROUND = 8 };
-    const uint64_t *first = node->rows + (place > AROUND ? place - AROUND : 0);
+/* What a search near a place is likely to read. */
+static void prefetch_near(const rung__node *node, uint32_t place) {
     rung_prefetch(node);
-    rung_prefetch(first);
-    rung_prefetch(first + AROUND);
-    rung_prefetch(first + 2 * AROUND);
+    rung_prefetch_range(node->rows + (place > REACH ? place - REACH : 0),
+                        2 * REACH * sizeof *node->rows);
 }
 
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
@@ -103,66 +113,43 @@ void rung_ladder_aim_players(const rung_ladder *l, const rung_ladder_hint *hint)
         rung__prefetch_players(l, hint->from_leaf);
 }
 
-rung_status rung_ladder_aim_find(const rung_ladder *l, rung_ladder_hint *hint) {
-    uint32_t id = hint->from_leaf;
-    if (id == RUNG__NODE_NONE)
-        return RUNG_NOT_FOUND;
-    if (!rung__row_of(l, id, hint->player, &hint->from_row)) {
+/* Where the entry stands now; false: there is none. */
+static bool find_again(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__path path;
+    if (!rung__locate(l, hint->player, &path)) {
         hint->from_leaf = RUNG__NODE_NONE;
-        return RUNG_NOT_FOUND;
+        return false;
     }
-    rung__prefetch_rows(l, rung__leaf(l, id), hint->from_row, false);
+    hint->from_leaf = path.step[0].id;
+    hint->from_row = path.step[0].row;
+    return true;
+}
+
+void rung_ladder_aim_row(const rung_ladder *l, rung_ladder_hint *hint) {
+    uint32_t id = hint->from_leaf;
+    if (id == RUNG__NODE_NONE ||
+        (!(rung__is_leaf(l, id) && rung__row_of(l, id, hint->player, &hint->from_row)) &&
+         !find_again(l, hint)))
+        return;
+    rung__prefetch_rows(l, rung__leaf(l, hint->from_leaf), hint->from_row, false);
     if (l->height > 0) /* the first step up from here */
-        rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[id].parent]);
-    return RUNG_OK;
+        rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent]);
 }
 
-void rung_ladder_aim_entry(const rung_ladder *l, const rung_ladder_hint *hint,
-                           rung_ladder_entry *out) {
-    rung__read_row(l, rung__leaf(l, hint->from_leaf), hint->from_row, out);
-}
-
-/* ---- where it goes: the beginning ---- */
-
-static void head_for(const rung_ladder *l, const uint64_t *key, uint8_t errand,
-                     rung_ladder_hint *hint) {
-    for (uint32_t k = 0; k < l->key_words; k++)
-        hint->key[k] = key[k];
-    hint->errand = errand;
-    hint->shape = l->shape;
-    hint->births = l->trunk ? l->trunk->births : 0;
-    hint->moves = l->moves;
-    hint->node = l->root;
-    hint->height = l->height;
-    hint->low = RUNG__INNER_CAP / 2;
-}
-
-void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
-                           rung_ladder_hint *hint) {
-    bool exists = hint->from_leaf != RUNG__NODE_NONE;
-    head_for(l, key, TO_KEY, hint);
-    hint->mark = rung__is_marked(l) && exists
-                     ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
-                     : rung__mark_of(l, hint->player);
-    if (l->height && exists)
-        prefetch_parent(l, &l->leaves.slots[hint->from_leaf], ranked);
-}
-
-void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
-                            const uint64_t *key, rung_ladder_move *move) {
-    move->from.height = 0;
-    move->from.ladder = NULL;
-    move->from.from_leaf = move->to.from_leaf = RUNG__NODE_NONE;
-    move->to.ladder = l;
-    move->to.player = move->from.player = player;
-    move->to.mark = move->from.mark = rung__mark_of(l, player);
-    head_for(l, key, TO_PLACE, &move->to);
-    if (old_key) {
-        move->from.ladder = l;
-        head_for(l, old_key, TO_PLAYER, &move->from);
+rung_status rung_ladder_aim_entry(const rung_ladder *l, rung_ladder_hint *hint,
+                                  rung_ladder_entry *out) {
+    if (hint->from_leaf == RUNG__NODE_NONE)
+        return RUNG_NOT_FOUND;
+    bool good = rung__is_leaf(l, hint->from_leaf);
+    if (good) {
+        rung__node *leaf = rung__leaf(l, hint->from_leaf);
+        good = hint->from_row < leaf->n &&
+               rung__column(l, leaf, RUNG__PLAYER)[hint->from_row] == hint->player;
     }
-    if (l->height)
-        prefetch_root(&l->trunk->inners.slots[l->root]);
+    if (!good && !find_again(l, hint))
+        return RUNG_NOT_FOUND;
+    rung__read_row(l, rung__leaf(l, hint->from_leaf), hint->from_row, out);
+    return RUNG_OK;
 }
 
 /* ---- where it goes: a node ---- */
@@ -190,30 +177,38 @@ static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_l
 static uint32_t guess_place(rung__node *parent, uint32_t row, uint64_t word, uint32_t rows,
                             uint32_t cap) {
     const uint64_t *words = rung__words(parent, 0) + row;
+    rows = rows < cap ? rows : cap;
     if (row + 1u >= parent->n || word <= words[0] || word >= words[1])
         return word <= words[0] ? (cap - rows) / 2 : (cap + rows) / 2;
     double share = (double)(word - words[0]) / (double)(words[1] - words[0]);
     return (cap - rows) / 2 + (uint32_t)(share * rows);
 }
 
-/* Rows whose first word is less. The answer is likely near `place`: it is looked for from there on, line by line. */
-static uint32_t words_less_near(rung__node *node, uint64_t word, uint32_t place) {
-    enum { STRIDE = 8 };
+/* Rows whose first word is less. The answer is likely near `place`: there it is found without a branch. */
+static inline uint32_t words_less_near(rung__node *node, uint64_t word, uint32_t place) {
     const uint64_t *words = rung__words(node, 0);
-    uint32_t n = node->n, low = place > node->start ? place - node->start : 0, high;
-    low = low < n ? low : n - 1;
-    if (words[low] < word) {
-        low++;
-        while (low + STRIDE <= n && words[low + STRIDE - 1] < word)
-            low += STRIDE;
-        high = low + STRIDE <= n ? low + STRIDE - 1 : n;
-    } else {
-        high = low;
-        while (high >= STRIDE && words[high - STRIDE] >= word)
-            high -= STRIDE;
-        low = high >= STRIDE ? high - STRIDE + 1 : 0;
-    }
-    return low + rung__words_less(words + low, high - low, word);
+    uint32_t n = node->n, row = place > node->start ? place - node->start : 0;
+    if (n <= 2 * REACH)
+        return rung__words_less(words, n, word);
+    uint32_t low = row > REACH ? row - REACH : 0;
+    low = low < n - 2 * REACH ? low : n - 2 * REACH;
+    uint32_t less = rung__words_less(words + low, 2 * REACH, word), high = low + 2 * REACH;
+    if (less == 0 && low && words[low - 1] >= word)
+        return rung__words_less(words, low, word);
+    if (less == 2 * REACH && high < n && words[high] < word)
+        return high + rung__words_less(words + high, n - high, word);
+    return low + less;
+}
+
+/* The end of a run of rows with the same first word, which begins at `low`. */
+static inline uint32_t words_equal_to(rung__node *node, uint64_t word, uint32_t low) {
+    const uint64_t *words = rung__words(node, 0);
+    uint32_t high = low, left = node->n - low;
+    if (left > 2 * REACH && word != UINT64_MAX)
+        high += rung__words_less(words + low, 2 * REACH, word + 1);
+    while (high < node->n && words[high] == word)
+        high++;
+    return high;
 }
 
 /* Rows [low, high) have the first word of the key: ask for what decides between them. */
@@ -228,15 +223,13 @@ static void prefetch_tied(const rung_ladder *l, rung__node *node, const rung_lad
 }
 
 static void search_words(const rung_ladder *l, rung__node *node, rung_ladder_hint *hint) {
-    const uint64_t *words = rung__words(node, 0);
     uint64_t word = hint->key[0];
-    uint32_t low = words_less_near(node, word, hint->low), high = low;
-    while (high < node->n && words[high] == word)
-        high++;
-    hint->low = low;
-    hint->high = high;
-    if (low < high)
-        prefetch_tied(l, node, hint);
+    uint32_t low = words_less_near(node, word, hint->low);
+    hint->low = hint->high = low;
+    if (low == node->n || rung__words(node, 0)[low] != word)
+        return;
+    hint->high = words_equal_to(node, word, low);
+    prefetch_tied(l, node, hint);
 }
 
 /* Of the rows whose first word ties, leave those between which only the ids decide; false: none. */
@@ -258,7 +251,7 @@ static bool narrow(const rung_ladder *l, rung__node *node, rung_ladder_hint *hin
 }
 
 static bool is_tied_at(const rung_ladder_hint *hint, uint32_t height) {
-    return hint->height == height && hint->low < hint->high;
+    return hint->ladder && hint->height == height && hint->low < hint->high;
 }
 
 /* One step of a binary search by ids, in every node at this height that needs one: the two lines where an id is found
@@ -300,23 +293,68 @@ static void take_inner(const rung_ladder *l, rung__node *node, uint32_t row,
     hint->low = guess_place(node, row, hint->key[0], RUNG__INNER_CAP * 3 / 4, RUNG__INNER_CAP);
 }
 
-/* All nodes above the parents of leaves at once. */
-static void pass_upper_nodes(const rung_ladder *l, rung_ladder_hint *hint) {
-    while (hint->height > 1) {
+/* All nodes above a height at once. */
+static void pass_upper_nodes(const rung_ladder *l, uint32_t height, rung_ladder_hint *hint) {
+    while (hint->height > height) {
         rung__node *node = rung__inner(l, hint->node);
-        const uint64_t *words = rung__words(node, 0);
-        uint32_t before = rung__words_less(words, node->n, hint->key[0]);
-        if (before < node->n && words[before] == hint->key[0])
+        uint32_t before = rung__words_less(rung__words(node, 0), node->n, hint->key[0]);
+        if (before < node->n && rung__words(node, 0)[before] == hint->key[0])
             before = rows_before(l, node, hint);
         uint32_t row = before ? before - 1 : 0;
-        if (hint->height == 2) {
+        if (hint->height == height + 1) {
             take_inner(l, node, row, hint);
-            prefetch_guess(rung__inner(l, hint->node), hint->low);
+            prefetch_near(rung__inner(l, hint->node), hint->low);
             return;
         }
         hint->node = rung__column(l, node, RUNG__CHILD)[row];
         hint->height--;
     }
+}
+
+/* Is there a way? In a ladder of one leaf there is none. */
+static bool head_for(const rung_ladder *l, const uint64_t *key, uint8_t errand,
+                     rung_ladder_hint *hint) {
+    hint->ladder = l->height ? l : NULL;
+    if (!l->height)
+        return false;
+    for (uint32_t k = 0; k < l->key_words; k++)
+        hint->key[k] = key[k];
+    hint->errand = errand;
+    hint->shape = l->shape;
+    hint->births = l->trunk->births;
+    hint->moves = l->moves;
+    hint->node = l->root;
+    hint->height = l->height;
+    hint->low = RUNG__INNER_CAP / 2;
+    return true;
+}
+
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
+                           rung_ladder_hint *hint) {
+    bool exists = hint->from_leaf != RUNG__NODE_NONE;
+    if (!head_for(l, key, TO_KEY, hint))
+        return;
+    hint->mark = rung__is_marked(l) && exists
+                     ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
+                     : rung__mark_of(l, hint->player);
+    if (exists)
+        prefetch_parent(l, &l->leaves.slots[hint->from_leaf], ranked);
+    pass_upper_nodes(l, 1, hint);
+}
+
+void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
+                            const uint64_t *key, rung_ladder_move *move) {
+    move->from.ladder = NULL;
+    move->from.from_leaf = move->to.from_leaf = RUNG__NODE_NONE;
+    move->to.player = move->from.player = player;
+    if (!head_for(l, key, TO_PLACE, &move->to))
+        return;
+    move->to.mark = move->from.mark = rung__mark_of(l, player);
+    if (l->height > LEVELS)
+        pass_upper_nodes(l, LEVELS, &move->to);
+    if (old_key && head_for(l, old_key, TO_PLAYER, &move->from) && l->height > LEVELS)
+        pass_upper_nodes(l, LEVELS, &move->from);
+    prefetch_root(&l->trunk->inners.slots[l->root]);
 }
 
 /* By the first word; and ask for what will be read and changed in the row. */
@@ -332,10 +370,11 @@ static void search_inner(const rung_ladder *l, rung_ladder_hint *hint) {
 /* To the child; of a leaf, ask for its slot. */
 static void take_child(const rung_ladder *l, rung_ladder_hint *hint) {
     rung__node *node = rung__inner(l, hint->node);
-    uint32_t row = hint->low ? hint->low - 1 : 0;
+    uint32_t before = hint->low < node->n ? hint->low : node->n, row = before ? before - 1 : 0;
     if (hint->height > 1) {
         take_inner(l, node, row, hint);
-        prefetch_guess(rung__inner(l, hint->node), hint->low);
+        if (rung__is_inner(l, hint->node))
+            prefetch_near(rung__inner(l, hint->node), hint->low);
         return;
     }
     hint->node = rung__column(l, node, RUNG__CHILD)[row];
@@ -349,12 +388,13 @@ static void ask_for_leaf(const rung_ladder *l, const rung_ladder_hint *hint) {
     if (hint->errand == TO_PLAYER)
         rung__prefetch_players(l, hint->node);
     else
-        prefetch_guess(rung__leaf(l, hint->node), hint->low);
+        prefetch_near(rung__leaf(l, hint->node), hint->low);
 }
 
 static void search_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
     rung__node *leaf = rung__leaf(l, hint->node);
     if (hint->errand != TO_PLAYER) {
+        hint->changes = leaf->changes;
         search_words(l, leaf, hint);
         return;
     }
@@ -366,52 +406,65 @@ static void search_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
 }
 
 /* The row is found: ask for all that moves when it is put in. */
-static void note_place(const rung_ladder *l, rung_ladder_hint *hint) {
+static void note_place(const rung_ladder *l, const rung_ladder_hint *hint) {
     rung__node *leaf = rung__leaf(l, hint->node);
-    if (hint->errand == TO_PLAYER)
-        return;
-    hint->changes = leaf->changes;
-    rung__prefetch_rows(l, leaf, hint->low, true);
+    if (hint->errand != TO_PLAYER && hint->changes == leaf->changes)
+        rung__prefetch_rows(l, leaf, hint->low, true);
 }
 
-/* Between rows of the same first word, in the nodes at this height. */
+/* Is the way at this height, and does the node still exist that it has come to? */
+static bool is_at(const rung_ladder_way *way, uint32_t height) {
+    const rung_ladder_hint *hint = way->hint;
+    return hint->ladder && hint->height == height &&
+           (height ? rung__is_inner(way->ladder, hint->node)
+                   : rung__is_leaf(way->ladder, hint->node));
+}
+
+/* Between rows of the same first word, in the nodes at this height. Where rows were put in or taken out since these were
+ * found, they may be others: then a leaf is no longer searched, as it would be in vain. */
 static void settle_ties(const rung_ladder_way *ways, uint32_t n, uint32_t height) {
     bool open = false;
-    for (uint32_t i = 0; i < n; i++)
-        if (is_tied_at(ways[i].hint, height))
-            open |= narrow(ways[i].ladder, node_of(ways[i].ladder, ways[i].hint), ways[i].hint);
+    for (uint32_t i = 0; i < n; i++) {
+        rung_ladder_hint *hint = ways[i].hint;
+        if (!is_tied_at(hint, height))
+            continue;
+        rung__node *node = is_at(&ways[i], height) ? node_of(ways[i].ladder, hint) : NULL;
+        if (!node || hint->high > node->n || (height == 0 && hint->changes != node->changes))
+            hint->low = hint->high = 0;
+        else
+            open |= narrow(ways[i].ladder, node, hint);
+    }
     while (open)
         open = compare_ids(ways, n, height);
 }
 
-void rung_ladder_aim_down(rung_ladder_way *ways, uint32_t n) {
-    uint32_t top = 0, kept = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        rung_ladder_hint *hint = ways[i].hint;
-        if (hint->height == 0) /* one leaf, or no entry */
-            continue;
-        if (hint->errand == TO_KEY)
-            pass_upper_nodes(ways[i].ladder, hint);
-        top = hint->height > top ? hint->height : top;
-        ways[kept++] = ways[i];
-    }
-    n = kept;
-    for (uint32_t height = top; height > 0; height--) {
-        for (uint32_t i = 0; i < n; i++)
-            if (ways[i].hint->height == height)
-                search_inner(ways[i].ladder, ways[i].hint);
+void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step) {
+    enum { ASK = 2 * LEVELS, SEARCH, SETTLE };
+    uint32_t height = step < ASK ? LEVELS - step / 2 : 0;
+    bool settles = step < ASK ? step % 2 : step == SETTLE;
+    if (settles)
         settle_ties(ways, n, height);
-        for (uint32_t i = 0; i < n; i++)
-            if (ways[i].hint->height == height)
-                take_child(ways[i].ladder, ways[i].hint);
+    for (uint32_t i = 0; i < n; i++) {
+        const rung_ladder *l = ways[i].ladder;
+        rung_ladder_hint *hint = ways[i].hint;
+        if (!is_at(&ways[i], height))
+            continue;
+        if (step == ASK)
+            ask_for_leaf(l, hint);
+        else if (step == SEARCH)
+            search_leaf(l, hint);
+        else if (step == SETTLE)
+            note_place(l, hint);
+        else if (settles)
+            take_child(l, hint);
+        else
+            search_inner(l, hint);
     }
-    for (uint32_t i = 0; i < n; i++)
-        ask_for_leaf(ways[i].ladder, ways[i].hint);
-    for (uint32_t i = 0; i < n; i++)
-        search_leaf(ways[i].ladder, ways[i].hint);
-    settle_ties(ways, n, 0);
-    for (uint32_t i = 0; i < n; i++)
-        note_place(ways[i].ladder, ways[i].hint);
+}
+
+void rung_ladder_aim_down(const rung_ladder_way *ways, uint32_t n) {
+    for (uint32_t step = 0; step < RUNG_LADDER_AIM_STEPS; step++)
+        rung_ladder_aim_step(ways, n, step);
 }
 
 /* ---- a whole batch ---- */
@@ -433,7 +486,7 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
             rung_ladder_aim_players(l, &hints[i - start]);
         for (uint32_t i = start; i < stop; i++) {
             rung_ladder_hint *hint = &hints[i - start];
-            rung_ignore(rung_ladder_aim_find(l, hint), "who is new has no place yet");
+            rung_ladder_aim_row(l, hint);
             rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, changes != NULL, hint);
             ways[i - start] = (rung_ladder_way){l, hint};
         }

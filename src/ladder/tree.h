@@ -144,6 +144,11 @@ static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
     return l->trunk->inners.slots[id].node;
 }
 
+static inline bool rung__is_inner(const rung_ladder *l, uint32_t id) {
+    return l->trunk && id < l->trunk->inners.slot_count &&
+           l->trunk->inners.slots[id].place != RUNG__NODE_NONE;
+}
+
 /* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
 static inline uint32_t *rung__inner_places(const rung_ladder *l, rung__node *node,
                                            uint32_t column) {

@@ -122,6 +122,7 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
 
 /* Give back the rankings, keep the window. */
 static void window_empty(rung_state *s, rung__window *w) {
+    s->demolished++;
     rung_ladder_destroy(w->ladder);
     w->ladder = NULL;
     for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++)
@@ -786,6 +787,7 @@ void rung__board_delete(rung_state *s, rung__board *b) {
 }
 
 void rung__board_free(rung_state *s, rung__board *b) {
+    s->demolished++;
     for (uint32_t i = 0; i < b->window_count; i++)
         rung__window_free(s, b, b->windows[i]);
     rung_alloc_free(s->alloc, b->windows, b->window_cap * sizeof *b->windows);

@@ -177,8 +177,11 @@ typedef struct rung__reach {
 } rung__reach;
 
 /* What was found out about a submission ahead of its turn. Only speed depends on it. */
-enum { RUNG__AIM_GROUP = 16, RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2 };
+enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2, RUNG__AHEAD_RING = 32 };
 typedef struct rung__aim {
+    const rung_score_event *event;
+    int64_t ts_ms;
+    uint64_t hash;   /* of the player's id */
     uint32_t player; /* RUNG_PLAYER_NONE: look it up */
     /* `reached` holds, if it is still time_ms and the same board when the turn comes. */
     bool prepared;
@@ -192,7 +195,20 @@ typedef struct rung__aim {
     rung__reach reached[RUNG__AIM_KINDS];
     rung_ladder_hint main[RUNG__AIM_KINDS];
     rung_ladder_move slot[RUNG__AIM_KINDS][RUNG__AIM_SLOTS];
+    uint32_t way_count;
+    rung_ladder_way ways[RUNG__AIM_KINDS * (1 + 2 * RUNG__AIM_SLOTS)];
 } rung__aim;
+
+/* A run of submissions, applied one after the other, each looked at ahead of its turn. */
+typedef const rung_score_event *(*rung__ahead_source)(const void *ctx, uint32_t i, int64_t *ts_ms);
+typedef struct rung__ahead {
+    uint32_t n, turn, tick; /* of n, whose turn is next, and how many were begun */
+    uint32_t first_step;
+    uint64_t demolished; /* the state's */
+    rung__ahead_source get;
+    const void *ctx;
+    rung__aim ring[RUNG__AHEAD_RING]; /* of those under way, by their number in the run */
+} rung__ahead;
 
 /* A submission seen before, and its answer. */
 typedef struct rung__id_record {
@@ -249,7 +265,9 @@ struct rung_state {
     rung_slice last_name;
     void (*on_close)(void *ctx, rung_slice board, const rung_view *view);
     void *on_close_ctx;
+    uint64_t demolished; /* how often rankings were given up; not part of the state */
     bool broken;
+    rung__ahead ahead; /* of the run that is being applied */
 };
 
 /* ---- facts and digest (state.c) ---- */
@@ -443,10 +461,10 @@ bool rung__profile_next(const rung__profile *p, uint32_t *offset, rung_attribute
 RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
                                              const rung__aim *aim, rung_outcome *out,
                                              rung_err *err);
-/* Ask for everything a group of up to RUNG__AIM_GROUP submissions will touch, one step of the way for all of them at a
- * time: by the time the first is applied, the last one's leaves are on their way. */
-void rung__score_aim_group(rung_state *s, uint32_t n, const rung_score_event *const *events,
-                           const int64_t *ts_ms, rung__aim *aims);
+/* A run of `n` submissions begins. Then, for each in turn, rung__ahead_next() gives what is to be applied with it;
+ * nothing else is applied in between. */
+void rung__ahead_begin(rung_state *s, uint32_t n, rung__ahead_source get, const void *ctx);
+const rung__aim *rung__ahead_next(rung_state *s);
 
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
 rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms);

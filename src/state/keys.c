@@ -106,11 +106,13 @@ static rung_status zadd_failed(run *r, const rung_zcommand *c, rung_status st) {
     return fail(r, is_nan ? RUNG_ZKEY_NAN : RUNG_ZKEY_REFUSED);
 }
 
+enum { SCORES = 32 }; /* at a time */
+
 /* The next members, as submissions of one each. */
 static uint32_t next_scores(rung_zcommand *c, rung_score_event *events) {
     rung_zcommand_item item;
     uint32_t n = 0;
-    while (n < RUNG__AIM_GROUP && rung_zcommand_item_next(c, &item))
+    while (n < SCORES && rung_zcommand_item_next(c, &item))
         events[n++] =
             (rung_score_event){.board = c->key,
                                .player = item.name,
@@ -137,22 +139,25 @@ static rung_status zadd_one(run *r, const rung_zcommand *c, const rung_score_eve
     return RUNG_OK;
 }
 
-/* A group at a time, looking ahead. */
+typedef struct scores {
+    rung_score_event events[SCORES];
+    int64_t time_ms;
+} scores;
+
+static const rung_score_event *score_at(const void *ctx, uint32_t i, int64_t *ts_ms) {
+    const scores *list = ctx;
+    *ts_ms = list->time_ms;
+    return &list->events[i];
+}
+
 static rung_status zadd(run *r, rung_zcommand *c) {
-    rung_score_event events[RUNG__AIM_GROUP];
-    const rung_score_event *list[RUNG__AIM_GROUP];
-    int64_t ts_ms[RUNG__AIM_GROUP];
-    rung__aim aims[RUNG__AIM_GROUP];
+    scores list;
     rung_status st = RUNG_OK;
-    for (uint32_t n; st >= 0 && (n = next_scores(c, events));) {
-        for (uint32_t i = 0; i < n; i++) {
-            list[i] = &events[i];
-            ts_ms[i] = r->s->time_ms;
-        }
-        if (n > 1)
-            rung__score_aim_group(r->s, n, list, ts_ms, aims);
+    list.time_ms = r->s->time_ms;
+    for (uint32_t n; st >= 0 && (n = next_scores(c, list.events));) {
+        rung__ahead_begin(r->s, n, score_at, &list);
         for (uint32_t i = 0; st >= 0 && i < n; i++)
-            st = zadd_one(r, c, &events[i], n > 1 ? &aims[i] : NULL);
+            st = zadd_one(r, c, &list.events[i], n > 1 ? rung__ahead_next(r->s) : NULL);
     }
     r->result.changed = r->result.count + r->result.updated > 0;
     return st < 0 ? zadd_failed(r, c, st) : RUNG_OK;

@@ -629,42 +629,40 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
 
 /* ---- looking ahead ---- */
 
-/* Every step takes all submissions of a group so far that the next one finds in the cache what this one asked for. */
+/* A submission is looked at in stages, and each finds in the cache what the one before asked for, because between the two
+ * come stages of others: of the submission whose turn is next the last, of the one behind it the last but one, and so
+ * on. So the memory is asked for evenly while others are applied. What they change in the meantime is what the ladder
+ * allows for (ladder.h), and none of it is about the same player: one who is under way is not looked up again. */
 
-/* Look up the players of a group. One that appears again is left to its turn: what the first does to it is not
- * known. */
-static void find_players(const rung_state *s, uint32_t n, const rung_score_event *const *events,
-                         rung__aim *aims) {
-    uint64_t hash[RUNG__AIM_GROUP];
-    for (uint32_t i = 0; i < n; i++) {
-        hash[i] = rung_players_hash(s->players, events[i]->player);
-        rung_players_prefetch(s->players, hash[i]);
-    }
-    for (uint32_t i = 0; i < n; i++)
-        rung_players_prefetch_number(s->players, hash[i]);
-    for (uint32_t i = 0; i < n; i++)
-        rung_players_prefetch_cell(s->players, hash[i]);
-    for (uint32_t i = 0; i < n; i++) {
-        if (rung_players_find_hashed(s->players, hash[i], events[i]->player, &aims[i].player) !=
-            RUNG_OK)
-            aims[i].player = RUNG_PLAYER_NONE;
-        for (uint32_t k = 0; k < i; k++)
-            if (aims[k].player == aims[i].player)
-                aims[i].player = RUNG_PLAYER_NONE;
-    }
+static void aim_drop(rung__aim *aim) {
+    aim->player = RUNG_PLAYER_NONE;
+    aim->prepared = false;
+    aim->count = aim->slot_count = aim->way_count = 0;
+}
+
+static void aim_hash(const rung_state *s, rung__aim *aim) {
+    aim_drop(aim);
+    aim->hash = rung_players_hash(s->players, aim->event->player);
+    rung_players_prefetch(s->players, aim->hash);
+}
+
+/* Whoever is under way already is left to its turn: what the one before does to it is not known. */
+static void aim_player(const rung_state *s, rung__aim *aim, bool is_under_way) {
+    if (is_under_way || rung_players_find_hashed(s->players, aim->hash, aim->event->player,
+                                                 &aim->player) != RUNG_OK)
+        aim->player = RUNG_PLAYER_NONE;
 }
 
 /* Which windows it reaches, and where to ask for the player. */
-static void aim_reach(rung_state *s, const rung_score_event *e, int64_t ts_ms, rung__aim *aim) {
+static void aim_reach(rung_state *s, rung__aim *aim) {
+    const rung_score_event *e = aim->event;
     submission u = {.s = s, .e = e, .player = aim->player};
     rung__reach room[REACH_MAX];
-    aim->prepared = false;
-    aim->count = aim->slot_count = 0;
     if (aim->player == RUNG_PLAYER_NONE)
         return;
     u.b = aim->board = rung__board_find(s, e->board);
     int64_t before_ms = s->time_ms;
-    aim->time_ms = ts_ms > before_ms ? ts_ms : before_ms;
+    aim->time_ms = aim->ts_ms > before_ms ? aim->ts_ms : before_ms;
     u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
     if (!u.b || check_values(u.b, e, NULL) < 0 || u.at_ms < RUNG_TIME_MS_MIN ||
         u.at_ms >= RUNG_TIME_MS_END)
@@ -722,67 +720,119 @@ static void aim_players(const rung__aim *aim) {
 }
 
 static void aim_rows(rung__aim *aim) {
-    for (uint32_t i = 0; i < aim->count; i++) {
-        rung__reach *r = &aim->reached[i];
-        r->existed = rung_ladder_aim_find(r->window->ladder, &aim->main[i]) == RUNG_OK;
+    for (uint32_t i = 0; i < aim->count; i++)
+        rung_ladder_aim_row(aim->reached[i].window->ladder, &aim->main[i]);
+}
+
+/* Where the player's ladders of the scopes are headed, in the i-th window reached. */
+static void aim_scopes(rung__aim *aim, uint32_t i) {
+    const rung__reach *r = &aim->reached[i];
+    for (uint32_t slot = 0; slot < aim->slot_count; slot++) {
+        rung_ladder_move *move = &aim->slot[i][slot];
+        rung_ladder *ladder = aim->slots[i] >> slot & 1 ? aim_ladder(aim, i, slot) : NULL;
+        if (!ladder)
+            continue;
+        rung_ladder_move_begin(ladder, aim->player, r->existed ? r->old_key : NULL, r->key, move);
+        aim->ways[aim->way_count++] = (rung_ladder_way){ladder, &move->from};
+        aim->ways[aim->way_count++] = (rung_ladder_way){ladder, &move->to};
     }
 }
 
-/* What the entries become, and so where they go. Returns how many ways are to be gone. */
-static uint32_t aim_keys(rung_state *s, const rung_score_event *e, rung__aim *aim,
-                         rung_ladder_way *ways) {
+/* What the entries become, and so where they go. */
+static void aim_keys(rung_state *s, rung__aim *aim) {
+    const rung_score_event *e = aim->event;
     submission u = {.s = s, .e = e, .player = aim->player, .b = aim->board};
-    uint32_t n = 0;
     u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
     for (uint32_t i = 0; i < aim->count; i++) {
         rung__reach *r = &aim->reached[i];
         rung_ladder *main = r->window->ladder;
         rung_ladder_entry entry;
-        if (r->existed) {
-            rung_ladder_aim_entry(main, &aim->main[i], &entry);
+        r->existed = rung_ladder_aim_entry(main, &aim->main[i], &entry) == RUNG_OK;
+        if (r->existed)
             memcpy(r->old_key, entry.key, sizeof r->old_key);
-        }
         if (become(&u, r) < 0) {
-            aim->count = 0;
-            return 0;
+            aim_drop(aim);
+            return;
         }
         rung_ladder_aim_begin(main, r->key, !is_brief(e), &aim->main[i]);
-        ways[n++] = (rung_ladder_way){main, &aim->main[i]};
-        for (uint32_t slot = 0; slot < aim->slot_count; slot++) {
-            rung_ladder_move *move = &aim->slot[i][slot];
-            rung_ladder *ladder = aim->slots[i] >> slot & 1 ? aim_ladder(aim, i, slot) : NULL;
-            if (!ladder)
-                continue;
-            rung_ladder_move_begin(ladder, aim->player, r->existed ? r->old_key : NULL, r->key,
-                                   move);
-            ways[n++] = (rung_ladder_way){ladder, &move->from};
-            ways[n++] = (rung_ladder_way){ladder, &move->to};
-        }
+        aim->ways[aim->way_count++] = (rung_ladder_way){main, &aim->main[i]};
+        aim_scopes(aim, i);
     }
     aim->prepared = aim->count > 0;
-    return n;
 }
 
-void rung__score_aim_group(rung_state *s, uint32_t n, const rung_score_event *const *events,
-                           const int64_t *ts_ms, rung__aim *aims) {
-    rung_ladder_way ways[RUNG__AIM_GROUP * RUNG__AIM_KINDS * (1 + 2 * RUNG__AIM_SLOTS)];
-    uint32_t way_count = 0;
-    find_players(s, n, events, aims);
-    for (uint32_t i = 0; i < n; i++)
-        aim_reach(s, events[i], ts_ms[i], &aims[i]);
-    for (uint32_t i = 0; i < n; i++) {
-        aim_leaves(s, &aims[i]);
-        warm_scopes(&aims[i], 0);
+enum { STAGES = 8 + RUNG_LADDER_AIM_STEPS };
+_Static_assert((int)STAGES < (int)RUNG__AHEAD_RING, "as many are under way at a time");
+
+/* The aim of the submission that is so many stages on, or NULL. */
+static inline rung__aim *aim_at(rung__ahead *a, uint32_t stage) {
+    uint32_t i = a->tick - stage;
+    return i < a->n ? &a->ring[i % RUNG__AHEAD_RING] : NULL;
+}
+
+/* Is somebody before it, whose turn has not come, the same player? */
+static bool is_under_way(const rung__ahead *a, uint32_t stage) {
+    uint32_t i = a->tick - stage;
+    for (uint32_t k = a->turn; k < i; k++)
+        if (a->ring[k % RUNG__AHEAD_RING].hash == a->ring[i % RUNG__AHEAD_RING].hash)
+            return true;
+    return false;
+}
+
+/* Everybody under way one stage on. */
+static void look_ahead(rung_state *s, rung__ahead *a) {
+    uint32_t stage = STAGES - a->first_step;
+    rung__aim *aim;
+    for (uint32_t step = RUNG_LADDER_AIM_STEPS; step-- > a->first_step;)
+        if ((aim = aim_at(a, --stage)))
+            rung_ladder_aim_step(aim->ways, aim->way_count, step);
+    if ((aim = aim_at(a, 7)))
+        aim_keys(s, aim);
+    if ((aim = aim_at(a, 6))) {
+        aim_rows(aim);
+        warm_scopes(aim, 2);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        aim_players(&aims[i]);
-        warm_scopes(&aims[i], 1);
+    if ((aim = aim_at(a, 5))) {
+        aim_players(aim);
+        warm_scopes(aim, 1);
     }
-    for (uint32_t i = 0; i < n; i++) {
-        aim_rows(&aims[i]);
-        warm_scopes(&aims[i], 2);
+    if ((aim = aim_at(a, 4))) {
+        aim_leaves(s, aim);
+        warm_scopes(aim, 0);
     }
-    for (uint32_t i = 0; i < n; i++)
-        way_count += aim_keys(s, events[i], &aims[i], ways + way_count);
-    rung_ladder_aim_down(ways, way_count);
+    if ((aim = aim_at(a, 3))) {
+        aim_player(s, aim, is_under_way(a, 3));
+        aim_reach(s, aim);
+    }
+    if ((aim = aim_at(a, 2)))
+        rung_players_prefetch_cell(s->players, aim->hash);
+    if ((aim = aim_at(a, 1)))
+        rung_players_prefetch_number(s->players, aim->hash);
+    if ((aim = aim_at(a, 0))) {
+        aim->event = a->get(a->ctx, a->tick, &aim->ts_ms);
+        aim_hash(s, aim);
+    }
+    a->tick++;
+}
+
+void rung__ahead_begin(rung_state *s, uint32_t n, rung__ahead_source get, const void *ctx) {
+    rung__ahead *a = &s->ahead;
+    a->n = n;
+    a->get = get;
+    a->ctx = ctx;
+    a->tick = a->turn = 0;
+    a->demolished = s->demolished;
+    /* Without scopes all ways are to keys of main rankings. */
+    a->first_step = s->attribute_cap ? 0 : RUNG_LADDER_AIM_FIRST;
+}
+
+const rung__aim *rung__ahead_next(rung_state *s) {
+    rung__ahead *a = &s->ahead;
+    if (a->demolished != s->demolished) /* rankings are gone that somebody may be under way in */
+        for (uint32_t i = a->turn; i < a->tick && i < a->n; i++)
+            aim_drop(&a->ring[i % RUNG__AHEAD_RING]);
+    a->demolished = s->demolished;
+    while (a->tick < a->turn + STAGES - a->first_step)
+        look_ahead(s, a);
+    return &a->ring[a->turn++ % RUNG__AHEAD_RING];
 }

@@ -236,66 +236,47 @@ rung_status rung_state_apply_keys(rung_state *s, const rung_event *event, rung_z
 
 /* ---- many at once ---- */
 
-enum { GROUP = RUNG__AIM_GROUP };
-
-static void aim_group(rung_state *s, uint32_t n, const rung_event *const *events, rung__aim *aims) {
-    const rung_score_event *scores[GROUP];
-    int64_t ts_ms[GROUP];
-    for (uint32_t i = 0; i < n; i++) {
-        scores[i] = &events[i]->score;
-        ts_ms[i] = events[i]->ts_ms;
-    }
-    rung__score_aim_group(s, n, scores, ts_ms, aims);
+static const rung_score_event *score_of(const void *ctx, uint32_t i, int64_t *ts_ms) {
+    const rung_event *const *events = ctx;
+    *ts_ms = events[i]->ts_ms;
+    return &events[i]->score;
 }
 
-/* The names that the answers of a group speak of. */
+/* The names that the answers of a run speak of. */
 static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
+    enum { GROUP = 16 };
     uint32_t numbers[GROUP];
     rung_slice names[GROUP];
-    for (uint32_t i = 0; i < n; i++)
-        numbers[i] = outcomes[i].next_number;
-    rung_players_id_batch(s->players, numbers, n, names);
-    for (uint32_t i = 0; i < n; i++)
-        outcomes[i].next = names[i];
-}
-
-/* How many submissions to look ahead: enough to hide the memory, few enough that what was fetched for the first is
- * still near when it is applied. One and three windows do best with a whole group, three with a scope with half of
- * one (bench/bench_state); what lies between was not measured. */
-static uint32_t group_size(const rung_state *s, const rung_score_event *first) {
-    enum { WAYS = 72, LEAST = 4 }; /* ways down to leaves under way at a time */
-    const rung__board *b = rung__board_find(s, first->board);
-    if (!b)
-        return GROUP;
-    uint32_t scopes = b->scope_count < RUNG__AIM_SLOTS ? b->scope_count : RUNG__AIM_SLOTS;
-    uint32_t ways = (uint32_t)__builtin_popcount(b->def.windows) * (1 + 2 * scopes);
-    uint32_t size = ways ? WAYS / ways : GROUP;
-    return size < LEAST ? LEAST : size < GROUP ? size : GROUP;
+    for (uint32_t done = 0, count; done < n; done += count, outcomes += count) {
+        count = n - done < GROUP ? n - done : GROUP;
+        for (uint32_t i = 0; i < count; i++)
+            numbers[i] = outcomes[i].next_number;
+        rung_players_id_batch(s->players, numbers, count, names);
+        for (uint32_t i = 0; i < count; i++)
+            outcomes[i].next = names[i];
+    }
 }
 
 uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *const *events,
                                 rung_status *statuses, rung_outcome *outcomes, rung_err *errs) {
     uint32_t done = 0;
-    rung__aim aims[GROUP];
     while (done < n) {
         uint32_t stop = done, start = done;
-        uint32_t most =
-            events[start]->kind == RUNG_EVENT_SCORE ? group_size(s, &events[start]->score) : 0;
-        while (stop < n && stop - start < most && events[stop]->kind == RUNG_EVENT_SCORE)
+        while (stop < n && events[stop]->kind == RUNG_EVENT_SCORE)
             stop++;
-        bool aimed = stop > start;
-        if (aimed)
-            aim_group(s, stop - start, events + start, aims);
+        bool is_run = stop > start;
+        if (is_run)
+            rung__ahead_begin(s, stop - start, score_of, events + start);
         else
             stop = start + 1;
         for (; done < stop; done++) {
             statuses[done] =
-                apply_aimed(s, events[done], aimed ? &aims[done - start] : NULL,
+                apply_aimed(s, events[done], is_run ? rung__ahead_next(s) : NULL,
                             outcomes ? &outcomes[done] : NULL, errs ? &errs[done] : NULL);
             if (statuses[done] == RUNG_ENOMEM)
                 break;
         }
-        if (aimed && outcomes)
+        if (is_run && outcomes)
             name_next(s, done - start, outcomes + start);
         if (done < stop)
             return done + s->broken;

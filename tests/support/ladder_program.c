@@ -28,6 +28,15 @@ typedef struct step {
     uint64_t hash; /* of the whole step */
 } step;
 
+/* A put that takes aim step by step, while other steps of the program are run. */
+enum { FLIGHTS = 3, FLIGHT_BEGUN = 4, FLIGHT_OVER = FLIGHT_BEGUN + RUNG_LADDER_AIM_STEPS };
+typedef struct flight {
+    bool is_under_way;
+    uint32_t stage, player;
+    ladder_model_key key;
+    rung_ladder_hint hint;
+} flight;
+
 typedef struct run {
     const uint8_t *steps;
     size_t step_count, at; /* `at`: the step being run */
@@ -40,6 +49,7 @@ typedef struct run {
     /* The players a tie may be asked about besides those in the model. */
     rung_ladder_hint hint; /* from the last time somebody took aim */
     bool has_hint;
+    flight flights[FLIGHTS];
     const uint32_t *putting;
     uint32_t putting_count;
 } run;
@@ -373,15 +383,79 @@ static void take_aim(run *r, uint32_t player, const uint64_t *words) {
     rung_ladder_warm_map(r->ladder, player);
     rung_ladder_aim_leaf(r->ladder, player, &r->hint);
     rung_ladder_aim_players(r->ladder, &r->hint);
-    rung_status st = rung_ladder_aim_find(r->ladder, &r->hint);
-    expect_status(r, "aim_find", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
-    if (st == RUNG_OK) {
-        rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
+    rung_ladder_aim_row(r->ladder, &r->hint);
+    rung_status st = rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
+    expect_status(r, "aim_entry", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
+    if (st == RUNG_OK)
         expect_entry_at(r, "aim_entry", &entry, index);
-    }
     rung_ladder_aim_begin(r->ladder, words, player & 2, &r->hint);
     rung_ladder_aim_down(&(rung_ladder_way){r->ladder, &r->hint}, 1);
     r->has_hint = true;
+}
+
+static void start_flight(run *r, uint32_t player, const ladder_model_key *key) {
+    for (uint32_t i = 0; i < FLIGHTS; i++)
+        if (!r->flights[i].is_under_way) {
+            r->flights[i] = (flight){.is_under_way = true, .player = player, .key = *key};
+            return;
+        }
+}
+
+static void fly_on(run *r, flight *f) {
+    const rung_ladder *l = r->ladder;
+    uint32_t index = ladder_model_index_of(&r->model, f->player);
+    rung_ladder_entry entry;
+    tight_key tight;
+    const uint64_t *words = tighten(r, &f->key, &tight);
+    switch (f->stage) {
+    case 0:
+        rung_ladder_aim_leaf(l, f->player, &f->hint);
+        return;
+    case 1:
+        rung_ladder_aim_players(l, &f->hint);
+        return;
+    case 2:
+        rung_ladder_aim_row(l, &f->hint);
+        return;
+    case 3:
+        break;
+    default:
+        rung_ladder_aim_step(&(rung_ladder_way){l, &f->hint}, 1, f->stage - FLIGHT_BEGUN);
+        return;
+    }
+    rung_status st = rung_ladder_aim_entry(l, &f->hint, &entry);
+    if (st == RUNG_OK && index == r->model.count)
+        complain(r, "aim_entry: player %" PRIu32 " has none", f->player);
+    else if (st == RUNG_OK)
+        expect_entry_at(r, "aim_entry on the way", &entry, index);
+    rung_ladder_aim_begin(l, words, false, &f->hint);
+}
+
+static void land(run *r, flight *f) {
+    tight_key tight;
+    rung_ladder_change want = {0};
+    rung_status st =
+        rung_ladder_put_aimed(r->ladder, f->player, tighten(r, &f->key, &tight), &f->hint, NULL);
+    f->is_under_way = false;
+    if (!ran_out(r, st))
+        expect_status(r, "put at the end of a way", st, put_model(r, f->player, &f->key, &want));
+}
+
+/* Everybody under way makes a step. */
+static void fly(run *r) {
+    for (uint32_t i = 0; i < FLIGHTS && r->verdict.is_good; i++) {
+        flight *f = &r->flights[i];
+        if (!f->is_under_way)
+            continue;
+        r->putting = &f->player;
+        r->putting_count = 1;
+        if (f->stage == FLIGHT_OVER)
+            land(r, f);
+        else
+            fly_on(r, f);
+        f->stage++;
+        r->putting_count = 0;
+    }
 }
 
 static void run_put(run *r, const step *s) {
@@ -389,6 +463,8 @@ static void run_put(run *r, const step *s) {
     ladder_model_key key = key_of(r, s);
     tight_key tight;
     bool wants_change = s->own & 1;
+    if (s->own == 2)
+        start_flight(r, player_of(r, s), &key);
     rung_ladder_change got = {.style = s->style, .rank_before = 77, .rank_after = 77},
                        want = {.style = s->style};
 
@@ -537,6 +613,7 @@ static void run_put_batch(run *r, const step *s) {
 }
 
 static void run_clear(run *r) {
+    memset(r->flights, 0, sizeof r->flights);
     rung_ladder_clear(r->ladder);
     r->model.count = 0;
 }
@@ -625,6 +702,7 @@ static void run_build(run *r, const step *s) {
 
 static void run_rebuild(run *r, const step *s) {
     build_on_top(r);
+    memset(r->flights, 0, sizeof r->flights);
     rung_ladder_clear(r->ladder);
     build(r, s);
 }
@@ -854,6 +932,7 @@ static void run_steps(run *r) {
         size_t from = r->at;
         step s = step_at(r, r->at);
         run_step(r, &s);
+        fly(r);
         check_sound_when_due(r);
         r->verdict.step_count += r->at + 1 - from;
     }
