@@ -100,14 +100,15 @@ bool rung_names_next(rung_slice *packed, rung_slice *name_out) {
 
 /* ---- validity ---------------------------------------------------------------------------------------- */
 
-static rung_status check_name(rung_slice name, const char *field, rung_err *err) {
+static inline rung_status check_name(rung_slice name, const char *field, rung_err *err) {
     if (rung_name_is_valid(name))
         return RUNG_OK;
     return RUNG_FAIL(err, RUNG_EINVAL, "%s: 1 to %d bytes of UTF-8 without control characters",
                      field, RUNG_NAME_MAX);
 }
 
-static rung_status check_board_and_player(rung_slice board, rung_slice player, rung_err *err) {
+static inline rung_status check_board_and_player(rung_slice board, rung_slice player,
+                                                 rung_err *err) {
     rung_status st = check_name(board, "board", err);
     return st < 0 ? st : check_name(player, "player", err);
 }
@@ -125,7 +126,7 @@ static rung_status check_time(int64_t at_ms, const char *field, rung_err *err) {
                      RUNG_YEAR_MAX);
 }
 
-static rung_status check_value(const rung_score_event *s, uint32_t index, rung_err *err) {
+static inline rung_status check_value(const rung_score_event *s, uint32_t index, rung_err *err) {
     static const char *const FIELDS[RUNG_COLUMNS_MAX] = {"score", "columns[0]", "columns[1]"};
     unsigned type = s->types[index], decimals = s->decimals[index];
     if (type > RUNG_SCORE_REAL)
@@ -140,7 +141,7 @@ static rung_status check_value(const rung_score_event *s, uint32_t index, rung_e
 
 static rung_status check_when(const rung_score_event *s, rung_err *err) {
     unsigned when = s->when;
-    if (!when)
+    if (when <= RUNG_SCORE_KEY)
         return RUNG_OK;
     if (!(when & RUNG_SCORE_KEY) || when & ~(unsigned)RUNG_SCORE_WHEN_MASK)
         return RUNG_FAIL(err, RUNG_EINVAL, "when: conditions of a key");
@@ -148,6 +149,26 @@ static rung_status check_when(const rung_score_event *s, rung_err *err) {
         (when & RUNG_IF_GT && when & RUNG_IF_LT))
         return RUNG_FAIL(err, RUNG_EINVAL, "when: conditions that exclude each other");
     return RUNG_OK;
+}
+
+/* Is there something that most scores do not have? */
+static inline bool has_extras(const rung_score_event *s) {
+    return s->has_at | (s->id.len != 0) | (s->meta.len != 0);
+}
+
+/* Never inlined, as they are rare. */
+__attribute__((noinline)) static rung_status check_extras(const rung_score_event *s,
+                                                          rung_err *err) {
+    rung_status st;
+    if (s->has_at) {
+        st = check_time(s->at_ms, "at", err);
+        if (st < 0)
+            return st;
+    }
+    if (s->id.len && (s->id.len > RUNG_EVENT_ID_MAX || !rung_utf8_is_plain(s->id)))
+        return RUNG_FAIL(err, RUNG_EINVAL, "id: 1 to %d bytes of UTF-8 without control characters",
+                         RUNG_EVENT_ID_MAX);
+    return s->meta.len ? check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err) : RUNG_OK;
 }
 
 static inline rung_status check_score(const rung_score_event *s, rung_err *err) {
@@ -164,15 +185,7 @@ static inline rung_status check_score(const rung_score_event *s, rung_err *err) 
         if (st < 0)
             return st;
     }
-    if (s->has_at) {
-        st = check_time(s->at_ms, "at", err);
-        if (st < 0)
-            return st;
-    }
-    if (s->id.len && (s->id.len > RUNG_EVENT_ID_MAX || !rung_utf8_is_plain(s->id)))
-        return RUNG_FAIL(err, RUNG_EINVAL, "id: 1 to %d bytes of UTF-8 without control characters",
-                         RUNG_EVENT_ID_MAX);
-    return s->meta.len ? check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err) : RUNG_OK;
+    return has_extras(s) ? check_extras(s, err) : RUNG_OK;
 }
 
 static rung_status check_attribute(const rung_event *e, uint32_t index, rung_err *err) {
@@ -330,31 +343,44 @@ enum {
 };
 _Static_assert(SCORE_BYTES_MAX <= RUNG_EVENT_BYTES_MAX, "invariant 3");
 
-/* The whole event, where there is room for it. Returns what is behind it. */
-static uint8_t *spell_score(uint8_t *at, const rung_event *e) {
+static inline uint8_t *spell_value(uint8_t *at, const rung_score_event *s, uint32_t index) {
+    *at++ = (uint8_t)(s->types[index] | s->decimals[index] << VALUE_DECIMALS_SHIFT);
+    return s->types[index] == RUNG_SCORE_REAL ? rung__spell_real(at, s->values[index].d)
+                                              : rung__spell_signed(at, s->values[index].i);
+}
+
+__attribute__((noinline)) static uint8_t *spell_extras(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
-    *at++ = EVENT_VERSION;
-    *at++ = RUNG_EVENT_SCORE;
-    at = rung__spell_signed(at, e->ts_ms);
-    *at++ = (uint8_t)(s->value_count | (s->is_delta ? SCORE_DELTA : 0) |
-                      (s->has_at ? SCORE_AT : 0) | (s->id.len ? SCORE_ID : 0) |
-                      (s->meta.len ? SCORE_META : 0) | (s->when ? SCORE_WHEN : 0));
-    at = rung__spell_text(at, s->board);
-    at = rung__spell_text(at, s->player);
-    for (uint32_t i = 0; i < s->value_count; i++) {
-        *at++ = (uint8_t)(s->types[i] | s->decimals[i] << VALUE_DECIMALS_SHIFT);
-        at = s->types[i] == RUNG_SCORE_REAL ? rung__spell_real(at, s->values[i].d)
-                                            : rung__spell_signed(at, s->values[i].i);
-    }
     if (s->has_at)
         at = rung__spell_signed(at, s->at_ms - e->ts_ms); /* both are valid times: no overflow */
     if (s->id.len)
         at = rung__spell_text(at, s->id);
     if (s->meta.len)
         at = rung__spell_text(at, s->meta);
-    if (s->when)
-        *at++ = s->when;
     return at;
+}
+
+/* The whole event, where there is room for it. Returns what is behind it. */
+static inline uint8_t *spell_score(uint8_t *at, const rung_event *e) {
+    const rung_score_event *s = &e->score;
+    bool is_more = has_extras(s);
+    *at++ = EVENT_VERSION;
+    *at++ = RUNG_EVENT_SCORE;
+    at = rung__spell_signed(at, e->ts_ms);
+    uint8_t *flags = at++;
+    *flags =
+        (uint8_t)((int)s->value_count | s->is_delta * SCORE_DELTA | (s->when != 0) * SCORE_WHEN);
+    if (is_more)
+        *flags |= (uint8_t)(s->has_at * SCORE_AT | (s->id.len != 0) * SCORE_ID |
+                            (s->meta.len != 0) * SCORE_META);
+    at = rung__spell_text(at, s->board);
+    at = rung__spell_text(at, s->player);
+    for (uint32_t i = 0; i < s->value_count; i++)
+        at = spell_value(at, s, i);
+    if (is_more)
+        at = spell_extras(at, e);
+    *at = s->when;
+    return at + (s->when != 0);
 }
 
 /* Near the end of the room. Never inlined, since the frame is large. */
@@ -372,13 +398,12 @@ __attribute__((noinline)) static rung_status encode_score_aside(const rung_event
 /* The straight path. */
 static inline rung_status encode_score(const rung_event *e, void *out, size_t size,
                                        size_t *length_out) {
-    const rung_score_event *s = &e->score;
     rung_status st = check_time(e->ts_ms, "ts", NULL);
     if (st == RUNG_OK)
-        st = check_score(s, NULL);
+        st = check_score(&e->score, NULL);
     if (st < 0)
         return st;
-    if (size < SCORE_FIXED_MAX + s->board.len + s->player.len + s->id.len + s->meta.len)
+    if (size < SCORE_BYTES_MAX)
         return encode_score_aside(e, out, size, length_out);
     *length_out = (size_t)(spell_score(out, e) - (uint8_t *)out);
     return RUNG_OK;
@@ -658,6 +683,39 @@ __attribute__((noinline)) static rung_status decode_other(rung__reader r, rung_s
     return st;
 }
 
+/* Nearly every score of our own: short names, one value, which is a real, and nothing else but conditions. It is read in
+ * one go. false: it is not like that, or not valid, and nothing has been written. */
+static inline bool decode_usual(rung_slice bytes, rung_event *event_out) {
+    enum { START = 2 + 8 + 2 }; /* a time, flags and a length are within it */
+    const uint8_t *p = (const uint8_t *)bytes.ptr, *end = p + bytes.len;
+    if (bytes.len < START || p[0] != EVENT_VERSION || p[1] != RUNG_EVENT_SCORE)
+        return false;
+    rung__number ts = rung__long_number(p + 2, end);
+    if (!ts.behind)
+        return false;
+    size_t flags = ts.behind[0], board_len = ts.behind[1], when_len = flags >= SCORE_WHEN;
+    const uint8_t *board = ts.behind + 2;
+    if ((flags & ~(size_t)(SCORE_DELTA | SCORE_WHEN)) != 1 || board_len >= 0x80 ||
+        board_len >= (size_t)(end - board))
+        return false;
+    size_t player_len = board[board_len];
+    const uint8_t *player = board + board_len + 1;
+    if (player_len >= 0x80 ||
+        (size_t)(end - player) != player_len + 1 + sizeof(double) + when_len ||
+        player[player_len] != RUNG_SCORE_REAL || (when_len && !end[-1]))
+        return false;
+    event_out->kind = RUNG_EVENT_SCORE;
+    event_out->ts_ms = rung__signed_of(ts.value);
+    event_out->score = (rung_score_event){.board = rung_slice_of(board, board_len),
+                                          .player = rung_slice_of(player, player_len),
+                                          .when = when_len ? end[-1] : 0,
+                                          .is_delta = flags & SCORE_DELTA,
+                                          .value_count = 1,
+                                          .values = {{.d = rung__real_at(player + player_len + 1)}},
+                                          .types = {RUNG_SCORE_REAL}};
+    return true;
+}
+
 /* Our own bytes are valid by 2. */
 static inline rung_status decode(rung_slice bytes, bool is_own, rung_event *event_out,
                                  rung_err *err) {
@@ -678,6 +736,12 @@ rung_status rung_event_decode(rung_slice bytes, rung_event *event_out, rung_err 
     return decode(bytes, false, event_out, err);
 }
 
-rung_status rung_event_decode_own(rung_slice bytes, rung_event *event_out, rung_err *err) {
+/* Never inlined: the usual score does not pay for it. */
+__attribute__((noinline)) static rung_status decode_any_own(rung_slice bytes, rung_event *event_out,
+                                                            rung_err *err) {
     return decode(bytes, true, event_out, err);
+}
+
+rung_status rung_event_decode_own(rung_slice bytes, rung_event *event_out, rung_err *err) {
+    return decode_usual(bytes, event_out) ? RUNG_OK : decode_any_own(bytes, event_out, err);
 }

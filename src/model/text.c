@@ -120,6 +120,8 @@ rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals, int64_t *f
                                   rung_err *err) {
     RUNG_ASSERT(decimals <= RUNG_TEXT_DECIMALS_MAX);
     number n;
+    if (decimals == 0 && rung_text_parse_plain(text, fixed_out))
+        return RUNG_OK;
     if (!scan_number(text, &n))
         return RUNG_FAIL(err, RUNG_EINVAL, "not a number");
     if (n.digit_count == 0) {
@@ -335,7 +337,9 @@ static bool is_infinity(rung_slice text) {
     return equals_ignoring_case(text, "inf") || equals_ignoring_case(text, "infinity");
 }
 
-rung_status rung_text_parse_real(rung_slice text, double *real_out, rung_err *err) {
+/* Never inlined: a plain number does not pay for it. */
+__attribute__((noinline)) static rung_status parse_any_real(rung_slice text, double *real_out,
+                                                            rung_err *err) {
     number n;
     if (!scan_number(text, &n)) {
         if (!is_infinity(text))
@@ -349,6 +353,14 @@ rung_status rung_text_parse_real(rung_slice text, double *real_out, rung_err *er
     double real;
     memcpy(&real, &bits, sizeof real);
     *real_out = n.negative && real > 0 ? -real : real;
+    return RUNG_OK;
+}
+
+rung_status rung_text_parse_real(rung_slice text, double *real_out, rung_err *err) {
+    int64_t plain;
+    if (!rung_text_parse_plain(text, &plain))
+        return parse_any_real(text, real_out, err);
+    *real_out = (double)plain;
     return RUNG_OK;
 }
 

@@ -16,6 +16,27 @@
 #define RUNG_TEXT_NUMBER_MAX   32 /* room for any number written here, with its closing NUL */
 #define RUNG_TEXT_DECIMALS_MAX 9
 
+/* Most numbers: 1 to 15 digits, perhaps behind a '-', so that a double holds them exactly. false: it is not that simple,
+ * which is not to say that it is no number. */
+static inline bool rung_text_parse_plain(rung_slice text, int64_t *value_out) {
+    enum { EXACT = 15 };
+    int64_t value = 0;
+    if (!text.len)
+        return false;
+    bool is_negative = text.ptr[0] == '-';
+    const char *p = text.ptr + is_negative, *end = text.ptr + text.len;
+    if (p == end || end - p > EXACT)
+        return false;
+    for (; p < end; p++) {
+        unsigned digit = (unsigned char)*p - (unsigned)'0';
+        if (digit > 9)
+            return false;
+        value = value * 10 + digit;
+    }
+    *value_out = is_negative ? -value : value;
+    return true;
+}
+
 /* The number times 10^decimals, exactly: "1.5" with 2 decimals is 150, and so is "15e-1".
  * RUNG_EINVAL: not a number, or it has more decimals than that. RUNG_ERANGE: beyond an int64.
  * O(text). `decimals` is 0 to RUNG_TEXT_DECIMALS_MAX. */

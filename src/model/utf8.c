@@ -3,14 +3,7 @@
  * only if something else turns up walk character by character. Fewer than 8 bytes are put together to a word. */
 #include "model/utf8.h"
 
-#define ONES ((uint64_t)0x0101010101010101)
-#define HIGH (ONES * 0x80)
-
-/* Are all 8 bytes within 0x20 to 0x7e? One that has no high bit gets one by adding 1 if it is 0x7f, and gets none by
- * adding 0x60 if it is below 0x20. Where a sum runs over into the next byte the first term has a high bit anyway. */
-static inline bool is_plain_word(uint64_t w) {
-    return ((w | (w + ONES) | ~(w + ONES * 0x60)) & HIGH) == 0;
-}
+#define ONES RUNG__UTF8_ONES
 
 static bool is_tail(uint8_t byte) {
     return (byte & 0xc0) == 0x80;
@@ -55,14 +48,14 @@ static inline uint64_t short_word(const uint8_t *p, size_t len) {
 static inline bool is_plain_ascii(const uint8_t *p, size_t len) {
     uint64_t word;
     if (len < sizeof word)
-        return !len || is_plain_word(short_word(p, len));
+        return !len || rung__utf8_is_ascii_word(short_word(p, len));
     for (; len > sizeof word; p += sizeof word, len -= sizeof word) {
         memcpy(&word, p, sizeof word);
-        if (!is_plain_word(word))
+        if (!rung__utf8_is_ascii_word(word))
             return false;
     }
     memcpy(&word, p + len - sizeof word, sizeof word); /* it begins before `p` */
-    return is_plain_word(word);
+    return rung__utf8_is_ascii_word(word);
 }
 
 __attribute__((noinline)) static bool is_valid(const uint8_t *p, size_t len, bool allow_control) {
@@ -79,7 +72,7 @@ bool rung_utf8_is_text(rung_slice text) {
     return is_plain_ascii(p, text.len) || is_valid(p, text.len, true);
 }
 
-bool rung_utf8_is_plain(rung_slice text) {
+bool rung__utf8_is_plain(rung_slice text) {
     const uint8_t *p = (const uint8_t *)text.ptr;
     return is_plain_ascii(p, text.len) || is_valid(p, text.len, false);
 }

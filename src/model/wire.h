@@ -60,10 +60,28 @@ static inline uint8_t *rung__spell_real(uint8_t *at, double real) {
     return at + sizeof bits;
 }
 
+/* Most names have 4 to 16 bytes: two words, which overlap, and no call. */
+static inline void rung__spell_bytes(uint8_t *at, const char *bytes, size_t len) {
+    if (len >= 8 && len <= 16) {
+        uint64_t head, tail;
+        memcpy(&head, bytes, sizeof head);
+        memcpy(&tail, bytes + len - sizeof tail, sizeof tail);
+        memcpy(at, &head, sizeof head);
+        memcpy(at + len - sizeof tail, &tail, sizeof tail);
+    } else if (len >= 4 && len < 8) {
+        uint32_t head, tail;
+        memcpy(&head, bytes, sizeof head);
+        memcpy(&tail, bytes + len - sizeof tail, sizeof tail);
+        memcpy(at, &head, sizeof head);
+        memcpy(at + len - sizeof tail, &tail, sizeof tail);
+    } else if (len) {
+        memcpy(at, bytes, len);
+    }
+}
+
 static inline uint8_t *rung__spell_text(uint8_t *at, rung_slice text) {
     at = rung__spell_number(at, text.len);
-    if (text.len)
-        memcpy(at, text.ptr, text.len);
+    rung__spell_bytes(at, text.ptr, text.len);
     return at + text.len;
 }
 
@@ -177,7 +195,8 @@ typedef struct rung__number {
     const uint8_t *behind; /* what follows it; NULL: look at it carefully */
 } rung__number;
 
-/* Both private to the next function. A reader's own address goes nowhere, so that it can be kept in registers. */
+/* The first: of 2 to 8 bytes, with 8 there to be read. The second is private to the next function. A reader's own
+ * address goes nowhere, so that it can be kept in registers. */
 rung__number rung__long_number(const uint8_t *at, const uint8_t *end);
 uint64_t rung__careful_number(rung__reader *r);
 
@@ -205,21 +224,28 @@ static inline uint32_t rung__get_count(rung__reader *r, uint32_t max) {
     return (uint32_t)number;
 }
 
-static inline int64_t rung__get_signed(rung__reader *r) {
-    uint64_t number = rung__get_number(r);
+static inline int64_t rung__signed_of(uint64_t number) {
     return (int64_t)((number >> 1) ^ -(number & 1));
 }
 
-static inline double rung__get_real(rung__reader *r) {
-    double real = 0;
-    if (rung__reader_left(r) < 8) {
-        rung__reader_fail(r, "it ends too early");
-        return real;
-    }
-    uint64_t bits = rung__word_load(r->at);
-    r->at += 8;
+static inline int64_t rung__get_signed(rung__reader *r) {
+    return rung__signed_of(rung__get_number(r));
+}
+
+static inline double rung__real_at(const uint8_t *p) {
+    uint64_t bits = rung__word_load(p);
+    double real;
     memcpy(&real, &bits, sizeof real);
     return real;
+}
+
+static inline double rung__get_real(rung__reader *r) {
+    if (rung__reader_left(r) < 8) {
+        rung__reader_fail(r, "it ends too early");
+        return 0;
+    }
+    r->at += 8;
+    return rung__real_at(r->at - 8);
 }
 
 static inline rung_slice rung__get_text(rung__reader *r) {

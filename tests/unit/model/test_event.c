@@ -800,6 +800,56 @@ TEST(a_failed_decode_leaves_the_result_alone) {
     }
 }
 
+/* Our own bytes are not checked, but nothing beyond them is read: they stand at the end of their memory. What is valid
+ * means the same in both ways. */
+static void check_own_damaged(const uint8_t *damaged, size_t length) {
+    static rung_event checked, own;
+    uint8_t *copy = malloc(length ? length : 1);
+    memcpy(copy, damaged, length);
+    memset(&own, 0xee, sizeof own);
+    rung_slice slice = rung_slice_of(copy, length);
+    rung_status st = rung_event_decode_own(slice, &own, NULL);
+    if (rung_event_decode(slice, &checked, NULL) == RUNG_OK) {
+        CHECK_OK(st);
+        check_same(&checked, &own);
+    }
+    free(copy);
+}
+
+TEST(scores_of_our_own) {
+    static rung_event event;
+    event_gen_init(&gen, test_seed(4));
+    for (uint64_t n = test_steps(500); n; n--) {
+        do
+            event_gen_any(&gen, &event);
+        while (event.kind != RUNG_EVENT_SCORE);
+        if (n % 2) { /* the usual shape */
+            event.score.id = event.score.meta = (rung_slice){NULL, 0};
+            event.score.has_at = false;
+            event.score.at_ms = 0;
+            event.score.value_count = 1;
+            event.score.types[0] = RUNG_SCORE_REAL;
+            event.score.decimals[0] = 0;
+            event.score.values[0].d = (double)n;
+        }
+        if (encode(&event) > 200)
+            continue;
+        size_t length = encode(&event);
+        check_own_damaged(bytes, length);
+        for (size_t i = 0; i < length; i++)
+            CHECK(rung_event_decode_own(rung_slice_of(bytes, i), &event, NULL) < 0);
+        for (size_t i = 0; i < length; i++)
+            check_own_damaged(bytes, i);
+        for (size_t i = 0; i < 8 * length; i++) {
+            bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+            check_own_damaged(bytes, length);
+            bytes[i / 8] ^= (uint8_t)(1 << i % 8);
+        }
+        bytes[length] = 1;
+        check_own_damaged(bytes, length + 1);
+    }
+}
+
 TEST(a_small_buffer_is_told_what_it_takes) {
     for (size_t i = 0; i < COUNT(SAMPLES); i++) {
         rung_event e = SAMPLES[i].make();
