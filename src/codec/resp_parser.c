@@ -24,6 +24,7 @@ void rung_resp_args_reset(rung_resp_args *args) {
     if (args->size > ARGS_KEPT || args->line_size > LINE_KEPT)
         rung_resp_args_deinit(args);
     args->count = 0;
+    args->head.len = 0;
 }
 
 static bool args_reserve(rung_resp_args *args, uint32_t more) {
@@ -337,29 +338,75 @@ static inline const char *take_header(const char *p, const char *end, char type,
     return p + 2;
 }
 
-/* Nearly every command is here in one piece and has a few short arguments: it is read in one go. false: it is not like
- * that, and nothing has been done. */
-static bool read_plain(const rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
-                       size_t *used_out, rung_resp_command *command_out) {
-    const char *end = bytes.ptr + bytes.len;
-    uint32_t count, len;
-    if (p->at || p->seen || p->args_left >= 0)
-        return false;
-    const char *at = take_header(bytes.ptr, end, '*', &count);
-    if (!at || count > p->limits.args_max || count > args->size - args->count)
-        return false;
-    rung_slice *items = args->items + args->count;
-    for (uint32_t i = 0; i < count; i++) {
+enum { HEAD_ARGS = 2 }; /* name and key: pipelined commands mostly differ only behind them */
+
+/* The arguments from the i-th on. Returns what is behind them; NULL: one of them is not plain. */
+static inline const char *take_args(const rung_resp_parser *p, const char *at, const char *end,
+                                    uint32_t i, uint32_t count, rung_slice *items) {
+    for (uint32_t len; i < count; i++) {
         at = take_header(at, end, '$', &len);
         if (!at || len > p->limits.bulk_max || end - at < (int64_t)len + 2)
-            return false;
+            return NULL;
         items[i] = rung_slice_of(at, len);
         at += len + 2;
     }
-    *used_out = (size_t)(at - bytes.ptr);
-    *command_out = (rung_resp_command){args->count, count, false};
-    if (*used_out > p->limits.command_max)
+    return at;
+}
+
+/* Nearly every command is here in one piece and has a few short arguments: it is read in one go. Returns what is behind
+ * it; NULL: it is not like that. */
+static inline const char *take_plain(const rung_resp_parser *p, const rung_resp_args *args,
+                                     const char *at, const char *end, uint32_t *count_out,
+                                     size_t *head_len_out) {
+    const char *start = at;
+    uint32_t count;
+    at = take_header(at, end, '*', &count);
+    if (!at || count > p->limits.args_max || count > args->size - args->count)
+        return NULL;
+    rung_slice *items = args->items + args->count;
+    at = take_args(p, at, end, 0, count < HEAD_ARGS ? count : HEAD_ARGS, items);
+    if (!at)
+        return NULL;
+    *count_out = count;
+    *head_len_out = count < HEAD_ARGS ? 0 : (size_t)(at - start);
+    return take_args(p, at, end, HEAD_ARGS, count, items);
+}
+
+/* The same for a command with the first bytes of the one before: its first arguments stand where they stood there. The
+ * limits may be others now. */
+static inline const char *take_alike(const rung_resp_parser *p, const rung_resp_args *args,
+                                     const char *at, const char *end) {
+    rung_slice head = args->head;
+    uint32_t count = args->head_count;
+    if (count > args->size - args->count || count > p->limits.args_max ||
+        head.len > p->limits.bulk_max || memcmp(head.ptr, at, head.len) != 0)
+        return NULL;
+    rung_slice *items = args->items + args->count;
+    const rung_slice *before = items - count;
+    for (uint32_t i = 0; i < HEAD_ARGS; i++)
+        items[i] = rung_slice_of(at + (before[i].ptr - head.ptr), before[i].len);
+    return take_args(p, at + head.len, end, HEAD_ARGS, count, items);
+}
+
+/* false: it is not plain, and nothing has been done. */
+static inline bool read_plain(const rung_resp_parser *p, rung_resp_args *args, rung_slice bytes,
+                              size_t *used_out, rung_resp_command *command_out) {
+    const char *end = bytes.ptr + bytes.len, *at = NULL;
+    uint32_t count = args->head_count;
+    size_t head_len = args->head.len;
+    if (p->at || p->seen || p->args_left >= 0)
         return false;
+    if (head_len && head_len < bytes.len)
+        at = take_alike(p, args, bytes.ptr, end);
+    bool is_alike = at;
+    if (!at)
+        at = take_plain(p, args, bytes.ptr, end, &count, &head_len);
+    if (!at || (size_t)(at - bytes.ptr) > p->limits.command_max)
+        return false;
+    *used_out = (size_t)(at - bytes.ptr);
+    *command_out = (rung_resp_command){args->count, count, false, is_alike};
+    args->head = rung_slice_of(bytes.ptr, head_len);
+    args->head_count = count;
     args->count += count;
     return true;
 }
@@ -369,6 +416,7 @@ __attribute__((noinline)) static rung_status read_any(rung_resp_parser *p, rung_
                                                       rung_slice bytes, size_t *used_out,
                                                       rung_resp_command *command_out) {
     bool is_inline = bytes.ptr[0] != '*';
+    args->head.len = 0;
     rung_status st = is_inline ? read_inline(p, args, bytes) : read_array(p, bytes);
     if (st != RUNG_OK)
         return st;
@@ -377,7 +425,7 @@ __attribute__((noinline)) static rung_status read_any(rung_resp_parser *p, rung_
     const char *base = is_inline ? args->line : bytes.ptr;
     for (uint32_t i = 0; i < p->count; i++)
         args->items[args->count + i] = rung_slice_of(base + p->spans[i].offset, p->spans[i].len);
-    *command_out = (rung_resp_command){args->count, p->count, is_inline};
+    *command_out = (rung_resp_command){args->count, p->count, is_inline, false};
     args->count += p->count;
     *used_out = p->at;
     begin_command(p);

@@ -41,7 +41,10 @@ typedef struct rung_resp_args {
     const rung_alloc *alloc;
     rung_slice *items;
     uint32_t count, size;
-    char *line; /* the words of the inline command read last */
+    rung_slice
+        head; /* private: the last command's bytes up to its third argument; empty: not known */
+    uint32_t head_count; /* private: how many arguments it has */
+    char *line;          /* the words of the inline command read last */
     size_t line_size;
 } rung_resp_args;
 
@@ -75,10 +78,14 @@ void rung_resp_parser_restart(rung_resp_parser *p);
 typedef struct rung_resp_command {
     uint32_t first, count; /* of the args' items; no arguments: nothing was asked, go on */
     bool is_inline;        /* its arguments live until the next inline command is parsed */
+    bool
+        is_alike; /* it is known to have the first two arguments and as many as the one parsed before it into the same
+                    * args; whether every one like that is found depends on how it is spelled */
 } rung_resp_command;
 
 /* Parse one command. `bytes` begin where the command begins: after RUNG_PARTIAL the same bytes again, with more behind
- * them. RUNG_OK: *used_out bytes are done with, its arguments were added to `args`; RUNG_PARTIAL: it is not complete;
+ * them. RUNG_OK: *used_out bytes are done with, its arguments were added to `args`, and the bytes stay where they are
+ * until those are reset or a command is not complete; RUNG_PARTIAL: it is not complete;
  * RUNG_EINVAL: not the protocol, or beyond a limit: p->error is for the sender, and nothing more can be read;
  * RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_resp_parse(rung_resp_parser *p, rung_resp_args *args,

@@ -51,10 +51,6 @@ static inline void put_end(rung_resp_writer *w) {
 }
 
 static inline void put_int(rung_resp_writer *w, int64_t value) {
-    if ((uint64_t)value < 10) { /* what nearly every change answers */
-        w->data[w->len++] = (char)('0' + value);
-        return;
-    }
     if (value < 0)
         w->data[w->len++] = '-';
     w->len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, w->data + w->len);
@@ -104,6 +100,11 @@ void rung_resp_error(rung_resp_writer *w, rung_slice text) {
 void rung_resp_int(rung_resp_writer *w, int64_t value) {
     if (!reserve(w, NUMBER_MAX))
         return;
+    if ((uint64_t)value < 10) { /* what nearly every change answers */
+        memcpy(w->data + w->len, (const char[4]){':', (char)('0' + value), '\r', '\n'}, 4);
+        w->len += 4;
+        return;
+    }
     w->data[w->len++] = ':';
     put_int(w, value);
     put_end(w);
@@ -149,13 +150,27 @@ void rung_resp_text(rung_resp_writer *w, const char *text) {
     rung_resp_bulk(w, rung_slice_str(text));
 }
 
+/* A number is written behind a length that has one digit as a rule, which "$6\r\n" leaves room for; else it makes
+ * room. */
+enum { BEFORE = 4 };
+
+static inline void end_number(rung_resp_writer *w, size_t len) {
+    char *at = w->data + w->len;
+    if (len >= 10)
+        memmove(at + BEFORE + 1, at + BEFORE, len);
+    at = put_length(at, len) + len;
+    memcpy(at, "\r\n", 2);
+    w->len = (size_t)(at + 2 - w->data);
+}
+
 void rung_resp_bulk_int(rung_resp_writer *w, int64_t value) {
-    char text[NUMBER_MAX];
-    size_t len = 0;
-    if (value < 0)
-        text[len++] = '-';
-    len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, text + len);
-    rung_resp_bulk(w, rung_slice_of(text, len));
+    if (!reserve(w, 2 * NUMBER_MAX))
+        return;
+    char *at = w->data + w->len + BEFORE;
+    *at = '-';
+    size_t len = value < 0;
+    len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, at + len);
+    end_number(w, len);
 }
 
 void rung_resp_null(rung_resp_writer *w) {
@@ -173,22 +188,16 @@ void rung_resp_bool(rung_resp_writer *w, bool value) {
         rung_resp_raw(w, value ? RUNG_SLICE("#t\r\n") : RUNG_SLICE("#f\r\n"));
 }
 
-/* In RESP2 behind a length that has one digit as a rule, which "$6\r\n" leaves room for; else it makes room. */
 void rung_resp_double(rung_resp_writer *w, double value) {
-    enum { BEFORE = 4 };
     if (!reserve(w, RUNG_RESP_DOUBLE_MAX + NUMBER_MAX))
         return;
     char *at = w->data + w->len;
-    bool is_bulk = w->version == 2;
-    size_t len = rung_resp_format_double(value, at + (is_bulk ? BEFORE : 1));
-    if (is_bulk && len >= 10)
-        memmove(at + BEFORE + 1, at + BEFORE, len);
-    if (is_bulk) {
-        at = put_length(at, len) + len;
-    } else {
-        *at = ',';
-        at += 1 + len;
+    if (w->version == 2) {
+        end_number(w, rung_resp_format_double(value, at + BEFORE));
+        return;
     }
+    *at++ = ',';
+    at += rung_resp_format_double(value, at);
     memcpy(at, "\r\n", 2);
     w->len = (size_t)(at + 2 - w->data);
 }

@@ -179,6 +179,67 @@ TEST(integers) {
     }
 }
 
+/* Several commands into the same args: the arguments of each, behind a '=' if it is known to be like the one before. */
+static void check_together(rung_slice bytes, rung_resp_limits limits, const char *want) {
+    static trace t;
+    rung_resp_args args = {.alloc = rung_alloc_heap()};
+    rung_resp_parser p;
+    rung_resp_parser_init(&p, rung_alloc_heap(), limits);
+    char *copy = malloc(bytes.len);
+    memcpy(copy, bytes.ptr, bytes.len);
+    t.len = 0;
+    rung_status st = RUNG_OK;
+    for (size_t done = 0, used; done < bytes.len && st == RUNG_OK; done += used) {
+        rung_resp_command c;
+        st = rung_resp_parse(&p, &args, rung_slice_of(copy + done, bytes.len - done), &used, &c);
+        if (st != RUNG_OK)
+            break;
+        note(&t, c.is_alike ? "=" : "", c.is_alike);
+        for (uint32_t i = 0; i < c.count; i++) {
+            rung_slice arg = args.items[c.first + i];
+            CHECK(c.is_inline ||
+                  (arg.ptr >= copy + done && arg.ptr + arg.len <= copy + done + used));
+            note(&t, i ? "|" : "[", 1);
+            note(&t, arg.ptr, arg.len);
+        }
+        note(&t, "]", 1);
+    }
+    note(&t, st == RUNG_OK ? "" : "!", st != RUNG_OK);
+    CHECK_EQ_STR(t.text, want);
+    free(copy);
+    rung_resp_parser_deinit(&p);
+    rung_resp_args_deinit(&args);
+}
+
+TEST(commands_alike) {
+#define ONE(key, value)    "*3\r\n$1\r\nc\r\n$1\r\n" key "\r\n$2\r\n" value "\r\n"
+#define TOGETHER(in, want) check_together(RUNG_SLICE(in), wide, want)
+    /* the first is read at leisure, since there is no room for arguments yet */
+    TOGETHER(ONE("k", "10") ONE("k", "11") ONE("k", "12") ONE("k", "13"),
+             "[c|k|10][c|k|11]=[c|k|12]=[c|k|13]");
+    TOGETHER(ONE("k", "10") ONE("k", "11") ONE("l", "12") ONE("l", "13") ONE("k", "14"),
+             "[c|k|10][c|k|11][c|l|12]=[c|l|13][c|k|14]");
+    TOGETHER(ONE("k", "10") ONE("k", "11") "*2\r\n$1\r\nc\r\n$1\r\nk\r\n"
+                                           "*2\r\n$1\r\nc\r\n$1\r\nk\r\n" ONE("k", "12"),
+             "[c|k|10][c|k|11][c|k]=[c|k][c|k|12]");
+    TOGETHER(ONE("k", "10") ONE("k", "11") "*0\r\n" ONE("k", "12") ONE("k", "13"),
+             "[c|k|10][c|k|11]][c|k|12]=[c|k|13]");
+    TOGETHER(ONE("k", "10") ONE("k", "11") "c k 12\r\n" ONE("k", "13") ONE("k", "14"),
+             "[c|k|10][c|k|11][c|k|12][c|k|13]=[c|k|14]");
+    TOGETHER(ONE("k", "10") "*1\r\n$1\r\nc\r\n*1\r\n$1\r\nc\r\n" ONE("k", "11"),
+             "[c|k|10][c][c][c|k|11]");
+    TOGETHER(ONE("k", "10") ONE("k", "11") "*3\r\n$1\r\nc\r\n$1\r\nk\r\n$x\r\n",
+             "[c|k|10][c|k|11]!");
+    TOGETHER(ONE("k", "10") ONE("k", "11") "*3\r\n$1\r\nc\r\n$1\r\nk\r\n$2\r\n1",
+             "[c|k|10][c|k|11]!");
+    TOGETHER(ONE("k", "10") ONE("k", "11") "*3\r\n$1\r\nc\r\n$1\r\nk\r\n", "[c|k|10][c|k|11]!");
+    /* the head alone is longer than an argument may be: found in the usual way */
+    check_together(RUNG_SLICE(ONE("k", "10") ONE("k", "11") ONE("k", "12")),
+                   (rung_resp_limits){10, 10, 1000, false}, "[c|k|10][c|k|11][c|k|12]");
+    check_together(RUNG_SLICE(ONE("k", "10") ONE("k", "11") ONE("k", "12")),
+                   (rung_resp_limits){10, 20, 25, false}, "!");
+}
+
 TEST(out_of_memory) {
     static const char in[] = "*20\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$"
                              "1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n$1\r\na\r\n"
