@@ -10,11 +10,11 @@ static char lower(char c) {
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-bool rung__resp_is_word(rung_slice text, const char *word) {
-    for (size_t i = 0; i < text.len; i++)
-        if (!word[i] || lower(text.ptr[i]) != word[i])
+bool rung__resp_is_same_word(const char *text, const char *word, size_t len) {
+    for (size_t i = 0; i < len; i++)
+        if (lower(text[i]) != word[i])
             return false;
-    return !word[text.len];
+    return true;
 }
 
 /* ---- numbers ---- */
@@ -29,18 +29,11 @@ static bool is_lost(rung_slice text, double value) {
     return false;
 }
 
-/* Most numbers are a few digits, and then exact. false: it is not that simple. */
-static bool parse_digits(rung_slice text, double *value_out) {
-    enum { EXACT = 15 };
-    int64_t value = 0;
-    if (!text.len || text.len > EXACT)
+/* Most numbers are a few digits. false: it is not that simple. */
+static inline bool parse_digits(rung_slice text, double *value_out) {
+    int64_t value;
+    if (!rung_text_parse_plain(text, &value))
         return false;
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned digit = (unsigned char)text.ptr[i] - (unsigned)'0';
-        if (digit > 9)
-            return false;
-        value = value * 10 + digit;
-    }
     *value_out = (double)value;
     return true;
 }

@@ -5,8 +5,16 @@
 
 #include "front/resp/internal.h"
 
-/* Is it that word, in any case? `lower` is in lower case. */
-bool rung__resp_is_word(rung_slice text, const char *lower);
+/* Is it that word, in any case? `lower` is in lower case. Most words that are not have another length. */
+bool rung__resp_is_same_word(const char *text, const char *lower, size_t len);
+static inline bool rung__resp_is_word(rung_slice text, const char *lower) {
+    return text.len == strlen(lower) && rung__resp_is_same_word(text.ptr, lower, text.len);
+}
+
+/* It is none of the words that stand among numbers: those begin with a letter. */
+static inline bool rung__resp_is_like_number(rung_slice word) {
+    return word.len && (word.ptr[0] | 0x20) < 'a';
+}
 
 /* Without a reply; false when it is none. */
 bool rung__resp_parse_double(rung_slice text, double *value_out);

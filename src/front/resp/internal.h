@@ -20,6 +20,14 @@ typedef struct rung__resp_blocked rung__resp_blocked;
 
 /* ---- one command being worked on ---- */
 
+/* What the command before found out that holds for this one, too, since its name, its key and the number of its
+ * arguments are the same, and neither the time, the state nor the guard's keys change between the two. */
+typedef struct rung__resp_before {
+    bool is_allowed;                /* for its key alone */
+    struct rung__resp_request *run; /* the run that it joined, which may be full; NULL: none */
+    const rung_board_def *def;      /* of its board; NULL: it did not look */
+} rung__resp_before;
+
 typedef struct rung__resp_call {
     rung_resp *r;
     rung__resp_session *s;
@@ -34,9 +42,7 @@ typedef struct rung__resp_call {
     bool is_inside;     /* between the changes of one event: the state has no position of its own */
     bool is_continued;  /* another piece of the same reply */
     bool may_spill;     /* what is written goes to the connection as it is */
-    const rung__resp_command *allowed; /* the last command, if it was allowed, for its key alone */
-    uint32_t allowed_argc;
-    rung_slice allowed_key;
+    rung__resp_before before;
 } rung__resp_call;
 
 typedef enum rung__resp_built {
@@ -382,6 +388,9 @@ bool rung__resp_ask_later(rung__resp_session *s, const rung__resp_command *c,
 bool rung__resp_say_later(rung__resp_session *s, rung_slice bytes);
 /* Put a change. false: not now, try again later. Errors are answered. */
 bool rung__resp_change(rung__resp_call *call);
+/* The command before was a change that joined a run (call->before.run), and `n` like it follow, their arguments right
+ * behind its own: put those that can join, too. Returns how many were; the next has to be looked at by itself. */
+uint32_t rung__resp_change_alike(rung__resp_call *call, uint32_t n);
 /* With keys watched, only when nothing of the session is under way. */
 void rung__resp_exec(rung__resp_call *call);
 void rung__resp_queue_clear(rung__resp_session *s);

@@ -88,15 +88,30 @@ static rung_slice member_of(const rung__resp_call *call, uint32_t i) {
 
 /* ---- rows ---- */
 
+/* Most scores are whole, and need no more than their digits. */
+static inline bool is_whole(const rung_column *column, rung_value value, int64_t *whole_out) {
+    double real = value.d;
+    if (column->type != RUNG_SCORE_REAL) {
+        *whole_out = value.i;
+        return column->decimals == 0;
+    }
+    if (!(real > -1e15 && real < 1e15))
+        return false;
+    *whole_out = (int64_t)real;
+    return (double)*whole_out == real;
+}
+
 static void put_score(rung__resp_call *call, const rung_board_def *def, const rung_value *values,
                       uint32_t count) {
+    const rung_column *column = &def->key.columns[0];
     char text[RUNG_SCORE_TEXT_MAX];
-    if (!count) {
+    int64_t whole;
+    if (!count)
         rung_resp_null(call->out);
-        return;
-    }
-    size_t len = rung_score_format(&def->key.columns[0], values[0], text);
-    rung_resp_bulk(call->out, rung_slice_of(text, len));
+    else if (is_whole(column, values[0], &whole))
+        rung_resp_bulk_int(call->out, whole);
+    else
+        rung_resp_bulk(call->out, rung_slice_of(text, rung_score_format(column, values[0], text)));
 }
 
 static void put_row(rung__resp_call *call, const rung_board_def *def, const rung_row *row,
@@ -263,31 +278,35 @@ void rung__resp_run_rung_friends(rung__resp_call *call) {
 
 /* ---- RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF] ---- */
 
-static bool is_option(rung_slice word) {
-    return rung__resp_is_word(word, "delta") || rung__resp_is_word(word, "brief") ||
-           rung__resp_is_word(word, "at") || rung__resp_is_word(word, "id") ||
-           rung__resp_is_word(word, "meta");
+typedef enum submit_word { VALUE, DELTA, BRIEF, AT, ID, META } submit_word;
+
+static submit_word submit_word_of(rung_slice word) {
+    if (rung__resp_is_like_number(word))
+        return VALUE;
+    return rung__resp_is_word(word, "brief")   ? BRIEF
+           : rung__resp_is_word(word, "delta") ? DELTA
+           : rung__resp_is_word(word, "id")    ? ID
+           : rung__resp_is_word(word, "at")    ? AT
+           : rung__resp_is_word(word, "meta")  ? META
+                                               : VALUE;
 }
 
-static bool take_values(rung__resp_call *call, const rung_board_def *def, rung_score_event *e,
-                        uint32_t *at) {
+static bool take_value(rung__resp_call *call, const rung_board_def *def, rung_slice text,
+                       rung_score_event *e) {
     rung_err err;
-    while (*at < call->argc && !is_option(call->argv[*at])) {
-        uint32_t i = e->value_count;
-        if (i == def->key.column_count) {
-            rung__resp_error(call, "ERR the board has fewer columns");
-            return false;
-        }
-        const rung_column *column = &def->key.columns[i];
-        if (rung_score_parse(column, call->argv[*at], &e->values[i], &err) < 0) {
-            rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
-            return false;
-        }
-        e->types[i] = (uint8_t)column->type;
-        e->decimals[i] = (uint8_t)column->decimals;
-        e->value_count++;
-        ++*at;
+    uint32_t i = e->value_count;
+    if (i == def->key.column_count) {
+        rung__resp_error(call, "ERR the board has fewer columns");
+        return false;
     }
+    const rung_column *column = &def->key.columns[i];
+    if (rung_score_parse(column, text, &e->values[i], &err) < 0) {
+        rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
+        return false;
+    }
+    e->types[i] = (uint8_t)column->type;
+    e->decimals[i] = (uint8_t)column->decimals;
+    e->value_count++;
     return true;
 }
 
@@ -298,45 +317,49 @@ static bool take_time(rung__resp_call *call, rung_slice text, int64_t *at_ms_out
     return false;
 }
 
-static bool take_submit_options(rung__resp_call *call, rung_score_event *e, uint32_t at) {
-    for (uint32_t i = at; i < call->argc; i++) {
-        rung_slice word = call->argv[i];
-        if (rung__resp_is_word(word, "delta")) {
-            e->is_delta = true;
-            continue;
-        }
-        if (rung__resp_is_word(word, "brief")) {
-            e->is_brief = true;
-            call->style |= RUNG__STYLE_BRIEF;
-            continue;
-        }
-        if (i + 1 == call->argc || !is_option(word)) {
-            rung__resp_error_syntax(call);
-            return false;
-        }
-        rung_slice value = call->argv[++i];
-        if (rung__resp_is_word(word, "id")) {
-            e->id = value;
-        } else if (rung__resp_is_word(word, "meta")) {
-            e->meta = value;
-        } else {
-            e->has_at = true;
-            if (!take_time(call, value, &e->at_ms))
-                return false;
-        }
+/* The option at argv[*i]; steps to its value, if it has one. */
+static bool take_submit_option(rung__resp_call *call, submit_word word, uint32_t *i,
+                               rung_score_event *e) {
+    if (word == DELTA) {
+        e->is_delta = true;
+        return true;
+    }
+    if (word == BRIEF) {
+        e->is_brief = true;
+        call->style |= RUNG__STYLE_BRIEF;
+        return true;
+    }
+    if (word == VALUE || ++*i == call->argc) {
+        rung__resp_error_syntax(call);
+        return false;
+    }
+    rung_slice value = call->argv[*i];
+    if (word == ID) {
+        e->id = value;
+    } else if (word == META) {
+        e->meta = value;
+    } else {
+        e->has_at = true;
+        return take_time(call, value, &e->at_ms);
     }
     return true;
 }
 
+/* Values first, options behind them. */
 rung__resp_built rung__resp_score_submit(rung__resp_call *call, rung_score_event *out) {
-    const rung_board_def *def;
-    uint32_t at = 3;
+    bool is_good = true, has_option = false;
     *out = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
-    if (rung_state_board(call->state, call->argv[1], &def) != RUNG_OK) {
+    if (!call->before.def &&
+        rung_state_board(call->state, call->argv[1], &call->before.def) != RUNG_OK) {
         rung__resp_error(call, "ERR no such board");
         return RUNG__BUILD_ERROR;
     }
-    bool is_good = take_values(call, def, out, &at) && take_submit_options(call, out, at);
+    for (uint32_t i = 3; is_good && i < call->argc; i++) {
+        submit_word word = submit_word_of(call->argv[i]);
+        has_option |= word != VALUE;
+        is_good = has_option ? take_submit_option(call, word, &i, out)
+                             : take_value(call, call->before.def, call->argv[i], out);
+    }
     return is_good ? RUNG__BUILD_CHANGE : RUNG__BUILD_ERROR;
 }
 

@@ -183,23 +183,10 @@ static bool may_run(rung__resp_call *call) {
     return false;
 }
 
-/* What a command was allowed for one key it is allowed again: within a call neither the time nor the guard's keys
- * change, and AUTH would be another command in between. */
-static bool may_run_again(const rung__resp_call *call) {
-    const rung__resp_command *c = call->command;
-    return c && c == call->allowed && call->argc == call->allowed_argc &&
-           rung_slice_eq(call->argv[c->first_key], call->allowed_key);
-}
-
-/* Not where more than the key counts. */
-static void remember_allowed(rung__resp_call *call) {
-    const rung__resp_command *c = call->command;
-    if (!c->first_key || c->first_key != c->last_key || c->player_arg || c->subcommands ||
-        c->flags & (RUNG__MOVABLE | RUNG__REMOVES))
-        return;
-    call->allowed = c;
-    call->allowed_argc = call->argc;
-    call->allowed_key = call->argv[c->first_key];
+/* May a command like this one do the same without being looked at? Not where more than the key counts. */
+static bool is_allowed_again(const rung__resp_command *c) {
+    return c->first_key == 1 && c->last_key == 1 && !c->player_arg && !c->subcommands &&
+           !(c->flags & (RUNG__MOVABLE | RUNG__REMOVES));
 }
 
 /* ---- one command ---- */
@@ -258,9 +245,8 @@ static void unknown_subcommand(rung__resp_call *call) {
 /* Known, called with enough arguments, and allowed? */
 static bool is_acceptable(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
-    if (may_run_again(call))
+    if (call->before.is_allowed)
         return true;
-    call->allowed = NULL;
     if (!c) {
         unknown_command(call);
         return false;
@@ -276,7 +262,7 @@ static bool is_acceptable(rung__resp_call *call) {
     }
     if (!may_run(call))
         return false;
-    remember_allowed(call);
+    call->before.is_allowed = is_allowed_again(c);
     return true;
 }
 
@@ -359,8 +345,8 @@ static bool work(rung__resp_call *call) {
 }
 
 /* Work off one command; what it answers at once waits its turn. false: not now. */
-static bool dispatch(rung__resp_call *call, const rung__resp_command *c, const rung_slice *argv,
-                     uint32_t argc) {
+static inline bool dispatch(rung__resp_call *call, const rung__resp_command *c,
+                            const rung_slice *argv, uint32_t argc) {
     rung__resp_session *s = call->s;
     size_t mark = call->out->len;
     bool is_behind = s->pending > 0;
@@ -393,20 +379,17 @@ static bool dispatch(rung__resp_call *call, const rung__resp_command *c, const r
 
 typedef struct parsed {
     uint32_t first, count;
-    size_t end; /* in the bytes given */
+    size_t end;    /* in the bytes given */
+    bool is_alike; /* as the one before it, up to its key */
 } parsed;
 
 /* How many of the commands from `i` on ask the same of one key; their arguments. */
 static uint32_t alike(const rung_resp_args *args, const parsed *commands, uint32_t i, uint32_t n,
                       const rung_slice **argvs) {
-    const rung_slice *first = args->items + commands[i].first;
     uint32_t count = 0;
-    for (uint32_t j = i; j < n && commands[j].count == commands[i].count; j++) {
-        const rung_slice *argv = args->items + commands[j].first;
-        if (!rung_slice_eq(argv[0], first[0]) || !rung_slice_eq(argv[1], first[1]))
-            break;
-        argvs[count++] = argv;
-    }
+    do
+        argvs[count++] = args->items + commands[i++].first;
+    while (i < n && commands[i].is_alike);
     return count;
 }
 
@@ -434,6 +417,20 @@ static uint32_t try_batch(rung__resp_call *call, const rung__resp_command *c,
     count = rung__resp_run_batch(call, count, argvs);
     s->commands += count;
     r->stats.commands += count;
+    return count;
+}
+
+/* More of the changes that command `i - 1` was one of; returns how many were put. */
+static uint32_t go_on_changing(rung__resp_call *call, const parsed *commands, uint32_t i,
+                               uint32_t n) {
+    uint32_t count = 0;
+    if (!call->before.is_allowed)
+        return 0;
+    while (i + count < n && commands[i + count].is_alike)
+        count++;
+    count = rung__resp_change_alike(call, count);
+    call->s->commands += count;
+    call->r->stats.commands += count;
     return count;
 }
 
@@ -468,7 +465,6 @@ static uint32_t execute(rung__resp_call *call, const parsed *commands, uint32_t 
     rung__resp_session *s = call->s;
     bool is_limited = is_throttled(call, n);
     const rung__resp_command *c = NULL;
-    rung_slice name = {NULL, 0}; /* what `c` was found by: most pipelines ask the same again */
     uint32_t i = 0;
     while (i < n && !s->is_paused && !rung_conn_is_finished(s->conn)) {
         const rung_slice *argv = r->args.items + commands[i].first;
@@ -477,9 +473,9 @@ static uint32_t execute(rung__resp_call *call, const parsed *commands, uint32_t 
             i++;
             continue;
         }
-        if (!name.ptr || !rung_slice_eq(name, argv[0])) {
-            name = argv[0];
-            c = rung__resp_command_find(r, name);
+        if (!commands[i].is_alike) { /* most pipelines ask the same again */
+            c = rung__resp_command_find(r, argv[0]);
+            call->before = (rung__resp_before){0};
         }
         if (!c && is_browser(argv[0])) {
             r->stats.protocol_errors++;
@@ -490,6 +486,8 @@ static uint32_t execute(rung__resp_call *call, const parsed *commands, uint32_t 
         if (!batch && !dispatch(call, c, argv, commands[i].count))
             break;
         i += batch ? batch : 1;
+        if (call->before.run)
+            i += go_on_changing(call, commands, i, n);
         if (call->out->len >= OUT_FULL) {
             call->may_spill = true;
             rung__resp_spill(call);
@@ -531,7 +529,7 @@ static size_t take_some(rung__resp_session *s, rung_slice bytes) {
             break;
         at += used;
         if (c.count)
-            commands[n++] = (parsed){c.first, c.count, at};
+            commands[n++] = (parsed){c.first, c.count, at, c.is_alike};
         else if (n)
             commands[n - 1].end = at;
         else

@@ -26,11 +26,6 @@ static rung_zcommand_item *reserve_items(rung__resp_call *call, uint32_t count) 
 
 /* ---- members with scores ---- */
 
-/* It is none of the words of ZADD: those begin with a letter. */
-static inline bool is_like_number(rung_slice word) {
-    return word.len && (word.ptr[0] | 0x20) < 'a';
-}
-
 static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags) {
     static const struct {
         const char *word;
@@ -43,7 +38,7 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
     for (; *at < call->argc; ++*at) {
         uint32_t found = 0;
         rung_slice word = call->argv[*at];
-        if (is_like_number(word))
+        if (rung__resp_is_like_number(word))
             break; /* no need to look at the words */
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
             if (rung__resp_is_word(word, words[i].word))
@@ -131,7 +126,7 @@ static rung__resp_built build_score(const rung__resp_call *call, uint32_t flags,
 rung__resp_built rung__resp_score_zadd(rung__resp_call *call, rung_score_event *out) {
     uint32_t at = 2, flags = 0;
     double score;
-    bool is_plain = call->argc == 4 && is_like_number(call->argv[2]);
+    bool is_plain = call->argc == 4 && rung__resp_is_like_number(call->argv[2]);
     if (!is_plain && !take_zadd_flags(call, &at, &flags))
         return RUNG__BUILD_ERROR;
     if (call->argc - at > 2)

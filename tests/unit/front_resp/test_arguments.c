@@ -83,6 +83,13 @@ TEST(words) {
     CHECK(!rung__resp_is_word(RUNG_SLICE("withscore"), "withscores"));
     CHECK(!rung__resp_is_word(RUNG_SLICE("withscoress"), "withscores"));
     CHECK(!rung__resp_is_word(rung_slice_of("no\0", 3), "no"));
+    CHECK(rung__resp_is_word(RUNG_SLICE("HoSt:"), "host:"));
+    CHECK(!rung__resp_is_word(RUNG_SLICE("host\x1a"), "host:"));
+    CHECK(!rung__resp_is_word(RUNG_SLICE(""), "at"));
+    CHECK(rung__resp_is_like_number(RUNG_SLICE("-1")) &&
+          rung__resp_is_like_number(RUNG_SLICE(".5")));
+    CHECK(!rung__resp_is_like_number(RUNG_SLICE("Inf")) &&
+          !rung__resp_is_like_number(RUNG_SLICE("")));
 }
 
 RUNG_TEST_MAIN

@@ -121,6 +121,19 @@ TEST(rung_commands) {
     resp_ask(fd, "RUNG.SUBMIT k a 26 BRIEF", "$2\r\n26\r\n");
     resp_ask(fd, "RUNG.SUBMIT k a 27 BRIEF ID twice", "$2\r\n27\r\n");
     resp_ask(fd, "RUNG.SUBMIT k a 27 ID twice BRIEF", "$2\r\n27\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 28 Delta bRIEF iD again", "$2\r\n55\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a -0 BRIEF", "$1\r\n0\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 007 BRIEF", "$1\r\n7\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a +5 BRIEF", "$1\r\n5\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 1e3 BRIEF", "$4\r\n1000\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a -12.75 BRIEF", "$6\r\n-12.75\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 1e15 BRIEF", "$16\r\n1000000000000000\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a -999999999999999 BRIEF", "$16\r\n-999999999999999\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a inf BRIEF", "$3\r\ninf\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 1 2", "-ERR the board has fewer columns\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a BRIEF 1", "-ERR syntax error\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a 1 META", "-ERR syntax error\r\n");
+    resp_ask(fd, "RUNG.SUBMIT k a BRIEFS", "-ERR not a number\r\n");
     resp_ask(fd, "RUNG.SUBMIT k a BRIEF", "-ERR score: the board takes 1 values, got 0\r\n");
     stop(fd);
 }
@@ -374,26 +387,42 @@ static void begin_changes(int fd) {
 /* Runs of one command to one key, which come to an end in every way there is. */
 static void check_runs(const resp_server_config *config, uint64_t seed) {
     static const char *const lines[] = {
+        /* clang-format off: those alike stand together */
         "ZADD a 1 m1",
         "ZADD a 2 m2",
         "ZADD a 3.25 m1",
+        "ZADD a -0 m2",
+        "ZADD a x m1",
+        "ZADD a 007 m3",
+        "ZADD a +5 m3",
+        "ZADD a 1e3 m3",
+        "ZADD a 999999999999999 m4",
+        "ZADD a 9007199254740993 m4",
+        "ZADD a nan m1",
+        "ZADD a NX 1",
         "ZADD a CH 4 m1",
         "ZADD a CH 4 m2",
+        "ZADD a ch 5 m2",
         "ZADD a NX 5 m1",
-        "ZADD a NX INCR 1 m1",
         "ZADD a INCR 1 m3",
+        "ZADD a Gt 6 m1",
+        "ZADD a NX INCR 1 m1",
+        "ZADD a incr CH 1 m1",
+        "ZADD a 1 m1 2 m2",
+        "ZADD a x m1 2 m2",
+        "zadd a 8 m1",
         "ZADD b 1 m1",
         "ZADD b inf m2",
-        "ZADD a x m1",
-        "ZADD a 1 m1 2 m2",
+        "ZADD b -Inf m3",
+        "ZADD set 1 m1",
+        "ZADD set x m1",
         "ZINCRBY a 1 m1",
         "ZINCRBY a 0.5 m2",
-        "ZINCRBY b -inf m2",
+        "ZINCRBY a -7 m1",
         "ZINCRBY a 1 m4",
-        "ZADD set 1 m1",
+        "ZINCRBY a word m4",
+        "ZINCRBY b -inf m2",
         "ZINCRBY set 1 m1",
-        "ZADD a NX 1",
-        "ZADD a nan m1",
         "ZSCORE a m1",
         "ZRANGE a 0 -1",
         "ZCARD b",
@@ -401,10 +430,27 @@ static void check_runs(const resp_server_config *config, uint64_t seed) {
         "ZREM a m1",
         "DEL b",
         "RUNG.SUBMIT c m1 7",
-        "RUNG.SUBMIT none m1 7",
-        "RUNG.SUBMIT c m2 8",
-        "RUNG.SUBMIT c m2 9 BRIEF",
+        "RUNG.SUBMIT c m2 -8",
         "RUNG.SUBMIT c m1 x",
+        "RUNG.SUBMIT c m2 2.5",
+        "RUNG.SUBMIT c m3 1e3",
+        "RUNG.SUBMIT c m2 9 BRIEF",
+        "RUNG.SUBMIT c m1 12 brief",
+        "RUNG.SUBMIT c m1 1.5 Brief",
+        "RUNG.SUBMIT c m1 3 BRIEFS",
+        "RUNG.SUBMIT c m2 -inf bRIEF",
+        "RUNG.SUBMIT c m1 12 delta",
+        "RUNG.SUBMIT c m1 12 13",
+        "RUNG.SUBMIT c m1 12 ID",
+        "RUNG.SUBMIT c m1 1e17 BRIEF",
+        "RUNG.SUBMIT c m1 -999999999999999 BRIEF",
+        "RUNG.SUBMIT none m1 7",
+        "RUNG.SUBMIT c m1 12 ID i1",
+        "RUNG.SUBMIT c m1 13 id i2",
+        "RUNG.SUBMIT c m1 14 META text",
+        "RUNG.SUBMIT c m1 15 AT x",
+        "RUNG.SUBMIT c m1 BRIEF 15 DELTA",
+        /* clang-format on */
     };
     enum { LINES = sizeof lines / sizeof *lines, COUNT = 400 };
     const char *chosen[COUNT];
@@ -412,11 +458,12 @@ static void check_runs(const resp_server_config *config, uint64_t seed) {
     int fd = start(config);
     rung_rng_seed(&rng, test_seed(seed));
     for (uint32_t i = 0; i < COUNT;) {
-        const char *line = lines[rung_rng_below(&rng, LINES)];
-        bool is_long = rung_rng_below(&rng, 20) == 0; /* longer than a run can be */
+        uint32_t from = (uint32_t)rung_rng_below(&rng, LINES);
+        uint32_t among = rung_rng_below(&rng, 2) ? 1 : 5; /* the same, or some alike */
+        bool is_long = rung_rng_below(&rng, 20) == 0;     /* longer than a run can be */
         for (uint32_t n = 1 + (uint32_t)rung_rng_below(&rng, is_long ? 150 : 6); n && i < COUNT;
              n--)
-            chosen[i++] = line;
+            chosen[i++] = lines[(from + rung_rng_below(&rng, among)) % LINES];
     }
     check_alike(fd, begin_changes, chosen, COUNT);
     stop(fd);
