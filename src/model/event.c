@@ -171,7 +171,8 @@ __attribute__((noinline)) static rung_status check_extras(const rung_score_event
     return s->meta.len ? check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err) : RUNG_OK;
 }
 
-static inline rung_status check_score(const rung_score_event *s, rung_err *err) {
+__attribute__((always_inline)) static inline rung_status check_score(const rung_score_event *s,
+                                                                     rung_err *err) {
     rung_status st = check_board_and_player(s->board, s->player, err);
     if (st == RUNG_OK)
         st = check_when(s, err);
@@ -683,8 +684,8 @@ __attribute__((noinline)) static rung_status decode_other(rung__reader r, rung_s
     return st;
 }
 
-/* Nearly every score of our own: short names, one value, which is a real, and nothing else but conditions. It is read in
- * one go. false: it is not like that, or not valid, and nothing has been written. */
+/* Nearly every score of our own: short names, one value, which is a real, and nothing else but conditions. It is read
+ * in one go. false: it is not like that, or not valid, and nothing has been written. */
 static inline bool decode_usual(rung_slice bytes, rung_event *event_out) {
     enum { START = 2 + 8 + 2 }; /* a time, flags and a length are within it */
     const uint8_t *p = (const uint8_t *)bytes.ptr, *end = p + bytes.len;

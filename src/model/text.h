@@ -16,8 +16,8 @@
 #define RUNG_TEXT_NUMBER_MAX   32 /* room for any number written here, with its closing NUL */
 #define RUNG_TEXT_DECIMALS_MAX 9
 
-/* Most numbers: 1 to 15 digits, perhaps behind a '-', so that a double holds them exactly. false: it is not that simple,
- * which is not to say that it is no number. */
+/* Most numbers: 1 to 15 digits, perhaps behind a '-', so that a double holds them exactly. false: it is not that
+ * simple, which is not to say that it is no number. */
 static inline bool rung_text_parse_plain(rung_slice text, int64_t *value_out) {
     enum { EXACT = 15 };
     int64_t value = 0;

@@ -195,6 +195,31 @@ TEST(reads_very_long_texts) {
     check_reads_like_strtod(text);
 }
 
+/* Every length that is read in a way of its own, with a byte that is no digit at every place, from memory that ends
+ * where the text ends. */
+TEST(reads_plain_numbers) {
+    rung_rng rng;
+    rung_rng_seed(&rng, test_seed(9));
+    for (size_t len = 1; len <= 17; len++)
+        for (int round = 0; round < 2000; round++) {
+            char *text = malloc(len), line[32] = "";
+            bool is_negative = rung_rng_below(&rng, 4) == 0 && len > 1, is_bad = round % 2;
+            for (size_t i = 0; i < len; i++)
+                text[i] = (char)('0' + (int)rung_rng_below(&rng, 10));
+            if (is_negative)
+                text[0] = '-';
+            if (is_bad)
+                text[is_negative + rung_rng_below(&rng, len - is_negative)] =
+                    "/:.+ae\xb1\x01\x10 @\xff"[rung_rng_below(&rng, 12)];
+            memcpy(line, text, len);
+            int64_t got = 77;
+            bool is_plain = rung_text_parse_plain(rung_slice_of(text, len), &got);
+            CHECK_MSG(is_plain == (!is_bad && len - is_negative <= 15), "%s", line);
+            CHECK_MSG(got == (is_plain ? strtoll(line, NULL, 10) : 77), "%s", line);
+            free(text);
+        }
+}
+
 TEST(reads_infinity) {
     double d = 0;
     CHECK_OK(rung_text_parse_real(RUNG_SLICE("inf"), &d, NULL));
