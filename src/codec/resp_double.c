@@ -130,7 +130,7 @@ static void leading_digits(double value, leading *d) {
 
 /* Eight digits at once, leading zeros shifted out: four and four, then pairs, then single ones, side by side in a word.
  * Divisions are multiplications that are exact for numbers so small. Writes eight bytes, however many count. */
-static size_t put_eight(uint32_t value, char *out) {
+size_t rung__resp_put_eight(uint32_t value, char *out) {
     uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
     uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
     uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
@@ -203,8 +203,7 @@ __attribute__((noinline)) static size_t format_any(double value, char *out) {
 }
 
 size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]) {
-    if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && value > 0 && value < 1e8 &&
-        (double)(uint32_t)value == value)
-        return put_eight((uint32_t)value, out);
+    if (RUNG__RESP_EIGHT && value > 0 && value < 1e8 && (double)(uint32_t)value == value)
+        return rung__resp_put_eight((uint32_t)value, out);
     return format_any(value, out);
 }

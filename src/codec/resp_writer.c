@@ -167,6 +167,10 @@ void rung_resp_bulk_int(rung_resp_writer *w, int64_t value) {
     if (!reserve(w, 2 * NUMBER_MAX))
         return;
     char *at = w->data + w->len + BEFORE;
+    if (RUNG__RESP_EIGHT && (uint64_t)value < 100000000) {
+        end_number(w, rung__resp_put_eight((uint32_t)value, at));
+        return;
+    }
     *at = '-';
     size_t len = value < 0;
     len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, at + len);

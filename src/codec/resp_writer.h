@@ -53,6 +53,10 @@ void rung_resp_set(rung_resp_writer *w, uint64_t count);
 /* Bytes that are a reply already. */
 void rung_resp_raw(rung_resp_writer *w, rung_slice bytes);
 
+/* Private to this room: a whole number of 1 to 8 digits. Writes eight bytes, however many count. */
+#define RUNG__RESP_EIGHT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* where it works */
+size_t rung__resp_put_eight(uint32_t value, char *out);
+
 #define RUNG_RESP_DOUBLE_MAX 32
 /* A double as Redis 7 prints it: printf's %.17g in the C locale, exactly; "inf", "-inf", "nan". Returns the length. */
 size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]);

@@ -2,8 +2,6 @@
 /* The order of the checks is Redis 7's, since the first failure is the one that is told. */
 #include "front/resp/arguments.h"
 
-#include "model/text.h"
-
 #include <math.h>
 
 static char lower(char c) {
@@ -29,26 +27,12 @@ static bool is_lost(rung_slice text, double value) {
     return false;
 }
 
-/* Most numbers are a few digits. false: it is not that simple. */
-static inline bool parse_digits(rung_slice text, double *value_out) {
-    int64_t value;
-    if (!rung_text_parse_plain(text, &value))
-        return false;
-    *value_out = (double)value;
-    return true;
-}
-
-/* Never inlined: a few digits do not pay for it. */
-__attribute__((noinline)) static bool parse_real(rung_slice text, double *value_out) {
+bool rung__resp_parse_real(rung_slice text, double *value_out) {
     double value;
     if (!text.len || rung_text_parse_real(text, &value, NULL) < 0 || is_lost(text, value))
         return false;
     *value_out = value;
     return true;
-}
-
-bool rung__resp_parse_double(rung_slice text, double *value_out) {
-    return parse_digits(text, value_out) || parse_real(text, value_out);
 }
 
 bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out) {
@@ -69,14 +53,6 @@ bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low
     return false;
 }
 
-bool rung__resp_take_double(rung__resp_call *call, rung_slice text, const char *error,
-                            double *value_out) {
-    if (rung__resp_parse_double(text, value_out))
-        return true;
-    rung__resp_error(call, error ? error : "ERR value is not a valid float");
-    return false;
-}
-
 /* ---- ranges ---- */
 
 static bool parse_bound(rung_slice text, double *value_out, bool *is_open_out) {
@@ -87,7 +63,7 @@ static bool parse_bound(rung_slice text, double *value_out, bool *is_open_out) {
         *value_out = 0;
         return true;
     }
-    return parse_digits(text, value_out) || rung_text_parse_real(text, value_out, NULL) >= 0;
+    return rung_text_parse_real(text, value_out, NULL) >= 0;
 }
 
 bool rung__resp_parse_score_range(rung_slice min, rung_slice max, rung_range *range) {

@@ -4,6 +4,7 @@
 #define RUNG_FRONT_RESP_ARGUMENTS_H
 
 #include "front/resp/internal.h"
+#include "model/text.h"
 
 /* Is it that word, in any case? `lower` is in lower case. Most words that are not have another length. */
 bool rung__resp_is_same_word(const char *text, const char *lower, size_t len);
@@ -16,16 +17,28 @@ static inline bool rung__resp_is_like_number(rung_slice word) {
     return word.len && (word.ptr[0] | 0x20) < 'a';
 }
 
-/* Without a reply; false when it is none. */
-bool rung__resp_parse_double(rung_slice text, double *value_out);
+/* Without a reply; false when it is none. Most are a few digits, which do not pay for a call. */
+bool rung__resp_parse_real(rung_slice text, double *value_out);
+static inline bool rung__resp_parse_double(rung_slice text, double *value_out) {
+    int64_t plain;
+    if (!rung_text_parse_plain(text, &plain))
+        return rung__resp_parse_real(text, value_out);
+    *value_out = (double)plain;
+    return true;
+}
 bool rung__resp_parse_score_range(rung_slice min, rung_slice max, rung_range *range);
 
-/* With a reply when false. `error` of a double may be NULL: Redis's usual one. */
+/* With a reply when false. */
+static inline bool rung__resp_take_double(rung__resp_call *call, rung_slice text, const char *error,
+                                          double *value_out) {
+    if (rung__resp_parse_double(text, value_out))
+        return true;
+    rung__resp_error(call, error);
+    return false;
+}
 bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out);
 bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low, int64_t high,
                              const char *error, int64_t *value_out);
-bool rung__resp_take_double(rung__resp_call *call, rung_slice text, const char *error,
-                            double *value_out);
 
 bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_slice max,
                                  rung_range *range);

@@ -26,6 +26,10 @@ static rung_zcommand_item *reserve_items(rung__resp_call *call, uint32_t count) 
 
 /* ---- members with scores ---- */
 
+static inline bool take_score(rung__resp_call *call, rung_slice text, double *score_out) {
+    return rung__resp_take_double(call, text, "ERR value is not a valid float", score_out);
+}
+
 static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags) {
     static const struct {
         const char *word;
@@ -81,7 +85,7 @@ rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung_zcommand *out
     if (!items)
         return RUNG__BUILD_ERROR;
     for (uint32_t i = 0; i < count; i++) {
-        if (!rung__resp_take_double(call, call->argv[at + 2 * i], NULL, &items[i].number))
+        if (!take_score(call, call->argv[at + 2 * i], &items[i].number))
             return RUNG__BUILD_ERROR;
         items[i].name = call->argv[at + 2 * i + 1];
     }
@@ -97,7 +101,7 @@ rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung_zcommand *out
 
 rung__resp_built rung__resp_build_zincrby(rung__resp_call *call, rung_zcommand *out) {
     rung_zcommand_item *items = reserve_items(call, 1);
-    if (!items || !rung__resp_take_double(call, call->argv[2], NULL, &items[0].number))
+    if (!items || !take_score(call, call->argv[2], &items[0].number))
         return RUNG__BUILD_ERROR;
     items[0].name = call->argv[3];
     call->style = RUNG__STYLE_INCR;
@@ -131,7 +135,7 @@ rung__resp_built rung__resp_score_zadd(rung__resp_call *call, rung_score_event *
         return RUNG__BUILD_ERROR;
     if (call->argc - at > 2)
         return RUNG__BUILD_OTHER;
-    if (!rung__resp_take_double(call, call->argv[at], NULL, &score))
+    if (!take_score(call, call->argv[at], &score))
         return RUNG__BUILD_ERROR;
     if (flags & RUNG_ZCOMMAND_INCR)
         call->style |= RUNG__STYLE_INCR;
@@ -140,7 +144,7 @@ rung__resp_built rung__resp_score_zadd(rung__resp_call *call, rung_score_event *
 
 rung__resp_built rung__resp_score_zincrby(rung__resp_call *call, rung_score_event *out) {
     double score;
-    if (!rung__resp_take_double(call, call->argv[2], NULL, &score))
+    if (!take_score(call, call->argv[2], &score))
         return RUNG__BUILD_ERROR;
     call->style = RUNG__STYLE_INCR;
     return build_score(call, RUNG_ZCOMMAND_INCR, score, call->argv[3], out);
