@@ -8,7 +8,8 @@
  *  4. Short answers of the hub gather as long as they are for one session; whoever writes next sends them first.
  *
  * Consecutive ZSCORE, ZRANK, ZREVRANK or ZCOUNT of one key, or short pages of it by ZRANGE or ZREVRANGE, are asked
- * together, so that the misses of one hide behind those of the others. */
+ * together, so that the misses of one hide behind those of the others. Of consecutive changes of one member by one
+ * command to one key the first is looked at from all sides, the others only where they may differ. */
 #include "front/resp/arguments.h"
 
 #include "base/assert.h"
