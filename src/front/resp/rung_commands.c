@@ -421,9 +421,8 @@ void rung__resp_run_rung_help(rung__resp_call *call) {
         "RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options]",
         "    The player and those the player follows, each [rank among them, member, score, rank].",
         "RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF]",
-        "    One submission to a board: all its windows, scopes and teams. With BRIEF the answer "
-        "is the",
-        "    score that stands now, and no more.",
+        "    One submission to a board: all its windows, scopes and teams. With BRIEF the answer",
+        "    is the score that stands now, and no more.",
         "RUNG.HELP",
         "    This text.",
         "Options are:",
