@@ -13,16 +13,16 @@
 
 #include "base/assert.h"
 #include "base/hash.h"
-#include "base/prefetch.h"
 
 #include <string.h>
 
 #ifdef RUNG_TEST_BUILD
-enum { CHUNK_BITS = 4, CHUNK0_LEN = 4, PAGE_BITS = 3, ARRAY_DRAIN = 3, SPAN_SMALL = 16 };
+enum { CHUNK0_LEN = 4, PAGE_BITS = 3, ARRAY_DRAIN = 3, SPAN_SMALL = 16 };
 #else
-enum { CHUNK_BITS = 19, CHUNK0_LEN = 256, PAGE_BITS = 8, ARRAY_DRAIN = 64, SPAN_SMALL = 1024 };
+enum { CHUNK0_LEN = 256, PAGE_BITS = 8, ARRAY_DRAIN = 64, SPAN_SMALL = 1024 };
 #endif
 enum {
+    CHUNK_BITS = RUNG__NUMBER_CHUNK_BITS,
     CHUNK_LEN = 1 << CHUNK_BITS,
     PAGE_SLOTS = 1 << PAGE_BITS,
     PAGE_FILL = PAGE_SLOTS - PAGE_SLOTS / 8, /* a page splits rather than hold more */
@@ -198,15 +198,8 @@ static void hash_free(rung_numbermap *m, const rung_alloc *a) {
 
 /* ---- the array ---- */
 
-static uint32_t *array_find(const rung_numbermap *m, uint32_t player) {
-    uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
-    if (c >= m->chunk_count || !m->chunks[c] || (c == 0 && i >= m->chunk0_len))
-        return NULL;
-    return &m->chunks[c][i];
-}
-
 static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
-    if (array_find(m, player))
+    if (rung__numbermap_cell(m, player))
         return RUNG_OK;
     uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
     if (c >= m->chunk_count) {
@@ -265,7 +258,7 @@ static void choose_home(rung_numbermap *m, uint32_t player) {
  * made twice must not need memory the second time. Out of memory only means: later. */
 static void drain_array(rung_numbermap *m, const rung_alloc *a, uint32_t guest) {
     for (int i = 0; i < ARRAY_DRAIN && m->array_count; i++) {
-        uint32_t player = m->array_drained, *value = array_find(m, player);
+        uint32_t player = m->array_drained, *value = rung__numbermap_cell(m, player);
         if (!value) { /* a chunk that was never opened */
             m->array_drained = (player | (CHUNK_LEN - 1)) + 1;
             continue;
@@ -299,12 +292,12 @@ static void drain_hash(rung_numbermap *m, const rung_alloc *a) {
                 i++;
                 continue;
             }
-            if (!array_find(m, slot_player(v))) {
+            if (!rung__numbermap_cell(m, slot_player(v))) {
                 if (opened || array_reserve(m, a, slot_player(v)) < 0)
                     return;
                 opened = true;
             }
-            *array_find(m, slot_player(v)) = (uint32_t)v + 1;
+            *rung__numbermap_cell(m, slot_player(v)) = (uint32_t)v + 1;
             page_erase(page, i); /* may pull another one into slot i */
             m->array_count++;
             m->hash_count--;
@@ -331,7 +324,7 @@ rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint3
 
 void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value) {
     RUNG_ASSERT(value != RUNG_NUMBER_NONE);
-    uint32_t *cell = array_find(m, player);
+    uint32_t *cell = rung__numbermap_cell(m, player);
     if (cell && *cell) {
         *cell = value + 1;
         return;
@@ -352,17 +345,14 @@ void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value) {
         m->span = (uint64_t)player + 1;
 }
 
-uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player) {
-    const uint32_t *cell = array_find(m, player);
-    if (cell && *cell)
-        return *cell - 1;
-    const uint64_t *slot = m->hash_count ? hash_find(m, player) : NULL;
+uint32_t rung__numbermap_get_hashed(const rung_numbermap *m, uint32_t player) {
+    const uint64_t *slot = hash_find(m, player);
     return slot ? (uint32_t)*slot : RUNG_NUMBER_NONE;
 }
 
 rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a, uint32_t player,
                                uint32_t value) {
-    uint32_t *cell = array_find(m, player);
+    uint32_t *cell = rung__numbermap_cell(m, player);
     RUNG_ASSERT(value != RUNG_NUMBER_NONE);
     /* As a rule there is no more to it: one more within a span that the array was chosen for cannot make it the wrong
      * home. */
@@ -380,7 +370,7 @@ rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a, uint32_t 
 }
 
 void rung_numbermap_remove(rung_numbermap *m, uint32_t player) {
-    uint32_t *cell = array_find(m, player);
+    uint32_t *cell = rung__numbermap_cell(m, player);
     if (cell && *cell) {
         *cell = 0;
         m->array_count--;
@@ -473,14 +463,9 @@ uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *p
                      : 0;
 }
 
-void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player) {
-    const uint32_t *cell = array_find(m, player);
-    if (cell)
-        rung_prefetch(cell);
-    if (m->hash_count) {
-        uint64_t h = player_hash(player);
-        rung_prefetch(&hash_page(m, h)->slot[home_slot(h)]);
-    }
+void rung__numbermap_prefetch_hashed(const rung_numbermap *m, uint32_t player) {
+    uint64_t h = player_hash(player);
+    rung_prefetch(&hash_page(m, h)->slot[home_slot(h)]);
 }
 
 void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a) {

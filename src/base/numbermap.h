@@ -11,12 +11,19 @@
 #define RUNG_BASE_NUMBERMAP_H
 
 #include "base/alloc.h"
+#include "base/prefetch.h"
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define RUNG_NUMBER_NONE UINT32_MAX
+
+#ifdef RUNG_TEST_BUILD
+enum { RUNG__NUMBER_CHUNK_BITS = 4 };
+#else
+enum { RUNG__NUMBER_CHUNK_BITS = 19 };
+#endif
 
 typedef struct rung__number_page rung__number_page;
 
@@ -60,8 +67,23 @@ static inline void rung_numbermap_expect(rung_numbermap *m, uint32_t count) {
     m->expected = count;
 }
 
+/* Private: a player's place in the array, NULL where it has none; and what the hash table has. */
+static inline uint32_t *rung__numbermap_cell(const rung_numbermap *m, uint32_t player) {
+    uint32_t c = player >> RUNG__NUMBER_CHUNK_BITS;
+    if (c >= m->chunk_count || !m->chunks[c] || (c == 0 && player >= m->chunk0_len))
+        return NULL;
+    return &m->chunks[c][player & ((UINT32_C(1) << RUNG__NUMBER_CHUNK_BITS) - 1)];
+}
+uint32_t rung__numbermap_get_hashed(const rung_numbermap *m, uint32_t player);
+void rung__numbermap_prefetch_hashed(const rung_numbermap *m, uint32_t player);
+
 /* RUNG_NUMBER_NONE when not here. */
-uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player);
+static inline uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player) {
+    const uint32_t *cell = rung__numbermap_cell(m, player);
+    if (cell && *cell)
+        return *cell - 1;
+    return m->hash_count ? rung__numbermap_get_hashed(m, player) : RUNG_NUMBER_NONE;
+}
 
 void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
 
@@ -71,7 +93,13 @@ void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
 uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players,
                              uint32_t room);
 
-void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player);
+static inline void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player) {
+    const uint32_t *cell = rung__numbermap_cell(m, player);
+    if (cell)
+        rung_prefetch(cell);
+    if (m->hash_count)
+        rung__numbermap_prefetch_hashed(m, player);
+}
 
 /* NULL, or what is wrong. */
 const char *rung_numbermap_check(const rung_numbermap *m);
