@@ -9,13 +9,10 @@
 
 #include "base/assert.h"
 #include "base/prefetch.h"
+#include "ladder/match.h"
 #include "ladder/tree.h"
 
 #include <string.h>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /* ---- life ---- */
 
@@ -73,18 +70,6 @@ void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_l
     out->player = rung__column(l, leaf, RUNG__PLAYER)[row];
 }
 
-#if defined(__SSE2__)
-/* Which of sixteen numbers are the wanted one, a bit for each. */
-static inline uint64_t match_sixteen(const uint32_t *column, __m128i wanted) {
-    const __m128i *p = (const __m128i *)column;
-    __m128i a = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p), wanted),
-                                _mm_cmpeq_epi32(_mm_loadu_si128(p + 1), wanted));
-    __m128i b = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p + 2), wanted),
-                                _mm_cmpeq_epi32(_mm_loadu_si128(p + 3), wanted));
-    return (uint32_t)_mm_movemask_epi8(_mm_packs_epi16(a, b));
-}
-#endif
-
 /* Where `value` stands in the column of a leaf, or n. Without a branch per row: sixteen at a time, and then the last
  * sixteen, some of them once more. */
 static uint32_t column_find(const uint32_t *column, uint32_t n, uint32_t value) {
@@ -92,9 +77,9 @@ static uint32_t column_find(const uint32_t *column, uint32_t n, uint32_t value) 
 #if defined(__SSE2__)
     if (n >= 16) {
         __m128i wanted = _mm_set1_epi32((int)value);
-        uint64_t found = match_sixteen(column + n - 16, wanted) << (n - 16);
+        uint64_t found = rung__match_sixteen(column + n - 16, wanted) << (n - 16);
         for (; i + 16 < n; i += 16)
-            found |= match_sixteen(column + i, wanted) << i;
+            found |= rung__match_sixteen(column + i, wanted) << i;
         return found ? (uint32_t)__builtin_ctzll(found) : n;
     }
 #endif

@@ -224,6 +224,9 @@ int rung_ladder_compare(const rung_ladder *l, const rung_ladder_entry *a,
 /* entries_out[i] = the entry of players[i]; found_out[i] false where absent. */
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out);
+/* words_out[i] = only the first word of that entry's key; where it is absent, anything. */
+void rung_ladder_word_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            uint64_t *words_out, bool *found_out);
 /* cursors_out[i] = rung_ladder_seek() of indexes[i]. */
 void rung_ladder_seek_batch(const rung_ladder *l, uint32_t n, const uint32_t *indexes,
                             rung_ladder_cursor *cursors_out);

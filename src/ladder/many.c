@@ -5,6 +5,7 @@
  * Workload: the commands of a pipeline, a page from the middle of a board or a count of a range each. At ten million
  * entries the root and the nodes below it are in the cache, the lowest inner nodes sometimes, the leaves never. */
 #include "base/prefetch.h"
+#include "ladder/match.h"
 #include "ladder/tree.h"
 
 #ifdef RUNG_TEST_BUILD
@@ -192,9 +193,124 @@ void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
     }
 }
 
+/* ---- to players' entries, by the map ---- */
+
+/* Steps of a way, each of which asks for what the next one reads. A block of players takes a step while the block
+ * before it takes the next, so that nobody waits but at the end. */
+#ifdef RUNG_TEST_BUILD
+enum { BLOCK = 2 };
+#else
+enum { BLOCK = 4 };
+#endif
+enum { TO_MAP, TO_SLOT, TO_LEAF, TO_ROW, TO_KEY, STEPS };
+enum {
+    WAYS = 8 * BLOCK
+}; /* under way at a time: STEPS blocks, rounded up so that a place in the ring is a mask */
+
+typedef struct ways {
+    const rung_ladder *l;
+    const uint32_t *players;
+    bool *found;
+    uint32_t leaf[WAYS];
+    uint32_t place[WAYS]; /* of the row in its leaf: start + row */
+    rung__node *node[WAYS];
+} ways;
+
+static inline const uint32_t *places_of(const rung_ladder *l, rung__node *leaf) {
+    return (const uint32_t *)(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words);
+}
+
+static inline void go_to_leaf(ways *w, uint32_t way) {
+    enum { LINE = 64, COLUMN = RUNG__LEAF_CAP * sizeof(uint32_t) };
+    if (w->leaf[way] == RUNG__NODE_NONE)
+        return;
+    w->node[way] = rung__leaf(w->l, w->leaf[way]);
+    const char *column = (const char *)places_of(w->l, w->node[way]);
+    for (uint32_t at = 0; at < COLUMN; at += LINE)
+        rung_prefetch(column + at);
+    rung_prefetch(column + COLUMN - 1);
+}
+
+/* The player is in this leaf, as the map says, and so at one of its places. All are looked at, used or not: that spares
+ * the node's head, which is a line of memory of its own. Rows that moved on may have left the player's number behind;
+ * only then the head must tell. */
+static inline void go_to_row(ways *w, uint32_t way, uint32_t player) {
+    if (w->leaf[way] == RUNG__NODE_NONE)
+        return;
+    rung__node *leaf = w->node[way];
+    uint64_t match = rung__match(places_of(w->l, leaf), RUNG__LEAF_CAP, player);
+    if (match & (match - 1))
+        match &= rung__mask(leaf->n) << leaf->start;
+    w->place[way] = (uint32_t)__builtin_ctzll(match);
+    for (uint32_t k = 0; k < w->l->key_words; k++)
+        rung_prefetch(&leaf->rows[k * RUNG__LEAF_CAP + w->place[way]]);
+}
+
+/* One of the two is NULL: the whole entry, or the first word of its key. */
+static inline void read_key(const ways *w, uint32_t way, uint32_t player, rung_ladder_entry *entry,
+                            uint64_t *word) {
+    if (w->leaf[way] == RUNG__NODE_NONE)
+        return;
+    const uint64_t *rows = w->node[way]->rows + w->place[way];
+    if (word) {
+        *word = rows[0];
+        return;
+    }
+    *entry = (rung_ladder_entry){.key = {rows[0]}, .player = player};
+    for (uint32_t k = 1; k < w->l->key_words; k++)
+        entry->key[k] = rows[k * RUNG__LEAF_CAP];
+}
+
+static inline void take_step(ways *w, int step, uint32_t i, rung_ladder_entry *entries,
+                             uint64_t *words) {
+    const rung_ladder *l = w->l;
+    uint32_t way = i % WAYS, player = w->players[i];
+    switch (step) {
+    case TO_MAP:
+        rung_numbermap_prefetch(&l->trunk->map, player);
+        break;
+    case TO_SLOT:
+        w->leaf[way] = rung_numbermap_get(&l->trunk->map, player);
+        w->found[i] = w->leaf[way] != RUNG__NODE_NONE;
+        if (w->found[i])
+            rung_prefetch(&l->leaves.slots[w->leaf[way]]);
+        break;
+    case TO_LEAF:
+        go_to_leaf(w, way);
+        break;
+    case TO_ROW:
+        go_to_row(w, way, player);
+        break;
+    case TO_KEY:
+        read_key(w, way, player, entries ? entries + i : NULL, words ? words + i : NULL);
+        break;
+    }
+}
+
+/* Needs a tree with a map, whose leaves are all of full size. */
+__attribute__((always_inline)) static inline void find_mapped(const rung_ladder *l, uint32_t n,
+                                                              const uint32_t *players,
+                                                              rung_ladder_entry *entries,
+                                                              uint64_t *words, bool *found) {
+    ways w;
+    w.l = l;
+    w.players = players;
+    w.found = found;
+    for (uint64_t at = 0; at < (uint64_t)n + STEPS * BLOCK; at += BLOCK) {
+#pragma GCC unroll 8
+        for (int step = TO_MAP; step < STEPS; step++) {
+            uint64_t first = at - (uint64_t)step * BLOCK; /* below 0 is not below n */
+            for (uint64_t i = first; first < n && i < first + BLOCK && i < n; i++)
+                take_step(&w, step, (uint32_t)i, entries, words);
+        }
+    }
+}
+
+/* ---- to players' entries, otherwise ---- */
+
 /* Not group by group, whose ends would wait, but in a row: each player LAG steps behind the one before it. */
-void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
-                            rung_ladder_entry *entries_out, bool *found_out) {
+static void find_others(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                        rung_ladder_entry *entries_out, bool *found_out) {
     enum { LAG = 8, RING = 4 * LAG };
     uint32_t leaf[RING], row[RING];
     for (uint64_t i = 0; i < (uint64_t)n + RING; i++) {
@@ -220,5 +336,30 @@ void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
         if (read < n && found_out[read])
             rung__read_row(l, rung__leaf(l, leaf[read % RING]), row[read % RING],
                            &entries_out[read]);
+    }
+}
+
+void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            rung_ladder_entry *entries_out, bool *found_out) {
+    if (l->trunk && !l->guide)
+        find_mapped(l, n, players, entries_out, NULL, found_out);
+    else
+        find_others(l, n, players, entries_out, found_out);
+}
+
+void rung_ladder_word_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
+                            uint64_t *words_out, bool *found_out) {
+    enum { SOME = 32 };
+    rung_ladder_entry entries[SOME];
+    if (l->trunk && !l->guide) {
+        find_mapped(l, n, players, NULL, words_out, found_out);
+        return;
+    }
+    for (uint32_t done = 0; done < n; done += SOME) {
+        uint32_t count = n - done < SOME ? n - done : SOME;
+        find_others(l, count, players + done, entries, found_out + done);
+        for (uint32_t i = 0; i < count; i++)
+            if (found_out[done + i])
+                words_out[done + i] = entries[i].key[0];
     }
 }

@@ -104,9 +104,25 @@ double rung_zkey_outcome_score(const rung_state *s, rung_slice key, const rung_o
 
 /* ---- by member ---- */
 
+/* Of a sorted set the first word of the key is the score. */
+static void find_words(const rung_zkey *k, uint32_t n, const uint32_t *players, double *scores,
+                       bool *found) {
+    const rung__board *b = k->board;
+    const rung_column *column = &b->def.key.columns[0];
+    uint64_t words[FOUND];
+    rung_ladder_word_batch(ladder_of(k), n, players, words, found);
+    for (uint32_t i = 0; i < n; i++)
+        if (found[i])
+            scores[i] = rung_score_decode(column, words[i]).d;
+}
+
 static void find_scores(const rung_zkey *k, uint32_t n, const uint32_t *players, double *scores,
                         bool *found) {
     rung_ladder_entry entries[FOUND];
+    if (k->kind == RUNG_ZKEY_ZSET) {
+        find_words(k, n, players, scores, found);
+        return;
+    }
     rung_ladder_find_batch(ladder_of(k), n, players, entries, found);
     for (uint32_t i = 0; i < n; i++)
         if (found[i])

@@ -876,11 +876,16 @@ static void run_find_batch(run *r, const step *s) {
     batch b = read_batch(r, s);
     rung_ladder_entry *entries = exact_array(b.n, sizeof *entries);
     bool *found = exact_array(b.n, sizeof *found);
+    uint64_t *words = exact_array(b.n, sizeof *words);
+    bool *has_word = exact_array(b.n, sizeof *has_word);
     rung_ladder_find_batch(r->ladder, b.n, b.players, entries, found);
+    rung_ladder_word_batch(r->ladder, b.n, b.players, words, has_word);
     for (uint32_t i = 0; i < b.n; i++) {
         uint32_t index = ladder_model_index_of(&r->model, b.players[i]);
-        if (found[i] != (index < r->model.count))
+        if (found[i] != (index < r->model.count) || has_word[i] != found[i])
             complain(r, "find_batch: player %" PRIu32 ": %d", b.players[i], found[i]);
+        else if (found[i] && words[i] != entries[i].key[0])
+            complain(r, "word_batch: player %" PRIu32, b.players[i]);
         else if (found[i])
             expect_entry_at(r, "find_batch", &entries[i], index);
         for (uint32_t k = 0; found[i] && k <= i; k++) {
@@ -893,6 +898,8 @@ static void run_find_batch(run *r, const step *s) {
     }
     free(entries);
     free(found);
+    free(words);
+    free(has_word);
     close_batch(r, &b);
 }
 

@@ -131,15 +131,21 @@ static void check_found(void) {
     bool found[ASKED_MAX];
     for (uint32_t i = 0; i < n; i++)
         players[i] = roll(w.n + w.n / 8 + 2);
+    uint64_t words[ASKED_MAX];
+    bool has_word[ASKED_MAX];
     rung_ladder_find_batch(w.l, n, players, entries, found);
+    rung_ladder_word_batch(w.l, n, players, words, has_word);
     for (uint32_t i = 0; i < n; i++) {
         rung_ladder_entry alone;
         bool is_there = players[i] < w.n;
         CHECK_EQ_U64(found[i], is_there);
+        CHECK_EQ_U64(has_word[i], is_there);
         CHECK_EQ_U64(rung_ladder_find(w.l, players[i], &alone),
                      is_there ? RUNG_OK : RUNG_NOT_FOUND);
-        if (is_there)
-            CHECK_EQ_MEM(&entries[i], &alone, sizeof alone.key + sizeof alone.player);
+        if (!is_there)
+            continue;
+        CHECK_EQ_MEM(&entries[i], &alone, sizeof alone.key + sizeof alone.player);
+        CHECK_EQ_U64(words[i], alone.key[0]);
     }
 }
 
