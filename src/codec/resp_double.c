@@ -5,6 +5,7 @@
  * ties to even, as the C library does. Scores are mostly whole, or have few digits before the point and need no more
  * than 128 bits; the others take the long way with up to 770 digits. */
 #include "codec/json_writer.h"
+#include "codec/resp_digits.h"
 #include "codec/resp_writer.h"
 
 enum { PRECISION = 17, LIMB = 1000000000, LIMBS_MAX = 90, DIGITS_MAX = LIMBS_MAX * 9 };
@@ -126,22 +127,6 @@ static void leading_digits(double value, leading *d) {
         long_way(fraction, exponent, d);
 }
 
-/* ---- whole numbers of up to eight digits, as most scores are ---- */
-
-/* Eight digits at once, leading zeros shifted out: four and four, then pairs, then single ones, side by side in a word.
- * Divisions are multiplications that are exact for numbers so small. Writes eight bytes, however many count. */
-size_t rung__resp_put_eight(uint32_t value, char *out) {
-    uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
-    uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
-    uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
-    uint64_t tens = pairs * 103 >> 10 & UINT64_C(0x000f000f000f000f);
-    uint64_t digits = tens | (pairs - tens * 10) << 8;
-    unsigned zeros = (unsigned)__builtin_ctzll(digits | (uint64_t)1 << 56) / 8;
-    digits = (digits | UINT64_C(0x3030303030303030)) >> zeros * 8;
-    memcpy(out, &digits, sizeof digits);
-    return 8 - zeros;
-}
-
 /* ---- layout ---- */
 
 static char *put_fixed(char *p, const leading *d, int count) {
@@ -203,7 +188,10 @@ __attribute__((noinline)) static size_t format_any(double value, char *out) {
 }
 
 size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]) {
-    if (RUNG__RESP_EIGHT && value > 0 && value < 1e8 && (double)(uint32_t)value == value)
-        return rung__resp_put_eight((uint32_t)value, out);
-    return format_any(value, out);
+    unsigned count;
+    if (!rung__resp_is_short(value))
+        return format_any(value, out);
+    uint64_t digits = rung__resp_eight((uint32_t)value, &count);
+    memcpy(out, &digits, sizeof digits);
+    return count;
 }

@@ -3,6 +3,7 @@
 #include "codec/resp_writer.h"
 
 #include "codec/json_writer.h"
+#include "codec/resp_digits.h"
 
 enum { SIZE_FIRST = 1024, NUMBER_MAX = 24 };
 
@@ -137,44 +138,86 @@ static inline char *put_short(char *at, const char *bytes, size_t len) {
     return at + len;
 }
 
-void rung_resp_bulk(rung_resp_writer *w, rung_slice bytes) {
-    if (!reserve(w, bytes.len + NUMBER_MAX + 2))
-        return;
-    char *at = put_length(w->data + w->len, bytes.len);
-    at = put_short(at, bytes.ptr, bytes.len);
+enum { BULK_MORE = NUMBER_MAX + 2 }; /* than the bytes themselves */
+
+static inline char *put_bulk(char *at, rung_slice bytes) {
+    at = put_short(put_length(at, bytes.len), bytes.ptr, bytes.len);
     memcpy(at, "\r\n", 2);
-    w->len = (size_t)(at + 2 - w->data);
+    return at + 2;
+}
+
+void rung_resp_bulk(rung_resp_writer *w, rung_slice bytes) {
+    if (!reserve(w, bytes.len + BULK_MORE))
+        return;
+    w->len = (size_t)(put_bulk(w->data + w->len, bytes) - w->data);
 }
 
 void rung_resp_text(rung_resp_writer *w, const char *text) {
     rung_resp_bulk(w, rung_slice_str(text));
 }
 
+/* ---- numbers ---- */
+
 /* A number is written behind a length that has one digit as a rule, which "$6\r\n" leaves room for; else it makes
  * room. */
-enum { BEFORE = 4 };
+enum { BEFORE = 4, DOUBLE_MAX = RUNG_RESP_DOUBLE_MAX + NUMBER_MAX };
 
-static inline void end_number(rung_resp_writer *w, size_t len) {
-    char *at = w->data + w->len;
+static char *end_bulk(char *at, size_t len) {
     if (len >= 10)
         memmove(at + BEFORE + 1, at + BEFORE, len);
     at = put_length(at, len) + len;
     memcpy(at, "\r\n", 2);
-    w->len = (size_t)(at + 2 - w->data);
+    return at + 2;
+}
+
+/* Most numbers are short and whole: their length and their digits are two words. */
+static inline char *put_eight(char *at, uint32_t value, bool is_bulk) {
+    unsigned count;
+    uint64_t digits = rung__resp_eight(value, &count);
+    if (is_bulk) {
+        memcpy(at, "$0\r\n", BEFORE);
+        at[1] = (char)('0' + count);
+        at += BEFORE;
+    } else {
+        *at++ = ',';
+    }
+    memcpy(at, &digits, sizeof digits);
+    memcpy(at + count, "\r\n", 2);
+    return at + count + 2;
 }
 
 void rung_resp_bulk_int(rung_resp_writer *w, int64_t value) {
     if (!reserve(w, 2 * NUMBER_MAX))
         return;
-    char *at = w->data + w->len + BEFORE;
+    char *at = w->data + w->len;
     if (RUNG__RESP_EIGHT && (uint64_t)value < 100000000) {
-        end_number(w, rung__resp_put_eight((uint32_t)value, at));
+        w->len = (size_t)(put_eight(at, (uint32_t)value, true) - w->data);
         return;
     }
-    *at = '-';
+    at[BEFORE] = '-';
     size_t len = value < 0;
-    len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, at + len);
-    end_number(w, len);
+    len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, at + BEFORE + len);
+    w->len = (size_t)(end_bulk(at, len) - w->data);
+}
+
+__attribute__((noinline)) static char *put_any_double(char *at, double value, bool is_bulk) {
+    size_t len = rung_resp_format_double(value, at + (is_bulk ? BEFORE : 1));
+    if (is_bulk)
+        return end_bulk(at, len);
+    *at = ',';
+    memcpy(at + 1 + len, "\r\n", 2);
+    return at + 1 + len + 2;
+}
+
+static inline char *put_double(char *at, double value, bool is_bulk) {
+    return rung__resp_is_short(value) ? put_eight(at, (uint32_t)value, is_bulk)
+                                      : put_any_double(at, value, is_bulk);
+}
+
+void rung_resp_double(rung_resp_writer *w, double value) {
+    if (!reserve(w, DOUBLE_MAX))
+        return;
+    w->len = (size_t)(put_double(w->data + w->len, value, w->version == 2) - w->data);
 }
 
 void rung_resp_null(rung_resp_writer *w) {
@@ -192,18 +235,16 @@ void rung_resp_bool(rung_resp_writer *w, bool value) {
         rung_resp_raw(w, value ? RUNG_SLICE("#t\r\n") : RUNG_SLICE("#f\r\n"));
 }
 
-void rung_resp_double(rung_resp_writer *w, double value) {
-    if (!reserve(w, RUNG_RESP_DOUBLE_MAX + NUMBER_MAX))
+void rung_resp_row(rung_resp_writer *w, rung_slice member, double score) {
+    enum { PAIR = 4 };
+    if (!reserve(w, PAIR + member.len + BULK_MORE + DOUBLE_MAX))
         return;
     char *at = w->data + w->len;
-    if (w->version == 2) {
-        end_number(w, rung_resp_format_double(value, at + BEFORE));
-        return;
-    }
-    *at++ = ',';
-    at += rung_resp_format_double(value, at);
-    memcpy(at, "\r\n", 2);
-    w->len = (size_t)(at + 2 - w->data);
+    bool is_pair = w->version > 2;
+    if (is_pair)
+        memcpy(at, "*2\r\n", PAIR);
+    at = put_bulk(at + (is_pair ? PAIR : 0), member);
+    w->len = (size_t)(put_double(at, score, !is_pair) - w->data);
 }
 
 void rung_resp_verbatim(rung_resp_writer *w, rung_slice text) {

@@ -42,6 +42,8 @@ void rung_resp_null(rung_resp_writer *w);                    /* RESP2: a null bu
 void rung_resp_null_array(rung_resp_writer *w);
 void rung_resp_bool(rung_resp_writer *w, bool value);
 void rung_resp_double(rung_resp_writer *w, double value);
+/* A member with its score: an array of two in RESP3, one after the other in RESP2. */
+void rung_resp_row(rung_resp_writer *w, rung_slice member, double score);
 /* Text with lines: verbatim in RESP3, a bulk string in RESP2. */
 void rung_resp_verbatim(rung_resp_writer *w, rung_slice text);
 
@@ -52,10 +54,6 @@ void rung_resp_set(rung_resp_writer *w, uint64_t count);
 
 /* Bytes that are a reply already. */
 void rung_resp_raw(rung_resp_writer *w, rung_slice bytes);
-
-/* Private to this room: a whole number of 1 to 8 digits. Writes eight bytes, however many count. */
-#define RUNG__RESP_EIGHT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* where it works */
-size_t rung__resp_put_eight(uint32_t value, char *out);
 
 #define RUNG_RESP_DOUBLE_MAX 32
 /* A double as Redis 7 prints it: printf's %.17g in the C locale, exactly; "inf", "-inf", "nan". Returns the length. */

@@ -109,9 +109,10 @@ TEST(bulks_of_every_length) {
 
 /* One digit more in the length moves the number. */
 TEST(doubles_of_every_length) {
-    static const double values[] = {0,    7,      -7,      123456789,  1234567890, 12345678901234,
-                                    0.1,  -0.25,  1e300,   -1.0 / 3.0, INFINITY,   -INFINITY,
-                                    1e16, 0.0625, 123456.5};
+    static const double values[] = {0,    7,      -7,        123456789,  1234567890, 12345678901234,
+                                    0.1,  -0.25,  1e300,     -1.0 / 3.0, INFINITY,   -INFINITY,
+                                    1e16, 0.0625, 123456.5,  10,         99999999,   100000000,
+                                    -0.0, 1,      4294967296};
     char text[RUNG_RESP_DOUBLE_MAX], want[64];
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         for (uint8_t version = 2; version <= 3; version++) {
@@ -124,6 +125,28 @@ TEST(doubles_of_every_length) {
             CHECK_EQ_MEM(w.data, want, w.len);
             rung_resp_writer_deinit(&w);
         }
+}
+
+/* A row is what its parts are one by one. */
+TEST(rows_as_their_parts) {
+    static const double scores[] = {0, 1, 99999999, 100000000, -3, 0.1, 1e-300, INFINITY};
+    char bytes[40];
+    memset(bytes, 'm', sizeof bytes);
+    for (uint8_t version = 2; version <= 3; version++) {
+        rung_resp_writer rows = {.alloc = rung_alloc_heap(), .version = version}, parts = rows;
+        for (size_t len = 0; len < sizeof bytes; len++)
+            for (size_t i = 0; i < sizeof scores / sizeof *scores; i++) {
+                rung_resp_row(&rows, rung_slice_of(bytes, len), scores[i]);
+                if (version == 3)
+                    rung_resp_array(&parts, 2);
+                rung_resp_bulk(&parts, rung_slice_of(bytes, len));
+                rung_resp_double(&parts, scores[i]);
+            }
+        CHECK_EQ_U64(rows.len, parts.len);
+        CHECK_EQ_MEM(rows.data, parts.data, rows.len);
+        rung_resp_writer_deinit(&rows);
+        rung_resp_writer_deinit(&parts);
+    }
 }
 
 static void write_all(rung_resp_writer *w) {
@@ -143,17 +166,20 @@ static void write_all(rung_resp_writer *w) {
     rung_resp_map(w, 2);
     rung_resp_set(w, 3);
     rung_resp_raw(w, RUNG_SLICE(":1\r\n"));
+    rung_resp_row(w, RUNG_SLICE("ada"), 12);
 }
 
 TEST(both_versions) {
     static const char two[] =
         "+OK\r\n-ERR a  "
         "b\r\n:-9223372036854775808\r\n$3\r\na\0b\r\n$0\r\n\r\n$3\r\n-12\r\n$-1\r\n*-1\r\n:1\r\n"
-        "$18\r\n3.1000000000000001\r\n$4\r\n-inf\r\n$2\r\nx\n\r\n*0\r\n*4\r\n*3\r\n:1\r\n";
+        "$18\r\n3.1000000000000001\r\n$4\r\n-inf\r\n$2\r\nx\n\r\n*0\r\n*4\r\n*3\r\n:1\r\n"
+        "$3\r\nada\r\n$2\r\n12\r\n";
     static const char three[] =
         "+OK\r\n-ERR a  "
         "b\r\n:-9223372036854775808\r\n$3\r\na\0b\r\n$0\r\n\r\n$3\r\n-12\r\n_\r\n_\r\n#t\r\n"
-        ",3.1000000000000001\r\n,-inf\r\n=6\r\ntxt:x\n\r\n*0\r\n%2\r\n~3\r\n:1\r\n";
+        ",3.1000000000000001\r\n,-inf\r\n=6\r\ntxt:x\n\r\n*0\r\n%2\r\n~3\r\n:1\r\n"
+        "*2\r\n$3\r\nada\r\n,12\r\n";
     rung_resp_writer w = {.alloc = rung_alloc_heap(), .version = 2};
     write_all(&w);
     CHECK_EQ_U64(w.len, sizeof two - 1);
