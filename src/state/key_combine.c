@@ -13,11 +13,13 @@
 #include <string.h>
 
 #ifdef RUNG_TEST_BUILD
-enum { GROUP = 5, FEW = 6 };
+enum { GROUP = 5, FEW = 6, SOME = 16, BUCKETS = 8 };
 #else
 enum {
-    GROUP = 256, /* members looked up at a time */
-    FEW = 48     /* so many are sorted sooner by comparing than by counting */
+    GROUP = 256,  /* members looked up at a time */
+    FEW = 48,     /* so many are sorted sooner by comparing than by counting */
+    SOME = 1024,  /* and so many by the places that their scores suggest */
+    BUCKETS = 256 /* such places */
 };
 #endif
 
@@ -119,6 +121,53 @@ static void sort_by_counting(rung__pair *pairs, rung__pair *spare, size_t n) {
     turn(pairs, n, true);
 }
 
+/* Where a score lies between the least one and the greatest. Rounded, but of two scores the greater is never put
+ * before the less. */
+static inline uint32_t bucket_of(double score, double least, double scale) {
+    return (uint32_t)(int32_t)((score - least) * scale);
+}
+
+/* `to` has the pairs by their buckets. */
+static void sort_by_bucket(const rung__pair *from, rung__pair *to, size_t n, double least,
+                           double scale) {
+    uint16_t places[BUCKETS] = {0}, place = 0;
+    for (size_t i = 0; i < n; i++)
+        places[bucket_of(from[i].score, least, scale)]++;
+    for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
+        uint16_t count = places[bucket];
+        places[bucket] = place;
+        place = (uint16_t)(place + count);
+    }
+    for (size_t i = 0; i < n; i++)
+        to[places[bucket_of(from[i].score, least, scale)]++] = from[i];
+}
+
+/* By score alone, of at most SOME: into buckets, then each to its place among the few that it shares one with. As a
+ * rule scores are spread well enough for that. false: they are not, and `pairs` are in any order. */
+static bool sort_by_spread(rung__pair *pairs, rung__pair *spare, size_t n) {
+    double least = pairs[0].score, most = least;
+    for (size_t i = 1; i < n; i++) {
+        least = pairs[i].score < least ? pairs[i].score : least;
+        most = pairs[i].score > most ? pairs[i].score : most;
+    }
+    double scale = (BUCKETS - 1) / (most - least);
+    if (!(scale > 0 && scale < HUGE_VAL)) /* one score only, or they are infinitely far apart */
+        return false;
+    sort_by_bucket(pairs, spare, n, least, scale);
+    size_t moves_left = 4 * n;
+    for (size_t i = 0, at; i < n; i++) {
+        for (at = i; at && pairs[at - 1].score > spare[i].score; at--)
+            pairs[at] = pairs[at - 1];
+        pairs[at] = spare[i];
+        if (i - at > moves_left) {
+            memcpy(pairs, spare, n * sizeof *pairs);
+            return false;
+        }
+        moves_left -= i - at;
+    }
+    return true;
+}
+
 /* Names are read only of those whose scores tie: they lie all over memory. */
 rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_players *players,
                              rung__pairs *pairs) {
@@ -132,7 +181,8 @@ rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_players *player
     if (n <= FEW) {
         sort_by_merging(players, items, spare, n);
     } else {
-        sort_by_counting(items, spare, n);
+        if (n > SOME || !sort_by_spread(items, spare, n))
+            sort_by_counting(items, spare, n);
         for (size_t start = 0, end; start < n; start = end) {
             for (end = start + 1; end < n && items[end].score == items[start].score;)
                 end++;
@@ -383,41 +433,39 @@ rung_status rung__pairs_combine(const rung_alloc *alloc, rung_combine_keys combi
 
 /* ---- for front ends ---- */
 
-static void name_pairs(const rung_players *players, const rung__pairs *pairs, rung_zkey_row *rows) {
-    for (uint32_t done = 0; done < pairs->count; done += GROUP) {
-        uint32_t numbers[GROUP], n = pairs->count - done < GROUP ? pairs->count - done : GROUP;
-        rung_slice names[GROUP];
-        for (uint32_t i = 0; i < n; i++)
-            numbers[i] = pairs->items[done + i].player;
-        rung_players_id_used(players, numbers, n, names);
-        for (uint32_t i = 0; i < n; i++)
-            rows[done + i] = (rung_zkey_row){names[i], pairs->items[done + i].score};
-    }
-}
-
 rung_status rung_zkeys_combine(const rung_alloc *alloc, rung_combine_keys combine,
                                rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
-                               const double *weights, uint32_t rows_max, rung_zkey_rows_list *out) {
+                               const double *weights, uint32_t rows_max, rung_zkey_list *out) {
     rung__pairs pairs = {0};
-    const rung_players *players = keys[0].state->players;
+    const rung_state *state = keys[0].state;
     rung_status st =
         rung__pairs_combine(alloc, combine, aggregate, n, keys, weights, rows_max, &pairs);
     if (st >= 0)
-        st = rung__pairs_sort(alloc, players, &pairs);
-    memset(out, 0, sizeof *out);
-    out->alloc = alloc;
-    out->bytes = pairs.count * sizeof *out->rows;
-    if (st >= 0 && pairs.count && !(out->rows = rung_alloc_get(alloc, out->bytes)))
-        st = RUNG_ENOMEM;
-    if (st >= 0)
-        name_pairs(players, &pairs, out->rows);
-    out->count = st >= 0 ? pairs.count : 0;
-    rung__pairs_free(alloc, &pairs);
+        st = rung__pairs_sort(alloc, state->players, &pairs);
+    if (st < 0)
+        rung__pairs_free(alloc, &pairs);
+    *out = (rung_zkey_list){pairs.count, pairs.cap, pairs.items, alloc, state};
     return st;
 }
 
-void rung_zkey_rows_free(rung_zkey_rows_list *list) {
-    rung_alloc_free(list->alloc, list->rows, list->bytes);
+uint32_t rung_zkey_list_read(const rung_zkey_list *list, uint32_t from, uint32_t room,
+                             rung_zkey_row *rows) {
+    uint32_t numbers[GROUP];
+    rung_slice names[GROUP];
+    if (from >= list->count || room == 0)
+        return 0;
+    uint32_t left = list->count - from, n = room < GROUP ? room : GROUP;
+    n = left < n ? left : n;
+    for (uint32_t i = 0; i < n; i++)
+        numbers[i] = list->pairs[from + i].player;
+    rung_players_id_used(list->state->players, numbers, n, names);
+    for (uint32_t i = 0; i < n; i++)
+        rows[i] = (rung_zkey_row){names[i], list->pairs[from + i].score};
+    return n;
+}
+
+void rung_zkey_list_free(rung_zkey_list *list) {
+    rung_alloc_free(list->alloc, list->pairs, list->cap * sizeof *list->pairs);
     memset(list, 0, sizeof *list);
 }
 

@@ -137,12 +137,13 @@ void rung_zkey_nth(const rung_zkey *k, uint32_t nth, rung_zkey_row *row);
 
 /* ---- several keys ---- */
 
-typedef struct rung_zkey_rows_list { /* zero before use; ended by rung_zkey_rows_free() */
-    rung_zkey_row *rows;             /* ascending by score, then member */
+typedef struct rung_zkey_list { /* zero before use; ended by rung_zkey_list_free() */
     uint32_t count;
-    const rung_alloc *alloc; /* private */
-    size_t bytes;
-} rung_zkey_rows_list;
+    uint32_t cap; /* private, as all below */
+    struct rung__pair *pairs;
+    const rung_alloc *alloc;
+    const rung_state *state;
+} rung_zkey_list;
 
 /* ZUNION, ZINTER, ZDIFF. `weights` may be NULL: all 1. Sorted sets and sets (score 1) alike. An intersection costs as
  * much as its smallest key. RUNG_OK, RUNG_ENOMEM, or RUNG_ELIMIT when more than `rows_max` rows would come (or are
@@ -150,8 +151,12 @@ typedef struct rung_zkey_rows_list { /* zero before use; ended by rung_zkey_rows
 RUNG_NODISCARD rung_status rung_zkeys_combine(const rung_alloc *alloc, rung_combine_keys combine,
                                               rung_aggregate aggregate, uint32_t n,
                                               const rung_zkey *keys, const double *weights,
-                                              uint32_t rows_max, rung_zkey_rows_list *out);
-void rung_zkey_rows_free(rung_zkey_rows_list *list);
+                                              uint32_t rows_max, rung_zkey_list *out);
+/* Rows from index `from` on, ascending by score, then member: at most `room`, but no more than it likes to at a time;
+ * returns how many, 0 at the end. Names are borrowed until the next change to the state. */
+uint32_t rung_zkey_list_read(const rung_zkey_list *list, uint32_t from, uint32_t room,
+                             rung_zkey_row *rows);
+void rung_zkey_list_free(rung_zkey_list *list);
 
 /* ZINTERCARD: how many are in all of them, counting no further than `limit` (0: no limit). */
 uint64_t rung_zkeys_intersect_count(uint32_t n, const rung_zkey *keys, uint64_t limit);

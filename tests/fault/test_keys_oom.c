@@ -137,14 +137,14 @@ TEST(combinations) {
         rung_zkey_open(s, rung_slice_str(names[i]), e.ts_ms, &keys[i]);
     for (int combine = 0; combine < 3; combine++)
         for (uint64_t n = 1;; n++) {
-            rung_zkey_rows_list list = {0};
+            rung_zkey_list list = {0};
             rung_failalloc_init(&fa);
             rung_failalloc_fail_at(&fa, n, false);
             rung_status st =
                 rung_zkeys_combine(rung_failalloc_port(&fa), (rung_combine_keys)combine,
                                    RUNG_AGGREGATE_SUM, 4, keys, NULL, UINT32_MAX, &list);
             CHECK_STATUS(st, fa.failed_count ? RUNG_ENOMEM : RUNG_OK);
-            rung_zkey_rows_free(&list);
+            rung_zkey_list_free(&list);
             rung_failalloc_deinit(&fa);
             if (st == RUNG_OK)
                 break;

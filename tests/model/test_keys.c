@@ -355,15 +355,22 @@ static void check_combination(run *r) {
         weights[i] = combine == RUNG_KEYS_DIFF ? 1 : any_number(r);
     }
     uint32_t total = key_model_combine(&r->m, combine, how, n, numbers, weights, want);
-    rung_zkey_rows_list list = {0};
+    rung_zkey_list list = {0};
     CHECK_OK(
         rung_zkeys_combine(rung_alloc_heap(), combine, how, n, keys, weights, UINT32_MAX, &list));
     CHECK_EQ_U64(list.count, total);
-    for (uint32_t i = 0; i < total; i++) {
-        CHECK(rung_slice_eq(list.rows[i].member, key_model_member(want[i].member)));
-        CHECK_EQ_F64(list.rows[i].score, want[i].score);
+    uint32_t read = 0;
+    for (uint32_t got; read < total; read += got) {
+        rung_zkey_row rows[8];
+        got = rung_zkey_list_read(&list, read, 1 + (uint32_t)below(r, 8), rows);
+        CHECK(got > 0 && got <= total - read);
+        for (uint32_t i = 0; i < got; i++) {
+            CHECK(rung_slice_eq(rows[i].member, key_model_member(want[read + i].member)));
+            CHECK_EQ_F64(rows[i].score, want[read + i].score);
+        }
     }
-    rung_zkey_rows_free(&list);
+    CHECK_EQ_U64(rung_zkey_list_read(&list, total, 8, NULL), 0);
+    rung_zkey_list_free(&list);
     if (combine == RUNG_KEYS_INTER) {
         uint64_t limit = below(r, 4);
         CHECK_EQ_U64(rung_zkeys_intersect_count(n, keys, limit),
@@ -703,6 +710,77 @@ static rung_status command(rung_state *s, int64_t ts_ms, const rung_zcommand *c)
     rung_event e = {
         .kind = RUNG_EVENT_KEYS, .ts_ms = ts_ms, .keys = {1, rung_slice_of(bytes, length)}};
     return rung_state_apply(s, &e, NULL, NULL);
+}
+
+/* ---- friends, whatever their scores are ---- */
+
+enum { SHAPES = 7 };
+
+/* Spread evenly, the same, few, steeper and steeper, infinitely far apart, both signs, one far from all others. */
+static double shaped_score(int shape, uint32_t i) {
+    switch (shape) {
+    case 0:
+        return i * 1000.0;
+    case 1:
+        return 5;
+    case 2:
+        return i % 3;
+    case 3:
+        return ldexp(1, (int)(i % 600));
+    case 4:
+        return i % 7 == 0 ? HUGE_VAL : i % 7 == 2 ? -HUGE_VAL : i;
+    case 5:
+        return i % 2 ? -(double)i : i / 4.0;
+    default:
+        return i == 3 ? 1e308 : i / 8.0;
+    }
+}
+
+static void check_friends(const rung_state *s, int shape, uint32_t friends, uint32_t expected) {
+    rung_zkey keys[2];
+    rung_zkey_list list = {0};
+    rung_zkey_row rows[64], last = {0};
+    uint32_t read = 0;
+    rung_zkey_open(s, RUNG_SLICE("race"), START_MS, &keys[0]);
+    rung_zkey_open(s, RUNG_SLICE("friends"), START_MS, &keys[1]);
+    CHECK_OK(rung_zkeys_combine(rung_alloc_heap(), RUNG_KEYS_INTER, RUNG_AGGREGATE_SUM, 2, keys,
+                                NULL, UINT32_MAX, &list));
+    CHECK_EQ_U64(list.count, expected);
+    for (uint32_t got; (got = rung_zkey_list_read(&list, read, 64, rows)) != 0; read += got)
+        for (uint32_t i = 0; i < got; i++) {
+            uint32_t number = (uint32_t)(rows[i].member.ptr[1] - '0') * 100 +
+                              (uint32_t)(rows[i].member.ptr[2] - '0') * 10 +
+                              (uint32_t)(rows[i].member.ptr[3] - '0');
+            CHECK(number < friends && number % 5);
+            CHECK_EQ_F64(rows[i].score, shaped_score(shape, number));
+            CHECK(read + i == 0 || last.score < rows[i].score ||
+                  (last.score == rows[i].score && rung_slice_cmp(last.member, rows[i].member) < 0));
+            last = rows[i];
+        }
+    CHECK_EQ_U64(read, expected);
+    rung_zkey_list_free(&list);
+}
+
+/* All but every fifth are in the race; more of them are asked about, one at a time. */
+TEST(friends_of_any_scores) {
+    enum { MEMBERS = 200 };
+    for (int shape = 0; shape < SHAPES; shape++) {
+        rung_state *s = create();
+        char name[8];
+        for (uint32_t i = 0; i < 2 * MEMBERS; i++) {
+            uint32_t number = i * 7 % (2 * MEMBERS); /* numbers are not in the order of names */
+            snprintf(name, sizeof name, "m%03u", number);
+            if (number % 5)
+                zadd(s, "race", name, shaped_score(shape, number));
+        }
+        for (uint32_t i = 0; i < MEMBERS; i++) {
+            snprintf(name, sizeof name, "m%03u", i);
+            zadd(s, "friends", name, 0);
+            if (i % 8 == 7 || i < 32)
+                check_friends(s, shape, i + 1, i - i / 5);
+        }
+        rung_state_destroy(s);
+    }
 }
 
 /* What is kept of an answer is asked for again when, and only when, the board changed. */

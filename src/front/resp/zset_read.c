@@ -104,18 +104,13 @@ static void rows_header(rung__resp_call *call, uint64_t count, bool with_scores)
     rung_resp_array(call->out, with_scores && call->out->version == 2 ? count * 2 : count);
 }
 
-static void put_row(rung__resp_call *call, const rung_zkey_row *row, bool with_scores) {
-    if (with_scores && call->out->version > 2)
-        rung_resp_array(call->out, 2);
-    rung_resp_bulk(call->out, row->member);
-    if (with_scores)
-        rung_resp_double(call->out, row->score);
-}
-
 static void put_rows(rung__resp_call *call, uint32_t n, const rung_zkey_row *rows,
                      bool with_scores) {
     for (uint32_t i = 0; i < n; i++)
-        put_row(call, &rows[i], with_scores);
+        if (with_scores)
+            rung_resp_row(call->out, rows[i].member, rows[i].score);
+        else
+            rung_resp_bulk(call->out, rows[i].member);
     rung__resp_spill(call);
 }
 
@@ -472,7 +467,8 @@ void rung__resp_run_zcombine(rung__resp_call *call) {
     rung__resp_combine_args args;
     rung_zkey *keys;
     size_t bytes;
-    rung_zkey_rows_list list = {0};
+    rung_zkey_list list = {0};
+    rung_zkey_row rows[PIECE];
     if (!rung__resp_take_combine(call, 1, false, false, &args) ||
         !open_all(call, &args, &keys, &bytes))
         return;
@@ -486,10 +482,9 @@ void rung__resp_run_zcombine(rung__resp_call *call) {
         return;
     }
     rows_header(call, list.count, args.with_scores);
-    for (uint32_t at = 0; at < list.count; at += PIECE)
-        put_rows(call, list.count - at < PIECE ? list.count - at : PIECE, list.rows + at,
-                 args.with_scores);
-    rung_zkey_rows_free(&list);
+    for (uint32_t at = 0, n; (n = rung_zkey_list_read(&list, at, PIECE, rows)) != 0; at += n)
+        put_rows(call, n, rows, args.with_scores);
+    rung_zkey_list_free(&list);
 }
 
 void rung__resp_run_zintercard(rung__resp_call *call) {
