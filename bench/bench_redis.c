@@ -397,8 +397,9 @@ typedef struct bench {
     uint64_t round_ms, connections;
     const char *only;
     bool with_windows, with_disk;
-    bool is_alone; /* Redis is left out */
-    uint64_t runs; /* so far: each round has commands of its own */
+    bool is_alone;     /* Redis is left out */
+    bool is_disk_only; /* the questions are left out */
+    uint64_t runs;     /* so far: each round has commands of its own */
     server servers[SERVERS];
     uint64_t members;
     bool is_asked[QUESTIONS];
@@ -501,7 +502,7 @@ static void load_friends(const server *s, uint64_t members) {
 
 static void load_members(bench *b) {
     for (int which = 0; which < SERVERS; which++) {
-        if (is_left_out(b, which))
+        if (is_left_out(b, which) || (b->is_disk_only && which == RUNG))
             continue;
         double before = resident_bytes(&b->servers[which]);
         bench_progress("%s: loading %llu members", names[which], (unsigned long long)b->members);
@@ -510,7 +511,8 @@ static void load_members(bench *b) {
         b->bytes[which] = (resident_bytes(&b->servers[which]) - before) / (double)b->members;
         load_friends(&b->servers[which], b->members);
     }
-    if (b->with_disk) /* for the restart: an append-only file would take longer still to read */
+    if (b->with_disk &&
+        !b->is_alone) /* for the restart: an append-only file would take longer still to read */
         ask(&b->servers[REDIS], (const char *[]){"SAVE", NULL});
 }
 
@@ -546,7 +548,7 @@ static void measure_questions(bench *b) {
     load_members(b);
     for (int q = 0; q < QUESTIONS; q++) {
         b->is_asked[q] = (q != WINDOWS_AT || b->with_windows) &&
-                         (!b->only || strstr(questions[q].name, b->only));
+                         (!b->only || strstr(questions[q].name, b->only)) && !b->is_disk_only;
         if (!b->is_asked[q])
             continue;
         if (q == WINDOWS_AT)
@@ -583,6 +585,8 @@ static void measure_restart(bench *b) {
     stop_server(rung);
     take_snapshot(rung);
     for (int which = 0; which < SERVERS; which++) {
+        if (is_left_out(b, which))
+            continue;
         b->restart_s[which] = start_server(&b->servers[which], which);
         bench_progress("%s: restart in %.2f s", names[which], b->restart_s[which]);
     }
@@ -603,14 +607,18 @@ static void begin_appending(const server *s) {
 
 /* Every change on disk before it is answered. Both were started again, and have all members. */
 static void measure_durable(bench *b) {
-    begin_appending(&b->servers[REDIS]);
+    if (!b->is_alone)
+        begin_appending(&b->servers[REDIS]);
     for (int d = 0; d < 2; d++) {
         figures *f = &b->durable[d];
         *f = compare(b, make_zadd, depths[d]);
-        bench_progress("durable ZADD, depth %u: %.0f / %.0f a second, %.1fx", depths[d],
-                       f->rate[RUNG], f->rate[REDIS], f->ratio);
+        bench_progress("durable ZADD, depth %u: %.0f / %.0f a second, %.1fx (%.2f / %.2f us)",
+                       depths[d], f->rate[RUNG], f->rate[REDIS], f->ratio, f->cost_us[RUNG],
+                       f->cost_us[REDIS]);
     }
     for (int which = 0; which < SERVERS; which++) {
+        if (is_left_out(b, which))
+            continue;
         stop_server(&b->servers[which]);
         b->servers[which].is_durable = false;
     }
@@ -788,16 +796,18 @@ int main(int argc, char **argv) {
         {"--only", BENCH_TEXT, &b.only, "questions with this in their name; nothing is written"},
         {"--alone", BENCH_FLAG, &b.is_alone, "without Redis, for a profiler; nothing is written"},
         {"--no-windows", BENCH_FLAG, &is_without_windows, "leave out the three windows"},
+        {"--only-disk", BENCH_FLAG, &b.is_disk_only,
+         "only durability and restart; nothing is written"},
         {"--no-disk", BENCH_FLAG, &is_without_disk, "leave out durability and restart"},
         {0}};
     b.o = (bench_options){
         .section = "redis", .sizes = {1000000, 10000000}, .size_count = 2, .rounds = 3, .seed = 1};
     bench_options_parse(&b.o, argc, argv, "Rung beside Redis, over the same protocol", own);
     b.with_windows = !is_without_windows;
-    b.with_disk = !is_without_disk && !b.only && !b.is_alone;
+    b.with_disk = b.is_disk_only || (!is_without_disk && !b.only && !b.is_alone);
     if (b.o.rounds > ROUNDS_MAX || b.connections > BENCH_LOAD_CONNECTIONS_MAX)
         bench_die("too many rounds or connections");
-    if (b.only || b.is_alone)
+    if (b.only || b.is_alone || b.is_disk_only)
         b.o.markdown = NULL;
     signal(SIGPIPE, SIG_IGN); /* a server that is just starting may hang up */
     const char *parent = getenv("RUNG_BENCH_DIR");
