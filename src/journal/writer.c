@@ -27,7 +27,8 @@
 
 typedef struct queue {
     rung_log_entry *entries; /* room for queue_records_max */
-    uint8_t *bytes;          /* payloads, one after the other; room for queue_bytes_max */
+    uint8_t *
+        bytes; /* payloads, one after the other; room for queue_bytes_max; NULL: they are borrowed */
     size_t count;
     size_t used;   /* of bytes */
     size_t framed; /* what it takes in the log */
@@ -309,8 +310,9 @@ static void *run_helper(void *arg) {
 
 static rung_status make_queue(const rung_writer_config *c, queue *q) {
     q->entries = rung_alloc_get(c->alloc, c->queue_records_max * sizeof *q->entries);
-    q->bytes = rung_alloc_get(c->alloc, c->queue_bytes_max);
-    return q->entries && q->bytes ? RUNG_OK : RUNG_ENOMEM;
+    if (!c->is_borrowing)
+        q->bytes = rung_alloc_get(c->alloc, c->queue_bytes_max);
+    return q->entries && (q->bytes || c->is_borrowing) ? RUNG_OK : RUNG_ENOMEM;
 }
 
 static void release(rung_writer *w) {
@@ -402,13 +404,17 @@ void rung_writer_destroy(rung_writer *w) {
     release(w);
 }
 
-static void push(queue *q, const rung_log_entry *entry) {
-    char *copy = (char *)q->bytes + q->used;
-    if (entry->payload.len)
-        memcpy(copy, entry->payload.ptr, entry->payload.len);
-    q->entries[q->count++] = (rung_log_entry){rung_slice_of(copy, entry->payload.len), entry->type};
-    q->used += entry->payload.len;
-    q->framed += rung_log_framed_size(entry->payload.len);
+static void push(queue *q, const rung_log_entry *entries, size_t count) {
+    rung_log_entry *out = &q->entries[q->count];
+    memcpy(out, entries, count * sizeof *out);
+    for (size_t i = 0; q->bytes && i < count; i++) {
+        char *copy = (char *)q->bytes + q->used;
+        if (out[i].payload.len)
+            memcpy(copy, out[i].payload.ptr, out[i].payload.len);
+        out[i].payload.ptr = copy;
+        q->used += out[i].payload.len;
+    }
+    q->count += count;
 }
 
 /* Lock held. */
@@ -428,13 +434,10 @@ static rung_status try_push(rung_writer *w, const rung_log_entry *entries, size_
     if (q->count + count > w->config.queue_records_max ||
         q->framed + framed > w->config.queue_bytes_max)
         return RUNG_FAIL(err, RUNG_ELIMIT, "the queue of the log writer is full");
-    bool was_empty = q->count == 0;
-    for (size_t i = 0; i < count; i++)
-        push(q, &entries[i]);
+    push(q, entries, count);
+    q->framed += framed;
     *first_seq_out = w->next_seq;
     w->next_seq += count;
-    if (was_empty)
-        pthread_cond_signal(&w->work);
     return RUNG_OK;
 }
 
@@ -452,6 +455,8 @@ rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entrie
     pthread_mutex_lock(&w->lock);
     rung_status st = try_push(w, entries, count, framed, first_seq_out, err);
     pthread_mutex_unlock(&w->lock);
+    if (st == RUNG_OK)
+        pthread_cond_signal(&w->work); /* behind the lock: the thread runs at once, and needs it */
     return st;
 }
 

@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "journal/log.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct rung_writer
@@ -36,6 +37,9 @@ typedef struct rung_writer_config {
         sync_every_ms; /* 0 = sync before every acknowledgement. Else acknowledge when written, sync this often:
                                  a crash of the machine may lose what was acknowledged since. Needs a relaxed log */
     uint32_t space_retry_ms; /* how often to look for space on a full disk; 0 = 200 */
+    bool
+        is_borrowing; /* payloads are not copied: the caller leaves each where it is until it is durable or refused,
+                         after a failure until the writer is destroyed */
     void (*notify)(
         void *
             ctx); /* durable_seq or status has changed; from the writer thread, never with a lock held */
@@ -68,9 +72,9 @@ RUNG_NODISCARD rung_status rung_writer_create(const rung_writer_config *config,
 /* Write and sync what is queued, then stop the threads and free. The log stays open. NULL is fine. */
 void rung_writer_destroy(rung_writer *w);
 
-/* Queue one or more records; copies the payloads. All are queued, with consecutive sequences, or none; they stay in one
- * batch. RUNG_OK with the first sequence, RUNG_ELIMIT (queue full, or a record longer than the log takes), RUNG_ENOSPC,
- * or the failure. */
+/* Queue one or more records; copies the payloads, unless it borrows them. All are queued, with consecutive sequences,
+ * or none; they stay in one batch. RUNG_OK with the first sequence, RUNG_ELIMIT (queue full, or a record longer than
+ * the log takes), RUNG_ENOSPC, or the failure. */
 RUNG_NODISCARD rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entries,
                                                    size_t count, uint64_t *first_seq_out,
                                                    rung_err *err);

@@ -251,6 +251,30 @@ TEST(what_queues_up_during_a_sync_is_one_batch) {
     end(&f);
 }
 
+/* A record that waits is read where it lies, and not before its turn. */
+TEST(what_is_borrowed_is_not_copied) {
+    fixture f;
+    begin(&f, 1 << 20, (rung_writer_config){.is_borrowing = true});
+    static char first[LOGKIT_PAYLOAD_MAX], second[LOGKIT_PAYLOAD_MAX];
+    rung_err err;
+    uint64_t seq, from, to;
+    atomic_store(&f.held, 1);
+    atomic_store(&f.submitted, 1);
+    CHECK_OK(submit_one(f.writer, logkit_type(1), logkit_payload_into(1, first), &seq, &err));
+    while (rung_writer_stat(f.writer).queue_records)
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    atomic_store(&f.submitted, 2);
+    rung_slice late = rung_slice_of(second, logkit_payload(2).len);
+    CHECK_OK(submit_one(f.writer, logkit_type(2), late, &seq, &err));
+    logkit_payload_into(2, second);
+    atomic_store(&f.held, 0);
+    rung_writer_drain(f.writer);
+    CHECK_EQ_U64(rung_writer_poll(f.writer).durable_seq, 2);
+    CHECK_OK(logkit_read(f.log, &from, &to, &err)); /* compares the payloads */
+    CHECK_EQ_U64(to, 2);
+    end(&f);
+}
+
 TEST(a_full_queue_refuses_and_takes_again) {
     fixture f;
     begin(&f, 1 << 16, (rung_writer_config){.queue_records_max = 2});
