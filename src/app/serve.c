@@ -61,6 +61,7 @@ typedef struct server {
     stage stage;
     int exit_code;
     bool is_announced;
+    bool is_woken; /* by the hub, in this turn */
 
     uv_loop_t loop;
     uv_async_t wake;
@@ -230,18 +231,23 @@ static void recovered(uv_work_t *work, int canceled) {
 
 /* ---- the loop's callbacks ---- */
 
+/* Nothing is applied yet: first the turn's own changes go to the disk, which then works while we do. */
 static void on_woken(uv_async_t *async) {
     server *s = async->data;
-    if (s->hub)
-        rung_hub_turn(s->hub);
+    s->is_woken = true;
 }
 
-/* The end of a turn: what all connections put becomes one batch, and what was answered meanwhile leaves. */
+/* The end of a turn: what all connections put becomes one batch; what became durable is applied and answered while that
+ * one is being synced; the answers leave. */
 static void on_before_wait(uv_prepare_t *prepare) {
     server *s = prepare->data;
     if (!s->hub)
         return;
     rung_hub_flush(s->hub);
+    if (s->is_woken) {
+        s->is_woken = false;
+        rung_hub_turn(s->hub);
+    }
     rung_net_flush(s->net);
 }
 

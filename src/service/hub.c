@@ -8,7 +8,7 @@
  *     head                submitted                 tail
  *       | with the writer     | put since the flush   |
  *
- *     rung_hub_put -> flush (submit) -> the writer: durable -> rung_hub_turn (apply_front) -> answer
+ *     rung_hub_put -> flush (hand_over) -> the writer: durable -> rung_hub_turn (apply_front) -> answer
  *                                                   refused -> rung_hub_turn (refuse_front) -> answer
  *
  * Invariants:
@@ -17,6 +17,7 @@
  *   H3  Every event that was put is answered exactly once: applied, or refused with the reason.
  *   H4  A question is called when it stands at the head, so after all before it and before all behind it.
  *   H5  Once `failure` is set nothing is submitted or applied again: all that waits, and all that comes, is refused.
+ *       So no byte of the ring is written again, which the writer may still be reading.
  *   H6  At most one tick is in the line.
  *
  * Answers and questions may put and place while the line is worked off: items and bytes are only ever added at the
@@ -183,6 +184,7 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
                                  .queue_records_max = c->waiting_max + 1,
                                  .sync_every_ms = c->sync_every_ms,
                                  .space_retry_ms = c->space_retry_ms,
+                                 .is_borrowing = true, /* they stay in the ring until applied */
                                  .notify = wake_from_writer,
                                  .fatal = fail_from_writer,
                                  .ctx = h};
@@ -625,10 +627,10 @@ static uint32_t gather(const rung_hub *h, uint32_t max, uint64_t *next_out) {
     return n;
 }
 
-/* As much as the writer takes. What it does not take now waits for its next word: it has something to do, or has to
- * tell why not. */
-static void submit(rung_hub *h) {
-    uint32_t max = SUBMIT_MAX;
+/* As much as the writer takes; the bytes stay in the ring, where it reads them. What it does not take now waits for its
+ * next word: it has something to do, or has to tell why not. */
+static void hand_over(rung_hub *h) {
+    uint32_t max = h->failure.code == RUNG_OK ? SUBMIT_MAX : 0;
     while (h->submitted != h->tail && max > 0) {
         uint64_t next, first_seq;
         uint32_t count = gather(h, max, &next);
@@ -809,9 +811,9 @@ void rung_hub_flush(rung_hub *h) {
         work_off(h, h->tail, UINT32_MAX);
         call_waiters(h);
     } else {
+        hand_over(h); /* first: the disk works while we do */
         work_off(h, h->tail, TURN_MAX);
-        if (h->failure.code == RUNG_OK)
-            submit(h);
+        hand_over(h);
     }
     if (is_front_ready(h))
         wake(h);
@@ -828,6 +830,7 @@ void rung_hub_turn(rung_hub *h) {
     begin_held_snapshot(h);
     work_off(h, h->tail, TURN_MAX);
     call_waiters(h);
+    hand_over(h);
     if (is_front_ready(h))
         wake(h);
 }

@@ -138,10 +138,11 @@ int64_t rung_hub_now(const rung_hub *h);
 
 /* ---- the loop's part ---- */
 
-/* Hand over what was put in this turn. Without a folder it is applied and answered right here. */
+/* Hand over what was put in this turn, then call the questions that can be. Without a folder all is applied and
+ * answered right here. */
 void rung_hub_flush(rung_hub *h);
-/* Apply and answer what is durable. Cheap when there is nothing. What is put meanwhile is handed over by the flush at
- * the end of the loop's turn, together with all else of that turn. */
+/* Apply and answer what is durable, then hand over what was put meanwhile. Cheap when there is nothing. Best called
+ * behind the flush of the same turn of the loop: the disk works while this does. */
 void rung_hub_turn(rung_hub *h);
 /* Ten times a second or so: close windows that are due, look after snapshots, let go of old log. */
 void rung_hub_tick(rung_hub *h);

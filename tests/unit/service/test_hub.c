@@ -374,6 +374,37 @@ TEST(what_answers_want_done_comes_once_after_them_on_disk) {
     check_after(&f);
 }
 
+typedef struct meanwhile {
+    fixture *f;
+    uint64_t seen;
+    uint32_t calls;
+} meanwhile;
+
+static void wait_for_the_disk(void *ctx) {
+    meanwhile *m = ctx;
+    m->calls++;
+    wait_wake(m->f, m->seen);
+}
+
+/* A question that takes until the change behind it is on the disk. */
+TEST(the_disk_works_while_answers_are_given) {
+    fixture f;
+    answer a;
+    open_on_disk(&f);
+    define_race(&f);
+    meanwhile m = {.f = &f, .seen = wakes(&f)};
+    CHECK_OK(rung_hub_place(f.hub, wait_for_the_disk, &m, NULL));
+    CHECK_OK(put_score(&f, "ann", 5, &a));
+    rung_hub_flush(f.hub);
+    CHECK_EQ_U64(m.calls, 1);
+    CHECK_EQ_U64(a.calls, 0);
+    rung_hub_turn(f.hub);
+    CHECK_EQ_U64(a.calls, 1);
+    CHECK_STATUS(a.st, RUNG_OK);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
 static void put_while_closing(void *ctx, rung_status st, const rung_outcome *outcome,
                               const rung_err *err) {
     answer *a = ctx;
