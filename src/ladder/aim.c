@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ladder, looking ahead: where moves are headed, found in advance and many at a time.
  *
- * A move at ten million entries reads two dozen lines of memory that no cache has. Here it goes its way in steps, each of
- * which does what is possible without waiting and asks for the lines that the next one reads; between two steps of one
- * move come those of others. Down the tree, a node is searched by the first word, near where it is likely to be; then,
- * among rows that have the same one, by what decides between them (other words, or marks); then, where even marks are
- * equal, by the players' ids, which are far away.
+ * A move at ten million entries reads two dozen lines of memory that no cache has. Here it goes its way in steps,
+ * each of which does what is possible without waiting and asks for the lines that the next one reads; between two
+ * steps of one move come those of others. Down the tree, a node is searched by the first word, near where it is
+ * likely to be; then, among rows that have the same one, by what decides between them (other words, or marks); then,
+ * where even marks are equal, by the players' ids, which are far away.
  *
  * Nothing here changes the ladder, but others may between two steps. So nothing that an earlier step found is believed
- * further than memory reaches: nodes are those that exist, rows those that the node has. A way that went astray leads to
- * a hint that is of no use, and the put sees that: what it needs is that nobody changed the leaf since its row was
+ * further than memory reaches: nodes are those that exist, rows those that the node has. A way that went astray leads
+ * to a hint that is of no use, and the put sees that: what it needs is that nobody changed the leaf since its row was
  * found. */
 #include "base/prefetch.h"
 #include "ladder/tree.h"
@@ -28,6 +28,7 @@ enum { REACH = 8 };
 /* Down from so many levels above the leaves the way is gone step by step; what is above is passed at once. */
 enum { LEVELS = (RUNG_LADDER_AIM_STEPS - 3) / 2 };
 _Static_assert(RUNG_LADDER_AIM_FIRST == 2 * (LEVELS - 1), "one level is left then");
+_Static_assert(RUNG_LADDER_AIM_LEAF == 2 * LEVELS, "behind the last level");
 
 /* What a way down is for: the key of a ladder with its upper nodes in the cache, or, where they are not, the key or the
  * player who is there. */
@@ -420,8 +421,8 @@ static bool is_at(const rung_ladder_way *way, uint32_t height) {
                    : rung__is_leaf(way->ladder, hint->node));
 }
 
-/* Between rows of the same first word, in the nodes at this height. Where rows were put in or taken out since these were
- * found, they may be others: then a leaf is no longer searched, as it would be in vain. */
+/* Between rows of the same first word, in the nodes at this height. Where rows were put in or taken out since these
+ * were found, they may be others: then a leaf is no longer searched, as it would be in vain. */
 static void settle_ties(const rung_ladder_way *ways, uint32_t n, uint32_t height) {
     bool open = false;
     for (uint32_t i = 0; i < n; i++) {
@@ -439,7 +440,7 @@ static void settle_ties(const rung_ladder_way *ways, uint32_t n, uint32_t height
 }
 
 void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step) {
-    enum { ASK = 2 * LEVELS, SEARCH, SETTLE };
+    enum { ASK = RUNG_LADDER_AIM_LEAF, SEARCH, SETTLE };
     uint32_t height = step < ASK ? LEVELS - step / 2 : 0;
     bool settles = step < ASK ? step % 2 : step == SETTLE;
     if (settles)

@@ -61,8 +61,8 @@ static inline lump lump_at(const unsigned char *at) {
     return x;
 }
 
-/* Move the `bytes` from `at` on by `width`, up or (by < 0) down. A dozen rows as a rule: memmove() would take as long to
- * find out how to. The last lump on the way overlaps the one before, so it is read first. */
+/* Move the `bytes` from `at` on by `width`, up or (by < 0) down. A dozen rows as a rule: memmove() would take as long
+ * to find out how to. The last lump on the way overlaps the one before, so it is read first. */
 static inline void slide(unsigned char *at, size_t bytes, int by, size_t width) {
     enum { LUMP = sizeof(lump) };
     if (bytes < LUMP) {
@@ -378,8 +378,8 @@ static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
     l->distinct += (uint32_t)starts;
 }
 
-/* Take a row out of its leaf, which may be too empty then. Returns how many starts the leaf has more; the counts above it
- * are left to the caller. */
+/* Take a row out of its leaf, which may be too empty then. Returns how many starts the leaf has more; the counts
+ * above it are left to the caller. */
 static int32_t take_out(rung_ladder *l, rung__node *leaf, uint32_t row) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
     bool start = bits >> row & 1;
@@ -615,8 +615,8 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
 
 /* ---- moves found in advance ---- */
 
-/* One row out of a leaf and one into another, or the same. Where the two ways up meet, and above, the numbers of entries
- * stay as they are. */
+/* One row out of a leaf and one into another, or the same. Where the two ways up meet, and above, the numbers of
+ * entries stay as they are. */
 static void move_row(rung_ladder *l, uint32_t from, uint32_t from_row, uint32_t to, uint32_t to_row,
                      const rung__probe *probe) {
     int32_t out = take_out(l, rung__leaf(l, from), from_row);
@@ -654,8 +654,8 @@ static bool is_hint_for(const rung_ladder *l, uint32_t player, const uint64_t *k
     return good;
 }
 
-/* The move that a hint is for, if nothing else is to be done: no node becomes too full, too empty or begins with another
- * entry. False: nothing was done. */
+/* The move that a hint is for, if nothing else is to be done: no node becomes too full, too empty or begins with
+ * another entry. False: nothing was done. */
 static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uint32_t from_leaf,
                        uint32_t from_row, const rung_ladder_hint *hint,
                        rung_ladder_change *change) {

@@ -265,8 +265,9 @@ typedef struct rung_ladder_way {
     const rung_ladder *ladder;
     rung_ladder_hint *hint;
 } rung_ladder_way;
-/* The way to a key that aim_begin was told of begins at step RUNG_LADDER_AIM_FIRST, those of move_begin at step 0. */
-enum { RUNG_LADDER_AIM_STEPS = 9, RUNG_LADDER_AIM_FIRST = 4 };
+/* The way to a key that aim_begin was told of begins at step RUNG_LADDER_AIM_FIRST, those of move_begin at step 0; step
+ * RUNG_LADDER_AIM_LEAF does no more than ask for the leaf. */
+enum { RUNG_LADDER_AIM_STEPS = 9, RUNG_LADDER_AIM_FIRST = 4, RUNG_LADDER_AIM_LEAF = 6 };
 void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step);
 /* All steps, for callers with enough ways at a time. */
 void rung_ladder_aim_down(const rung_ladder_way *ways, uint32_t n);

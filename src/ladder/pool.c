@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the ladder (an eighth of
  * it, from one node up to 2 MiB), so a small one wastes little and a large one stands on huge pages: its inner nodes,
- * too, which are few but on everybody's way, and whose pages would be looked up anew each time if they were small. Memory goes back when the ladder is cleared or destroyed; until then a freed node waits for the next
- * taker.
+ * too, which are few but on everybody's way, and whose pages would be looked up anew each time if they were small.
+ * Memory goes back when the ladder is cleared or destroyed; until then a freed node waits for the next taker.
  *
  * A ladder with a quarry takes its nodes from there, one by one.
  *

@@ -51,6 +51,10 @@ rung_board_def rung_board_def_default(void) {
 
 /* ---- names ------------------------------------------------------------------------------------------- */
 
+bool rung_name_is_valid(rung_slice name) {
+    return name.len >= 1 && name.len <= RUNG_NAME_MAX && rung_utf8_is_plain(name);
+}
+
 static bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

@@ -17,7 +17,6 @@
 #include "base/status.h"
 #include "model/calendar.h"
 #include "model/score.h"
-#include "model/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,9 +111,7 @@ rung_board_def rung_board_def_default(void);
 
 /* 1..128 bytes of UTF-8 without control characters (U+0000-001F, U+007F-009F): the rule for names of boards, players,
  * seasons, and of attribute values that have a ranking. */
-static inline bool rung_name_is_valid(rung_slice name) {
-    return name.len >= 1 && name.len <= RUNG_NAME_MAX && rung_utf8_is_plain(name);
-}
+bool rung_name_is_valid(rung_slice name);
 /* An attribute name: 1..64 of a-z A-Z 0-9 _ . - */
 bool rung_attribute_name_is_valid(rung_slice name);
 

@@ -347,7 +347,8 @@ static void release(submission *u) {
     }
 }
 
-/* Everything the change may need, `fresh` windows to be opened included; but without scopes, the first window's put comes first and may still fail. */
+/* Everything the change may need, `fresh` windows to be opened included; but without scopes, the first window's put
+ * comes first and may still fail. */
 static rung_status secure(submission *u, uint32_t fresh) {
     rung_state *s = u->s;
     if (u->player == RUNG_PLAYER_NONE) {
@@ -629,10 +630,10 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
 
 /* ---- looking ahead ---- */
 
-/* A submission is looked at in stages, and each finds in the cache what the one before asked for, because between the two
- * come stages of others: of the submission whose turn is next the last, of the one behind it the last but one, and so
- * on. So the memory is asked for evenly while others are applied. What they change in the meantime is what the ladder
- * allows for (ladder.h), and none of it is about the same player: one who is under way is not looked up again. */
+/* A submission is looked at in stages, and each finds in the cache what the one before asked for, because between the
+ * two come stages of others: of the submission whose turn is next the last, of the one behind it the last but one,
+ * and so on. So the memory is asked for evenly while others are applied. What they change in the meantime is what the
+ * ladder allows for (ladder.h), and none of it is about the same player: who is under way is not looked up again. */
 
 static void aim_drop(rung__aim *aim) {
     aim->player = RUNG_PLAYER_NONE;
@@ -779,39 +780,46 @@ static bool is_under_way(const rung__ahead *a, uint32_t stage) {
     return false;
 }
 
-/* Everybody under way one stage on. */
+static void aim_step(rung__ahead *a, uint32_t step) {
+    rung__aim *aim = step < a->first_step ? NULL : aim_at(a, 8 + step - a->first_step);
+    if (aim)
+        rung_ladder_aim_step(aim->ways, aim->way_count, step);
+}
+
+/* Everybody under way one stage on. First whatever takes thought; then, close together, what asks for memory far from
+ * anything asked for before: to find out where its pages are takes longest, and that is done for several at a time. */
 static void look_ahead(rung_state *s, rung__ahead *a) {
-    uint32_t stage = STAGES - a->first_step;
     rung__aim *aim;
-    for (uint32_t step = RUNG_LADDER_AIM_STEPS; step-- > a->first_step;)
-        if ((aim = aim_at(a, --stage)))
-            rung_ladder_aim_step(aim->ways, aim->way_count, step);
+    for (uint32_t step = RUNG_LADDER_AIM_STEPS; step-- > 0;)
+        if (step != RUNG_LADDER_AIM_LEAF)
+            aim_step(a, step);
     if ((aim = aim_at(a, 7)))
         aim_keys(s, aim);
     if ((aim = aim_at(a, 6))) {
         aim_rows(aim);
         warm_scopes(aim, 2);
     }
-    if ((aim = aim_at(a, 5))) {
-        aim_players(aim);
-        warm_scopes(aim, 1);
-    }
-    if ((aim = aim_at(a, 4))) {
-        aim_leaves(s, aim);
-        warm_scopes(aim, 0);
-    }
     if ((aim = aim_at(a, 3))) {
         aim_player(s, aim, is_under_way(a, 3));
         aim_reach(s, aim);
     }
-    if ((aim = aim_at(a, 2)))
-        rung_players_prefetch_cell(s->players, aim->hash);
-    if ((aim = aim_at(a, 1)))
-        rung_players_prefetch_number(s->players, aim->hash);
     if ((aim = aim_at(a, 0))) {
         aim->event = a->get(a->ctx, a->tick, &aim->ts_ms);
         aim_hash(s, aim);
     }
+    if ((aim = aim_at(a, 1)))
+        rung_players_prefetch_number(s->players, aim->hash);
+    if ((aim = aim_at(a, 2)))
+        rung_players_prefetch_cell(s->players, aim->hash);
+    if ((aim = aim_at(a, 4))) {
+        aim_leaves(s, aim);
+        warm_scopes(aim, 0);
+    }
+    if ((aim = aim_at(a, 5))) {
+        aim_players(aim);
+        warm_scopes(aim, 1);
+    }
+    aim_step(a, RUNG_LADDER_AIM_LEAF);
     a->tick++;
 }
 
