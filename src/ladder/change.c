@@ -756,14 +756,16 @@ static rung_status build_secure(rung_ladder *l, uint32_t count) {
     return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP, inners);
 }
 
-/* Does the entry stand behind that row? */
+/* Does the entry stand behind that row? `mark`: the entry's; NULL while there are none. */
 static bool is_behind(const rung_ladder *l, rung__node *leaf, uint32_t row,
-                      const rung_ladder_entry *e) {
+                      const rung_ladder_entry *e, const uint32_t *mark) {
     for (uint32_t k = 0; k < l->key_words; k++) {
         uint64_t word = rung__words(leaf, k)[row];
         if (word != e->key[k])
             return word < e->key[k];
     }
+    if (mark && rung__marks(l, leaf)[row] != *mark)
+        return rung__marks(l, leaf)[row] < *mark;
     uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[row];
     return l->tie ? l->tie(l->tie_ctx, player, e->player) < 0 : player < e->player;
 }
@@ -791,13 +793,15 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
     rung_status st = build_note(l, id, e->player);
     if (st < 0)
         return st;
-    if (before && !is_behind(l, before, last, e))
+    bool is_marked = l->has_marks && id != l->root; /* the first leaf's are made when it is whole */
+    uint32_t mark = is_marked ? rung__mark_of(l, e->player) : 0;
+    if (before && !is_behind(l, before, last, e, is_marked ? &mark : NULL))
         return RUNG_EINVAL;
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(leaf, k)[row] = e->key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = e->player;
-    if (l->has_marks && id != l->root) /* those of the first are made when it is whole */
-        rung__marks(l, leaf)[row] = rung__mark_of(l, e->player);
+    if (is_marked)
+        rung__marks(l, leaf)[row] = mark;
     leaf->n++;
     bool start = !before || !rung__same_score(l, before, last, leaf, row);
     leaf->starts = leaf->starts | (uint64_t)start << row;
