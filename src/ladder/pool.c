@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the ladder (an eighth of
- * it, from one node up to 2 MiB), so a small one wastes little and a large one stands on huge pages: its inner nodes,
- * too, which are few but on everybody's way, and whose pages would be looked up anew each time if they were small.
- * Memory goes back when the ladder is cleared or destroyed; until then a freed node waits for the next taker.
+/* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the pool (leaves by a
+ * sixteenth, from one node up to 2 MiB), so a small ladder wastes little and a large one stands on huge pages. Inner
+ * nodes are few, so they may double: they are on everybody's way, and should soon be on huge pages, too. Memory goes
+ * back when the ladder is cleared or destroyed; until then a freed node waits for the next taker.
  *
  * A ladder with a quarry takes its nodes from there, one by one.
  *
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { SLAB_BYTES_MAX = 2 << 20, SLAB_SHARE = 8 };
+enum { SLAB_BYTES_MAX = 2 << 20, LEAF_SHARE = 16 };
 
 size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap) {
     size_t bytes = sizeof(rung__node) + (size_t)cap * (l->key_words * sizeof(uint64_t) +
@@ -99,7 +99,8 @@ rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t column
                 return RUNG_ENOMEM;
             continue;
         }
-        size_t nodes = l->bytes / SLAB_SHARE / bytes, most = SLAB_BYTES_MAX / bytes;
+        size_t nodes = pool == &l->leaves ? pool->slot_count / LEAF_SHARE : pool->slot_count,
+               most = SLAB_BYTES_MAX / bytes;
         size_t missing = want - pool->free_count;
         nodes = nodes < missing ? missing : nodes;
         nodes = nodes > most ? most : nodes;
