@@ -28,6 +28,27 @@ static inline bool rung_slice_eq(rung_slice a, rung_slice b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* memcpy() for what is short as a rule: 4 to 16 bytes are two words or halves of one, which overlap, without a call. */
+static inline void rung_bytes_copy(void *to, const void *from, size_t len) {
+    const char *source = from;
+    char *target = to;
+    if (len >= 8 && len <= 16) {
+        uint64_t head, tail;
+        memcpy(&head, source, sizeof head);
+        memcpy(&tail, source + len - sizeof tail, sizeof tail);
+        memcpy(target, &head, sizeof head);
+        memcpy(target + len - sizeof tail, &tail, sizeof tail);
+    } else if (len >= 4 && len < 8) {
+        uint32_t head, tail;
+        memcpy(&head, source, sizeof head);
+        memcpy(&tail, source + len - sizeof tail, sizeof tail);
+        memcpy(target, &head, sizeof head);
+        memcpy(target + len - sizeof tail, &tail, sizeof tail);
+    } else if (len) {
+        memcpy(target, source, len);
+    }
+}
+
 /* Byte order, a prefix before its extensions: <0, 0, >0. */
 static inline int rung_slice_cmp(rung_slice a, rung_slice b) {
     size_t n = a.len < b.len ? a.len : b.len;

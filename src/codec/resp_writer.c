@@ -111,7 +111,7 @@ void rung_resp_int(rung_resp_writer *w, int64_t value) {
     put_end(w);
 }
 
-/* Members and scores are short: their length is written without a loop, they themselves without a call. */
+/* Members and scores are short: their length is written without a loop. */
 static inline char *put_length(char *at, size_t len) {
     *at++ = '$';
     if (len >= 100) {
@@ -125,25 +125,13 @@ static inline char *put_length(char *at, size_t len) {
     return at + 2;
 }
 
-static inline char *put_short(char *at, const char *bytes, size_t len) {
-    if (len >= 8 && len <= 16) { /* two words, which overlap */
-        uint64_t head, tail;
-        memcpy(&head, bytes, sizeof head);
-        memcpy(&tail, bytes + len - sizeof tail, sizeof tail);
-        memcpy(at, &head, sizeof head);
-        memcpy(at + len - sizeof tail, &tail, sizeof tail);
-    } else if (len) {
-        memcpy(at, bytes, len);
-    }
-    return at + len;
-}
-
 enum { BULK_MORE = NUMBER_MAX + 2 }; /* than the bytes themselves */
 
 static inline char *put_bulk(char *at, rung_slice bytes) {
-    at = put_short(put_length(at, bytes.len), bytes.ptr, bytes.len);
-    memcpy(at, "\r\n", 2);
-    return at + 2;
+    at = put_length(at, bytes.len);
+    rung_bytes_copy(at, bytes.ptr, bytes.len);
+    memcpy(at + bytes.len, "\r\n", 2);
+    return at + bytes.len + 2;
 }
 
 void rung_resp_bulk(rung_resp_writer *w, rung_slice bytes) {

@@ -60,28 +60,9 @@ static inline uint8_t *rung__spell_real(uint8_t *at, double real) {
     return at + sizeof bits;
 }
 
-/* Most names have 4 to 16 bytes: two words, which overlap, and no call. */
-static inline void rung__spell_bytes(uint8_t *at, const char *bytes, size_t len) {
-    if (len >= 8 && len <= 16) {
-        uint64_t head, tail;
-        memcpy(&head, bytes, sizeof head);
-        memcpy(&tail, bytes + len - sizeof tail, sizeof tail);
-        memcpy(at, &head, sizeof head);
-        memcpy(at + len - sizeof tail, &tail, sizeof tail);
-    } else if (len >= 4 && len < 8) {
-        uint32_t head, tail;
-        memcpy(&head, bytes, sizeof head);
-        memcpy(&tail, bytes + len - sizeof tail, sizeof tail);
-        memcpy(at, &head, sizeof head);
-        memcpy(at + len - sizeof tail, &tail, sizeof tail);
-    } else if (len) {
-        memcpy(at, bytes, len);
-    }
-}
-
 static inline uint8_t *rung__spell_text(uint8_t *at, rung_slice text) {
     at = rung__spell_number(at, text.len);
-    rung__spell_bytes(at, text.ptr, text.len);
+    rung_bytes_copy(at, text.ptr, text.len);
     return at + text.len;
 }
 
