@@ -135,20 +135,15 @@ void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
                         RUNG__LEAF_CAP * sizeof(uint32_t));
 }
 
-/* Half of a column, from a row to the nearer end. */
-static inline void prefetch_cells(const void *column, size_t width, size_t first, size_t count) {
-    rung_prefetch_range((const char *)column + first * width, count * width);
-}
-
 void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, bool players) {
     bool head = row < leaf->n / 2u;
     size_t first = head ? 0 : row, count = head ? row + 1u : leaf->n - row + 1u;
     for (uint32_t k = 0; k < l->key_words; k++)
-        prefetch_cells(rung__words(leaf, k), sizeof(uint64_t), first, count);
+        rung_prefetch_range(rung__words(leaf, k) + first, count * sizeof(uint64_t));
     if (players)
-        prefetch_cells(rung__column(l, leaf, RUNG__PLAYER), sizeof(uint32_t), first, count);
+        rung_prefetch_range(rung__column(l, leaf, RUNG__PLAYER) + first, count * sizeof(uint32_t));
     if (l->has_marks)
-        prefetch_cells(rung__marks(l, leaf), sizeof(uint32_t), first, count);
+        rung_prefetch_range(rung__marks(l, leaf) + first, count * sizeof(uint32_t));
 }
 
 /* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */

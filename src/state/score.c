@@ -762,7 +762,9 @@ static void aim_keys(rung_state *s, rung__aim *aim) {
     aim->prepared = aim->count > 0;
 }
 
-enum { STAGES = 8 + RUNG_LADDER_AIM_STEPS };
+/* In the order in which a submission goes through them; the ladder's own steps follow. */
+enum { HASH, NUMBER, CELL, REACH, LEAVES, PLAYERS, ROWS, KEYS, STEPS };
+enum { STAGES = STEPS + RUNG_LADDER_AIM_STEPS };
 _Static_assert((int)STAGES < (int)RUNG__AHEAD_RING, "as many are under way at a time");
 
 /* The aim of the submission that is so many stages on, or NULL. */
@@ -781,7 +783,7 @@ static bool is_under_way(const rung__ahead *a, uint32_t stage) {
 }
 
 static void aim_step(rung__ahead *a, uint32_t step) {
-    rung__aim *aim = step < a->first_step ? NULL : aim_at(a, 8 + step - a->first_step);
+    rung__aim *aim = step < a->first_step ? NULL : aim_at(a, STEPS + step - a->first_step);
     if (aim)
         rung_ladder_aim_step(aim->ways, aim->way_count, step);
 }
@@ -793,29 +795,29 @@ static void look_ahead(rung_state *s, rung__ahead *a) {
     for (uint32_t step = RUNG_LADDER_AIM_STEPS; step-- > 0;)
         if (step != RUNG_LADDER_AIM_LEAF)
             aim_step(a, step);
-    if ((aim = aim_at(a, 7)))
+    if ((aim = aim_at(a, KEYS)))
         aim_keys(s, aim);
-    if ((aim = aim_at(a, 6))) {
+    if ((aim = aim_at(a, ROWS))) {
         aim_rows(aim);
         warm_scopes(aim, 2);
     }
-    if ((aim = aim_at(a, 3))) {
-        aim_player(s, aim, is_under_way(a, 3));
+    if ((aim = aim_at(a, REACH))) {
+        aim_player(s, aim, is_under_way(a, REACH));
         aim_reach(s, aim);
     }
-    if ((aim = aim_at(a, 0))) {
+    if ((aim = aim_at(a, HASH))) {
         aim->event = a->get(a->ctx, a->tick, &aim->ts_ms);
         aim_hash(s, aim);
     }
-    if ((aim = aim_at(a, 1)))
+    if ((aim = aim_at(a, NUMBER)))
         rung_players_prefetch_number(s->players, aim->hash);
-    if ((aim = aim_at(a, 2)))
+    if ((aim = aim_at(a, CELL)))
         rung_players_prefetch_cell(s->players, aim->hash);
-    if ((aim = aim_at(a, 4))) {
+    if ((aim = aim_at(a, LEAVES))) {
         aim_leaves(s, aim);
         warm_scopes(aim, 0);
     }
-    if ((aim = aim_at(a, 5))) {
+    if ((aim = aim_at(a, PLAYERS))) {
         aim_players(aim);
         warm_scopes(aim, 1);
     }
