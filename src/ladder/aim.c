@@ -18,11 +18,12 @@ enum {
     GROUP = 16
 }; /* enough misses in flight to fill the memory system, few enough to stay in the first cache */
 
-/* A word is looked for that many rows before and behind where it is likely to be. */
+/* A word is looked for that many rows before and behind where it is likely to be. In a leaf, entries with the same word
+ * are found by the first of them, which stands LEAN rows before that place as a rule. */
 #ifdef RUNG_TEST_BUILD
-enum { REACH = 1 };
+enum { REACH = 1, LEAN = 1 };
 #else
-enum { REACH = 8 };
+enum { REACH = 8, LEAN = 3 };
 #endif
 
 /* Down from so many levels above the leaves the way is gone step by step; what is above is passed at once. */
@@ -55,11 +56,11 @@ static void prefetch_root(const rung__slot *slot) {
                         RUNG__INNER_CAP / 2 * sizeof(uint64_t));
 }
 
-/* What a search near a place is likely to read. */
+/* What a search near a place is likely to read: where the word may be, and as far again as a run of the same goes. */
 static void prefetch_near(const rung__node *node, uint32_t place) {
     rung_prefetch(node);
     rung_prefetch_range(node->rows + (place > REACH ? place - REACH : 0),
-                        2 * REACH * sizeof *node->rows);
+                        3 * REACH * sizeof *node->rows);
 }
 
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
@@ -173,16 +174,14 @@ static uint32_t rows_before(const rung_ladder *l, rung__node *node, const rung_l
     return rung__node_search(l, node, &probe);
 }
 
-/* Keys are spread about evenly between the first of a child and the first of the next: so the place of a word in the
+/* Keys are spread about evenly between the first of a child and the first of the next: so the row of a word in the
  * child at `row` can be guessed, and most of the child's lines be left alone. `rows`: how many it has, about. */
-static uint32_t guess_place(rung__node *parent, uint32_t row, uint64_t word, uint32_t rows,
-                            uint32_t cap) {
+static uint32_t guess_row(rung__node *parent, uint32_t row, uint64_t word, uint32_t rows) {
     const uint64_t *words = rung__words(parent, 0) + row;
-    rows = rows < cap ? rows : cap;
     if (row + 1u >= parent->n || word <= words[0] || word >= words[1])
-        return word <= words[0] ? (cap - rows) / 2 : (cap + rows) / 2;
+        return word <= words[0] ? 0 : rows;
     double share = (double)(word - words[0]) / (double)(words[1] - words[0]);
-    return (cap - rows) / 2 + (uint32_t)(share * rows);
+    return (uint32_t)(share * rows);
 }
 
 /* Rows whose first word is less. The answer is likely near `place`: there it is found without a branch. */
@@ -291,7 +290,7 @@ static void take_inner(const rung_ladder *l, rung__node *node, uint32_t row,
                        rung_ladder_hint *hint) {
     hint->node = rung__column(l, node, RUNG__CHILD)[row];
     hint->height--;
-    hint->low = guess_place(node, row, hint->key[0], RUNG__INNER_CAP * 3 / 4, RUNG__INNER_CAP);
+    hint->low = RUNG__INNER_CAP / 8 + guess_row(node, row, hint->key[0], RUNG__INNER_CAP * 3 / 4);
 }
 
 /* All nodes above a height at once. */
@@ -368,7 +367,7 @@ static void search_inner(const rung_ladder *l, rung_ladder_hint *hint) {
     rung_prefetch(child + (RUNG__STARTS - RUNG__CHILD) * RUNG__INNER_CAP);
 }
 
-/* To the child; of a leaf, ask for its slot. */
+/* To the child; of a leaf, ask for its slot, which knows at which place rows begin. */
 static void take_child(const rung_ladder *l, rung_ladder_hint *hint) {
     rung__node *node = rung__inner(l, hint->node);
     uint32_t before = hint->low < node->n ? hint->low : node->n, row = before ? before - 1 : 0;
@@ -380,16 +379,19 @@ static void take_child(const rung_ladder *l, rung_ladder_hint *hint) {
     }
     hint->node = rung__column(l, node, RUNG__CHILD)[row];
     hint->height = 0;
-    hint->low = guess_place(node, row, hint->key[0], rung__column(l, node, RUNG__COUNT)[row],
-                            RUNG__LEAF_CAP);
+    hint->low = guess_row(node, row, hint->key[0], rung__column(l, node, RUNG__COUNT)[row]);
     rung_prefetch(&l->leaves.slots[hint->node]);
 }
 
-static void ask_for_leaf(const rung_ladder *l, const rung_ladder_hint *hint) {
-    if (hint->errand == TO_PLAYER)
+static void ask_for_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
+    if (hint->errand == TO_PLAYER) {
         rung__prefetch_players(l, hint->node);
-    else
-        prefetch_near(rung__leaf(l, hint->node), hint->low);
+        return;
+    }
+    uint32_t place = l->leaves.slots[hint->node].start + hint->low;
+    place = place > LEAN ? place - LEAN : 0;
+    hint->low = place < RUNG__LEAF_CAP ? place : RUNG__LEAF_CAP;
+    prefetch_near(rung__leaf(l, hint->node), hint->low);
 }
 
 static void search_leaf(const rung_ladder *l, rung_ladder_hint *hint) {

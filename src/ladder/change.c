@@ -150,7 +150,8 @@ static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, u
     rung__column(l, parent, RUNG__STARTS)[row] = starts;
     rung__slot *slot = &pool_at(l, level)->slots[id];
     slot->parent = parent_id;
-    slot->place = parent->start + row;
+    slot->place = (uint16_t)(parent->start + row);
+    slot->start = child->start;
 }
 
 /* Tell the children of an inner node, at `level`, where they stand. */
@@ -160,7 +161,7 @@ static void announce_children(rung_ladder *l, uint32_t level, uint32_t id) {
     rung__slot *slots = pool_at(l, level - 1)->slots;
     for (uint32_t row = 0; row < node->n; row++) {
         slots[children[row]].parent = id;
-        slots[children[row]].place = node->start + row;
+        slots[children[row]].place = (uint16_t)(node->start + row);
     }
 }
 
@@ -621,7 +622,9 @@ static void move_row(rung_ladder *l, uint32_t from, uint32_t from_row, uint32_t 
                      const rung__probe *probe) {
     int32_t out = take_out(l, rung__leaf(l, from), from_row);
     int32_t in = put_in(l, rung__leaf(l, to), to_row, probe);
-    const rung__slot *slots = l->leaves.slots;
+    rung__slot *slots = l->leaves.slots;
+    slots[from].start = rung__leaf(l, from)->start;
+    slots[to].start = rung__leaf(l, to)->start;
     while (from != to) {
         adjust_child(l, &slots[from], -1, out);
         adjust_child(l, &slots[to], 1, in);

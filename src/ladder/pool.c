@@ -117,14 +117,14 @@ uint32_t rung__pool_take(rung__pool *pool, uint32_t columns, uint32_t cap) {
     pool->free_head = slot->parent;
     pool->free_count--;
     slot->parent = RUNG__NODE_NONE;
-    slot->place = 0;
+    slot->place = slot->start = 0;
     node_reset(slot->node, columns, cap);
     return id;
 }
 
 void rung__pool_give(rung__pool *pool, uint32_t id) {
     pool->slots[id].parent = pool->free_head;
-    pool->slots[id].place = RUNG__NODE_NONE;
+    pool->slots[id].place = RUNG__PLACE_NONE;
     pool->free_head = id;
     pool->free_count++;
 }

@@ -36,7 +36,8 @@ _Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST &
                    RUNG__LEAF_CAP % RUNG__LEAF_CAP_FIRST == 0,
                "the first leaf grows to full size by doubling");
 
-#define RUNG__NODE_NONE UINT32_MAX
+#define RUNG__NODE_NONE  UINT32_MAX
+#define RUNG__PLACE_NONE UINT16_MAX
 
 typedef struct rung__node {
     uint32_t prev, next; /* leaves: neighbours in order, or RUNG__NODE_NONE */
@@ -60,8 +61,9 @@ enum {
 typedef struct rung__slot {
     rung__node *node;
     uint32_t parent; /* RUNG__NODE_NONE for the root; the next free id in a free slot */
-    uint32_t
-        place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__NODE_NONE: free */
+    uint16_t
+        place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__PLACE_NONE: free */
+    uint16_t start; /* leaves: the node's own, or what it was a while ago */
 } rung__slot;
 
 typedef struct rung__slab {
@@ -137,7 +139,7 @@ static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {
 
 /* Is there such a leaf? Whoever remembers an id must ask. */
 static inline bool rung__is_leaf(const rung_ladder *l, uint32_t id) {
-    return id < l->leaves.slot_count && l->leaves.slots[id].place != RUNG__NODE_NONE;
+    return id < l->leaves.slot_count && l->leaves.slots[id].place != RUNG__PLACE_NONE;
 }
 
 static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
@@ -146,7 +148,7 @@ static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
 
 static inline bool rung__is_inner(const rung_ladder *l, uint32_t id) {
     return l->trunk && id < l->trunk->inners.slot_count &&
-           l->trunk->inners.slots[id].place != RUNG__NODE_NONE;
+           l->trunk->inners.slots[id].place != RUNG__PLACE_NONE;
 }
 
 /* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
