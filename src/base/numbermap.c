@@ -198,16 +198,16 @@ static void hash_free(rung_numbermap *m, const rung_alloc *a) {
 
 /* ---- the array ---- */
 
-static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
-    if (rung__numbermap_cell(m, player))
-        return RUNG_OK;
+/* A place for the player, who has none; it and those that come with it are not zeroed, `*fresh_out` of them. */
+static uint32_t *array_open(rung_numbermap *m, const rung_alloc *a, uint32_t player,
+                            uint32_t *fresh_out) {
     uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
     if (c >= m->chunk_count) {
         uint32_t count = c + 1 + c / 4;
         uint32_t **chunks = rung_alloc_resize(a, m->chunks, m->chunk_count * sizeof *chunks,
                                               count * sizeof *chunks);
         if (!chunks)
-            return RUNG_ENOMEM;
+            return NULL;
         memset(chunks + m->chunk_count, 0, (count - m->chunk_count) * sizeof *chunks);
         m->bytes += (count - m->chunk_count) * sizeof *chunks;
         m->chunks = chunks;
@@ -218,25 +218,46 @@ static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_
         len *= 2;
     uint32_t *chunk = rung_alloc_resize(a, m->chunks[c], old * sizeof *chunk, len * sizeof *chunk);
     if (!chunk)
-        return RUNG_ENOMEM;
-    memset(chunk + old, 0, (len - old) * sizeof *chunk);
+        return NULL;
     m->bytes += (len - old) * sizeof *chunk;
     m->chunks[c] = chunk;
     if (c == 0)
         m->chunk0_len = len;
+    *fresh_out = len - old;
+    return chunk + old;
+}
+
+static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
+    uint32_t n, *fresh;
+    if (rung__numbermap_cell(m, player))
+        return RUNG_OK;
+    fresh = array_open(m, a, player, &n);
+    if (!fresh)
+        return RUNG_ENOMEM;
+    memset(fresh, 0, n * sizeof *fresh);
     return RUNG_OK;
 }
 
+static uint32_t chunk_len(const rung_numbermap *m, uint32_t c) {
+    return c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN;
+}
+
+static void chunk_free(rung_numbermap *m, const rung_alloc *a, uint32_t c) {
+    size_t len = m->chunks[c] ? chunk_len(m, c) * sizeof **m->chunks : 0;
+    rung_alloc_free(a, m->chunks[c], len);
+    m->bytes -= len;
+    m->chunks[c] = NULL;
+    if (c == 0)
+        m->chunk0_len = 0;
+}
+
 static void array_free(rung_numbermap *m, const rung_alloc *a) {
-    for (uint32_t c = 0; c < m->chunk_count; c++) {
-        size_t len = m->chunks[c] ? (c == 0 ? m->chunk0_len : CHUNK_LEN) * sizeof **m->chunks : 0;
-        rung_alloc_free(a, m->chunks[c], len);
-        m->bytes -= len;
-    }
+    for (uint32_t c = 0; c < m->chunk_count; c++)
+        chunk_free(m, a, c);
     rung_alloc_free(a, m->chunks, m->chunk_count * sizeof *m->chunks);
     m->bytes -= m->chunk_count * sizeof *m->chunks;
     m->chunks = NULL;
-    m->chunk_count = m->chunk0_len = 0;
+    m->chunk_count = 0;
 }
 
 /* ---- homes ---- */
@@ -384,6 +405,80 @@ void rung_numbermap_remove(rung_numbermap *m, uint32_t player) {
     m->hash_count--;
 }
 
+/* ---- many at once ---- */
+
+static size_t bitmap_bytes(uint32_t span) {
+    return ((size_t)span + 63) / 64 * sizeof(uint64_t);
+}
+
+bool rung_numbermap_fill_fits(uint32_t count, uint32_t span) {
+    return span && (uint64_t)count * DENSE_FROM >= span;
+}
+
+rung_status rung_numbermap_fill_begin(rung_numbermap_fill *f, rung_numbermap *m,
+                                      const rung_alloc *a, uint32_t span) {
+    RUNG_ASSERT(span && !m->chunks && !m->pages);
+    uint64_t *is_in = rung_alloc_zeroed(a, bitmap_bytes(span));
+    bool is_open = is_in != NULL;
+    for (uint32_t c = (span - 1) >> CHUNK_BITS; is_open && c; c--) {
+        uint32_t n;
+        is_open = array_open(m, a, (c << CHUNK_BITS) + CHUNK_LEN - 1, &n) != NULL;
+    }
+    uint32_t n, last = span < CHUNK_LEN ? span - 1 : CHUNK_LEN - 1;
+    is_open = is_open && array_open(m, a, last, &n);
+    if (!is_open) {
+        array_free(m, a);
+        rung_alloc_free(a, is_in, is_in ? bitmap_bytes(span) : 0);
+        return RUNG_ENOMEM;
+    }
+    m->hash_is_home = false;
+    *f = (rung_numbermap_fill){m, a, is_in, span};
+    return RUNG_OK;
+}
+
+uint32_t *rung_numbermap_fill_notes(const rung_numbermap_fill *f, uint32_t from, uint32_t *n_out) {
+    uint32_t in_chunk = CHUNK_LEN - (from & (CHUNK_LEN - 1));
+    if (from >= f->span)
+        return NULL;
+    *n_out = f->span - from < in_chunk ? f->span - from : in_chunk;
+    return rung__numbermap_cell(f->map, from);
+}
+
+/* Of 64 places from `at` on: count those who are in, and clear the others. */
+static void settle(rung_numbermap *m, uint64_t at, uint64_t is_in) {
+    m->array_count += (uint32_t)__builtin_popcountll(is_in);
+    if (is_in)
+        m->span = at + 64 - (uint64_t)__builtin_clzll(is_in);
+    for (uint64_t out = ~is_in; out; out &= out - 1) {
+        uint32_t *cell = rung__numbermap_cell(m, (uint32_t)at + (uint32_t)__builtin_ctzll(out));
+        if (cell)
+            *cell = 0;
+    }
+}
+
+static bool chunk_is_empty(const rung_numbermap *m, uint32_t c) {
+    uint32_t i = 0, len = m->chunks[c] ? chunk_len(m, c) : 0;
+    while (i < len && !m->chunks[c][i])
+        i++;
+    return i == len;
+}
+
+void rung_numbermap_fill_end(rung_numbermap_fill *f) {
+    rung_numbermap *m = f->map;
+    if (!m)
+        return;
+    uint64_t end = ((uint64_t)((f->span - 1) >> CHUNK_BITS) + 1) << CHUNK_BITS;
+    for (uint64_t at = 0; at < end; at += 64)
+        settle(m, at, at < f->span ? f->is_in[at / 64] : 0);
+    for (uint32_t c = 0; c < m->chunk_count; c++)
+        if (chunk_is_empty(m, c))
+            chunk_free(m, f->alloc, c);
+    if (!m->array_count)
+        array_free(m, f->alloc);
+    rung_alloc_free(f->alloc, f->is_in, bitmap_bytes(f->span));
+    *f = (rung_numbermap_fill){0};
+}
+
 /* ---- in order ---- */
 
 /* The smallest numbers offered so far: a heap with the largest on top, where it can be replaced. */
@@ -429,8 +524,7 @@ static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *
                               uint32_t room) {
     smallest s = {players, 0, room};
     for (uint32_t c = from >> CHUNK_BITS; c < m->chunk_count; c++)
-        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN);
-             i++)
+        for (uint32_t i = 0; m->chunks[c] && i < chunk_len(m, c); i++)
             if (m->chunks[c][i] && (c << CHUNK_BITS) + i >= from)
                 smallest_offer(&s, (c << CHUNK_BITS) + i);
     for (uint32_t at = 0; at < UINT32_C(1) << m->depth;) {
@@ -478,8 +572,7 @@ void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a) {
 const char *rung_numbermap_check(const rung_numbermap *m) {
     uint32_t in_array = 0, in_hash = 0;
     for (uint32_t c = 0; c < m->chunk_count; c++)
-        for (uint32_t i = 0; m->chunks[c] && i < (c == 0 ? m->chunk0_len : (uint32_t)CHUNK_LEN);
-             i++) {
+        for (uint32_t i = 0; m->chunks[c] && i < chunk_len(m, c); i++) {
             if (m->chunks[c][i] && m->hash_count && hash_find(m, (c << CHUNK_BITS) + i))
                 return "L1: a player is in both stores";
             in_array += m->chunks[c][i] != 0;

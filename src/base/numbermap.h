@@ -87,6 +87,48 @@ static inline uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t play
 
 void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
 
+/* ---- many at once ----
+ * Filling an empty map with most of the players below `span`, in any order. Until its turn comes, a player's place has
+ * a note, any 32 bits, which the filler wrote there first: what it must know of the player is then where the value
+ * goes, and takes no cache miss of its own.
+ *
+ *     begin; write notes(0), notes(their count), ... until there are none; put everybody; end, also after a failure
+ *
+ * In between the map may be asked nothing. */
+typedef struct rung_numbermap_fill {
+    rung_numbermap *map; /* NULL: none is under way */
+    const rung_alloc *alloc;
+    uint64_t *is_in; /* a bit for each player: put, so there is no note any more */
+    uint32_t span;
+} rung_numbermap_fill;
+
+/* Is the array the right store for so many? Else a fill would waste memory. */
+bool rung_numbermap_fill_fits(uint32_t count, uint32_t span);
+/* RUNG_OK or RUNG_ENOMEM; then nothing has begun. The map must be empty. */
+RUNG_NODISCARD rung_status rung_numbermap_fill_begin(rung_numbermap_fill *f, rung_numbermap *m,
+                                                     const rung_alloc *a, uint32_t span);
+/* The notes of the players from `from` on, `*n_out` of them; none from the span on. */
+uint32_t *rung_numbermap_fill_notes(const rung_numbermap_fill *f, uint32_t from, uint32_t *n_out);
+/* Take the player's note and leave the value. False: it was put before, or is not below the span. */
+static inline bool rung_numbermap_fill_put(rung_numbermap_fill *f, uint32_t player, uint32_t value,
+                                           uint32_t *note_out) {
+    if (player >= f->span || (f->is_in[player / 64] >> player % 64 & 1))
+        return false;
+    uint32_t *cell = rung__numbermap_cell(f->map, player);
+    f->is_in[player / 64] |= UINT64_C(1) << player % 64;
+    *note_out = *cell;
+    *cell = value + 1;
+    return true;
+}
+/* Ask for what that needs. */
+static inline void rung_numbermap_fill_prefetch(const rung_numbermap_fill *f, uint32_t player) {
+    if (player >= f->span)
+        return;
+    rung_prefetch(rung__numbermap_cell(f->map, player));
+    rung_prefetch(&f->is_in[player / 64]);
+}
+void rung_numbermap_fill_end(rung_numbermap_fill *f);
+
 /* The players of the map from `from` on, ascending, at most `room` of them; returns how many. For a walk over
  * all n of them without memory: again from the last + 1 until fewer than `room` come. It costs O(span) or, if
  * less, O(n * n / room). */

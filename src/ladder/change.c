@@ -773,9 +773,56 @@ static bool is_behind(const rung_ladder *l, rung__node *leaf, uint32_t row,
     return l->tie ? l->tie(l->tie_ctx, player, e->player) < 0 : player < e->player;
 }
 
-/* Note where the player stands. RUNG_EINVAL: in two places. */
-static rung_status build_note(rung_ladder *l, uint32_t id, uint32_t player) {
-    if (l->guide && l->trunk)
+/* A build under way. Entries come a few ahead of their turn, since what they need is far away in memory: their places
+ * in the map, and names for their marks. Where the ladder will have most players there are, all marks are worked out in
+ * the order of players first, and wait in the map. */
+enum { BUILD_RING = 64 };
+typedef struct build {
+    rung_ladder *l;
+    rung_ladder_source next;
+    void *ctx;
+    uint32_t left;      /* entries to be read */
+    uint32_t at, end;   /* taken from the ring, and read into it, so far */
+    uint32_t fill_span; /* of players, where the map will be filled; else 0 */
+    rung_numbermap_fill fill;
+    rung_ladder_entry ring[BUILD_RING];
+} build;
+
+/* Ask for what the build needs of a player: part 0, then part 1. */
+static void build_warm(const build *b, uint32_t player, int part) {
+    const rung_ladder *l = b->l;
+    if (b->fill_span) {
+        if (part == 0)
+            rung_numbermap_fill_prefetch(&b->fill, player);
+        return;
+    }
+    if (l->trunk && part == 0)
+        rung_numbermap_prefetch(&l->trunk->map, player);
+    if (rung__is_marked(l))
+        l->tie_aid->warm(l->tie_ctx, player, part);
+}
+
+/* The next entry, valid until the next call; NULL: the source has run dry. */
+static const rung_ladder_entry *build_next(build *b) {
+    for (; b->left && b->end - b->at < BUILD_RING - 1; b->left--, b->end++) {
+        rung_ladder_entry *e = &b->ring[b->end % BUILD_RING];
+        if (!b->next(b->ctx, e))
+            return NULL;
+        build_warm(b, e->player, 0);
+    }
+    if (b->end - b->at > BUILD_RING / 2)
+        build_warm(b, b->ring[(b->at + BUILD_RING / 2) % BUILD_RING].player, 1);
+    return &b->ring[b->at++ % BUILD_RING];
+}
+
+/* Note where the player stands, and give its mark, 0 where it has none yet. RUNG_EINVAL: in two places. */
+static rung_status build_note(build *b, uint32_t id, uint32_t player, uint32_t *mark_out) {
+    rung_ladder *l = b->l;
+    bool is_first = id == l->root; /* the first leaf's marks are made when it is whole */
+    if (b->fill.map)
+        return rung_numbermap_fill_put(&b->fill, player, id, mark_out) ? RUNG_OK : RUNG_EINVAL;
+    *mark_out = is_first ? 0 : rung__mark_of(l, player);
+    if (l->trunk && (l->guide || b->fill_span))
         return RUNG_OK;
     if (l->trunk) {
         rung_status st = rung_numbermap_add(&l->trunk->map, l->alloc, player, id);
@@ -789,15 +836,15 @@ static rung_status build_note(rung_ladder *l, uint32_t id, uint32_t player) {
 }
 
 /* Append one entry to a leaf under construction; `before` is the leaf of the previous entry, NULL at first. */
-static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_entry *e,
+static rung_status build_append(build *b, uint32_t id, const rung_ladder_entry *e,
                                 rung__node *before) {
+    rung_ladder *l = b->l;
     rung__node *leaf = rung__leaf(l, id);
-    uint32_t row = leaf->n, last = before ? before->n - 1u : 0;
-    rung_status st = build_note(l, id, e->player);
+    uint32_t row = leaf->n, last = before ? before->n - 1u : 0, mark;
+    rung_status st = build_note(b, id, e->player, &mark);
     if (st < 0)
         return st;
-    bool is_marked = l->has_marks && id != l->root; /* the first leaf's are made when it is whole */
-    uint32_t mark = is_marked ? rung__mark_of(l, e->player) : 0;
+    bool is_marked = l->has_marks && id != l->root;
     if (before && !is_behind(l, before, last, e, is_marked ? &mark : NULL))
         return RUNG_EINVAL;
     for (uint32_t k = 0; k < l->key_words; k++)
@@ -810,6 +857,23 @@ static rung_status build_append(rung_ladder *l, uint32_t id, const rung_ladder_e
     leaf->starts = leaf->starts | (uint64_t)start << row;
     l->distinct += start;
     l->count++;
+    return RUNG_OK;
+}
+
+/* The first leaf is whole, so that the marks can be told: leave everybody's in the map, and take up its players. */
+static rung_status build_fill(build *b, rung__node *leaf) {
+    rung_ladder *l = b->l;
+    if (rung_numbermap_fill_begin(&b->fill, &l->trunk->map, l->alloc, b->fill_span) < 0)
+        return RUNG_ENOMEM;
+    uint32_t n, *notes;
+    for (uint32_t from = 0; (notes = rung_numbermap_fill_notes(&b->fill, from, &n)); from += n)
+        l->tie_aid->marks(l->tie_ctx, l->trunk->origin, from, n, notes);
+    for (uint32_t i = 0; i < leaf->n; i++) {
+        uint32_t mark;
+        if (!rung_numbermap_fill_put(&b->fill, rung__column(l, leaf, RUNG__PLAYER)[i], l->root,
+                                     &mark))
+            return RUNG_EINVAL;
+    }
     return RUNG_OK;
 }
 
@@ -835,8 +899,19 @@ static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint
     return chain;
 }
 
-static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_source next,
-                                void *ctx) {
+static rung_status build_leaf(build *b, uint32_t id, uint32_t rows, rung__node *before) {
+    rung_ladder *l = b->l;
+    for (; rows; rows--, before = rung__leaf(l, id)) {
+        const rung_ladder_entry *e = build_next(b);
+        rung_status st = e ? build_append(b, id, e, before) : RUNG_EINVAL;
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+static rung_status build_leaves(build *b, uint32_t count) {
+    rung_ladder *l = b->l;
     uint32_t leaves = nodes_for(count, 0), before = RUNG__NODE_NONE;
     for (uint32_t i = 0; i < leaves; i++) {
         uint32_t id =
@@ -845,22 +920,24 @@ static rung_status build_leaves(rung_ladder *l, uint32_t count, rung_ladder_sour
             l->root = id;
         else
             leaf_link_after(l, before, id);
-        for (uint32_t n = count / leaves + (i < count % leaves); n; n--) {
-            rung_ladder_entry e;
-            if (!next(ctx, &e))
-                return RUNG_EINVAL;
-            rung__node *last = rung__leaf(l, id)->n ? rung__leaf(l, id)
-                               : i                  ? rung__leaf(l, before)
-                                                    : NULL;
-            rung_status st = build_append(l, id, &e, last);
-            if (st < 0)
-                return st;
-        }
-        if (i == 0 && l->trunk)
+        rung_status st = build_leaf(b, id, count / leaves + (i < count % leaves),
+                                    i ? rung__leaf(l, before) : NULL);
+        if (st == RUNG_OK && i == 0 && l->trunk)
             begin_marks(l, rung__leaf(l, id));
+        if (st == RUNG_OK && i == 0 && b->fill_span)
+            st = build_fill(b, rung__leaf(l, id));
+        if (st < 0)
+            return st;
         before = id;
     }
     return RUNG_OK;
+}
+
+/* Where a build fills the map: the span of players; else 0. */
+static uint32_t fill_span(const rung_ladder *l, uint32_t count) {
+    bool may_fill = rung__is_marked(l) && !l->guide && l->tie_aid->marks;
+    uint32_t span = may_fill ? l->tie_aid->span(l->tie_ctx) : 0;
+    return rung_numbermap_fill_fits(count, span) ? span : 0;
 }
 
 rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source next, void *ctx) {
@@ -870,10 +947,12 @@ rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source
     if (count == 0)
         return RUNG_OK;
     rung_status st = build_secure(l, count);
+    build b = {.l = l, .next = next, .ctx = ctx, .left = count, .fill_span = fill_span(l, count)};
     if (st == RUNG_OK && l->trunk)
         rung_numbermap_expect(&l->trunk->map, count);
     if (st == RUNG_OK)
-        st = build_leaves(l, count, next, ctx);
+        st = build_leaves(&b, count);
+    rung_numbermap_fill_end(&b.fill);
     if (st < 0) {
         rung_ladder_clear(l);
         return st;

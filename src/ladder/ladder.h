@@ -41,12 +41,18 @@ typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
  *   mark        a number kept with the entry, 4 bytes: who comes first by `tie` never has the greater one, so that
  *               most ties are settled by it; only between equal ones `tie` is asked. NULL: no marks
  *   mark_begin  is called once, as soon as a ladder is more than a handful, with some of its players: what they have
- *               in common, left in `origin`, need not be in the marks */
+ *               in common, left in `origin`, need not be in the marks
+ *   span        all players there are have numbers below this
+ *   marks       those of `n` players from number `from` on, in their order, which is faster than one by one; anything
+ *               for numbers that nobody has. NULL, as `span` then may be: only one by one */
 enum { RUNG_LADDER_ORIGIN_BYTES = 40 };
 typedef struct rung_ladder_aid {
     void (*warm)(const void *ctx, uint32_t player, int part);
     void (*mark_begin)(const void *ctx, uint32_t n, const uint32_t *players, void *origin);
     uint32_t (*mark)(const void *ctx, const void *origin, uint32_t player);
+    uint32_t (*span)(const void *ctx);
+    void (*marks)(const void *ctx, const void *origin, uint32_t from, uint32_t n,
+                  uint32_t *marks_out);
 } rung_ladder_aid;
 
 typedef struct rung_ladder_config {

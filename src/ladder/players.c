@@ -899,9 +899,7 @@ void rung_players_mark_begin(const void *table, uint32_t n, const uint32_t *numb
 }
 
 /* Ids that begin otherwise stand before or behind all that begin so. */
-uint32_t rung_players_mark(const void *table, const void *origin, uint32_t number) {
-    const common *c = origin;
-    rung_slice id = id_at(table, number);
+static inline uint32_t mark_of(const common *c, rung_slice id) {
     size_t len = c->len < id.len ? c->len : id.len;
     for (size_t i = 0; i < len; i++)
         if (id.ptr[i] != c->bytes[i])
@@ -910,6 +908,20 @@ uint32_t rung_players_mark(const void *table, const void *origin, uint32_t numbe
     for (size_t i = c->len; i < c->len + sizeof mark; i++)
         mark = mark << 8 | (i < id.len ? (unsigned char)id.ptr[i] : 0);
     return mark;
+}
+
+uint32_t rung_players_mark(const void *table, const void *origin, uint32_t number) {
+    return mark_of(origin, id_at(table, number));
+}
+
+void rung_players_marks(const void *table, const void *origin, uint32_t from, uint32_t n,
+                        uint32_t *marks_out) {
+    for (uint32_t i = 0; i < n; i++)
+        marks_out[i] = mark_of(origin, rung_players_id(table, from + i));
+}
+
+uint32_t rung_players_mark_span(const void *table) {
+    return rung_players_span(table);
 }
 
 void rung_players_warm_id(const void *table, uint32_t number, int part) {

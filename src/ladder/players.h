@@ -108,6 +108,9 @@ int rung_players_compare(const void *table, uint32_t a, uint32_t b);
 /* Marks for such a ladder (ladder.h): four bytes of the id, behind what the ids at the beginning had in common. */
 void rung_players_mark_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin);
 uint32_t rung_players_mark(const void *table, const void *origin, uint32_t number);
+void rung_players_marks(const void *table, const void *origin, uint32_t from, uint32_t n,
+                        uint32_t *marks_out);
+uint32_t rung_players_mark_span(const void *table);
 /* Ask for what that comparison reads of a player, in the shape of a ladder's aid. */
 void rung_players_warm_id(const void *table, uint32_t number, int part);
 

@@ -277,7 +277,6 @@ typedef struct entries {
     uint32_t columns;     /* the last one has the players */
     uint32_t left;        /* to be read */
     uint32_t at, end;     /* given out, and read, so far */
-    bool by_name;         /* ties are decided by the players' names */
     uint64_t last;        /* first word */
     ring *column;
 } entries;
@@ -299,21 +298,13 @@ static bool read_piece(entries *e) {
     return is_valid && is_fine(e->l);
 }
 
-/* Each player is somewhere else in the main ranking's map, and so is its name: ask for those places so many players
- * ahead, the name's in two steps. More of them at a time would push each other out of the cache. */
+/* Each member is somewhere else in the main ranking's map: ask for those places so many members ahead. */
 enum { AHEAD = 24 };
 
 static void look_ahead(const entries *e) {
-    const uint64_t *players = e->column[e->columns - 1];
-    const rung_players *table = e->l->s->players;
-    uint32_t near = e->at + AHEAD, far = near + AHEAD;
-    if (far < e->end) {
-        rung_ladder_warm_map(e->main, (uint32_t)players[far % RING]);
-        if (e->by_name)
-            rung_players_warm_id(table, (uint32_t)players[far % RING], 0);
-    }
-    if (e->by_name && near < e->end)
-        rung_players_warm_id(table, (uint32_t)players[near % RING], 1);
+    uint32_t far = e->at + AHEAD;
+    if (far < e->end)
+        rung_ladder_warm_map(e->main, (uint32_t)e->column[0][far % RING]);
 }
 
 /* Where the next entry is in the columns; false: there is none that could be. */
@@ -323,7 +314,6 @@ static bool next_place(entries *e, uint32_t *place_out) {
             return false;
     if (e->at == e->end)
         return false;
-    look_ahead(e);
     *place_out = e->at++ % RING;
     return true;
 }
@@ -348,6 +338,7 @@ static bool next_member(void *ctx, rung_ladder_entry *out) {
     uint32_t i;
     if (!next_place(e, &i))
         return false;
+    look_ahead(e);
     if (rung_ladder_find(e->main, (uint32_t)e->column[0][i], out) != RUNG_OK ||
         rung_numbermap_get(e->seen, out->player) != RUNG_NUMBER_NONE)
         return false;
@@ -430,7 +421,6 @@ static void load_standings(loader *l, rung__board *b, rung__window *w) {
     ring column[RUNG_LADDER_WORDS_MAX + 1];
     entries e = {.l = l, .b = b, .main = w->ladder, .column = column};
     e.columns = rung_keyspec_words(spec) + 1;
-    e.by_name = spec->tie == RUNG_TIE_PLAYER || spec->tie == RUNG_TIE_PLAYER_LAST;
     e.left = rung__in_count(&l->in, rung_players_count(l->s->players)); /* S2 */
     load_ladder(l, w->ladder, &e, next_entry);
     load_scopes(l, b, w);

@@ -31,12 +31,21 @@ static uint32_t mark_larger_first(const void *players, const void *origin, uint3
     return ~rung_players_mark(players, origin, player);
 }
 
+static void marks_larger_first(const void *players, const void *origin, uint32_t from, uint32_t n,
+                               uint32_t *marks_out) {
+    rung_players_marks(players, origin, from, n, marks_out);
+    for (uint32_t i = 0; i < n; i++)
+        marks_out[i] = ~marks_out[i];
+}
+
 static rung_status create_ladder(const rung_state *s, const rung__board *b,
                                  const rung_ladder *guide, rung_quarry *quarry, rung_ladder **out) {
     static const rung_ladder_aid smaller_first = {rung_players_warm_id, rung_players_mark_begin,
-                                                  rung_players_mark},
+                                                  rung_players_mark, rung_players_mark_span,
+                                                  rung_players_marks},
                                  larger_first = {rung_players_warm_id, rung_players_mark_begin,
-                                                 mark_larger_first};
+                                                 mark_larger_first, rung_players_mark_span,
+                                                 marks_larger_first};
     rung_tie tie = b->def.key.tie;
     return rung_ladder_create(
         &(rung_ladder_config){.alloc = s->alloc,

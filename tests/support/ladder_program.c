@@ -149,15 +149,42 @@ static void begin_marks_of_ladder(const void *ctx, uint32_t n, const uint32_t *p
     memcpy(origin, &n, sizeof n);
 }
 
+static uint32_t mark_of(const run *r, uint32_t player) {
+    if (r->model.tie == tie_by_fake_id)
+        return (uint32_t)(rung_hash_word(player) >> 61);
+    return r->model.tie == tie_by_number ? player / 3 : UINT32_MAX - player / 3;
+}
+
 static uint32_t mark_of_ladder(const void *ctx, const void *origin, uint32_t player) {
     run *r = *(run *const *)ctx;
     uint32_t n;
     memcpy(&n, origin, sizeof n);
     if (!is_known(r, player) || n == 0)
         complain(r, "the mark of %" PRIu32 " was asked for, a stranger", player);
-    if (r->model.tie == tie_by_fake_id)
-        return (uint32_t)(rung_hash_word(player) >> 61);
-    return r->model.tie == tie_by_number ? player / 3 : UINT32_MAX - player / 3;
+    return mark_of(r, player);
+}
+
+/* Of players in the order of their numbers, strangers among them. */
+static void marks_of_ladder(const void *ctx, const void *origin, uint32_t from, uint32_t n,
+                            uint32_t *marks_out) {
+    run *r = *(run *const *)ctx;
+    uint32_t begun;
+    memcpy(&begun, origin, sizeof begun);
+    if (begun == 0)
+        complain(r, "marks were asked for that had not begun");
+    for (uint32_t i = 0; i < n; i++)
+        marks_out[i] = mark_of(r, from + i);
+}
+
+static uint32_t span_of_ladder(const void *ctx) {
+    const run *r = *(run *const *)ctx;
+    uint32_t span = 0;
+    for (uint32_t i = 0; i < r->model.count; i++) {
+        if (r->model.players[i] == UINT32_MAX)
+            return UINT32_MAX;
+        span = r->model.players[i] >= span ? r->model.players[i] + 1 : span;
+    }
+    return span;
 }
 
 /* Called before that, for the same players. */
@@ -961,8 +988,12 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
     r.step_count = size ? (size - 1) / LADDER_STEP_SIZE : 0;
     ladder_model_init(&r.model, key_words, score_words, ties[tie]);
     run *self = &r;
-    static const rung_ladder_aid aids[] = {{warm_of_ladder, NULL, NULL},
-                                           {warm_of_ladder, begin_marks_of_ladder, mark_of_ladder}};
+    static const rung_ladder_aid plain = {.warm = warm_of_ladder},
+                                 marked = {warm_of_ladder, begin_marks_of_ladder, mark_of_ladder,
+                                           NULL, NULL},
+                                 marked_at_once = {warm_of_ladder, begin_marks_of_ladder,
+                                                   mark_of_ladder, span_of_ladder, marks_of_ladder};
+    static const rung_ladder_aid *const aids[] = {&plain, &marked, &plain, &marked_at_once};
     rung_ladder_config shape = {
         .alloc =
             r.options->failalloc ? rung_failalloc_port(r.options->failalloc) : rung_alloc_heap(),
@@ -970,7 +1001,7 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
         .score_words = score_words,
         .tie = tie == LADDER_BY_NUMBER ? NULL : tie_of_ladder,
         .tie_ctx = &self,
-        .tie_aid = &aids[config / 16 / LADDER_TIE_COUNT % 2],
+        .tie_aid = aids[config / 16 / LADDER_TIE_COUNT % 4],
     };
     rung_status st = rung_ladder_create(&shape, &r.ladder);
     if (st == RUNG_OK)

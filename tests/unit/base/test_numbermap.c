@@ -83,6 +83,83 @@ TEST(adding_in_one_call) {
 }
 
 /* Removing while moving house: whoever goes is gone from both stores. */
+/* Everybody's note is `player * 3`. */
+static rung_status begin_fill(rung_numbermap_fill *fill, rung_numbermap *map, rung_failalloc *fa,
+                              uint32_t span) {
+    rung_status st = rung_numbermap_fill_begin(fill, map, rung_failalloc_port(fa), span);
+    uint32_t n, *notes, from = 0;
+    for (; st == RUNG_OK && (notes = rung_numbermap_fill_notes(fill, from, &n)); from += n)
+        for (uint32_t i = 0; i < n; i++)
+            notes[i] = (from + i) * 3;
+    CHECK(st < 0 || from == span);
+    return st;
+}
+
+/* Of `span` players those from `first` on, backwards, all but every `leave`th. */
+static void fill(uint32_t span, uint32_t first, uint32_t leave) {
+    rung_failalloc fa;
+    rung_failalloc_init(&fa);
+    rung_numbermap map = {0};
+    rung_numbermap_fill f = {0};
+    uint32_t note, count = 0;
+    CHECK_OK(begin_fill(&f, &map, &fa, span));
+    for (uint32_t i = span; i-- > first;) {
+        if (i % leave == 0)
+            continue;
+        rung_numbermap_fill_prefetch(&f, i);
+        CHECK(rung_numbermap_fill_put(&f, i, i / 2, &note));
+        CHECK_EQ_U64(note, i * 3);
+        count++;
+    }
+    for (uint32_t i = first; i < span; i++)
+        CHECK(i % leave == 0 || !rung_numbermap_fill_put(&f, i, 1, &note));
+    CHECK(!rung_numbermap_fill_put(&f, span, 1, &note));
+    rung_numbermap_fill_end(&f);
+    check_count(&map, count, 0);
+    CHECK_EQ_U64(map.bytes, fa.live_bytes);
+    for (uint32_t i = 0; i < span + 3; i++)
+        CHECK_EQ_U64(rung_numbermap_get(&map, i),
+                     i >= first && i < span && i % leave ? i / 2 : RUNG_NUMBER_NONE);
+    for (uint32_t i = 0; i < span + 3; i++) /* an ordinary map */
+        if (rung_numbermap_get(&map, i) == RUNG_NUMBER_NONE)
+            add(&map, &fa, i);
+    check_count(&map, span + 3, 0);
+    rung_numbermap_deinit(&map, rung_failalloc_port(&fa));
+    rung_failalloc_deinit(&fa);
+}
+
+TEST(filling_in_one_go) {
+    for (uint32_t span = 1; span < 70; span++) {
+        fill(span, 0, UINT32_MAX);
+        fill(span, 0, 3);
+        fill(span, span / 2, 7);
+        fill(span, span, 2);
+    }
+    fill(N, 0, 64);
+    fill(N, N - N / 3, 2);
+    rung_numbermap_fill none = {0};
+    rung_numbermap_fill_end(&none);
+}
+
+TEST(filling_without_memory) {
+    for (uint64_t nth = 1;; nth++) {
+        rung_failalloc fa;
+        rung_failalloc_init(&fa);
+        rung_failalloc_fail_at(&fa, nth, false);
+        rung_numbermap map = {0};
+        rung_numbermap_fill f = {0};
+        rung_status st = begin_fill(&f, &map, &fa, N);
+        if (st < 0)
+            CHECK_EQ_U64(fa.live_bytes, 0);
+        rung_numbermap_fill_end(&f);
+        check_count(&map, 0, 0);
+        rung_numbermap_deinit(&map, rung_failalloc_port(&fa));
+        rung_failalloc_deinit(&fa);
+        if (st == RUNG_OK)
+            break;
+    }
+}
+
 TEST(removing_on_the_way) {
     rung_failalloc fa;
     rung_failalloc_init(&fa);

@@ -60,7 +60,7 @@ static void begin(world *w, uint64_t seed, uint8_t words, bool own_ties) {
     rung_failalloc_init(&w->fa);
     rung_rng_seed(&w->rng, seed);
     w->words = words;
-    static const rung_ladder_aid aid = {warm, begin_marks, mark};
+    static const rung_ladder_aid aid = {.warm = warm, .mark_begin = begin_marks, .mark = mark};
     rung_ladder_config config = {.alloc = rung_failalloc_port(&w->fa),
                                  .key_words = words,
                                  .score_words = 1,

@@ -54,7 +54,7 @@ static uint32_t mark(const void *ctx, const void *origin, uint32_t player) {
 }
 
 static rung_ladder *new_ladder(uint32_t count, uint32_t factor) {
-    static const rung_ladder_aid aid = {warm, begin_marks, mark};
+    static const rung_ladder_aid aid = {.warm = warm, .mark_begin = begin_marks, .mark = mark};
     rung_ladder_config config = {.alloc = rung_alloc_heap(),
                                  .key_words = 1,
                                  .score_words = 1,
