@@ -57,6 +57,8 @@
 #define CELLS_END_MAX  ((uint64_t)1 << 23)
 #define SWEEP_LOCAL    8
 #define FULL_NUMERATOR 11
+#define REGION_BITS    2
+#define REGION_QUEUE   5
 #else
 #define SLOTS          12
 #define BUCKETS        ((shape){sizeof(bucket), 2, 15})
@@ -66,6 +68,8 @@
 #define CELLS_END_MAX  ((uint64_t)NO_CELL)
 #define SWEEP_LOCAL    192
 #define FULL_NUMERATOR 13
+#define REGION_BITS    14
+#define REGION_QUEUE   (1 << 15)
 #endif
 
 #define CELL_UNIT      ((size_t)4)
@@ -776,11 +780,35 @@ static bool suspects_clear(const rung_players *t, suspects *s) {
     return differ;
 }
 
-/* Put a number into the first bucket with an empty slot, from the home of its hash on. As nobody was ever removed,
- * whoever has the same id is on that way. False: somebody has. */
-static bool restore_place(rung_players *t, uint64_t hash, uint32_t number, suspects *s) {
-    uint8_t tag = tag_of(hash);
-    for (uint64_t i = home_of(t, hash);; i++) {
+/* The index is built region by region: 2^REGION_BITS buckets stay in the cache while a queue of those who are at home
+ * there is placed, and that is twice as many. One by one, each would be a bucket that is far away.
+ * One in a queue: number 32 bits | tag 8 | home in the region 24. */
+_Static_assert(REGION_BITS <= 24, "a home in a region has 24 bits");
+
+typedef struct regions {
+    uint64_t *queues;
+    uint32_t *lengths; /* of the queues; behind them in memory */
+    size_t count, size_bytes;
+} regions;
+
+static rung_status regions_init(const rung_players *t, regions *r) {
+    r->count = (size_t)(t->homes >> REGION_BITS) + 1;
+    size_t queues = r->count * REGION_QUEUE * sizeof *r->queues,
+           lengths = r->count * sizeof *r->lengths;
+    r->size_bytes = queues + lengths;
+    r->queues = rung_alloc_get(t->alloc, r->size_bytes);
+    if (!r->queues)
+        return RUNG_ENOMEM;
+    r->lengths = (uint32_t *)(r->queues + r->count * REGION_QUEUE);
+    memset(r->lengths, 0, lengths);
+    return RUNG_OK;
+}
+
+/* Put a number into the first bucket with an empty slot, from its home on. As nobody was ever removed, whoever has the
+ * same id is on that way. False: somebody has. */
+static bool restore_place(rung_players *t, uint64_t home, uint8_t tag, uint32_t number,
+                          suspects *s) {
+    for (uint64_t i = home;; i++) {
         if (i == t->low_end || i == t->high_end)
             bucket_open(t, i);
         bucket *b = bucket_at(t, i);
@@ -801,38 +829,56 @@ static bool restore_place(rung_players *t, uint64_t hash, uint32_t number, suspe
     }
 }
 
-/* The next number in use from `number` on, its hash, and its bucket asked for; the span when there is none. */
-static uint32_t restore_aim(const rung_players *t, uint32_t number, uint64_t *hash_out) {
-    while (number < t->span && !rung_players_is_used(t, number))
-        number++;
-    if (number < t->span) {
-        *hash_out = rung_players_hash(t, id_at(t, number));
-        rung_players_prefetch(t, *hash_out);
+static rung_status region_place(rung_players *t, regions *r, size_t region, suspects *s) {
+    const uint64_t *queue = r->queues + region * REGION_QUEUE;
+    uint64_t first = (uint64_t)region << REGION_BITS;
+    uint32_t n = r->lengths[region];
+    for (uint32_t i = 0; i < n; i++) {
+        if (i + BATCH < n)
+            rung_prefetch(bucket_at(t, first + (queue[i + BATCH] >> 40)));
+        if (ends_ready(t, 1) < 0)
+            return RUNG_ENOMEM;
+        if (!restore_place(t, first + (queue[i] >> 40), (uint8_t)(queue[i] >> 32),
+                           (uint32_t)queue[i], s))
+            return RUNG_EINVAL;
     }
-    return number;
+    r->lengths[region] = 0;
+    return RUNG_OK;
+}
+
+static rung_status restore_queue(rung_players *t, regions *r, uint32_t number, suspects *s) {
+    uint64_t hash = rung_players_hash(t, id_at(t, number)), home = home_of(t, hash);
+    size_t region = (size_t)(home >> REGION_BITS);
+    uint64_t at = home & ((UINT64_C(1) << REGION_BITS) - 1);
+    r->queues[region * REGION_QUEUE + r->lengths[region]++] =
+        at << 40 | (uint64_t)tag_of(hash) << 32 | number;
+    return r->lengths[region] == REGION_QUEUE ? region_place(t, r, region, s) : RUNG_OK;
+}
+
+static rung_status restore_index(rung_players *t, regions *r) {
+    suspects alike = {.count = 0};
+    rung_status st = RUNG_OK;
+    for (uint32_t number = 0; number < t->span && st == RUNG_OK; number++)
+        if (rung_players_is_used(t, number))
+            st = restore_queue(t, r, number, &alike);
+    for (size_t region = 0; region < r->count && st == RUNG_OK; region++)
+        st = region_place(t, r, region, &alike);
+    if (st == RUNG_OK && !suspects_clear(t, &alike))
+        st = RUNG_EINVAL;
+    return st;
 }
 
 rung_status rung_players_restore_finish(rung_players *t) {
-    uint64_t hashes[BATCH]; /* a ring: of those whose buckets are on their way */
-    uint32_t numbers[BATCH], aimed = 0, next = 0;
-    suspects alike = {.count = 0};
+    regions r;
     for (uint32_t number = 0; t->count < t->span && number < t->span; number++) {
         if (is_loose(t, number))
             return RUNG_EINVAL;
     }
-    if (rung_players_reserve(t, t->count) < 0)
+    if (rung_players_reserve(t, t->count) < 0 || regions_init(t, &r) < 0)
         return RUNG_ENOMEM;
-    for (uint32_t placed = 0; placed < t->count; placed++) {
-        for (; aimed < t->count && aimed - placed < BATCH; aimed++) {
-            numbers[aimed % BATCH] = restore_aim(t, next, &hashes[aimed % BATCH]);
-            next = numbers[aimed % BATCH] + 1;
-        }
-        if (ends_ready(t, 1) < 0)
-            return RUNG_ENOMEM;
-        if (!restore_place(t, hashes[placed % BATCH], numbers[placed % BATCH], &alike))
-            return RUNG_EINVAL;
-    }
-    return suspects_clear(t, &alike) ? RUNG_OK : RUNG_EINVAL;
+    rung_status st = restore_index(t, &r);
+    rung_alloc_free(t->alloc, r.queues, r.size_bytes);
+    return st;
 }
 
 /* --- Queries --- */
