@@ -747,7 +747,7 @@ rung_status rung_players_restore(rung_players *t, rung_slice id) {
     uint32_t offset = cell_take(t, units);
     unsigned char *cell = cell_at(t, offset);
     cell[0] = (unsigned char)id.len;
-    memcpy(cell + 1, id.ptr, id.len);
+    rung_bytes_copy(cell + 1, id.ptr, id.len);
     *offset_at(t, number_take(t)) = offset;
     return RUNG_OK;
 }
@@ -946,8 +946,10 @@ void rung_players_mark_begin(const void *table, uint32_t n, const uint32_t *numb
 
 /* Ids that begin otherwise stand before or behind all that begin so. */
 static inline uint32_t mark_of(const common *c, rung_slice id) {
-    size_t len = c->len < id.len ? c->len : id.len;
-    for (size_t i = 0; i < len; i++)
+    size_t len = c->len < id.len ? c->len : id.len, same = 0;
+    while (same + 8 <= len && load64(id.ptr + same) == load64(c->bytes + same))
+        same += 8;
+    for (size_t i = same; i < len; i++)
         if (id.ptr[i] != c->bytes[i])
             return (unsigned char)id.ptr[i] < (unsigned char)c->bytes[i] ? 0 : UINT32_MAX;
     uint32_t mark = 0;

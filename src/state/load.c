@@ -99,7 +99,7 @@ static void load_names_only(loader *l, rung_players *t, bool is_metered) {
             damaged(l, "a name shares more than there is");
             return;
         }
-        memcpy(id + shared, rung__in_take(&l->in, len - shared), len - shared);
+        rung_bytes_copy(id + shared, rung__in_take(&l->in, len - shared), len - shared);
         free += len == 0;
         last = len ? len : last;
         went_well(l, rung_players_restore(t, rung_slice_of(id, len)));
