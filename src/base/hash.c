@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #if defined(__x86_64__)
@@ -9,9 +10,8 @@
 #include <arm_acle.h>
 #endif
 
-static inline uint64_t rotl(uint64_t x, int b) {
-    return (x << b) | (x >> (64 - b));
-}
+/* Of a word, or of several in a vector. */
+#define ROTL(x, b) ((x) << (b) | (x) >> (64 - (b)))
 
 static inline uint64_t load64le(const unsigned char *p) {
     uint64_t v;
@@ -24,10 +24,10 @@ static inline uint64_t load64le(const unsigned char *p) {
 
 #define SIP_ROUND                                                                                  \
     do {                                                                                           \
-        v0 += v1, v1 = rotl(v1, 13), v1 ^= v0, v0 = rotl(v0, 32);                                  \
-        v2 += v3, v3 = rotl(v3, 16), v3 ^= v2;                                                     \
-        v0 += v3, v3 = rotl(v3, 21), v3 ^= v0;                                                     \
-        v2 += v1, v1 = rotl(v1, 17), v1 ^= v2, v2 = rotl(v2, 32);                                  \
+        v0 += v1, v1 = ROTL(v1, 13), v1 ^= v0, v0 = ROTL(v0, 32);                                  \
+        v2 += v3, v3 = ROTL(v3, 16), v3 ^= v2;                                                     \
+        v0 += v3, v3 = ROTL(v3, 21), v3 ^= v0;                                                     \
+        v2 += v1, v1 = ROTL(v1, 17), v1 ^= v2, v2 = ROTL(v2, 32);                                  \
     } while (0)
 
 uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len) {
@@ -53,6 +53,69 @@ uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len
     SIP_ROUND;
     SIP_ROUND;
     return v0 ^ v1 ^ v2 ^ v3;
+}
+
+/* Of LANES texts at once, side by side in vectors; false, and nothing done, where that cannot be. */
+enum { LANES = 8 };
+
+#if defined(__x86_64__)
+typedef uint64_t lanes __attribute__((vector_size(LANES * sizeof(uint64_t))));
+#define EACH_LANE(of) ((lanes){of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)})
+#define LEN(i)        (bytes[i].len)
+#define WORD(i)       load64le((const unsigned char *)bytes[i].ptr + at)
+#define TAIL(i)       load64le((const unsigned char *)bytes[i].ptr + bytes[i].len - 8)
+
+/* All are `words` whole words long, one at least, and perhaps some bytes. */
+__attribute__((target("avx512f"))) static void
+hash_lanes(const rung_hash_key *key, const rung_slice *bytes, size_t words, uint64_t *hashes_out) {
+    const lanes zero = {0};
+    lanes v0 = zero + (key->k0 ^ 0x736f6d6570736575u), v1 = zero + (key->k1 ^ 0x646f72616e646f6du);
+    lanes v2 = zero + (key->k0 ^ 0x6c7967656e657261u), v3 = zero + (key->k1 ^ 0x7465646279746573u);
+    lanes m, len = EACH_LANE(LEN);
+    for (size_t at = 0; at < 8 * words; at += 8) {
+        m = EACH_LANE(WORD);
+        v3 ^= m;
+        SIP_ROUND;
+        v0 ^= m;
+    }
+    m = EACH_LANE(TAIL) >> 1 >> (63 - 8 * (len & 7)); /* without what is of a whole word */
+    m |= len << 56;
+    v3 ^= m;
+    SIP_ROUND;
+    v0 ^= m;
+    v2 ^= 0xff;
+    SIP_ROUND;
+    SIP_ROUND;
+    SIP_ROUND;
+    v0 ^= v1 ^ v2 ^ v3;
+    memcpy(hashes_out, &v0, sizeof v0);
+}
+
+static bool hash_together(const rung_hash_key *key, const rung_slice *bytes, uint64_t *hashes_out) {
+    size_t words = bytes[0].len / 8, differ = 0;
+    for (size_t i = 1; i < LANES; i++)
+        differ |= bytes[i].len / 8 ^ words;
+    if (!words || differ || !__builtin_cpu_supports("avx512f"))
+        return false;
+    hash_lanes(key, bytes, words, hashes_out);
+    return true;
+}
+#else
+static bool hash_together(const rung_hash_key *key, const rung_slice *bytes, uint64_t *hashes_out) {
+    (void)key, (void)bytes, (void)hashes_out;
+    return false;
+}
+#endif
+
+void rung_hash_keyed_many(const rung_hash_key *key, const rung_slice *bytes, size_t n,
+                          uint64_t *hashes_out) {
+    for (size_t from = 0, end; from < n; from = end) {
+        end = n - from < LANES ? n : from + LANES;
+        if (end - from == LANES && hash_together(key, bytes + from, hashes_out + from))
+            continue;
+        for (size_t i = from; i < end; i++)
+            hashes_out[i] = rung_hash_keyed(key, bytes[i].ptr, bytes[i].len);
+    }
 }
 
 /* One byte at a time over the reflected polynomial; slow and obviously right. */

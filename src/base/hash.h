@@ -7,6 +7,8 @@
 #ifndef RUNG_BASE_HASH_H
 #define RUNG_BASE_HASH_H
 
+#include "base/slice.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +17,10 @@ typedef struct rung_hash_key {
 } rung_hash_key;
 
 uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len);
+
+/* The same of each of `n`, several at a time where the processor can and their lengths are alike. */
+void rung_hash_keyed_many(const rung_hash_key *key, const rung_slice *bytes, size_t n,
+                          uint64_t *hashes_out);
 
 /* A bijection of 64-bit words with full avalanche (the finaliser of splitmix64). */
 static inline uint64_t rung_hash_word(uint64_t x) {

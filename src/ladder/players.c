@@ -846,21 +846,39 @@ static rung_status region_place(rung_players *t, regions *r, size_t region, susp
     return RUNG_OK;
 }
 
-static rung_status restore_queue(rung_players *t, regions *r, uint32_t number, suspects *s) {
-    uint64_t hash = rung_players_hash(t, id_at(t, number)), home = home_of(t, hash);
+static rung_status restore_queue(rung_players *t, regions *r, uint64_t hash, uint32_t number,
+                                 suspects *s) {
+    uint64_t home = home_of(t, hash), at = home & ((UINT64_C(1) << REGION_BITS) - 1);
     size_t region = (size_t)(home >> REGION_BITS);
-    uint64_t at = home & ((UINT64_C(1) << REGION_BITS) - 1);
     r->queues[region * REGION_QUEUE + r->lengths[region]++] =
         at << 40 | (uint64_t)tag_of(hash) << 32 | number;
     return r->lengths[region] == REGION_QUEUE ? region_place(t, r, region, s) : RUNG_OK;
 }
 
+/* The ids of numbers in use from `*number` on, up to BATCH of them; 0 at the end. */
+static uint32_t restore_list(const rung_players *t, uint32_t *number, uint32_t *numbers,
+                             rung_slice *ids) {
+    uint32_t n = 0;
+    for (; *number < t->span && n < BATCH; (*number)++) {
+        if (!rung_players_is_used(t, *number))
+            continue;
+        ids[n] = id_at(t, *number);
+        numbers[n++] = *number;
+    }
+    return n;
+}
+
 static rung_status restore_index(rung_players *t, regions *r) {
     suspects alike = {.count = 0};
+    rung_slice ids[BATCH];
+    uint64_t hashes[BATCH];
+    uint32_t numbers[BATCH], next = 0, n;
     rung_status st = RUNG_OK;
-    for (uint32_t number = 0; number < t->span && st == RUNG_OK; number++)
-        if (rung_players_is_used(t, number))
-            st = restore_queue(t, r, number, &alike);
+    while (st == RUNG_OK && (n = restore_list(t, &next, numbers, ids)) > 0) {
+        rung_hash_keyed_many(&t->key, ids, n, hashes);
+        for (uint32_t i = 0; i < n && st == RUNG_OK; i++)
+            st = restore_queue(t, r, hashes[i] & t->hash_mask, numbers[i], &alike);
+    }
     for (size_t region = 0; region < r->count && st == RUNG_OK; region++)
         st = region_place(t, r, region, &alike);
     if (st == RUNG_OK && !suspects_clear(t, &alike))

@@ -310,6 +310,7 @@ static inline void rung__digest_subtract(rung_digest *d, rung_digest fact) {
 
 /* Of bytes, the same on every machine. */
 uint64_t rung__bytes_hash(const void *bytes, size_t len);
+void rung__bytes_hash_many(const rung_slice *bytes, size_t n, uint64_t *hashes_out);
 
 /* Recomputed from what is there, for the self-check: a board with its windows, entries and rates; all players;
  * all ids. */

@@ -713,17 +713,35 @@ static rung_digest rest_digest(const rung_state *s, uint32_t player) {
     return d;
 }
 
+/* The players in use among `n` numbers from `from` on: their numbers and ids. */
+static uint32_t list_players(const rung_state *s, uint32_t from, uint32_t n, uint32_t *players,
+                             rung_slice *ids) {
+    uint32_t count = 0;
+    for (uint32_t player = from; player < from + n; player++) {
+        ids[count] = rung_players_id(s->players, player);
+        players[count] = player;
+        count += ids[count].len != 0;
+    }
+    return count;
+}
+
+/* Names are hashed many at a time, and apart from the rest: neither waits for the other. */
 rung_digest rung__people_digest_all(const rung_state *s) {
+    enum { BLOCK = 32 };
     rung_digest d = {0, 0};
+    rung_slice ids[BLOCK];
+    uint64_t hashes[BLOCK];
+    uint32_t players[BLOCK], span = rung_players_span(s->players);
     bool is_more_known = has_rest(s);
-    for (uint32_t player = 0; player < rung_players_span(s->players); player++) {
-        if (!rung_players_is_used(s->players, player))
-            continue;
-        rung_slice id = rung_players_id(s->players, player);
-        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_PLAYER, player,
-                                               rung__bytes_hash(id.ptr, id.len), NULL, 0));
-        if (is_more_known)
-            rung__digest_add(&d, rest_digest(s, player));
+    for (uint32_t from = 0, n; from < span; from += n) {
+        n = span - from < BLOCK ? span - from : BLOCK;
+        uint32_t count = list_players(s, from, n, players, ids);
+        rung__bytes_hash_many(ids, count, hashes);
+        for (uint32_t i = 0; i < count; i++)
+            rung__digest_add(&d,
+                             rung__fact_digest(RUNG__FACT_PLAYER, players[i], hashes[i], NULL, 0));
+        for (uint32_t i = 0; i < count && is_more_known; i++)
+            rung__digest_add(&d, rest_digest(s, players[i]));
     }
     return d;
 }

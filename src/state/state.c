@@ -15,9 +15,14 @@
 
 /* ---- digest ---- */
 
+static const rung_hash_key fixed = {UINT64_C(0x72756e672d646967), UINT64_C(0x6573742d6b657931)};
+
 uint64_t rung__bytes_hash(const void *bytes, size_t len) {
-    static const rung_hash_key fixed = {UINT64_C(0x72756e672d646967), UINT64_C(0x6573742d6b657931)};
     return rung_hash_keyed(&fixed, bytes, len);
+}
+
+void rung__bytes_hash_many(const rung_slice *bytes, size_t n, uint64_t *hashes_out) {
+    rung_hash_keyed_many(&fixed, bytes, n, hashes_out);
 }
 
 rung_digest rung_state_digest(const rung_state *s) {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keyed hash against SipHash-1-3 written out byte by byte, at every length and every alignment. */
+/* The keyed hash against SipHash-1-3 written out byte by byte, at every length and every alignment, one by one
+ * and many at once. */
 #include "base/hash.h"
 #include "support/check.h"
+#include "support/rng.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_MAX = 70 };
+enum { LENGTH_MAX = 70, MANY = 19 };
 
 typedef struct sip {
     uint64_t v[4];
@@ -63,6 +66,40 @@ TEST(every_length_at_every_alignment) {
             memset(placed, 0xee, sizeof placed); /* what stands around must not matter */
             memcpy(placed + shift, bytes, len);
             CHECK_EQ_U64(rung_hash_keyed(&key, placed + shift, len), plain_hash(&key, bytes, len));
+        }
+    }
+}
+
+/* As many as there are lanes and more, with lengths around `len`. Each text is a block of its own: whoever reads past
+ * its ends is found out by a sanitizer. */
+static void check_many(rung_rng *rng, size_t n, size_t len, size_t spread) {
+    const rung_hash_key key = {rung_rng_next(rng), rung_rng_next(rng)};
+    rung_slice texts[MANY] = {{NULL, 0}};
+    uint64_t hashes[MANY + 1];
+    for (size_t i = 0; i < n; i++) {
+        size_t own = len + (size_t)rung_rng_below(rng, spread + 1);
+        char *text = malloc(own ? own : 1);
+        for (size_t k = 0; k < own; k++)
+            text[k] = (char)rung_rng_below(rng, 256);
+        texts[i] = rung_slice_of(text, own);
+    }
+    hashes[n] = 42;
+    rung_hash_keyed_many(&key, texts, n, hashes);
+    CHECK_EQ_U64(hashes[n], 42);
+    for (size_t i = 0; i < n; i++) {
+        CHECK_EQ_U64(hashes[i],
+                     plain_hash(&key, (const unsigned char *)texts[i].ptr, texts[i].len));
+        free((char *)(uintptr_t)texts[i].ptr);
+    }
+}
+
+TEST(many_at_once) {
+    rung_rng rng;
+    rung_rng_seed(&rng, 13);
+    for (size_t len = 0; len <= LENGTH_MAX; len++) {
+        for (size_t n = 0; n <= MANY; n++) {
+            check_many(&rng, n, len, 0);
+            check_many(&rng, n, len, 7);
         }
     }
 }
