@@ -35,6 +35,7 @@
 #define MARK_EVERY_DEFAULT 64
 #define COPY_SIZE          ((size_t)1 << 20)
 #define START_SIZE         ((uint64_t)4 << 20)
+#define FILL_SIZE          ((uint64_t)1 << 20) /* of a spare: what a sync may have to wait for */
 
 struct rung_segment_log {
     rung_log port;
@@ -282,6 +283,19 @@ static rung_status write_mark(rung_segment_log *log, rung_err *err) {
 
 /* ---- the spare: the next segment, made in advance ---- */
 
+/* Piece by piece onto the disk: with all of it in the page cache at once, every sync of the log would wait until the
+ * last of it is written. The sync that makes it durable comes later and is short. */
+static rung_status write_zeros_out(const rung_file *f, uint64_t size, rung_err *err) {
+    rung_status st = RUNG_OK;
+    for (uint64_t at = 0; st == RUNG_OK && at < size; at += FILL_SIZE) {
+        uint64_t end = size - at < FILL_SIZE ? size : at + FILL_SIZE;
+        st = rung_file_write_zeros(f, at, end, err);
+        if (st == RUNG_OK)
+            st = rung_file_write_out(f, at, end - at, err);
+    }
+    return st;
+}
+
 static rung_status fill_spare(const rung_segment_log *log, rung_file *f, uint64_t size,
                               rung_err *err) {
     rung_status st = rung_file_open(f, &log->dir, SPARE_TEMPORARY, RUNG_FILE_CREATE, err);
@@ -290,7 +304,7 @@ static rung_status fill_spare(const rung_segment_log *log, rung_file *f, uint64_
     if (st == RUNG_OK)
         st = rung_file_reserve(f, size, err);
     if (st == RUNG_OK)
-        st = rung_file_write_zeros(f, 0, size, err);
+        st = write_zeros_out(f, size, err);
     if (st == RUNG_OK)
         st = rung_file_sync(f, err);
     if (st == RUNG_OK)

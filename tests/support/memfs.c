@@ -425,6 +425,11 @@ static int mem_sync(void *ctx, int file) {
     LOCKED(self(ctx), int, do_sync(ctx, file));
 }
 
+static int mem_write_out(void *ctx, int file, uint64_t offset, uint64_t len) {
+    (void)file, (void)offset, (void)len; /* it promises nothing */
+    LOCKED(self(ctx), int, fault(ctx, 'w'));
+}
+
 static int do_resize(rung_memfs *fs, int handle, uint64_t size, bool may_shrink) {
     int inode = inode_of(fs, handle), failed = fault(fs, 'w');
     if (failed)
@@ -556,6 +561,7 @@ void rung_memfs_init(rung_memfs *fs) {
         .pread = mem_pread,
         .fdatasync = mem_sync,
         .fsync = mem_sync,
+        .write_out = mem_write_out,
         .fallocate = mem_fallocate,
         .ftruncate = mem_ftruncate,
         .size = mem_size,
