@@ -7,12 +7,17 @@
 #include <stdint.h>
 
 /* A prefetch that stays: gcc 12 takes a function that does nothing but prefetch for one without effect, and
- * drops calls to it. The empty assembly is the effect.
- * Into the second cache, not the first: who asks for a line uses it a microsecond later as a rule, after many others
- * were asked for, and the first cache can wait for so few lines at a time that it forgets some. */
+ * drops calls to it. The empty assembly is the effect. */
+#define RUNG__PREFETCH(p, cache)                                                                   \
+    do {                                                                                           \
+        __builtin_prefetch(p, 0, cache);                                                           \
+        __asm__ volatile("" : : "r"(p));                                                           \
+    } while (0)
+
+/* For later, as a rule a microsecond or so, and one among many: into the second cache. The first can wait for so few
+ * lines at a time that it forgets some. */
 static inline void rung_prefetch(const void *p) {
-    __builtin_prefetch(p, 0, 2);
-    __asm__ volatile("" : : "r"(p));
+    RUNG__PREFETCH(p, 2);
 }
 
 /* All lines of a range. */
@@ -21,6 +26,14 @@ static inline void rung_prefetch_range(const void *start, size_t bytes) {
                *end = (const char *)start + bytes;
     for (; line < end; line += 64)
         rung_prefetch(line);
+}
+
+/* The same for at once: whatever comes next reads it. */
+static inline void rung_prefetch_range_now(const void *start, size_t bytes) {
+    const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63),
+               *end = (const char *)start + bytes;
+    for (; line < end; line += 64)
+        RUNG__PREFETCH(line, 3);
 }
 
 #endif

@@ -148,7 +148,7 @@ void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, b
 
 /* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */
 static void prefetch_search(const rung__slot *slot, uint32_t cap) {
-    rung_prefetch_range(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
+    rung_prefetch_range_now(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
 }
 
 /* One step of a descent, from the inner node at height h, with `before` rows before the probe, to its child. Of a leaf
