@@ -642,6 +642,8 @@ static void play(const setting *s, uint32_t n, outcome *o) {
     }
     play_rounds(&d, s, o);
     skiplist_destroy(d.peer);
+    malloc_trim(
+        0); /* millions of small pieces: whoever asks for a large one next would pay for joining them */
     d.peer = NULL;
     bench_progress("%s entries: moving them about", label.text);
     churn(&d, o);
