@@ -642,8 +642,7 @@ static void play(const setting *s, uint32_t n, outcome *o) {
     }
     play_rounds(&d, s, o);
     skiplist_destroy(d.peer);
-    malloc_trim(
-        0); /* millions of small pieces: whoever asks for a large one next would pay for joining them */
+    malloc_trim(0); /* or whoever asks for a large piece next pays for joining millions */
     d.peer = NULL;
     bench_progress("%s entries: moving them about", label.text);
     churn(&d, o);

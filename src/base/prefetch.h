@@ -14,6 +14,14 @@
         __asm__ volatile("" : : "r"(p));                                                           \
     } while (0)
 
+#define RUNG__PREFETCH_RANGE(start, bytes, cache)                                                  \
+    do {                                                                                           \
+        const char *line_ = (const char *)((uintptr_t)(start) & ~(uintptr_t)63),                   \
+                   *end_ = (const char *)(start) + (bytes);                                        \
+        for (; line_ < end_; line_ += 64)                                                          \
+            RUNG__PREFETCH(line_, cache);                                                          \
+    } while (0)
+
 /* For later, as a rule a microsecond or so, and one among many: into the second cache. The first can wait for so few
  * lines at a time that it forgets some. */
 static inline void rung_prefetch(const void *p) {
@@ -22,18 +30,12 @@ static inline void rung_prefetch(const void *p) {
 
 /* All lines of a range. */
 static inline void rung_prefetch_range(const void *start, size_t bytes) {
-    const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63),
-               *end = (const char *)start + bytes;
-    for (; line < end; line += 64)
-        rung_prefetch(line);
+    RUNG__PREFETCH_RANGE(start, bytes, 2);
 }
 
 /* The same for at once: whatever comes next reads it. */
 static inline void rung_prefetch_range_now(const void *start, size_t bytes) {
-    const char *line = (const char *)((uintptr_t)start & ~(uintptr_t)63),
-               *end = (const char *)start + bytes;
-    for (; line < end; line += 64)
-        RUNG__PREFETCH(line, 3);
+    RUNG__PREFETCH_RANGE(start, bytes, 3);
 }
 
 #endif

@@ -63,7 +63,7 @@ typedef struct rung__slot {
     uint32_t parent; /* RUNG__NODE_NONE for the root; the next free id in a free slot */
     uint16_t
         place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__PLACE_NONE: free */
-    uint16_t start; /* leaves: the node's own, or what it was a while ago */
+    uint16_t start; /* leaves: the node's own, or what it was a while ago: for guesses (aim.c) */
 } rung__slot;
 
 typedef struct rung__slab {

@@ -82,7 +82,6 @@ TEST(adding_in_one_call) {
     rung_failalloc_deinit(&fa);
 }
 
-/* Removing while moving house: whoever goes is gone from both stores. */
 /* Everybody's note is `player * 3`. */
 static rung_status begin_fill(rung_numbermap_fill *fill, rung_numbermap *map, rung_failalloc *fa,
                               uint32_t span) {
@@ -160,6 +159,7 @@ TEST(filling_without_memory) {
     }
 }
 
+/* Removing while moving house: whoever goes is gone from both stores. */
 TEST(removing_on_the_way) {
     rung_failalloc fa;
     rung_failalloc_init(&fa);
