@@ -37,23 +37,20 @@ enum { TO_KEY, TO_PLACE, TO_PLAYER };
 
 /* ---- asking for memory ---- */
 
-/* What is read and changed in the parent of a node: the counts of the node itself and, for a rank, those before. */
-static void prefetch_parent(const rung_ladder *l, const rung__slot *slot, bool ranked) {
-    rung__node *parent = rung__inner(l, slot->parent);
-    const uint32_t *counts = rung__inner_places(l, parent, RUNG__COUNT);
-    if (ranked) {
-        rung_prefetch(parent);
-        rung_prefetch_range(counts, slot->place * sizeof *counts);
-    }
-    rung_prefetch(counts + slot->place);
-    rung_prefetch(rung__inner_places(l, parent, RUNG__STARTS) + slot->place);
+/* What is read and changed in the parent of a leaf: its head, the leaf's own tally and, for a rank, those before it. */
+static void prefetch_parent(const rung_ladder *l, const rung__node *leaf, bool ranked) {
+    rung__node *parent = rung__inner(l, leaf->parent);
+    const uint32_t *tallies = rung__inner_places(l, parent, RUNG__COUNT);
+    rung_prefetch(parent);
+    if (ranked)
+        rung_prefetch_range(tallies, leaf->place * sizeof *tallies);
+    rung_prefetch(tallies + leaf->place);
 }
 
 /* The root has few rows as a rule, and rows stand in the middle of a node. */
-static void prefetch_root(const rung__slot *slot) {
-    rung_prefetch(slot->node);
-    rung_prefetch_range(slot->node->rows + RUNG__INNER_CAP / 4,
-                        RUNG__INNER_CAP / 2 * sizeof(uint64_t));
+static void prefetch_root(const rung__node *root) {
+    rung_prefetch(root);
+    rung_prefetch_range(root->rows + RUNG__INNER_CAP / 4, RUNG__INNER_CAP / 2 * sizeof(uint64_t));
 }
 
 /* What a search near a place is likely to read: where the word may be, and as far again as a run of the same goes. */
@@ -69,20 +66,13 @@ void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
     else if (part == 1 && l->trunk)
         rung_prefetch_range(l->trunk, sizeof *l->trunk);
     else if (l->height)
-        rung_prefetch(&l->trunk->inners.slots[l->root]);
+        rung_prefetch(&l->trunk->inners.slabs[l->root >> l->trunk->inners.shift]);
 }
 
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player) {
     l = l->guide ? l->guide : l;
     if (l->trunk)
         rung_numbermap_prefetch(&l->trunk->map, player);
-}
-
-void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player) {
-    l = l->guide ? l->guide : l;
-    uint32_t id = l->height ? rung__leaf_of(l, player) : RUNG_NUMBER_NONE;
-    if (id != RUNG_NUMBER_NONE)
-        rung_prefetch(&l->leaves.slots[id]);
 }
 
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
@@ -97,7 +87,7 @@ void rung_ladder_warm_row(const rung_ladder *l, uint32_t player) {
     if (!rung__locate(l, player, &path) || l->height == 0)
         return;
     rung__prefetch_key(l, rung__leaf(l, path.step[0].id), path.step[0].row);
-    prefetch_parent(l, &l->leaves.slots[path.step[0].id], true);
+    prefetch_parent(l, rung__leaf(l, path.step[0].id), true);
 }
 
 /* ---- where the entry stands ---- */
@@ -106,8 +96,6 @@ void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hin
     hint->ladder = l;
     hint->player = player;
     hint->from_leaf = rung__leaf_of(l, player);
-    if (l->height && hint->from_leaf != RUNG__NODE_NONE)
-        rung_prefetch(&l->leaves.slots[hint->from_leaf]);
 }
 
 void rung_ladder_aim_players(const rung_ladder *l, const rung_ladder_hint *hint) {
@@ -127,15 +115,16 @@ static bool find_again(const rung_ladder *l, rung_ladder_hint *hint) {
     return true;
 }
 
-void rung_ladder_aim_row(const rung_ladder *l, rung_ladder_hint *hint) {
+void rung_ladder_aim_row(const rung_ladder *l, bool ranked, rung_ladder_hint *hint) {
     uint32_t id = hint->from_leaf;
     if (id == RUNG__NODE_NONE ||
         (!(rung__is_leaf(l, id) && rung__row_of(l, id, hint->player, &hint->from_row)) &&
          !find_again(l, hint)))
         return;
-    rung__prefetch_rows(l, rung__leaf(l, hint->from_leaf), hint->from_row, false);
-    if (l->height > 0) /* the first step up from here */
-        rung_prefetch(&l->trunk->inners.slots[l->leaves.slots[hint->from_leaf].parent]);
+    rung__node *leaf = rung__leaf(l, hint->from_leaf);
+    rung__prefetch_rows(l, leaf, hint->from_row, false);
+    if (l->height)
+        prefetch_parent(l, leaf, ranked);
 }
 
 rung_status rung_ladder_aim_entry(const rung_ladder *l, rung_ladder_hint *hint,
@@ -311,6 +300,22 @@ static void pass_upper_nodes(const rung_ladder *l, uint32_t height, rung_ladder_
     }
 }
 
+/* Most moves are short: the parent of the leaf where the entry goes is near that of the leaf where it stands, below the
+ * same node. False: it is not. */
+static bool pass_sideways(const rung_ladder *l, const rung__node *leaf, rung_ladder_hint *hint) {
+    if (l->height < 2)
+        return false;
+    const rung__node *parent = rung__inner(l, leaf->parent);
+    rung__node *above = rung__inner(l, parent->parent);
+    uint32_t before = words_less_near(above, hint->key[0], parent->place);
+    if (before == 0 || before == above->n || rung__words(above, 0)[before] == hint->key[0])
+        return false;
+    hint->height = 2;
+    take_inner(l, above, before - 1, hint);
+    prefetch_near(rung__inner(l, hint->node), hint->low);
+    return true;
+}
+
 /* Is there a way? In a ladder of one leaf there is none. */
 static bool head_for(const rung_ladder *l, const uint64_t *key, uint8_t errand,
                      rung_ladder_hint *hint) {
@@ -329,17 +334,15 @@ static bool head_for(const rung_ladder *l, const uint64_t *key, uint8_t errand,
     return true;
 }
 
-void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
-                           rung_ladder_hint *hint) {
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint) {
     bool exists = hint->from_leaf != RUNG__NODE_NONE;
     if (!head_for(l, key, TO_KEY, hint))
         return;
     hint->mark = rung__is_marked(l) && exists
                      ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
                      : rung__mark_of(l, hint->player);
-    if (exists)
-        prefetch_parent(l, &l->leaves.slots[hint->from_leaf], ranked);
-    pass_upper_nodes(l, 1, hint);
+    if (!exists || !pass_sideways(l, rung__leaf(l, hint->from_leaf), hint))
+        pass_upper_nodes(l, 1, hint);
 }
 
 void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
@@ -354,7 +357,7 @@ void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_
         pass_upper_nodes(l, LEVELS, &move->to);
     if (old_key && head_for(l, old_key, TO_PLAYER, &move->from) && l->height > LEVELS)
         pass_upper_nodes(l, LEVELS, &move->from);
-    prefetch_root(&l->trunk->inners.slots[l->root]);
+    prefetch_root(rung__inner(l, l->root));
 }
 
 /* By the first word; and ask for what will be read and changed in the row. */
@@ -364,34 +367,39 @@ static void search_inner(const rung_ladder *l, rung_ladder_hint *hint) {
     const uint32_t *child = rung__column(l, node, RUNG__CHILD) + (hint->low ? hint->low - 1 : 0);
     rung_prefetch(child);
     rung_prefetch(child + (RUNG__COUNT - RUNG__CHILD) * RUNG__INNER_CAP);
-    rung_prefetch(child + (RUNG__STARTS - RUNG__CHILD) * RUNG__INNER_CAP);
+    if (hint->height > 1)
+        rung_prefetch(child + (RUNG__STARTS - RUNG__CHILD) * RUNG__INNER_CAP);
 }
 
-/* To the child; of a leaf, ask for its slot, which knows at which place rows begin. */
+/* From the row of a parent of leaves to the leaf. */
+static void take_leaf(const rung_ladder *l, rung__node *node, uint32_t row,
+                      rung_ladder_hint *hint) {
+    uint32_t tally = rung__column(l, node, RUNG__COUNT)[row];
+    uint32_t place = rung__leaf_tally_start(tally) +
+                     guess_row(node, row, hint->key[0], rung__leaf_tally_count(tally));
+    hint->node = rung__column(l, node, RUNG__CHILD)[row];
+    hint->height = 0;
+    place = place > LEAN ? place - LEAN : 0;
+    hint->low = place < RUNG__LEAF_CAP ? place : RUNG__LEAF_CAP;
+}
+
+static void ask_for_leaf(const rung_ladder *l, const rung_ladder_hint *hint) {
+    if (hint->errand == TO_PLAYER)
+        rung__prefetch_players(l, hint->node);
+    else
+        prefetch_near(rung__leaf(l, hint->node), hint->low);
+}
+
 static void take_child(const rung_ladder *l, rung_ladder_hint *hint) {
     rung__node *node = rung__inner(l, hint->node);
     uint32_t before = hint->low < node->n ? hint->low : node->n, row = before ? before - 1 : 0;
-    if (hint->height > 1) {
+    if (hint->height == 1) {
+        take_leaf(l, node, row, hint);
+    } else {
         take_inner(l, node, row, hint);
-        if (rung__is_inner(l, hint->node))
+        if (rung__pool_has(&l->trunk->inners, hint->node))
             prefetch_near(rung__inner(l, hint->node), hint->low);
-        return;
     }
-    hint->node = rung__column(l, node, RUNG__CHILD)[row];
-    hint->height = 0;
-    hint->low = guess_row(node, row, hint->key[0], rung__column(l, node, RUNG__COUNT)[row]);
-    rung_prefetch(&l->leaves.slots[hint->node]);
-}
-
-static void ask_for_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
-    if (hint->errand == TO_PLAYER) {
-        rung__prefetch_players(l, hint->node);
-        return;
-    }
-    uint32_t place = l->leaves.slots[hint->node].start + hint->low;
-    place = place > LEAN ? place - LEAN : 0;
-    hint->low = place < RUNG__LEAF_CAP ? place : RUNG__LEAF_CAP;
-    prefetch_near(rung__leaf(l, hint->node), hint->low);
 }
 
 static void search_leaf(const rung_ladder *l, rung_ladder_hint *hint) {
@@ -415,12 +423,11 @@ static void note_place(const rung_ladder *l, const rung_ladder_hint *hint) {
         rung__prefetch_rows(l, leaf, hint->low, true);
 }
 
-/* Is the way at this height, and does the node still exist that it has come to? */
+/* Is the way at this height, and can the node be read that it has come to? */
 static bool is_at(const rung_ladder_way *way, uint32_t height) {
     const rung_ladder_hint *hint = way->hint;
-    return hint->ladder && hint->height == height &&
-           (height ? rung__is_inner(way->ladder, hint->node)
-                   : rung__is_leaf(way->ladder, hint->node));
+    return hint->ladder && hint->height == height && (!height || way->ladder->trunk) &&
+           rung__pool_has(height ? &way->ladder->trunk->inners : &way->ladder->leaves, hint->node);
 }
 
 /* Between rows of the same first word, in the nodes at this height. Where rows were put in or taken out since these
@@ -432,7 +439,8 @@ static void settle_ties(const rung_ladder_way *ways, uint32_t n, uint32_t height
         if (!is_tied_at(hint, height))
             continue;
         rung__node *node = is_at(&ways[i], height) ? node_of(ways[i].ladder, hint) : NULL;
-        if (!node || hint->high > node->n || (height == 0 && hint->changes != node->changes))
+        if (!node || node->place == RUNG__PLACE_NONE || hint->high > node->n ||
+            (height == 0 && hint->changes != node->changes))
             hint->low = hint->high = 0;
         else
             open |= narrow(ways[i].ladder, node, hint);
@@ -489,8 +497,8 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
             rung_ladder_aim_players(l, &hints[i - start]);
         for (uint32_t i = start; i < stop; i++) {
             rung_ladder_hint *hint = &hints[i - start];
-            rung_ladder_aim_row(l, hint);
-            rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, changes != NULL, hint);
+            rung_ladder_aim_row(l, changes != NULL, hint);
+            rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, hint);
             ways[i - start] = (rung_ladder_way){l, hint};
         }
         rung_ladder_aim_down(ways, stop - start);

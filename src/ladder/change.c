@@ -134,34 +134,29 @@ static void copy_first(const rung_ladder *l, rung__node *parent, uint32_t row, r
 static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t row,
                            uint32_t id) {
     rung__node *parent = rung__inner(l, parent_id), *child = node_at(l, level, id);
-    uint32_t count = 0, starts = 0;
-    if (level == 0) {
-        count = child->n;
-        starts = (uint32_t)__builtin_popcountll(child->starts);
-    } else {
-        for (uint32_t i = 0; i < child->n; i++) {
-            count += rung__column(l, child, RUNG__COUNT)[i];
-            starts += rung__column(l, child, RUNG__STARTS)[i];
-        }
-    }
     copy_first(l, parent, row, child);
     rung__column(l, parent, RUNG__CHILD)[row] = id;
-    rung__column(l, parent, RUNG__COUNT)[row] = count;
-    rung__column(l, parent, RUNG__STARTS)[row] = starts;
-    rung__slot *slot = &pool_at(l, level)->slots[id];
-    slot->parent = parent_id;
-    slot->place = (uint16_t)(parent->start + row);
-    slot->start = child->start;
+    if (level == 0) {
+        rung__column(l, parent, RUNG__COUNT)[row] =
+            rung__leaf_tally(child->n, (uint32_t)__builtin_popcountll(child->starts), child->start);
+    } else {
+        rung__tally counts = rung__tally_of(l, child, level, RUNG__COUNT),
+                    starts = rung__tally_of(l, child, level, RUNG__STARTS);
+        rung__column(l, parent, RUNG__COUNT)[row] = rung__tally_sum(&counts, child->n);
+        rung__column(l, parent, RUNG__STARTS)[row] = rung__tally_sum(&starts, child->n);
+    }
+    child->parent = parent_id;
+    child->place = (uint16_t)(parent->start + row);
 }
 
 /* Tell the children of an inner node, at `level`, where they stand. */
 static void announce_children(rung_ladder *l, uint32_t level, uint32_t id) {
     rung__node *node = rung__inner(l, id);
     const uint32_t *children = rung__column(l, node, RUNG__CHILD);
-    rung__slot *slots = pool_at(l, level - 1)->slots;
     for (uint32_t row = 0; row < node->n; row++) {
-        slots[children[row]].parent = id;
-        slots[children[row]].place = (uint16_t)(node->start + row);
+        rung__node *child = node_at(l, level - 1, children[row]);
+        child->parent = id;
+        child->place = (uint16_t)(node->start + row);
     }
 }
 
@@ -260,7 +255,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
 /* Rows in the child at `row` of a parent, without touching a leaf. */
 static uint32_t child_rows(const rung_ladder *l, uint32_t level, rung__node *parent, uint32_t row) {
     if (level == 0)
-        return rung__column(l, parent, RUNG__COUNT)[row];
+        return rung__leaf_tally_count(rung__column(l, parent, RUNG__COUNT)[row]);
     return rung__inner(l, rung__column(l, parent, RUNG__CHILD)[row])->n;
 }
 
@@ -316,7 +311,7 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
             rung__pool_give(&l->trunk->inners, l->root);
             l->root = child;
             l->height--;
-            pool_at(l, l->height)->slots[child].parent = RUNG__NODE_NONE;
+            node_at(l, l->height, child)->parent = RUNG__NODE_NONE;
         }
         return;
     }
@@ -343,20 +338,33 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
 
 /* ---- one entry in, one entry out ---- */
 
-/* In what an inner node says of the child at a place. */
-static inline void adjust_child(const rung_ladder *l, const rung__slot *child, int32_t count,
+/* In what the parent says of a leaf: so many entries and starts more; and where its rows start now. */
+static inline void adjust_leaf(const rung_ladder *l, const rung__node *leaf, int32_t count,
+                               int32_t starts) {
+    uint32_t *tally =
+        &rung__inner_places(l, rung__inner(l, leaf->parent), RUNG__COUNT)[leaf->place];
+    uint32_t more = rung__leaf_tally((uint32_t)count, (uint32_t)starts, leaf->start);
+    *tally = *tally - rung__leaf_tally(0, 0, rung__leaf_tally_start(*tally)) + more;
+}
+
+/* In what it says of an inner node. */
+static inline void adjust_inner(const rung_ladder *l, const rung__node *node, int32_t count,
                                 int32_t starts) {
-    rung__node *parent = rung__inner(l, child->parent);
-    rung__inner_places(l, parent, RUNG__COUNT)[child->place] += (uint32_t)count;
-    rung__inner_places(l, parent, RUNG__STARTS)[child->place] += (uint32_t)starts;
+    rung__node *parent = rung__inner(l, node->parent);
+    rung__inner_places(l, parent, RUNG__COUNT)[node->place] += (uint32_t)count;
+    rung__inner_places(l, parent, RUNG__STARTS)[node->place] += (uint32_t)starts;
 }
 
 /* All the way up from a leaf. */
-static void adjust_counts(const rung_ladder *l, uint32_t leaf, int32_t count, int32_t starts) {
-    const rung__slot *slot = &l->leaves.slots[leaf];
+static void adjust_counts(const rung_ladder *l, const rung__node *leaf, int32_t count,
+                          int32_t starts) {
+    const rung__node *node = leaf;
     for (uint32_t h = 0; h < l->height; h++) {
-        adjust_child(l, slot, count, starts);
-        slot = &l->trunk->inners.slots[slot->parent];
+        if (h == 0)
+            adjust_leaf(l, leaf, count, starts);
+        else
+            adjust_inner(l, node, count, starts);
+        node = rung__inner(l, node->parent);
     }
 }
 
@@ -374,8 +382,9 @@ static void refresh_first(rung_ladder *l, const rung__path *path) {
 /* The entry after the last row of a leaf starts its score, or no longer does. */
 static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
     int32_t starts = is_start ? 1 : -1;
-    rung__leaf(l, leaf->next)->starts ^= 1;
-    adjust_counts(l, leaf->next, 0, starts);
+    rung__node *next = rung__leaf(l, leaf->next);
+    next->starts ^= 1;
+    adjust_counts(l, next, 0, starts);
     l->distinct += (uint32_t)starts;
 }
 
@@ -402,7 +411,7 @@ static int32_t take_out(rung_ladder *l, rung__node *leaf, uint32_t row) {
 /* Take the entry at a complete path out of the tree. The path is stale afterwards. */
 static void erase(rung_ladder *l, const rung__path *path) {
     rung__node *leaf = rung__leaf(l, path->step[0].id);
-    adjust_counts(l, path->step[0].id, -1, take_out(l, leaf, path->step[0].row));
+    adjust_counts(l, leaf, -1, take_out(l, leaf, path->step[0].row));
     if (path->step[0].row == 0 && leaf->n > 0)
         refresh_first(l, path);
     if (leaf->n < RUNG__LEAF_CAP / 2)
@@ -443,8 +452,9 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
         make_room(l, path, 0);
         rung__descend(l, probe, path);
     }
-    uint32_t id = path->step[0].id, row = path->step[0].row;
-    adjust_counts(l, id, 1, put_in(l, rung__leaf(l, id), row, probe));
+    rung__node *leaf = rung__leaf(l, path->step[0].id);
+    uint32_t row = path->step[0].row;
+    adjust_counts(l, leaf, 1, put_in(l, leaf, row, probe));
     if (row == 0)
         refresh_first(l, path);
 }
@@ -466,7 +476,7 @@ static rung_status plant_trunk(rung_ladder *l) {
     rung__trunk *trunk = rung_alloc_zeroed(l->alloc, sizeof *trunk);
     if (!trunk)
         return RUNG_ENOMEM;
-    trunk->inners.free_head = RUNG__NODE_NONE;
+    rung__pool_init(l, &trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP);
     trunk->births = l->shape; /* no birth of an earlier trunk was as late */
     rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
     for (uint32_t i = 0; leaf && !l->guide && i < leaf->n; i++) {
@@ -485,6 +495,14 @@ static rung_status plant_trunk(rung_ladder *l) {
     return RUNG_OK;
 }
 
+/* The only leaf of a small ladder doubles until it has full size. */
+static uint32_t first_leaf_cap(uint32_t rows) {
+    uint32_t cap = RUNG__LEAF_CAP_FIRST;
+    while (cap < rows)
+        cap *= 2;
+    return cap < RUNG__LEAF_CAP ? cap : RUNG__LEAF_CAP;
+}
+
 static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
     if (!l->trunk) {
         rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
@@ -493,19 +511,16 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
         if (!leaf)
             return rung__pool_fit_first_leaf(l, RUNG__LEAF_CAP_FIRST);
         if (leaf->cap < RUNG__LEAF_CAP)
-            return rung__pool_fit_first_leaf(l, 2u * leaf->cap);
+            return rung__pool_fit_first_leaf(l, first_leaf_cap(leaf->cap + 1u));
         if (plant_trunk(l) < 0)
             return RUNG_ENOMEM;
     }
     if (is_new && !l->guide && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
         return RUNG_ENOMEM;
     /* At most one new node per level, and a new root. */
-    if (l->leaves.free_count > 0 && l->trunk->inners.free_count > l->height)
-        return RUNG_OK;
-    if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, 1) < 0)
+    if (rung__pool_reserve(l, &l->leaves, 1) < 0)
         return RUNG_ENOMEM;
-    return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP,
-                              l->height + 1u);
+    return rung__pool_reserve(l, &l->trunk->inners, l->height + 1u);
 }
 
 /* ---- the public changes ---- */
@@ -618,24 +633,24 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
 
 /* One row out of a leaf and one into another, or the same. Where the two ways up meet, and above, the numbers of
  * entries stay as they are. */
-static void move_row(rung_ladder *l, uint32_t from, uint32_t from_row, uint32_t to, uint32_t to_row,
-                     const rung__probe *probe) {
-    int32_t out = take_out(l, rung__leaf(l, from), from_row);
-    int32_t in = put_in(l, rung__leaf(l, to), to_row, probe);
-    rung__slot *slots = l->leaves.slots;
-    slots[from].start = rung__leaf(l, from)->start;
-    slots[to].start = rung__leaf(l, to)->start;
-    while (from != to) {
-        adjust_child(l, &slots[from], -1, out);
-        adjust_child(l, &slots[to], 1, in);
-        from = slots[from].parent;
-        to = slots[to].parent;
-        slots = l->trunk->inners.slots;
+static void move_row(rung_ladder *l, rung__node *from, uint32_t from_row, rung__node *to,
+                     uint32_t to_row, const rung__probe *probe) {
+    int32_t out = take_out(l, from, from_row), in = put_in(l, to, to_row, probe);
+    if (from == to) {
+        adjust_leaf(l, from, 0, out + in);
+    } else {
+        adjust_leaf(l, from, -1, out);
+        adjust_leaf(l, to, 1, in);
     }
-    for (; out + in && slots[from].parent != RUNG__NODE_NONE; slots = l->trunk->inners.slots) {
-        adjust_child(l, &slots[from], 0, out + in);
-        from = slots[from].parent;
+    rung__node *down = rung__inner(l, from->parent), *up = rung__inner(l, to->parent);
+    while (down != up) {
+        adjust_inner(l, down, -1, out);
+        adjust_inner(l, up, 1, in);
+        down = rung__inner(l, down->parent);
+        up = rung__inner(l, up->parent);
     }
+    for (; out + in && down->parent != RUNG__NODE_NONE; down = rung__inner(l, down->parent))
+        adjust_inner(l, down, 0, out + in);
 }
 
 /* The row of a leaf before which the probe belongs; 0: it may belong into another leaf, or is the first. What the hint
@@ -657,8 +672,8 @@ static bool is_hint_for(const rung_ladder *l, uint32_t player, const uint64_t *k
     return good;
 }
 
-/* The move that a hint is for, if nothing else is to be done: no node becomes too full, too empty or begins with
- * another entry. False: nothing was done. */
+/* The move that a hint is for, if little else is to be done: no node becomes too full or too empty, or begins with the
+ * entry. False: nothing was done. */
 static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uint32_t from_leaf,
                        uint32_t from_row, const rung_ladder_hint *hint,
                        rung_ladder_change *change) {
@@ -677,8 +692,8 @@ static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uin
                                                                   : rung__mark_of(l, player),
                          .has_player = true};
     uint32_t to_row = aimed_row(l, hint, to, &probe);
-    if (from_row == 0 || to_row == 0 || from->n <= RUNG__LEAF_CAP / 2 || to->n == RUNG__LEAF_CAP ||
-        key_equals(l, from, from_row, key))
+    if (to_row == 0 || from->n <= RUNG__LEAF_CAP / 2 || to->n == RUNG__LEAF_CAP ||
+        (from_row == 0 && from == to) || key_equals(l, from, from_row, key))
         return false;
     if (from_leaf == to_leaf && from_row < to_row)
         to_row--;
@@ -690,7 +705,11 @@ static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uin
             rung__climb(l, &path);
         note_before(l, &path, true, change);
     }
-    move_row(l, from_leaf, from_row, to_leaf, to_row, &probe);
+    move_row(l, from, from_row, to, to_row, &probe);
+    if (from_row == 0) {
+        rung__climb(l, &path);
+        refresh_first(l, &path);
+    }
     l->moves++;
     if (from_leaf != to_leaf && !l->guide)
         rung_numbermap_set(&l->trunk->map, player, to_leaf);
@@ -744,19 +763,15 @@ static uint32_t nodes_for(uint32_t rows, uint32_t level) {
 /* Secure everything a tree of `count` entries needs, except room in the player map. */
 static rung_status build_secure(rung_ladder *l, uint32_t count) {
     uint32_t leaves = nodes_for(count, 0), inners = 0;
-    if (leaves == 1) {
-        uint32_t cap = RUNG__LEAF_CAP_FIRST;
-        while (cap < count)
-            cap *= 2;
-        return rung__pool_fit_first_leaf(l, cap);
-    }
+    if (leaves == 1)
+        return rung__pool_fit_first_leaf(l, first_leaf_cap(count));
     if (plant_trunk(l) < 0)
         return RUNG_ENOMEM;
     for (uint32_t nodes = leaves; nodes > 1;)
         inners += nodes = nodes_for(nodes, 1);
-    if (rung__pool_reserve(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP, leaves) < 0)
+    if (rung__pool_reserve(l, &l->leaves, leaves) < 0)
         return RUNG_ENOMEM;
-    return rung__pool_reserve(l, &l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP, inners);
+    return rung__pool_reserve(l, &l->trunk->inners, inners);
 }
 
 /* Does the entry stand behind that row? `mark`: the entry's; NULL while there are none. */

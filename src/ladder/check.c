@@ -2,7 +2,8 @@
 /* The ladder's invariants, checked by a walk over all of it.
  *
  *  I1  Entries are strictly ascending by (words, tie); the leaf chain visits them in tree order, both ways.
- *  I2  An inner row's key is the first entry below it; its count and starts are what is below it.
+ *  I2  An inner row's key is the first entry below it; its count and starts are what is below it; that of a leaf says
+ *      at which place the leaf's rows start.
  *  I3  Every node knows its parent and its place there; all leaves have the same depth.
  *  I4  No node is overfull; below the root none is less than seven sixteenths full; an inner root has two children.
  *  I5  Bit `row` of a leaf's starts is set iff the entry's score differs from the one before it, or there is none.
@@ -67,16 +68,17 @@ static const char *check_leaf(walk *w, uint32_t id) {
 static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t parent) {
     const rung_ladder *l = w->l;
     rung__node *node = level ? rung__inner(l, id) : rung__leaf(l, id);
-    const rung__pool *pool = level ? &l->trunk->inners : &l->leaves;
     uint32_t cap = level ? RUNG__INNER_CAP : RUNG__LEAF_CAP;
     bool is_root = level == l->height;
-    if (pool->slots[id].parent != parent)
+    if (node->parent != parent)
         return "I3: a node does not know its parent";
     if (node->start + node->n > node->cap || (!is_root && node->n < cap * 7 / 16) ||
         (is_root && level && node->n < 2))
         return "I4: a node is too full or too empty";
     if (level == 0)
         return check_leaf(w, id);
+    rung__tally counts = rung__tally_of(l, node, level, RUNG__COUNT),
+                all_starts = rung__tally_of(l, node, level, RUNG__STARTS);
     for (uint32_t row = 0; row < node->n; row++) {
         uint32_t child = rung__column(l, node, RUNG__CHILD)[row], count = w->count,
                  starts = w->starts;
@@ -89,16 +91,16 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
                 return "I2: an inner key is not the first entry below it";
         if (rung__is_marked(l) && rung__marks(l, node)[row] != rung__mark_of(l, key.player))
             return "I8: an inner row has another player's mark";
-        const rung__slot *slot =
-            level > 1 ? &l->trunk->inners.slots[child] : &l->leaves.slots[child];
-        if (slot->place != node->start + row)
+        if (below->place != node->start + row)
             return "I3: a node does not know its place";
         const char *wrong = check_node(w, child, level - 1, id);
         if (wrong)
             return wrong;
-        if (rung__column(l, node, RUNG__COUNT)[row] != w->count - count ||
-            rung__column(l, node, RUNG__STARTS)[row] != w->starts - starts)
+        if (rung__tally_at(&counts, row) != w->count - count ||
+            rung__tally_at(&all_starts, row) != w->starts - starts)
             return "I2: a count or the starts of a child are wrong";
+        if (level == 1 && rung__leaf_tally_start(counts.rows[row]) != below->start)
+            return "I2: a parent does not know where the rows of a leaf start";
     }
     return NULL;
 }

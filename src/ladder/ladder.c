@@ -32,7 +32,7 @@ rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **o
     l->quarry = config->quarry;
     l->key_words = config->key_words;
     l->score_words = config->score_words;
-    l->leaves.free_head = RUNG__NODE_NONE;
+    rung__pool_init(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP);
     l->root = RUNG__NODE_NONE;
     l->bytes = sizeof *l;
     *out = l;
@@ -40,9 +40,9 @@ rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **o
 }
 
 void rung_ladder_clear(rung_ladder *l) {
-    rung__pool_deinit(l, &l->leaves);
+    rung__pool_clear(l, &l->leaves);
     if (l->trunk) {
-        rung__pool_deinit(l, &l->trunk->inners);
+        rung__pool_clear(l, &l->trunk->inners);
         rung_numbermap_deinit(&l->trunk->map, l->alloc);
         rung_alloc_free(l->alloc, l->trunk, sizeof *l->trunk);
         l->bytes -= sizeof *l->trunk;
@@ -129,7 +129,7 @@ uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__p
 
 void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
     rung__node *leaf =
-        l->leaves.slots[id].node; /* not touched here: all leaves of a tree are laid out alike */
+        rung__leaf(l, id); /* not touched here: all leaves of a tree are laid out alike */
     rung_prefetch(leaf);
     rung_prefetch_range(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words,
                         RUNG__LEAF_CAP * sizeof(uint32_t));
@@ -147,30 +147,23 @@ void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, b
 }
 
 /* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */
-static void prefetch_search(const rung__slot *slot, uint32_t cap) {
-    rung_prefetch_range_now(slot->node, sizeof(rung__node) + cap * sizeof(uint64_t));
-}
-
-/* One step of a descent, from the inner node at height h, with `before` rows before the probe, to its child. Of a leaf
- * the slot is asked for, which tells where it is. */
-static void step_down(const rung_ladder *l, uint32_t h, uint32_t before, rung__path *path) {
-    rung__node *node = rung__inner(l, path->step[h].id);
-    uint32_t row = before ? before - 1 : 0, child = rung__column(l, node, RUNG__CHILD)[row];
-    path->step[h].row = row;
-    path->step[h - 1].id = child;
-    if (h == 1)
-        rung_prefetch(&l->leaves.slots[child]);
+static void prefetch_search(const rung__node *node, uint32_t cap) {
+    rung_prefetch_range_now(node, sizeof *node + cap * sizeof(uint64_t));
 }
 
 void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
     path->step[l->height].id = l->root;
     for (uint32_t h = l->height; h > 0; h--) {
-        step_down(l, h, rung__node_search(l, rung__inner(l, path->step[h].id), probe), path);
+        rung__node *node = rung__inner(l, path->step[h].id);
+        uint32_t before = rung__node_search(l, node, probe), row = before ? before - 1 : 0;
+        uint32_t child = rung__column(l, node, RUNG__CHILD)[row];
+        path->step[h].row = row;
+        path->step[h - 1].id = child;
         if (h > 1)
-            prefetch_search(&l->trunk->inners.slots[path->step[h - 1].id], RUNG__INNER_CAP);
+            prefetch_search(rung__inner(l, child), RUNG__INNER_CAP);
+        else
+            prefetch_search(rung__leaf(l, child), RUNG__LEAF_CAP);
     }
-    if (l->height > 0)
-        prefetch_search(&l->leaves.slots[path->step[0].id], RUNG__LEAF_CAP);
 }
 
 void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path) {
@@ -218,19 +211,20 @@ bool rung__locate(const rung_ladder *l, uint32_t player, rung__path *path) {
 
 void rung__climb(const rung_ladder *l, rung__path *path) {
     for (uint32_t h = 1; h <= l->height; h++) {
-        uint32_t child = path->step[h - 1].id;
-        const rung__slot *slot = h == 1 ? &l->leaves.slots[child] : &l->trunk->inners.slots[child];
-        path->step[h].id = slot->parent;
-        path->step[h].row = slot->place - rung__inner(l, slot->parent)->start;
+        uint32_t id = path->step[h - 1].id;
+        const rung__node *child = h == 1 ? rung__leaf(l, id) : rung__inner(l, id);
+        path->step[h].id = child->parent;
+        path->step[h].row = child->place - rung__inner(l, child->parent)->start;
     }
 }
 
 /* What the inner nodes of a path have in a column before the path: entries or starts in earlier leaves. */
 static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t column) {
     uint32_t sum = 0;
-    for (uint32_t h = 1; h <= l->height; h++)
-        sum += rung__column_sum(rung__column(l, rung__inner(l, path->step[h].id), column),
-                                path->step[h].row);
+    for (uint32_t h = 1; h <= l->height; h++) {
+        rung__tally tally = rung__tally_of(l, rung__inner(l, path->step[h].id), h, column);
+        sum += rung__tally_sum(&tally, path->step[h].row);
+    }
     return sum;
 }
 
@@ -261,8 +255,8 @@ static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__
     uint32_t id = l->root;
     for (uint32_t h = l->height; h > 0; h--) {
         rung__node *node = rung__inner(l, id);
-        const uint32_t *counts = rung__column(l, node, column);
-        uint32_t row = rung__row_holding(counts, node->n, &k);
+        rung__tally tally = rung__tally_of(l, node, h, column);
+        uint32_t row = rung__tally_find(&tally, node->n, &k);
         path->step[h].id = id;
         path->step[h].row = row;
         id = rung__column(l, node, RUNG__CHILD)[row];

@@ -251,35 +251,34 @@ void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint
  *
  *   warm_ladder  where there are many ladders, themselves not in the cache: part 0, then 1, then 2
  *   warm_map     asks where the player's leaf is; may be left out
- *   aim_leaf     notes it in the hint, asks for its address
+ *   aim_leaf     notes it in the hint
  *   aim_players  asks who is in it; may be left out
- *   aim_row      finds the player's row, notes it in the hint, asks for the row and what moves with it
+ *   aim_row      finds the player's row, notes it in the hint, asks for the row, what moves with it and the first step
+ *                up; `ranked`: the put will be asked for ranks
  *   aim_entry    reads it; RUNG_NOT_FOUND: there is none
- *   aim_begin    the new key is known; `ranked`: the put will be asked for ranks
+ *   aim_begin    the new key is known
  *   aim_step     step 0, then 1, and so on: down to the key
  *   put_aimed    the move itself */
 void rung_ladder_warm_ladder(const rung_ladder *l, int part);
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);
 void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint);
 void rung_ladder_aim_players(const rung_ladder *l, const rung_ladder_hint *hint);
-void rung_ladder_aim_row(const rung_ladder *l, rung_ladder_hint *hint);
+void rung_ladder_aim_row(const rung_ladder *l, bool ranked, rung_ladder_hint *hint);
 RUNG_NODISCARD rung_status rung_ladder_aim_entry(const rung_ladder *l, rung_ladder_hint *hint,
                                                  rung_ladder_entry *out);
-void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, bool ranked,
-                           rung_ladder_hint *hint);
+void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint);
 typedef struct rung_ladder_way {
     const rung_ladder *ladder;
     rung_ladder_hint *hint;
 } rung_ladder_way;
-/* The way to a key that aim_begin was told of begins at step RUNG_LADDER_AIM_FIRST, those of move_begin at step 0; step
- * RUNG_LADDER_AIM_LEAF does no more than ask for the leaf. */
+/* The way to a key that aim_begin was told of begins at step RUNG_LADDER_AIM_FIRST, those of move_begin at step 0;
+ * step RUNG_LADDER_AIM_LEAF does no more than ask for the leaf. */
 enum { RUNG_LADDER_AIM_STEPS = 9, RUNG_LADDER_AIM_FIRST = 4, RUNG_LADDER_AIM_LEAF = 6 };
 void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step);
 /* All steps, for callers with enough ways at a time. */
 void rung_ladder_aim_down(const rung_ladder_way *ways, uint32_t n);
 
-/* For a question with a pipeline of its own: warm_map, then these three, each with what the one before asked for. */
-void rung_ladder_warm_slot(const rung_ladder *l, uint32_t player);
+/* For a question with a pipeline of its own: warm_map, then these two, each with what the one before asked for. */
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);
 /* The player's row, and the first step of the way up to its rank. */
 void rung_ladder_warm_row(const rung_ladder *l, uint32_t player);

@@ -38,17 +38,16 @@ static void seek_group(const rung_ladder *l, uint32_t n, const uint32_t *indexes
     for (uint32_t h = l->height; h > 0; h--)
         for (uint32_t i = 0; i < n; i++) {
             rung__node *node = rung__inner(l, cursors[i].leaf);
-            uint32_t row = rung__row_holding(rung__column(l, node, RUNG__COUNT), node->n, &left[i]);
+            rung__tally tally = rung__tally_of(l, node, h, RUNG__COUNT);
+            uint32_t row = rung__tally_find(&tally, node->n, &left[i]);
             cursors[i].leaf = rung__column(l, node, RUNG__CHILD)[row];
             if (h > 1)
                 prefetch_inner(l, cursors[i].leaf, 0);
             else
-                rung_prefetch(&l->leaves.slots[cursors[i].leaf]);
+                rung_prefetch(rung__leaf(l, cursors[i].leaf));
         }
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         cursors[i].pos = left[i] + (indexes[i] >= l->count);
-        rung_prefetch(rung__leaf(l, cursors[i].leaf));
-    }
 }
 
 void rung_ladder_seek_batch(const rung_ladder *l, uint32_t n, const uint32_t *indexes,
@@ -155,16 +154,15 @@ static void count_group(const rung_ladder *l, uint32_t n, const uint64_t *keys,
             rung__node *node = rung__inner(l, at[i]);
             uint32_t before = rows_before(l, node, keys + (size_t)i * l->key_words, or_equal[i]);
             uint32_t row = before ? before - 1 : 0;
-            counts[i] += rung__column_sum(rung__column(l, node, RUNG__COUNT), row);
+            rung__tally tally = rung__tally_of(l, node, h, RUNG__COUNT);
+            counts[i] += rung__tally_sum(&tally, row);
             at[i] = rung__column(l, node, RUNG__CHILD)[row];
             if (h > 1)
                 prefetch_inner(l, at[i], RUNG__INNER_CAP);
             else
-                rung_prefetch(&l->leaves.slots[at[i]]);
+                rung_prefetch_range(rung__leaf(l, at[i]),
+                                    sizeof *node + RUNG__LEAF_CAP * sizeof(uint64_t));
         }
-    for (uint32_t i = 0; l->height && i < n; i++)
-        rung_prefetch_range(rung__leaf(l, at[i]),
-                            sizeof(rung__node) + RUNG__LEAF_CAP * sizeof(uint64_t));
     for (uint32_t i = 0; l->count && i < n; i++)
         counts[i] +=
             rows_before(l, rung__leaf(l, at[i]), keys + (size_t)i * l->key_words, or_equal[i]);
@@ -202,10 +200,8 @@ enum { BLOCK = 2 };
 #else
 enum { BLOCK = 4 };
 #endif
-enum { TO_MAP, TO_SLOT, TO_LEAF, TO_ROW, TO_KEY, STEPS };
-enum {
-    WAYS = 8 * BLOCK
-}; /* under way at a time: STEPS blocks, rounded up so that a place in the ring is a mask */
+enum { TO_MAP, TO_LEAF, TO_ROW, TO_KEY, STEPS };
+enum { WAYS = STEPS * BLOCK }; /* under way at a time */
 
 typedef struct ways {
     const rung_ladder *l;
@@ -269,13 +265,9 @@ static inline void take_step(ways *w, int step, uint32_t i, rung_ladder_entry *e
     case TO_MAP:
         rung_numbermap_prefetch(&l->trunk->map, player);
         break;
-    case TO_SLOT:
+    case TO_LEAF:
         w->leaf[way] = rung_numbermap_get(&l->trunk->map, player);
         w->found[i] = w->leaf[way] != RUNG__NODE_NONE;
-        if (w->found[i])
-            rung_prefetch(&l->leaves.slots[w->leaf[way]]);
-        break;
-    case TO_LEAF:
         go_to_leaf(w, way);
         break;
     case TO_ROW:
@@ -314,18 +306,16 @@ static void find_others(const rung_ladder *l, uint32_t n, const uint32_t *player
     enum { LAG = 8, RING = 4 * LAG };
     uint32_t leaf[RING], row[RING];
     for (uint64_t i = 0; i < (uint64_t)n + RING; i++) {
-        uint64_t slot = i - LAG, who = i - 2 * LAG, at = i - 3 * LAG, read = i - 4 * LAG;
+        uint64_t guide = i - LAG, who = i - 2 * LAG, at = i - 3 * LAG, read = i - 4 * LAG;
         if (i < n) /* below 0 is not below n */
             rung_ladder_warm_map(l, players[i]);
-        if (slot < n) {
-            if (l->guide)
-                rung_ladder_warm_leaf(l, players[slot]);
-            leaf[slot % RING] = rung__leaf_of(l, players[slot]);
-            if (l->height && leaf[slot % RING] != RUNG__NODE_NONE)
-                rung_prefetch(&l->leaves.slots[leaf[slot % RING]]);
+        if (guide < n && l->guide)
+            rung_ladder_warm_leaf(l, players[guide]);
+        if (who < n) {
+            leaf[who % RING] = rung__leaf_of(l, players[who]);
+            if (l->height && leaf[who % RING] != RUNG__NODE_NONE)
+                rung__prefetch_players(l, leaf[who % RING]);
         }
-        if (who < n && l->height && leaf[who % RING] != RUNG__NODE_NONE)
-            rung__prefetch_players(l, leaf[who % RING]);
         if (at < n) {
             uint32_t id = leaf[at % RING];
             found_out[at] =

@@ -9,11 +9,13 @@
  * A row of an inner node describes one child: its first entry (key, player), its id, the entries below it and
  * the "starts" below it. A start is an entry whose score differs from that of the entry before it (the first
  * entry of all is one): the number of starts up to an entry is its dense rank, and the index of the last start
- * is its sparse rank. In a leaf the starts are a bitmap.
+ * is its sparse rank. In a leaf the starts are a bitmap; of a leaf, its parent has both numbers in one (see "tallies").
  * Marks (ladder.h) are only there if the owner has some, and only true in a ladder of several leaves.
  *
- * Nodes are addressed by 32-bit ids. What a walk up needs of a leaf (its address, its parent and where it stands there)
- * is in the pool's slot array, 16 bytes a leaf, which stays in cache where the leaves themselves do not. */
+ * A move at ten million entries meets memory whose pages even the processor's tables of them do not know, and to look
+ * such a page up takes as long as to read it. So a move shall touch few pages: the map, two leaves, their two parents.
+ * Nodes are addressed by 32-bit ids that tell where they are without a look at memory of their own; a leaf knows its
+ * parent itself; and nodes are of sizes that do not lie across pages, where that costs little. */
 #ifndef RUNG_LADDER_TREE_H
 #define RUNG_LADDER_TREE_H
 
@@ -25,16 +27,12 @@
 enum { RUNG__LEAF_CAP = 6, RUNG__INNER_CAP = 4, RUNG__LEAF_CAP_FIRST = 3 };
 #else
 enum {
-    RUNG__LEAF_CAP = 64,
+    RUNG__LEAF_CAP = 62, /* a leaf with one word and marks has 1 KiB: four to a page */
     RUNG__INNER_CAP = 64,
     RUNG__LEAF_CAP_FIRST = 4
 }; /* by measurement, see bench/ */
 #endif
 _Static_assert(RUNG__LEAF_CAP <= 64, "a bit of a word for each row");
-_Static_assert((RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST &
-                (RUNG__LEAF_CAP / RUNG__LEAF_CAP_FIRST - 1)) == 0 &&
-                   RUNG__LEAF_CAP % RUNG__LEAF_CAP_FIRST == 0,
-               "the first leaf grows to full size by doubling");
 
 #define RUNG__NODE_NONE  UINT32_MAX
 #define RUNG__PLACE_NONE UINT16_MAX
@@ -47,7 +45,10 @@ typedef struct rung__node {
         start; /* free places before row 0: rows slide towards the nearer end, so half of them stay put */
     uint16_t changes; /* counts rows put in and taken out; it may wrap */
     uint64_t starts;  /* leaves: bit i = row i is a start */
-    uint64_t mark_column;
+    uint32_t parent;  /* RUNG__NODE_NONE for the root; the next free id in a free node */
+    uint16_t
+        place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__PLACE_NONE: free */
+    uint16_t mark_column;
     uint64_t rows[]; /* the columns, each `cap` long; row i stands at place start + i */
 } rung__node;
 
@@ -58,25 +59,23 @@ enum {
     RUNG__STARTS
 }; /* 32-bit columns, behind the words; marks come last */
 
-typedef struct rung__slot {
-    rung__node *node;
-    uint32_t parent; /* RUNG__NODE_NONE for the root; the next free id in a free slot */
-    uint16_t
-        place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__PLACE_NONE: free */
-    uint16_t start; /* leaves: the node's own, or what it was a while ago: for guesses (aim.c) */
-} rung__slot;
-
+/* A stretch of memory with nodes; of a quarry's, one alone. */
 typedef struct rung__slab {
-    rung__node *nodes;
-    size_t bytes;
+    char *nodes;
+    uint32_t bytes; /* 0: the quarry's */
+    uint32_t used;  /* nodes that were in use at some time: what they say is true, or was */
 } rung__slab;
 
 typedef struct rung__pool {
-    rung__slot *slots;
     rung__slab *slabs;
-    uint32_t slot_count, slot_cap;
+    uint16_t stride; /* bytes of a node, but for the first leaf */
+    uint16_t shift;  /* id = slab << shift | number of the node in it */
     uint32_t slab_count, slab_cap;
-    uint32_t free_head, free_count;
+    uint32_t node_count;
+    uint32_t fresh_slab;  /* the first that may have nodes never used */
+    uint32_t fresh_count; /* nodes never used */
+    uint32_t free_head;   /* nodes no longer used: a chain through their parents */
+    uint32_t free_count;
 } rung__pool;
 
 /* What only a ladder of more than one leaf has. */
@@ -133,22 +132,32 @@ static inline uint32_t *rung__column(const rung_ladder *l, rung__node *node, uin
            (size_t)column * node->cap + node->start;
 }
 
-static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {
-    return l->leaves.slots[id].node;
+static inline uint32_t rung__number_in_slab(const rung__pool *pool, uint32_t id) {
+    return id & ((1u << pool->shift) - 1);
 }
 
-/* Is there such a leaf? Whoever remembers an id must ask. */
+static inline rung__node *rung__pool_node(const rung__pool *pool, uint32_t id) {
+    return (rung__node *)(pool->slabs[id >> pool->shift].nodes +
+                          (size_t)rung__number_in_slab(pool, id) * pool->stride);
+}
+
+/* Was there ever such a node? Then it can be read. Whoever remembers an id must ask. */
+static inline bool rung__pool_has(const rung__pool *pool, uint32_t id) {
+    uint32_t slab = id >> pool->shift;
+    return slab < pool->slab_count && rung__number_in_slab(pool, id) < pool->slabs[slab].used;
+}
+
+static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {
+    return rung__pool_node(&l->leaves, id);
+}
+
+/* Is there such a leaf now? */
 static inline bool rung__is_leaf(const rung_ladder *l, uint32_t id) {
-    return id < l->leaves.slot_count && l->leaves.slots[id].place != RUNG__PLACE_NONE;
+    return rung__pool_has(&l->leaves, id) && rung__leaf(l, id)->place != RUNG__PLACE_NONE;
 }
 
 static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
-    return l->trunk->inners.slots[id].node;
-}
-
-static inline bool rung__is_inner(const rung_ladder *l, uint32_t id) {
-    return l->trunk && id < l->trunk->inners.slot_count &&
-           l->trunk->inners.slots[id].place != RUNG__PLACE_NONE;
+    return rung__pool_node(&l->trunk->inners, id);
 }
 
 /* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
@@ -205,31 +214,79 @@ static inline uint32_t rung__words_less(const uint64_t *words, uint32_t n, uint6
     return (uint32_t)(base - words) + (*base < value);
 }
 
-/* The row below which the *k-th entry or start is, by the column of their counts; *k is then counted from its first.
- * The last row, where they are fewer. Several rows at a time, then one by one. */
-static inline uint32_t rung__row_holding(const uint32_t *counts, uint32_t n, uint32_t *k) {
+/* ---- tallies: how many entries, or starts, are below each row of an inner node ----
+ *
+ * They are columns of their own, but in a parent of leaves: there the column of counts has both, and where the leaf's
+ * rows begin (its `start`) besides, so that a change of a leaf is noted in one line of memory, and a look at the parent
+ * tells where in the leaf to look. The fields are wide enough for the sum of a whole node, so rows are added up as they
+ * are. */
+
+enum { RUNG__LEAF_BITS = 13, RUNG__LEAF_START_SHIFT = 2 * RUNG__LEAF_BITS };
+_Static_assert(RUNG__LEAF_CAP *RUNG__INNER_CAP < 1 << RUNG__LEAF_BITS, "a node's sum fits");
+_Static_assert(RUNG__LEAF_CAP < 1 << (32 - RUNG__LEAF_START_SHIFT), "so does a start");
+
+typedef struct rung__tally {
+    const uint32_t *rows;
+    uint32_t shift, mask; /* the field in them */
+} rung__tally;
+
+/* Of a node so many levels above the leaves: RUNG__COUNT or RUNG__STARTS. */
+static inline rung__tally rung__tally_of(const rung_ladder *l, rung__node *node, uint32_t level,
+                                         uint32_t column) {
+    if (level > 1)
+        return (rung__tally){rung__column(l, node, column), 0, UINT32_MAX};
+    return (rung__tally){rung__column(l, node, RUNG__COUNT),
+                         column == RUNG__COUNT ? 0 : RUNG__LEAF_BITS, (1u << RUNG__LEAF_BITS) - 1};
+}
+
+static inline uint32_t rung__tally_field(const rung__tally *t, uint32_t sum) {
+    return sum >> t->shift & t->mask;
+}
+
+static inline uint32_t rung__tally_at(const rung__tally *t, uint32_t row) {
+    return rung__tally_field(t, t->rows[row]);
+}
+
+/* Of the first n rows. */
+static inline uint32_t rung__tally_sum(const rung__tally *t, uint32_t n) {
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < n; i++)
+        sum += t->rows[i];
+    return rung__tally_field(t, sum);
+}
+
+/* The row below which the *k-th entry or start is, of n rows; *k is then counted from its first. The last row, where
+ * they are fewer. Several rows at a time, then one by one. */
+static inline uint32_t rung__tally_find(const rung__tally *t, uint32_t n, uint32_t *k) {
     enum { ROWS = 8 };
     uint32_t row = 0, left = *k;
     while (row + ROWS < n) {
         uint32_t sum = 0;
         for (uint32_t i = 0; i < ROWS; i++)
-            sum += counts[row + i];
+            sum += t->rows[row + i];
+        sum = rung__tally_field(t, sum);
         if (left < sum)
             break;
         left -= sum;
         row += ROWS;
     }
-    for (; row + 1 < n && left >= counts[row]; row++)
-        left -= counts[row];
+    for (; row + 1 < n && left >= rung__tally_at(t, row); row++)
+        left -= rung__tally_at(t, row);
     *k = left;
     return row;
 }
 
-static inline uint32_t rung__column_sum(const uint32_t *column, uint32_t n) {
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < n; i++)
-        sum += column[i];
-    return sum;
+/* What the parent of a leaf says of it. */
+static inline uint32_t rung__leaf_tally(uint32_t count, uint32_t starts, uint32_t start) {
+    return count + (starts << RUNG__LEAF_BITS) + (start << RUNG__LEAF_START_SHIFT);
+}
+
+static inline uint32_t rung__leaf_tally_count(uint32_t tally) {
+    return tally & ((1u << RUNG__LEAF_BITS) - 1);
+}
+
+static inline uint32_t rung__leaf_tally_start(uint32_t tally) {
+    return tally >> RUNG__LEAF_START_SHIFT;
 }
 
 /* ---- searching (ladder.c) ---- */
@@ -273,14 +330,19 @@ void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_l
 
 /* ---- pools (pool.c) ---- */
 
-size_t rung__node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap);
+/* An empty pool of nodes with so many columns and places. */
+void rung__pool_init(const rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap);
+/* How many nodes can be taken. */
+static inline uint32_t rung__pool_spare(const rung__pool *pool) {
+    return pool->free_count + pool->fresh_count;
+}
 /* Have at least `want` free nodes of full size. */
-RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t columns,
-                                              uint32_t cap, uint32_t want);
-/* A fresh node from the reserve, of the size that was reserved: empty, without parent or neighbours. */
+RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t want);
+/* A node from the reserve: empty, without parent or neighbours. */
 uint32_t rung__pool_take(rung__pool *pool, uint32_t columns, uint32_t cap);
 void rung__pool_give(rung__pool *pool, uint32_t id);
-void rung__pool_deinit(rung_ladder *l, rung__pool *pool);
+/* Give the memory back; the pool is empty then, as after init. */
+void rung__pool_clear(rung_ladder *l, rung__pool *pool);
 /* Resize the only leaf of a small ladder to `cap` rows (RUNG__LEAF_CAP at most), creating it if there is none. */
 RUNG_NODISCARD rung_status rung__pool_fit_first_leaf(rung_ladder *l, uint32_t cap);
 

@@ -722,7 +722,7 @@ static void aim_players(const rung__aim *aim) {
 
 static void aim_rows(rung__aim *aim) {
     for (uint32_t i = 0; i < aim->count; i++)
-        rung_ladder_aim_row(aim->reached[i].window->ladder, &aim->main[i]);
+        rung_ladder_aim_row(aim->reached[i].window->ladder, !is_brief(aim->event), &aim->main[i]);
 }
 
 /* Where the player's ladders of the scopes are headed, in the i-th window reached. */
@@ -755,7 +755,7 @@ static void aim_keys(rung_state *s, rung__aim *aim) {
             aim_drop(aim);
             return;
         }
-        rung_ladder_aim_begin(main, r->key, !is_brief(e), &aim->main[i]);
+        rung_ladder_aim_begin(main, r->key, &aim->main[i]);
         aim->ways[aim->way_count++] = (rung_ladder_way){main, &aim->main[i]};
         aim_scopes(aim, i);
     }

@@ -325,8 +325,8 @@ static void warm_some(uint32_t n, const rung_view *const *views, const rung_slic
         else
             rung_ladder_warm_map(ladder_of(views[i]), numbers[i]);
     }
-    static void (*const steps[])(const rung_ladder *, uint32_t) = {
-        rung_ladder_warm_slot, rung_ladder_warm_leaf, rung_ladder_warm_row};
+    static void (*const steps[])(const rung_ladder *, uint32_t) = {rung_ladder_warm_leaf,
+                                                                   rung_ladder_warm_row};
     for (uint32_t step = 0; step < sizeof steps / sizeof steps[0]; step++)
         for (uint32_t i = 0; i < n; i++)
             if (numbers[i] != RUNG_PLAYER_NONE)

@@ -410,12 +410,12 @@ static void take_aim(run *r, uint32_t player, const uint64_t *words) {
     rung_ladder_warm_map(r->ladder, player);
     rung_ladder_aim_leaf(r->ladder, player, &r->hint);
     rung_ladder_aim_players(r->ladder, &r->hint);
-    rung_ladder_aim_row(r->ladder, &r->hint);
+    rung_ladder_aim_row(r->ladder, player & 2, &r->hint);
     rung_status st = rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
     expect_status(r, "aim_entry", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
     if (st == RUNG_OK)
         expect_entry_at(r, "aim_entry", &entry, index);
-    rung_ladder_aim_begin(r->ladder, words, player & 2, &r->hint);
+    rung_ladder_aim_begin(r->ladder, words, &r->hint);
     rung_ladder_aim_down(&(rung_ladder_way){r->ladder, &r->hint}, 1);
     r->has_hint = true;
 }
@@ -442,7 +442,7 @@ static void fly_on(run *r, flight *f) {
         rung_ladder_aim_players(l, &f->hint);
         return;
     case 2:
-        rung_ladder_aim_row(l, &f->hint);
+        rung_ladder_aim_row(l, false, &f->hint);
         return;
     case 3:
         break;
@@ -455,7 +455,7 @@ static void fly_on(run *r, flight *f) {
         complain(r, "aim_entry: player %" PRIu32 " has none", f->player);
     else if (st == RUNG_OK)
         expect_entry_at(r, "aim_entry on the way", &entry, index);
-    rung_ladder_aim_begin(l, words, false, &f->hint);
+    rung_ladder_aim_begin(l, words, &f->hint);
 }
 
 static void land(run *r, flight *f) {

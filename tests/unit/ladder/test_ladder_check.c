@@ -114,11 +114,17 @@ static void break_inner_starts(rung_ladder *l) {
 }
 
 static void break_parent(rung_ladder *l) {
-    l->leaves.slots[leaf_id(l, N / 2)].parent ^= 1;
+    rung__leaf(l, leaf_id(l, N / 2))->parent ^= 1;
 }
 
 static void break_place(rung_ladder *l) {
-    l->leaves.slots[leaf_id(l, N / 2)].place ^= 1;
+    rung__leaf(l, leaf_id(l, N / 2))->place ^= 1;
+}
+
+static void break_start_in_parent(rung_ladder *l) {
+    const rung__node *leaf = first_leaf(l);
+    rung__inner_places(l, rung__inner(l, leaf->parent), RUNG__COUNT)[leaf->place] ^=
+        rung__leaf_tally(0, 0, 1);
 }
 
 static void break_mark(rung_ladder *l) {
@@ -176,6 +182,7 @@ TEST(every_invariant_of_the_tree) {
         {break_inner_key, "I2: an inner key is not the first entry below it"},
         {break_inner_count, "I2: a count or the starts of a child are wrong"},
         {break_inner_starts, "I2: a count or the starts of a child are wrong"},
+        {break_start_in_parent, "I2: a parent does not know where the rows of a leaf start"},
         {break_parent, "I3: a node does not know its parent"},
         {break_place, "I3: a node does not know its place"},
         {break_fill, "I4: a node is too full or too empty"},
