@@ -44,13 +44,7 @@ static void prefetch_parent(const rung_ladder *l, const rung__node *leaf, bool r
     rung_prefetch(parent);
     if (ranked)
         rung_prefetch_range(tallies, leaf->place * sizeof *tallies);
-    rung_prefetch(tallies + leaf->place);
-}
-
-/* The root has few rows as a rule, and rows stand in the middle of a node. */
-static void prefetch_root(const rung__node *root) {
-    rung_prefetch(root);
-    rung_prefetch_range(root->rows + RUNG__INNER_CAP / 4, RUNG__INNER_CAP / 2 * sizeof(uint64_t));
+    rung_prefetch_range_now(tallies + leaf->place, sizeof *tallies);
 }
 
 /* What a search near a place is likely to read: where the word may be, and as far again as a run of the same goes. */
@@ -115,16 +109,18 @@ static bool find_again(const rung_ladder *l, rung_ladder_hint *hint) {
     return true;
 }
 
-void rung_ladder_aim_row(const rung_ladder *l, bool ranked, rung_ladder_hint *hint) {
+void rung_ladder_aim_row(const rung_ladder *l, rung_ladder_hint *hint) {
     uint32_t id = hint->from_leaf;
     if (id == RUNG__NODE_NONE ||
         (!(rung__is_leaf(l, id) && rung__row_of(l, id, hint->player, &hint->from_row)) &&
          !find_again(l, hint)))
         return;
-    rung__node *leaf = rung__leaf(l, hint->from_leaf);
-    rung__prefetch_rows(l, leaf, hint->from_row, false);
-    if (l->height)
-        prefetch_parent(l, leaf, ranked);
+    rung__prefetch_rows(l, rung__leaf(l, hint->from_leaf), hint->from_row, false);
+}
+
+void rung_ladder_aim_parent(const rung_ladder *l, bool ranked, const rung_ladder_hint *hint) {
+    if (l->height && hint->from_leaf != RUNG__NODE_NONE)
+        prefetch_parent(l, rung__leaf(l, hint->from_leaf), ranked);
 }
 
 rung_status rung_ladder_aim_entry(const rung_ladder *l, rung_ladder_hint *hint,
@@ -289,15 +285,13 @@ static void pass_upper_nodes(const rung_ladder *l, uint32_t height, rung_ladder_
         uint32_t before = rung__words_less(rung__words(node, 0), node->n, hint->key[0]);
         if (before < node->n && rung__words(node, 0)[before] == hint->key[0])
             before = rows_before(l, node, hint);
-        uint32_t row = before ? before - 1 : 0;
-        if (hint->height == height + 1) {
-            take_inner(l, node, row, hint);
-            prefetch_near(rung__inner(l, hint->node), hint->low);
-            return;
-        }
-        hint->node = rung__column(l, node, RUNG__CHILD)[row];
-        hint->height--;
+        take_inner(l, node, before ? before - 1 : 0, hint);
     }
+}
+
+/* Where it has come to. */
+static void ask_for_inner(const rung_ladder *l, const rung_ladder_hint *hint) {
+    prefetch_near(rung__inner(l, hint->node), hint->low);
 }
 
 /* Most moves are short: the parent of the leaf where the entry goes is near that of the leaf where it stands, below the
@@ -310,9 +304,11 @@ static bool pass_sideways(const rung_ladder *l, const rung__node *leaf, rung_lad
     uint32_t before = words_less_near(above, hint->key[0], parent->place);
     if (before == 0 || before == above->n || rung__words(above, 0)[before] == hint->key[0])
         return false;
+    /* What will be changed there, as a rule in the same line for both ends of the move. */
+    rung_prefetch(rung__inner_places(l, above, RUNG__COUNT) + parent->place);
+    rung_prefetch(rung__inner_places(l, above, RUNG__STARTS) + parent->place);
     hint->height = 2;
     take_inner(l, above, before - 1, hint);
-    prefetch_near(rung__inner(l, hint->node), hint->low);
     return true;
 }
 
@@ -345,6 +341,11 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladde
         pass_upper_nodes(l, 1, hint);
 }
 
+void rung_ladder_aim_inner(const rung_ladder *l, const rung_ladder_hint *hint) {
+    if (hint->ladder)
+        ask_for_inner(l, hint);
+}
+
 void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
                             const uint64_t *key, rung_ladder_move *move) {
     move->from.ladder = NULL;
@@ -353,11 +354,12 @@ void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_
     if (!head_for(l, key, TO_PLACE, &move->to))
         return;
     move->to.mark = move->from.mark = rung__mark_of(l, player);
-    if (l->height > LEVELS)
-        pass_upper_nodes(l, LEVELS, &move->to);
-    if (old_key && head_for(l, old_key, TO_PLAYER, &move->from) && l->height > LEVELS)
+    pass_upper_nodes(l, LEVELS, &move->to);
+    ask_for_inner(l, &move->to);
+    if (old_key && head_for(l, old_key, TO_PLAYER, &move->from)) {
         pass_upper_nodes(l, LEVELS, &move->from);
-    prefetch_root(rung__inner(l, l->root));
+        ask_for_inner(l, &move->from);
+    }
 }
 
 /* By the first word; and ask for what will be read and changed in the row. */
@@ -398,7 +400,7 @@ static void take_child(const rung_ladder *l, rung_ladder_hint *hint) {
     } else {
         take_inner(l, node, row, hint);
         if (rung__pool_has(&l->trunk->inners, hint->node))
-            prefetch_near(rung__inner(l, hint->node), hint->low);
+            ask_for_inner(l, hint);
     }
 }
 
@@ -497,8 +499,10 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
             rung_ladder_aim_players(l, &hints[i - start]);
         for (uint32_t i = start; i < stop; i++) {
             rung_ladder_hint *hint = &hints[i - start];
-            rung_ladder_aim_row(l, changes != NULL, hint);
+            rung_ladder_aim_row(l, hint);
+            rung_ladder_aim_parent(l, changes != NULL, hint);
             rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, hint);
+            rung_ladder_aim_inner(l, hint);
             ways[i - start] = (rung_ladder_way){l, hint};
         }
         rung_ladder_aim_down(ways, stop - start);

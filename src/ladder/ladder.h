@@ -253,20 +253,23 @@ void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint
  *   warm_map     asks where the player's leaf is; may be left out
  *   aim_leaf     notes it in the hint
  *   aim_players  asks who is in it; may be left out
- *   aim_row      finds the player's row, notes it in the hint, asks for the row, what moves with it and the first step
- *                up; `ranked`: the put will be asked for ranks
+ *   aim_row      finds the player's row, notes it in the hint, asks for the row and what moves with it
+ *   aim_parent   asks for the first step up from there; `ranked`: the put will be asked for ranks
  *   aim_entry    reads it; RUNG_NOT_FOUND: there is none
  *   aim_begin    the new key is known
+ *   aim_inner    asks for the first node on the way down to it
  *   aim_step     step 0, then 1, and so on: down to the key
  *   put_aimed    the move itself */
 void rung_ladder_warm_ladder(const rung_ladder *l, int part);
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);
 void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint);
 void rung_ladder_aim_players(const rung_ladder *l, const rung_ladder_hint *hint);
-void rung_ladder_aim_row(const rung_ladder *l, bool ranked, rung_ladder_hint *hint);
+void rung_ladder_aim_row(const rung_ladder *l, rung_ladder_hint *hint);
+void rung_ladder_aim_parent(const rung_ladder *l, bool ranked, const rung_ladder_hint *hint);
 RUNG_NODISCARD rung_status rung_ladder_aim_entry(const rung_ladder *l, rung_ladder_hint *hint,
                                                  rung_ladder_entry *out);
 void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint);
+void rung_ladder_aim_inner(const rung_ladder *l, const rung_ladder_hint *hint);
 typedef struct rung_ladder_way {
     const rung_ladder *ladder;
     rung_ladder_hint *hint;

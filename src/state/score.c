@@ -682,13 +682,17 @@ static void aim_reach(rung_state *s, rung__aim *aim) {
         if (!fits)
             aim->reached[i] = room[i];
         aim->slots[i] = 0;
-        rung_ladder_warm_map(u.reached[i].window->ladder, aim->player);
     }
     aim->count = u.count;
     aim->slot_count = u.b->scope_count < RUNG__AIM_SLOTS ? u.b->scope_count : RUNG__AIM_SLOTS;
     for (uint32_t slot = 0; slot < aim->slot_count; slot++)
         rung_numbermap_prefetch(&s->attributes[u.b->attribute[slot]].of_player, aim->player);
     aim->serial = u.b->serial;
+}
+
+static void aim_maps(const rung__aim *aim) {
+    for (uint32_t i = 0; i < aim->count; i++)
+        rung_ladder_warm_map(aim->reached[i].window->ladder, aim->player);
 }
 
 /* The ladder of a slot where the player is, in the i-th window reached; NULL: none. */
@@ -722,7 +726,13 @@ static void aim_players(const rung__aim *aim) {
 
 static void aim_rows(rung__aim *aim) {
     for (uint32_t i = 0; i < aim->count; i++)
-        rung_ladder_aim_row(aim->reached[i].window->ladder, !is_brief(aim->event), &aim->main[i]);
+        rung_ladder_aim_row(aim->reached[i].window->ladder, &aim->main[i]);
+}
+
+static void aim_parents(const rung__aim *aim) {
+    for (uint32_t i = 0; i < aim->count; i++)
+        rung_ladder_aim_parent(aim->reached[i].window->ladder, !is_brief(aim->event),
+                               &aim->main[i]);
 }
 
 /* Where the player's ladders of the scopes are headed, in the i-th window reached. */
@@ -760,6 +770,11 @@ static void aim_keys(rung_state *s, rung__aim *aim) {
         aim_scopes(aim, i);
     }
     aim->prepared = aim->count > 0;
+}
+
+static void aim_inners(const rung__aim *aim) {
+    for (uint32_t i = 0; i < aim->count; i++)
+        rung_ladder_aim_inner(aim->reached[i].window->ladder, &aim->main[i]);
 }
 
 /* In the order in which a submission goes through them; the ladder's own steps follow. */
@@ -805,18 +820,24 @@ static void look_ahead(rung_state *s, rung__ahead *a) {
         aim_player(s, aim, is_under_way(a, REACH));
         aim_reach(s, aim);
     }
-    if ((aim = aim_at(a, HASH))) {
-        aim->event = a->get(a->ctx, a->tick, &aim->ts_ms);
-        aim_hash(s, aim);
-    }
-    if ((aim = aim_at(a, NUMBER)))
-        rung_players_prefetch_number(s->players, aim->hash);
-    if ((aim = aim_at(a, CELL)))
-        rung_players_prefetch_cell(s->players, aim->hash);
     if ((aim = aim_at(a, LEAVES))) {
         aim_leaves(s, aim);
         warm_scopes(aim, 0);
     }
+    if ((aim = aim_at(a, HASH))) {
+        aim->event = a->get(a->ctx, a->tick, &aim->ts_ms);
+        aim_hash(s, aim);
+    }
+    if ((aim = aim_at(a, KEYS)))
+        aim_inners(aim);
+    if ((aim = aim_at(a, ROWS)))
+        aim_parents(aim);
+    if ((aim = aim_at(a, REACH)))
+        aim_maps(aim);
+    if ((aim = aim_at(a, NUMBER)))
+        rung_players_prefetch_number(s->players, aim->hash);
+    if ((aim = aim_at(a, CELL)))
+        rung_players_prefetch_cell(s->players, aim->hash);
     if ((aim = aim_at(a, PLAYERS))) {
         aim_players(aim);
         warm_scopes(aim, 1);

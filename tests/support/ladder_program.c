@@ -410,12 +410,14 @@ static void take_aim(run *r, uint32_t player, const uint64_t *words) {
     rung_ladder_warm_map(r->ladder, player);
     rung_ladder_aim_leaf(r->ladder, player, &r->hint);
     rung_ladder_aim_players(r->ladder, &r->hint);
-    rung_ladder_aim_row(r->ladder, player & 2, &r->hint);
+    rung_ladder_aim_row(r->ladder, &r->hint);
+    rung_ladder_aim_parent(r->ladder, player & 2, &r->hint);
     rung_status st = rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
     expect_status(r, "aim_entry", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
     if (st == RUNG_OK)
         expect_entry_at(r, "aim_entry", &entry, index);
     rung_ladder_aim_begin(r->ladder, words, &r->hint);
+    rung_ladder_aim_inner(r->ladder, &r->hint);
     rung_ladder_aim_down(&(rung_ladder_way){r->ladder, &r->hint}, 1);
     r->has_hint = true;
 }
@@ -442,7 +444,8 @@ static void fly_on(run *r, flight *f) {
         rung_ladder_aim_players(l, &f->hint);
         return;
     case 2:
-        rung_ladder_aim_row(l, false, &f->hint);
+        rung_ladder_aim_row(l, &f->hint);
+        rung_ladder_aim_parent(l, false, &f->hint);
         return;
     case 3:
         break;
@@ -456,6 +459,7 @@ static void fly_on(run *r, flight *f) {
     else if (st == RUNG_OK)
         expect_entry_at(r, "aim_entry on the way", &entry, index);
     rung_ladder_aim_begin(l, words, &f->hint);
+    rung_ladder_aim_inner(l, &f->hint);
 }
 
 static void land(run *r, flight *f) {
