@@ -294,10 +294,23 @@ static void ask_for_inner(const rung_ladder *l, const rung_ladder_hint *hint) {
     prefetch_near(rung__inner(l, hint->node), hint->low);
 }
 
+static uint64_t distance(uint64_t a, uint64_t b) {
+    return a < b ? b - a : a - b;
+}
+
+/* May the entry at a row go past fewer than 2^16 others, if they are as close together as those from the row to the
+ * nearer end of its leaf? A node two levels above the leaves has twice as many below it. */
+static bool is_near(rung__node *leaf, uint32_t row, uint64_t word) {
+    const uint64_t *words = rung__words(leaf, 0);
+    uint32_t end = row < leaf->n / 2u ? 0 : leaf->n - 1u;
+    uint64_t span = distance(words[row], words[end]); /* 0: nobody can tell */
+    return span == 0 || (distance(words[row], word) >> 16) * distance(row, end) <= span;
+}
+
 /* Most moves are short: the parent of the leaf where the entry goes is near that of the leaf where it stands, below the
  * same node. False: it is not. */
-static bool pass_sideways(const rung_ladder *l, const rung__node *leaf, rung_ladder_hint *hint) {
-    if (l->height < 2)
+static bool pass_sideways(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
+    if (l->height < 2 || !is_near(leaf, hint->from_row, hint->key[0]))
         return false;
     const rung__node *parent = rung__inner(l, leaf->parent);
     rung__node *above = rung__inner(l, parent->parent);
