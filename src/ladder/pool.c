@@ -70,7 +70,8 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t bytes, uint
 rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t want) {
     while (rung__pool_spare(pool) < want) {
         size_t nodes = pool == &l->leaves ? pool->node_count / LEAF_SHARE : pool->node_count,
-               most = (size_t)SLAB_BYTES_MAX / pool->stride, missing = want - rung__pool_spare(pool);
+               most = (size_t)SLAB_BYTES_MAX / pool->stride,
+               missing = want - rung__pool_spare(pool);
         nodes = nodes < missing ? missing : nodes;
         nodes = nodes > most ? most : nodes;
         /* A full one takes the whole of its huge page: a few bytes less, and it would not be given one. */
