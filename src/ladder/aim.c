@@ -8,9 +8,9 @@
  * where even marks are equal, by the players' ids, which are far away.
  *
  * Nothing here changes the ladder, but others may between two steps. So nothing that an earlier step found is believed
- * further than memory reaches: nodes are those that exist, rows those that the node has. A way that went astray leads
- * to a hint that is of no use, and the put sees that: what it needs is that nobody changed the leaf since its row was
- * found. */
+ * further than memory reaches: nodes are those that exist, or did once, rows those that the node has. A way that went
+ * astray leads to a hint that is of no use, and the put sees that: what it needs is that nobody changed the leaf since
+ * its row was found. */
 #include "base/prefetch.h"
 #include "ladder/tree.h"
 
