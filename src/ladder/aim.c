@@ -37,7 +37,8 @@ enum { TO_KEY, TO_PLACE, TO_PLAYER };
 
 /* ---- asking for memory ---- */
 
-/* What is read and changed in the parent of a leaf: its head, the leaf's own tally and, for a rank, those before it. */
+/* What is read and changed in the parent of a leaf: its head, the leaf's own tally and, for a rank, those before it.
+ * The tally goes to the first cache: a lone line far from others was often not there in time by way of the second. */
 static void prefetch_parent(const rung_ladder *l, const rung__node *leaf, bool ranked) {
     rung__node *parent = rung__inner(l, leaf->parent);
     const uint32_t *tallies = rung__inner_places(l, parent, RUNG__COUNT);

@@ -222,7 +222,7 @@ static inline uint32_t rung__words_less(const uint64_t *words, uint32_t n, uint6
  * are. */
 
 enum { RUNG__LEAF_BITS = 13, RUNG__LEAF_START_SHIFT = 2 * RUNG__LEAF_BITS };
-_Static_assert(RUNG__LEAF_CAP *RUNG__INNER_CAP < 1 << RUNG__LEAF_BITS, "a node's sum fits");
+_Static_assert(RUNG__LEAF_CAP < (1 << RUNG__LEAF_BITS) / RUNG__INNER_CAP, "a node's sum fits");
 _Static_assert(RUNG__LEAF_CAP < 1 << (32 - RUNG__LEAF_START_SHIFT), "so does a start");
 
 typedef struct rung__tally {
