@@ -115,6 +115,11 @@ static int os_write_out(void *ctx, int file, uint64_t offset, uint64_t len) {
                                      SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
 }
 
+static int os_forget(void *ctx, int file, uint64_t offset, uint64_t len) {
+    (void)ctx;
+    return -posix_fadvise(file, (off_t)offset, (off_t)len, POSIX_FADV_DONTNEED);
+}
+
 static int os_fallocate(void *ctx, int file, uint64_t size) {
     (void)ctx;
     return os_result(fallocate(file, 0, 0, (off_t)size));
@@ -170,6 +175,7 @@ const rung_fs *rung_fs_posix(void) {
         .pread = os_pread,
         .fdatasync = os_fdatasync,
         .write_out = os_write_out,
+        .forget = os_forget,
         .fsync = os_fsync,
         .fallocate = os_fallocate,
         .ftruncate = os_ftruncate,
@@ -370,6 +376,11 @@ rung_status rung_file_write_out(const rung_file *f, uint64_t offset, uint64_t le
     if (result == -ENOSYS || result == -EINVAL || result == -EINTR)
         return RUNG_OK;
     return result < 0 ? FAIL_IO(err, result, "cannot write", f->name) : RUNG_OK;
+}
+
+void rung_file_forget(const rung_file *f, uint64_t offset, uint64_t len) {
+    if (f->fs->forget)
+        f->fs->forget(f->fs->ctx, f->handle, offset, len);
 }
 
 /* A file system without preallocation is no failure: the zeros that follow take the space. */

@@ -39,8 +39,9 @@ typedef struct rung_fs {
     int (*fdatasync)(void *ctx, int file);
     int (*fsync)(void *ctx, int file);
     int (*write_out)(void *ctx, int file, uint64_t offset,
-                     uint64_t len);                       /* NULL: nothing to gain */
-    int (*fallocate)(void *ctx, int file, uint64_t size); /* and extend to `size` */
+                     uint64_t len);                                    /* NULL: nothing to gain */
+    int (*forget)(void *ctx, int file, uint64_t offset, uint64_t len); /* NULL: nothing to gain */
+    int (*fallocate)(void *ctx, int file, uint64_t size);              /* and extend to `size` */
     int (*ftruncate)(void *ctx, int file, uint64_t size);
     int64_t (*size)(void *ctx, int file);
     int (*rename)(void *ctx, int dir, const char *from, const char *to);
@@ -104,6 +105,8 @@ RUNG_NODISCARD rung_status rung_file_sync(const rung_file *f, rung_err *err);
 /* Have a range that was written go to the disk now, and wait. Promises nothing: it only keeps a later sync short. */
 RUNG_NODISCARD rung_status rung_file_write_out(const rung_file *f, uint64_t offset, uint64_t len,
                                                rung_err *err);
+/* What stands on the disk of a range need not stay in memory. Advice: nothing is lost by it. */
+void rung_file_forget(const rung_file *f, uint64_t offset, uint64_t len);
 RUNG_NODISCARD rung_status rung_file_reserve(const rung_file *f, uint64_t size, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_truncate(const rung_file *f, uint64_t size, rung_err *err);
 RUNG_NODISCARD rung_status rung_file_size(const rung_file *f, uint64_t *size_out, rung_err *err);

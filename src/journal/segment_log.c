@@ -36,6 +36,8 @@
 #define COPY_SIZE          ((size_t)1 << 20)
 #define START_SIZE         ((uint64_t)4 << 20)
 #define FILL_SIZE          ((uint64_t)1 << 20) /* of a spare: what a sync may have to wait for */
+#define CACHED_SIZE        ((uint64_t)4 << 20) /* of the active file, for readers close behind */
+#define BLOCK_SIZE         ((uint64_t)4096)    /* written as a whole, it need not be read before */
 
 struct rung_segment_log {
     rung_log port;
@@ -51,7 +53,8 @@ struct rung_segment_log {
     uint32_t epoch;
     rung_file active; /* the file of the last entry of image.segments, once started */
     rung_frame_state state;
-    uint64_t end; /* offset behind the last record written */
+    uint64_t end;       /* offset behind the last record written */
+    uint64_t forgotten; /* what is before it is no longer in memory */
     uint64_t capacity;
     bool has_unsynced;
     uint8_t *buffer; /* the last batch, encoded */
@@ -284,7 +287,8 @@ static rung_status write_mark(rung_segment_log *log, rung_err *err) {
 /* ---- the spare: the next segment, made in advance ---- */
 
 /* Piece by piece onto the disk: with all of it in the page cache at once, every sync of the log would wait until the
- * last of it is written. The sync that makes it durable comes later and is short. */
+ * last of it is written. The sync that makes it durable comes later and is short. Each piece has the memory of the one
+ * before: a log that takes new memory for all it ever writes pays more for that than for the writing. */
 static rung_status write_zeros_out(const rung_file *f, uint64_t size, rung_err *err) {
     rung_status st = RUNG_OK;
     for (uint64_t at = 0; st == RUNG_OK && at < size; at += FILL_SIZE) {
@@ -292,6 +296,7 @@ static rung_status write_zeros_out(const rung_file *f, uint64_t size, rung_err *
         st = rung_file_write_zeros(f, at, end, err);
         if (st == RUNG_OK)
             st = rung_file_write_out(f, at, end - at, err);
+        rung_file_forget(f, at, end - at);
     }
     return st;
 }
@@ -417,6 +422,7 @@ static rung_status begin_segment(rung_segment_log *log, const rung_segment_heade
     log->state = (rung_frame_state){log->salt, h->epoch, h->first_seq, h->chain, 0, 0};
     log->end = RUNG_SEGMENT_HEADER_SIZE;
     log->capacity = h->capacity;
+    log->forgotten = 0;
     log->unhashed = 0;
     return rung_file_write(&log->spare, bytes, sizeof bytes, 0, err);
 }
@@ -825,6 +831,24 @@ static void encode(rung_segment_log *log, const rung_log_entry *entries, size_t 
     }
 }
 
+/* The batch, and behind it, to the end of its last block, the zeros that stand there anyway: so the system does not have
+ * to look on the disk for them. */
+static rung_status write_batch(const rung_segment_log *log, size_t size, rung_err *err) {
+    uint64_t end = log->end + size, filled = (end + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
+    filled = filled < log->capacity ? filled : log->capacity;
+    memset(log->buffer + size, 0, (size_t)(filled - end));
+    return rung_file_write(&log->active, log->buffer, (size_t)(filled - log->end), log->end, err);
+}
+
+/* Let go of what is in memory of the active file, but for its end. */
+static void forget_old(rung_segment_log *log) {
+    if (log->has_unsynced || log->end - log->forgotten < 2 * CACHED_SIZE)
+        return;
+    uint64_t up_to = (log->end - CACHED_SIZE) / BLOCK_SIZE * BLOCK_SIZE;
+    rung_file_forget(&log->active, log->forgotten, up_to - log->forgotten);
+    log->forgotten = up_to;
+}
+
 static rung_status log_append(rung_log *port, const rung_log_entry *entries, size_t count,
                               uint64_t *first_seq_out, rung_err *err) {
     rung_segment_log *log = self(port);
@@ -838,7 +862,7 @@ static rung_status log_append(rung_log *port, const rung_log_entry *entries, siz
     if (st < 0)
         return st;
     hash_pending(log); /* before the buffer is used again */
-    st = reserve_buffer(log, size, err);
+    st = reserve_buffer(log, size + BLOCK_SIZE, err);
     if (st == RUNG_OK && log->end + size > log->capacity - RUNG_SEGMENT_FOOTER_SIZE)
         st = rotate(log, err);
     if (st < 0)
@@ -849,7 +873,7 @@ static rung_status log_append(rung_log *port, const rung_log_entry *entries, siz
     if (st == RUNG_OK) {
         *first_seq_out = log->state.next_seq;
         encode(log, entries, count);
-        st = rung_file_write(&log->active, log->buffer, size, log->end, &detail);
+        st = write_batch(log, size, &detail);
     }
     if (st < 0)
         return fail_for_ever(log, st, &detail, err);
@@ -890,6 +914,7 @@ static rung_status log_tend(rung_log *port, bool is_idle, rung_err *err) {
     if (!log->is_started)
         return RUNG_OK;
     hash_pending(log);
+    forget_old(log);
     rung_err detail = {0};
     rung_status st = mark_if_due(log, is_idle, &detail);
     if (st < 0)
