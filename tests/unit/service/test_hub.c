@@ -1013,16 +1013,21 @@ static void close_files(disk *d) {
     end(&d->f);
 }
 
-static void score_some(fixture *f, uint32_t n) {
+/* By so many players in turn. */
+static void score_by(fixture *f, uint32_t n, uint32_t players) {
     answer a;
     for (uint32_t i = 0; i < n; i++) {
         char name[16];
-        snprintf(name, sizeof name, "p%u", i % 100);
+        snprintf(name, sizeof name, "p%u", i % players);
         CHECK_OK(put_score(f, name, 1, &a));
         if (i % 7 == 0)
             settle(f);
     }
     settle(f);
+}
+
+static void score_some(fixture *f, uint32_t n) {
+    score_by(f, n, 100);
 }
 
 static void wait_snapshot(fixture *f, uint64_t count) {
@@ -1081,6 +1086,28 @@ TEST(snapshots_come_by_themselves) {
     wait_snapshot(&d.f, 1);
     score_some(&d.f, 2000);
     wait_snapshot(&d.f, 2);
+    close_files(&d);
+}
+
+/* A large state is not copied for a little log. */
+TEST(snapshots_wait_until_the_log_is_worth_one) {
+    disk d;
+    rung_stats now;
+    open_on_files(&d, 0);
+    CHECK_OK(rung_hub_close(d.f.hub, NULL));
+    d.f.config.snapshot_every = 1 << 16;
+    open_hub(&d.f);
+    define_race(&d.f);
+    score_by(&d.f, 1500, 1500);
+    rung_state_stats(rung_hub_state(d.f.hub), &now);
+    uint64_t state_bytes = now.bytes_players + now.bytes_entries;
+    CHECK(rung_hub_stat(d.f.hub).log_bytes > 1 << 16);
+    CHECK(rung_hub_stat(d.f.hub).log_bytes < state_bytes);
+    rung_hub_tick(d.f.hub);
+    CHECK(!rung_hub_stat(d.f.hub).is_snapshotting);
+    while (rung_hub_stat(d.f.hub).log_bytes < state_bytes)
+        score_by(&d.f, 100, 100);
+    wait_snapshot(&d.f, 1);
     close_files(&d);
 }
 
