@@ -36,8 +36,12 @@
 #define COPY_SIZE          ((size_t)1 << 20)
 #define START_SIZE         ((uint64_t)4 << 20)
 #define FILL_SIZE          ((uint64_t)1 << 20) /* of a spare: what a sync may have to wait for */
-#define CACHED_SIZE        ((uint64_t)4 << 20) /* of the active file, for readers close behind */
 #define BLOCK_SIZE         ((uint64_t)4096)    /* written as a whole, it need not be read before */
+#ifdef RUNG_TEST_BUILD
+#define CACHED_SIZE BLOCK_SIZE
+#else
+#define CACHED_SIZE ((uint64_t)4 << 20) /* of the active file, for readers close behind */
+#endif
 
 struct rung_segment_log {
     rung_log port;
@@ -831,8 +835,8 @@ static void encode(rung_segment_log *log, const rung_log_entry *entries, size_t 
     }
 }
 
-/* The batch, and behind it, to the end of its last block, the zeros that stand there anyway: so the system does not have
- * to look on the disk for them. */
+/* The batch, and behind it, to the end of its last block, the zeros that stand there anyway: so the system need not
+ * look on the disk for them. */
 static rung_status write_batch(const rung_segment_log *log, size_t size, rung_err *err) {
     uint64_t end = log->end + size, filled = (end + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
     filled = filled < log->capacity ? filled : log->capacity;

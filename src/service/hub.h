@@ -47,8 +47,9 @@ typedef struct rung_hub_config {
     uint32_t
         waiting_max; /* changes put and not answered, and as many questions; 0: 65,536. With a limit of
                                   32 MiB for the changes' bytes */
-    uint64_t
-        snapshot_every; /* bytes of log between snapshots in the background, or as many as the rankings have in memory, if those are more; 0: 256 MiB; UINT64_MAX: only when asked */
+    /* Bytes of log between snapshots in the background; as many as players and rankings have in memory, if those are
+     * more. 0: 256 MiB; UINT64_MAX: only when asked. */
+    uint64_t snapshot_every;
     const rung_hub_follower *follower; /* NULL: none */
     void (*wake)(
         void *ctx); /* something is ready for rung_hub_turn(); from any thread, must not wait */

@@ -1236,7 +1236,7 @@ static uint64_t first_in_log(const disk *d) {
 
 static void fill_some_segments(fixture *f) {
     static char meta[4096];
-    answer a;
+    answer a = {.hub = f->hub};
     memset(meta, 'x', sizeof meta);
     rung_event e = score_event(RUNG_SLICE("ann"), 1);
     e.score.meta = rung_slice_of(meta, sizeof meta);
