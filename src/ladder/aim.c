@@ -465,7 +465,9 @@ static void settle_ties(const rung_ladder_way *ways, uint32_t n, uint32_t height
         open = compare_ids(ways, n, height);
 }
 
-void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step) {
+/* `step` is a constant wherever this is called from, so that little of it is left there. */
+__attribute__((always_inline)) static inline void take_step(const rung_ladder_way *ways, uint32_t n,
+                                                            uint32_t step) {
     enum { ASK = RUNG_LADDER_AIM_LEAF, SEARCH, SETTLE };
     uint32_t height = step < ASK ? LEVELS - step / 2 : 0;
     bool settles = step < ASK ? step % 2 : step == SETTLE;
@@ -487,6 +489,20 @@ void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step
         else
             search_inner(l, hint);
     }
+}
+
+#define STEP(k)                                                                                    \
+    __attribute__((noinline)) static void step_##k(const rung_ladder_way *ways, uint32_t n) {      \
+        take_step(ways, n, k);                                                                     \
+    }
+STEP(0)
+STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8)
+
+    void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step) {
+    static void (*const steps[])(const rung_ladder_way *, uint32_t) = {
+        step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
+    _Static_assert(sizeof steps / sizeof *steps == RUNG_LADDER_AIM_STEPS, "all of them");
+    steps[step](ways, n);
 }
 
 void rung_ladder_aim_down(const rung_ladder_way *ways, uint32_t n) {

@@ -177,7 +177,7 @@ typedef struct rung__reach {
 } rung__reach;
 
 /* What was found out about a submission ahead of its turn. Only speed depends on it. */
-enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2, RUNG__AHEAD_RING = 32 };
+enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2, RUNG__AHEAD_RING = 32, RUNG__AHEAD_HASHES = 256 };
 typedef struct rung__aim {
     const rung_score_event *event;
     int64_t ts_ms;
@@ -207,7 +207,14 @@ typedef struct rung__ahead {
     uint64_t demolished; /* the state's */
     rung__ahead_source get;
     const void *ctx;
-    rung__aim ring[RUNG__AHEAD_RING]; /* of those under way, by their number in the run */
+    /* What a submission without a time of its own reached, if all of it was there: so do others to that board then. */
+    const rung__board *board; /* NULL: nothing is known */
+    uint64_t serial;
+    int64_t time_ms;
+    uint32_t count;
+    rung__window *windows[RUNG__AIM_KINDS];
+    uint8_t under_way[RUNG__AHEAD_HASHES]; /* how many players are, by their hashes */
+    rung__aim ring[RUNG__AHEAD_RING];      /* of those under way, by their number in the run */
 } rung__ahead;
 
 /* A submission seen before, and its answer. */

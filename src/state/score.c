@@ -654,40 +654,58 @@ static void aim_player(const rung_state *s, rung__aim *aim, bool is_under_way) {
         aim->player = RUNG_PLAYER_NONE;
 }
 
-/* Which windows it reaches, and where to ask for the player. */
-static void aim_reach(rung_state *s, rung__aim *aim) {
+/* Find out what is reached; nothing is known afterwards where that is too much or not all there. */
+static void learn_windows(rung_state *s, rung__ahead *a, const rung__aim *aim) {
     const rung_score_event *e = aim->event;
-    submission u = {.s = s, .e = e, .player = aim->player};
     rung__reach room[REACH_MAX];
-    if (aim->player == RUNG_PLAYER_NONE)
-        return;
-    u.b = aim->board = rung__board_find(s, e->board);
+    submission u = {.s = s, .e = e, .b = aim->board, .reached = room};
     int64_t before_ms = s->time_ms;
-    aim->time_ms = aim->ts_ms > before_ms ? aim->ts_ms : before_ms;
     u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
-    if (!u.b || check_values(u.b, e, NULL) < 0 || u.at_ms < RUNG_TIME_MS_MIN ||
-        u.at_ms >= RUNG_TIME_MS_END)
+    a->board = NULL;
+    if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
         return;
-    bool fits = RUNG__KINDS - 1 + u.b->def.season_count <= RUNG__AIM_KINDS;
-    u.reached = fits ? aim->reached : room;
     s->time_ms = aim->time_ms; /* as it will be, for a moment */
     reach_windows(&u);
     s->time_ms = before_ms;
     if (u.count > RUNG__AIM_KINDS)
         return;
-    for (uint32_t i = 0; i < u.count; i++)
-        if (!u.reached[i].window)
-            return;
     for (uint32_t i = 0; i < u.count; i++) {
-        if (!fits)
-            aim->reached[i] = room[i];
+        if (!room[i].window)
+            return;
+        a->windows[i] = room[i].window;
+    }
+    a->count = u.count;
+    a->board = aim->board;
+    a->serial = aim->board->serial;
+    a->time_ms = aim->time_ms;
+}
+
+/* Which windows it reaches, and where to ask for the player. Within a run they are the same at the same time: windows
+ * close when time passes, and what is given up is noticed. */
+static void aim_reach(rung_state *s, rung__ahead *a, rung__aim *aim) {
+    const rung_score_event *e = aim->event;
+    if (aim->player == RUNG_PLAYER_NONE)
+        return;
+    rung__board *b = aim->board = rung__board_find(s, e->board);
+    aim->time_ms = aim->ts_ms > s->time_ms ? aim->ts_ms : s->time_ms;
+    if (!b || check_values(b, e, NULL) < 0)
+        return;
+    if (e->has_at || a->board != b || a->serial != b->serial || a->time_ms != aim->time_ms)
+        learn_windows(s, a, aim);
+    if (!a->board)
+        return;
+    for (uint32_t i = 0; i < a->count; i++) {
+        aim->reached[i].window = a->windows[i];
+        aim->reached[i].fresh = false;
         aim->slots[i] = 0;
     }
-    aim->count = u.count;
-    aim->slot_count = u.b->scope_count < RUNG__AIM_SLOTS ? u.b->scope_count : RUNG__AIM_SLOTS;
+    aim->count = a->count;
+    if (e->has_at)
+        a->board = NULL;
+    aim->slot_count = b->scope_count < RUNG__AIM_SLOTS ? b->scope_count : RUNG__AIM_SLOTS;
     for (uint32_t slot = 0; slot < aim->slot_count; slot++)
-        rung_numbermap_prefetch(&s->attributes[u.b->attribute[slot]].of_player, aim->player);
-    aim->serial = u.b->serial;
+        rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, aim->player);
+    aim->serial = b->serial;
 }
 
 static void aim_maps(const rung__aim *aim) {
@@ -782,68 +800,83 @@ enum { HASH, NUMBER, CELL, REACH, LEAVES, PLAYERS, ROWS, KEYS, STEPS };
 enum { STAGES = STEPS + RUNG_LADDER_AIM_STEPS };
 _Static_assert((int)STAGES < (int)RUNG__AHEAD_RING, "as many are under way at a time");
 
-/* The aim of the submission that is so many stages on, or NULL. */
-static inline rung__aim *aim_at(rung__ahead *a, uint32_t stage) {
+/* The aim of the submission that is so many stages on, or NULL; never NULL if `is_full`: somebody is at each. */
+static inline rung__aim *aim_at(rung__ahead *a, uint32_t stage, bool is_full) {
     uint32_t i = a->tick - stage;
-    return i < a->n ? &a->ring[i % RUNG__AHEAD_RING] : NULL;
+    return is_full || i < a->n ? &a->ring[i % RUNG__AHEAD_RING] : NULL;
 }
 
-/* Is somebody before it, whose turn has not come, the same player? */
-static bool is_under_way(const rung__ahead *a, uint32_t stage) {
+/* Is somebody before it, whose turn has not come, the same player? From now on it is under way itself. */
+static bool set_out(rung__ahead *a, uint32_t stage) {
     uint32_t i = a->tick - stage;
+    uint64_t hash = a->ring[i % RUNG__AHEAD_RING].hash;
+    if (!a->under_way[hash % RUNG__AHEAD_HASHES]++)
+        return false;
     for (uint32_t k = a->turn; k < i; k++)
-        if (a->ring[k % RUNG__AHEAD_RING].hash == a->ring[i % RUNG__AHEAD_RING].hash)
+        if (a->ring[k % RUNG__AHEAD_RING].hash == hash)
             return true;
     return false;
 }
 
-static void aim_step(rung__ahead *a, uint32_t step) {
-    rung__aim *aim = step < a->first_step ? NULL : aim_at(a, STEPS + step - a->first_step);
+static inline void aim_step(rung__ahead *a, uint32_t step, bool is_full) {
+    uint32_t first = is_full ? RUNG_LADDER_AIM_FIRST : a->first_step;
+    rung__aim *aim = step < first ? NULL : aim_at(a, STEPS + step - first, is_full);
     if (aim)
         rung_ladder_aim_step(aim->ways, aim->way_count, step);
 }
 
 /* Everybody under way one stage on. First whatever takes thought; then, close together, what asks for memory far from
  * anything asked for before: to find out where its pages are takes longest, and that is done for several at a time. */
-static void look_ahead(rung_state *s, rung__ahead *a) {
+__attribute__((always_inline)) static inline void look_all(rung_state *s, rung__ahead *a,
+                                                           bool is_full) {
     rung__aim *aim;
     for (uint32_t step = RUNG_LADDER_AIM_STEPS; step-- > 0;)
         if (step != RUNG_LADDER_AIM_LEAF)
-            aim_step(a, step);
-    if ((aim = aim_at(a, KEYS)))
+            aim_step(a, step, is_full);
+    if ((aim = aim_at(a, KEYS, is_full)))
         aim_keys(s, aim);
-    if ((aim = aim_at(a, ROWS))) {
+    if ((aim = aim_at(a, ROWS, is_full))) {
         aim_rows(aim);
         warm_scopes(aim, 2);
     }
-    if ((aim = aim_at(a, REACH))) {
-        aim_player(s, aim, is_under_way(a, REACH));
-        aim_reach(s, aim);
+    if ((aim = aim_at(a, REACH, is_full))) {
+        aim_player(s, aim, set_out(a, REACH));
+        aim_reach(s, a, aim);
     }
-    if ((aim = aim_at(a, LEAVES))) {
+    if ((aim = aim_at(a, LEAVES, is_full))) {
         aim_leaves(s, aim);
         warm_scopes(aim, 0);
     }
-    if ((aim = aim_at(a, HASH))) {
+    if ((aim = aim_at(a, HASH, is_full))) {
         aim->event = a->get(a->ctx, a->tick, &aim->ts_ms);
         aim_hash(s, aim);
     }
-    if ((aim = aim_at(a, KEYS)))
+    if ((aim = aim_at(a, KEYS, is_full)))
         aim_inners(aim);
-    if ((aim = aim_at(a, ROWS)))
+    if ((aim = aim_at(a, ROWS, is_full)))
         aim_parents(aim);
-    if ((aim = aim_at(a, REACH)))
+    if ((aim = aim_at(a, REACH, is_full)))
         aim_maps(aim);
-    if ((aim = aim_at(a, NUMBER)))
+    if ((aim = aim_at(a, NUMBER, is_full)))
         rung_players_prefetch_number(s->players, aim->hash);
-    if ((aim = aim_at(a, CELL)))
+    if ((aim = aim_at(a, CELL, is_full)))
         rung_players_prefetch_cell(s->players, aim->hash);
-    if ((aim = aim_at(a, PLAYERS))) {
+    if ((aim = aim_at(a, PLAYERS, is_full))) {
         aim_players(aim);
         warm_scopes(aim, 1);
     }
-    aim_step(a, RUNG_LADDER_AIM_LEAF);
+    aim_step(a, RUNG_LADDER_AIM_LEAF, is_full);
     a->tick++;
+}
+
+/* As a rule there is somebody at each stage, and no scope; then nothing has to be asked. */
+static void look_ahead(rung_state *s, rung__ahead *a) {
+    bool is_full = a->tick >= STAGES - RUNG_LADDER_AIM_FIRST && a->tick < a->n &&
+                   a->first_step == RUNG_LADDER_AIM_FIRST;
+    if (is_full)
+        look_all(s, a, true);
+    else
+        look_all(s, a, false);
 }
 
 void rung__ahead_begin(rung_state *s, uint32_t n, rung__ahead_source get, const void *ctx) {
@@ -853,17 +886,23 @@ void rung__ahead_begin(rung_state *s, uint32_t n, rung__ahead_source get, const 
     a->ctx = ctx;
     a->tick = a->turn = 0;
     a->demolished = s->demolished;
+    a->board = NULL;
+    memset(a->under_way, 0, sizeof a->under_way);
     /* Without scopes all ways are to keys of main rankings. */
     a->first_step = s->attribute_cap ? 0 : RUNG_LADDER_AIM_FIRST;
 }
 
 const rung__aim *rung__ahead_next(rung_state *s) {
     rung__ahead *a = &s->ahead;
-    if (a->demolished != s->demolished) /* rankings are gone that somebody may be under way in */
+    if (a->demolished != s->demolished) { /* rankings are gone that somebody may be under way in */
         for (uint32_t i = a->turn; i < a->tick && i < a->n; i++)
             aim_drop(&a->ring[i % RUNG__AHEAD_RING]);
+        a->board = NULL;
+    }
     a->demolished = s->demolished;
     while (a->tick < a->turn + STAGES - a->first_step)
         look_ahead(s, a);
-    return &a->ring[a->turn++ % RUNG__AHEAD_RING];
+    const rung__aim *aim = &a->ring[a->turn++ % RUNG__AHEAD_RING];
+    a->under_way[aim->hash % RUNG__AHEAD_HASHES]--;
+    return aim;
 }
