@@ -830,6 +830,7 @@ static inline void aim_step(rung__ahead *a, uint32_t step, bool is_full) {
 __attribute__((always_inline)) static inline void look_all(rung_state *s, rung__ahead *a,
                                                            bool is_full) {
     rung__aim *aim;
+#pragma GCC unroll 9
     for (uint32_t step = RUNG_LADDER_AIM_STEPS; step-- > 0;)
         if (step != RUNG_LADDER_AIM_LEAF)
             aim_step(a, step, is_full);
