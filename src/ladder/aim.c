@@ -491,12 +491,14 @@ __attribute__((always_inline)) static inline void take_step(const rung_ladder_wa
     }
 }
 
+/* clang-format off */
 #define STEP(k)                                                                                    \
     __attribute__((noinline)) static void step_##k(const rung_ladder_way *ways, uint32_t n) {      \
         take_step(ways, n, k);                                                                     \
     }
-STEP(0)
-STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8)
+STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8)
+#undef STEP
+    /* clang-format on */
 
     void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step) {
     static void (*const steps[])(const rung_ladder_way *, uint32_t) = {
