@@ -207,10 +207,10 @@ typedef struct rung__ahead {
     uint64_t demolished; /* the state's */
     rung__ahead_source get;
     const void *ctx;
-    /* What a submission without a time of its own reached, if all of it was there: so do others to that board then. */
+    /* What the last submission reached, if all of it was there: so do others to that board at these times. */
     const rung__board *board; /* NULL: nothing is known */
     uint64_t serial;
-    int64_t time_ms;
+    int64_t time_ms, at_ms;
     uint32_t count;
     rung__window *windows[RUNG__AIM_KINDS];
     uint8_t under_way[RUNG__AHEAD_HASHES]; /* how many players are, by their hashes */

@@ -655,12 +655,10 @@ static void aim_player(const rung_state *s, rung__aim *aim, bool is_under_way) {
 }
 
 /* Find out what is reached; nothing is known afterwards where that is too much or not all there. */
-static void learn_windows(rung_state *s, rung__ahead *a, const rung__aim *aim) {
-    const rung_score_event *e = aim->event;
+static void learn_windows(rung_state *s, rung__ahead *a, const rung__aim *aim, int64_t at_ms) {
     rung__reach room[REACH_MAX];
-    submission u = {.s = s, .e = e, .b = aim->board, .reached = room};
+    submission u = {.s = s, .e = aim->event, .b = aim->board, .at_ms = at_ms, .reached = room};
     int64_t before_ms = s->time_ms;
-    u.at_ms = e->has_at ? e->at_ms : aim->time_ms;
     a->board = NULL;
     if (u.at_ms < RUNG_TIME_MS_MIN || u.at_ms >= RUNG_TIME_MS_END)
         return;
@@ -678,6 +676,7 @@ static void learn_windows(rung_state *s, rung__ahead *a, const rung__aim *aim) {
     a->board = aim->board;
     a->serial = aim->board->serial;
     a->time_ms = aim->time_ms;
+    a->at_ms = at_ms;
 }
 
 /* Which windows it reaches, and where to ask for the player. Within a run they are the same at the same time: windows
@@ -690,8 +689,9 @@ static void aim_reach(rung_state *s, rung__ahead *a, rung__aim *aim) {
     aim->time_ms = aim->ts_ms > s->time_ms ? aim->ts_ms : s->time_ms;
     if (!b || check_values(b, e, NULL) < 0)
         return;
-    if (e->has_at || a->board != b || a->serial != b->serial || a->time_ms != aim->time_ms)
-        learn_windows(s, a, aim);
+    int64_t at_ms = e->has_at ? e->at_ms : aim->time_ms;
+    if (a->board != b || a->serial != b->serial || a->time_ms != aim->time_ms || a->at_ms != at_ms)
+        learn_windows(s, a, aim, at_ms);
     if (!a->board)
         return;
     for (uint32_t i = 0; i < a->count; i++) {
@@ -700,8 +700,6 @@ static void aim_reach(rung_state *s, rung__ahead *a, rung__aim *aim) {
         aim->slots[i] = 0;
     }
     aim->count = a->count;
-    if (e->has_at)
-        a->board = NULL;
     aim->slot_count = b->scope_count < RUNG__AIM_SLOTS ? b->scope_count : RUNG__AIM_SLOTS;
     for (uint32_t slot = 0; slot < aim->slot_count; slot++)
         rung_numbermap_prefetch(&s->attributes[b->attribute[slot]].of_player, aim->player);
