@@ -785,7 +785,7 @@ static void look_after_snapshots(rung_hub *h) {
     rung_status st = rung_store_save_poll(h->store, false, &err);
     if (st != RUNG_PARTIAL && st != RUNG_NOT_FOUND)
         end_snapshot(h, st, &err);
-    if (!is_snapshot_due(h) || h->failure.code < 0 || h->stats.is_snapshotting || h->is_held)
+    if (h->failure.code < 0 || h->stats.is_snapshotting || h->is_held || !is_snapshot_due(h))
         return;
     st = rung_hub_snapshot(h, &err);
     if (st < 0 && st != RUNG_EBUSY) {

@@ -1075,13 +1075,19 @@ TEST(snapshots_of_a_log_that_is_synced_now_and_then) {
     check_snapshots(10000);
 }
 
+enum { SNAPSHOT_EVERY = 1 << 16 };
+
+static void open_with_snapshots(disk *d) {
+    open_on_files(d, 0);
+    CHECK_OK(rung_hub_close(d->f.hub, NULL));
+    d->f.config.snapshot_every = SNAPSHOT_EVERY;
+    open_hub(&d->f);
+    define_race(&d->f);
+}
+
 TEST(snapshots_come_by_themselves) {
     disk d;
-    open_on_files(&d, 0);
-    CHECK_OK(rung_hub_close(d.f.hub, NULL));
-    d.f.config.snapshot_every = 1 << 16;
-    open_hub(&d.f);
-    define_race(&d.f);
+    open_with_snapshots(&d);
     score_some(&d.f, 2000);
     wait_snapshot(&d.f, 1);
     score_some(&d.f, 2000);
@@ -1093,15 +1099,11 @@ TEST(snapshots_come_by_themselves) {
 TEST(snapshots_wait_until_the_log_is_worth_one) {
     disk d;
     rung_stats now;
-    open_on_files(&d, 0);
-    CHECK_OK(rung_hub_close(d.f.hub, NULL));
-    d.f.config.snapshot_every = 1 << 16;
-    open_hub(&d.f);
-    define_race(&d.f);
+    open_with_snapshots(&d);
     score_by(&d.f, 1500, 1500);
     rung_state_stats(rung_hub_state(d.f.hub), &now);
     uint64_t state_bytes = now.bytes_players + now.bytes_entries;
-    CHECK(rung_hub_stat(d.f.hub).log_bytes > 1 << 16);
+    CHECK(rung_hub_stat(d.f.hub).log_bytes > SNAPSHOT_EVERY);
     CHECK(rung_hub_stat(d.f.hub).log_bytes < state_bytes);
     rung_hub_tick(d.f.hub);
     CHECK(!rung_hub_stat(d.f.hub).is_snapshotting);
