@@ -751,6 +751,7 @@ static rung_status seal_active(rung_segment_log *log, rung_err *err) {
         return st;
     rung_ignore(rung_file_truncate(&log->active, f.offset + sizeof bytes, NULL),
                 "a sealed segment followed by zeros is as good; only space is lost");
+    rung_file_forget(&log->active, log->forgotten, f.offset - log->forgotten);
     pthread_mutex_lock(&log->list_lock);
     memcpy(info->sha, f.sha, sizeof info->sha);
     info->is_sealed = true;
