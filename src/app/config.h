@@ -115,7 +115,8 @@ typedef enum rung_setting_kind {
     X(id_keep_ms, TIME, "ids.keep", "--ids-keep", "RUNG_IDS_KEEP", "24h", "TIME", 1000,            \
       INT64_C(3153600000000), "and for how long, at least; likewise")                              \
     X(snapshot_every, SIZE, "snapshot.every", "--snapshot-every", "RUNG_SNAPSHOT_EVERY", "256MiB", \
-      "SIZE", 1u << 20, UINT64_MAX, "bytes of log between snapshots; off: only when asked")        \
+      "SIZE", 1u << 20, UINT64_MAX,                                                                \
+      "bytes of log between snapshots, at least; off: only when asked")                            \
     X(live_frames, NUMBER, "live.frames", "--live-frames", "RUNG_LIVE_FRAMES", "10", "N", 1, 60,   \
       "live updates per second at most")                                                           \
     X(log_format, CHOICE, "logging.format", "--logging-format", "RUNG_LOGGING_FORMAT", "text",     \
