@@ -491,19 +491,18 @@ __attribute__((always_inline)) static inline void take_step(const rung_ladder_wa
     }
 }
 
-/* clang-format off */
 #define STEP(k)                                                                                    \
     __attribute__((noinline)) static void step_##k(const rung_ladder_way *ways, uint32_t n) {      \
         take_step(ways, n, k);                                                                     \
     }
+/* clang-format off */
 STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7) STEP(8)
-#undef STEP
-    /* clang-format on */
+_Static_assert(RUNG_LADDER_AIM_STEPS == 9, "a function for each");
+/* clang-format on */
 
-    void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step) {
+void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step) {
     static void (*const steps[])(const rung_ladder_way *, uint32_t) = {
         step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8};
-    _Static_assert(sizeof steps / sizeof *steps == RUNG_LADDER_AIM_STEPS, "all of them");
     steps[step](ways, n);
 }
 
