@@ -162,6 +162,7 @@ typedef struct rung_archive_ops {
                         rung_err *err);
     rung_status (*erase)(rung_archive *a, rung_slice player, rung_err *err);
     rung_status (*retire_board)(rung_archive *a, rung_slice board, uint64_t seq, rung_err *err);
+    rung_status (*retire_all)(rung_archive *a, uint64_t seq, rung_err *err);
     rung_status (*commit)(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err);
     void (*rollback)(rung_archive *a);
     /* questions; read_begin to read_end see one moment */

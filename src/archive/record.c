@@ -262,8 +262,7 @@ static bool renews_key(const rung_zcommand *c) {
            c->kind == RUNG_ZCOMMAND_ZRANGESTORE;
 }
 
-/* Keys that a command takes away or writes anew begin a new life: what was archived under the name is of the old one.
- *  */
+/* Keys that a command takes away or writes anew begin a new life: what is archived under the name is of the old one. */
 static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *e, rung_err *err) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
@@ -276,6 +275,8 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
             st = a->ops->retire_board(a, c.other, seq, err);
         while (st >= 0 && c.kind == RUNG_ZCOMMAND_DEL && rung_zcommand_item_next(&c, &item))
             st = a->ops->retire_board(a, item.name, seq, err);
+        if (st >= 0 && c.kind == RUNG_ZCOMMAND_FLUSH)
+            st = a->ops->retire_all(a, seq, err);
     }
     return st;
 }
@@ -295,7 +296,7 @@ static bool retires_keys(const rung_event *e) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
     while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
-        if (c.kind == RUNG_ZCOMMAND_DEL || renews_key(&c))
+        if (c.kind == RUNG_ZCOMMAND_DEL || c.kind == RUNG_ZCOMMAND_FLUSH || renews_key(&c))
             return true;
     return false;
 }

@@ -706,6 +706,34 @@ void archive_contract_closed_windows(const archive_maker *m) {
     rung_archive_close(a);
 }
 
+/* FLUSHALL deletes every board; one of the same name begins anew. */
+void archive_contract_flushed(const archive_maker *m) {
+    rung_archive *a = open_archive(m);
+    rung_err err = {0};
+    static archive_kit k;
+    archive_kit_init(&k, a);
+    play_a_day(&k);
+    archive_kit_commit(&k);
+    rung_archive_view v;
+    CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
+    rung_archive_view_close(&v);
+    char packed[64];
+    size_t length;
+    CHECK_OK(rung_zcommand_encode(&(rung_zcommand){.kind = RUNG_ZCOMMAND_FLUSH}, packed,
+                                  sizeof packed, &length, &err));
+    rung_event flush = {.kind = RUNG_EVENT_KEYS,
+                        .ts_ms = T0 + DAY_MS,
+                        .keys = {.count = 1, .packed = rung_slice_of(packed, length)}};
+    CHECK(rung_archive_is_changed_by(&flush));
+    apply_ok(&k, flush);
+    rung_board_def def = daily_board();
+    apply_ok(&k, archive_event_define("b", &def, T0 + DAY_MS));
+    archive_kit_commit(&k);
+    CHECK_STATUS(rung_archive_view_open(a, &that_day, &v, &err), RUNG_NOT_FOUND);
+    archive_kit_deinit(&k);
+    rung_archive_close(a);
+}
+
 /* Bans and removals reach windows that left memory; places close up, and come back. */
 void archive_contract_hidden(const archive_maker *m) {
     rung_archive *a = open_archive(m);

@@ -77,6 +77,7 @@ void archive_contract_empty(const archive_maker *m);
 void archive_contract_batches(const archive_maker *m);
 void archive_contract_score_events(const archive_maker *m);
 void archive_contract_closed_windows(const archive_maker *m);
+void archive_contract_flushed(const archive_maker *m);
 void archive_contract_hidden(const archive_maker *m);
 void archive_contract_scopes(const archive_maker *m);
 void archive_contract_teams(const archive_maker *m, rung_combine combine, uint32_t top);

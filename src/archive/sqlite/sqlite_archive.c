@@ -107,6 +107,9 @@ enum { SUM_BYTES = 16 };
     X(ERASE_AUDIT, "UPDATE audit SET player = NULL, details = NULL WHERE player = ?1")             \
     X(RETIRE_BOARD, "UPDATE closed_windows SET board_deleted_seq = ?2 WHERE board = ?1 AND "       \
                     "board_deleted_seq IS NULL")                                                   \
+    X(RETIRE_ALL,                                                                                  \
+      "UPDATE closed_windows SET board_deleted_seq = ?1 WHERE board_deleted_seq IS NULL")          \
+    X(DROP_ALL_SAMPLES, "DELETE FROM samples")                                                     \
     X(FIND_WINDOW, "SELECT " WINDOW_COLUMNS                                                        \
                    " AND kind = ?2 AND window_id = ?3 ORDER BY closed_seq DESC LIMIT 1")           \
     X(WINDOWS, "SELECT " WINDOW_COLUMNS " AND (?2 IS NULL OR kind = ?2) AND end_ms < ?3"           \
@@ -594,6 +597,13 @@ static rung_status sq_retire_board(rung_archive *archive, rung_slice board, uint
     return st < 0 ? st : drop_samples(archive, board, (rung_slice){NULL, 0}, err);
 }
 
+static rung_status sq_retire_all(rung_archive *archive, uint64_t seq, rung_err *err) {
+    use u = start(archive, S_RETIRE_ALL);
+    bind_int(&u, 1, (int64_t)seq);
+    rung_status st = run(&u, err);
+    return st < 0 ? st : run_plain(archive, S_DROP_ALL_SAMPLES, err);
+}
+
 /* Move the WAL into the file and empty it, so that an erased name is nowhere. Readers may be in the way: the next
  * erasure, or the next opening, does it then. */
 static void empty_wal(sqlite_archive *a) {
@@ -981,6 +991,7 @@ static const rung_archive_ops sqlite_ops = {
     .hide = sq_hide,
     .erase = sq_erase,
     .retire_board = sq_retire_board,
+    .retire_all = sq_retire_all,
     .commit = sq_commit,
     .rollback = sq_rollback,
     .cursor = sq_cursor,
