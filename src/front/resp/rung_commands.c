@@ -345,13 +345,15 @@ static bool take_submit_option(rung__resp_call *call, submit_word word, uint32_t
     return true;
 }
 
+static const char no_board[] = "ERR no such board";
+
 /* Values first, options behind them. */
 rung__resp_built rung__resp_score_submit(rung__resp_call *call, rung_score_event *out) {
     bool is_good = true, has_option = false;
     *out = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
     if (!call->before.def &&
         rung_state_board(call->state, call->argv[1], &call->before.def) != RUNG_OK) {
-        rung__resp_error(call, "ERR no such board");
+        rung__resp_error(call, no_board);
         return RUNG__BUILD_ERROR;
     }
     for (uint32_t i = 3; is_good && i < call->argc; i++) {
@@ -377,6 +379,10 @@ static void put_outcome_score(rung__resp_call *call, rung_slice key, const rung_
 void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
                              const rung_outcome *outcome, const rung_err *err) {
     rung_resp_writer *out = call->out;
+    if (st == RUNG_EABSENT) { /* it was deleted meanwhile */
+        rung__resp_error(call, no_board);
+        return;
+    }
     if (st < 0) {
         rung__resp_error_status(call, st, err);
         return;

@@ -304,6 +304,17 @@ static void abort_exec(rung__resp_call *call, size_t mark) {
     rung__resp_watch_clear(call->s);
 }
 
+/* Must all that the connection has under way be answered before this can be looked at? */
+static bool is_alone(const rung__resp_call *call) {
+    const rung__resp_session *s = call->s;
+    uint32_t flags = call->command->flags;
+    const rung_board_def *def;
+    return flags & RUNG__ALONE || (flags & RUNG__BLOCKS && !s->is_multi) ||
+           (flags & RUNG__EXEC && s->watched_count) ||
+           (flags & RUNG__ON_BOARD &&
+            rung_state_board(call->state, call->argv[1], &def) != RUNG_OK);
+}
+
 /* false: not now; the session is paused. */
 static bool work(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
@@ -316,8 +327,7 @@ static bool work(rung__resp_call *call) {
         return true;
     }
     bool is_exec = c->flags & RUNG__EXEC;
-    if (s->pending && (c->flags & RUNG__ALONE || (c->flags & RUNG__BLOCKS && !s->is_multi) ||
-                       (is_exec && s->watched_count))) {
+    if (s->pending && is_alone(call)) {
         rung__resp_session_pause(s, 0);
         return false;
     }

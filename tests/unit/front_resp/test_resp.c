@@ -316,6 +316,27 @@ static void check_alike(int fd, void (*begin)(int fd), const char *const *lines,
     CHECK_EQ_MEM(got, want, wanted);
 }
 
+static void flush_all(int fd) {
+    resp_ask(fd, "FLUSHALL", "+OK\r\n");
+}
+
+TEST(boards_that_come_and_go_in_the_same_pipeline) {
+    static const char *const lines[] = {
+        "RUNG.SUBMIT k a 5 BRIEF", "ZADD k 1 a",   "RUNG.SUBMIT k a 5 BRIEF",
+        "RUNG.SUBMIT k b 6 BRIEF", "DEL k",        "RUNG.SUBMIT k a 7 BRIEF",
+        "ZINCRBY k 2 a",           "RUNG.RANK k a"};
+    char path[32];
+    make_folder(path);
+    int fd = start_plain();
+    resp_ask(fd, "RUNG.SUBMIT k a 5 BRIEF", "-ERR no such board\r\n");
+    check_alike(fd, flush_all, lines, sizeof lines / sizeof *lines);
+    stop(fd);
+    fd = start(&(resp_server_config){.path = path});
+    check_alike(fd, flush_all, lines, sizeof lines / sizeof *lines);
+    stop(fd);
+    remove_folder(path);
+}
+
 /* Runs of a few of these, in random order, so that runs of every kind meet. */
 static void check_mixed(int fd, const char *const *lines, uint32_t line_count, uint64_t seed) {
     enum { COUNT = 150 };
