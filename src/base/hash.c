@@ -56,17 +56,17 @@ uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len
 }
 
 /* Of LANES texts at once, side by side in vectors; false, and nothing done, where that cannot be. */
-enum { LANES = 8 };
+enum { LANES = 4 };
 
 #if defined(__x86_64__)
 typedef uint64_t lanes __attribute__((vector_size(LANES * sizeof(uint64_t))));
-#define EACH_LANE(of) ((lanes){of(0), of(1), of(2), of(3), of(4), of(5), of(6), of(7)})
+#define EACH_LANE(of) ((lanes){of(0), of(1), of(2), of(3)})
 #define LEN(i)        (bytes[i].len)
 #define WORD(i)       load64le((const unsigned char *)bytes[i].ptr + at)
 #define TAIL(i)       load64le((const unsigned char *)bytes[i].ptr + bytes[i].len - 8)
 
 /* All are `words` whole words long, one at least, and perhaps some bytes. */
-__attribute__((target("avx512f"))) static void
+__attribute__((always_inline)) static inline void
 hash_lanes(const rung_hash_key *key, const rung_slice *bytes, size_t words, uint64_t *hashes_out) {
     const lanes zero = {0};
     lanes v0 = zero + (key->k0 ^ 0x736f6d6570736575u), v1 = zero + (key->k1 ^ 0x646f72616e646f6du);
@@ -91,13 +91,31 @@ hash_lanes(const rung_hash_key *key, const rung_slice *bytes, size_t words, uint
     memcpy(hashes_out, &v0, sizeof v0);
 }
 
+__attribute__((target("avx512vl"))) static void hash_lanes_avx512(const rung_hash_key *key,
+                                                                  const rung_slice *bytes,
+                                                                  size_t words,
+                                                                  uint64_t *hashes_out) {
+    hash_lanes(key, bytes, words, hashes_out);
+}
+
+__attribute__((target("avx2"))) static void hash_lanes_avx2(const rung_hash_key *key,
+                                                            const rung_slice *bytes, size_t words,
+                                                            uint64_t *hashes_out) {
+    hash_lanes(key, bytes, words, hashes_out);
+}
+
 static bool hash_together(const rung_hash_key *key, const rung_slice *bytes, uint64_t *hashes_out) {
     size_t words = bytes[0].len / 8, differ = 0;
     for (size_t i = 1; i < LANES; i++)
         differ |= bytes[i].len / 8 ^ words;
-    if (!words || differ || !__builtin_cpu_supports("avx512f"))
+    if (!words || differ)
         return false;
-    hash_lanes(key, bytes, words, hashes_out);
+    if (__builtin_cpu_supports("avx512vl")) /* it can turn words */
+        hash_lanes_avx512(key, bytes, words, hashes_out);
+    else if (__builtin_cpu_supports("avx2"))
+        hash_lanes_avx2(key, bytes, words, hashes_out);
+    else
+        return false;
     return true;
 }
 #else
