@@ -43,7 +43,7 @@ typedef struct server {
     bench_address address;
     uint16_t http_port;
     char data[128];
-    bool is_durable; /* Redis: loads an RDB if there is one; its append-only file is begun later */
+    bool is_durable; /* every change is on disk before it is answered */
 } server;
 
 /* ---- processes ---- */
@@ -143,7 +143,7 @@ static double start_redis(server *s) {
                            "--dir",
                            s->data,
                            "--appendonly",
-                           "no",
+                           s->is_durable ? "yes" : "no",
                            "--appendfsync",
                            "always",
                            NULL};
@@ -405,7 +405,8 @@ typedef struct bench {
     bool is_asked[QUESTIONS];
     figures found[QUESTIONS][DEPTHS];
     double load_s[SERVERS], bytes[SERVERS], bytes_windows[SERVERS], restart_s[SERVERS];
-    figures durable[2]; /* ZADD at the first two depths */
+    double durable_load_s[SERVERS];
+    figures durable[2], durable_restarted; /* ZADD at the first two depths; at the second */
 } bench;
 
 static const uint32_t depths[DEPTHS] = {1, 16, 100};
@@ -499,20 +500,21 @@ static void load_friends(const server *s, uint64_t members) {
     }
 }
 
+/* Everybody once, in an order of chance; returns the seconds that took. */
+static double load_board(const bench *b, int which) {
+    bench_progress("%s: loading %llu members", names[which], (unsigned long long)b->members);
+    return (double)b->members / run_once(b, which, make_load, 100, 1, 0, b->members).rate;
+}
+
 static void load_members(bench *b) {
     for (int which = 0; which < SERVERS; which++) {
-        if (is_left_out(b, which) || (b->is_disk_only && which == RUNG))
+        if (is_left_out(b, which))
             continue;
         double before = resident_bytes(&b->servers[which]);
-        bench_progress("%s: loading %llu members", names[which], (unsigned long long)b->members);
-        b->load_s[which] =
-            (double)b->members / run_once(b, which, make_load, 100, 1, 0, b->members).rate;
+        b->load_s[which] = load_board(b, which);
         b->bytes[which] = (resident_bytes(&b->servers[which]) - before) / (double)b->members;
         load_friends(&b->servers[which], b->members);
     }
-    if (b->with_disk &&
-        !b->is_alone) /* for the restart: an append-only file would take longer still to read */
-        ask(&b->servers[REDIS], (const char *[]){"SAVE", NULL});
 }
 
 static void load_windows(bench *b) {
@@ -530,24 +532,25 @@ static void load_windows(bench *b) {
 
 /* ---- parts ---- */
 
-/* The next size begins with nothing. */
-static void remove_data(const bench *b) {
-    for (int which = 0; which < SERVERS; which++) {
-        char command[160];
-        snprintf(command, sizeof command, "rm -rf '%s'", b->servers[which].data);
-        if (system(command) != 0)
-            bench_die("cannot clean up");
-    }
-}
-
-static void measure_questions(bench *b) {
+/* Both, or Rung alone. */
+static void start_servers(bench *b) {
     for (int which = 0; which < SERVERS; which++)
         if (!is_left_out(b, which))
             start_server(&b->servers[which], which);
+}
+
+static void stop_servers(bench *b) {
+    for (int which = 0; which < SERVERS; which++)
+        if (!is_left_out(b, which))
+            stop_server(&b->servers[which]);
+}
+
+static void measure_questions(bench *b) {
+    start_servers(b);
     load_members(b);
     for (int q = 0; q < QUESTIONS; q++) {
         b->is_asked[q] = (q != WINDOWS_AT || b->with_windows) &&
-                         (!b->only || strstr(questions[q].name, b->only)) && !b->is_disk_only;
+                         (!b->only || strstr(questions[q].name, b->only));
         if (!b->is_asked[q])
             continue;
         if (q == WINDOWS_AT)
@@ -560,48 +563,7 @@ static void measure_questions(bench *b) {
                            f->cost_us[RUNG], f->cost_us[REDIS], f->ratio_busy);
         }
     }
-    for (int which = 0; which < SERVERS; which++)
-        if (!is_left_out(b, which))
-            stop_server(&b->servers[which]);
-}
-
-static void take_snapshot(const server *s) {
-    char path[512];
-    int status = 0;
-    rung_path(path);
-    pid_t pid = spawn((const char *[]){path, "snapshot", s->data, NULL}, "/dev/null");
-    if (waitpid(pid, &status, 0) != pid || status != 0)
-        bench_die("no snapshot");
-}
-
-/* How long until a server answers again that has everything on disk: Redis in an RDB, Rung in a snapshot. */
-static void measure_restart(bench *b) {
-    server *rung = &b->servers[RUNG];
-    rung->is_durable = true;
-    start_server(rung, RUNG);
-    bench_progress("Rung: loading for a restart");
-    run_once(b, RUNG, make_load, 100, 1, 0, b->members);
-    stop_server(rung);
-    take_snapshot(rung);
-    for (int which = 0; which < SERVERS; which++) {
-        if (is_left_out(b, which))
-            continue;
-        b->restart_s[which] = start_server(&b->servers[which], which);
-        bench_progress("%s: restart in %.2f s", names[which], b->restart_s[which]);
-    }
-}
-
-/* Redis goes over to an append-only file that is synced for every answer. */
-static void begin_appending(const server *s) {
-    static char reply[64 << 10];
-    ask(s, (const char *[]){"CONFIG", "SET", "appendonly", "yes", NULL});
-    do {
-        usleep(100000);
-        if (!bench_ask(&s->address, (const char *[]){"INFO", "persistence", NULL}, reply,
-                       sizeof reply))
-            bench_die("Redis does not answer");
-    } while (!strstr(reply, "aof_rewrite_in_progress:0") ||
-             !strstr(reply, "aof_rewrite_scheduled:0") || !strstr(reply, "aof_enabled:1"));
+    stop_servers(b);
 }
 
 /* A disk that is shared stalls now and then, for as long as half a round: so there are more of them. */
@@ -610,24 +572,79 @@ static uint64_t durable_rounds(const bench *b) {
     return rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX;
 }
 
-/* Every change on disk before it is answered. Both were started again, and have all members. */
+/* Until Redis has its append-only file, and rewrites it no more: it does so while it is loaded. */
+static void await_appending(const bench *b) {
+    static char reply[64 << 10];
+    if (is_left_out(b, REDIS))
+        return;
+    do {
+        usleep(100000);
+        if (!bench_ask(&b->servers[REDIS].address, (const char *[]){"INFO", "persistence", NULL},
+                       reply, sizeof reply))
+            bench_die("Redis does not answer");
+    } while (!strstr(reply, "aof_rewrite_in_progress:0") ||
+             !strstr(reply, "aof_rewrite_scheduled:0") || !strstr(reply, "aof_enabled:1"));
+}
+
+static figures compare_durable(bench *b, uint32_t depth, const char *when) {
+    await_appending(b);
+    figures f = compare(b, make_zadd, depth, durable_rounds(b));
+    bench_progress("durable ZADD%s, depth %u: %.0f / %.0f a second, %.1fx (%.2f / %.2f us)", when,
+                   depth, f.rate[RUNG], f.rate[REDIS], f.ratio, f.cost_us[RUNG], f.cost_us[REDIS]);
+    return f;
+}
+
+/* Every change on disk before it is answered, the first of all members to begin with. */
 static void measure_durable(bench *b) {
-    if (!b->is_alone)
-        begin_appending(&b->servers[REDIS]);
-    for (int d = 0; d < 2; d++) {
-        figures *f = &b->durable[d];
-        *f = compare(b, make_zadd, depths[d], durable_rounds(b));
-        bench_progress("durable ZADD, depth %u: %.0f / %.0f a second, %.1fx (%.2f / %.2f us)",
-                       depths[d], f->rate[RUNG], f->rate[REDIS], f->ratio, f->cost_us[RUNG],
-                       f->cost_us[REDIS]);
-    }
+    for (int which = 0; which < SERVERS; which++)
+        b->servers[which].is_durable = true;
+    start_servers(b);
+    for (int which = 0; which < SERVERS; which++)
+        if (!is_left_out(b, which))
+            b->durable_load_s[which] = load_board(b, which);
+    for (int d = 0; d < 2; d++)
+        b->durable[d] = compare_durable(b, depths[d], "");
+}
+
+/* Redis has an RDB (to read its append-only file would take longer), Rung a snapshot. */
+static void stop_with_snapshots(bench *b) {
+    char path[512];
+    int status = 0;
+    if (!is_left_out(b, REDIS))
+        ask(&b->servers[REDIS], (const char *[]){"SAVE", NULL});
+    stop_servers(b);
+    rung_path(path);
+    pid_t pid = spawn((const char *[]){path, "snapshot", b->servers[RUNG].data, NULL}, "/dev/null");
+    if (waitpid(pid, &status, 0) != pid || status != 0)
+        bench_die("no snapshot");
+}
+
+/* How long until a server answers again that has everything on disk, and how durable changes go then: Redis has its
+   nodes in the order of their scores after it, one behind the other, until changes have moved them all. */
+static void measure_restart(bench *b) {
+    stop_with_snapshots(b);
+    b->servers[REDIS].is_durable = false; /* it would read the append-only file */
     for (int which = 0; which < SERVERS; which++) {
         if (is_left_out(b, which))
             continue;
-        stop_server(&b->servers[which]);
+        b->restart_s[which] = start_server(&b->servers[which], which);
+        bench_progress("%s: restart in %.2f s", names[which], b->restart_s[which]);
+    }
+    if (!is_left_out(b, REDIS))
+        ask(&b->servers[REDIS], (const char *[]){"CONFIG", "SET", "appendonly", "yes", NULL});
+    b->durable_restarted = compare_durable(b, depths[DEPTH_BAR], " after a restart");
+    stop_servers(b);
+}
+
+/* The next size begins with nothing. */
+static void remove_data(bench *b) {
+    for (int which = 0; which < SERVERS; which++) {
+        char command[160];
+        snprintf(command, sizeof command, "rm -rf '%s'", b->servers[which].data);
+        if (system(command) != 0)
+            bench_die("cannot clean up");
         b->servers[which].is_durable = false;
     }
-    remove_data(b);
 }
 
 /* ---- report ---- */
@@ -716,11 +733,15 @@ static void report_costs(const bench *b, bench_report *r) {
         pair_row(b, &t, "bytes a member, three windows", b->bytes_windows, 0, 3);
     pair_row(b, &t, "seconds to load", b->load_s, 1, 0);
     if (b->with_disk) {
+        const figures *lone = &b->durable[0], *deep = &b->durable[1],
+                      *restarted = &b->durable_restarted;
+        pair_row(b, &t, "the same, all on disk before answered", b->durable_load_s, 1, 0);
         pair_row(b, &t, "seconds to restart", b->restart_s, 2, 4);
-        const figures *lone = &b->durable[0], *deep = &b->durable[1];
         ratio_row(b, &t, "ZADD a second, on disk before answered, depth 1", lone->rate, 0,
                   lone->ratio, 0);
         ratio_row(b, &t, "the same, depth 16", deep->rate, 0, deep->ratio, 6);
+        ratio_row(b, &t, "the same, depth 16, after a restart", restarted->rate, 0,
+                  restarted->ratio, 0);
     }
     bench_table_end(&t, r);
 }
@@ -788,13 +809,17 @@ static void introduce(const bench *b, bench_report *r) {
                          "M ten share a score. Nothing is");
     bench_report_line(r, "kept on disk but where it says so. \"us\" is the server's own processor "
                          "time per command; where its");
-    bench_report_line(r, "ratio is the larger one, the client, not Rung, was at its limit. On "
-                         "disk, Rung has its log and");
-    bench_report_line(
-        r,
-        "snapshots (`--archive off`), Redis its AOF and RDB. Medians of %u rounds, on "
-        "disk of %u; a ratio is",
-        (unsigned)b->o.rounds, (unsigned)durable_rounds(b));
+    bench_report_line(r, "ratio is the larger one, the client, not Rung, was at its limit.");
+    bench_report_gap(r);
+    bench_report_line(r, "On disk, Rung has its log and snapshots (`--archive off`), Redis its AOF "
+                         "and RDB; both start empty and are");
+    bench_report_line(r, "loaded by the same client. After a restart from RDB or snapshot Redis "
+                         "has its nodes in the order of their");
+    bench_report_line(r, "scores, one behind the other, and is the faster for it until changes "
+                         "have moved them.");
+    bench_report_gap(r);
+    bench_report_line(r, "Medians of %u rounds, on disk of %u; a ratio is", (unsigned)b->o.rounds,
+                      (unsigned)durable_rounds(b));
     bench_report_line(r, "the median of the rounds' ratios.");
     bench_report_gap(r);
 }
@@ -834,10 +859,12 @@ int main(int argc, char **argv) {
     introduce(&b, &r);
     for (size_t i = 0; i < b.o.size_count; i++) {
         b.members = b.o.sizes[i];
-        measure_questions(&b);
+        if (!b.is_disk_only)
+            measure_questions(&b);
         if (b.with_disk) {
-            measure_restart(&b);
             measure_durable(&b);
+            measure_restart(&b);
+            remove_data(&b);
         }
         report_size(&b, &r);
     }
