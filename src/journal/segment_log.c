@@ -21,6 +21,7 @@
 #include "base/assert.h"
 #include "journal/bytes.h"
 #include "journal/segment_scan.h"
+#include "journal/spare.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,13 +31,10 @@
 #include <unistd.h>
 
 #define LOCK_NAME          "lock"
-#define SPARE_NAME         "spare"
-#define SPARE_TEMPORARY    "spare.tmp"
 #define MARK_EVERY_DEFAULT 64
 #define COPY_SIZE          ((size_t)1 << 20)
 #define START_SIZE         ((uint64_t)4 << 20)
-#define FILL_SIZE          ((uint64_t)1 << 20) /* of a spare: what a sync may have to wait for */
-#define BLOCK_SIZE         ((uint64_t)4096)    /* written as a whole, it need not be read before */
+#define BLOCK_SIZE         ((uint64_t)4096) /* written as a whole, it need not be read before */
 #ifdef RUNG_TEST_BUILD
 #define CACHED_SIZE BLOCK_SIZE
 #else
@@ -75,12 +73,9 @@ struct rung_segment_log {
     rung_log_image image;
     unsigned pin_count;
 
-    pthread_mutex_t spare_lock; /* guards the spare; held while one is made */
-    rung_file spare;
-    uint64_t spare_size;
+    rung_spare spare;
 
     _Atomic uint64_t durable_seq;
-    _Atomic bool is_spare_ready; /* a hint for tend, which must not wait for the lock */
 };
 
 static rung_segment_log *self(const rung_log *port) {
@@ -164,14 +159,13 @@ static const rung_log_ops segment_log_ops;
 
 static void release(rung_segment_log *log) {
     rung_file_close(&log->active);
-    rung_file_close(&log->spare);
+    rung_spare_deinit(&log->spare);
     rung_file_close(&log->mark_file);
     rung_file_close(&log->lock_file);
     rung_dir_close(&log->dir);
     rung_log_image_deinit(&log->image);
     rung_sha256_deinit(&log->sha);
     pthread_mutex_destroy(&log->list_lock);
-    pthread_mutex_destroy(&log->spare_lock);
     const rung_alloc *alloc = log->config.alloc;
     if (log->buffer)
         rung_alloc_free(alloc, log->buffer, log->buffer_size);
@@ -192,7 +186,7 @@ rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_se
     log->port.ops = &segment_log_ops;
     log->config = c;
     pthread_mutex_init(&log->list_lock, NULL);
-    pthread_mutex_init(&log->spare_lock, NULL);
+    rung_spare_init(&log->spare);
 
     st = rung_dir_open(&log->dir, c.fs, c.path, !c.is_read_only, err);
     if (st == RUNG_OK && !c.is_read_only)
@@ -288,98 +282,6 @@ static rung_status write_mark(rung_segment_log *log, rung_err *err) {
                          err); /* only this thread changes the entry */
 }
 
-/* ---- the spare: the next segment, made in advance ---- */
-
-/* Piece by piece onto the disk: with all of it in the page cache at once, every sync of the log would wait until the
- * last of it is written. The sync that makes it durable comes later and is short. Each piece has the memory of the one
- * before: a log that takes new memory for all it ever writes pays more for that than for the writing. */
-static rung_status write_zeros_out(const rung_file *f, uint64_t size, rung_err *err) {
-    rung_status st = RUNG_OK;
-    for (uint64_t at = 0; st == RUNG_OK && at < size; at += FILL_SIZE) {
-        uint64_t end = size - at < FILL_SIZE ? size : at + FILL_SIZE;
-        st = rung_file_write_zeros(f, at, end, err);
-        if (st == RUNG_OK)
-            st = rung_file_write_out(f, at, end - at, err);
-        rung_file_forget(f, at, end - at);
-    }
-    return st;
-}
-
-static rung_status fill_spare(const rung_segment_log *log, rung_file *f, uint64_t size,
-                              rung_err *err) {
-    rung_status st = rung_file_open(f, &log->dir, SPARE_TEMPORARY, RUNG_FILE_CREATE, err);
-    if (st == RUNG_OK)
-        st = rung_file_truncate(f, 0, err);
-    if (st == RUNG_OK)
-        st = rung_file_reserve(f, size, err);
-    if (st == RUNG_OK)
-        st = write_zeros_out(f, size, err);
-    if (st == RUNG_OK)
-        st = rung_file_sync(f, err);
-    if (st == RUNG_OK)
-        st = rung_dir_rename(&log->dir, SPARE_TEMPORARY, SPARE_NAME, err);
-    if (st == RUNG_OK)
-        st = rung_dir_sync(&log->dir, err);
-    return st;
-}
-
-/* Spare lock held. */
-static rung_status make_spare(rung_segment_log *log, uint64_t size, rung_err *err) {
-    rung_file f = {0};
-    rung_status st = fill_spare(log, &f, size, err);
-    if (st < 0) {
-        rung_file_close(&f);
-        rung_ignore(rung_dir_unlink(&log->dir, SPARE_TEMPORARY, NULL),
-                    "giving back space is all we can do here");
-        return st;
-    }
-    log->spare = f;
-    log->spare_size = size;
-    atomic_store(&log->is_spare_ready, true);
-    return RUNG_OK;
-}
-
-/* At a start: take over the spare that the last run left, whatever is in it, or as much of it as is wanted. Its space
- * is already ours, so that a start succeeds on a disk that is full. */
-static rung_status adopt_spare(rung_segment_log *log, uint64_t size, rung_err *err) {
-    rung_file f;
-    uint64_t found = 0;
-    rung_status st = rung_file_open(&f, &log->dir, SPARE_NAME, RUNG_FILE_WRITE, err);
-    if (st != RUNG_OK)
-        return st;
-    st = rung_file_size(&f, &found, err);
-    if (st == RUNG_OK && found >= size) {
-        if (found > size)
-            st = rung_file_truncate(&f, size, err);
-        if (st == RUNG_OK)
-            st = rung_file_write_zeros(&f, 0, size, err);
-        if (st == RUNG_OK)
-            st = rung_file_sync(&f, err);
-        if (st == RUNG_OK) {
-            log->spare = f;
-            log->spare_size = size;
-            return RUNG_OK;
-        }
-    }
-    rung_file_close(&f);
-    if (st < 0)
-        return st;
-    st = rung_dir_unlink(&log->dir, SPARE_NAME, err);
-    return st < 0 ? st : RUNG_NOT_FOUND;
-}
-
-static rung_status ensure_spare(rung_segment_log *log, uint64_t size, rung_err *err) {
-    pthread_mutex_lock(&log->spare_lock);
-    rung_status st = rung_file_is_open(&log->spare) ? RUNG_UNCHANGED : make_spare(log, size, err);
-    pthread_mutex_unlock(&log->spare_lock);
-    return st;
-}
-
-static rung_status log_prepare(rung_log *port, rung_err *err) {
-    rung_segment_log *log = self(port);
-    return ensure_spare(log, log->config.segment_size, err);
-}
-
 /* ---- making a segment the active one ---- */
 
 /* Secure room for one more list entry, so that activation cannot run out of memory half way. */
@@ -428,7 +330,7 @@ static rung_status begin_segment(rung_segment_log *log, const rung_segment_heade
     log->capacity = h->capacity;
     log->forgotten = 0;
     log->unhashed = 0;
-    return rung_file_write(&log->spare, bytes, sizeof bytes, 0, err);
+    return rung_file_write(&log->spare.file, bytes, sizeof bytes, 0, err);
 }
 
 /* Sync the spare and give it its name: from here on it is the newest segment of the log. Spare lock held. */
@@ -436,18 +338,12 @@ static rung_status name_segment(rung_segment_log *log, const rung_segment_header
                                 rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
     rung_segment_name(name, h->first_seq, h->epoch);
-    rung_status st = rung_file_datasync(&log->spare, err);
-    if (st == RUNG_OK)
-        st = rung_dir_rename(&log->dir, SPARE_NAME, name, err);
-    if (st == RUNG_OK)
-        st = rung_dir_sync(&log->dir, err);
+    rung_file file;
+    rung_status st = rung_spare_take(&log->spare, &log->dir, name, &file, err);
     if (st < 0)
         return st;
     rung_file_close(&log->active);
-    log->active = log->spare;
-    memcpy(log->active.name, name, sizeof name);
-    log->spare = (rung_file){0};
-    atomic_store(&log->is_spare_ready, false);
+    log->active = file;
 
     rung_segment_info info = {
         .first_seq = h->first_seq,
@@ -579,7 +475,7 @@ static rung_status save_torn(rung_segment_log *log, rung_err *err) {
 
 static rung_status flush_copy(rung_segment_log *log, size_t len, rung_err *err) {
     rung_sha256_add(&log->sha, log->buffer, len);
-    rung_status st = rung_file_write(&log->spare, log->buffer, len, log->end, err);
+    rung_status st = rung_file_write(&log->spare.file, log->buffer, len, log->end, err);
     log->end += len;
     return st;
 }
@@ -654,10 +550,8 @@ static rung_status renew(rung_segment_log *log, rung_err *err) {
     rung_status st = reserve_entry(log, err);
     if (st < 0)
         return st;
-    pthread_mutex_lock(&log->spare_lock);
-    st = adopt_spare(log, h.capacity, err);
-    if (st == RUNG_NOT_FOUND)
-        st = make_spare(log, h.capacity, err);
+    rung_spare_lock(&log->spare);
+    st = rung_spare_renew(&log->spare, &log->dir, h.capacity, err);
     if (st == RUNG_OK)
         st = begin_segment(log, &h, err);
     if (st == RUNG_OK && copy_bytes)
@@ -665,8 +559,8 @@ static rung_status renew(rung_segment_log *log, rung_err *err) {
     if (st == RUNG_OK)
         st = name_segment(log, &h, err);
     if (st < 0)
-        rung_file_close(&log->spare); /* a second try adopts it afresh */
-    pthread_mutex_unlock(&log->spare_lock);
+        rung_file_close(&log->spare.file); /* a second try adopts it afresh */
+    rung_spare_unlock(&log->spare);
     log->epoch = h.epoch;
     return st;
 }
@@ -763,17 +657,17 @@ static rung_status activate_spare(rung_segment_log *log, rung_err *err) {
     const rung_segment_info *old = last_segment(log);
     rung_segment_header h = {
         .first_seq = old->last_seq + 1,
-        .capacity = log->spare_size,
+        .capacity = log->spare.size,
         .epoch = log->epoch,
         .chain = old->chain,
     };
     memcpy(h.uuid, log->uuid, sizeof h.uuid);
     memcpy(h.previous_sha, old->sha, sizeof h.previous_sha);
-    pthread_mutex_lock(&log->spare_lock);
+    rung_spare_lock(&log->spare);
     rung_status st = begin_segment(log, &h, err);
     if (st == RUNG_OK)
         st = name_segment(log, &h, err);
-    pthread_mutex_unlock(&log->spare_lock);
+    rung_spare_unlock(&log->spare);
     return st == RUNG_OK ? write_mark(log, err) : st;
 }
 
@@ -785,7 +679,7 @@ static rung_status rotate(rung_segment_log *log, rung_err *err) {
     rung_status st = reserve_entry(log, err);
     if (st < 0)
         return st;
-    st = ensure_spare(log, log->config.segment_size, &detail);
+    st = rung_spare_ensure(&log->spare, &log->dir, log->config.segment_size, &detail);
     if (st == RUNG_ENOSPC || st == RUNG_ENOMEM) {
         if (err)
             *err = detail;
@@ -924,7 +818,12 @@ static rung_status log_tend(rung_log *port, bool is_idle, rung_err *err) {
     rung_status st = mark_if_due(log, is_idle, &detail);
     if (st < 0)
         return fail_for_ever(log, st, &detail, err);
-    return atomic_load(&log->is_spare_ready) ? RUNG_OK : RUNG_PARTIAL;
+    return atomic_load(&log->spare.is_made) ? RUNG_OK : RUNG_PARTIAL;
+}
+
+static rung_status log_prepare(rung_log *port, rung_err *err) {
+    rung_segment_log *log = self(port);
+    return rung_spare_ensure(&log->spare, &log->dir, log->config.segment_size, err);
 }
 
 static size_t log_batch_bytes_max(const rung_log *port) {
@@ -1012,9 +911,9 @@ static uint64_t log_durable_seq(const rung_log *port) {
 
 rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
     rung_segment_log_stats out = {.epoch = log->epoch, .torn_bytes = log->torn_bytes};
-    pthread_mutex_lock(&log->spare_lock);
-    out.is_spare_ready = rung_file_is_open(&log->spare);
-    pthread_mutex_unlock(&log->spare_lock);
+    rung_spare_lock(&log->spare);
+    out.is_spare_ready = rung_file_is_open(&log->spare.file);
+    rung_spare_unlock(&log->spare);
     pthread_mutex_lock(&log->list_lock);
     const rung_log_image *im = &log->image;
     out.segment_count = im->count;
