@@ -343,13 +343,9 @@ rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint3
     return array_reserve(m, a, player);
 }
 
-void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value) {
+/* In the hash table, or for the first time. */
+void rung__numbermap_set_elsewhere(rung_numbermap *m, uint32_t player, uint32_t value) {
     RUNG_ASSERT(value != RUNG_NUMBER_NONE);
-    uint32_t *cell = rung__numbermap_cell(m, player);
-    if (cell && *cell) {
-        *cell = value + 1;
-        return;
-    }
     uint64_t *slot = m->hash_count ? hash_find(m, player) : NULL;
     if (slot) {
         *slot = (uint64_t)player << 32 | value;
@@ -359,7 +355,7 @@ void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value) {
         page_add(hash_page(m, player_hash(player)), player, value);
         m->hash_count++;
     } else {
-        *cell = value + 1;
+        *rung__numbermap_cell(m, player) = value + 1;
         m->array_count++;
     }
     if (player >= m->span)

@@ -53,10 +53,6 @@ void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a);
 RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a,
                                                   uint32_t player);
 
-/* Set the value (any but RUNG_NUMBER_NONE) of a player who is in the map, or for whom room was reserved by the
- * last call. */
-void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value);
-
 /* Both in one, for a player who is new: RUNG_OK, RUNG_UNCHANGED (who is in the map keeps the value), RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a,
                                               uint32_t player, uint32_t value);
@@ -75,6 +71,7 @@ static inline uint32_t *rung__numbermap_cell(const rung_numbermap *m, uint32_t p
     return &m->chunks[c][player & ((UINT32_C(1) << RUNG__NUMBER_CHUNK_BITS) - 1)];
 }
 uint32_t rung__numbermap_get_hashed(const rung_numbermap *m, uint32_t player);
+void rung__numbermap_set_elsewhere(rung_numbermap *m, uint32_t player, uint32_t value);
 void rung__numbermap_prefetch_hashed(const rung_numbermap *m, uint32_t player);
 
 /* RUNG_NUMBER_NONE when not here. */
@@ -83,6 +80,16 @@ static inline uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t play
     if (cell && *cell)
         return *cell - 1;
     return m->hash_count ? rung__numbermap_get_hashed(m, player) : RUNG_NUMBER_NONE;
+}
+
+/* Set the value (any but RUNG_NUMBER_NONE) of a player who is in the map, or for whom room was reserved by the
+ * last call. */
+static inline void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value) {
+    uint32_t *cell = rung__numbermap_cell(m, player);
+    if (cell && *cell && value != RUNG_NUMBER_NONE)
+        *cell = value + 1;
+    else
+        rung__numbermap_set_elsewhere(m, player, value);
 }
 
 void rung_numbermap_remove(rung_numbermap *m, uint32_t player);

@@ -25,6 +25,7 @@ enum { REACH = 1, LEAN = 1 };
 #else
 enum { REACH = 8, LEAN = 3 };
 #endif
+_Static_assert((REACH & (REACH - 1)) == 0, "twice as many are searched in steps that halve them");
 
 /* Down from so many levels above the leaves the way is gone step by step; what is above is passed at once. */
 enum { LEVELS = (RUNG_LADDER_AIM_STEPS - 3) / 2 };
@@ -178,7 +179,7 @@ static inline uint32_t words_less_near(rung__node *node, uint64_t word, uint32_t
         return rung__words_less(words, n, word);
     uint32_t low = row > REACH ? row - REACH : 0;
     low = low < n - 2 * REACH ? low : n - 2 * REACH;
-    uint32_t less = rung__words_less(words + low, 2 * REACH, word), high = low + 2 * REACH;
+    uint32_t less = rung__words_less_of(words + low, 2 * REACH, word), high = low + 2 * REACH;
     if (less == 0 && low && words[low - 1] >= word)
         return rung__words_less(words, low, word);
     if (less == 2 * REACH && high < n && words[high] < word)
@@ -191,7 +192,7 @@ static inline uint32_t words_equal_to(rung__node *node, uint64_t word, uint32_t 
     const uint64_t *words = rung__words(node, 0);
     uint32_t high = low, left = node->n - low;
     if (left > 2 * REACH && word != UINT64_MAX)
-        high += rung__words_less(words + low, 2 * REACH, word + 1);
+        high += rung__words_less_of(words + low, 2 * REACH, word + 1);
     while (high < node->n && words[high] == word)
         high++;
     return high;

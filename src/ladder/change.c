@@ -84,38 +84,55 @@ static inline void slide(unsigned char *at, size_t bytes, int by, size_t width) 
     }
 }
 
+/* What rows have. Those that change rows are compiled once for leaves of one word and a mark, as most are, and once for
+ * all others: with constants, little is left of what goes through words and columns. */
+typedef struct row_form {
+    uint32_t words, score_words, columns;
+} row_form;
+
+#define INLINE __attribute__((always_inline)) static inline
+
+static const row_form slim = {1, 1, RUNG__LEAF_COLUMNS + 1};
+
+static bool is_slim(const rung_ladder *l) {
+    return l->key_words == 1 && rung__is_marked(l);
+}
+
+INLINE row_form form_at(const rung_ladder *l, uint32_t level) {
+    return (row_form){l->key_words, l->score_words, columns_at(l, level)};
+}
+
 /* Move `count` rows from `from` by one place, all columns: up (by = 1) or down (by = -1). */
-static inline void rows_slide(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t from,
-                              size_t count, int by) {
+INLINE void rows_slide(row_form form, rung__node *node, uint32_t from, size_t count, int by) {
     enum { WORD = sizeof(uint64_t), CELL = sizeof(uint32_t) };
     unsigned char *at = (unsigned char *)(rung__words(node, 0) + from);
-    for (uint32_t k = 0; k < l->key_words; k++, at += (size_t)node->cap * WORD)
+    for (uint32_t k = 0; k < form.words; k++, at += (size_t)node->cap * WORD)
         slide(at, count * WORD, by, WORD);
-    at = (unsigned char *)(rung__column(l, node, 0) + from);
-    for (uint32_t c = columns_at(l, level); c; c--, at += (size_t)node->cap * CELL)
+    at = (unsigned char *)(rung__column_behind(node, form.words, 0) + from);
+    for (uint32_t c = 0; c < form.columns; c++, at += (size_t)node->cap * CELL)
         slide(at, count * CELL, by, CELL);
 }
 
 /* Make room for a new row; its contents are the caller's to write. */
-static void row_open(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t row) {
+INLINE void row_open(row_form form, rung__node *node, uint32_t row) {
     bool at_end = node->start + node->n == node->cap;
     if (node->start > 0 && (row < node->n / 2u || at_end)) {
-        rows_slide(l, level, node, 0, row, -1);
+        rows_slide(form, node, 0, row, -1);
         node->start--;
     } else {
-        rows_slide(l, level, node, row, node->n - row, 1);
+        rows_slide(form, node, row, node->n - row, 1);
     }
     node->n++;
     node->changes++;
 }
 
 /* Take a row out. */
-static void row_close(const rung_ladder *l, uint32_t level, rung__node *node, uint32_t row) {
+INLINE void row_close(row_form form, rung__node *node, uint32_t row) {
     if (row < node->n / 2u) {
-        rows_slide(l, level, node, 0, row, 1);
+        rows_slide(form, node, 0, row, 1);
         node->start++;
     } else {
-        rows_slide(l, level, node, row + 1, node->n - row - 1u, -1);
+        rows_slide(form, node, row + 1, node->n - row - 1u, -1);
     }
     node->n--;
     node->changes++;
@@ -191,14 +208,32 @@ static void leaf_unlink(rung_ladder *l, uint32_t id) {
         rung__leaf(l, leaf->next)->prev = leaf->prev;
 }
 
+/* Bits one behind the other. There is a word more than they need, so that each may reach into the next. */
+static void bits_put(uint64_t *bits, uint32_t at, uint64_t some) {
+    bits[at / 64] |= some << at % 64;
+    bits[at / 64 + 1] |= some >> 1 >> (63 - at % 64);
+}
+
+static uint64_t bits_get(const uint64_t *bits, uint32_t at, uint32_t n) {
+    return (bits[at / 64] >> at % 64 | bits[at / 64 + 1] << 1 << (63 - at % 64)) & rung__mask(n);
+}
+
+/* Players of some rows stand in this leaf from now on. */
+static void settle_rows(rung_ladder *l, uint32_t id, uint32_t from, uint32_t end) {
+    const uint32_t *players = rung__column(l, rung__leaf(l, id), RUNG__PLAYER);
+    for (uint32_t row = from; row < end; row++)
+        rung_numbermap_set(&l->trunk->map, players[row], id);
+}
+
 /* Spread the rows of the `m` children from row `first` of the parent on evenly over `m2` children. Needs |m2 -
  * m| <= 1, room in the parent and a free node when m2 > m. Takes no memory. */
 static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t first, uint32_t m,
                     uint32_t m2) {
     rung__node *parent = rung__inner(l, parent_id);
     l->shape++;
-    uint32_t ids[SPREAD_MAX], end[SPREAD_MAX] = {0}, total = 0;
-    uint8_t starts[SPREAD_MAX * RUNG__LEAF_CAP];
+    uint32_t ids[SPREAD_MAX], total = 0;
+    uint32_t end[SPREAD_MAX + 1] = {0}; /* child i had the rows from end[i] to end[i + 1] */
+    uint64_t starts[SPREAD_MAX + 1] = {0};
     spread all;
     all.node.n = all.node.start = 0;
     all.node.cap = (uint16_t)(SPREAD_MAX * cap_at(level));
@@ -207,37 +242,33 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         ids[i] = rung__column(l, parent, RUNG__CHILD)[first + i];
         rung__node *node = node_at(l, level, ids[i]);
         rows_copy(l, level, &all.node, total, node, 0, node->n);
-        for (uint32_t row = 0; level == 0 && row < node->n; row++)
-            starts[total + row] = (uint8_t)(node->starts >> row & 1);
-        end[i] = total += node->n;
+        if (level == 0)
+            bits_put(starts, total, node->starts);
+        end[i + 1] = total += node->n;
     }
     if (m2 > m) {
         ids[m] = rung__pool_take(pool_at(l, level), own_columns(level), cap_at(level));
-        end[m] = total;
+        end[m2] = total;
         l->trunk->births += level == 0;
         if (level == 0)
             leaf_link_after(l, ids[m - 1], ids[m]);
-        row_open(l, level + 1, parent, first + m);
+        row_open(form_at(l, level + 1), parent, first + m);
     }
-    uint32_t from = 0, owner = 0; /* owner: which of the old nodes held row `from` */
-    for (uint32_t i = 0; i < m2; i++) {
+    for (uint32_t i = 0, from = 0; i < m2; i++) {
         rung__node *node = node_at(l, level, ids[i]);
         uint32_t n = total / m2 + (i < total % m2);
-        uint64_t bits = 0;
         node->start = (uint16_t)((node->cap - n) / 2);
         node->n = (uint16_t)n;
         node->changes++;
         rows_copy(l, level, node, 0, &all.node, from, n);
-        for (uint32_t row = 0; row < n; row++, from++) {
-            while (from >= end[owner])
-                owner++;
-            if (level == 0)
-                bits |= (uint64_t)starts[from] << row;
-            if (level == 0 && owner != i && !l->guide)
-                rung_numbermap_set(&l->trunk->map, rung__column(l, node, RUNG__PLAYER)[row],
-                                   ids[i]);
+        node->starts = level == 0 ? bits_get(starts, from, n) : 0;
+        if (level == 0 && !l->guide) { /* all but those that stood here before */
+            uint32_t here = end[i] > from ? end[i] - from : 0,
+                     gone = end[i + 1] > from ? end[i + 1] - from : 0;
+            settle_rows(l, ids[i], 0, here < n ? here : n);
+            settle_rows(l, ids[i], gone, n);
         }
-        node->starts = bits;
+        from += n;
         if (level > 0)
             announce_children(l, level, ids[i]);
         describe_child(l, level, parent_id, first + i, ids[i]);
@@ -246,7 +277,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         if (level == 0)
             leaf_unlink(l, ids[m2]);
         rung__pool_give(pool_at(l, level), ids[m2]);
-        row_close(l, level + 1, parent, first + m2);
+        row_close(form_at(l, level + 1), parent, first + m2);
     }
     if (m2 != m)
         announce_children(l, level + 1, parent_id);
@@ -390,7 +421,7 @@ static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
 
 /* Take a row out of its leaf, which may be too empty then. Returns how many starts the leaf has more; the counts
  * above it are left to the caller. */
-static int32_t take_out(rung_ladder *l, rung__node *leaf, uint32_t row) {
+INLINE int32_t take_out(rung_ladder *l, row_form form, rung__node *leaf, uint32_t row) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
     bool start = bits >> row & 1;
     bool heir = false; /* the next entry has the same score and takes the start over */
@@ -401,7 +432,7 @@ static int32_t take_out(rung_ladder *l, rung__node *leaf, uint32_t row) {
         set_next_start(l, leaf, true);
     }
     leaf->starts = (bits & below) | (bits >> 1 & ~below);
-    row_close(l, 0, leaf, row);
+    row_close(form, leaf, row);
     int32_t starts = heir ? 0 : -(int32_t)start;
     l->distinct += (uint32_t)starts;
     l->count--;
@@ -411,7 +442,7 @@ static int32_t take_out(rung_ladder *l, rung__node *leaf, uint32_t row) {
 /* Take the entry at a complete path out of the tree. The path is stale afterwards. */
 static void erase(rung_ladder *l, const rung__path *path) {
     rung__node *leaf = rung__leaf(l, path->step[0].id);
-    adjust_counts(l, leaf, -1, take_out(l, leaf, path->step[0].row));
+    adjust_counts(l, leaf, -1, take_out(l, form_at(l, 0), leaf, path->step[0].row));
     if (path->step[0].row == 0 && leaf->n > 0)
         refresh_first(l, path);
     if (leaf->n < RUNG__LEAF_CAP / 2)
@@ -419,24 +450,25 @@ static void erase(rung_ladder *l, const rung__path *path) {
 }
 
 /* The other way round: into a leaf that has room. */
-static int32_t put_in(rung_ladder *l, rung__node *leaf, uint32_t row, const rung__probe *probe) {
+INLINE int32_t put_in(rung_ladder *l, row_form form, rung__node *leaf, uint32_t row,
+                      const rung__probe *probe) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
     bits = (bits & below) | (bits & ~below) << 1;
-    row_open(l, 0, leaf, row);
-    for (uint32_t k = 0; k < l->key_words; k++)
+    row_open(form, leaf, row);
+    for (uint32_t k = 0; k < form.words; k++)
         rung__words(leaf, k)[row] = probe->key[k];
-    rung__column(l, leaf, RUNG__PLAYER)[row] = probe->player;
-    if (rung__is_marked(l))
-        rung__marks(l, leaf)[row] = probe->mark;
+    rung__column_behind(leaf, form.words, RUNG__PLAYER)[row] = probe->player;
+    if (form.columns > RUNG__LEAF_COLUMNS)
+        rung__column_behind(leaf, form.words, RUNG__LEAF_COLUMNS)[row] = probe->mark;
 
-    bool start =
-        row == 0 || !rung__same_score(l, leaf, row - 1, leaf, row); /* row 0: the first of all */
+    bool start = row == 0 ||
+                 !rung__same_words(leaf, row - 1, leaf, row, form.score_words); /* 0: the first */
     bool robbed = false; /* the next entry has the same score and was its start until now */
     if (start && row + 1 < leaf->n) {
-        robbed = rung__same_score(l, leaf, row, leaf, row + 1);
+        robbed = rung__same_words(leaf, row, leaf, row + 1, form.score_words);
         bits &= ~((uint64_t)robbed << (row + 1));
     } else if (start && leaf->next != RUNG__NODE_NONE &&
-               rung__same_score(l, leaf, row, rung__leaf(l, leaf->next), 0)) {
+               rung__same_words(leaf, row, rung__leaf(l, leaf->next), 0, form.score_words)) {
         set_next_start(l, leaf, false);
     }
     leaf->starts = bits | (uint64_t)start << row;
@@ -454,7 +486,7 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
     }
     rung__node *leaf = rung__leaf(l, path->step[0].id);
     uint32_t row = path->step[0].row;
-    adjust_counts(l, leaf, 1, put_in(l, leaf, row, probe));
+    adjust_counts(l, leaf, 1, put_in(l, form_at(l, 0), leaf, row, probe));
     if (row == 0)
         refresh_first(l, path);
 }
@@ -518,9 +550,11 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
     if (is_new && !l->guide && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
         return RUNG_ENOMEM;
     /* At most one new node per level, and a new root. */
-    if (rung__pool_reserve(l, &l->leaves, 1) < 0)
+    if (rung__pool_spare(&l->leaves) == 0 && rung__pool_reserve(l, &l->leaves, 1) < 0)
         return RUNG_ENOMEM;
-    return rung__pool_reserve(l, &l->trunk->inners, l->height + 1u);
+    rung__pool *inners = &l->trunk->inners;
+    return rung__pool_spare(inners) > l->height ? RUNG_OK
+                                                : rung__pool_reserve(l, inners, l->height + 1u);
 }
 
 /* ---- the public changes ---- */
@@ -633,9 +667,9 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
 
 /* One row out of a leaf and one into another, or the same. Where the two ways up meet, and above, the numbers of
  * entries stay as they are. */
-static void move_row(rung_ladder *l, rung__node *from, uint32_t from_row, rung__node *to,
-                     uint32_t to_row, const rung__probe *probe) {
-    int32_t out = take_out(l, from, from_row), in = put_in(l, to, to_row, probe);
+INLINE void move_row(rung_ladder *l, row_form form, rung__node *from, uint32_t from_row,
+                     rung__node *to, uint32_t to_row, const rung__probe *probe) {
+    int32_t out = take_out(l, form, from, from_row), in = put_in(l, form, to, to_row, probe);
     if (from == to) {
         adjust_leaf(l, from, 0, out + in);
     } else {
@@ -705,7 +739,10 @@ static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uin
             rung__climb(l, &path);
         note_before(l, &path, true, change);
     }
-    move_row(l, from, from_row, to, to_row, &probe);
+    if (is_slim(l))
+        move_row(l, slim, from, from_row, to, to_row, &probe);
+    else
+        move_row(l, form_at(l, 0), from, from_row, to, to_row, &probe);
     if (from_row == 0) {
         rung__climb(l, &path);
         refresh_first(l, &path);

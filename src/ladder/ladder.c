@@ -135,15 +135,26 @@ void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
                         RUNG__LEAF_CAP * sizeof(uint32_t));
 }
 
-void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, bool players) {
+/* For one word by itself, so that it is no loop. */
+__attribute__((always_inline)) static inline void
+prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t words, uint32_t row, bool players) {
     bool head = row < leaf->n / 2u;
     size_t first = head ? 0 : row, count = head ? row + 1u : leaf->n - row + 1u;
-    for (uint32_t k = 0; k < l->key_words; k++)
+    for (uint32_t k = 0; k < words; k++)
         rung_prefetch_range(rung__words(leaf, k) + first, count * sizeof(uint64_t));
     if (players)
-        rung_prefetch_range(rung__column(l, leaf, RUNG__PLAYER) + first, count * sizeof(uint32_t));
+        rung_prefetch_range(rung__column_behind(leaf, words, RUNG__PLAYER) + first,
+                            count * sizeof(uint32_t));
     if (l->has_marks)
-        rung_prefetch_range(rung__marks(l, leaf) + first, count * sizeof(uint32_t));
+        rung_prefetch_range(rung__column_behind(leaf, words, RUNG__LEAF_COLUMNS) + first,
+                            count * sizeof(uint32_t));
+}
+
+void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, bool players) {
+    if (l->key_words == 1)
+        prefetch_rows(l, leaf, 1, row, players);
+    else
+        prefetch_rows(l, leaf, l->key_words, row, players);
 }
 
 /* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */

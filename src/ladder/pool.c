@@ -61,7 +61,9 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t bytes, uint
     if (!raw)
         return RUNG_ENOMEM;
     l->bytes += bytes;
-    pool->slabs[pool->slab_count++] = (rung__slab){raw, (uint32_t)bytes, 0};
+    uint32_t first = pool->slab_count << pool->shift;
+    uintptr_t base = (uintptr_t)raw - (uintptr_t)first * pool->stride;
+    pool->slabs[pool->slab_count++] = (rung__slab){base, (uint32_t)bytes, 0};
     pool->node_count += nodes;
     pool->fresh_count += nodes;
     return RUNG_OK;
@@ -118,7 +120,8 @@ void rung__pool_clear(rung_ladder *l, rung__pool *pool) {
     for (uint32_t i = 0; i < pool->slab_count; i++) {
         l->bytes -= pool->slabs[i].bytes;
         if (pool->slabs[i].bytes)
-            rung_alloc_free(l->alloc, pool->slabs[i].nodes, pool->slabs[i].bytes);
+            rung_alloc_free(l->alloc, rung__pool_node(pool, i << pool->shift),
+                            pool->slabs[i].bytes);
     }
     rung_alloc_free(l->alloc, pool->slabs, pool->slab_cap * sizeof *pool->slabs);
     l->bytes -= pool->slab_cap * sizeof *pool->slabs;
@@ -151,7 +154,7 @@ rung_status rung__pool_fit_first_leaf(rung_ladder *l, uint32_t cap) {
            old->n * sizeof(uint32_t));
     l->bytes += bytes - pool->slabs[0].bytes;
     rung_alloc_free(l->alloc, old, pool->slabs[0].bytes);
-    pool->slabs[0].nodes = (char *)wide;
+    pool->slabs[0].base = (uintptr_t)wide;
     pool->slabs[0].bytes = (uint32_t)bytes;
     return RUNG_OK;
 }

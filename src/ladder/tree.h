@@ -32,7 +32,7 @@ enum {
     RUNG__LEAF_CAP_FIRST = 4
 }; /* by measurement, see bench/ */
 #endif
-_Static_assert(RUNG__LEAF_CAP <= 64, "a bit of a word for each row");
+_Static_assert(RUNG__LEAF_CAP < 64, "a bit of a word for each row, and one to spare");
 
 #define RUNG__NODE_NONE  UINT32_MAX
 #define RUNG__PLACE_NONE UINT16_MAX
@@ -61,7 +61,8 @@ enum {
 
 /* A stretch of memory with nodes; of a quarry's, one alone. */
 typedef struct rung__slab {
-    char *nodes;
+    uintptr_t
+        base; /* where node 0 of the pool would stand: so nodes are found by their ids as they are */
     uint32_t bytes; /* 0: the quarry's */
     uint32_t used;  /* nodes that were in use at some time: what they say is true, or was */
 } rung__slab;
@@ -127,9 +128,14 @@ static inline uint64_t *rung__words(rung__node *node, uint32_t k) {
     return node->rows + (size_t)k * node->cap + node->start;
 }
 
+/* A 32-bit column behind so many words. */
+static inline uint32_t *rung__column_behind(rung__node *node, uint32_t words, uint32_t column) {
+    return (uint32_t *)(node->rows + (size_t)words * node->cap) + (size_t)column * node->cap +
+           node->start;
+}
+
 static inline uint32_t *rung__column(const rung_ladder *l, rung__node *node, uint32_t column) {
-    return (uint32_t *)(node->rows + (size_t)l->key_words * node->cap) +
-           (size_t)column * node->cap + node->start;
+    return rung__column_behind(node, l->key_words, column);
 }
 
 static inline uint32_t rung__number_in_slab(const rung__pool *pool, uint32_t id) {
@@ -137,8 +143,7 @@ static inline uint32_t rung__number_in_slab(const rung__pool *pool, uint32_t id)
 }
 
 static inline rung__node *rung__pool_node(const rung__pool *pool, uint32_t id) {
-    return (rung__node *)(pool->slabs[id >> pool->shift].nodes +
-                          (size_t)rung__number_in_slab(pool, id) * pool->stride);
+    return (rung__node *)(pool->slabs[id >> pool->shift].base + (uintptr_t)id * pool->stride);
 }
 
 /* Was there ever such a node? Then it can be read. Whoever remembers an id must ask. */
@@ -180,9 +185,9 @@ static inline uint32_t rung__mark_of(const rung_ladder *l, uint32_t player) {
     return rung__is_marked(l) ? l->tie_aid->mark(l->tie_ctx, l->trunk->origin, player) : 0;
 }
 
-/* The lowest `n` bits, n <= 64. */
+/* The lowest `n` bits, n < 64. */
 static inline uint64_t rung__mask(uint32_t n) {
-    return n >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << n) - 1;
+    return ((uint64_t)1 << n) - 1;
 }
 
 /* ---- rows ---- */
@@ -192,12 +197,17 @@ static inline void rung__prefetch_key(const rung_ladder *l, rung__node *leaf, ui
         rung_prefetch(rung__words(leaf, k) + row);
 }
 
-static inline bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a,
-                                    rung__node *b, uint32_t row_b) {
-    for (uint32_t k = 0; k < l->score_words; k++)
+static inline bool rung__same_words(rung__node *a, uint32_t row_a, rung__node *b, uint32_t row_b,
+                                    uint32_t words) {
+    for (uint32_t k = 0; k < words; k++)
         if (rung__words(a, k)[row_a] != rung__words(b, k)[row_b])
             return false;
     return true;
+}
+
+static inline bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_t row_a,
+                                    rung__node *b, uint32_t row_b) {
+    return rung__same_words(a, row_a, b, row_b, l->score_words);
 }
 
 /* Rows whose first word is less: a binary search without a branch to mispredict. */
@@ -211,6 +221,16 @@ static inline uint32_t rung__words_less(const uint64_t *words, uint32_t n, uint6
                                    value); /* an and, not a jump: compilers like to undo ?: */
         n -= half;
     }
+    return (uint32_t)(base - words) + (*base < value);
+}
+
+/* The same of n rows, a power of two that the compiler knows: then it unrolls the steps. */
+__attribute__((always_inline)) static inline uint32_t
+rung__words_less_of(const uint64_t *words, uint32_t n, uint64_t value) {
+    const uint64_t *base = words;
+#pragma GCC unroll 8
+    for (uint32_t half = n / 2; half; half /= 2)
+        base += half & -(uint32_t)(base[half - 1] < value);
     return (uint32_t)(base - words) + (*base < value);
 }
 
