@@ -191,6 +191,7 @@ static inline size_t netkit_read_all(int fd, char *to, size_t room, bool *reset_
 
 /* Exactly `len` bytes; NUL-terminated (room for one more). */
 static inline void netkit_read_exactly(int fd, char *to, size_t len) {
+    *to = '\0';
     for (size_t got = 0; got < len;) {
         ssize_t n = netkit_read(fd, to + got, len - got + 1);
         CHECK_MSG(n > 0, "the peer closed after %zu of %zu bytes", got, len);
