@@ -443,27 +443,34 @@ static bool is_left_out(const bench *b, int which) {
     return which == REDIS && b->is_alone;
 }
 
-static figures compare(bench *b, bench_command_maker make, uint32_t depth, uint64_t rounds) {
-    double rates[SERVERS][ROUNDS_MAX], costs[SERVERS][ROUNDS_MAX], ratios[ROUNDS_MAX],
-        busy[ROUNDS_MAX];
+/* What the rounds of one question at one depth gave. */
+typedef struct samples {
+    double rates[SERVERS][ROUNDS_MAX], costs[SERVERS][ROUNDS_MAX];
+} samples;
+
+static void sample(bench *b, bench_command_maker make, uint32_t depth, uint64_t round,
+                   samples *out) {
+    uint64_t seed = b->o.seed + 1000 * ++b->runs;
+    for (int k = 0; k < SERVERS; k++) { /* who goes first alternates */
+        int which = (int)((round + (uint64_t)k) % 2);
+        pace p = {1, 1};
+        if (!is_left_out(b, which))
+            p = run_once(b, which, make, depth, seed, (double)b->round_ms / 1000, 0);
+        out->rates[which][round] = p.rate;
+        out->costs[which][round] = p.cost_us;
+    }
+}
+
+static figures sum_up(samples *s, uint64_t rounds) {
+    double ratios[ROUNDS_MAX], busy[ROUNDS_MAX];
     for (uint64_t round = 0; round < rounds; round++) {
-        uint64_t seed = b->o.seed + 1000 * ++b->runs;
-        for (int k = 0; k < SERVERS; k++) { /* who goes first alternates */
-            int which = (int)((round + (uint64_t)k) % 2);
-            rates[which][round] = costs[which][round] = 1;
-            if (is_left_out(b, which))
-                continue;
-            pace p = run_once(b, which, make, depth, seed, (double)b->round_ms / 1000, 0);
-            rates[which][round] = p.rate;
-            costs[which][round] = p.cost_us;
-        }
-        ratios[round] = rates[RUNG][round] / rates[REDIS][round];
-        busy[round] = costs[REDIS][round] / costs[RUNG][round];
+        ratios[round] = s->rates[RUNG][round] / s->rates[REDIS][round];
+        busy[round] = s->costs[REDIS][round] / s->costs[RUNG][round];
     }
     figures f = {.ratio = bench_median(ratios, rounds), .ratio_busy = bench_median(busy, rounds)};
     for (int which = 0; which < SERVERS; which++) {
-        f.rate[which] = bench_median(rates[which], rounds);
-        f.cost_us[which] = bench_median(costs[which], rounds);
+        f.rate[which] = bench_median(s->rates[which], rounds);
+        f.cost_us[which] = bench_median(s->costs[which], rounds);
     }
     return f;
 }
@@ -545,23 +552,36 @@ static void stop_servers(bench *b) {
             stop_server(&b->servers[which]);
 }
 
-static void measure_questions(bench *b) {
-    start_servers(b);
-    load_members(b);
-    for (int q = 0; q < QUESTIONS; q++) {
-        b->is_asked[q] = (q != WINDOWS_AT || b->with_windows) &&
-                         (!b->only || strstr(questions[q].name, b->only));
-        if (!b->is_asked[q])
-            continue;
-        if (q == WINDOWS_AT)
-            load_windows(b);
-        for (int d = 0; d < DEPTHS; d++) {
+/* A round of all these questions at all depths, then the next: so a noisy neighbour of some seconds spoils one round of
+   many questions, and not most rounds of one. */
+static void measure_some(bench *b, int first, int end) {
+    static samples taken[QUESTIONS][DEPTHS];
+    for (uint64_t round = 0; round < b->o.rounds; round++) {
+        for (int q = first; q < end; q++)
+            for (int d = 0; b->is_asked[q] && d < DEPTHS; d++)
+                sample(b, questions[q].make, depths[d], round, &taken[q][d]);
+        bench_progress("round %u of %u", (unsigned)round + 1, (unsigned)b->o.rounds);
+    }
+    for (int q = first; q < end; q++)
+        for (int d = 0; b->is_asked[q] && d < DEPTHS; d++) {
             figures *f = &b->found[q][d];
-            *f = compare(b, questions[q].make, depths[d], b->o.rounds);
+            *f = sum_up(&taken[q][d], b->o.rounds);
             bench_progress("%s, depth %u: %.0f / %.0f a second, %.1fx (%.2f / %.2f us, %.1fx)",
                            questions[q].name, depths[d], f->rate[RUNG], f->rate[REDIS], f->ratio,
                            f->cost_us[RUNG], f->cost_us[REDIS], f->ratio_busy);
         }
+}
+
+static void measure_questions(bench *b) {
+    start_servers(b);
+    load_members(b);
+    for (int q = 0; q < QUESTIONS; q++)
+        b->is_asked[q] = (q != WINDOWS_AT || b->with_windows) &&
+                         (!b->only || strstr(questions[q].name, b->only));
+    measure_some(b, 0, WINDOWS_AT);
+    if (b->is_asked[WINDOWS_AT]) {
+        load_windows(b);
+        measure_some(b, WINDOWS_AT, QUESTIONS);
     }
     stop_servers(b);
 }
@@ -588,7 +608,10 @@ static void await_appending(const bench *b) {
 
 static figures compare_durable(bench *b, uint32_t depth, const char *when) {
     await_appending(b);
-    figures f = compare(b, make_zadd, depth, durable_rounds(b));
+    static samples taken;
+    for (uint64_t round = 0; round < durable_rounds(b); round++)
+        sample(b, make_zadd, depth, round, &taken);
+    figures f = sum_up(&taken, durable_rounds(b));
     bench_progress("durable ZADD%s, depth %u: %.0f / %.0f a second, %.1fx (%.2f / %.2f us)", when,
                    depth, f.rate[RUNG], f.rate[REDIS], f.ratio, f.cost_us[RUNG], f.cost_us[REDIS]);
     return f;
