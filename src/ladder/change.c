@@ -550,11 +550,9 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
     if (is_new && !l->guide && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
         return RUNG_ENOMEM;
     /* At most one new node per level, and a new root. */
-    if (rung__pool_spare(&l->leaves) == 0 && rung__pool_reserve(l, &l->leaves, 1) < 0)
+    if (rung__pool_reserve(l, &l->leaves, 1) < 0)
         return RUNG_ENOMEM;
-    rung__pool *inners = &l->trunk->inners;
-    return rung__pool_spare(inners) > l->height ? RUNG_OK
-                                                : rung__pool_reserve(l, inners, l->height + 1u);
+    return rung__pool_reserve(l, &l->trunk->inners, l->height + 1u);
 }
 
 /* ---- the public changes ---- */

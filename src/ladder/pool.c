@@ -69,7 +69,7 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t bytes, uint
     return RUNG_OK;
 }
 
-rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t want) {
+rung_status rung__pool_grow(rung_ladder *l, rung__pool *pool, uint32_t want) {
     while (rung__pool_spare(pool) < want) {
         size_t nodes = pool == &l->leaves ? pool->node_count / LEAF_SHARE : pool->node_count,
                most = (size_t)SLAB_BYTES_MAX / pool->stride,

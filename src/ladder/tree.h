@@ -61,8 +61,7 @@ enum {
 
 /* A stretch of memory with nodes; of a quarry's, one alone. */
 typedef struct rung__slab {
-    uintptr_t
-        base; /* where node 0 of the pool would stand: so nodes are found by their ids as they are */
+    uintptr_t base; /* where node 0 of the pool would stand: ids need not be taken apart */
     uint32_t bytes; /* 0: the quarry's */
     uint32_t used;  /* nodes that were in use at some time: what they say is true, or was */
 } rung__slab;
@@ -357,7 +356,10 @@ static inline uint32_t rung__pool_spare(const rung__pool *pool) {
     return pool->free_count + pool->fresh_count;
 }
 /* Have at least `want` free nodes of full size. */
-RUNG_NODISCARD rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t want);
+RUNG_NODISCARD rung_status rung__pool_grow(rung_ladder *l, rung__pool *pool, uint32_t want);
+static inline rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t want) {
+    return rung__pool_spare(pool) >= want ? RUNG_OK : rung__pool_grow(l, pool, want);
+}
 /* A node from the reserve: empty, without parent or neighbours. */
 uint32_t rung__pool_take(rung__pool *pool, uint32_t columns, uint32_t cap);
 void rung__pool_give(rung__pool *pool, uint32_t id);
