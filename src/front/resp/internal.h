@@ -59,8 +59,7 @@ enum {
     RUNG__NOW = 1 << 2,   /* answered when it is read, whatever is under way */
     RUNG__ALONE = 1 << 3, /* waits until nothing of the connection is under way */
     RUNG__BLOCKS = 1 << 4,
-    RUNG__ON_BOARD =
-        1 << 14, /* alone where its board is not there: what is under way may bring it */
+    RUNG__ON_BOARD = 1 << 14, /* alone where its board is not there: it may be on its way */
     /* where it may be */
     RUNG__NO_AUTH = 1 << 5,  /* also before AUTH */
     RUNG__NO_MULTI = 1 << 6, /* not in a transaction */
