@@ -656,16 +656,21 @@ static void play_a_day(archive_kit *k) {
     CHECK_EQ_U64(k->closed_count, 1);
 }
 
+static rung_archive *open_after_a_day(const archive_maker *m, archive_kit *k) {
+    rung_archive *a = open_archive(m);
+    archive_kit_init(k, a);
+    play_a_day(k);
+    archive_kit_commit(k);
+    return a;
+}
+
 static const rung_archive_query that_day = {
     .board = {"b", 1}, .kind = RUNG_WINDOW_DAY, .window_id = {"2025-11-15", 10}};
 
 void archive_contract_closed_windows(const archive_maker *m) {
-    rung_archive *a = open_archive(m);
-    rung_err err = {0};
     static archive_kit k;
-    archive_kit_init(&k, a);
-    play_a_day(&k);
-    archive_kit_commit(&k);
+    rung_archive *a = open_after_a_day(m, &k);
+    rung_err err = {0};
     CHECK_EQ_U64(archive_compare(k.state, a), 1);
     rung_archive_view v;
     rung_row rows[16];
@@ -706,15 +711,38 @@ void archive_contract_closed_windows(const archive_maker *m) {
     rung_archive_close(a);
 }
 
+/* Where p0, p8 and nobody stand when the day is over. */
+static void take_samples(const archive_kit *k, rung_archive *a) {
+    rung_err err = {0};
+    rung_view view;
+    rung_packed packed;
+    rung_slice ids[] = {RUNG_SLICE("p0"), RUNG_SLICE("p8"), RUNG_SLICE("nobody")};
+    CHECK_OK(rung_state_view(k->state, &(rung_query){.board = RUNG_SLICE("b")}, &view, &err));
+    CHECK_OK(rung_sample_pack(rung_alloc_heap(), RUNG_SLICE("b"), &view, T0 + DAY_MS, 2, 3, ids,
+                              &packed));
+    CHECK_OK(rung_archive_begin(a, &err));
+    CHECK_OK(rung_archive_add_packed(a, rung_slice_of(packed.ptr, packed.len), &err));
+    CHECK_OK(rung_archive_commit(a, 11, T0 + DAY_MS, &err));
+    rung_packed_deinit(rung_alloc_heap(), &packed);
+}
+
+static uint32_t history_of_p0(rung_archive *a, rung_archive_point points[8]) {
+    rung_err err = {0};
+    uint32_t count;
+    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, points,
+                                  &count, &err));
+    return count;
+}
+
 /* FLUSHALL deletes every board; one of the same name begins anew. */
 void archive_contract_flushed(const archive_maker *m) {
-    rung_archive *a = open_archive(m);
-    rung_err err = {0};
     static archive_kit k;
-    archive_kit_init(&k, a);
-    play_a_day(&k);
-    archive_kit_commit(&k);
+    rung_archive *a = open_after_a_day(m, &k);
+    rung_err err = {0};
     rung_archive_view v;
+    rung_archive_point points[8];
+    take_samples(&k, a);
+    CHECK_EQ_U64(history_of_p0(a, points), 2);
     CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
     rung_archive_view_close(&v);
     char packed[64];
@@ -730,6 +758,7 @@ void archive_contract_flushed(const archive_maker *m) {
     apply_ok(&k, archive_event_define("b", &def, T0 + DAY_MS));
     archive_kit_commit(&k);
     CHECK_STATUS(rung_archive_view_open(a, &that_day, &v, &err), RUNG_NOT_FOUND);
+    CHECK_EQ_U64(history_of_p0(a, points), 0);
     archive_kit_deinit(&k);
     rung_archive_close(a);
 }
@@ -968,28 +997,13 @@ void archive_contract_erased(const archive_maker *m) {
 }
 
 void archive_contract_history(const archive_maker *m) {
-    rung_archive *a = open_archive(m);
-    rung_err err = {0};
     static archive_kit k;
-    archive_kit_init(&k, a);
-    play_a_day(&k);
-    archive_kit_commit(&k);
-    rung_view view;
-    rung_packed packed;
-    CHECK_OK(rung_state_view(k.state, &(rung_query){.board = RUNG_SLICE("b")}, &view, &err));
-    rung_slice ids[] = {RUNG_SLICE("p0"), RUNG_SLICE("p8"), RUNG_SLICE("nobody")};
-    CHECK_OK(rung_sample_pack(rung_alloc_heap(), RUNG_SLICE("b"), &view, T0 + DAY_MS, 2, 3, ids,
-                              &packed));
-    for (int i = 0; i < 2; i++) { /* the same sample twice is one */
-        CHECK_OK(rung_archive_begin(a, &err));
-        CHECK_OK(rung_archive_add_packed(a, rung_slice_of(packed.ptr, packed.len), &err));
-        CHECK_OK(rung_archive_commit(a, 11, T0 + DAY_MS, &err));
-    }
-    rung_packed_deinit(rung_alloc_heap(), &packed);
+    rung_archive *a = open_after_a_day(m, &k);
+    rung_err err = {0};
+    take_samples(&k, a);
+    take_samples(&k, a); /* the same sample twice is one */
     rung_archive_point p[8];
-    uint32_t count;
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, p, &count,
-                                  &err));
+    uint32_t count = history_of_p0(a, p);
     CHECK_EQ_U64(count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         CHECK_EQ_I64(p[i].time_ms, T0 + DAY_MS);
