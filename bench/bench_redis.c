@@ -760,14 +760,16 @@ static void pair_row(const bench *b, bench_table *t, const char *name, const dou
 static void report_costs(const bench *b, bench_report *r) {
     bench_table t = {0};
     bench_table_head(&t, 5, "", "Redis", "Rung", "ratio", "bar");
-    pair_row(b, &t, "bytes a member, one board", b->bytes, 0, 2);
+    if (!b->is_disk_only)
+        pair_row(b, &t, "bytes a member, one board", b->bytes, 0, 2);
     if (b->is_asked[WINDOWS_AT])
         pair_row(b, &t, "bytes a member, three windows", b->bytes_windows, 0, 3);
-    pair_row(b, &t, "seconds to load", b->load_s, 1, 0);
+    if (!b->is_disk_only)
+        pair_row(b, &t, "seconds to load", b->load_s, 1, 0);
     if (b->with_disk) {
         const figures *lone = &b->durable[0], *deep = &b->durable[1],
                       *restarted = &b->durable_restarted;
-        pair_row(b, &t, "the same, all on disk before answered", b->durable_load_s, 1, 0);
+        pair_row(b, &t, "seconds to load, all on disk before answered", b->durable_load_s, 1, 0);
         pair_row(b, &t, "seconds to restart", b->restart_s, 2, 4);
         ratio_row(b, &t, "ZADD a second, on disk before answered, depth 1", lone->rate, 0,
                   lone->ratio, 0);
@@ -824,8 +826,10 @@ static void draw(const bench *b, const char *path) {
 static void report_size(const bench *b, bench_report *r) {
     bench_report_line(r, "### %s members", bench_count_label(b->members).text);
     bench_report_gap(r);
-    report_questions(b, r);
-    report_depths(b, r);
+    if (!b->is_disk_only) {
+        report_questions(b, r);
+        report_depths(b, r);
+    }
     report_costs(b, r);
 }
 
@@ -850,9 +854,10 @@ static void introduce(const bench *b, bench_report *r) {
     bench_report_line(r, "scores, one behind the other, and is the faster for it until changes "
                          "have moved them.");
     bench_report_gap(r);
-    bench_report_line(r, "Medians of %u rounds, on disk of %u; a ratio is", (unsigned)b->o.rounds,
-                      (unsigned)durable_rounds(b));
-    bench_report_line(r, "the median of the rounds' ratios.");
+    bench_report_line(r,
+                      "Medians of %u rounds, on disk of %u, and of %d restarts; a ratio is the "
+                      "median of the rounds' ratios.",
+                      (unsigned)b->o.rounds, (unsigned)durable_rounds(b), RESTARTS);
     bench_report_gap(r);
 }
 
