@@ -10,7 +10,7 @@
 #include "base/assert.h"
 
 enum {
-    GROUP = 64, /* enough to hide memory latency, small enough for the cache */
+    GROUP = 256, /* enough to hide memory latency, small enough for the cache */
     HOUR_MS = 3600000,
     NO_HOUR = -1
 };
