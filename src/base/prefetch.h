@@ -34,6 +34,10 @@ static inline void rung_prefetch_range(const void *start, size_t bytes) {
 }
 
 /* The same for at once: whatever comes next reads it. */
+static inline void rung_prefetch_now(const void *p) {
+    RUNG__PREFETCH(p, 3);
+}
+
 static inline void rung_prefetch_range_now(const void *start, size_t bytes) {
     RUNG__PREFETCH_RANGE(start, bytes, 3);
 }

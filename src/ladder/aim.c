@@ -310,19 +310,30 @@ static bool is_near(rung__node *leaf, uint32_t row, uint64_t word) {
 }
 
 /* Most moves are short: the parent of the leaf where the entry goes is near that of the leaf where it stands, below the
- * same node. False: it is not. */
-static bool pass_sideways(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
+ * same node. So the way begins there, if it may: it is asked for. */
+static void begin_sideways(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
     if (l->height < 2 || !is_near(leaf, hint->from_row, hint->key[0]))
-        return false;
+        return;
     const rung__node *parent = rung__inner(l, leaf->parent);
     rung__node *above = rung__inner(l, parent->parent);
-    uint32_t before = words_less_near(above, hint->key[0], parent->place);
+    uint32_t place = parent->place;
+    hint->node = parent->parent;
+    hint->height = 2;
+    hint->low = place;
+    rung_prefetch_now(above);
+    for (uint32_t row = place > REACH ? place - REACH : 0, k = 0; k < 3; k++, row += REACH)
+        rung_prefetch_now(above->rows + row);
+    /* What will be changed there, as a rule in the same line for both ends of the move. */
+    rung_prefetch(rung__inner_places(l, above, RUNG__COUNT) + place);
+    rung_prefetch(rung__inner_places(l, above, RUNG__STARTS) + place);
+}
+
+/* False: the way does not lead past there. */
+static bool pass_sideways(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *above = rung__inner(l, hint->node);
+    uint32_t before = words_less_near(above, hint->key[0], hint->low);
     if (before == 0 || before == above->n || rung__words(above, 0)[before] == hint->key[0])
         return false;
-    /* What will be changed there, as a rule in the same line for both ends of the move. */
-    rung_prefetch(rung__inner_places(l, above, RUNG__COUNT) + parent->place);
-    rung_prefetch(rung__inner_places(l, above, RUNG__STARTS) + parent->place);
-    hint->height = 2;
     take_inner(l, above, before - 1, hint);
     return true;
 }
@@ -352,8 +363,18 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladde
     hint->mark = rung__is_marked(l) && exists
                      ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
                      : rung__mark_of(l, hint->player);
-    if (!exists || !pass_sideways(l, rung__leaf(l, hint->from_leaf), hint))
-        pass_upper_nodes(l, 1, hint);
+    if (exists)
+        begin_sideways(l, rung__leaf(l, hint->from_leaf), hint);
+}
+
+void rung_ladder_aim_upper(const rung_ladder *l, rung_ladder_hint *hint) {
+    if (!hint->ladder)
+        return;
+    if (hint->node != l->root && !pass_sideways(l, hint)) {
+        hint->node = l->root;
+        hint->height = l->height;
+    }
+    pass_upper_nodes(l, 1, hint);
 }
 
 void rung_ladder_aim_inner(const rung_ladder *l, const rung_ladder_hint *hint) {
@@ -534,6 +555,7 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
             rung_ladder_aim_row(l, hint);
             rung_ladder_aim_parent(l, changes != NULL, hint);
             rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, hint);
+            rung_ladder_aim_upper(l, hint);
             rung_ladder_aim_inner(l, hint);
             ways[i - start] = (rung_ladder_way){l, hint};
         }

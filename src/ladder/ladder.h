@@ -257,6 +257,7 @@ void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint
  *   aim_parent   asks for the first step up from there; `ranked`: the put will be asked for ranks
  *   aim_entry    reads it; RUNG_NOT_FOUND: there is none
  *   aim_begin    the new key is known
+ *   aim_upper    at once, but behind those of others: the upper nodes
  *   aim_inner    asks for the first node on the way down to it
  *   aim_step     step 0, then 1, and so on: down to the key
  *   put_aimed    the move itself */
@@ -269,6 +270,7 @@ void rung_ladder_aim_parent(const rung_ladder *l, bool ranked, const rung_ladder
 RUNG_NODISCARD rung_status rung_ladder_aim_entry(const rung_ladder *l, rung_ladder_hint *hint,
                                                  rung_ladder_entry *out);
 void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint);
+void rung_ladder_aim_upper(const rung_ladder *l, rung_ladder_hint *hint);
 void rung_ladder_aim_inner(const rung_ladder *l, const rung_ladder_hint *hint);
 typedef struct rung_ladder_way {
     const rung_ladder *ladder;

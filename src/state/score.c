@@ -782,6 +782,10 @@ static void aim_keys(rung_state *s, rung__aim *aim) {
             return;
         }
         rung_ladder_aim_begin(main, r->key, &aim->main[i]);
+    }
+    for (uint32_t i = 0; i < aim->count; i++) {
+        rung_ladder *main = aim->reached[i].window->ladder;
+        rung_ladder_aim_upper(main, &aim->main[i]);
         aim->ways[aim->way_count++] = (rung_ladder_way){main, &aim->main[i]};
         aim_scopes(aim, i);
     }

@@ -417,6 +417,7 @@ static void take_aim(run *r, uint32_t player, const uint64_t *words) {
     if (st == RUNG_OK)
         expect_entry_at(r, "aim_entry", &entry, index);
     rung_ladder_aim_begin(r->ladder, words, &r->hint);
+    rung_ladder_aim_upper(r->ladder, &r->hint);
     rung_ladder_aim_inner(r->ladder, &r->hint);
     rung_ladder_aim_down(&(rung_ladder_way){r->ladder, &r->hint}, 1);
     r->has_hint = true;
@@ -459,6 +460,7 @@ static void fly_on(run *r, flight *f) {
     else if (st == RUNG_OK)
         expect_entry_at(r, "aim_entry on the way", &entry, index);
     rung_ladder_aim_begin(l, words, &f->hint);
+    rung_ladder_aim_upper(l, &f->hint);
     rung_ladder_aim_inner(l, &f->hint);
 }
 
