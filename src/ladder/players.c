@@ -2,15 +2,14 @@
 /* Workload: a hundred million ids that come once and are looked up for ever, in batches, in random order. What
  * counts is cache misses per look-up, bytes per id, and that no call ever stops to rehash the table.
  *
- *     hash(id) --> bucket --(tag matches)--> cell: number and id     number --> offset --> cell
+ *     hash(id) --> bucket --(tag matches)--> number --> offset --> cell: the id's bytes
  *
  * Four chunked arrays, none of which is ever copied as it grows:
- *   buckets  one cache line each: 12 slots of (8-bit tag, 32-bit offset of a cell) and one counter
+ *   buckets  one cache line each: 12 slots of (8-bit tag, 32-bit number) and one counter
  *   offsets  number -> where its cell is; for a free number: the next free number
  *   used     one bit per number; meaningless from `span` on
- *   cells    [number][length byte][bytes], rounded up to units of 4 bytes; freed cells are kept in lists by size
- * For a 15-byte id: 20 bytes of cell, 4 of offset and 6 to 8 of bucket. The number is in the cell, though it leads there
- * as well: so that to find a player by id is two cache misses and not three, each of which is a page to be found, too.
+ *   cells    [length byte][bytes], rounded up to units of 4 bytes; freed cells are kept in lists by size
+ * For a 15-byte id: 16 bytes of cell, 4 of offset and 6 to 8 of bucket.
  *
  * Home of a hash: the array of `homes` buckets is the range of the hash, stretched: home = hash * homes / 2^64.
  * A full home passes the entry on to the next bucket, and each bucket counts the entries that passed it:
@@ -33,12 +32,11 @@
  * Invariants (numbers in rung_players_check):
  *  1. swept <= homes <= homes_next; all three are equal when no growth is under way.
  *  2. Every bucket that is home to some hash is open: below low_end, or from high_start to before high_end.
- *  3. A slot with tag 0 is empty; any other tag is that of the hash of its cell's id.
+ *  3. A slot with tag 0 is empty; any other tag is that of the hash of its number's id.
  *  4. bucket.passed = entries with a home at or before the bucket that lie behind it.
- *  5. The cell of each used number is in exactly one slot, and is found by its id.
+ *  5. Each used number is in exactly one slot, and is found by its id.
  *  6. Used numbers are `count` bits below `span`; the others below `span` are the free list, once each.
- *  7. Cells in use and free cells together fill [0, cells_end). A cell does not cross a chunk.
- *     The cell that a used number leads to begins with that number. */
+ *  7. Cells in use and free cells together fill [0, cells_end). A cell does not cross a chunk. */
 #include "ladder/players.h"
 
 #include "base/assert.h"
@@ -75,8 +73,7 @@
 #endif
 
 #define CELL_UNIT      ((size_t)4)
-#define CELL_HEAD      (sizeof(uint32_t) + 1) /* number and length */
-#define CELL_UNITS_MAX ((CELL_HEAD + RUNG_PLAYER_ID_MAX + CELL_UNIT - 1) / CELL_UNIT)
+#define CELL_UNITS_MAX ((RUNG_PLAYER_ID_MAX + CELL_UNIT) / CELL_UNIT) /* length byte included */
 #define NO_CELL        UINT32_MAX
 #define NO_BUCKET      UINT64_MAX
 
@@ -91,7 +88,7 @@
 typedef struct bucket {
     uint8_t tags[SLOTS];
     uint32_t passed;
-    uint32_t cells[SLOTS]; /* offsets */
+    uint32_t numbers[SLOTS];
 } bucket;
 
 #ifndef RUNG_TEST_BUILD
@@ -130,7 +127,7 @@ struct rung_players {
 /* An entry that may have to move. */
 typedef struct mover {
     uint64_t hash, at; /* `at`: the bucket it is in */
-    uint32_t cell, slot;
+    uint32_t number, slot;
 } mover;
 
 /* --- Chunked arrays --- */
@@ -216,10 +213,10 @@ static inline uint64_t *used_at(const rung_players *t, uint32_t number) {
     return chunks_at(&t->used, USED, number / 64);
 }
 
-/* A cell begins anywhere in a line and may end in the next. Further than twenty bytes, the size of those of many games'
- * ids, is not asked for. */
+/* A cell begins anywhere in a line and may end in the next. Further than sixteen bytes is not asked for: cells of just
+ * that size, as are those of many games' ids, never do. */
 static inline void prefetch_cell(const void *cell) {
-    enum { USUAL = 20 };
+    enum { USUAL = 16 };
     rung_prefetch(cell);
     rung_prefetch((const char *)cell + USUAL - 1);
 }
@@ -263,17 +260,7 @@ bool rung_players_is_used(const rung_players *t, uint32_t number) {
 /* --- Cells: invariant 7 --- */
 
 static uint32_t cell_units(size_t id_len) {
-    return (uint32_t)((CELL_HEAD + id_len + CELL_UNIT - 1) / CELL_UNIT);
-}
-
-static inline uint32_t cell_number(const unsigned char *cell) {
-    uint32_t number;
-    memcpy(&number, cell, sizeof number);
-    return number;
-}
-
-static inline rung_slice cell_id(const unsigned char *cell) {
-    return rung_slice_of(cell + CELL_HEAD, cell[CELL_HEAD - 1]);
+    return (uint32_t)((id_len + CELL_UNIT) / CELL_UNIT);
 }
 
 static void cell_give(rung_players *t, uint32_t offset, uint32_t units) {
@@ -320,16 +307,8 @@ static inline uint32_t cell_take(rung_players *t, uint32_t units) {
 }
 
 static inline rung_slice id_at(const rung_players *t, uint32_t number) {
-    return cell_id(cell_at(t, *offset_at(t, number)));
-}
-
-/* A number's own cell, with its id. */
-static inline void cell_fill(rung_players *t, uint32_t offset, uint32_t number, rung_slice id) {
-    unsigned char *cell = cell_at(t, offset);
-    memcpy(cell, &number, sizeof number);
-    cell[CELL_HEAD - 1] = (unsigned char)id.len;
-    rung_bytes_copy(cell + CELL_HEAD, id.ptr, id.len);
-    *offset_at(t, number) = offset;
+    const unsigned char *cell = cell_at(t, *offset_at(t, number));
+    return rung_slice_of(cell + 1, cell[0]);
 }
 
 static inline uint64_t load64(const char *p) {
@@ -443,8 +422,8 @@ static rung_status ends_ready(rung_players *t, uint64_t n) {
     return RUNG_OK;
 }
 
-/* Put a cell into the first bucket with an empty slot, from the home of its hash on. */
-static void entry_place(rung_players *t, uint64_t hash, uint32_t cell) {
+/* Put a number into the first bucket with an empty slot, from the home of its hash on. */
+static void entry_place(rung_players *t, uint64_t hash, uint32_t number) {
     for (uint64_t i = home_of(t, hash);; i++) {
         if (i == t->low_end || i == t->high_end)
             bucket_open(t, i);
@@ -453,15 +432,15 @@ static void entry_place(rung_players *t, uint64_t hash, uint32_t cell) {
         if (empty) {
             unsigned s = (unsigned)__builtin_ctz(empty);
             b->tags[s] = tag_of(hash);
-            b->cells[s] = cell;
+            b->numbers[s] = number;
             return;
         }
         b->passed++;
     }
 }
 
-/* List all entries of the buckets first..last with their hashes. In two passes, as the second only has to wait for
- * the memory that the first asked for. */
+/* List all entries of the buckets first..last with their hashes. In passes, as each pass only has to wait for
+ * the memory that the one before it asked for. */
 static size_t movers_list(const rung_players *t, uint64_t first, uint64_t last, mover *movers) {
     size_t n = 0;
     for (uint64_t i = first; i <= last; i++) {
@@ -469,12 +448,14 @@ static size_t movers_list(const rung_players *t, uint64_t first, uint64_t last, 
         for (unsigned s = 0; s < SLOTS; s++) {
             if (!b->tags[s])
                 continue;
-            prefetch_cell(cell_at(t, b->cells[s]));
-            movers[n++] = (mover){0, i, b->cells[s], s};
+            rung_prefetch(offset_at(t, b->numbers[s]));
+            movers[n++] = (mover){0, i, b->numbers[s], s};
         }
     }
     for (size_t i = 0; i < n; i++)
-        movers[i].hash = rung_players_hash(t, cell_id(cell_at(t, movers[i].cell)));
+        prefetch_cell(cell_at(t, *offset_at(t, movers[i].number)));
+    for (size_t i = 0; i < n; i++)
+        movers[i].hash = rung_players_hash(t, id_at(t, movers[i].number));
     return n;
 }
 
@@ -491,20 +472,20 @@ static void gap_close(rung_players *t, uint64_t gap, unsigned slot) {
         for (uint64_t passed = gap; passed < from; passed++)
             bucket_at(t, passed)->passed--;
         bucket_at(t, gap)->tags[slot] = tag_of(movers[k].hash);
-        bucket_at(t, gap)->cells[slot] = movers[k].cell;
+        bucket_at(t, gap)->numbers[slot] = movers[k].number;
         bucket_at(t, from)->tags[movers[k].slot] = 0;
         gap = from;
         slot = movers[k].slot;
     }
 }
 
-/* Take a cell that is there out of its bucket. */
-static void entry_take(rung_players *t, uint64_t hash, uint32_t cell) {
+/* Take a number that is there out of its bucket. */
+static void entry_take(rung_players *t, uint64_t hash, uint32_t number) {
     for (uint64_t i = home_of(t, hash);; i++) {
         bucket *b = bucket_at(t, i);
         for (unsigned m = bucket_match(b, tag_of(hash)); m; m &= m - 1) {
             unsigned s = (unsigned)__builtin_ctz(m);
-            if (b->cells[s] != cell)
+            if (b->numbers[s] != number)
                 continue;
             b->tags[s] = 0;
             gap_close(t, i, s);
@@ -557,7 +538,7 @@ static void sweep_home(rung_players *t, uint64_t home, uint64_t last, mover *mov
     size_t n = movers_take(t, home, movers, movers_list(t, home, last, movers));
     t->swept = home;
     for (size_t i = 0; i < n; i++)
-        entry_place(t, movers[i].hash, movers[i].cell);
+        entry_place(t, movers[i].hash, movers[i].number);
     if (t->swept == 0)
         t->homes = t->swept = t->homes_next;
 }
@@ -715,8 +696,11 @@ rung_status rung_players_intern_hashed(rung_players *t, uint64_t hash, rung_slic
         return st;
 
     uint32_t offset = cell_take(t, units), number = number_take(t);
-    cell_fill(t, offset, number, id);
-    entry_place(t, hash, offset);
+    unsigned char *cell = cell_at(t, offset);
+    cell[0] = (unsigned char)id.len;
+    memcpy(cell + 1, id.ptr, id.len);
+    *offset_at(t, number) = offset;
+    entry_place(t, hash, number);
     *number_out = number;
     return RUNG_OK;
 }
@@ -729,9 +713,8 @@ rung_status rung_players_remove(rung_players *t, uint32_t number) {
     if (!rung_players_is_used(t, number))
         return RUNG_NOT_FOUND;
     rung_slice id = id_at(t, number);
-    uint32_t offset = *offset_at(t, number);
-    entry_take(t, rung_players_hash(t, id), offset);
-    cell_give(t, offset, cell_units(id.len));
+    entry_take(t, rung_players_hash(t, id), number);
+    cell_give(t, *offset_at(t, number), cell_units(id.len));
     number_give(t, number);
     return RUNG_OK;
 }
@@ -761,7 +744,11 @@ rung_status rung_players_restore(rung_players *t, rung_slice id) {
     rung_status st = cell_ready(t, units);
     if (st < 0)
         return st;
-    cell_fill(t, cell_take(t, units), number_take(t), id);
+    uint32_t offset = cell_take(t, units);
+    unsigned char *cell = cell_at(t, offset);
+    cell[0] = (unsigned char)id.len;
+    rung_bytes_copy(cell + 1, id.ptr, id.len);
+    *offset_at(t, number_take(t)) = offset;
     return RUNG_OK;
 }
 
@@ -776,31 +763,26 @@ rung_status rung_players_restore_free(rung_players *t, uint32_t before, uint32_t
     return RUNG_OK;
 }
 
-/* Pairs of cells that may have the same id. They are looked at together, since cells are far away. */
+/* Pairs of numbers that may have the same id. They are looked at together, since the ids are far away. */
 typedef struct suspects {
-    uint32_t count;
-    const unsigned char *cells[BATCH], *others[BATCH];
+    uint32_t count, numbers[BATCH], others[BATCH];
 } suspects;
 
-static void suspects_add(suspects *s, const unsigned char *cell, const unsigned char *other) {
-    prefetch_cell(cell);
-    prefetch_cell(other);
-    s->cells[s->count] = cell;
-    s->others[s->count++] = other;
-}
-
 /* False: two have the same id. */
-static bool suspects_clear(suspects *s) {
+static bool suspects_clear(const rung_players *t, suspects *s) {
+    rung_slice ids[BATCH], others[BATCH];
     bool differ = true;
+    rung_players_id_batch(t, s->numbers, s->count, ids);
+    rung_players_id_batch(t, s->others, s->count, others);
     for (uint32_t i = 0; i < s->count; i++)
-        differ &= !id_is(cell_id(s->cells[i]), cell_id(s->others[i]));
+        differ &= !id_is(ids[i], others[i]);
     s->count = 0;
     return differ;
 }
 
 /* The index is built region by region: 2^REGION_BITS buckets stay in the cache while a queue of those who are at home
  * there is placed, and that is twice as many. One by one, each would be a bucket that is far away.
- * One in a queue: cell 32 bits | tag 8 | home in the region 24. */
+ * One in a queue: number 32 bits | tag 8 | home in the region 24. */
 _Static_assert(REGION_BITS <= 24, "a home in a region has 24 bits");
 
 typedef struct regions {
@@ -822,23 +804,25 @@ static rung_status regions_init(const rung_players *t, regions *r) {
     return RUNG_OK;
 }
 
-/* Put a cell into the first bucket with an empty slot, from its home on. As nobody was ever removed, whoever has the
+/* Put a number into the first bucket with an empty slot, from its home on. As nobody was ever removed, whoever has the
  * same id is on that way. False: somebody has. */
-static bool restore_place(rung_players *t, uint64_t home, uint8_t tag, uint32_t cell, suspects *s) {
+static bool restore_place(rung_players *t, uint64_t home, uint8_t tag, uint32_t number,
+                          suspects *s) {
     for (uint64_t i = home;; i++) {
         if (i == t->low_end || i == t->high_end)
             bucket_open(t, i);
         bucket *b = bucket_at(t, i);
         for (unsigned m = bucket_match(b, tag); m; m &= m - 1) {
-            suspects_add(s, cell_at(t, cell), cell_at(t, b->cells[__builtin_ctz(m)]));
-            if (s->count == BATCH && !suspects_clear(s))
+            s->numbers[s->count] = number;
+            s->others[s->count++] = b->numbers[__builtin_ctz(m)];
+            if (s->count == BATCH && !suspects_clear(t, s))
                 return false;
         }
         unsigned empty = bucket_match(b, 0);
         if (empty) {
             unsigned at = (unsigned)__builtin_ctz(empty);
             b->tags[at] = tag;
-            b->cells[at] = cell;
+            b->numbers[at] = number;
             return true;
         }
         b->passed++;
@@ -862,25 +846,24 @@ static rung_status region_place(rung_players *t, regions *r, size_t region, susp
     return RUNG_OK;
 }
 
-static rung_status restore_queue(rung_players *t, regions *r, uint64_t hash, uint32_t cell,
+static rung_status restore_queue(rung_players *t, regions *r, uint64_t hash, uint32_t number,
                                  suspects *s) {
     uint64_t home = home_of(t, hash), at = home & ((UINT64_C(1) << REGION_BITS) - 1);
     size_t region = (size_t)(home >> REGION_BITS);
     r->queues[region * REGION_QUEUE + r->lengths[region]++] =
-        at << 40 | (uint64_t)tag_of(hash) << 32 | cell;
+        at << 40 | (uint64_t)tag_of(hash) << 32 | number;
     return r->lengths[region] == REGION_QUEUE ? region_place(t, r, region, s) : RUNG_OK;
 }
 
-/* Cells and ids of the numbers in use from `*number` on, up to BATCH of them; 0 at the end. */
-static uint32_t restore_list(const rung_players *t, uint32_t *number, uint32_t *cells,
+/* The ids of numbers in use from `*number` on, up to BATCH of them; 0 at the end. */
+static uint32_t restore_list(const rung_players *t, uint32_t *number, uint32_t *numbers,
                              rung_slice *ids) {
     uint32_t n = 0;
     for (; *number < t->span && n < BATCH; (*number)++) {
         if (!rung_players_is_used(t, *number))
             continue;
-        cells[n] = *offset_at(t, *number);
-        ids[n] = cell_id(cell_at(t, cells[n]));
-        n++;
+        ids[n] = id_at(t, *number);
+        numbers[n++] = *number;
     }
     return n;
 }
@@ -889,16 +872,16 @@ static rung_status restore_index(rung_players *t, regions *r) {
     suspects alike = {.count = 0};
     rung_slice ids[BATCH];
     uint64_t hashes[BATCH];
-    uint32_t cells[BATCH], next = 0, n;
+    uint32_t numbers[BATCH], next = 0, n;
     rung_status st = RUNG_OK;
-    while (st == RUNG_OK && (n = restore_list(t, &next, cells, ids)) > 0) {
+    while (st == RUNG_OK && (n = restore_list(t, &next, numbers, ids)) > 0) {
         rung_hash_keyed_many(&t->key, ids, n, hashes);
         for (uint32_t i = 0; i < n && st == RUNG_OK; i++)
-            st = restore_queue(t, r, hashes[i] & t->hash_mask, cells[i], &alike);
+            st = restore_queue(t, r, hashes[i] & t->hash_mask, numbers[i], &alike);
     }
     for (size_t region = 0; region < r->count && st == RUNG_OK; region++)
         st = region_place(t, r, region, &alike);
-    if (st == RUNG_OK && !suspects_clear(&alike))
+    if (st == RUNG_OK && !suspects_clear(t, &alike))
         st = RUNG_EINVAL;
     return st;
 }
@@ -932,9 +915,9 @@ rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash, rung_
     for (uint64_t i = home_of(t, hash);; i++) {
         const bucket *b = bucket_at(t, i);
         for (unsigned m = bucket_match(b, tag); m; m &= m - 1) {
-            const unsigned char *cell = cell_at(t, b->cells[__builtin_ctz(m)]);
-            if (id_is(cell_id(cell), id)) {
-                *number_out = cell_number(cell);
+            uint32_t number = b->numbers[__builtin_ctz(m)];
+            if (id_is(id_at(t, number), id)) {
+                *number_out = number;
                 return RUNG_OK;
             }
         }
@@ -1044,10 +1027,16 @@ static inline unsigned candidates(const rung_players *t, uint64_t hash, const bu
     }
 }
 
+void rung_players_prefetch_number(const rung_players *t, uint64_t hash) {
+    const bucket *b;
+    for (unsigned m = candidates(t, hash, &b); m; m &= m - 1)
+        rung_prefetch(offset_at(t, b->numbers[__builtin_ctz(m)]));
+}
+
 void rung_players_prefetch_cell(const rung_players *t, uint64_t hash) {
     const bucket *b;
     for (unsigned m = candidates(t, hash, &b); m; m &= m - 1)
-        prefetch_cell(cell_at(t, b->cells[__builtin_ctz(m)]));
+        prefetch_cell(cell_at(t, *offset_at(t, b->numbers[__builtin_ctz(m)])));
 }
 
 static void batch_prepare(const rung_players *t, const rung_slice *ids, size_t n,
@@ -1056,6 +1045,8 @@ static void batch_prepare(const rung_players *t, const rung_slice *ids, size_t n
         hashes[i] = rung_players_hash(t, ids[i]);
         rung_players_prefetch(t, hashes[i]);
     }
+    for (size_t i = 0; i < n; i++)
+        rung_players_prefetch_number(t, hashes[i]);
     for (size_t i = 0; i < n; i++)
         rung_players_prefetch_cell(t, hashes[i]);
 }
@@ -1110,8 +1101,8 @@ void rung_players_id_batch(const rung_players *t, const uint32_t *numbers, size_
             ids_out[i] = (rung_slice){NULL, 0};
             if (!rung_players_is_used(t, numbers[i]))
                 continue;
-            ids_out[i].ptr = (const char *)cell_at(t, *offset_at(t, numbers[i])) + CELL_HEAD;
-            prefetch_cell(ids_out[i].ptr - CELL_HEAD);
+            ids_out[i].ptr = (const char *)cell_at(t, *offset_at(t, numbers[i])) + 1;
+            prefetch_cell(ids_out[i].ptr - 1);
         }
         for (size_t i = start; i < end; i++) {
             if (ids_out[i].ptr)
@@ -1129,8 +1120,8 @@ void rung_players_id_used(const rung_players *t, const uint32_t *numbers, size_t
         if (i < n)
             rung_prefetch(offset_at(t, numbers[i]));
         if (cell < n) {
-            ids_out[cell].ptr = (const char *)cell_at(t, *offset_at(t, numbers[cell])) + CELL_HEAD;
-            prefetch_cell(ids_out[cell].ptr - CELL_HEAD);
+            ids_out[cell].ptr = (const char *)cell_at(t, *offset_at(t, numbers[cell])) + 1;
+            prefetch_cell(ids_out[cell].ptr - 1);
         }
         if (id < n)
             ids_out[id].len = (unsigned char)ids_out[id].ptr[-1];
@@ -1187,14 +1178,11 @@ static const char *check_cells(const rung_players *t) {
     for (uint32_t number = 0; number < t->span; number++) {
         if (!rung_players_is_used(t, number))
             continue;
-        EXPECT(is_cell(t, *offset_at(t, number), cell_units(1)),
-               "7: the offset of a player leads nowhere");
+        EXPECT(is_cell(t, *offset_at(t, number), 1), "7: the offset of a player leads nowhere");
         size_t len = id_at(t, number).len;
         EXPECT(len >= 1 && len <= RUNG_PLAYER_ID_MAX, "7: an id is empty or too long");
         EXPECT(is_cell(t, *offset_at(t, number), cell_units(len)),
                "7: a cell crosses the end of its chunk");
-        EXPECT(cell_number(cell_at(t, *offset_at(t, number))) == number,
-               "7: a cell is not its player's");
         units += cell_units(len);
     }
     for (uint32_t u = 1; u <= CELL_UNITS_MAX; u++) {
@@ -1224,12 +1212,8 @@ static const char *check_range(const rung_players *t, uint64_t start, uint64_t e
         for (unsigned s = 0; s < SLOTS; s++) {
             if (!b->tags[s])
                 continue;
-            EXPECT(is_cell(t, b->cells[s], cell_units(1)), "5: the cell of a slot leads nowhere");
-            const unsigned char *cell = cell_at(t, b->cells[s]);
-            uint32_t number = cell_number(cell);
-            EXPECT(rung_players_is_used(t, number) && *offset_at(t, number) == b->cells[s],
-                   "5: a slot holds a cell nobody has");
-            uint64_t hash = rung_players_hash(t, cell_id(cell)), home = home_of(t, hash);
+            EXPECT(rung_players_is_used(t, b->numbers[s]), "5: a slot holds a number nobody has");
+            uint64_t hash = rung_players_hash(t, id_at(t, b->numbers[s])), home = home_of(t, hash);
             EXPECT(b->tags[s] == tag_of(hash), "3: a tag is not that of its id");
             EXPECT(home >= start && home <= i, "4: an entry lies before its home");
             sum->entry_steps += rung_hash_word(i) - rung_hash_word(home);

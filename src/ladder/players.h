@@ -122,11 +122,12 @@ bool rung_players_is_used(const rung_players *t, uint32_t number);
 size_t rung_players_size_bytes(const rung_players *t);
 
 /* --- For callers with a pipeline of their own ---
- * Over a group of 16 to 32 ids: hash all and prefetch; prefetch_cell all; then find_hashed or intern_hashed.
- * Prefetching never changes an answer, and may be left out. `hash` must be that of `id`. */
+ * Over a group of 16 to 32 ids: hash all and prefetch; prefetch_number all; prefetch_cell all; then find_hashed or
+ * intern_hashed. Prefetching never changes an answer, and may be left out. `hash` must be that of `id`. */
 
 uint64_t rung_players_hash(const rung_players *t, rung_slice id);
 void rung_players_prefetch(const rung_players *t, uint64_t hash);
+void rung_players_prefetch_number(const rung_players *t, uint64_t hash);
 void rung_players_prefetch_cell(const rung_players *t, uint64_t hash);
 RUNG_NODISCARD rung_status rung_players_find_hashed(const rung_players *t, uint64_t hash,
                                                     rung_slice id, uint32_t *number_out);

@@ -798,7 +798,7 @@ static void aim_inners(const rung__aim *aim) {
 }
 
 /* In the order in which a submission goes through them; the ladder's own steps follow. */
-enum { HASH, CELL, REACH, LEAVES, PLAYERS, ROWS, KEYS, STEPS };
+enum { HASH, NUMBER, CELL, REACH, LEAVES, PLAYERS, ROWS, KEYS, STEPS };
 enum { STAGES = STEPS + RUNG_LADDER_AIM_STEPS };
 _Static_assert((int)STAGES < (int)RUNG__AHEAD_RING, "as many are under way at a time");
 
@@ -860,6 +860,8 @@ __attribute__((always_inline)) static inline void look_all(rung_state *s, rung__
         aim_parents(aim);
     if ((aim = aim_at(a, REACH, is_full)))
         aim_maps(aim);
+    if ((aim = aim_at(a, NUMBER, is_full)))
+        rung_players_prefetch_number(s->players, aim->hash);
     if ((aim = aim_at(a, CELL, is_full)))
         rung_players_prefetch_cell(s->players, aim->hash);
     if ((aim = aim_at(a, PLAYERS, is_full))) {

@@ -315,6 +315,8 @@ static void warm_some(uint32_t n, const rung_view *const *views, const rung_slic
         rung_players_prefetch(names_of(views[i]), hashes[i]);
     }
     for (uint32_t i = 0; i < n; i++)
+        rung_players_prefetch_number(names_of(views[i]), hashes[i]);
+    for (uint32_t i = 0; i < n; i++)
         rung_players_prefetch_cell(names_of(views[i]), hashes[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (!views[i]->ladder ||

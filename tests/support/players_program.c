@@ -131,6 +131,7 @@ static rung_slice step_id(const step *s, unsigned shift, char bytes[128]) {
 static rung_status intern_by_hooks(rung_players *t, rung_slice id, uint32_t *number_out) {
     uint64_t hash = rung_players_hash(t, id);
     rung_players_prefetch(t, hash);
+    rung_players_prefetch_number(t, hash);
     rung_players_prefetch_cell(t, hash);
     return rung_players_intern_hashed(t, hash, id, number_out);
 }
