@@ -310,31 +310,32 @@ static bool is_near(rung__node *leaf, uint32_t row, uint64_t word) {
 }
 
 /* Most moves are short: the parent of the leaf where the entry goes is near that of the leaf where it stands, below the
- * same node. So the way begins there, if it may: it is asked for. */
-static void begin_sideways(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
+ * same node. So the way may begin there. */
+static bool begin_beside(const rung_ladder *l, rung__node *leaf, rung_ladder_hint *hint) {
     if (l->height < 2 || !is_near(leaf, hint->from_row, hint->key[0]))
-        return;
+        return false;
     const rung__node *parent = rung__inner(l, leaf->parent);
-    rung__node *above = rung__inner(l, parent->parent);
-    uint32_t place = parent->place;
     hint->node = parent->parent;
     hint->height = 2;
-    hint->low = place;
-    rung_prefetch_now(above);
-    for (uint32_t row = place > REACH ? place - REACH : 0, k = 0; k < 3; k++, row += REACH)
-        rung_prefetch_now(above->rows + row);
+    hint->low = parent->place;
     /* What will be changed there, as a rule in the same line for both ends of the move. */
-    rung_prefetch(rung__inner_places(l, above, RUNG__COUNT) + place);
-    rung_prefetch(rung__inner_places(l, above, RUNG__STARTS) + place);
+    rung__node *above = rung__inner(l, hint->node);
+    rung_prefetch(rung__inner_places(l, above, RUNG__COUNT) + hint->low);
+    rung_prefetch(rung__inner_places(l, above, RUNG__STARTS) + hint->low);
+    return true;
 }
 
-/* False: the way does not lead past there. */
-static bool pass_sideways(const rung_ladder *l, rung_ladder_hint *hint) {
-    rung__node *above = rung__inner(l, hint->node);
-    uint32_t before = words_less_near(above, hint->key[0], hint->low);
-    if (before == 0 || before == above->n || rung__words(above, 0)[before] == hint->key[0])
+/* Past the node two levels above the leaves, of which something is known already: about where its row is, if it has
+ * one. False: begun beside, the way does not lead past there. */
+static bool pass_known(const rung_ladder *l, rung_ladder_hint *hint) {
+    rung__node *node = rung__inner(l, hint->node);
+    uint32_t before = words_less_near(node, hint->key[0], hint->low);
+    bool ties = before < node->n && rung__words(node, 0)[before] == hint->key[0];
+    if (hint->is_beside && (before == 0 || before == node->n || ties))
         return false;
-    take_inner(l, above, before - 1, hint);
+    if (ties)
+        before = rows_before(l, node, hint);
+    take_inner(l, node, before ? before - 1 : 0, hint);
     return true;
 }
 
@@ -363,18 +364,22 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladde
     hint->mark = rung__is_marked(l) && exists
                      ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
                      : rung__mark_of(l, hint->player);
-    if (exists)
-        begin_sideways(l, rung__leaf(l, hint->from_leaf), hint);
+    hint->is_beside = exists && begin_beside(l, rung__leaf(l, hint->from_leaf), hint);
+    pass_upper_nodes(l, 2, hint);
+    const rung__node *node = rung__inner(l, hint->node);
+    rung_prefetch_now(node);
+    for (uint32_t row = hint->low > REACH ? hint->low - REACH : 0, k = 0; k < 3; k++, row += REACH)
+        rung_prefetch_now(node->rows + row);
 }
 
 void rung_ladder_aim_upper(const rung_ladder *l, rung_ladder_hint *hint) {
     if (!hint->ladder)
         return;
-    if (hint->node != l->root && !pass_sideways(l, hint)) {
+    if (hint->height == 2 && !pass_known(l, hint)) {
         hint->node = l->root;
         hint->height = l->height;
+        pass_upper_nodes(l, 1, hint);
     }
-    pass_upper_nodes(l, 1, hint);
 }
 
 void rung_ladder_aim_inner(const rung_ladder *l, const rung_ladder_hint *hint) {

@@ -120,6 +120,7 @@ typedef struct rung_ladder_hint {
     uint32_t shape, births, moves; /* the ladder's */
     uint16_t changes;              /* the leaf's, when the row was found */
     uint8_t errand;                /* what for: see aim.c */
+    bool is_beside;                /* begun near where it stood, not at the root */
 } rung_ladder_hint;
 
 /* rung_ladder_put(), perhaps faster. */
@@ -256,8 +257,8 @@ void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint
  *   aim_row      finds the player's row, notes it in the hint, asks for the row and what moves with it
  *   aim_parent   asks for the first step up from there; `ranked`: the put will be asked for ranks
  *   aim_entry    reads it; RUNG_NOT_FOUND: there is none
- *   aim_begin    the new key is known
- *   aim_upper    at once, but behind those of others: the upper nodes
+ *   aim_begin    the new key is known: asks for the node two levels above the leaves
+ *   aim_upper    goes past it; nothing may change between these two
  *   aim_inner    asks for the first node on the way down to it
  *   aim_step     step 0, then 1, and so on: down to the key
  *   put_aimed    the move itself */

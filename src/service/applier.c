@@ -10,7 +10,7 @@
 #include "base/assert.h"
 
 enum {
-    GROUP = 256, /* enough to hide memory latency, small enough for the cache */
+    GROUP = 256, /* many times what the state looks ahead, small enough for the second cache */
     HOUR_MS = 3600000,
     NO_HOUR = -1
 };

@@ -782,14 +782,15 @@ static void aim_keys(rung_state *s, rung__aim *aim) {
             return;
         }
         rung_ladder_aim_begin(main, r->key, &aim->main[i]);
-    }
-    for (uint32_t i = 0; i < aim->count; i++) {
-        rung_ladder *main = aim->reached[i].window->ladder;
-        rung_ladder_aim_upper(main, &aim->main[i]);
         aim->ways[aim->way_count++] = (rung_ladder_way){main, &aim->main[i]};
         aim_scopes(aim, i);
     }
     aim->prepared = aim->count > 0;
+}
+
+static void aim_uppers(rung__aim *aim) {
+    for (uint32_t i = 0; i < aim->count; i++)
+        rung_ladder_aim_upper(aim->reached[i].window->ladder, &aim->main[i]);
 }
 
 static void aim_inners(const rung__aim *aim) {
@@ -850,6 +851,8 @@ __attribute__((always_inline)) static inline void look_all(rung_state *s, rung__
         aim_leaves(s, aim);
         warm_scopes(aim, 0);
     }
+    if ((aim = aim_at(a, KEYS, is_full)))
+        aim_uppers(aim);
     if ((aim = aim_at(a, HASH, is_full))) {
         aim->event = a->get(a->ctx, a->tick, &aim->ts_ms);
         aim_hash(s, aim);
