@@ -325,8 +325,8 @@ static bool begin_beside(const rung_ladder *l, rung__node *leaf, rung_ladder_hin
     return true;
 }
 
-/* Past the node two levels above the leaves, of which something is known already: about where its row is, if it has
- * one. False: begun beside, the way does not lead past there. */
+/* Past the node two levels above the leaves; where the row is in it is known, more or less. False: begun beside, the
+ * way does not lead past there. */
 static bool pass_known(const rung_ladder *l, rung_ladder_hint *hint) {
     rung__node *node = rung__inner(l, hint->node);
     uint32_t before = words_less_near(node, hint->key[0], hint->low);
@@ -560,9 +560,11 @@ rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *pl
             rung_ladder_aim_row(l, hint);
             rung_ladder_aim_parent(l, changes != NULL, hint);
             rung_ladder_aim_begin(l, keys + (size_t)i * l->key_words, hint);
-            rung_ladder_aim_upper(l, hint);
-            rung_ladder_aim_inner(l, hint);
             ways[i - start] = (rung_ladder_way){l, hint};
+        }
+        for (uint32_t i = 0; i < stop - start; i++) {
+            rung_ladder_aim_upper(l, &hints[i]);
+            rung_ladder_aim_inner(l, &hints[i]);
         }
         rung_ladder_aim_down(ways, stop - start);
         for (; done < stop && st >= 0; done += st >= 0)
