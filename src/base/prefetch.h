@@ -33,7 +33,7 @@ static inline void rung_prefetch_range(const void *start, size_t bytes) {
     RUNG__PREFETCH_RANGE(start, bytes, 2);
 }
 
-/* The same for at once: whatever comes next reads it. */
+/* The same two for at once: whatever comes next reads it. */
 static inline void rung_prefetch_now(const void *p) {
     RUNG__PREFETCH(p, 3);
 }

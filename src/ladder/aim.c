@@ -46,7 +46,7 @@ static void prefetch_parent(const rung_ladder *l, const rung__node *leaf, bool r
     rung_prefetch(parent);
     if (ranked)
         rung_prefetch_range(tallies, leaf->place * sizeof *tallies);
-    rung_prefetch_range_now(tallies + leaf->place, sizeof *tallies);
+    rung_prefetch_now(tallies + leaf->place);
 }
 
 /* What a search near a place is likely to read: where the word may be, and as far again as a run of the same goes. */
@@ -54,6 +54,14 @@ static void prefetch_near(const rung__node *node, uint32_t place) {
     rung_prefetch(node);
     rung_prefetch_range(node->rows + (place > REACH ? place - REACH : 0),
                         3 * REACH * sizeof *node->rows);
+}
+
+/* For a search in the same tick, without the run. */
+static void prefetch_near_now(const rung__node *node, uint32_t place) {
+    const uint64_t *words = node->rows + (place > REACH ? place - REACH : 0);
+    rung_prefetch_now(node);
+    for (uint32_t i = 0; i <= 2; i++)
+        rung_prefetch_now(words + i * REACH);
 }
 
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
@@ -366,10 +374,7 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladde
                      : rung__mark_of(l, hint->player);
     hint->is_beside = exists && begin_beside(l, rung__leaf(l, hint->from_leaf), hint);
     pass_upper_nodes(l, 2, hint);
-    const rung__node *node = rung__inner(l, hint->node);
-    rung_prefetch_now(node);
-    for (uint32_t row = hint->low > REACH ? hint->low - REACH : 0, k = 0; k < 3; k++, row += REACH)
-        rung_prefetch_now(node->rows + row);
+    prefetch_near_now(rung__inner(l, hint->node), hint->low);
 }
 
 void rung_ladder_aim_upper(const rung_ladder *l, rung_ladder_hint *hint) {
