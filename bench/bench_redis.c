@@ -557,7 +557,10 @@ static void stop_servers(bench *b) {
    many questions, and not most rounds of one. */
 static void measure_some(bench *b, int first, int end) {
     static samples taken[QUESTIONS][DEPTHS];
-    for (uint64_t round = 0; round < b->o.rounds; round++) {
+    bool any = false;
+    for (int q = first; q < end; q++)
+        any |= b->is_asked[q];
+    for (uint64_t round = 0; any && round < b->o.rounds; round++) {
         for (int q = first; q < end; q++)
             for (int d = 0; b->is_asked[q] && d < DEPTHS; d++)
                 sample(b, questions[q].make, depths[d], round, &taken[q][d]);
