@@ -247,6 +247,54 @@ class Hostile(ServerTest):
             self.assertEqual(status, 200, body)
             self.assertRegex(body, rb'"score":\s*%d\b' % i)
 
+    def test_malformed_behind_pending(self):
+        """A malformed request behind one that waits is refused in its turn, and the connection closes."""
+        seq = self.server.post("/v1/boards/race/scores", {"player": "seq", "score": 1}).json["seq"]
+        before = self.malformed()
+        with self.server.connect() as s:
+            s.sendall(b"GET /v1/boards/race/top?min_seq=%d HTTP/1.1\r\nHost: localhost\r\n\r\nX\r\n\r\n" % (seq + 1))
+            got = b""
+            until(lambda: self.malformed() > before, "the refusal")
+            self.server.post("/v1/boards/race/scores", {"player": "seq", "score": 2})
+            while chunk := s.recv(65536):
+                got += chunk
+        answers, left = parse_answers(got)
+        self.assertEqual(([a[0] for a in answers], left), ([200, 400], b""))
+        self.assertEqual(answers[1][1]["connection"], "close")
+
+    def receive_until(self, s, end):
+        got = b""
+        while end not in got:
+            chunk = s.recv(65536)
+            self.assertTrue(chunk, f"closed after {got!r}")
+            got += chunk
+        return got
+
+    def malformed(self):
+        """Requests that the transport has refused, from /metrics."""
+        text = self.server.get("/metrics").body.decode()
+        return next(int(line.split()[-1]) for line in text.splitlines() if line.startswith("rung_http_malformed_total"))
+
+    def test_malformed_behind_a_stream(self):
+        for path in (b"/v1/boards/race/live", b"/v1/players/ada/live"):
+            before = self.malformed()
+            with self.server.connect() as s:
+                s.sendall(b"GET " + path + b" HTTP/1.1\r\nHost: localhost\r\n\r\nX\r\n\r\n")
+                self.receive_until(s, b"event: state")
+                until(lambda: self.malformed() > before, "the refusal")
+                self.assertTrue(self.server.is_alive())
+
+    def test_malformed_behind_an_unreachable_sequence(self):
+        before = self.malformed()
+        with self.server.connect() as s:
+            s.sendall(b"GET /v1/boards/race/top?min_seq=999999 HTTP/1.1\r\nHost: localhost\r\n\r\nX\r\n\r\n")
+            until(lambda: self.malformed() > before, "the refusal")
+            got = b""
+            while chunk := s.recv(65536):
+                got += chunk
+        answers, left = parse_answers(got)
+        self.assertEqual((len(answers), answers[-1][0], left), (2, 400, b""))
+
     def test_a_reader_that_does_not_read(self):
         """Asks for much and takes nothing: what waits is bounded, and it is cut in the end."""
         for i in range(0, 3000, 500):

@@ -10,7 +10,8 @@
  * others waits for its turn; pipeline_max are under way; answers pile up; the handler has not asked for the
  * body yet, or holds it. Whatever lifts the reason wakes the connection.
  *
- * 1. Exchanges on the list are in order of arrival; only the last may be not handed out yet.
+ * 1. Exchanges on the list are in order of arrival; only the last may be not handed out yet. One that has ended counts
+ *    as handed out, so one that the transport refuses behind others just waits for its turn to be sent.
  * 2. `reading` is NULL, or the last on the list, whose body is coming. When that one ends early, the rest of its body
  *    is thrown away. A connection that has sent half a head holds those bytes and `half`, and no exchange.
  * 3. After is_last no byte is looked at any more.
@@ -658,8 +659,8 @@ static void on_closed(rung_conn *c) {
         at->session = NULL;
     while (x) {
         rung_exchange *next = x->next;
-        bool is_ours = !x->is_handed || (x->body_mode == RUNG__BODY_COLLECT && !x->is_body_done) ||
-                       x->is_body_due;
+        bool is_collecting = x->body_mode == RUNG__BODY_COLLECT;
+        bool is_ours = !x->is_handed || (is_collecting && (!x->is_body_done || x->is_body_due));
         if (x->is_ended || is_ours)
             rung__exchange_release(x);
         else if (x->watcher.gone)

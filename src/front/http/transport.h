@@ -52,7 +52,7 @@ struct rung_exchange {
     bool is_held;
     /* the answer */
     int status;
-    bool is_handed;    /* the handler has seen it */
+    bool is_handed;    /* the handler has seen it, or never will: the transport refused it */
     bool is_begun;     /* the answer's head is written */
     bool is_ended;     /* and all of it */
     bool is_chunked;   /* the answer is */

@@ -746,6 +746,53 @@ TEST(malformed_requests_end_the_connection) {
     CHECK_EQ_U64(k.handled, 2);
 }
 
+static void read_refused(void *ctx) {
+    count_call *c = ctx;
+    rung_http_stats stats = rung_http_stat(c->kit->http);
+    c->count = (uint32_t)(stats.malformed + stats.timed_out);
+}
+
+static void await_refused(kit *k, uint32_t count) {
+    count_call c = {k, 0};
+    while (netkit_call(&k->net, read_refused, &c), c.count != count)
+        usleep(1000);
+}
+
+/* The refusal waits for its turn; the handler never sees the request. */
+TEST(a_request_refused_behind_one_under_way_is_answered_in_its_turn) {
+    static const char *const seconds[] = {"X\r\n\r\n", "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+                                          "GET /half HT" /* 408 */};
+    kit k;
+    start_with(&k, (rung_http_config){.head_ms = 200}, (rung_net_config){0});
+    for (uint32_t i = 0; i < 3; i++) {
+        int fd = netkit_connect(&k.net);
+        netkit_send(fd, "GET /later?first HTTP/1.1\r\nHost: x\r\n\r\n");
+        await_later(&k, 1);
+        netkit_send(fd, seconds[i]);
+        await_refused(&k, i + 1);
+        netkit_call(&k.net, answer_oldest, &k);
+        CHECK_EQ_STR(next_answer(fd), "first");
+        netkit_read_all(fd, answer, sizeof answer, NULL);
+        CHECK_HAS(answer, i == 2 ? "HTTP/1.1 408 " : "HTTP/1.1 400 ");
+        CHECK_HAS(answer, "Connection: close");
+        close(fd);
+    }
+    stop(&k);
+    CHECK_EQ_U64(k.handled, 3);
+}
+
+/* The client goes away while a refusal waits behind what it asked before. */
+TEST(a_client_may_leave_before_a_refusal_is_sent) {
+    kit k;
+    start(&k);
+    int fd = netkit_connect(&k.net);
+    netkit_send(fd, "GET /later?1 HTTP/1.1\r\nHost: x\r\n\r\nX\r\n\r\n");
+    await_refused(&k, 1);
+    close(fd);
+    stop(&k);
+    CHECK_EQ_U64(k.handled, 1);
+}
+
 /* Whatever allocation fails: an answer or a closed connection, never a hang, a leak or a crash. */
 TEST(no_memory_is_no_disaster) {
     static char big[9000];
