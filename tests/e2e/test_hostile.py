@@ -295,6 +295,25 @@ class Hostile(ServerTest):
         answers, left = parse_answers(got)
         self.assertEqual((len(answers), answers[-1][0], left), (2, 400, b""))
 
+    def test_long_ndjson_keeps_the_connection(self):
+        line = b'{"board":"race","player":"long","score":1}\n'
+        body = line * (100_000 // len(line))
+        head = b"POST /v1/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nContent-Length: %d\r\n" % len(body)
+        last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        answers, left = parse_answers(self.server.raw(head + b"\r\n" + body + last))
+        self.assertEqual(([a[0] for a in answers], left), ([200, 200], b""))
+        self.assertNotIn("connection", answers[0][1])
+        self.assertEqual(answers[0][2].count(b"\n"), len(body) // len(line))
+        with self.server.connect() as s:
+            s.sendall(head + b"Expect: 100-continue\r\n\r\n")
+            got = self.receive_until(s, b"\r\n\r\n")
+            self.assertTrue(got.startswith(b"HTTP/1.1 100 Continue\r\n\r\n"), got)
+            s.sendall(body + last)
+            while chunk := s.recv(65536):
+                got += chunk
+        answers, left = parse_answers(got)
+        self.assertEqual(([a[0] for a in answers], left), ([200, 200], b""))
+
     def test_a_reader_that_does_not_read(self):
         """Asks for much and takes nothing: what waits is bounded, and it is cut in the end."""
         for i in range(0, 3000, 500):

@@ -498,8 +498,8 @@ static void start_stream(rung_call *c) {
         return;
     }
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
-    rung_exchange_begin(c->x, 200, RUNG_TYPE_NDJSON);
     rung_exchange_stream(c->x, UINT64_MAX, got_piece, b);
+    rung_exchange_begin(c->x, 200, RUNG_TYPE_NDJSON);
 }
 
 /* The whole array is JSON, or nothing is done. */

@@ -338,12 +338,12 @@ static void put_cors(rung_exchange *x, composer *c) {
 /* How the body is framed. */
 typedef enum framing { LENGTH, CHUNKED, UNTIL_CLOSE, NO_BODY } framing;
 
-static void decide_final(rung_exchange *x) {
-    rung__session *s = x->session;
+static void decide_final(rung_exchange *x, bool is_body_wanted) {
+    const rung__session *s = x->session;
     bool is_read = s->phase == RUNG__PHASE_HEAD || (s->reading == x && !x->request.has_body);
     if (s->is_stopping && x == s->last && is_read)
         x->is_final = true;
-    if (s->reading != x || x->is_body_done)
+    if (s->reading != x || x->is_body_done || is_body_wanted)
         return;
     /* A body that nobody wants: thrown away when short, else not waited for. */
     bool was_never_asked_for = x->head.expects_continue && x->body_mode == RUNG__BODY_UNASKED;
@@ -453,7 +453,7 @@ void rung_exchange_answer(rung_exchange *x, int status, const char *type, rung_s
             is_packed = rung__gzip_pack(&x->http->gzip, config->gzip_level, body, &body);
             x->http->stats.gzipped += is_packed;
         }
-        decide_final(x);
+        decide_final(x, false);
         write_head(x, type, has_no_body(status) ? NO_BODY : LENGTH, body.len, is_packed, is_varied);
         if (x->request.method != RUNG_METHOD_HEAD && !has_no_body(status))
             emit(x, body);
@@ -566,7 +566,7 @@ void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
     x->is_chunked = x->head.minor_version == 1;
     if (!x->is_chunked)
         x->is_final = true;
-    decide_final(x);
+    decide_final(x, x->body_mode == RUNG__BODY_STREAM);
     write_head(x, type, x->is_chunked ? CHUNKED : UNTIL_CLOSE, 0, false, false);
 }
 

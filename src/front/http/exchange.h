@@ -126,7 +126,8 @@ void rung_exchange_problem(rung_exchange *x, int status, const char *code, const
 void rung_exchange_problem_with(rung_exchange *x, int status, const char *code, rung_slice members,
                                 const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* An answer in pieces: begin, write as often as you like, end. */
+/* An answer in pieces: begin, write as often as you like, end. A body that is streamed meanwhile must be asked for
+ * first: one that nobody has asked for when the answer begins is unwanted (no 100 Continue; a long one closes). */
 void rung_exchange_begin(rung_exchange *x, int status, const char *type);
 /* Copies. False: enough is waiting, write no more before `drained` (this piece was taken all the same). */
 bool rung_exchange_write(rung_exchange *x, rung_slice bytes);

@@ -128,8 +128,8 @@ static void handle(void *ctx, rung_exchange *x) {
         rung_exchange_collect(x, 1000, got_body_later, k);
     } else if (is_path(x, "/stream")) {
         rung_exchange_watch(x, &(rung_exchange_watcher){on_stream_drained, on_gone, k});
-        rung_exchange_begin(x, 200, RUNG_TYPE_NDJSON);
         rung_exchange_stream(x, UINT64_MAX, got_piece, k);
+        rung_exchange_begin(x, 200, RUNG_TYPE_NDJSON);
     } else if (is_path(x, "/limited-stream")) {
         rung_exchange_watch(x, &(rung_exchange_watcher){NULL, on_gone, k});
         rung_exchange_stream(x, 10, got_piece, k);
@@ -578,6 +578,31 @@ TEST(a_stream_goes_both_ways_within_bounds) {
     CHECK(k.net.heap.live_bytes_max < 2000000); /* 12 MB went through */
     rung_http_destroy(k.http);
     netkit_end(&k.net);
+}
+
+/* A body that is asked for is wanted, however long it is. */
+TEST(a_long_streamed_body_keeps_the_connection) {
+    static char piece[100000];
+    kit k;
+    start(&k);
+    int fd = netkit_connect(&k.net);
+    netkit_send(fd, "POST /stream HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n"
+                    "Expect: 100-continue\r\n\r\n");
+    netkit_read_exactly(fd, answer, 25);
+    CHECK_EQ_STR(answer, "HTTP/1.1 100 Continue\r\n\r\n");
+    size_t len = 0;
+    for (answer[0] = 0; !strstr(answer, "\r\n\r\n"); len++)
+        netkit_read_exactly(fd, answer + len, 1);
+    CHECK(strncmp(answer, "HTTP/1.1 200", 12) == 0);
+    CHECK(!has(answer, "Connection: close"));
+    memset(piece, 's', sizeof piece);
+    netkit_send_bytes(fd, piece, sizeof piece);
+    for (len = 0, answer[0] = 0; !strstr(answer, "\r\n0\r\n\r\n"); len++)
+        netkit_read_exactly(fd, answer + len, 1);
+    netkit_send(fd, "GET /query?next HTTP/1.1\r\nHost: x\r\n\r\n");
+    CHECK_EQ_STR(next_answer(fd), "next");
+    close(fd);
+    stop(&k);
 }
 
 TEST(half_heads_are_small) {
