@@ -188,6 +188,14 @@ static bool is_loopback(const char *base) {
            strncmp(host, "[::1]", 5) == 0;
 }
 
+static void allow_http_only(CURL *curl) {
+#if LIBCURL_VERSION_NUM >= 0x075500 /* 7.85.0 replaced the bit mask by a list of names */
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
 /* What every request has; the header list is the caller's to free. */
 static struct curl_slist *set_up(rung_client *c, const char *method, const char *url,
                                  const char *type) {
@@ -205,7 +213,7 @@ static struct curl_slist *set_up(rung_client *c, const char *method, const char 
     curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, c->curl_error);
     curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, 10000L);
-    curl_easy_setopt(c->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    allow_http_only(c->curl);
     curl_easy_setopt(c->curl, CURLOPT_USERAGENT, "rung");
     if (c->socket_path)
         curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->socket_path);

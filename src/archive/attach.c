@@ -110,9 +110,11 @@ static void add_window(rung_attach *a, const rung_state *state, rung_slice board
     rung_view view;
     rung_slice id = rung_slice_str(w->id);
     bool is_season = w->kind == RUNG_WINDOW_SEASON;
-    rung_query q = {.board = board,
-                    .window = is_season ? id : rung_slice_str(rung_window_kind_name(w->kind)),
-                    .window_id = is_season ? (rung_slice){NULL, 0} : id};
+    rung_query q = {.board = board, .window = id};
+    if (!is_season) {
+        q.window = rung_slice_str(rung_window_kind_name(w->kind));
+        q.window_id = id;
+    }
     if (rung_state_view(state, &q, &view, NULL) == RUNG_OK && view.closed)
         rung_follower_close_window(a->follower, board, &view);
 }

@@ -489,9 +489,12 @@ static void many_digits(uint64_t fraction, int exponent, digits *out) {
     } while (!up && !down);
 }
 
+/* The places [from, to): zeros before the first digit and after the last. */
 static char *put_digits(char *p, const digits *d, int from, int to) {
-    for (int i = from; i < to; i++)
-        *p++ = i >= 0 && i < d->count ? d->digit[i] : '0';
+    for (; from < 0 && from < to; from++)
+        *p++ = '0';
+    for (; from < to; from++)
+        *p++ = from < d->count ? d->digit[from] : '0';
     return p;
 }
 

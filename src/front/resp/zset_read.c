@@ -402,6 +402,8 @@ static uint32_t run_members(rung__resp_call *call, const rung_zkey *k, uint32_t 
     double scores[MEMBERS_PIECE];
     uint32_t ranks[MEMBERS_PIECE];
     bool found[MEMBERS_PIECE], is_rank = call->command->run == rung__resp_run_zrank;
+    if (!n)
+        return 0;
     n = n < MEMBERS_PIECE ? n : MEMBERS_PIECE;
     for (uint32_t i = 0; i < n; i++)
         members[i] = argvs[i][2];
