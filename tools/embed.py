@@ -24,10 +24,11 @@ TYPES = {
     ".webmanifest": "application/manifest+json",
 }
 
-# Pages may load and ask only from where they came; nothing inline. The widget's frame may be shown anywhere, the
-# console only by itself: no other site can lay it under a visitor's click.
-POLICY = ("default-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; "
-          "img-src 'self' data:; frame-ancestors %s")
+# Pages may load and ask only from where they came; nothing inline. The console may be shown in a frame of its own origin
+# only: no other site can lay it under a visitor's click. The widget may be shown by any page. It has no frame-ancestors at
+# all, as * matches http, https and the like but neither file: nor the schemes of apps (capacitor:, app:).
+POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; object-src 'none'; img-src 'self' data:"
+ALONE = "; frame-ancestors 'self'"
 FRAMED = {"/widget.html"}
 
 HASHED = re.compile(r"-[0-9A-Za-z]{8}\.\w+$")
@@ -74,7 +75,7 @@ def generate(files, is_built):
         etag = hashlib.sha256(data).hexdigest()[:16]
         policy = "NULL"
         if suffix == ".html":
-            policy = f'"{POLICY % ("*" if path in FRAMED else chr(39) + "self" + chr(39))}"'
+            policy = f'"{POLICY}{"" if path in FRAMED else ALONE}"'
         arrays.append(array(f"bytes_{number}", data))
         zipped = "NULL, 0"
         if len(packed) < len(data):

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=240 labels=no-asan
-"""docs/embed.md as it stands: its commands are run, its page is opened from another origin, its frame too."""
+"""docs/embed.md as it stands: its commands are run, its page is opened from another origin and from disk, its frame too."""
 import http.server
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 
 sys.path[:0] = [os.path.join(os.environ["RUNG_SOURCE"], "tests", room) for room in ("web", "e2e")]
@@ -59,12 +61,16 @@ class Embed(ServerTest):
         site = Site({"/": page, "/frame": "<!doctype html><title>x</title>" + frame, "/favicon.ico": " "})
         self.addCleanup(site.server_close)
         self.addCleanup(site.shutdown)
+        saved = pathlib.Path(tempfile.mkdtemp(prefix="rung-embed-"))
+        self.addCleanup(shutil.rmtree, saved)
+        (saved / "page.html").write_text(page)
+        (saved / "frame.html").write_text("<!doctype html><title>x</title>" + frame)
         run(setup)
         shots = tools.BUILD / "screenshots"
         shots.mkdir(exist_ok=True)
         browser = subprocess.Popen([node, tools.HERE / "embed.mjs"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={
             **os.environ, "RUNG_BASE": site.address, "RUNG_ORIGINS": f"http://{here}", "RUNG_NODE_MODULES": str(packages),
-            "RUNG_CHROMIUM": chromium, "RUNG_SHOTS": str(shots)})
+            "RUNG_CHROMIUM": chromium, "RUNG_SHOTS": str(shots), "RUNG_SAVED": saved.as_uri()})
         self.addCleanup(self.end, browser)
         for line in browser.stdout:
             if line.startswith("@more"):

@@ -39,7 +39,7 @@ export async function open(browser, { expected = [], ...options } = {}) {
     page.on('pageerror', (error) => problems.push(`exception: ${error.stack}`));
     page.on('request', (request) => {
         const url = new URL(request.url());
-        if (url.protocol !== 'data:' && !ours.has(url.origin)) problems.push(`a request to ${url.origin}`);
+        if (!['data:', 'file:'].includes(url.protocol) && !ours.has(url.origin)) problems.push(`a request to ${url.origin}`);
     });
     return page;
 }

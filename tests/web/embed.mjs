@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page of docs/embed.md in a browser, on another origin than the server. Run by tests/e2e/test_console_embed.py.
+// The page of docs/embed.md in a browser: on another origin than the server, and from disk. Run by tests/e2e/test_console_embed.py.
 import { ask, base, finish, launch, open, same, shoot, story, until } from './browser.mjs';
 
 const browser = await launch();
@@ -23,6 +23,15 @@ await story('as a frame', async () => {
     await page.goto(base + '/frame');
     await until(async () => (await page.frameLocator('iframe').locator('.ranking [data-id]').count()) === 3, 'three players');
     await page.context().close();
+});
+
+await story('both, saved and opened from disk', async () => {
+    for (const file of ['page.html', 'frame.html']) {
+        const page = await open(browser);
+        await page.goto(`${process.env.RUNG_SAVED}/${file}`);
+        await until(async () => (await page.frameLocator('iframe').locator('.ranking [data-id]').count()) === 3, `three players in ${file}`);
+        await page.context().close();
+    }
 });
 
 await browser.close();
