@@ -10,6 +10,7 @@
 #include "service/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 typedef unsigned long long ull;
 
@@ -72,7 +74,7 @@ static int64_t now_ms(void) {
 
 typedef struct create_args {
     where_args where;
-    const char *role, *boards, *label, *expires_in;
+    const char *role, *boards, *label, *expires_in, *output;
     const char *id, *alg, *public_file, *secret_file, *issuer, *audience;
     uint64_t rate, life_s;
     bool json;
@@ -85,6 +87,8 @@ static const rung_option create_options[] = {
     RUNG_OPTION_TEXT(create_args, label, "--label", "TEXT", "what it is for"),
     RUNG_OPTION_TEXT(create_args, expires_in, "--expires-in", "TIME",
                      "90d, 12h, 30m: it ends by itself"),
+    RUNG_OPTION_TEXT(create_args, output, "--output", "FILE",
+                     "write the key to a new file that only you may read, instead of printing it"),
     RUNG_OPTION_NUMBER(create_args, rate, "--rate", "N",
                        "requests per second, in place of the server's rates.key"),
     RUNG_OPTION_TEXT(create_args, alg, "--alg", "ALG", "player-token: EdDSA or HS256"),
@@ -259,6 +263,46 @@ static rung_status add_key(void *ctx, const rung_keys *keys, rung_keys **keys_ou
     return rung_keys_add(keys, &((making *)ctx)->key, keys_out, err);
 }
 
+/* Write the key to a file that did not exist before, readable by its owner only. */
+static rung_status write_output(const char *path, const char *text, rung_err *err) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return RUNG_FAIL_OS(err, errno == EEXIST ? RUNG_EEXIST : RUNG_EIO, errno,
+                            "--output: cannot make %.120s: %s", path, strerror(errno));
+    bool is_written = dprintf(fd, "%s\n", text) > 0 && fsync(fd) == 0;
+    int why = errno;
+    if (close(fd) == 0 && is_written)
+        return RUNG_OK;
+    unlink(path);
+    return RUNG_FAIL_OS(err, RUNG_EIO, why, "--output: cannot write %.120s: %s", path,
+                        strerror(why));
+}
+
+/* The output comes first: a key that nobody could read must not get into the file of keys. */
+static rung_status keep_key(const create_args *args, making *m, const char *path, rung_err *err) {
+    rung_status st = args->output ? write_output(args->output, m->text, err) : RUNG_OK;
+    if (st < 0)
+        return st;
+    st = rung_keys_file_change(rung_alloc_heap(), path, add_key, m, err);
+    if (st < 0 && args->output)
+        unlink(args->output);
+    return st;
+}
+
+static void print_written(const making *m, const char *path, const create_args *args) {
+    if (args->json) {
+        fputs("{\"id\":", stdout);
+        rung_print_json(stdout, m->key.id);
+        printf(",\"role\":\"%s\",\"output\":", rung_role_name(m->key.role));
+        rung_print_json(stdout, rung_slice_str(args->output));
+        puts("}");
+        return;
+    }
+    fprintf(stderr, "%s %.*s, in %s. The %s is in %s, and nowhere else: keep it.\n",
+            m->key.role == RUNG_ROLE_PLAYER ? "Tokens with the kid" : "The key", (int)m->key.id.len,
+            m->key.id.ptr, path, m->key.role == RUNG_ROLE_PLAYER ? "secret" : "key", args->output);
+}
+
 static void print_created(const making *m, const char *path, bool json) {
     const rung_key *key = &m->key;
     if (json) {
@@ -288,12 +332,16 @@ static int run_create(const rung_command *self, int argc, char **argv) {
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
     rung_status st = make_key(&args, &m, &err);
+    if (st == RUNG_OK && args.output && !m.text[0])
+        st = RUNG_FAIL(&err, RUNG_EINVAL, "--output: this key is yours already, nothing is made");
     bool is_misused = st == RUNG_EINVAL;
     if (st == RUNG_OK)
         st = find_file(&args.where, true, path, &err);
     if (st == RUNG_OK)
-        st = rung_keys_file_change(rung_alloc_heap(), path, add_key, &m, &err);
-    if (st == RUNG_OK)
+        st = keep_key(&args, &m, path, &err);
+    if (st == RUNG_OK && args.output)
+        print_written(&m, path, &args);
+    else if (st == RUNG_OK)
         print_created(&m, path, args.json);
     OPENSSL_cleanse(&m, sizeof m);
     if (st == RUNG_OK)
@@ -311,10 +359,13 @@ const rung_command rung_command_keys_create = {
         "boards,\n"
         "bans and erases. A key with --boards may touch those boards only; patterns are separated "
         "by\n"
-        "commas (a comma in a name is written ?). The key is the only line on standard output:\n"
+        "commas (a comma in a name is written ?). The key is the only line on standard output, or "
+        "goes\n"
+        "to a file of its own, which is never overwritten and which only its owner may read:\n"
         "\n"
-        "  KEY=$(rung keys create --data /var/lib/rung --role server --boards 'race-*')\n"
-        "  curl -H \"Authorization: Bearer $KEY\" ...\n"
+        "  rung keys create --data /var/lib/rung --role server --boards 'race-*' --output "
+        "server.key\n"
+        "  curl -H \"Authorization: Bearer $(cat server.key)\" ...\n"
         "\n"
         "As soon as there is a key, requests without one are refused, also by a server that runs.\n"
         "\n"

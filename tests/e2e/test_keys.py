@@ -66,6 +66,34 @@ class Keys(unittest.TestCase):
         self.assertEqual(key["rate"], 500)
         self.assertIn("expires", key)
 
+    def test_output(self):
+        """A file that only its owner may read, whatever the umask; never over another; and no key without its file."""
+        out = self.folder / "admin.key"
+        run = self.keys("create", "--role", "admin", "--output", out, preexec_fn=lambda: os.umask(0))
+        self.assertEqual(run.stdout, "")
+        self.assertRegex(out.read_text(), KEY)
+        self.assertEqual(out.stat().st_mode & 0o777, 0o600)
+        self.assertNotIn(out.read_text().strip(), run.stderr)
+        before = out.read_text()
+        self.assertIn("--output: cannot make", self.keys("create", "--role", "admin", "--output", out, code=1).stderr)
+        self.assertEqual(out.read_text(), before)
+        link = self.folder / "link"
+        link.symlink_to(self.folder / "elsewhere")
+        self.keys("create", "--role", "admin", "--output", link, code=1)
+        self.keys("create", "--role", "admin", "--output", self.folder / "none" / "key", code=1)
+        self.assertEqual(len(self.listed()), 1)
+        made = json.loads(self.keys("create", "--role", "read", "--output", self.folder / "read.key", "--json").stdout)
+        self.assertEqual((set(made), made["output"]), ({"id", "role", "output"}, str(self.folder / "read.key")))
+        refused = self.folder / "refused.key"
+        self.keys("create", "--role", "read", "--label", "x" * 129, "--output", refused, code=1)
+        self.assertFalse(refused.exists())
+        self.keys("create", "--role", "player-token", "--alg", "HS256", "--output", self.folder / "secret.key")
+        self.assertRegex((self.folder / "secret.key").read_text(), r"\A[A-Za-z0-9_-]{43}\n\Z")
+        pem = self.folder / "login.pem"
+        pem.write_text(ed25519_pem(bytes(range(32))))
+        self.assertIn("--output", self.keys("create", "--role", "player-token", "--alg", "EdDSA", "--public", pem,
+                                            "--output", refused, code=2).stderr)
+
     def test_token_keys(self):
         pem, secret = self.folder / "login.pem", self.folder / "secret"
         pem.write_text(ed25519_pem(bytes(range(32))))
