@@ -336,7 +336,7 @@ enum { BAR_WIDTH = 30, PATIENCE_MS = 300, REDRAW_MS = 100 };
 
 static void draw(rung_progress *p, uint64_t done, uint64_t total, int64_t now_ms) {
     double share = total ? (double)done / (double)total : 0;
-    int full = (int)(share * BAR_WIDTH);
+    int full = (int)(share * (double)BAR_WIDTH);
     int64_t spent_ms = now_ms - p->began_ms;
     char bar[BAR_WIDTH + 1], count[RUNG_COUNT_TEXT_MAX];
     memset(bar, '#', (size_t)full);

@@ -65,9 +65,9 @@ TEST(numbers) {
                  {123456789012345.0, "123456789012345"},
                  {-2.5, "-2.5"},
                  {5e-324, "5e-324"},
-                 {INFINITY, "\"inf\""},
-                 {-INFINITY, "\"-inf\""},
-                 {NAN, "null"}};
+                 {HUGE_VAL, "\"inf\""},
+                 {-HUGE_VAL, "\"-inf\""},
+                 {(double)NAN, "null"}};
     for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++) {
         rung_json_writer w = {.data = buffer, .size = sizeof buffer};
         rung_json_write_real(&w, reals[i].value);

@@ -58,11 +58,11 @@ TEST(doubles_as_printf) {
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
         check_double(edges[i]);
         check_double(-edges[i]);
-        check_double(nextafter(edges[i], INFINITY));
-        check_double(nextafter(edges[i], -INFINITY));
+        check_double(nextafter(edges[i], HUGE_VAL));
+        check_double(nextafter(edges[i], -HUGE_VAL));
     }
-    check_double(INFINITY);
-    check_double(-INFINITY);
+    check_double(HUGE_VAL);
+    check_double(-HUGE_VAL);
     rung_rng rng;
     rung_rng_seed(&rng, test_seed(1));
     for (uint64_t i = 0; i < test_steps(300000); i++) {
@@ -110,7 +110,7 @@ TEST(bulks_of_every_length) {
 /* One digit more in the length moves the number. */
 TEST(doubles_of_every_length) {
     static const double values[] = {0,    7,      -7,        123456789,  1234567890, 12345678901234,
-                                    0.1,  -0.25,  1e300,     -1.0 / 3.0, INFINITY,   -INFINITY,
+                                    0.1,  -0.25,  1e300,     -1.0 / 3.0, HUGE_VAL,   -HUGE_VAL,
                                     1e16, 0.0625, 123456.5,  10,         99999999,   100000000,
                                     -0.0, 1,      4294967296};
     char text[RUNG_RESP_DOUBLE_MAX], want[64];
@@ -129,7 +129,7 @@ TEST(doubles_of_every_length) {
 
 /* A row is what its parts are one by one. */
 TEST(rows_as_their_parts) {
-    static const double scores[] = {0, 1, 99999999, 100000000, -3, 0.1, 1e-300, INFINITY};
+    static const double scores[] = {0, 1, 99999999, 100000000, -3, 0.1, 1e-300, HUGE_VAL};
     char bytes[40];
     memset(bytes, 'm', sizeof bytes);
     for (uint8_t version = 2; version <= 3; version++) {
@@ -160,7 +160,7 @@ static void write_all(rung_resp_writer *w) {
     rung_resp_null_array(w);
     rung_resp_bool(w, true);
     rung_resp_double(w, 3.1);
-    rung_resp_double(w, -INFINITY);
+    rung_resp_double(w, -HUGE_VAL);
     rung_resp_verbatim(w, RUNG_SLICE("x\n"));
     rung_resp_array(w, 0);
     rung_resp_map(w, 2);

@@ -103,7 +103,7 @@ static int check(rung_guard *g, rung_slice presented, rung_role need, rung_slice
     rung_err err = {0};
     rung_verdict v = rung_guard_check(g, presented, need, board, player, NOW, &who, &err);
     CHECK((v == RUNG_GUARD_OK) == (err.message[0] == '\0') || need == RUNG_ROLE_NONE);
-    return v;
+    return (int)v;
 }
 
 TEST(the_matrix) {

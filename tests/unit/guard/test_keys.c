@@ -237,7 +237,7 @@ TEST(good_lines) {
         "rung-keys 1\n" KEY,
         "rung-keys 1\n" KEY "boards *\nboards a b\nlabel x y  z\n",
         "rung-keys 1\nkey abc\n" HASH "created 5\nrole admin\n",
-        "rung-keys 1\nkey t\nrole player-token\ncreated 5\nalg EdDSA\n" PUB,
+        ("rung-keys 1\nkey t\nrole player-token\ncreated 5\nalg EdDSA\n" PUB),
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         rung_err err = {0};
