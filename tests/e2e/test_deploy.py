@@ -86,6 +86,20 @@ class Up(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
+    def test_only_test_builds_stop_at_warnings(self):
+        """A compiler newer than ours must not keep anybody from building the release."""
+        presets = {p["name"]: p for p in json.loads((SOURCE / "CMakePresets.json").read_text())["configurePresets"]}
+
+        def value(name, key):
+            preset = presets[name]
+            found = preset.get("cacheVariables", {}).get(key)
+            return found or (value(preset["inherits"], key) if "inherits" in preset else None)
+
+        for name, preset in presets.items():
+            if not preset.get("hidden"):
+                self.assertEqual(value(name, "RUNG_WERROR"), "ON" if value(name, "RUNG_TEST_BUILD") == "ON" else "OFF", name)
+        self.assertRegex((SOURCE / "CMakeLists.txt").read_text(), r'option\(RUNG_WERROR ".*" OFF\)')
+
     def test_configuration(self):
         run = rung("config", "check", "--config", DEPLOY / "rung.conf", env={"PATH": "/usr/bin"})
         self.assertEqual((run.returncode, run.stderr), (0, ""))
