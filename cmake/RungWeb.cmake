@@ -24,7 +24,7 @@ elseif(RUNG_WEB AND RUNG_NPM AND RUNG_NODE AND NOT RUNG_FUZZ)
     file(GLOB_RECURSE inputs CONFIGURE_DEPENDS "${web}/src/*" "${web}/static/*")
     set(packages "${web}/package.json" "${web}/package-lock.json" "${web}/.npmrc")
     add_custom_command(OUTPUT "${work}/node_modules.stamp"
-        COMMAND "${CMAKE_COMMAND}" -DNPM=${RUNG_NPM} -DWEB=${web} -DWORK=${work}
+        COMMAND "${CMAKE_COMMAND}" -DNPM=${RUNG_NPM} -DNODE=${RUNG_NODE} -DWEB=${web} -DWORK=${work}
             -P "${CMAKE_CURRENT_LIST_DIR}/RungWebPackages.cmake"
         DEPENDS ${packages} "${CMAKE_CURRENT_LIST_DIR}/RungWebPackages.cmake"
         COMMENT "Fetching the console's packages" VERBATIM)
