@@ -1,5 +1,5 @@
 # What a package holds besides the program and the library: man page, completions, unit, configuration; and the packages
-# themselves: cmake --build build/release --target package makes rung_*.deb and librung-dev_*.deb. Install component: server.
+# themselves: ./dev package makes rung_*.deb and librung-dev_*.deb in build/package. Install component: server.
 if(RUNG_FUZZ OR NOT PROJECT_IS_TOP_LEVEL OR CMAKE_CROSSCOMPILING)
     return()
 endif()
@@ -26,7 +26,13 @@ install(FILES "${deploy}/rung.service" DESTINATION lib/systemd/system COMPONENT 
 install(FILES "${deploy}/rung.sysusers" RENAME rung.conf DESTINATION lib/sysusers.d COMPONENT server)
 install(FILES "${deploy}/grafana-dashboard.json" "${deploy}/prometheus.yml" "${deploy}/alerts.yml"
     DESTINATION ${CMAKE_INSTALL_DOCDIR}/monitoring COMPONENT server)
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT server)
+foreach(part server:rung library:librung-dev) # component and package
+    string(REPLACE ":" ";" part ${part})
+    list(POP_FRONT part component)
+    set(doc ${CMAKE_INSTALL_DATADIR}/doc/${part})
+    install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" RENAME copyright DESTINATION ${doc} COMPONENT ${component})
+    install(FILES "${deploy}/debian/changelog" DESTINATION ${doc} COMPONENT ${component})
+endforeach()
 # /etc where the prefix is /usr, as in a package; elsewhere beside the rest.
 install(FILES "${deploy}/rung.conf" DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/rung COMPONENT server)
 
@@ -54,6 +60,8 @@ set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME librung-dev)
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "exact leaderboards as a library
  The headers and libraries to embed Rung in a program.")
-# The configuration belongs in /etc, whatever the prefix.
-set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/RungPackageEtc.cmake")
+# What pkg-config names for rung: libcrypto.
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_DEPENDS "libc6-dev, libssl-dev")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA "${deploy}/debian/triggers")
+set(CPACK_PRE_BUILD_SCRIPTS "${PROJECT_SOURCE_DIR}/cmake/RungPackageFiles.cmake")
 include(CPack)

@@ -126,7 +126,7 @@ class Files(unittest.TestCase):
 
 class Package(unittest.TestCase):
     def setUp(self):
-        for tool in ("cpack", "dpkg-deb", "dpkg-shlibdeps"):
+        for tool in ("cpack", "dpkg-deb", "dpkg-shlibdeps", "file"):
             if not shutil.which(tool):
                 self.skipTest(f"no {tool}")
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="rung-package-"))
@@ -140,7 +140,8 @@ class Package(unittest.TestCase):
     def test_it_is_built_unpacked_and_run(self):
         self.run_tool("cpack", "-G", "DEB", "--config", BUILD / "CPackConfig.cmake", "-B", self.folder, cwd=BUILD)
         package = next(self.folder.glob("rung_*.deb"))
-        self.assertTrue(list(self.folder.glob("librung-dev_*.deb")))
+        library = next(self.folder.glob("librung-dev_*.deb"))
+        self.check_library(library)
         control = self.run_tool("dpkg-deb", "-f", package)
         self.assertRegex(control, r"(?m)^Package: rung$")
         self.assertRegex(control, r"(?m)^Depends: .*libuv1.*")
@@ -151,15 +152,31 @@ class Package(unittest.TestCase):
         for script in ("postinst", "prerm", "postrm"):
             self.run_tool("sh", "-n", self.folder / "control" / script)
         for path in ("etc/rung/rung.conf", "usr/bin/rung", "usr/lib/systemd/system/rung.service", "usr/lib/sysusers.d/rung.conf",
-                     "usr/share/man/man1/rung.1", "usr/share/bash-completion/completions/rung",
+                     "usr/share/man/man1/rung.1.gz", "usr/share/doc/rung/changelog.gz", "usr/share/bash-completion/completions/rung",
                      "usr/share/zsh/vendor-completions/_rung", "usr/share/fish/vendor_completions.d/rung.fish",
                      "usr/share/doc/rung/monitoring/grafana-dashboard.json", "usr/share/doc/rung/copyright"):
             self.assertTrue((root / path).is_file(), path)
         self.assertFalse((root / "usr/etc").exists())
+        # deploy/README.md makes the first key before the first start.
+        self.assertIn("install -d -o rung -g rung -m 0700 /var/lib/rung", (self.folder / "control/postinst").read_text())
         program = root / "usr/bin/rung"
         self.assertRegex(self.run_tool(program, "--version"), r"^rung \d")
         self.run_tool(program, "config", "check", "--config", root / "etc/rung/rung.conf")
         self.serve_from(program, root / "etc/rung/rung.conf")
+
+    def check_library(self, package):
+        """Whatever pkg-config asks for is depended upon, and the static library carries no debugging information."""
+        depends = self.run_tool("dpkg-deb", "-f", package, "Depends")
+        root = self.folder / "library"
+        self.run_tool("dpkg-deb", "-x", package, root)
+        requires = re.search(r"Requires.private: (.*)", next(root.rglob("rung.pc")).read_text())[1].split()
+        packages = {"libcrypto": "libssl-dev"}
+        for name in requires:
+            self.assertIn(packages[name], re.split(r", | \(", depends))
+        self.assertNotIn(".debug_info", self.run_tool("readelf", "-SW", next(root.rglob("librung.a"))))
+        self.assertTrue((root / "usr/share/doc/librung-dev/copyright").is_file())
+        version = self.run_tool("dpkg-deb", "-f", package, "Version").strip()
+        self.assertTrue((DEPLOY / "debian/changelog").read_text().startswith(f"rung ({version}) "))
 
     def serve_from(self, program, config):
         """The installed program with the installed configuration; only where it keeps things and listens is ours."""
