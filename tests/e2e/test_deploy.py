@@ -51,6 +51,24 @@ class Monitoring(ServerTest):
             self.assertIn(f"`{name}`", page)
 
 
+    def test_prometheus_may_scrape(self):
+        """The key that the pages tell to make opens /metrics; prometheus.yml reads it where compose.yaml puts it."""
+        config, compose = ((DEPLOY / name).read_text() for name in ("prometheus.yml", "compose.yaml"))
+        place = re.search(r"^    authorization:\n      credentials_file: (\S+)$", config, re.M)[1]
+        source = re.search(rf"^      - source: (\S+)\n        target: {re.escape(place)}$", compose, re.M)[1]
+        file = re.search(rf"^secrets:\n  {source}:\n    file: \./(\S+)$", compose, re.M)[1]
+        made = re.search(rf"keys (create .*) >deploy/{re.escape(file)}\)$", compose, re.M)[1].split()
+        self.assertIn(f"chown 65534 deploy/{file}", compose)
+        self.assertIn(f">{place}'", (DEPLOY / "README.md").read_text())
+        ignored = subprocess.run(["git", "check-ignore", "-q", f"deploy/{file}"], cwd=SOURCE)
+        self.assertIn(ignored.returncode, (0, 128))  # 128: not a clone
+        server = self.serve()
+        server.key("admin")
+        key = server.key(made[made.index("--role") + 1], *made[made.index("--role") + 2:])
+        self.assertEqual(server.get("/metrics").status, 401)
+        self.assertEqual(server.get("/metrics", key=key).status, 200)
+
+
 class Up(unittest.TestCase):
     def test_dev_up(self):
         """./dev up, but for building: this build's program stands where the release would."""
