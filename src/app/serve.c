@@ -22,6 +22,7 @@
 #include "app/command.h"
 #include "app/config.h"
 #include "app/logging.h"
+#include "app/turn.h"
 
 #include "archive/attach.h"
 #include "base/alloc.h"
@@ -237,18 +238,13 @@ static void on_woken(uv_async_t *async) {
     s->is_woken = true;
 }
 
-/* The end of a turn: what all connections put becomes one batch; what became durable is applied and answered while that
- * one is being synced; the answers leave. */
 static void on_before_wait(uv_prepare_t *prepare) {
     server *s = prepare->data;
     if (!s->hub)
         return;
-    rung_hub_flush(s->hub);
-    if (s->is_woken) {
-        s->is_woken = false;
-        rung_hub_turn(s->hub);
-    }
-    rung_net_flush(s->net);
+    bool is_woken = s->is_woken;
+    s->is_woken = false;
+    rung_turn_end(s->hub, s->net, is_woken);
 }
 
 static void on_tick(uv_timer_t *timer) {

@@ -85,6 +85,7 @@ struct rung_hub {
     item *items;
     uint32_t mask;
     uint64_t head, submitted, tail;
+    uint64_t looked_at;      /* the tail at the end of the last flush or turn */
     uint64_t submitted_seq;  /* of the last event handed to the writer */
     uint64_t durable_seq;    /* what may be applied */
     uint32_t waiting, reads; /* events put by callers, questions */
@@ -812,11 +813,19 @@ static void trim_log(rung_hub *h) {
 
 /* ---- the loop's part ---- */
 
+static void end_look(rung_hub *h) {
+    h->looked_at = h->tail;
+    if (is_front_ready(h))
+        wake(h);
+}
+
 void rung_hub_flush(rung_hub *h) {
     RUNG_ASSERT(!h->is_working);
     h->has_time = false;
-    if (h->head == h->tail)
+    if (h->head == h->tail) {
+        h->looked_at = h->tail;
         return;
+    }
     if (!h->store) {
         h->durable_seq = UINT64_MAX; /* nobody to wait for */
         work_off(h, h->tail, UINT32_MAX);
@@ -826,8 +835,7 @@ void rung_hub_flush(rung_hub *h) {
         work_off(h, h->tail, TURN_MAX);
         hand_over(h);
     }
-    if (is_front_ready(h))
-        wake(h);
+    end_look(h);
 }
 
 void rung_hub_turn(rung_hub *h) {
@@ -842,8 +850,7 @@ void rung_hub_turn(rung_hub *h) {
     work_off(h, h->tail, TURN_MAX);
     call_waiters(h);
     hand_over(h);
-    if (is_front_ready(h))
-        wake(h);
+    end_look(h);
 }
 
 void rung_hub_tick(rung_hub *h) {
@@ -857,6 +864,10 @@ void rung_hub_tick(rung_hub *h) {
             begin_batch(h);
         rung_hub_flush(h);
     }
+}
+
+bool rung_hub_has_new(const rung_hub *h) {
+    return h->tail != h->looked_at;
 }
 
 bool rung_hub_is_idle(const rung_hub *h) {

@@ -145,6 +145,9 @@ void rung_hub_flush(rung_hub *h);
 /* Apply and answer what is durable, then hand over what was put meanwhile. Cheap when there is nothing. Best called
  * behind the flush of the same turn of the loop: the disk works while this does. */
 void rung_hub_turn(rung_hub *h);
+/* Something was put or placed since the last flush or turn, so another flush would hand it over. Not so for what the
+ * writer has no room for: that goes on with its next word. */
+bool rung_hub_has_new(const rung_hub *h);
 /* Ten times a second or so: close windows that are due, look after snapshots, let go of old log. */
 void rung_hub_tick(rung_hub *h);
 /* Nothing is put, placed or in flight. */
