@@ -9,6 +9,7 @@
 #include "guard/guard.h"
 
 #include "base/assert.h"
+#include "base/fair.h"
 #include "guard/jwt.h"
 #include "guard/keys_file.h"
 
@@ -403,6 +404,17 @@ bool rung_guard_take(rung_guard *g, const rung_who *who, rung_slice peer, uint32
         limit = (rung_rate_limit){rung_keys_at(g->keys, who->key_index)->rate_per_s, 1000};
     return rung_rate_take(g->rate, RUNG_RATE_KEY, rung_who_key(who), limit, cost, now_ms,
                           answer_out);
+}
+
+uint32_t rung_guard_share(const rung_guard *g, const rung_who *who, rung_slice peer) {
+    rung_rate_kind kind = who->key_id_len == 0 ? RUNG_RATE_PEER
+                          : who->player_len    ? RUNG_RATE_TOKEN
+                                               : RUNG_RATE_KEY;
+    rung_slice name = kind == RUNG_RATE_PEER    ? peer
+                      : kind == RUNG_RATE_TOKEN ? rung_who_player(who)
+                                                : rung_who_key(who);
+    rung_hash_key key = {g->config.hash_key.k0 ^ (uint64_t)kind, g->config.hash_key.k1};
+    return 1 + (uint32_t)(rung_hash_keyed(&key, name.ptr, name.len) % (RUNG_FAIR_SHARES - 1));
 }
 
 bool rung_guard_take_player(rung_guard *g, rung_slice player, int64_t now_ms,

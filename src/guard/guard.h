@@ -133,6 +133,9 @@ rung_slice rung_who_resolve(const rung_who *who, rung_slice player);
  * nobody. false: too many (429). The answer is all 0 when there is no limit. */
 bool rung_guard_take(rung_guard *g, const rung_who *who, rung_slice peer, uint32_t cost,
                      int64_t now_ms, rung_rate_answer *answer_out);
+/* Whose share of a room a request counts against (base/fair.h): the player's for a token, the key's for a key, the
+ * address's for nobody. 1 .. RUNG_FAIR_SHARES - 1; nobody can choose whom to share one with. */
+uint32_t rung_guard_share(const rung_guard *g, const rung_who *who, rung_slice peer);
 /* One submission for `player`, whoever sends it. */
 bool rung_guard_take_player(rung_guard *g, rung_slice player, int64_t now_ms,
                             rung_rate_answer *answer_out);

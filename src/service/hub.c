@@ -25,6 +25,7 @@
 #include "service/hub.h"
 
 #include "base/assert.h"
+#include "base/fair.h"
 #include "journal/writer.h"
 #include "service/applier.h"
 #include "service/store.h"
@@ -66,6 +67,7 @@ typedef struct item {
     rung_zkey_sink *sink; /* of an event that has one; it is applied by itself */
     uint64_t ring_end;    /* of an event: its bytes end there */
     uint32_t length;      /* of them */
+    uint16_t share;       /* whose it is */
     uint8_t kind;         /* item_kind */
     bool is_brief;        /* of a score */
 } item;
@@ -85,21 +87,24 @@ struct rung_hub {
     item *items;
     uint32_t mask;
     uint64_t head, submitted, tail;
-    uint64_t looked_at;      /* the tail at the end of the last flush or turn */
-    uint64_t submitted_seq;  /* of the last event handed to the writer */
-    uint64_t durable_seq;    /* what may be applied */
-    uint32_t waiting, reads; /* events put by callers, questions */
-    bool has_tick;           /* H6 */
-    bool has_time;           /* since the last flush */
-    int64_t time_ms;         /* of all that is put between two flushes */
+    uint64_t looked_at;       /* the tail at the end of the last flush or turn */
+    uint64_t submitted_seq;   /* of the last event handed to the writer */
+    uint64_t durable_seq;     /* what may be applied */
+    rung_fair waiting, reads; /* events put by callers, questions: who has how many */
+    bool has_tick;            /* H6 */
+    bool has_time;            /* since the last flush */
+    int64_t time_ms;          /* of all that is put between two flushes */
 
     /* The ring of bytes: positions count up, too. One event is in one piece. */
     char *ring;
     uint64_t ring_head, ring_tail;
+    rung_fair bytes; /* of the ring, without what is skipped at its end: who has how many */
 
-    rung_log_entry *entries;                     /* SUBMIT_MAX, for the writer */
-    rung_hub_waiter *first_waiter, *last_waiter; /* ascending by sequence */
-    rung_hub_after *first_after;                 /* while is_working */
+    rung_log_entry *entries; /* SUBMIT_MAX, for the writer */
+    rung_hub_waiter
+        *first_waiter; /* of a heap: none has a lower sequence, or came before with the same */
+    uint64_t tickets;
+    rung_hub_after *first_after; /* while is_working */
 
     /* Snapshots and old log. */
     bool
@@ -147,6 +152,8 @@ static rung_status make_line(rung_hub *h, rung_err *err) {
     const rung_alloc *a = h->config.alloc;
     uint32_t size = line_size(&h->config);
     h->mask = size - 1;
+    h->waiting.max = h->reads.max = h->config.waiting_max;
+    h->bytes.max = RING_BYTES;
     h->items = rung_alloc_get(a, size * sizeof *h->items);
     h->ring = rung_alloc_get(a, RING_BYTES);
     h->entries = rung_alloc_get(a, SUBMIT_MAX * sizeof *h->entries);
@@ -288,13 +295,14 @@ static item pop(rung_hub *h) {
     h->submitted = h->submitted < h->head ? h->head : h->submitted;
     switch (it.kind) {
     case ITEM_EVENT:
-        h->waiting--;
+        rung_fair_give(&h->waiting, it.share, 1);
+        rung_fair_give(&h->bytes, it.share, it.length);
         break;
     case ITEM_TICK:
         h->has_tick = false;
         break;
     case ITEM_READ:
-        h->reads--;
+        rung_fair_give(&h->reads, it.share, 1);
         break;
     }
     return it;
@@ -370,9 +378,15 @@ static rung_status may_put(const rung_hub *h, rung_err *err) {
     if (h->is_full)
         return RUNG_FAIL(err, RUNG_ENOSPC,
                          "the disk is full: nothing is accepted until there is space");
-    if (h->waiting >= h->config.waiting_max)
+    if (rung_fair_free(&h->waiting) == 0)
         return RUNG_FAIL(err, RUNG_ELIMIT, "too many changes are waiting");
     return RUNG_OK;
+}
+
+/* Of what is free, no sender gets all: neither of the places nor of the bytes. */
+static bool has_share(const rung_hub *h, rung_hub_sender from) {
+    return rung_fair_may(&h->waiting, from.share, from.is_patient) &&
+           rung_fair_may(&h->bytes, from.share, from.is_patient);
 }
 
 /* Encode the event behind a tick, if one is due; neither when it is refused. */
@@ -393,10 +407,13 @@ static inline rung_status encode_in_batch(rung_hub *h, rung_event *event, size_t
     return st;
 }
 
-rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
-                              rung_hub_answer *answer, void *ctx, rung_err *err) {
+rung_status rung_hub_put_from(rung_hub *h, rung_hub_sender from, rung_event *event,
+                              rung_zkey_sink *sink, rung_hub_answer *answer, void *ctx,
+                              rung_err *err) {
     size_t len = 0;
     rung_status st = may_put(h, err);
+    if (st == RUNG_OK && !has_share(h, from))
+        st = RUNG_FAIL(err, RUNG_ELIMIT, "too many of this sender's changes are waiting");
     if (st == RUNG_OK)
         st = encode_in_batch(h, event, &len, err);
     if (st < 0) {
@@ -407,12 +424,19 @@ rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *si
                    .sink = sink,
                    .ctx = ctx,
                    .kind = ITEM_EVENT,
+                   .share = (uint16_t)from.share,
                    .is_brief = event->kind == RUNG_EVENT_SCORE && event->score.is_brief,
                    .ring_end = h->ring_tail,
                    .length = (uint32_t)len});
-    h->waiting++;
+    rung_fair_take(&h->waiting, from.share, 1);
+    rung_fair_take(&h->bytes, from.share, (uint32_t)len);
     h->stats.put++;
     return RUNG_OK;
+}
+
+rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
+                              rung_hub_answer *answer, void *ctx, rung_err *err) {
+    return rung_hub_put_from(h, (rung_hub_sender){0}, event, sink, answer, ctx, err);
 }
 
 rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer, void *ctx,
@@ -446,18 +470,27 @@ rung_status rung_hub_define(rung_hub *h, rung_slice board, const rung_board_def 
     return define_in_zone(h, &event, answer, ctx, err);
 }
 
-uint32_t rung_hub_room(const rung_hub *h) {
-    if (ring_free(h) < RING_SPARE)
+uint32_t rung_hub_room_for(const rung_hub *h, rung_hub_sender from) {
+    if (ring_free(h) < RING_SPARE || !rung_fair_may(&h->bytes, from.share, from.is_patient))
         return 0;
-    return h->waiting < h->config.waiting_max ? h->config.waiting_max - h->waiting : 0;
+    return rung_fair_room(&h->waiting, from.share, from.is_patient);
+}
+
+uint32_t rung_hub_room(const rung_hub *h) {
+    return rung_hub_room_for(h, (rung_hub_sender){0});
+}
+
+rung_status rung_hub_place_from(rung_hub *h, rung_hub_sender from, rung_hub_reader *read, void *ctx,
+                                rung_err *err) {
+    if (!rung_fair_may(&h->reads, from.share, from.is_patient))
+        return RUNG_FAIL(err, RUNG_ELIMIT, "too many questions are waiting");
+    push(h, (item){.read = read, .ctx = ctx, .kind = ITEM_READ, .share = (uint16_t)from.share});
+    rung_fair_take(&h->reads, from.share, 1);
+    return RUNG_OK;
 }
 
 rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx, rung_err *err) {
-    if (h->reads >= h->config.waiting_max)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "too many questions are waiting");
-    push(h, (item){.read = read, .ctx = ctx, .kind = ITEM_READ});
-    h->reads++;
-    return RUNG_OK;
+    return rung_hub_place_from(h, (rung_hub_sender){0}, read, ctx, err);
 }
 
 /* ---- what comes after answers ---- */
@@ -681,24 +714,78 @@ static void look_at_writer(rung_hub *h) {
 
 /* ---- those who wait for a sequence ---- */
 
+/* A pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986) of the callers' own objects: nothing is allocated, joining
+ * is one comparison, leaving O(log n) on average over any run of calls. A sorted list would cost n steps for each who
+ * comes with a lower sequence than all others, and the senders choose it. */
+
+static rung_hub_waiter *meld(rung_hub *h, rung_hub_waiter *a, rung_hub_waiter *b) {
+    if (!a || !b)
+        return a ? a : b;
+    h->stats.waiter_steps++;
+    if (b->seq < a->seq || (b->seq == a->seq && b->ticket < a->ticket)) {
+        rung_hub_waiter *c = a;
+        a = b;
+        b = c;
+    }
+    b->next = a->child;
+    if (b->next)
+        b->next->above = b;
+    b->above = a;
+    a->child = b;
+    a->next = a->above = NULL;
+    return a;
+}
+
+/* One heap of a list of brothers: two by two, then all from the last to the first. */
+static rung_hub_waiter *meld_all(rung_hub *h, rung_hub_waiter *first) {
+    rung_hub_waiter *pairs = NULL, *all = NULL;
+    while (first) {
+        rung_hub_waiter *a = first, *b = a->next;
+        first = b ? b->next : NULL;
+        a->next = a->above = NULL;
+        if (b)
+            b->next = b->above = NULL;
+        a = meld(h, a, b);
+        a->next = pairs; /* from the last on */
+        pairs = a;
+    }
+    while (pairs) {
+        rung_hub_waiter *a = pairs;
+        pairs = a->next;
+        a->next = NULL;
+        all = meld(h, all, a);
+    }
+    return all;
+}
+
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w) {
-    rung_hub_waiter *after = h->last_waiter;
-    while (after && after->seq > w->seq)
-        after = after->prev;
-    w->prev = after;
-    w->next = after ? after->next : h->first_waiter;
-    *(after ? &after->next : &h->first_waiter) = w;
-    *(w->next ? &w->next->prev : &h->last_waiter) = w;
+    RUNG_ASSERT(!w->is_waiting);
+    w->is_waiting = true;
+    w->ticket = h->tickets++;
+    w->child = w->next = w->above = NULL;
+    h->first_waiter = meld(h, h->first_waiter, w);
     if (w->seq <= rung_state_seq(h->state))
         wake(h);
 }
 
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w) {
-    if (!w->prev && !w->next && h->first_waiter != w)
+    if (!w->is_waiting)
         return;
-    *(w->prev ? &w->prev->next : &h->first_waiter) = w->next;
-    *(w->next ? &w->next->prev : &h->last_waiter) = w->prev;
-    w->prev = w->next = NULL;
+    w->is_waiting = false;
+    rung_hub_waiter *left = meld_all(h, w->child);
+    if (w == h->first_waiter) {
+        h->first_waiter = left;
+    } else {
+        *(w->above->child == w ? &w->above->child : &w->above->next) = w->next;
+        if (w->next)
+            w->next->above = w->above;
+        h->first_waiter = meld(h, h->first_waiter, left);
+    }
+    w->child = w->next = w->above = NULL;
+}
+
+uint64_t rung_hub_reach(const rung_hub *h) {
+    return rung_state_seq(h->state) + h->config.waiting_max + 1; /* and a tick */
 }
 
 static void call_waiters(rung_hub *h) {
@@ -908,7 +995,7 @@ int64_t rung_hub_now(const rung_hub *h) {
 rung_hub_stats rung_hub_stat(const rung_hub *h) {
     rung_hub_stats s = h->stats;
     s.status = h->is_full ? RUNG_ENOSPC : h->failure.code;
-    s.waiting = h->waiting;
+    s.waiting = h->waiting.total;
     s.applied_seq = rung_state_seq(h->state);
     s.durable_seq = h->store ? h->durable_seq : s.applied_seq;
     if (h->writer) {

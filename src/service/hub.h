@@ -96,12 +96,25 @@ RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub
 RUNG_NODISCARD rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
                                              rung_hub_answer *answer, void *ctx, rung_err *err);
 
+/* Whose a change is, where the room is shared (base/fair.h). All zero: the server's own, limited by the room alone. */
+typedef struct rung_hub_sender {
+    uint32_t share;  /* below RUNG_FAIR_SHARES; rung_guard_share() makes it */
+    bool is_patient; /* waits when it is refused (a stream, a pipeline), so it is refused earlier */
+} rung_hub_sender;
+
+/* The same for a sender among others; `sink` may be NULL. RUNG_ELIMIT also when the sender's share of the room is used
+ * up. */
+RUNG_NODISCARD rung_status rung_hub_put_from(rung_hub *h, rung_hub_sender from, rung_event *event,
+                                             rung_zkey_sink *sink, rung_hub_answer *answer,
+                                             void *ctx, rung_err *err);
+
 /* The same for a board definition in a zone by name: its rules are looked up. RUNG_EABSENT: no such zone. */
 RUNG_NODISCARD rung_status rung_hub_define(rung_hub *h, rung_slice board, const rung_board_def *def,
                                            rung_hub_answer *answer, void *ctx, rung_err *err);
 
 /* How much more may be put: senders are read from only as long as there is room. */
 uint32_t rung_hub_room(const rung_hub *h);
+uint32_t rung_hub_room_for(const rung_hub *h, rung_hub_sender from);
 
 /* ---- questions: at any time, of rung_hub_state(); or in their place ---- */
 
@@ -110,6 +123,8 @@ typedef void rung_hub_reader(void *ctx);
 /* Call `read` when all that was put so far has been applied and nothing that is put later. RUNG_OK or RUNG_ELIMIT. */
 RUNG_NODISCARD rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx,
                                           rung_err *err);
+RUNG_NODISCARD rung_status rung_hub_place_from(rung_hub *h, rung_hub_sender from,
+                                               rung_hub_reader *read, void *ctx, rung_err *err);
 
 /* Wait for a sequence: min_seq= of a read. Embedded in the caller's request; zero before use. */
 typedef struct rung_hub_waiter {
@@ -117,10 +132,17 @@ typedef struct rung_hub_waiter {
     rung_hub_reader *
         ready; /* called from rung_hub_turn() when the state has `seq`; it is no longer waiting then */
     void *ctx;
-    struct rung_hub_waiter *prev, *next;
+    /* The hub's: a pairing heap. */
+    bool is_waiting;
+    uint64_t ticket;                              /* the order of coming */
+    struct rung_hub_waiter *child, *next, *above; /* `above`: the parent, or the one before */
 } rung_hub_waiter;
+/* O(1); all who wait are called in the order of their sequences, and of coming. */
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w);
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w); /* fine also when it does not wait */
+/* The last sequence that can come soon: as many changes ahead of the state as may be waiting at a time. Nobody was told
+ * of a later one by this log. */
+uint64_t rung_hub_reach(const rung_hub *h);
 
 /* What answers and readers want done once for all of them, such as sending what they wrote. Embedded in the caller's
  * object; zero before use. */
@@ -164,6 +186,7 @@ typedef struct rung_hub_stats {
     uint64_t put, answered; /* changes */
     uint64_t refused;       /* turned away at put, or answered without having been applied */
     uint32_t waiting;       /* put and not answered */
+    uint64_t waiter_steps;  /* comparisons made to keep those who wait for a sequence in order */
     uint64_t batches;
     uint64_t sync_count, sync_us_total,
         sync_us[RUNG_HUB_TIME_BUCKETS]; /* write and sync of one batch */

@@ -19,6 +19,7 @@
 enum {
     WAIT_MS = 5000,
     WAITING_MAX = 10000,
+    LINE_MS = 10000,
     METRICS_BOARDS_MAX = 100,
     OUT_KEEP = 1 << 20, /* scratch beyond this is given back after use */
     OUT_MAX = 64 << 20,
@@ -114,6 +115,17 @@ void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const ru
 
 /* ---- changes ---- */
 
+uint32_t rung__call_share(rung_call *c) {
+    char text[RUNG_ADDRESS_TEXT_MAX] = "";
+    if (c->share)
+        return c->share;
+    if (!c->who.key_id_len)
+        rung_exchange_peer(c->x, text);
+    const char *port = strrchr(text, ':');
+    rung_slice peer = rung_slice_of(text, port ? (size_t)(port - text) : strlen(text));
+    return c->share = rung_guard_share(c->api->config.guard, &c->who, peer);
+}
+
 bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
     char *copy = rung_exchange_alloc(c->x, bytes.len + 1);
     if (!copy) {
@@ -127,7 +139,8 @@ bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
 
 void rung__call_put(rung_call *c, rung_hub_answer *answer) {
     rung_err err = {0};
-    rung_status st = rung_hub_put(c->api->hub, &c->api->event, answer, c, &err);
+    rung_status st = rung_hub_put_from(c->api->hub, (rung_hub_sender){.share = rung__call_share(c)},
+                                       &c->api->event, NULL, answer, c, &err);
     if (st < 0)
         rung__call_fail(c, st, &err, RUNG_STAGE_PUT);
 }
@@ -171,13 +184,18 @@ bool rung__call_read_body(rung_call *c, rung_slot *slots) {
 
 static void arm_wait_timer(rung_api *api);
 
+static void leave_waiting(rung_call *c) {
+    rung_hub_cancel(c->api->hub, &c->waiter);
+    rung_fair_give(&c->api->waiting_shares, c->share, 1);
+    rung__call_list_remove(&c->api->waiting, c);
+}
+
 static void wait_expired(uv_timer_t *timer) {
     rung_api *api = timer->data;
     int64_t now_ms = (int64_t)uv_now(api->config.loop);
     while (api->waiting.first && api->waiting.first->deadline_ms <= now_ms) {
         rung_call *c = api->waiting.first;
-        rung__call_list_remove(&api->waiting, c);
-        rung_hub_cancel(api->hub, &c->waiter);
+        leave_waiting(c);
         api->metrics.wait_timeouts++;
         rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
         rung__call_problem(c, 503, "seq_timeout",
@@ -197,16 +215,22 @@ static void arm_wait_timer(rung_api *api) {
 
 static void wait_over(void *ctx) {
     rung_call *c = ctx;
-    rung__call_list_remove(&c->api->waiting, c);
+    leave_waiting(c);
     c->route->handle(c);
 }
 
 static void wait_for(rung_call *c, uint64_t seq) {
     rung_api *api = c->api;
-    if (api->waiting.count >= api->config.waiting_max) {
+    if (seq > rung_hub_reach(api->hub)) {
+        rung__call_problem(c, 409, "seq_ahead",
+                           "min_seq: this log is far from that position; was it restored?");
+        return;
+    }
+    if (!rung_fair_may(&api->waiting_shares, rung__call_share(c), false)) {
         rung__call_fail(c, RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
         return;
     }
+    rung_fair_take(&api->waiting_shares, c->share, 1);
     api->metrics.waits++;
     c->deadline_ms = (int64_t)uv_now(api->config.loop) + api->config.wait_ms;
     c->waiter = (rung_hub_waiter){.seq = seq, .ready = wait_over, .ctx = c};
@@ -555,6 +579,10 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     api->config = *config;
     api->config.wait_ms = config->wait_ms ? config->wait_ms : WAIT_MS;
     api->config.waiting_max = config->waiting_max ? config->waiting_max : WAITING_MAX;
+    api->config.line_ms = config->line_ms ? config->line_ms : LINE_MS;
+    api->waiting_shares.max = api->config.waiting_max;
+    api->asking_shares.max = RUNG_API_ASKING_MAX;
+    api->batch_shares.max = RUNG_API_BATCHES_MAX;
     if (!config->metrics_boards_max)
         api->config.metrics_boards_max = METRICS_BOARDS_MAX;
     api->out = (rung_json_writer){.alloc = config->alloc, .limit = OUT_MAX};
@@ -567,8 +595,10 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     uv_timer_init(config->loop, &api->ask_timer);
     uv_idle_init(config->loop, &api->flush);
     uv_idle_init(config->loop, &api->answer_ranked);
+    uv_timer_init(config->loop, &api->line_timer);
     api->wait_timer.data = api->ask_timer.data = api->flush.data = api->answer_ranked.data = api;
-    api->handle_count = 4;
+    api->line_timer.data = api;
+    api->handle_count = 5;
     api->boot = uv_hrtime();
     *api_out = api;
     return RUNG_OK;
@@ -587,6 +617,7 @@ void rung_api_destroy(rung_api *api) {
     uv_close((uv_handle_t *)&api->wait_timer, handle_closed);
     uv_close((uv_handle_t *)&api->ask_timer, handle_closed);
     uv_close((uv_handle_t *)&api->flush, handle_closed);
+    uv_close((uv_handle_t *)&api->line_timer, handle_closed);
     uv_close((uv_handle_t *)&api->answer_ranked, handle_closed);
     while (api->handle_count)
         uv_run(api->config.loop, UV_RUN_ONCE);
@@ -607,8 +638,7 @@ void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive) {
 static void refuse_waiting(rung_api *api) {
     while (api->waiting.first) {
         rung_call *c = api->waiting.first;
-        rung__call_list_remove(&api->waiting, c);
-        rung_hub_cancel(api->hub, &c->waiter);
+        leave_waiting(c);
         rung__call_fail(c, RUNG_ECLOSED, NULL, RUNG_STAGE_PUT);
     }
 }

@@ -52,6 +52,7 @@ typedef struct rung_api_config {
     uint32_t body_max;    /* bytes of any body that is not streamed; 0: as the route says */
     uint32_t wait_ms;     /* how long a read waits for its min_seq, or for the archive; 0: 5 s */
     uint32_t waiting_max; /* reads that wait; 0: 10,000. More: 503 */
+    uint32_t line_ms; /* a stream of submissions that sends no line for so long is ended; 0: 10 s */
     uint32_t metrics_boards_max; /* boards with a series of their own in /metrics; 0: 100 */
     uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
     uint32_t live_viewers_max;   /* 0: 20,000 */

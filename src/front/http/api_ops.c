@@ -213,7 +213,7 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_http_sent_bytes_total", "Bytes of answers.", m->bytes_out);
     counter(w, "rung_batch_lines_total", "Submissions in batches.", m->batch_lines);
     counter(w, "rung_batch_refused_total", "Of those, refused.", m->batch_refused);
-    gauge(w, "rung_batches", "Batches under way.", api->batch_count);
+    gauge(w, "rung_batches", "Batches under way.", api->batch_shares.total);
     counter(w, "rung_waits_total", "Reads that waited for a sequence.", m->waits);
     counter(w, "rung_wait_timeouts_total", "Of those, in vain.", m->wait_timeouts);
     gauge(w, "rung_waiting", "Reads that wait now.", api->waiting.count);

@@ -33,7 +33,6 @@ enum {
 #endif
     LINE_BYTES_MAX = 64 << 10,
     ITEMS_MAX = 10000, /* of an array */
-    BATCHES_MAX = 256,
     REFUSAL_MAX = 512, /* bytes of one refusal */
 };
 
@@ -64,6 +63,7 @@ typedef struct rung_batch {
     entry *ring;
     rung_hub_waiter waiter;
 
+    uint64_t heard_ms;         /* the last line of it, by the loop's clock */
     char board[RUNG_NAME_MAX]; /* the one that was allowed last */
     size_t board_len;
 } rung_batch;
@@ -84,7 +84,7 @@ static void destroy(rung_batch *b) {
         api->batches = b->next;
     if (b->next)
         b->next->prev = b->prev;
-    api->batch_count--;
+    rung_fair_give(&api->batch_shares, b->call->share, 1);
     rung_json_writer_deinit(&b->out);
     rung_alloc_free(a, b->in, b->in_size);
     rung_alloc_free(a, b->items, b->items ? sizeof *b->items : 0);
@@ -95,7 +95,7 @@ static void destroy(rung_batch *b) {
 static rung_batch *create(rung_call *c, bool is_array) {
     rung_api *api = c->api;
     const rung_alloc *a = api->config.alloc;
-    if (api->batch_count >= BATCHES_MAX)
+    if (!rung_fair_may(&api->batch_shares, rung__call_share(c), false))
         return NULL;
     rung_batch *b = rung_alloc_zeroed(a, sizeof *b);
     if (!b)
@@ -108,7 +108,8 @@ static rung_batch *create(rung_call *c, bool is_array) {
     if (b->next)
         b->next->prev = b;
     api->batches = b;
-    api->batch_count++;
+    rung_fair_take(&api->batch_shares, c->share, 1);
+    b->heard_ms = uv_now(api->config.loop);
     b->ring = rung_alloc_get(a, RING * sizeof *b->ring);
     b->items = is_array ? rung_alloc_get(a, sizeof *b->items) : NULL;
     if (b->ring && (b->items || !is_array))
@@ -306,6 +307,11 @@ static bool check_player(rung_batch *b, rung_slice player, int64_t now_ms) {
 
 static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err);
 
+/* It waits for room, and leaves most of it to those who cannot. */
+static rung_hub_sender sender_of(const rung_batch *b) {
+    return (rung_hub_sender){.share = b->call->share, .is_patient = true};
+}
+
 static void submit(rung_batch *b, rung_slice text) {
     rung_api *api = b->api;
     const rung_board_def *def;
@@ -332,7 +338,7 @@ static void submit(rung_batch *b, rung_slice text) {
         refuse_status(b, st, &err, RUNG_STAGE_RULES);
         return;
     }
-    st = rung_hub_put(api->hub, &api->event, answered, b, &err);
+    st = rung_hub_put_from(api->hub, sender_of(b), &api->event, NULL, answered, b, &err);
     if (st < 0) {
         refuse_status(b, st, &err, RUNG_STAGE_PUT);
         return;
@@ -367,7 +373,7 @@ static void wait_for_hub(rung_batch *b) {
 static bool is_stalled(rung_batch *b) {
     if (b->is_full || b->tail - b->head == RING)
         return true;
-    if (rung_hub_room(b->api->hub))
+    if (rung_hub_room_for(b->api->hub, sender_of(b)))
         return false;
     wait_for_hub(b);
     return true;
@@ -395,6 +401,7 @@ static void refuse_long_line(rung_batch *b) {
 }
 
 static void take_text(rung_batch *b, rung_slice text) {
+    b->heard_ms = uv_now(b->api->config.loop);
     b->api->metrics.batch_lines++;
     if (!b->is_array && text.len > LINE_BYTES_MAX)
         refuse_long_line(b);
@@ -456,6 +463,7 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
     rung_batch *b = ctx;
     RUNG_ASSERT(b->pending && !b->ring[b->head % RING].refusal);
     write_result(b, &b->ring[b->head % RING], st, outcome, err);
+    b->heard_ms = uv_now(b->api->config.loop);
     b->head++;
     b->pending--;
     write_refused(b);
@@ -491,6 +499,37 @@ static void gone(void *ctx, rung_exchange *x) {
     pump(b);
 }
 
+/* Does it hold its place for nothing? Not while we are the ones who do not read, or the peer does not. */
+static bool is_silent(const rung_batch *b, uint64_t now_ms) {
+    return !b->is_array && !b->is_input_over && !b->is_stopping && !b->is_held && !b->is_full &&
+           b->pending == 0 && now_ms - b->heard_ms >= b->api->config.line_ms;
+}
+
+/* A place is for who submits. What keeps a connection open, such as blank lines, does not keep a place. */
+static void end_silent(uv_timer_t *timer) {
+    rung_api *api = timer->data;
+    uint64_t now_ms = uv_now(api->config.loop);
+    for (rung_batch *b = api->batches, *next; b; b = next) {
+        next = b->next;
+        if (!is_silent(b, now_ms))
+            continue;
+        b->line++;
+        refuse(b, &(rung_problem){.status = 408,
+                                  .code = "request_timeout",
+                                  .detail = RUNG_SLICE("no submission came for too long")});
+        b->is_stopping = true;
+        pump(b);
+    }
+    if (!api->batches)
+        uv_timer_stop(timer);
+}
+
+static void look_for_silent(rung_api *api) {
+    uint64_t often_ms = api->config.line_ms / 8 + 1;
+    if (!uv_is_active((const uv_handle_t *)&api->line_timer))
+        uv_timer_start(&api->line_timer, end_silent, often_ms, often_ms);
+}
+
 static void start_stream(rung_call *c) {
     rung_batch *b = create(c, false);
     if (!b) {
@@ -498,6 +537,7 @@ static void start_stream(rung_call *c) {
         return;
     }
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
+    look_for_silent(c->api);
     rung_exchange_stream(c->x, UINT64_MAX, got_piece, b);
     rung_exchange_begin(c->x, 200, RUNG_TYPE_NDJSON);
 }

@@ -6,6 +6,7 @@
 #ifndef RUNG_FRONT_HTTP_CALL_H
 #define RUNG_FRONT_HTTP_CALL_H
 
+#include "base/fair.h"
 #include "codec/json_reader.h"
 #include "codec/json_writer.h"
 #include "front/http/api.h"
@@ -15,7 +16,9 @@
 #include "front/http/routes.h"
 #include "front/live/live.h"
 
-#define RUNG_API_ROWS_MAX 1000 /* entries of one answer */
+#define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
+#define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
+#define RUNG_API_ASKING_MAX  1024 /* questions to the archive; one more: 503 */
 
 typedef struct rung_call {
     rung_api *api;
@@ -31,6 +34,7 @@ typedef struct rung_call {
     bool is_delta;   /* likewise: of the submission */
 
     /* while it waits, for a sequence or for the archive */
+    uint32_t share; /* 0: not asked for yet */
     rung_hub_waiter waiter;
     int64_t deadline_ms;
     struct rung_call *prev, *next;
@@ -63,6 +67,7 @@ struct rung_api {
     size_t body_size;
 
     rung_call_list waiting; /* for a sequence; by deadline, since all wait equally long */
+    rung_fair waiting_shares, asking_shares, batch_shares; /* who has how many */
     uv_timer_t wait_timer;
 
     rung_call_list
@@ -80,8 +85,8 @@ struct rung_api {
     rung_page_cache pages; /* of top lists */
 
     struct rung_batch *batches; /* all streams of submissions */
-    uint32_t batch_count;
-    uv_idle_t flush; /* runs once when a batch has results to send */
+    uv_idle_t flush;            /* runs once when a batch has results to send */
+    uv_timer_t line_timer;      /* looks for streams that send nothing, while there are streams */
 
     uint64_t boot;         /* tells this process from another in ETags */
     uint32_t handle_count; /* of the loop, still open */
@@ -113,6 +118,9 @@ void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_sta
 /* The same about a field whose name the sender chose. */
 void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
                         rung_stage stage);
+
+/* Who asks, where something is shared: the key, or the address of who has none (base/fair.h). */
+uint32_t rung__call_share(rung_call *c);
 
 /* ---- changes ---- */
 

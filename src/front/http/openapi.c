@@ -463,7 +463,7 @@ static const struct {
     {401, "Unauthorized", "No key, or not a good one."},
     {403, "Forbidden", "A good key that may not do this."},
     {404, "NotFound", "The board, player, window or ranking is not there."},
-    {409, "Conflict", "The same id with another body."},
+    {409, "Conflict", "The same id with another body, or a `min_seq` far ahead of the log."},
     {413, "TooLarge", "The body is too large."},
     {415, "UnsupportedType", "The body is not of a supported type."},
     {422, "Refused", "Well-formed, but not allowed: `rule` or `field` says by what."},
@@ -471,6 +471,13 @@ static const struct {
     {503, "Unavailable", "Not ready, overloaded or stopping: come back after Retry-After seconds."},
     {507, "StorageFull", "The disk is full; reads go on."},
 };
+
+static bool may_wait(const rung_route *r) {
+    for (uint32_t i = 0; i < r->param_count; i++)
+        if (strcmp(r->params[i].name, "min_seq") == 0)
+            return true;
+    return false;
+}
 
 static bool may_give(const rung_route *r, int status) {
     bool is_guarded = !(r->flags & RUNG_IS_UNGUARDED), has_body = r->body_kind != RUNG_BODY_NONE;
@@ -484,7 +491,7 @@ static bool may_give(const rung_route *r, int status) {
     case 404:
         return r->flags & RUNG_MAY_MISS;
     case 409:
-        return r->flags & RUNG_MAY_CONFLICT;
+        return r->flags & RUNG_MAY_CONFLICT || may_wait(r);
     case 413:
     case 415:
         return has_body;

@@ -25,6 +25,7 @@
     X(408, "request_timeout", "the head or the body came too slowly")                              \
     X(409, "id_conflict", "the same id with another body")                                         \
     X(409, "busy", "the same is under way already")                                                \
+    X(409, "seq_ahead", "`min_seq` is further ahead than the log can come in a moment")            \
     X(413, "too_large", "a body, a line or an array beyond its limit")                             \
     X(414, "target_too_long", "path and query beyond their limit")                                 \
     X(415, "unsupported_media_type", "Content-Type or Content-Encoding is not one we read")        \

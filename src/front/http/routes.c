@@ -56,7 +56,7 @@ static const char *const KINDS[] = {"all", "hour", "day", "week", "month", "year
     {                                                                                              \
         .name = "min_seq", .type = RUNG_PARAM_COUNT, .min = 0, .max = INT64_MAX,                   \
         .doc = "Wait until the answer reflects at least this log position; 503 if that takes too " \
-               "long."                                                                             \
+               "long, 409 if it is far ahead of the log."                                          \
     }
 #define SCOPE                                                                                      \
     {                                                                                              \

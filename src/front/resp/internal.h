@@ -264,6 +264,7 @@ struct rung__resp_session {
     char name[RUNG__CLIENT_NAME_MAX];
     uint8_t peer_len;
     char peer[48];
+    uint32_t share;   /* of the hub's room: whose it is */
     bool is_silent;   /* CLIENT REPLY OFF */
     bool is_stranger; /* has not shown a key where one is needed */
     bool is_ended;    /* the peer sends no more */
@@ -350,7 +351,13 @@ struct rung_resp {
     uv_timer_t timer;
     uv_idle_t idle;   /* while it runs the loop does not wait */
     uint32_t handles; /* of the three above, not closed yet */
+    uint32_t stalled; /* sessions that wait for room in the hub */
 };
+
+/* Most commands wait until there is room for them. */
+static inline rung_hub_sender rung__resp_sender(const rung__resp_session *s, bool is_patient) {
+    return (rung_hub_sender){s->share, is_patient};
+}
 
 uint64_t rung__resp_random(rung_resp *r);
 

@@ -268,7 +268,7 @@ static rung__resp_request *open_script(rung__resp_session *s) {
     rung__resp_request *q = request_new(s);
     if (!q)
         return NULL;
-    if (rung_hub_place(s->r->hub, script_ready, q, NULL) < 0) {
+    if (rung_hub_place_from(s->r->hub, rung__resp_sender(s, true), script_ready, q, NULL) < 0) {
         release(q);
         return NULL;
     }
@@ -384,7 +384,8 @@ static bool put_score(rung__resp_call *call, rung_event *event) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return true;
     }
-    rung_status st = rung_hub_put(call->r->hub, event, score_answered, q, &err);
+    rung_status st = rung_hub_put_from(call->r->hub, rung__resp_sender(call->s, true), event, NULL,
+                                       score_answered, q, &err);
     if (st < 0) {
         leave_run(q);
         return refuse(call, st, &err);
@@ -419,7 +420,8 @@ uint32_t rung__resp_change_alike(rung__resp_call *call, uint32_t n) {
         if (call->command->score(call, &event->score) != RUNG__BUILD_CHANGE ||
             call->style != q->style ||
             !rung_guard_take_player(r->guard, event->score.player, call->now_ms, &rate) ||
-            rung_hub_put(r->hub, event, score_answered, q, NULL) < 0)
+            rung_hub_put_from(r->hub, rung__resp_sender(s, true), event, NULL, score_answered, q,
+                              NULL) < 0)
             break;
     }
     call->out->len = mark;
@@ -495,7 +497,8 @@ static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = 1;
     r->event.keys.packed = rung_slice_of(r->pack, length);
-    rung_status st = rung_hub_put_keys(r->hub, &r->event, change_told, change_answered, q, &err);
+    rung_status st = rung_hub_put_from(r->hub, rung__resp_sender(call->s, true), &r->event,
+                                       change_told, change_answered, q, &err);
     if (st < 0) {
         release(q);
         return refuse(call, st, &err);
@@ -568,7 +571,8 @@ rung_status rung__resp_pop_for(rung__resp_session *s, const rung__resp_command *
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = 1;
     r->event.keys.packed = packed;
-    rung_status st = rung_hub_put_keys(r->hub, &r->event, pop_told, pop_answered, q, NULL);
+    rung_status st = rung_hub_put_from(r->hub, rung__resp_sender(s, false), &r->event, pop_told,
+                                       pop_answered, q, NULL);
     if (st < 0) {
         release(q);
         return st;
@@ -715,13 +719,16 @@ static bool has_questions_first(const rung__resp_script *script) {
 static rung_status put_exec(rung__resp_request *q, uint32_t changes, size_t bytes) {
     rung_resp *r = q->session->r;
     bool is_placed = has_questions_first(&q->script);
-    rung_status st = is_placed ? rung_hub_place(r->hub, exec_begins, q, NULL) : RUNG_OK;
+    rung_status st = is_placed ? rung_hub_place_from(r->hub, rung__resp_sender(q->session, false),
+                                                     exec_begins, q, NULL)
+                               : RUNG_OK;
     if (st < 0)
         return st;
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = changes;
     r->event.keys.packed = rung_slice_of(r->pack, bytes);
-    st = rung_hub_put_keys(r->hub, &r->event, exec_told, exec_answered, q, NULL);
+    st = rung_hub_put_from(r->hub, rung__resp_sender(q->session, false), &r->event, exec_told,
+                           exec_answered, q, NULL);
     if (st >= 0)
         take_off(q, RUNG__FLIGHT_WIDE);
     else if (is_placed)
@@ -750,7 +757,8 @@ static void exec_now(rung__resp_call *call) {
     }
     if (st == RUNG_OK)
         st = changes ? put_exec(q, changes, bytes)
-                     : rung_hub_place(call->r->hub, script_ready, q, NULL);
+                     : rung_hub_place_from(call->r->hub, rung__resp_sender(s, false), script_ready,
+                                           q, NULL);
     s->tail = NULL;
     if (st < 0) {
         release(q);
@@ -796,7 +804,9 @@ static rung_status look_at_watched(const rung__resp_call *call, rung__resp_reque
         return RUNG_UNCHANGED;
     if (!is_changing(call))
         return RUNG_OK;
-    if (q->tries++ == EXEC_TRIES_MAX || rung_hub_place(call->r->hub, watched_ready, q, NULL) < 0)
+    if (q->tries++ == EXEC_TRIES_MAX ||
+        rung_hub_place_from(call->r->hub, rung__resp_sender(call->s, false), watched_ready, q,
+                            NULL) < 0)
         return RUNG_UNCHANGED;
     return RUNG_PARTIAL;
 }

@@ -13,18 +13,17 @@ uint64_t rung__resp_random(rung_resp *r) {
 /* ---- those who wait ---- */
 
 static bool resume_stalled(rung_resp *r) {
-    bool is_left = false, has_room = rung_hub_room(r->hub) > 0;
+    if (!r->stalled)
+        return false;
     for (rung__resp_session *s = r->sessions, *next; s; s = next) {
         next = s->next;
-        if (!s->is_stalled)
+        if (!s->is_stalled || !rung_hub_room_for(r->hub, rung__resp_sender(s, true)))
             continue;
-        if (has_room) {
-            s->is_stalled = false;
-            rung__resp_session_go_on(s);
-        }
-        is_left |= !has_room;
+        s->is_stalled = false;
+        r->stalled--;
+        rung__resp_session_go_on(s);
     }
-    return is_left;
+    return r->stalled > 0;
 }
 
 static void on_timer(uv_timer_t *timer) {
@@ -52,6 +51,7 @@ void rung__resp_stir(rung_resp *r) {
 static void on_check(uv_check_t *check) {
     rung_resp *r = check->data;
     uv_idle_stop(&r->idle);
+    resume_stalled(r);
     if (!r->blocked_first)
         return;
     rung__resp_blocked_look(r);

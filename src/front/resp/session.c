@@ -97,6 +97,7 @@ void rung__resp_session_go_on(rung__resp_session *s) {
 
 /* The hub has no room: try again in a moment. */
 static void stall(rung__resp_session *s) {
+    s->r->stalled += !s->is_stalled;
     s->is_stalled = true;
     rung__resp_session_pause(s, UINT32_MAX);
     rung__resp_timer_start(s->r);
@@ -120,6 +121,7 @@ static bool is_stranger(rung__resp_session *s, int64_t now_ms) {
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms) {
     const rung_resp_config *c = &s->r->config;
     s->is_stranger = is_stranger(s, now_ms);
+    s->share = rung_guard_share(s->r->guard, &s->who, rung_slice_of(s->peer, s->peer_len));
     s->parser.limits = s->is_stranger
                            ? RUNG_RESP_LIMITS_STRANGER
                            : (rung_resp_limits){c->args_max, c->bulk_max, c->command_max, false};
@@ -361,7 +363,7 @@ static inline bool dispatch(rung__resp_call *call, const rung__resp_command *c,
     rung__resp_session *s = call->s;
     size_t mark = call->out->len;
     bool is_behind = s->pending > 0;
-    if (is_behind && !s->tail && rung_hub_room(s->r->hub) == 0) {
+    if (is_behind && !s->tail && rung_hub_room_for(s->r->hub, rung__resp_sender(s, true)) == 0) {
         stall(s);
         return false;
     }
@@ -624,6 +626,8 @@ static void on_closed(rung_conn *c) {
     if (s->blocked)
         rung__resp_unblock(s);
     s->conn = NULL;
+    s->r->stalled -= s->is_stalled;
+    s->is_stalled = false;
     *(s->prev ? &s->prev->next : &r->sessions) = s->next;
     if (s->next)
         s->next->prev = s->prev;

@@ -808,6 +808,166 @@ TEST(waiters_are_called_when_the_state_is_there) {
     end(&f);
 }
 
+static uint64_t last_called;
+
+static void on_ready_in_order(void *ctx) {
+    const waiting *w = ctx;
+    CHECK(w->w.seq >= last_called);
+    last_called = w->w.seq;
+    on_ready(ctx);
+}
+
+/* Whoever asks with a lower sequence than all others must not cost a step for each of them. */
+TEST(many_may_wait_in_any_order) {
+    enum { MANY = 20000, LOG2 = 15 };
+    static waiting w[MANY];
+    static answer a[8];
+    for (int order = 0; order < 3; order++) {
+        fixture f;
+        rung_rng r;
+        rung_rng_seed(&r, test_seed(41));
+        open_in_memory(&f);
+        define_race(&f);
+        uint64_t seq = rung_state_seq(rung_hub_state(f.hub)), called = 0;
+        last_called = 0;
+        for (uint32_t i = 0; i < MANY; i++) {
+            uint64_t ahead = order == 0   ? MANY - i
+                             : order == 1 ? i + 1
+                                          : rung_rng_below(&r, MANY) + 1;
+            w[i] = (waiting){.f = &f};
+            w[i].w = (rung_hub_waiter){
+                .seq = seq + 1 + ahead * 8 / MANY, .ready = on_ready_in_order, .ctx = &w[i]};
+            rung_hub_wait(f.hub, &w[i].w);
+        }
+        CHECK(rung_hub_stat(f.hub).waiter_steps <= MANY);
+        for (uint32_t i = 0; i < MANY; i += 3)
+            rung_hub_cancel(f.hub, &w[i].w);
+        for (int i = 0; i < 8; i++) {
+            CHECK_OK(put_score(&f, "ann", 1, &a[i]));
+            settle(&f);
+        }
+        CHECK_OK(put_score(&f, "ann", 1, &a[0]));
+        settle(&f);
+        for (uint32_t i = 0; i < MANY; i++) {
+            CHECK_EQ_U64(w[i].calls, i % 3 != 0);
+            CHECK(!w[i].calls || w[i].at_seq == w[i].w.seq);
+            called += w[i].calls;
+        }
+        CHECK_EQ_U64(called, MANY - (MANY + 2) / 3);
+        CHECK(rung_hub_stat(f.hub).waiter_steps <= 3 * MANY * LOG2);
+        CHECK_OK(rung_hub_close(f.hub, NULL));
+        end(&f);
+    }
+}
+
+TEST(a_sequence_beyond_reach_is_known) {
+    fixture f;
+    begin(&f);
+    f.config.fs = NULL;
+    f.config.waiting_max = 100;
+    open_hub(&f);
+    CHECK_EQ_U64(rung_hub_reach(f.hub), 101);
+    define_race(&f);
+    CHECK_EQ_U64(rung_hub_reach(f.hub), 102);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
+/* ---- sharing ---- */
+
+static rung_status put_from(fixture *f, uint32_t share, bool is_patient, answer *a) {
+    rung_event e = score_event(RUNG_SLICE("ann"), 1);
+    *a = (answer){.hub = f->hub};
+    return rung_hub_put_from(f->hub, (rung_hub_sender){share, is_patient}, &e, NULL, on_answer, a,
+                             NULL);
+}
+
+/* As many as it may, in one go. */
+static uint32_t fill_share(fixture *f, uint32_t share, bool is_patient, answer *a) {
+    rung_hub_sender from = {share, is_patient};
+    uint32_t n = 0;
+    while (rung_hub_room_for(f->hub, from)) {
+        CHECK_OK(put_from(f, share, is_patient, &a[n]));
+        n++;
+    }
+    CHECK_STATUS(put_from(f, share, is_patient, &a[n]), RUNG_ELIMIT);
+    return n;
+}
+
+TEST(no_sender_takes_the_room_of_all) {
+    static answer a[5][1100];
+    fixture f;
+    begin(&f);
+    f.config.path = "data";
+    f.config.waiting_max = 1000;
+    open_hub(&f);
+    define_race(&f);
+    for (int round = 0; round < 3; round++) {
+        CHECK_EQ_U64(fill_share(&f, 1, true, a[0]), 200);  /* a stream: a fifth */
+        CHECK_EQ_U64(fill_share(&f, 2, false, a[1]), 400); /* half of what is left */
+        CHECK_EQ_U64(fill_share(&f, 3, false, a[2]), 200);
+        CHECK_EQ_U64(fill_share(&f, 4, true, a[3]), 40);
+        CHECK_STATUS(put_from(&f, 1, true, &a[4][0]),
+                     RUNG_ELIMIT);                  /* it has more than others get */
+        CHECK_OK(put_from(&f, 5, false, &a[4][0])); /* and who comes new is let in */
+        CHECK_EQ_U64(rung_hub_room(f.hub), 159);
+        CHECK_OK(put_score(&f, "ann", 1, &a[4][1])); /* as the server is */
+        settle(&f);
+        CHECK_EQ_U64(rung_hub_room(f.hub), 1000);
+        CHECK_EQ_U64(a[0][199].calls + a[1][399].calls + a[2][199].calls + a[3][39].calls, 4);
+    }
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
+TEST(questions_are_shared_as_changes_are) {
+    fixture f;
+    question q = {.f = &f};
+    uint32_t n = 0;
+    begin(&f);
+    f.config.path = "data";
+    f.config.waiting_max = 100;
+    open_hub(&f);
+    define_race(&f);
+    while (rung_hub_place_from(f.hub, (rung_hub_sender){7, true}, ask_for_ann, &q, NULL) == RUNG_OK)
+        n++;
+    CHECK_EQ_U64(n, 20);
+    CHECK_OK(rung_hub_place_from(f.hub, (rung_hub_sender){8, true}, ask_for_ann, &q, NULL));
+    settle(&f);
+    CHECK_EQ_U64(q.calls, 21);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
+/* A few long changes hold as much of the ring as many short ones. */
+TEST(bytes_are_shared_as_places_are) {
+    enum { NAME = 120, NAMES = 900 };
+    static char packed[NAMES * (NAME + 1) + 1];
+    fixture f;
+    answer a[64], other;
+    uint32_t n = 0;
+    open_on_disk(&f);
+    define_race(&f);
+    for (int i = 0; i < NAMES; i++) {
+        packed[i * (NAME + 1)] = NAME;
+        snprintf(packed + i * (NAME + 1) + 1, NAME + 1, "f%0*d", NAME - 1, i);
+    }
+    rung_event e = {.kind = RUNG_EVENT_FRIENDS_REPLACED,
+                    .friends = {.player = RUNG_SLICE("ann"),
+                                .follow = true,
+                                .count = NAMES,
+                                .packed = rung_slice_of(packed, sizeof packed - 1)}};
+    rung_hub_sender from = {9, true};
+    while (n < 64 && rung_hub_put_from(f.hub, from, &e, NULL, on_answer, &a[n], NULL) == RUNG_OK)
+        n++;
+    CHECK(n > 1 && n < 6); /* a fifth of 2 MiB is four of them */
+    CHECK_OK(put_from(&f, 10, true, &other));
+    settle(&f);
+    CHECK_OK(other.st);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
 /* ---- windows ---- */
 
 static uint32_t closed_days(const fixture *f) {
