@@ -476,7 +476,8 @@ static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
                                 .protocol_errors = stats.protocol_errors,
                                 .open = stats.open,
                                 .blocked = stats.blocked,
-                                .in_flight = stats.in_flight};
+                                .in_flight = stats.in_flight,
+                                .blocked_looks = stats.blocked_looks};
     return true;
 }
 

@@ -78,6 +78,9 @@ struct rung_hub {
     rung_writer *writer; /* NULL: the same */
     rung_state *state;
     rung_applier *applier;
+    rung_hub_follower listener; /* the applier's: tells the follower, and the observer */
+    rung_hub_observer *observer;
+    void *observer_ctx;
     rung_err failure; /* H5: code RUNG_OK while all is well */
     bool is_full;     /* the disk */
     bool is_closing;
@@ -247,6 +250,32 @@ static rung_status set_ids(rung_hub *h, rung_err *err) {
     return rung_hub_put(h, &event, NULL, NULL, err);
 }
 
+/* ---- those who follow ---- */
+
+static void tell_before(void *ctx, const rung_state *state, int64_t ts_ms) {
+    const rung_hub *h = ctx;
+    const rung_hub_follower *f = h->config.follower;
+    if (f && f->before)
+        f->before(f->ctx, state, ts_ms);
+}
+
+static void tell_applied(void *ctx, uint64_t first_seq, uint32_t count,
+                         const rung_event *const *events, const rung_status *statuses) {
+    const rung_hub *h = ctx;
+    const rung_hub_follower *f = h->config.follower;
+    if (f && f->applied)
+        f->applied(f->ctx, first_seq, count, events, statuses);
+    if (h->observer)
+        h->observer(h->observer_ctx, count, events);
+}
+
+void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx) {
+    h->observer = observer;
+    h->observer_ctx = ctx;
+}
+
+/* ---- opening ---- */
+
 rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, rung_err *err) {
     if (config->waiting_max > RUNG_HUB_WAITING_MAX)
         return RUNG_FAIL(err, RUNG_EINVAL, "waiting_max: expected at most %u",
@@ -256,13 +285,14 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     h->config = *config;
     set_defaults(&h->config);
+    h->listener = (rung_hub_follower){.ctx = h, .before = tell_before, .applied = tell_applied};
     rung_status st = make_line(h, err);
     if (st == RUNG_OK)
         st = open_state(h, err);
     if (st == RUNG_OK)
         st = rung_applier_create(&(rung_applier_config){.alloc = config->alloc,
                                                         .state = h->state,
-                                                        .follower = config->follower},
+                                                        .follower = &h->listener},
                                  &h->applier, err);
     if (st < 0) {
         rung_ignore(release(h, NULL), "the failure to open is the one to tell");

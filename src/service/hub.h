@@ -156,6 +156,12 @@ typedef struct rung_hub_after {
  * when it waits already. */
 void rung_hub_call_after(rung_hub *h, rung_hub_after *after);
 
+/* Called for events that were applied, a few hundred at most, before their answers; from rung_hub_flush() and
+ * rung_hub_turn(). It must use nothing of the hub but rung_hub_state(), and keeps nothing of them. One at a time: another
+ * takes its place, NULL ends it. */
+typedef void rung_hub_observer(void *ctx, uint32_t count, const rung_event *const *events);
+void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx);
+
 const rung_state *rung_hub_state(const rung_hub *h);
 int64_t rung_hub_now(const rung_hub *h);
 

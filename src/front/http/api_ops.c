@@ -258,6 +258,8 @@ static void write_resp(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_resp_malformed_total", "Connections that spoke something else.",
             s.protocol_errors);
     gauge(w, "rung_resp_blocked", "Clients that wait in a blocking command.", s.blocked);
+    counter(w, "rung_resp_blocked_looks_total", "Keys looked at for clients that wait.",
+            s.blocked_looks);
     gauge(w, "rung_resp_in_flight", "Changes of the Redis protocol not answered yet.", s.in_flight);
 }
 

@@ -1,27 +1,168 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clients that wait for a member: BZPOPMIN, BZPOPMAX, BZMPOP.
  *
- * A pop is a change like any other. A client waits in a list, in the order of coming; whenever the state has changed,
- * each is looked at, and for the first of its keys that has members not promised to somebody before it, a pop is put.
- * Another change may still take those members first: then it goes on waiting, in its old place. */
+ * A pop is a change like any other. A client waits in the line of each of its keys, in the order of coming:
+ *
+ *     key "a"   first -> [client 1] -> [client 2] -> last        keys are found by name, in a table
+ *     key "b"   first -> [client 2] -> [client 3] -> last
+ *
+ * The hub tells of every event that it applied (touched); a key that it may have given members to, and that somebody
+ * waits for, is looked at after the hub's turn: for each member that is not promised yet, a pop is put for the first of
+ * the line. Another change may still take the member first: then the client goes on waiting, in its old place. So the
+ * work is for the keys that changed and the clients that are served, however many wait for whatever else.
+ *
+ * Invariants:
+ *   1. A key is in the table exactly while somebody waits for it.
+ *   2. key->promised is the number of clients with is_served whose promise it is.
+ *   3. A key that has a member for somebody who waits is touched, or that member is promised, or the client is served
+ *      from another key. When its pop comes to nothing, all its keys are looked at again. */
 #include "front/resp/internal.h"
 
 #include "base/assert.h"
+
+enum { KEY_SLOTS = 1 << 14 }; /* a quarter of the most waits there can be */
+
+/* One client in one key's line. */
+typedef struct wait {
+    rung__resp_blocked *who;
+    rung__resp_waited *key;
+    struct wait *prev, *next;
+} wait;
+
+struct rung__resp_waited {
+    rung__resp_waited *next_in_slot;
+    rung__resp_waited *prev_touched, *next_touched;
+    wait *first, *last;
+    uint32_t promised;
+    bool is_touched;
+    uint8_t len;
+    char name[];
+};
 
 struct rung__resp_blocked {
     rung__resp_blocked *prev, *next;
     rung__resp_session *session;
     const rung__resp_command *command;
-    uint32_t style;
-    int64_t deadline_ms; /* 0: none */
-    bool is_served;      /* a pop is under way */
-    rung_slice promised; /* of which key, in `packed` */
-    size_t packed_len;
-    char packed[]; /* the ZPOP of all its keys */
+    uint32_t share; /* who it was when it came */
+    uint32_t style, flags;
+    uint64_t pop_count;
+    int64_t deadline_ms;        /* 0: none */
+    bool is_served;             /* a pop is under way ... */
+    rung__resp_waited *promise; /* ... of this key */
+    uint32_t wait_count;
+    wait waits[];
 };
 
-static size_t size_of(size_t packed_len) {
-    return sizeof(rung__resp_blocked) + packed_len;
+static size_t blocked_size(uint32_t wait_count) {
+    return sizeof(rung__resp_blocked) + wait_count * sizeof(wait);
+}
+
+/* ---- keys that somebody waits for ---- */
+
+static rung_slice name_of(const rung__resp_waited *k) {
+    return rung_slice_of(k->name, k->len);
+}
+
+static rung__resp_waited **find_slot(rung_resp *r, rung_slice name) {
+    uint64_t hash = rung_hash_keyed(&r->waited_hash, name.ptr, name.len);
+    rung__resp_waited **at = &r->waited[hash % KEY_SLOTS];
+    while (*at && !rung_slice_eq(name_of(*at), name))
+        at = &(*at)->next_in_slot;
+    return at;
+}
+
+static rung__resp_waited *waited_get(rung_resp *r, rung_slice name) {
+    const rung_alloc *a = r->config.alloc;
+    if (!r->waited)
+        r->waited = rung_alloc_zeroed(a, KEY_SLOTS * sizeof(rung__resp_waited *));
+    if (!r->waited)
+        return NULL;
+    rung__resp_waited **at = find_slot(r, name);
+    if (*at)
+        return *at;
+    rung__resp_waited *k = rung_alloc_zeroed(a, sizeof *k + name.len);
+    if (!k)
+        return NULL;
+    k->len = (uint8_t)name.len;
+    memcpy(k->name, name.ptr, name.len);
+    return *at = k;
+}
+
+static void touch(rung_resp *r, rung__resp_waited *k) {
+    if (k->is_touched)
+        return;
+    k->is_touched = true;
+    k->prev_touched = r->touched_last;
+    k->next_touched = NULL;
+    *(r->touched_last ? &r->touched_last->next_touched : &r->touched_first) = k;
+    r->touched_last = k;
+    r->touched_count++;
+}
+
+static void untouch(rung_resp *r, rung__resp_waited *k) {
+    if (!k->is_touched)
+        return;
+    k->is_touched = false;
+    r->touched_count--;
+    *(k->prev_touched ? &k->prev_touched->next_touched : &r->touched_first) = k->next_touched;
+    *(k->next_touched ? &k->next_touched->prev_touched : &r->touched_last) = k->prev_touched;
+}
+
+/* Invariant 1. */
+static void waited_drop(rung_resp *r, rung__resp_waited *k) {
+    if (k->first)
+        return;
+    untouch(r, k);
+    *find_slot(r, name_of(k)) = k->next_in_slot;
+    rung_alloc_free(r->config.alloc, k, sizeof *k + k->len);
+}
+
+void rung__resp_waited_free(rung_resp *r) {
+    rung_alloc_free(r->config.alloc, r->waited,
+                    r->waited ? KEY_SLOTS * sizeof(rung__resp_waited *) : 0);
+}
+
+/* ---- lines ---- */
+
+/* false: no memory, and nothing has changed but for the waits before. */
+static bool join(rung_resp *r, rung__resp_blocked *b, rung_slice name) {
+    rung__resp_waited *k = waited_get(r, name);
+    if (!k)
+        return false;
+    wait *w = &b->waits[b->wait_count++];
+    *w = (wait){.who = b, .key = k, .prev = k->last};
+    *(k->last ? &k->last->next : &k->first) = w;
+    k->last = w;
+    rung_fair_take(&r->wait_shares, b->share, 1);
+    return true;
+}
+
+static void leave(rung_resp *r, wait *w, uint32_t share) {
+    rung__resp_waited *k = w->key;
+    *(w->prev ? &w->prev->next : &k->first) = w->next;
+    *(w->next ? &w->next->prev : &k->last) = w->prev;
+    rung_fair_give(&r->wait_shares, share, 1);
+    waited_drop(r, k);
+}
+
+/* Invariant 2. */
+static void promise(rung__resp_blocked *b, rung__resp_waited *k) {
+    b->is_served = true;
+    b->promise = k;
+    k->promised++;
+}
+
+static void take_back(rung__resp_blocked *b) {
+    if (!b->is_served)
+        return;
+    b->is_served = false;
+    b->promise->promised--;
+}
+
+static void free_blocked(rung_resp *r, rung__resp_blocked *b, uint32_t key_count) {
+    for (uint32_t i = 0; i < b->wait_count; i++)
+        leave(r, &b->waits[i], b->share);
+    rung_alloc_free(r->config.alloc, b, blocked_size(key_count));
 }
 
 static void link_last(rung_resp *r, rung__resp_blocked *b) {
@@ -29,67 +170,120 @@ static void link_last(rung_resp *r, rung__resp_blocked *b) {
     b->next = NULL;
     *(b->prev ? &b->prev->next : &r->blocked_first) = b;
     r->blocked_last = b;
+    rung_fair_take(&r->blocked_shares, b->share, 1);
     r->stats.blocked++;
 }
 
 void rung__resp_unblock(rung__resp_session *s) {
     rung_resp *r = s->r;
     rung__resp_blocked *b = s->blocked;
+    take_back(b);
     *(b->prev ? &b->prev->next : &r->blocked_first) = b->next;
     *(b->next ? &b->next->prev : &r->blocked_last) = b->prev;
+    rung_fair_give(&r->blocked_shares, b->share, 1);
     r->stats.blocked--;
     s->blocked = NULL;
-    rung_alloc_free(r->config.alloc, b, size_of(b->packed_len));
+    free_blocked(r, b, b->wait_count);
 }
 
-/* How many members of the key are promised to those who wait. */
-static uint64_t promised(const rung_resp *r, rung_slice key) {
-    uint64_t count = 0;
-    for (const rung__resp_blocked *b = r->blocked_first; b; b = b->next)
-        count += b->is_served && rung_slice_eq(b->promised, key);
-    return count;
+/* ---- what the hub applied ---- */
+
+static void touch_name(rung_resp *r, rung_slice name) {
+    rung__resp_waited *k = *find_slot(r, name);
+    if (k)
+        touch(r, k);
 }
 
-static rung_zcommand command_of(const rung__resp_blocked *b) {
-    rung_slice packed = rung_slice_of(b->packed, b->packed_len);
+static void touch_all(rung_resp *r) {
+    for (uint32_t i = 0; i < KEY_SLOTS; i++)
+        for (rung__resp_waited *k = r->waited[i]; k; k = k->next_in_slot)
+            touch(r, k);
+}
+
+/* The keys that these commands may give members to. */
+static void touch_commands(rung_resp *r, rung_slice packed) {
     rung_zcommand c;
-    rung_status st = rung_zcommand_next(&packed, &c, NULL);
-    RUNG_ASSERT(st == RUNG_OK); /* we packed it */
-    return c;
-}
-
-/* The first of its keys that has a member for it. */
-static bool find_ready(const rung_resp *r, const rung__resp_blocked *b, int64_t now_ms,
-                       rung_slice *key_out) {
-    rung_zcommand c = command_of(b);
-    rung_zcommand_item item;
-    while (rung_zcommand_item_next(&c, &item)) {
-        rung_zkey k;
-        rung_zkey_open(rung_hub_state(r->hub), item.name, now_ms, &k);
-        if (k.kind == RUNG_ZKEY_SET || k.count == 0 || k.count <= promised(r, item.name))
-            continue;
-        *key_out = item.name;
-        return true;
+    while (rung_zcommand_next(&packed, &c, NULL) == RUNG_OK) {
+        switch (c.kind) {
+        case RUNG_ZCOMMAND_ZADD:
+        case RUNG_ZCOMMAND_ZRANGESTORE:
+        case RUNG_ZCOMMAND_ZSTORE:
+            touch_name(r, c.key);
+            break;
+        case RUNG_ZCOMMAND_RENAME:
+            touch_name(r, c.other);
+            break;
+        case RUNG_ZCOMMAND_ZREM:
+        case RUNG_ZCOMMAND_ZREMRANGE:
+        case RUNG_ZCOMMAND_ZPOP:
+        case RUNG_ZCOMMAND_DEL:
+        case RUNG_ZCOMMAND_EXPIRE:
+        case RUNG_ZCOMMAND_PERSIST:
+        case RUNG_ZCOMMAND_FLUSH:
+        case RUNG_ZCOMMAND_SADD:
+        case RUNG_ZCOMMAND_SREM:
+            break;
+        }
     }
-    return false;
 }
 
-static rung_status serve(rung_resp *r, rung__resp_blocked *b, rung_slice key) {
+static void touch_event(rung_resp *r, const rung_event *e) {
+    switch (e->kind) {
+    case RUNG_EVENT_SCORE:
+        touch_name(r, e->score.board);
+        break;
+    case RUNG_EVENT_KEYS:
+        touch_commands(r, e->keys.packed);
+        break;
+    case RUNG_EVENT_BOARD_DEFINED: /* by another of its windows */
+        touch_name(r, e->defined.board);
+        break;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        touch_name(r, e->window.board);
+        break;
+    case RUNG_EVENT_UNBANNED: /* is back everywhere */
+        touch_all(r);
+        break;
+    case RUNG_EVENT_BOARD_DELETED:
+    case RUNG_EVENT_ENTRY_REMOVED:
+    case RUNG_EVENT_PLAYER_SET:
+    case RUNG_EVENT_PLAYER_ERASED:
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+    case RUNG_EVENT_FRIENDS_REPLACED:
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_TICK:
+    case RUNG_EVENT_IDS_SET:
+        break;
+    }
+}
+
+void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *events) {
+    rung_resp *r = ctx;
+    for (uint32_t i = 0; r->blocked_first && i < count; i++)
+        touch_event(r, events[i]);
+    if (r->touched_first)
+        rung__resp_stir(r); /* the loop does not wait before they are looked at */
+}
+
+/* ---- serving ---- */
+
+/* Put a pop of this key for the client. */
+static rung_status serve(rung__resp_blocked *b, rung__resp_waited *k) {
     char packed[RUNG_NAME_MAX + 64];
     size_t len;
-    rung_zcommand c = command_of(b);
-    rung_zcommand_item item = {.name = key};
-    c.items = &item;
-    c.item_count = 1;
-    c.packed_items = (rung_slice){NULL, 0};
+    rung_zcommand_item item = {.name = name_of(k)};
+    rung_zcommand c = {.kind = RUNG_ZCOMMAND_ZPOP,
+                       .flags = b->flags,
+                       .pop_count = b->pop_count,
+                       .item_count = 1,
+                       .items = &item};
     rung_status st = rung_zcommand_encode(&c, packed, sizeof packed, &len, NULL);
-    (void)r;
     if (st == RUNG_OK)
         st = rung__resp_pop_for(b->session, b->command, b->style, rung_slice_of(packed, len));
-    if (st == RUNG_OK) {
-        b->is_served = true;
-        b->promised = key;
-    }
+    if (st == RUNG_OK)
+        promise(b, k);
     return st;
 }
 
@@ -105,31 +299,59 @@ static void give_up(rung__resp_session *s, rung_status st) {
     rung__resp_session_go_on(s);
 }
 
-void rung__resp_pop_answered(rung__resp_session *s, bool is_told) {
-    if (s->blocked && is_told)
-        rung__resp_unblock(s);
-    else if (s->blocked)
-        s->blocked->is_served = false;
-    rung__resp_session_go_on(s);
+/* Has the key a member that is not promised? */
+static bool has_more(rung_resp *r, const rung__resp_waited *k, int64_t now_ms) {
+    rung_zkey open;
+    r->stats.blocked_looks++;
+    rung_zkey_open(rung_hub_state(r->hub), name_of(k), now_ms, &open);
+    return open.kind != RUNG_ZKEY_SET && open.count > k->promised;
+}
+
+/* As many of its line as it has members for. false: it must be looked at again. */
+static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
+    bool is_done = true;
+    for (wait *w = k->first; w; w = w->next) {
+        rung__resp_blocked *b = w->who;
+        if (b->is_served)
+            continue;
+        if (!has_more(r, k, now_ms))
+            break;
+        rung_status st = serve(b, k);
+        if (st == RUNG_ELIMIT) {
+            is_done = false; /* others may have room where this one's sender has none */
+            if (!rung_hub_room(r->hub))
+                break;
+        } else if (st < 0) {
+            touch(r, k); /* for the others in its line; without any the key goes with this one */
+            rung__resp_stir(r);
+            give_up(b->session, st);
+            return true;
+        }
+    }
+    return is_done;
 }
 
 void rung__resp_blocked_look(rung_resp *r) {
-    uint64_t seq = rung_state_seq(rung_hub_state(r->hub));
-    if (seq == r->blocked_seq)
-        return;
-    r->blocked_seq = seq;
     int64_t now_ms = rung_hub_now(r->hub);
-    for (rung__resp_blocked *b = r->blocked_first, *next; b; b = next) {
-        rung_slice key;
-        next = b->next;
-        if (b->is_served || !find_ready(r, b, now_ms, &key))
-            continue;
-        rung_status st = serve(r, b, key);
-        if (st == RUNG_ELIMIT)
-            r->blocked_seq = seq - 1; /* again the next time */
-        else if (st < 0)
-            give_up(b->session, st);
+    for (uint32_t left = r->touched_count; left && r->touched_first; left--) {
+        rung__resp_waited *k = r->touched_first;
+        untouch(r, k);
+        if (!serve_line(r, k, now_ms))
+            touch(r, k); /* the hub has no room: it will wake us when it has */
     }
+}
+
+void rung__resp_pop_answered(rung__resp_session *s, bool is_told) {
+    rung__resp_blocked *b = s->blocked;
+    if (b && is_told) {
+        rung__resp_unblock(s);
+    } else if (b) {
+        take_back(b);
+        for (uint32_t i = 0; i < b->wait_count; i++) /* invariant 3 */
+            touch(s->r, b->waits[i].key);
+        rung__resp_stir(s->r);
+    }
+    rung__resp_session_go_on(s);
 }
 
 bool rung__resp_blocked_due(rung_resp *r, int64_t now_ms) {
@@ -144,6 +366,8 @@ bool rung__resp_blocked_due(rung_resp *r, int64_t now_ms) {
     return is_left;
 }
 
+/* ---- beginning to wait ---- */
+
 /* Is a set among the keys, before any that has members? */
 static bool is_wrong_type(rung__resp_call *call, const rung_zcommand *c) {
     for (uint32_t i = 0; i < c->item_count; i++) {
@@ -157,59 +381,83 @@ static bool is_wrong_type(rung__resp_call *call, const rung_zcommand *c) {
     return false;
 }
 
+/* Are there so many who wait, or so much that is waited for? */
+static bool is_over_limit(rung__resp_call *call, const rung_zcommand *c) {
+    rung_resp *r = call->r;
+    if (c->item_count > RUNG__BLOCKED_KEYS_MAX) {
+        rung__resp_error(call, "ERR too many keys to wait for: at most 1024 in one command");
+        return true;
+    }
+    if (!rung_fair_may(&r->blocked_shares, call->s->share, false)) {
+        rung__resp_error(call, "ERR too many clients are blocked");
+        return true;
+    }
+    if (rung_fair_room(&r->wait_shares, call->s->share, false) < c->item_count) {
+        rung__resp_error(call, "ERR too many keys are waited for by blocked clients");
+        return true;
+    }
+    return false;
+}
+
 static rung__resp_blocked *blocked_new(rung__resp_call *call, const rung_zcommand *c) {
     rung_resp *r = call->r;
-    rung_err err;
-    size_t len;
-    rung_status st = rung_zcommand_encode(c, r->pack, RUNG_ZCOMMANDS_BYTES_MAX, &len, &err);
-    if (st < 0) {
-        rung__resp_error_status(call, st, &err);
+    rung__resp_blocked *b = rung_alloc_get(r->config.alloc, blocked_size(c->item_count));
+    if (!b)
         return NULL;
-    }
-    rung__resp_blocked *b = rung_alloc_get(r->config.alloc, size_of(len));
-    if (!b) {
-        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
-        return NULL;
-    }
     *b =
         (rung__resp_blocked){.session = call->s,
+                             .share = call->s->share,
                              .command = call->command,
                              .style = call->style,
-                             .packed_len = len,
+                             .flags = c->flags,
+                             .pop_count = c->pop_count,
                              .deadline_ms = call->timeout_ms ? call->now_ms + call->timeout_ms : 0};
-    memcpy(b->packed, r->pack, len);
+    for (uint32_t i = 0; i < c->item_count; i++) {
+        if (!join(r, b, c->items[i].name)) {
+            free_blocked(r, b, c->item_count);
+            return NULL;
+        }
+    }
     return b;
+}
+
+/* The first of its keys that has a member for it, by the order of the command; NULL: none. */
+static rung__resp_waited *find_ready(rung_resp *r, rung__resp_blocked *b, int64_t now_ms) {
+    for (uint32_t i = 0; i < b->wait_count; i++)
+        if (has_more(r, b->waits[i].key, now_ms))
+            return b->waits[i].key;
+    return NULL;
 }
 
 void rung__resp_block(rung__resp_call *call) {
     rung_resp *r = call->r;
     rung__resp_session *s = call->s;
     rung_zcommand c;
-    rung_slice key;
     if (call->command->build(call, &c) != RUNG__BUILD_CHANGE)
         return;
     if (is_wrong_type(call, &c)) {
         rung__resp_error_type(call);
         return;
     }
-    if (r->stats.blocked >= r->config.blocked_max) {
-        rung__resp_error(call, "ERR too many clients are blocked");
+    if (is_over_limit(call, &c))
+        return;
+    rung__resp_blocked *b = blocked_new(call, &c);
+    if (!b) {
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return;
     }
-    rung__resp_blocked *b = blocked_new(call, &c);
-    if (!b)
-        return;
     link_last(r, b);
     s->blocked = b;
     s->is_paused =
         true; /* the connection is still read from: the end of a client that waits must be noticed */
     s->resume_at = 0;
     rung__resp_timer_start(r);
-    if (!find_ready(r, b, call->now_ms, &key))
+    rung__resp_waited *ready = find_ready(r, b, call->now_ms);
+    if (!ready)
         return;
-    rung_status st = serve(r, b, key);
+    rung_status st = serve(b, ready);
     if (st == RUNG_ELIMIT) {
-        r->blocked_seq = 0;
+        touch(r, ready);
     } else if (st < 0) {
         rung__resp_error_status(call, st, NULL);
         rung__resp_unblock(s);

@@ -7,6 +7,8 @@
 #ifndef RUNG_FRONT_RESP_INTERNAL_H
 #define RUNG_FRONT_RESP_INTERNAL_H
 
+#include "base/fair.h"
+#include "base/hash.h"
 #include "codec/resp_parser.h"
 #include "codec/resp_writer.h"
 #include "front/resp/resp.h"
@@ -15,6 +17,7 @@
 typedef struct rung__resp_session rung__resp_session;
 typedef struct rung__resp_command rung__resp_command;
 typedef struct rung__resp_blocked rung__resp_blocked;
+typedef struct rung__resp_waited rung__resp_waited;
 
 #define RUNG__REDIS_VERSION "7.0.15" /* the one whose ways we have */
 
@@ -248,6 +251,7 @@ typedef struct rung__resp_watched {
 
 enum { RUNG__COMMAND_MAX = 4 << 20, RUNG__COMMAND_SLOTS = 512 };
 enum { RUNG__GATHERED_MAX = 64 << 10 };
+enum { RUNG__BLOCKED_KEYS_MAX = 1024, RUNG__WAITS_MAX = 1 << 16 };
 enum { RUNG__CLIENT_NAME_MAX = 64, RUNG__WATCHED_MAX = 1024, RUNG__QUEUED_MAX = 10000 };
 
 struct rung__resp_session {
@@ -346,7 +350,11 @@ struct rung_resp {
     uint32_t wide_flights;
     /* blocked clients, in the order they came */
     rung__resp_blocked *blocked_first, *blocked_last;
-    uint64_t blocked_seq; /* the state they were last looked at in */
+    rung__resp_waited **waited; /* the keys they wait for, by name; NULL: nobody ever has */
+    rung__resp_waited *touched_first, *touched_last; /* those to look at */
+    uint32_t touched_count;
+    rung_hash_key waited_hash;
+    rung_fair blocked_shares, wait_shares; /* whose clients, whose places in the keys' lines */
     uv_check_t check;
     uv_timer_t timer;
     uv_idle_t idle;   /* while it runs the loop does not wait */
@@ -408,7 +416,9 @@ void rung__resp_watch_clear(rung__resp_session *s);
 /* BZPOPMIN, BZPOPMAX, BZMPOP outside a transaction, when nothing of the session is under way. */
 void rung__resp_block(rung__resp_call *call);
 void rung__resp_unblock(rung__resp_session *s); /* the session goes, or was answered */
-void rung__resp_blocked_look(rung_resp *r);     /* whenever the state may have changed */
+void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *events); /* the hub's */
+void rung__resp_blocked_look(rung_resp *r); /* after it: serve those whose keys have changed */
+void rung__resp_waited_free(rung_resp *r);
 bool rung__resp_blocked_due(
     rung_resp *r, int64_t now_ms); /* answer those whose time is over; true: some are left */
 /* Put a ZPOP for a session that blocks. */

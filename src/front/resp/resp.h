@@ -37,7 +37,7 @@ typedef struct rung_resp_config {
     uint32_t command_max;       /* bytes of one command; 0: 4 MiB, and no more than that */
     uint32_t pending_max;       /* commands under way on one connection; 0: 4,096 */
     uint32_t pending_bytes_max; /* and their bytes; 0: 1 MiB */
-    uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 1,024 */
+    uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 4,096 */
     uint16_t port;              /* what INFO shows */
     bool is_durable;            /* what INFO and CONFIG GET show: changes are kept in a log */
     const char *version;        /* Rung's own, what INFO shows */
@@ -53,6 +53,7 @@ const rung_protocol *rung_resp_protocol(void);
 typedef struct rung_resp_stats {
     uint64_t connections, commands, errors /* replies that were errors */, protocol_errors;
     uint32_t open, blocked, in_flight; /* in_flight: changes put and not answered */
+    uint64_t blocked_looks;            /* keys looked at for clients that wait */
 } rung_resp_stats;
 rung_resp_stats rung_resp_stat(const rung_resp *r);
 

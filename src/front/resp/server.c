@@ -52,7 +52,7 @@ static void on_check(uv_check_t *check) {
     rung_resp *r = check->data;
     uv_idle_stop(&r->idle);
     resume_stalled(r);
-    if (!r->blocked_first)
+    if (!r->touched_first)
         return;
     rung__resp_blocked_look(r);
     rung_hub_flush(r->hub);
@@ -77,7 +77,7 @@ static rung_resp_config with_defaults(const rung_resp_config *config) {
     if (!c.pending_bytes_max)
         c.pending_bytes_max = 1 << 20;
     if (!c.blocked_max)
-        c.blocked_max = 1024;
+        c.blocked_max = 4096;
     if (!c.version)
         c.version = "";
     return c;
@@ -86,6 +86,7 @@ static rung_resp_config with_defaults(const rung_resp_config *config) {
 static void free_memory(rung_resp *r) {
     const rung_alloc *a = r->config.alloc;
     rung__resp_requests_free(r);
+    rung__resp_waited_free(r);
     rung_resp_args_deinit(&r->args);
     rung_resp_writer_deinit(&r->out);
     rung_alloc_free(a, r->unpacked, r->unpacked_size * sizeof *r->unpacked);
@@ -128,6 +129,10 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
     }
     if (uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) != 0)
         r->random = (uint64_t)uv_hrtime();
+    r->waited_hash = (rung_hash_key){rung__resp_random(r), rung__resp_random(r)};
+    r->blocked_shares.max = r->config.blocked_max;
+    r->wait_shares.max = RUNG__WAITS_MAX;
+    rung_hub_observe(r->hub, rung__resp_applied, r);
     rung__resp_commands_index(r);
     r->started_ms = rung_hub_now(r->hub);
     start_handles(r);

@@ -677,6 +677,130 @@ TEST(blocking) {
     stop(fd);
 }
 
+static void resp_ask_text(int fd, const char *text, const char *want) {
+    resp_send(fd, text);
+    resp_send(fd, "\r\n");
+    resp_expect(fd, want);
+}
+
+static uint64_t looks_now;
+static void count_looks(resp_server *s) {
+    looks_now = rung_resp_stat(s->resp).blocked_looks;
+}
+
+static uint64_t looks(void) {
+    resp_server_run(&srv, count_looks);
+    return looks_now;
+}
+
+/* Many wait for many keys; changes of others cost nothing, and one of theirs as much as it serves. */
+TEST(waiting_clients_cost_what_they_are_served) {
+    enum { CLIENTS = 20, KEYS = 100, CHANGES = 200 };
+    static char text[KEYS * 16 + 64];
+    int fd = start_plain(), waiting[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        size_t len = (size_t)snprintf(text, sizeof text, "BZPOPMIN");
+        for (int j = 0; j < KEYS; j++)
+            len += (size_t)snprintf(text + len, sizeof text - len, " own%d.%d", i, j);
+        snprintf(text + len, sizeof text - len, " shared 0\r\n");
+        waiting[i] = resp_connect(&srv);
+        resp_send(waiting[i], text);
+        wait_until_blocked((uint32_t)i + 1);
+    }
+    uint64_t before = looks();
+    CHECK_EQ_U64(before, CLIENTS * (KEYS + 1)); /* once each, when they came */
+    for (int i = 0; i < CHANGES; i++) {
+        snprintf(text, sizeof text, "ZADD other%d %d m", i, i);
+        resp_ask_text(fd, text, ":1\r\n");
+    }
+    CHECK_EQ_U64(looks(), before);
+    resp_ask(fd, "ZADD own7.99 5 m", ":1\r\n");
+    resp_expect(waiting[7], "*3\r\n$7\r\nown7.99\r\n$1\r\nm\r\n$1\r\n5\r\n");
+    wait_until_blocked(CLIENTS - 1);
+    CHECK_EQ_U64(looks(), before + 1);
+    /* Who came first is served first, from whichever key. */
+    resp_ask(fd, "ZADD shared 1 a 2 b 3 c", ":3\r\n");
+    resp_expect(waiting[0], "*3\r\n$6\r\nshared\r\n$1\r\na\r\n$1\r\n1\r\n");
+    resp_expect(waiting[1], "*3\r\n$6\r\nshared\r\n$1\r\nb\r\n$1\r\n2\r\n");
+    resp_expect(waiting[2], "*3\r\n$6\r\nshared\r\n$1\r\nc\r\n$1\r\n3\r\n");
+    wait_until_blocked(CLIENTS - 4);
+    CHECK(looks() <= before + 1 + 4);
+    for (int i = 0; i < CLIENTS; i++)
+        close(waiting[i]);
+    wait_until_blocked(0);
+    stop(fd);
+}
+
+TEST(waiting_clients_hear_of_every_way_members_come) {
+    static const char *const ways[] = {
+        "ZADD k 1 m",
+        "ZADD k 1 m 2 n",
+        "ZINCRBY k 1 m",
+        "ZUNIONSTORE k 1 full",
+        "ZINTERSTORE k 1 full",
+        "ZDIFFSTORE k 1 full",
+        "ZRANGESTORE k full 0 -1",
+        "RENAME spare k",
+        "MULTI\r\nZADD j 1 m\r\nZADD k 1 m\r\nEXEC",
+        "MULTI\r\nZADD k 1 m\r\nDEL k\r\nZADD k 1 m\r\nEXEC",
+    };
+    int fd = start_plain(), other = resp_connect(&srv);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        resp_ask(fd, "ZADD full 1 m", ":1\r\n");
+        resp_ask(fd, "ZADD spare 1 m", ":1\r\n");
+        resp_send(other, "BZPOPMIN nokey k 0\r\n");
+        wait_until_blocked(1);
+        resp_send(fd, ways[i]);
+        resp_send(fd, "\r\n");
+        resp_expect(other, "*3\r\n$1\r\nk\r\n$1\r\nm\r\n$1\r\n1\r\n");
+        close(fd);
+        fd = resp_connect(&srv);
+        resp_ask(fd, "FLUSHALL", "+OK\r\n");
+    }
+    /* A pop that comes to nothing: the client waits on, and is served by the next. */
+    resp_send(other, "BZPOPMIN k 0\r\n");
+    wait_until_blocked(1);
+    resp_send(fd, "ZADD k 1 m\r\nZREM k m\r\nZCARD k\r\n");
+    resp_expect(fd, ":1\r\n:1\r\n:0\r\n");
+    wait_until_blocked(1);
+    resp_ask(fd, "ZADD k 2 n", ":1\r\n");
+    resp_expect(other, "*3\r\n$1\r\nk\r\n$1\r\nn\r\n$1\r\n2\r\n");
+    close(other);
+    stop(fd);
+}
+
+TEST(keys_to_wait_for_have_a_limit) {
+    enum { MOST = 1024, ALL = 65536 / 2 };
+    static char text[(MOST + 1) * 8 + 64];
+    int fd = start_plain(), waiting[ALL / MOST + 1];
+    for (int more = 0; more < 2; more++) {
+        size_t len = (size_t)snprintf(text, sizeof text, "BZPOPMIN");
+        for (int j = 0; j < MOST + more; j++)
+            len += (size_t)snprintf(text + len, sizeof text - len, " k%d", j);
+        snprintf(text + len, sizeof text - len, " 0");
+        if (more)
+            resp_ask_text(fd, text,
+                          "-ERR too many keys to wait for: at most 1024 in one command\r\n");
+    }
+    size_t end = strlen(text) - strlen(" k1024 0");
+    snprintf(text + end, sizeof text - end, " 0");
+    int count = 0; /* all of one sender: it gets half */
+    for (; count < ALL / MOST; count++) {
+        waiting[count] = resp_connect(&srv);
+        resp_send(waiting[count], text);
+        resp_send(waiting[count], "\r\n");
+        wait_until_blocked((uint32_t)count + 1);
+    }
+    resp_ask_text(fd, text, "-ERR too many keys are waited for by blocked clients\r\n");
+    while (count)
+        close(waiting[--count]);
+    wait_until_blocked(0);
+    resp_send(fd, text);
+    resp_send(fd, "\r\n");
+    wait_until_blocked(1);
+    stop(fd);
+}
+
 TEST(blocking_has_a_limit) {
     int fd = start(&(resp_server_config){.resp = {.blocked_max = 1}}), other = resp_connect(&srv);
     resp_send(fd, "BZPOPMIN k 0\r\n");
