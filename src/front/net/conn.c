@@ -14,7 +14,8 @@
  * 3. At most one uv_write is under way, over the first `writing` bytes of what goes on the wire.
  * 4. The protocol is called from the loop only: from a read, the turn, the wheel, or the end.
  * 5. After is_closing the struct lives until libuv's close callback, and nothing is sent or given any more.
- * 6. net.held is the sum of what connections hold; beyond held_max only those grow that stay within an equal share. */
+ * 6. net.held is the sum of what connections hold; beyond held_max only those grow that stay within an equal share.
+ * 7. A connection has a place until it is closing: common_count and the list of reserved ones count no others. */
 #include "front/net/conn.h"
 
 #include "base/assert.h"
@@ -116,7 +117,7 @@ static void struct_give(rung_conn *c) {
 static size_t memory_held(const rung_conn *c) {
     if (c->is_closing)
         return 0;
-    size_t input = c->kept_size + (c->tls ? c->tls->kept_size : 0);
+    size_t input = c->kept_size + (c->tls ? c->tls->kept_size : 0) + c->session_held;
     size_t queued = c->out.memory + (c->tls ? c->tls->wire.memory : 0);
     return input + (c->writing ? queued : 0);
 }
@@ -126,6 +127,17 @@ static void count_held(rung_conn *c) {
     c->net->held += held;
     c->net->held -= c->held;
     c->held = held;
+    if (c->writing && c->out.unstuck_count && !c->is_closing)
+        rung__queue_stick(&c->out, &c->net->pool);
+}
+
+static size_t all_held(const rung_net *n) {
+    return n->held + n->pool.stuck;
+}
+
+/* What would be gained by its end, if it alone has the blobs that it does not take. */
+static size_t weight(const rung_conn *c) {
+    return c->held + (c->writing && !c->is_closing ? c->out.blobs : 0);
 }
 
 static void shed(rung_conn *c) {
@@ -133,19 +145,40 @@ static void shed(rung_conn *c) {
     close_now(c, true);
 }
 
-/* 6. Called when `c` has come to hold more. One walk over all in a turn is enough: it makes room, or finds that nobody
+/* Cut off the largest, then those an eighth smaller, and so on down to a share, until an eighth of all is free. */
+static void make_room(rung_net *n, size_t share) {
+    size_t enough = n->config.held_max / 8 * 7, above = share;
+    for (const rung_conn *c = n->conns; c; c = c->next)
+        above = weight(c) > above ? weight(c) : above;
+    while (above > share && all_held(n) > enough) {
+        size_t less = above - (above / 8 + 1);
+        above = less > share ? less : share;
+        for (rung_conn *c = n->conns; c && all_held(n) > enough; c = c->next)
+            if (weight(c) > above)
+                shed(c);
+    }
+}
+
+/* 6. Called when `c` has come to hold more. Making room once in a turn is enough: afterwards there is room, or nobody
  * but the one who asks for more has more than a share. */
 static void stay_within(rung_conn *c) {
     rung_net *n = c->net;
     size_t max = n->config.held_max, share = max / n->stats.open;
-    if (n->held <= max || c->held <= share)
+    if (all_held(n) <= max || weight(c) <= share)
         return;
-    for (rung_conn *at = n->has_shed ? NULL : n->conns; at && n->held > max / 8 * 7; at = at->next)
-        if (at != c && at->held > share)
-            shed(at);
+    if (!n->has_shed)
+        make_room(n, share);
     n->has_shed = true;
-    if (n->held > max && !c->is_closing)
+    if (all_held(n) > max && !c->is_closing)
         shed(c);
+}
+
+void rung_conn_hold(rung_conn *c, size_t bytes) {
+    bool is_more = bytes > c->session_held;
+    c->session_held = bytes;
+    count_held(c);
+    if (is_more && !c->is_closing)
+        stay_within(c);
 }
 
 static void kept_free(rung_conn *c) {
@@ -190,11 +223,97 @@ void rung__conn_leave_turn(rung_conn *c) {
     c->is_in_turn = false;
 }
 
+/* ---- places ---- */
+
+static void leave_place(rung_conn *c) {
+    rung_net *n = c->net;
+    if (c->place == RUNG__PLACE_COMMON) {
+        n->common_count--;
+    } else if (c->place == RUNG__PLACE_RESERVED) {
+        *(c->reserved_prev ? &c->reserved_prev->reserved_next : &n->reserved_first) =
+            c->reserved_next;
+        *(c->reserved_next ? &c->reserved_next->reserved_prev : &n->reserved_last) =
+            c->reserved_prev;
+        n->stats.reserved--;
+    } else if (c->is_told) {
+        n->told_count--;
+    }
+    if (c->peer)
+        rung__peers_leave(&n->peers, n->config.alloc, c->peer);
+    c->place = RUNG__PLACE_NONE;
+    c->is_told = false;
+    c->peer = NULL;
+}
+
+static uint32_t common_max(const rung_net *n, const rung_protocol *protocol) {
+    uint32_t reserved = n->config.connections_reserved;
+    return n->config.connections_max - (protocol->has_reserve ? reserved : 2 * reserved);
+}
+
+bool rung_net_is_crowded(const rung_net *n, const rung_protocol *protocol) {
+    uint32_t max = common_max(n, protocol);
+    return n->common_count >= max - max / 8;
+}
+
+/* A reserved place is free, or whoever came first to one and has not claimed it goes. */
+static bool find_reserved(rung_net *n) {
+    if (n->stats.reserved < n->config.connections_reserved)
+        return true;
+    for (rung_conn *c = n->reserved_first; c; c = c->reserved_next)
+        if (!c->is_claimed || c->is_finished) {
+            close_now(c, true);
+            return true;
+        }
+    return false;
+}
+
+static void take_reserved(rung_conn *c) {
+    rung_net *n = c->net;
+    c->place = RUNG__PLACE_RESERVED;
+    c->reserved_prev = n->reserved_last;
+    *(n->reserved_last ? &n->reserved_last->reserved_next : &n->reserved_first) = c;
+    n->reserved_last = c;
+    n->stats.reserved++;
+}
+
+/* Give it a place; false: there is none for it. */
+static bool find_place(rung_conn *c) {
+    rung_net *n = c->net;
+    uint32_t max = n->config.per_address_max;
+    if (!c->is_unix && max) {
+        c->peer = rung__peers_join(&n->peers, n->config.alloc, &c->tcp);
+        if (!c->peer)
+            return false;
+    }
+    bool is_one_too_many = c->peer && c->peer->count > max;
+    if (!is_one_too_many && n->common_count < common_max(n, c->protocol)) {
+        c->place = RUNG__PLACE_COMMON;
+        n->common_count++;
+        return true;
+    }
+    if (c->protocol->has_reserve && n->config.connections_reserved && find_reserved(n)) {
+        take_reserved(c);
+        return true;
+    }
+    n->stats.refused_address += is_one_too_many;
+    return false;
+}
+
+void rung_conn_claim(rung_conn *c) {
+    c->is_claimed = true;
+}
+
+bool rung_conn_is_reserved(const rung_conn *c) {
+    return c->place == RUNG__PLACE_RESERVED;
+}
+
 static void close_now(rung_conn *c, bool with_reset) {
     if (c->is_closing)
         return;
     c->is_closing = c->is_finished = true;
     c->is_reading = false;
+    leave_place(c);
+    rung__queue_unstick(&c->out, &c->net->pool);
     rung__conn_leave_turn(c);
     rung__net_unschedule(c);
     if (!c->is_in_data)
@@ -213,15 +332,16 @@ static int handle_init(rung_net *n, rung_conn *c, bool is_unix) {
     return e;
 }
 
-/* Tell a connection over the limit so, if there is anything to tell and not too many are being told already. */
+/* Tell a connection without a place so, if there is anything to tell and not too many are being told already. */
 static void refuse(rung__listener *l, rung_conn *c) {
     rung_net *n = c->net;
     n->stats.refused++;
-    if (l->tls || !l->protocol->busy.len ||
-        n->stats.open > n->config.connections_max + REFUSED_MAX) {
+    if (l->tls || !l->protocol->busy.len || n->told_count == REFUSED_MAX) {
         close_now(c, true);
         return;
     }
+    c->is_told = true;
+    n->told_count++;
     rung_conn_write(c, l->protocol->busy);
     rung_conn_finish(c);
 }
@@ -266,7 +386,7 @@ void rung__conn_accept(rung__listener *l) {
     n->stats.open++;
     if (uv_accept(&l->stream, &c->stream) != 0 || n->is_stopping || c->is_spare)
         close_now(c, true);
-    else if (n->stats.open > n->config.connections_max)
+    else if (!find_place(c))
         refuse(l, c);
     else
         open_conn(l, c);

@@ -6,6 +6,7 @@
 #define RUNG_FRONT_NET_CONN_H
 
 #include "front/net/net.h"
+#include "front/net/peers.h"
 #include "front/net/queue.h"
 #include "front/net/tls_session.h"
 
@@ -15,6 +16,8 @@
 #define RUNG__WHEEL_SLOTS   64u
 
 #define RUNG__READ_SIZE 65536u /* the loop's read buffer */
+
+typedef enum rung__place { RUNG__PLACE_NONE, RUNG__PLACE_COMMON, RUNG__PLACE_RESERVED } rung__place;
 
 typedef struct rung__listener {
     union {
@@ -48,7 +51,11 @@ struct rung_net {
     uint64_t tick; /* the last step of the wheel that was worked off */
     bool is_wheel_turning, is_stopping;
     bool has_shed; /* in this turn */
-    size_t held;   /* by all connections: the sum of theirs */
+    size_t held;   /* by all connections: the sum of theirs; without blobs, see pool.stuck */
+    rung__peers peers;
+    uint32_t common_count; /* connections in common places */
+    uint32_t told_count;   /* connections that got no place and are being told so */
+    rung_conn *reserved_first, *reserved_last; /* in reserved places, in the order they came */
     void (*stopped)(void *ctx);
     void *stopped_ctx;
     rung_net_stats stats;
@@ -72,7 +79,12 @@ struct rung_conn {
     char *kept;             /* unconsumed input */
     uint32_t kept_len, kept_size;
     uint32_t writing; /* bytes given to uv_write and not confirmed */
-    size_t held;      /* memory of input kept, and of output that the peer does not take */
+    size_t
+        held; /* memory of input kept, of output that the peer does not take, and of the session */
+    size_t session_held; /* as the protocol says */
+    rung__peer *peer;    /* whose address it has; NULL: not counted */
+    rung__place place;
+    rung_conn *reserved_prev, *reserved_next;
     rung_conn *prev, *next;
     rung_conn *turn_prev, *turn_next;
     rung_conn *wheel_prev, *wheel_next;
@@ -81,6 +93,8 @@ struct rung_conn {
         own_ms;        /* the protocol's; output's; handshake or goodbye. 0: none */
     size_t write_left; /* unsent when write_ms was set: has it moved since? */
     bool is_spare;
+    bool is_claimed;                     /* of a reserved place */
+    bool is_told;                        /* that there is no place for it */
     bool is_unix, is_opened;             /* opened: the protocol knows it */
     bool is_paused, is_full, is_reading; /* by the protocol; by output; uv_read_start is on */
     bool is_in_turn, has_input,

@@ -142,6 +142,8 @@ static void fill_defaults(rung_net_config *c) {
     OR(linger_ms, 2000);
     OR(handshake_ms, 10000);
 #undef OR
+    if (c->connections_reserved > c->connections_max / 4)
+        c->connections_reserved = c->connections_max / 4;
 }
 
 rung_status rung_net_create(const rung_net_config *config, rung_net **net_out, rung_err *err) {
@@ -185,6 +187,7 @@ void rung_net_destroy(rung_net *n) {
     }
     rung_alloc_free(n->config.alloc, n->spare, sizeof *n->spare);
     rung__net_pool_deinit(&n->pool);
+    rung__peers_deinit(&n->peers, n->config.alloc);
     rung_alloc_free(n->config.alloc, n, sizeof *n);
 }
 
@@ -333,7 +336,7 @@ void rung_net_stop(rung_net *n, uint32_t deadline_ms, void (*stopped)(void *ctx)
 rung_net_stats rung_net_stat(const rung_net *n) {
     rung_net_stats s = n->stats;
     s.memory += n->pool.memory;
-    s.held = n->held;
+    s.held = n->held + n->pool.stuck;
     return s;
 }
 

@@ -18,9 +18,15 @@
  * write_timeout_ms is cut off.
  *
  * Memory: an idle connection has its own struct (about 1 KiB) and no buffers. Bytes are read into one buffer of
- * the whole loop; output lives in chunks from a pool. What connections hold from one turn to the next (input that is
- * not complete, output that the peer does not take) is bounded for all together: at held_max those that hold more than
- * an equal share are cut off, the newest first. Below its share nobody is, so it is never more than twice held_max.
+ * the whole loop; output lives in chunks from a pool. What is held for connections from one turn to the next is bounded
+ * for all together: input that is not complete, output that the peer does not take, and what their protocols say they
+ * keep for them (rung_conn_hold()). At held_max those that hold more than an equal share are cut off, the largest first.
+ * Below its share nobody is, so it is never more than twice held_max. A blob that many peers do not take counts once.
+ *
+ * Places: connections_max of them. Of these connections_reserved are kept for protocols that have a use for them
+ * (has_reserve), and as many again are not given to the others: so one protocol cannot close the door to another. A
+ * connection that finds the common places taken, or has too many from its address beside it, gets a reserved one; where
+ * those are taken, too, the one that came first and has not claimed its place (rung_conn_claim()) goes.
  *
  * Thread: the loop's, for everything. No function here calls back into the protocol before it returns (except
  * rung_net_stop(), which calls `stopping`), so a protocol may call any of them from any of its functions. */
@@ -63,6 +69,7 @@ typedef struct rung_protocol {
     void (*closed)(rung_conn *c);
     rung_slice
         busy; /* what a connection over the limit is told before it is closed; not over TLS */
+    bool has_reserve; /* may have a reserved place: it looks at rung_conn_is_reserved() */
     uint32_t
         input_max; /* unconsumed bytes kept; a protocol that leaves more is cut off. 0: 64 KiB */
 } rung_protocol;
@@ -70,15 +77,17 @@ typedef struct rung_protocol {
 /* Zero is a good default for every field but alloc and loop. */
 typedef struct rung_net_config {
     const rung_alloc *alloc;
-    uv_loop_t *loop;           /* outlives the net */
-    uint32_t connections_max;  /* more are told `busy` and closed; 0: 16,384 */
-    uint32_t output_high;      /* bytes waiting to be sent at which reading stops; 0: 256 KiB */
-    uint32_t output_low;       /* and goes on; 0: a quarter of output_high */
-    uint32_t output_max;       /* a connection with more waiting is cut off; 0: 64 MiB */
-    size_t held_max;           /* held by all connections together; 0: 48 MiB */
-    uint32_t write_timeout_ms; /* 0: 30 s */
-    uint32_t linger_ms;        /* how long a finished connection may take to say goodbye; 0: 2 s */
-    uint32_t handshake_ms;     /* TLS; 0: 10 s */
+    uv_loop_t *loop;               /* outlives the net */
+    uint32_t connections_max;      /* more are told `busy` and closed; 0: 16,384 */
+    uint32_t connections_reserved; /* of them; at most a quarter */
+    uint32_t per_address_max;      /* from one IPv4 address or IPv6 /64; 0: as many as there are */
+    uint32_t output_high;          /* bytes waiting to be sent at which reading stops; 0: 256 KiB */
+    uint32_t output_low;           /* and goes on; 0: a quarter of output_high */
+    uint32_t output_max;           /* a connection with more waiting is cut off; 0: 64 MiB */
+    size_t held_max;               /* held by all connections together; 0: 48 MiB */
+    uint32_t write_timeout_ms;     /* 0: 30 s */
+    uint32_t linger_ms;    /* how long a finished connection may take to say goodbye; 0: 2 s */
+    uint32_t handshake_ms; /* TLS; 0: 10 s */
 } rung_net_config;
 
 /* Also makes the process ignore SIGPIPE. */
@@ -105,17 +114,22 @@ void rung_net_flush(rung_net *n);
 
 typedef struct rung_net_stats {
     uint64_t accepted, refused /* over the limit */, timed_out,
+        refused_address /* of the refused: by per_address_max */,
         cut_off /* output_max, input_max, held_max */;
     uint64_t tls_failures;
     uint64_t bytes_in, bytes_out;
     uint32_t open;
-    size_t held; /* of what held_max bounds */
+    uint32_t reserved; /* of them, in reserved places */
+    size_t held;       /* what held_max bounds */
     size_t
         memory; /* bytes held: connections, buffers, pools; without the kernel's, libuv's and OpenSSL's */
 } rung_net_stats;
 rung_net_stats rung_net_stat(const rung_net *n);
 
 uv_loop_t *rung_net_loop(const rung_net *n);
+
+/* Are seven eighths of the places taken that this protocol's connections may have? Then idle ones should go. */
+bool rung_net_is_crowded(const rung_net *n, const rung_protocol *protocol);
 
 /* ---- a connection: what is known ---- */
 
@@ -124,6 +138,7 @@ rung_net *rung_conn_net(const rung_conn *c);
 bool rung_conn_is_tls(const rung_conn *c);
 bool rung_conn_is_finished(
     const rung_conn *c); /* rung_conn_finish() or rung_conn_abort() was called, or it broke */
+bool rung_conn_is_reserved(const rung_conn *c); /* it has a reserved place */
 /* "127.0.0.1:51324", or "unix:" for a unix socket. */
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]);
 
@@ -132,8 +147,9 @@ void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]);
 /* Bytes that many connections send: made once, shared by count. */
 typedef struct rung_blob {
     uint32_t ref_count;
-    uint32_t len;  /* may be made shorter than what was asked for, before it is shared */
-    uint32_t size; /* as asked for */
+    uint32_t stuck_count; /* the net's own */
+    uint32_t len;         /* may be made shorter than what was asked for, before it is shared */
+    uint32_t size;        /* as asked for */
     const rung_alloc *alloc;
     char bytes[];
 } rung_blob;
@@ -158,6 +174,14 @@ bool rung_conn_is_full(
  * resume, from the loop, not from here. */
 void rung_conn_pause(rung_conn *c);
 void rung_conn_resume(rung_conn *c);
+
+/* The protocol keeps so many bytes for this connection, in all. What counts is memory that the peer can make it keep:
+ * parts of requests, queued commands, answers that wait. May cut this connection off, or another one that holds more. */
+void rung_conn_hold(rung_conn *c, size_t bytes);
+
+/* In a reserved place: something worth its place is under way, and the connection is not sent away for another one. It
+ * is again once it is finished. */
+void rung_conn_claim(rung_conn *c);
 
 /* Have `woken` called before the loop waits again: for work that must not be done where it was found. */
 void rung_conn_wake(rung_conn *c);

@@ -2,8 +2,9 @@
 /* queue.c - a list of pieces.
  *
  * 1. Every piece has bytes (start < end).
- * 2. `size` is the sum of end - start, `memory` that of the pieces without what blobs hold.
- * 3. A free piece is in the pool of its kind: the most recently used is taken first, it is still in the cache. */
+ * 2. `size` is the sum of end - start, `memory` that of the pieces without what blobs hold, `blobs` is what those hold.
+ * 3. blob->stuck_count is the number of its pieces with is_stuck; pool.stuck the bytes of all blobs with any.
+ * 4. A free piece is in the pool of its kind: the most recently used is taken first, it is still in the cache. */
 #include "front/net/queue.h"
 
 #include "base/assert.h"
@@ -41,13 +42,31 @@ static rung__piece *piece_take(rung__pool *p, rung__piece_kind kind) {
     piece->next = NULL;
     piece->blob = NULL;
     piece->kind = kind;
+    piece->is_stuck = false;
     piece->size = kinds[kind].size;
     piece->start = piece->end = 0;
     return piece;
 }
 
+static void stick(rung__pool *p, rung__piece *piece) {
+    if (!piece->blob || piece->is_stuck)
+        return;
+    piece->is_stuck = true;
+    if (piece->blob->stuck_count++ == 0)
+        p->stuck += piece->blob->size;
+}
+
+static void unstick(rung__pool *p, rung__piece *piece) {
+    if (!piece->is_stuck)
+        return;
+    piece->is_stuck = false;
+    if (--piece->blob->stuck_count == 0)
+        p->stuck -= piece->blob->size;
+}
+
 static void piece_give(rung__pool *p, rung__piece *piece) {
     rung__piece_kind kind = piece->kind;
+    unstick(p, piece);
     rung_blob_give(piece->blob);
     p->used -= sizeof *piece + kinds[kind].size;
     if (p->free_count[kind] < kinds[kind].kept) {
@@ -146,6 +165,8 @@ bool rung__queue_add_blob(rung__queue *q, rung__pool *p, rung_blob *b) {
     piece->size = piece->end = b->len; /* full */
     append(q, piece);
     q->size += b->len;
+    q->blobs += b->size;
+    q->unstuck_count++;
     return true;
 }
 
@@ -174,6 +195,10 @@ void rung__queue_drop(rung__queue *q, rung__pool *p, size_t len) {
         if (!q->head)
             q->tail = NULL;
         q->memory -= piece_memory(piece);
+        if (piece->blob) {
+            q->blobs -= piece->blob->size;
+            q->unstuck_count -= !piece->is_stuck;
+        }
         piece_give(p, piece);
     }
 }
@@ -183,12 +208,27 @@ void rung__queue_clear(rung__queue *q, rung__pool *p) {
     *q = (rung__queue){0};
 }
 
+void rung__queue_stick(rung__queue *q, rung__pool *p) {
+    for (rung__piece *piece = q->head; piece && q->unstuck_count; piece = piece->next) {
+        q->unstuck_count -= piece->blob && !piece->is_stuck;
+        stick(p, piece);
+    }
+}
+
+void rung__queue_unstick(rung__queue *q, rung__pool *p) {
+    for (rung__piece *piece = q->head; piece; piece = piece->next) {
+        q->unstuck_count += piece->is_stuck;
+        unstick(p, piece);
+    }
+}
+
 rung_blob *rung_blob_create(const rung_alloc *alloc, size_t len) {
     if (len > UINT32_MAX / 2)
         return NULL;
     rung_blob *b = rung_alloc_get(alloc, sizeof *b + len);
     if (b) {
         b->ref_count = 1;
+        b->stuck_count = 0;
         b->len = (uint32_t)len;
         b->size = (uint32_t)len;
         b->alloc = alloc;

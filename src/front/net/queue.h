@@ -29,6 +29,7 @@ typedef struct rung__piece {
     struct rung__piece *next;
     rung_blob *blob; /* of a blob piece; the others have their bytes here */
     rung__piece_kind kind;
+    bool is_stuck; /* of a blob piece: see rung__queue_stick() */
     uint32_t size; /* room for bytes; of a blob its length */
     uint32_t start, end;
     char bytes[];
@@ -40,12 +41,15 @@ typedef struct rung__pool {
     uint32_t free_count[RUNG__PIECE_KINDS];
     size_t memory; /* all that was taken and not given back to `alloc` */
     size_t used;   /* of it, in queues */
+    size_t stuck;  /* bytes of blobs in queues that are stuck: each blob once */
 } rung__pool;
 
 typedef struct rung__queue {
     rung__piece *head, *tail;
-    size_t size;   /* bytes in it */
-    size_t memory; /* of its chunks; blobs are others' */
+    size_t size;            /* bytes in it */
+    size_t memory;          /* of its chunks; blobs are shared */
+    size_t blobs;           /* bytes of the blobs in it */
+    uint32_t unstuck_count; /* blobs in it that are not stuck */
 } rung__queue;
 
 void rung__net_pool_deinit(rung__pool *p);
@@ -59,5 +63,10 @@ uint32_t rung__queue_front(const rung__queue *q, uv_buf_t *bufs, uint32_t max);
 void rung__queue_drop(rung__queue *q, rung__pool *p,
                       size_t len); /* the first `len` bytes are done with */
 void rung__queue_clear(rung__queue *q, rung__pool *p);
+
+/* The peer does not take what is in the queue: count its blobs in the pool, each one once however many queues have it.
+ * A blob that leaves the queue is no longer counted for it. Unstick: the queue will not be sent any more. */
+void rung__queue_stick(rung__queue *q, rung__pool *p);
+void rung__queue_unstick(rung__queue *q, rung__pool *p);
 
 #endif

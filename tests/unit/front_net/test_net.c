@@ -11,12 +11,14 @@
 
 /* ---- a protocol of lines, for tests ---- "echo X" is answered "X"; "sum" counts; "flood N" answers N bytes;
  * "pause" stops reading until "drained" or woken by the test; "quit" finishes, "abort" aborts; "ms N" sets a
- * deadline; "switch" goes on in upper case. */
+ * deadline; "switch" goes on in upper case; "hold N" keeps N bytes, "shared N" sends N bytes that all share; "claim" and
+ * "place" are about reserved places. */
 
 typedef struct kit {
     netkit net;
     uint32_t opened, closed, ended, drained, expired, stopping, woken;
     rung_conn *newest;
+    rung_blob *shared;
 } kit;
 
 typedef struct line_session {
@@ -72,6 +74,19 @@ static void command(rung_conn *c, rung_slice line) {
         rung_conn_write_blob(c, b);
         rung_conn_write(c, RUNG_SLICE(")"));
         rung_blob_give(b);
+    } else if (strncmp(text, "hold ", 5) == 0) {
+        rung_conn_hold(c, strtoul(text + 5, NULL, 10));
+    } else if (strncmp(text, "shared ", 7) == 0) {
+        kit *k = ((line_session *)rung_conn_session(c))->kit;
+        if (!k->shared)
+            k->shared = rung_blob_create(rung_alloc_heap(), strtoul(text + 7, NULL, 10));
+        memset(k->shared->bytes, 'x', k->shared->len);
+        rung_conn_write_blob(c, k->shared);
+    } else if (strcmp(text, "claim") == 0) {
+        rung_conn_claim(c);
+    } else if (strcmp(text, "place") == 0) {
+        rung_conn_write(c,
+                        rung_conn_is_reserved(c) ? RUNG_SLICE("reserved") : RUNG_SLICE("common"));
     } else if (strcmp(text, "peer") == 0) {
         char peer[RUNG_ADDRESS_TEXT_MAX];
         rung_conn_peer(c, peer);
@@ -376,6 +391,193 @@ TEST(unread_output_of_all_together_has_a_limit) {
     CHECK_EQ_U64(rung_net_stat(k.net.net).cut_off, 3);
     CHECK_EQ_U64(rung_net_stat(k.net.net).held, 0);
     netkit_end(&k.net);
+}
+
+/* ---- what protocols hold ---- */
+
+typedef struct held_question {
+    const rung_net *net;
+    rung_net_stats stats;
+} held_question;
+
+static void ask_stats(void *ctx) {
+    held_question *q = ctx;
+    q->stats = rung_net_stat(q->net);
+}
+
+static rung_net_stats stats_of(kit *k) {
+    held_question q = {.net = k->net.net};
+    netkit_call(&k->net, ask_stats, &q);
+    return q.stats;
+}
+
+static int hold(kit *k, const char *line) {
+    int fd = netkit_connect(&k->net);
+    netkit_send(fd, line);
+    netkit_send(fd, "echo ok\n");
+    expect(fd, "ok");
+    return fd;
+}
+
+TEST(what_a_protocol_holds_counts_and_the_largest_goes_first) {
+    kit k;
+    char got[16];
+    start(&k, (rung_net_config){.held_max = 1 << 20});
+    int small = hold(&k, "hold 100000\n"), large = hold(&k, "hold 500000\n"),
+        middle = hold(&k, "hold 300000\n");
+    CHECK_EQ_U64(stats_of(&k).held, 900000);
+    netkit_send(small, "hold 50000\necho ok\n");
+    expect(small, "ok");
+    CHECK_EQ_U64(stats_of(&k).held, 850000);
+    int late = hold(&k, "hold 280000\n"); /* more than there is room for; others hold more */
+    CHECK(netkit_read(large, got, sizeof got) <= 0);
+    CHECK_EQ_U64(stats_of(&k).held, 50000 + 300000 + 280000);
+    netkit_send(middle, "echo still here\n");
+    expect(middle, "still here");
+    close(small);
+    close(large);
+    close(middle);
+    close(late);
+    stop(&k);
+    CHECK_EQ_U64(rung_net_stat(k.net.net).held, 0);
+}
+
+/* Nobody reads it, so it is held; for all of them it is one and the same. */
+TEST(shared_bytes_that_nobody_takes_count_once) {
+    kit k;
+    enum { VIEWERS = 8, SIZE = 20 << 20 };
+    int fds[VIEWERS];
+    char line[32];
+    start(&k, (rung_net_config){.held_max = 32u << 20, .output_max = 1u << 30});
+    snprintf(line, sizeof line, "shared %d\n", SIZE);
+    for (int i = 0; i < VIEWERS; i++) {
+        fds[i] = netkit_connect(&k.net);
+        netkit_send(fds[i], line);
+    }
+    rung_net_stats stats = stats_of(&k);
+    while (stats.held < SIZE) {
+        usleep(1000);
+        stats = stats_of(&k);
+    }
+    CHECK(stats.held < SIZE + (1 << 20));
+    CHECK_EQ_U64(stats.cut_off, 0);
+    for (int i = 0; i < VIEWERS; i++)
+        close(fds[i]);
+    while (stats_of(&k).open)
+        usleep(1000);
+    CHECK_EQ_U64(stats_of(&k).held, 0);
+    stop(&k);
+    rung_blob_give(k.shared);
+}
+
+/* ---- places ---- */
+
+static const char *place_of(int fd) {
+    static char got[16];
+    netkit_send(fd, "place\n");
+    netkit_read(fd, got, sizeof got);
+    return got;
+}
+
+static const rung_protocol *with_reserve(void) {
+    static rung_protocol protocol;
+    protocol = lines;
+    protocol.has_reserve = true;
+    return &protocol;
+}
+
+static void start_places(kit *k, rung_net_config config, uint16_t *plain_port_out) {
+    memset(k, 0, sizeof *k);
+    netkit_start(&k->net, &config);
+    netkit_listen(&k->net, &lines, k, NULL);
+    *plain_port_out = k->net.port;
+    netkit_listen(&k->net, with_reserve(), k, NULL);
+    netkit_run(&k->net);
+}
+
+TEST(one_protocol_leaves_places_for_another) {
+    kit k;
+    uint16_t plain;
+    int fds[8];
+    start_places(&k, (rung_net_config){.connections_max = 8, .connections_reserved = 2}, &plain);
+    for (int i = 0; i < 4; i++) { /* as many as it may have: all but twice the reserve */
+        fds[i] = netkit_connect_port(plain);
+        CHECK_EQ_STR(place_of(fds[i]), "common");
+    }
+    int more = netkit_connect_port(plain);
+    expect(more, "busy");
+    close(more);
+    for (int i = 4; i < 6; i++) {
+        fds[i] = netkit_connect(&k.net);
+        CHECK_EQ_STR(place_of(fds[i]), "common");
+    }
+    for (int i = 6; i < 8; i++) {
+        fds[i] = netkit_connect(&k.net);
+        CHECK_EQ_STR(place_of(fds[i]), "reserved");
+    }
+    CHECK_EQ_U64(stats_of(&k).reserved, 2);
+    for (int i = 0; i < 8; i++)
+        close(fds[i]);
+    stop(&k);
+}
+
+TEST(a_reserved_place_goes_to_the_next_unless_it_is_claimed) {
+    kit k;
+    uint16_t plain;
+    char got[16];
+    start_places(&k, (rung_net_config){.connections_max = 8, .connections_reserved = 2}, &plain);
+    int fds[6];
+    for (int i = 0; i < 6; i++) {
+        fds[i] = netkit_connect(&k.net);
+        CHECK_EQ_STR(place_of(fds[i]), "common");
+    }
+    int first = netkit_connect(&k.net);
+    netkit_send(first, "claim\n");
+    CHECK_EQ_STR(place_of(first), "reserved");
+    for (int i = 0; i < 20; i++) { /* each sends the one before it away, never the first */
+        int next = netkit_connect(&k.net), last = netkit_connect(&k.net);
+        CHECK(netkit_read(next, got, sizeof got) <= 0);
+        CHECK_EQ_STR(place_of(last), "reserved");
+        close(next);
+        close(last);
+    }
+    CHECK_EQ_STR(place_of(first), "reserved");
+    netkit_send(first, "quit\n");
+    expect_end(first);
+    for (int i = 0; i < 6; i++)
+        close(fds[i]);
+    stop(&k);
+}
+
+TEST(an_address_has_its_share) {
+    kit k;
+    uint16_t plain;
+    int fds[3];
+    start_places(
+        &k,
+        (rung_net_config){.connections_max = 16, .connections_reserved = 2, .per_address_max = 2},
+        &plain);
+    for (int i = 0; i < 2; i++) {
+        fds[i] = netkit_connect_port(plain);
+        CHECK_EQ_STR(place_of(fds[i]), "common");
+    }
+    int more = netkit_connect_port(plain);
+    expect(more, "busy");
+    close(more);
+    fds[2] = netkit_connect(&k.net);
+    CHECK_EQ_STR(place_of(fds[2]), "reserved");
+    CHECK_EQ_U64(stats_of(&k).refused_address, 1);
+    close(fds[0]);
+    while (stats_of(&k).open > 2)
+        usleep(1000);
+    close(fds[2]);
+    while (stats_of(&k).open > 1)
+        usleep(1000);
+    int again = netkit_connect_port(plain); /* who left makes room */
+    CHECK_EQ_STR(place_of(again), "common");
+    close(again);
+    close(fds[1]);
+    stop(&k);
 }
 
 TEST(a_peer_that_never_reads_is_cut_off) {

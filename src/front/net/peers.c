@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* peers.c - a hash table with chains; it grows, and stays at its largest size: some bytes for a connection. */
+#include "front/net/peers.h"
+
+#include "base/assert.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { SLOTS_FIRST = 64 };
+
+/* No address has it as its first half: it is a multicast group's. */
+#define IPV4_PREFIX ((uint64_t)0xfffffffe << 32)
+
+uint64_t rung__peer_key(const struct sockaddr *address) {
+    uint32_t ip4 = 0;
+    uint64_t prefix = 0;
+    if (address->sa_family == AF_INET) {
+        memcpy(&ip4, &((const struct sockaddr_in *)(const void *)address)->sin_addr, sizeof ip4);
+        return IPV4_PREFIX | ip4;
+    }
+    const struct in6_addr *ip6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(ip6)) {
+        memcpy(&ip4, ip6->s6_addr + 12, sizeof ip4);
+        return IPV4_PREFIX | ip4;
+    }
+    memcpy(&prefix, ip6->s6_addr, sizeof prefix);
+    return prefix;
+}
+
+void rung__peers_deinit(rung__peers *p, const rung_alloc *a) {
+    RUNG_ASSERT(!p->count);
+    rung_alloc_free(a, p->slots, p->slot_count * sizeof *p->slots);
+    *p = (rung__peers){0};
+}
+
+static rung__peer **slot_of(const rung__peers *p, uint64_t key) {
+    return &p->slots[rung_hash_keyed(&p->hash, &key, sizeof key) & (p->slot_count - 1)];
+}
+
+/* Twice the slots. Without memory the chains grow longer, once there are any. */
+static bool grow(rung__peers *p, const rung_alloc *a) {
+    rung__peers bigger = {.slot_count = p->slot_count ? p->slot_count * 2 : SLOTS_FIRST,
+                          .count = p->count,
+                          .hash = p->hash};
+    bigger.slots = rung_alloc_zeroed(a, bigger.slot_count * sizeof *bigger.slots);
+    if (!bigger.slots)
+        return p->slot_count > 0;
+    if (!p->slot_count && uv_random(NULL, NULL, &bigger.hash, sizeof bigger.hash, 0, NULL) != 0)
+        bigger.hash.k0 = uv_hrtime();
+    for (uint32_t i = 0; i < p->slot_count; i++)
+        for (rung__peer *peer = p->slots[i], *next; peer; peer = next) {
+            rung__peer **slot = slot_of(&bigger, peer->key);
+            next = peer->next;
+            peer->next = *slot;
+            *slot = peer;
+        }
+    rung_alloc_free(a, p->slots, p->slot_count * sizeof *p->slots);
+    *p = bigger;
+    return true;
+}
+
+rung__peer *rung__peers_join(rung__peers *p, const rung_alloc *a, const uv_tcp_t *tcp) {
+    struct sockaddr_storage raw = {0};
+    int len = sizeof raw;
+    if (uv_tcp_getpeername(tcp, (struct sockaddr *)&raw, &len) != 0)
+        return NULL;
+    if (p->count >= p->slot_count && !grow(p, a))
+        return NULL;
+    uint64_t key = rung__peer_key((const struct sockaddr *)&raw);
+    rung__peer **slot = slot_of(p, key), *peer = *slot;
+    while (peer && peer->key != key)
+        peer = peer->next;
+    if (!peer) {
+        peer = rung_alloc_zeroed(a, sizeof *peer);
+        if (!peer)
+            return NULL;
+        peer->key = key;
+        peer->next = *slot;
+        *slot = peer;
+        p->count++;
+    }
+    peer->count++;
+    return peer;
+}
+
+void rung__peers_leave(rung__peers *p, const rung_alloc *a, rung__peer *peer) {
+    if (--peer->count)
+        return;
+    rung__peer **at = slot_of(p, peer->key);
+    while (*at != peer)
+        at = &(*at)->next;
+    *at = peer->next;
+    p->count--;
+    rung_alloc_free(a, peer, sizeof *peer);
+}
