@@ -83,9 +83,14 @@ typedef enum rung_setting_kind {
     X(connections_max, NUMBER, "limits.connections", "--limits-connections",                       \
       "RUNG_LIMITS_CONNECTIONS", "10000", "N", 1, 1000000,                                         \
       "open connections, all ports together; more are turned away")                                \
+    X(per_address_max, NUMBER, "limits.connections_per_address",                                   \
+      "--limits-connections-per-address", "RUNG_LIMITS_CONNECTIONS_PER_ADDRESS", "0", "N", 0,      \
+      1000000,                                                                                     \
+      "connections from one address (IPv6: one /64); 0: a quarter, and no limit for this machine") \
     X(buffers_max, SIZE, "limits.buffers", "--limits-buffers", "RUNG_LIMITS_BUFFERS", "48MiB",     \
       "SIZE", 1u << 20, (uint64_t)1 << 40,                                                         \
-      "unfinished input and unread answers of all connections; then the largest are cut off")      \
+      "kept for all connections: unfinished requests, queued commands, unread answers; beyond "    \
+      "it the largest are cut off")                                                                \
     X(body_max, SIZE, "limits.body", "--limits-body", "RUNG_LIMITS_BODY", "8MiB", "SIZE", 1024,    \
       8u << 20, "the body of one request; streamed batches are limited per line instead")          \
     X(in_flight_max, NUMBER, "limits.in_flight", "--limits-in-flight", "RUNG_LIMITS_IN_FLIGHT",    \
@@ -98,9 +103,18 @@ typedef enum rung_setting_kind {
     X(body_timeout_ms, TIME, "limits.body_timeout", "--limits-body-timeout",                       \
       "RUNG_LIMITS_BODY_TIMEOUT", "10s", "TIME", 100, 86400000,                                    \
       "for the body of a request, and a second more for every 500 bytes")                          \
+    X(body_deadline_ms, TIME, "limits.body_deadline", "--limits-body-deadline",                    \
+      "RUNG_LIMITS_BODY_DEADLINE", "60s", "TIME", 100, 86400000,                                   \
+      "but never longer than this; a streamed batch: between two pieces of it")                    \
+    X(auth_timeout_ms, TIME, "limits.auth_timeout", "--limits-auth-timeout",                       \
+      "RUNG_LIMITS_AUTH_TIMEOUT", "10s", "TIME", 100, 86400000,                                    \
+      "a connection of the Redis protocol until AUTH, where there are keys")                       \
+    X(command_timeout_ms, TIME, "limits.command_timeout", "--limits-command-timeout",              \
+      "RUNG_LIMITS_COMMAND_TIMEOUT", "10s", "TIME", 100, 86400000,                                 \
+      "for one command of the Redis protocol, and a second more for every 64 KiB")                 \
     X(idle_timeout_ms, TIME, "limits.idle_timeout", "--limits-idle-timeout",                       \
       "RUNG_LIMITS_IDLE_TIMEOUT", "75s", "TIME", 100, 86400000,                                    \
-      "a connection between two requests")                                                         \
+      "a connection between two requests; of the Redis protocol in MULTI, or when few are left")   \
     X(write_timeout_ms, TIME, "limits.write_timeout", "--limits-write-timeout",                    \
       "RUNG_LIMITS_WRITE_TIMEOUT", "30s", "TIME", 100, 86400000,                                   \
       "a client that does not take its answer")                                                    \

@@ -50,6 +50,8 @@ enum {
     ANNOUNCE_MS = 3000, /* a quick recovery is waited for before "listening" is said */
     ORIGINS_MAX = 64,
     SIGNAL_COUNT = 4,
+    FILES_KEPT = 128, /* open files that are not for connections in use */
+    RESERVED_MAX = 64,
     EXIT_LOG_FAILED = 4,
 };
 
@@ -82,6 +84,8 @@ typedef struct server {
     rung_attach *attach;
     rung_address http_bound, resp_bound;
     bool has_http, has_resp;
+    uint32_t
+        connections_max; /* the setting, or as many as the system's limit on open files allows */
 
     char keys_path[PATH_MAX];
     char origins_text[4096];
@@ -203,6 +207,9 @@ static int set_up_resp(server *s) {
                                .net = s->net,
                                .hub = s->hub,
                                .guard = s->guard,
+                               .auth_ms = (uint32_t)s->settings.auth_timeout_ms,
+                               .command_ms = (uint32_t)s->settings.command_timeout_ms,
+                               .idle_ms = (uint32_t)s->settings.idle_timeout_ms,
                                .port = s->has_resp ? rung_address_port(&s->resp_bound) : 0,
                                .is_durable = s->settings.data != NULL,
                                .version = rung_version()};
@@ -419,7 +426,12 @@ static bool is_foreign_host(const server *s, rung_exchange *x) {
 static void on_request(void *ctx, rung_exchange *x) {
     server *s = ctx;
     rung_slice path = rung_exchange_request(x)->path;
-    if (is_foreign_host(s, x))
+    if (rung_exchange_is_reserved(x) && !rung_api_is_urgent(s->api, x)) {
+        rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
+        rung_exchange_problem(x, 503, "too_many_connections",
+                              "only health checks and admins are answered: all other connections "
+                              "are taken, or too many are from this address");
+    } else if (is_foreign_host(s, x))
         rung_exchange_problem_with(x, 403, "forbidden", RUNG_SLICE("\"field\":\"Host\""),
                                    "Host: there are no keys, so only a name of this machine "
                                    "(localhost, 127.0.0.1, [::1]) is answered");
@@ -474,6 +486,7 @@ static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
                                 .commands = stats.commands,
                                 .errors = stats.errors,
                                 .protocol_errors = stats.protocol_errors,
+                                .timed_out = stats.timed_out,
                                 .open = stats.open,
                                 .blocked = stats.blocked,
                                 .in_flight = stats.in_flight,
@@ -524,13 +537,23 @@ static void split_origins(server *s) {
             s->origins[count++] = one;
 }
 
+/* Of so many connections, those kept for health checks and admins; as many again are kept for HTTP. */
+static uint32_t reserved_of(uint32_t connections) {
+    uint32_t tenth = (connections + 9) / 10;
+    return connections < 4 ? 0 : tenth < RESERVED_MAX ? tenth : RESERVED_MAX;
+}
+
 static int set_up_http(server *s) {
     rung_err err = {0};
     const rung_settings *set = &s->settings;
     split_origins(s);
+    uint32_t per_address = (uint32_t)set->per_address_max;
     rung_net_config net = {.alloc = rung_alloc_heap(),
                            .loop = &s->loop,
-                           .connections_max = (uint32_t)set->connections_max,
+                           .connections_max = s->connections_max,
+                           .connections_reserved = reserved_of(s->connections_max),
+                           .per_address_max = per_address ? per_address : s->connections_max / 4,
+                           .counts_loopback = per_address != 0,
                            .held_max = (size_t)set->buffers_max,
                            .write_timeout_ms = (uint32_t)set->write_timeout_ms};
     rung_api_config api = {.alloc = rung_alloc_heap(),
@@ -552,6 +575,7 @@ static int set_up_http(server *s) {
                              .idle_ms = (uint32_t)set->idle_timeout_ms,
                              .head_ms = (uint32_t)set->header_timeout_ms,
                              .body_ms = (uint32_t)set->body_timeout_ms,
+                             .body_max_ms = (uint32_t)set->body_deadline_ms,
                              .in_flight_max = (uint32_t)set->in_flight_max,
                              .gzip_min = set->gzip ? 0 : UINT32_MAX,
                              .cors_origins = s->origins[0] ? s->origins : NULL};
@@ -662,22 +686,32 @@ static void init_handles(server *s) {
     }
 }
 
-/* As many open files as we may have: every connection is one. */
-static void raise_limits(const server *s) {
+/* As many open files as we may have: every connection is one. The log, snapshots, the archive and connections that are
+ * turned away need some, too: a server that runs out of them can neither write nor hear that a key was revoked. */
+static void fit_limits(server *s) {
     struct rlimit files;
+    s->connections_max = (uint32_t)s->settings.connections_max;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0)
         return;
+    rlim_t now = files.rlim_cur;
     files.rlim_cur = files.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < s->settings.connections_max + 64)
-        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
-                 "the system allows fewer open files than limits.connections needs",
-                 RUNG_LOG_NUMBER("files", files.rlim_cur),
-                 RUNG_LOG_NUMBER("connections", s->settings.connections_max));
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+        files.rlim_cur = now;
+    rlim_t kept = files.rlim_cur / 2 < FILES_KEPT ? files.rlim_cur / 2 : FILES_KEPT;
+    if (files.rlim_cur - kept >= s->connections_max)
+        return;
+    s->connections_max = files.rlim_cur > kept ? (uint32_t)(files.rlim_cur - kept) : 1;
+    RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
+             "the system allows fewer open files than limits.connections needs: fewer connections "
+             "are taken",
+             RUNG_LOG_NUMBER("files", files.rlim_cur),
+             RUNG_LOG_NUMBER("connections", s->connections_max),
+             RUNG_LOG_NUMBER("limits.connections", s->settings.connections_max));
 }
 
 static int set_up(server *s) {
     signal(SIGPIPE, SIG_IGN);
-    raise_limits(s);
+    fit_limits(s);
     if (!s->settings.data)
         RUNG_SAY(
             &s->logger, RUNG_LOG_WARNING,

@@ -508,6 +508,20 @@ static void refuse_route(rung_exchange *x, rung_status st, const char *allowed,
     }
 }
 
+bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
+    rung_slice path = rung_exchange_request(x)->path, none = {NULL, 0};
+    rung_guard *guard = api->config.guard;
+    rung_who who;
+    if (rung_slice_eq(path, RUNG_SLICE("/healthz")) || rung_slice_eq(path, RUNG_SLICE("/readyz")) ||
+        rung_slice_eq(path, RUNG_SLICE("/metrics")))
+        return true;
+    rung_slice key = rung_guard_bearer(rung_exchange_header(x, "authorization"));
+    int64_t now_ms = now_of(api);
+    return key.len && !rung_guard_is_open(guard) &&
+           rung_guard_know(guard, key, now_ms, &who, NULL) == RUNG_GUARD_OK &&
+           rung_guard_may(guard, &who, RUNG_ROLE_ADMIN, none, none, now_ms, NULL) == RUNG_GUARD_OK;
+}
+
 void rung_api_handle(void *ctx, rung_exchange *x) {
     rung_api *api = ctx;
     const rung_request *r = rung_exchange_request(x);

@@ -38,7 +38,7 @@ typedef struct rung_api_archive_stat {
 
 /* What the Redis protocol does, for /metrics. */
 typedef struct rung_api_resp_stat {
-    uint64_t connections, commands, errors, protocol_errors;
+    uint64_t connections, commands, errors, protocol_errors, timed_out;
     uint32_t open, blocked, in_flight;
     uint64_t blocked_looks;
 } rung_api_resp_stat;
@@ -82,6 +82,10 @@ void rung_api_stop(rung_api *api);
 /* Wait for that question, and for a change of the keys: when the loop has ended, before hub and archive are closed.
  * NULL is fine. */
 void rung_api_settle(rung_api *api);
+
+/* Is it worth a reserved place (rung_exchange_is_reserved())? Health, readiness and metrics are, and what somebody with
+ * an admin's key asks for. */
+bool rung_api_is_urgent(const rung_api *api, rung_exchange *x);
 
 /* For rung_http_config; `api` is the ctx. */
 void rung_api_handle(void *api, rung_exchange *x);

@@ -197,8 +197,13 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
                 n.timed_out);
         counter(w, "rung_connections_cut_off_total",
                 "Connections that held or left unread too much.", n.cut_off);
+        counter(w, "rung_connections_refused_by_address_total",
+                "Of the refused: because their address has too many.", n.refused_address);
         gauge(w, "rung_connections", "Connections open.", n.open);
-        gauge(w, "rung_connections_held_bytes", "Unfinished input and unread answers.",
+        gauge(w, "rung_connections_reserved", "Of those, in places kept for health and admins.",
+              n.reserved);
+        gauge(w, "rung_connections_held_bytes",
+              "Unfinished requests, queued commands and unread answers of all connections.",
               (double)n.held);
         gauge(w, "rung_network_bytes", "Memory of connections and buffers.", (double)n.memory);
     }
@@ -257,6 +262,8 @@ static void write_resp(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_resp_errors_total", "Of those, answered with an error.", s.errors);
     counter(w, "rung_resp_malformed_total", "Connections that spoke something else.",
             s.protocol_errors);
+    counter(w, "rung_resp_timed_out_total",
+            "Connections that took too long to authenticate or to send a command.", s.timed_out);
     gauge(w, "rung_resp_blocked", "Clients that wait in a blocking command.", s.blocked);
     counter(w, "rung_resp_blocked_looks_total", "Keys looked at for clients that wait.",
             s.blocked_looks);

@@ -11,7 +11,7 @@
  * results. It goes on by: answers (ring), a waiter for the next sequence (hub), `drained` (peer).
  *
  * Invariants:
- *  1. ring[head % RING .. tail % RING) are the submissions without a result in `out`, oldest first; `pending` of them
+ *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first; `pending` of them
  *     are the hub's, and the hub answers in the order it was given them.
  *  2. The first entry of the ring is the hub's: refused ones are written as soon as nothing is before them.
  *  3. `in` holds bytes from in_at on that no submission was made of yet.
@@ -26,9 +26,11 @@
 enum {
 #ifdef RUNG_TEST_BUILD
     RING = 16, /* tiny, so that every test is at the limit */
+    RING_FIRST = 4,
     OUT_FLUSH = 512,
 #else
     RING = 8192,
+    RING_FIRST = 64, /* it doubles */
     OUT_FLUSH = 32 << 10,
 #endif
     LINE_BYTES_MAX = 64 << 10,
@@ -60,6 +62,7 @@ typedef struct rung_batch {
 
     uint64_t head, tail;
     uint32_t pending;
+    uint32_t ring_size;
     entry *ring;
     rung_hub_waiter waiter;
 
@@ -67,6 +70,10 @@ typedef struct rung_batch {
     char board[RUNG_NAME_MAX]; /* the one that was allowed last */
     size_t board_len;
 } rung_batch;
+
+static entry *entry_at(const rung_batch *b, uint64_t i) {
+    return &b->ring[i % b->ring_size];
+}
 
 /* ---- life ---- */
 
@@ -76,8 +83,8 @@ static void destroy(rung_batch *b) {
     if (b->is_waiting)
         rung_hub_cancel(api->hub, &b->waiter);
     for (; b->head != b->tail; b->head++)
-        if (b->ring[b->head % RING].refusal)
-            rung_alloc_free(a, b->ring[b->head % RING].refusal, REFUSAL_MAX);
+        if (entry_at(b, b->head)->refusal)
+            rung_alloc_free(a, entry_at(b, b->head)->refusal, REFUSAL_MAX);
     if (b->prev)
         b->prev->next = b->next;
     else
@@ -88,8 +95,23 @@ static void destroy(rung_batch *b) {
     rung_json_writer_deinit(&b->out);
     rung_alloc_free(a, b->in, b->in_size);
     rung_alloc_free(a, b->items, b->items ? sizeof *b->items : 0);
-    rung_alloc_free(a, b->ring, b->ring ? RING * sizeof *b->ring : 0);
+    rung_alloc_free(a, b->ring, b->ring_size * sizeof *b->ring);
     rung_alloc_free(a, b, sizeof *b);
+}
+
+/* False: no memory; the ring is as before. */
+static bool grow_ring(rung_batch *b, uint32_t size) {
+    const rung_alloc *a = b->api->config.alloc;
+    entry *ring = rung_alloc_get(a, size * sizeof *ring);
+    if (!ring)
+        return false;
+    for (uint64_t i = b->head; i != b->tail; i++)
+        ring[i % size] = *entry_at(b, i);
+    rung_alloc_free(a, b->ring, b->ring_size * sizeof *ring);
+    rung_exchange_charge(b->call->x, (ptrdiff_t)((size - b->ring_size) * sizeof *ring));
+    b->ring = ring;
+    b->ring_size = size;
+    return true;
 }
 
 static rung_batch *create(rung_call *c, bool is_array) {
@@ -110,9 +132,8 @@ static rung_batch *create(rung_call *c, bool is_array) {
     api->batches = b;
     rung_fair_take(&api->batch_shares, c->share, 1);
     b->heard_ms = uv_now(api->config.loop);
-    b->ring = rung_alloc_get(a, RING * sizeof *b->ring);
     b->items = is_array ? rung_alloc_get(a, sizeof *b->items) : NULL;
-    if (b->ring && (b->items || !is_array))
+    if (grow_ring(b, RING_FIRST) && (b->items || !is_array))
         return b;
     destroy(b);
     return NULL;
@@ -159,11 +180,12 @@ static void write_refusal(rung_json_writer *w, uint64_t line, const rung_problem
 
 /* Refusals at the front of the ring have nothing before them any more. */
 static void write_refused(rung_batch *b) {
-    for (; b->head != b->tail && b->ring[b->head % RING].refusal; b->head++) {
-        entry *e = &b->ring[b->head % RING];
+    for (; b->head != b->tail && entry_at(b, b->head)->refusal; b->head++) {
+        entry *e = entry_at(b, b->head);
         rung_json_write_raw(&b->out, rung_slice_of(e->refusal, e->refusal_len));
         end_line(b);
         rung_alloc_free(b->api->config.alloc, e->refusal, REFUSAL_MAX);
+        rung_exchange_charge(b->call->x, -REFUSAL_MAX);
     }
 }
 
@@ -180,6 +202,7 @@ static bool append(rung_batch *b, rung_slice piece) {
         char *grown = rung_alloc_resize(b->api->config.alloc, b->in, b->in_size, size);
         if (!grown)
             return false;
+        rung_exchange_charge(b->call->x, (ptrdiff_t)(size - b->in_size));
         b->in = grown;
         b->in_size = size;
     }
@@ -267,8 +290,9 @@ static void refuse(rung_batch *b, const rung_problem *p) {
         rung_json_writer_reset(&w);
         write_refusal(&w, b->line, &plain);
     }
-    b->ring[b->tail++ % RING] =
+    *entry_at(b, b->tail++) =
         (entry){.line = b->line, .refusal = text, .refusal_len = (uint16_t)w.len};
+    rung_exchange_charge(b->call->x, REFUSAL_MAX);
 }
 
 static void refuse_status(rung_batch *b, rung_status st, const rung_err *err, rung_stage stage) {
@@ -343,10 +367,10 @@ static void submit(rung_batch *b, rung_slice text) {
         refuse_status(b, st, &err, RUNG_STAGE_PUT);
         return;
     }
-    b->ring[b->tail++ % RING] = (entry){.line = b->line,
-                                        .type = (uint8_t)def->key.columns[0].type,
-                                        .decimals = (uint8_t)def->key.columns[0].decimals,
-                                        .is_delta = slots[SCORE_DELTA].present};
+    *entry_at(b, b->tail++) = (entry){.line = b->line,
+                                      .type = (uint8_t)def->key.columns[0].type,
+                                      .decimals = (uint8_t)def->key.columns[0].decimals,
+                                      .is_delta = slots[SCORE_DELTA].present};
     b->pending++;
 }
 
@@ -370,8 +394,14 @@ static void wait_for_hub(rung_batch *b) {
     rung_hub_wait(b->api->hub, &b->waiter);
 }
 
+/* Room for one more in the ring. */
+static bool has_room(rung_batch *b) {
+    return b->tail - b->head < b->ring_size ||
+           (b->ring_size < RING && grow_ring(b, b->ring_size * 2));
+}
+
 static bool is_stalled(rung_batch *b) {
-    if (b->is_full || b->tail - b->head == RING)
+    if (b->is_full || !has_room(b))
         return true;
     if (rung_hub_room_for(b->api->hub, sender_of(b)))
         return false;
@@ -461,15 +491,15 @@ static void write_result(rung_batch *b, const entry *e, rung_status st, const ru
 
 static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err) {
     rung_batch *b = ctx;
-    RUNG_ASSERT(b->pending && !b->ring[b->head % RING].refusal);
-    write_result(b, &b->ring[b->head % RING], st, outcome, err);
+    RUNG_ASSERT(b->pending && !entry_at(b, b->head)->refusal);
+    write_result(b, entry_at(b, b->head), st, outcome, err);
     b->heard_ms = uv_now(b->api->config.loop);
     b->head++;
     b->pending--;
     write_refused(b);
     flush_soon(b);
     /* Half a ring at a time: the peer is not stopped and started for every line. */
-    if (b->pending == 0 || (b->is_held && b->tail - b->head <= RING / 2))
+    if (b->pending == 0 || (b->is_held && b->tail - b->head <= b->ring_size / 2))
         pump(b);
 }
 

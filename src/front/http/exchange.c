@@ -24,7 +24,7 @@
 
 /* ---- buffers ---- */
 
-bool rung__buffer_add(rung__buffer *b, const rung_alloc *a, rung_slice bytes) {
+static bool buffer_add(rung__buffer *b, const rung_alloc *a, rung_slice bytes) {
     if (b->size - b->len < bytes.len) {
         size_t size = b->size ? b->size * 2 : 4096;
         while (size - b->len < bytes.len)
@@ -44,6 +44,15 @@ bool rung__buffer_add(rung__buffer *b, const rung_alloc *a, rung_slice bytes) {
 void rung__buffer_deinit(rung__buffer *b, const rung_alloc *a) {
     rung_alloc_free(a, b->data, b->size);
     *b = (rung__buffer){0};
+}
+
+bool rung__exchange_keep(rung_exchange *x, rung__buffer *b, rung_slice bytes) {
+    size_t before = b->size;
+    if (!buffer_add(b, x->http->config.alloc, bytes))
+        return false;
+    if (b->size > before)
+        rung_exchange_charge(x, (ptrdiff_t)(b->size - before));
+    return true;
 }
 
 /* ---- the request ---- */
@@ -77,7 +86,20 @@ void *rung_exchange_alloc(rung_exchange *x, size_t size) {
     b->size = size;
     b->next = x->blocks;
     x->blocks = b;
+    rung_exchange_charge(x, (ptrdiff_t)(sizeof *b + size));
     return b->bytes;
+}
+
+void rung_exchange_charge(rung_exchange *x, ptrdiff_t bytes) {
+    x->charged = (size_t)((ptrdiff_t)x->charged + bytes);
+    if (!x->session)
+        return;
+    x->session->charged = (size_t)((ptrdiff_t)x->session->charged + bytes);
+    rung__session_tell_held(x->session);
+}
+
+bool rung_exchange_is_reserved(const rung_exchange *x) {
+    return x->session && rung_conn_is_reserved(x->session->conn);
 }
 
 void rung_exchange_set_user(rung_exchange *x, void *user) {
@@ -159,7 +181,7 @@ static void emit(rung_exchange *x, rung_slice bytes) {
     x->bytes_out += bytes.len;
     if (s->first == x) {
         rung_conn_write(s->conn, bytes);
-    } else if (rung__buffer_add(&x->out, x->http->config.alloc, bytes)) {
+    } else if (rung__exchange_keep(x, &x->out, bytes)) {
         s->behind_bytes += bytes.len;
     } else {
         rung_conn_abort(s->conn);

@@ -32,6 +32,7 @@
 #include "front/net/net.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct rung_exchange rung_exchange;
@@ -70,11 +71,20 @@ rung_slice rung_exchange_header(const rung_exchange *x, const char *lower_name);
 /* "127.0.0.1:51324"; "" when the client is gone. */
 void rung_exchange_peer(const rung_exchange *x, char text[RUNG_ADDRESS_TEXT_MAX]);
 
+/* Did it come on a connection in a reserved place (front/net/net.h)? Such places are for what must be answered when all
+ * others are taken; the connection closes after it. */
+bool rung_exchange_is_reserved(const rung_exchange *x);
+
 /* ---- memory of the request ---- */
 
 /* Memory that lives until the exchange is ended; zeroed. From the exchange's own pooled block as long as it has
  * room (about 2 KiB), so that the steady state allocates nothing. NULL: out of memory. */
 void *rung_exchange_alloc(rung_exchange *x, size_t size);
+
+/* What the handler keeps for this request has grown by `bytes`, or shrunk: buffers, queues, copies of the body; what
+ * rung_exchange_alloc() gave counts by itself. All connections together may keep so much (limits.buffers): the client
+ * may be cut off by this call, and is `gone` then, later. */
+void rung_exchange_charge(rung_exchange *x, ptrdiff_t bytes);
 
 /* A pointer of the handler's own, for its convenience. */
 void rung_exchange_set_user(rung_exchange *x, void *user);

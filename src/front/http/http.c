@@ -100,7 +100,10 @@ static void *on_opened(void *ctx, rung_conn *c) {
         h->stats.memory += sizeof *s;
     }
     *s = (rung__session){.http = h, .conn = c};
-    rung_conn_deadline(c, h->config.idle_ms);
+    /* A reserved place is not for waiting in. */
+    rung_conn_deadline(c, rung_conn_is_reserved(c) && h->config.head_ms < h->config.idle_ms
+                              ? h->config.head_ms
+                              : h->config.idle_ms);
     return s;
 }
 
@@ -118,6 +121,10 @@ static void session_give(rung__session *s) {
 
 /* ---- the list of exchanges ---- */
 
+void rung__session_tell_held(rung__session *s) {
+    rung_conn_hold(s->conn, s->charged + s->half_size);
+}
+
 static bool is_exclusive(const rung_exchange *x) {
     rung_method m = x->request.method;
     bool is_safe = m == RUNG_METHOD_GET || m == RUNG_METHOD_HEAD || m == RUNG_METHOD_OPTIONS;
@@ -134,6 +141,8 @@ static void list_add(rung__session *s, rung_exchange *x) {
     s->last = x;
     s->count++;
     s->unsafe_count += is_exclusive(x);
+    s->charged += x->charged;
+    rung__session_tell_held(s);
 }
 
 static void list_pop(rung__session *s) {
@@ -143,6 +152,8 @@ static void list_pop(rung__session *s) {
         s->last = NULL;
     s->count--;
     s->unsafe_count -= is_exclusive(x);
+    s->charged -= x->charged;
+    rung__session_tell_held(s);
     if (s->reading == x)
         s->reading = NULL;
 }
@@ -153,6 +164,7 @@ static void send_gathered(rung__session *s, rung_exchange *x) {
         return;
     rung_conn_write(s->conn, rung_slice_of(x->out.data, x->out.len));
     s->behind_bytes -= x->out.len;
+    rung_exchange_charge(x, -(ptrdiff_t)x->out.size);
     rung__buffer_deinit(&x->out, s->http->config.alloc);
 }
 
@@ -215,6 +227,7 @@ static bool is_host_known(const rung_http *h, rung_slice host) {
 static void hand_out(rung__session *s, rung_exchange *x) {
     rung_http *h = s->http;
     x->is_handed = true;
+    rung_conn_claim(s->conn);
     if (h->stats.in_flight > h->config.in_flight_max) {
         h->stats.overloaded++;
         rung__exchange_refuse(x, &overloaded);
@@ -285,7 +298,8 @@ static void fill_request(rung__session *s, rung_exchange *x) {
     };
     if (!h->query.len)
         x->request.query = (rung_slice){0};
-    x->is_final = h->says_close || (h->minor_version == 0 && !h->says_keep_alive);
+    x->is_final = h->says_close || (h->minor_version == 0 && !h->says_keep_alive) ||
+                  rung_conn_is_reserved(s->conn);
     s->is_last = x->is_final;
 }
 
@@ -294,7 +308,7 @@ static void start_body(rung__session *s, const rung_exchange *x) {
     s->left = x->head.length;
     s->chunks = (rung_chunks){0};
     s->thrown = s->body_bytes = 0;
-    s->body_since_ms = uv_now(rung_net_loop(s->http->config.net));
+    s->body_since_ms = s->body_last_ms = uv_now(rung_net_loop(s->http->config.net));
 }
 
 static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_problem *p) {
@@ -317,6 +331,7 @@ static void half_free(rung__session *s) {
     rung_alloc_free(s->http->config.alloc, s->half, s->half_size);
     s->half = NULL;
     s->half_size = 0;
+    rung__session_tell_held(s);
 }
 
 /* Only as much of it as is filled in: clients that never finish a head shall cost little. */
@@ -330,6 +345,7 @@ static bool half_keep(rung__session *s, const rung_head *head) {
     s->http->stats.memory -= s->half_size;
     s->half = memcpy(half, head, size);
     s->half_size = size;
+    rung__session_tell_held(s);
     return true;
 }
 
@@ -397,6 +413,7 @@ static bool read_head(rung__session *s, rung_slice *input) {
 
 static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, bool is_all) {
     s->body_bytes += piece.len;
+    s->body_last_ms = uv_now(rung_net_loop(s->http->config.net));
     if (!x || x->is_ended) {
         s->thrown += piece.len;
         if (s->thrown > s->http->config.discard_max) {
@@ -423,7 +440,7 @@ static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, boo
         x->body(x->body_ctx, x, piece);
         return true;
     }
-    if (!rung__buffer_add(&x->collected, s->http->config.alloc, piece)) {
+    if (!rung__exchange_keep(x, &x->collected, piece)) {
         fail_request(s, x, &no_memory);
         return false;
     }
@@ -530,6 +547,11 @@ static bool step(rung__session *s, rung_slice *input) {
     return s->phase == RUNG__PHASE_LENGTH ? read_length(s, input) : read_chunks(s, input);
 }
 
+/* A body that goes to the handler in pieces has no size, so it may take as long as it likes; but its bytes must come. */
+static bool is_streamed(const rung__session *s) {
+    return s->reading && !s->reading->is_ended && s->reading->body_mode == RUNG__BODY_STREAM;
+}
+
 /* The deadline that fits what the session waits for. */
 static void watch_idle(rung__session *s) {
     const rung_http_config *config = &s->http->config;
@@ -543,11 +565,13 @@ static void watch_idle(rung__session *s) {
     } else {
         uint64_t now = uv_now(rung_net_loop(config->net));
         if (!s->body_since_ms) {
-            s->body_since_ms = now;
+            s->body_since_ms = s->body_last_ms = now;
             s->body_bytes = 0;
         }
         uint64_t due =
             s->body_since_ms + config->body_ms + s->body_bytes * 1000 / config->body_rate;
+        uint64_t last = (is_streamed(s) ? s->body_last_ms : s->body_since_ms) + config->body_max_ms;
+        due = due < last ? due : last;
         rung_conn_deadline(s->conn, due > now ? (uint32_t)(due - now) : 1);
     }
 }
@@ -681,6 +705,7 @@ static void fill_defaults(rung_http_config *c) {
     OR(head_ms, 10000);
     OR(body_ms, 10000);
     OR(body_rate, 500);
+    OR(body_max_ms, 60000);
     OR(pipeline_max, 64);
     OR(in_flight_max, 16384);
     OR(discard_max, 65536);
@@ -743,6 +768,7 @@ const rung_protocol *rung_http_protocol(void) {
         .closed = on_closed,
         .busy = {BUSY, sizeof BUSY - 1},
         .input_max = 128u << 10,
+        .has_reserve = true,
     };
     return &protocol;
 }

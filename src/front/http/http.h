@@ -8,7 +8,7 @@
  *     rung_http_destroy(http);          // after the net has stopped and every exchange was ended
  *
  * Limits and what happens at them: head longer or with more fields than allowed: 431; target too long: 414;
- * head not complete in head_ms: 408; body slower than body_rate: 408; more requests under way than
+ * head not complete in head_ms: 408; body slower than body_rate, or not complete in body_max_ms: 408; more requests under way than
  * in_flight_max: 503 with Retry-After; more pipelined ones than pipeline_max: they wait in the socket; body
  * over the route's limit: 413. All with a problem body, and the connection closes after those that leave the
  * framing in doubt. Thread: the loop's. */
@@ -42,7 +42,9 @@ typedef struct rung_http_config {
     uint32_t head_ms;       /* from its first byte to its last; 0: 10 s */
     uint32_t
         body_ms; /* a body may take this long, and for every byte 1 / body_rate longer; 0: 10 s */
-    uint32_t body_rate;     /* bytes per second; 0: 500 */
+    uint32_t body_rate; /* bytes per second; 0: 500 */
+    uint32_t
+        body_max_ms; /* but never longer than this; a streamed one: between two pieces. 0: 60 s */
     uint32_t pipeline_max;  /* requests under way on one connection; 0: 64 */
     uint32_t in_flight_max; /* on all of them; 0: 16,384 */
     uint32_t

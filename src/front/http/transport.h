@@ -68,6 +68,7 @@ struct rung_exchange {
     /* memory */
     rung__block *blocks;
     uint32_t room_used;
+    size_t charged; /* bytes that it keeps for its client, beside itself */
     rung_head head; /* from its fields on, nothing is zeroed for a new request */
     _Alignas(16) char room[RUNG__ROOM_SIZE];
 };
@@ -87,6 +88,7 @@ struct rung__session {
     uint32_t half_size;
     uint32_t count, unsafe_count;
     size_t behind_bytes; /* of answers that wait for others */
+    size_t charged;      /* the sum of its exchanges' */
     rung__phase phase;
     bool is_head_begun; /* some of it has come: its deadline runs */
     bool is_last;       /* no more requests are read */
@@ -95,7 +97,8 @@ struct rung__session {
     rung_chunks chunks;
     uint64_t thrown; /* of an unread body */
     uint64_t body_since_ms, body_bytes;
-    rung__session *next; /* in the pool */
+    uint64_t body_last_ms; /* when the last of it came */
+    rung__session *next;   /* in the pool */
 };
 
 struct rung_http {
@@ -115,9 +118,11 @@ void rung__exchange_release(
     rung_exchange *x); /* it is ended and off its session: back to the pool */
 /* An exchange of this session has ended: send what can be sent, finish the connection if it was the final one. */
 void rung__session_advance(rung__session *s);
+void rung__session_tell_held(rung__session *s); /* `charged` has changed */
 
 /* exchange.c */
-bool rung__buffer_add(rung__buffer *b, const rung_alloc *a, rung_slice bytes);
+/* Add to a buffer of the exchange, and count it. False: no memory. */
+bool rung__exchange_keep(rung_exchange *x, rung__buffer *b, rung_slice bytes);
 void rung__buffer_deinit(rung__buffer *b, const rung_alloc *a);
 void rung__exchange_refuse(rung_exchange *x,
                            const rung_head_problem *p); /* end it with a problem */

@@ -28,6 +28,7 @@
 #define MESSAGES_PER_S   10u
 #define CLOSE_MS         2000u
 #define PINGS_MAX        3u
+#define CONTEXT_BYTES    8192u /* of wslay, beside the message it puts together */
 
 typedef struct subscription {
     rung_websocket *ws;
@@ -459,6 +460,7 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
     watch_silence(ws);
     flush(ws);
     rest_wslay(ws);
+    rung_conn_hold(c, ws->wslay ? CONTEXT_BYTES + RUNG_WEBSOCKET_MESSAGE_MAX : 0);
     return bytes.len;
 }
 

@@ -174,6 +174,8 @@ static void stay_within(rung_conn *c) {
 }
 
 void rung_conn_hold(rung_conn *c, size_t bytes) {
+    if (bytes == c->session_held)
+        return;
     bool is_more = bytes > c->session_held;
     c->session_held = bytes;
     count_held(c);
@@ -276,16 +278,45 @@ static void take_reserved(rung_conn *c) {
     n->stats.reserved++;
 }
 
+/* An IPv4 address that came to a listener of both kinds is one all the same. */
+static bool peer_address(const rung_conn *c, rung_address *out) {
+    struct sockaddr_storage raw = {0};
+    int len = sizeof raw;
+    *out = (rung_address){0};
+    if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&raw, &len) != 0)
+        return false;
+    if (raw.ss_family == AF_INET)
+        memcpy(&out->ip4, &raw, sizeof out->ip4);
+    else
+        memcpy(&out->ip6, &raw, sizeof out->ip6);
+    if (raw.ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&out->ip6.sin6_addr)) {
+        struct sockaddr_in ip4 = {.sin_family = AF_INET, .sin_port = out->ip6.sin6_port};
+        memcpy(&ip4.sin_addr, out->ip6.sin6_addr.s6_addr + 12, sizeof ip4.sin_addr);
+        out->ip4 = ip4;
+    }
+    return true;
+}
+
+/* Count it with its address; false: no memory, or the peer has gone. */
+static bool join_peer(rung_conn *c) {
+    rung_net *n = c->net;
+    rung_address from;
+    if (c->is_unix || !n->config.per_address_max)
+        return true;
+    if (!peer_address(c, &from))
+        return false;
+    if (!n->config.counts_loopback && rung_address_is_local(&from))
+        return true;
+    c->peer = rung__peers_join(&n->peers, n->config.alloc, &from.any);
+    return c->peer != NULL;
+}
+
 /* Give it a place; false: there is none for it. */
 static bool find_place(rung_conn *c) {
     rung_net *n = c->net;
-    uint32_t max = n->config.per_address_max;
-    if (!c->is_unix && max) {
-        c->peer = rung__peers_join(&n->peers, n->config.alloc, &c->tcp);
-        if (!c->peer)
-            return false;
-    }
-    bool is_one_too_many = c->peer && c->peer->count > max;
+    if (!join_peer(c))
+        return false;
+    bool is_one_too_many = c->peer && c->peer->count > n->config.per_address_max;
     if (!is_one_too_many && n->common_count < common_max(n, c->protocol)) {
         c->place = RUNG__PLACE_COMMON;
         n->common_count++;
@@ -875,19 +906,11 @@ bool rung_conn_is_finished(const rung_conn *c) {
 }
 
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
-    struct sockaddr_storage raw = {0};
-    rung_address a = {0};
-    int len = sizeof raw;
+    rung_address a;
     memcpy(text, "unix:", 6);
     if (c->is_unix)
         return;
-    if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&raw, &len) != 0) {
-        text[0] = 0;
-        return;
-    }
-    if (raw.ss_family == AF_INET)
-        memcpy(&a.ip4, &raw, sizeof a.ip4);
-    else
-        memcpy(&a.ip6, &raw, sizeof a.ip6);
-    rung_address_text(&a, text);
+    text[0] = 0;
+    if (peer_address(c, &a))
+        rung_address_text(&a, text);
 }

@@ -81,6 +81,7 @@ typedef struct rung_net_config {
     uint32_t connections_max;      /* more are told `busy` and closed; 0: 16,384 */
     uint32_t connections_reserved; /* of them; at most a quarter */
     uint32_t per_address_max;      /* from one IPv4 address or IPv6 /64; 0: as many as there are */
+    bool counts_loopback;          /* per_address_max is for connections from this machine, too */
     uint32_t output_high;          /* bytes waiting to be sent at which reading stops; 0: 256 KiB */
     uint32_t output_low;           /* and goes on; 0: a quarter of output_high */
     uint32_t output_max;           /* a connection with more waiting is cut off; 0: 64 MiB */

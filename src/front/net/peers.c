@@ -6,7 +6,7 @@
 
 #include <netinet/in.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <uv.h>
 
 enum { SLOTS_FIRST = 64 };
 
@@ -61,14 +61,10 @@ static bool grow(rung__peers *p, const rung_alloc *a) {
     return true;
 }
 
-rung__peer *rung__peers_join(rung__peers *p, const rung_alloc *a, const uv_tcp_t *tcp) {
-    struct sockaddr_storage raw = {0};
-    int len = sizeof raw;
-    if (uv_tcp_getpeername(tcp, (struct sockaddr *)&raw, &len) != 0)
-        return NULL;
+rung__peer *rung__peers_join(rung__peers *p, const rung_alloc *a, const struct sockaddr *address) {
     if (p->count >= p->slot_count && !grow(p, a))
         return NULL;
-    uint64_t key = rung__peer_key((const struct sockaddr *)&raw);
+    uint64_t key = rung__peer_key(address);
     rung__peer **slot = slot_of(p, key), *peer = *slot;
     while (peer && peer->key != key)
         peer = peer->next;

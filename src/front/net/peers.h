@@ -11,7 +11,7 @@
 #include "base/hash.h"
 
 #include <stdint.h>
-#include <uv.h>
+#include <sys/socket.h>
 
 typedef struct rung__peer {
     struct rung__peer *next; /* of its slot */
@@ -28,8 +28,8 @@ typedef struct rung__peers {
 
 void rung__peers_deinit(rung__peers *p, const rung_alloc *a);
 
-/* One connection more of that address; NULL: no memory, or the peer has gone. */
-rung__peer *rung__peers_join(rung__peers *p, const rung_alloc *a, const uv_tcp_t *tcp);
+/* One connection more of that address; NULL: no memory. */
+rung__peer *rung__peers_join(rung__peers *p, const rung_alloc *a, const struct sockaddr *address);
 /* One less; the last one takes the peer with it. */
 void rung__peers_leave(rung__peers *p, const rung_alloc *a, rung__peer *peer);
 

@@ -183,6 +183,7 @@ void rung__resp_unblock(rung__resp_session *s) {
     rung_fair_give(&r->blocked_shares, b->share, 1);
     r->stats.blocked--;
     s->blocked = NULL;
+    s->blocked_bytes = 0;
     free_blocked(r, b, b->wait_count);
 }
 
@@ -448,6 +449,7 @@ void rung__resp_block(rung__resp_call *call) {
     }
     link_last(r, b);
     s->blocked = b;
+    s->blocked_bytes = blocked_size(b->wait_count);
     s->is_paused =
         true; /* the connection is still read from: the end of a client that waits must be noticed */
     s->resume_at = 0;

@@ -268,16 +268,20 @@ struct rung__resp_session {
     char name[RUNG__CLIENT_NAME_MAX];
     uint8_t peer_len;
     char peer[48];
-    uint32_t share;   /* of the hub's room: whose it is */
-    bool is_silent;   /* CLIENT REPLY OFF */
-    bool is_stranger; /* has not shown a key where one is needed */
-    bool is_ended;    /* the peer sends no more */
-    bool is_quitting; /* close when all is answered */
+    uint32_t share;       /* of the hub's room: whose it is */
+    bool is_silent;       /* CLIENT REPLY OFF */
+    bool is_stranger;     /* has not shown a key where one is needed */
+    uint64_t stranger_ms; /* since when, in the loop's time */
+    uint64_t begun_ms;    /* when the first byte of an unfinished command came; 0: there is none */
+    size_t begun_bytes;   /* how much of it has come */
+    bool is_ended;        /* the peer sends no more */
+    bool is_quitting;     /* close when all is answered */
     bool is_paused;
     bool is_stalled;    /* paused because the hub had no room */
     uint32_t resume_at; /* paused until so few requests are under way */
     uint32_t pending;   /* requests under way */
     size_t pending_bytes;
+    size_t blocked_bytes;            /* of `blocked` */
     struct rung__resp_request *tail; /* the last request, if more may be added to it */
     struct rung__resp_request *run;  /* changes of one member that more of their kind may join */
     /* transaction */
@@ -387,12 +391,16 @@ void rung__resp_session_go_on(rung__resp_session *s);
 void rung__resp_session_pause(rung__resp_session *s, uint32_t resume_at);
 /* How much is read of a session at a time depends on who it is. */
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms);
+/* Tell the net what the session keeps: queued commands, scripts, keys watched or waited for. */
+void rung__resp_session_tell_held(const rung__resp_session *s);
 void rung__resp_timer_start(rung_resp *r); /* somebody waits */
 /* Something was put, perhaps after the hub was flushed in this turn: the loop shall not wait before the next flush. */
 void rung__resp_stir(rung_resp *r);
 
 /* request.c */
 void rung__resp_requests_free(rung_resp *r);
+/* What a command takes in a script. */
+size_t rung__resp_script_need(const rung_slice *argv, uint32_t argc);
 /* Append one command, or bytes of a reply, to a script. false: no memory. */
 bool rung__resp_script_add(rung_resp *r, rung__resp_script *script, const rung__resp_command *c,
                            const rung_slice *argv, uint32_t argc);

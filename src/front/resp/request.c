@@ -58,11 +58,16 @@ static char *script_reserve(rung_resp *r, rung__resp_script *script, size_t more
     return script->data + script->len;
 }
 
-bool rung__resp_script_add(rung_resp *r, rung__resp_script *script, const rung__resp_command *c,
-                           const rung_slice *argv, uint32_t argc) {
-    size_t bytes = argc * sizeof(uint32_t);
+size_t rung__resp_script_need(const rung_slice *argv, uint32_t argc) {
+    size_t bytes = sizeof(item_head) + argc * sizeof(uint32_t);
     for (uint32_t i = 0; i < argc; i++)
         bytes += argv[i].len;
+    return bytes;
+}
+
+bool rung__resp_script_add(rung_resp *r, rung__resp_script *script, const rung__resp_command *c,
+                           const rung_slice *argv, uint32_t argc) {
+    size_t bytes = rung__resp_script_need(argv, argc) - sizeof(item_head);
     char *at = script_reserve(r, script, sizeof(item_head) + bytes);
     if (!at)
         return false;

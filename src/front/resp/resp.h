@@ -11,7 +11,9 @@
  *
  * Limits and what happens at them: arguments, bytes of one argument and of one command: Redis's protocol error, and the
  * connection closes (before AUTH they are Redis's 10 and 16 KiB); commands under way on one connection: it is not read
- * from; a transaction: EXECABORT; clients that block: an error; replies: the net's output_max, the connection is cut.
+ * from; a transaction: EXECABORT; clients that block: an error; replies: the net's output_max, the connection is cut;
+ * too slow to show a key or to finish a command: an error, and the connection closes. Idle connections stay, unless
+ * they are in a transaction or seven eighths of the connections are taken.
  * Thread: the loop's. */
 #ifndef RUNG_FRONT_RESP_RESP_H
 #define RUNG_FRONT_RESP_RESP_H
@@ -38,9 +40,13 @@ typedef struct rung_resp_config {
     uint32_t pending_max;       /* commands under way on one connection; 0: 4,096 */
     uint32_t pending_bytes_max; /* and their bytes; 0: 1 MiB */
     uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 4,096 */
-    uint16_t port;              /* what INFO shows */
-    bool is_durable;            /* what INFO and CONFIG GET show: changes are kept in a log */
-    const char *version;        /* Rung's own, what INFO shows */
+    uint32_t auth_ms;           /* until a key is shown, where one is needed; 0: 10 s */
+    uint32_t
+        command_ms; /* from a command's first byte to its last, and a second more for every 64 KiB; 0: 10 s */
+    uint32_t idle_ms;    /* between commands: in MULTI, or when connections are short; 0: 75 s */
+    uint16_t port;       /* what INFO shows */
+    bool is_durable;     /* what INFO and CONFIG GET show: changes are kept in a log */
+    const char *version; /* Rung's own, what INFO shows */
 } rung_resp_config;
 
 RUNG_NODISCARD rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_out,
@@ -52,6 +58,7 @@ const rung_protocol *rung_resp_protocol(void);
 
 typedef struct rung_resp_stats {
     uint64_t connections, commands, errors /* replies that were errors */, protocol_errors;
+    uint64_t timed_out;                /* connections that were too slow */
     uint32_t open, blocked, in_flight; /* in_flight: changes put and not answered */
     uint64_t blocked_looks;            /* keys looked at for clients that wait */
 } rung_resp_stats;

@@ -78,6 +78,12 @@ static rung_resp_config with_defaults(const rung_resp_config *config) {
         c.pending_bytes_max = 1 << 20;
     if (!c.blocked_max)
         c.blocked_max = 4096;
+    if (!c.auth_ms)
+        c.auth_ms = 10000;
+    if (!c.command_ms)
+        c.command_ms = 10000;
+    if (!c.idle_ms)
+        c.idle_ms = 75000;
     if (!c.version)
         c.version = "";
     return c;

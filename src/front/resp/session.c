@@ -14,7 +14,9 @@
 
 #include "base/assert.h"
 
-enum { BATCH_MAX = 64, OUT_KEPT = 256 << 10, OUT_FULL = 64 << 10, QUEUE_BYTES_MAX = 1 << 20 };
+enum { BATCH_MAX = 64, OUT_KEPT = 256 << 10, OUT_FULL = 64 << 10 };
+enum { QUEUE_BYTES_MAX = 4 << 20, QUEUE_BYTES_READER = 64 << 10 }; /* of a transaction */
+enum { COMMAND_BYTES_PER_MS = 64 };                                /* at least, of a long command */
 
 /* ---- writing ---- */
 
@@ -83,6 +85,7 @@ void rung__resp_session_go_on(rung__resp_session *s) {
     }
     if (s->blocked)
         return;
+    rung__resp_session_tell_held(s);
     bool is_last = (s->is_ended || s->is_quitting) && !s->pending;
     if (s->is_paused && !s->is_stalled && s->pending <= s->resume_at && !s->is_quitting) {
         s->is_paused = false;
@@ -110,6 +113,18 @@ static void quit_when_done(rung__resp_session *s) {
         rung_conn_finish(s->conn);
 }
 
+/* ---- what it keeps, and since when ---- */
+
+static uint64_t loop_now(const rung__resp_session *s) {
+    return uv_now(rung_net_loop(s->r->config.net));
+}
+
+void rung__resp_session_tell_held(const rung__resp_session *s) {
+    if (s->conn)
+        rung_conn_hold(s->conn, s->queue.size + s->pending_bytes + s->blocked_bytes +
+                                    s->watched_size * sizeof *s->watched);
+}
+
 /* ---- may it? ---- */
 
 static bool is_stranger(rung__resp_session *s, int64_t now_ms) {
@@ -120,8 +135,11 @@ static bool is_stranger(rung__resp_session *s, int64_t now_ms) {
 
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms) {
     const rung_resp_config *c = &s->r->config;
+    bool was_stranger = s->is_stranger;
     s->is_stranger = is_stranger(s, now_ms);
     s->share = rung_guard_share(s->r->guard, &s->who, rung_slice_of(s->peer, s->peer_len));
+    if (s->is_stranger && !was_stranger)
+        s->stranger_ms = loop_now(s);
     s->parser.limits = s->is_stranger
                            ? RUNG_RESP_LIMITS_STRANGER
                            : (rung_resp_limits){c->args_max, c->bulk_max, c->command_max, false};
@@ -269,12 +287,23 @@ static bool is_acceptable(rung__resp_call *call) {
     return true;
 }
 
+/* Who may not change anything has no use for a long transaction. */
+static bool is_queue_full(const rung__resp_call *call) {
+    rung__resp_session *s = call->s;
+    size_t need = s->queue.len + rung__resp_script_need(call->argv, call->argc);
+    if (need <= QUEUE_BYTES_READER)
+        return false;
+    bool may_write = rung_guard_may(call->r->guard, &s->who, RUNG_ROLE_SERVER, RUNG_BOARDS_EACH,
+                                    (rung_slice){NULL, 0}, call->now_ms, NULL) == RUNG_GUARD_OK;
+    return need > (may_write ? QUEUE_BYTES_MAX : QUEUE_BYTES_READER);
+}
+
 static void queue_command(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     if (call->command->flags & RUNG__NO_MULTI) {
         s->is_dirty = true;
         rung__resp_error(call, "ERR Command not allowed inside a transaction");
-    } else if (s->queue.count == RUNG__QUEUED_MAX || s->queue.len > QUEUE_BYTES_MAX ||
+    } else if (s->queue.count == RUNG__QUEUED_MAX || is_queue_full(call) ||
                !rung__resp_script_add(call->r, &s->queue, call->command, call->argv, call->argc)) {
         s->is_dirty = true;
         rung__resp_error(call, "ERR the transaction is too large");
@@ -569,6 +598,63 @@ static size_t take_some(rung__resp_session *s, rung_slice bytes) {
     return at;
 }
 
+/* ---- time ---- */
+
+/* What is left of the input is the beginning of a command. The time of one that was there before goes on. */
+static void note_begun(rung__resp_session *s, size_t bytes, bool is_another) {
+    if (!bytes)
+        s->begun_ms = 0;
+    else if (!s->begun_ms || is_another)
+        s->begun_ms = loop_now(s);
+    s->begun_bytes = bytes;
+}
+
+/* The deadline that fits what the session waits for: a key, the rest of a command, or nothing in particular. */
+static void watch(rung__resp_session *s) {
+    const rung_resp_config *c = &s->r->config;
+    if (!s->conn || rung_conn_is_finished(s->conn))
+        return;
+    uint64_t now = loop_now(s), due = now + c->idle_ms;
+    if (s->begun_ms)
+        due = s->begun_ms + c->command_ms + s->begun_bytes / COMMAND_BYTES_PER_MS;
+    if (s->is_stranger && due > s->stranger_ms + c->auth_ms)
+        due = s->stranger_ms + c->auth_ms;
+    rung_conn_deadline(s->conn, due > now ? (uint32_t)(due - now) : 1);
+}
+
+/* Too slow: it is told so, if it reads at all. */
+static void give_up(rung__resp_session *s, const char *why) {
+    s->r->stats.timed_out++;
+    if (s->pending) { /* its replies come first */
+        quit_when_done(s);
+        return;
+    }
+    rung__resp_call call = rung__resp_call_begin(s);
+    rung__resp_error(&call, why);
+    rung__resp_call_end(&call);
+    rung_conn_finish(s->conn);
+}
+
+static void on_expired(rung_conn *c) {
+    rung__resp_session *s = rung_conn_session(c);
+    uint64_t now = loop_now(s);
+    if (s->is_stranger) /* perhaps no key is needed any more */
+        rung__resp_session_limits(s, rung_hub_now(s->r->hub));
+    bool is_waiting = s->pending || s->blocked || s->is_paused || rung_conn_is_full(c);
+    if (s->is_stranger && now >= s->stranger_ms + s->r->config.auth_ms)
+        give_up(s, "ERR no key was shown in time, the connection closes");
+    else if (is_waiting)
+        watch(s); /* for us */
+    else if (s->begun_ms)
+        give_up(s, "ERR the command did not arrive in time, the connection closes");
+    else if (s->is_multi)
+        give_up(s, "ERR the transaction was idle for too long, the connection closes");
+    else if (rung_net_is_crowded(s->r->config.net, rung_resp_protocol()))
+        rung_conn_finish(c);
+    else
+        watch(s);
+}
+
 static size_t on_data(rung_conn *c, rung_slice bytes) {
     rung__resp_session *s = rung_conn_session(c);
     size_t done = 0;
@@ -581,6 +667,10 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
     }
     if (s->is_quitting && !s->pending)
         rung_conn_finish(c);
+    bool is_begun = done < bytes.len && !s->is_paused && !rung_conn_is_full(c);
+    note_begun(s, is_begun ? bytes.len - done : 0, done > 0);
+    rung__resp_session_tell_held(s);
+    watch(s);
     return s->is_quitting ? bytes.len : done;
 }
 
@@ -611,6 +701,7 @@ static void *on_opened(void *ctx, rung_conn *c) {
     rung_guard_know(r->guard, (rung_slice){NULL, 0}, now_ms, &s->who, NULL);
     rung_resp_parser_init(&s->parser, r->config.alloc, RUNG_RESP_LIMITS_STRANGER);
     rung__resp_session_limits(s, now_ms);
+    watch(s);
     s->next = r->sessions;
     if (s->next)
         s->next->prev = s;
@@ -651,10 +742,6 @@ static void on_stopping(rung_conn *c) {
     if (s->blocked)
         rung__resp_unblock(s);
     quit_when_done(s);
-}
-
-static void on_expired(rung_conn *c) {
-    (void)c; /* a client of Redis may be idle for ever */
 }
 
 const rung_protocol *rung_resp_protocol(void) {

@@ -11,8 +11,8 @@
 
 /* ---- a protocol of lines, for tests ---- "echo X" is answered "X"; "sum" counts; "flood N" answers N bytes;
  * "pause" stops reading until "drained" or woken by the test; "quit" finishes, "abort" aborts; "ms N" sets a
- * deadline; "switch" goes on in upper case; "hold N" keeps N bytes, "shared N" sends N bytes that all share; "claim" and
- * "place" are about reserved places. */
+ * deadline; "switch" goes on in upper case; "hold N" keeps N bytes, "shared N" sends N bytes that all share;
+ * "claim" and "place" are about reserved places. */
 
 typedef struct kit {
     netkit net;
@@ -553,10 +553,12 @@ TEST(an_address_has_its_share) {
     kit k;
     uint16_t plain;
     int fds[3];
-    start_places(
-        &k,
-        (rung_net_config){.connections_max = 16, .connections_reserved = 2, .per_address_max = 2},
-        &plain);
+    start_places(&k,
+                 (rung_net_config){.connections_max = 16,
+                                   .connections_reserved = 2,
+                                   .per_address_max = 2,
+                                   .counts_loopback = true},
+                 &plain);
     for (int i = 0; i < 2; i++) {
         fds[i] = netkit_connect_port(plain);
         CHECK_EQ_STR(place_of(fds[i]), "common");
