@@ -12,7 +12,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import WAIT, ServerTest, until  # noqa: E402
+from server import WAIT, ServerTest, quote, until  # noqa: E402
 
 
 class Stream:
@@ -282,6 +282,20 @@ class Live(ServerTest):
         self.assertEqual(stream.event()[0], "state")
         ws = self.websocket(server, "/v1/boards/race/live")
         self.assertEqual(ws.status, 401)
+
+    def test_the_longest_subscription(self):
+        """Names of the longest kind, every byte of which is escaped in a topic's name."""
+        server = self.serve()
+        board = "\u00e9" * 64
+        self.check(server.put(f"/v1/boards/{quote(board)}", {}), 201)
+        ws = self.websocket(server, f"/v1/boards/{quote(board)}/live")
+        self.assertEqual(ws.message()["type"], "state")
+        ws.send(json.dumps({"op": "subscribe", "player": board, "around": 50, "window": board, "window_id": board,
+                            "scope": board * 2, "rank": "sparse"}, ensure_ascii=False).encode())
+        self.assertEqual(ws.message()["code"], "not_found")
+        ws.send({"op": "subscribe", "player": board, "around": 50, "rank": "sparse"})
+        self.assertEqual(ws.message()["topic"], f"boards/{quote(board)}?player={quote(board)}&around=50&rank=sparse")
+        self.assertTrue(server.is_alive())
 
     def test_the_board_goes(self):
         server = self.board()

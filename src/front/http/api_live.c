@@ -252,7 +252,7 @@ static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE
     return true;
 }
 
-#define SPEC_TEXTS_MAX (8 * RUNG_NAME_MAX) /* rung_live_check() has seen that they fit */
+#define SPEC_TEXTS_MAX (4 * RUNG_NAME_MAX + RUNG_LIVE_SCOPE_MAX) /* rung_live_check() looked */
 
 static rung_slice keep_text(char **at, rung_slice text) {
     char *start = *at;

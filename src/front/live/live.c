@@ -83,7 +83,7 @@ static rung_status check_spec(const rung_live_spec *s, rung_err *err) {
     for (size_t i = 0; i < 4; i++)
         if (texts[i].len > RUNG_NAME_MAX)
             return RUNG_FAIL(err, RUNG_EINVAL, "live: a name of more than %d bytes", RUNG_NAME_MAX);
-    if (s->scope.len > 2 * RUNG_NAME_MAX + 1)
+    if (s->scope.len > RUNG_LIVE_SCOPE_MAX)
         return RUNG_FAIL(err, RUNG_EINVAL, "scope: too long");
     bool is_feed = s->kind == RUNG_LIVE_FEED;
     if (is_feed ? s->board.len != 0 : s->board.len == 0)

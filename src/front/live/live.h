@@ -26,6 +26,7 @@
 #include "base/status.h"
 #include "codec/json_writer.h"
 #include "front/net/net.h"
+#include "model/board.h"
 #include "state/state.h"
 
 #include <stdbool.h>
@@ -38,7 +39,10 @@ typedef struct rung_viewer rung_viewer; /* owned by live, until left or ended */
 #define RUNG_LIVE_TOP_MAX     100u
 #define RUNG_LIVE_AROUND_MAX  50u
 #define RUNG_LIVE_FRIENDS_MAX 200u
-#define RUNG_LIVE_TOPIC_MAX   2304u /* bytes of a topic's name */
+#define RUNG_LIVE_SCOPE_MAX   (2u * RUNG_NAME_MAX + 1u) /* bytes of "attribute:value" */
+/* Bytes of a topic's name: every byte of the five texts may be escaped as three, and the words and numbers between
+ * them ("boards/", "?friends=", "&limit=", ...) take less than 96. */
+#define RUNG_LIVE_TOPIC_MAX (3u * (4u * RUNG_NAME_MAX + RUNG_LIVE_SCOPE_MAX) + 96u)
 
 typedef enum rung_live_kind {
     RUNG_LIVE_TOP,     /* the first `count` */

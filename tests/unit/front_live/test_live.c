@@ -445,6 +445,37 @@ TEST(limits_and_mistakes) {
     CHECK_EQ_U64(mirrors[0].ended + mirrors[1].ended + mirrors[2].ended, 3);
 }
 
+/* Names as long as they may be, of which every byte is escaped: the topic's name has room for them. */
+TEST(the_longest_names_fit) {
+    static char name[RUNG_NAME_MAX + 1], scope[RUNG_LIVE_SCOPE_MAX + 1];
+    livekit k;
+    for (size_t i = 0; i < sizeof scope - 1; i++)
+        scope[i] = i % 2 ? '\xa9' : '\xc3';
+    memcpy(name, scope, sizeof name - 1);
+    livekit_start(&k, &(rung_live_config){0});
+    livekit_define(&k, name, RUNG_WINDOWS_ALL);
+    for (int i = 0; i < 3; i++) {
+        rung_live_kind kind =
+            (rung_live_kind[]){RUNG_LIVE_AROUND, RUNG_LIVE_FRIENDS, RUNG_LIVE_FEED}[i];
+        rung_live_spec spec = {
+            .kind = kind,
+            .board = kind == RUNG_LIVE_FEED ? (rung_slice){0} : rung_slice_str(name),
+            .player = rung_slice_str(name),
+            .count = kind == RUNG_LIVE_FRIENDS ? RUNG_LIVE_FRIENDS_MAX : RUNG_LIVE_AROUND_MAX,
+            .window = rung_slice_str(name),
+            .window_id = rung_slice_str(name),
+            .scope = rung_slice_str(scope),
+            .has_rank = true,
+            .rank = RUNG_RANK_UNIQUE};
+        rung_viewer *v = NULL;
+        rung_err err = {0};
+        rung_status st = rung_live_open(k.live, &spec, NULL, &sink, &mirrors[0], &v, &err);
+        CHECK_STATUS(st, kind == RUNG_LIVE_FEED ? RUNG_OK : RUNG_NOT_FOUND);
+        mirrors[0].viewer = v;
+    }
+    livekit_stop(&k);
+}
+
 TEST(a_feed_says_who_passed_whom) {
     livekit k;
     livekit_start(&k, &(rung_live_config){0});
