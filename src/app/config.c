@@ -354,6 +354,37 @@ static bool is_origin(const char *text, size_t len) {
     return scheme && !memchr(text + scheme, '/', len - scheme) && !memchr(text, ' ', len);
 }
 
+/* http://localhost:3000 and the like. */
+static bool is_local_origin(const char *text, size_t len) {
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    size_t scheme = len > 8 && memcmp(text, "https://", 8) == 0 ? 8 : 7;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t end = scheme + strlen(names[i]);
+        if (len >= end && memcmp(text + scheme, names[i], strlen(names[i])) == 0 &&
+            (len == end || text[end] == ':'))
+            return true;
+    }
+    return false;
+}
+
+/* Where everybody is an admin, so is every page that may ask. */
+static rung_status check_origins_without_keys(const rung_settings *s, rung_err *err) {
+    for (const char *text = s->cors_origins; text && *text;) {
+        size_t len = strcspn(text, ", ");
+        if (len && !is_local_origin(text, len))
+            return RUNG_FAIL(err, RUNG_EREFUSED,
+                             "cors.origins: there are no keys, so pages of %.*s could change "
+                             "everything. Make a key first: rung keys create --role admin %s%.60s",
+                             (int)(len < 60 ? len : 60), text, s->keys ? "--keys " : "--data ",
+                             s->keys   ? s->keys
+                             : s->data ? s->data
+                                       : "DIR");
+        text += len;
+        text += strspn(text, ", ");
+    }
+    return RUNG_OK;
+}
+
 static rung_status check_origins(const rung_settings *s, rung_err *err) {
     char where[192];
     const char *text = s->cors_origins;
@@ -472,7 +503,7 @@ rung_status rung_settings_check_reach(const rung_settings *s, const rung_guard *
                 : s->data ? s->data
                           : "DIR");
     }
-    return RUNG_OK;
+    return rung_guard_is_open(guard) ? check_origins_without_keys(s, err) : RUNG_OK;
 }
 
 const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out,

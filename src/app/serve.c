@@ -378,15 +378,13 @@ static bool begins_with_name(rung_slice text, const char *name) {
 }
 
 /* Where everybody who reaches us is an admin, a page in a browser on this machine must not: neither from another site,
- * nor by giving our address a name of its own. A browser says which page asks. */
+ * nor by giving our address a name of its own. A browser says which page asks. Origins of elsewhere cannot be configured
+ * then (rung_settings_check_reach). */
 static bool is_foreign_page(const server *s, rung_exchange *x) {
     static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
     rung_slice origin = rung_exchange_header(x, "origin");
     if (!origin.ptr || !rung_guard_is_open(s->guard))
         return false;
-    for (size_t i = 0; s->origins[i]; i++)
-        if (rung_slice_eq(origin, rung_slice_str(s->origins[i])) || strcmp(s->origins[i], "*") == 0)
-            return false;
     size_t scheme = begins_with(origin, "https://") ? 8 : begins_with(origin, "http://") ? 7 : 0;
     rung_slice host = rung_slice_of(origin.ptr + scheme, origin.len - scheme);
     for (size_t i = 0; scheme && i < 3; i++) {
@@ -395,17 +393,6 @@ static bool is_foreign_page(const server *s, rung_exchange *x) {
             return false;
     }
     return true;
-}
-
-/* The configured origins say what a proxy before us is called. */
-static bool is_origin_host(const server *s, rung_slice host) {
-    for (size_t i = 0; s->origins[i]; i++) {
-        const char *slashes = strstr(s->origins[i], "://");
-        if (strcmp(s->origins[i], "*") == 0 ||
-            (slashes && rung_slice_eq(host, rung_slice_str(slashes + 3))))
-            return true;
-    }
-    return false;
 }
 
 /* A page whose name was made to mean this machine is of our own origin to its browser, which then says nothing of it
@@ -420,7 +407,7 @@ static bool is_foreign_host(const server *s, rung_exchange *x) {
         return false;
     bool is_ours = rung_address_parse(host, 0, &address, NULL) == RUNG_OK && !address.is_unix &&
                    rung_address_is_local(&address);
-    return !is_ours && !is_origin_host(s, host);
+    return !is_ours;
 }
 
 static void on_request(void *ctx, rung_exchange *x) {

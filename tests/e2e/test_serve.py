@@ -140,13 +140,25 @@ class Serve(ServerTest):
             process.stderr.close()
 
     def test_pages_of_other_sites_are_nobodys_business(self):
-        server = self.serve("--cors-origins", "https://game.example")
+        server = self.serve("--cors-origins", "http://localhost:3000")
         for origin, status in [("https://evil.example", 403), ("null", 403), ("http://127.0.0.1.evil.example", 403),
-                               ("http://evil.example:%d" % server.http[1], 403), ("https://game.example", 200),
+                               ("http://evil.example:%d" % server.http[1], 403),
                                ("http://localhost:3000", 200), ("http://127.0.0.1:%d" % server.http[1], 200)]:
             self.assertEqual(server.get("/v1/boards", headers={"Origin": origin}).status, status, origin)
         key = server.key("read")  # with keys, CORS alone decides what a page may read
         self.assertEqual(server.get("/v1/boards", key=key, headers={"Origin": "https://evil.example"}).status, 200)
+
+    def test_pages_of_elsewhere_need_keys(self):
+        """Without keys whoever may ask may do everything: no page of elsewhere may."""
+        for origins in ("*", "https://game.example", "http://localhost:3000, https://localhost.evil.example"):
+            server = self.serve("--cors-origins", origins, start=False)
+            server.start(wait=False)
+            self.assertNotEqual(server.wait_exit(), 0, origins)
+            self.assertRegex(server.log, "cors.origins.*there are no keys")
+            self.assertNotIn("listening", server.log)
+            server.key("admin")
+            server.start()
+            self.assertEqual(server.stop(), 0)
 
     # ---- signals ----
 
