@@ -27,6 +27,8 @@ static const char *const kind_words[] = {
     [RUNG_EVENT_TICK] = "tick",
     [RUNG_EVENT_KEYS] = "keys",
     [RUNG_EVENT_IDS_SET] = "ids-set",
+    [RUNG_EVENT_RULES_SET] = "rules-set",
+    [RUNG_EVENT_ACCESS_SET] = "access-set",
 };
 enum { KIND_END = sizeof kind_words / sizeof kind_words[0] };
 
@@ -375,6 +377,12 @@ static void describe(const writer *w, const rung_event *e) {
     case RUNG_EVENT_IDS_SET:
         put_count(w, "capacity", e->ids.capacity);
         put_count(w, "keep_ms", (uint64_t)e->ids.keep_ms);
+        break;
+    case RUNG_EVENT_RULES_SET:
+        put_count(w, "level", e->rules.level);
+        break;
+    case RUNG_EVENT_ACCESS_SET:
+        put_count(w, "has_keys", e->access.has_keys);
         break;
     }
 }

@@ -322,6 +322,14 @@ static void put_event_details(rung__buffer *b, const rung_event *e) {
         put_int_member(b, "keep_ms", e->ids.keep_ms);
         put_str(b, "}");
         break;
+    case RUNG_EVENT_RULES_SET:
+        put_str(b, "{");
+        put_int_member(b, "level", e->rules.level);
+        put_str(b, "}");
+        break;
+    case RUNG_EVENT_ACCESS_SET:
+        put_str(b, e->access.has_keys ? "{\"has_keys\":true}" : "{\"has_keys\":false}");
+        break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         if (e->window.kind)
@@ -383,6 +391,8 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
     case RUNG_EVENT_WINDOW_CLOSED:
         return add_audit(a, seq, e, e->window.board, none, status, err);
     case RUNG_EVENT_IDS_SET:
+    case RUNG_EVENT_RULES_SET:
+    case RUNG_EVENT_ACCESS_SET:
         return add_audit(a, seq, e, none, none, status, err);
     case RUNG_EVENT_KEYS:
         st = status == RUNG_OK ? retire_keys(a, seq, e, err) : RUNG_OK;

@@ -30,7 +30,8 @@
     X(ENOSPC, -13, "no space left")                                                                \
     X(EBUSY, -14, "in use by another")                                                             \
     X(ECLOSED, -15, "closed")                                                                      \
-    X(EABSENT, -16, "what the request names does not exist")
+    X(EABSENT, -16, "what the request names does not exist")                                       \
+    X(EFUTURE, -17, "its time lies too far ahead")
 
 typedef enum rung_status {
 #define X(name, value, text) RUNG_##name = (value),

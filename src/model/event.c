@@ -20,8 +20,10 @@
  *     banned, unbanned   text player, text reason
  *     window opened, closed      text board, byte kind of window; for 0 text season, otherwise signed ordinal
  *     tick               nothing
- *     keys               number of commands; to the end, the commands (zcommand.c)
+ *     keys               number, bits 0-13 how many commands, bit 14 by an admin; to the end, the commands (zcommand.c)
  *     ids set            number capacity, number keep in milliseconds
+ *     rules set          number level
+ *     access set         byte has keys (0 or 1)
  *
  * Valid = each value in its only spelling, nothing after it, and the event passes rung_event_check().
  *
@@ -47,6 +49,8 @@ enum {
     SCORE_WHEN = 64,
     SCORE_FLAGS = 127
 };
+enum { KEYS_ADMIN = 1 << 14 };
+_Static_assert(RUNG_ZCOMMANDS_MAX < KEYS_ADMIN, "the number of commands leaves the bit free");
 enum { VALUE_TYPE = 3, VALUE_DECIMALS_SHIFT = 4, VALUE_UNKNOWN = 0x0c };
 
 const char *rung_event_kind_name(rung_event_kind kind) {
@@ -83,6 +87,10 @@ const char *rung_event_kind_name(rung_event_kind kind) {
         return "keys";
     case RUNG_EVENT_IDS_SET:
         return "ids set";
+    case RUNG_EVENT_RULES_SET:
+        return "rules set";
+    case RUNG_EVENT_ACCESS_SET:
+        return "access set";
     }
     return "unknown";
 }
@@ -296,6 +304,17 @@ static rung_status check_ids(const rung_event *event, rung_err *err) {
     return RUNG_OK;
 }
 
+static rung_status check_rules(const rung_event *event, rung_err *err) {
+    if (event->rules.level < 1)
+        return RUNG_FAIL(err, RUNG_EINVAL, "level: at least 1");
+    if (event->rules.level > RUNG_RULES_LEVEL)
+        return RUNG_FAIL(err, RUNG_EVERSION,
+                         "level: a newer version has raised the rules to level %u; this one knows "
+                         "levels up to %u",
+                         event->rules.level, RUNG_RULES_LEVEL);
+    return RUNG_OK;
+}
+
 rung_status rung_event_check(const rung_event *event, rung_err *err) {
     rung_status st = check_time(event->ts_ms, "ts", err);
     if (st < 0)
@@ -330,6 +349,10 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
         return check_keys(event, err);
     case RUNG_EVENT_IDS_SET:
         return check_ids(event, err);
+    case RUNG_EVENT_RULES_SET:
+        return check_rules(event, err);
+    case RUNG_EVENT_ACCESS_SET:
+        return RUNG_OK;
     }
     return RUNG_FAIL(err, RUNG_EINVAL, "kind: %u is not known here", (unsigned)event->kind);
 }
@@ -487,12 +510,18 @@ static void put_body(rung__writer *w, const rung_event *e) {
     case RUNG_EVENT_TICK:
         break;
     case RUNG_EVENT_KEYS:
-        rung__put_number(w, e->keys.count);
+        rung__put_number(w, e->keys.count | (e->keys.is_admin ? KEYS_ADMIN : 0));
         rung__put_bytes(w, e->keys.packed.ptr, e->keys.packed.len);
         break;
     case RUNG_EVENT_IDS_SET:
         rung__put_number(w, e->ids.capacity);
         rung__put_number(w, (uint64_t)e->ids.keep_ms);
+        break;
+    case RUNG_EVENT_RULES_SET:
+        rung__put_number(w, e->rules.level);
+        break;
+    case RUNG_EVENT_ACCESS_SET:
+        rung__put_byte(w, e->access.has_keys);
         break;
     }
 }
@@ -657,11 +686,19 @@ static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
         return RUNG_OK;
     case RUNG_EVENT_KEYS:
         e->keys.count = rung__get_count(r, UINT32_MAX);
+        e->keys.is_admin = e->keys.count & KEYS_ADMIN;
+        e->keys.count &= ~(uint32_t)KEYS_ADMIN;
         e->keys.packed = rung__get_rest(r);
         return RUNG_OK;
     case RUNG_EVENT_IDS_SET:
         e->ids.capacity = rung__get_count(r, UINT32_MAX);
         e->ids.keep_ms = (int64_t)rung__get_number(r);
+        return RUNG_OK;
+    case RUNG_EVENT_RULES_SET:
+        e->rules.level = rung__get_count(r, UINT32_MAX);
+        return RUNG_OK;
+    case RUNG_EVENT_ACCESS_SET:
+        e->access.has_keys = get_bool(r);
         return RUNG_OK;
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);

@@ -24,6 +24,10 @@
 #define RUNG_IDS_KEEP_MS_MAX     (INT64_C(36525) * 86400000) /* 100 years */
 #define RUNG_ZCOMMANDS_BYTES_MAX (RUNG_EVENT_BYTES_MAX - 64) /* packed commands of one event */
 
+/* The newest level of rules that this program knows (docs/adr/0012-rules-level.md). What a level changes is in
+ * docs/boards.md, "Levels". Raise it with every change of what an event does to the state. */
+#define RUNG_RULES_LEVEL 1u
+
 /* Written to the log: the values never change. New kinds get new numbers; a decoder that does not know one says
  * RUNG_EVERSION. */
 typedef enum rung_event_kind {
@@ -40,9 +44,11 @@ typedef enum rung_event_kind {
     RUNG_EVENT_UNBANNED = 11,
     RUNG_EVENT_WINDOW_OPENED = 12,
     RUNG_EVENT_WINDOW_CLOSED = 13,
-    RUNG_EVENT_TICK = 14,    /* time passed: every window that is due closes */
-    RUNG_EVENT_KEYS = 15,    /* commands of the Redis protocol (model/zcommand.h), all together */
-    RUNG_EVENT_IDS_SET = 16, /* how many submission ids are remembered, and for how long */
+    RUNG_EVENT_TICK = 14,      /* time passed: every window that is due closes */
+    RUNG_EVENT_KEYS = 15,      /* commands of the Redis protocol (model/zcommand.h), all together */
+    RUNG_EVENT_IDS_SET = 16,   /* how many submission ids are remembered, and for how long */
+    RUNG_EVENT_RULES_SET = 17, /* from here on, events are applied by the rules of this level */
+    RUNG_EVENT_ACCESS_SET = 18, /* whether the server that writes this log has keys */
 } rung_event_kind;
 
 /* In rung_score_event.when, beside the conditions RUNG_IF_* of zcommand.h: sent as ZADD or ZINCRBY of one member. A
@@ -114,11 +120,18 @@ typedef struct rung_event {
         struct {
             uint32_t count;    /* commands, 1 to RUNG_ZCOMMANDS_MAX */
             rung_slice packed; /* up to RUNG_ZCOMMANDS_BYTES_MAX */
+            bool is_admin;     /* the sender may take away boards with rules of their own */
         } keys;
         struct {
             uint32_t capacity; /* at least 1 */
             int64_t keep_ms;   /* 1 to RUNG_IDS_KEEP_MS_MAX */
         } ids;
+        struct {
+            uint32_t level; /* 1 to RUNG_RULES_LEVEL */
+        } rules;
+        struct {
+            bool has_keys;
+        } access;
     };
 } rung_event;
 
@@ -127,7 +140,8 @@ bool rung_names_next(rung_slice *packed, rung_slice *name_out);
 
 /* RUNG_OK, or RUNG_EINVAL with a message that begins with the field's name: lengths, counts, names, numbers (NaN),
  * times in the supported years, and the definition by rung_board_def_check(). RUNG_ELIMIT, also naming the field, for a
- * list of friends that no event has room for (RUNG_FRIENDS_BYTES_MAX). O(bytes of the event). */
+ * list of friends that no event has room for (RUNG_FRIENDS_BYTES_MAX). RUNG_EVERSION for a level of rules that this
+ * program does not know. O(bytes of the event). */
 RUNG_NODISCARD rung_status rung_event_check(const rung_event *event, rung_err *err);
 
 /* The event as bytes, deterministic. `size` bytes at `out`; *length_out is what it takes, also when RUNG_ELIMIT says

@@ -207,7 +207,8 @@ static rung_status open_state(rung_hub *h, rung_err *err) {
     const rung_hub_follower *f = c->follower;
     rung_state_config state = {.alloc = c->alloc,
                                .id_capacity = c->id_capacity,
-                               .id_keep_ms = c->id_keep_ms}; /* in memory */
+                               .id_keep_ms = c->id_keep_ms,
+                               .rules_level = RUNG_RULES_LEVEL}; /* in memory */
     if (f && f->on_close) {
         state.on_close = f->on_close;
         state.on_close_ctx = f->ctx;
@@ -241,13 +242,18 @@ static void set_defaults(rung_hub_config *c) {
     c->snapshot_every = c->snapshot_every ? c->snapshot_every : SNAPSHOT_EVERY_DEFAULT;
 }
 
-/* The first event of this life, if the folder remembers ids in another way than we are told to. */
-static rung_status set_ids(rung_hub *h, rung_err *err) {
+/* The first events of this life, if the folder's rules are of an older level, or it remembers ids in another way than
+ * we are told to. */
+static rung_status put_first(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
     rung_event event;
-    if (!h->store || !rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
-        return RUNG_OK;
-    return rung_hub_put(h, &event, NULL, NULL, err);
+    rung_status st = RUNG_OK;
+    if (h->store && rung_store_rules_event(h->state, &event))
+        st = rung_hub_put(h, &event, NULL, NULL, err);
+    if (st == RUNG_OK && h->store &&
+        rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
+        st = rung_hub_put(h, &event, NULL, NULL, err);
+    return st;
 }
 
 /* ---- those who follow ---- */
@@ -299,7 +305,7 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
         return st;
     }
     h->durable_seq = h->submitted_seq = rung_state_seq(h->state);
-    st = set_ids(h, err);
+    st = put_first(h, err);
     if (st < 0) {
         rung_ignore(release(h, NULL), "the failure to open is the one to tell");
         return st;

@@ -53,20 +53,27 @@ static rung_status open_store(rung *db, const rung_state_config *state, rung_err
     return rung_store_open(&store, &db->store, &db->state, err);
 }
 
-/* A folder keeps how it remembers ids; a change of mind is an event. */
-static rung_status set_ids(rung *db, rung_err *err) {
+/* A folder keeps its level of rules and how it remembers ids; each change is an event. */
+static rung_status put_first(rung *db, rung_err *err) {
+    const rung_config *c = &db->config;
     rung_event event;
-    if (!db->store ||
-        !rung_store_ids_event(db->state, db->config.id_capacity, db->config.id_keep_ms, &event))
-        return RUNG_OK;
-    rung_status st = rung_engine_submit(db->engine, &event, NULL, err);
+    rung_status st = RUNG_OK;
+    if (db->store && rung_store_rules_event(db->state, &event))
+        st = rung_engine_submit(db->engine, &event, NULL, err);
+    if (st >= 0 && db->store &&
+        rung_store_ids_event(db->state, c->id_capacity, c->id_keep_ms, &event))
+        st = rung_engine_submit(db->engine, &event, NULL, err);
     return st < 0 ? st : RUNG_OK;
 }
 
 static rung_status open_parts(rung *db, rung_err *err) {
     const rung_config *c = &db->config;
     rung_state_config state = {
-        .alloc = db->alloc, .id_capacity = c->id_capacity, .id_keep_ms = c->id_keep_ms};
+        .alloc = db->alloc,
+        .id_capacity = c->id_capacity,
+        .id_keep_ms = c->id_keep_ms,
+        .rules_level = RUNG_RULES_LEVEL,
+    };
     rung_status st = rung_random_hash_key(&state.hash_key, err);
     if (st < 0)
         return st;
@@ -84,7 +91,7 @@ static rung_status open_parts(rung *db, rung_err *err) {
         .sync_every_ms = c->sync_every_ms,
     };
     st = rung_engine_create(&engine, &db->engine, err);
-    return st < 0 ? st : set_ids(db, err);
+    return st < 0 ? st : put_first(db, err);
 }
 
 rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err) {

@@ -276,6 +276,7 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     s->config = *config;
     s->config.state.id_capacity = 0;
     s->config.state.id_keep_ms = 0;
+    s->config.state.rules_level = 0;
     s->report = s->leash = -1;
     rung_status st = open_log(s, err);
     if (st == RUNG_OK)
@@ -320,6 +321,11 @@ bool rung_store_ids_event(const rung_state *state, uint32_t id_capacity, int64_t
     int64_t keep_ms = id_keep_ms ? id_keep_ms : now.id_keep_ms;
     *event_out = (rung_event){.kind = RUNG_EVENT_IDS_SET, .ids = {capacity, keep_ms}};
     return capacity != now.id_capacity || keep_ms != now.id_keep_ms;
+}
+
+bool rung_store_rules_event(const rung_state *state, rung_event *event_out) {
+    *event_out = (rung_event){.kind = RUNG_EVENT_RULES_SET, .rules = {RUNG_RULES_LEVEL}};
+    return rung_state_rules(state) < RUNG_RULES_LEVEL;
 }
 
 rung_log *rung_store_log(rung_store *s) {

@@ -31,8 +31,8 @@ typedef struct rung_store_config {
     uint64_t segment_size; /* as in segment_log.h */
     bool is_relaxed;       /* the log is synced now and then, not before every answer */
     rung_state_config
-        state; /* without id_capacity and id_keep_ms: what a log gives must not depend on who opens it. The
-                                event RUNG_EVENT_IDS_SET changes them (rung_store_ids_event) */
+        state; /* without id_capacity, id_keep_ms and rules_level: what a log gives must not depend on who opens
+                  it. Events change them (rung_store_ids_event, rung_store_rules_event) */
     const rung_hub_follower
         *follower; /* of the replay: begin, before, applied, catch_up. NULL: none */
     /* While opening: what is being read ("snapshot", "log"), and how far it is. May be NULL. */
@@ -51,6 +51,9 @@ RUNG_NODISCARD rung_status rung_store_open(const rung_store_config *config, rung
 /* The event that gives the state this memory for ids (0: as it is); false when it has it. */
 bool rung_store_ids_event(const rung_state *state, uint32_t id_capacity, int64_t id_keep_ms,
                           rung_event *event_out);
+
+/* The event that raises the state to the rules of this program; false when it has them. */
+bool rung_store_rules_event(const rung_state *state, rung_event *event_out);
 
 /* Wait for a save under way, sync and close the log. The store is gone whatever is returned.
  * Accepts NULL. */

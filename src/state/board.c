@@ -167,6 +167,17 @@ bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_
     return (w ? !w->closed : end_ms > b->over_ms) && s->time_ms < end_ms + b->def.grace_ms;
 }
 
+/* Since level 1 only windows that begin after log time are limited: whoever fills the board with those keeps nobody
+ * from a window that has begun. How many of these there can be follows from `grace` and `keep`. */
+bool rung__window_may_open(const rung_state *s, const rung__board *b, uint32_t fresh,
+                           uint32_t ahead) {
+    if (s->rules < 1)
+        return b->window_count + fresh <= RUNG__WINDOWS_MAX;
+    for (uint32_t i = 0; ahead && i < b->window_count; i++)
+        ahead += b->windows[i]->start_ms > s->time_ms;
+    return ahead <= RUNG__WINDOWS_MAX;
+}
+
 /* The facts about entries that go when a window's rankings do. */
 static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
     if (!w->ladder)
@@ -325,7 +336,7 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
         return RUNG_UNCHANGED;
     if (!rung__window_takes_scores(s, b, span.end_ms, w))
         return RUNG_FAIL(err, RUNG_EREFUSED, "window: its time is over");
-    if (b->window_count >= RUNG__WINDOWS_MAX)
+    if (!rung__window_may_open(s, b, 1, span.start_ms > s->time_ms))
         return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
     if (rung__window_list_reserve(s, b, 1) < 0 ||
         !(w = rung__window_new(s, b, kind, &span, season)))
@@ -350,6 +361,8 @@ rung_digest rung__board_digest(const rung_state *s, const rung__board *b) {
                            b->expiry.place ? (uint64_t)b->expiry.at_ms : 0};
         rung__digest_add(&d, rung__fact_digest(RUNG__FACT_KEY, b->serial, 0, key, 3));
     }
+    if (b->ids.horizon_ms != INT64_MIN)
+        rung__digest_add(&d, rung__ids_horizon_digest(b));
     return d;
 }
 
@@ -538,7 +551,7 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
     bool known = (b->def.update == RUNG_UPDATE_BEST || b->def.update == RUNG_UPDATE_LAST) &&
                  rung_tie_keeps_time(b->def.key.tie);
     if (!all || !known || !rung__window_takes_scores(s, b, span->end_ms, NULL) ||
-        b->window_count >= RUNG__WINDOWS_MAX)
+        !rung__window_may_open(s, b, 1, 0))
         return RUNG_OK;
     rung_ladder_cursor c = rung_ladder_seek(all->ladder, 0);
     rung_ladder_entry e;
@@ -591,9 +604,15 @@ uint64_t rung__serial_new(rung_state *s) {
     return s->made++ << RUNG__SERIAL_SEQ_BITS | s->seq;
 }
 
+bool rung__key_may_be_made(const rung_state *s) {
+    return s->rules < 1 || rung_players_count(s->board_ids) < s->keys_max;
+}
+
 rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_def *def, bool is_key,
                                rung__board **out, rung_err *err) {
     uint32_t number;
+    if (is_key && !rung__key_may_be_made(s))
+        return RUNG_FAIL(err, RUNG_ELIMIT, "key: there are as many keys as there may be");
     rung_status st = rung_players_intern(s->board_ids, id, &number);
     if (st < 0)
         return st == RUNG_ELIMIT
@@ -612,6 +631,7 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     b->created_ms = s->time_ms;
     b->rate_minute = INT64_MIN;
     b->over_ms = INT64_MIN;
+    b->ids.horizon_ms = INT64_MIN;
     st = take_def(s, b, def, err);
     if (st >= 0)
         st = add_rule(s, b, &b->def, true, err);
@@ -630,8 +650,9 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
 
 rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id) {
     uint32_t number, old = b->number;
-    if (rung_players_intern(s->board_ids, id, &number) < 0)
-        return RUNG_ENOMEM;
+    rung_status st = rung_players_intern(s->board_ids, id, &number);
+    if (st < 0)
+        return st;
     if (rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
         rung_players_remove(s->board_ids, number);
         return RUNG_ENOMEM;
@@ -713,6 +734,8 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
         b->version = s->seq;
     if (old.grace_ms != b->def.grace_ms && s->time_ms - old.grace_ms > b->over_ms)
         b->over_ms = s->time_ms - old.grace_ms;
+    if (b->is_key && s->rules >= 1)
+        rung__expiry_clear(s, b->number); /* whoever gave the key an end need not be an admin */
     b->is_key = false;
     rung__digest_subtract(&s->digest, before);
     rung__digest_add(&s->digest, rung__board_digest(s, b));
@@ -771,6 +794,7 @@ void rung__board_delete(rung_state *s, rung__board *b) {
                               due_ms(b, b->windows[i]) <= s->next_close_ms);
     if (b->has_stash)
         rung__stash_forget(s, b->serial, NULL);
+    rung__ids_forget_board(s, b);
     while (b->window_count)
         window_remove(s, b, b->window_count - 1);
     rung__digest_subtract(&s->digest, rung__board_digest(s, b));

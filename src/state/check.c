@@ -129,6 +129,8 @@ const char *rung_state_check(const rung_state *s) {
     if (!wrong)
         wrong = rung__expiry_check(s);
     if (!wrong)
+        wrong = rung__ids_check(s);
+    if (!wrong)
         wrong = check_friends(s);
     for (uint32_t i = 0; !wrong && i < s->attribute_cap; i++)
         if (s->attributes[i].users)

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Submissions seen before. A record per remembered id, in a list by arrival; a table from (board, id) to
  * records. docs/boards.md, "Ids", says what is remembered for how long and why an id with its own time is
- * applied at most once for ever. A record costs about 200 bytes with a 36-byte id. */
+ * applied at most once for ever. A record costs about 220 bytes with a 36-byte id.
+ *
+ * Since level 1 the room is shared by the boards, so that no board can push out the ids of another one that holds
+ * fewer:
+ *
+ *  I1  Every record is in the list of its board, too, in the same order as in the list of all.
+ *  I2  The boards that have ids form a heap, the one with the most on top; of equals, the older board. */
 #include "state/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CHUNK = 1024 };
+enum { AHEAD_MS = 60 * 1000 }; /* how far ahead of log time an id may be dated */
+enum { TURNS = 16 };           /* ids ahead of log time that are passed over for one that must go */
 #define KEEP_DEFAULT_MS  (INT64_C(24) * 3600 * 1000)
 #define CAPACITY_DEFAULT 1000000u
 
@@ -23,6 +32,7 @@ void rung__ids_destroy(rung_state *s) {
         rung_alloc_free(s->alloc, s->ids.chunks[i],
                         s->ids.chunks[i] ? CHUNK * sizeof(rung__id_record) : 0);
     rung_alloc_free(s->alloc, s->ids.chunks, s->ids.chunk_count * sizeof *s->ids.chunks);
+    rung_alloc_free(s->alloc, s->ids.largest, s->ids.largest_cap * sizeof *s->ids.largest);
     rung_players_destroy(s->ids.table);
 }
 
@@ -123,7 +133,83 @@ static bool is_remembered(const rung_state *s, const rung__id_record *r) {
     return s->time_ms - r->effective_ms <= s->ids.keep_ms;
 }
 
-static void put_on_list(rung_state *s, uint32_t i) {
+/* ---- the boards' shares ---- */
+
+static bool holds_more(const rung__board *a, const rung__board *b) {
+    return a->ids.count != b->ids.count ? a->ids.count > b->ids.count : a->serial < b->serial;
+}
+
+static void put_at(rung_state *s, uint32_t place, rung__board *b) {
+    s->ids.largest[place] = b;
+    b->ids.place = place + 1;
+}
+
+/* Find the place of `b`, starting at one that is free. */
+static void settle(rung_state *s, uint32_t at, rung__board *b) {
+    rung__board **heap = s->ids.largest;
+    for (; at && holds_more(b, heap[(at - 1) / 2]); at = (at - 1) / 2)
+        put_at(s, at, heap[(at - 1) / 2]);
+    for (uint32_t child; (child = 2 * at + 1) < s->ids.largest_count; at = child) {
+        if (child + 1 < s->ids.largest_count && holds_more(heap[child + 1], heap[child]))
+            child++;
+        if (holds_more(b, heap[child]))
+            break;
+        put_at(s, at, heap[child]);
+    }
+    put_at(s, at, b);
+}
+
+/* Room for one more board in the heap. */
+static rung_status reserve_share(rung_state *s, const rung__board *b) {
+    uint32_t cap = s->ids.largest_cap;
+    if (b->ids.count)
+        return RUNG_OK;
+    rung_status st = rung__grow(s->alloc, &s->ids.largest, &s->ids.largest_cap,
+                                s->ids.largest_count + 1, sizeof *s->ids.largest);
+    s->ids.bytes += (s->ids.largest_cap - cap) * sizeof *s->ids.largest;
+    return st;
+}
+
+/* Was reserved. */
+static void join_board(rung_state *s, uint32_t i) {
+    rung__id_record *r = rung__ids_record(s, i);
+    rung__board_ids *share = &r->board->ids;
+    r->board_next = RUNG__NONE;
+    r->board_prev = share->count ? share->last : RUNG__NONE;
+    if (share->count)
+        rung__ids_record(s, share->last)->board_next = i;
+    else
+        share->first = i;
+    share->last = i;
+    share->count++;
+    settle(s, share->place ? share->place - 1 : s->ids.largest_count++, r->board);
+}
+
+static void leave_board(rung_state *s, uint32_t i) {
+    const rung__id_record *r = rung__ids_record(s, i);
+    rung__board_ids *share = &r->board->ids;
+    if (r->board_prev == RUNG__NONE)
+        share->first = r->board_next;
+    else
+        rung__ids_record(s, r->board_prev)->board_next = r->board_next;
+    if (r->board_next == RUNG__NONE)
+        share->last = r->board_prev;
+    else
+        rung__ids_record(s, r->board_next)->board_prev = r->board_prev;
+    uint32_t at = share->place - 1;
+    if (--share->count) {
+        settle(s, at, r->board);
+        return;
+    }
+    share->place = 0;
+    rung__board *last = s->ids.largest[--s->ids.largest_count];
+    if (last != r->board)
+        settle(s, at, last);
+}
+
+/* ---- the list ---- */
+
+static void append(rung_state *s, uint32_t i) {
     rung__id_record *r = rung__ids_record(s, i);
     r->prev = s->ids.last;
     r->next = RUNG__NONE;
@@ -132,12 +218,12 @@ static void put_on_list(rung_state *s, uint32_t i) {
     else
         rung__ids_record(s, s->ids.last)->next = i;
     s->ids.last = i;
-    rung__digest_add(&s->digest, record_digest(s, i));
+    if (r->board)
+        join_board(s, i);
 }
 
-static void take_off_list(rung_state *s, uint32_t i) {
-    rung__id_record *r = rung__ids_record(s, i);
-    rung__digest_subtract(&s->digest, record_digest(s, i));
+static void detach(rung_state *s, uint32_t i) {
+    const rung__id_record *r = rung__ids_record(s, i);
     if (r->prev == RUNG__NONE)
         s->ids.first = r->next;
     else
@@ -146,6 +232,18 @@ static void take_off_list(rung_state *s, uint32_t i) {
         s->ids.last = r->prev;
     else
         rung__ids_record(s, r->next)->prev = r->prev;
+    if (r->board)
+        leave_board(s, i);
+}
+
+static void put_on_list(rung_state *s, uint32_t i) {
+    append(s, i);
+    rung__digest_add(&s->digest, record_digest(s, i));
+}
+
+static void take_off_list(rung_state *s, uint32_t i) {
+    rung__digest_subtract(&s->digest, record_digest(s, i));
+    detach(s, i);
 }
 
 static void forget(rung_state *s, uint32_t i) {
@@ -153,12 +251,52 @@ static void forget(rung_state *s, uint32_t i) {
     rung_players_remove(s->ids.table, i);
 }
 
+/* ---- what goes for lack of room ---- */
+
+static void forget_oldest(rung_state *s) {
+    int64_t gone = rung__ids_record(s, s->ids.first)->effective_ms;
+    forget(s, s->ids.first);
+    if (gone + 1 > s->ids.horizon_ms)
+        s->ids.horizon_ms = gone + 1;
+}
+
+rung_digest rung__ids_horizon_digest(const rung__board *b) {
+    uint64_t word = (uint64_t)b->ids.horizon_ms;
+    return rung__fact_digest(RUNG__FACT_HORIZON, b->serial, 0, &word, 1);
+}
+
+static void raise_horizon(rung_state *s, rung__board *b, int64_t ms) {
+    if (ms <= b->ids.horizon_ms)
+        return;
+    if (b->ids.horizon_ms != INT64_MIN)
+        rung__digest_subtract(&s->digest, rung__ids_horizon_digest(b));
+    b->ids.horizon_ms = ms;
+    rung__digest_add(&s->digest, rung__ids_horizon_digest(b));
+}
+
+/* The oldest id of the board that holds the most. One whose own time is still to come goes to the end instead: were it
+ * forgotten, the board's horizon would pass log time. It does so only where nearly all that the board sent in the last
+ * minute was dated ahead, and then by less than AHEAD_MS. */
+static void forget_of_largest(rung_state *s) {
+    rung__board *b = s->ids.largest[0];
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        uint32_t first = b->ids.first;
+        if (rung__ids_record(s, first)->effective_ms <= s->time_ms)
+            break;
+        detach(s, first);
+        append(s, first);
+    }
+    int64_t gone = rung__ids_record(s, b->ids.first)->effective_ms;
+    forget(s, b->ids.first);
+    raise_horizon(s, b, gone + 1);
+}
+
 static void forget_beyond_capacity(rung_state *s) {
     while (rung_players_count(s->ids.table) > s->ids.capacity) {
-        int64_t gone = rung__ids_record(s, s->ids.first)->effective_ms;
-        forget(s, s->ids.first);
-        if (gone + 1 > s->ids.horizon_ms)
-            s->ids.horizon_ms = gone + 1;
+        if (s->rules < 1)
+            forget_oldest(s);
+        else
+            forget_of_largest(s);
     }
 }
 
@@ -192,10 +330,13 @@ rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score
         answer_again(s, rung__ids_record(s, i), out);
         return RUNG_DUPLICATE;
     }
-    if (id_time(e->id, &ms) && (ms < s->ids.horizon_ms || ms < s->time_ms - s->ids.keep_ms ||
-                                ms > s->time_ms + s->ids.keep_ms))
+    if (!id_time(e->id, &ms))
+        return RUNG_NOT_FOUND;
+    if (ms < s->ids.horizon_ms || ms < b->ids.horizon_ms || ms < s->time_ms - s->ids.keep_ms)
         return RUNG_ESTALE;
-    return RUNG_NOT_FOUND;
+    if (s->rules < 1)
+        return ms > s->time_ms + s->ids.keep_ms ? RUNG_ESTALE : RUNG_NOT_FOUND;
+    return ms > s->time_ms + AHEAD_MS ? RUNG_EFUTURE : RUNG_NOT_FOUND;
 }
 
 static rung_status reserve_record(rung_state *s) {
@@ -217,7 +358,7 @@ static rung_status reserve_record(rung_state *s) {
 rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id,
                             uint32_t *record_out, bool *old_out) {
     table_key key;
-    if (reserve_record(s) < 0)
+    if (reserve_record(s) < 0 || (s->rules >= 1 && reserve_share(s, b) < 0))
         return RUNG_ENOMEM;
     rung_status st = rung_players_intern(s->ids.table, key_of(b, id, &key), record_out);
     *old_out = st == RUNG_UNCHANGED;
@@ -240,14 +381,15 @@ void rung__ids_unclaim(rung_state *s, uint32_t record) {
     rung_players_remove(s->ids.table, record);
 }
 
-void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e,
-                        const rung_outcome *out) {
+void rung__ids_remember(rung_state *s, rung__board *b, uint32_t record, bool old,
+                        const rung_score_event *e, const rung_outcome *out) {
     int64_t ms;
     rung__id_record *r = rung__ids_record(s, record);
     if (old)
         take_off_list(s, record);
     memset(r, 0, sizeof *r);
     r->body = body_hash(e);
+    r->board = s->rules >= 1 ? b : NULL;
     r->effective_ms = id_time(e->id, &ms) && ms > s->time_ms ? ms : s->time_ms;
     r->next_player = out->next_number;
     r->changed = out->changed;
@@ -278,6 +420,97 @@ rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms) {
     s->ids.keep_ms = keep_ms;
     forget_beyond_capacity(s);
     return RUNG_OK;
+}
+
+/* ---- sharing out ---- */
+
+static uint64_t serial_of(rung_slice key) {
+    uint64_t serial = 0;
+    for (int i = 0; i < 8; i++)
+        serial |= (uint64_t)(uint8_t)key.ptr[i] << (8 * i);
+    return serial;
+}
+
+static int by_serial(const void *a, const void *b) {
+    const rung__board *const *x = a, *const *y = b;
+    return ((*x)->serial > (*y)->serial) - ((*x)->serial < (*y)->serial);
+}
+
+static rung__board *board_of_serial(rung__board **sorted, uint32_t count, uint64_t serial) {
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (sorted[mid]->serial < serial)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < count && sorted[low]->serial == serial ? sorted[low] : NULL;
+}
+
+static rung_status share_among(rung_state *s, rung__board **sorted, uint32_t count) {
+    for (uint32_t i = s->ids.first, next; i != RUNG__NONE; i = next) {
+        rung__id_record *r = rung__ids_record(s, i);
+        rung_slice key = rung_players_id(s->ids.table, i);
+        next = r->next;
+        r->board = NULL;
+        rung__board *b = board_of_serial(sorted, count, serial_of(key));
+        if (!b) {
+            forget(s, i);
+            continue;
+        }
+        if (reserve_share(s, b) < 0)
+            return RUNG_ENOMEM;
+        r->board = b;
+        join_board(s, i);
+    }
+    return RUNG_OK;
+}
+
+rung_status rung__ids_share_out(rung_state *s) {
+    uint32_t count = 0;
+    if (s->ids.first == RUNG__NONE)
+        return RUNG_OK;
+    rung__board **sorted = rung_alloc_get(s->alloc, (s->board_cap + 1) * sizeof(rung__board *));
+    if (!sorted)
+        return RUNG_ENOMEM;
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        if (s->boards[i])
+            sorted[count++] = s->boards[i];
+    qsort(sorted, count, sizeof(rung__board *), by_serial);
+    rung_status st = share_among(s, sorted, count);
+    rung_alloc_free(s->alloc, sorted, (s->board_cap + 1) * sizeof(rung__board *));
+    return st;
+}
+
+void rung__ids_forget_board(rung_state *s, rung__board *b) {
+    while (b->ids.count)
+        forget(s, b->ids.first);
+}
+
+const char *rung__ids_check(const rung_state *s) {
+    const rung__ids *ids = &s->ids;
+    uint64_t shared = 0;
+    if (s->rules < 1)
+        return ids->largest_count ? "I2: boards have shares before level 1" : NULL;
+    for (uint32_t i = 0; i < ids->largest_count; i++) {
+        const rung__board_ids *share = &ids->largest[i]->ids;
+        if (share->place != i + 1 || !share->count)
+            return "I2: a board is not where it believes to be, or has no ids";
+        if (i && holds_more(ids->largest[i], ids->largest[(i - 1) / 2]))
+            return "I2: a board holds more than the one above it";
+        shared += share->count;
+    }
+    if (shared != rung__ids_count(s))
+        return "I1: an id is in no board's share";
+    for (uint32_t i = ids->first; i != RUNG__NONE; i = rung__ids_record(s, i)->next) {
+        const rung__id_record *r = rung__ids_record(s, i);
+        if (!r->board ||
+            (r->board_prev == RUNG__NONE ? r->board->ids.first
+                                         : rung__ids_record(s, r->board_prev)->board_next) != i)
+            return "I1: an id is not in its board's list";
+    }
+    return NULL;
 }
 
 void rung__ids_forget_player(rung_state *s, uint32_t player) {

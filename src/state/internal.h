@@ -24,8 +24,9 @@ typedef __int128 rung__wide;
 struct rung_zkey_result;
 
 enum {
-    RUNG__WINDOWS_MAX = 4096, /* per board */
-    RUNG__RULES_MAX = 256,    /* zone changes per board */
+    RUNG__WINDOWS_MAX = 4096, /* per board; since level 1: of those that begin after log time */
+    RUNG__WINDOWS_ALL_MAX = 1 << 17, /* more than any board can have, by `keep` and `grace` */
+    RUNG__RULES_MAX = 256,           /* zone changes per board */
     RUNG__SCOPE_SLOTS =
         RUNG_SCOPES_MAX + 1,    /* the last may be the team attribute, when it is no scope itself */
     RUNG__KINDS = 7,            /* 0 all, 1..5 calendar, 6 season */
@@ -98,12 +99,21 @@ typedef struct rung__expiry {
     uint32_t place; /* 1 + its place in the heap of expiry.c; 0: it has no end */
 } rung__expiry;
 
+/* A board's share of the remembered ids, since level 1. */
+typedef struct rung__board_ids {
+    uint32_t count;
+    uint32_t first, last; /* in order of arrival, while there are any */
+    uint32_t place;       /* 1 + its place in rung__ids.largest; 0 without ids */
+    int64_t horizon_ms;   /* INT64_MIN: none left for lack of room */
+} rung__board_ids;
+
 typedef struct rung__board {
     uint32_t number;
     bool has_stash; /* a ban may hold entries of it */
     bool
         is_key; /* made by a command of the Redis protocol, and not defined since: goes when it is empty */
     rung__expiry expiry;
+    rung__board_ids ids;
     uint64_t serial;      /* the event that created it: unique for ever */
     rung_slice def_bytes; /* owned; `def` borrows from it */
     rung_board_def def;
@@ -221,8 +231,10 @@ typedef struct rung__ahead {
 typedef struct rung__id_record {
     uint64_t body; /* hash of what must be the same */
     int64_t effective_ms;
-    uint32_t prev, next;
-    uint32_t next_player; /* RUNG__NONE: nobody above, or erased since */
+    uint32_t prev, next;             /* of all */
+    uint32_t board_prev, board_next; /* of the board's */
+    rung__board *board;              /* whose share it is in; NULL below level 1 */
+    uint32_t next_player;            /* RUNG__NONE: nobody above, or erased since */
     bool changed, has_next;
     uint8_t value_count;
     uint32_t rank_before, rank, total, passed;
@@ -240,6 +252,8 @@ typedef struct rung__ids {
     uint32_t capacity;
     int64_t keep_ms;
     int64_t horizon_ms;
+    rung__board **largest; /* boards that have ids: a heap, the one with the most on top */
+    uint32_t largest_count, largest_cap;
     size_t bytes;
 } rung__ids;
 
@@ -248,6 +262,7 @@ struct rung_state {
     rung_hash_key hash_key;
     rung_players *players;
     rung_players *board_ids;
+    uint32_t keys_max;    /* names that keys may take; the rest is for boards with rules */
     rung__board **boards; /* by number; NULL where deleted, or a set */
     uint32_t board_cap;
     rung__set **sets; /* by number, of those numbers that are no boards */
@@ -262,6 +277,8 @@ struct rung_state {
     uint32_t attribute_cap;
     rung__rare profiles, friends, bans;
     rung__ids ids;
+    uint32_t rules; /* the level by which events are applied; 0: before there were levels */
+    bool has_keys;  /* the server that wrote the log had keys */
     uint64_t seq, refused, friendships;
     uint64_t
         people_version; /* the last event that changed a profile or a ban; not part of the state */
@@ -294,6 +311,8 @@ typedef enum rung__fact {
     RUNG__FACT_KEY,
     RUNG__FACT_SET,
     RUNG__FACT_MEMBER,
+    RUNG__FACT_RULES,
+    RUNG__FACT_HORIZON,
 } rung__fact;
 
 static inline rung_digest rung__fact_digest(rung__fact fact, uint64_t x, uint64_t y,
@@ -336,6 +355,9 @@ RUNG_NODISCARD rung_status rung__intern_player(rung_state *s, rung_slice id, uin
 /* ---- boards and windows (board.c) ---- */
 
 rung__board *rung__board_find(const rung_state *s, rung_slice id);
+/* Since level 1 the last hundredth of the names is kept for boards with rules: whoever makes keys by the million keeps
+ * no admin from defining a board. */
+bool rung__key_may_be_made(const rung_state *s);
 /* A number unique for ever, for a board or set that this event makes. */
 uint64_t rung__serial_new(rung_state *s);
 RUNG_NODISCARD rung_status rung__board_create(rung_state *s, rung_slice id,
@@ -343,7 +365,8 @@ RUNG_NODISCARD rung_status rung__board_create(rung_state *s, rung_slice id,
                                               rung__board **out, rung_err *err);
 /* Take a board away, with all that belongs to it. */
 void rung__board_delete(rung_state *s, rung__board *b);
-/* Give a board another name that nobody has. */
+/* Give a board another name that nobody has. RUNG_OK, RUNG_ELIMIT: there are as many names as there may be, or
+ * RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id);
 /* Its facts, to be subtracted before one of them changes and added after. */
 rung_digest rung__board_digest(const rung_state *s, const rung__board *b);
@@ -368,6 +391,9 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
 void rung__window_free(rung_state *s, rung__board *b, rung__window *w);
 RUNG_NODISCARD rung_status rung__window_list_reserve(rung_state *s, rung__board *b, uint32_t more);
 void rung__window_list_add(rung_state *s, rung__board *b, rung__window *w); /* room was reserved */
+/* May `fresh` windows open, of which `ahead` begin after log time? */
+bool rung__window_may_open(const rung_state *s, const rung__board *b, uint32_t fresh,
+                           uint32_t ahead);
 bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_t end_ms,
                                const rung__window *w);
 
@@ -477,7 +503,7 @@ const rung__aim *rung__ahead_next(rung_state *s);
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
 rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms);
 void rung__ids_destroy(rung_state *s);
-/* RUNG_DUPLICATE (out filled), RUNG_ECONFLICT, RUNG_ESTALE, or RUNG_NOT_FOUND: never seen. */
+/* RUNG_DUPLICATE (out filled), RUNG_ECONFLICT, RUNG_ESTALE, RUNG_EFUTURE, or RUNG_NOT_FOUND: never seen. */
 rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score_event *e,
                            rung_outcome *out);
 /* Secure a record for an id not remembered; `old_out`: that of the same id, still in the list though too old to
@@ -485,8 +511,15 @@ rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score
 RUNG_NODISCARD rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id,
                                            uint32_t *record_out, bool *old_out);
 void rung__ids_unclaim(rung_state *s, uint32_t record);
-void rung__ids_remember(rung_state *s, uint32_t record, bool old, const rung_score_event *e,
-                        const rung_outcome *out);
+void rung__ids_remember(rung_state *s, rung__board *b, uint32_t record, bool old,
+                        const rung_score_event *e, const rung_outcome *out);
+/* Level 1 begins, or a state of that level was loaded: give every board its ids. Those of boards that are gone are
+ * forgotten. */
+RUNG_NODISCARD rung_status rung__ids_share_out(rung_state *s);
+/* A board goes, and its ids with it. */
+void rung__ids_forget_board(rung_state *s, rung__board *b);
+rung_digest rung__ids_horizon_digest(const rung__board *b);
+const char *rung__ids_check(const rung_state *s);
 void rung__ids_forget_player(rung_state *s, uint32_t player);
 size_t rung__ids_count(const rung_state *s);
 rung__id_record *rung__ids_record(const rung_state *s, uint32_t i);

@@ -21,7 +21,8 @@ enum { PIECE = 256 }; /* members taken out at a time */
 
 typedef struct run {
     rung_state *s;
-    uint32_t i; /* the command's place in the event */
+    uint32_t i;    /* the command's place in the event */
+    bool is_admin; /* who sent it */
     rung_zkey_result result;
     rung_err err;
 } run;
@@ -92,6 +93,15 @@ static bool is_in_the_way(run *r, rung_slice name) {
     rung_ignore(RUNG_FAIL(&r->err, RUNG_EREFUSED, "key: a board with rules of its own"),
                 "it is the answer");
     return true;
+}
+
+/* Since level 1: a board with rules of its own goes, or gets an end, only by an admin's command. The sender's right was
+ * asked when the command was sent, but the board may have been defined since. */
+static bool is_denied(const run *r, rung_slice name) {
+    if (r->s->rules < 1 || r->is_admin)
+        return false;
+    const rung__board *b = board_of(r, name);
+    return b && !b->is_key;
 }
 
 /* ---- scores ---- */
@@ -358,6 +368,9 @@ static rung_status zstore(run *r, rung_zcommand *c) {
 
 static rung_status del(run *r, rung_zcommand *c) {
     rung_zcommand_item item;
+    for (rung_zcommand all = *c; rung_zcommand_item_next(&all, &item);)
+        if (is_denied(r, item.name))
+            return fail(r, RUNG_ZKEY_DENIED);
     while (rung_zcommand_item_next(c, &item)) {
         r->result.count += open_key(r, item.name).kind != RUNG_ZKEY_NONE;
         delete_name(r->s, item.name); /* also a board that is empty because of a ban */
@@ -390,6 +403,8 @@ static bool expiry_is_allowed(const rung_zkey *k, const rung_zcommand *c) {
 static rung_status expire(run *r, const rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
     uint32_t number;
+    if (is_denied(r, c->key))
+        return fail(r, RUNG_ZKEY_DENIED);
     if (!k.kind || !expiry_is_allowed(&k, c))
         return RUNG_OK;
     r->result.count = 1;
@@ -407,6 +422,8 @@ static rung_status expire(run *r, const rung_zcommand *c) {
 static rung_status persist(run *r, const rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
     uint32_t number;
+    if (is_denied(r, c->key))
+        return fail(r, RUNG_ZKEY_DENIED);
     if (!k.kind || !k.has_expiry)
         return RUNG_OK;
     rung_ignore(rung_players_find(r->s->board_ids, c->key, &number), "it is there");
@@ -429,14 +446,24 @@ static rung_status rename_key(run *r, const rung_zcommand *c) {
         return fail(r, RUNG_ZKEY_REFUSED);
     }
     delete_name(r->s, c->other);
-    r->result.changed = true;
     rung__board *b = board_of(r, c->key);
-    return b ? rung__board_rename(r->s, b, c->other)
-             : rung__set_rename(r->s, rung__set_find(r->s, c->key), c->other);
+    rung_status st = b ? rung__board_rename(r->s, b, c->other)
+                       : rung__set_rename(r->s, rung__set_find(r->s, c->key), c->other);
+    if (st == RUNG_ELIMIT) { /* for a moment there are two names; nothing had the new one */
+        r->result.count = 0;
+        rung_ignore(RUNG_FAIL(&r->err, st, "key: there are as many keys as there may be"),
+                    "it is the answer");
+        return fail(r, RUNG_ZKEY_REFUSED);
+    }
+    r->result.changed = true;
+    return st;
 }
 
 static rung_status flush(run *r) {
     rung_state *s = r->s;
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        if (s->boards[i] && is_denied(r, rung_players_id(s->board_ids, i)))
+            return fail(r, RUNG_ZKEY_DENIED);
     for (uint32_t i = 0; i < rung_players_span(s->board_ids); i++)
         if (rung_players_is_used(s->board_ids, i)) {
             rung__key_delete(s, i);
@@ -565,7 +592,7 @@ rung_status rung__apply_keys(rung_state *s, const rung_event *e, rung_err *err) 
     bool changed = false;
     (void)err;
     for (uint32_t i = 0; rung_zcommand_next(&packed, &c, NULL) == RUNG_OK; i++) {
-        run r = {.s = s, .i = i, .result = {.kind = c.kind}};
+        run r = {.s = s, .i = i, .is_admin = e->keys.is_admin, .result = {.kind = c.kind}};
         if (apply_one(&r, &c) < 0)
             return RUNG_ENOMEM;
         changed = changed || r.result.changed;

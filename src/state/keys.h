@@ -37,6 +37,7 @@ typedef enum rung_zkey_error {
     RUNG_ZKEY_WRONG_TYPE, /* a set where a sorted set is wanted, or the other way round */
     RUNG_ZKEY_NAN,        /* the sum is not a number */
     RUNG_ZKEY_NO_SUCH,    /* RENAME of a key that is not there */
+    RUNG_ZKEY_DENIED,     /* only an admin may do this to a board with rules of its own */
     RUNG_ZKEY_REFUSED, /* a rule of the board, a limit, a board with rules of its own in the way: `err` says it */
 } rung_zkey_error;
 

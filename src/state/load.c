@@ -576,6 +576,7 @@ static void load_board(loader *l, rung__board *b) {
     load_serial(l, &b->serial);
     b->created_ms = load_time(l);
     b->over_ms = load_time_or(l, INT64_MIN);
+    b->ids.horizon_ms = l->version < 3 ? INT64_MIN : load_time_or(l, INT64_MIN);
     load_def(l, b);
     uint32_t rules = rung__in_count(&l->in, RUNG__RULES_MAX);
     if (!rules)
@@ -585,7 +586,7 @@ static void load_board(loader *l, rung__board *b) {
     if (is_fine(l))
         load_slots(l, b);
     load_rates(l, b);
-    uint32_t windows = rung__in_count(&l->in, RUNG__WINDOWS_MAX);
+    uint32_t windows = rung__in_count(&l->in, RUNG__WINDOWS_ALL_MAX);
     while (b->window_count < windows && is_fine(l))
         load_window(l, b);
 }
@@ -719,7 +720,7 @@ static void load_stashed_scopes(loader *l, const rung__board *b, rung__stashed *
 static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
     const rung_state *s = l->s;
     uint32_t board = rung__in_count(&l->in, RUNG__NONE - 1),
-             window = rung__in_count(&l->in, RUNG__WINDOWS_MAX);
+             window = rung__in_count(&l->in, RUNG__WINDOWS_ALL_MAX);
     rung__board *b = board < s->board_cap ? s->boards[board] : NULL;
     if (!b || window >= b->window_count || !b->windows[window]->ladder ||
         (after[0] != RUNG__NONE &&
@@ -817,6 +818,11 @@ static void load_ids(loader *l) {
         load_id(l);
         rung__meter_add(&l->in.meter, 1);
     }
+    if (!is_fine(l) || l->s->rules < 1)
+        return;
+    size_t count = rung__ids_count(l->s);
+    if (went_well(l, rung__ids_share_out(l->s)) && rung__ids_count(l->s) != count)
+        damaged(l, "an id is of no board");
 }
 
 /* ---- all ---- */
@@ -841,6 +847,13 @@ static void load_head(loader *l, const rung_state_config *config) {
     s->refused = rung__in_number(&l->in);
     s->time_ms = load_time_or(l, INT64_MIN);
     s->ids.horizon_ms = load_time_or(l, INT64_MIN);
+    s->rules = l->version < 3 ? 0 : rung__in_count(&l->in, UINT32_MAX);
+    uint8_t access = l->version < 3 ? 0 : rung__in_byte(&l->in);
+    s->has_keys = access;
+    if (access > 1)
+        damaged(l, "whether there are keys is neither yes nor no");
+    if (is_fine(l) && s->rules > RUNG_RULES_LEVEL)
+        rung__in_fail(&l->in, RUNG_EVERSION, "its level of rules is not known to this version");
 }
 
 /* S4. The facts that were added up on the way are counted again, so that one rule holds for all of them. */

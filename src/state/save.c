@@ -206,6 +206,7 @@ static void save_board(rung__out *o, const rung__board *b) {
     rung__out_number(o, b->serial);
     rung__out_signed(o, b->created_ms);
     rung__out_signed(o, b->over_ms);
+    rung__out_signed(o, b->ids.horizon_ms);
     rung__out_text(o, b->def_bytes);
     rung__out_number(o, b->rule_count);
     for (uint32_t i = 0; i < b->rule_count; i++)
@@ -357,6 +358,8 @@ static void save_head(rung__out *o, const rung_state *s) {
     rung__out_number(o, s->refused);
     rung__out_signed(o, s->time_ms);
     rung__out_signed(o, s->ids.horizon_ms);
+    rung__out_number(o, s->rules);
+    rung__out_byte(o, s->has_keys);
 }
 
 rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,

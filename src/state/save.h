@@ -14,7 +14,7 @@
 
 #include "state/state.h"
 
-#define RUNG_STATE_FORMAT 2u /* the version written; 1 is read as well */
+#define RUNG_STATE_FORMAT 3u /* the version written; 1 and 2 are read as well */
 
 /* Takes the next bytes, at least one. A negative status ends the save and is its answer. */
 typedef rung_status (*rung_save_sink)(void *ctx, const void *bytes, size_t len);

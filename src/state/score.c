@@ -472,7 +472,7 @@ static rung_status commit(submission *u, rung_outcome *out) {
     out->changed = any == RUNG_OK;
     count_rate(u);
     if (u->record != RUNG__NONE)
-        rung__ids_remember(u->s, u->record, u->old_record, u->e, out);
+        rung__ids_remember(u->s, u->b, u->record, u->old_record, u->e, out);
     return any;
 }
 
@@ -584,12 +584,14 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
         if (st == RUNG_ESTALE)
             return RUNG_FAIL(err, st,
                              "id: carries a time too far from now to be told from a repetition");
+        if (st == RUNG_EFUTURE)
+            return RUNG_FAIL(err, st, "id: carries a time more than a minute ahead");
     }
     u->at_ms = e->has_at ? e->at_ms : s->time_ms;
     if (u->at_ms < RUNG_TIME_MS_MIN || u->at_ms >= RUNG_TIME_MS_END)
         return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN,
                          RUNG_YEAR_MAX);
-    uint32_t fresh = 0;
+    uint32_t fresh = 0, ahead = 0;
     if (ready) {
         u->reached = (rung__reach *)(uintptr_t)
                          aim->reached; /* existing windows only: nothing will be written */
@@ -602,6 +604,7 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
                              "window: none that contains the submission's time takes scores");
         for (uint32_t i = 0; i < u->count; i++) {
             fresh += u->reached[i].window == NULL;
+            ahead += u->reached[i].window == NULL && u->reached[i].span.start_ms > s->time_ms;
             if (find_and_become(u, &u->reached[i]) >= 0)
                 continue;
             if (e->when & RUNG_IF_NX && u->reached[0].existed)
@@ -615,7 +618,7 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     const char *limit = u->b->def.limits ? refusing_limit(u) : NULL;
     if (limit)
         return RUNG_FAIL(err, RUNG_EREFUSED, "%s: the board's limit refuses this score", limit);
-    if (u->b->window_count + fresh > RUNG__WINDOWS_MAX)
+    if (fresh && !rung__window_may_open(s, u->b, fresh, ahead))
         return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
     st = secure(u, fresh);
     if (st >= 0)

@@ -57,7 +57,8 @@ rung__set *rung__set_find(const rung_state *s, rung_slice name) {
 
 rung_status rung__set_create(rung_state *s, rung_slice name, rung__set **out, rung_err *err) {
     uint32_t number;
-    rung_status st = rung_players_intern(s->board_ids, name, &number);
+    rung_status st =
+        rung__key_may_be_made(s) ? rung_players_intern(s->board_ids, name, &number) : RUNG_ELIMIT;
     if (st < 0)
         return st == RUNG_ELIMIT ? RUNG_FAIL(err, st, "key: there are as many keys as there may be")
                                  : st;
@@ -97,8 +98,9 @@ void rung__set_delete(rung_state *s, rung__set *set) {
 
 rung_status rung__set_rename(rung_state *s, rung__set *set, rung_slice name) {
     uint32_t number, old = set->number;
-    if (rung_players_intern(s->board_ids, name, &number) < 0)
-        return RUNG_ENOMEM;
+    rung_status st = rung_players_intern(s->board_ids, name, &number);
+    if (st < 0)
+        return st;
     if (rung__grow(s->alloc, &s->sets, &s->set_cap, number + 1, sizeof *s->sets) < 0) {
         rung_players_remove(s->board_ids, number);
         return RUNG_ENOMEM;

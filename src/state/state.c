@@ -29,6 +29,8 @@ rung_digest rung_state_digest(const rung_state *s) {
     uint64_t clock[3] = {(uint64_t)s->time_ms, s->refused, (uint64_t)s->ids.horizon_ms};
     rung_digest d = s->digest;
     rung__digest_add(&d, rung__fact_digest(0, s->seq, 0, clock, 3));
+    if (s->rules || s->has_keys)
+        rung__digest_add(&d, rung__fact_digest(RUNG__FACT_RULES, s->rules, s->has_keys, NULL, 0));
     return d;
 }
 
@@ -114,6 +116,7 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->next_close_ms = INT64_MAX;
     s->on_close = config->on_close;
     s->on_close_ctx = config->on_close_ctx;
+    s->rules = config->rules_level;
     if (rung_players_create(s->alloc, &s->hash_key, &s->players) < 0 ||
         rung_players_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
         rung_players_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 ||
@@ -121,7 +124,9 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
         rung_state_destroy(s);
         return RUNG_ENOMEM;
     }
-    rung_players_set_limit(s->board_ids, config->boards_max ? config->boards_max : 1000000);
+    uint32_t boards_max = config->boards_max ? config->boards_max : 1000000;
+    rung_players_set_limit(s->board_ids, boards_max);
+    s->keys_max = boards_max - boards_max / 100;
     *out = s;
     return RUNG_OK;
 }
@@ -147,6 +152,20 @@ void rung_state_destroy(rung_state *s) {
 }
 
 /* ---- apply ---- */
+
+static rung_status apply_rules(rung_state *s, uint32_t level) {
+    if (level <= s->rules)
+        return RUNG_UNCHANGED;
+    s->rules = level;
+    return rung__ids_share_out(s);
+}
+
+static rung_status apply_access(rung_state *s, bool has_keys) {
+    if (s->has_keys == has_keys)
+        return RUNG_UNCHANGED;
+    s->has_keys = has_keys;
+    return RUNG_OK;
+}
 
 static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
     switch (e->kind) {
@@ -176,6 +195,10 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
         return rung__apply_tick(s);
     case RUNG_EVENT_IDS_SET:
         return rung__apply_ids(s, e->ids.capacity, e->ids.keep_ms);
+    case RUNG_EVENT_RULES_SET:
+        return apply_rules(s, e->rules.level);
+    case RUNG_EVENT_ACCESS_SET:
+        return apply_access(s, e->access.has_keys);
     case RUNG_EVENT_KEYS:
         return rung__apply_keys(s, e, err);
     case RUNG_EVENT_SCORE:
@@ -297,6 +320,14 @@ uint64_t rung_state_seq(const rung_state *s) {
 
 int64_t rung_state_time(const rung_state *s) {
     return s->time_ms;
+}
+
+uint32_t rung_state_rules(const rung_state *s) {
+    return s->rules;
+}
+
+bool rung_state_has_keys(const rung_state *s) {
+    return s->has_keys;
 }
 
 int64_t rung_state_next_close(const rung_state *s) {

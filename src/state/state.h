@@ -34,6 +34,8 @@ typedef struct rung_state_config {
     uint32_t id_capacity;   /* submission ids remembered; 0: 1,000,000 */
     int64_t id_keep_ms;     /* for how long; 0: 24 hours */
     uint32_t boards_max;    /* 0: 1,000,000 */
+    uint32_t
+        rules_level; /* to begin with, of a state without a log; RUNG_EVENT_RULES_SET raises it */
 } rung_state_config;
 
 RUNG_NODISCARD rung_status rung_state_create(const rung_state_config *config, rung_state **out);
@@ -91,8 +93,10 @@ uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *con
 
 /* ---- the whole ---- */
 
-uint64_t rung_state_seq(const rung_state *s); /* events applied */
-int64_t rung_state_time(const rung_state *s); /* log time t; INT64_MIN before the first event */
+uint64_t rung_state_seq(const rung_state *s);   /* events applied */
+int64_t rung_state_time(const rung_state *s);   /* log time t; INT64_MIN before the first event */
+uint32_t rung_state_rules(const rung_state *s); /* the level that events are applied by */
+bool rung_state_has_keys(const rung_state *s);  /* as the last RUNG_EVENT_ACCESS_SET says */
 /* The earliest time at which a tick would close a window or take away a key; INT64_MAX if there is none. */
 int64_t rung_state_next_close(const rung_state *s);
 

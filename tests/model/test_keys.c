@@ -463,6 +463,7 @@ static void step_keys(run *r) {
     for (uint32_t i = 0; i < e.keys.count; i++)
         used += make_command(r, i == 0, r->commands + used, sizeof r->commands - used);
     e.keys.packed = rung_slice_of(r->commands, used);
+    e.keys.is_admin = r->m.is_admin = below(r, 2);
     via_bytes(r, &e, &decoded);
     r->told_count = 0;
     rung_status st = rung_state_apply_keys(r->s, &decoded, listen, r, NULL);
@@ -576,6 +577,12 @@ static void step_define(run *r) {
         key_model_define(&r->m);
 }
 
+static void step_rules(run *r) {
+    rung_event e = {.kind = RUNG_EVENT_RULES_SET, .ts_ms = r->ts_ms, .rules = {1}};
+    CHECK_STATUS(apply(r, &e), r->m.rules ? RUNG_UNCHANGED : RUNG_OK);
+    r->m.rules = 1;
+}
+
 static void one_step(run *r) {
     r->ts_ms += (int64_t)below(r, 30);
     key_model_pass(&r->m, r->ts_ms);
@@ -586,8 +593,10 @@ static void one_step(run *r) {
         step_score(r);
     else if (what < 19)
         step_people(r);
-    else
+    else if (below(r, 8))
         step_define(r);
+    else
+        step_rules(r);
     check_all(r);
 }
 

@@ -446,6 +446,7 @@ static void make_keys(event_gen *g, rung_event *e) {
     for (uint32_t i = 0; i < e->keys.count; i++)
         make_command(g, (rung_zcommand_kind)(1 + below(g, RUNG_ZCOMMAND_SREM)));
     e->keys.packed = rung_slice_of(g->commands, g->commands_used);
+    e->keys.is_admin = one_in(g, 4);
 }
 
 void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
@@ -501,11 +502,17 @@ void event_gen_make(event_gen *g, rung_event_kind kind, rung_event *e) {
         e->ids.capacity = below(g, 4) ? (uint32_t)(1 + below(g, 1000)) : UINT32_MAX;
         e->ids.keep_ms = below(g, 4) ? (int64_t)(1 + below(g, 100000000)) : RUNG_IDS_KEEP_MS_MAX;
         break;
+    case RUNG_EVENT_RULES_SET:
+        e->rules.level = (uint32_t)(1 + below(g, RUNG_RULES_LEVEL));
+        break;
+    case RUNG_EVENT_ACCESS_SET:
+        e->access.has_keys = below(g, 2);
+        break;
     }
 }
 
 void event_gen_any(event_gen *g, rung_event *event_out) {
-    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_IDS_SET)), event_out);
+    event_gen_make(g, (rung_event_kind)(1 + below(g, RUNG_EVENT_ACCESS_SET)), event_out);
 }
 
 /* ---- as text ----------------------------------------------------------------------------------------- */
@@ -621,7 +628,7 @@ static void print_command(FILE *f, rung_zcommand *c) {
 static void print_keys(FILE *f, const rung_event *e) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
-    fprintf(f, " count=%u", e->keys.count);
+    fprintf(f, "%s count=%u", e->keys.is_admin ? " admin" : "", e->keys.count);
     while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
         print_command(f, &c);
 }
@@ -687,6 +694,12 @@ static void print_body(FILE *f, const rung_event *e) {
         break;
     case RUNG_EVENT_IDS_SET:
         fprintf(f, " capacity=%u keep_ms=%" PRId64, e->ids.capacity, e->ids.keep_ms);
+        break;
+    case RUNG_EVENT_RULES_SET:
+        fprintf(f, " level=%u", e->rules.level);
+        break;
+    case RUNG_EVENT_ACCESS_SET:
+        fprintf(f, " has_keys=%d", e->access.has_keys);
         break;
     }
 }

@@ -33,6 +33,7 @@ struct history_gen {
     rung_score_event recent[RECENT_MAX];
     int64_t recent_ms[RECENT_MAX]; /* when they were sent */
     uint32_t serial;
+    uint64_t steps, rules_step; /* which event raises the rules; UINT64_MAX: none */
     rung_slice zone_names[ZONES], zone_rules[ZONES];
     rung_zone *zones[ZONES];
     text *texts;
@@ -175,6 +176,8 @@ history_gen *history_gen_create(uint64_t seed) {
     load_zones(g);
     choose_taste(g);
     g->time_ms = g->taste.start_ms;
+    static const uint64_t rules_steps[] = {0, 0, 40, UINT64_MAX};
+    g->rules_step = rules_steps[seed % COUNT_OF(rules_steps)];
     return g;
 }
 
@@ -612,7 +615,7 @@ static int64_t id_time(history_gen *g) {
     case 2:
         return t - between(g, 0, 2 * keep);
     case 3:
-        return t + between(g, 0, 2 * keep);
+        return t + between(g, 0, chance(g, 50) ? 120000 : 2 * keep);
     default:
         return t - between(g, 0, 2000);
     }
@@ -840,6 +843,16 @@ void history_gen_next(history_gen *g, rung_event *out) {
     memset(out, 0, sizeof *out);
     out->ts_ms = next_ts(g);
     g->time_ms = out->ts_ms > g->time_ms ? out->ts_ms : g->time_ms;
+    if (g->steps++ == g->rules_step) {
+        out->kind = RUNG_EVENT_RULES_SET;
+        out->rules.level = RUNG_RULES_LEVEL;
+        return;
+    }
+    if (g->steps % 200 == 0) {
+        out->kind = RUNG_EVENT_ACCESS_SET;
+        out->access.has_keys = chance(g, 50);
+        return;
+    }
     uint32_t i = below(g, g->taste.board_count);
     if (!g->is_defined[i] && chance(g, 85))
         defined_event(g, i, out);
@@ -989,6 +1002,8 @@ void history_print(FILE *file, const rung_event *e) {
     case RUNG_EVENT_TICK:
     case RUNG_EVENT_KEYS:
     case RUNG_EVENT_IDS_SET:
+    case RUNG_EVENT_RULES_SET:
+    case RUNG_EVENT_ACCESS_SET:
         break;
     }
     fprintf(file, "\n");

@@ -368,8 +368,38 @@ static void zstore(key_model *m, rung_zcommand *c, model_result *out) {
     store(m, c->key, rows, total, out);
 }
 
+/* Level 1: the board with rules of its own goes, or gets an end, only by an admin's command. */
+static bool denied(const key_model *m, rung_slice name, model_result *out) {
+    bool is_denied =
+        m->rules >= 1 && !m->is_admin && m->keys[key_model_find_key(name)].kind == MODEL_OWN;
+    if (is_denied)
+        out->error = RUNG_ZKEY_DENIED;
+    return is_denied;
+}
+
+static void del(key_model *m, rung_zcommand *c, model_result *out) {
+    rung_zcommand_item item;
+    for (rung_zcommand all = *c; rung_zcommand_item_next(&all, &item);)
+        if (denied(m, item.name, out))
+            return;
+    while (rung_zcommand_item_next(c, &item)) {
+        model_key *k = &m->keys[key_model_find_key(item.name)];
+        out->count += kind_of(m, k) != MODEL_NONE;
+        gone(k);
+    }
+}
+
+static void flush(key_model *m, model_result *out) {
+    if (denied(m, key_model_key(KEY_MODEL_OWN), out))
+        return;
+    for (uint32_t i = 0; i < KEY_MODEL_KEYS; i++)
+        gone(&m->keys[i]);
+}
+
 static void expire(key_model *m, const rung_zcommand *c, model_result *out) {
     model_key *k = &m->keys[key_model_find_key(c->key)];
+    if (denied(m, c->key, out))
+        return;
     if (kind_of(m, k) == MODEL_NONE || (c->flags & RUNG_IF_NX && k->has_expiry) ||
         (c->flags & RUNG_IF_XX && !k->has_expiry) ||
         (c->flags & RUNG_IF_GT && !(k->has_expiry && c->at_ms > k->expires_ms)) ||
@@ -386,7 +416,7 @@ static void expire(key_model *m, const rung_zcommand *c, model_result *out) {
 
 static void persist(key_model *m, const rung_zcommand *c, model_result *out) {
     model_key *k = &m->keys[key_model_find_key(c->key)];
-    if (kind_of(m, k) == MODEL_NONE || !k->has_expiry)
+    if (denied(m, c->key, out) || kind_of(m, k) == MODEL_NONE || !k->has_expiry)
         return;
     out->count = 1;
     k->has_expiry = false;
@@ -443,7 +473,6 @@ static void take_members(key_model *m, rung_zcommand *c, model_kind wrong, model
 }
 
 void key_model_apply(key_model *m, rung_zcommand *c, model_result *out) {
-    rung_zcommand_item item;
     model_row rows[KEY_MODEL_MEMBERS];
     uint32_t key, first, end;
     memset(out, 0, sizeof *out);
@@ -481,11 +510,7 @@ void key_model_apply(key_model *m, rung_zcommand *c, model_result *out) {
         zstore(m, c, out);
         break;
     case RUNG_ZCOMMAND_DEL:
-        while (rung_zcommand_item_next(c, &item)) {
-            key = key_model_find_key(item.name);
-            out->count += kind_of(m, &m->keys[key]) != MODEL_NONE;
-            gone(&m->keys[key]);
-        }
+        del(m, c, out);
         break;
     case RUNG_ZCOMMAND_EXPIRE:
         expire(m, c, out);
@@ -497,8 +522,7 @@ void key_model_apply(key_model *m, rung_zcommand *c, model_result *out) {
         rename_key(m, c, out);
         break;
     case RUNG_ZCOMMAND_FLUSH:
-        for (uint32_t i = 0; i < KEY_MODEL_KEYS; i++)
-            gone(&m->keys[i]);
+        flush(m, out);
         break;
     case RUNG_ZCOMMAND_SADD:
         sadd(m, c, out);

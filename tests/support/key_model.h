@@ -27,6 +27,8 @@ typedef struct model_key {
 
 typedef struct key_model {
     int64_t time_ms;
+    uint32_t rules; /* the level */
+    bool is_admin;  /* who sends the commands that come */
     bool banned[KEY_MODEL_MEMBERS];
     model_key keys[KEY_MODEL_KEYS];
 } key_model;

@@ -69,7 +69,8 @@ typedef struct model_board {
     rung_slice name;
     rung_board_def def; /* texts in the model's arena */
     int64_t created_ms;
-    int64_t over_ms; /* what had ended by then, grace included, when `grace` changed */
+    int64_t id_horizon_ms; /* level 1 */
+    int64_t over_ms;       /* what had ended by then, grace included, when `grace` changed */
     model_calendar calendars[MODEL_KINDS]; /* by kind; 0 unused */
     uint32_t window_count, window_room;
     model_window *windows;
@@ -107,6 +108,8 @@ struct state_model {
     state_model_config config;
     uint64_t seq, refused, serials;
     int64_t time_ms;
+    uint32_t rules;
+    bool has_keys;
     uint32_t board_count, board_room;
     model_board **boards;
     uint32_t player_count, player_room; /* ever numbered */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ID_AHEAD_MS = 60000, ID_TURNS = 16 };
+
 /* ---- arrays and texts ---- */
 
 void *model_grow(void *items, uint32_t count, uint32_t *room, size_t size) {
@@ -733,7 +735,7 @@ static void id_take_off(state_model *m, uint32_t i) {
     memmove(&m->ids[i], &m->ids[i + 1], (--m->id_count - i) * sizeof *m->ids);
 }
 
-/* RUNG_OK: go on; DUPLICATE, ECONFLICT or ESTALE. */
+/* RUNG_OK: go on; DUPLICATE, ECONFLICT, ESTALE or EFUTURE. */
 static rung_status id_check(const state_model *m, const model_board *b, const rung_score_event *e,
                             model_answer *out) {
     if (!e->id.len)
@@ -753,10 +755,71 @@ static rung_status id_check(const state_model *m, const model_board *b, const ru
     int64_t ms;
     if (!id_time(e->id, &ms))
         return RUNG_OK;
-    if (ms > m->time_ms + m->config.id_keep_ms || ms < m->time_ms - m->config.id_keep_ms ||
-        ms < m->id_horizon_ms)
+    if (m->rules >= 1 && ms > m->time_ms + ID_AHEAD_MS && ms >= m->id_horizon_ms &&
+        ms >= b->id_horizon_ms)
+        return RUNG_EFUTURE;
+    if (ms > m->time_ms + m->config.id_keep_ms && m->rules < 1)
+        return RUNG_ESTALE;
+    if (ms < m->time_ms - m->config.id_keep_ms || ms < m->id_horizon_ms || ms < b->id_horizon_ms)
         return RUNG_ESTALE;
     return RUNG_OK;
+}
+
+static uint32_t ids_of(const state_model *m, uint64_t board_serial) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < m->id_count; i++)
+        count += m->ids[i].board_serial == board_serial;
+    return count;
+}
+
+/* The board with the most ids; of equals, the oldest. */
+static model_board *largest_board(state_model *m) {
+    model_board *largest = NULL;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < m->board_count; i++) {
+        model_board *b = m->boards[i];
+        uint32_t count = ids_of(m, b->serial);
+        if (count > most || (largest && count == most && b->serial < largest->serial)) {
+            largest = b;
+            most = count;
+        }
+    }
+    return largest;
+}
+
+static uint32_t oldest_id_of(const state_model *m, const model_board *b) {
+    uint32_t i = 0;
+    while (m->ids[i].board_serial != b->serial)
+        i++;
+    return i;
+}
+
+static void id_to_the_end(state_model *m, uint32_t i) {
+    model_id id = m->ids[i];
+    id_take_off(m, i);
+    m->ids[m->id_count++] = id;
+}
+
+static void id_forget_for_room(state_model *m) {
+    if (m->rules < 1) {
+        m->id_horizon_ms = later(m->id_horizon_ms, m->ids[0].effective_ms + 1);
+        id_take_off(m, 0);
+        return;
+    }
+    model_board *b = largest_board(m);
+    for (int turn = 0; turn < ID_TURNS; turn++)
+        if (m->ids[oldest_id_of(m, b)].effective_ms > m->time_ms)
+            id_to_the_end(m, oldest_id_of(m, b));
+    uint32_t i = oldest_id_of(m, b);
+    b->id_horizon_ms = later(b->id_horizon_ms, m->ids[i].effective_ms + 1);
+    id_take_off(m, i);
+}
+
+/* Level 1: ids go with their board. */
+static void ids_forget_board(state_model *m, uint64_t serial) {
+    for (uint32_t i = m->id_count; i-- > 0;)
+        if (m->ids[i].board_serial == serial)
+            id_take_off(m, i);
 }
 
 static void id_remember(state_model *m, const model_board *b, const rung_score_event *e,
@@ -775,10 +838,8 @@ static void id_remember(state_model *m, const model_board *b, const rung_score_e
         id->next_serial = model_player_find(m, answer->outcome.next, &id->next_number)->serial;
     while (!is_remembered(m, &m->ids[0]))
         id_take_off(m, 0);
-    if (m->id_count > m->config.id_capacity) {
-        m->id_horizon_ms = later(m->id_horizon_ms, m->ids[0].effective_ms + 1);
-        id_take_off(m, 0);
-    }
+    if (m->id_count > m->config.id_capacity)
+        id_forget_for_room(m);
 }
 
 /* ---- the submission ---- */
@@ -898,6 +959,16 @@ static void count_rate(state_model *m, model_board *b, uint32_t player) {
 
 enum { WINDOWS_PER_BOARD_MAX = 4096 };
 
+/* Level 1: only windows that are still to begin are limited. */
+static bool may_open(const state_model *m, const model_board *b, uint32_t fresh, uint32_t ahead) {
+    if (m->rules < 1)
+        return !fresh || b->window_count + fresh <= WINDOWS_PER_BOARD_MAX;
+    uint32_t there = 0;
+    for (uint32_t i = 0; i < b->window_count; i++)
+        there += b->windows[i].start_ms > m->time_ms;
+    return !ahead || there + ahead <= WINDOWS_PER_BOARD_MAX;
+}
+
 static rung_status apply_score(state_model *m, const rung_score_event *e, rung_status hint,
                                model_answer *a) {
     model_board *b = model_board_find(m, e->board);
@@ -919,7 +990,7 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
     model_window reached[WINDOWS_REACHED_MAX];
     model_entry entries[WINDOWS_REACHED_MAX];
     int64_t at = e->has_at ? e->at_ms : m->time_ms;
-    uint32_t count = windows_reached(m, b, at, reached), fresh = 0;
+    uint32_t count = windows_reached(m, b, at, reached), fresh = 0, ahead = 0;
     a->rule = "window";
     if (!count)
         return RUNG_EREFUSED;
@@ -929,6 +1000,7 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
         const model_window *w =
             model_window_find(b, reached[i].kind, reached[i].ordinal, reached[i].season);
         fresh += !w;
+        ahead += !w && reached[i].start_ms > m->time_ms;
         olds[i] = p ? entry_of(w, number) : NULL;
     }
     for (uint32_t i = 0; i < count; i++)
@@ -937,7 +1009,7 @@ static rung_status apply_score(state_model *m, const rung_score_event *e, rung_s
     a->rule = limit_that_refuses(m, b, e, p, &reached[0], olds[0], hint);
     if (a->rule)
         return RUNG_EREFUSED;
-    if (fresh && b->window_count + fresh > WINDOWS_PER_BOARD_MAX)
+    if (!may_open(m, b, fresh, ahead))
         return RUNG_ELIMIT;
 
     number = know_player(m, e->player);
@@ -1128,7 +1200,8 @@ static rung_status apply_defined(state_model *m, rung_slice name, const rung_boa
                        .name = keep_text(m, name),
                        .def = keep_def(m, def),
                        .created_ms = m->time_ms,
-                       .over_ms = INT64_MIN};
+                       .over_ms = INT64_MIN,
+                       .id_horizon_ms = INT64_MIN};
     rung_zone *zone = zone_of(m, def->zone_rules);
     for (uint32_t kind = 1; kind < MODEL_KINDS; kind++) {
         b->calendars[kind].count = 1;
@@ -1141,11 +1214,35 @@ static rung_status apply_defined(state_model *m, rung_slice name, const rung_boa
 static rung_status apply_deleted(state_model *m, rung_slice name) {
     for (uint32_t i = 0; i < m->board_count; i++)
         if (rung_slice_eq(m->boards[i]->name, name)) {
+            if (m->rules >= 1)
+                ids_forget_board(m, m->boards[i]->serial);
             board_free(m->boards[i]);
             m->boards[i] = m->boards[--m->board_count];
             return RUNG_OK;
         }
     return RUNG_EABSENT;
+}
+
+/* ---- levels ---- */
+
+static rung_status apply_rules(state_model *m, uint32_t level) {
+    if (level <= m->rules)
+        return RUNG_UNCHANGED;
+    m->rules = level;
+    for (uint32_t i = m->id_count; i-- > 0;) {
+        bool is_there = false;
+        for (uint32_t k = 0; k < m->board_count; k++)
+            is_there = is_there || m->boards[k]->serial == m->ids[i].board_serial;
+        if (!is_there)
+            id_take_off(m, i);
+    }
+    return RUNG_OK;
+}
+
+static rung_status apply_access(state_model *m, bool has_keys) {
+    bool changes = m->has_keys != has_keys;
+    m->has_keys = has_keys;
+    return changes ? RUNG_OK : RUNG_UNCHANGED;
 }
 
 /* ---- windows by event ---- */
@@ -1412,6 +1509,10 @@ static rung_status apply_kind(state_model *m, const rung_event *e, rung_status h
         return apply_window(m, e, a);
     case RUNG_EVENT_TICK:
         return apply_tick(m);
+    case RUNG_EVENT_RULES_SET:
+        return apply_rules(m, e->rules.level);
+    case RUNG_EVENT_ACCESS_SET:
+        return apply_access(m, e->access.has_keys);
     case RUNG_EVENT_KEYS:    /* key_model.c knows those */
     case RUNG_EVENT_IDS_SET: /* a history keeps the memory it began with */
         break;

@@ -90,6 +90,9 @@ static void set_status(rung_problem *p, rung_status st, rung_stage stage) {
     case RUNG_ESTALE:
         set(p, 422, "stale_id");
         return;
+    case RUNG_EFUTURE:
+        set(p, 422, is_about(p, "id") ? "future_id" : "future_at");
+        return;
     case RUNG_EUNSUPPORTED:
         set(p, 422, "unsupported");
         return;

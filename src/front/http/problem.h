@@ -35,6 +35,8 @@
     X(422, "refused", "the board's `rule` forbids it")                                             \
     X(422, "out_of_range", "a number beyond its range")                                            \
     X(422, "stale_id", "an id too old to know whether it was counted")                             \
+    X(422, "future_id", "an id dated more than a minute ahead of the server's time")               \
+    X(422, "future_at", "`at` lies further ahead of the server's time than limits.at_ahead")       \
     X(422, "limit_reached", "there are as many as there may be")                                   \
     X(422, "unsupported", "this cannot be done with this board or server")                         \
     X(426, "websocket_version", "Sec-WebSocket-Version is not 13")                                 \

@@ -256,6 +256,8 @@ static void touch_event(rung_resp *r, const rung_event *e) {
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_TICK:
     case RUNG_EVENT_IDS_SET:
+    case RUNG_EVENT_RULES_SET:
+    case RUNG_EVENT_ACCESS_SET:
         break;
     }
 }

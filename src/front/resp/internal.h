@@ -217,6 +217,7 @@ void rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice t
                          const char *after);
 void rung__resp_error_syntax(rung__resp_call *call);
 void rung__resp_error_type(rung__resp_call *call);
+void rung__resp_error_denied(rung__resp_call *call);
 void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err);
 /* When the result is an error, write it. */
 bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result);

@@ -34,6 +34,11 @@ void rung__resp_error_type(rung__resp_call *call) {
     rung__resp_error(call, "WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
+void rung__resp_error_denied(rung__resp_call *call) {
+    rung__resp_error(
+        call, "NOPERM this user has no permissions to access one of the keys used as arguments");
+}
+
 void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err) {
     const char *text = err && err->message[0] ? err->message : rung_status_text(st);
     const char *code = "ERR ";
@@ -60,6 +65,9 @@ bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *resu
         return true;
     case RUNG_ZKEY_NO_SUCH:
         rung__resp_error(call, "ERR no such key");
+        return true;
+    case RUNG_ZKEY_DENIED:
+        rung__resp_error_denied(call);
         return true;
     case RUNG_ZKEY_REFUSED:
         break;

@@ -486,6 +486,18 @@ static rung_status pack_command(rung__resp_call *call, const rung_zcommand *c, s
     return st;
 }
 
+static bool takes_away(rung_zcommand_kind kind) {
+    return kind == RUNG_ZCOMMAND_DEL || kind == RUNG_ZCOMMAND_EXPIRE ||
+           kind == RUNG_ZCOMMAND_PERSIST || kind == RUNG_ZCOMMAND_FLUSH;
+}
+
+/* May the sender take away boards with rules of their own? It is asked again when the commands are applied: a board may
+ * get its rules between now and then. */
+static bool is_admin(rung__resp_session *s, int64_t now_ms) {
+    return rung_guard_may(s->r->guard, &s->who, RUNG_ROLE_ADMIN, RUNG_BOARDS_EACH,
+                          (rung_slice){NULL, 0}, now_ms, NULL) == RUNG_GUARD_OK;
+}
+
 static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
     rung_resp *r = call->r;
     rung_err err;
@@ -502,6 +514,7 @@ static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = 1;
     r->event.keys.packed = rung_slice_of(r->pack, length);
+    r->event.keys.is_admin = takes_away(c->kind) && is_admin(call->s, call->now_ms);
     rung_status st = rung_hub_put_from(r->hub, rung__resp_sender(call->s, true), &r->event,
                                        change_told, change_answered, q, &err);
     if (st < 0) {
@@ -576,6 +589,7 @@ rung_status rung__resp_pop_for(rung__resp_session *s, const rung__resp_command *
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = 1;
     r->event.keys.packed = packed;
+    r->event.keys.is_admin = false; /* a pop leaves every board where it is */
     rung_status st = rung_hub_put_from(r->hub, rung__resp_sender(s, false), &r->event, pop_told,
                                        pop_answered, q, NULL);
     if (st < 0) {
@@ -732,6 +746,7 @@ static rung_status put_exec(rung__resp_request *q, uint32_t changes, size_t byte
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = changes;
     r->event.keys.packed = rung_slice_of(r->pack, bytes);
+    r->event.keys.is_admin = is_admin(q->session, rung_hub_now(r->hub));
     st = rung_hub_put_from(r->hub, rung__resp_sender(q->session, false), &r->event, exec_told,
                            exec_answered, q, NULL);
     if (st >= 0)

@@ -198,9 +198,7 @@ static bool may_run(rung__resp_call *call) {
         rung__resp_error_of(call, "NOPERM this user has no permissions to run the '",
                             rung_slice_str(c->name), "' command");
     else
-        rung__resp_error(call,
-                         "NOPERM this user has no permissions to access one of the keys used as "
-                         "arguments");
+        rung__resp_error_denied(call);
     return false;
 }
 

@@ -310,6 +310,24 @@ static rung_event ids_sample(void) {
     return e;
 }
 
+static rung_event keys_admin_sample(void) {
+    rung_event e = keys_sample();
+    e.keys.is_admin = true;
+    return e;
+}
+
+static rung_event rules_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_RULES_SET);
+    e.rules.level = 1;
+    return e;
+}
+
+static rung_event access_sample(void) {
+    rung_event e = of_kind(RUNG_EVENT_ACCESS_SET);
+    e.access.has_keys = true;
+    return e;
+}
+
 static const struct {
     const char *name;
     rung_event (*make)(void);
@@ -338,6 +356,9 @@ static const struct {
     {"score-key", score_key_sample},
     {"keys", keys_sample},
     {"ids-set", ids_sample},
+    {"keys-admin", keys_admin_sample},
+    {"rules-set", rules_sample},
+    {"access-set", access_sample},
 };
 
 /* ---- helpers --------------------------------------------------------------------------------------------- */
@@ -421,7 +442,7 @@ TEST(samples_are_valid_and_of_every_kind) {
         check_accepted(__LINE__, &e);
         kinds |= 1u << e.kind;
     }
-    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_IDS_SET + 1)) - 2);
+    CHECK_EQ_U64(kinds, (1u << (RUNG_EVENT_ACCESS_SET + 1)) - 2);
 }
 
 TEST(memory_for_ids) {
@@ -434,9 +455,22 @@ TEST(memory_for_ids) {
     ACCEPTED(ids_sample, e.ids.keep_ms = RUNG_IDS_KEEP_MS_MAX);
 }
 
+TEST(level_of_rules) {
+    rung_event newer = rules_sample();
+    rung_err err;
+    uint8_t raw[32];
+    size_t length;
+    REFUSED("level: ", rules_sample, e.rules.level = 0);
+    ACCEPTED(rules_sample, e.rules.level = RUNG_RULES_LEVEL);
+    CHECK_STATUS(rung_event_encode(&newer, raw, sizeof raw, &length), RUNG_OK);
+    raw[length - 1] = RUNG_RULES_LEVEL + 1; /* by a newer program */
+    CHECK_STATUS(rung_event_decode(rung_slice_of(raw, length), &newer, &err), RUNG_EVERSION);
+    CHECK(strncmp(err.message, "level: ", 7) == 0);
+}
+
 TEST(kind_and_time_of_every_event) {
     REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)0);
-    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)(RUNG_EVENT_IDS_SET + 1));
+    REFUSED("kind: ", tick_sample, e.kind = (rung_event_kind)(RUNG_EVENT_ACCESS_SET + 1));
     for (size_t i = 0; i < COUNT(SAMPLES); i++) {
         REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_MIN - 1);
         REFUSED("ts: ", SAMPLES[i].make, e.ts_ms = RUNG_TIME_MS_END);
@@ -642,7 +676,7 @@ TEST(what_a_command_may_say) {
 }
 
 TEST(kinds_have_names) {
-    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_IDS_SET; kind++)
+    for (int kind = RUNG_EVENT_BOARD_DEFINED; kind <= RUNG_EVENT_ACCESS_SET; kind++)
         CHECK(strcmp(rung_event_kind_name((rung_event_kind)kind), "unknown") != 0);
     CHECK_EQ_STR(rung_event_kind_name(RUNG_EVENT_SCORE), "score");
     CHECK_EQ_STR(rung_event_kind_name((rung_event_kind)99), "unknown");
@@ -776,7 +810,7 @@ TEST(unknown_versions_and_kinds_are_told_apart_from_damage) {
     bytes[0] = 2;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     bytes[0] = 1;
-    bytes[1] = RUNG_EVENT_IDS_SET + 1;
+    bytes[1] = RUNG_EVENT_ACCESS_SET + 1;
     CHECK_STATUS(rung_event_decode(rung_slice_of(bytes, length), &back, NULL), RUNG_EVERSION);
     e = defined_sample();
     length = encode(&e);

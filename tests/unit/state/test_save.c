@@ -492,7 +492,7 @@ TEST(other_versions_and_other_files) {
     state_bytes b = {0};
     rung_err err;
     state_bytes_save(&b, s);
-    b.bytes[8] = 3;
+    b.bytes[8] = RUNG_STATE_FORMAT + 1;
     CHECK_STATUS(state_bytes_load(&b, copy_config(), 0, false, &copy, &err), RUNG_EVERSION);
     b.bytes[0] = 'r';
     CHECK_STATUS(state_bytes_load(&b, copy_config(), 0, false, &copy, &err), RUNG_ECORRUPT);
@@ -526,22 +526,28 @@ TEST(the_first_version) {
     state_bytes_deinit(&again);
 }
 
-/* What this version writes is what it always wrote: boards of all kinds, closed windows, bans, ids, keys and sets. */
-TEST(the_second_version) {
+static rung_state *load_golden(const char *name, state_bytes *b) {
     const char *root = getenv("RUNG_SOURCE");
     char path[512];
     static uint8_t golden[16384];
-    snprintf(path, sizeof path, "%s/tests/golden/state-v2", root ? root : ".");
+    snprintf(path, sizeof path, "%s/tests/golden/%s", root ? root : ".", name);
     FILE *f = fopen(path, "rb");
     CHECK_MSG(f != NULL, "%s: cannot be opened", path);
-    state_bytes b = {.bytes = golden, .len = fread(golden, 1, sizeof golden, f)}, again = {0};
+    *b = (state_bytes){.bytes = golden, .len = fread(golden, 1, sizeof golden, f)};
     CHECK(fclose(f) == 0);
     rung_state *s;
-    rung_stats stats;
     rung_err err = {.message = ""};
-    CHECK_MSG(state_bytes_load(&b, copy_config(), 0, false, &s, &err) == RUNG_OK, "%s",
-              err.message);
+    CHECK_MSG(state_bytes_load(b, copy_config(), 0, false, &s, &err) == RUNG_OK, "%s", err.message);
     CHECK_SOUND(rung_state_check(s));
+    return s;
+}
+
+/* Boards of all kinds, closed windows, bans, ids, keys and sets, before there were levels of rules. */
+TEST(the_second_version) {
+    state_bytes b;
+    rung_state *s = load_golden("state-v2", &b);
+    rung_stats stats;
+    CHECK_EQ_U64(rung_state_rules(s), 0);
     CHECK_EQ_U64(rung_state_digest(s).a, UINT64_C(0xdd6b02adcae33b43));
     CHECK_EQ_U64(rung_state_digest(s).b, UINT64_C(0x317cf1c6ecc0beb6));
     rung_state_stats(s, &stats);
@@ -551,6 +557,40 @@ TEST(the_second_version) {
     CHECK_EQ_U64(stats.ids, 38);
     CHECK_EQ_U64(stats.id_capacity, 5000);
     CHECK_EQ_U64(stats.sets, 1);
+    rung_state_destroy(s);
+}
+
+/* The second version's state, raised to level 1, with keys, and with room for half of its ids. */
+static void write_third_version(const char *path) {
+    state_bytes b, bytes = {0};
+    rung_state *s = load_golden("state-v2", &b);
+    int64_t ts_ms = rung_state_time(s);
+    rung_event events[] = {
+        {.kind = RUNG_EVENT_RULES_SET, .ts_ms = ts_ms, .rules = {1}},
+        {.kind = RUNG_EVENT_ACCESS_SET, .ts_ms = ts_ms, .access = {true}},
+        {.kind = RUNG_EVENT_IDS_SET, .ts_ms = ts_ms, .ids = {19, 86400000}},
+    };
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        CHECK_OK(rung_state_apply(s, &events[i], NULL, NULL));
+    state_bytes_save(&bytes, s);
+    FILE *f = fopen(path, "wb");
+    CHECK(f && fwrite(bytes.bytes, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
+    state_bytes_deinit(&bytes);
+    rung_state_destroy(s);
+}
+
+/* What this version writes is what it always wrote. RUNG_WRITE_STATE=path writes the file anew. */
+TEST(the_third_version) {
+    state_bytes b, again = {0};
+    rung_stats stats;
+    if (getenv("RUNG_WRITE_STATE"))
+        write_third_version(getenv("RUNG_WRITE_STATE"));
+    rung_state *s = load_golden("state-v3", &b);
+    CHECK_EQ_U64(rung_state_rules(s), 1);
+    CHECK(rung_state_has_keys(s));
+    rung_state_stats(s, &stats);
+    CHECK_EQ_U64(stats.seq, 606);
+    CHECK_EQ_U64(stats.ids, 19);
     state_bytes_save(&again, s);
     CHECK_EQ_U64(again.len, b.len);
     CHECK_EQ_MEM(again.bytes, b.bytes, b.len);
