@@ -62,6 +62,12 @@ typedef struct rung_config {
      * and 24 hours. Other values than the path has are an event of their own: it keeps them from then on. */
     uint32_t id_capacity;
     int64_t id_keep_ms;
+    /* How far after now a submission's `at` may lie; one that lies further is refused (RUNG_EFUTURE). 0: one minute.
+     * INT64_MAX: as far as it likes, and every window that it opens stays until its time has come. */
+    int64_t at_ahead_ms;
+    /* How far the system's clock may jump ahead and still be followed; beyond that time goes on as if it had not
+     * (rung_time_look). 0: five minutes. INT64_MAX: however far. Without meaning where now_ms is given. */
+    int64_t max_jump_ms;
     const char *zoneinfo;         /* the folder of time zone files; NULL: /usr/share/zoneinfo */
     const rung_alloc *alloc;      /* NULL: the process heap */
     int64_t (*now_ms)(void *ctx); /* Unix milliseconds; NULL: the system's clock */
@@ -166,6 +172,17 @@ int64_t rung_now(const rung *db);
  * (rung_state_next_close() says when it is due), or not at all: the next change does the same.
  * RUNG_UNCHANGED when nothing was due. */
 RUNG_NODISCARD rung_status rung_tick(rung *db, rung_err *err);
+
+/* The system's clock, and the time that changes get. Log time never runs back, so a clock that jumps ahead by more
+ * than max_jump_ms is not followed: time is held, and goes on from the last trusted time, until the clock is back or
+ * rung_time_accept() confirms it. */
+typedef struct rung_time {
+    int64_t wall_ms; /* the system's clock */
+    int64_t log_ms;  /* what the next change will count as */
+    bool is_held;
+} rung_time;
+rung_time rung_time_look(rung *db);
+bool rung_time_accept(rung *db); /* was it held? */
 
 /* Everything answered so far is on stable storage when this returns RUNG_OK. Nothing to do with
  * sync_every_ms 0. */

@@ -67,6 +67,8 @@ extern const rung_command rung_command_player_show;
 extern const rung_command rung_command_player_set;
 extern const rung_command rung_command_player_ban;
 extern const rung_command rung_command_player_unban;
+extern const rung_command rung_command_clock_show;
+extern const rung_command rung_command_clock_accept;
 extern const rung_command rung_command_player_friends;
 extern const rung_command rung_command_import;
 extern const rung_command rung_command_export;

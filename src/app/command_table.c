@@ -10,6 +10,8 @@ const rung_command *const rung_command_table[] = {
     &rung_command_keys_create,
     &rung_command_keys_list,
     &rung_command_keys_revoke,
+    &rung_command_clock_show,
+    &rung_command_clock_accept,
     &rung_command_demo,
     /* boards and players */
     &rung_command_top,

@@ -118,6 +118,9 @@ typedef enum rung_setting_kind {
     X(write_timeout_ms, TIME, "limits.write_timeout", "--limits-write-timeout",                    \
       "RUNG_LIMITS_WRITE_TIMEOUT", "30s", "TIME", 100, 86400000,                                   \
       "a client that does not take its answer")                                                    \
+    X(at_ahead_ms, TIME, "limits.at_ahead", "--limits-at-ahead", "RUNG_LIMITS_AT_AHEAD", "1m",     \
+      "TIME", 1, INT64_C(3153600000000),                                                           \
+      "how far ahead of now the time of a submission (`at`) may lie; further is refused")          \
     X(rate_key, RATE, "rates.key", "--rates-key", "RUNG_RATES_KEY", "off", "N/s", 0, 0,            \
       "requests with one key: 500/s, 600/m, off")                                                  \
     X(rate_player, RATE, "rates.player", "--rates-player", "RUNG_RATES_PLAYER", "off", "N/s", 0,   \
@@ -131,6 +134,9 @@ typedef enum rung_setting_kind {
     X(snapshot_every, SIZE, "snapshot.every", "--snapshot-every", "RUNG_SNAPSHOT_EVERY", "256MiB", \
       "SIZE", 1u << 20, UINT64_MAX,                                                                \
       "bytes of log between snapshots, at least; off: only when asked")                            \
+    X(max_jump_ms, TIME, "clock.max_jump", "--clock-max-jump", "RUNG_CLOCK_MAX_JUMP", "5m",        \
+      "TIME", 1000, INT64_C(3153600000000),                                                        \
+      "a wall clock that jumps further ahead is not followed until rung clock accept")             \
     X(live_frames, NUMBER, "live.frames", "--live-frames", "RUNG_LIVE_FRAMES", "10", "N", 1, 60,   \
       "live updates per second at most")                                                           \
     X(log_format, CHOICE, "logging.format", "--logging-format", "RUNG_LOGGING_FORMAT", "text",     \

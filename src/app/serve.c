@@ -170,6 +170,8 @@ static void open_folder(uv_work_t *work) {
     rung_hub_config config = {
         .alloc = rung_alloc_heap(),
         .clock = rung_clock_real(),
+        .at_ahead_ms = (int64_t)set->at_ahead_ms,
+        .max_jump_ms = (int64_t)set->max_jump_ms,
         .path = set->data,
         .sync_every_ms = (uint32_t)set->sync_every_ms,
         .id_capacity = is_given(set, RUNG_SETTING_id_capacity) ? (uint32_t)set->id_capacity : 0,

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
@@ -13,7 +14,7 @@
 static int64_t read_ms(clockid_t which) {
     struct timespec t;
     int failed = clock_gettime(which, &t);
-    RUNG_ASSERT(!failed); /* these two clocks exist on every Linux */
+    RUNG_ASSERT(!failed); /* these clocks exist on every Linux */
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
@@ -22,8 +23,24 @@ static int64_t real_now_ms(void *ctx) {
     return read_ms(CLOCK_REALTIME);
 }
 
+static int64_t real_boot_ms(void *ctx) {
+    (void)ctx;
+    return read_ms(CLOCK_BOOTTIME);
+}
+
+static bool real_boot_id(void *ctx, char out[RUNG_BOOT_ID_MAX]) {
+    (void)ctx;
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    bool is_read = f && fgets(out, RUNG_BOOT_ID_MAX, f);
+    if (f)
+        fclose(f);
+    if (is_read)
+        out[strcspn(out, "\n")] = '\0';
+    return is_read && out[0];
+}
+
 rung_clock rung_clock_real(void) {
-    return (rung_clock){.now_ms = real_now_ms};
+    return (rung_clock){.now_ms = real_now_ms, .boot_ms = real_boot_ms, .boot_id = real_boot_id};
 }
 
 int64_t rung_clock_monotonic_ms(void) {

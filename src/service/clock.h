@@ -9,12 +9,18 @@
 #include "base/hash.h"
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The time of day, Unix milliseconds. A plain value; tests bring their own function. */
+#define RUNG_BOOT_ID_MAX 40 /* with its NUL */
+
+/* The time of day, Unix milliseconds; and, for who must know whether it jumped (steady_clock.h), a clock that nobody
+ * can set. A plain value; tests bring their own functions. */
 typedef struct rung_clock {
     int64_t (*now_ms)(void *ctx);
     void *ctx;
+    int64_t (*boot_ms)(void *ctx); /* since the machine's start, sleep included; NULL: unknown */
+    bool (*boot_id)(void *ctx, char out[RUNG_BOOT_ID_MAX]); /* which start; with boot_ms */
 } rung_clock;
 
 static inline int64_t rung_clock_now(const rung_clock *c) {

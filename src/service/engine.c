@@ -16,6 +16,7 @@
 #include "service/engine.h"
 
 #include "base/assert.h"
+#include "service/admission.h"
 
 #include <string.h>
 
@@ -121,6 +122,9 @@ rung_status rung_engine_put(rung_engine *e, rung_event *event, rung_err *err) {
         RUNG_ASSERT(st < 0);
         return st;
     }
+    st = rung_admit(event, e->config.state, e->config.at_ahead_ms, err);
+    if (st < 0)
+        return st;
     e->time_ms = event->ts_ms;
     e->used += len;
     e->payloads[e->count++] = (rung_applier_payload){

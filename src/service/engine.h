@@ -46,6 +46,7 @@ typedef struct rung_engine_config {
     rung_state *state; /* borrowed; the engine alone changes it */
     rung_log
         *log; /* borrowed, started, at the same sequence as the state; NULL: events are not kept */
+    int64_t at_ahead_ms; /* as in rung_config */
     uint32_t
         sync_every_ms; /* 0: sync before every answer. Else answer when written: needs a relaxed log */
 } rung_engine_config;
@@ -57,8 +58,8 @@ RUNG_NODISCARD rung_status rung_engine_create(const rung_engine_config *config,
 void rung_engine_destroy(rung_engine *e); /* accepts NULL; syncs nothing */
 
 /* Add an event to the batch, when it is not full, and set its ts_ms: the time of the batch's
- * first. A refusal (as rung_event_check) leaves the batch as it was; `err` names the field. The
- * failure of the log, once it failed. */
+ * first. A refusal (as rung_event_check; RUNG_EFUTURE: `at` is too far ahead) leaves the batch as
+ * it was; `err` names the field. The failure of the log, once it failed. */
 RUNG_NODISCARD rung_status rung_engine_put(rung_engine *e, rung_event *event, rung_err *err);
 bool rung_engine_is_full(const rung_engine *e);
 uint32_t rung_engine_waiting(const rung_engine *e); /* events in the batch */

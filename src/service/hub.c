@@ -27,10 +27,13 @@
 #include "base/assert.h"
 #include "base/fair.h"
 #include "journal/writer.h"
+#include "service/admission.h"
 #include "service/applier.h"
+#include "service/steady_clock.h"
 #include "service/store.h"
 #include "service/zoneinfo.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #ifdef RUNG_TEST_BUILD
@@ -51,6 +54,7 @@ enum {
 enum {
     WAITING_DEFAULT = 65536,
     TRIM_TICKS = 10,                   /* how often old log is looked for */
+    CLOCK_SAVE_MS = 60000,             /* how often the trusted time is kept for the next life */
     RING_SPARE = RUNG_EVENT_BYTES_MAX, /* less room than this is none: the longest event must fit */
 };
 #define SNAPSHOT_EVERY_DEFAULT ((uint64_t)256 << 20)
@@ -81,8 +85,11 @@ struct rung_hub {
     rung_hub_follower listener; /* the applier's: tells the follower, and the observer */
     rung_hub_observer *observer;
     void *observer_ctx;
-    rung_err failure; /* H5: code RUNG_OK while all is well */
-    bool is_full;     /* the disk */
+    rung_steady_clock clock;
+    bool was_held, was_log_ahead; /* as last said */
+    int64_t clock_saved_ms;       /* on the monotonic clock */
+    rung_err failure;             /* H5: code RUNG_OK while all is well */
+    bool is_full;                 /* the disk */
     bool is_closing;
     bool is_working; /* answers and questions are being called: they must not come back here */
 
@@ -242,6 +249,63 @@ static void set_defaults(rung_hub_config *c) {
     c->snapshot_every = c->snapshot_every ? c->snapshot_every : SNAPSHOT_EVERY_DEFAULT;
 }
 
+/* ---- time ---- */
+
+rung_hub_time rung_hub_look_at_time(rung_hub *h) {
+    int64_t now_ms = rung_steady_clock_now(&h->clock), log_ms = rung_state_time(h->state);
+    rung_hub_time t = {.wall_ms = h->clock.wall_ms,
+                       .log_ms = log_ms > now_ms ? log_ms : now_ms,
+                       .max_jump_ms = h->clock.max_jump_ms,
+                       .is_held = h->clock.is_held};
+    t.is_log_ahead = t.log_ms - t.wall_ms > t.max_jump_ms;
+    return t;
+}
+
+static void keep_time(rung_hub *h) {
+    rung_err err = {0};
+    if (!h->store)
+        return;
+    h->clock_saved_ms = rung_clock_monotonic_ms();
+    if (rung_steady_clock_save(&h->clock, rung_store_dir(h->store), &err) < 0)
+        say(h, err.message);
+}
+
+/* One line when time is held, or log time is found ahead, and one when that is over. */
+static void watch_time(rung_hub *h) {
+    rung_hub_time t = rung_hub_look_at_time(h);
+    char line[256];
+    if (t.is_held && !h->was_held) {
+        snprintf(
+            line, sizeof line,
+            "the wall clock has jumped ahead by %lld s: time goes on as if it had not; set the "
+            "clock right, or confirm it with `rung clock accept`",
+            (long long)((t.wall_ms - t.log_ms) / 1000));
+        say(h, line);
+    }
+    if (!t.is_held && h->was_held)
+        say(h, "the wall clock is trusted again");
+    if (t.is_log_ahead && !h->was_log_ahead) {
+        snprintf(line, sizeof line,
+                 "log time is ahead of the wall clock by %lld s: it stands still until the clock "
+                 "has caught up",
+                 (long long)((t.log_ms - t.wall_ms) / 1000));
+        say(h, line);
+    }
+    if (!t.is_log_ahead && h->was_log_ahead)
+        say(h, "the wall clock has caught up with log time");
+    h->was_held = t.is_held;
+    h->was_log_ahead = t.is_log_ahead;
+}
+
+bool rung_hub_accept_time(rung_hub *h) {
+    bool was_held = rung_steady_clock_accept(&h->clock);
+    if (was_held)
+        say(h, "an operator has confirmed the wall clock");
+    watch_time(h);
+    keep_time(h);
+    return was_held;
+}
+
 /* The first events of this life, if the folder's rules are of an older level, or it remembers ids in another way than
  * we are told to. */
 static rung_status put_first(rung_hub *h, rung_err *err) {
@@ -292,6 +356,7 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
     h->config = *config;
     set_defaults(&h->config);
     h->listener = (rung_hub_follower){.ctx = h, .before = tell_before, .applied = tell_applied};
+    rung_steady_clock_init(&h->clock, &h->config.clock, h->config.max_jump_ms);
     rung_status st = make_line(h, err);
     if (st == RUNG_OK)
         st = open_state(h, err);
@@ -305,6 +370,9 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
         return st;
     }
     h->durable_seq = h->submitted_seq = rung_state_seq(h->state);
+    if (h->store)
+        rung_steady_clock_load(&h->clock, rung_store_dir(h->store));
+    watch_time(h);
     st = put_first(h, err);
     if (st < 0) {
         rung_ignore(release(h, NULL), "the failure to open is the one to tell");
@@ -392,7 +460,7 @@ static inline rung_status encode(rung_hub *h, const rung_event *event, size_t *l
  * the line, so a window may be found due a moment later than it is; its tick comes with the next batch then. */
 static void begin_batch(rung_hub *h) {
     h->has_time = true;
-    h->time_ms = rung_clock_now(&h->config.clock);
+    h->time_ms = rung_steady_clock_now(&h->clock);
     if (h->has_tick || rung_state_next_close(h->state) > h->time_ms) /* H6 */
         return;
     rung_event tick = {.kind = RUNG_EVENT_TICK, .ts_ms = h->time_ms};
@@ -434,6 +502,8 @@ static inline rung_status encode_in_batch(rung_hub *h, rung_event *event, size_t
         begin_batch(h);
     event->ts_ms = h->time_ms;
     rung_status st = encode(h, event, length_out, err);
+    if (st == RUNG_OK)
+        st = rung_admit(event, h->state, h->config.at_ahead_ms, err);
     if (st < 0) {
         h->tail = tail;
         h->ring_tail = ring_tail;
@@ -889,7 +959,7 @@ static void end_snapshot(rung_hub *h, rung_status st, rung_err *err) {
     }
     h->stats.snapshots++;
     h->stats.snapshot_seq = h->saving_seq;
-    h->stats.snapshot_ms = rung_clock_now(&h->config.clock);
+    h->stats.snapshot_ms = rung_steady_clock_now(&h->clock);
 }
 
 /* Has the log grown by as much as it shall between snapshots? And by no less than what players and rankings have in
@@ -978,6 +1048,9 @@ void rung_hub_turn(rung_hub *h) {
 
 void rung_hub_tick(rung_hub *h) {
     RUNG_ASSERT(!h->is_working);
+    watch_time(h);
+    if (rung_clock_monotonic_ms() - h->clock_saved_ms >= CLOCK_SAVE_MS)
+        keep_time(h);
     if (h->store) {
         look_after_snapshots(h);
         trim_log(h);
@@ -1009,6 +1082,7 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err) {
         rung_hub_turn(h);
     }
     rung_err failure = h->failure;
+    keep_time(h);
     rung_status st = release(h, err);
     if (failure.code < 0) {
         if (err)
@@ -1024,8 +1098,8 @@ const rung_state *rung_hub_state(const rung_hub *h) {
     return h->state;
 }
 
-int64_t rung_hub_now(const rung_hub *h) {
-    return rung_clock_now(&h->config.clock);
+int64_t rung_hub_now(rung_hub *h) {
+    return rung_steady_clock_now(&h->clock);
 }
 
 rung_hub_stats rung_hub_stat(const rung_hub *h) {

@@ -42,6 +42,8 @@ typedef struct rung_hub_config {
     uint64_t segment_size;  /* 0: 64 MiB */
     uint32_t id_capacity;   /* as in rung_config; a change is the first event of this life */
     int64_t id_keep_ms;
+    int64_t at_ahead_ms;     /* as in rung_config */
+    int64_t max_jump_ms;     /* as in rung_config */
     const char *zoneinfo;    /* as in rung_config */
     uint32_t space_retry_ms; /* how often to look for space on a full disk; 0: 200 */
     uint32_t
@@ -86,8 +88,8 @@ typedef void rung_hub_answer(void *ctx, rung_status st, const rung_outcome *outc
 
 /* Queue a change; the event's texts may go after the call. Sets event->ts_ms. RUNG_OK: `answer` (may be NULL) will be
  * called exactly once, later, never from here. Otherwise it will not be, and nothing happened: RUNG_EINVAL naming
- * the field; RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503); RUNG_ENOSPC; RUNG_EIO after the
- * log failed. */
+ * the field; RUNG_EFUTURE: `at` is too far ahead; RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503);
+ * RUNG_ENOSPC; RUNG_EIO after the log failed. */
 RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer,
                                         void *ctx, rung_err *err);
 
@@ -163,7 +165,7 @@ typedef void rung_hub_observer(void *ctx, uint32_t count, const rung_event *cons
 void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx);
 
 const rung_state *rung_hub_state(const rung_hub *h);
-int64_t rung_hub_now(const rung_hub *h);
+int64_t rung_hub_now(rung_hub *h);
 
 /* ---- the loop's part ---- */
 
@@ -187,6 +189,19 @@ RUNG_NODISCARD rung_status rung_hub_snapshot(rung_hub *h, rung_err *err);
 
 /* Times in microseconds, counted in buckets: bucket i holds those below 2^i us, the last one all others. */
 #define RUNG_HUB_TIME_BUCKETS 24
+/* What the time is, and whether the wall clock may be trusted (steady_clock.h). */
+typedef struct rung_hub_time {
+    int64_t wall_ms; /* the wall clock */
+    int64_t
+        log_ms; /* what the next event will count as: the time that is trusted or, if later, log time */
+    int64_t max_jump_ms; /* how far they may be apart before one of these is said: */
+    bool is_held;        /* the wall clock jumped ahead and is not followed */
+    bool is_log_ahead;   /* the wall clock is behind what has been logged */
+} rung_hub_time;
+rung_hub_time rung_hub_look_at_time(rung_hub *h);
+/* An operator confirms the wall clock: time follows it from now on. Was it held? */
+bool rung_hub_accept_time(rung_hub *h);
+
 typedef struct rung_hub_stats {
     rung_status status;     /* RUNG_OK; RUNG_ENOSPC while the disk is full; or the failure */
     uint64_t put, answered; /* changes */

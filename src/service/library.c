@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "service/clock.h"
 #include "service/engine.h"
+#include "service/steady_clock.h"
 #include "service/store.h"
 #include "service/zoneinfo.h"
 
@@ -19,11 +20,15 @@ struct rung {
     rung_store *store; /* NULL: in memory */
     rung_state *state;
     rung_engine *engine;
+    rung_steady_clock clock;
+    int64_t clock_saved_ms; /* on the monotonic clock */
 };
 
 const char *rung_version(void) {
     return RUNG_VERSION;
 }
+
+enum { CLOCK_SAVE_MS = 60000 }; /* how often rung_tick() keeps the trusted time */
 
 /* ---- life ---- */
 
@@ -58,7 +63,7 @@ static rung_status put_first(rung *db, rung_err *err) {
     const rung_config *c = &db->config;
     rung_event event;
     rung_status st = RUNG_OK;
-    if (db->store && rung_store_rules_event(db->state, &event))
+    if (rung_store_rules_event(db->state, &event))
         st = rung_engine_submit(db->engine, &event, NULL, err);
     if (st >= 0 && db->store &&
         rung_store_ids_event(db->state, c->id_capacity, c->id_keep_ms, &event))
@@ -72,7 +77,6 @@ static rung_status open_parts(rung *db, rung_err *err) {
         .alloc = db->alloc,
         .id_capacity = c->id_capacity,
         .id_keep_ms = c->id_keep_ms,
-        .rules_level = RUNG_RULES_LEVEL,
     };
     rung_status st = rung_random_hash_key(&state.hash_key, err);
     if (st < 0)
@@ -83,11 +87,16 @@ static rung_status open_parts(rung *db, rung_err *err) {
         RUNG_FAIL(err, st, "out of memory");
     if (st < 0)
         return st;
+    rung_clock clock = clock_of(c);
+    rung_steady_clock_init(&db->clock, &clock, c->max_jump_ms);
+    if (db->store)
+        rung_steady_clock_load(&db->clock, rung_store_dir(db->store));
     rung_engine_config engine = {
         .alloc = db->alloc,
-        .clock = clock_of(c),
+        .clock = rung_steady_clock_port(&db->clock),
         .state = db->state,
         .log = db->store ? rung_store_log(db->store) : NULL,
+        .at_ahead_ms = c->at_ahead_ms,
         .sync_every_ms = c->sync_every_ms,
     };
     st = rung_engine_create(&engine, &db->engine, err);
@@ -113,9 +122,21 @@ rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err) {
     return RUNG_OK;
 }
 
+/* For the next life; without it a jump between the two is not found. */
+static void keep_time(rung *db) {
+    rung_err err = {0};
+    if (!db->store)
+        return;
+    db->clock_saved_ms = rung_clock_monotonic_ms();
+    if (rung_steady_clock_save(&db->clock, rung_store_dir(db->store), &err) < 0 && db->config.say)
+        db->config.say(db->config.ctx, err.message);
+}
+
 rung_status rung_close(rung *db, rung_err *err) {
     if (!db)
         return RUNG_OK;
+    if (db->engine)
+        keep_time(db);
     rung_engine_destroy(db->engine);
     rung_status st = rung_store_close(db->store, err);
     rung_state_destroy(db->state);
@@ -346,7 +367,22 @@ rung_status rung_tick(rung *db, rung_err *err) {
     rung_status st = poll_snapshot(db, false, &why);
     if (st < 0 && db->config.say)
         db->config.say(db->config.ctx, why.message);
+    if (rung_clock_monotonic_ms() - db->clock_saved_ms >= CLOCK_SAVE_MS)
+        keep_time(db);
     return rung_engine_tick(db->engine, err);
+}
+
+rung_time rung_time_look(rung *db) {
+    int64_t now_ms = rung_steady_clock_now(&db->clock), log_ms = rung_state_time(db->state);
+    return (rung_time){.wall_ms = db->clock.wall_ms,
+                       .log_ms = log_ms > now_ms ? log_ms : now_ms,
+                       .is_held = db->clock.is_held};
+}
+
+bool rung_time_accept(rung *db) {
+    bool was_held = rung_steady_clock_accept(&db->clock);
+    keep_time(db);
+    return was_held;
 }
 
 rung_status rung_sync(rung *db, rung_err *err) {

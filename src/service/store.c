@@ -332,6 +332,10 @@ rung_log *rung_store_log(rung_store *s) {
     return rung_segment_log_port(s->log);
 }
 
+const rung_dir *rung_store_dir(const rung_store *s) {
+    return rung_segment_log_dir(s->log);
+}
+
 rung_store_stats rung_store_stat(const rung_store *s) {
     return s->stats;
 }

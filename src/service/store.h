@@ -59,7 +59,8 @@ bool rung_store_rules_event(const rung_state *state, rung_event *event_out);
  * Accepts NULL. */
 rung_status rung_store_close(rung_store *s, rung_err *err);
 
-rung_log *rung_store_log(rung_store *s); /* borrowed, started */
+rung_log *rung_store_log(rung_store *s);             /* borrowed, started */
+const rung_dir *rung_store_dir(const rung_store *s); /* the folder; borrowed */
 
 typedef struct rung_store_stats {
     uint64_t snapshot_seq;   /* of the snapshot that was loaded; 0: none */

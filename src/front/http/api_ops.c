@@ -3,6 +3,7 @@
 #include "front/http/assets.h"
 #include "front/http/call.h"
 #include "front/http/parser.h"
+#include "front/http/schemas.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,19 @@
 void rung_api_health(rung_call *c) {
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, RUNG_SLICE("{\"status\":\"ok\"}"));
+}
+
+/* Not a reason to be taken out of service: everything is answered, by the time that is trusted. */
+static void write_warnings(rung_json_writer *w, rung_hub_time t) {
+    if (!t.is_held && !t.is_log_ahead)
+        return;
+    RUNG_JSON_KEY(w, "warnings");
+    rung_json_open_array(w);
+    if (t.is_held)
+        rung_json_write_string(w, RUNG_SLICE("clock_held"));
+    if (t.is_log_ahead)
+        rung_json_write_string(w, RUNG_SLICE("log_time_ahead"));
+    rung_json_close_array(w);
 }
 
 void rung_api_ready(rung_call *c) {
@@ -36,8 +50,50 @@ void rung_api_ready(rung_call *c) {
     rung_json_write_string(w, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
     RUNG_JSON_KEY(w, "seq");
     rung_json_write_uint(w, rung_state_seq(rung__api_state(api)));
+    write_warnings(w, rung_hub_look_at_time(api->hub));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
+}
+
+/* ---- the clock ---- */
+
+static void answer_clock(rung_call *c) {
+    rung_hub_time t = rung_hub_look_at_time(c->api->hub);
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "wall");
+    rung_json_write_time(w, t.wall_ms);
+    RUNG_JSON_KEY(w, "log_time");
+    rung_json_write_time(w, t.log_ms);
+    RUNG_JSON_KEY(w, "offset_ms");
+    rung_json_write_int(w, t.wall_ms - t.log_ms);
+    RUNG_JSON_KEY(w, "held");
+    rung_json_write_bool(w, t.is_held);
+    RUNG_JSON_KEY(w, "log_time_ahead");
+    rung_json_write_bool(w, t.is_log_ahead);
+    RUNG_JSON_KEY(w, "max_jump_ms");
+    rung_json_write_int(w, t.max_jump_ms);
+    rung_json_close_object(w);
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung__call_answer(c, 200);
+}
+
+void rung_api_clock(rung_call *c) {
+    answer_clock(c);
+}
+
+void rung_api_accept_clock(rung_call *c) {
+    rung_slot slots[CLOCK_FIELDS] = {0};
+    if (!rung__call_read_body(c, slots))
+        return;
+    if (!slots[CLOCK_ACCEPT].integer) {
+        rung_err err = {0};
+        RUNG_FAIL(&err, RUNG_EINVAL, "accept: only true can be said here");
+        rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    rung_hub_accept_time(c->api->hub);
+    answer_clock(c);
 }
 
 /* ---- snapshots ---- */
@@ -103,6 +159,12 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_snapshots_total", "Snapshots taken since the start.", s.snapshots);
     counter(w, "rung_snapshot_failures_total", "Snapshots that failed.", s.snapshot_failures);
     gauge(w, "rung_snapshot_seq", "Event of the newest snapshot.", (double)s.snapshot_seq);
+    rung_hub_time t = rung_hub_look_at_time(api->hub);
+    gauge(w, "rung_clock_held", "1 while the wall clock has jumped ahead and is not followed.",
+          t.is_held);
+    gauge(w, "rung_clock_offset_seconds",
+          "The wall clock minus log time: above 0 while it is held, below while log time is ahead.",
+          (double)(t.wall_ms - t.log_ms) / 1e3);
     gauge(w, "rung_snapshot_running", "1 while one is being taken.", s.is_snapshotting);
 }
 

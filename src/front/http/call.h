@@ -179,6 +179,8 @@ void rung_api_list_keys(rung_call *c);
 void rung_api_create_key(rung_call *c);
 void rung_api_revoke_key(rung_call *c);
 void rung_api_snapshot(rung_call *c);
+void rung_api_clock(rung_call *c);
+void rung_api_accept_clock(rung_call *c);
 void rung_api_health(rung_call *c);
 void rung_api_ready(rung_call *c);
 void rung_api_metrics(rung_call *c);

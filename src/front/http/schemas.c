@@ -109,6 +109,15 @@ static const rung_field ban_fields[BAN_FIELDS] = {
 };
 SCHEMA(rung_ban_schema, "Ban", "Why a player is banned.", ban_fields);
 
+static const rung_field accept_clock_fields[CLOCK_FIELDS] = {
+    [CLOCK_ACCEPT] = {RUNG_NAMED("accept"), FLAG, .required = true, .example = "true",
+                      .doc =
+                          "`true`: the wall clock is right, follow it from now on. Log time never "
+                          "runs back, so this cannot be undone."},
+};
+SCHEMA(rung_accept_clock_schema, "AcceptClock", "An operator's word on the wall clock.",
+       accept_clock_fields);
+
 static const char *const key_roles[] = {"read", "server", "admin", NULL};
 static const rung_field new_key_fields[KEY_FIELDS] = {
     [KEY_ROLE] = {RUNG_NAMED("role"), STRING, .required = true, .values = key_roles,
@@ -597,5 +606,25 @@ static const rung_field ready_fields[] = {
     {RUNG_NAMED("status"), STRING, .required = true, .format = "enum:ready|read_only",
      .doc = "`read_only`: the disk is full; reads go on."},
     SEQ,
+    {RUNG_NAMED("warnings"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,
+     .doc = "What an operator should look at, though everything is answered: `clock_held` (the "
+            "wall clock jumped ahead and is not followed), `log_time_ahead` (it is behind what has "
+            "been logged). Absent when there is nothing."},
 };
+static const rung_field clock_fields[] = {
+    {RUNG_NAMED("wall"), TIME, .required = true, .doc = "The system's clock."},
+    {RUNG_NAMED("log_time"), TIME, .required = true,
+     .doc = "What a change counts as that is taken in now."},
+    {RUNG_NAMED("offset_ms"), .types = RUNG_FIELD_INTEGER, .required = true,
+     .doc = "`wall` minus `log_time`, in milliseconds."},
+    {RUNG_NAMED("held"), FLAG, .required = true,
+     .doc = "The wall clock has jumped ahead by more than `max_jump_ms` and is not followed."},
+    {RUNG_NAMED("log_time_ahead"), FLAG, .required = true,
+     .doc = "The wall clock is behind `log_time` by more than `max_jump_ms`: log time stands "
+            "still."},
+    {RUNG_NAMED("max_jump_ms"), .types = RUNG_FIELD_INTEGER, .required = true,
+     .doc = "The setting `clock.max_jump`, in milliseconds."},
+};
+SCHEMA(rung_clock_schema, "Clock", "What the time is, and whether the wall clock is followed.",
+       clock_fields);
 SCHEMA(rung_ready_schema, "Ready", "The server answers.", ready_fields);

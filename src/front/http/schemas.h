@@ -28,6 +28,9 @@ enum { FRIENDS_FRIENDS, FRIENDS_FIELDS };
 extern const rung_schema rung_friend_list_schema;
 enum { BAN_REASON, BAN_FIELDS };
 extern const rung_schema rung_ban_schema;
+
+enum { CLOCK_ACCEPT, CLOCK_FIELDS };
+extern const rung_schema rung_accept_clock_schema;
 enum { KEY_ROLE, KEY_BOARDS, KEY_LABEL, KEY_EXPIRES, KEY_RATE, KEY_FIELDS };
 extern const rung_schema rung_new_key_schema;
 
@@ -38,6 +41,6 @@ extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outco
     rung_distribution_schema, rung_team_list_schema, rung_team_schema, rung_window_list_schema,
     rung_change_schema, rung_player_schema, rung_friends_schema, rung_history_schema,
     rung_sent_list_schema, rung_scope_list_schema, rung_key_list_schema, rung_key_made_schema,
-    rung_key_schema, rung_health_schema, rung_ready_schema;
+    rung_key_schema, rung_clock_schema, rung_health_schema, rung_ready_schema;
 
 #endif

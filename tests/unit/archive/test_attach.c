@@ -133,6 +133,7 @@ static void begin(fixture *f) {
                                   .end = on_end};
     f->config = (rung_hub_config){.alloc = rung_alloc_heap(),
                                   .clock = {now, f},
+                                  .at_ahead_ms = INT64_MAX,
                                   .path = f->dir.dir,
                                   .segment_size = 1 << 20,
                                   .snapshot_every = UINT64_MAX,

@@ -208,6 +208,8 @@ static void check_order(fixture *f) {
     answer a[3];
     question q[4];
     rung_err err;
+    settle(f);
+    rung_hub_stats before = rung_hub_stat(f->hub); /* a folder begins with an event of its own */
     define_race(f);
     for (int i = 0; i < 4; i++)
         q[i] = (question){.f = f};
@@ -229,13 +231,13 @@ static void check_order(fixture *f) {
     for (int i = 0; i < 3; i++) {
         CHECK_EQ_U64(a[i].calls, 1);
         CHECK_OK(a[i].st);
-        CHECK_EQ_U64(a[i].seq, 2 + i);
+        CHECK_EQ_U64(a[i].seq, before.applied_seq + 2 + (uint64_t)i);
     }
     rung_hub_stats s = rung_hub_stat(f->hub);
-    CHECK_EQ_U64(s.put, 4);
-    CHECK_EQ_U64(s.answered, 4);
+    CHECK_EQ_U64(s.put - before.put, 4);
+    CHECK_EQ_U64(s.answered - before.answered, 4);
     CHECK_EQ_U64(s.waiting, 0);
-    CHECK_EQ_U64(s.applied_seq, 4);
+    CHECK_EQ_U64(s.applied_seq - before.applied_seq, 4);
 }
 
 TEST(changes_and_questions_keep_their_order_in_memory) {
@@ -988,14 +990,14 @@ TEST(a_window_closes_by_a_tick_of_the_log) {
     f.now_ms += 2 * 86400000;
     CHECK_OK(put_score(&f, "ann", 1, &a)); /* a tick goes before it */
     settle(&f);
-    CHECK_EQ_U64(a.seq, 4);
+    CHECK_EQ_U64(a.seq, 5); /* rules, board, score, tick, score */
     CHECK_EQ_U64(closed_days(&f), 1);
     f.now_ms += 2 * 86400000;
     rung_hub_tick(f.hub);
     rung_hub_tick(f.hub); /* not twice */
     settle(&f);
     CHECK_EQ_U64(closed_days(&f), 2);
-    CHECK_EQ_U64(rung_state_seq(rung_hub_state(f.hub)), 5);
+    CHECK_EQ_U64(rung_state_seq(rung_hub_state(f.hub)), 6);
     CHECK_OK(rung_hub_close(f.hub, NULL));
     end(&f);
 }
@@ -1036,6 +1038,9 @@ TEST(the_engine_and_the_hub_agree) {
         open_hub(&f);
         settle(&f);
         CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap()}, &state));
+        CHECK(rung_store_rules_event(state, &e));
+        e.ts_ms = f.now_ms;
+        CHECK_OK(rung_state_apply(state, &e, NULL, &err));
         if (rung_store_ids_event(state, taste->id_capacity, taste->id_keep_ms, &e)) {
             e.ts_ms = f.now_ms;
             CHECK_OK(rung_state_apply(state, &e, NULL, &err));
@@ -1116,6 +1121,27 @@ TEST(the_log_gives_the_same_state_again) {
     end(&f);
 }
 
+/* A new folder has our rules from its first event on; a folder opened again has them already. */
+TEST(a_folder_is_raised_to_our_rules) {
+    fixture f;
+    begin(&f);
+    f.config.path = "data";
+    open_hub(&f);
+    CHECK_EQ_U64(rung_state_rules(rung_hub_state(f.hub)), 0);
+    settle(&f);
+    CHECK_EQ_U64(rung_state_rules(rung_hub_state(f.hub)), RUNG_RULES_LEVEL);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    open_hub(&f);
+    CHECK_EQ_U64(rung_state_rules(rung_hub_state(f.hub)), RUNG_RULES_LEVEL);
+    CHECK(rung_hub_is_idle(f.hub));
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    f.config.path = NULL;
+    open_hub(&f);
+    CHECK_EQ_U64(rung_state_rules(rung_hub_state(f.hub)), RUNG_RULES_LEVEL);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
 /* A folder keeps how many ids it remembers; who wants it otherwise puts an event. */
 TEST(a_folder_keeps_its_memory_for_ids) {
     fixture f;
@@ -1126,14 +1152,15 @@ TEST(a_folder_keeps_its_memory_for_ids) {
     rung_state_stats(rung_hub_state(f.hub), &stats);
     CHECK_EQ_U64(stats.id_capacity, 1000000);
     CHECK_EQ_I64(stats.id_keep_ms, 86400000);
-    CHECK(rung_hub_is_idle(f.hub));
+    settle(&f);
+    CHECK_EQ_U64(rung_state_seq(rung_hub_state(f.hub)), 1); /* the rules */
     CHECK_OK(rung_hub_close(f.hub, NULL));
     f.config.id_capacity = 7;
     open_hub(&f);
     settle(&f);
     rung_state_stats(rung_hub_state(f.hub), &stats);
     CHECK_EQ_U64(stats.id_capacity, 7);
-    CHECK_EQ_U64(stats.seq, 1);
+    CHECK_EQ_U64(stats.seq, 2);
     CHECK_OK(rung_hub_close(f.hub, NULL));
     f.config.id_capacity = 0;
     open_hub(&f);

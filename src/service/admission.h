@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* admission.h - what hub and engine ask of a change before it is logged, beyond its being valid.
+ *
+ * Settings of one server do not belong into the state machine: a log must give the same state whoever reads it. So they
+ * are asked here, and what they refuse never reaches the log. Pure; any thread. */
+#ifndef RUNG_SERVICE_ADMISSION_H
+#define RUNG_SERVICE_ADMISSION_H
+
+#include "state/state.h"
+
+#define RUNG_AT_AHEAD_DEFAULT_MS INT64_C(60000)
+
+/* RUNG_OK, or RUNG_EFUTURE for a valid submission whose `at` is more than ahead_ms (0: the default) after now: the
+ * event's time or, if later, the state's. Every window far ahead stays open until its time has come. */
+static inline rung_status rung_admit(const rung_event *event, const rung_state *state,
+                                     int64_t ahead_ms, rung_err *err) {
+    if (event->kind != RUNG_EVENT_SCORE || !event->score.has_at)
+        return RUNG_OK;
+    int64_t now_ms = rung_state_time(state), at_ms = event->score.at_ms;
+    now_ms = now_ms < event->ts_ms ? event->ts_ms : now_ms;
+    ahead_ms = ahead_ms ? ahead_ms : RUNG_AT_AHEAD_DEFAULT_MS;
+    if (at_ms <= now_ms || at_ms - now_ms <= ahead_ms)
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EFUTURE, "at: more than %lld ms ahead of the server's time",
+                     (long long)ahead_ms);
+}
+
+#endif
