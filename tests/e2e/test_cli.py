@@ -47,6 +47,17 @@ class Cli(unittest.TestCase):
     def test_examples_of_the_page(self):
         self.assertGreater(run_page(self, "docs/cli.md", self.folder), 45)
 
+    def test_the_page_says_how_to_get_its_programs(self):
+        """Whatever the page runs that neither rung nor the system brings, it tells to build, by a target that there is."""
+        page = (SOURCE / "docs/cli.md").read_text()
+        targets = re.findall(r"^    ninja -C build/release (\S+) &&", page, re.M)
+        programs = {p.name for p in (BUILD / "examples").iterdir() if p.is_file() and os.access(p, os.X_OK)}
+        used = programs & set(re.findall(r"^\$ (\w+)", page, re.M))
+        self.assertEqual({f"example_{name}" for name in used}, set(targets))
+        known = subprocess.run(["cmake", "--build", BUILD, "--target", "help"], capture_output=True, text=True).stdout
+        for target in targets:
+            self.assertRegex(known, rf"(?m)^{target}: ")
+
     def test_help(self):
         overview = self.check(rung(), 0)
         self.assertEqual(overview, rung("help").stdout)
