@@ -84,12 +84,18 @@ void rung_ranking_print_title(rung_slice answer) {
 }
 
 static const rung_table_column entry_columns[] = {
-    {"rank", true}, {"player", false}, {"score", true}, {"percentile", true}, {"since", false},
+    {"rank", true},  {"player", false},    {"name", false},
+    {"score", true}, {"percentile", true}, {"since", false},
 };
 
-rung_table *rung_ranking_begin(rung_slice sample) {
-    (void)sample;
-    return rung_table_begin(5, entry_columns);
+rung_table *rung_ranking_begin(void) {
+    return rung_table_begin(sizeof entry_columns / sizeof entry_columns[0], entry_columns);
+}
+
+void rung_ranking_print(rung_table *t) {
+    enum { NAME = 2 };
+    rung_table_drop_empty(t, NAME);
+    rung_table_print(t, stdout);
 }
 
 /* "4,200", or "4,200 / 17 / 3" with more columns. */
@@ -117,6 +123,11 @@ void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked) {
     rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_answer_amount(raw, text, sizeof text));
     rung_answer_member(entry, "player", name, sizeof name);
     rung_table_word(t, is_marked ? RUNG_COLOR_ACCENT : RUNG_COLOR_PLAIN, rung_slice_str(name));
+    rung_answer_member(entry, "name", name, sizeof name);
+    if (*name)
+        rung_table_word(t, RUNG_COLOR_PLAIN, rung_slice_str(name));
+    else
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", "");
     rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", score_text(entry, text));
     rung_answer_member(entry, "percentile", text, sizeof text);
     if (*text)

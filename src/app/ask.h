@@ -64,8 +64,9 @@ void rung_reply_print(const rung_reply *reply);
 void rung_ranking_print_title(rung_slice answer);
 
 /* A table of entries, gathered from arrays; the player marked is printed bold. */
-rung_table *rung_ranking_begin(rung_slice sample); /* columns as the first entry has them */
+rung_table *rung_ranking_begin(void);
 void rung_ranking_add(rung_table *t, rung_slice entries, const char *marked);
 void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked);
+void rung_ranking_print(rung_table *t); /* names only where somebody has one; ends the table */
 
 #endif

@@ -298,9 +298,9 @@ static void print_ranking(rung_slice answer, const char *player) {
     rung_ranking_print_title(answer);
     if (!rung_answer_find(answer, "entries", &entries))
         return;
-    rung_table *t = rung_ranking_begin(entries);
+    rung_table *t = rung_ranking_begin();
     rung_ranking_add(t, entries, player);
-    rung_table_print(t, stdout);
+    rung_ranking_print(t);
 }
 
 static int show_friends(const rung_command *self, rung_client *client, const friends_args *args) {

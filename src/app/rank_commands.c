@@ -28,9 +28,9 @@ static void print_top(rung_slice answer) {
     rung_ranking_print_title(answer);
     if (!rung_answer_find(answer, "entries", &entries))
         return;
-    rung_table *t = rung_ranking_begin(entries);
+    rung_table *t = rung_ranking_begin();
     rung_ranking_add(t, entries, NULL);
-    rung_table_print(t, stdout);
+    rung_ranking_print(t);
 }
 
 static int run_top(const rung_command *self, int argc, char **argv) {
@@ -86,14 +86,14 @@ static const rung_option rank_options[] = {
 static void print_rank(rung_slice answer) {
     rung_slice part;
     rung_ranking_print_title(answer);
-    rung_table *t = rung_ranking_begin((rung_slice){0});
+    rung_table *t = rung_ranking_begin();
     if (rung_answer_find(answer, "above", &part))
         rung_ranking_add(t, part, NULL);
     if (rung_answer_find(answer, "entry", &part))
         rung_ranking_add_one(t, part, true);
     if (rung_answer_find(answer, "below", &part))
         rung_ranking_add(t, part, NULL);
-    rung_table_print(t, stdout);
+    rung_ranking_print(t);
 }
 
 static int run_rank(const rung_command *self, int argc, char **argv) {

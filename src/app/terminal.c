@@ -309,6 +309,20 @@ static void align_points(rung_table *t, size_t column) {
     }
 }
 
+void rung_table_drop_empty(rung_table *t, size_t column) {
+    size_t kept = 0;
+    for (size_t i = column; i < t->cell_count; i += t->column_count)
+        if (t->cells[i].text[0])
+            return;
+    for (size_t i = 0; i < t->cell_count; i++)
+        if (i % t->column_count != column)
+            t->cells[kept++] = t->cells[i];
+    t->cell_count = kept;
+    t->column_count--;
+    memmove(&t->columns[column], &t->columns[column + 1],
+            (t->column_count - column) * sizeof t->columns[0]);
+}
+
 size_t rung_table_print(rung_table *t, FILE *out) {
     size_t widths[RUNG_TABLE_COLUMNS_MAX] = {0}, rows = t->cell_count / t->column_count;
     RUNG_ASSERT(t->cell_count % t->column_count == 0);

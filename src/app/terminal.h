@@ -64,6 +64,8 @@ void rung_table_cell(rung_table *t, rung_color color, const char *format, ...)
 void rung_table_word(rung_table *t, rung_color color, rung_slice text);
 /* Mark the row begun: it is printed bold. */
 void rung_table_mark(rung_table *t);
+/* Leave a column out if every cell of it is empty. Only between whole rows. */
+void rung_table_drop_empty(rung_table *t, size_t column);
 /* Print with a margin of two, numbers with their points below each other, and free; `out` NULL: only free. Returns how
  * many lines. A character counts as one place: wide ones push the rest of their line. */
 size_t rung_table_print(rung_table *t, FILE *out);

@@ -99,6 +99,28 @@ TEST(points_stand_below_each_other) {
                        "             x\n");
 }
 
+TEST(a_column_that_is_empty_is_left_out) {
+    static const rung_table_column columns[] = {{"rank", true}, {"name", false}, {"score", true}};
+    for (int named = 0; named < 2; named++) {
+        FILE *f = to_text();
+        rung_table *t = rung_table_begin(3, columns);
+        for (int i = 1; i < 3; i++) {
+            rung_table_cell(t, RUNG_COLOR_PLAIN, "%d", i);
+            rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", named && i == 2 ? "Ada" : "");
+            rung_table_cell(t, RUNG_COLOR_PLAIN, "%d", 10 * i);
+        }
+        rung_table_drop_empty(t, 1);
+        CHECK_EQ_U64(rung_table_print(t, f), 3);
+        fclose(f);
+        CHECK_EQ_STR(text, named ? "  rank  name  score\n"
+                                   "     1           10\n"
+                                   "     2  Ada      20\n"
+                                 : "  rank  score\n"
+                                   "     1     10\n"
+                                   "     2     20\n");
+    }
+}
+
 TEST(a_table_without_rows_is_its_head) {
     static const rung_table_column columns[] = {{"player", false}};
     FILE *f = to_text();
