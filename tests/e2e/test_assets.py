@@ -41,6 +41,11 @@ class Assets(ServerTest):
         policy = server.get("/").headers.get("content-security-policy") or ""
         self.assertIn("default-src 'self'", policy)
         self.assertNotIn("unsafe", policy)
+        self.assertIn("frame-ancestors 'self'", policy)
+        widget = server.get("/widget.html")
+        if widget.status == 200:  # not where the console was left out
+            # Without the directive every page may show it; * would shut out file: and the schemes of apps.
+            self.assertNotIn("frame-ancestors", widget.headers.get("content-security-policy"))
         self.check(server.get("/nothing.js"), 404)
         self.check(server.post("/", {}), 404)
 
