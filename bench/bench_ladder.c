@@ -193,7 +193,7 @@ static const char *peer_absence(const setting *s, uint32_t n) {
     enum { PEER_ENTRIES_MAX = 20000000 };
     if (s->has_no_peer)
         return "left out on request";
-    if ((double)n * PEER_BYTES_ENTRY > 0.9 * (double)bench_memory_available())
+    if ((double)n * (double)PEER_BYTES_ENTRY > 0.9 * (double)bench_memory_available())
         return "left out: not enough memory";
     if (n > PEER_ENTRIES_MAX)
         return "left out: loading it would take many minutes";

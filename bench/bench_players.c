@@ -145,7 +145,7 @@ static double rate(const rung_players *t, id_list *list, rung_rng *rng, uint64_t
             ask(t, list);
             spent += cpu_ns() - start;
         }
-        rates[round] = 64.0 * CHUNK / (double)spent * 1e3;
+        rates[round] = 64.0 * (double)CHUNK / (double)spent * 1e3;
     }
     return bench_median(rates, n);
 }

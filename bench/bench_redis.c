@@ -803,8 +803,8 @@ static void draw(const bench *b, const char *path) {
                 LEFT + k * DOUBLING, LEFT + k * DOUBLING, bottom, LEFT + k * DOUBLING, 1 << k);
     for (int q = 0; q < QUESTIONS; q++) {
         double ratio = b->found[q][DEPTH_BAR].ratio;
-        double width = log2(ratio > 1 ? ratio : 1) * DOUBLING,
-               bar = log2(questions[q].bar > 1 ? questions[q].bar : 1) * DOUBLING;
+        double width = log2(ratio > 1 ? ratio : 1) * (double)DOUBLING,
+               bar = log2(questions[q].bar > 1 ? questions[q].bar : 1) * (double)DOUBLING;
         int y = TOP + row * ROW;
         if (!b->is_asked[q])
             continue;
@@ -817,7 +817,7 @@ static void draw(const bench *b, const char *path) {
                 LEFT + 8 + (width > bar ? width : bar), y + 15, ratio);
         if (bar > 0)
             fprintf(f, "<rect x=\"%.0f\" y=\"%d\" width=\"3\" height=\"24\" fill=\"#c2571a\"/>\n",
-                    LEFT + bar - 1, y - 2);
+                    (double)LEFT + bar - 1, y - 2);
     }
     fprintf(f,
             "<text x=\"%d\" y=\"%d\" fill=\"#5b6670\">Redis 7 = 1x; the mark is the ratio to "

@@ -116,7 +116,7 @@ double bench_latency_ns(size_t bytes, bool is_huge, uint64_t seed) {
     char *at = chase(block, CHASE_STEPS / 10);
     uint64_t start = bench_now_ns();
     at = chase(at, CHASE_STEPS);
-    double ns = (double)(bench_now_ns() - start) / CHASE_STEPS;
+    double ns = (double)(bench_now_ns() - start) / (double)CHASE_STEPS;
     bench_use((uint64_t)(uintptr_t)at);
     munmap(raw, span);
     return ns;
