@@ -261,6 +261,7 @@ void rung_json_write_time(rung_json_writer *w, int64_t at_ms) {
 void rung_json_append(rung_json_writer *w, rung_slice bytes) {
     if (!rung_json_reserve(w, bytes.len))
         return;
-    memcpy(w->data + w->len, bytes.ptr, bytes.len);
+    if (bytes.len) /* nothing may have no address */
+        memcpy(w->data + w->len, bytes.ptr, bytes.len);
     w->len += bytes.len;
 }
