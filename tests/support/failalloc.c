@@ -41,12 +41,17 @@ static failalloc_block *block_of(void *ptr, size_t size) {
     return b;
 }
 
+static void fill(const rung_failalloc *fa, failalloc_block *b, int byte) {
+    size_t len = fa->fill_max && fa->fill_max < b->size ? fa->fill_max : b->size;
+    memset(bytes_of(b), byte, len);
+}
+
 static void *make_block(rung_failalloc *fa, size_t size) {
     failalloc_block *b = malloc(sizeof *b + size + sizeof GUARD);
     CHECK_MSG(b, "failalloc: the machine itself is out of memory");
     *b = (failalloc_block){
         .magic = MAGIC_LIVE, .size = size, .call = fa->call_count, .next = fa->blocks};
-    memset(bytes_of(b), 0xA5, size);
+    fill(fa, b, 0xA5);
     memcpy(bytes_of(b) + size, &GUARD, sizeof GUARD);
     if (fa->blocks)
         fa->blocks->prev = b;
@@ -68,7 +73,7 @@ static void drop_block(rung_failalloc *fa, failalloc_block *b) {
     fa->live_blocks--;
     fa->live_bytes -= b->size;
     b->magic = MAGIC_DEAD;
-    memset(bytes_of(b), 0xDD, b->size);
+    fill(fa, b, 0xDD);
     free(b);
 }
 

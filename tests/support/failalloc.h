@@ -28,6 +28,8 @@ typedef struct rung_failalloc {
     uint64_t failed_count; /* of those, how many we failed */
     uint64_t fail_at;      /* fail this call, counted from 1; 0 = never */
     bool is_sticky;        /* and every one after it */
+    size_t
+        fill_max; /* bytes of a block that are filled; 0 = all. For tests that make large ones often */
     size_t live_bytes, live_bytes_max;
     size_t live_blocks;
     struct failalloc_block *blocks;

@@ -34,6 +34,7 @@ typedef struct frontkit_config {
     rung_resp_config resp;
     rung_guard_config guard;
     uint32_t waiting_max; /* of the hub */
+    size_t fill_max;      /* of the heap */
 } frontkit_config;
 
 typedef struct frontkit {
@@ -82,6 +83,7 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
     frontkit_config c = *config;
     memset(k, 0, sizeof *k);
     rung_failalloc_init(&k->heap);
+    k->heap.fill_max = c.fill_max;
     const rung_alloc *a = rung_failalloc_port(&k->heap);
     k->now_ms = INT64_C(1800000000000);
     CHECK(uv_loop_init(&k->loop) == 0);
