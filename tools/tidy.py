@@ -4,7 +4,7 @@
 
     tools/tidy.py [ROOT]        prints path:line: rule: what; exit code 1 if there is anything to print
 
-Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link. Each has a sample that breaks it in
+Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, assert. Each has a sample that breaks it in
 tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
 """
 import pathlib
@@ -80,6 +80,8 @@ TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])
 INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.M)
 DEPS = re.compile(r"rung_(?:room|program)\(([^)]*)\)", re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+ASSERT = re.compile(r"\bRUNG_ASSERT\s*\(")
+ASSERTIONS = re.compile(r"^\| `(src/[^`]+)` \| (\d+) \|", re.M)
 
 
 def blank(text):
@@ -109,6 +111,7 @@ class Tidy:
         pages = [*self.root.glob("*.md"), *(self.root / "docs").rglob("*.md"), *(self.root / "src").rglob("*.md")]
         for page in sorted(pages):
             self.check_links(page.relative_to(self.root))
+        self.check_assertions()
         return [text for _, _, text in sorted(self.found)]
 
     # ---- one source file ----
@@ -179,6 +182,22 @@ class Tidy:
     @staticmethod
     def is_allowed(lines, number):
         return any("tidy: allow" in line for line in lines[max(0, number - 2):number])
+
+    # ---- assertions ----
+
+    def check_assertions(self):
+        """Every assertion is listed with the reason why no input reaches it: docs/assertions.md counts them by file."""
+        page = pathlib.Path("docs/assertions.md")
+        text = (self.root / page).read_text() if (self.root / page).exists() else ""
+        listed = {m[1]: (int(m[2]), text.count("\n", 0, m.start()) + 1) for m in ASSERTIONS.finditer(text)}
+        for path in sorted((self.root / "src").rglob("*.[ch]")):
+            name = path.relative_to(self.root).as_posix()
+            count = 0 if name == "src/base/assert.h" else len(ASSERT.findall(blank(path.read_text(errors="replace"))))
+            known, line = listed.pop(name, (0, 1))
+            if count != known:
+                self.report(page, line, "assert", f"{name} has {count} assertions, {known} are listed: can input reach them?")
+        for name, (_, line) in listed.items():
+            self.report(page, line, "assert", f"there is no {name}")
 
     # ---- one room ----
 

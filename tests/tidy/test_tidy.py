@@ -147,6 +147,15 @@ class TidyTest(unittest.TestCase):
         self.fires("own-header", "src/model/score.c", HEAD + '#include <string.h>\n\n#include "model/score.h"\n')
         self.fires("own-header", "src/model/score.c", HEAD + "int a;\n")
 
+    def test_assertions_are_listed(self):
+        code = HEAD + "void f(int a) { RUNG_ASSERT(a); /* RUNG_ASSERT(no) */ RUNG_ASSERT_SLOW(a); }\n"
+        self.fires("assert", "src/model/a.c", code)
+        row = "| `src/model/a.c` | {} | order |\n"
+        for count, times in ((1, 0), (2, 1)):
+            found = self.found({"src/model/a.c": code, "docs/assertions.md": row.format(count)})
+            self.assertEqual(len(found), times, found)
+        self.fires("assert", "docs/assertions.md", "| `src/model/gone.c` | 1 | order |\n")
+
     def test_links(self):
         self.fires("link", "docs/three.md", "see [this](gone.md)\n")
         self.fires("link", "src/base/README.md", "see [this](../../docs/gone.md)\n")

@@ -332,8 +332,9 @@ static void on_message(wslay_event_context_ptr context,
         close_with(ws, 1008, "too many messages");
     } else if (arg->opcode == 2) {
         close_with(ws, 1003, "text only");
+    } else if (arg->opcode == 1 && arg->msg_length > sizeof text) {
+        close_with(ws, 1009, "too long"); /* wslay has the same limit */
     } else if (arg->opcode == 1) {
-        RUNG_ASSERT(arg->msg_length <= sizeof text);
         if (arg->msg_length) /* an empty message has no bytes to point at */
             memcpy(text, arg->msg, arg->msg_length);
         if (read_message(text, arg->msg_length, &q, &err) < 0)
