@@ -191,8 +191,8 @@ static void emit(rung_exchange *x, rung_slice bytes) {
 static void end_exchange(rung_exchange *x) {
     rung_http *h = x->http;
     RUNG_ASSERT(!x->is_ended);
-    x->is_handed = x->is_ended =
-        true; /* one that was refused before its turn is never handed out */
+    x->is_ended = true;
+    x->is_handed = true; /* one that was refused before its turn never will be */
     if (h->config.observe) {
         uint64_t took_us = (uv_hrtime() - x->started_ns) / 1000;
         h->config.observe(h->config.ctx, x, x->session ? x->status : 0, took_us, x->bytes_in,
