@@ -18,6 +18,9 @@
 
 enum { RATE_CAPACITY = 65536, TOKEN_CAPACITY = 4096 };
 
+/* An address that sends nothing but forgeries costs 10 signatures a second, about a thousandth of a core. */
+static const rung_rate_limit FORGER_LIMIT = {100, 10000};
+
 /* A token that was verified: its SHA-256 stands for it, so that a second look costs a hash and not a signature. */
 typedef struct seen_token {
     uint8_t digest[32];
@@ -44,6 +47,7 @@ struct rung_guard {
     seen_token
         *tokens; /* made when the first token comes; NULL before, and where there is no memory */
     uint32_t token_count;
+    rung_guard_stats stats;
     EVP_MD *sha256;
 };
 
@@ -108,6 +112,8 @@ rung_status rung_guard_create(const rung_guard_config *config, rung_guard **guar
     if (!g)
         return RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the guard");
     g->config = *config;
+    if (!g->config.per_forger.count)
+        g->config.per_forger = FORGER_LIMIT;
     g->generation = 1;
     rung_status st = fill_in(g, config, err);
     if (st < 0) {
@@ -162,6 +168,10 @@ rung_status rung_guard_reload(rung_guard *g, bool force, rung_err *err) {
     bool is_told = st < 0 && st == g->failure && is_same && !force;
     g->failure = st < 0 ? st : RUNG_OK;
     return is_told ? RUNG_UNCHANGED : st;
+}
+
+uint64_t rung_guard_generation(const rung_guard *g) {
+    return g->generation;
 }
 
 bool rung_guard_is_open(const rung_guard *g) {
@@ -254,8 +264,27 @@ static void remember(seen_token *seen, const uint8_t digest[32], const rung_jwt 
     memcpy(seen->player, jwt->player, jwt->player_len);
 }
 
-static rung_verdict know_token(rung_guard *g, rung_slice token, int64_t now_ms, rung_who *who,
-                               rung_err *err) {
+/* Verify a token that was not seen before, and charge its address for a bad one: taken before, given back after. */
+static rung_verdict verify(rung_guard *g, rung_slice token, rung_slice peer, int64_t now_ms,
+                           rung_jwt *jwt, rung_err *err) {
+    rung_rate_limit limit = g->config.per_forger;
+    rung_rate_answer answer;
+    if (!rung_rate_take(g->rate, RUNG_RATE_FORGER, peer, limit, 1, now_ms, &answer)) {
+        g->stats.unverified++;
+        RUNG_FAIL(err, RUNG_ELIMIT, "too many bad tokens from this address");
+        return RUNG_GUARD_TOO_MANY;
+    }
+    rung_status st = rung_jwt_verify(g->keys, token, now_ms, jwt, err);
+    g->stats.verified += jwt->is_costly;
+    if (st >= 0 || !jwt->is_costly)
+        rung_rate_give(g->rate, RUNG_RATE_FORGER, peer, limit, 1, now_ms);
+    else
+        g->stats.forged++;
+    return st < 0 ? RUNG_GUARD_UNKNOWN : RUNG_GUARD_OK;
+}
+
+static rung_verdict know_token(rung_guard *g, rung_slice token, rung_slice peer, int64_t now_ms,
+                               rung_who *who, rung_err *err) {
     uint8_t digest[32];
     rung_jwt jwt;
     bool has_digest = token.len <= RUNG_JWT_SIZE_MAX &&
@@ -271,8 +300,9 @@ static rung_verdict know_token(rung_guard *g, rung_slice token, int64_t now_ms, 
         set_player(who, rung_slice_of(seen->player, seen->player_len), seen->expires_ms);
         return RUNG_GUARD_OK;
     }
-    if (rung_jwt_verify(g->keys, token, now_ms, &jwt, err) < 0)
-        return RUNG_GUARD_UNKNOWN;
+    rung_verdict v = verify(g, token, peer, now_ms, &jwt, err);
+    if (v != RUNG_GUARD_OK)
+        return v;
     if (seen)
         remember(seen, digest, &jwt, g);
     set_key(g, who, jwt.key);
@@ -280,15 +310,19 @@ static rung_verdict know_token(rung_guard *g, rung_slice token, int64_t now_ms, 
     return RUNG_GUARD_OK;
 }
 
-rung_verdict rung_guard_know(rung_guard *g, rung_slice presented, int64_t now_ms, rung_who *who,
-                             rung_err *err) {
+bool rung_guard_is_token(rung_slice presented) {
+    bool is_key = presented.len >= 5 && memcmp(presented.ptr, "rung_", 5) == 0;
+    return presented.len && !is_key && memchr(presented.ptr, '.', presented.len);
+}
+
+rung_verdict rung_guard_know(rung_guard *g, rung_slice presented, rung_slice peer, int64_t now_ms,
+                             rung_who *who, rung_err *err) {
     set_nobody(g, who);
     if (presented.len == 0)
         return RUNG_GUARD_OK;
-    bool is_key = presented.len >= 5 && memcmp(presented.ptr, "rung_", 5) == 0;
-    bool is_token = !is_key && memchr(presented.ptr, '.', presented.len);
-    rung_verdict v = is_token ? know_token(g, presented, now_ms, who, err)
-                              : know_key(g, presented, now_ms, who, err);
+    rung_verdict v = rung_guard_is_token(presented)
+                         ? know_token(g, presented, peer, now_ms, who, err)
+                         : know_key(g, presented, now_ms, who, err);
     if (v != RUNG_GUARD_OK)
         *who = (rung_who){0};
     return v;
@@ -355,13 +389,14 @@ static rung_verdict decide(const rung_who *who, const rung_key *key, rung_role n
     return RUNG_GUARD_OK;
 }
 
-rung_verdict rung_guard_may(rung_guard *g, rung_who *who, rung_role need, rung_slice board,
-                            rung_slice player, int64_t now_ms, rung_err *err) {
+/* `counts_public`: what is public may be read by everybody. */
+static rung_verdict may(rung_guard *g, rung_who *who, rung_role need, rung_slice board,
+                        rung_slice player, bool counts_public, int64_t now_ms, rung_err *err) {
     const rung_key *key = look_again(g, who);
     if (need == RUNG_ROLE_NONE)
         return RUNG_GUARD_OK;
     if (who->key_id_len == 0) {
-        if (who->role >= need || is_public(g, need, board))
+        if (who->role >= need || (counts_public && is_public(g, need, board)))
             return RUNG_GUARD_OK;
         RUNG_FAIL(err, RUNG_EREFUSED, "a key is needed: Authorization: Bearer ...");
         return RUNG_GUARD_UNKNOWN;
@@ -377,19 +412,74 @@ rung_verdict rung_guard_may(rung_guard *g, rung_who *who, rung_role need, rung_s
         RUNG_FAIL(err, RUNG_EREFUSED, "token: it has expired");
         return RUNG_GUARD_UNKNOWN;
     }
-    return decide(who, key, need, board, player, err);
+    if (decide(who, key, need, board, player, NULL) == RUNG_GUARD_OK ||
+        (counts_public && is_public(g, need, board)))
+        return RUNG_GUARD_OK;
+    return decide(who, key, need, board, player, err); /* once more, for the reason */
+}
+
+rung_verdict rung_guard_may(rung_guard *g, rung_who *who, rung_role need, rung_slice board,
+                            rung_slice player, int64_t now_ms, rung_err *err) {
+    return may(g, who, need, board, player, true, now_ms, err);
+}
+
+rung_verdict rung_guard_may_keyed(rung_guard *g, rung_who *who, rung_role need, rung_slice board,
+                                  rung_slice player, int64_t now_ms, rung_err *err) {
+    return may(g, who, need, board, player, false, now_ms, err);
 }
 
 rung_verdict rung_guard_check(rung_guard *g, rung_slice presented, rung_role need, rung_slice board,
                               rung_slice player, int64_t now_ms, rung_who *who, rung_err *err) {
-    rung_verdict v = rung_guard_know(g, presented, now_ms, who, err);
+    rung_verdict v = rung_guard_know(g, presented, RUNG_SLICE(""), now_ms, who, err);
     if (need ==
         RUNG_ROLE_NONE) /* what is for all is also for who shows a bad key: a probe must not fail by it */
         return RUNG_GUARD_OK;
     return v == RUNG_GUARD_OK ? rung_guard_may(g, who, need, board, player, now_ms, err) : v;
 }
 
+/* ---- which boards ---- */
+
+rung_slice rung_guard_sight(rung_guard *g, rung_who *who, char out[RUNG_SIGHT_MAX]) {
+    const rung_key *key = look_again(g, who);
+    size_t len = 0;
+    if (key ? !key->pattern_count : who->role >= RUNG_ROLE_READ && !who->key_id_len)
+        return (rung_slice){NULL, 0};
+    for (uint32_t i = 0; key && i < key->pattern_count; i++) {
+        memcpy(out + len, key->patterns[i].ptr, key->patterns[i].len);
+        len += key->patterns[i].len;
+        out[len++] = '\n';
+    }
+    return rung_slice_of(out, len);
+}
+
+bool rung_guard_sees(const rung_guard *g, rung_slice sight, rung_slice board) {
+    if (!sight.ptr || is_public(g, RUNG_ROLE_READ, board))
+        return true;
+    for (const char *at = sight.ptr, *end = at + sight.len; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (rung_pattern_matches(rung_slice_of(at, (size_t)(stop - at)), board))
+            return true;
+        at = stop + 1;
+    }
+    return false;
+}
+
 /* ---- how often ---- */
+
+uint64_t rung_guard_identity(const rung_guard *g, const rung_who *who, rung_slice peer) {
+    rung_rate_kind kind = who->player_len   ? RUNG_RATE_TOKEN
+                          : who->key_id_len ? RUNG_RATE_KEY
+                                            : RUNG_RATE_PEER;
+    rung_slice name = who->player_len   ? rung_who_player(who)
+                      : who->key_id_len ? rung_who_key(who)
+                                        : peer;
+    rung_hash_key key = {g->config.hash_key.k0, g->config.hash_key.k1 ^ (uint64_t)kind};
+    return rung_hash_keyed(&key, name.ptr, name.len);
+}
+
+rung_guard_stats rung_guard_stat(const rung_guard *g) {
+    return g->stats;
+}
 
 bool rung_guard_take(rung_guard *g, const rung_who *who, rung_slice peer, uint32_t cost,
                      int64_t now_ms, rung_rate_answer *answer_out) {

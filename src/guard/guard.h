@@ -19,7 +19,8 @@
  *      only then (rung_guard_is_open). A key that is shown and not known is refused even so.
  *   5. Unknown id and wrong secret cannot be told apart, neither by the answer nor by its time.
  *   6. Boards of the configuration's `public_boards` may be read by who shows no key: what concerns one of them, and
- *      nothing that concerns no board.
+ *      nothing that concerns no board. So may everybody whose key or token is good: showing one never gives less than
+ *      showing none. What tells about people rather than scores needs a key all the same (rung_guard_may_keyed).
  *
  * Threads: all calls from the loop's thread. */
 #ifndef RUNG_GUARD_GUARD_H
@@ -43,6 +44,7 @@ typedef enum rung_verdict {
     RUNG_GUARD_OK = 0,
     RUNG_GUARD_UNKNOWN = 401,   /* no key where one is needed, or not a good one */
     RUNG_GUARD_FORBIDDEN = 403, /* a good key that may not do this */
+    RUNG_GUARD_TOO_MANY = 429,  /* too many bad tokens from this address: none is verified now */
 } rung_verdict;
 
 /* Somebody who has been recognised. A plain value, to be kept as long as the guard lives; zero is nobody. */
@@ -75,9 +77,10 @@ typedef struct rung_guard_config {
     rung_rate_limit per_key;   /* of keys that have no rate of their own */
     rung_rate_limit
         per_player; /* of each player's token, and of submissions for one player, each by itself */
-    rung_rate_limit per_peer; /* of one address without a key */
-    uint32_t rate_capacity;   /* buckets in all; 0: 65,536 */
-    uint32_t token_capacity;  /* verified tokens remembered; 0: 4,096 */
+    rung_rate_limit per_peer;   /* of one address without a key */
+    rung_rate_limit per_forger; /* tokens from one address verified in vain; 0: 100 in 10 seconds */
+    uint32_t rate_capacity;     /* buckets in all; 0: 65,536 */
+    uint32_t token_capacity;    /* verified tokens remembered; 0: 4,096 */
 } rung_guard_config;
 
 /* Reads the keys. A file that is not there is no keys; one that is damaged or readable by others than its owner (or
@@ -92,6 +95,8 @@ void rung_guard_destroy(rung_guard *g);
  * be read, and the keys stay as they were: say so (once: the same failure again is RUNG_UNCHANGED unless forced). */
 RUNG_NODISCARD rung_status rung_guard_reload(rung_guard *g, bool force, rung_err *err);
 
+/* Of the keys in force. Whoever keeps what `may` said asks again when it differs. */
+uint64_t rung_guard_generation(const rung_guard *g);
 /* There has never been a key: everybody may do everything. */
 bool rung_guard_is_open(const rung_guard *g);
 /* The table in force; until the next reload. */
@@ -106,11 +111,14 @@ const char *rung_guard_path(const rung_guard *g);
 rung_slice rung_guard_bearer(rung_slice header);
 
 /* Recognise a key's text or a player's token. Nothing presented (len 0) is nobody, and fine: `may` refuses what nobody
- * may do. RUNG_GUARD_OK or RUNG_GUARD_UNKNOWN with `err` for the sender; *who is nobody then. A key costs a SHA-256
+ * may do. RUNG_GUARD_OK, or RUNG_GUARD_UNKNOWN with `err` for the sender; *who is nobody then. A key costs a SHA-256
  * (half a microsecond), a token that has been seen before the same, a new one its signature (100 microseconds for
- * EdDSA). */
-rung_verdict rung_guard_know(rung_guard *g, rung_slice presented, int64_t now_ms, rung_who *who,
-                             rung_err *err);
+ * EdDSA). Only good signatures are free: `peer`, the address it comes from, has per_forger of the others, and when they
+ * are used up no new token from there is looked at for a while: RUNG_GUARD_TOO_MANY. */
+rung_verdict rung_guard_know(rung_guard *g, rung_slice presented, rung_slice peer, int64_t now_ms,
+                             rung_who *who, rung_err *err);
+/* Does it look like a token, for which know() wants the address? */
+bool rung_guard_is_token(rung_slice presented);
 
 /* "Boards will be asked for one by one": a batch, a list of boards. Then the role alone is looked at. */
 #define RUNG_BOARDS_EACH RUNG_SLICE("")
@@ -120,14 +128,27 @@ rung_verdict rung_guard_know(rung_guard *g, rung_slice presented, int64_t now_ms
 rung_verdict rung_guard_may(rung_guard *g, rung_who *who, rung_role need, rung_slice board,
                             rung_slice player, int64_t now_ms, rung_err *err);
 
-/* Both in one. */
+/* The same for what a public board does not show to everybody: who follows whom. */
+rung_verdict rung_guard_may_keyed(rung_guard *g, rung_who *who, rung_role need, rung_slice board,
+                                  rung_slice player, int64_t now_ms, rung_err *err);
+
+/* Both in one, from no address in particular. */
 rung_verdict rung_guard_check(rung_guard *g, rung_slice presented, rung_role need, rung_slice board,
                               rung_slice player, int64_t now_ms, rung_who *who, rung_err *err);
 
 /* The player meant by `player` in a request of `who`: their own when it is "me" and they are a token's; else itself. */
 rung_slice rung_who_resolve(const rung_who *who, rung_slice player);
 
+/* Which boards `who` sees, for an answer that is made once for all who see the same: the patterns of its key, each with
+ * a newline behind it, in `out`. ptr NULL: all boards. Public ones are seen by everybody and not named. */
+#define RUNG_SIGHT_MAX (RUNG_KEY_PATTERNS_MAX * (RUNG_NAME_MAX + 1))
+rung_slice rung_guard_sight(rung_guard *g, rung_who *who, char out[RUNG_SIGHT_MAX]);
+bool rung_guard_sees(const rung_guard *g, rung_slice sight, rung_slice board);
+
 /* ---- how often ---- */
+
+/* One number for one who asks, as the buckets tell them apart: a key, a token's player, else the address. */
+uint64_t rung_guard_identity(const rung_guard *g, const rung_who *who, rung_slice peer);
 
 /* Take `cost` requests from who asks: from the player's bucket for a token, the key's for a key, the address's for
  * nobody. false: too many (429). The answer is all 0 when there is no limit. */
@@ -139,5 +160,12 @@ uint32_t rung_guard_share(const rung_guard *g, const rung_who *who, rung_slice p
 /* One submission for `player`, whoever sends it. */
 bool rung_guard_take_player(rung_guard *g, rung_slice player, int64_t now_ms,
                             rung_rate_answer *answer_out);
+
+typedef struct rung_guard_stats {
+    uint64_t verified;   /* signatures of tokens looked at */
+    uint64_t forged;     /* of those, in vain */
+    uint64_t unverified; /* tokens turned away without a look, for their address */
+} rung_guard_stats;
+rung_guard_stats rung_guard_stat(const rung_guard *g);
 
 #endif

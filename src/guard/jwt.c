@@ -208,14 +208,16 @@ static rung_status read_claims(rung_json *r, const rung_key *verifier, claims *c
     return rung_json_end(r);
 }
 
+static bool has_expired(const claims *c, int64_t now_ms) {
+    return c->exp_ms >= 0 && now_ms >= c->exp_ms + RUNG_JWT_SKEW_S * 1000;
+}
+
 static rung_status check_times(const claims *c, const rung_key *key, int64_t now_ms,
                                rung_err *err) {
     const int64_t skew_ms = RUNG_JWT_SKEW_S * 1000;
     int64_t life_ms = (int64_t)(key->life_max_s ? key->life_max_s : RUNG_JWT_LIFE_MAX_S) * 1000;
     if (c->exp_ms < 0)
         return REFUSE(err, "it has no exp");
-    if (now_ms >= c->exp_ms + skew_ms)
-        return REFUSE(err, "it has expired");
     if (c->exp_ms - now_ms > life_ms + skew_ms)
         return REFUSE(err, "exp is more than %lld seconds ahead, the longest that its key allows",
                       (long long)(life_ms / 1000));
@@ -253,6 +255,7 @@ rung_status rung_jwt_verify(const rung_keys *keys, rung_slice token, int64_t now
     size_t header_len = 0, claims_len = 0;
     rung_json r;
 
+    jwt_out->is_costly = false;
     if (token.len > RUNG_JWT_SIZE_MAX)
         return REFUSE(err, "longer than %d bytes", RUNG_JWT_SIZE_MAX);
     if (!split(token, &p) ||
@@ -267,17 +270,23 @@ rung_status rung_jwt_verify(const rung_keys *keys, rung_slice token, int64_t now
     const rung_key *key = choose_key(keys, &h, now_ms);
     if (!key)
         return NOT_GENUINE(err);
+    rung_json_init(&r, claims_text, claims_len, NULL);
+    bool has_claims = read_claims(&r, key, &c) >= 0;
+    if (has_claims && has_expired(&c, now_ms))
+        return REFUSE(err, "it has expired");
+    jwt_out->is_costly = true;
     rung_status st = verify_signature(key, &p, err);
     if (st < 0)
         return st;
-    rung_json_init(&r, claims_text, claims_len, NULL);
-    if (read_claims(&r, key, &c) < 0)
+    if (!has_claims)
         return REFUSE(err, "its claims are not valid JSON of the right types");
     st = check_claims(&c, key, now_ms, err);
     if (st < 0)
         return st;
-    *jwt_out = (rung_jwt){
-        .key = key, .expires_ms = c.exp_ms + RUNG_JWT_SKEW_S * 1000, .player_len = c.sub.len};
+    *jwt_out = (rung_jwt){.key = key,
+                          .expires_ms = c.exp_ms + RUNG_JWT_SKEW_S * 1000,
+                          .is_costly = true,
+                          .player_len = c.sub.len};
     memcpy(jwt_out->player, c.sub.ptr, c.sub.len);
     return RUNG_OK;
 }

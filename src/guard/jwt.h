@@ -10,6 +10,9 @@
  *   claims   exp needed; nbf and iat not in the future; sub needed: the player, a valid name;
  *            iss and aud must be the key's where the key has one; a token for an audience is refused where it has none
  *
+ * What can be refused without a look at the signature, which costs 100 times as much as everything else, is: also a
+ * token that says itself that it has expired.
+ *
  * Clocks may differ by RUNG_JWT_SKEW_S. Times are whole or fractional seconds. Pure but for OpenSSL. Any thread. */
 #ifndef RUNG_GUARD_JWT_H
 #define RUNG_GUARD_JWT_H
@@ -19,6 +22,7 @@
 #include "guard/keys.h"
 #include "model/board.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define RUNG_JWT_SIZE_MAX   4096
@@ -28,6 +32,7 @@
 typedef struct rung_jwt {
     const rung_key *key; /* that verified it; lives with the table */
     int64_t expires_ms;  /* exp with the skew: from here on it is refused */
+    bool is_costly;      /* its signature was verified, or tried: set also when it is refused */
     size_t player_len;
     char player[RUNG_NAME_MAX];
 } rung_jwt;

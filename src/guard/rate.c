@@ -179,6 +179,18 @@ bool rung_rate_take(rung_rate *r, rung_rate_kind kind, rung_slice name, rung_rat
     return true;
 }
 
+void rung_rate_give(rung_rate *r, rung_rate_kind kind, rung_slice name, rung_rate_limit limit,
+                    uint32_t cost, int64_t now_ms) {
+    if (!limit.count || !limit.period_ms)
+        return;
+    uint64_t count = limit.count < RUNG_RATE_COUNT_MAX ? limit.count : RUNG_RATE_COUNT_MAX;
+    uint64_t period =
+        limit.period_ms < RUNG_RATE_PERIOD_MAX_MS ? limit.period_ms : RUNG_RATE_PERIOD_MAX_MS;
+    bucket *b = use(r, hash_of(r, kind, name), count * period, now_ms);
+    b->level += (cost < count ? cost : count) * period;
+    fill(b, count, period, now_ms);
+}
+
 uint32_t rung_rate_count(const rung_rate *r) {
     return r->used;
 }

@@ -38,6 +38,7 @@ typedef enum rung_rate_kind {
     RUNG_RATE_PLAYER = 2, /* submissions for a player */
     RUNG_RATE_PEER = 3,   /* an address, of who has shown no key */
     RUNG_RATE_TOKEN = 4,  /* a player's own requests */
+    RUNG_RATE_FORGER = 5, /* an address, of tokens from it that were verified in vain */
 } rung_rate_kind;
 
 /* What the headers RateLimit-Limit, -Remaining, -Reset and Retry-After say. All 0 when there is no limit. */
@@ -58,6 +59,10 @@ void rung_rate_destroy(rung_rate *rate);
 /* Take `cost` tokens (more than `count`: taken as `count`), all or none: false. O(1), no allocation. */
 bool rung_rate_take(rung_rate *rate, rung_rate_kind kind, rung_slice name, rung_rate_limit limit,
                     uint32_t cost, int64_t now_ms, rung_rate_answer *answer_out);
+
+/* Give back what was taken and not needed after all. */
+void rung_rate_give(rung_rate *rate, rung_rate_kind kind, rung_slice name, rung_rate_limit limit,
+                    uint32_t cost, int64_t now_ms);
 
 uint32_t rung_rate_count(const rung_rate *rate); /* buckets in use */
 

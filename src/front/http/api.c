@@ -216,7 +216,8 @@ static void arm_wait_timer(rung_api *api) {
 static void wait_over(void *ctx) {
     rung_call *c = ctx;
     leave_waiting(c);
-    c->route->handle(c);
+    if (rung__call_may_still(c))
+        c->route->handle(c);
 }
 
 static void wait_for(rung_call *c, uint64_t seq) {
@@ -281,7 +282,7 @@ static void got_body(void *ctx, rung_exchange *x, rung_slice body) {
         rung_exchange_problem(x, 400, "malformed", "a body is needed: JSON as application/json");
     else if (!copy_body(c, body))
         rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
-    else
+    else if (rung__call_may_still(c))
         c->route->handle(c);
     if (api->body_size > OUT_KEEP) {
         rung_alloc_free(api->config.alloc, api->body, api->body_size);
@@ -347,9 +348,7 @@ static void take_body(rung_call *c) {
 
 /* ---- who asks ---- */
 
-static rung_slice peer_address(const rung_call *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
-    if (!c->api->config.limits_peers || c->who.key_id_len)
-        return (rung_slice){"", 0};
+rung_slice rung__call_peer(const rung_call *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
     rung_exchange_peer(c->x, text);
     const char *port = strrchr(text, ':');
     return rung_slice_of(text, port ? (size_t)(port - text) : strlen(text));
@@ -360,11 +359,16 @@ static void set_number(rung_call *c, const char *name, uint32_t value) {
     rung_exchange_set(c->x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
 }
 
-static bool check_rate(rung_call *c, int64_t now_ms) {
+bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate) {
     char text[RUNG_ADDRESS_TEXT_MAX];
+    bool is_by_address = c->api->config.limits_peers && !c->who.key_id_len;
+    rung_slice peer = is_by_address ? rung__call_peer(c, text) : RUNG_SLICE("");
+    return rung_guard_take(c->api->config.guard, &c->who, peer, 1, now_ms, rate);
+}
+
+static bool check_rate(rung_call *c, int64_t now_ms) {
     rung_rate_answer rate;
-    bool ok =
-        rung_guard_take(c->api->config.guard, &c->who, peer_address(c, text), 1, now_ms, &rate);
+    bool ok = rung__call_take(c, now_ms, &rate);
     if (rate.limit) {
         set_number(c, "RateLimit-Limit", rate.limit);
         set_number(c, "RateLimit-Remaining", rate.remaining);
@@ -377,20 +381,33 @@ static bool check_rate(rung_call *c, int64_t now_ms) {
     return false;
 }
 
-static bool check_verdict(rung_call *c, rung_verdict v, const rung_err *err) {
-    if (v == RUNG_GUARD_OK)
-        return true;
+void rung__call_refuse(rung_call *c, rung_verdict v, const rung_err *err) {
     if (v == RUNG_GUARD_UNKNOWN)
         rung_exchange_set(c->x, "WWW-Authenticate", RUNG_SLICE("Bearer"));
-    rung__call_problem(c, (int)v, v == RUNG_GUARD_UNKNOWN ? "unauthorized" : "forbidden",
-                       err->message);
-    return false;
+    if (v == RUNG_GUARD_TOO_MANY)
+        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("10"));
+    rung__call_problem(c, (int)v, rung__verdict_code(v), err->message);
+}
+
+static bool check_verdict(rung_call *c, rung_verdict v, const rung_err *err) {
+    if (v != RUNG_GUARD_OK)
+        rung__call_refuse(c, v, err);
+    return v == RUNG_GUARD_OK;
+}
+
+const char *rung__verdict_code(rung_verdict v) {
+    return v == RUNG_GUARD_UNKNOWN     ? "unauthorized"
+           : v == RUNG_GUARD_FORBIDDEN ? "forbidden"
+                                       : "rate_limited";
 }
 
 static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {
     rung_err err = {0};
-    rung_verdict v = rung_guard_may(c->api->config.guard, &c->who, c->route->role, board, c->player,
-                                    now_ms, &err);
+    rung_guard *g = c->api->config.guard;
+    rung_verdict v =
+        c->route->flags & RUNG_NEEDS_KEY
+            ? rung_guard_may_keyed(g, &c->who, c->route->role, board, c->player, now_ms, &err)
+            : rung_guard_may(g, &c->who, c->route->role, board, c->player, now_ms, &err);
     return check_verdict(c, v, &err);
 }
 
@@ -424,12 +441,21 @@ static bool has_query_board(const rung_route *r) {
     return false;
 }
 
+/* What was allowed when the request came may not be when its body, its sequence or the archive's answer has come. */
+bool rung__call_may_still(rung_call *c) {
+    bool is_each = c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST;
+    return c->route->flags & RUNG_IS_UNGUARDED ||
+           check_may(c, is_each ? RUNG_BOARDS_EACH : c->board, now_of(c->api));
+}
+
 static bool check_who(rung_call *c, int64_t now_ms) {
     rung_err err = {0};
+    char text[RUNG_ADDRESS_TEXT_MAX];
     if (c->route->flags & RUNG_IS_UNGUARDED)
         return true;
     rung_slice key = rung_guard_bearer(rung_exchange_header(c->x, "authorization"));
-    rung_verdict v = rung_guard_know(c->api->config.guard, key, now_ms, &c->who, &err);
+    rung_slice peer = rung_guard_is_token(key) ? rung__call_peer(c, text) : RUNG_SLICE("");
+    rung_verdict v = rung_guard_know(c->api->config.guard, key, peer, now_ms, &c->who, &err);
     /* The rate first: who shows bad keys pays for them from the bucket of their address. */
     if (!check_rate(c, now_ms) || !check_verdict(c, v, &err))
         return false;
@@ -517,8 +543,8 @@ bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
         return true;
     rung_slice key = rung_guard_bearer(rung_exchange_header(x, "authorization"));
     int64_t now_ms = now_of(api);
-    return key.len && !rung_guard_is_open(guard) &&
-           rung_guard_know(guard, key, now_ms, &who, NULL) == RUNG_GUARD_OK &&
+    return key.len && !rung_guard_is_token(key) && !rung_guard_is_open(guard) &&
+           rung_guard_know(guard, key, none, now_ms, &who, NULL) == RUNG_GUARD_OK &&
            rung_guard_may(guard, &who, RUNG_ROLE_ADMIN, none, none, now_ms, NULL) == RUNG_GUARD_OK;
 }
 
@@ -558,7 +584,9 @@ void rung_api_observe(void *ctx, const rung_exchange *x, int status, uint64_t to
     rung_api *api = ctx;
     const rung_call *c = rung_exchange_user(x);
     uint32_t route = c ? (uint32_t)(c->route - rung_routes) : RUNG_METRICS_ROUTES_MAX;
-    rung_metrics_count(&api->metrics, route, status, took_us, bytes_in, bytes_out);
+    bool is_timed = !c || !(c->is_stream || c->route->flags & RUNG_IS_STREAM);
+    rung_metrics_count(&api->metrics, route, status, is_timed ? &took_us : NULL, bytes_in,
+                       bytes_out);
 }
 
 /* ---- lifecycle ---- */

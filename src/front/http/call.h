@@ -32,6 +32,7 @@ typedef struct rung_call {
     rung_slice note; /* what a handler needs again when its change is answered */
     bool is_new;     /* likewise: the board was not there before */
     bool is_delta;   /* likewise: of the submission */
+    bool is_stream;  /* it lasts as long as its sender wants: its time says nothing */
 
     /* while it waits, for a sequence or for the archive */
     uint32_t share; /* 0: not asked for yet */
@@ -119,6 +120,17 @@ void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_sta
 void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
                         rung_stage stage);
 
+/* ---- who asks ---- */
+
+/* Once more, after a wait: false: they may not any more, and the call is ended. */
+bool rung__call_may_still(rung_call *c);
+/* One request's worth from the bucket of who asks. */
+bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate);
+/* The address without its port. */
+rung_slice rung__call_peer(const rung_call *c, char text[RUNG_ADDRESS_TEXT_MAX]);
+/* End the call with what the guard said, which was not OK; and the code of that problem. */
+void rung__call_refuse(rung_call *c, rung_verdict v, const rung_err *err);
+const char *rung__verdict_code(rung_verdict v);
 /* Who asks, where something is shared: the key, or the address of who has none (base/fair.h). */
 uint32_t rung__call_share(rung_call *c);
 

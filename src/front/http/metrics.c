@@ -27,16 +27,21 @@ static uint32_t status_index(int status) {
     return status / 100 == 4 ? 6 : 21; /* as 400, as 500 */
 }
 
-void rung_metrics_count(rung_metrics *m, uint32_t route, int status, uint64_t took_us,
-                        uint64_t bytes_in, uint64_t bytes_out) {
-    rung_route_metrics *r =
-        &m->routes[route < RUNG_METRICS_ROUTES_MAX ? route : RUNG_METRICS_ROUTES_MAX - 1];
-    r->by_status[status_index(status)]++;
+static void count_time(rung_route_metrics *r, uint64_t took_us) {
     uint32_t i = 0;
     while (i < RUNG_METRICS_BUCKETS && took_us > BUCKETS_US[i])
         i++;
     r->took[i]++;
     r->took_us_total += took_us;
+}
+
+void rung_metrics_count(rung_metrics *m, uint32_t route, int status, const uint64_t *took_us,
+                        uint64_t bytes_in, uint64_t bytes_out) {
+    rung_route_metrics *r =
+        &m->routes[route < RUNG_METRICS_ROUTES_MAX ? route : RUNG_METRICS_ROUTES_MAX - 1];
+    r->by_status[status_index(status)]++;
+    if (took_us)
+        count_time(r, *took_us);
     m->bytes_in += bytes_in;
     m->bytes_out += bytes_out;
 }
@@ -168,8 +173,10 @@ static void write_times(rung_json_writer *w, const rung_metrics *m, uint32_t i) 
 
 void rung_metrics_write_routes(rung_json_writer *w, const rung_metrics *m) {
     write_requests(w, m);
-    rung_metrics_family(w, "rung_http_request_seconds", "histogram",
-                        "From a request's last byte of head to its answer, by route.");
+    rung_metrics_family(
+        w, "rung_http_request_seconds", "histogram",
+        "From a request's last byte of head to its answer, by route; live views and "
+        "streams of submissions are not timed.");
     for (uint32_t i = 0; i <= rung_route_count; i++)
         write_times(w, m, i);
 }

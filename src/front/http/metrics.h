@@ -27,8 +27,8 @@ typedef struct rung_metrics {
     uint64_t waits, wait_timeouts; /* reads that waited for a sequence */
 } rung_metrics;
 
-/* One request is answered; `status` 0: its client went away. */
-void rung_metrics_count(rung_metrics *m, uint32_t route, int status, uint64_t took_us,
+/* One request is answered; `status` 0: its client went away. `took_us` NULL: counted, but not timed. */
+void rung_metrics_count(rung_metrics *m, uint32_t route, int status, const uint64_t *took_us,
                         uint64_t bytes_in, uint64_t bytes_out);
 
 /* ---- the text format of Prometheus ---- */

@@ -353,8 +353,10 @@ const rung_route rung_routes[] = {
      .results = {ANSWER(rung_players_schema, "Their entries.")}, .handle = rung_api_players},
     {READ("/v1/boards/{board}/friends/{player}", "getFriendRanking", "A player among friends"),
      .tag = "Rankings", .role = RUNG_ROLE_READ,
-     .doc = "The player and those the player follows, ranked among themselves.",
-     PARAMS(friend_rank_params), .flags = RUNG_MAY_MISS,
+     .doc = "The player and those the player follows, ranked among themselves. Who follows whom is "
+            "not public: this needs a key, or the player's own token, also where the board is "
+            "public.",
+     PARAMS(friend_rank_params), .flags = RUNG_MAY_MISS | RUNG_NEEDS_KEY,
      .results = {ANSWER(rung_friend_ranking_schema, "The ranking.")},
      .handle = rung_api_friend_ranking},
     {READ("/v1/boards/{board}/at-score/{score}", "getAtScore", "The rank a score would have"),

@@ -66,6 +66,7 @@ enum {
     RUNG_IS_OPEN_EARLY = 32, /* answered before recovery is complete */
     RUNG_IS_STREAM = 64,     /* the answer does not end by itself */
     RUNG_IS_LIST = 128,      /* of boards: each is shown to who may read it */
+    RUNG_NEEDS_KEY = 256,    /* also on a board that is public */
 };
 
 typedef enum rung_body_kind {

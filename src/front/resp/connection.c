@@ -42,8 +42,15 @@ static bool log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
     rung__resp_session *s = call->s;
     rung_who who;
     bool is_user = rung__resp_is_word(user, "default");
-    if (!is_user || !secret.len ||
-        rung_guard_know(call->r->guard, secret, call->now_ms, &who, NULL) != RUNG_GUARD_OK) {
+    rung_verdict v = RUNG_GUARD_UNKNOWN;
+    if (is_user && secret.len)
+        v = rung_guard_know(call->r->guard, secret, rung_slice_of(s->peer, s->peer_len),
+                            call->now_ms, &who, NULL);
+    if (v == RUNG_GUARD_TOO_MANY) {
+        rung__resp_error(call, "THROTTLED too many bad tokens from this address, try again later");
+        return false;
+    }
+    if (v != RUNG_GUARD_OK) {
         rung__resp_error(call, "WRONGPASS invalid username-password pair or user is disabled.");
         return false;
     }
@@ -162,7 +169,8 @@ void rung__resp_run_reset(rung__resp_call *call) {
     s->name_len = 0;
     s->is_silent = false;
     s->version = call->out->version = 2;
-    rung_guard_know(call->r->guard, (rung_slice){NULL, 0}, call->now_ms, &s->who, NULL);
+    rung_guard_know(call->r->guard, (rung_slice){NULL, 0}, RUNG_SLICE(""), call->now_ms, &s->who,
+                    NULL);
     rung__resp_session_limits(s, call->now_ms);
     rung_resp_simple(call->out, "RESET");
 }

@@ -74,6 +74,7 @@ enum {
     RUNG__DENYOOM = 1 << 11,
     RUNG__EXEC = 1 << 12,
     RUNG__REMOVES = 1 << 13, /* of a board with rules of its own only an admin may do it */
+    RUNG__KEYED = 1 << 15,   /* that a board is public does not suffice */
 };
 
 struct rung__resp_command {
@@ -140,6 +141,7 @@ RUNG__RUN(ttl);
 RUNG__RUN(keys);
 RUNG__RUN(scan);
 RUNG__RUN(dbsize);
+uint64_t rung__resp_count_keys(const rung__resp_call *call); /* those that may be seen */
 RUNG__RUN(smembers);
 RUNG__RUN(sismember);
 RUNG__RUN(smismember);
@@ -360,6 +362,7 @@ struct rung_resp {
     uint32_t touched_count;
     rung_hash_key waited_hash;
     rung_fair blocked_shares, wait_shares; /* whose clients, whose places in the keys' lines */
+    uint64_t blocked_rights; /* the generation of the guard's keys when they were last looked at */
     uv_check_t check;
     uv_timer_t timer;
     uv_idle_t idle;   /* while it runs the loop does not wait */
@@ -390,6 +393,10 @@ static inline rung__resp_call *rung__resp_gather(rung__resp_session *s) {
 /* Something of the session was answered, or it waits no longer: go on reading, or end it. */
 void rung__resp_session_go_on(rung__resp_session *s);
 void rung__resp_session_pause(rung__resp_session *s, uint32_t resume_at);
+/* May the session run this command on these keys, now? With an error when not. */
+bool rung__resp_may_run(rung__resp_call *call);
+/* An EXEC that is refused ends the transaction, and says why in the words that were written from `mark` on. */
+void rung__resp_exec_abort(rung__resp_call *call, size_t mark);
 /* How much is read of a session at a time depends on who it is. */
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms);
 /* Tell the net what the session keeps: queued commands, scripts, keys watched or waited for. */

@@ -697,7 +697,7 @@ static rung_status exec_item(rung__resp_call *call, rung__resp_script *script, u
     return st == RUNG_ELIMIT ? st : is_added ? RUNG_OK : RUNG_ENOMEM;
 }
 
-/* The queue as a script, the header first. */
+/* The queue as a script, the header first. RUNG_EREFUSED: something may not be done, and an error has been written. */
 static rung_status exec_script(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
                                size_t *bytes) {
     rung__resp_session *s = call->s;
@@ -716,6 +716,8 @@ static rung_status exec_script(rung__resp_call *call, rung__resp_script *script,
         call->command = head.command;
         call->argv = call->r->unpacked;
         call->argc = head.count;
+        if (!rung__resp_may_run(call)) /* it might when it was queued */
+            return RUNG_EREFUSED;
         st = exec_item(call, script, changes, bytes);
         at += sizeof head + head.bytes;
     }
@@ -762,6 +764,7 @@ static void exec_now(rung__resp_call *call) {
     uint32_t changes = 0;
     size_t bytes = 0;
     bool is_behind = s->pending > 0;
+    size_t mark = call->out->len;
     rung__resp_request *q = request_new(s);
     if (!q) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
@@ -782,7 +785,9 @@ static void exec_now(rung__resp_call *call) {
     s->tail = NULL;
     if (st < 0) {
         release(q);
-        if (is_too_long)
+        if (st == RUNG_EREFUSED)
+            rung__resp_exec_abort(call, mark);
+        else if (is_too_long)
             rung__resp_error(call, "EXECABORT Transaction discarded because it is too long.");
         else
             rung__resp_error_status(call, st, NULL);

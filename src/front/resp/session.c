@@ -164,14 +164,17 @@ static rung_verdict check_keys(rung__resp_call *call) {
         rung_role role = c->role;
         if (c->flags & RUNG__REMOVES && is_ruled(call, key))
             role = RUNG_ROLE_ADMIN;
-        rung_verdict v = rung_guard_may(call->r->guard, who, role, key, player, call->now_ms, NULL);
+        rung_guard *g = call->r->guard;
+        rung_verdict v = c->flags & RUNG__KEYED
+                             ? rung_guard_may_keyed(g, who, role, key, player, call->now_ms, NULL)
+                             : rung_guard_may(g, who, role, key, player, call->now_ms, NULL);
         if (v != RUNG_GUARD_OK)
             return v;
     }
     return RUNG_GUARD_OK;
 }
 
-static bool may_run(rung__resp_call *call) {
+bool rung__resp_may_run(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
     rung__resp_session *s = call->s;
     rung_slice none = {NULL, 0};
@@ -279,7 +282,7 @@ static bool is_acceptable(rung__resp_call *call) {
         unknown_subcommand(call);
         return false;
     }
-    if (!may_run(call))
+    if (!rung__resp_may_run(call))
         return false;
     call->before.is_allowed = is_allowed_again(c);
     return true;
@@ -316,8 +319,7 @@ static bool is_full(const rung__resp_session *s) {
     return s->pending >= c->pending_max || s->pending_bytes >= c->pending_bytes_max;
 }
 
-/* An EXEC that is refused ends the transaction, and says why in the words that were written from `mark` on. */
-static void abort_exec(rung__resp_call *call, size_t mark) {
+void rung__resp_exec_abort(rung__resp_call *call, size_t mark) {
     char text[256];
     if (call->out->is_failed)
         return;
@@ -352,7 +354,7 @@ static bool work(rung__resp_call *call) {
     if (!is_acceptable(call)) {
         s->is_dirty |= s->is_multi;
         if (c && c->flags & RUNG__EXEC)
-            abort_exec(call, mark);
+            rung__resp_exec_abort(call, mark);
         return true;
     }
     bool is_exec = c->flags & RUNG__EXEC;
@@ -450,7 +452,7 @@ static uint32_t try_batch(rung__resp_call *call, const rung__resp_command *c,
     call->argc = commands[i].count;
     call->may_spill = true;
     size_t mark = call->out->len;
-    if (!may_run(call)) {
+    if (!rung__resp_may_run(call)) {
         call->out->len = mark;
         return 0;
     }
@@ -696,7 +698,7 @@ static void *on_opened(void *ctx, rung_conn *c) {
     s->since_ms = now_ms;
     s->version = 2;
     keep_peer(s);
-    rung_guard_know(r->guard, (rung_slice){NULL, 0}, now_ms, &s->who, NULL);
+    rung_guard_know(r->guard, (rung_slice){NULL, 0}, RUNG_SLICE(""), now_ms, &s->who, NULL);
     rung_resp_parser_init(&s->parser, r->config.alloc, RUNG_RESP_LIMITS_STRANGER);
     rung__resp_session_limits(s, now_ms);
     watch(s);

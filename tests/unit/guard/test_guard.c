@@ -15,6 +15,7 @@
 #define NONE  ((rung_slice){NULL, 0})
 #define RACE  RUNG_SLICE("race-1")
 #define CHESS RUNG_SLICE("chess")
+#define PEER  RUNG_SLICE("192.0.2.1")
 
 static char folder[64], path[80];
 enum { KEY_READ, KEY_SERVER, KEY_ADMIN, KEY_RACE, KEY_RACE_ADMIN, KEY_EXPIRED, KEY_COUNT };
@@ -168,10 +169,10 @@ TEST(tokens_read_of_their_own_player) {
         CHECK_EQ_I64(check(g, token(token_race), RUNG_ROLE_READ, CHESS, RUNG_SLICE("me")), 403);
     }
     rung_who who;
-    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), PEER, NOW, &who, NULL), 0);
     CHECK(rung_slice_eq(rung_who_resolve(&who, RUNG_SLICE("me")), RUNG_SLICE("ada")));
     CHECK(rung_slice_eq(rung_who_resolve(&who, RUNG_SLICE("bob")), RUNG_SLICE("bob")));
-    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_READ]), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_READ]), PEER, NOW, &who, NULL), 0);
     CHECK(rung_slice_eq(rung_who_resolve(&who, RUNG_SLICE("me")),
                         RUNG_SLICE("me"))); /* a player called so */
     rung_guard_destroy(g);
@@ -184,10 +185,10 @@ TEST(a_remembered_token_expires) {
     rung_guard *g = make_guard();
     rung_who who, kept;
     int64_t last = (1794733890 + 60) * INT64_C(1000) - 1;
-    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), NOW, &kept, NULL), 0);
-    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), last, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), PEER, NOW, &kept, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), PEER, last, &who, NULL), 0);
     CHECK_EQ_I64(rung_guard_may(g, &kept, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), last, NULL), 0);
-    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), last + 1, &who, NULL), 401);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), PEER, last + 1, &who, NULL), 401);
     CHECK_EQ_I64(who.role, RUNG_ROLE_NONE);
     CHECK_EQ_I64(rung_guard_may(g, &kept, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), last + 1, NULL),
                  401);
@@ -204,10 +205,10 @@ TEST(unknown_id_and_wrong_secret_are_one_answer) {
     char wrong[RUNG_KEY_TEXT_MAX];
     snprintf(wrong, sizeof wrong, "%s", texts[KEY_ADMIN]);
     wrong[strlen(wrong) - 5] ^= 1;
-    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(wrong), NOW, &who, &a), 401);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(wrong), PEER, NOW, &who, &a), 401);
     snprintf(wrong, sizeof wrong, "%s", texts[KEY_ADMIN]);
     wrong[strlen("rung_admin_")] ^= 1;
-    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(wrong), NOW, &who, &b), 401);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(wrong), PEER, NOW, &who, &b), 401);
     CHECK_EQ_STR(a.message, b.message);
     rung_guard_destroy(g);
     remove_folder();
@@ -220,8 +221,8 @@ TEST(revoked_at_the_next_request) {
     rung_who key, player;
     rung_err err;
     CHECK_STATUS(rung_guard_reload(g, false, &err), RUNG_UNCHANGED);
-    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_SERVER]), NOW, &key, NULL), 0);
-    CHECK_EQ_I64(rung_guard_know(g, token(token_race), NOW, &player, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_SERVER]), PEER, NOW, &key, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_race), PEER, NOW, &player, NULL), 0);
     CHECK_EQ_I64(rung_guard_may(g, &key, RUNG_ROLE_SERVER, RACE, NONE, NOW, NULL), 0);
     revoke_key(rung_keys_at(rung_guard_keys(g), KEY_READ)->id);
     CHECK_OK(rung_guard_reload(g, false, &err));
@@ -247,7 +248,8 @@ TEST(a_key_expires_while_it_is_used) {
     make_keys();
     rung_guard *g = make_guard();
     rung_who who;
-    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_EXPIRED]), NOW - 1, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_EXPIRED]), PEER, NOW - 1, &who, NULL),
+                 0);
     CHECK_EQ_I64(rung_guard_may(g, &who, RUNG_ROLE_ADMIN, NONE, NONE, NOW - 1, NULL), 0);
     CHECK_EQ_I64(rung_guard_may(g, &who, RUNG_ROLE_ADMIN, NONE, NONE, NOW, NULL), 401);
     rung_guard_destroy(g);
@@ -265,7 +267,7 @@ TEST(without_keys_the_guard_is_open_until_there_is_one) {
     CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_ADMIN, NONE, NONE), 0);
     CHECK_EQ_I64(check(g, RUNG_SLICE("rung_admin_x"), RUNG_ROLE_READ, NONE, NONE), 401);
     CHECK_EQ_I64(check(g, RUNG_SLICE("a.b.c"), RUNG_ROLE_READ, NONE, NONE), 401);
-    CHECK_EQ_I64(rung_guard_know(g, NONE, NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, NONE, PEER, NOW, &who, NULL), 0);
     CHECK_EQ_I64(rung_guard_may(g, &who, RUNG_ROLE_ADMIN, RACE, NONE, NOW, NULL), 0);
     mint(KEY_READ, (rung_key){.role = RUNG_ROLE_READ});
     CHECK_OK(rung_guard_reload(g, false, &err));
@@ -348,7 +350,7 @@ TEST(public_boards_are_read_without_a_key) {
     CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_SERVER, RACE, NONE), 401);
     CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_SERVER, RUNG_BOARDS_EACH, NONE), 401);
     CHECK_EQ_I64(check(g, RUNG_SLICE("garbage"), RUNG_ROLE_READ, RACE, NONE), 401);
-    CHECK_EQ_I64(check(g, rung_slice_str(texts[KEY_RACE]), RUNG_ROLE_READ, weekly, NONE), 403);
+    CHECK_EQ_I64(check(g, rung_slice_str(texts[KEY_RACE]), RUNG_ROLE_READ, CHESS, NONE), 403);
     rung_guard_destroy(g);
     static const char *const bad[] = {",", "a,", "a,,b", " ", "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -359,6 +361,92 @@ TEST(public_boards_are_read_without_a_key) {
     CHECK_OK(rung_guard_create(&config, &g, NULL));
     CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, RACE, NONE), 401);
     CHECK_EQ_I64(check(g, NONE, RUNG_ROLE_READ, RUNG_BOARDS_EACH, NONE), 401);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+/* Whoever shows a good key or token may do at least what nobody may. */
+TEST(showing_a_key_never_gives_less_than_showing_none) {
+    rung_guard *g;
+    rung_guard_config config = {
+        .alloc = rung_alloc_heap(), .path = path, .public_boards = "weekly"};
+    make_folder();
+    make_keys();
+    CHECK_OK(rung_guard_create(&config, &g, NULL));
+    rung_slice presented[] = {rung_slice_str(texts[KEY_READ]),
+                              rung_slice_str(texts[KEY_SERVER]),
+                              rung_slice_str(texts[KEY_RACE]),
+                              rung_slice_str(texts[KEY_RACE_ADMIN]),
+                              token(token_ada),
+                              token(token_race)};
+    rung_slice boards[] = {NONE, RACE, CHESS, RUNG_SLICE("weekly"), RUNG_BOARDS_EACH};
+    rung_slice players[] = {NONE, RUNG_SLICE("ada"), RUNG_SLICE("bob"), RUNG_SLICE("me")};
+    int gained = 0;
+    for (size_t b = 0; b < 5; b++)
+        for (size_t p = 0; p < 4; p++)
+            for (rung_role need = RUNG_ROLE_READ; need <= RUNG_ROLE_ADMIN; need++) {
+                if (check(g, NONE, need, boards[b], players[p]) != RUNG_GUARD_OK)
+                    continue;
+                gained++;
+                for (size_t i = 0; i < sizeof presented / sizeof *presented; i++)
+                    CHECK_EQ_I64(check(g, presented[i], need, boards[b], players[p]), 0);
+            }
+    CHECK_EQ_I64(gained, 8); /* reading the public board and the list of boards, about anybody */
+    rung_who nobody, ada, race;
+    rung_slice weekly = RUNG_SLICE("weekly"), bob = RUNG_SLICE("bob"), me = RUNG_SLICE("me");
+    CHECK_EQ_I64(rung_guard_know(g, NONE, PEER, NOW, &nobody, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), PEER, NOW, &ada, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_RACE]), PEER, NOW, &race, NULL), 0);
+#define KEYED(who, board, player)                                                                  \
+    (int)rung_guard_may_keyed(g, &who, RUNG_ROLE_READ, board, player, NOW, NULL)
+    CHECK_EQ_I64(KEYED(nobody, weekly, bob), 401);
+    CHECK_EQ_I64(KEYED(ada, weekly, bob), 403);
+    CHECK_EQ_I64(KEYED(ada, weekly, me), 0);
+    CHECK_EQ_I64(KEYED(race, weekly, bob), 403);
+    CHECK_EQ_I64(KEYED(race, RACE, bob), 0);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+TEST(which_boards_somebody_sees) {
+    rung_guard *g;
+    rung_guard_config config = {
+        .alloc = rung_alloc_heap(), .path = path, .public_boards = "weekly"};
+    char text[RUNG_SIGHT_MAX];
+    rung_who who;
+    make_folder();
+    make_keys();
+    rung_key wide = {.role = RUNG_ROLE_READ, .pattern_count = RUNG_KEY_PATTERNS_MAX};
+    static char longest[RUNG_KEY_PATTERNS_MAX][RUNG_NAME_MAX];
+    for (uint32_t i = 0; i < RUNG_KEY_PATTERNS_MAX; i++) {
+        memset(longest[i], 'a' + (int)i, RUNG_NAME_MAX);
+        wide.patterns[i] = rung_slice_of(longest[i], RUNG_NAME_MAX);
+    }
+    uint8_t chance[RUNG_KEY_CHANCE_SIZE] = {99};
+    char wide_text[RUNG_KEY_TEXT_MAX];
+    wide.created_ms = NOW - 1000;
+    CHECK_OK(rung_key_mint(&wide, chance, wide_text, NULL));
+    add(&wide);
+    CHECK_OK(rung_guard_create(&config, &g, NULL));
+    static const struct {
+        int key; /* -1: nobody; -2: the wide one */
+        bool race, chess, weekly, longest;
+    } rows[] = {{-1, false, false, true, false},
+                {-2, false, false, true, true},
+                {KEY_READ, true, true, true, true},
+                {KEY_RACE, true, false, true, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rung_slice presented = rows[i].key == -1   ? NONE
+                               : rows[i].key == -2 ? rung_slice_str(wide_text)
+                                                   : rung_slice_str(texts[rows[i].key]);
+        CHECK_EQ_I64(rung_guard_know(g, presented, PEER, NOW, &who, NULL), 0);
+        rung_slice sight = rung_guard_sight(g, &who, text);
+        CHECK_EQ_I64(rung_guard_sees(g, sight, RACE), rows[i].race);
+        CHECK_EQ_I64(rung_guard_sees(g, sight, CHESS), rows[i].chess);
+        CHECK_EQ_I64(rung_guard_sees(g, sight, RUNG_SLICE("weekly")), rows[i].weekly);
+        CHECK_EQ_I64(rung_guard_sees(g, sight, rung_slice_of(longest[15], RUNG_NAME_MAX)),
+                     rows[i].longest);
+    }
     rung_guard_destroy(g);
     remove_folder();
 }
@@ -394,13 +482,13 @@ TEST(who_pays_from_which_bucket) {
     rung_who who;
     uint32_t limit;
     rung_rate_answer a;
-    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_READ]), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_READ]), PEER, NOW, &who, NULL), 0);
     CHECK_EQ_I64(takes(g, &who, "1", &limit), 100);
     CHECK_EQ_U64(limit, 100);
     CHECK_EQ_I64(takes(g, &who, "2", &limit), 0); /* the same key from elsewhere */
-    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_SERVER]), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, rung_slice_str(texts[KEY_SERVER]), PEER, NOW, &who, NULL), 0);
     CHECK_EQ_I64(takes(g, &who, "1", &limit), 2); /* its own rate */
-    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), PEER, NOW, &who, NULL), 0);
     CHECK_EQ_I64(takes(g, &who, "1", &limit), 3);
     who = (rung_who){0};
     CHECK_EQ_I64(takes(g, &who, "1", &limit), 5);
@@ -409,6 +497,50 @@ TEST(who_pays_from_which_bucket) {
         CHECK(rung_guard_take_player(g, RUNG_SLICE("ada"), NOW, &a));
     CHECK(!rung_guard_take_player(g, RUNG_SLICE("ada"), NOW, &a));
     CHECK_EQ_U64(a.retry_s, 1);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+/* Signatures are expensive: an address pays for bad ones, and not for good ones. */
+TEST(forged_tokens_are_not_verified_without_end) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    rung_who who;
+    char forged[TOKEN_SIZE];
+    rung_slice other = RUNG_SLICE("192.0.2.2");
+    int refused = 0;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(forged, sizeof forged, "%s", token_race);
+        size_t len = strlen(forged);
+        forged[len - 3] = (char)('A' + i % 26);
+        forged[len - 4] = (char)('a' + i / 26 % 26);
+        if (strcmp(forged, token_race) == 0)
+            continue;
+        rung_verdict v = rung_guard_know(g, rung_slice_str(forged), PEER, NOW, &who, NULL);
+        CHECK(v == RUNG_GUARD_UNKNOWN || v == RUNG_GUARD_TOO_MANY);
+        CHECK_EQ_I64(who.role, RUNG_ROLE_NONE);
+        refused += v == RUNG_GUARD_TOO_MANY;
+    }
+    rung_guard_stats s = rung_guard_stat(g);
+    CHECK_EQ_U64(s.verified, 100);
+    CHECK_EQ_U64(s.forged, 100);
+    CHECK_EQ_I64(refused, (int64_t)s.unverified);
+    CHECK(refused >= 899);
+    /* Nobody behind the same address gets in anew for a while, but from elsewhere; then they are remembered. */
+    CHECK_EQ_I64(rung_guard_know(g, token(token_race), PEER, NOW, &who, NULL), 429);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_race), other, NOW, &who, NULL), 0);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_race), PEER, NOW, &who, NULL), 0);
+    CHECK_EQ_U64(rung_guard_stat(g).verified, 101);
+    CHECK_EQ_I64(rung_guard_know(g, token(token_ada), PEER, NOW + 100, &who, NULL), 0);
+    /* A token that says itself that it is over costs nothing, and good ones are never charged. */
+    for (int i = 0; i < 1000; i++) {
+        CHECK_EQ_I64(rung_guard_know(g, token(token_ada), other, NOW + 700000, &who, NULL), 401);
+        CHECK_EQ_I64(rung_guard_know(g, i % 2 ? token(token_ada) : token(token_race), other, NOW,
+                                     &who, NULL),
+                     0);
+    }
+    CHECK_EQ_U64(rung_guard_stat(g).forged, 100);
     rung_guard_destroy(g);
     remove_folder();
 }
