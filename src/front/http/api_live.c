@@ -53,6 +53,14 @@ static int64_t now_of(void *ctx) {
     return rung_hub_now(((const rung_api *)ctx)->hub);
 }
 
+static bool sees_board(void *ctx, rung_slice sight, rung_slice board) {
+    return rung_guard_sees(((const rung_api *)ctx)->config.guard, sight, board);
+}
+
+static uint64_t rights_of(void *ctx) {
+    return rung_guard_generation(((const rung_api *)ctx)->config.guard);
+}
+
 rung_status rung__live_create(rung_api *api, rung_err *err) {
     return rung_live_create(&(rung_live_config){.alloc = api->config.alloc,
                                                 .loop = api->config.loop,
@@ -60,6 +68,8 @@ rung_status rung__live_create(rung_api *api, rung_err *err) {
                                                 .now_ms = now_of,
                                                 .write_head = write_head,
                                                 .write_row = write_row,
+                                                .sees = sees_board,
+                                                .rights = rights_of,
                                                 .ctx = api,
                                                 .frame_rate = api->config.live_frame_rate,
                                                 .viewers_max = api->config.live_viewers_max},
@@ -93,6 +103,11 @@ static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
     return true;
 }
 
+static uint64_t asker_of(const rung_call *c) {
+    char text[RUNG_ADDRESS_TEXT_MAX];
+    return rung_guard_identity(c->api->config.guard, &c->who, rung__call_peer(c, text));
+}
+
 static rung_live_spec board_spec(const rung_call *c) {
     rung_slice player = text_of(c, "player"), friends = text_of(c, "friends");
     const rung_arg *rank = rung__call_arg(c, "rank");
@@ -106,15 +121,58 @@ static rung_live_spec board_spec(const rung_call *c) {
                             .window_id = text_of(c, "window_id"),
                             .scope = text_of(c, "scope"),
                             .has_rank = rank->given,
-                            .rank = rank->given ? (rung_rank_style)rank->number : RUNG_RANK_UNIQUE};
+                            .rank = rank->given ? (rung_rank_style)rank->number : RUNG_RANK_UNIQUE,
+                            .asker = asker_of(c)};
+}
+
+/* ---- who may ---- */
+
+/* What a viewer may be asked for as long as it watches. */
+typedef struct permit {
+    rung_api *api;
+    rung_who *who;
+    rung_slice board, player; /* of the path; ptr NULL: none */
+    uint64_t sight;           /* of a feed: what it may see, as a number */
+} permit;
+
+/* Whoever may see other boards than when the feed began has to begin again. */
+static uint64_t sight_of(rung_api *api, rung_who *who) {
+    static const rung_hash_key key = {0};
+    char text[RUNG_SIGHT_MAX];
+    rung_slice sight = rung_guard_sight(api->config.guard, who, text);
+    return sight.ptr ? rung_hash_keyed(&key, sight.ptr, sight.len) : 1;
+}
+
+static bool may_still(const permit *p, rung_err *err) {
+    if (!p->api->hub)
+        return true;
+    if (rung_guard_may(p->api->config.guard, p->who, RUNG_ROLE_READ, p->board, p->player,
+                       rung_hub_now(p->api->hub), err) != RUNG_GUARD_OK)
+        return false;
+    if (p->board.ptr || sight_of(p->api, p->who) == p->sight)
+        return true;
+    RUNG_FAIL(err, RUNG_EREFUSED, "the key is for other boards now");
+    return false;
+}
+
+/* A list of friends needs more than a public board. */
+static bool may_watch(const permit *p, const rung_live_spec *spec, rung_err *err) {
+    rung_slice player = spec->player.len ? spec->player : p->player;
+    rung_guard *g = p->api->config.guard;
+    int64_t now_ms = rung_hub_now(p->api->hub);
+    rung_verdict v =
+        spec->kind == RUNG_LIVE_FRIENDS
+            ? rung_guard_may_keyed(g, p->who, RUNG_ROLE_READ, p->board, player, now_ms, err)
+            : rung_guard_may(g, p->who, RUNG_ROLE_READ, p->board, player, now_ms, err);
+    return v == RUNG_GUARD_OK;
 }
 
 /* ---- server-sent events ---- */
 
 typedef struct stream {
     rung_exchange *x;
-    rung_call *call;
     rung_viewer *viewer;
+    permit permit;
 } stream;
 
 static void stream_send(void *ctx, rung_blob *frame) {
@@ -125,26 +183,30 @@ static size_t stream_queued(void *ctx) {
     return rung_exchange_queued(((stream *)ctx)->x);
 }
 
-static bool may_still(rung_api *api, rung_who *who, rung_slice board, rung_slice player) {
-    if (!api->hub)
-        return true;
-    return rung_guard_may(api->config.guard, who, RUNG_ROLE_READ, board, player,
-                          rung_hub_now(api->hub), NULL) == RUNG_GUARD_OK;
-}
-
 static bool stream_may(void *ctx) {
-    rung_call *c = ((stream *)ctx)->call;
-    return may_still(c->api, &c->who, c->board, c->player);
+    return may_still(&((stream *)ctx)->permit, NULL);
 }
 
 static void stream_end(void *ctx, rung_viewer *v, rung_live_end why) {
-    static const char *const words[] = {"stopping", "gone", "forbidden"};
+    static const char *const words[] = {"stopping", "gone", "forbidden", "unavailable"};
     stream *s = ctx;
-    char text[64];
+    char text[512];
+    rung_err err = {0};
+    rung_json_writer w = {.data = text, .size = sizeof text};
     (void)v;
     s->viewer = NULL;
-    int len = snprintf(text, sizeof text, "event: end\ndata: {\"why\":\"%s\"}\n\n", words[why]);
-    rung_exchange_write(s->x, rung_slice_of(text, (size_t)len));
+    rung_json_append(&w, RUNG_SLICE("event: end\ndata: "));
+    rung_json_open_object(&w);
+    RUNG_JSON_KEY(&w, "why");
+    rung_json_write_string(&w, rung_slice_str(words[why]));
+    if (why == RUNG_LIVE_FORBIDDEN && !may_still(&s->permit, &err)) {
+        RUNG_JSON_KEY(&w, "detail");
+        rung_json_write_string(&w, rung_slice_str(err.message));
+    }
+    rung_json_close_object(&w);
+    rung_json_append(&w, RUNG_SLICE("\n\n"));
+    if (!rung_json_failed(&w))
+        rung_exchange_write(s->x, rung_json_written(&w));
     rung_exchange_end(s->x);
 }
 
@@ -177,7 +239,12 @@ static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t
         fail_live(c, st, &err);
         return;
     }
-    *s = (stream){.x = c->x, .call = c};
+    *s = (stream){.x = c->x,
+                  .permit = {.api = c->api,
+                             .who = &c->who,
+                             .board = c->board,
+                             .player = c->player,
+                             .sight = sight_of(c->api, &c->who)}};
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung_exchange_set(c->x, "X-Accel-Buffering", RUNG_SLICE("no"));
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.gone = stream_gone, .ctx = s});
@@ -188,43 +255,47 @@ static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t
     }
     rung_exchange_write(c->x, RUNG_SLICE("retry: 2000\n\n"));
     st = rung_live_open(c->api->live, spec, since, &sink, s, &s->viewer, &err);
-    if (st != RUNG_OK) /* the last place was taken between the check and now */
-        stream_end(s, NULL, RUNG_LIVE_STOPPING);
+    if (st != RUNG_OK) /* there was room a moment ago, so it is memory */
+        stream_end(s, NULL, RUNG_LIVE_FAILED);
 }
 
 /* ---- WebSocket ---- */
 
 /* Who is at the other end; the exchange is gone by then. */
 typedef struct peer {
-    rung_api *api;
+    permit permit; /* with texts from here: */
     rung_who who;
-    uint32_t board_len, player_len;
+    uint64_t asker;
     char board[RUNG_NAME_MAX], player[RUNG_NAME_MAX];
 } peer;
 
-static bool peer_may(void *ctx, const rung_live_spec *spec, rung_err *err) {
+static bool peer_may(void *ctx, rung_live_spec *spec, rung_err *err) {
     peer *p = ctx;
-    rung_slice board = {p->board_len ? p->board : NULL, p->board_len};
-    rung_slice player = {p->player_len ? p->player : NULL, p->player_len};
-    (void)err;
-    if (spec && spec->player.len)
-        player = spec->player;
-    return may_still(p->api, &p->who, board, player);
+    if (!spec)
+        return may_still(&p->permit, err);
+    spec->asker = p->asker;
+    spec->player = rung_who_resolve(&p->who, spec->player);
+    return p->permit.api->hub && may_watch(&p->permit, spec, err);
 }
 
 static void peer_closed(void *ctx) {
     peer *p = ctx;
-    rung_alloc_free(p->api->config.alloc, p, sizeof *p);
+    rung_alloc_free(p->permit.api->config.alloc, p, sizeof *p);
 }
 
 static peer *make_peer(const rung_call *c) {
     peer *p = rung_alloc_zeroed(c->api->config.alloc, sizeof *p);
     if (!p)
         return NULL;
-    p->api = c->api;
     p->who = c->who;
-    p->board_len = (uint32_t)c->board.len;
-    p->player_len = (uint32_t)c->player.len;
+    p->asker = asker_of(c);
+    p->permit = (permit){
+        .api = c->api,
+        .who = &p->who,
+        .board = {c->board.len ? p->board : NULL, c->board.len},
+        .player = {c->player.len ? p->player : NULL, c->player.len},
+        .sight = sight_of(c->api, &p->who),
+    };
     if (c->board.len)
         memcpy(p->board, c->board.ptr, c->board.len);
     if (c->player.len)
@@ -252,7 +323,8 @@ static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE
     return true;
 }
 
-#define SPEC_TEXTS_MAX (4 * RUNG_NAME_MAX + RUNG_LIVE_SCOPE_MAX) /* rung_live_check() looked */
+/* rung_live_check() has seen that they fit. */
+#define SPEC_TEXTS_MAX (4 * RUNG_NAME_MAX + RUNG_LIVE_SCOPE_MAX + RUNG_SIGHT_MAX)
 
 static rung_slice keep_text(char **at, rung_slice text) {
     char *start = *at;
@@ -270,6 +342,8 @@ static rung_live_spec keep_spec(const rung_live_spec *spec, char texts[SPEC_TEXT
     kept.window = keep_text(&texts, spec->window);
     kept.window_id = keep_text(&texts, spec->window_id);
     kept.scope = keep_text(&texts, spec->scope);
+    if (spec->sight.ptr)
+        kept.sight = keep_text(&texts, spec->sight);
     return kept;
 }
 
@@ -322,13 +396,25 @@ static void open_live(rung_call *c, const rung_live_spec *spec) {
 
 void rung_api_board_live(rung_call *c) {
     rung_live_spec spec = board_spec(c);
+    permit p = {.api = c->api, .who = &c->who, .board = c->board};
+    rung_err err = {0};
     if (text_of(c, "player").len && text_of(c, "friends").len)
         rung__call_problem(c, 400, "malformed", "friends: not together with player");
+    else if (!may_watch(&p, &spec, &err))
+        rung__call_refuse(c, c->who.key_id_len ? RUNG_GUARD_FORBIDDEN : RUNG_GUARD_UNKNOWN, &err);
     else
         open_live(c, &spec);
 }
 
 void rung_api_player_live(rung_call *c) {
-    open_live(c, &(rung_live_spec){
-                     .kind = RUNG_LIVE_FEED, .player = c->player, .window = text_of(c, "window")});
+    char *sight = rung_exchange_alloc(c->x, RUNG_SIGHT_MAX);
+    if (!sight) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    open_live(c, &(rung_live_spec){.kind = RUNG_LIVE_FEED,
+                                   .player = c->player,
+                                   .window = text_of(c, "window"),
+                                   .sight = rung_guard_sight(c->api->config.guard, &c->who, sight),
+                                   .asker = asker_of(c)});
 }

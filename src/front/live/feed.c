@@ -11,7 +11,8 @@
  * they are more. A player in the upper group who sank towards ours is not told from one who rose, on boards
  * where scores can get worse (`last`): there only neighbours are named.
  *
- * 1. boards[i] is about board number i of the state; its id tells when the number was given to another board. */
+ * 1. boards[i] is about board number i of the state; its id tells when the number was given to another board.
+ * 2. Of a board that the topic's sight does not cover nothing is known but its id. */
 #include "front/live/topic.h"
 
 #include "model/calendar.h"
@@ -33,6 +34,7 @@ typedef struct standing {
     rung_slice board; /* owned; ptr NULL: nothing known */
     uint64_t version;
     bool is_ranked;
+    bool is_hidden; /* from who has this topic's sight */
     uint32_t index, rank, total;
     uint32_t kind;
     int64_t ordinal;
@@ -298,6 +300,12 @@ static bool grow(rung__topic *t, uint32_t count) {
     return true;
 }
 
+/* What a topic may show is decided once for each board: its sight never changes. */
+static bool sees(const rung__topic *t, rung_slice board) {
+    const rung_live_config *c = &t->live->config;
+    return !t->spec.sight.ptr || !c->sees || c->sees(c->ctx, t->spec.sight, board);
+}
+
 /* Board number i. Adds to `*changed` when an event was written. */
 static rung_status visit_number(rung__topic *t, const rung_state *state, uint32_t i,
                                 uint32_t *changed) {
@@ -312,14 +320,17 @@ static rung_status visit_number(rung__topic *t, const rung_state *state, uint32_
     if (s->board.ptr && !rung_slice_eq(s->board, id))
         forget(a, s);
     uint64_t version = rung_state_board_version(state, id);
-    if (s->board.ptr && s->version == version)
+    if (s->board.ptr && (s->is_hidden || s->version == version))
         return RUNG_OK;
     if (!s->board.ptr) {
         char *text = copy(a, id);
         if (!text)
             return RUNG_ENOMEM;
         s->board = rung_slice_of(text, id.len);
+        s->is_hidden = !sees(t, id);
     }
+    if (s->is_hidden)
+        return RUNG_OK;
     rung_status st = visit(t, s, id, def, version, !t->has_state);
     *changed += st == RUNG_OK;
     return st < 0 ? st : RUNG_OK;

@@ -2,7 +2,7 @@
 /* live.c - topics by name, their viewers, and the clock that makes frames.
  *
  * 1. Every viewer is on the list of its topic; a topic without viewers stays for keep_ms, for those who come
- *    back.
+ *    back, or until its place is needed. It is on the idle list, and belongs to no asker.
  * 2. The timer runs as long as there are topics. When making frames takes long, the next one is later: at least
  *    two thirds of the time stay for everybody else.
  * 3. A viewer that is_behind is sent nothing until its queue is empty; then a full state. */
@@ -15,7 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ASK_EVERY_MS 5000 /* may it still? */
+#define ASK_EVERY_MS 1000 /* may it still? */
+#define SHARES       2    /* one asker has at most 1 / SHARES of viewers and topics */
 
 static void on_timer(uv_timer_t *timer);
 
@@ -100,14 +101,92 @@ static rung_status check_spec(const rung_live_spec *s, rung_err *err) {
     return RUNG_OK;
 }
 
+/* ---- shares ---- */
+
+static rung__asker **asker_place(const rung_live *l, uint64_t who) {
+    rung__asker **at = &l->askers[who % l->bucket_count];
+    while (*at && (*at)->who != who)
+        at = &(*at)->next_in_bucket;
+    return at;
+}
+
+/* NULL: no memory. */
+static rung__asker *find_or_create_asker(rung_live *l, uint64_t who) {
+    rung__asker **at = asker_place(l, who);
+    if (*at)
+        return *at;
+    *at = rung_alloc_zeroed(l->config.alloc, sizeof **at);
+    if (*at) {
+        (*at)->who = who;
+        l->stats.memory += sizeof **at;
+    }
+    return *at;
+}
+
+/* Who has nothing any more is forgotten. */
+static void let_go(rung_live *l, rung__asker *a) {
+    if (!a || a->viewers || a->topics)
+        return;
+    *asker_place(l, a->who) = a->next_in_bucket;
+    l->stats.memory -= sizeof *a;
+    rung_alloc_free(l->config.alloc, a, sizeof *a);
+}
+
+/* Is there room for another viewer of `t`, which is NULL for a topic that is not there yet? */
+static rung_status check_room(const rung_live *l, const rung__topic *t, uint64_t who,
+                              rung_err *err) {
+    const rung_live_config *c = &l->config;
+    const rung__asker *a = who ? *asker_place(l, who) : NULL;
+    bool is_topic_mine = !t || !t->viewer_count; /* it would be */
+    if (l->stats.viewers >= c->viewers_max)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "live: there are %u viewers already", l->stats.viewers);
+    if (!t && l->stats.topics >= c->topics_max && !l->idle_first)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "live: %u topics are being watched already",
+                         l->stats.topics);
+    if (a && a->viewers >= (c->viewers_max + SHARES - 1) / SHARES)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "live: %u viewers with this key, or from this address",
+                         a->viewers);
+    if (a && is_topic_mine && a->topics >= (c->topics_max + SHARES - 1) / SHARES)
+        return RUNG_FAIL(err, RUNG_ELIMIT,
+                         "live: %u topics watched with this key, or from this address", a->topics);
+    return RUNG_OK;
+}
+
 /* ---- topics ---- */
 
-static rung__topic *find_topic(const rung_live *l, rung_slice text, uint64_t hash) {
+/* The sight stands behind the name: the same feed seen differently is another topic of the same name. */
+static bool is_topic(const rung__topic *t, uint64_t hash, rung_slice text, rung_slice sight) {
+    return t->name_hash == hash && rung_slice_eq(rung_slice_of(t->memory, t->name_len), text) &&
+           !t->spec.sight.ptr == !sight.ptr && rung_slice_eq(t->spec.sight, sight);
+}
+
+static rung__topic *find_topic(const rung_live *l, rung_slice text, rung_slice sight,
+                               uint64_t hash) {
     rung__topic *t = l->buckets[hash % l->bucket_count];
-    while (t &&
-           !(t->name_hash == hash && rung_slice_eq(rung_slice_of(t->memory, t->name_len), text)))
+    while (t && !is_topic(t, hash, text, sight))
         t = t->next_in_bucket;
     return t;
+}
+
+static void link_idle(rung__topic *t) {
+    rung_live *l = t->live;
+    t->more_idle = l->idle_last;
+    t->less_idle = NULL;
+    *(l->idle_last ? &l->idle_last->less_idle : &l->idle_first) = t;
+    l->idle_last = t;
+    t->idle_since_ms = l->config.now_ms(l->config.ctx);
+    if (t->asker) {
+        t->asker->topics--;
+        let_go(l, t->asker);
+        t->asker = NULL;
+    }
+}
+
+static void unlink_idle(rung__topic *t) {
+    rung_live *l = t->live;
+    *(t->more_idle ? &t->more_idle->less_idle : &l->idle_first) = t->less_idle;
+    *(t->less_idle ? &t->less_idle->more_idle : &l->idle_last) = t->more_idle;
+    t->more_idle = t->less_idle = NULL;
 }
 
 static rung_slice copy_part(char **at, rung_slice text) {
@@ -120,8 +199,8 @@ static rung_slice copy_part(char **at, rung_slice text) {
 
 static bool fill_topic(rung__topic *t, const rung_live_spec *s, const name *n) {
     const rung_alloc *a = t->live->config.alloc;
-    size_t size =
-        n->len + s->board.len + s->player.len + s->window.len + s->window_id.len + s->scope.len;
+    size_t size = n->len + s->sight.len + s->board.len + s->player.len + s->window.len +
+                  s->window_id.len + s->scope.len;
     t->memory = rung_alloc_get(a, size);
     t->kept = rung_alloc_zeroed(a, t->live->config.keep_frames * sizeof *t->kept);
     if (s->kind != RUNG_LIVE_FEED) {
@@ -137,6 +216,7 @@ static bool fill_topic(rung__topic *t, const rung_live_spec *s, const name *n) {
     memcpy(t->memory, n->text, n->len);
     char *at = t->memory + n->len;
     t->spec = *s;
+    t->spec.sight = s->sight.ptr ? copy_part(&at, s->sight) : (rung_slice){NULL, 0};
     t->spec.board = copy_part(&at, s->board);
     t->spec.player = copy_part(&at, s->player);
     t->spec.window = copy_part(&at, s->window);
@@ -149,8 +229,10 @@ static size_t topic_size(const rung__topic *t) {
     return sizeof *t + t->memory_size + t->live->config.keep_frames * sizeof *t->kept;
 }
 
+/* One without viewers. */
 static void destroy_topic(rung__topic *t) {
     rung_live *l = t->live;
+    unlink_idle(t);
     rung__topic **at = &l->buckets[t->name_hash % l->bucket_count];
     while (*at != t)
         at = &(*at)->next_in_bucket;
@@ -169,9 +251,8 @@ static void destroy_topic(rung__topic *t) {
 
 static rung_status create_topic(rung_live *l, const rung_live_spec *s, const name *n, uint64_t hash,
                                 rung__topic **out, rung_err *err) {
-    if (l->stats.topics >= l->config.topics_max)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "live: %u topics are being watched already",
-                         l->stats.topics);
+    if (l->stats.topics >= l->config.topics_max) /* check_room() has seen it */
+        destroy_topic(l->idle_first);
     rung__topic *t = rung_alloc_zeroed(l->config.alloc, sizeof *t);
     if (!t)
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
@@ -190,7 +271,7 @@ static rung_status create_topic(rung_live *l, const rung_live_spec *s, const nam
     l->topics = t;
     l->stats.topics++;
     l->stats.memory += topic_size(t);
-    t->idle_since_ms = l->config.now_ms(l->config.ctx);
+    link_idle(t);
     *out = t;
     return RUNG_OK;
 }
@@ -220,7 +301,11 @@ static void unlink_viewer(rung_viewer *v) {
     if (v->next)
         v->next->prev = v->prev;
     if (--t->viewer_count == 0)
-        t->idle_since_ms = l->config.now_ms(l->config.ctx);
+        link_idle(t);
+    if (v->asker) {
+        v->asker->viewers--;
+        let_go(l, v->asker);
+    }
     l->stats.viewers--;
     l->stats.memory -= sizeof *v;
 }
@@ -240,8 +325,9 @@ static void end_all(rung__topic *t, rung_live_end why) {
 /* One viewer's part of a frame; `f` is NULL when there is nothing new. False: it is gone. */
 static bool serve(rung_viewer *v, rung__frame *f, int64_t now) {
     rung_live *l = v->topic->live;
-    if (now - v->asked_ms >= ASK_EVERY_MS) {
+    if (now - v->asked_ms >= ASK_EVERY_MS || v->asked_rights != l->rights) {
         v->asked_ms = now;
+        v->asked_rights = l->rights;
         if (v->sink->may && !v->sink->may(v->ctx)) {
             end_viewer(v, RUNG_LIVE_FORBIDDEN);
             return false;
@@ -282,9 +368,14 @@ static rung__frame *newest(rung__topic *t) {
     return &t->kept[last];
 }
 
+static uint64_t rights_now(const rung_live *l) {
+    return l->config.rights ? l->config.rights(l->config.ctx) : 0;
+}
+
 void rung_live_frame(rung_live *l) {
     uint64_t start = uv_hrtime();
     int64_t now = l->config.now_ms(l->config.ctx);
+    l->rights = rights_now(l);
     for (rung__topic *t = l->topics, *next; t; t = next) {
         next = t->next;
         if (!t->viewer_count) {
@@ -378,17 +469,41 @@ static void greet(rung_viewer *v, const uint64_t *since, bool was_new, int64_t n
         send_to(v, &t->kept[(t->kept_first + i) % l->config.keep_frames], now);
 }
 
+static rung__topic *find_named(const rung_live *l, const rung_live_spec *spec, name *n,
+                               uint64_t *hash_out) {
+    name_topic(spec, n);
+    rung_slice text = rung_slice_of(n->text, n->len);
+    *hash_out = hash_of(text) ^ hash_of(spec->sight);
+    return find_topic(l, text, spec->sight, *hash_out);
+}
+
 static rung_status find_or_create(rung_live *l, const rung_live_spec *spec, rung__topic **out,
                                   bool *was_new, rung_err *err) {
     name n;
+    uint64_t hash;
     rung_status st = check_spec(spec, err);
     if (st < 0)
         return st;
-    name_topic(spec, &n);
-    uint64_t hash = hash_of(rung_slice_of(n.text, n.len));
-    *out = find_topic(l, rung_slice_of(n.text, n.len), hash);
+    *out = find_named(l, spec, &n, &hash);
     *was_new = !*out;
-    return *out ? RUNG_OK : create_topic(l, spec, &n, hash, out, err);
+    st = check_room(l, *out, spec->asker, err);
+    return st < 0 || *out ? st : create_topic(l, spec, &n, hash, out, err);
+}
+
+/* Count a new viewer against the share of its asker, and its topic if nobody else watches it. False: no memory. */
+static bool take_share(rung_live *l, rung__topic *t, rung_viewer *v, uint64_t who) {
+    v->asker = who ? find_or_create_asker(l, who) : NULL;
+    if (who && !v->asker)
+        return false;
+    if (v->asker)
+        v->asker->viewers++;
+    if (!t->viewer_count) {
+        t->asker = v->asker;
+        if (t->asker)
+            t->asker->topics++;
+        unlink_idle(t);
+    }
+    return true;
 }
 
 rung_status rung_live_open(rung_live *l, const rung_live_spec *spec, const uint64_t *since,
@@ -399,8 +514,6 @@ rung_status rung_live_open(rung_live *l, const rung_live_spec *spec, const uint6
     int64_t now = l->config.now_ms(l->config.ctx);
     if (l->is_stopping || !l->config.state(l->config.ctx))
         return RUNG_FAIL(err, RUNG_ECLOSED, "live: not open now");
-    if (l->stats.viewers >= l->config.viewers_max)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "live: there are %u viewers already", l->stats.viewers);
     rung_status st = find_or_create(l, spec, &t, &was_new, err);
     if (st < 0)
         return st;
@@ -414,9 +527,17 @@ rung_status rung_live_open(rung_live *l, const rung_live_spec *spec, const uint6
         }
     }
     rung_viewer *v = rung_alloc_zeroed(l->config.alloc, sizeof *v);
-    if (!v)
+    if (!v || !take_share(l, t, v, spec->asker)) {
+        rung_alloc_free(l->config.alloc, v, v ? sizeof *v : 0);
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
-    *v = (rung_viewer){.topic = t, .next = t->viewers, .sink = sink, .ctx = ctx, .asked_ms = now};
+    }
+    *v = (rung_viewer){.topic = t,
+                       .next = t->viewers,
+                       .sink = sink,
+                       .ctx = ctx,
+                       .asker = v->asker,
+                       .asked_ms = now,
+                       .asked_rights = rights_now(l)};
     if (v->next)
         v->next->prev = v;
     t->viewers = v;
@@ -437,15 +558,19 @@ rung_status rung_live_check(rung_live *l, const rung_live_spec *spec, rung_err *
         return st;
     if (l->is_stopping || !s)
         return RUNG_FAIL(err, RUNG_ECLOSED, "live: not open now");
+    name n;
+    uint64_t hash;
+    rung__topic *t = find_named(l, spec, &n, &hash);
     if (spec->kind == RUNG_LIVE_FEED)
-        return RUNG_OK;
+        return check_room(l, t, spec->asker, err);
     rung_view view;
     rung_query q = {.board = spec->board,
                     .window = spec->window,
                     .window_id = spec->window_id,
                     .scope = spec->scope,
                     .now_ms = l->config.now_ms(l->config.ctx)};
-    return rung_state_view(s, &q, &view, err);
+    st = rung_state_view(s, &q, &view, err);
+    return st == RUNG_OK ? check_room(l, t, spec->asker, err) : st;
 }
 
 void rung_live_leave(rung_viewer *v) {
@@ -490,6 +615,7 @@ static void free_memory(rung_live *l) {
     rung_json_writer_deinit(&l->out);
     rung_blob_give(l->beat);
     rung_alloc_free(a, l->buckets, l->buckets ? l->bucket_count * sizeof *l->buckets : 0);
+    rung_alloc_free(a, l->askers, l->askers ? l->bucket_count * sizeof *l->askers : 0);
     rung_alloc_free(a, l, sizeof *l);
 }
 
@@ -503,12 +629,13 @@ rung_status rung_live_create(const rung_live_config *config, rung_live **live_ou
     fill_defaults(&l->config);
     l->bucket_count = 4096;
     l->buckets = rung_alloc_zeroed(config->alloc, l->bucket_count * sizeof *l->buckets);
+    l->askers = rung_alloc_zeroed(config->alloc, l->bucket_count * sizeof *l->askers);
     l->rows.alloc = l->ids.alloc = l->head.alloc = l->out.alloc = config->alloc;
-    if (!l->buckets || !make_beat(l)) {
+    if (!l->buckets || !l->askers || !make_beat(l)) {
         free_memory(l);
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
     }
-    l->stats.memory = sizeof *l + l->bucket_count * sizeof *l->buckets;
+    l->stats.memory = sizeof *l + l->bucket_count * (sizeof *l->buckets + sizeof *l->askers);
     uv_timer_init(config->loop, &l->timer);
     uv_unref((uv_handle_t *)&l->timer);
     l->timer.data = l;

@@ -13,6 +13,10 @@
  * serialised once and sent to all its viewers by reference. So the cost follows topics and viewers, not the
  * rate of writes.
  *
+ * A feed shows the boards that its viewers may see (`sight`): those who see other boards have a topic of their own. One
+ * who asks (`asker`: a key, a player, an address) has at most half of the viewers and half of the topics that others
+ * watch, or nobody: so nobody can shut everybody else out. A topic without viewers makes room for a new one.
+ *
  * A frame's id is the log sequence of the state it shows. A viewer that comes back with the last id it saw gets
  * the frames after it, if they are still kept, else a full state. A viewer that does not keep up skips frames
  * and gets a full state when it has caught up: nothing ever queues up for it.
@@ -59,6 +63,9 @@ typedef struct rung_live_spec {
     rung_slice window, window_id, scope; /* as in rung_query; may be empty */
     bool has_rank;
     rung_rank_style rank;
+    rung_slice
+        sight; /* of a feed: the boards it shows, in the words of config.sees(); ptr NULL: all */
+    uint64_t asker; /* who asks, no part of the question; 0: somebody without a share */
 } rung_live_spec;
 
 /* How a viewer is dressed: what its frames look like on the wire. */
@@ -71,6 +78,7 @@ typedef enum rung_live_end {
     RUNG_LIVE_STOPPING,  /* the server stops */
     RUNG_LIVE_GONE,      /* the board or player is there no longer */
     RUNG_LIVE_FORBIDDEN, /* may no longer see it */
+    RUNG_LIVE_FAILED,    /* there is no memory */
 } rung_live_end;
 
 /* Where a viewer's frames go. All are called from the loop. */
@@ -78,7 +86,8 @@ typedef struct rung_live_sink {
     rung_live_dress dress;
     void (*send)(void *ctx, rung_blob *frame); /* takes a reference of its own if it keeps it */
     size_t (*queued)(void *ctx);               /* bytes sent and not yet taken by the peer */
-    bool (*may)(void *ctx); /* still allowed? asked every few seconds; NULL: yes */
+    bool (*may)(
+        void *ctx); /* still allowed? asked every second, and when config.rights() changes */
     void (*end)(void *ctx, rung_viewer *v,
                 rung_live_end why); /* the viewer is over, and gone after this call */
 } rung_live_sink;
@@ -95,15 +104,19 @@ typedef struct rung_live_config {
     /* One row as a JSON object. `place` counts from 1 in the list shown; `among`: of friends. */
     void (*write_row)(void *ctx, rung_json_writer *w, const rung_live_spec *spec,
                       const rung_view *view, const rung_row *row, uint32_t place, bool among);
+    /* May who has this sight see this board? NULL: sights are not told apart. */
+    bool (*sees)(void *ctx, rung_slice sight, rung_slice board);
+    /* Another number when viewers may have other rights than before; NULL: they never do. */
+    uint64_t (*rights)(void *ctx);
     void *ctx;
-    uint32_t frame_rate;      /* per second; 0: 10 */
-    uint32_t viewers_max;     /* 0: 20,000 */
-    uint32_t topics_max;      /* 0: 10,000 */
-    uint32_t queued_max;      /* bytes: a viewer with more unsent skips frames; 0: 64 KiB */
-    uint32_t keep_frames;     /* per topic, for those who come back; 0: 32 */
-    uint32_t keep_bytes;      /* likewise; 0: 128 KiB */
-    uint32_t keep_ms;         /* a topic without viewers is kept this long; 0: 60 s */
-    uint32_t beat_ms;         /* something is sent at least this often; 0: 15 s */
+    uint32_t frame_rate;  /* per second; 0: 10 */
+    uint32_t viewers_max; /* 0: 20,000 */
+    uint32_t topics_max;  /* 0: 10,000 */
+    uint32_t queued_max;  /* bytes: a viewer with more unsent skips frames; 0: 64 KiB */
+    uint32_t keep_frames; /* per topic, for those who come back; 0: 32 */
+    uint32_t keep_bytes;  /* likewise; 0: 128 KiB */
+    uint32_t keep_ms;     /* a topic without viewers is kept this long, if there is room; 0: 60 s */
+    uint32_t beat_ms;     /* something is sent at least this often; 0: 15 s */
     uint32_t feed_boards_max; /* boards a feed looks at; 0: 1,024 */
 } rung_live_config;
 
@@ -114,12 +127,12 @@ void rung_live_destroy(rung_live *l);
 
 /* A viewer of a topic. `since` (may be NULL) is the last id it has seen. The first frames are sent before this
  * returns. RUNG_NOT_FOUND: no such board, player, window, scope (`err`); RUNG_EINVAL; RUNG_ELIMIT: too many
- * viewers or topics; RUNG_ENOMEM; RUNG_ECLOSED: stopping, or there is no state yet. `sink` and `ctx` are used
+ * viewers or topics, in all or of this asker; RUNG_ENOMEM; RUNG_ECLOSED: stopping, or there is no state yet. `sink` and `ctx` are used
  * until it is left or ended. */
 RUNG_NODISCARD rung_status rung_live_open(rung_live *l, const rung_live_spec *spec,
                                           const uint64_t *since, const rung_live_sink *sink,
                                           void *ctx, rung_viewer **viewer_out, rung_err *err);
-/* Would rung_live_open() find what `spec` asks for? */
+/* Would rung_live_open() find what `spec` asks for, and is there room? If so it only fails for want of memory. */
 RUNG_NODISCARD rung_status rung_live_check(rung_live *l, const rung_live_spec *spec, rung_err *err);
 /* The viewer is gone after this. */
 void rung_live_leave(rung_viewer *v);

@@ -28,15 +28,24 @@ typedef struct rung__list {
 
 typedef struct rung__feed rung__feed; /* feed.c */
 
+/* One who asks, with what counts against their share. */
+typedef struct rung__asker {
+    struct rung__asker *next_in_bucket;
+    uint64_t who;
+    uint32_t viewers, topics;
+} rung__asker;
+
 struct rung__topic {
     rung_live *live;
     rung__topic *next_in_bucket;
-    rung__topic *prev, *next; /* of all */
+    rung__topic *prev, *next;           /* of all */
+    rung__topic *less_idle, *more_idle; /* of those without viewers */
+    rung__asker *asker;                 /* who opened it since it had no viewers; NULL: no share */
     rung_viewer *viewers;
     uint32_t viewer_count;
     rung_live_spec spec; /* its texts are in `memory` */
     uint64_t name_hash;
-    char *memory; /* the name, then the spec's texts */
+    char *memory; /* the name, the sight, then the spec's other texts */
     uint32_t memory_size, name_len;
     /* what was shown last */
     bool has_state;
@@ -59,7 +68,9 @@ struct rung_viewer {
     rung_viewer *prev, *next; /* of the topic */
     const rung_live_sink *sink;
     void *ctx;
+    rung__asker *asker;        /* NULL: no share */
     int64_t sent_ms, asked_ms; /* last frame or beat; last question whether it still may */
+    uint64_t asked_rights;     /* what config.rights() said then */
     bool is_behind;            /* skipped a frame: a full state is due */
 };
 
@@ -70,8 +81,11 @@ struct rung_live {
     bool is_sending; /* a frame was made in the last turn, at: */
     uint64_t frame_ns;
     rung__topic *topics;
+    rung__topic *idle_first, *idle_last; /* without viewers, the longest so first */
     rung__topic **buckets;
-    uint32_t bucket_count;
+    rung__asker **askers;
+    uint32_t bucket_count;                 /* of both */
+    uint64_t rights;                       /* as of the last look */
     rung_json_writer rows, ids, head, out; /* scratch: rows, ids, a head; a frame's text */
     rung_row row_scratch[RUNG__ROWS_MAX];
     uint32_t row_ends[RUNG__ROWS_MAX], id_ends[RUNG__ROWS_MAX]; /* in rows and ids */

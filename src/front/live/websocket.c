@@ -21,6 +21,7 @@
 #include "front/live/topic.h"
 
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <string.h>
 #include <wslay/wslay.h>
 
@@ -166,6 +167,16 @@ static bool sink_may(void *ctx) {
     return !ws->config.may || ws->config.may(ws->config.ctx, NULL, NULL);
 }
 
+/* With the reason, which has to fit into a control frame. */
+static void close_forbidden(rung_websocket *ws) {
+    rung_err err = {0};
+    char reason[120];
+    if (ws->config.may(ws->config.ctx, NULL, &err) || !err.message[0])
+        snprintf(err.message, sizeof err.message, "no longer allowed");
+    snprintf(reason, sizeof reason, "%.119s", err.message);
+    close_with(ws, 1008, reason);
+}
+
 static void sink_end(void *ctx, rung_viewer *v, rung_live_end why) {
     subscription *s = ctx;
     (void)v;
@@ -173,7 +184,9 @@ static void sink_end(void *ctx, rung_viewer *v, rung_live_end why) {
     if (why == RUNG_LIVE_STOPPING)
         close_with(s->ws, 1001, "the server stops");
     else if (why == RUNG_LIVE_FORBIDDEN)
-        close_with(s->ws, 1008, "no longer allowed");
+        close_forbidden(s->ws);
+    else if (why == RUNG_LIVE_FAILED)
+        close_with(s->ws, 1011, "out of memory");
     else
         close_with(s->ws, 1000, "what was watched is gone");
 }

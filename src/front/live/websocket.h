@@ -31,8 +31,9 @@ typedef struct rung_websocket_config {
     rung_live *live;
     rung_slice
         board; /* what "subscribe" is about; copied. Empty: there is no subscribing by message */
-    /* May this be watched? With NULL: may the connection still be there? */
-    bool (*may)(void *ctx, const rung_live_spec *spec, rung_err *err);
+    /* May this be watched? It fills in what the peer leaves unsaid: who asks, and who "me" is. With NULL: may the
+     * connection still be there? */
+    bool (*may)(void *ctx, rung_live_spec *spec, rung_err *err);
     void (*closed)(void *ctx); /* it is over: ctx is not used any more */
     void *ctx;
     uint32_t ping_ms; /* a silent peer is pinged this often, three times; 0: 20 s */

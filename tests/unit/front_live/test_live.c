@@ -445,6 +445,127 @@ TEST(limits_and_mistakes) {
     CHECK_EQ_U64(mirrors[0].ended + mirrors[1].ended + mirrors[2].ended, 3);
 }
 
+static rung_viewer *open_as(livekit *k, uint64_t asker, const char *player, rung_status want) {
+    rung_viewer *v = NULL;
+    rung_live_spec spec = about(RUNG_LIVE_AROUND, player, 1);
+    spec.asker = asker;
+    CHECK_STATUS(rung_live_check(k->live, &spec, NULL), want);
+    CHECK_STATUS(rung_live_open(k->live, &spec, NULL, &sink, &mirrors[7], &v, NULL), want);
+    return v;
+}
+
+/* Topics that nobody watches any more make room for new ones, the longest idle first. */
+TEST(idle_topics_make_room) {
+    livekit k;
+    char name[16];
+    livekit_start(&k, &(rung_live_config){.topics_max = 10});
+    livekit_define(&k, "race", RUNG_WINDOWS_ALL);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        rung_live_leave(open_as(&k, 1, name, RUNG_OK));
+        CHECK(rung_live_stat(k.live).topics <= 10);
+    }
+    CHECK_EQ_U64(rung_live_stat(k.live).viewers, 0);
+    rung_viewer *kept = open_as(&k, 1, "p999", RUNG_OK);
+    rung_live_stats before = rung_live_stat(k.live);
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof name, "q%d", i);
+        rung_live_leave(open_as(&k, 2, name, RUNG_OK));
+    }
+    CHECK_EQ_U64(rung_live_stat(k.live).topics, before.topics);
+    rung_live_leave(kept);
+    livekit_stop(&k);
+}
+
+/* One who asks cannot take all places: half of the topics and viewers stay for others. */
+TEST(one_asker_has_a_share) {
+    livekit k;
+    char name[16];
+    rung_viewer *mine[8], *others[4];
+    livekit_start(&k, &(rung_live_config){.topics_max = 8, .viewers_max = 12});
+    livekit_define(&k, "race", RUNG_WINDOWS_ALL);
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "p%d", i);
+        mine[i] = open_as(&k, 1, name, RUNG_OK);
+    }
+    open_as(&k, 1, "p4", RUNG_ELIMIT);            /* a fifth topic */
+    mine[4] = open_as(&k, 1, "p0", RUNG_OK);      /* more viewers of their own */
+    others[0] = open_as(&k, 2, "other", RUNG_OK); /* somebody else's topic */
+    mine[5] = open_as(&k, 1, "other", RUNG_OK);   /* counts for who opened it */
+    open_as(&k, 1, "other", RUNG_ELIMIT);         /* a seventh viewer */
+    others[1] = open_as(&k, 2, "another", RUNG_OK);
+    for (int i = 0; i < 6; i++)
+        rung_live_leave(mine[i]);
+    for (int i = 0; i < 4; i++) { /* what they left does not count against them */
+        snprintf(name, sizeof name, "r%d", i);
+        mine[i] = open_as(&k, 1, name, RUNG_OK);
+    }
+    open_as(&k, 1, "r4", RUNG_ELIMIT);
+    for (int i = 0; i < 4; i++)
+        rung_live_leave(mine[i]);
+    rung_live_leave(others[0]);
+    rung_live_leave(others[1]);
+    livekit_stop(&k);
+}
+
+static bool sees_board(void *ctx, rung_slice sight, rung_slice board) {
+    (void)ctx;
+    return sight.len && sight.ptr[0] == board.ptr[0]; /* boards that begin like the sight */
+}
+
+TEST(a_feed_shows_what_its_viewers_may_see) {
+    livekit k;
+    livekit_start(&k, &(rung_live_config){.sees = sees_board});
+    livekit_define(&k, "race", RUNG_WINDOWS_ALL);
+    livekit_define(&k, "jump", RUNG_WINDOWS_ALL);
+    livekit_score(&k, "race", "bob", 20);
+    livekit_score(&k, "jump", "bob", 20);
+    rung_live_spec all = about(RUNG_LIVE_FEED, "bob", 0), some = all, none = all;
+    some.sight = RUNG_SLICE("race");
+    none.sight = RUNG_SLICE("");
+    mirror *a = watch(&k, 0, &all, NULL), *s = watch(&k, 1, &some, NULL),
+           *n = watch(&k, 2, &none, NULL), *b = watch(&k, 3, &some, NULL);
+    CHECK_EQ_U64(rung_live_stat(k.live).topics, 3);
+    CHECK_HAS(a->text, "\"jump\"");
+    CHECK_HAS(s->text, "\"race\"");
+    CHECK_HAS(s->text, "\"topic\":\"players/bob\"");
+    CHECK(!strstr(s->text, "jump"));
+    CHECK_HAS(n->text, "\"boards\":[]");
+    livekit_score(&k, "jump", "eve", 30); /* bob is passed where only `a` looks */
+    frame(&k);
+    CHECK_EQ_U64(a->changes, 1);
+    CHECK_EQ_U64(s->changes + n->changes, 0);
+    livekit_score(&k, "race", "eve", 30);
+    frame(&k);
+    CHECK_EQ_U64(a->changes, 2);
+    CHECK_EQ_U64(s->changes, 1);
+    CHECK_EQ_PTR(s->newest, b->newest);
+    CHECK_EQ_U64(n->changes, 0);
+    livekit_stop(&k);
+}
+
+static uint64_t rights;
+
+static uint64_t rights_now(void *ctx) {
+    (void)ctx;
+    return rights;
+}
+
+TEST(other_rights_are_looked_at_in_the_next_frame) {
+    livekit k;
+    livekit_start(&k, &(rung_live_config){.rights = rights_now});
+    livekit_define(&k, "race", RUNG_WINDOWS_ALL);
+    rung_live_spec spec = top("race", 10);
+    mirror *m = watch(&k, 0, &spec, NULL);
+    m->may_not = true;
+    frame(&k);
+    CHECK_EQ_U64(m->ended, 0);
+    rights++;
+    frame(&k);
+    CHECK(m->ended == 1 && m->why == RUNG_LIVE_FORBIDDEN);
+    livekit_stop(&k);
+}
+
 /* Names as long as they may be, of which every byte is escaped: the topic's name has room for them. */
 TEST(the_longest_names_fit) {
     static char name[RUNG_NAME_MAX + 1], scope[RUNG_LIVE_SCOPE_MAX + 1];

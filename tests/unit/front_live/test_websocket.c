@@ -20,7 +20,7 @@ typedef struct kit {
     rung_protocol protocol;
 } kit;
 
-static bool may(void *ctx, const rung_live_spec *spec, rung_err *err) {
+static bool may(void *ctx, rung_live_spec *spec, rung_err *err) {
     kit *k = ctx;
     if (spec && rung_slice_eq(spec->player, RUNG_SLICE("secret"))) {
         RUNG_FAIL(err, RUNG_EREFUSED, "player: not yours");
