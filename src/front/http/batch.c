@@ -65,10 +65,8 @@ typedef struct rung_batch {
     uint32_t ring_size;
     entry *ring;
     rung_hub_waiter waiter;
-
-    uint64_t heard_ms;         /* the last line of it, by the loop's clock */
-    char board[RUNG_NAME_MAX]; /* the one that was allowed last */
-    size_t board_len;
+    uint64_t heard_ms; /* the last line of it, by the loop's clock */
+    bool is_begun; /* a submission was taken: the request paid for the first one */
 } rung_batch;
 
 static entry *entry_at(const rung_batch *b, uint64_t i) {
@@ -300,32 +298,61 @@ static void refuse_status(rung_batch *b, rung_status st, const rung_err *err, ru
     refuse(b, &p);
 }
 
-/* May the sender write to this board? Most lines are for the board of the line before. */
+static rung_verdict may_write(rung_batch *b, rung_slice board, int64_t now_ms, rung_err *err) {
+    return rung_guard_may(b->api->config.guard, &b->call->who, RUNG_ROLE_SERVER, board,
+                          (rung_slice){NULL, 0}, now_ms, err);
+}
+
+static void refuse_verdict(rung_batch *b, rung_verdict v, const rung_err *err) {
+    refuse(b, &(rung_problem){.status = (int)v,
+                              .code = rung__verdict_code(v),
+                              .detail = rung_slice_str(err->message)});
+}
+
+/* May the sender write to this board? Asked for every line: the key may have been revoked since the last one. */
 static bool check_board(rung_batch *b, rung_slice board, int64_t now_ms) {
     rung_err err = {0};
-    if (rung_slice_eq(board, rung_slice_of(b->board, b->board_len)))
-        return true;
-    rung_verdict v = rung_guard_may(b->api->config.guard, &b->call->who, RUNG_ROLE_SERVER, board,
-                                    (rung_slice){NULL, 0}, now_ms, &err);
-    if (v == RUNG_GUARD_OK) {
-        memcpy(b->board, board.ptr, board.len);
-        b->board_len = board.len;
-        return true;
-    }
-    refuse(b, &(rung_problem){.status = (int)v,
-                              .code = v == RUNG_GUARD_FORBIDDEN ? "forbidden" : "unauthorized",
-                              .detail = rung_slice_str(err.message)});
-    return false;
+    rung_verdict v = may_write(b, board, now_ms, &err);
+    if (v != RUNG_GUARD_OK)
+        refuse_verdict(b, v, &err);
+    return v == RUNG_GUARD_OK;
+}
+
+/* A stream whose key is no longer good ends with a last line that says so; what comes after it is not read. */
+static void check_sender(rung_batch *b) {
+    rung_err err = {0};
+    rung_verdict v = may_write(b, RUNG_BOARDS_EACH, rung_hub_now(b->api->hub), &err);
+    if (v == RUNG_GUARD_OK)
+        return;
+    b->line++;
+    refuse_verdict(b, v, &err);
+    b->is_stopping = true;
+}
+
+static void refuse_rate(rung_batch *b, const rung_rate_answer *rate, rung_slice field,
+                        rung_slice detail) {
+    refuse(b, &(rung_problem){.status = 429,
+                              .code = "rate_limited",
+                              .field = field,
+                              .detail = detail,
+                              .retry_s = rate->retry_s ? (int)rate->retry_s : 1});
+}
+
+/* Each submission counts as one request; the request itself was the first. */
+static bool check_rate(rung_batch *b, int64_t now_ms) {
+    rung_rate_answer rate;
+    bool is_paid = !b->is_begun || rung__call_take(b->call, now_ms, &rate);
+    b->is_begun = true;
+    if (!is_paid)
+        refuse_rate(b, &rate, (rung_slice){NULL, 0}, RUNG_SLICE("too many requests"));
+    return is_paid;
 }
 
 static bool check_player(rung_batch *b, rung_slice player, int64_t now_ms) {
     rung_rate_answer rate;
     if (rung_guard_take_player(b->api->config.guard, player, now_ms, &rate))
         return true;
-    refuse(b, &(rung_problem){.status = 429,
-                              .code = "rate_limited",
-                              .field = RUNG_SLICE("player"),
-                              .detail = RUNG_SLICE("player: too many submissions")});
+    refuse_rate(b, &rate, RUNG_SLICE("player"), RUNG_SLICE("player: too many submissions"));
     return false;
 }
 
@@ -342,6 +369,8 @@ static void submit(rung_batch *b, rung_slice text) {
     rung_slot slots[SCORE_FIELDS];
     rung_err err = {0};
     int64_t now_ms = rung_hub_now(api->hub);
+    if (!check_rate(b, now_ms))
+        return;
     rung_status st = rung_submission_read(&rung_batch_submission_schema,
                                           (char *)(uintptr_t)text.ptr /* it is in b->in */,
                                           text.len, &api->reader, slots, &err);
@@ -512,6 +541,8 @@ static void got_piece(void *ctx, rung_exchange *x, rung_slice piece) {
         b->is_input_over = true;
     else if (!b->is_stopping && !append(b, piece))
         b->is_stopping = true;
+    if (!b->is_stopping)
+        check_sender(b);
     pump(b);
 }
 
@@ -566,6 +597,7 @@ static void start_stream(rung_call *c) {
         rung__call_fail(c, RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
         return;
     }
+    c->is_stream = true;
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
     look_for_silent(c->api);
     rung_exchange_stream(c->x, UINT64_MAX, got_piece, b);

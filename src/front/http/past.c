@@ -77,7 +77,9 @@ static void close_view(rung_past *p) {
 static void end_question(rung_api *api, rung_call *c) {
     rung_past *p = c->past;
     rung__call_list_remove(&api->asking, c);
-    if (p->status == RUNG_OK)
+    if (!rung__call_may_still(c))
+        ; /* it is answered */
+    else if (p->status == RUNG_OK)
         p->finish(p);
     else if (p->status == RUNG_EABSENT)
         rung__call_problem(c, 404, "not_archived", p->err.message);

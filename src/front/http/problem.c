@@ -144,4 +144,8 @@ void rung_problem_write(rung_json_writer *w, const rung_problem *p) {
     RUNG_JSON_KEY(w, "detail");
     rung_json_write_string(w, p->detail);
     rung_problem_write_field(w, p);
+    if (p->retry_s) {
+        RUNG_JSON_KEY(w, "retry_after");
+        rung_json_write_int(w, p->retry_s);
+    }
 }

@@ -86,7 +86,7 @@ rung_slice rung_problem_field(rung_slice message);
 /* "field" or "rule", as one member of an open object, if there is one. */
 void rung_problem_write_field(rung_json_writer *w, const rung_problem *p);
 
-/* status, code, detail, field: as the members of an open object. */
+/* status, code, detail, field, retry_after: as the members of an open object. */
 void rung_problem_write(rung_json_writer *w, const rung_problem *p);
 
 #endif

@@ -153,6 +153,8 @@ static const rung_field problem_fields[] = {
     {RUNG_NAMED("field"), STRING, .doc = "The field or parameter that is wrong."},
     {RUNG_NAMED("rule"), STRING,
      .doc = "The board's rule that refused it: `max`, `banned`, `window`, ..."},
+    {RUNG_NAMED("retry_after"), INTEGER,
+     .doc = "Of one submission of a batch: seconds after which to send it again."},
 };
 SCHEMA(rung_problem_schema, "Problem", "Why a request failed (RFC 9457).", problem_fields);
 
