@@ -272,9 +272,17 @@ void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *even
 
 /* ---- serving ---- */
 
+/* May it still, as when it began to wait? */
+static bool may_pop(rung_resp *r, rung__resp_blocked *b, rung_slice key) {
+    return rung_guard_may(r->guard, &b->session->who, b->command->role, key, (rung_slice){NULL, 0},
+                          rung_hub_now(r->hub), NULL) == RUNG_GUARD_OK;
+}
+
 /* Put a pop of this key for the client. */
 static rung_status serve(rung__resp_blocked *b, rung__resp_waited *k) {
     char packed[RUNG_NAME_MAX + 64];
+    if (!may_pop(b->session->r, b, name_of(k)))
+        return RUNG_EREFUSED;
     size_t len;
     rung_zcommand_item item = {.name = name_of(k)};
     rung_zcommand c = {.kind = RUNG_ZCOMMAND_ZPOP,
@@ -293,7 +301,9 @@ static rung_status serve(rung__resp_blocked *b, rung__resp_waited *k) {
 /* It waits no longer: tell it `st`, or that its time is over. */
 static void give_up(rung__resp_session *s, rung_status st) {
     rung__resp_call call = rung__resp_call_begin(s);
-    if (st < 0)
+    if (st == RUNG_EREFUSED)
+        rung__resp_error(&call, "NOAUTH the key is no longer good for what was waited for");
+    else if (st < 0)
         rung__resp_error_status(&call, st, NULL);
     else
         rung_resp_null_array(call.out);
@@ -334,7 +344,20 @@ static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
     return is_done;
 }
 
+/* The keys have changed: who may not pop any more waits no longer. */
+static void look_at_rights(rung_resp *r) {
+    if (r->blocked_rights == rung_guard_generation(r->guard))
+        return;
+    r->blocked_rights = rung_guard_generation(r->guard);
+    for (rung__resp_blocked *b = r->blocked_first, *next; b; b = next) {
+        next = b->next;
+        if (!b->is_served && !may_pop(r, b, RUNG_BOARDS_EACH))
+            give_up(b->session, RUNG_EREFUSED);
+    }
+}
+
 void rung__resp_blocked_look(rung_resp *r) {
+    look_at_rights(r);
     int64_t now_ms = rung_hub_now(r->hub);
     for (uint32_t left = r->touched_count; left && r->touched_first; left--) {
         rung__resp_waited *k = r->touched_first;

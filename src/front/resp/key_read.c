@@ -44,8 +44,21 @@ void rung__resp_run_ttl(rung__resp_call *call) {
     rung_resp_int(call->out, is_ms ? ms : (ms + 500) / 1000);
 }
 
+/* A key limited to boards counts those, which takes a walk over all. */
+uint64_t rung__resp_count_keys(const rung__resp_call *call) {
+    char text[RUNG_SIGHT_MAX];
+    rung_slice sight = rung_guard_sight(call->r->guard, &call->s->who, text), name;
+    rung_zkey_kind kind;
+    uint64_t cursor = 0, count = 0;
+    if (!sight.ptr)
+        return rung_zkeys_count(call->state);
+    while (rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind))
+        count += rung_guard_sees(call->r->guard, sight, name);
+    return count;
+}
+
 void rung__resp_run_dbsize(rung__resp_call *call) {
-    rung_resp_int(call->out, (int64_t)rung_zkeys_count(call->state));
+    rung_resp_int(call->out, (int64_t)rung__resp_count_keys(call));
 }
 
 /* ---- all keys ---- */

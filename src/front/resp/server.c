@@ -47,12 +47,12 @@ void rung__resp_stir(rung_resp *r) {
     uv_idle_start(&r->idle, on_idle); /* no more than a look when it is running */
 }
 
-/* Behind the hub's turn: whoever waits is looked at when something has changed. */
+/* Behind the hub's turn: whoever waits is looked at when a key of theirs or the guard's keys have changed. */
 static void on_check(uv_check_t *check) {
     rung_resp *r = check->data;
     uv_idle_stop(&r->idle);
     resume_stalled(r);
-    if (!r->touched_first)
+    if (!r->touched_first && r->blocked_rights == rung_guard_generation(r->guard))
         return;
     rung__resp_blocked_look(r);
     rung_hub_flush(r->hub);

@@ -60,10 +60,14 @@ static void clients_section(report *t) {
         line(t, "connected_clients:%u\r\nblocked_clients:%u\r\n", r->stats.open, r->stats.blocked);
 }
 
+/* How large all boards are is not for a key that sees some of them. */
 static void memory_section(report *t, const rung_stats *stats) {
-    if (section(t, "memory", "Memory"))
-        line(t, "used_memory:%llu\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n",
-             (unsigned long long)stats->bytes_total);
+    char text[RUNG_SIGHT_MAX];
+    if (!section(t, "memory", "Memory"))
+        return;
+    if (!rung_guard_sight(t->call->r->guard, &t->call->s->who, text).ptr)
+        line(t, "used_memory:%llu\r\n", (unsigned long long)stats->bytes_total);
+    line(t, "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n");
 }
 
 static void persistence_section(report *t, const rung_hub_stats *hub) {
@@ -100,9 +104,9 @@ void rung__resp_run_info(rung__resp_call *call) {
     stats_section(&t, &hub);
     if (section(&t, "replication", "Replication"))
         line(&t, "role:master\r\nconnected_slaves:0\r\n");
-    if (section(&t, "keyspace", "Keyspace") && rung_zkeys_count(call->state))
-        line(&t, "db0:keys=%llu,expires=0,avg_ttl=0\r\n",
-             (unsigned long long)rung_zkeys_count(call->state));
+    uint64_t keys = section(&t, "keyspace", "Keyspace") ? rung__resp_count_keys(call) : 0;
+    if (keys)
+        line(&t, "db0:keys=%llu,expires=0,avg_ttl=0\r\n", (unsigned long long)keys);
     rung_resp_verbatim(call->out, rung_slice_of(t.bytes, t.len));
 }
 
