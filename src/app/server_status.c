@@ -7,6 +7,8 @@
 bool rung_metric_find(rung_slice text, const char *name, double *value_out) {
     size_t len = strlen(name);
     const char *at = text.ptr, *end = text.ptr + text.len;
+    double sum = 0;
+    bool is_found = false;
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t line = (size_t)((stop ? stop : end) - at);
@@ -19,12 +21,14 @@ bool rung_metric_find(rung_slice text, const char *name, double *value_out) {
                 return false;
             memcpy(copy, at + from, line - from);
             copy[line - from] = '\0';
-            *value_out = strtod(copy, NULL);
-            return true;
+            sum += strtod(copy, NULL);
+            is_found = true;
         }
         at += line + 1;
     }
-    return false;
+    if (is_found)
+        *value_out = sum;
+    return is_found;
 }
 
 static void line(const char *name, const char *text) {
@@ -47,7 +51,7 @@ static void print_numbers(rung_slice m) {
     line("state", text);
     snprintf(text, sizeof text, "%s, of them %s the state",
              rung_size_text(metric(m, "process_resident_memory_bytes"), a),
-             rung_size_text(metric(m, "rung_state_bytes_total"), b));
+             rung_size_text(metric(m, "rung_state_bytes"), b));
     line("memory", text);
     snprintf(text, sizeof text, "%s open, %s requests under way, %s changes waiting for the disk",
              rung_count_text(metric(m, "rung_connections"), a),
@@ -69,7 +73,7 @@ static void print_json(const rung_client *c, bool is_ready, int64_t seq, rung_sl
         "rung_boards",
         "rung_players",
         "rung_entries",
-        "rung_state_bytes_total",
+        "rung_state_bytes",
         "rung_connections",
         "rung_http_in_flight",
         "rung_log_writable",

@@ -376,13 +376,13 @@ class Public(ServerTest):
             self.check(server.put(f"/v1/boards/{board}", {"scopes": ["country"], "teams": {"by": "guild", "combine": "sum"}}, key=admin), 201)
             self.check(server.post(f"/v1/boards/{board}/scores", {"player": "ada", "score": 5}, key=admin), 200)
         self.assertEqual(sorted(b["id"] for b in server.get("/v1/boards").json["boards"]), ["race-1", "weekly"])
-        reads = ("", "/top", "/players/ada", "/players?ids=ada", "/friends/ada", "/at-score/5", "/target?rank=1", "/count", "/distribution",
+        reads = ("", "/top", "/players/ada", "/players?ids=ada", "/at-score/5", "/target?rank=1", "/count", "/distribution",
                  "/scopes/country", "/teams", "/windows")
         for path in reads:
             self.check(server.get("/v1/boards/race-1" + path), 200)
             self.check(server.get("/v1/boards/chess" + path), 401)
         self.check(server.get("/v1/players/ada/history?board=race-1"), 200)
-        for path in ("/v1/players/ada/history?board=chess", "/v1/players/ada", "/v1/players/ada/friends", "/v1/players/ada/submissions?board=race-1", "/metrics",
+        for path in ("/v1/players/ada/history?board=chess", "/v1/players/ada", "/v1/players/ada/friends", "/v1/boards/race-1/friends/ada", "/v1/players/ada/submissions?board=race-1", "/metrics",
                      "/v1/keys", "/v1/players/ada/live", "/v1/boards/chess/live"):
             self.check(server.get(path), 401)
         self.check(server.post("/v1/boards/race-1/scores", {"player": "ada", "score": 6}), 401)

@@ -100,7 +100,7 @@ void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const ru
     rung_json_close_object(w);
 }
 
-static bool ranks_by(const rung_board_def *def, rung_slice attribute) {
+bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute) {
     for (uint32_t i = 0; i < def->scope_count; i++)
         if (rung_slice_eq(def->scopes[i], attribute))
             return true;
@@ -131,7 +131,7 @@ static void write_profile(rung_json_writer *w, const rung_ranking *k, const rung
         }
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!attributes[i].name.len || !ranks_by(k->def, attributes[i].name))
+        if (!attributes[i].name.len || !rung_board_ranks_by(k->def, attributes[i].name))
             continue;
         if (others++ == 0) {
             RUNG_JSON_KEY(w, "attributes");

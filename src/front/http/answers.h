@@ -39,6 +39,9 @@ const char *rung_rank_name(rung_rank_style rank);
 uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
                               char out[RUNG_NAME_MAX + 1]);
 
+/* Is the attribute one of its scopes, or what its teams are made by? Then its entries show it. */
+bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute);
+
 /* kind, id, starts, ends, closed: as members of an open object. */
 void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64_t start_ms,
                         int64_t end_ms, bool closed);

@@ -121,11 +121,13 @@ void rung_api_list_boards(rung_call *c) {
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "boards");
     rung_json_open_array(w);
-    for (; at < span && count < limit && looked < LIST_SPAN_MAX; at++, looked++) {
+    for (; at < span && looked < LIST_SPAN_MAX; at++, looked++) {
         rung_slice id;
         const rung_board_def *def;
         if (rung_state_board_at(s, at, &id, &def) != RUNG_OK || !may_see(c, id, now_ms))
             continue;
+        if (count == limit) /* `next` is this one; boards that may not be seen make no next page */
+            break;
         rung_json_open_object(w);
         rung_board_json_write(w, id, def);
         rung_json_close_object(w);

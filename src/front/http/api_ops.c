@@ -177,11 +177,16 @@ static void write_bytes(rung_json_writer *w, const rung_stats *s) {
         {"for=\"scopes\"", s->bytes_scopes},     {"for=\"teams\"", s->bytes_teams},
         {"for=\"friends\"", s->bytes_friends},   {"for=\"ids\"", s->bytes_ids},
         {"for=\"profiles\"", s->bytes_profiles}, {"for=\"boards\"", s->bytes_boards},
+        {"for=\"sets\"", s->bytes_sets},
     };
-    rung_metrics_family(w, "rung_state_bytes", "gauge", "Memory of the state, by what it is for.");
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    uint64_t rest = s->bytes_total;
+    rung_metrics_family(w, "rung_state_bytes", "gauge",
+                        "Memory of the state, by what it is for; their sum is all of it.");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         rung_metrics_uint(w, "rung_state_bytes", parts[i].label, parts[i].bytes);
-    gauge(w, "rung_state_bytes_total", "Memory of the state.", (double)s->bytes_total);
+        rest -= parts[i].bytes;
+    }
+    rung_metrics_uint(w, "rung_state_bytes", "for=\"rest\"", rest);
 }
 
 static void write_state(rung_json_writer *w, const rung_api *api) {
@@ -216,9 +221,10 @@ static uint64_t submissions_of(const rung_view *view, const rung_stats *stats) {
     return stats->submissions;
 }
 
-/* One number of each of the first boards; the rest is in the totals. The number of series is bounded. */
-static void write_of_boards(rung_json_writer *w, const rung_api *api, const char *name,
-                            const char *type, const char *help, board_number *number) {
+/* One number of each of the first boards that may be seen; the rest is in the totals. The number of series is bounded. */
+static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice sight,
+                            const char *name, const char *type, const char *help,
+                            board_number *number) {
     const rung_state *s = rung__api_state(api);
     uint32_t span = rung_state_board_span(s), most = api->config.metrics_boards_max, shown = 0;
     rung_metrics_family(w, name, type, help);
@@ -228,6 +234,7 @@ static void write_of_boards(rung_json_writer *w, const rung_api *api, const char
         rung_stats stats;
         rung_view view;
         if (rung_state_board_at(s, i, &id, &def) != RUNG_OK ||
+            !rung_guard_sees(api->config.guard, sight, id) ||
             rung_state_board_stats(s, id, &stats) != RUNG_OK ||
             rung_state_view(s, &(rung_query){.board = id}, &view, NULL) != RUNG_OK)
             continue;
@@ -240,12 +247,12 @@ static void write_of_boards(rung_json_writer *w, const rung_api *api, const char
     }
 }
 
-static void write_boards(rung_json_writer *w, const rung_api *api) {
-    write_of_boards(w, api, "rung_board_entries", "gauge",
+static void write_boards(rung_json_writer *w, const rung_api *api, rung_slice sight) {
+    write_of_boards(w, api, sight, "rung_board_entries", "gauge",
                     "Entries of a board's first window, of the first boards.", entries_of);
-    write_of_boards(w, api, "rung_board_bytes", "gauge",
+    write_of_boards(w, api, sight, "rung_board_bytes", "gauge",
                     "Memory of a board's rankings and definition, of the first boards.", bytes_of);
-    write_of_boards(w, api, "rung_board_submissions_total", "counter",
+    write_of_boards(w, api, sight, "rung_board_submissions_total", "counter",
                     "Submissions to a board, also those refused, of the first boards.",
                     submissions_of);
 }
@@ -332,7 +339,24 @@ static void write_resp(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_resp_in_flight", "Changes of the Redis protocol not answered yet.", s.in_flight);
 }
 
-static void write_process(rung_json_writer *w, const rung_api *api) {
+static void write_info(rung_json_writer *w, const rung_api *api) {
+    rung_metrics_family(w, "rung_info", "gauge", "1, with the version as a label.");
+    rung_json_append(w, RUNG_SLICE("rung_info{version="));
+    rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
+    rung_json_append(w, RUNG_SLICE("} 1\n"));
+    gauge(w, "rung_ready", "1 when recovered and not stopping.", api->hub && !api->is_stopped);
+}
+
+static void write_guard(rung_json_writer *w, const rung_api *api) {
+    rung_guard_stats s = rung_guard_stat(api->config.guard);
+    counter(w, "rung_tokens_verified_total", "Signatures of players' tokens looked at.",
+            s.verified);
+    counter(w, "rung_tokens_forged_total", "Of those, in vain.", s.forged);
+    counter(w, "rung_tokens_unverified_total",
+            "Tokens refused unseen, after too many bad ones from their address.", s.unverified);
+}
+
+static void write_process(rung_json_writer *w) {
     struct rusage usage = {0};
     size_t resident = 0;
     if (uv_resident_set_memory(&resident) == 0)
@@ -343,27 +367,34 @@ static void write_process(rung_json_writer *w, const rung_api *api) {
         rung_metrics_family(w, "process_cpu_seconds_total", "counter", "Processor time used.");
         rung_metrics_real(w, "process_cpu_seconds_total", "", seconds);
     }
-    rung_metrics_family(w, "rung_info", "gauge", "1, with the version as a label.");
-    rung_json_append(w, RUNG_SLICE("rung_info{version="));
-    rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
-    rung_json_append(w, RUNG_SLICE("} 1\n"));
-    gauge(w, "rung_ready", "1 when recovered and not stopping.", api->hub && !api->is_stopped);
 }
 
-void rung_api_metrics(rung_call *c) {
-    const rung_api *api = c->api;
-    rung_json_writer *w = rung__call_begin(c);
-    write_process(w, api);
+/* What is about the whole server: traffic, memory and sums over all boards. */
+static void write_server(rung_json_writer *w, const rung_api *api) {
+    write_process(w);
     rung_metrics_write_routes(w, &api->metrics);
     write_transport(w, api);
+    write_guard(w, api);
     write_live(w, api);
     write_resp(w, api);
     if (api->hub) {
         write_hub(w, api);
         write_state(w, api);
-        write_boards(w, api);
     }
     write_archive(w, api);
+}
+
+/* A key limited to boards sees the numbers of those. */
+void rung_api_metrics(rung_call *c) {
+    const rung_api *api = c->api;
+    rung_json_writer *w = rung__call_begin(c);
+    char text[RUNG_SIGHT_MAX];
+    rung_slice sight = rung_guard_sight(api->config.guard, &c->who, text);
+    write_info(w, api);
+    if (!sight.ptr)
+        write_server(w, api);
+    if (api->hub)
+        write_boards(w, api, sight);
     if (rung_json_failed(w)) {
         rung__call_problem(c, 503, "out_of_memory", "there is no memory for the answer");
         return;

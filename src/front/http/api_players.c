@@ -67,15 +67,40 @@ void rung_api_put_player(rung_call *c) {
     rung__call_change(c);
 }
 
+enum { PROFILE_BOARDS_MAX = 1024 }; /* looked at for what a limited key may see of a profile */
+
+/* Which attributes the caller may see: all of them with a key for all boards, or with the player's own token; with a key
+ * limited to boards what those show of a player anyway. */
+static void mark_shown(rung_call *c, const rung_attribute *attributes, uint32_t count,
+                       bool *shown) {
+    const rung_state *s = rung__api_state(c->api);
+    rung_guard *guard = c->api->config.guard;
+    char text[RUNG_SIGHT_MAX];
+    rung_slice sight = rung_guard_sight(guard, &c->who, text), id;
+    bool is_all = !sight.ptr || c->who.player_len;
+    const rung_board_def *def;
+    for (uint32_t i = 0; i < count; i++)
+        shown[i] = is_all || rung_slice_eq(attributes[i].name, RUNG_SLICE("name")) ||
+                   rung_slice_eq(attributes[i].name, RUNG_SLICE("avatar")) ||
+                   rung_slice_eq(attributes[i].name, RUNG_SLICE("country"));
+    uint32_t span = is_all ? 0 : rung_state_board_span(s);
+    for (uint32_t b = 0; b < span && b < PROFILE_BOARDS_MAX; b++)
+        if (rung_state_board_at(s, b, &id, &def) == RUNG_OK && rung_guard_sees(guard, sight, id))
+            for (uint32_t i = 0; i < count; i++)
+                shown[i] |= rung_board_ranks_by(def, attributes[i].name);
+}
+
 void rung_api_get_player(rung_call *c) {
     const rung_state *s = rung__api_state(c->api);
     rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
+    bool shown[RUNG_ATTRIBUTES_MAX];
     uint32_t count;
     bool banned;
     if (rung_state_player(s, c->player, &count, attributes, &banned) != RUNG_OK) {
         fail_missing(c, "player: no such player");
         return;
     }
+    mark_shown(c, attributes, count, shown);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "player");
@@ -83,6 +108,8 @@ void rung_api_get_player(rung_call *c) {
     RUNG_JSON_KEY(w, "profile");
     rung_json_open_object(w);
     for (uint32_t i = 0; i < count; i++) {
+        if (!shown[i])
+            continue;
         rung_json_write_key(w, attributes[i].name);
         rung_json_write_string(w, attributes[i].value);
     }
