@@ -139,6 +139,10 @@ typedef enum rung_setting_kind {
       "a wall clock that jumps further ahead is not followed until rung clock accept")             \
     X(live_frames, NUMBER, "live.frames", "--live-frames", "RUNG_LIVE_FRAMES", "10", "N", 1, 60,   \
       "live updates per second at most")                                                           \
+    X(live_viewers, NUMBER, "live.viewers", "--live-viewers", "RUNG_LIVE_VIEWERS", "20000", "N",   \
+      2, 1000000, "viewers of live topics; more, or more than half from one, are answered 503")    \
+    X(live_topics, NUMBER, "live.topics", "--live-topics", "RUNG_LIVE_TOPICS", "10000", "N", 2,    \
+      1000000, "different questions being watched; likewise")                                      \
     X(log_format, CHOICE, "logging.format", "--logging-format", "RUNG_LOGGING_FORMAT", "text",     \
       "text|json", 0, 0, "how the server's own lines on standard error look")                      \
     X(log_level, CHOICE, "logging.level", "--logging-level", "RUNG_LOGGING_LEVEL", "info",         \

@@ -553,6 +553,8 @@ static int set_up_http(server *s) {
                            .body_max = (uint32_t)set->body_max,
                            .line_ms = (uint32_t)set->body_timeout_ms,
                            .live_frame_rate = (uint32_t)set->live_frames,
+                           .live_viewers_max = (uint32_t)set->live_viewers,
+                           .live_topics_max = (uint32_t)set->live_topics,
                            .archive_stat = on_archive_stat,
                            .resp_stat = on_resp_stat,
                            .key_changed = on_key_changed,

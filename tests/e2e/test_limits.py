@@ -5,6 +5,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,8 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
-from server import ServerTest, parse_answers, token, until  # noqa: E402
+from resp import Connection  # noqa: E402
+from server import ServerTest, ed25519_pem, parse_answers, token, until  # noqa: E402
 
 SECRET = b"a secret of thirty-two bytes, or more"
 
@@ -50,6 +52,55 @@ class Rates(ServerTest):
         self.check(server.get("/healthz"), 200)
         # The write that was refused has changed nothing.
         until(lambda: server.get("/v1/boards/race", key=first).status == 404, "a request more")
+
+    def test_each_submission_of_a_batch_counts(self):
+        server = self.serve("--rates-key", "10/m")
+        admin = server.key("admin", "--rate", "100000")
+        server.put("/v1/boards/race", {}, key=admin)
+        lines = b"".join(b'{"board":"race","player":"p%d","score":1}\n' % i for i in range(1000))
+        array = json.dumps([{"board": "race", "player": f"q{i}", "score": 1} for i in range(1000)]).encode()
+        for body, kind in ((lines, "application/x-ndjson"), (array, "application/json")):
+            key = server.keys("create", "--role", "server")
+            until(lambda: server.get("/v1/boards", key=key).status == 200, "the key")
+            answer = self.check(server.post("/v1/scores", body, key=key, headers={"Content-Type": kind}), 200)
+            results = answer.json if kind == "application/json" else answer.lines
+            self.assertEqual([r["line"] for r in results], list(range(1, 1001)))
+            errors = [r["error"] for r in results if "error" in r]
+            # Of the ten, looking for the key has taken some; a slow machine may earn one back.
+            self.assertGreater(len(errors), 980)
+            self.assertLess(len(errors), 1000)
+            for error in errors:
+                self.assertEqual((error["status"], error["code"]), (429, "rate_limited"))
+                self.assertGreaterEqual(error["retry_after"], 1)
+            self.check(server.get("/v1/boards", key=key), 429)
+
+    def test_forged_tokens_are_paid_for(self):
+        server = self.serve()
+        (server.own_folder / "login.pem").write_text(ed25519_pem(bytes(range(1, 33))))
+        server.keys("create", "--role", "player-token", "--alg", "EdDSA", "--public", server.own_folder / "login.pem", "--id", "login")
+        admin = server.key("admin")
+        good = [token({"sub": f"p{i}", "exp": int(time.time()) + 600}, ed25519=bytes(range(1, 33)), kid="login") for i in range(2)]
+        forged = token({"sub": "ada", "exp": int(time.time()) + 600}, ed25519=bytes(32), kid="login")
+
+        def verified():
+            return int(re.search(r"(?m)^rung_tokens_verified_total (\d+)", server.get("/metrics", key=admin).body.decode())[1])
+        self.check(server.get("/v1/players/me", key=good[0]), 404)
+        before, started = verified(), time.monotonic()
+        connection = server.open()
+        self.addCleanup(connection.close)
+        seen = [server.get("/v1/boards", key=forged, connection=connection) for _ in range(500)]
+        self.assertEqual({answer.status for answer in seen}, {401, 429})
+        refused = next(answer for answer in seen if answer.status == 429)
+        self.assertEqual(refused.code, "rate_limited")
+        self.assertGreaterEqual(int(refused.headers["Retry-After"]), 1)
+        most = 100 + 10 * (time.monotonic() - started) + 1
+        self.assertLessEqual(verified() - before, most)
+        self.check(server.get("/v1/players/me", key=good[0]), 404)  # was seen before
+        self.check(server.get("/v1/boards", key=admin), 200)
+        with Connection(server.resp) as c:
+            self.assertRegex(c.call("AUTH", forged).value, r"\A(THROTTLED|WRONGPASS)")
+            self.assertEqual(c.call("AUTH", good[0]).value, "OK")
+        until(lambda: server.get("/v1/players/me", key=good[1]).status == 404, "room for another")
 
     def test_peer(self):
         server = self.serve("--rates-peer", "10/m")

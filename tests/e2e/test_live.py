@@ -5,6 +5,7 @@
 import base64
 import json
 import os
+import re
 import socket
 import struct
 import sys
@@ -377,6 +378,56 @@ class Live(ServerTest):
         self.assertEqual(self.websocket(server, path, Origin="https://evil.example").status, 403)
         self.assertEqual(self.websocket(server, path, Origin="http://localhost").status, 101)
         self.assertEqual(self.websocket(server, "/v1/boards/none/live").status, 404)
+
+    def test_topics_left_behind_do_not_shut_others_out(self):
+        """One client opens and leaves more topics than there may be; then it holds as many as it may."""
+        server = self.serve("--public", "race", "--live-topics", "20")
+        admin = server.key("admin")
+        self.check(server.put("/v1/boards/race", {}, key=admin), 201)
+        for i in range(50):
+            stream = self.stream(server, f"/v1/boards/race/live?player=p{i}")
+            self.assertEqual((stream.status, stream.event()[0]), (200, "state"))
+            stream.close()
+        until(lambda: "rung_live_viewers 0" in server.get("/metrics", key=admin).body.decode(), "their leaving")
+        held = [self.stream(server, f"/v1/boards/race/live?player=q{i}") for i in range(10)]
+        self.assertEqual([s.event()[0] for s in held], ["state"] * 10)
+        refused = self.stream(server, "/v1/boards/race/live?player=q10")
+        self.assertEqual((refused.status, refused.body()["code"]), (503, "too_many_viewers"))
+        same = self.stream(server, "/v1/boards/race/live?player=q0")  # no other topic
+        self.assertEqual(same.event()[0], "state")
+        others = [self.stream(server, f"/v1/boards/race/live?player=r{i}", key=admin) for i in range(10)]
+        self.assertEqual([s.event()[0] for s in others], ["state"] * 10)
+
+    def test_too_many_viewers(self):
+        """Told before the stream begins; others still have their share."""
+        server = self.serve("--public", "race", "--live-viewers", "4")
+        admin = server.key("admin")
+        self.check(server.put("/v1/boards/race", {}, key=admin), 201)
+        held = [self.stream(server, "/v1/boards/race/live") for _ in range(2)]
+        self.assertEqual([s.event()[0] for s in held], ["state"] * 2)
+        for viewer in (self.stream(server, "/v1/boards/race/live"), self.websocket(server, "/v1/boards/race/live")):
+            self.assertEqual(viewer.status, 503)
+            self.assertEqual(viewer.headers["retry-after"], "5")
+        self.assertEqual(self.stream(server, "/v1/boards/race/live?limit=2").body()["code"], "too_many_viewers")
+        mine = [self.stream(server, "/v1/boards/race/live", key=admin) for _ in range(2)]
+        self.assertEqual([s.event()[0] for s in mine], ["state"] * 2)
+        reader = server.key("read")
+        self.assertEqual(self.stream(server, "/v1/boards/race/live", key=reader).body()["code"], "too_many_viewers")
+
+    def test_views_are_not_timed(self):
+        """A view lasts as long as somebody looks: that is no time of a request."""
+        server = self.board()
+        stream = self.stream(server, "/v1/boards/race/live")
+        self.assertEqual(stream.event()[0], "state")
+        stream.close()
+        metrics = lambda: server.get("/metrics").body.decode()  # noqa: E731
+        until(lambda: re.search(r'rung_http_requests_total{route="watchBoard",code="(200|0)"} 1', metrics()), "its end")
+        lines = b'{"board":"race","player":"ada","score":1}\n'
+        self.check(server.post("/v1/scores", lines, headers={"Content-Type": "application/x-ndjson"}), 200)
+        self.check(server.post("/v1/scores", [{"board": "race", "player": "ada", "score": 2}]), 200)
+        seen = until(lambda: 'route="submitScores",code="200"} 2' in metrics() and metrics(), "both batches")
+        self.assertNotIn('rung_http_request_seconds_count{route="watchBoard"}', seen)
+        self.assertIn('rung_http_request_seconds_count{route="submitScores"} 1\n', seen)
 
     def test_a_viewer_that_does_not_read(self):
         server = self.board()

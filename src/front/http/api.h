@@ -57,6 +57,7 @@ typedef struct rung_api_config {
     uint32_t metrics_boards_max; /* boards with a series of their own in /metrics; 0: 100 */
     uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
     uint32_t live_viewers_max;   /* 0: 20,000 */
+    uint32_t live_topics_max;    /* 0: 10,000 */
     bool (*archive_stat)(
         void *ctx, rung_api_archive_stat *out); /* false: there is none; NULL: it is never behind */
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* likewise */

@@ -72,7 +72,8 @@ rung_status rung__live_create(rung_api *api, rung_err *err) {
                                                 .rights = rights_of,
                                                 .ctx = api,
                                                 .frame_rate = api->config.live_frame_rate,
-                                                .viewers_max = api->config.live_viewers_max},
+                                                .viewers_max = api->config.live_viewers_max,
+                                                .topics_max = api->config.live_topics_max},
                             &api->live, err);
 }
 
