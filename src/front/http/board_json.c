@@ -205,7 +205,9 @@ static const rung_field board_fields[BOARD_FIELDS] = {
     [BOARD_WRITERS] =
         {RUNG_NAMED("writers"), .types = RUNG_FIELD_STRING, .values = WRITERS,
          .fallback = "\"server\"",
-         .doc = "Who submits: trusted keys only, or players too, with signed submissions."},
+         .doc =
+             "Who submits: trusted keys only. `player` is kept for players' own submissions, and "
+             "has no effect yet: their tokens cannot write."},
     [BOARD_REVIEW] = {RUNG_NAMED("review"), .types = RUNG_FIELD_ANY, .format = "later"},
     [BOARD_SEQ] = {RUNG_NAMED("seq"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0,
                    .max = INT64_MAX, .format = "readonly",

@@ -326,7 +326,7 @@ const rung_route rung_routes[] = {
      .doc = "A JSON array (up to 10,000 submissions, 8 MiB), or NDJSON of any length as "
             "`application/x-ndjson`: one "
             "submission a line. Each has its own result, in order: a refused one does not stop the "
-            "others. NDJSON is "
+            "others, and each counts as one request against the key's rate. NDJSON is "
             "streamed both ways: read the results while you send.",
      .body_kind = RUNG_BODY_BATCH,
      .body = &rung_batch_submission_schema,
@@ -426,9 +426,12 @@ const rung_route rung_routes[] = {
      .results = {ANSWER(rung_change_schema, "It is set.")},
      .handle = rung_api_put_player},
     {READ("/v1/players/{player}", "getPlayer", "Read a player"), .tag = "Players",
-     .role = RUNG_ROLE_READ, .doc = "Profile, ban, number of friends.", PARAMS(player_read_params),
-     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_player_schema, "The player.")},
-     .handle = rung_api_get_player},
+     .role = RUNG_ROLE_READ,
+     .doc =
+         "Profile, ban, number of friends. A key limited to boards sees of the profile what those "
+         "boards show: name, avatar, country and the attributes they rank by.",
+     PARAMS(player_read_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_player_schema, "The player.")}, .handle = rung_api_get_player},
     {.method = RUNG_METHOD_DELETE,
      .path = "/v1/players/{player}",
      .id = "erasePlayer",
@@ -531,8 +534,10 @@ const rung_route rung_routes[] = {
      .handle = rung_api_board_live},
     {READ("/v1/players/{player}/live", "watchPlayer", "Watch a player on every board"),
      .tag = "Live", .role = RUNG_ROLE_READ,
-     .doc = "A stream that does not end: the player's ranks, then each change, who passed them and "
-            "whom they passed. WebSocket on upgrade. See docs/live.md.",
+     .doc =
+         "A stream that does not end: the player's ranks on the boards that the key may see, then "
+         "each change, who passed them and whom they passed. WebSocket on upgrade. See "
+         "docs/live.md.",
      PARAMS(player_live_params), .flags = RUNG_IS_STREAM,
      .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
      .handle = rung_api_player_live},
@@ -605,7 +610,8 @@ const rung_route rung_routes[] = {
      .doc = "503 until recovery is complete.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      .results = {ANSWER(rung_ready_schema, "It does.")}, .handle = rung_api_ready},
     {READ("/metrics", "getMetrics", "Metrics"), .tag = "Operations", .role = RUNG_ROLE_READ,
-     .doc = "In the text format of Prometheus.", .flags = RUNG_IS_OPEN_EARLY,
+     .doc = "In the text format of Prometheus. A key limited to boards sees the numbers of those.",
+     .flags = RUNG_IS_OPEN_EARLY,
      .results = {{200, "text/plain; version=0.0.4; charset=utf-8", NULL, "Metrics."}},
      .handle = rung_api_metrics},
     {READ("/openapi.json", "getOpenapi", "This document"), .tag = "Operations",

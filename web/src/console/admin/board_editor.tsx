@@ -275,8 +275,8 @@ function Limits({ form, set, wrong }: Part) {
                            onInput={(event) => set({ limits: { ...form.limits, [name]: event.currentTarget.value } })} />
                 </Field>
             ))}
-            <Field label="Writers" help="Who may submit: trusted servers with a key only, or players too, with submissions they sign.">
-                <Select value={form.writers} onChange={(writers) => set({ writers })} options={[['server', 'Servers'], ['player', 'Servers and players']]} />
+            <Field label="Writers" help="Who may submit: trusted servers with a key. Players' own submissions are not there yet.">
+                <Select value={form.writers} onChange={(writers) => set({ writers })} options={[['server', 'Servers'], ['player', 'Servers and players (no effect yet)']]} />
             </Field>
         </Card>
     );
