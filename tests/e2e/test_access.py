@@ -363,6 +363,19 @@ class Revocation(AccessTest):
         self.assertIn("expired", stream.result()["error"]["detail"])
         self.assertEqual(server.get("/v1/boards/race/players/ada", key=admin).json["entry"]["score"], 1)
 
+    def test_a_stream_that_waits_for_its_rate(self):
+        server = self.board()
+        server.key("admin")
+        key = server.key("server", "--rate", "5")
+        stream = self.stream(server, key)
+        stream.send(b'{"board":"race","player":"ada","score":1}\n' * 1000)
+        server.revoke(key)
+        result = stream.result()
+        while "error" not in result:
+            result = stream.result()
+        self.assertEqual(result["error"]["code"], "unauthorized")
+        self.assertIsNone(stream.result())
+
     def test_a_body_under_way(self):
         server = self.board()
         admin, key = server.key("admin"), server.key("admin")

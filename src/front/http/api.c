@@ -635,12 +635,14 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     }
     uv_timer_init(config->loop, &api->wait_timer);
     uv_timer_init(config->loop, &api->ask_timer);
+    uv_timer_init(config->loop, &api->throttled);
     uv_idle_init(config->loop, &api->flush);
     uv_idle_init(config->loop, &api->answer_ranked);
     uv_timer_init(config->loop, &api->line_timer);
-    api->wait_timer.data = api->ask_timer.data = api->flush.data = api->answer_ranked.data = api;
+    api->wait_timer.data = api->ask_timer.data = api->throttled.data = api;
+    api->flush.data = api->answer_ranked.data = api;
     api->line_timer.data = api;
-    api->handle_count = 5;
+    api->handle_count = 6;
     api->boot = uv_hrtime();
     *api_out = api;
     return RUNG_OK;
@@ -658,6 +660,7 @@ void rung_api_destroy(rung_api *api) {
     rung_live_destroy(api->live);
     uv_close((uv_handle_t *)&api->wait_timer, handle_closed);
     uv_close((uv_handle_t *)&api->ask_timer, handle_closed);
+    uv_close((uv_handle_t *)&api->throttled, handle_closed);
     uv_close((uv_handle_t *)&api->flush, handle_closed);
     uv_close((uv_handle_t *)&api->line_timer, handle_closed);
     uv_close((uv_handle_t *)&api->answer_ranked, handle_closed);

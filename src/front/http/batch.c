@@ -7,8 +7,10 @@
  *
  * The ring keeps the order: a line that was refused here and now waits in it behind those that the hub still has.
  *
- * It stalls, and the peer is no longer read from, when the ring or the hub is full, or when the peer does not read its
- * results. It goes on by: answers (ring), a waiter for the next sequence (hub), `drained` (peer).
+ * It stalls, and the peer is no longer read from, when the ring or the hub is full, when the peer does not read its
+ * results, or when the sender's rate is used up. It goes on by: answers (ring), a waiter for the next sequence (hub),
+ * `drained` (peer), a timer (rate). Elements of an array that are too many for the rate are refused instead: an array is
+ * sent whole, and its sender waits for the end.
  *
  * Invariants:
  *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first; `pending` of them
@@ -35,6 +37,7 @@ enum {
 #endif
     LINE_BYTES_MAX = 64 << 10,
     ITEMS_MAX = 10000, /* of an array */
+    THROTTLED_MS = 50, /* who has used up their rate is looked at again so often */
     REFUSAL_MAX = 512, /* bytes of one refusal */
 };
 
@@ -66,7 +69,8 @@ typedef struct rung_batch {
     entry *ring;
     rung_hub_waiter waiter;
     uint64_t heard_ms; /* the last line of it, by the loop's clock */
-    bool is_begun; /* a submission was taken: the request paid for the first one */
+    bool is_begun;     /* a submission was taken: the request paid for the first one */
+    bool is_throttled; /* the next line waits for the sender's rate */
 } rung_batch;
 
 static entry *entry_at(const rung_batch *b, uint64_t i) {
@@ -339,12 +343,9 @@ static void refuse_rate(rung_batch *b, const rung_rate_answer *rate, rung_slice 
 }
 
 /* Each submission counts as one request; the request itself was the first. */
-static bool check_rate(rung_batch *b, int64_t now_ms) {
-    rung_rate_answer rate;
-    bool is_paid = !b->is_begun || rung__call_take(b->call, now_ms, &rate);
+static bool pay(rung_batch *b, rung_rate_answer *rate) {
+    bool is_paid = !b->is_begun || rung__call_take(b->call, rung_hub_now(b->api->hub), rate);
     b->is_begun = true;
-    if (!is_paid)
-        refuse_rate(b, &rate, (rung_slice){NULL, 0}, RUNG_SLICE("too many requests"));
     return is_paid;
 }
 
@@ -369,8 +370,6 @@ static void submit(rung_batch *b, rung_slice text) {
     rung_slot slots[SCORE_FIELDS];
     rung_err err = {0};
     int64_t now_ms = rung_hub_now(api->hub);
-    if (!check_rate(b, now_ms))
-        return;
     rung_status st = rung_submission_read(&rung_batch_submission_schema,
                                           (char *)(uintptr_t)text.ptr /* it is in b->in */,
                                           text.len, &api->reader, slots, &err);
@@ -430,7 +429,7 @@ static bool has_room(rung_batch *b) {
 }
 
 static bool is_stalled(rung_batch *b) {
-    if (b->is_full || !has_room(b))
+    if (b->is_full || b->is_throttled || !has_room(b))
         return true;
     if (rung_hub_room_for(b->api->hub, sender_of(b)))
         return false;
@@ -457,6 +456,34 @@ static void refuse_long_line(rung_batch *b) {
     refuse(b, &(rung_problem){.status = 413,
                               .code = "too_large",
                               .detail = RUNG_SLICE("a line is longer than 65,536 bytes")});
+}
+
+/* Take the next submission and pay for it. False: there is none yet, or it has to wait: it is as if not taken. */
+static bool take_paid(rung_batch *b, rung_slice *text_out) {
+    size_t in_at = b->in_at;
+    uint64_t line = b->line;
+    bool is_skipping = b->is_skipping;
+    rung_rate_answer rate = {0};
+    while (take_next(b, text_out)) {
+        if (pay(b, &rate))
+            return true;
+        if (b->is_array) {
+            b->api->metrics.batch_lines++;
+            refuse_rate(b, &rate, (rung_slice){NULL, 0}, RUNG_SLICE("too many requests"));
+            if (b->is_stopping || b->is_full || !has_room(b))
+                return false;
+            continue;
+        }
+        b->in_at = in_at;
+        b->line = line;
+        b->is_skipping = is_skipping;
+        b->is_throttled = true;
+        if (!uv_is_active((uv_handle_t *)&b->api->throttled))
+            uv_timer_start(&b->api->throttled, rung__batch_on_throttled, THROTTLED_MS,
+                           THROTTLED_MS);
+        return false;
+    }
+    return false;
 }
 
 static void take_text(rung_batch *b, rung_slice text) {
@@ -486,8 +513,9 @@ static void refuse_begun_line(rung_batch *b) {
 static void pump(rung_batch *b) {
     rung_slice text;
     bool stalled = false;
-    while (!b->is_stopping && !(stalled = is_stalled(b)) && take_next(b, &text))
+    while (!b->is_stopping && !(stalled = is_stalled(b)) && take_paid(b, &text))
         take_text(b, text);
+    stalled |= b->is_throttled;
     if (!b->is_stopping && !stalled && is_line_too_long(b))
         refuse_begun_line(b);
     bool is_done = b->is_stopping || (b->is_input_over && !stalled && b->in_at == b->in_len);
@@ -563,7 +591,7 @@ static void gone(void *ctx, rung_exchange *x) {
 /* Does it hold its place for nothing? Not while we are the ones who do not read, or the peer does not. */
 static bool is_silent(const rung_batch *b, uint64_t now_ms) {
     return !b->is_array && !b->is_input_over && !b->is_stopping && !b->is_held && !b->is_full &&
-           b->pending == 0 && now_ms - b->heard_ms >= b->api->config.line_ms;
+           !b->is_throttled && b->pending == 0 && now_ms - b->heard_ms >= b->api->config.line_ms;
 }
 
 /* A place is for who submits. What keeps a connection open, such as blank lines, does not keep a place. */
@@ -661,6 +689,25 @@ void rung__batch_on_idle(uv_idle_t *idle) {
     for (rung_batch *b = api->batches; b; b = b->next)
         if (b->is_flush_due)
             flush(b);
+}
+
+/* Some may have earned a submission meanwhile. */
+void rung__batch_on_throttled(uv_timer_t *timer) {
+    rung_api *api = timer->data;
+    bool is_left = false;
+    for (rung_batch *b = api->batches, *next; b; b = next) {
+        next = b->next;
+        if (!b->is_throttled)
+            continue;
+        b->is_throttled = false;
+        if (!b->is_stopping)
+            check_sender(b);
+        pump(b);
+    }
+    for (const rung_batch *b = api->batches; b; b = b->next)
+        is_left |= b->is_throttled;
+    if (!is_left)
+        uv_timer_stop(timer);
 }
 
 void rung__batch_stop_all(rung_api *api) {

@@ -88,6 +88,7 @@ struct rung_api {
     struct rung_batch *batches; /* all streams of submissions */
     uv_idle_t flush;            /* runs once when a batch has results to send */
     uv_timer_t line_timer;      /* looks for streams that send nothing, while there are streams */
+    uv_timer_t throttled; /* runs while a batch waits for its sender's rate */
 
     uint64_t boot;         /* tells this process from another in ETags */
     uint32_t handle_count; /* of the loop, still open */
@@ -209,6 +210,7 @@ void rung__ranked_on_idle(uv_idle_t *idle);
 
 void rung__batch_stop_all(rung_api *api);
 void rung__batch_on_idle(uv_idle_t *idle);
+void rung__batch_on_throttled(uv_timer_t *timer);
 
 /* ---- live (api_live.c) ---- */
 

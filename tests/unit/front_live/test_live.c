@@ -724,6 +724,9 @@ TEST(no_memory_is_no_disaster) {
         livekit_define(&k, "race", RUNG_WINDOWS_ALL);
         livekit_score(&k, "race", "ada", 10);
         rung_live_spec spec = top("race", 10), feed = about(RUNG_LIVE_FEED, "ada", 0);
+        spec.asker = 1;
+        feed.asker = 2;
+        feed.sight = RUNG_SLICE("race");
         memset(mirrors, 0, sizeof mirrors);
         rung_failalloc_fail_at(&k.heap, n, false);
         bool is_open = rung_live_open(k.live, &spec, NULL, &sink, &mirrors[0], &mirrors[0].viewer,
