@@ -380,8 +380,8 @@ static bool begins_with_name(rung_slice text, const char *name) {
 }
 
 /* Where everybody who reaches us is an admin, a page in a browser on this machine must not: neither from another site,
- * nor by giving our address a name of its own. A browser says which page asks. Origins of elsewhere cannot be configured
- * then (rung_settings_check_reach). */
+ * nor by giving our address a name of its own. A browser says which page asks. Origins of elsewhere cannot be
+ * configured then (rung_settings_check_reach). */
 static bool is_foreign_page(const server *s, rung_exchange *x) {
     static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
     rung_slice origin = rung_exchange_header(x, "origin");

@@ -221,7 +221,7 @@ static uint64_t submissions_of(const rung_view *view, const rung_stats *stats) {
     return stats->submissions;
 }
 
-/* One number of each of the first boards that may be seen; the rest is in the totals. The number of series is bounded. */
+/* One number of each of the first boards that may be seen; the rest is in the totals. So many series at most. */
 static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice sight,
                             const char *name, const char *type, const char *help,
                             board_number *number) {

@@ -69,8 +69,8 @@ void rung_api_put_player(rung_call *c) {
 
 enum { PROFILE_BOARDS_MAX = 1024 }; /* looked at for what a limited key may see of a profile */
 
-/* Which attributes the caller may see: all of them with a key for all boards, or with the player's own token; with a key
- * limited to boards what those show of a player anyway. */
+/* Which attributes the caller may see: all of them with a key for all boards, or with the player's own token; with a
+ * key limited to boards what those show of a player anyway. */
 static void mark_shown(rung_call *c, const rung_attribute *attributes, uint32_t count,
                        bool *shown) {
     const rung_state *s = rung__api_state(c->api);

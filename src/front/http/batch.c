@@ -9,8 +9,8 @@
  *
  * It stalls, and the peer is no longer read from, when the ring or the hub is full, when the peer does not read its
  * results, or when the sender's rate is used up. It goes on by: answers (ring), a waiter for the next sequence (hub),
- * `drained` (peer), a timer (rate). Elements of an array that are too many for the rate are refused instead: an array is
- * sent whole, and its sender waits for the end.
+ * `drained` (peer), a timer (rate). Elements of an array that are too many for the rate are refused instead: an array
+ * is sent whole, and its sender waits for the end.
  *
  * Invariants:
  *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first; `pending` of them

@@ -127,8 +127,8 @@ void rung_live_destroy(rung_live *l);
 
 /* A viewer of a topic. `since` (may be NULL) is the last id it has seen. The first frames are sent before this
  * returns. RUNG_NOT_FOUND: no such board, player, window, scope (`err`); RUNG_EINVAL; RUNG_ELIMIT: too many
- * viewers or topics, in all or of this asker; RUNG_ENOMEM; RUNG_ECLOSED: stopping, or there is no state yet. `sink` and `ctx` are used
- * until it is left or ended. */
+ * viewers or topics, in all or of this asker; RUNG_ENOMEM; RUNG_ECLOSED: stopping, or there is no state yet.
+ * `sink` and `ctx` are used until it is left or ended. */
 RUNG_NODISCARD rung_status rung_live_open(rung_live *l, const rung_live_spec *spec,
                                           const uint64_t *since, const rung_live_sink *sink,
                                           void *ctx, rung_viewer **viewer_out, rung_err *err);
