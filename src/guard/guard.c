@@ -13,8 +13,10 @@
 #include "guard/jwt.h"
 #include "guard/keys_file.h"
 
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { RATE_CAPACITY = 65536, TOKEN_CAPACITY = 4096 };
 
@@ -43,6 +45,7 @@ struct rung_guard {
     uint64_t generation;   /* of the keys, from 1 */
     rung_keys_stamp stamp; /* of the file last looked at, good or bad */
     rung_status failure;   /* of the last look; RUNG_OK: none */
+    int spare; /* a descriptor kept for reading the file, whatever becomes of the others; -1: none */
     rung_rate *rate;
     seen_token
         *tokens; /* made when the first token comes; NULL before, and where there is no memory */
@@ -52,6 +55,16 @@ struct rung_guard {
 };
 
 /* ---- life ---- */
+
+static void spare_open(rung_guard *g) {
+    g->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void spare_close(rung_guard *g) {
+    if (g->spare >= 0)
+        close(g->spare);
+    g->spare = -1;
+}
 
 static rung_status read_first(rung_guard *g, rung_err *err) {
     rung_status st = RUNG_NOT_FOUND;
@@ -115,7 +128,10 @@ rung_status rung_guard_create(const rung_guard_config *config, rung_guard **guar
     if (!g->config.per_forger.count)
         g->config.per_forger = FORGER_LIMIT;
     g->generation = 1;
+    g->spare = -1;
     rung_status st = fill_in(g, config, err);
+    if (g->path)
+        spare_open(g);
     if (st < 0) {
         rung_guard_destroy(g);
         return st;
@@ -128,6 +144,7 @@ void rung_guard_destroy(rung_guard *g) {
     if (!g)
         return;
     const rung_alloc *alloc = g->config.alloc;
+    spare_close(g);
     rung_keys_destroy(g->keys);
     rung_rate_destroy(g->rate);
     EVP_MD_free(g->sha256);
@@ -141,8 +158,11 @@ static rung_status read_again(rung_guard *g, const rung_keys_stamp *stamp, rung_
                               rung_err *err) {
     rung_keys *keys = NULL;
     g->stamp = *stamp;
-    if (st == RUNG_OK)
+    if (st == RUNG_OK) {
+        spare_close(g);
         st = rung_keys_file_read(g->config.alloc, g->path, &keys, &g->stamp, err);
+        spare_open(g);
+    }
     if (st == RUNG_NOT_FOUND)
         return rung_guard_is_open(g)
                    ? RUNG_UNCHANGED

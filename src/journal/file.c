@@ -158,6 +158,20 @@ static int os_lock(void *ctx, int file) {
     return os_result(fcntl(file, F_OFD_SETLK, &whole));
 }
 
+static int os_is_at(void *ctx, int file, const char *folder, const char *name) {
+    char path[4096];
+    struct stat ours, there;
+    (void)ctx;
+    int len = snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (len < 0 || (size_t)len >= sizeof path)
+        return -ENAMETOOLONG;
+    if (fstat(file, &ours) < 0)
+        return -errno;
+    if (stat(path, &there) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+    return ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+}
+
 static int os_random(void *ctx, void *buffer, size_t len) {
     (void)ctx;
     ssize_t n = getrandom(buffer, len, 0);
@@ -184,6 +198,7 @@ const rung_fs *rung_fs_posix(void) {
         .link = os_link,
         .unlink = os_unlink,
         .lock = os_lock,
+        .is_at = os_is_at,
         .random = os_random,
     };
     return &fs;
@@ -195,6 +210,8 @@ static rung_status translate(int failed) {
     switch (-failed) {
     case ENOSPC:
     case EDQUOT:
+    case EMFILE:
+    case ENFILE:
         return RUNG_ENOSPC;
     case ENOMEM:
         return RUNG_ENOMEM;
@@ -415,6 +432,15 @@ rung_status rung_file_lock(const rung_file *f, rung_err *err) {
     if (result == -EAGAIN || result == -EACCES)
         return RUNG_EBUSY;
     return result < 0 ? FAIL_IO(err, result, "cannot lock", f->name) : RUNG_OK;
+}
+
+rung_status rung_file_is_at(const rung_file *f, const char *folder, rung_err *err) {
+    if (!f->fs->is_at)
+        return RUNG_OK;
+    int result = f->fs->is_at(f->fs->ctx, f->handle, folder, f->name);
+    if (result < 0)
+        return FAIL_IO(err, result, "cannot look at", f->name);
+    return result ? RUNG_OK : RUNG_NOT_FOUND;
 }
 
 static rung_status write_new(const rung_dir *d, const char *name, const void *bytes, size_t len,

@@ -48,6 +48,8 @@ typedef struct rung_fs {
     int (*link)(void *ctx, int from_dir, const char *from, int to_dir, const char *to);
     int (*unlink)(void *ctx, int dir, const char *name);
     int (*lock)(void *ctx, int file); /* exclusive, at once or -EAGAIN; held until close */
+    /* 1: this very file is what stands at folder/name; 0: another one or none does. NULL: it always is. */
+    int (*is_at)(void *ctx, int file, const char *folder, const char *name);
     int (*random)(void *ctx, void *buffer, size_t len);
 } rung_fs;
 
@@ -69,7 +71,8 @@ typedef struct rung_file {
     char name[RUNG_FILE_NAME_MAX];
 } rung_file;
 
-/* All return RUNG_OK or the translated failure (RUNG_ENOSPC also for a quota), with `err` filled. */
+/* All return RUNG_OK or the translated failure, with `err` filled. RUNG_ENOSPC also for a quota and for a limit on open
+ * files: what failed may succeed later. */
 RUNG_NODISCARD rung_status rung_dir_open(rung_dir *d, const rung_fs *fs, const char *path,
                                          bool create, rung_err *err);
 void rung_dir_close(rung_dir *d);
@@ -112,6 +115,8 @@ RUNG_NODISCARD rung_status rung_file_truncate(const rung_file *f, uint64_t size,
 RUNG_NODISCARD rung_status rung_file_size(const rung_file *f, uint64_t *size_out, rung_err *err);
 /* RUNG_EBUSY (no message) when another open file holds it, in this process or another. */
 RUNG_NODISCARD rung_status rung_file_lock(const rung_file *f, rung_err *err);
+/* Is the file at folder/name this one? RUNG_OK; RUNG_NOT_FOUND: it was removed, or replaced; or it cannot be told. */
+RUNG_NODISCARD rung_status rung_file_is_at(const rung_file *f, const char *folder, rung_err *err);
 
 /* A whole small file put in place of `name` so that a crash leaves the old one or the new one: temporary file,
  * sync, rename, sync of the folder. */

@@ -14,7 +14,8 @@
  *       its header then cuts the old one.
  *   I7  Segments are removed one by one, oldest first, each removal synced: no crash leaves a hole.
  *
- * States: opened -> rung_segment_log_start -> writable -> (failed) -> closed. */
+ * States: opened -> rung_segment_log_start -> writable -> (failed) -> closed; without space it is start_due until tend
+ * has started it. */
 #define _GNU_SOURCE
 #include "journal/segment_log.h"
 
@@ -51,7 +52,8 @@ struct rung_segment_log {
 
     /* The appending thread's. */
     bool is_started;
-    rung_err failure; /* code RUNG_OK while all is well */
+    _Atomic bool is_start_due; /* there was no space for it: tend tries again. Read by any thread */
+    rung_err failure;          /* code RUNG_OK while all is well */
     uint32_t epoch;
     rung_file active; /* the file of the last entry of image.segments, once started */
     rung_frame_state state;
@@ -206,6 +208,15 @@ rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_se
     atomic_init(&log->durable_seq, log->image.count ? last_segment(log)->last_seq : 0);
     *log_out = log;
     return RUNG_OK;
+}
+
+rung_status rung_segment_log_check_place(const rung_segment_log *log, rung_err *err) {
+    if (rung_file_is_at(&log->lock_file, log->config.path, NULL) != RUNG_NOT_FOUND)
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EABSENT,
+                     "folder %s was removed or replaced while it was in use: its file " LOCK_NAME
+                     " is not the one that is locked",
+                     log->config.path);
 }
 
 rung_log *rung_segment_log_port(rung_segment_log *log) {
@@ -591,8 +602,7 @@ static rung_status finish_start(rung_segment_log *log, rung_err *err) {
     return st == RUNG_OK ? retire(log, log->image.count - 2, err) : st;
 }
 
-rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err) {
-    RUNG_ASSERT(!log->is_started);
+static rung_status start(rung_segment_log *log, rung_err *err) {
     if (log->config.is_read_only)
         return RUNG_FAIL(err, RUNG_EINVAL, "the log is open for reading only");
     rung_log_image *im = &log->image;
@@ -612,6 +622,13 @@ rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err) {
     if (st == RUNG_ENOSPC)
         st = RUNG_EIO; /* too late for a second try in this process: the new segment has its name */
     log->is_started = st == RUNG_OK;
+    return st;
+}
+
+rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err) {
+    RUNG_ASSERT(!log->is_started);
+    rung_status st = start(log, err);
+    atomic_store(&log->is_start_due, st == RUNG_ENOSPC);
     return st;
 }
 
@@ -753,6 +770,8 @@ static rung_status log_append(rung_log *port, const rung_log_entry *entries, siz
     rung_segment_log *log = self(port);
     if (log->failure.code < 0)
         return fail_for_ever(log, RUNG_OK, &log->failure, err);
+    if (atomic_load(&log->is_start_due))
+        return RUNG_FAIL(err, RUNG_ENOSPC, "there was no space to start the log");
     if (!log->is_started)
         return RUNG_FAIL(err, RUNG_EINVAL, "the log is not open for writing");
     RUNG_ASSERT(log->config.is_relaxed || !log->has_unsynced); /* I1 */
@@ -810,11 +829,16 @@ static rung_status log_tend(rung_log *port, bool is_idle, rung_err *err) {
     rung_segment_log *log = self(port);
     if (log->failure.code < 0)
         return fail_for_ever(log, RUNG_OK, &log->failure, err);
+    rung_err detail = {0};
+    if (atomic_load(&log->is_start_due)) {
+        rung_status st = rung_segment_log_start(log, &detail);
+        if (st < 0)
+            return st == RUNG_ENOSPC ? RUNG_OK : fail_for_ever(log, st, &detail, err);
+    }
     if (!log->is_started)
         return RUNG_OK;
     hash_pending(log);
     forget_old(log);
-    rung_err detail = {0};
     rung_status st = mark_if_due(log, is_idle, &detail);
     if (st < 0)
         return fail_for_ever(log, st, &detail, err);
@@ -823,6 +847,8 @@ static rung_status log_tend(rung_log *port, bool is_idle, rung_err *err) {
 
 static rung_status log_prepare(rung_log *port, rung_err *err) {
     rung_segment_log *log = self(port);
+    if (atomic_load(&log->is_start_due))
+        return RUNG_FAIL(err, RUNG_ENOSPC, "there was no space to start the log");
     return rung_spare_ensure(&log->spare, &log->dir, log->config.segment_size, err);
 }
 

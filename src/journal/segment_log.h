@@ -29,7 +29,7 @@ typedef struct rung_segment_log
 typedef struct rung_segment_log_config {
     const rung_fs *fs;
     const rung_alloc *alloc; /* used from every thread that uses the log */
-    const char *path;        /* the folder; created if absent unless read-only */
+    const char *path;        /* the folder, used until close; created if absent unless read-only */
     uint64_t segment_size;   /* bytes, multiple of 512; 0 = 64 MiB */
     uint32_t mark_every;     /* batches between two high-water marks; 0 = 64 */
     bool is_relaxed;         /* several appends may share one sync ("sync every N ms") */
@@ -42,9 +42,13 @@ typedef struct rung_segment_log_config {
 RUNG_NODISCARD rung_status rung_segment_log_open(const rung_segment_log_config *config,
                                                  rung_segment_log **log_out, rung_err *err);
 
-/* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later. After any failure but that one the
- * log must be closed. */
+/* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later; or leave that to the log's tend, and
+ * append returns RUNG_ENOSPC until it has succeeded. After any failure but that one the log must be closed. */
 RUNG_NODISCARD rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err);
+
+/* Is the folder still where it was opened? RUNG_EABSENT: it was removed or replaced, and what is written now is lost.
+ * What cannot be told is RUNG_OK. Cheap; from any thread. */
+RUNG_NODISCARD rung_status rung_segment_log_check_place(const rung_segment_log *log, rung_err *err);
 
 rung_log *rung_segment_log_port(rung_segment_log *log); /* borrowed; the same object */
 

@@ -498,9 +498,10 @@ static rung_status load_one(const rung_dir *dir, const rung_alloc *alloc, const 
     return st;
 }
 
-/* Tell what the manifest promises and the folder does not hold. */
-static void compare_manifest(const rung_dir *dir, const uint8_t *uuid,
-                             const rung_snapshot_sink *sink, const uint64_t *seqs, size_t count) {
+void rung_snapshot_compare_manifest(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                    const uint64_t *seqs, size_t count,
+                                    void (*say)(void *ctx, const char *line), void *ctx) {
+    const rung_snapshot_sink words = {.say = say, .ctx = ctx}, *sink = &words;
     rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
     size_t listed = 0;
     rung_err err = {0};
@@ -527,7 +528,7 @@ rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc,
     rung_status st = rung_snapshot_list(dir, seqs, 16, &count, err);
     if (st < 0)
         return st;
-    compare_manifest(dir, uuid, sink, seqs, count);
+    rung_snapshot_compare_manifest(dir, uuid, seqs, count, sink->say, sink->ctx);
     st = RUNG_NOT_FOUND;
     for (size_t i = 0; i < count; i++) {
         if (seqs[i] > seq_max)

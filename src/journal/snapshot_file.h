@@ -92,6 +92,12 @@ RUNG_NODISCARD rung_status rung_snapshot_load(const rung_dir *dir, const rung_al
                                               const rung_snapshot_sink *sink,
                                               rung_snapshot_info *info_out, rung_err *err);
 
+/* Say what the manifest promises and the folder does not hold, and that it is damaged, if it is: nothing is lost by
+ * that, but somebody was here. `seqs` are those of rung_snapshot_list(). */
+void rung_snapshot_compare_manifest(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                    const uint64_t *seqs, size_t count,
+                                    void (*say)(void *ctx, const char *line), void *ctx);
+
 /* The sequences of the snapshots in the folder, newest first; at most `max`, the newest ones. */
 RUNG_NODISCARD rung_status rung_snapshot_list(const rung_dir *dir, uint64_t *seqs, size_t max,
                                               size_t *count_out, rung_err *err);

@@ -131,9 +131,10 @@ static void publish(rung_writer *w, uint64_t seq, const queue *q, uint64_t us) {
 }
 
 /* The disk is full: give back the batch and all that queued up behind it. Their sequences go to others. */
-static void refuse(rung_writer *w, queue *taken) {
+static void refuse(rung_writer *w, queue *taken, const rung_err *why) {
     pthread_mutex_lock(&w->lock);
     w->status = RUNG_ENOSPC;
+    w->failure = *why;
     w->refused_from = w->written_seq + 1;
     w->refused_to = w->next_seq - 1;
     w->next_seq = w->written_seq + 1;
@@ -171,7 +172,7 @@ static rung_status put_down(rung_writer *w, queue *q, rung_err *err) {
     struct timespec begun = now();
     rung_status st = rung_log_append(w->config.log, q->entries, q->count, &first, err);
     if (st == RUNG_ENOSPC || st == RUNG_ENOMEM) {
-        refuse(w, q);
+        refuse(w, q, err);
         return RUNG_OK;
     }
     if (st < 0)
@@ -365,6 +366,7 @@ rung_status rung_writer_create(const rung_writer_config *config, rung_writer **w
     c->space_retry_ms = c->space_retry_ms ? c->space_retry_ms : SPACE_RETRY_MS_DEFAULT;
     w->durable_seq = w->written_seq = rung_log_durable_seq(config->log);
     w->next_seq = w->durable_seq + 1;
+    w->status = config->is_full ? RUNG_ENOSPC : RUNG_OK;
     w->wants_spare = true;
     w->synced_at = now();
     pthread_condattr_t monotonic;
@@ -423,7 +425,7 @@ static rung_status try_push(rung_writer *w, const rung_log_entry *entries, size_
     queue *q = &w->queues[w->filling];
     if (w->status == RUNG_ENOSPC)
         return RUNG_FAIL(err, RUNG_ENOSPC,
-                         "the disk is full: nothing is accepted until there is space");
+                         "there is no space for the log: nothing is accepted until there is some");
     if (w->status < 0) {
         if (err)
             *err = w->failure;

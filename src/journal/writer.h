@@ -37,6 +37,7 @@ typedef struct rung_writer_config {
         sync_every_ms; /* 0 = sync before every acknowledgement. Else acknowledge when written, sync this often:
                                  a crash of the machine may lose what was acknowledged since. Needs a relaxed log */
     uint32_t space_retry_ms; /* how often to look for space on a full disk; 0 = 200 */
+    bool is_full; /* the log could not be started for lack of space: begin as on a full disk */
     bool
         is_borrowing; /* payloads are not copied: the caller leaves each where it is until it is durable or refused,
                          after a failure until the writer is destroyed */

@@ -53,6 +53,7 @@ enum {
 
 enum {
     WAITING_DEFAULT = 65536,
+    PLACE_TICKS = 5,                   /* how often the folder is looked for */
     TRIM_TICKS = 10,                   /* how often old log is looked for */
     CLOCK_SAVE_MS = 60000,             /* how often the trusted time is kept for the next life */
     RING_SPARE = RUNG_EVENT_BYTES_MAX, /* less room than this is none: the longest event must fit */
@@ -90,6 +91,7 @@ struct rung_hub {
     int64_t clock_saved_ms;       /* on the monotonic clock */
     rung_err failure;             /* H5: code RUNG_OK while all is well */
     bool is_full;                 /* the disk */
+    bool is_first_due;            /* the first events of this life wait for space */
     bool is_closing;
     bool is_working; /* answers and questions are being called: they must not come back here */
 
@@ -183,6 +185,7 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
                                .path = c->path,
                                .segment_size = c->segment_size,
                                .is_relaxed = c->sync_every_ms > 0,
+                               .is_patient = true,
                                .state = *state,
                                .follower = c->follower,
                                .progress = c->progress,
@@ -194,6 +197,7 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
     rung_store_stats opened = rung_store_stat(h->store);
     h->bytes_before = opened.replayed_bytes;
     h->stats.snapshot_seq = opened.snapshot_seq;
+    h->is_full = opened.is_full;
     st = rung_store_needed_from(h->store, &h->kept_from, err);
     if (st < 0)
         return st;
@@ -202,6 +206,7 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
                                  .queue_records_max = c->waiting_max + 1,
                                  .sync_every_ms = c->sync_every_ms,
                                  .space_retry_ms = c->space_retry_ms,
+                                 .is_full = opened.is_full,
                                  .is_borrowing = true, /* they stay in the ring until applied */
                                  .notify = wake_from_writer,
                                  .fatal = fail_from_writer,
@@ -312,10 +317,12 @@ static rung_status put_first(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
     rung_event event;
     rung_status st = RUNG_OK;
-    if (h->store && rung_store_rules_event(h->state, &event))
+    h->is_first_due = h->store && h->is_full;
+    if (!h->store || h->is_full)
+        return RUNG_OK;
+    if (rung_store_rules_event(h->state, &event))
         st = rung_hub_put(h, &event, NULL, NULL, err);
-    if (st == RUNG_OK && h->store &&
-        rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
+    if (st == RUNG_OK && rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
         st = rung_hub_put(h, &event, NULL, NULL, err);
     return st;
 }
@@ -481,7 +488,7 @@ static rung_status may_put(const rung_hub *h, rung_err *err) {
         return RUNG_FAIL(err, RUNG_ECLOSED, "closing: nothing more is accepted");
     if (h->is_full)
         return RUNG_FAIL(err, RUNG_ENOSPC,
-                         "the disk is full: nothing is accepted until there is space");
+                         "there is no space for the log: nothing is accepted until there is some");
     if (rung_fair_free(&h->waiting) == 0)
         return RUNG_FAIL(err, RUNG_ELIMIT, "too many changes are waiting");
     return RUNG_OK;
@@ -791,9 +798,14 @@ static void hand_over(rung_hub *h) {
 
 /* The disk is full: those with the writer, and those not handed over yet, did not happen. */
 static void take_refusal(rung_hub *h, const rung_writer_state *s) {
-    rung_err err;
+    rung_err err, why = {0};
+    char line[400];
     RUNG_ASSERT(s->refused_from == h->durable_seq + 1);
-    RUNG_FAIL(&err, RUNG_ENOSPC, "the disk is full: nothing was changed");
+    rung_writer_failure(h->writer, &why);
+    snprintf(line, sizeof line,
+             "there is no space for the log, changes are refused, reads go on: %s", why.message);
+    say(h, line);
+    RUNG_FAIL(&err, RUNG_ENOSPC, "there is no space for the log: nothing was changed");
     h->is_full = true;
     h->is_held = false;
     work_off(h, h->tail, UINT32_MAX); /* what is durable of them did happen */
@@ -808,6 +820,8 @@ static void look_at_writer(rung_hub *h) {
     h->durable_seq = s.durable_seq;
     if (s.refused_to)
         take_refusal(h, &s);
+    if (h->is_full && s.status >= 0)
+        say(h, "there is space again: changes are taken");
     h->is_full = s.status == RUNG_ENOSPC;
     if (s.status < 0 && s.status != RUNG_ENOSPC) {
         rung_err cause;
@@ -988,6 +1002,19 @@ static void look_after_snapshots(rung_hub *h) {
     }
 }
 
+/* A folder that somebody removed or replaced keeps nothing: what would be acknowledged now would be lost. */
+static bool is_in_place(rung_hub *h) {
+    rung_err err = {0};
+    if (h->failure.code < 0 || h->ticks % PLACE_TICKS != 0 ||
+        rung_store_check_place(h->store, &err) == RUNG_OK)
+        return true;
+    if (h->config.fatal)
+        h->config.fatal(h->config.ctx, &err);
+    h->is_held = false;
+    fail_for_good(h, RUNG_EIO, &err);
+    return false;
+}
+
 /* Let go of the log that is in both snapshots and with the follower. */
 static void trim_log(rung_hub *h) {
     const rung_hub_follower *f = h->config.follower;
@@ -1052,9 +1079,13 @@ void rung_hub_tick(rung_hub *h) {
     if (rung_clock_monotonic_ms() - h->clock_saved_ms >= CLOCK_SAVE_MS)
         keep_time(h);
     if (h->store) {
+        if (!is_in_place(h))
+            return;
         look_after_snapshots(h);
         trim_log(h);
     }
+    if (h->is_first_due && !h->is_full)
+        h->is_first_due = put_first(h, NULL) < 0;
     if (may_put(h, NULL) == RUNG_OK) {
         if (!h->has_time)
             begin_batch(h);

@@ -150,6 +150,8 @@ static rung_status load_newest(rung_store *s, rung_state **state_out, rung_err *
         rung_snapshot_list(rung_segment_log_dir(s->log), seqs, SNAPSHOTS_LISTED, &count, err);
     if (st < 0)
         return st;
+    rung_snapshot_compare_manifest(rung_segment_log_dir(s->log), rung_segment_log_uuid(s->log),
+                                   seqs, count, s->config.say, s->config.ctx);
     for (size_t i = 0; i < count; i++) {
         rung_err why = {0};
         if (seqs[i] > end) /* S2 */
@@ -267,6 +269,25 @@ static void end_follower(rung_store *s) {
         f->end(f->ctx);
 }
 
+static rung_status start_log(rung_store *s, rung_err *err) {
+    rung_err why = {0};
+    char line[400];
+    rung_status st = rung_segment_log_start(s->log, &why);
+    if (st == RUNG_ENOSPC && s->config.is_patient) {
+        s->stats.is_full = true;
+        snprintf(line, sizeof line,
+                 "there is no space for the log: changes are refused until there is some, reads go "
+                 "on: %s",
+                 why.message);
+        if (s->config.say)
+            s->config.say(s->config.ctx, line);
+        return RUNG_OK;
+    }
+    if (st < 0 && err)
+        *err = why;
+    return st;
+}
+
 rung_status rung_store_open(const rung_store_config *config, rung_store **store_out,
                             rung_state **state_out, rung_err *err) {
     rung_store *s = rung_alloc_zeroed(config->alloc, sizeof *s);
@@ -287,7 +308,7 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     if (st == RUNG_OK)
         st = replay(s, state, err);
     if (st == RUNG_OK)
-        st = rung_segment_log_start(s->log, err);
+        st = start_log(s, err);
     if (st < 0) {
         if (s->is_followed)
             end_follower(s);
@@ -334,6 +355,10 @@ rung_log *rung_store_log(rung_store *s) {
 
 const rung_dir *rung_store_dir(const rung_store *s) {
     return rung_segment_log_dir(s->log);
+}
+
+rung_status rung_store_check_place(const rung_store *s, rung_err *err) {
+    return rung_segment_log_check_place(s->log, err);
 }
 
 rung_store_stats rung_store_stat(const rung_store *s) {

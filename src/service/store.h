@@ -30,6 +30,7 @@ typedef struct rung_store_config {
     const char *path;
     uint64_t segment_size; /* as in segment_log.h */
     bool is_relaxed;       /* the log is synced now and then, not before every answer */
+    bool is_patient;       /* a full disk is no reason not to open: see rung_store_stats.is_full */
     rung_state_config
         state; /* without id_capacity, id_keep_ms and rules_level: what a log gives must not depend on who opens
                   it. Events change them (rung_store_ids_event, rung_store_rules_event) */
@@ -65,8 +66,12 @@ const rung_dir *rung_store_dir(const rung_store *s); /* the folder; borrowed */
 typedef struct rung_store_stats {
     uint64_t snapshot_seq;   /* of the snapshot that was loaded; 0: none */
     uint64_t replayed_bytes; /* of log behind it */
+    bool is_full; /* there is no space for the log: it takes appends when its tend has found some */
 } rung_store_stats;
 rung_store_stats rung_store_stat(const rung_store *s); /* how it was opened */
+
+/* Is the folder still where it was opened? RUNG_OK; RUNG_EABSENT: it was removed or replaced. */
+RUNG_NODISCARD rung_status rung_store_check_place(const rung_store *s, rung_err *err);
 
 /* Write a snapshot of `state`, which must be durable in the log: sync first. RUNG_OK;
  * RUNG_UNCHANGED when the newest one is of this very sequence; RUNG_EBUSY while one is being

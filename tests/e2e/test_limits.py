@@ -113,6 +113,14 @@ class Rates(ServerTest):
         server = self.serve("--rates-peer", "10/m")
         self.spend(lambda: server.get("/v1/boards"), 10)
 
+    def test_a_page_may_read_them(self):
+        """What a browser is told it may show to a page is what is sent."""
+        server = self.serve("--rates-peer", "10/m", "--cors-origins", "https://game.example")
+        server.key("admin")
+        headers = server.get("/v1/boards", headers={"Origin": "https://game.example"}).headers
+        exposed = {name.strip() for name in headers["Access-Control-Expose-Headers"].split(",")}
+        self.assertEqual({n for n in exposed if n.startswith("RateLimit")}, {n for n in headers if n.startswith("RateLimit")})
+
     def test_player(self):
         server = self.serve("--rates-player", "5/m")
         secret = server.own_folder / "secret"
@@ -282,6 +290,41 @@ class FullDisk(ServerTest):
         until(is_back, "the return from a full disk")
         self.assertEqual(sum(e["score"] for e in server.get("/v1/boards/race/top?limit=100").json["entries"]), accepted + 1)
         self.assertEqual(server.stop(), 0)
+
+    def test_a_start_on_a_full_disk(self):
+        """It reads, refuses changes, and takes them when there is room: as a server does that was running when the disk filled."""
+        mount = ["unshare", "--user", "--map-root-user", "--mount"] if os.geteuid() else ["unshare", "--mount"]
+        enter = ["nsenter", "--user", "--preserve-credentials", "--mount"] if os.geteuid() else ["nsenter", "--mount"]
+        server = self.serve(start=False)
+        server.data.mkdir()
+        holder = subprocess.Popen([*mount, "sh", "-c", 'mount -t tmpfs -o size=160m tmpfs "$0" && echo ok && exec sleep 600',
+                                   str(server.data)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.addCleanup(holder.wait)
+        self.addCleanup(holder.kill)
+        self.addCleanup(holder.stdout.close)
+        if holder.stdout.readline() != b"ok\n" or not shutil.which("nsenter"):
+            self.skipTest("no mount namespaces here")
+        server.wrap = [*enter, "--target", str(holder.pid)]
+        inside = f"/proc/{holder.pid}/root{server.data}"
+        server.start()
+        server.put("/v1/boards/race", {"update": "sum"})
+        self.check(server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}), 200)
+        self.assertEqual(server.stop(), 0)
+        for name in ("spare", "spare.tmp"):  # made in advance for the next start
+            if os.path.exists(f"{inside}/{name}"):
+                os.unlink(f"{inside}/{name}")
+        self.fill(f"{inside}/ballast")
+        server.start()
+        self.assertIn("there is no space for the log", server.log)
+        self.assertEqual(server.get("/readyz").json["status"], "read_only")
+        self.assertEqual(server.get("/v1/boards/race/top").json["entries"][0]["score"], 1)
+        self.check(server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}), 507, "storage_full")
+        os.unlink(f"{inside}/ballast")
+        until(lambda: server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}).status == 200, "the return")
+        self.assertEqual(server.get("/v1/boards/race/top").json["entries"][0]["score"], 2)
+        self.assertEqual(server.stop(), 0)
+        server.start()
+        self.assertEqual(server.get("/v1/boards/race/top").json["entries"][0]["score"], 2)
 
 
 if __name__ == "__main__":

@@ -222,6 +222,22 @@ class Serve(ServerTest):
         server.start()
         self.assertEqual(server.get("/v1/boards/race").status, 200)
 
+    def test_a_folder_that_is_removed_ends_it(self):
+        """What is acknowledged without a folder would be lost."""
+        def remove(server):
+            shutil.rmtree(server.data)
+
+        def replace(server):
+            server.data.rename(server.own_folder / "elsewhere")
+            server.data.mkdir()
+            (server.data / "lock").touch()
+        for lose in (remove, replace):
+            server = self.serve("--archive", "off")
+            server.put("/v1/boards/race", {})
+            lose(server)
+            self.assertEqual(server.wait_exit(), 4)
+            self.assertRegex(server.log, "folder .* was removed or replaced while it was in use")
+
     def test_a_failed_sync_ends_it_at_once(self):
         env = {**self.shim(), "SHIM_FAIL": str(self.folder / "fail")}
         server = self.serve("--archive", "off", env=env)

@@ -13,8 +13,8 @@
  * is sent whole, and its sender waits for the end.
  *
  * Invariants:
- *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first; `pending` of them
- *     are the hub's, and the hub answers in the order it was given them.
+ *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first;
+ *     `pending` of them are the hub's, and the hub answers in the order it was given them.
  *  2. The first entry of the ring is the hub's: refused ones are written as soon as nothing is before them.
  *  3. `in` holds bytes from in_at on that no submission was made of yet.
  *  4. The batch lives until pending is 0 and its exchange is ended. */

@@ -547,7 +547,7 @@ static bool step(rung__session *s, rung_slice *input) {
     return s->phase == RUNG__PHASE_LENGTH ? read_length(s, input) : read_chunks(s, input);
 }
 
-/* A body that goes to the handler in pieces has no size, so it may take as long as it likes; but its bytes must come. */
+/* A body that goes to the handler in pieces has no size, so it may take as long as it likes; its bytes must come. */
 static bool is_streamed(const rung__session *s) {
     return s->reading && !s->reading->is_ended && s->reading->body_mode == RUNG__BODY_STREAM;
 }

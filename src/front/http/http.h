@@ -8,10 +8,10 @@
  *     rung_http_destroy(http);          // after the net has stopped and every exchange was ended
  *
  * Limits and what happens at them: head longer or with more fields than allowed: 431; target too long: 414;
- * head not complete in head_ms: 408; body slower than body_rate, or not complete in body_max_ms: 408; more requests under way than
- * in_flight_max: 503 with Retry-After; more pipelined ones than pipeline_max: they wait in the socket; body
- * over the route's limit: 413. All with a problem body, and the connection closes after those that leave the
- * framing in doubt. Thread: the loop's. */
+ * head not complete in head_ms: 408; body slower than body_rate, or not complete in body_max_ms: 408;
+ * more requests under way than in_flight_max: 503 with Retry-After; more pipelined ones than pipeline_max: they
+ * wait in the socket; body over the route's limit: 413. All with a problem body, and the connection closes after
+ * those that leave the framing in doubt. Thread: the loop's. */
 #ifndef RUNG_FRONT_HTTP_HTTP_H
 #define RUNG_FRONT_HTTP_HTTP_H
 

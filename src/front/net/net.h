@@ -20,8 +20,9 @@
  * Memory: an idle connection has its own struct (about 1 KiB) and no buffers. Bytes are read into one buffer of
  * the whole loop; output lives in chunks from a pool. What is held for connections from one turn to the next is bounded
  * for all together: input that is not complete, output that the peer does not take, and what their protocols say they
- * keep for them (rung_conn_hold()). At held_max those that hold more than an equal share are cut off, the largest first.
- * Below its share nobody is, so it is never more than twice held_max. A blob that many peers do not take counts once.
+ * keep for them (rung_conn_hold()). At held_max those that hold more than an equal share are cut off, the largest
+ * first. Below its share nobody is, so it is never more than twice held_max. A blob that many peers do not take
+ * counts once.
  *
  * Places: connections_max of them. Of these connections_reserved are kept for protocols that have a use for them
  * (has_reserve), and as many again are not given to the others: so one protocol cannot close the door to another. A
@@ -177,7 +178,7 @@ void rung_conn_pause(rung_conn *c);
 void rung_conn_resume(rung_conn *c);
 
 /* The protocol keeps so many bytes for this connection, in all. What counts is memory that the peer can make it keep:
- * parts of requests, queued commands, answers that wait. May cut this connection off, or another one that holds more. */
+ * parts of requests, queued commands, answers that wait. May cut this connection off, or one that holds more. */
 void rung_conn_hold(rung_conn *c, size_t bytes);
 
 /* In a reserved place: something worth its place is under way, and the connection is not sent away for another one. It

@@ -7,6 +7,7 @@
 #include "support/token.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -239,6 +240,32 @@ TEST(revoked_at_the_next_request) {
                  401);
     CHECK_EQ_I64(check(g, token(token_race), RUNG_ROLE_READ, RACE, RUNG_SLICE("me")), 401);
     CHECK_EQ_I64(rung_guard_may(g, &player, RUNG_ROLE_NONE, NONE, NONE, NOW, &err), 0);
+    rung_guard_destroy(g);
+    remove_folder();
+}
+
+/* Descriptors are gone, as after a flood of connections: a key that was revoked is refused all the same. */
+TEST(revoked_without_a_descriptor_left) {
+    make_folder();
+    make_keys();
+    rung_guard *g = make_guard();
+    struct rlimit before, few;
+    rung_err err;
+    int taken[64];
+    size_t count = 0;
+    CHECK(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    revoke_key(rung_keys_at(rung_guard_keys(g), KEY_READ)->id);
+    few = (struct rlimit){.rlim_cur = 32, .rlim_max = before.rlim_max};
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    while ((taken[count] = open("/dev/null", O_RDONLY)) >= 0)
+        count++;
+    for (int i = 0; i < 2; i++) { /* and again: the descriptor is kept once more */
+        CHECK_OK(rung_guard_reload(g, true, &err));
+        CHECK_EQ_I64(check(g, rung_slice_str(texts[KEY_READ]), RUNG_ROLE_READ, RACE, NONE), 401);
+    }
+    while (count)
+        close(taken[--count]);
+    CHECK(setrlimit(RLIMIT_NOFILE, &before) == 0);
     rung_guard_destroy(g);
     remove_folder();
 }

@@ -3,6 +3,7 @@
 #include "support/check.h"
 #include "support/logkit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -346,6 +347,71 @@ TEST(a_start_on_a_full_disk_uses_the_spare_of_the_last_run) {
     logkit_abandon(&fs, log);
     CHECK_STATUS(logkit_open(&config, true, &log, &err), RUNG_ENOSPC); /* none left */
     fs.space = 0;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, 20);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+/* Without a descriptor there is no next segment. That passes, so it is no failure of the log. */
+static bool is_out_of_files;
+static int (*open_really)(void *ctx, int dir, const char *name, int mode);
+
+static int open_if_possible(void *ctx, int dir, const char *name, int mode) {
+    return is_out_of_files ? -EMFILE : open_really(ctx, dir, name, mode);
+}
+
+TEST(without_a_descriptor_the_log_waits) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    open_really = fs.port.open;
+    fs.port.open = open_if_possible;
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last, next = 1;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    is_out_of_files = true;
+    rung_status st;
+    while ((st = logkit_append(log, next, 4, &err)) == RUNG_OK)
+        next += 4;
+    CHECK_STATUS(st, RUNG_ENOSPC);
+    CHECK_EQ_I64(err.os_errno, EMFILE);
+    is_out_of_files = false;
+    CHECK_OK(logkit_append(log, next, 4, &err));
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, next + 3);
+    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    rung_memfs_deinit(&fs);
+}
+
+TEST(a_start_without_space_is_made_up_for_later) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_append(log, 1, 10, &err));
+    logkit_abandon(&fs, log);
+    fs.space = 1;
+    CHECK_OK(logkit_open(&config, false, &log, &err));
+    rung_log *port = rung_segment_log_port(log);
+    CHECK_STATUS(rung_segment_log_start(log, &err), RUNG_ENOSPC);
+    for (int i = 0; i < 3; i++) {
+        CHECK_OK(rung_log_tend(port, true, &err)); /* in vain */
+        CHECK_STATUS(rung_log_prepare(port, &err), RUNG_ENOSPC);
+        CHECK_STATUS(logkit_append(log, 11, 1, &err), RUNG_ENOSPC);
+        CHECK_OK(logkit_read(log, &first, &last, &err)); /* reads go on */
+        CHECK_EQ_U64(last, 10);
+    }
+    fs.space = 0;
+    CHECK_STATUS(rung_log_tend(port, true, &err), RUNG_PARTIAL);
+    CHECK_OK(rung_log_prepare(port, &err));
+    CHECK_OK(logkit_append(log, 11, 10, &err));
+    CHECK_OK(rung_log_close(port, &err));
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, 20);

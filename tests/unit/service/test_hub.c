@@ -626,6 +626,79 @@ TEST(a_full_disk_refuses_and_returns_by_itself) {
     end(&f);
 }
 
+TEST(a_start_on_a_full_disk_reads_and_returns_by_itself) {
+    fixture f;
+    answer a;
+    question q = {.f = &f};
+    open_on_disk(&f);
+    define_race(&f);
+    set_space(&f, 4 << 20);
+    fill(&f);
+    int64_t points = points_of(&f, "ann");
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    rung_memfs_remove(&f.fs, "data", "spare"); /* its space would do for a start */
+    set_space(&f, 1);
+    f.config.id_capacity = 1234; /* a change that the start itself has to make */
+    open_hub(&f);
+    CHECK_STATUS(rung_hub_stat(f.hub).status, RUNG_ENOSPC);
+    CHECK_STATUS(put_score(&f, "ann", 1, &a), RUNG_ENOSPC);
+    CHECK_OK(rung_hub_place(f.hub, ask_for_ann, &q, NULL));
+    settle(&f);
+    CHECK_EQ_I64(q.points, points);
+    rung_hub_tick(f.hub);
+    set_space(&f, 0);
+    uint64_t seen = wakes(&f);
+    while (rung_hub_turn(f.hub), rung_hub_stat(f.hub).status == RUNG_ENOSPC)
+        wait_wake(&f, seen++);
+    rung_hub_tick(f.hub);
+    CHECK_OK(put_score(&f, "ann", 1, &a));
+    settle(&f);
+    CHECK_OK(a.st);
+    CHECK_EQ_I64(points_of(&f, "ann"), points + 1);
+    rung_stats stats;
+    rung_state_stats(rung_hub_state(f.hub), &stats);
+    CHECK_EQ_U64(stats.id_capacity, 1234);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    CHECK_EQ_U64(f.deaths, 0);
+    open_hub(&f);
+    CHECK_EQ_I64(points_of(&f, "ann"), points + 1);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
+static bool is_moved;
+
+static int is_at(void *ctx, int file, const char *folder, const char *name) {
+    (void)ctx;
+    (void)file;
+    CHECK_EQ_STR(folder, "data");
+    CHECK_EQ_STR(name, "lock");
+    return !is_moved;
+}
+
+TEST(a_folder_that_has_gone_ends_everything) {
+    fixture f;
+    answer a;
+    rung_err err = {0};
+    begin(&f);
+    f.config.path = "data";
+    f.fs.port.is_at = is_at;
+    open_hub(&f);
+    define_race(&f);
+    for (int i = 0; i < 20; i++)
+        rung_hub_tick(f.hub);
+    settle(&f);
+    CHECK_EQ_U64(f.deaths, 0);
+    is_moved = true;
+    for (int i = 0; i < 5; i++)
+        rung_hub_tick(f.hub);
+    CHECK_EQ_U64(f.deaths, 1);
+    CHECK_STATUS(put_score(&f, "ann", 1, &a), RUNG_EIO);
+    CHECK_STATUS(rung_hub_close(f.hub, &err), RUNG_EIO);
+    CHECK(strstr(err.message, "removed or replaced"));
+    end(&f);
+}
+
 TEST(after_a_failed_sync_nothing_is_acknowledged) {
     enum { MANY = 20 };
     fixture f;

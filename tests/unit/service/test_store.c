@@ -134,6 +134,21 @@ static void make_two_snapshots(disk *d, storekit *k, bool trim, uint64_t seqs[2]
     CHECK(snapshot_bytes(d, seqs[0]) && snapshot_bytes(d, seqs[1]));
 }
 
+TEST(a_damaged_manifest_is_said) {
+    disk d;
+    storekit k;
+    uint64_t seqs[2] = {0};
+    make_two_snapshots(&d, &k, false, seqs);
+    memfs_bytes *manifest = rung_memfs_bytes(&d.fs, FOLDER, RUNG_SNAPSHOT_MANIFEST);
+    CHECK(manifest);
+    manifest->bytes[manifest->size / 2] ^= 1;
+    CHECK_OK(reopen(&d, &k));
+    CHECK(strstr(d.said, "the manifest is passed over"));
+    storekit_check(&k);
+    CHECK_OK(storekit_close(&k, &d.err));
+    rung_memfs_deinit(&d.fs);
+}
+
 TEST(a_damaged_snapshot_is_passed_over) {
     disk d;
     storekit k;
