@@ -462,7 +462,8 @@ static bool on_archive_stat(void *ctx, rung_api_archive_stat *out) {
                                    .failures = stats.failures,
                                    .behind_ms = stats.behind_ms,
                                    .changed_seq = marks.changed_seq,
-                                   .closed_seq = marks.closed_seq};
+                                   .closed_seq = marks.closed_seq,
+                                   .is_damaged = rung_attach_checked(s->attach) == RUNG_ECORRUPT};
     return true;
 }
 

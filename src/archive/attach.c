@@ -4,15 +4,23 @@
  * Invariants:
  *   T1  Between begin and end there are an archive, a follower and a sampler; otherwise none of the three.
  *   T2  The order of ending is the reverse of beginning: the follower's thread uses the archive and the log. */
+#define _GNU_SOURCE
 #include "archive/attach.h"
 
 #include "archive/sampler.h"
 #include "archive/sqlite/sqlite_archive.h"
 #include "service/clock.h"
 
+#include <inttypes.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #define REPLAY_BYTES_DEFAULT ((size_t)128 << 20)
 
@@ -26,9 +34,16 @@ struct rung_attach {
     rung_archive *archive;
     rung_sampler *sampler;
     rung_archive *reader; /* NULL: not asked for yet */
-    pthread_mutex_t lock; /* of the next: who asks for the stats may be another thread */
+    const char *vfs;
+    /* Of the thread that looks for damage. */
+    pthread_t checker;
+    bool has_checker;
+    _Atomic bool is_check_over; /* by itself, or it shall be */
+    _Atomic int checked;        /* a status */
+    pthread_mutex_t lock;       /* of the next: who asks for the stats may be another thread */
     rung_follower *follower;
     rung_attach_marks marks;
+    rung_archive *checking; /* the checker's, while it may be interrupted */
 };
 
 /* ---- beginning and ending ---- */
@@ -48,9 +63,104 @@ static void set_follower(rung_attach *a, rung_follower *f) {
     pthread_mutex_unlock(&a->lock);
 }
 
+/* ---- damage ---- */
+
+static void say(const rung_attach *a, const char *line) {
+    if (a->config.say)
+        a->config.say(a->config.ctx, line);
+}
+
+/* A reader of its own: the follower goes on meanwhile. */
+static rung_status check_file(rung_attach *a, rung_err *err) {
+    rung_archive *archive;
+    rung_sqlite_archive_config c = {
+        .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
+    rung_status st = rung_sqlite_archive_open(&c, &archive, err);
+    if (st != RUNG_OK)
+        return st;
+    pthread_mutex_lock(&a->lock);
+    a->checking = archive;
+    pthread_mutex_unlock(&a->lock);
+    st = a->is_check_over ? RUNG_ECLOSED : rung_sqlite_archive_check(archive, err);
+    pthread_mutex_lock(&a->lock);
+    a->checking = NULL;
+    pthread_mutex_unlock(&a->lock);
+    rung_archive_close(archive);
+    return st;
+}
+
+static void *run_check(void *ctx) {
+    rung_attach *a = ctx;
+    rung_err err = {0};
+    char line[sizeof err.message + 320];
+    syscall(SYS_ioprio_set, 1 /* this thread */, 0, 3 << 13 /* when nobody else reads or writes */);
+    rung_status st = check_file(a, &err);
+    if (st == RUNG_ECORRUPT) {
+        snprintf(
+            line, sizeof line,
+            "the archive is damaged: %s. Windows gone by may be missing or wrong: restore %.80s "
+            "from a backup",
+            err.message, a->path);
+        say(a, line);
+    }
+    a->checked = st == RUNG_ECORRUPT ? st : RUNG_OK;
+    a->is_check_over = true;
+    return NULL;
+}
+
+/* Without a thread there is no search; it is not worth more. */
+static void begin_check(rung_attach *a) {
+    sigset_t all, before;
+    a->is_check_over = false;
+    a->checked = RUNG_PARTIAL;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    a->has_checker = pthread_create(&a->checker, NULL, run_check, a) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* An interruption is lost on a check that has not begun its work, so it is said until it is heard. */
+static void end_check(rung_attach *a) {
+    if (!a->has_checker)
+        return;
+    a->is_check_over = true;
+    while (pthread_tryjoin_np(a->checker, NULL) != 0) {
+        pthread_mutex_lock(&a->lock);
+        if (a->checking)
+            rung_sqlite_archive_interrupt(a->checking);
+        pthread_mutex_unlock(&a->lock);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    a->has_checker = false;
+}
+
+/* A file of no bytes is one that was emptied: SQLite leaves none. */
+static void look_for_emptied(const rung_attach *a) {
+    struct stat s;
+    char line[PATH_SIZE + 160];
+    if (stat(a->path, &s) != 0 || s.st_size != 0)
+        return;
+    snprintf(line, sizeof line,
+             "the archive %s is an empty file and begins anew: if it held anything, that is gone",
+             a->path);
+    say(a, line);
+}
+
+static void look_for_gap(const rung_attach *a, uint64_t cursor_seq, uint64_t first_seq) {
+    char line[240];
+    if (cursor_seq + 1 >= first_seq)
+        return;
+    snprintf(line, sizeof line,
+             "the archive has events up to %" PRIu64 ", the log begins at %" PRIu64
+             ": it goes on with a gap. Was archive.db removed, or an old one put in its place?",
+             cursor_seq, first_seq);
+    say(a, line);
+}
+
 static void end(void *ctx) {
     rung_attach *a = ctx;
     rung_follower *f = a->follower;
+    end_check(a);
     set_follower(a, NULL);
     rung_follower_destroy(f); /* T2 */
     rung_sampler_destroy(a->sampler);
@@ -67,7 +177,19 @@ static rung_status open_file(rung_attach *a, const uint8_t log_id[16], rung_err 
                                     .alloc = a->config.alloc,
                                     .log_id = rung_slice_of(id, sizeof id),
                                     .vfs = a->config.vfs};
-    return rung_sqlite_archive_open(&c, &a->archive, err);
+    look_for_emptied(a);
+    a->vfs = a->config.vfs;
+    rung_status st = rung_sqlite_archive_open(&c, &a->archive, err);
+    if (st != RUNG_ENOSPC || c.vfs)
+        return st;
+    c.vfs = a->vfs =
+        "unix-excl"; /* the index of its WAL in memory: so it needs no space to be read */
+    st = rung_sqlite_archive_open(&c, &a->archive, err);
+    if (st == RUNG_OK)
+        say(a,
+            "there is no space for what the archive shares with other programs: only this server "
+            "can read it until the next start");
+    return st;
 }
 
 static rung_status make_sampler(rung_attach *a, rung_err *err) {
@@ -89,8 +211,12 @@ static rung_status make_follower(rung_attach *a, rung_log *log, uint64_t first_s
     c.say = a->config.say;
     c.say_ctx = a->config.ctx;
     rung_status st = rung_follower_create(&c, &f, err);
-    if (st == RUNG_OK)
+    if (st == RUNG_OK) {
         set_follower(a, f);
+        look_for_gap(a, rung_follower_cursor(f), first_seq);
+        if (!a->config.vfs) /* a test counts what is read */
+            begin_check(a);
+    }
     return st;
 }
 
@@ -270,7 +396,7 @@ rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out, rung_
         return RUNG_NOT_FOUND;
     if (!a->reader) {
         rung_sqlite_archive_config c = {
-            .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->config.vfs};
+            .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
         rung_status st = rung_sqlite_archive_open(&c, &a->reader, err);
         if (st != RUNG_OK)
             return st;
@@ -286,6 +412,10 @@ rung_follower_stats rung_attach_stat(rung_attach *a) {
         s = rung_follower_stat(a->follower);
     pthread_mutex_unlock(&a->lock);
     return s;
+}
+
+rung_status rung_attach_checked(rung_attach *a) {
+    return (rung_status)a->checked;
 }
 
 rung_attach_marks rung_attach_mark(rung_attach *a) {

@@ -9,7 +9,10 @@
  *     rung_hub_close(hub, &err);                         // archives what is ready, closes the file
  *     rung_attach_destroy(attach);
  *
- * Threads: the owner of the state; rung_attach_stat() and rung_attach_mark() from any. */
+ * What is wrong with the file is said when it begins: that it was emptied, that it misses events which the log no
+ * longer has. Damage inside it is looked for in a thread of its own, since that takes as long as reading the file.
+ *
+ * Threads: the owner of the state; rung_attach_stat(), rung_attach_mark() and rung_attach_checked() from any. */
 #ifndef RUNG_ARCHIVE_ATTACH_H
 #define RUNG_ARCHIVE_ATTACH_H
 
@@ -63,6 +66,9 @@ typedef struct rung_attach_marks {
     uint64_t closed_seq; /* the last that closed a window */
 } rung_attach_marks;
 rung_attach_marks rung_attach_mark(rung_attach *a);
+
+/* What the search for damage found: RUNG_PARTIAL while it is under way, RUNG_OK, RUNG_ECORRUPT. Zero before. */
+rung_status rung_attach_checked(rung_attach *a);
 
 /* Wait until all up to `seq` is archived. RUNG_OK, or RUNG_PARTIAL after timeout_ms. For tests and for leaving. */
 RUNG_NODISCARD rung_status rung_attach_wait(rung_attach *a, uint64_t seq, uint32_t timeout_ms);

@@ -160,5 +160,77 @@ class Archive(ServerTest):
         self.assertIn(answers, ([200], [503]))
 
 
+class File(ServerTest):
+    """The file itself: who may read it, and what is said of one that is not what it was."""
+
+    def archived(self, lines=2000):
+        server = self.serve()
+        server.put("/v1/boards/b", {})
+        body = b"".join(b'{"board":"b","player":"p%d","score":%d}\n' % (i, i) for i in range(lines))
+        self.check(server.post("/v1/scores", body, headers={"Content-Type": "application/x-ndjson"}), 200)
+        self.wait_archived(server)
+        return server, server.data / "archive.db"
+
+    def wait_archived(self, server):
+        until(lambda: b"\nrung_archive_behind_events 0\n" in server.get("/metrics").body, "the archive")
+
+    def test_it_is_the_owners_alone(self):
+        before = os.umask(0o022)
+        self.addCleanup(os.umask, before)
+        server, file = self.archived(10)
+        self.check(server.post("/v1/snapshot"), 202)
+        until(lambda: any(p.name.startswith("snapshot-") for p in server.data.iterdir()), "the snapshot")
+        modes = {p.name: p.stat().st_mode & 0o77 for p in server.data.iterdir()}
+        self.assertIn("archive.db-wal", modes)
+        self.assertEqual({name: oct(mode) for name, mode in modes.items() if mode}, {})
+        self.assertEqual(server.stop(), 0)
+        file.chmod(0o644)  # as it was made once
+        server.start()
+        self.assertEqual(file.stat().st_mode & 0o777, 0o640)
+
+    def test_damage_is_said(self):
+        server, file = self.archived()
+        self.assertEqual(server.stop(), 0)
+        with open(file, "r+b") as f:
+            f.seek(-8 * 4096, os.SEEK_END)
+            f.write(b"\xff" * 8 * 4096)
+        server.start()
+        until(lambda: "the archive is damaged" in server.log, "the line")
+        self.assertIn(b"\nrung_archive_damaged 1\n", server.get("/metrics").body)
+        self.check(server.get("/v1/boards/b/top"), 200)
+        self.assertEqual(server.stop(), 0)
+
+    def test_a_sound_one_is_not_accused(self):
+        server, _ = self.archived()
+        self.assertEqual(server.stop(), 0)
+        server.start()
+        self.assertIn(b"\nrung_archive_damaged 0\n", server.get("/metrics").body)
+        self.assertEqual(server.stop(), 0)  # also while it is looked through
+        self.assertNotIn("archive", server.log)
+
+    def test_an_emptied_one_is_said(self):
+        server, file = self.archived(10)
+        self.assertEqual(server.stop(), 0)
+        file.write_bytes(b"")
+        server.start()
+        self.assertIn("is an empty file and begins anew", server.log)
+        self.wait_archived(server)
+
+    def test_a_gap_is_said(self):
+        server, file = self.archived(10)
+        for i in range(3):  # two snapshots with all of it, and the log before them is let go
+            self.check(server.post("/v1/boards/b/scores", {"player": "ada", "score": 1000 + i}), 200)
+            self.assertEqual(server.stop(), 0)
+            server.start()
+            self.wait_archived(server)
+            until(lambda: server.post("/v1/snapshot").status == 202, "the snapshot")
+            until(lambda: b"\nrung_snapshots_total 1\n" in server.get("/metrics").body, "its end")
+        until(lambda: not any("00000000000000000001-" in p.name for p in server.data.glob("*.seg")), "the log is let go")
+        self.assertEqual(server.stop(), 0)
+        file.unlink()
+        server.start()
+        self.assertRegex(server.log, r"the archive has events up to 0, the log begins at \d+: it goes on with a gap")
+
+
 if __name__ == "__main__":
     unittest.main()

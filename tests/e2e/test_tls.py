@@ -75,6 +75,20 @@ class Tls(ServerTest):
             except (ssl.SSLError, ValueError, OSError):
                 self.assertFalse(works, version)
 
+    def test_ciphers(self):
+        """TLS 1.2 with forward secrecy or not at all."""
+        server = self.secure()
+        for ciphers, works in (("ECDHE+AESGCM", True), ("ECDHE+CHACHA20", True), ("AES128-SHA:AES256-SHA:AES128-GCM-SHA256", False),
+                               ("ECDHE+AES+SHA1", False)):
+            context = self.context()
+            context.maximum_version = ssl.TLSVersion.TLSv1_2
+            context.set_ciphers(ciphers + ":@SECLEVEL=0")
+            try:
+                with context.wrap_socket(socket.create_connection(server.http, WAIT), server_hostname="localhost") as s:
+                    self.assertTrue(works, s.cipher())
+            except ssl.SSLError:
+                self.assertFalse(works, ciphers)
+
     def test_strangers(self):
         """Plain HTTP, garbage, half a handshake, a good handshake and then silence or a reset."""
         server = self.secure("--limits-header-timeout", "3s", "--limits-idle-timeout", "3s")

@@ -15,10 +15,14 @@
 #include "archive/sqlite/schema.h"
 #include "base/assert.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define BUSY_TIMEOUT_MS_DEFAULT 5000
 
@@ -193,6 +197,8 @@ static sqlite_archive *self_of(rung_archive *a) {
 static rung_status status_of(int rc) {
     if (rc == SQLITE_IOERR_NOMEM)
         return RUNG_ENOMEM;
+    if (rc == SQLITE_IOERR_SHMSIZE) /* its index of the WAL could not be made */
+        return RUNG_ENOSPC;
     switch (rc & 0xff) {
     case SQLITE_OK:
     case SQLITE_ROW:
@@ -1100,7 +1106,23 @@ static rung_status check_log_id(sqlite_archive *a, rung_slice log_id, rung_err *
     return st;
 }
 
+/* SQLite would make the file for everybody to read; what it makes beside it has the file's own mode. */
+static rung_status make_private(const rung_sqlite_archive_config *c, rung_err *err) {
+    struct stat s;
+    int fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return RUNG_FAIL_OS(err, errno == ENOSPC ? RUNG_ENOSPC : RUNG_EIO, errno,
+                            "archive: cannot open %s: %s", c->path, strerror(errno));
+    if (fstat(fd, &s) == 0 && s.st_mode & 07 && fchmod(fd, s.st_mode & 0770) != 0)
+        errno = 0; /* somebody else's file: they know what they do */
+    close(fd);
+    return RUNG_OK;
+}
+
 static rung_status connect(sqlite_archive *a, const rung_sqlite_archive_config *c, rung_err *err) {
+    rung_status st = c->is_read_only ? RUNG_OK : make_private(c, err);
+    if (st < 0)
+        return st;
     int flags = c->is_read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     int rc = sqlite3_open_v2(c->path, &a->db, flags | SQLITE_OPEN_NOMUTEX, c->vfs);
     if (c->is_read_only && rc == SQLITE_CANTOPEN)
@@ -1162,4 +1184,28 @@ rung_status rung_sqlite_archive_open(const rung_sqlite_archive_config *config,
     }
     *archive_out = &a->port;
     return RUNG_OK;
+}
+
+/* ---- looking for damage ---- */
+
+rung_status rung_sqlite_archive_check(rung_archive *archive, rung_err *err) {
+    sqlite_archive *a = self_of(archive);
+    sqlite3_stmt *stmt = NULL;
+    int rc = sqlite3_prepare_v2(a->db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(stmt);
+    rung_status st = RUNG_OK;
+    if (rc == SQLITE_INTERRUPT)
+        st = RUNG_ECLOSED;
+    else if (rc != SQLITE_ROW)
+        st = fail(a, rc, "it cannot be looked through", err);
+    else if (strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: %s",
+                       (const char *)sqlite3_column_text(stmt, 0));
+    sqlite3_finalize(stmt);
+    return st;
+}
+
+void rung_sqlite_archive_interrupt(rung_archive *archive) {
+    sqlite3_interrupt(self_of(archive)->db);
 }

@@ -5,6 +5,9 @@
  * overwritten (secure_delete). The schema is versioned by user_version; an older file is brought up to date when it
  * is opened for writing, a newer one is refused with RUNG_EVERSION.
  *
+ * The file is its owner's alone (0600) when it is made, and so are those that SQLite puts beside it. One that everybody
+ * may read is closed to them when it is opened for writing.
+ *
  * Threads: as archive.h says. Any number of them, and of processes, may have the file open; one of them writes. */
 #ifndef RUNG_ARCHIVE_SQLITE_SQLITE_ARCHIVE_H
 #define RUNG_ARCHIVE_SQLITE_SQLITE_ARCHIVE_H
@@ -26,5 +29,11 @@ typedef struct rung_sqlite_archive_config {
  * RUNG_ENOMEM. Release with rung_archive_close(). */
 RUNG_NODISCARD rung_status rung_sqlite_archive_open(const rung_sqlite_archive_config *config,
                                                     rung_archive **archive_out, rung_err *err);
+
+/* Look at every page of the file: it takes as long as reading it does. RUNG_OK: sound; RUNG_ECORRUPT with what was
+ * found first; RUNG_ECLOSED: interrupted; or why it cannot be read. */
+RUNG_NODISCARD rung_status rung_sqlite_archive_check(rung_archive *a, rung_err *err);
+/* End a check that is under way; one that begins later is not concerned. From any thread, while `a` is open. */
+void rung_sqlite_archive_interrupt(rung_archive *a);
 
 #endif

@@ -34,6 +34,7 @@ typedef struct rung_api_archive_stat {
     uint64_t cursor_seq, behind_events, windows, failures;
     int64_t behind_ms;
     uint64_t changed_seq, closed_seq;
+    bool is_damaged;
 } rung_api_archive_stat;
 
 /* What the Redis protocol does, for /metrics. */

@@ -319,6 +319,8 @@ static void write_archive(rung_json_writer *w, const rung_api *api) {
           (double)s.behind_ms / 1e3);
     counter(w, "rung_archive_windows_total", "Windows archived since the start.", s.windows);
     counter(w, "rung_archive_failures_total", "Failed attempts.", s.failures);
+    gauge(w, "rung_archive_damaged", "1 when damage was found in the file after the start.",
+          s.is_damaged);
 }
 
 static void write_resp(rung_json_writer *w, const rung_api *api) {

@@ -354,7 +354,8 @@ static void put_cors(rung_exchange *x, composer *c) {
         return;
     PUT(c, "Access-Control-Allow-Origin: ");
     put(c, allowed);
-    PUT(c, "\r\nAccess-Control-Expose-Headers: ETag, Retry-After, RateLimit, RateLimit-Policy\r\n");
+    PUT(c, "\r\nAccess-Control-Expose-Headers: ETag, Retry-After, RateLimit-Limit, "
+           "RateLimit-Remaining, RateLimit-Reset\r\n");
 }
 
 /* How the body is framed. */

@@ -65,6 +65,11 @@ static rung_status load(const rung_tls *t, SSL_CTX **out, rung_err *err) {
                                      SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    /* TLS 1.2 only with forward secrecy: a key that leaks later opens nothing that was recorded before. */
+    if (SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
+        SSL_CTX_free(context);
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "tls: no ciphers: %s", reason(why));
+    }
     SSL_CTX_set_session_id_context(context, (const unsigned char *)"rung", 4);
     SSL_CTX_set_alpn_select_cb(context, choose_alpn, NULL);
     rung_status st = RUNG_OK;
