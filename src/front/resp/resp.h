@@ -38,7 +38,7 @@ typedef struct rung_resp_config {
     uint32_t bulk_max;          /* bytes of one argument; 0: 1 MiB */
     uint32_t command_max;       /* bytes of one command; 0: 4 MiB, and no more than that */
     uint32_t pending_max;       /* commands under way on one connection; 0: 4,096 */
-    uint32_t pending_bytes_max; /* and their bytes; 0: 1 MiB */
+    uint32_t pending_bytes_max; /* and their bytes; 0: 256 KiB */
     uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 4,096 */
     uint32_t auth_ms;           /* until a key is shown, where one is needed; 0: 10 s */
     uint32_t

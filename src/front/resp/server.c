@@ -75,7 +75,7 @@ static rung_resp_config with_defaults(const rung_resp_config *config) {
     if (!c.pending_max)
         c.pending_max = 4096;
     if (!c.pending_bytes_max)
-        c.pending_bytes_max = 1 << 20;
+        c.pending_bytes_max = 256 << 10;
     if (!c.blocked_max)
         c.blocked_max = 4096;
     if (!c.auth_ms)
