@@ -64,6 +64,9 @@ typedef enum rung_setting_kind {
       "where events are ordered and kept: local, the data folder")                                 \
     X(keys, TEXT, "keys", "--keys", "RUNG_KEYS", "", "FILE", 0, 0,                                 \
       "the file of keys; by default keys in the data folder (rung keys create)")                   \
+    X(allow_no_keys, SWITCH, "allow_no_keys", "--allow-no-keys", "RUNG_ALLOW_NO_KEYS", "off",      \
+      "on|off", 0, 0,                                                                              \
+      "start without keys although the data folder has had some: everybody is an admin then")      \
     X(public_boards, TEXT, "public", "--public", "RUNG_PUBLIC", "", "LIST", 0, 0,                  \
       "boards that anybody may read without a key: race-*,weekly")                                 \
     X(sync_every_ms, SYNC, "sync", "--sync", "RUNG_SYNC", "always", "always|every=MS", 0, 0,       \

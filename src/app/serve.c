@@ -64,7 +64,8 @@ typedef struct server {
     stage stage;
     int exit_code;
     bool is_announced;
-    bool is_woken; /* by the hub, in this turn */
+    bool is_woken;      /* by the hub, in this turn */
+    bool is_access_put; /* an event that says whether there are keys is under way */
 
     uv_loop_t loop;
     uv_async_t wake;
@@ -203,6 +204,46 @@ static rung_archive *find_archive(server *s) {
     return NULL;
 }
 
+/* ---- whether there are keys ---- */
+
+static void access_answered(void *ctx, rung_status st, const rung_outcome *outcome,
+                            const rung_err *err) {
+    server *s = ctx;
+    (void)st, (void)outcome, (void)err;
+    s->is_access_put = false; /* one that failed is tried again at the next look */
+}
+
+/* The log knows whether this server has keys, so that a lost file of keys does not open everything. */
+static void note_access(server *s) {
+    bool has_keys = !rung_guard_is_open(s->guard);
+    if (!s->hub || !s->settings.data || s->is_access_put || s->stage == STAGE_STOPPING ||
+        rung_state_has_keys(rung_hub_state(s->hub)) == has_keys)
+        return;
+    rung_event event = {.kind = RUNG_EVENT_ACCESS_SET, .access = {has_keys}};
+    s->is_access_put = rung_hub_put(s->hub, &event, access_answered, s, NULL) == RUNG_OK;
+}
+
+/* An exit code. Without its keys a server would let everybody do everything. */
+static int check_access(server *s) {
+    rung_err err = {0};
+    if (!rung_guard_is_open(s->guard) || !rung_state_has_keys(rung_hub_state(s->hub)))
+        return RUNG_EXIT_OK;
+    if (s->settings.allow_no_keys) {
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
+                 "this data folder has had keys and there are none now: allow_no_keys lets "
+                 "everybody do everything",
+                 {0});
+        return RUNG_EXIT_OK;
+    }
+    rung_ignore(
+        RUNG_FAIL(&err, RUNG_EREFUSED,
+                  "keys: this data folder has had keys, and %.100s holds none: put the file "
+                  "back, or make a key with rung keys create, or set allow_no_keys = on",
+                  rung_guard_path(s->guard)),
+        "it is the answer");
+    return fail(s, &err);
+}
+
 static int set_up_resp(server *s) {
     rung_err err = {0};
     rung_resp_config config = {.alloc = rung_alloc_heap(),
@@ -227,6 +268,12 @@ static void recovered(uv_work_t *work, int canceled) {
         return;
     }
     s->hub = s->opened;
+    s->exit_code = check_access(s);
+    if (s->exit_code) {
+        stop(s, "the keys are gone");
+        return;
+    }
+    note_access(s);
     s->exit_code = set_up_resp(s);
     if (s->exit_code) {
         stop(s, "out of memory");
@@ -275,6 +322,7 @@ static void reload_keys(server *s, bool is_forced) {
 
 static void on_reload_time(uv_timer_t *timer) {
     reload_keys(timer->data, false);
+    note_access(timer->data);
 }
 
 static void reload_certificate(server *s) {
@@ -485,7 +533,8 @@ static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
 }
 
 static void on_key_changed(void *ctx, const rung_key *key, bool is_new, rung_slice by) {
-    const server *s = ctx;
+    server *s = ctx;
+    note_access(s);
     RUNG_SAY(&s->logger, RUNG_LOG_INFO, is_new ? "key made over HTTP" : "key revoked over HTTP",
              RUNG_LOG_SLICE("id", key->id), RUNG_LOG_STR("role", rung_role_name(key->role)),
              RUNG_LOG_SLICE("by", by));

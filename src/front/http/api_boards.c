@@ -2,11 +2,22 @@
 /* Boards: define, read, list, delete; and their windows, of memory and archive together. */
 #include "front/http/board_json.h"
 #include "front/http/reads.h"
+#include "state/keys.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { LIST_SPAN_MAX = 20000 }; /* numbers looked at for one page, so that none takes long */
+
+/* A board that ends is a surprise to whoever does not speak the Redis protocol. */
+static void write_end(rung_json_writer *w, const rung_state *s, rung_slice board, int64_t now_ms) {
+    rung_zkey key;
+    rung_zkey_open(s, board, now_ms, &key);
+    if (!key.has_expiry)
+        return;
+    RUNG_JSON_KEY(w, "expires");
+    rung_json_write_time(w, key.expires_ms);
+}
 
 static void answer_board(rung_call *c, int status) {
     const rung_state *s = rung__api_state(c->api);
@@ -20,6 +31,7 @@ static void answer_board(rung_call *c, int status) {
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     rung_board_json_write(w, c->board, def);
+    write_end(w, s, c->board, rung_hub_now(c->api->hub));
     RUNG_JSON_KEY(w, "seq");
     rung_json_write_uint(w, rung_state_seq(s));
     rung_json_close_object(w);

@@ -126,6 +126,7 @@ enum {
     BOARD_LIMITS,
     BOARD_WRITERS,
     BOARD_REVIEW,
+    BOARD_EXPIRES,
     BOARD_SEQ,
     BOARD_FIELDS
 };
@@ -209,6 +210,11 @@ static const rung_field board_fields[BOARD_FIELDS] = {
              "Who submits: trusted keys only. `player` is kept for players' own submissions, and "
              "has no effect yet: their tokens cannot write."},
     [BOARD_REVIEW] = {RUNG_NAMED("review"), .types = RUNG_FIELD_ANY, .format = "later"},
+    [BOARD_EXPIRES] = {RUNG_NAMED("expires"), .types = RUNG_FIELD_TIME, .format = "readonly",
+                       .doc =
+                           "When the board goes, with all its scores, because EXPIRE of the Redis "
+                           "protocol gave it an end; absent when it has none. In a request it "
+                           "says nothing."},
     [BOARD_SEQ] = {RUNG_NAMED("seq"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0,
                    .max = INT64_MAX, .format = "readonly",
                    .doc = "The log position the answer reflects. In a request it says nothing, so "
