@@ -100,6 +100,8 @@ typedef enum rung_setting_kind {
       "16384", "N", 16, 1048576, "requests under way on all connections; more are answered 503")   \
     X(waiting_max, NUMBER, "limits.waiting", "--limits-waiting", "RUNG_LIMITS_WAITING", "65536",   \
       "N", 16, 16777216, "changes waiting for the disk; more are answered 503")                    \
+    X(work_max, NUMBER, "limits.work", "--limits-work", "RUNG_LIMITS_WORK", "1000000", "N", 1000,  \
+      UINT32_MAX, "members that one Redis command may look at; a million takes some 50 ms")        \
     X(header_timeout_ms, TIME, "limits.header_timeout", "--limits-header-timeout",                 \
       "RUNG_LIMITS_HEADER_TIMEOUT", "10s", "TIME", 100, 86400000,                                  \
       "from the first byte of a request to the end of its headers")                                \

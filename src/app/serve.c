@@ -255,6 +255,7 @@ static int set_up_resp(server *s) {
                                .idle_ms = (uint32_t)s->settings.idle_timeout_ms,
                                .port = s->has_resp ? rung_address_port(&s->resp_bound) : 0,
                                .is_durable = s->settings.data != NULL,
+                               .work_max = s->settings.work_max,
                                .version = rung_version()};
     return rung_resp_create(&config, &s->resp, &err) < 0 ? fail(s, &err) : RUNG_EXIT_OK;
 }
@@ -528,7 +529,8 @@ static bool on_resp_stat(void *ctx, rung_api_resp_stat *out) {
                                 .open = stats.open,
                                 .blocked = stats.blocked,
                                 .in_flight = stats.in_flight,
-                                .blocked_looks = stats.blocked_looks};
+                                .blocked_looks = stats.blocked_looks,
+                                .work = stats.work};
     return true;
 }
 

@@ -93,6 +93,7 @@ struct rung_hub {
     bool is_full;                 /* the disk */
     bool is_first_due;            /* the first events of this life wait for space */
     bool is_closing;
+    bool is_resting; /* somebody took long: the next is for another turn */
     bool is_working; /* answers and questions are being called: they must not come back here */
 
     /* The line: positions count up for ever, the item is at position & mask. */
@@ -745,7 +746,8 @@ static void work_off(rung_hub *h, uint64_t end, uint64_t budget) {
     uint64_t stop = h->head + budget;
     RUNG_ASSERT(!h->is_working);
     h->is_working = true;
-    while (h->head < end && h->head < stop) {
+    h->is_resting = false;
+    while (h->head < end && h->head < stop && !h->is_resting) {
         if (item_at(h, h->head)->kind == ITEM_READ) {
             item it = pop(h);
             it.read(it.ctx);
@@ -757,6 +759,17 @@ static void work_off(rung_hub *h, uint64_t end, uint64_t budget) {
         apply_front(h, count);
     }
     end_work(h);
+}
+
+/* All that can be, however long it takes: what is left will be refused. */
+static void work_off_all(rung_hub *h) {
+    do
+        work_off(h, h->tail, UINT32_MAX);
+    while (is_front_ready(h));
+}
+
+void rung_hub_rest(rung_hub *h) {
+    h->is_resting = true;
 }
 
 /* ---- the writer ---- */
@@ -808,7 +821,7 @@ static void take_refusal(rung_hub *h, const rung_writer_state *s) {
     RUNG_FAIL(&err, RUNG_ENOSPC, "there is no space for the log: nothing was changed");
     h->is_full = true;
     h->is_held = false;
-    work_off(h, h->tail, UINT32_MAX); /* what is durable of them did happen */
+    work_off_all(h); /* what is durable of them did happen */
     refuse_all(h, RUNG_ENOSPC, &err);
     h->submitted_seq = s->refused_from - 1;
 }
@@ -827,7 +840,7 @@ static void look_at_writer(rung_hub *h) {
         rung_err cause;
         rung_writer_failure(h->writer, &cause);
         h->is_held = false;
-        work_off(h, h->tail, UINT32_MAX);
+        work_off_all(h);
         fail_for_good(h, s.status, &cause);
     }
 }

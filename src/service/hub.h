@@ -159,10 +159,13 @@ typedef struct rung_hub_after {
 void rung_hub_call_after(rung_hub *h, rung_hub_after *after);
 
 /* Called for events that were applied, a few hundred at most, before their answers; from rung_hub_flush() and
- * rung_hub_turn(). It must use nothing of the hub but rung_hub_state(), and keeps nothing of them. One at a time: another
- * takes its place, NULL ends it. */
+ * rung_hub_turn(). It must use nothing of the hub but rung_hub_state(), and keep nothing of them. There is one: the
+ * next takes its place, NULL ends it. */
 typedef void rung_hub_observer(void *ctx, uint32_t count, const rung_event *const *events);
 void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx);
+
+/* From an answer, a reader or a sink that took long: let the loop have its turn before the next. */
+void rung_hub_rest(rung_hub *h);
 
 const rung_state *rung_hub_state(const rung_hub *h);
 int64_t rung_hub_now(rung_hub *h);

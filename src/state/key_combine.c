@@ -366,8 +366,48 @@ static rung_status intersect(const combination *c) {
     return RUNG_OK;
 }
 
-static rung_status subtract(const combination *c) {
+/* The first key against all members of the others, gathered once. */
+static rung_status subtract_gathered(const combination *c) {
+    rung_numbermap others = {0};
+    rung_status st = RUNG_OK;
     walk w;
+    for (uint32_t k = 1; st >= 0 && k < c->n; k++) {
+        walk_begin(&w, &c->keys[k]);
+        while (st >= 0 && walk_next(&w))
+            for (uint32_t i = 0; st >= 0 && i < w.n; i++) {
+                st = rung_numbermap_reserve(&others, c->alloc, w.players[i]);
+                if (st >= 0)
+                    rung_numbermap_set(&others, w.players[i], 0);
+            }
+    }
+    walk_begin(&w, &c->keys[0]);
+    while (st >= 0 && walk_next(&w)) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < w.n; i++) {
+            if (rung_numbermap_get(&others, w.players[i]) != RUNG_NUMBER_NONE)
+                continue;
+            w.players[kept] = w.players[i];
+            w.scores[kept++] = w.scores[i];
+        }
+        w.n = kept;
+        st = add_group(c, &w, w.scores);
+    }
+    rung_numbermap_deinit(&others, c->alloc);
+    return st;
+}
+
+/* A few look-ups are cheaper than gathering; a large key and a thousand small ones are not to be looked up. */
+static bool is_gathered_cheaper(const rung_zkey_sizes *sizes) {
+    return sizes->first * sizes->n > 2 * sizes->all;
+}
+
+static rung_status subtract(const combination *c) {
+    rung_zkey_sizes sizes = {0};
+    walk w;
+    for (uint32_t i = 0; i < c->n; i++)
+        rung_zkey_sizes_add(&sizes, c->keys[i].count);
+    if (is_gathered_cheaper(&sizes))
+        return subtract_gathered(c);
     walk_begin(&w, &c->keys[0]);
     while (walk_next(&w)) {
         for (uint32_t k = 1; w.n && k < c->n; k++)
@@ -467,6 +507,18 @@ uint32_t rung_zkey_list_read(const rung_zkey_list *list, uint32_t from, uint32_t
 void rung_zkey_list_free(rung_zkey_list *list) {
     rung_alloc_free(list->alloc, list->pairs, list->cap * sizeof *list->pairs);
     memset(list, 0, sizeof *list);
+}
+
+uint64_t rung_zkeys_work(rung_combine_keys combine, const rung_zkey_sizes *sizes) {
+    switch (combine) {
+    case RUNG_KEYS_UNION:
+        return sizes->all + sizes->n;
+    case RUNG_KEYS_INTER:
+        return sizes->smallest * sizes->n + sizes->n;
+    case RUNG_KEYS_DIFF:
+        break;
+    }
+    return (is_gathered_cheaper(sizes) ? sizes->all : sizes->first * sizes->n) + sizes->n;
 }
 
 uint64_t rung_zkeys_intersect_count(uint32_t n, const rung_zkey *keys, uint64_t limit) {

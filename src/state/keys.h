@@ -159,6 +159,19 @@ uint32_t rung_zkey_list_read(const rung_zkey_list *list, uint32_t from, uint32_t
                              rung_zkey_row *rows);
 void rung_zkey_list_free(rung_zkey_list *list);
 
+/* How many members such a combination looks at: all of a union's keys; the smallest key of an intersection, as often as
+ * there are keys; of a difference the cheaper of its first key as often, or all keys once. */
+typedef struct rung_zkey_sizes { /* zero before use */
+    uint64_t n, first, smallest, all;
+} rung_zkey_sizes;
+static inline void rung_zkey_sizes_add(rung_zkey_sizes *s, uint64_t count) {
+    s->first = s->n ? s->first : count;
+    s->smallest = s->n && s->smallest < count ? s->smallest : count;
+    s->all += count;
+    s->n++;
+}
+uint64_t rung_zkeys_work(rung_combine_keys combine, const rung_zkey_sizes *sizes);
+
 /* ZINTERCARD: how many are in all of them, counting no further than `limit` (0: no limit). */
 uint64_t rung_zkeys_intersect_count(uint32_t n, const rung_zkey *keys, uint64_t limit);
 

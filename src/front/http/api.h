@@ -41,7 +41,7 @@ typedef struct rung_api_archive_stat {
 typedef struct rung_api_resp_stat {
     uint64_t connections, commands, errors, protocol_errors, timed_out;
     uint32_t open, blocked, in_flight;
-    uint64_t blocked_looks;
+    uint64_t blocked_looks, work;
 } rung_api_resp_stat;
 
 /* Zero is a good default for every field but alloc, loop and guard. Texts are used until destroy. */

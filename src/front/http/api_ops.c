@@ -336,6 +336,7 @@ static void write_resp(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_resp_timed_out_total",
             "Connections that took too long to authenticate or to send a command.", s.timed_out);
     gauge(w, "rung_resp_blocked", "Clients that wait in a blocking command.", s.blocked);
+    counter(w, "rung_resp_work_total", "Members looked at by commands that may take long.", s.work);
     counter(w, "rung_resp_blocked_looks_total", "Keys looked at for clients that wait.",
             s.blocked_looks);
     gauge(w, "rung_resp_in_flight", "Changes of the Redis protocol not answered yet.", s.in_flight);

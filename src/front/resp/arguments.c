@@ -317,15 +317,19 @@ static bool one_matches(rung_slice pattern, size_t *p, unsigned char c) {
 }
 
 /* Only the last star has to be tried again with more: O(pattern x text). */
-bool rung__resp_glob(rung_slice pattern, rung_slice text) {
+static bool glob(rung_slice pattern, rung_slice text, uint64_t *steps) {
     size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
     while (t < text.len) {
+        size_t from = p;
         if (p < pattern.len && pattern.ptr[p] == '*') {
             star = ++p;
             star_text = t;
+            ++*steps;
             continue;
         }
-        if (p < pattern.len && one_matches(pattern, &p, (unsigned char)text.ptr[t])) {
+        bool is_match = p < pattern.len && one_matches(pattern, &p, (unsigned char)text.ptr[t]);
+        *steps += 1 + p - from;
+        if (is_match) {
             t++;
             continue;
         }
@@ -337,6 +341,18 @@ bool rung__resp_glob(rung_slice pattern, rung_slice text) {
     while (p < pattern.len && pattern.ptr[p] == '*')
         p++;
     return p == pattern.len;
+}
+
+bool rung__resp_glob(rung_slice pattern, rung_slice text, uint64_t *steps) {
+    uint64_t unwanted = 0;
+    return pattern.len <= RUNG__PATTERN_MAX && glob(pattern, text, steps ? steps : &unwanted);
+}
+
+bool rung__resp_take_pattern(rung__resp_call *call, rung_slice pattern) {
+    if (pattern.len <= RUNG__PATTERN_MAX)
+        return true;
+    rung__resp_error(call, "ERR the pattern is too long: at most 256 bytes");
+    return false;
 }
 
 bool rung__resp_take_cursor(rung__resp_call *call, uint32_t at, rung__resp_scan_args *out) {
@@ -367,6 +383,8 @@ bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
         } else if (has_value && rung__resp_is_word(word, "match")) {
             out->has_pattern = true;
             out->pattern = call->argv[i + 1];
+            if (!rung__resp_take_pattern(call, out->pattern))
+                return false;
         } else if (has_value && allow_type && rung__resp_is_word(word, "type")) {
             out->has_type = true;
             out->type = call->argv[i + 1];

@@ -71,7 +71,11 @@ double rung__resp_weight(const rung__resp_call *call, const rung__resp_combine_a
                          uint32_t i);
 
 /* Redis's glob: * ? [a-z] [^a] \x. */
-bool rung__resp_glob(rung_slice pattern, rung_slice text);
+enum { RUNG__PATTERN_MAX = 256 }; /* names have half of it; a longer pattern matches nothing */
+/* Adds to *steps (may be NULL) what it took: up to pattern x text. */
+bool rung__resp_glob(rung_slice pattern, rung_slice text, uint64_t *steps);
+/* false: it is longer, and the error has been written. */
+bool rung__resp_take_pattern(rung__resp_call *call, rung_slice pattern);
 
 /* A cursor at argv[at]; then [MATCH pattern] [COUNT n] [TYPE type] from argv[at] on. Redis looks at the key between. */
 typedef struct rung__resp_scan_args {

@@ -45,6 +45,8 @@ typedef struct rung__resp_call {
     bool is_inside;     /* between the changes of one event: the state has no position of its own */
     bool is_continued;  /* another piece of the same reply */
     bool may_spill;     /* what is written goes to the connection as it is */
+    uint64_t work;      /* that the change which is being built will take */
+    uint64_t *spent;    /* work of the script or transaction so far; NULL: a command by itself */
     rung__resp_before before;
 } rung__resp_call;
 
@@ -73,6 +75,7 @@ enum {
     RUNG__MOVABLE = 1 << 10, /* its keys are counted by an argument, which `first_key` is behind */
     RUNG__DENYOOM = 1 << 11,
     RUNG__EXEC = 1 << 12,
+    RUNG__HEAVY = 1 << 15,   /* may take long: not two in one turn */
     RUNG__REMOVES = 1 << 13, /* of a board with rules of its own only an admin may do it */
     RUNG__KEYED = 1 << 15,   /* that a board is public does not suffice */
 };
@@ -231,6 +234,15 @@ bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out)
 /* Send what has gathered, so that a long reply needs no long buffer. */
 void rung__resp_spill(rung__resp_call *call);
 
+/* Before work that is not in proportion to command and reply: `work` is how many members (or names) are looked at. false:
+ * it is more than one command, script or transaction may do, and the error has been written. */
+bool rung__resp_afford(rung__resp_call *call, uint64_t work);
+/* Such work was done, perhaps by the hub: when it was much, the rest of the line waits for the next turn. */
+void rung__resp_worked(rung_resp *r, uint64_t work);
+bool rung__resp_is_tired(const rung_resp *r);
+/* Try again in the next turn, and in the order of coming. */
+void rung__resp_unstall(rung__resp_session *s);
+
 /* reply_cache.c: false: it has not been asked lately. After writing a reply from `mark` on, keep it; only what depends
  * on the state and on nothing else. */
 bool rung__resp_cache_find(rung__resp_call *call);
@@ -254,6 +266,7 @@ typedef struct rung__resp_watched {
 
 enum { RUNG__COMMAND_MAX = 4 << 20, RUNG__COMMAND_SLOTS = 512 };
 enum { RUNG__GATHERED_MAX = 64 << 10 };
+enum { RUNG__MOVED_WORDS = 64 };
 enum { RUNG__BLOCKED_KEYS_MAX = 1024, RUNG__WAITS_MAX = 1 << 16 };
 enum { RUNG__CLIENT_NAME_MAX = 64, RUNG__WATCHED_MAX = 1024, RUNG__QUEUED_MAX = 10000 };
 
@@ -280,7 +293,8 @@ struct rung__resp_session {
     bool is_ended;        /* the peer sends no more */
     bool is_quitting;     /* close when all is answered */
     bool is_paused;
-    bool is_stalled;    /* paused because the hub had no room */
+    bool is_stalled; /* paused because the hub had no room, or the turn no time */
+    rung__resp_session *prev_stalled, *next_stalled;
     uint32_t resume_at; /* paused until so few requests are under way */
     uint32_t pending;   /* requests under way */
     size_t pending_bytes;
@@ -302,6 +316,7 @@ typedef struct rung__resp_request {
     uint32_t style;
     uint32_t flight;     /* which keys it may change, if is_counted */
     uint32_t tries;      /* EXEC with WATCH */
+    uint64_t work;       /* that it took, or will take when it is applied */
     uint32_t run_count;  /* of a run: changes that joined it */
     uint32_t run_left;   /* of them, those not answered yet */
     bool is_told;        /* something has been replied; EXEC: a part of the change's reply */
@@ -365,9 +380,12 @@ struct rung_resp {
     uint64_t blocked_rights; /* the generation of the guard's keys when they were last looked at */
     uv_check_t check;
     uv_timer_t timer;
-    uv_idle_t idle;   /* while it runs the loop does not wait */
-    uint32_t handles; /* of the three above, not closed yet */
-    uint32_t stalled; /* sessions that wait for room in the hub */
+    uv_idle_t idle;                                   /* while it runs the loop does not wait */
+    uint32_t handles;                                 /* of the three above, not closed yet */
+    rung__resp_session *stalled_first, *stalled_last; /* in the order of coming */
+    uint64_t turn_work;                               /* since the loop's last turn */
+    /* of the transaction being built: names that may get members of other keys, and how many */
+    uint64_t moved_to[RUNG__MOVED_WORDS], moved;
 };
 
 /* Most commands wait until there is room for them. */

@@ -69,14 +69,25 @@ static bool may_see(const rung__resp_call *call, rung_slice name) {
                           (rung_slice){NULL, 0}, call->now_ms, NULL) == RUNG_GUARD_OK;
 }
 
+enum { STEPS = 16 }; /* of a pattern, in the time of one look at a key */
+
 /* Two walks: the count comes before the names. */
 void rung__resp_run_keys(rung__resp_call *call) {
     rung_slice name;
     rung_zkey_kind kind;
+    uint64_t work = 2 * rung_zkeys_count(call->state), steps = 0;
+    if (!rung__resp_take_pattern(call, call->argv[1]) || !rung__resp_afford(call, work))
+        return;
+    rung__resp_worked(call->r, work);
     for (int pass = 0; pass < 2; pass++) {
         uint64_t cursor = 0, count = 0;
         while (rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind)) {
-            if (!rung__resp_glob(call->argv[1], name) || !may_see(call, name))
+            bool is_match = rung__resp_glob(call->argv[1], name, &steps);
+            if (!pass && steps / STEPS > call->r->config.work_max) {
+                rung__resp_afford(call, steps / STEPS);
+                return;
+            }
+            if (!is_match || !may_see(call, name))
                 continue;
             count++;
             if (pass) {
@@ -96,8 +107,8 @@ static void put_cursor(rung__resp_call *call, uint64_t cursor) {
 }
 
 static bool is_wanted(const rung__resp_call *call, const rung__resp_scan_args *args,
-                      rung_slice name, rung_zkey_kind kind) {
-    return (!args->has_pattern || rung__resp_glob(args->pattern, name)) &&
+                      rung_slice name, rung_zkey_kind kind, uint64_t *steps) {
+    return (!args->has_pattern || rung__resp_glob(args->pattern, name, steps)) &&
            (!args->has_type || rung__resp_is_word(args->type, type_name(kind))) &&
            may_see(call, name);
 }
@@ -108,13 +119,15 @@ void rung__resp_run_scan(rung__resp_call *call) {
     rung_zkey_kind kind;
     if (!rung__resp_take_cursor(call, 1, &args) || !rung__resp_take_scan(call, 2, true, &args))
         return;
-    uint64_t end = 0;
+    uint64_t end = 0, steps = 0;
     for (int pass = 0; pass < 2; pass++) {
         uint64_t cursor = args.cursor, count = 0;
         bool is_more = true;
         for (uint32_t i = 0; i < args.count && is_more; i++) {
             is_more = rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind);
-            if (!is_more || !is_wanted(call, &args, name, kind))
+            if (!pass && steps / STEPS > call->r->config.work_max / 4)
+                args.count = i + 1; /* enough for one call: the rest is for the next */
+            if (!is_more || !is_wanted(call, &args, name, kind, &steps))
                 continue;
             count++;
             if (pass)
@@ -126,6 +139,8 @@ void rung__resp_run_scan(rung__resp_call *call) {
             rung_resp_array(call->out, count);
         }
     }
+    uint64_t keys = rung_zkeys_count(call->state), seen = args.count < keys ? args.count : keys;
+    rung__resp_worked(call->r, 2 * seen + steps / STEPS);
 }
 
 /* ---- sets ---- */
@@ -181,7 +196,7 @@ void rung__resp_run_sscan(rung__resp_call *call) {
     if (k.count)
         next = rung_zkey_scan(&k, args.cursor, args.count < PIECE ? args.count : PIECE, rows, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (!args.has_pattern || rung__resp_glob(args.pattern, rows[i].member))
+        if (!args.has_pattern || rung__resp_glob(args.pattern, rows[i].member, NULL))
             rows[kept++] = rows[i];
     put_cursor(call, next);
     rung_resp_array(call->out, kept);

@@ -2,6 +2,8 @@
 /* Errors in the words of Redis 7: clients look at them. */
 #include "front/resp/internal.h"
 
+#include <stdio.h>
+
 enum { ERROR_MAX = 512, SPILL_AT = 64 << 10 };
 
 void rung__resp_error(rung__resp_call *call, const char *text) {
@@ -98,4 +100,36 @@ void rung__resp_spill(rung__resp_call *call) {
     if (call->s->conn && !call->s->is_silent)
         rung_conn_write(call->s->conn, rung_slice_of(call->out->data, call->out->len));
     call->out->len = 0;
+}
+
+/* ---- work ---- */
+
+enum {
+    TIRED = 4
+}; /* after a quarter of what one command may do, heavy ones wait for the next turn */
+
+bool rung__resp_is_tired(const rung_resp *r) {
+    return r->turn_work >= r->config.work_max / TIRED;
+}
+
+void rung__resp_worked(rung_resp *r, uint64_t work) {
+    r->turn_work += work;
+    r->stats.work += work;
+    if (rung__resp_is_tired(r))
+        rung_hub_rest(r->hub);
+}
+
+bool rung__resp_afford(rung__resp_call *call, uint64_t work) {
+    uint64_t most = call->r->config.work_max, spent = call->spent ? *call->spent : 0;
+    if (spent <= most && work <= most - spent) {
+        if (call->spent)
+            *call->spent += work;
+        return true;
+    }
+    char text[160];
+    int len =
+        snprintf(text, sizeof text, "%llu members to look at%s, at most %llu (limits.work)",
+                 (unsigned long long)work, spent ? " after others" : "", (unsigned long long)most);
+    rung__resp_error_of(call, "ERR too much work: ", rung_slice_of(text, (size_t)len), "");
+    return false;
 }

@@ -251,6 +251,7 @@ static rung__resp_call begin(rung__resp_request *q) {
     rung__resp_call call = rung__resp_call_begin(q->session);
     call.command = q->command;
     call.style = q->style;
+    call.spent = &q->work;
     return call;
 }
 
@@ -461,6 +462,7 @@ static void change_answered(void *ctx, rung_status st, const rung_outcome *outco
         rung__resp_error_status(&call, st, err);
         rung__resp_call_end(&call);
     }
+    rung__resp_worked(q->session->r, q->work);
     finish(q);
 }
 
@@ -511,6 +513,7 @@ static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
     }
     q->command = call->command;
     q->style = call->style;
+    q->work = call->work;
     r->event.kind = RUNG_EVENT_KEYS;
     r->event.keys.count = 1;
     r->event.keys.packed = rung_slice_of(r->pack, length);
@@ -652,6 +655,7 @@ static void exec_answered(void *ctx, rung_status st, const rung_outcome *outcome
         q->at += sizeof(item_head);
     }
     rung__resp_call_end(&call);
+    rung__resp_worked(q->session->r, q->work);
     finish(q);
 }
 
@@ -677,6 +681,7 @@ static rung_status exec_item(rung__resp_call *call, rung__resp_script *script, u
     size_t mark = call->out->len, length;
     bool is_added;
     call->style = 0;
+    call->work = 0;
     rung__resp_built built =
         call->command->build ? call->command->build(call, &c) : RUNG__BUILD_QUESTION;
     rung_status st = RUNG_OK;
@@ -770,14 +775,19 @@ static void exec_now(rung__resp_call *call) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return;
     }
+    call->spent = &q->work;
+    call->r->moved = 0;
+    memset(call->r->moved_to, 0, sizeof call->r->moved_to);
     rung_status st = exec_script(call, &q->script, &changes, &bytes);
     bool is_too_long = st == RUNG_ELIMIT;
     s->pending_bytes += q->script.len;
     if (st == RUNG_OK && !changes && !is_behind) {
         run_script(call, q);
+        call->spent = NULL;
         release(q);
         return;
     }
+    call->spent = NULL;
     if (st == RUNG_OK)
         st = changes ? put_exec(q, changes, bytes)
                      : rung_hub_place_from(call->r->hub, rung__resp_sender(s, false), script_ready,

@@ -40,6 +40,7 @@ typedef struct rung_resp_config {
     uint32_t pending_max;       /* commands under way on one connection; 0: 4,096 */
     uint32_t pending_bytes_max; /* and their bytes; 0: 256 KiB */
     uint32_t blocked_max;       /* clients that wait in BZPOPMIN and its like; 0: 4,096 */
+    uint64_t work_max;          /* members that one command may look at; 0: 1,000,000 */
     uint32_t auth_ms;           /* until a key is shown, where one is needed; 0: 10 s */
     uint32_t
         command_ms; /* from a command's first byte to its last, and a second more for every 64 KiB; 0: 10 s */
@@ -60,6 +61,7 @@ typedef struct rung_resp_stats {
     uint64_t connections, commands, errors /* replies that were errors */, protocol_errors;
     uint64_t timed_out;                /* connections that were too slow */
     uint32_t open, blocked, in_flight; /* in_flight: changes put and not answered */
+    uint64_t work;                     /* members looked at by commands that are heavy */
     uint64_t blocked_looks;            /* keys looked at for clients that wait */
 } rung_resp_stats;
 rung_resp_stats rung_resp_stat(const rung_resp *r);

@@ -12,18 +12,22 @@ uint64_t rung__resp_random(rung_resp *r) {
 
 /* ---- those who wait ---- */
 
+/* Each that was stalled when it began gets one try: who stalls again is behind all others. */
 static bool resume_stalled(rung_resp *r) {
-    if (!r->stalled)
-        return false;
-    for (rung__resp_session *s = r->sessions, *next; s; s = next) {
-        next = s->next;
-        if (!s->is_stalled || !rung_hub_room_for(r->hub, rung__resp_sender(s, true)))
-            continue;
-        s->is_stalled = false;
-        r->stalled--;
-        rung__resp_session_go_on(s);
+    const rung__resp_session *last = r->stalled_last;
+    for (rung__resp_session *s = r->stalled_first, *next; s; s = next) {
+        bool is_last = s == last;
+        next = s->next_stalled;
+        if (rung__resp_is_tired(r))
+            break;
+        if (rung_hub_room_for(r->hub, rung__resp_sender(s, true))) {
+            rung__resp_unstall(s);
+            rung__resp_session_go_on(s);
+        }
+        if (is_last)
+            break;
     }
-    return r->stalled > 0;
+    return r->stalled_first != NULL;
 }
 
 static void on_timer(uv_timer_t *timer) {
@@ -51,7 +55,10 @@ void rung__resp_stir(rung_resp *r) {
 static void on_check(uv_check_t *check) {
     rung_resp *r = check->data;
     uv_idle_stop(&r->idle);
+    r->turn_work = 0;
     resume_stalled(r);
+    if (r->stalled_first && rung__resp_is_tired(r))
+        rung__resp_stir(r);
     if (!r->touched_first && r->blocked_rights == rung_guard_generation(r->guard))
         return;
     rung__resp_blocked_look(r);
@@ -84,6 +91,8 @@ static rung_resp_config with_defaults(const rung_resp_config *config) {
         c.command_ms = 10000;
     if (!c.idle_ms)
         c.idle_ms = 75000;
+    if (!c.work_max)
+        c.work_max = 1000000;
     if (!c.version)
         c.version = "";
     return c;

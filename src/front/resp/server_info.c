@@ -144,7 +144,7 @@ static size_t settings(const rung__resp_call *call, setting out[SETTINGS_MAX]) {
 
 static bool matches_any(const rung__resp_call *call, const char *name) {
     for (uint32_t i = 2; i < call->argc; i++)
-        if (rung__resp_glob(call->argv[i], rung_slice_str(name)))
+        if (rung__resp_glob(call->argv[i], rung_slice_str(name), NULL))
             return true;
     return false;
 }

@@ -100,10 +100,25 @@ void rung__resp_session_go_on(rung__resp_session *s) {
 
 /* The hub has no room: try again in a moment. */
 static void stall(rung__resp_session *s) {
-    s->r->stalled += !s->is_stalled;
-    s->is_stalled = true;
+    rung_resp *r = s->r;
+    if (!s->is_stalled) {
+        s->is_stalled = true;
+        s->next_stalled = NULL;
+        s->prev_stalled = r->stalled_last;
+        *(s->prev_stalled ? &s->prev_stalled->next_stalled : &r->stalled_first) = s;
+        r->stalled_last = s;
+    }
     rung__resp_session_pause(s, UINT32_MAX);
     rung__resp_timer_start(s->r);
+}
+
+void rung__resp_unstall(rung__resp_session *s) {
+    rung_resp *r = s->r;
+    if (!s->is_stalled)
+        return;
+    s->is_stalled = false;
+    *(s->prev_stalled ? &s->prev_stalled->next_stalled : &r->stalled_first) = s->next_stalled;
+    *(s->next_stalled ? &s->next_stalled->prev_stalled : &r->stalled_last) = s->prev_stalled;
 }
 
 static void quit_when_done(rung__resp_session *s) {
@@ -370,6 +385,11 @@ static bool work(rung__resp_call *call) {
         rung__resp_session_pause(s, s->r->config.pending_max / 2);
         return false;
     }
+    if (c->flags & RUNG__HEAVY && rung__resp_is_tired(s->r)) {
+        rung__resp_stir(s->r);
+        stall(s);
+        return false;
+    }
     bool is_done = true;
     if (is_exec)
         rung__resp_exec(call);
@@ -400,6 +420,7 @@ static inline bool dispatch(rung__resp_call *call, const rung__resp_command *c,
     call->argv = argv;
     call->argc = argc;
     call->style = 0;
+    call->work = 0;
     call->timeout_ms = 0;
     call->may_spill = !is_behind;
     if (!work(call)) {
@@ -717,8 +738,7 @@ static void on_closed(rung_conn *c) {
     if (s->blocked)
         rung__resp_unblock(s);
     s->conn = NULL;
-    s->r->stalled -= s->is_stalled;
-    s->is_stalled = false;
+    rung__resp_unstall(s);
     *(s->prev ? &s->prev->next : &r->sessions) = s->next;
     if (s->next)
         s->next->prev = s->prev;

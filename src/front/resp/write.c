@@ -3,6 +3,7 @@
  * far as Redis checks it before it looks at the key; the rest is found out when it is applied. */
 #include "front/resp/arguments.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { ITEMS_KEPT = 4096 };
@@ -378,9 +379,94 @@ void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result
 
 /* ---- stores ---- */
 
+/* What a store takes is worked out when it is applied, so it is estimated here, by the keys as they are now. In a
+ * transaction a name may by then have the members of keys that were named before: which names may is remembered by
+ * their hashes, and how many members that can be. */
+static uint64_t *moved_word(rung_resp *r, rung_slice name, uint64_t *bit) {
+    uint64_t hash = rung_hash_keyed(&r->waited_hash, name.ptr, name.len);
+    *bit = (uint64_t)1 << (hash & 63);
+    return &r->moved_to[(hash >> 6) % RUNG__MOVED_WORDS];
+}
+
+static uint64_t size_of_source(rung__resp_call *call, rung_slice name, uint64_t *fresh) {
+    rung_resp *r = call->r;
+    rung_zkey k;
+    uint64_t bit;
+    rung_zkey_open(call->state, name, call->now_ms, &k);
+    if (call->spent && *moved_word(r, name, &bit) & bit)
+        return k.count > r->moved ? k.count : r->moved;
+    *fresh += k.count;
+    return k.count;
+}
+
+static void note_moved(rung__resp_call *call, rung_slice to, uint64_t fresh) {
+    uint64_t bit;
+    if (!call->spent)
+        return;
+    *moved_word(call->r, to, &bit) |= bit;
+    call->r->moved += fresh;
+}
+
+/* Between the estimate and the change another client may have moved a large key to one of these names. It must not
+ * count as often as the name is repeated. */
+enum { REPEATED_MAX = 4 };
+
+static int compare_names(const void *a, const void *b) {
+    const rung_slice *x = a, *y = b;
+    int order = memcmp(x->ptr, y->ptr, x->len < y->len ? x->len : y->len);
+    return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+static bool is_repeated(rung__resp_call *call, const rung__resp_combine_args *args) {
+    const rung_alloc *a = call->r->config.alloc;
+    size_t bytes = args->count * sizeof(rung_slice);
+    bool is_over = false;
+    if (args->count <= REPEATED_MAX)
+        return false;
+    rung_slice *names = rung_alloc_get(a, bytes);
+    if (!names) {
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+        return true;
+    }
+    memcpy(names, call->argv + args->first, bytes);
+    qsort(names, args->count, sizeof *names, compare_names);
+    for (uint32_t i = REPEATED_MAX; i < args->count; i++)
+        is_over |= rung_slice_eq(names[i], names[i - REPEATED_MAX]);
+    rung_alloc_free(a, names, bytes);
+    if (is_over)
+        rung__resp_error(call, "ERR a key is named more than 4 times");
+    return is_over;
+}
+
+static bool afford_store(rung__resp_call *call, const rung__resp_combine_args *args) {
+    rung_zkey_sizes sizes = {0};
+    uint64_t fresh = 0;
+    for (uint32_t i = 0; i < args->count; i++)
+        rung_zkey_sizes_add(&sizes, size_of_source(call, call->argv[args->first + i], &fresh));
+    call->work = rung_zkeys_work(args->combine, &sizes);
+    note_moved(call, call->argv[1], fresh);
+    return rung__resp_afford(call, call->work) && !is_repeated(call, args);
+}
+
+static bool afford_range(rung__resp_call *call, const rung__resp_range_args *args) {
+    rung_zkey k;
+    uint32_t first = 0, end = 0;
+    uint64_t fresh = 0, size = size_of_source(call, call->argv[2], &fresh);
+    rung_zkey_open(call->state, call->argv[2], call->now_ms, &k);
+    if (size == k.count && k.kind != RUNG_ZKEY_SET) {
+        rung_zkey_range(&k, &args->range, args->rev, &first, &end);
+        size = end - first;
+    }
+    if (args->has_limit && args->limit >= 0 && (uint64_t)args->limit < size)
+        size = (uint64_t)args->limit;
+    call->work = size;
+    note_moved(call, call->argv[1], fresh);
+    return rung__resp_afford(call, call->work);
+}
+
 rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung_zcommand *out) {
     rung__resp_range_args args;
-    if (!rung__resp_take_range(call, 2, &args))
+    if (!rung__resp_take_range(call, 2, &args) || !afford_range(call, &args))
         return RUNG__BUILD_ERROR;
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZRANGESTORE,
                            .flags = args.rev ? RUNG_ZCOMMAND_REV : 0,
@@ -397,7 +483,7 @@ rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung_zcomma
 
 rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung_zcommand *out) {
     rung__resp_combine_args args;
-    if (!rung__resp_take_combine(call, 2, true, false, &args))
+    if (!rung__resp_take_combine(call, 2, true, false, &args) || !afford_store(call, &args))
         return RUNG__BUILD_ERROR;
     rung_zcommand_item *items = reserve_items(call, args.count);
     if (!items)
@@ -469,6 +555,9 @@ rung__resp_built rung__resp_build_persist(rung__resp_call *call, rung_zcommand *
 
 rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung_zcommand *out) {
     bool is_nx = strcmp(call->command->name, "renamenx") == 0;
+    uint64_t fresh = 0;
+    size_of_source(call, call->argv[1], &fresh);
+    note_moved(call, call->argv[2], fresh);
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_RENAME,
                            .key = call->argv[1],
                            .other = call->argv[2],

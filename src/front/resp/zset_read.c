@@ -2,6 +2,8 @@
 /* Questions about sorted sets. Long answers are read and written in pieces. */
 #include "front/resp/arguments.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 
 enum { PIECE = 256, MEMBERS_PIECE = 64, LISTPACK_MAX = 128, KEPT_MIN = 20 };
@@ -262,8 +264,15 @@ void rung__resp_run_zrandmember(rung__resp_call *call) {
         rung__resp_error(call, "ERR value is out of range");
         return;
     }
-    if (rung__resp_open_zset(call, call->argv[1], &k))
+    uint64_t wanted = count < 0 ? (uint64_t)-count : (uint64_t)count;
+    if (!rung__resp_open_zset(call, call->argv[1], &k))
+        return;
+    if (count > 0 && wanted > k.count)
+        wanted = k.count;
+    if (!k.count || rung__resp_afford(call, wanted)) {
         random_many(call, &k, count, with_scores);
+        rung__resp_worked(call->r, wanted);
+    }
 }
 
 /* ---- scanning ---- */
@@ -274,7 +283,7 @@ static void put_scanned(rung__resp_call *call, uint64_t cursor, const rung_zkey_
     uint32_t kept = 0;
     bool keep[LISTPACK_MAX];
     for (uint32_t i = 0; i < n; i++) {
-        keep[i] = !args->has_pattern || rung__resp_glob(args->pattern, rows[i].member);
+        keep[i] = !args->has_pattern || rung__resp_glob(args->pattern, rows[i].member, NULL);
         kept += keep[i];
     }
     size_t len = 0;
@@ -444,7 +453,35 @@ uint32_t rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slic
 
 /* ---- several keys ---- */
 
-enum { COMBINE_ROWS_MAX = 4 << 20 };
+/* May they be combined? */
+static bool afford_combine(rung__resp_call *call, rung_combine_keys combine, uint32_t n,
+                           const rung_zkey *keys) {
+    rung_zkey_sizes sizes = {0};
+    for (uint32_t i = 0; i < n; i++)
+        rung_zkey_sizes_add(&sizes, keys[i].count);
+    uint64_t work = rung_zkeys_work(combine, &sizes);
+    if (!rung__resp_afford(call, work))
+        return false;
+    rung__resp_worked(call->r, work);
+    return true;
+}
+
+/* The same key twice is the same key: who counts members of all need not look at it again. */
+static int compare_keys(const void *a, const void *b) {
+    const rung_zkey *x = a, *y = b;
+    if (x->ladder != y->ladder)
+        return (uintptr_t)x->ladder < (uintptr_t)y->ladder ? -1 : 1;
+    return ((uintptr_t)x->set > (uintptr_t)y->set) - ((uintptr_t)x->set < (uintptr_t)y->set);
+}
+
+static uint32_t drop_repeated(uint32_t n, rung_zkey *keys) {
+    uint32_t kept = 0;
+    qsort(keys, n, sizeof *keys, compare_keys);
+    for (uint32_t i = 0; i < n; i++)
+        if (i == 0 || compare_keys(&keys[i], &keys[kept - 1]) != 0)
+            keys[kept++] = keys[i];
+    return kept;
+}
 
 static bool open_all(rung__resp_call *call, const rung__resp_combine_args *args,
                      rung_zkey **keys_out, size_t *bytes_out) {
@@ -475,9 +512,13 @@ void rung__resp_run_zcombine(rung__resp_call *call) {
         !open_all(call, &args, &keys, &bytes))
         return;
     const double *weights = (const double *)(keys + args.count);
+    if (!afford_combine(call, args.combine, args.count, keys)) {
+        rung_alloc_free(call->r->config.alloc, keys, bytes);
+        return;
+    }
     rung_status st =
         rung_zkeys_combine(call->r->config.alloc, args.combine, args.aggregate, args.count, keys,
-                           args.weights ? weights : NULL, COMBINE_ROWS_MAX, &list);
+                           args.weights ? weights : NULL, UINT32_MAX, &list);
     rung_alloc_free(call->r->config.alloc, keys, bytes);
     if (st < 0) {
         rung__resp_error_status(call, st, NULL);
@@ -496,7 +537,9 @@ void rung__resp_run_zintercard(rung__resp_call *call) {
     if (!rung__resp_take_combine(call, 1, false, true, &args) ||
         !open_all(call, &args, &keys, &bytes))
         return;
-    rung_resp_int(call->out,
-                  (int64_t)rung_zkeys_intersect_count(args.count, keys, (uint64_t)args.limit));
+    uint32_t n = drop_repeated(args.count, keys);
+    if (afford_combine(call, RUNG_KEYS_INTER, n, keys))
+        rung_resp_int(call->out,
+                      (int64_t)rung_zkeys_intersect_count(n, keys, (uint64_t)args.limit));
     rung_alloc_free(call->r->config.alloc, keys, bytes);
 }

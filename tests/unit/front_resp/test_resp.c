@@ -627,6 +627,97 @@ TEST(two_watchers) {
     remove_folder(path);
 }
 
+/* ---- work ---- */
+
+#define TOO_MUCH(members, after)                                                                   \
+    "-ERR too much work: " members " members to look at" after ", at most 100 (limits.work)\r\n"
+
+static uint64_t work_now;
+static void count_work(resp_server *s) {
+    work_now = rung_resp_stat(s->resp).work;
+}
+
+/* `count` members m0, m1, ... in z. */
+static void fill_z(int fd, int count) {
+    for (int i = 0; i < count; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "ZADD z %d m%d\r\n", i, i);
+        resp_send(fd, text);
+        resp_expect(fd, ":1\r\n");
+    }
+}
+
+TEST(work_is_limited) {
+    int fd = start(&(resp_server_config){.resp = {.work_max = 100}});
+    char text[400];
+    fill_z(fd, 60);
+    resp_ask(fd, "ZINTERCARD 9 z z z z z z z z z", ":60\r\n"); /* one key */
+    resp_ask(fd, "ZINTERCARD 9 z z z z z z z z nokey", ":0\r\n");
+    resp_ask(fd, "ZINTER 2 z z", TOO_MUCH("122", ""));
+    resp_ask(fd, "ZUNION 2 z z", TOO_MUCH("122", ""));
+    resp_ask(fd, "ZDIFF 2 z z", TOO_MUCH("122", ""));
+    resp_ask(fd, "ZDIFF 10 z a b c d e f g h i", /* all members once are fewer */
+             "*60\r\n"
+             "$2\r\nm0\r\n$2\r\nm1\r\n$2\r\nm2\r\n$2\r\nm3\r\n$2\r\nm4\r\n$2\r\nm5\r\n"
+             "$2\r\nm6\r\n$2\r\nm7\r\n$2\r\nm8\r\n$2\r\nm9\r\n$3\r\nm10\r\n$3\r\nm11\r\n"
+             "$3\r\nm12\r\n$3\r\nm13\r\n$3\r\nm14\r\n$3\r\nm15\r\n$3\r\nm16\r\n$3\r\nm17\r\n"
+             "$3\r\nm18\r\n$3\r\nm19\r\n$3\r\nm20\r\n$3\r\nm21\r\n$3\r\nm22\r\n$3\r\nm23\r\n"
+             "$3\r\nm24\r\n$3\r\nm25\r\n$3\r\nm26\r\n$3\r\nm27\r\n$3\r\nm28\r\n$3\r\nm29\r\n"
+             "$3\r\nm30\r\n$3\r\nm31\r\n$3\r\nm32\r\n$3\r\nm33\r\n$3\r\nm34\r\n$3\r\nm35\r\n"
+             "$3\r\nm36\r\n$3\r\nm37\r\n$3\r\nm38\r\n$3\r\nm39\r\n$3\r\nm40\r\n$3\r\nm41\r\n"
+             "$3\r\nm42\r\n$3\r\nm43\r\n$3\r\nm44\r\n$3\r\nm45\r\n$3\r\nm46\r\n$3\r\nm47\r\n"
+             "$3\r\nm48\r\n$3\r\nm49\r\n$3\r\nm50\r\n$3\r\nm51\r\n$3\r\nm52\r\n$3\r\nm53\r\n"
+             "$3\r\nm54\r\n$3\r\nm55\r\n$3\r\nm56\r\n$3\r\nm57\r\n$3\r\nm58\r\n$3\r\nm59\r\n");
+    resp_ask(fd, "ZRANDMEMBER z -101", TOO_MUCH("101", ""));
+    resp_ask(fd, "ZUNIONSTORE d 2 z z", TOO_MUCH("122", ""));
+    resp_ask(fd, "ZINTERSTORE d 2 z z", TOO_MUCH("122", ""));
+    resp_ask(fd, "ZDIFFSTORE d 2 z z", TOO_MUCH("122", ""));
+    resp_ask(fd, "ZUNIONSTORE d 5 a a a a a", "-ERR a key is named more than 4 times\r\n");
+    resp_ask(fd, "EXISTS d", ":0\r\n");
+    resp_ask(fd, "ZUNIONSTORE d 1 z", ":60\r\n");
+    resp_ask(fd, "ZRANGESTORE d z 0 -1", ":60\r\n");
+    /* a transaction has as much as one command, also of what it moves to other names itself */
+    resp_send(fd, "MULTI\r\nZINTERCARD 1 z\r\nZINTERCARD 1 z\r\nZCARD z\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n:60\r\n" TOO_MUCH(
+                        "61", " after others") ":60\r\n");
+    resp_send(fd, "MULTI\r\nRENAME z y\r\nZUNIONSTORE d 2 y y\r\nRENAME y z\r\nEXEC\r\n");
+    resp_expect(
+        fd, "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n+OK\r\n" TOO_MUCH("122", "") "+OK\r\n");
+    resp_send(fd, "MULTI\r\nZRANGESTORE y z 0 -1\r\nZRANGESTORE x y 0 -1\r\nEXEC\r\n");
+    resp_expect(fd, "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n:60\r\n" TOO_MUCH("60", " after others"));
+    /* patterns */
+    memset(text, '*', 300);
+    memcpy(text, "KEYS ", 5);
+    snprintf(text + 5 + 257, sizeof text - 262, "\r\n");
+    resp_send(fd, text);
+    resp_expect(fd, "-ERR the pattern is too long: at most 256 bytes\r\n");
+    resp_ask(fd, "SCAN 0 MATCH z", "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nz\r\n");
+    stop(fd);
+}
+
+/* Commands that look at much come one by one, whoever sends them; each is answered, in its place. */
+TEST(heavy_commands_take_turns) {
+    enum { CLIENTS = 5, EACH = 40 };
+    int fd = start(&(resp_server_config){.resp = {.work_max = 100}}), other[CLIENTS];
+    fill_z(fd, 60);
+    resp_ask(fd, "ZADD o 1 a", ":1\r\n");
+    for (int i = 0; i < CLIENTS; i++) {
+        other[i] = resp_connect(&srv);
+        for (int j = 0; j < EACH; j++)
+            resp_send(other[i], i % 2 ? "ZADD o 1 a\r\nZINTERCARD 1 z\r\n"
+                                      : "ZINTERCARD 1 z\r\nZSCORE z m5\r\n");
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        for (int j = 0; j < EACH; j++) {
+            resp_expect(other[i], i % 2 ? ":0\r\n:60\r\n" : ":60\r\n$1\r\n5\r\n");
+        }
+    resp_server_run(&srv, count_work);
+    CHECK(work_now >= CLIENTS * EACH * 61);
+    for (int i = 0; i < CLIENTS; i++)
+        close(other[i]);
+    stop(fd);
+}
+
 /* ---- waiting ---- */
 
 static uint32_t blocked_now;
