@@ -123,6 +123,11 @@ static const char *size_text(uint64_t n, char out[32]) {
     return out;
 }
 
+/* May it be left to the server? Then that is the default. */
+static bool is_auto(const rung_setting *row) {
+    return strcmp(row->fallback, "auto") == 0;
+}
+
 static const char *expectation(const rung_setting *row, char out[96]) {
     typedef unsigned long long ull;
     char low[32];
@@ -135,9 +140,9 @@ static const char *expectation(const rung_setting *row, char out[96]) {
         snprintf(out, 96, "a whole number from %llu to %llu", (ull)row->low, (ull)row->high);
         return out;
     case RUNG_SETTING_IS_SIZE:
-        snprintf(out, 96, "a size such as %s, from %s on%s",
+        snprintf(out, 96, "a size such as %s, from %s on%s%s",
                  row->low > 64 << 10 ? "64MiB or 1GiB" : "64KiB or 1MiB", size_text(row->low, low),
-                 row->high == UINT64_MAX ? ", or off" : "");
+                 row->high == UINT64_MAX ? ", or off" : "", is_auto(row) ? ", or auto" : "");
         return out;
     case RUNG_SETTING_IS_TIME:
         snprintf(out, 96, "a time such as 250ms, 30s, 5m or 24h, from %llu ms on", (ull)row->low);
@@ -173,6 +178,10 @@ static bool parse_into(const rung_setting *row, const char *text, void *field) {
     case RUNG_SETTING_IS_SIZE:
         if (row->high == UINT64_MAX && strcmp(text, "off") == 0) {
             *(uint64_t *)field = UINT64_MAX;
+            return true;
+        }
+        if (is_auto(row) && strcmp(text, "auto") == 0) {
+            *(uint64_t *)field = 0;
             return true;
         }
         *(uint64_t *)field = 0;

@@ -31,12 +31,13 @@ typedef enum rung_setting_kind {
     RUNG_SETTING_IS_TEXT,    /* a path, a URL, a list; NULL when empty */
     RUNG_SETTING_IS_ADDRESS, /* HOST:PORT, [IPv6]:PORT, unix:PATH; NULL: off */
     RUNG_SETTING_IS_NUMBER,  /* whole, within low and high */
-    RUNG_SETTING_IS_SIZE,    /* bytes: 4096, 64KiB, 1MiB, 2GiB; "off" is UINT64_MAX where high is */
-    RUNG_SETTING_IS_TIME,    /* milliseconds: 250ms, 30s, 5m, 24h */
-    RUNG_SETTING_IS_SWITCH,  /* on, off */
-    RUNG_SETTING_IS_CHOICE,  /* the place of the word in the row's list of words */
-    RUNG_SETTING_IS_RATE,    /* 100/s, 600/m, off */
-    RUNG_SETTING_IS_SYNC,    /* always (0) or every=MS */
+    RUNG_SETTING_IS_SIZE, /* bytes: 4096, 64KiB, 1MiB, 2GiB; "off" is UINT64_MAX where high is, "auto"
+                               0 where it is the default */
+    RUNG_SETTING_IS_TIME,   /* milliseconds: 250ms, 30s, 5m, 24h */
+    RUNG_SETTING_IS_SWITCH, /* on, off */
+    RUNG_SETTING_IS_CHOICE, /* the place of the word in the row's list of words */
+    RUNG_SETTING_IS_RATE,   /* 100/s, 600/m, off */
+    RUNG_SETTING_IS_SYNC,   /* always (0) or every=MS */
 } rung_setting_kind;
 
 #define RUNG_SETTING_TYPE_TEXT    const char *
@@ -142,6 +143,10 @@ typedef enum rung_setting_kind {
     X(max_jump_ms, TIME, "clock.max_jump", "--clock-max-jump", "RUNG_CLOCK_MAX_JUMP", "5m",        \
       "TIME", 1000, INT64_C(3153600000000),                                                        \
       "a wall clock that jumps further ahead is not followed until rung clock accept")             \
+    X(memory_max, SIZE, "memory.max", "--memory-max", "RUNG_MEMORY_MAX", "auto", "SIZE", 1u << 20, \
+      UINT64_MAX,                                                                                  \
+      "memory of players and rankings; then only what removes is accepted; auto: from the "        \
+      "machine's")                                                                                 \
     X(live_frames, NUMBER, "live.frames", "--live-frames", "RUNG_LIVE_FRAMES", "10", "N", 1, 60,   \
       "live updates per second at most")                                                           \
     X(live_viewers, NUMBER, "live.viewers", "--live-viewers", "RUNG_LIVE_VIEWERS", "20000", "N",   \

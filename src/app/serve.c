@@ -22,6 +22,7 @@
 #include "app/command.h"
 #include "app/config.h"
 #include "app/logging.h"
+#include "app/memory.h"
 #include "app/turn.h"
 
 #include "archive/attach.h"
@@ -53,6 +54,7 @@ enum {
     FILES_KEPT = 128, /* open files that are not for connections in use */
     RESERVED_MAX = 64,
     EXIT_LOG_FAILED = 4,
+    EXIT_NO_MEMORY = 5,
 };
 
 typedef enum stage { STAGE_OPENING, STAGE_SERVING, STAGE_STOPPING } stage;
@@ -88,6 +90,8 @@ typedef struct server {
     uint32_t
         connections_max; /* the setting, or as many as the system's limit on open files allows */
 
+    uint64_t memory_max; /* of the state; 0: no limit */
+
     char keys_path[PATH_MAX];
     char origins_text[4096];
     const char *origins[ORIGINS_MAX + 1];
@@ -114,6 +118,13 @@ static void on_wake(void *ctx) {
 
 static void on_fatal(void *ctx, const rung_err *err) {
     const server *s = ctx;
+    if (err->code == RUNG_ENOMEM) {
+        RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
+                 "out of memory: stopping at once; the log has all that was acknowledged. Give the "
+                 "server more memory, or set memory.max lower",
+                 RUNG_LOG_STR("why", err->message));
+        _exit(EXIT_NO_MEMORY);
+    }
     RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
              "the log failed: stopping at once, nothing more is acknowledged",
              RUNG_LOG_STR("why", err->message));
@@ -178,6 +189,7 @@ static void open_folder(uv_work_t *work) {
         .id_capacity = is_given(set, RUNG_SETTING_id_capacity) ? (uint32_t)set->id_capacity : 0,
         .id_keep_ms = is_given(set, RUNG_SETTING_id_keep_ms) ? (int64_t)set->id_keep_ms : 0,
         .waiting_max = (uint32_t)set->waiting_max,
+        .memory_max = s->memory_max,
         .snapshot_every = set->snapshot_every,
         .follower = s->attach ? rung_attach_port(s->attach) : NULL,
         .wake = on_wake,
@@ -264,8 +276,10 @@ static void recovered(uv_work_t *work, int canceled) {
     server *s = work->data;
     (void)canceled;
     if (s->open_status < 0) {
+        bool is_memory = s->open_err.code == RUNG_ENOMEM;
         s->exit_code = fail(s, &s->open_err);
-        stop(s, "the data folder cannot be opened");
+        stop(s, is_memory ? "out of memory: the data folder needs more than this process may have"
+                          : "the data folder cannot be opened");
         return;
     }
     s->hub = s->opened;
@@ -752,9 +766,22 @@ static void fit_limits(server *s) {
              RUNG_LOG_NUMBER("limits.connections", s->settings.connections_max));
 }
 
+/* What the state may take: as it was set, or from what this process may have. */
+static void set_up_memory(server *s) {
+    const rung_settings *set = &s->settings;
+    s->memory_max = set->memory_max
+                        ? set->memory_max
+                        : rung_memory_for_state(rung_memory_of_process(), set->buffers_max);
+    if (s->memory_max == UINT64_MAX)
+        s->memory_max = 0;
+    RUNG_SAY(&s->logger, RUNG_LOG_DEBUG, "memory for players and rankings",
+             RUNG_LOG_NUMBER("bytes", s->memory_max));
+}
+
 static int set_up(server *s) {
     signal(SIGPIPE, SIG_IGN);
     fit_limits(s);
+    set_up_memory(s);
     if (!s->settings.data)
         RUNG_SAY(
             &s->logger, RUNG_LOG_WARNING,
@@ -820,6 +847,7 @@ static int run_serve(const rung_command *self, int argc, char **argv) {
     rung_setting_flags flags = {0};
     rung_err err = {0};
     sigset_t before;
+    rung_memory_save_address_space();
     hold_signals(&before);
     if (!rung_command_read(self, argc, argv, &flags))
         return RUNG_EXIT_USAGE;
@@ -850,7 +878,7 @@ const rung_command rung_command_serve = {
         "and\n"
         "SIGINT stop it after finishing what is under way (exit code 0), SIGHUP reads keys and\n"
         "certificate again, SIGUSR1 takes a snapshot. When the log cannot be written it ends at\n"
-        "once with exit code 4.\n"
+        "once with exit code 4, when there is no memory left with 5.\n"
         "\n"
         "  rung serve --data /var/lib/rung\n",
     RUNG_OPTIONS(serve_options),

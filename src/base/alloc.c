@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,4 +90,40 @@ void *rung_alloc_zeroed(const rung_alloc *a, size_t size) {
     if (p)
         memset(p, 0, size);
     return p;
+}
+
+/* ---- the meter ---- */
+
+/* As glibc's malloc: eight bytes before each block, in steps of sixteen, from 32 on. */
+static size_t cost_of(size_t size) {
+    if (size == 0)
+        return 0;
+    if (size >= RUNG_ALLOC_HUGE)
+        return page_round(size);
+    return size <= 24 ? 32 : (size + 8 + 15) & ~(size_t)15;
+}
+
+static void *meter_resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
+    rung_alloc_meter *m = ctx;
+    void *block = m->inner->resize(m->inner->ctx, ptr, old_size, new_size);
+    if (!block && new_size)
+        return NULL;
+    size_t more = cost_of(new_size) - cost_of(old_size); /* may wrap: so does the sum, back again */
+    size_t used = atomic_fetch_add_explicit(&m->used, more, memory_order_relaxed) + more;
+    if (used > atomic_load_explicit(&m->peak, memory_order_relaxed))
+        atomic_store_explicit(&m->peak, used, memory_order_relaxed); /* near enough, with threads */
+    return block;
+}
+
+void rung_alloc_meter_init(rung_alloc_meter *m, const rung_alloc *inner) {
+    m->port = (rung_alloc){meter_resize, m};
+    m->inner = inner;
+    atomic_init(&m->used, 0);
+    atomic_init(&m->peak, 0);
+}
+
+bool rung_alloc_is_shared(const rung_alloc *a) {
+    while (a->resize == meter_resize)
+        a = ((const rung_alloc_meter *)a->ctx)->inner;
+    return a == rung_alloc_heap();
 }

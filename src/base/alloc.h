@@ -10,6 +10,7 @@
 #ifndef RUNG_BASE_ALLOC_H
 #define RUNG_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct rung_alloc {
@@ -42,5 +43,17 @@ static inline void rung_alloc_free(const rung_alloc *a, void *ptr, size_t size) 
     if (ptr)
         a->resize(a->ctx, ptr, size, 0);
 }
+
+/* May several threads use it at a time? The heap, and a meter on it. */
+bool rung_alloc_is_shared(const rung_alloc *a);
+
+/* An allocator that knows how much it has given out: with what the heap adds to small blocks, and whole pages of large
+ * ones. Embedded; `inner` is used as long as it is. */
+typedef struct rung_alloc_meter {
+    rung_alloc port; /* give this to whoever is to be measured */
+    const rung_alloc *inner;
+    _Atomic size_t used, peak;
+} rung_alloc_meter;
+void rung_alloc_meter_init(rung_alloc_meter *m, const rung_alloc *inner);
 
 #endif

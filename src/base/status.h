@@ -31,7 +31,8 @@
     X(EBUSY, -14, "in use by another")                                                             \
     X(ECLOSED, -15, "closed")                                                                      \
     X(EABSENT, -16, "what the request names does not exist")                                       \
-    X(EFUTURE, -17, "its time lies too far ahead")
+    X(EFUTURE, -17, "its time lies too far ahead")                                                 \
+    X(EFULL, -18, "the memory that may be used is full")
 
 typedef enum rung_status {
 #define X(name, value, text) RUNG_##name = (value),

@@ -79,8 +79,9 @@ typedef struct item {
 
 struct rung_hub {
     rung_hub_config config;
-    rung_store *store;   /* NULL: nothing is kept */
-    rung_writer *writer; /* NULL: the same */
+    rung_alloc_meter memory; /* of the state */
+    rung_store *store;       /* NULL: nothing is kept */
+    rung_writer *writer;     /* NULL: the same */
     rung_state *state;
     rung_applier *applier;
     rung_hub_follower listener; /* the applier's: tells the follower, and the observer */
@@ -218,7 +219,8 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
 static rung_status open_state(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
     const rung_hub_follower *f = c->follower;
-    rung_state_config state = {.alloc = c->alloc,
+    rung_alloc_meter_init(&h->memory, c->alloc);
+    rung_state_config state = {.alloc = &h->memory.port,
                                .id_capacity = c->id_capacity,
                                .id_keep_ms = c->id_keep_ms,
                                .rules_level = RUNG_RULES_LEVEL}; /* in memory */
@@ -462,6 +464,66 @@ static inline rung_status encode(rung_hub *h, const rung_event *event, size_t *l
     return RUNG_OK;
 }
 
+/* ---- memory ---- */
+
+/* What a change that waits may add to the state, more than most do: a new player, or a new key, and its bytes. */
+enum { GROWTH_EACH = 1024, GROWTH_FACTOR = 4 };
+
+static bool is_memory_full(const rung_hub *h) {
+    uint64_t coming = (uint64_t)h->waiting.total * GROWTH_EACH;
+    coming += (uint64_t)h->bytes.total * GROWTH_FACTOR;
+    return h->config.memory_max && h->memory.used + coming >= h->config.memory_max;
+}
+
+static bool do_commands_grow(rung_slice packed) {
+    rung_zcommand c;
+    while (rung_zcommand_next(&packed, &c, NULL) == RUNG_OK)
+        if (c.kind == RUNG_ZCOMMAND_ZADD || c.kind == RUNG_ZCOMMAND_SADD ||
+            c.kind == RUNG_ZCOMMAND_ZSTORE || c.kind == RUNG_ZCOMMAND_ZRANGESTORE)
+            return true;
+    return false;
+}
+
+/* Does the event as a rule make the state larger? What removes something, or only says that time has passed, must
+ * always get through: it is the way out. */
+static bool does_grow(const rung_hub *h, const rung_event *event) {
+    const rung_board_def *def;
+    switch (event->kind) {
+    case RUNG_EVENT_SCORE:
+    case RUNG_EVENT_PLAYER_SET:
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIENDS_REPLACED:
+    case RUNG_EVENT_WINDOW_OPENED:
+        return true;
+    case RUNG_EVENT_BOARD_DEFINED: /* of one that is there: perhaps to rank by less */
+        return rung_state_board(h->state, event->defined.board, &def) != RUNG_OK;
+    case RUNG_EVENT_KEYS:
+        return do_commands_grow(event->keys.packed);
+    case RUNG_EVENT_BOARD_DELETED:
+    case RUNG_EVENT_ENTRY_REMOVED:
+    case RUNG_EVENT_PLAYER_ERASED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+    case RUNG_EVENT_TICK:
+    case RUNG_EVENT_IDS_SET:
+    case RUNG_EVENT_RULES_SET:
+    case RUNG_EVENT_ACCESS_SET:
+        break;
+    }
+    return false;
+}
+
+static rung_status check_memory(rung_hub *h, const rung_event *event, rung_err *err) {
+    if (!is_memory_full(h) || !does_grow(h, event))
+        return RUNG_OK;
+    h->stats.memory_refused++;
+    return RUNG_FAIL(err, RUNG_EFULL,
+                     "the memory for players and rankings (memory.max) is full: only what removes "
+                     "something is accepted");
+}
+
 /* ---- putting ---- */
 
 /* The first since a flush: one time for all, and a tick before them when a window is due. The state may lag behind
@@ -528,6 +590,8 @@ rung_status rung_hub_put_from(rung_hub *h, rung_hub_sender from, rung_event *eve
     rung_status st = may_put(h, err);
     if (st == RUNG_OK && !has_share(h, from))
         st = RUNG_FAIL(err, RUNG_ELIMIT, "too many of this sender's changes are waiting");
+    if (st == RUNG_OK)
+        st = check_memory(h, event, err);
     if (st == RUNG_OK)
         st = encode_in_batch(h, event, &len, err);
     if (st < 0) {
@@ -687,7 +751,7 @@ static void answer_front(void *ctx, uint32_t i, rung_status st, const rung_outco
         it.answer(it.ctx, st, outcome, err);
 }
 
-/* Memory ran out, or our own bytes are no event. Behind a log the state is now short of an event that is durable: only
+/* Memory ran out (memory_max leaves less than there is), or our own bytes are no event. Behind a log the state is now short of an event that is durable: only
  * a new start mends that. In memory the one event did not happen. */
 static void fail_to_apply(rung_hub *h, rung_status st, const rung_err *cause) {
     if (!h->store) {
@@ -1150,6 +1214,9 @@ rung_hub_stats rung_hub_stat(const rung_hub *h) {
     rung_hub_stats s = h->stats;
     s.status = h->is_full ? RUNG_ENOSPC : h->failure.code;
     s.waiting = h->waiting.total;
+    s.memory = h->memory.used;
+    s.memory_peak = h->memory.peak;
+    s.memory_max = h->config.memory_max;
     s.applied_seq = rung_state_seq(h->state);
     s.durable_seq = h->store ? h->durable_seq : s.applied_seq;
     if (h->writer) {

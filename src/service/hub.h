@@ -49,6 +49,9 @@ typedef struct rung_hub_config {
     uint32_t
         waiting_max; /* changes put and not answered, and as many questions; 0: 65,536. With a limit of
                                   32 MiB for the changes' bytes */
+    /* Bytes that the state may take: beyond it changes that make it larger are refused (RUNG_EFULL), while questions are
+     * answered and what removes something is taken. Opening does not look at it. 0: no limit. */
+    uint64_t memory_max;
     /* Bytes of log between snapshots in the background; as many as players and rankings have in memory, if those are
      * more. 0: 256 MiB; UINT64_MAX: only when asked. */
     uint64_t snapshot_every;
@@ -57,7 +60,9 @@ typedef struct rung_hub_config {
         void *ctx); /* something is ready for rung_hub_turn(); from any thread, must not wait */
     void (*fatal)(
         void *ctx,
-        const rung_err *err); /* the log failed: nothing more is acknowledged. From any thread;
+        const rung_err
+            *err); /* the log failed, or (RUNG_ENOMEM) there is no memory to apply what it has:
+                                                      nothing more is acknowledged. From any thread;
                                                       a server leaves here, with _exit */
     void (*progress)(void *ctx, const char *what, uint64_t done,
                      uint64_t total);         /* as in rung_config; while opening */
@@ -89,7 +94,7 @@ typedef void rung_hub_answer(void *ctx, rung_status st, const rung_outcome *outc
 /* Queue a change; the event's texts may go after the call. Sets event->ts_ms. RUNG_OK: `answer` (may be NULL) will be
  * called exactly once, later, never from here. Otherwise it will not be, and nothing happened: RUNG_EINVAL naming
  * the field; RUNG_EFUTURE: `at` is too far ahead; RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503);
- * RUNG_ENOSPC; RUNG_EIO after the log failed. */
+ * RUNG_EFULL (memory_max); RUNG_ENOSPC; RUNG_EIO after the log failed. */
 RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer,
                                         void *ctx, rung_err *err);
 
@@ -213,8 +218,10 @@ typedef struct rung_hub_stats {
     uint64_t waiter_steps;  /* comparisons made to keep those who wait for a sequence in order */
     uint64_t batches;
     uint64_t sync_count, sync_us_total,
-        sync_us[RUNG_HUB_TIME_BUCKETS]; /* write and sync of one batch */
-    uint64_t log_bytes;                 /* written since the start */
+        sync_us[RUNG_HUB_TIME_BUCKETS];       /* write and sync of one batch */
+    uint64_t log_bytes;                       /* written since the start */
+    uint64_t memory, memory_peak, memory_max; /* of the state; max 0: no limit */
+    uint64_t memory_refused;                  /* changes refused for lack of it */
     uint64_t durable_seq, applied_seq;
     uint64_t snapshots, snapshot_failures, snapshot_seq; /* the newest one's sequence */
     bool is_snapshotting;

@@ -118,7 +118,8 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     rung_state *state = NULL;
     rung_aside aside = {0};
     rung_load_helper helper = {&aside, begin_aside, wait_aside};
-    bool is_helped = s->config.state.alloc == rung_alloc_heap(); /* another may be for one thread */
+    bool is_helped =
+        rung_alloc_is_shared(s->config.state.alloc); /* another may be for one thread */
     rung_status st = rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log),
                                                seq, &source.reader, err);
     if (st == RUNG_NOT_FOUND)

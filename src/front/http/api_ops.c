@@ -168,6 +168,15 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_snapshot_running", "1 while one is being taken.", s.is_snapshotting);
 }
 
+static void write_memory(rung_json_writer *w, const rung_api *api) {
+    rung_hub_stats s = rung_hub_stat(api->hub);
+    gauge(w, "rung_memory_bytes", "Memory of players, rankings and keys.", (double)s.memory);
+    gauge(w, "rung_memory_max_bytes", "What it may be (memory.max); 0: no limit.",
+          (double)s.memory_max);
+    counter(w, "rung_memory_refused_total", "Changes refused because it was full.",
+            s.memory_refused);
+}
+
 static void write_bytes(rung_json_writer *w, const rung_stats *s) {
     const struct {
         const char *label;
@@ -382,6 +391,7 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
     write_resp(w, api);
     if (api->hub) {
         write_hub(w, api);
+        write_memory(w, api);
         write_state(w, api);
     }
     write_archive(w, api);

@@ -102,6 +102,10 @@ static void set_status(rung_problem *p, rung_status st, rung_stage stage) {
     case RUNG_ENOSPC:
         set(p, 507, "storage_full");
         return;
+    case RUNG_EFULL:
+        set(p, 503, "memory_full");
+        p->retry_s = 10;
+        return;
     case RUNG_ENOMEM:
         set(p, 503, "out_of_memory");
         p->retry_s = 1;

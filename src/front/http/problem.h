@@ -47,6 +47,7 @@
     X(501, "coding_not_implemented", "Transfer-Encoding is not chunked")                           \
     X(503, "not_ready", "the server is still recovering")                                          \
     X(503, "overloaded", "too much is under way: try again")                                       \
+    X(503, "memory_full", "`memory.max` is used up; reads go on, and what removes something")      \
     X(503, "too_many_connections", "try again later")                                              \
     X(503, "too_many_viewers", "as many live connections as there may be")                         \
     X(503, "seq_timeout", "`min_seq` was not reached in time")                                     \

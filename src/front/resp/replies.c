@@ -44,6 +44,10 @@ void rung__resp_error_denied(rung__resp_call *call) {
 void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err) {
     const char *text = err && err->message[0] ? err->message : rung_status_text(st);
     const char *code = "ERR ";
+    if (st == RUNG_EFULL) {
+        rung__resp_error(call, "OOM command not allowed when used memory > 'memory.max'");
+        return;
+    }
     if (st == RUNG_ENOMEM)
         code = "OOM ";
     else if (st == RUNG_ENOSPC || st == RUNG_EIO)

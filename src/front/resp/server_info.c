@@ -61,13 +61,14 @@ static void clients_section(report *t) {
 }
 
 /* How large all boards are is not for a key that sees some of them. */
-static void memory_section(report *t, const rung_stats *stats) {
+static void memory_section(report *t, const rung_hub_stats *hub) {
     char text[RUNG_SIGHT_MAX];
     if (!section(t, "memory", "Memory"))
         return;
     if (!rung_guard_sight(t->call->r->guard, &t->call->s->who, text).ptr)
-        line(t, "used_memory:%llu\r\n", (unsigned long long)stats->bytes_total);
-    line(t, "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n");
+        line(t, "used_memory:%llu\r\n", (unsigned long long)hub->memory);
+    line(t, "maxmemory:%llu\r\nmaxmemory_policy:noeviction\r\n",
+         (unsigned long long)hub->memory_max);
 }
 
 static void persistence_section(report *t, const rung_hub_stats *hub) {
@@ -99,7 +100,7 @@ void rung__resp_run_info(rung__resp_call *call) {
     rung_state_stats(call->state, &stats);
     server_section(&t);
     clients_section(&t);
-    memory_section(&t, &stats);
+    memory_section(&t, &hub);
     persistence_section(&t, &hub);
     stats_section(&t, &hub);
     if (section(&t, "replication", "Replication"))

@@ -1043,6 +1043,83 @@ TEST(bytes_are_shared_as_places_are) {
     end(&f);
 }
 
+/* ---- memory ---- */
+
+/* New players until there is no memory for more; returns how many. */
+static uint32_t fill_memory(fixture *f, uint32_t first) {
+    for (uint32_t i = first;; i++) {
+        char name[32];
+        answer a;
+        snprintf(name, sizeof name, "player%u", i);
+        rung_status st = put_score(f, name, i, &a);
+        settle(f);
+        if (st == RUNG_EFULL)
+            return i;
+        CHECK_OK(st);
+        CHECK_OK(a.st);
+    }
+}
+
+static rung_status put_kind(fixture *f, rung_event *e) {
+    answer a = {0};
+    rung_status st = rung_hub_put(f->hub, e, on_answer, &a, NULL);
+    settle(f);
+    return st == RUNG_OK ? a.st : st;
+}
+
+/* Growth is refused, with nothing changed; questions and what removes something go on; there is room again after. */
+TEST(memory_has_a_limit_that_only_growth_meets) {
+    enum { MAX = 1 << 20 };
+    fixture f;
+    rung_event ban = {.kind = RUNG_EVENT_BANNED, .ban = {.player = RUNG_SLICE("player1")}};
+    rung_event unban = {.kind = RUNG_EVENT_UNBANNED, .ban = {.player = RUNG_SLICE("player1")}};
+    rung_event profile = {.kind = RUNG_EVENT_PLAYER_SET,
+                          .profile = {.player = RUNG_SLICE("player1"),
+                                      .count = 1,
+                                      .attributes = {{RUNG_SLICE("a"), RUNG_SLICE("b")}}}};
+    rung_event erase = {.kind = RUNG_EVENT_PLAYER_ERASED,
+                        .erased = {.player = RUNG_SLICE("player1")}};
+    begin(&f);
+    f.config.path = "data";
+    f.config.memory_max = MAX;
+    open_hub(&f);
+    define_race(&f);
+    uint32_t count = fill_memory(&f, 0);
+    CHECK(count > 1000);
+    rung_hub_stats s = rung_hub_stat(f.hub);
+    CHECK_EQ_U64(s.memory_max, MAX);
+    CHECK(s.memory > MAX - 4096 && s.memory < MAX + MAX / 4);
+    CHECK(s.memory_refused >= 1);
+    uint64_t seq = rung_state_seq(rung_hub_state(f.hub));
+    CHECK_STATUS(put_kind(&f, &profile), RUNG_EFULL);
+    answer late;
+    rung_board_def def = rung_board_def_default();
+    CHECK_STATUS(rung_hub_define(f.hub, RUNG_SLICE("new"), &def, on_answer, &late, NULL),
+                 RUNG_EFULL);
+    CHECK_EQ_U64(rung_state_seq(rung_hub_state(f.hub)), seq);
+    CHECK_EQ_I64(points_of(&f, "player7"), 7);
+    CHECK_OK(put_kind(&f, &ban));
+    CHECK_OK(put_kind(&f, &unban));
+    CHECK_OK(put_kind(&f, &erase));
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    /* It opens again, whatever the limit is, and then refuses growth only. */
+    f.config.memory_max = MAX / 2;
+    open_hub(&f);
+    CHECK_EQ_I64(points_of(&f, "player7"), 7);
+    CHECK_STATUS(put_score(&f, "one more", 1, &late), RUNG_EFULL);
+    rung_event drop = {.kind = RUNG_EVENT_BOARD_DELETED, .deleted = {.board = RACE}};
+    CHECK_OK(put_kind(&f, &drop));
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    f.config.memory_max = 0;
+    open_hub(&f);
+    define_race(&f);
+    CHECK_OK(put_score(&f, "one more", 1, &late));
+    settle(&f);
+    CHECK_OK(late.st);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
 /* ---- windows ---- */
 
 static uint32_t closed_days(const fixture *f) {
