@@ -517,14 +517,7 @@ bool rung_guard_take(rung_guard *g, const rung_who *who, rung_slice peer, uint32
 }
 
 uint32_t rung_guard_share(const rung_guard *g, const rung_who *who, rung_slice peer) {
-    rung_rate_kind kind = who->key_id_len == 0 ? RUNG_RATE_PEER
-                          : who->player_len    ? RUNG_RATE_TOKEN
-                                               : RUNG_RATE_KEY;
-    rung_slice name = kind == RUNG_RATE_PEER    ? peer
-                      : kind == RUNG_RATE_TOKEN ? rung_who_player(who)
-                                                : rung_who_key(who);
-    rung_hash_key key = {g->config.hash_key.k0 ^ (uint64_t)kind, g->config.hash_key.k1};
-    return 1 + (uint32_t)(rung_hash_keyed(&key, name.ptr, name.len) % (RUNG_FAIR_SHARES - 1));
+    return 1 + (uint32_t)(rung_guard_identity(g, who, peer) % (RUNG_FAIR_SHARES - 1));
 }
 
 bool rung_guard_take_player(rung_guard *g, rung_slice player, int64_t now_ms,
