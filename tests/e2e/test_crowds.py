@@ -139,6 +139,13 @@ class Places(Crowd):
         self.check(server.get("/v1/boards", key=admin), 200)
         self.assertGreaterEqual(metric(server, "rung_connections_refused_by_address_total", key=admin), 1)
 
+    def test_silent_ones_make_room_when_there_is_little(self):
+        server = self.serve("--limits-connections", 32, "--limits-idle-timeout", LONG, "--limits-header-timeout", "1s")
+        reader = server.key("read")
+        for _ in range(60):
+            self.connect(server.http)
+        until(lambda: server.get("/v1/boards", key=reader).status == 200, "room")
+
     def test_who_is_idle_makes_room_when_there_is_little(self):
         server = self.serve("--limits-connections", 32, "--limits-idle-timeout", "1s")
 

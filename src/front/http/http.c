@@ -87,6 +87,14 @@ void rung__exchange_release(rung_exchange *x) {
     rung_alloc_free(h->config.alloc, x, sizeof *x);
 }
 
+/* How long it may wait for a request: not long where others wait for its place. */
+static uint32_t idle_ms_of(const rung__session *s) {
+    const rung_http_config *config = &s->http->config;
+    bool is_scarce =
+        rung_conn_is_reserved(s->conn) || rung_net_is_crowded(config->net, rung_http_protocol());
+    return is_scarce && config->head_ms < config->idle_ms ? config->head_ms : config->idle_ms;
+}
+
 static void *on_opened(void *ctx, rung_conn *c) {
     rung_http *h = ctx;
     rung__session *s = h->sessions;
@@ -100,10 +108,7 @@ static void *on_opened(void *ctx, rung_conn *c) {
         h->stats.memory += sizeof *s;
     }
     *s = (rung__session){.http = h, .conn = c};
-    /* A reserved place is not for waiting in. */
-    rung_conn_deadline(c, rung_conn_is_reserved(c) && h->config.head_ms < h->config.idle_ms
-                              ? h->config.head_ms
-                              : h->config.idle_ms);
+    rung_conn_deadline(c, idle_ms_of(s));
     return s;
 }
 
@@ -558,7 +563,7 @@ static void watch_idle(rung__session *s) {
     if (rung_conn_is_finished(s->conn) || s->is_head_begun)
         return; /* a head's time is set once, when it begins */
     if (s->phase == RUNG__PHASE_HEAD) {
-        rung_conn_deadline(s->conn, s->count ? 0 : config->idle_ms);
+        rung_conn_deadline(s->conn, s->count ? 0 : idle_ms_of(s));
     } else if (!is_body_wanted(s)) {
         rung_conn_deadline(s->conn, 0);
         s->body_since_ms = 0; /* our own time is not the client's */

@@ -38,7 +38,7 @@ typedef struct rung_http_config {
     uint32_t head_size_max; /* request line and fields; 0: 16 KiB */
     uint32_t target_max;    /* 0: 8 KiB */
     uint32_t fields_max;    /* header fields; 0: 64. Trailers: 16 fields, 4 KiB, ignored */
-    uint32_t idle_ms;       /* between requests; 0: 75 s */
+    uint32_t idle_ms;       /* between requests; head_ms where connections are scarce. 0: 75 s */
     uint32_t head_ms;       /* from its first byte to its last; 0: 10 s */
     uint32_t
         body_ms; /* a body may take this long, and for every byte 1 / body_rate longer; 0: 10 s */
