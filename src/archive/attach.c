@@ -95,14 +95,16 @@ static void *run_check(void *ctx) {
     char line[sizeof err.message + 320];
     syscall(SYS_ioprio_set, 1 /* this thread */, 0, 3 << 13 /* when nobody else reads or writes */);
     rung_status st = check_file(a, &err);
-    if (st == RUNG_ECORRUPT) {
-        snprintf(
-            line, sizeof line,
-            "the archive is damaged: %s. Windows gone by may be missing or wrong: restore %.80s "
-            "from a backup",
-            err.message, a->path);
+    if (st == RUNG_ECORRUPT)
+        snprintf(line, sizeof line,
+                 "the archive is damaged: %s. Windows gone by may be missing or wrong: restore "
+                 "%.80s from a backup",
+                 err.message, a->path);
+    else
+        snprintf(line, sizeof line, "the archive could not be looked through for damage: %s",
+                 err.message);
+    if (st < 0 && st != RUNG_ECLOSED)
         say(a, line);
-    }
     a->checked = st == RUNG_ECORRUPT ? st : RUNG_OK;
     a->is_check_over = true;
     return NULL;

@@ -135,8 +135,10 @@ static uint64_t loop_now(const rung__resp_session *s) {
 }
 
 void rung__resp_session_tell_held(const rung__resp_session *s) {
+    const rung_resp_parser *p = &s->parser;
+    size_t spans = p->spans == p->own ? 0 : p->size * sizeof *p->spans;
     if (s->conn)
-        rung_conn_hold(s->conn, s->queue.size + s->pending_bytes + s->blocked_bytes +
+        rung_conn_hold(s->conn, s->queue.size + s->pending_bytes + s->blocked_bytes + spans +
                                     s->watched_size * sizeof *s->watched);
 }
 
