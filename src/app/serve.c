@@ -216,6 +216,14 @@ static rung_archive *find_archive(server *s) {
     return NULL;
 }
 
+/* More readers, so that one slow question does not hold up the others. */
+static void add_readers(server *s) {
+    rung_archive *archive;
+    while (s->attach && rung_attach_add_reader(s->attach, &archive, NULL) == RUNG_OK)
+        if (!rung_api_add_reader(s->api, archive))
+            return;
+}
+
 /* ---- whether there are keys ---- */
 
 static void access_answered(void *ctx, rung_status st, const rung_outcome *outcome,
@@ -295,6 +303,7 @@ static void recovered(uv_work_t *work, int canceled) {
         return;
     }
     rung_api_start(s->api, s->hub, find_archive(s));
+    add_readers(s);
     uint64_t seq = rung_state_seq(rung_hub_state(s->hub));
     RUNG_SAY(&s->logger, RUNG_LOG_INFO, "ready", RUNG_LOG_NUMBER("seq", seq));
     s->stage = STAGE_SERVING;

@@ -34,6 +34,8 @@ struct rung_attach {
     rung_archive *archive;
     rung_sampler *sampler;
     rung_archive *reader; /* NULL: not asked for yet */
+    rung_archive *more_readers[RUNG_ATTACH_READERS_MAX - 1];
+    uint32_t more_count;
     const char *vfs;
     /* Of the thread that looks for damage. */
     pthread_t checker;
@@ -167,6 +169,8 @@ static void end(void *ctx) {
     rung_follower_destroy(f); /* T2 */
     rung_sampler_destroy(a->sampler);
     rung_archive_close(a->reader);
+    while (a->more_count)
+        rung_archive_close(a->more_readers[--a->more_count]);
     rung_archive_close(a->archive);
     a->sampler = NULL;
     a->reader = a->archive = NULL;
@@ -393,18 +397,33 @@ const rung_hub_follower *rung_attach_port(rung_attach *a) {
 
 /* ---- asking ---- */
 
+static rung_status open_reader(rung_attach *a, rung_archive **archive_out, rung_err *err) {
+    rung_sqlite_archive_config c = {
+        .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
+    return rung_sqlite_archive_open(&c, archive_out, err);
+}
+
 rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out, rung_err *err) {
     if (!a->archive)
         return RUNG_NOT_FOUND;
     if (!a->reader) {
-        rung_sqlite_archive_config c = {
-            .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
-        rung_status st = rung_sqlite_archive_open(&c, &a->reader, err);
+        rung_status st = open_reader(a, &a->reader, err);
         if (st != RUNG_OK)
             return st;
     }
     *archive_out = a->reader;
     return RUNG_OK;
+}
+
+rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out, rung_err *err) {
+    if (!a->archive)
+        return RUNG_NOT_FOUND;
+    if (a->more_count == RUNG_ATTACH_READERS_MAX - 1)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "the archive has as many readers as it may");
+    rung_status st = open_reader(a, &a->more_readers[a->more_count], err);
+    if (st == RUNG_OK)
+        *archive_out = a->more_readers[a->more_count++];
+    return st;
 }
 
 rung_follower_stats rung_attach_stat(rung_attach *a) {

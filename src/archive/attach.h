@@ -54,6 +54,10 @@ const rung_hub_follower *rung_attach_port(rung_attach *a);
  * or why it cannot be opened. Opened at the first call. */
 RUNG_NODISCARD rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out,
                                               rung_err *err);
+/* Another one, for another thread. RUNG_ELIMIT: there are RUNG_ATTACH_READERS_MAX. */
+#define RUNG_ATTACH_READERS_MAX 3
+RUNG_NODISCARD rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out,
+                                                  rung_err *err);
 
 /* How far it is and how it fares; all zero while no hub is open. */
 rung_follower_stats rung_attach_stat(rung_attach *a);

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=120
 """Windows that have left memory reflect the sequence that their answers state, however far behind the archive is."""
+import contextlib
 import os
 import sqlite3
 import sys
@@ -53,6 +54,33 @@ class Archive(ServerTest):
             self.assertEqual([e["player"] for e in found], [p for p in players if p in ("p0", "p1", "p2", "p3")])
             self.assertEqual(self.ask("teams", query)["entries"][0]["score"], sum(100 - int(p[1:]) for p in players))
             self.assertEqual(self.windows()[0]["total"], len(players))
+
+    def questions(self, key):
+        """How many the archive has answered, and how many wait."""
+        text = self.server.get("/metrics", key=key).body.decode()
+        return [int(float(next(row.split()[1] for row in text.splitlines() if row.startswith(name + " "))))
+                for name in ("rung_archive_questions_total", "rung_archive_asking")]
+
+    def test_who_asks_much_does_not_stand_before_who_asks_little(self):
+        self.open()
+        server = self.server
+        server.always = admin = server.key("admin")
+        greedy, honest = server.key("read"), server.key("read")
+        path = "/v1/boards/b/top?window=s&limit=1000"
+        pipelined = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {greedy}\r\n\r\n".encode() * 32
+        rounds = []
+        while len(rounds) < 10 and not any(passed < waited / 2 for waited, passed in rounds):
+            with contextlib.ExitStack() as stack:
+                for _ in range(24):  # 768 questions, of which half the queue is let in at a time
+                    stack.enter_context(server.connect()).sendall(pipelined)
+                before, waiting = self.questions(admin)
+                answer = server.get(path, key=honest)
+                after, _ = self.questions(admin)
+            self.check(answer, 200)
+            self.assertEqual(len(answer.json["entries"]), 10)
+            rounds.append((waiting, after - before))  # behind all who wait it would be answered after all of them
+            until(lambda: self.questions(admin)[1] == 0, "the end of the queue")
+        self.assertTrue(any(passed < waited / 2 for waited, passed in rounds), rounds)
 
     def test_hidden_at_once(self):
         self.open()

@@ -4,7 +4,7 @@
  *
  * Invariants:
  *  1. A call that waits for a sequence is in `waiting`, and its waiter in the hub; both end together.
- *  2. `asking` holds calls that wait for the archive; the pool works on `asked`, one of them.
+ *  2. `asking` holds calls that wait for the archive; the pool works on those of the askers.
  *  3. Nothing is started after rung_api_stop().
  *  4. answer_ranked is active while `ranked` has calls: the loop does not wait before they are answered. */
 #include "front/http/api.h"
@@ -678,6 +678,15 @@ void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive) {
     RUNG_ASSERT(!api->is_stopped);
     api->hub = hub;
     api->archive = archive;
+    if (archive)
+        rung_api_add_reader(api, archive);
+}
+
+bool rung_api_add_reader(rung_api *api, rung_archive *archive) {
+    if (api->asker_count == RUNG_API_ASKERS_MAX)
+        return false;
+    api->askers[api->asker_count++].archive = archive;
+    return true;
 }
 
 static void refuse_waiting(rung_api *api) {

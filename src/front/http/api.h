@@ -78,6 +78,8 @@ void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http);
 /* The server is recovered. `archive` is a reading handle that nobody else uses, or NULL; both stay the caller's and are
  * used until rung_api_stop(). */
 void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive);
+/* Another reader of the same archive, so that questions are worked on side by side; false: there are enough. */
+bool rung_api_add_reader(rung_api *api, rung_archive *archive);
 /* Answer 503 to all who wait and to all who come. What was put into the hub is still answered, and so is the question
  * to the archive that is under way. */
 void rung_api_stop(rung_api *api);

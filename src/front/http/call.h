@@ -18,6 +18,7 @@
 
 #define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
 #define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
+#define RUNG_API_ASKERS_MAX  3    /* of them worked on at a time: libuv's pool has four threads */
 #define RUNG_API_ASKING_MAX  1024 /* questions to the archive; one more: 503 */
 
 typedef struct rung_call {
@@ -51,6 +52,13 @@ void rung__call_list_remove(rung_call_list *l, rung_call *c);
 
 struct rung_batch;
 
+/* A reader of the archive, and the question it is working on in the pool. */
+typedef struct rung_asker {
+    uv_work_t work;
+    rung_archive *archive;
+    rung_call *call; /* NULL: it is free */
+} rung_asker;
+
 struct rung_api {
     rung_api_config config;
     rung_hub *hub; /* NULL: not started, or stopped */
@@ -76,9 +84,11 @@ struct rung_api {
     uv_idle_t answer_ranked;
 
     rung_call_list asking; /* questions to the archive, with the one under way */
-    rung_call *asked;      /* under way in the pool; NULL: none */
-    uv_work_t work;
-    uv_timer_t ask_timer; /* runs while questions wait for the archive to catch up */
+    rung_asker askers[RUNG_API_ASKERS_MAX];
+    uint32_t asker_count;
+    uint64_t turn,
+        turns[RUNG_FAIR_SHARES]; /* of the question begun last; the last one of each sender */
+    uv_timer_t ask_timer;        /* runs while questions wait for the archive to catch up */
 
     struct rung_key_change *key_change; /* under way in the pool; NULL: none */
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions to the archive. The loop never waits for the disk: they queue, libuv's pool works on one at a time (an
- * archive is one thread's at a time), and the answer is written in the loop, where the names of players are.
+/* Questions to the archive. The loop never waits for the disk: they queue, libuv's pool works on a few at a time (each
+ * with a reader of its own: an archive is one thread's at a time), and the answer is written in the loop, where the names
+ * of players are.
  *
  *     rung__archive_ask -> [asking] -> work_ask (pool) -> work_done (loop) -> finish -> the next one
+ *
+ * Who asks much does not stand before who asks little. Each question has a turn: one later than the last of the same
+ * sender, but no earlier than the turn that is being worked on; the lowest is next (start-time fair queueing).
  *
  * The archive follows the log a moment behind. An answer reflects the sequence that it states all the same: a question
  * waits in the queue until the archive has the last event that hid or brought back anybody, as of the time the question
  * came; and a window that is not found is looked for again when the archive has all windows that had closed by then.
  * Scores do not reach closed windows, so nobody waits for those. An archive that does not come as far in time: 503.
  *
- * What the archive gave (the view stays open) lives until `finish` is done: nobody else asks before that. */
+ * What the archive gave (the view stays open) lives until `finish` is done: its reader asks nobody else before that. */
 #include "base/assert.h"
 #include "front/http/reads.h"
 #include "model/calendar.h"
@@ -19,8 +23,7 @@
 #include <string.h>
 
 enum {
-    ASKING_MAX = 1024, /* questions that wait; one more: 503 */
-    LOOK_MS = 2,       /* how often to look how far the archive is, while somebody waits for it */
+    LOOK_MS = 2, /* how often to look how far the archive is, while somebody waits for it */
 };
 
 /* ---- objects ---- */
@@ -63,9 +66,9 @@ static rung_api_archive_stat archive_stat(const rung_api *api) {
 }
 
 static void work_ask(uv_work_t *work) {
-    rung_api *api = work->data;
-    rung_past *p = api->asked->past; /* the loop leaves it alone until work_done */
-    p->status = p->ask(p, api->archive);
+    rung_asker *asker = work->data;
+    rung_past *p = asker->call->past; /* the loop leaves it alone until work_done */
+    p->status = p->ask(p, asker->archive);
 }
 
 static void close_view(rung_past *p) {
@@ -74,9 +77,14 @@ static void close_view(rung_past *p) {
     p->is_open = false;
 }
 
+static void leave(rung_api *api, rung_call *c) {
+    rung__call_list_remove(&api->asking, c);
+    rung_fair_give(&api->asking_shares, c->share, 1);
+}
+
 static void end_question(rung_api *api, rung_call *c) {
     rung_past *p = c->past;
-    rung__call_list_remove(&api->asking, c);
+    leave(api, c);
     if (!rung__call_may_still(c))
         ; /* it is answered */
     else if (p->status == RUNG_OK)
@@ -93,7 +101,7 @@ static void end_question(rung_api *api, rung_call *c) {
 
 static void refuse_late(rung_api *api, rung_call *c) {
     rung_past *p = c->past;
-    rung__call_list_remove(&api->asking, c);
+    leave(api, c);
     api->metrics.wait_timeouts++;
     rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
     rung__call_problem(c, 503, "archive_behind",
@@ -103,42 +111,54 @@ static void refuse_late(rung_api *api, rung_call *c) {
 
 static void work_done(uv_work_t *work, int cancelled);
 
-static void begin_work(rung_api *api, rung_call *c) {
-    api->asked = c;
-    api->work.data = api;
-    if (uv_queue_work(api->config.loop, &api->work, work_ask, work_done) != 0)
-        work_done(&api->work, UV_ECANCELED);
+static void begin_work(rung_api *api, rung_asker *asker, rung_call *c) {
+    asker->call = c;
+    asker->work.data = asker;
+    c->past->is_asked = true;
+    api->turn = c->past->turn;
+    if (uv_queue_work(api->config.loop, &asker->work, work_ask, work_done) != 0)
+        work_done(&asker->work, UV_ECANCELED);
 }
 
 static void look_again(uv_timer_t *timer);
 
-/* The first that the archive can answer now. */
-static rung_call *first_ready(const rung_api *api, uint64_t archived_seq) {
-    rung_call *c = api->asking.first;
-    while (c && (c == api->asked || c->past->needed_seq > archived_seq))
-        c = c->next;
-    return c;
+/* Whose turn it is, of those that the archive can answer now. */
+static rung_call *next_ready(const rung_api *api, uint64_t archived_seq) {
+    rung_call *next = NULL;
+    for (rung_call *c = api->asking.first; c; c = c->next)
+        if (!c->past->is_asked && c->past->needed_seq <= archived_seq &&
+            (!next || c->past->turn < next->past->turn))
+            next = c;
+    return next;
 }
 
 /* The first that it cannot; if `late`, of those whose time is over. */
 static rung_call *first_waiting(const rung_api *api, uint64_t archived_seq, bool late) {
     int64_t now_ms = (int64_t)uv_now(api->config.loop);
     rung_call *c = api->asking.first;
-    while (c && (c == api->asked || c->past->needed_seq <= archived_seq ||
+    while (c && (c->past->is_asked || c->past->needed_seq <= archived_seq ||
                  (late && c->deadline_ms > now_ms)))
         c = c->next;
     return c;
 }
 
+static rung_asker *free_asker(rung_api *api) {
+    for (uint32_t i = 0; i < api->asker_count; i++)
+        if (!api->askers[i].call)
+            return &api->askers[i];
+    return NULL;
+}
+
 static void ask_next(rung_api *api) {
+    rung_asker *asker;
+    rung_call *ready;
     if (!api->asking.first)
         return;
     uint64_t archived_seq = archive_stat(api).cursor_seq;
     if (first_waiting(api, archived_seq, false))
         uv_timer_start(&api->ask_timer, look_again, LOOK_MS, 0);
-    rung_call *ready = api->asked ? NULL : first_ready(api, archived_seq);
-    if (ready)
-        begin_work(api, ready);
+    while ((asker = free_asker(api)) != NULL && (ready = next_ready(api, archived_seq)) != NULL)
+        begin_work(api, asker, ready);
 }
 
 static void look_again(uv_timer_t *timer) {
@@ -151,9 +171,11 @@ static void look_again(uv_timer_t *timer) {
 }
 
 static void work_done(uv_work_t *work, int cancelled) {
-    rung_api *api = work->data;
-    rung_call *c = api->asked;
+    rung_asker *asker = work->data;
+    rung_call *c = asker->call;
+    rung_api *api = c->api;
     rung_past *p = c->past;
+    p->is_asked = false;
     if (cancelled)
         p->status = RUNG_ECLOSED;
     api->metrics.archive_questions++;
@@ -164,7 +186,7 @@ static void work_done(uv_work_t *work, int cancelled) {
     } else {
         end_question(api, c);
     }
-    api->asked = NULL;
+    asker->call = NULL;
     if (!api->is_stopped)
         ask_next(api);
 }
@@ -172,7 +194,8 @@ static void work_done(uv_work_t *work, int cancelled) {
 void rung__archive_ask(rung_call *c, rung_past *p) {
     rung_api *api = c->api;
     c->past = p;
-    if (api->is_stopped || api->asking.count >= ASKING_MAX) {
+    uint32_t share = rung__call_share(c);
+    if (api->is_stopped || !rung_fair_may(&api->asking_shares, share, false)) {
         rung__past_destroy(api->config.alloc, p);
         rung__call_fail(c, api->is_stopped ? RUNG_ECLOSED : RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
         return;
@@ -183,6 +206,9 @@ void rung__archive_ask(rung_call *c, rung_past *p) {
     p->needed_seq = p->needs_closed && s.closed_seq > s.changed_seq ? s.closed_seq : s.changed_seq;
     if (!c->deadline_ms) /* or it has waited for its min_seq */
         c->deadline_ms = (int64_t)uv_now(api->config.loop) + api->config.wait_ms;
+    uint64_t *turn = &api->turns[share];
+    p->turn = *turn = (*turn > api->turn ? *turn : api->turn) + 1;
+    rung_fair_take(&api->asking_shares, share, 1);
     rung__call_list_add(&api->asking, c);
     ask_next(api);
 }
@@ -192,15 +218,22 @@ void rung__archive_stop(rung_api *api) {
     uv_timer_stop(&api->ask_timer);
     for (rung_call *c = api->asking.first; c; c = next) {
         next = c->next;
-        if (c == api->asked)
+        if (c->past->is_asked)
             continue;
         c->past->status = RUNG_ECLOSED;
         end_question(api, c);
     }
 }
 
+static bool is_asking(const rung_api *api) {
+    for (uint32_t i = 0; i < api->asker_count; i++)
+        if (api->askers[i].call)
+            return true;
+    return false;
+}
+
 void rung_api_settle(rung_api *api) {
-    while (api && (api->asked || api->key_change))
+    while (api && (is_asking(api) || api->key_change))
         uv_run(api->config.loop, UV_RUN_ONCE);
 }
 

@@ -40,6 +40,8 @@ struct rung_past {
     uint64_t needed_seq; /* it waits until the archive has come as far */
     uint64_t closed_seq; /* an archive that has not come as far may not have the window yet */
     bool needs_closed;   /* such a one is not asked at all */
+    bool is_asked;       /* it is being worked on */
+    uint64_t turn;       /* its place among the others */
 
     /* of one ranking: */
     rung_status (*rows)(rung_past *p); /* fill the read's rows from `view` */
