@@ -126,7 +126,7 @@ typedef enum rung_setting_kind {
       "a client that does not take its answer")                                                    \
     X(at_ahead_ms, TIME, "limits.at_ahead", "--limits-at-ahead", "RUNG_LIMITS_AT_AHEAD", "1m",     \
       "TIME", 1, INT64_C(3153600000000),                                                           \
-      "how far ahead of now the time of a submission (`at`) may lie; further is refused")          \
+      "how far ahead of now the time of a submission (at) may lie; further is refused")            \
     X(rate_key, RATE, "rates.key", "--rates-key", "RUNG_RATES_KEY", "off", "N/s", 0, 0,            \
       "requests with one key: 500/s, 600/m, off")                                                  \
     X(rate_player, RATE, "rates.player", "--rates-player", "RUNG_RATES_PLAYER", "off", "N/s", 0,   \

@@ -242,7 +242,8 @@ const rung_command rung_command_log_cat = {
         "\n"
         "Kinds: score, board-defined, board-deleted, entry-removed, player-set,\n"
         "player-erased, friend-added, friend-removed, friends-replaced, banned, unbanned,\n"
-        "window-opened, window-closed, tick, keys (commands of the Redis protocol), ids-set.\n"
+        "window-opened, window-closed, tick, keys (commands of the Redis protocol), ids-set,\n"
+        "rules-set, access-set.\n"
         "\n"
         "  rung log cat scores --board race --player ada --json | tail -n 5\n",
     RUNG_OPTIONS(cat_options),

@@ -92,10 +92,10 @@ struct rung_hub {
     int64_t clock_saved_ms;       /* on the monotonic clock */
     rung_err failure;             /* H5: code RUNG_OK while all is well */
     bool is_full;                 /* the disk */
-    bool is_first_due;            /* the first events of this life wait for space */
     bool is_closing;
-    bool is_resting; /* somebody took long: the next is for another turn */
-    bool is_working; /* answers and questions are being called: they must not come back here */
+    bool is_resting;  /* somebody took long: the next is for another turn */
+    bool lacks_first; /* events that must come before any other did not reach the log */
+    bool is_working;  /* answers and questions are being called: they must not come back here */
 
     /* The line: positions count up for ever, the item is at position & mask. */
     item *items;
@@ -314,20 +314,39 @@ bool rung_hub_accept_time(rung_hub *h) {
     return was_held;
 }
 
+/* One that did not reach the log, since the disk was full, goes before the next change. */
+static void first_answered(void *ctx, rung_status st, const rung_outcome *outcome,
+                           const rung_err *err) {
+    rung_hub *h = ctx;
+    (void)st, (void)err;
+    h->lacks_first = h->lacks_first || !outcome;
+}
+
 /* The first events of this life, if the folder's rules are of an older level, or it remembers ids in another way than
  * we are told to. */
 static rung_status put_first(rung_hub *h, rung_err *err) {
     const rung_hub_config *c = &h->config;
     rung_event event;
     rung_status st = RUNG_OK;
-    h->is_first_due = h->store && h->is_full;
+    h->lacks_first = h->store && h->is_full;
     if (!h->store || h->is_full)
         return RUNG_OK;
     if (rung_store_rules_event(h->state, &event))
-        st = rung_hub_put(h, &event, NULL, NULL, err);
+        st = rung_hub_put(h, &event, first_answered, h, err);
     if (st == RUNG_OK && rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
-        st = rung_hub_put(h, &event, NULL, NULL, err);
+        st = rung_hub_put(h, &event, first_answered, h, err);
+    h->lacks_first = h->lacks_first || st < 0;
     return st;
+}
+
+/* Nothing is served by the old rules. On a full disk they stay until there is space. */
+static void settle(rung_hub *h) {
+    while (!rung_hub_is_idle(h)) {
+        rung_hub_flush(h);
+        if (h->writer)
+            rung_writer_drain(h->writer);
+        rung_hub_turn(h);
+    }
 }
 
 /* ---- those who follow ---- */
@@ -388,6 +407,7 @@ rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, run
         rung_ignore(release(h, NULL), "the failure to open is the one to tell");
         return st;
     }
+    settle(h);
     *hub_out = h;
     return RUNG_OK;
 }
@@ -592,6 +612,8 @@ rung_status rung_hub_put_from(rung_hub *h, rung_hub_sender from, rung_event *eve
         st = RUNG_FAIL(err, RUNG_ELIMIT, "too many of this sender's changes are waiting");
     if (st == RUNG_OK)
         st = check_memory(h, event, err);
+    if (st == RUNG_OK && h->lacks_first)
+        st = put_first(h, err);
     if (st == RUNG_OK)
         st = encode_in_batch(h, event, &len, err);
     if (st < 0) {
@@ -1161,8 +1183,6 @@ void rung_hub_tick(rung_hub *h) {
         look_after_snapshots(h);
         trim_log(h);
     }
-    if (h->is_first_due && !h->is_full)
-        h->is_first_due = put_first(h, NULL) < 0;
     if (may_put(h, NULL) == RUNG_OK) {
         if (!h->has_time)
             begin_batch(h);
@@ -1183,12 +1203,7 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err) {
         return RUNG_OK;
     h->is_closing = true;
     h->is_held = false;
-    while (!rung_hub_is_idle(h)) {
-        rung_hub_flush(h);
-        if (h->writer)
-            rung_writer_drain(h->writer);
-        rung_hub_turn(h);
-    }
+    settle(h);
     rung_err failure = h->failure;
     keep_time(h);
     rung_status st = release(h, err);

@@ -118,18 +118,18 @@ class Cli(unittest.TestCase):
     def test_json_is_json(self):
         data, copy = self.make(), str(self.folder / "copy")
         status = json.loads(self.check(rung("status", data, "--json"), 0))
-        self.assertEqual((status["seq"], status["state"]["players"], status["snapshots"]), (6, 2, [5]))
+        self.assertEqual((status["seq"], status["state"]["players"], status["snapshots"]), (7, 2, [6]))
         self.assertNotIn("state", json.loads(rung("status", data, "--json", "--quick").stdout))
         lines = [json.loads(line) for line in self.check(rung("log", "cat", data, "--json"), 0).splitlines()]
-        self.assertEqual([line["seq"] for line in lines], [1, 2, 3, 4, 5, 6])
+        self.assertEqual([line["seq"] for line in lines], [1, 2, 3, 4, 5, 6, 7])
         verified = json.loads(self.check(rung("log", "verify", data, "--json"), 0))
-        self.assertEqual((verified["ok"], verified["records"], verified["damage"]), (True, 6, 0))
-        self.assertEqual(json.loads(self.check(rung("backup", data, copy, "--json"), 0))["last_seq"], 6)
+        self.assertEqual((verified["ok"], verified["records"], verified["damage"]), (True, 7, 0))
+        self.assertEqual(json.loads(self.check(rung("backup", data, copy, "--json"), 0))["last_seq"], 7)
         back = str(self.folder / "back")
-        self.assertEqual(json.loads(self.check(rung("restore", copy, back, "--json"), 0))["records"], 6)
+        self.assertEqual(json.loads(self.check(rung("restore", copy, back, "--json"), 0))["records"], 7)
         self.assertEqual(json.loads(rung("status", back, "--json").stdout)["state"]["digest"], status["state"]["digest"])
-        self.assertEqual(json.loads(self.check(rung("snapshot", data, "--json"), 0)), {"written": True, "seq": 6})
-        self.assertEqual(json.loads(self.check(rung("snapshot", data, "--json"), 0)), {"written": False, "seq": 6})
+        self.assertEqual(json.loads(self.check(rung("snapshot", data, "--json"), 0)), {"written": True, "seq": 7})
+        self.assertEqual(json.loads(self.check(rung("snapshot", data, "--json"), 0)), {"written": False, "seq": 7})
         self.assertFalse(json.loads(self.check(rung("log", "repair", data, "--json"), 0))["needed"])
 
     def test_filters(self):
@@ -137,20 +137,20 @@ class Cli(unittest.TestCase):
         def seqs(*args):
             return [json.loads(line)["seq"] for line in self.check(rung("log", "cat", data, "--json", *args), 0).splitlines()]
         self.assertEqual(seqs("--from", "2", "--to", "3"), [2, 3])
-        self.assertEqual(seqs("--board", "loyalty", "--kind", "board-defined"), [1])
+        self.assertEqual(seqs("--board", "loyalty", "--kind", "board-defined"), [2])
         self.assertEqual(seqs("--board", "other"), [])
-        self.assertEqual(seqs("--player=ada", "--to=4"), [2, 4])
+        self.assertEqual(seqs("--player=ada", "--to=5"), [3, 5])
         self.assertEqual(seqs("--from", "100"), [])
 
     def test_restore_to_a_sequence(self):
         data, copy = self.make(), str(self.folder / "copy")
         self.check(rung("backup", data, copy), 0)
-        for seq in range(1, 7):
+        for seq in range(1, 8):
             to = str(self.folder / f"to-{seq}")
             self.check(rung("restore", copy, to, "--to-seq", str(seq)), 0)
             self.assertEqual(json.loads(rung("status", to, "--json").stdout)["state"]["seq"], seq)
         late = self.folder / "late"
-        self.check(rung("restore", copy, str(late), "--to-seq", "7"), 1, "ends at sequence 6")
+        self.check(rung("restore", copy, str(late), "--to-seq", "8"), 1, "ends at sequence 7")
         self.assertEqual(list(late.iterdir()), [], "a failed restore leaves nothing that looks like a log")
         self.check(rung("restore", data, str(late)), 1)
         self.check(rung("backup", data, copy), 1, "not empty")

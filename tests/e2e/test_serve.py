@@ -174,10 +174,10 @@ class Serve(ServerTest):
         server = self.serve("--snapshot-every", "off")
         server.put("/v1/boards/race", {})
         answer = server.post("/v1/snapshot")
-        self.assertEqual((answer.status, answer.json), (202, {"changed": True, "seq": 1}), answer)
+        self.assertEqual((answer.status, answer.json), (202, {"changed": True, "seq": 2}), answer)
         until(lambda: list(server.data.glob("snapshot-*.snap")), "the snapshot")
         until(lambda: server.post("/v1/snapshot").status == 202, "its end")  # 409 until then
-        self.assertEqual(server.post("/v1/snapshot").json, {"changed": False, "seq": 1})
+        self.assertEqual(server.post("/v1/snapshot").json, {"changed": False, "seq": 2})
         self.assertEqual(self.serve(data=False).post("/v1/snapshot").status, 422)  # no folder
 
     def test_stopping_again_changes_nothing(self):

@@ -115,7 +115,7 @@ static const rung_field accept_clock_fields[CLOCK_FIELDS] = {
                           "`true`: the wall clock is right, follow it from now on. Log time never "
                           "runs back, so this cannot be undone."},
 };
-SCHEMA(rung_accept_clock_schema, "AcceptClock", "An operator's word on the wall clock.",
+SCHEMA(rung_accept_clock_schema, "ClockConfirmation", "An operator's word on the wall clock.",
        accept_clock_fields);
 
 static const char *const key_roles[] = {"read", "server", "admin", NULL};
