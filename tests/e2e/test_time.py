@@ -228,8 +228,9 @@ class LostKeys(ServerTest):
 
     def test_keys_made_over_http_or_before_the_start(self):
         server = self.serve()
-        self.check(server.post("/v1/keys", {"role": "admin"}), 201)
-        server.kill()  # at once
+        key = self.check(server.post("/v1/keys", {"role": "admin"}), 201).json["key"]
+        self.check(server.put("/v1/boards/b", {}, key=key), 201)  # the log has what came before it
+        server.kill()
         server.keys_file.unlink()
         self.refuses(server)
         other = self.serve(start=False)
