@@ -1290,6 +1290,63 @@ TEST(a_folder_is_raised_to_our_rules) {
     end(&f);
 }
 
+/* What a version wrote that knew of no levels: its events keep their meaning, those behind them have the new one. */
+TEST(a_folder_of_an_older_version_is_raised) {
+    fixture f;
+    rung_store *store;
+    rung_state *state;
+    rung_engine *engine;
+    rung_err err;
+    const char *far = "01a1b2c3-0000-7000-8000-000000000001"; /* a UUIDv7, dated below */
+    begin(&f);
+    int64_t ahead_ms = (INT64_C(0x01a1b2c3) << 16);
+    f.now_ms = ahead_ms - 3600000;
+    CHECK_OK(rung_store_open(&(rung_store_config){.fs = f.config.fs,
+                                                  .alloc = rung_alloc_heap(),
+                                                  .path = "data",
+                                                  .segment_size = f.config.segment_size,
+                                                  .state = {.alloc = rung_alloc_heap()}},
+                             &store, &state, &err));
+    CHECK_OK(rung_engine_create(&(rung_engine_config){.alloc = rung_alloc_heap(),
+                                                      .clock = {now, &f},
+                                                      .state = state,
+                                                      .log = rung_store_log(store)},
+                                &engine, &err));
+    rung_event board = {.kind = RUNG_EVENT_BOARD_DEFINED, .defined = {.board = RACE}};
+    rung_event score = {.kind = RUNG_EVENT_SCORE,
+                        .score = {.board = RACE,
+                                  .player = RUNG_SLICE("ann"),
+                                  .value_count = 1,
+                                  .values = {{.i = 7}},
+                                  .id = rung_slice_str(far)}};
+    board.defined.def = rung_board_def_default();
+    CHECK_OK(rung_engine_submit(engine, &board, NULL, &err));
+    CHECK_OK(rung_engine_submit(engine, &score, NULL, &err));
+    rung_engine_destroy(engine);
+    CHECK_OK(rung_store_close(store, &err));
+    rung_state_destroy(state);
+
+    f.config.path = "data";
+    open_hub(&f);
+    const rung_state *s = rung_hub_state(f.hub);
+    CHECK_EQ_U64(rung_state_seq(s), 3);
+    CHECK_EQ_U64(rung_state_rules(s), RUNG_RULES_LEVEL);
+    answer a = {.hub = f.hub};
+    CHECK_OK(rung_hub_put(f.hub, &score, on_answer, &a, &err));
+    settle(&f);
+    CHECK_STATUS(a.st, RUNG_DUPLICATE); /* taken before: it is remembered */
+    a = (answer){.hub = f.hub};
+    score.score.id = RUNG_SLICE("01a1b2c3-0000-7000-8000-000000000002");
+    CHECK_OK(rung_hub_put(f.hub, &score, on_answer, &a, &err));
+    settle(&f);
+    CHECK_STATUS(a.st, RUNG_EFUTURE);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    open_hub(&f);
+    CHECK_EQ_U64(rung_state_seq(rung_hub_state(f.hub)), 5);
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
 /* A folder keeps how many ids it remembers; who wants it otherwise puts an event. */
 TEST(a_folder_keeps_its_memory_for_ids) {
     fixture f;
