@@ -12,7 +12,8 @@
 uint64_t rung_memory_of_process(void);
 
 /* The limit of the state in so much memory, when connections may hold `buffers`: a fifth is kept for tables while they
- * grow, a snapshot's copied pages and the archive, and twice the buffers; but never more than three quarters. 0 for 0. */
+ * grow, a snapshot's copied pages and the archive, and twice the buffers; but never more than three quarters. 0 for
+ * 0. */
 uint64_t rung_memory_for_state(uint64_t memory, uint64_t buffers);
 
 /* Where the address space is limited, keep the heap of each thread from reserving some of it for itself. First thing in

@@ -773,8 +773,8 @@ static void answer_front(void *ctx, uint32_t i, rung_status st, const rung_outco
         it.answer(it.ctx, st, outcome, err);
 }
 
-/* Memory ran out (memory_max leaves less than there is), or our own bytes are no event. Behind a log the state is now short of an event that is durable: only
- * a new start mends that. In memory the one event did not happen. */
+/* Memory ran out (in spite of memory_max), or our own bytes are no event. Behind a log the state is now short of an
+ * event that is durable: only a new start mends that. In memory the one event did not happen. */
 static void fail_to_apply(rung_hub *h, rung_status st, const rung_err *cause) {
     if (!h->store) {
         refuse_front(h, st, cause);

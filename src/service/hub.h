@@ -49,8 +49,8 @@ typedef struct rung_hub_config {
     uint32_t
         waiting_max; /* changes put and not answered, and as many questions; 0: 65,536. With a limit of
                                   32 MiB for the changes' bytes */
-    /* Bytes that the state may take: beyond it changes that make it larger are refused (RUNG_EFULL), while questions are
-     * answered and what removes something is taken. Opening does not look at it. 0: no limit. */
+    /* Bytes that the state may take: beyond it changes that make it larger are refused (RUNG_EFULL), while questions
+     * are answered and what removes something is taken. Opening does not look at it. 0: no limit. */
     uint64_t memory_max;
     /* Bytes of log between snapshots in the background; as many as players and rankings have in memory, if those are
      * more. 0: 256 MiB; UINT64_MAX: only when asked. */

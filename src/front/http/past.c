@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions to the archive. The loop never waits for the disk: they queue, libuv's pool works on a few at a time (each
- * with a reader of its own: an archive is one thread's at a time), and the answer is written in the loop, where the names
- * of players are.
+ * with a reader of its own: an archive is one thread's at a time), and the answer is written in the loop, where the
+ * names of players are.
  *
  *     rung__archive_ask -> [asking] -> work_ask (pool) -> work_done (loop) -> finish -> the next one
  *

@@ -234,8 +234,8 @@ bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out)
 /* Send what has gathered, so that a long reply needs no long buffer. */
 void rung__resp_spill(rung__resp_call *call);
 
-/* Before work that is not in proportion to command and reply: `work` is how many members (or names) are looked at. false:
- * it is more than one command, script or transaction may do, and the error has been written. */
+/* Before work that is not in proportion to command and reply: `work` is how many members (or names) are looked at.
+ * false: it is more than one command, script or transaction may do, and the error has been written. */
 bool rung__resp_afford(rung__resp_call *call, uint64_t work);
 /* Such work was done, perhaps by the hub: when it was much, the rest of the line waits for the next turn. */
 void rung__resp_worked(rung_resp *r, uint64_t work);
