@@ -145,7 +145,7 @@ rung_status rung__window_list_reserve(rung_state *s, rung__board *b, uint32_t mo
 }
 
 static int64_t due_ms(const rung__board *b, const rung__window *w) {
-    return w->end_ms + b->def.grace_ms;
+    return w->end_ms + b->def->grace_ms;
 }
 
 static void note_due(rung_state *s, const rung__board *b, const rung__window *w) {
@@ -164,7 +164,7 @@ bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_
                                const rung__window *w) {
     if (end_ms == INT64_MAX)
         return true;
-    return (w ? !w->closed : end_ms > b->over_ms) && s->time_ms < end_ms + b->def.grace_ms;
+    return (w ? !w->closed : end_ms > b->over_ms) && s->time_ms < end_ms + b->def->grace_ms;
 }
 
 /* Since level 1 only windows that begin after log time are limited: whoever fills the board with those keeps nobody
@@ -184,7 +184,7 @@ static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
         return;
     rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
     rung_ladder_entry e;
-    uint32_t words = rung_keyspec_words(&b->def.key);
+    uint32_t words = rung_keyspec_words(&b->def->key);
     while (rung_ladder_next(&c, &e))
         rung__digest_subtract(&s->digest,
                               rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
@@ -254,7 +254,7 @@ static void enforce_keep(rung_state *s, rung__board *b) {
                 if (!o || ended_before(w, o))
                     oldest = i;
             }
-            if (closed <= b->def.keep)
+            if (closed <= b->def->keep)
                 break;
             window_drop(s, b, oldest);
         }
@@ -309,13 +309,14 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
     rung_window span = {0, 0, 0};
     if (kind == RUNG_WINDOW_SEASON) {
         uint32_t i = 0;
-        while (i < b->def.season_count && !rung_slice_eq(b->def.seasons[i].name, e->window.season))
+        while (i < b->def->season_count &&
+               !rung_slice_eq(b->def->seasons[i].name, e->window.season))
             i++;
-        if (i == b->def.season_count)
+        if (i == b->def->season_count)
             return RUNG_FAIL(err, RUNG_EABSENT, "season: the board has no such season");
-        span.start_ms = b->def.seasons[i].starts_ms;
-        span.end_ms = b->def.seasons[i].ends_ms;
-    } else if (!(b->def.windows & RUNG_WINDOWS_BIT(kind))) {
+        span.start_ms = b->def->seasons[i].starts_ms;
+        span.end_ms = b->def->seasons[i].ends_ms;
+    } else if (!(b->def->windows & RUNG_WINDOWS_BIT(kind))) {
         return RUNG_FAIL(err, RUNG_EABSENT, "kind: the board has no such windows");
     } else if (rung__window_span(b, kind, e->window.ordinal, &span) != RUNG_OK) {
         return RUNG_FAIL(err, RUNG_ERANGE, "ordinal: there is no such window");
@@ -350,7 +351,7 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
 rung_digest rung__board_digest(const rung_state *s, const rung__board *b) {
     rung_slice id = rung_players_id(s->board_ids, b->number);
     uint64_t words[5] = {rung__bytes_hash(id.ptr, id.len),
-                         rung__bytes_hash(b->def_bytes.ptr, b->def_bytes.len),
+                         rung__bytes_hash(b->shared->bytes.ptr, b->shared->bytes.len),
                          (uint64_t)b->created_ms, b->rule_count, (uint64_t)b->over_ms};
     rung_digest d = rung__fact_digest(RUNG__FACT_BOARD, b->serial, b->number, words, 5);
     for (uint32_t i = 0; i < b->rule_count; i++)
@@ -377,7 +378,7 @@ rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
             continue;
         for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0); rung_ladder_next(&c, &e);)
             rung__digest_add(&d, rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key,
-                                                   rung_keyspec_words(&b->def.key)));
+                                                   rung_keyspec_words(&b->def->key)));
     }
     return d;
 }
@@ -404,7 +405,44 @@ static const char *fixed_field(const rung_board_def *a, const rung_board_def *b)
     return a->key.tie != b->key.tie ? "tie" : NULL;
 }
 
-/* Take over a definition's bytes; the old ones are given back. */
+rung_status rung__def_use(rung_state *s, char *bytes, size_t size, rung__def **out, rung_err *err) {
+    rung__def **slot = &s->defs[rung__bytes_hash(bytes, size) % RUNG__DEFS], *d = *slot;
+    rung_status st = RUNG_OK;
+    if (d && rung_slice_eq(d->bytes, rung_slice_of(bytes, size))) {
+        rung_alloc_free(s->alloc, bytes, size);
+        d->uses++;
+        *out = d;
+        return RUNG_OK;
+    }
+    d = rung_alloc_get(s->alloc, sizeof *d);
+    st = d ? rung_board_def_decode(rung_slice_of(bytes, size), &d->def, err) : RUNG_ENOMEM;
+    if (st != RUNG_OK) {
+        rung_alloc_free(s->alloc, d, d ? sizeof *d : 0);
+        rung_alloc_free(s->alloc, bytes, size);
+        return st;
+    }
+    d->uses = 1;
+    d->bytes = rung_slice_of(bytes, size);
+    *slot = *out = d;
+    return RUNG_OK;
+}
+
+void rung__def_unuse(rung_state *s, rung__def *d) {
+    if (!d || --d->uses)
+        return;
+    rung__def **slot = &s->defs[rung__bytes_hash(d->bytes.ptr, d->bytes.len) % RUNG__DEFS];
+    if (*slot == d)
+        *slot = NULL;
+    rung_alloc_free(s->alloc, (void *)(uintptr_t)d->bytes.ptr, d->bytes.len);
+    rung_alloc_free(s->alloc, d, sizeof *d);
+}
+
+static void set_def(rung__board *b, rung__def *d) {
+    b->shared = d;
+    b->def = &d->def;
+}
+
+/* Take over a definition; the old one is the caller's. */
 static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def *def,
                             rung_err *err) {
     size_t size = 0;
@@ -413,17 +451,15 @@ static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def 
     if (!bytes)
         return size ? RUNG_ENOMEM : st;
     st = rung_board_def_encode(def, bytes, size, &size);
-    rung_board_def own;
-    if (st == RUNG_OK)
-        st = rung_board_def_decode(rung_slice_of(bytes, size), &own, err);
     if (st != RUNG_OK) {
         rung_alloc_free(s->alloc, bytes, size);
         return st;
     }
-    rung_alloc_free(s->alloc, (void *)(uintptr_t)b->def_bytes.ptr, b->def_bytes.len);
-    b->def_bytes = rung_slice_of(bytes, size);
-    b->def = own;
-    return RUNG_OK;
+    rung__def *d;
+    st = rung__def_use(s, bytes, size, &d, err);
+    if (st == RUNG_OK)
+        set_def(b, d);
+    return st;
 }
 
 /* Add the definition's zone and day start as the newest rule: at once, or from the end of the windows of this
@@ -467,10 +503,10 @@ static void refresh_spans(rung_state *s, rung__board *b) {
         if (w->kind != RUNG_WINDOW_SEASON)
             rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span),
                         "it is in memory: it has a span");
-        for (uint32_t k = 0; w->kind == RUNG_WINDOW_SEASON && k < b->def.season_count; k++)
-            if (rung_slice_eq(b->def.seasons[k].name, w->season)) {
-                span.start_ms = b->def.seasons[k].starts_ms;
-                span.end_ms = b->def.seasons[k].ends_ms;
+        for (uint32_t k = 0; w->kind == RUNG_WINDOW_SEASON && k < b->def->season_count; k++)
+            if (rung_slice_eq(b->def->seasons[k].name, w->season)) {
+                span.start_ms = b->def->seasons[k].starts_ms;
+                span.end_ms = b->def->seasons[k].ends_ms;
             }
         rung__digest_subtract(&s->digest, window_digest(w));
         w->start_ms = span.start_ms;
@@ -548,8 +584,8 @@ static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w,
 static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
                                const rung_window *span, rung_slice season) {
     rung__window *all = rung__window_find(b, 0, 0, (rung_slice){NULL, 0}), *w = NULL;
-    bool known = (b->def.update == RUNG_UPDATE_BEST || b->def.update == RUNG_UPDATE_LAST) &&
-                 rung_tie_keeps_time(b->def.key.tie);
+    bool known = (b->def->update == RUNG_UPDATE_BEST || b->def->update == RUNG_UPDATE_LAST) &&
+                 rung_tie_keeps_time(b->def->key.tie);
     if (!all || !known || !rung__window_takes_scores(s, b, span->end_ms, NULL) ||
         !rung__window_may_open(s, b, 1, 0))
         return RUNG_OK;
@@ -559,7 +595,7 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
         rung_value values[RUNG_COLUMNS_MAX];
         int64_t at_ms;
         rung_ladder_change change = {.style = RUNG_RANK_UNIQUE};
-        rung_keyspec_decode(&b->def.key, e.key, values, &at_ms);
+        rung_keyspec_decode(&b->def->key, e.key, values, &at_ms);
         if (at_ms < span->start_ms || at_ms >= span->end_ms)
             continue;
         if (!w) {
@@ -578,14 +614,14 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
 static rung_status seed_new_windows(rung_state *s, rung__board *b, const rung_board_def *old) {
     for (uint32_t kind = RUNG_WINDOW_HOUR; kind <= RUNG_WINDOW_YEAR; kind++) {
         rung_window span;
-        if (!(b->def.windows & ~old->windows & RUNG_WINDOWS_BIT(kind)))
+        if (!(b->def->windows & ~old->windows & RUNG_WINDOWS_BIT(kind)))
             continue;
         if (rung__window_at(b, kind, s->time_ms, &span) == RUNG_OK &&
             seed_window(s, b, kind, &span, (rung_slice){NULL, 0}) < 0)
             return RUNG_ENOMEM;
     }
-    for (uint32_t i = 0; i < b->def.season_count; i++) {
-        const rung_season *season = &b->def.seasons[i];
+    for (uint32_t i = 0; i < b->def->season_count; i++) {
+        const rung_season *season = &b->def->seasons[i];
         rung_window span = {0, season->starts_ms, season->ends_ms};
         if (def_has_season(old, season->name) || s->time_ms < season->starts_ms ||
             s->time_ms >= season->ends_ms)
@@ -634,9 +670,9 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     b->ids.horizon_ms = INT64_MIN;
     st = take_def(s, b, def, err);
     if (st >= 0)
-        st = add_rule(s, b, &b->def, true, err);
+        st = add_rule(s, b, b->def, true, err);
     if (st >= 0)
-        st = use_slots(s, &b->def, b->attribute, &b->scope_count, &b->team_slot);
+        st = use_slots(s, b->def, b->attribute, &b->scope_count, &b->team_slot);
     if (st < 0) {
         rung__board_free(s, b);
         rung_players_remove(s->board_ids, number);
@@ -683,7 +719,7 @@ static bool has_attribute(const uint32_t *attributes, uint32_t count, uint32_t a
 static rung_status check_closed_seasons(const rung__board *b, const rung_board_def *def,
                                         rung_err *err) {
     for (uint32_t i = 0; i < def->season_count; i++) {
-        const rung_season *now = &def->seasons[i], *old = season_of(&b->def, now->name);
+        const rung_season *now = &def->seasons[i], *old = season_of(b->def, now->name);
         const rung__window *w = rung__window_find(b, RUNG_WINDOW_SEASON, 0, now->name);
         bool starts = old && old->starts_ms != now->starts_ms;
         if (w && w->closed && old && (starts || old->ends_ms != now->ends_ms))
@@ -696,7 +732,7 @@ static rung_status check_closed_seasons(const rung__board *b, const rung_board_d
 }
 
 static rung_status check_change(const rung__board *b, const rung_board_def *def, rung_err *err) {
-    const char *fixed = fixed_field(&b->def, def);
+    const char *fixed = fixed_field(b->def, def);
     if (fixed)
         return RUNG_FAIL(
             err, RUNG_EUNSUPPORTED,
@@ -710,30 +746,29 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
     rung_status st = check_change(b, def, err);
     if (st < 0)
         return st;
-    rung_slice old_bytes = b->def_bytes;
-    rung_board_def old =
-        b->def; /* borrows from old_bytes, which live until the end of this function */
+    rung__def *old_shared = b->shared; /* lives until the end of this function */
+    const rung_board_def *old = b->def;
     uint32_t old_attribute[RUNG__SCOPE_SLOTS], old_count = b->scope_count;
     memcpy(old_attribute, b->attribute, sizeof old_attribute);
     rung_digest before = rung__board_digest(s, b);
 
-    b->def_bytes = (rung_slice){NULL, 0};
     st = take_def(s, b, def, err);
-    bool new_rule = st >= 0 && (!rung_slice_eq(old.zone_rules, b->def.zone_rules) ||
-                                old.day_starts_min != b->def.day_starts_min);
+    bool is_taken = st >= 0;
+    bool new_rule = is_taken && (!rung_slice_eq(old->zone_rules, b->def->zone_rules) ||
+                                 old->day_starts_min != b->def->day_starts_min);
     if (new_rule)
-        st = add_rule(s, b, &b->def, false, err);
+        st = add_rule(s, b, b->def, false, err);
     if (st < 0) {
-        rung_alloc_free(s->alloc, (void *)(uintptr_t)b->def_bytes.ptr, b->def_bytes.len);
-        b->def_bytes = old_bytes;
-        b->def = old;
+        if (is_taken)
+            rung__def_unuse(s, b->shared);
+        set_def(b, old_shared);
         return st;
     }
-    bool same = rung_slice_eq(old_bytes, b->def_bytes) && !b->is_key;
+    bool same = rung_slice_eq(old_shared->bytes, b->shared->bytes) && !b->is_key;
     if (!same)
         b->version = s->seq;
-    if (old.grace_ms != b->def.grace_ms && s->time_ms - old.grace_ms > b->over_ms)
-        b->over_ms = s->time_ms - old.grace_ms;
+    if (old->grace_ms != b->def->grace_ms && s->time_ms - old->grace_ms > b->over_ms)
+        b->over_ms = s->time_ms - old->grace_ms;
     if (b->is_key && s->rules >= 1)
         rung__expiry_clear(s, b->number); /* whoever gave the key an end need not be an admin */
     b->is_key = false;
@@ -741,12 +776,12 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
     rung__digest_add(&s->digest, rung__board_digest(s, b));
 
     /* From here on only memory can fail, and then the state says so for ever. */
-    st = use_slots(s, &b->def, b->attribute, &b->scope_count, &b->team_slot);
-    bool teams_changed = old.has_teams != b->def.has_teams ||
-                         !rung_slice_eq(old.team_by, b->def.team_by) ||
-                         old.team_combine != b->def.team_combine || old.team_top != b->def.team_top;
+    st = use_slots(s, b->def, b->attribute, &b->scope_count, &b->team_slot);
+    bool teams_changed =
+        old->has_teams != b->def->has_teams || !rung_slice_eq(old->team_by, b->def->team_by) ||
+        old->team_combine != b->def->team_combine || old->team_top != b->def->team_top;
     for (uint32_t i = b->window_count; i-- > 0;)
-        if (!def_has_window(&b->def, b->windows[i]))
+        if (!def_has_window(b->def, b->windows[i]))
             window_remove(s, b, i);
     for (uint32_t i = 0; st >= 0 && i < b->window_count; i++)
         st = arrange_slots(s, b, b->windows[i], old_attribute, old_count, teams_changed);
@@ -761,13 +796,13 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
     memset(b->current, 0, sizeof b->current);
     if (st >= 0) {
         refresh_spans(s, b);
-        st = seed_new_windows(s, b, &old);
+        st = seed_new_windows(s, b, old);
     }
     if (st >= 0) {
         enforce_keep(s, b);
         recompute_next_close(s);
     }
-    rung_alloc_free(s->alloc, (void *)(uintptr_t)old_bytes.ptr, old_bytes.len);
+    rung__def_unuse(s, old_shared);
     return st < 0 ? st : same ? RUNG_UNCHANGED : RUNG_OK;
 }
 
@@ -819,6 +854,6 @@ void rung__board_free(rung_state *s, rung__board *b) {
         rung_zone_destroy(b->rules[i].zone);
     rung_alloc_free(s->alloc, b->rules, b->rule_count * sizeof *b->rules);
     rung_numbermap_deinit(&b->rate, s->alloc);
-    rung_alloc_free(s->alloc, (void *)(uintptr_t)b->def_bytes.ptr, b->def_bytes.len);
+    rung__def_unuse(s, b->shared);
     rung_alloc_free(s->alloc, b, sizeof *b);
 }

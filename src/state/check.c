@@ -73,7 +73,7 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
             wrong = check_teams(b, w);
         if (wrong)
             return wrong;
-        if (w->kind != 0 && !w->closed && w->end_ms + b->def.grace_ms < s->next_close_ms)
+        if (w->kind != 0 && !w->closed && w->end_ms + b->def->grace_ms < s->next_close_ms)
             return "B3: a window is due before the next close";
         rung_ladder_entry e;
         for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0); rung_ladder_next(&c, &e);)

@@ -77,14 +77,14 @@ static void fill_row(const rung_view *v, const rung_ladder_entry *e,
                      const rung_ladder_entry *before, rung_hidden_row *out) {
     const rung__board *b = v->board;
     const rung_ladder *l = v->ladder;
-    size_t score = rung_keyspec_score_words(&b->def.key) * sizeof e->key[0];
+    size_t score = rung_keyspec_score_words(&b->def->key) * sizeof e->key[0];
     rung_ladder_entry there;
     memset(out, 0, sizeof *out);
     out->row.number = e->player;
     out->row.id = rung_players_id(v->state->players, e->player);
-    out->row.value_count = b->def.key.column_count;
+    out->row.value_count = b->def->key.column_count;
     rung__key_values(b, e->key, v->now_ms, out->row.values, &out->row.at_ms);
-    out->row.has_at = rung_tie_keeps_time(b->def.key.tie);
+    out->row.has_at = rung_tie_keeps_time(b->def->key.tie);
     out->above = count_above(l, e);
     out->better = rung_ladder_rank_of_key(l, e->key, RUNG_RANK_SPARSE) - 1;
     out->is_tied =

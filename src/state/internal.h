@@ -107,6 +107,13 @@ typedef struct rung__board_ids {
     int64_t horizon_ms;   /* INT64_MIN: none left for lack of room */
 } rung__board_ids;
 
+/* A definition. Most of it is room for seasons, so boards of one definition, as all keys are, have one together. */
+typedef struct rung__def {
+    uint32_t uses;
+    rung_slice bytes; /* owned; `def` borrows from them */
+    rung_board_def def;
+} rung__def;
+
 typedef struct rung__board {
     uint32_t number;
     bool has_stash; /* a ban may hold entries of it */
@@ -114,9 +121,9 @@ typedef struct rung__board {
         is_key; /* made by a command of the Redis protocol, and not defined since: goes when it is empty */
     rung__expiry expiry;
     rung__board_ids ids;
-    uint64_t serial;      /* the event that created it: unique for ever */
-    rung_slice def_bytes; /* owned; `def` borrows from it */
-    rung_board_def def;
+    uint64_t serial;           /* the event that created it: unique for ever */
+    rung__def *shared;         /* the definition, with others of the same bytes ... */
+    const rung_board_def *def; /* ... in it */
     int64_t created_ms;
     int64_t
         over_ms; /* windows that ended by then and are not in memory take no scores, whatever `grace` became */
@@ -187,6 +194,7 @@ typedef struct rung__reach {
 } rung__reach;
 
 /* What was found out about a submission ahead of its turn. Only speed depends on it. */
+enum { RUNG__DEFS = 64 };
 enum { RUNG__AIM_KINDS = 6, RUNG__AIM_SLOTS = 2, RUNG__AHEAD_RING = 32, RUNG__AHEAD_HASHES = 256 };
 typedef struct rung__aim {
     const rung_score_event *event;
@@ -272,6 +280,8 @@ struct rung_state {
     uint64_t made_seq, made; /* keys made by this event, for their serials */
     void (*sink)(void *ctx, uint32_t i, const struct rung_zkey_result *result);
     void *sink_ctx;
+    rung__def *defs
+        [RUNG__DEFS]; /* some of those in use, by the hash of their bytes; only memory depends on it */
     rung_players *attribute_ids;
     rung__attribute *attributes;
     uint32_t attribute_cap;
@@ -343,6 +353,14 @@ void rung__bytes_hash_many(const rung_slice *bytes, size_t n, uint64_t *hashes_o
 rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b);
 rung_digest rung__people_digest_all(const rung_state *s);
 rung_digest rung__ids_digest_all(const rung_state *s);
+
+/* ---- definitions (board.c) ---- */
+
+/* Use a definition by its bytes, of which the state's own copy is taken over: they are given back if it fails, or if
+ * another has them. RUNG_OK, RUNG_ENOMEM, or what rung_board_def_decode() says. */
+RUNG_NODISCARD rung_status rung__def_use(rung_state *s, char *bytes, size_t size, rung__def **out,
+                                         rung_err *err);
+void rung__def_unuse(rung_state *s, rung__def *d); /* NULL is fine */
 
 /* ---- small things (state.c) ---- */
 

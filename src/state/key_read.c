@@ -51,7 +51,7 @@ static void open_board(const rung_state *s, const rung__board *b, rung_slice nam
     out->board = b;
     out->ladder = ladder;
     out->count = ladder ? rung_ladder_count(ladder) : 0;
-    out->is_ascending = b->def.key.columns[0].order == RUNG_ORDER_ASC;
+    out->is_ascending = b->def->key.columns[0].order == RUNG_ORDER_ASC;
     out->version = b->version;
     note_expiry(&b->expiry, out);
 }
@@ -89,7 +89,7 @@ static double as_double(const rung_column *column, rung_value value) {
 
 double rung__zkey_score(const rung_zkey *k, const uint64_t *key) {
     const rung__board *b = k->board;
-    const rung_column *column = &b->def.key.columns[0];
+    const rung_column *column = &b->def->key.columns[0];
     if (k->kind == RUNG_ZKEY_ZSET)
         return rung_score_decode(column, key[0]).d;
     rung_value values[RUNG_COLUMNS_MAX];
@@ -99,7 +99,7 @@ double rung__zkey_score(const rung_zkey *k, const uint64_t *key) {
 
 double rung_zkey_outcome_score(const rung_state *s, rung_slice key, const rung_outcome *outcome) {
     const rung__board *b = rung__board_find(s, key);
-    return b && outcome->value_count ? as_double(&b->def.key.columns[0], outcome->values[0]) : 0;
+    return b && outcome->value_count ? as_double(&b->def->key.columns[0], outcome->values[0]) : 0;
 }
 
 /* ---- by member ---- */
@@ -108,7 +108,7 @@ double rung_zkey_outcome_score(const rung_state *s, rung_slice key, const rung_o
 static void find_words(const rung_zkey *k, uint32_t n, const uint32_t *players, double *scores,
                        bool *found) {
     const rung__board *b = k->board;
-    const rung_column *column = &b->def.key.columns[0];
+    const rung_column *column = &b->def->key.columns[0];
     uint64_t words[FOUND];
     rung_ladder_word_batch(ladder_of(k), n, players, words, found);
     for (uint32_t i = 0; i < n; i++)
@@ -297,7 +297,7 @@ static void ranges_of_zset(const rung_zkey *k, uint32_t n, const rung_range *ran
     for (uint32_t i = 0; i < 2 * n; i++) {
         const rung_range *range = &ranges[i / 2];
         rung_value bound = {.d = i % 2 ? range->max : range->min};
-        rung_status st = rung_score_encode(&b->def.key.columns[0], bound, &words[i]);
+        rung_status st = rung_score_encode(&b->def->key.columns[0], bound, &words[i]);
         RUNG_ASSERT(st == RUNG_OK); /* not NaN */
         or_equal[i] = i % 2 ? range->max_is_open : !range->min_is_open;
     }

@@ -283,11 +283,11 @@ static rung_status fill(rung_state *s, rung__board *b, const rung__pairs *pairs)
     if (!w)
         return RUNG_ENOMEM;
     rung__window_list_add(s, b, w);
-    stored from = {pairs, &b->def.key, pairs->count};
+    stored from = {pairs, &b->def->key, pairs->count};
     rung_status st = rung_ladder_build(w->ladder, pairs->count, next_stored, &from);
     RUNG_ASSERT(st != RUNG_EINVAL); /* sorted, and nobody twice */
     rung_ladder_entry e;
-    uint32_t words = rung_keyspec_words(&b->def.key);
+    uint32_t words = rung_keyspec_words(&b->def->key);
     for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
          st >= 0 && rung_ladder_next(&c, &e);)
         rung__digest_add(&s->digest,

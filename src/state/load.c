@@ -249,13 +249,13 @@ static void release_attributes(loader *l) {
 
 /* A key that apply may have made (S3): real numbers that are numbers, and a time in the supported years. */
 static bool key_is_valid(const rung__board *b, const uint64_t *key) {
-    const rung_keyspec *spec = &b->def.key;
+    const rung_keyspec *spec = &b->def->key;
     rung_value values[RUNG_COLUMNS_MAX];
     int64_t at_ms;
     rung_keyspec_decode(spec, key, values, &at_ms);
     if (at_ms < RUNG_TIME_MS_MIN || at_ms >= RUNG_TIME_MS_END)
         return false;
-    for (unsigned i = 0; i < spec->column_count && b->def.update != RUNG_UPDATE_DECAY; i++) {
+    for (unsigned i = 0; i < spec->column_count && b->def->update != RUNG_UPDATE_DECAY; i++) {
         uint64_t again;
         if (spec->columns[i].type == RUNG_SCORE_REAL &&
             (rung_score_encode(&spec->columns[i], values[i], &again) < 0 || again != key[i]))
@@ -402,22 +402,22 @@ static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_wind
         INT64_C(400) * 86400000; /* a year that begins elsewhere, a zone, a day that begins late */
     rung_window calendar;
     if (kind == 0)
-        return b->def.windows & RUNG_WINDOWS_ALL;
+        return b->def->windows & RUNG_WINDOWS_ALL;
     if (span->start_ms >= span->end_ms || span->start_ms < RUNG_TIME_MS_MIN - slack_ms ||
         span->end_ms > RUNG_TIME_MS_END + slack_ms)
         return false;
     if (kind < RUNG_WINDOW_SEASON)
-        return b->def.windows & RUNG_WINDOWS_BIT(kind) &&
+        return b->def->windows & RUNG_WINDOWS_BIT(kind) &&
                rung_window_span((rung_window_kind)kind, span->ordinal, NULL, 0, &calendar) ==
                    RUNG_OK;
-    for (uint32_t i = 0; i < b->def.season_count; i++)
-        if (rung_slice_eq(b->def.seasons[i].name, season))
+    for (uint32_t i = 0; i < b->def->season_count; i++)
+        if (rung_slice_eq(b->def->seasons[i].name, season))
             return true;
     return false;
 }
 
 static void load_standings(loader *l, rung__board *b, rung__window *w) {
-    const rung_keyspec *spec = &b->def.key;
+    const rung_keyspec *spec = &b->def->key;
     ring column[RUNG_LADDER_WORDS_MAX + 1];
     entries e = {.l = l, .b = b, .main = w->ladder, .column = column};
     e.columns = rung_keyspec_words(spec) + 1;
@@ -473,10 +473,11 @@ static void load_def(loader *l, rung__board *b) {
         damaged(l, "a board has no definition");
         return;
     }
-    b->def_bytes = rung_slice_of(bytes, len);
-    rung_status st = rung_board_def_decode(b->def_bytes, &b->def, NULL);
+    rung_status st = rung__def_use(l->s, bytes, len, &b->shared, NULL);
+    if (st == RUNG_OK)
+        b->def = &b->shared->def;
     if (st < 0)
-        rung__in_fail(&l->in, st == RUNG_EVERSION ? st : RUNG_ECORRUPT,
+        rung__in_fail(&l->in, st == RUNG_EVERSION || st == RUNG_ENOMEM ? st : RUNG_ECORRUPT,
                       "a board's definition is not valid");
 }
 
@@ -490,8 +491,8 @@ static void load_zone(loader *l, rung_slice packed, rung_zone **zone) {
 /* Zone and day start: the definition's in the newest rule, its own in the others. */
 static void load_rule_zone(loader *l, const rung__board *b, rung__rule *rule, bool is_newest) {
     if (is_newest) {
-        rule->day_starts_min = b->def.day_starts_min;
-        load_zone(l, b->def.zone_rules, &rule->zone);
+        rule->day_starts_min = b->def->day_starts_min;
+        load_zone(l, b->def->zone_rules, &rule->zone);
         return;
     }
     size_t len = rung__in_count(&l->in, RUNG_ZONE_PACKED_MAX);
@@ -535,13 +536,13 @@ static bool use_attribute(loader *l, rung__board *b, rung_slice name) {
 
 static void load_slots(loader *l, rung__board *b) {
     b->team_slot = RUNG__NONE;
-    for (uint32_t i = 0; i < b->def.scope_count; i++) {
-        if (!use_attribute(l, b, b->def.scopes[i]))
+    for (uint32_t i = 0; i < b->def->scope_count; i++) {
+        if (!use_attribute(l, b, b->def->scopes[i]))
             return;
-        if (b->def.has_teams && rung_slice_eq(b->def.scopes[i], b->def.team_by))
+        if (b->def->has_teams && rung_slice_eq(b->def->scopes[i], b->def->team_by))
             b->team_slot = i;
     }
-    if (b->def.has_teams && b->team_slot == RUNG__NONE && use_attribute(l, b, b->def.team_by))
+    if (b->def->has_teams && b->team_slot == RUNG__NONE && use_attribute(l, b, b->def->team_by))
         b->team_slot = b->scope_count - 1;
 }
 
@@ -578,6 +579,8 @@ static void load_board(loader *l, rung__board *b) {
     b->over_ms = load_time_or(l, INT64_MIN);
     b->ids.horizon_ms = l->version < 3 ? INT64_MIN : load_time_or(l, INT64_MIN);
     load_def(l, b);
+    if (!is_fine(l))
+        return;
     uint32_t rules = rung__in_count(&l->in, RUNG__RULES_MAX);
     if (!rules)
         damaged(l, "a board has no rules");
@@ -641,7 +644,7 @@ static key_head load_key_head(loader *l) {
 
 /* A board that commands made has the shape they give it, and nothing is read of it on trust. */
 static bool key_board_is_valid(const rung__board *b) {
-    const rung_board_def *def = &b->def;
+    const rung_board_def *def = b->def;
     return def->key.column_count == 1 && def->key.columns[0].type == RUNG_SCORE_REAL &&
            def->key.columns[0].order == RUNG_ORDER_DESC && def->key.tie == RUNG_TIE_PLAYER_LAST &&
            def->update == RUNG_UPDATE_LAST && def->windows == RUNG_WINDOWS_ALL &&
@@ -733,7 +736,7 @@ static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
     b->has_stash = true;
     e->board_serial = b->serial;
     e->window_tag = b->windows[window]->tag;
-    for (uint32_t k = 0; k < rung_keyspec_words(&b->def.key); k++)
+    for (uint32_t k = 0; k < rung_keyspec_words(&b->def->key); k++)
         e->key[k] = rung__in_number(&l->in);
     if (!key_is_valid(b, e->key))
         damaged(l, "a banned player's key is not valid");

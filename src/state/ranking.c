@@ -46,11 +46,11 @@ static rung_status create_ladder(const rung_state *s, const rung__board *b,
                                  larger_first = {rung_players_warm_id, rung_players_mark_begin,
                                                  mark_larger_first, rung_players_mark_span,
                                                  marks_larger_first};
-    rung_tie tie = b->def.key.tie;
+    rung_tie tie = b->def->key.tie;
     return rung_ladder_create(
         &(rung_ladder_config){.alloc = s->alloc,
-                              .key_words = (uint8_t)rung_keyspec_words(&b->def.key),
-                              .score_words = (uint8_t)rung_keyspec_score_words(&b->def.key),
+                              .key_words = (uint8_t)rung_keyspec_words(&b->def->key),
+                              .score_words = (uint8_t)rung_keyspec_score_words(&b->def->key),
                               .tie = tie == RUNG_TIE_PLAYER        ? rung_players_compare
                                      : tie == RUNG_TIE_PLAYER_LAST ? compare_larger_first
                                                                    : NULL,
@@ -80,39 +80,39 @@ rung_status rung__ranking_open_value(rung_state *s, const rung__board *b, rung__
 /* ---- teams ---- */
 
 rung_column rung__team_column(const rung__board *b) {
-    return rung_team_column(&b->def);
+    return rung_team_column(b->def);
 }
 
 static rung__wide contribution(const rung__board *b, const uint64_t *key) {
-    return rung_team_contribution(&b->def, rung_score_decode(&b->def.key.columns[0], key[0]));
+    return rung_team_contribution(b->def, rung_score_decode(&b->def->key.columns[0], key[0]));
 }
 
 static uint64_t decayed_team_key(const rung__board *b, const rung_ladder *members) {
     uint32_t n = rung_ladder_count(members);
     uint32_t take =
-        b->def.team_combine == RUNG_COMBINE_TOP && b->def.team_top < n ? b->def.team_top : n;
+        b->def->team_combine == RUNG_COMBINE_TOP && b->def->team_top < n ? b->def->team_top : n;
     rung_ladder_cursor c = rung_ladder_seek(members, 0);
     rung_ladder_entry e;
     uint64_t weight = 0;
     for (uint32_t i = 0; i < take && rung_ladder_next(&c, &e); i++)
         weight = rung__decay_add(weight, ~e.key[0]);
-    return ~(b->def.team_combine == RUNG_COMBINE_MEAN ? rung__decay_divide(weight, n) : weight);
+    return ~(b->def->team_combine == RUNG_COMBINE_MEAN ? rung__decay_divide(weight, n) : weight);
 }
 
 uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t value) {
     const rung_ladder *members = w->scopes[b->team_slot].ladders[value];
-    if (b->def.update == RUNG_UPDATE_DECAY)
+    if (b->def->update == RUNG_UPDATE_DECAY)
         return decayed_team_key(b, members);
     rung_column column = rung__team_column(b);
     rung__wide sum = w->teams[value].sum;
-    if (b->def.team_combine == RUNG_COMBINE_TOP) {
+    if (b->def->team_combine == RUNG_COMBINE_TOP) {
         rung_ladder_cursor c = rung_ladder_seek(members, 0);
         rung_ladder_entry e;
         sum = 0;
-        for (uint32_t i = 0; i < b->def.team_top && rung_ladder_next(&c, &e); i++)
+        for (uint32_t i = 0; i < b->def->team_top && rung_ladder_next(&c, &e); i++)
             sum += contribution(b, e.key);
     }
-    rung_value v = rung_team_score(&b->def, sum, w->teams[value].members);
+    rung_value v = rung_team_score(b->def, sum, w->teams[value].members);
     uint64_t word = 0;
     rung_status st = rung_score_encode(&column, v, &word);
     RUNG_ASSERT(st == RUNG_OK); /* finite by construction */
@@ -125,7 +125,7 @@ static void team_update(const rung__board *b, rung__window *w, uint32_t value, c
     if (!w->team_ladder || value == RUNG__NONE)
         return;
     rung__team *team = &w->teams[value];
-    if (b->def.update != RUNG_UPDATE_DECAY)
+    if (b->def->update != RUNG_UPDATE_DECAY)
         team->sum += (key ? contribution(b, key) : 0) - (old ? contribution(b, old) : 0);
     team->members = team->members + (key != NULL) - (old != NULL);
     if (team->members == 0) {
@@ -202,7 +202,7 @@ static void slot_remove(rung__window *w, uint32_t slot, uint32_t value, uint32_t
 static rung_digest entry_digest(const rung__board *b, const rung__window *w, uint32_t player,
                                 const uint64_t *key) {
     return rung__fact_digest(RUNG__FACT_ENTRY, w->tag, player, key,
-                             rung_keyspec_words(&b->def.key));
+                             rung_keyspec_words(&b->def->key));
 }
 
 /* ---- put, remove, restore ---- */
@@ -211,7 +211,7 @@ static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, 
                                 const uint64_t *old, const uint64_t *key, const uint32_t *values,
                                 const rung__hints *hints, rung_ladder_change *change) {
     bool moves = !old;
-    for (uint32_t k = rung_keyspec_words(&b->def.key); k--;)
+    for (uint32_t k = rung_keyspec_words(&b->def->key); k--;)
         moves |= old && old[k] != key[k];
     for (uint32_t slot = 0; moves && slot < b->scope_count; slot++)
         slot_put(w, slot, values[slot], player, key,
@@ -331,7 +331,7 @@ rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window
             return RUNG_ENOMEM;
         rung_ladder_cursor c = rung_ladder_seek(scope->ladders[value], 0);
         rung_ladder_entry e;
-        while (b->def.update != RUNG_UPDATE_DECAY && rung_ladder_next(&c, &e))
+        while (b->def->update != RUNG_UPDATE_DECAY && rung_ladder_next(&c, &e))
             w->teams[value].sum += contribution(b, e.key);
         w->teams[value].members = rung_ladder_count(scope->ladders[value]);
         uint64_t word = rung__team_key(b, w, value); /* once: it may take a look at every member */
@@ -360,7 +360,7 @@ void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot) {
 
 void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values,
                       int64_t *at_ms) {
-    rung_keyspec_decode(&b->def.key, key, values, at_ms);
-    if (b->def.update == RUNG_UPDATE_DECAY)
-        values[0].d = rung__decay_value(~key[0], now_ms, b->created_ms, b->def.half_life_ms);
+    rung_keyspec_decode(&b->def->key, key, values, at_ms);
+    if (b->def->update == RUNG_UPDATE_DECAY)
+        values[0].d = rung__decay_value(~key[0], now_ms, b->created_ms, b->def->half_life_ms);
 }

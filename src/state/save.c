@@ -171,7 +171,7 @@ static void save_window(rung__out *o, const rung__board *b, const rung__window *
     if (w->dropped)
         return;
     rung__out_number(o, rung_ladder_count(w->ladder));
-    save_entries(o, w->ladder, rung_keyspec_words(&b->def.key));
+    save_entries(o, w->ladder, rung_keyspec_words(&b->def->key));
     for (uint32_t slot = 0; w->closed && slot < b->scope_count; slot++)
         save_closed_scope(o, &w->scopes[slot]);
 }
@@ -207,7 +207,7 @@ static void save_board(rung__out *o, const rung__board *b) {
     rung__out_signed(o, b->created_ms);
     rung__out_signed(o, b->over_ms);
     rung__out_signed(o, b->ids.horizon_ms);
-    rung__out_text(o, b->def_bytes);
+    rung__out_text(o, b->shared->bytes);
     rung__out_number(o, b->rule_count);
     for (uint32_t i = 0; i < b->rule_count; i++)
         save_rule(o, &b->rules[i], i == 0, i + 1 == b->rule_count);
@@ -276,7 +276,7 @@ static const rung__board *walk_to(const rung_state *s, walk *at, const rung__sta
 static void save_stashed(rung__out *o, const rung__stashed *e, const rung__board *b, walk at) {
     rung__out_number(o, at.board);
     rung__out_number(o, at.window);
-    for (uint32_t k = 0; k < rung_keyspec_words(&b->def.key); k++)
+    for (uint32_t k = 0; k < rung_keyspec_words(&b->def->key); k++)
         rung__out_number(o, e->key[k]);
     rung__out_byte(o, (uint8_t)e->scope_count);
     for (uint32_t i = 0; i < e->scope_count; i++) {

@@ -129,9 +129,9 @@ uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t l
     const rung__board *b = v->board;
     const rung__window *w = v->window;
     uint32_t slot = 0, count = 0;
-    while (slot < b->def.scope_count && !rung_slice_eq(b->def.scopes[slot], attribute))
+    while (slot < b->def->scope_count && !rung_slice_eq(b->def->scopes[slot], attribute))
         slot++;
-    if (slot == b->def.scope_count)
+    if (slot == b->def->scope_count)
         return RUNG_SCOPE_NONE;
     *values_out = 0;
     const rung__scope *scope = w ? &w->scopes[slot] : NULL;

@@ -31,7 +31,7 @@ typedef struct submission {
 /* ---- checks ---- */
 
 static rung_status check_values(const rung__board *b, const rung_score_event *e, rung_err *err) {
-    const rung_board_def *def = &b->def;
+    const rung_board_def *def = b->def;
     uint32_t expected = def->key.column_count;
     if (def->update == RUNG_UPDATE_COUNT ? e->value_count > 1 : e->value_count != expected)
         return RUNG_FAIL(err, RUNG_EINVAL, "score: the board takes %u values, got %u", expected,
@@ -93,17 +93,17 @@ static void reach_windows(submission *u) {
                                     RUNG_WINDOW_DAY, RUNG_WINDOW_HOUR};
     rung__board *b = u->b;
     u->count = 0;
-    if (b->def.windows & RUNG_WINDOWS_ALL) {
+    if (b->def->windows & RUNG_WINDOWS_ALL) {
         if (!b->current[0])
             b->current[0] = rung__window_find(b, 0, 0, (rung_slice){NULL, 0});
         reach_window(u, 0, &(rung_window){0, INT64_MIN, INT64_MAX}, (rung_slice){NULL, 0},
                      b->current[0]);
     }
     for (size_t i = 0; i < sizeof order; i++)
-        if (b->def.windows & RUNG_WINDOWS_BIT(order[i]))
+        if (b->def->windows & RUNG_WINDOWS_BIT(order[i]))
             reach_calendar(u, order[i]);
-    for (uint32_t i = 0; i < b->def.season_count; i++) {
-        const rung_season *season = &b->def.seasons[i];
+    for (uint32_t i = 0; i < b->def->season_count; i++) {
+        const rung_season *season = &b->def->seasons[i];
         rung_window span = {0, season->starts_ms, season->ends_ms};
         if (u->at_ms < season->starts_ms || u->at_ms >= season->ends_ms)
             continue;
@@ -137,25 +137,25 @@ static rung_status become_decayed(const submission *u, rung__reach *r, int64_t a
     const rung__board *b = u->b;
     uint64_t weight;
     rung_status st = rung__decay_weight(u->e->values[0].d, u->at_ms, b->created_ms,
-                                        b->def.half_life_ms, &weight);
+                                        b->def->half_life_ms, &weight);
     if (st < 0)
         return st;
     rung_value none = {.d = 0};
-    st = rung_keyspec_encode(&b->def.key, &none, at_ms, r->key);
+    st = rung_keyspec_encode(&b->def->key, &none, at_ms, r->key);
     r->key[0] = ~rung__decay_add(weight, r->existed ? ~r->old_key[0] : 0);
     r->candidate = u->e->values[0];
     return st;
 }
 
 static bool is_summed(const submission *u) {
-    rung_update update = u->b->def.update;
+    rung_update update = u->b->def->update;
     return update == RUNG_UPDATE_SUM || update == RUNG_UPDATE_COUNT || u->e->is_delta;
 }
 
 /* Where the score is all there is in a key. */
 static rung_status become_single(const submission *u, rung__reach *r) {
-    const rung_column *column = &u->b->def.key.columns[0];
-    rung_update update = u->b->def.update;
+    const rung_column *column = &u->b->def->key.columns[0];
+    rung_update update = u->b->def->update;
     rung_value next = update == RUNG_UPDATE_COUNT ? (rung_value){.i = 1} : u->e->values[0];
     if (r->existed && is_summed(u) &&
         add_value(column, rung_score_decode(column, r->old_key[0]), next, &next) < 0)
@@ -169,15 +169,15 @@ static rung_status become_single(const submission *u, rung__reach *r) {
 }
 
 static rung_status become(const submission *u, rung__reach *r) {
-    const rung_keyspec *spec = &u->b->def.key;
+    const rung_keyspec *spec = &u->b->def->key;
     const rung_score_event *e = u->e;
-    if (rung_keyspec_words(spec) == 1 && u->b->def.update != RUNG_UPDATE_DECAY)
+    if (rung_keyspec_words(spec) == 1 && u->b->def->update != RUNG_UPDATE_DECAY)
         return become_single(u, r);
     rung_value old[RUNG_COLUMNS_MAX] = {{0}}, next[RUNG_COLUMNS_MAX];
     int64_t old_at = 0, at = u->at_ms;
     if (r->existed)
         rung_keyspec_decode(spec, r->old_key, old, &old_at);
-    rung_update update = u->b->def.update;
+    rung_update update = u->b->def->update;
     int64_t later = r->existed && old_at > at ? old_at : at;
     if (update == RUNG_UPDATE_DECAY)
         return become_decayed(u, r, later);
@@ -243,11 +243,11 @@ static bool is_outlier(const submission *u, const rung__reach *first, rung_value
         rung_ignore(rung_ladder_quantile(first->window->ladder, i + 1, 4, &at[i]),
                     "there are a hundred entries");
         rung__key_values(b, at[i].key, u->s->time_ms, values, NULL);
-        v[i] = as_double(&b->def.key.columns[0], values[0]);
+        v[i] = as_double(&b->def->key.columns[0], values[0]);
     }
     double spread = fabs(v[2] - v[0]);
     return spread != 0 &&
-           fabs(as_double(&b->def.key.columns[0], x) - v[1]) > b->def.z_score * spread / 1.349;
+           fabs(as_double(&b->def->key.columns[0], x) - v[1]) > b->def->z_score * spread / 1.349;
 }
 
 static bool minute_is_new(const submission *u) {
@@ -256,7 +256,7 @@ static bool minute_is_new(const submission *u) {
 
 /* Which limit refuses the submission; NULL if none does. */
 static const char *refusing_limit(const submission *u) {
-    const rung_board_def *def = &u->b->def;
+    const rung_board_def *def = u->b->def;
     const rung_column *column = &def->key.columns[0];
     const rung__reach *first = &u->reached[0];
     bool competes = def->update == RUNG_UPDATE_BEST || def->update == RUNG_UPDATE_LAST;
@@ -295,7 +295,7 @@ static rung_digest rate_fact(const rung__board *b, uint32_t player, uint32_t cou
 }
 
 static rung_status secure_rate(submission *u) {
-    if (!(u->b->def.limits & RUNG_LIMIT_RATE))
+    if (!(u->b->def->limits & RUNG_LIMIT_RATE))
         return RUNG_OK;
     if (minute_is_new(u))
         return rung_numbermap_reserve(u->new_minute, u->s->alloc, u->player);
@@ -306,7 +306,7 @@ static rung_status secure_rate(submission *u) {
 
 static void count_rate(submission *u) {
     rung__board *b = u->b;
-    if (!(b->def.limits & RUNG_LIMIT_RATE))
+    if (!(b->def->limits & RUNG_LIMIT_RATE))
         return;
     if (minute_is_new(u)) { /* nobody's old count matters any more */
         rung_numbermap_deinit(&b->rate, u->s->alloc);
@@ -392,7 +392,7 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     const rung_ladder *ladder = first->window->ladder;
     uint32_t total = rung_ladder_count(ladder), sparse = change->rank_after;
     int64_t now = u->s->time_ms;
-    out->value_count = b->def.key.column_count;
+    out->value_count = b->def->key.column_count;
     rung__key_values(b, first->key, now, out->values, NULL);
     out->is_new = !change->existed;
     out->next_number = RUNG__NONE;
@@ -416,7 +416,7 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     out->next_number = change->above.player;
     if (!u->aim) /* in a group the names are looked up at the end, all together */
         out->next = rung_players_id(u->s->players, change->above.player);
-    if (b->def.key.columns[0].type == RUNG_SCORE_REAL) {
+    if (b->def->key.columns[0].type == RUNG_SCORE_REAL) {
         out->gap.d = above[0].d == out->values[0].d
                          ? 0
                          : fabs(above[0].d - out->values[0].d); /* two infinities too */
@@ -441,7 +441,7 @@ static rung_status commit(submission *u, rung_outcome *out) {
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
         rung_ladder_change change; /* the put fills the rest, or as much of it as is asked for */
-        change.style = u->b->def.rank;
+        change.style = u->b->def->rank;
         change.is_brief = brief;
         rung__hints hints = hints_for(u, i);
         rung_status st = rung__ranking_put(u->s, u->b, r->window, u->player,
@@ -481,7 +481,7 @@ static rung_status commit(submission *u, rung_outcome *out) {
 /* A real value as one of the board's type, exactly. */
 static rung_status convert_value(const rung__board *b, const rung_score_event *e,
                                  rung_score_event *own, rung_err *err) {
-    const rung_column *column = &b->def.key.columns[0];
+    const rung_column *column = &b->def->key.columns[0];
     double value = e->values[0].d;
     *own = *e;
     for (unsigned i = 0; i < column->decimals; i++)
@@ -496,13 +496,13 @@ static rung_status convert_value(const rung__board *b, const rung_score_event *e
 
 static bool needs_conversion(const rung__board *b, const rung_score_event *e) {
     return e->when && e->value_count == 1 && e->types[0] == RUNG_SCORE_REAL &&
-           b->def.key.columns[0].type != RUNG_SCORE_REAL;
+           b->def->key.columns[0].type != RUNG_SCORE_REAL;
 }
 
 /* Does a condition hold the submission back? It is asked of the first window reached. */
 static bool is_held(const submission *u) {
     const rung__reach *first = &u->reached[0];
-    const rung_column *column = &u->b->def.key.columns[0];
+    const rung_column *column = &u->b->def->key.columns[0];
     unsigned when = u->e->when;
     if (!first->existed)
         return when & RUNG_IF_XX;
@@ -518,7 +518,7 @@ static rung_status hold(const submission *u, rung_outcome *out) {
     const rung__reach *first = &u->reached[0];
     out->held = true;
     if (first->existed) {
-        out->value_count = u->b->def.key.column_count;
+        out->value_count = u->b->def->key.column_count;
         rung__key_values(u->b, first->old_key, u->s->time_ms, out->values, NULL);
     }
     return RUNG_UNCHANGED;
@@ -564,7 +564,7 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     rung_status st = ready ? RUNG_OK : check_values(u->b, e, err);
     if (st < 0)
         return st;
-    if (u->b->def.limits & RUNG_LIMIT_RATE) {
+    if (u->b->def->limits & RUNG_LIMIT_RATE) {
         memset(&minute, 0, sizeof minute);
         u->new_minute = &minute;
     }
@@ -615,7 +615,7 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     }
     if (e->when & RUNG_IF_MASK && is_held(u))
         return hold(u, out);
-    const char *limit = u->b->def.limits ? refusing_limit(u) : NULL;
+    const char *limit = u->b->def->limits ? refusing_limit(u) : NULL;
     if (limit)
         return RUNG_FAIL(err, RUNG_EREFUSED, "%s: the board's limit refuses this score", limit);
     if (fresh && !rung__window_may_open(s, u->b, fresh, ahead))

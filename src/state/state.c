@@ -361,8 +361,8 @@ static void add_window_stats(const rung__window *w, rung_stats *out) {
 }
 
 static void add_board_stats(const rung__board *b, rung_stats *out) {
-    out->bytes_boards +=
-        sizeof *b + b->def_bytes.len + b->rate.bytes + b->window_cap * sizeof *b->windows;
+    out->bytes_boards += sizeof *b + (sizeof *b->shared + b->shared->bytes.len) / b->shared->uses +
+                         b->rate.bytes + b->window_cap * sizeof *b->windows;
     for (uint32_t w = 0; w < b->window_count; w++)
         add_window_stats(b->windows[w], out);
 }

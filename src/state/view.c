@@ -34,13 +34,13 @@ static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice
                                     RUNG_WINDOW_DAY,
                                     RUNG_WINDOW_HOUR};
     for (uint32_t i = 0; i < sizeof order; i++) {
-        bool has = b->def.windows >> order[i] & 1;
+        bool has = b->def->windows >> order[i] & 1;
         if (has && (q->window.len == 0 || rung_slice_eq(q->window, kind_names[order[i]])))
             return order[i];
     }
-    for (uint32_t i = 0; i < b->def.season_count; i++)
-        if (q->window.len == 0 || rung_slice_eq(q->window, b->def.seasons[i].name)) {
-            *season_out = b->def.seasons[i].name;
+    for (uint32_t i = 0; i < b->def->season_count; i++)
+        if (q->window.len == 0 || rung_slice_eq(q->window, b->def->seasons[i].name)) {
+            *season_out = b->def->seasons[i].name;
             return RUNG_WINDOW_SEASON;
         }
     return RUNG__KINDS;
@@ -57,10 +57,10 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
         if (q->on.len && rung_window_on(RUNG_WINDOW_DAY, q->on, &span->ordinal, NULL) < 0)
             return RUNG_FAIL(err, RUNG_EINVAL, "on: expected a date, such as 2026-11-15");
         span->ordinal = 0; /* there is one such window, whatever the date */
-        for (uint32_t i = 0; kind && i < b->def.season_count; i++)
-            if (rung_slice_eq(b->def.seasons[i].name, season)) {
-                span->start_ms = b->def.seasons[i].starts_ms;
-                span->end_ms = b->def.seasons[i].ends_ms;
+        for (uint32_t i = 0; kind && i < b->def->season_count; i++)
+            if (rung_slice_eq(b->def->seasons[i].name, season)) {
+                span->start_ms = b->def->seasons[i].starts_ms;
+                span->end_ms = b->def->seasons[i].ends_ms;
             }
         return RUNG_OK;
     }
@@ -91,9 +91,9 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
     rung_slice value = rung_slice_of(colon + 1, scope.len - name.len - 1);
     uint32_t slot = 0, number;
     *out = NULL;
-    while (slot < b->def.scope_count && !rung_slice_eq(b->def.scopes[slot], name))
+    while (slot < b->def->scope_count && !rung_slice_eq(b->def->scopes[slot], name))
         slot++;
-    if (slot == b->def.scope_count)
+    if (slot == b->def->scope_count)
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "scope: the board does not rank by this attribute");
     if (!w || value.len < 1 || value.len > RUNG_NAME_MAX ||
         rung_players_find(s->attributes[b->attribute[slot]].values, value, &number) != RUNG_OK)
@@ -106,7 +106,7 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
 rung_view rung__window_view(const rung_state *s, const rung__board *b, const rung__window *w) {
     return (rung_view){.total = rung_ladder_count(w->ladder),
                        .distinct = rung_ladder_distinct(w->ladder),
-                       .rank = b->def.rank,
+                       .rank = b->def->rank,
                        .closed = w->closed,
                        .kind = w->kind,
                        .ordinal = w->ordinal,
@@ -145,7 +145,7 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is closed and no longer in memory");
     if (!w && !rung__window_takes_scores(s, b, span.end_ms, NULL))
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is over and no longer in memory");
-    *out = (rung_view){.rank = q->has_rank ? q->rank : b->def.rank,
+    *out = (rung_view){.rank = q->has_rank ? q->rank : b->def->rank,
                        .closed = w && w->closed,
                        .kind = kind,
                        .ordinal = span.ordinal,
@@ -159,7 +159,7 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
                        .now_ms = now_ms};
     const rung_ladder *ladder = w ? w->ladder : NULL;
     if (q->teams) {
-        if (!b->def.has_teams)
+        if (!b->def->has_teams)
             return RUNG_FAIL(err, RUNG_NOT_FOUND, "teams: the board has no team ranking");
         if (q->scope.len)
             return RUNG_FAIL(err, RUNG_EINVAL, "scope: not with teams");
@@ -187,16 +187,16 @@ static void read_values(const rung_view *v, const uint64_t *key, rung_row *row) 
     row->has_at = false;
     row->at_ms = 0;
     if (!v->teams) {
-        row->value_count = b->def.key.column_count;
+        row->value_count = b->def->key.column_count;
         rung__key_values(b, key, v->now_ms, row->values, &row->at_ms);
-        row->has_at = rung_tie_keeps_time(b->def.key.tie);
+        row->has_at = rung_tie_keeps_time(b->def->key.tie);
         return;
     }
     rung_column column = rung__team_column(b);
     row->value_count = 1;
-    if (b->def.update == RUNG_UPDATE_DECAY)
+    if (b->def->update == RUNG_UPDATE_DECAY)
         row->values[0].d =
-            rung__decay_value(~key[0], v->now_ms, b->created_ms, b->def.half_life_ms);
+            rung__decay_value(~key[0], v->now_ms, b->created_ms, b->def->half_life_ms);
     else
         row->values[0] = rung_score_decode(&column, key[0]);
 }
@@ -241,7 +241,7 @@ static void read_rows_at(const rung_view *v, rung_ladder_cursor c, uint32_t offs
     rung_ladder_entry e, before = {0};
     uint32_t sparse = rung_ladder_cursor_sparse(&c, offset),
              dense = v->rank == RUNG_RANK_DENSE ? rung_ladder_cursor_rank(&c, RUNG_RANK_DENSE) : 0,
-             words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
+             words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def->key);
     for (uint32_t i = 0; i < count && rung_ladder_next(&c, &e); i++) {
         if (i > 0 && memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
             sparse = offset + i + 1;
@@ -355,22 +355,22 @@ static rung_status score_key(const rung_view *v, uint32_t value_count, const run
                              uint64_t *key, rung_err *err) {
     const rung__board *b = board_of(v);
     rung_value all[RUNG_COLUMNS_MAX] = {{0}};
-    uint32_t columns = v->teams ? 1 : b->def.key.column_count;
+    uint32_t columns = v->teams ? 1 : b->def->key.column_count;
     if (value_count < 1 || value_count > columns)
         return RUNG_FAIL(err, RUNG_EINVAL, "score: the board has %u columns, got %u", columns,
                          value_count);
     memcpy(all, values, value_count * sizeof *values);
     memset(key, 0, RUNG_LADDER_WORDS_MAX * sizeof *key);
-    if (b->def.update == RUNG_UPDATE_DECAY) {
+    if (b->def->update == RUNG_UPDATE_DECAY) {
         uint64_t weight = 0;
         rung_value none = {.d = 0};
         if (isnan(all[0].d) || isinf(all[0].d))
             return RUNG_FAIL(err, RUNG_EINVAL, "score: not a finite number");
         if (all[0].d > 0 && rung__decay_weight(all[0].d, v->now_ms, b->created_ms,
-                                               b->def.half_life_ms, &weight) < 0)
+                                               b->def->half_life_ms, &weight) < 0)
             return RUNG_FAIL(err, RUNG_EINVAL, "score: out of range");
         rung_status st =
-            v->teams ? RUNG_OK : rung_keyspec_encode(&b->def.key, &none, v->now_ms, key);
+            v->teams ? RUNG_OK : rung_keyspec_encode(&b->def->key, &none, v->now_ms, key);
         key[0] = ~weight;
         return st;
     }
@@ -379,7 +379,7 @@ static rung_status score_key(const rung_view *v, uint32_t value_count, const run
         rung_column column = rung__team_column(b);
         st = rung_score_encode(&column, all[0], &key[0]);
     } else {
-        st = rung_keyspec_encode(&b->def.key, all, v->now_ms, key);
+        st = rung_keyspec_encode(&b->def->key, all, v->now_ms, key);
     }
     return st < 0 ? RUNG_FAIL(err, RUNG_EINVAL, "score: not a number") : RUNG_OK;
 }
@@ -448,7 +448,7 @@ static uint32_t count_decayed(const rung_view *v, double edge, bool or_equal) {
 }
 
 static bool is_decayed(const rung_view *v) {
-    return board_of(v)->def.update == RUNG_UPDATE_DECAY;
+    return board_of(v)->def->update == RUNG_UPDATE_DECAY;
 }
 
 /* Keys at the two ends of all entries whose first column is `value`. */
@@ -480,7 +480,7 @@ rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value
     *count_out = 0;
     if (v->total == 0)
         return RUNG_OK;
-    bool desc = board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC;
+    bool desc = board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC;
     *count_out = desc ? rung_ladder_count_between(ladder_of(v), b_first, a_last)
                       : rung_ladder_count_between(ladder_of(v), a_first, b_last);
     return RUNG_OK;
@@ -490,7 +490,7 @@ rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value
 
 static bool view_is_real(const rung_view *v) {
     const rung__board *b = board_of(v);
-    return (v->teams ? rung__team_column(b) : b->def.key.columns[0]).type == RUNG_SCORE_REAL;
+    return (v->teams ? rung__team_column(b) : b->def->key.columns[0]).type == RUNG_SCORE_REAL;
 }
 
 /* Entries with a first column below `edge`. */
@@ -500,7 +500,7 @@ static uint32_t count_below(const rung_view *v, rung_value edge) {
         return v->total - count_decayed(v, edge.d, true);
     rung_status st = edge_keys(v, edge, first, last);
     RUNG_ASSERT(st == RUNG_OK); /* edges lie between scores that are there */
-    if (board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC)
+    if (board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC)
         return v->total - rung_ladder_count_before(ladder_of(v), last, true);
     return rung_ladder_count_before(ladder_of(v), first, false);
 }
@@ -514,7 +514,7 @@ uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bu
     if (v->total == 0 || n == 0)
         return 0;
     rung_value a = first_value_at(v, 0), z = first_value_at(v, v->total - 1);
-    bool desc = board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC, real = view_is_real(v);
+    bool desc = board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC, real = view_is_real(v);
     rung_value low = desc ? z : a, high = desc ? a : z;
     rung__wide span = real ? 0 : (rung__wide)high.i - low.i + 1;
     if (!real && span < n)
@@ -541,7 +541,7 @@ uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bu
 
 uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bucket *buckets) {
     n = n < v->total ? n : v->total;
-    bool desc = v->total && board_of(v)->def.key.columns[0].order == RUNG_ORDER_DESC;
+    bool desc = v->total && board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t start = (uint32_t)((uint64_t)v->total * i / n),
                  end = (uint32_t)((uint64_t)v->total * (i + 1) / n);
@@ -593,7 +593,7 @@ static rung_ladder_entry pop_listed(const rung_ladder *l, rung_ladder_entry *lis
 static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n, uint32_t offset,
                         uint32_t limit, rung_row *rows, uint32_t *count_out) {
     uint32_t sparse = 0, dense = 0,
-             words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def.key);
+             words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def->key);
     rung_ladder_entry before = {0};
     for (uint32_t i = 0; n > 0 && i < (uint64_t)offset + limit; i++) {
         rung_ladder_entry e = pop_listed(ladder_of(v), list, &n);
@@ -711,7 +711,7 @@ rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_
     if (i >= s->board_cap || !s->boards[i])
         return RUNG_NOT_FOUND;
     *id_out = rung_players_id(s->board_ids, i);
-    *def_out = &s->boards[i]->def;
+    *def_out = s->boards[i]->def;
     return RUNG_OK;
 }
 
@@ -719,7 +719,7 @@ rung_status rung_state_board(const rung_state *s, rung_slice id, const rung_boar
     const rung__board *b = rung__board_find(s, id);
     if (!b)
         return RUNG_NOT_FOUND;
-    *def_out = &b->def;
+    *def_out = b->def;
     return RUNG_OK;
 }
 

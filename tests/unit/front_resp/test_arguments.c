@@ -25,21 +25,21 @@ TEST(patterns) {
         {"*?", "", false},        {"*?", "x", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        CHECK_MSG(rung__resp_glob(rung_slice_str(cases[i].pattern),
-                                  rung_slice_str(cases[i].text)) == cases[i].is_match,
+        CHECK_MSG(rung__resp_glob(rung_slice_str(cases[i].pattern), rung_slice_str(cases[i].text),
+                                  NULL) == cases[i].is_match,
                   "%s and %s", cases[i].pattern, cases[i].text);
 }
 
 /* A pattern of stars must not take for ever. */
 TEST(a_bad_pattern_is_quick) {
-    static char pattern[2001], text[4001];
-    for (int i = 0; i < 2000; i += 2) {
+    static char pattern[257], text[4001];
+    for (int i = 0; i < 256; i += 2) {
         pattern[i] = '*';
         pattern[i + 1] = 'a';
     }
     memset(text, 'a', 4000);
     text[3999] = 'b';
-    CHECK(!rung__resp_glob(rung_slice_str(pattern), rung_slice_str(text)));
+    CHECK(!rung__resp_glob(rung_slice_str(pattern), rung_slice_str(text), NULL));
 }
 
 TEST(doubles) {

@@ -1120,6 +1120,29 @@ TEST(memory_has_a_limit_that_only_growth_meets) {
     end(&f);
 }
 
+/* A server of many small keys is normal: all that is the same of them is there once. */
+TEST(a_key_of_one_member_takes_little) {
+    enum { KEYS = 2000, EACH_MAX = 1600 };
+    fixture f;
+    open_in_memory(&f);
+    uint64_t before = rung_hub_stat(f.hub).memory;
+    for (int i = 0; i < KEYS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "key%d", i);
+        rung_event e = score_event(RUNG_SLICE("ann"), 0);
+        e.score.board = rung_slice_str(name);
+        e.score.when = RUNG_SCORE_KEY;
+        e.score.types[0] = RUNG_SCORE_REAL;
+        e.score.values[0].d = i;
+        CHECK_OK(put_kind(&f, &e));
+    }
+    uint64_t each = (rung_hub_stat(f.hub).memory - before) / KEYS;
+    CHECK_MSG(each <= EACH_MAX, "%llu bytes", (unsigned long long)each);
+    CHECK_SOUND(rung_state_check(rung_hub_state(f.hub)));
+    CHECK_OK(rung_hub_close(f.hub, NULL));
+    end(&f);
+}
+
 /* ---- windows ---- */
 
 static uint32_t closed_days(const fixture *f) {
