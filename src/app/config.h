@@ -93,8 +93,8 @@ typedef enum rung_setting_kind {
       "connections from one address (IPv6: one /64); 0: a quarter, and no limit for this machine") \
     X(buffers_max, SIZE, "limits.buffers", "--limits-buffers", "RUNG_LIMITS_BUFFERS", "48MiB",     \
       "SIZE", 1u << 20, (uint64_t)1 << 40,                                                         \
-      "kept for all connections: unfinished requests, queued commands, unread answers; beyond "    \
-      "it the largest are cut off")                                                                \
+      "what all connections hold: requests, queued commands, answers; then the largest are cut "   \
+      "off")                                                                                       \
     X(body_max, SIZE, "limits.body", "--limits-body", "RUNG_LIMITS_BODY", "8MiB", "SIZE", 1024,    \
       8u << 20, "the body of one request; streamed batches are limited per line instead")          \
     X(in_flight_max, NUMBER, "limits.in_flight", "--limits-in-flight", "RUNG_LIMITS_IN_FLIGHT",    \
