@@ -115,8 +115,9 @@ class Rates(ServerTest):
 
     def test_a_page_may_read_them(self):
         """What a browser is told it may show to a page is what is sent."""
-        server = self.serve("--rates-peer", "10/m", "--cors-origins", "https://game.example")
+        server = self.serve("--rates-peer", "10/m", "--cors-origins", "https://game.example", start=False)
         server.key("admin")
+        server.start()
         headers = server.get("/v1/boards", headers={"Origin": "https://game.example"}).headers
         exposed = {name.strip() for name in headers["Access-Control-Expose-Headers"].split(",")}
         self.assertEqual({n for n in exposed if n.startswith("RateLimit")}, {n for n in headers if n.startswith("RateLimit")})

@@ -163,9 +163,9 @@ class Rights(ServerTest):
             self.assertEqual(self.redis.call("MULTI").value, "OK")
             self.assertEqual(self.redis.call(words[0], board, *words[1:]).value, "QUEUED")
             self.define(board)
-            [reply] = self.redis.call("EXEC").value
+            reply = self.redis.call("EXEC").value  # asked again here, and once more when it takes effect (state.rules)
             self.assertIsInstance(reply, Error, words)
-            self.assertTrue(reply.startswith("NOPERM"), reply)
+            self.assertRegex(reply, "^EXECABORT .*NOPERM", words)
             self.assertTrue(self.is_there(board), words)
         for words in (("RENAME", "a", "cup"), ("ZUNIONSTORE", "cup", 1, "a"), ("ZINTERSTORE", "cup", 1, "a"),
                       ("ZDIFFSTORE", "cup", 1, "a"), ("ZRANGESTORE", "cup", "a", 0, -1)):
@@ -173,8 +173,8 @@ class Rights(ServerTest):
             self.assertEqual(self.redis.call("MULTI").value, "OK")
             self.assertEqual(self.redis.call(*words).value, "QUEUED")
             self.define("cup")
-            [reply] = self.redis.call("EXEC").value
-            self.assertIsInstance(reply, Error, words)
+            reply = self.redis.call("EXEC").value
+            self.assertIsInstance(reply[0] if isinstance(reply, list) else reply, Error, words)
             self.assertTrue(self.is_there("cup"), words)
             self.check(self.server.delete("/v1/boards/cup", key=self.admin), 200)
 

@@ -39,7 +39,7 @@ from openapi import Document  # noqa: E402
 from resp import Connection, encode  # noqa: E402
 from server import Server, parse_answers, rung, token  # noqa: E402
 
-FLAGS = ["--limits-connections", "400", "--limits-buffers", "8MiB", "--limits-waiting", "2048", "--limits-in-flight", "256",
+FLAGS = ["--limits-connections", "400", "--limits-connections-per-address", "60", "--limits-buffers", "8MiB", "--limits-waiting", "2048", "--limits-in-flight", "256",
          "--limits-header-timeout", "2s", "--limits-body-timeout", "2s", "--limits-idle-timeout", "5s", "--limits-write-timeout", "3s",
          "--ids-capacity", "5000", "--snapshot-every", "4MiB", "--public", "sandbox-public", "--rates-peer", "2000/s"]
 BUFFERS = 8 << 20
@@ -313,7 +313,7 @@ def some_request(world, document, chance):
         body, headers = chance.randbytes(chance.randrange(60)), {"Content-Type": "application/json"}
     if chance.random() < 0.2:
         url += ("&" if "?" in url else "?") + chance.choice(
-            ["min_seq=999999999", "window=day", "on=2026-11-15", "scope=country:FI", "limit=1000", "limit=0", "rank=dense", "x=%00"])
+            ["min_seq=50000", "min_seq=999999999", "window=day", "on=2026-11-15", "scope=country:FI", "limit=1000", "limit=0", "rank=dense", "x=%00"])
     more = "".join(f"{k}: {v}\r\n" for k, v in headers.items())
     if chance.random() < 0.05:
         more += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
