@@ -226,6 +226,212 @@ class Limits(ServerTest):
     def watched(self):
         return [self.say(self.serve(), encode(["WATCH", *[f"k{i}" for i in range(1025)]]))]
 
+    # ---- connections ----
+
+    @row("open connections")
+    def connections(self):
+        server = self.serve("--limits-connections", "8", "--metrics", "off")
+        crowd = [server.connect() for _ in range(8)]
+        for s in crowd:
+            self.addCleanup(s.close)
+        refused = until(lambda: (a := server.get("/v1/boards")).status == 503 and a, "no place")
+        with Connection(server.resp) as c:
+            return [status_of(refused), error(c.read())]
+
+    @row("connections from one address")
+    def address(self):
+        server = self.serve("--limits-connections-per-address", "2")
+        for _ in range(2):
+            s = server.connect()
+            self.addCleanup(s.close)
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            s.recv(1)
+        with Connection(server.resp) as c:
+            return [status_of(server.get("/v1/boards")), error(c.read())]
+
+    @row("time for a body")
+    def body_time(self):
+        server = self.board("--limits-body-timeout", "100ms")
+        return [first_status(server.raw(self.half_body()))]
+
+    @row("all of the time for a body")
+    def body_deadline(self):
+        server = self.board("--limits-body-deadline", "100ms")
+        return [first_status(server.raw(self.half_body()))]
+
+    @staticmethod
+    def half_body():
+        return b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"
+
+    @row("a connection between two requests")
+    def idle(self):
+        server = self.serve("--limits-idle-timeout", "100ms")
+        with server.connect() as s:
+            s.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            got = wait_closed(s)
+        self.assertTrue(got.startswith(b"HTTP/1.1 200"), got)
+        return ["closed"]
+
+    @row("time until AUTH")
+    def auth_time(self):
+        server = self.serve("--limits-auth-timeout", "100ms")
+        server.key("admin")
+        with Connection(server.resp) as c:
+            return [error(c.read())]
+
+    @row("time for a command")
+    def command_time(self):
+        server = self.serve("--limits-command-timeout", "100ms")
+        return [self.say(server, b"*2\r\n$4\r\nPI")]
+
+    @row("an idle transaction")
+    def idle_transaction(self):
+        server = self.serve("--limits-idle-timeout", "100ms")
+        return [self.say(server, encode(["MULTI"]), 2)]
+
+    # ---- shared rooms ----
+
+    @row("changes that wait for the disk")
+    def waiting(self):
+        server = self.board("--limits-waiting", "16")
+        body = b'{"player":"p","score":1}'
+        post = b"POST /v1/boards/race/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n" \
+            b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+        crowd = [server.connect() for _ in range(60)]
+        for s in crowd:
+            self.addCleanup(s.close)
+
+        def flood():
+            for s in crowd:
+                s.sendall(post)
+            for s in crowd:
+                got = b""
+                while not (answers := parse_answers(got)[0]):
+                    got += s.recv(65536)
+                if answers[0][0] != 200:
+                    return first_status(got)
+            return None
+        return [until(flood, "a refusal")]
+
+    @row("batches under way")
+    def batches(self):
+        server = self.board()
+        start = b"POST /v1/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+        for _ in range(128):
+            s = server.connect()
+            self.addCleanup(s.close)
+            s.sendall(start)
+            s.recv(4096)  # it has begun
+        return [status_of(server.post("/v1/scores", b"", headers=NDJSON))]
+
+    @row("a batch that sends nothing")
+    def silent(self):
+        server = self.board("--limits-body-timeout", "100ms")
+        got = server.raw(b"POST /v1/scores HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
+                         b"Transfer-Encoding: chunked\r\n\r\n1\r\n\n\r\n")
+        problem = re.search(rb'"status":(\d+),"code":"(\w+)"', got)
+        return [f"{problem[1].decode()} {problem[2].decode()}"]
+
+    @row("a `min_seq` far ahead")
+    def seq_ahead(self):
+        return [status_of(self.board().get("/v1/boards/race/top?min_seq=1000000"))]
+
+    @row("a wait for `min_seq`")
+    def seq_wait(self):
+        return [status_of(self.board().get("/v1/boards/race/top?min_seq=1000"))]
+
+    def watch(self, server, count):
+        for i in range(count):
+            s = server.connect()
+            self.addCleanup(s.close)
+            s.sendall(b"GET /v1/boards/race/live?player=p%d&around=1 HTTP/1.1\r\nHost: localhost\r\n\r\n" % i)
+            self.assertTrue(s.recv(4096).startswith(b"HTTP/1.1 200"))
+        return status_of(server.get("/v1/boards/race/live?player=another&around=1"))
+
+    @row("live viewers")
+    def viewers(self):
+        return [self.watch(self.board("--live-viewers", "4"), 2)]
+
+    @row("live topics")
+    def topics(self):
+        return [self.watch(self.board("--live-topics", "4"), 2)]
+
+    @row("bad tokens from one address")
+    def bad_tokens(self):
+        server = self.serve()
+        secret = server.own_folder / "secret"
+        secret.write_bytes(SECRET)
+        server.keys("create", "--role", "player-token", "--alg", "HS256", "--secret", secret, "--id", "login")
+        server.key("admin")
+        forged = [token({"sub": "p", "exp": int(time.time()) + 600, "n": i}, secret=b"x" * 32, kid="login") for i in range(1000)]
+        connection = server.open()
+        self.addCleanup(connection.close)
+        for each in forged:
+            answer = server.get("/v1/players/me", key=each, connection=connection)
+            if answer.status != 401:
+                break
+        with Connection(server.resp) as c:
+            return [status_of(answer), error(c.call("AUTH", forged[-1]))]
+
+    # ---- time and memory ----
+
+    @row("a time ahead of now")
+    def at_ahead(self):
+        server, at = self.board(), int(time.time() * 1000) + 120000
+        with Connection(server.resp) as c:
+            return [self.post(server, {"player": "p", "score": 1, "at": at}), error(c.call("RUNG.SUBMIT", "race", "p", 1, "AT", at))]
+
+    @row("an id dated ahead of now")
+    def id_ahead(self):
+        server, ms = self.board(), int(time.time() * 1000) + 120000
+        uuid = f"{ms >> 16:08x}-{ms & 0xffff:04x}-7000-8000-000000000000"
+        return [self.post(server, {"player": "p", "score": 1, "id": uuid})]
+
+    @row("memory of players and rankings")
+    def memory(self):
+        server = self.board("--memory-max", "1MiB")
+        with Connection(server.resp) as c:
+            until(lambda: str(c.call("ZADD", "many", *[w for i in range(500) for w in (i, f"{os.urandom(8).hex()}{i}")]).value).startswith("OOM"),
+                  "no memory")
+            refused = until(lambda: (a := server.post("/v1/boards/race/scores", {"player": os.urandom(8).hex(), "score": 1})).status != 200 and a, "")
+            return [status_of(refused), error(c.call("ZADD", "many", 1, "x"))]
+
+    # ---- work ----
+
+    @row("members that one command looks at")
+    def work(self):
+        server = self.serve("--limits-work", "1000")
+        with Connection(server.resp) as c:
+            for key in ("a", "b"):
+                c.call("ZADD", key, *[w for i in range(900) for w in (i, f"m{i}")])
+            return [re.sub(r"\d+", "N", error(c.call("ZUNION", 2, "a", "b")))]
+
+    @row("keys of a blocking command")
+    def blocked_keys(self):
+        return [self.say(self.serve(), encode(["BZPOPMIN", *[f"k{i}" for i in range(1025)], 0]))]
+
+    @row("a pattern")
+    def pattern(self):
+        return [self.say(self.serve(), encode(["KEYS", "*" * 257]))]
+
+    @row("one key named again in a store")
+    def named_again(self):
+        return [self.say(self.serve(), encode(["ZUNIONSTORE", "sum", 5, *["a"] * 5]))]
+
+    @row("bytes of a transaction")
+    def transaction_bytes(self):
+        with Connection(self.serve().resp) as c:
+            replies = c.pipeline([["MULTI"]] + [["PING", "x" * 1000000]] * 5)
+            return [error(replies[-1])]
+
+    @row("bytes of a reader's transaction")
+    def reader_transaction(self):
+        server = self.serve()
+        key = server.key("read")
+        with Connection(server.resp) as c:
+            replies = c.pipeline([["AUTH", key], ["MULTI"]] + [["PING", "x" * 40000]] * 2)
+            return [error(replies[-1])]
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -39,7 +39,9 @@ from openapi import Document  # noqa: E402
 from resp import Connection, encode  # noqa: E402
 from server import Server, parse_answers, rung, token  # noqa: E402
 
-FLAGS = ["--limits-connections", "400", "--limits-connections-per-address", "60", "--limits-buffers", "8MiB", "--limits-waiting", "2048", "--limits-in-flight", "256",
+FLAGS = ["--limits-connections", "400", "--limits-connections-per-address", "20", "--limits-work", "20000",
+         "--limits-buffers", "8MiB", "--limits-waiting", "2048", "--limits-in-flight", "256", "--memory-max", "64MiB",
+         "--limits-auth-timeout", "2s", "--limits-command-timeout", "2s", "--limits-body-deadline", "5s", "--live-topics", "200",
          "--limits-header-timeout", "2s", "--limits-body-timeout", "2s", "--limits-idle-timeout", "5s", "--limits-write-timeout", "3s",
          "--ids-capacity", "5000", "--snapshot-every", "4MiB", "--public", "sandbox-public", "--rates-peer", "2000/s"]
 BUFFERS = 8 << 20
@@ -342,7 +344,7 @@ def leave(s, chance):
     s.close()
 
 
-def converse(world, who, source, port, data, chance, seconds=0.05):
+def converse(world, who, source, port, data, chance, seconds=0.02):
     """Send, see what comes, leave."""
     try:
         s = world.dial(port, source)
@@ -367,7 +369,7 @@ def random_requests(world, chance):
     document.everything = lambda: [(m.upper(), p, o) for p, ms in world.document["paths"].items() for m, o in ms.items()]
     while not world.stop.is_set():
         if chance.random() < 0.5:
-            data = b"".join(some_request(world, document, chance) for _ in range(chance.choice([1, 1, 2, 3, 8])))
+            data = b"".join(some_request(world, document, chance) for _ in range(chance.choice([1, 2, 4, 8, 30])))
             converse(world, "requests", "127.0.0.3", world.http, data, chance)
         else:
             words = [["AUTH", some_key(world, chance) or "x"]] if chance.random() < 0.9 else []
