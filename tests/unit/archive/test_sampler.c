@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "archive/sampler.h"
+
+#include "support/check.h"
+
+#include <stdio.h>
+
+static void note(rung_sampler *s, uint32_t board, uint32_t player) {
+    char board_name[32], player_name[32];
+    snprintf(board_name, sizeof board_name, "board%u", board);
+    snprintf(player_name, sizeof player_name, "player%u", player);
+    rung_event e = {.kind = RUNG_EVENT_SCORE,
+                    .score = {.board = rung_slice_str(board_name),
+                              .player = rung_slice_str(player_name)}};
+    rung_sampler_note(s, &e);
+}
+
+static size_t bytes_of(uint32_t boards, uint32_t players, uint32_t rounds, uint32_t max) {
+    rung_alloc_meter meter;
+    rung_sampler *s;
+    rung_alloc_meter_init(&meter, rung_alloc_heap());
+    CHECK_OK(rung_sampler_create(&meter.port, &(rung_hash_key){1, 2}, max, &s));
+    for (uint32_t i = 0; i < rounds; i++)
+        for (uint32_t b = 0; b < boards; b++)
+            for (uint32_t p = 0; p < players; p++)
+                note(s, b, p);
+    size_t used = meter.used;
+    rung_sampler_destroy(s);
+    CHECK_EQ_U64(meter.used, 0);
+    return used;
+}
+
+TEST(a_board_of_one_player_costs_little) {
+    CHECK(bytes_of(20000, 1, 1, 0) < 20000 * 200);
+    CHECK(bytes_of(1, 20000, 1, 0) < 20000 * 200);
+}
+
+TEST(who_plays_again_costs_nothing) {
+    CHECK_EQ_U64(bytes_of(30, 40, 5, 0), bytes_of(30, 40, 1, 0));
+}
+
+TEST(there_are_at_most_so_many) {
+    CHECK_EQ_U64(bytes_of(1, 5000, 1, 100), bytes_of(1, 100, 1, 100));
+}
+
+RUNG_TEST_MAIN
