@@ -318,7 +318,6 @@ static inline void session_start(session *s, uint8_t mode, bool is_resp) {
         c.waiting_max = 4;
     }
     if (mode & 4) {
-        c.api.limits_peers = true;
         c.guard.per_key = c.guard.per_peer = c.guard.per_player = (rung_rate_limit){4, 1000};
     }
     frontkit_start(&s->kit, &c);

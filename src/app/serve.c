@@ -624,7 +624,6 @@ static int set_up_http(server *s) {
                            .loop = &s->loop,
                            .guard = s->guard,
                            .version = rung_version(),
-                           .limits_peers = set->rate_peer.count > 0,
                            .body_max = (uint32_t)set->body_max,
                            .line_ms = (uint32_t)set->body_timeout_ms,
                            .live_frame_rate = (uint32_t)set->live_frames,

@@ -116,14 +116,9 @@ void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const ru
 /* ---- changes ---- */
 
 uint32_t rung__call_share(rung_call *c) {
-    char text[RUNG_ADDRESS_TEXT_MAX] = "";
-    if (c->share)
-        return c->share;
-    if (!c->who.key_id_len)
-        rung_exchange_peer(c->x, text);
-    const char *port = strrchr(text, ':');
-    rung_slice peer = rung_slice_of(text, port ? (size_t)(port - text) : strlen(text));
-    return c->share = rung_guard_share(c->api->config.guard, &c->who, peer);
+    if (!c->share)
+        c->share = rung_guard_share(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x));
+    return c->share;
 }
 
 bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
@@ -348,22 +343,14 @@ static void take_body(rung_call *c) {
 
 /* ---- who asks ---- */
 
-rung_slice rung__call_peer(const rung_call *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
-    rung_exchange_peer(c->x, text);
-    const char *port = strrchr(text, ':');
-    return rung_slice_of(text, port ? (size_t)(port - text) : strlen(text));
-}
-
 static void set_number(rung_call *c, const char *name, uint32_t value) {
     char digits[20];
     rung_exchange_set(c->x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
 }
 
 bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate) {
-    char text[RUNG_ADDRESS_TEXT_MAX];
-    bool is_by_address = c->api->config.limits_peers && !c->who.key_id_len;
-    rung_slice peer = is_by_address ? rung__call_peer(c, text) : RUNG_SLICE("");
-    return rung_guard_take(c->api->config.guard, &c->who, peer, 1, now_ms, rate);
+    return rung_guard_take(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x), 1, now_ms,
+                           rate);
 }
 
 static bool check_rate(rung_call *c, int64_t now_ms) {
@@ -450,12 +437,11 @@ bool rung__call_may_still(rung_call *c) {
 
 static bool check_who(rung_call *c, int64_t now_ms) {
     rung_err err = {0};
-    char text[RUNG_ADDRESS_TEXT_MAX];
     if (c->route->flags & RUNG_IS_UNGUARDED)
         return true;
     rung_slice key = rung_guard_bearer(rung_exchange_header(c->x, "authorization"));
-    rung_slice peer = rung_guard_is_token(key) ? rung__call_peer(c, text) : RUNG_SLICE("");
-    rung_verdict v = rung_guard_know(c->api->config.guard, key, peer, now_ms, &c->who, &err);
+    rung_verdict v = rung_guard_know(c->api->config.guard, key, rung_exchange_peer_key(c->x),
+                                     now_ms, &c->who, &err);
     /* The rate first: who shows bad keys pays for them from the bucket of their address. */
     if (!check_rate(c, now_ms) || !check_verdict(c, v, &err))
         return false;

@@ -50,7 +50,6 @@ typedef struct rung_api_config {
     uv_loop_t *loop;
     rung_guard *guard;
     const char *version;  /* shown in /openapi.json and /metrics */
-    bool limits_peers;    /* the guard limits addresses without a key: look at them */
     uint32_t body_max;    /* bytes of any body that is not streamed; 0: as the route says */
     uint32_t wait_ms;     /* how long a read waits for its min_seq, or for the archive; 0: 5 s */
     uint32_t waiting_max; /* reads that wait; 0: 10,000. More: 503 */

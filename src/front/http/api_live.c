@@ -105,8 +105,7 @@ static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
 }
 
 static uint64_t asker_of(const rung_call *c) {
-    char text[RUNG_ADDRESS_TEXT_MAX];
-    return rung_guard_identity(c->api->config.guard, &c->who, rung__call_peer(c, text));
+    return rung_guard_identity(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x));
 }
 
 static rung_live_spec board_spec(const rung_call *c) {

@@ -137,8 +137,6 @@ void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const ru
 bool rung__call_may_still(rung_call *c);
 /* One request's worth from the bucket of who asks. */
 bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate);
-/* The address without its port. */
-rung_slice rung__call_peer(const rung_call *c, char text[RUNG_ADDRESS_TEXT_MAX]);
 /* End the call with what the guard said, which was not OK; and the code of that problem. */
 void rung__call_refuse(rung_call *c, rung_verdict v, const rung_err *err);
 const char *rung__verdict_code(rung_verdict v);

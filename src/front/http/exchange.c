@@ -71,6 +71,10 @@ void rung_exchange_peer(const rung_exchange *x, char text[RUNG_ADDRESS_TEXT_MAX]
         rung_conn_peer(x->session->conn, text);
 }
 
+rung_slice rung_exchange_peer_key(const rung_exchange *x) {
+    return x->session ? rung_conn_peer_key(x->session->conn) : (rung_slice){NULL, 0};
+}
+
 void *rung_exchange_alloc(rung_exchange *x, size_t size) {
     size_t rounded = (size + 15) & ~(size_t)15;
     if (rounded <= RUNG__ROOM_SIZE - x->room_used) {

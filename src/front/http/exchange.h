@@ -70,6 +70,8 @@ rung_slice rung_exchange_header(const rung_exchange *x, const char *lower_name);
 
 /* "127.0.0.1:51324"; "" when the client is gone. */
 void rung_exchange_peer(const rung_exchange *x, char text[RUNG_ADDRESS_TEXT_MAX]);
+/* rung_conn_peer_key() of its connection; empty when the client is gone. */
+rung_slice rung_exchange_peer_key(const rung_exchange *x);
 
 /* Did it come on a connection in a reserved place (front/net/net.h)? Such places are for what must be answered when all
  * others are taken; the connection closes after it. */

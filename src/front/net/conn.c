@@ -301,11 +301,12 @@ static bool peer_address(const rung_conn *c, rung_address *out) {
 static bool join_peer(rung_conn *c) {
     rung_net *n = c->net;
     rung_address from;
-    if (c->is_unix || !n->config.per_address_max)
+    if (c->is_unix)
         return true;
     if (!peer_address(c, &from))
         return false;
-    if (!n->config.counts_loopback && rung_address_is_local(&from))
+    c->peer_key = rung__peer_key(&from.any);
+    if (!n->config.per_address_max || (!n->config.counts_loopback && rung_address_is_local(&from)))
         return true;
     c->peer = rung__peers_join(&n->peers, n->config.alloc, &from.any);
     return c->peer != NULL;
@@ -903,6 +904,10 @@ bool rung_conn_is_tls(const rung_conn *c) {
 
 bool rung_conn_is_finished(const rung_conn *c) {
     return c->is_finished;
+}
+
+rung_slice rung_conn_peer_key(const rung_conn *c) {
+    return rung_slice_of((const char *)&c->peer_key, sizeof c->peer_key);
 }
 
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]) {

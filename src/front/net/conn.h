@@ -83,6 +83,7 @@ struct rung_conn {
         held; /* memory of input kept, of output that the peer does not take, and of the session */
     size_t session_held; /* as the protocol says */
     rung__peer *peer;    /* whose address it has; NULL: not counted */
+    uint64_t peer_key;   /* rung__peer_key() of that address; 0 on a unix socket */
     rung__place place;
     rung_conn *reserved_prev, *reserved_next;
     rung_conn *prev, *next;

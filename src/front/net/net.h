@@ -143,6 +143,9 @@ bool rung_conn_is_finished(
 bool rung_conn_is_reserved(const rung_conn *c); /* it has a reserved place */
 /* "127.0.0.1:51324", or "unix:" for a unix socket. */
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]);
+/* What tells senders apart who show no key: eight bytes for an IPv4 address or an IPv6 /64, the same for all unix
+ * sockets. Valid as long as the connection. */
+rung_slice rung_conn_peer_key(const rung_conn *c);
 
 /* ---- output ---- */
 

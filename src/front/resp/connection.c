@@ -44,8 +44,8 @@ static bool log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
     bool is_user = rung__resp_is_word(user, "default");
     rung_verdict v = RUNG_GUARD_UNKNOWN;
     if (is_user && secret.len)
-        v = rung_guard_know(call->r->guard, secret, rung_slice_of(s->peer, s->peer_len),
-                            call->now_ms, &who, NULL);
+        v = rung_guard_know(call->r->guard, secret, rung_conn_peer_key(s->conn), call->now_ms, &who,
+                            NULL);
     if (v == RUNG_GUARD_TOO_MANY) {
         rung__resp_error(call, "THROTTLED too many bad tokens from this address, try again later");
         return false;

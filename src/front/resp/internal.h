@@ -282,8 +282,6 @@ struct rung__resp_session {
     uint8_t version; /* 2 or 3 */
     uint8_t name_len;
     char name[RUNG__CLIENT_NAME_MAX];
-    uint8_t peer_len;
-    char peer[48];
     uint32_t share;       /* of the hub's room: whose it is */
     bool is_silent;       /* CLIENT REPLY OFF */
     bool is_stranger;     /* has not shown a key where one is needed */

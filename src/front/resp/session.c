@@ -154,7 +154,8 @@ void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms) {
     const rung_resp_config *c = &s->r->config;
     bool was_stranger = s->is_stranger;
     s->is_stranger = is_stranger(s, now_ms);
-    s->share = rung_guard_share(s->r->guard, &s->who, rung_slice_of(s->peer, s->peer_len));
+    if (s->conn)
+        s->share = rung_guard_share(s->r->guard, &s->who, rung_conn_peer_key(s->conn));
     if (s->is_stranger && !was_stranger)
         s->stranger_ms = loop_now(s);
     s->parser.limits = s->is_stranger
@@ -503,8 +504,8 @@ static uint32_t go_on_changing(rung__resp_call *call, const parsed *commands, ui
 static bool is_throttled(rung__resp_call *call, uint32_t n) {
     const rung__resp_session *s = call->s;
     rung_rate_answer answer;
-    return !rung_guard_take(call->r->guard, &s->who, rung_slice_of(s->peer, s->peer_len), n,
-                            call->now_ms, &answer);
+    return !rung_guard_take(call->r->guard, &s->who, rung_conn_peer_key(s->conn), n, call->now_ms,
+                            &answer);
 }
 
 static void throttle(rung__resp_call *call) {
@@ -699,16 +700,6 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
 
 /* ---- life ---- */
 
-/* The address without its port: what a limit on strangers counts by. */
-static void keep_peer(rung__resp_session *s) {
-    char text[RUNG_ADDRESS_TEXT_MAX] = "";
-    rung_conn_peer(s->conn, text);
-    const char *port = strrchr(text, ':');
-    size_t len = port ? (size_t)(port - text) : strlen(text);
-    s->peer_len = (uint8_t)(len < sizeof s->peer ? len : sizeof s->peer);
-    memcpy(s->peer, text, s->peer_len);
-}
-
 static void *on_opened(void *ctx, rung_conn *c) {
     rung_resp *r = ctx;
     rung__resp_session *s = rung_alloc_zeroed(r->config.alloc, sizeof *s);
@@ -720,7 +711,6 @@ static void *on_opened(void *ctx, rung_conn *c) {
     s->id = ++r->next_id;
     s->since_ms = now_ms;
     s->version = 2;
-    keep_peer(s);
     rung_guard_know(r->guard, (rung_slice){NULL, 0}, RUNG_SLICE(""), now_ms, &s->who, NULL);
     rung_resp_parser_init(&s->parser, r->config.alloc, RUNG_RESP_LIMITS_STRANGER);
     rung__resp_session_limits(s, now_ms);
