@@ -317,9 +317,8 @@ static inline void session_start(session *s, uint8_t mode, bool is_resp) {
         c.resp.blocked_max = 2;
         c.waiting_max = 4;
     }
-    if (mode & 4) {
+    if (mode & 4)
         c.guard.per_key = c.guard.per_peer = c.guard.per_player = (rung_rate_limit){4, 1000};
-    }
     frontkit_start(&s->kit, &c);
     s->main = is_resp ? &s->kit.resp_bound : &s->kit.http_bound;
     s->other = is_resp ? &s->kit.http_bound : &s->kit.resp_bound;

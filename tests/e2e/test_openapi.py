@@ -19,6 +19,8 @@ from server import ServerTest  # noqa: E402
 
 SEED = int(os.environ.get("RUNG_SEED", "1"))
 STEPS = int(os.environ.get("RUNG_STEPS", "2500"))
+
+
 class Openapi(ServerTest):
     def setUp(self):
         """With keys, since some requests make keys; one of them is there to be revoked."""
@@ -63,32 +65,6 @@ class Openapi(ServerTest):
         for value in answer.lines if kind.endswith("ndjson") else [answer.json]:
             faults = self.document.faults(value, schema)
             self.assertEqual(faults, [], f"{operation['operationId']}: {answer}")
-
-    def url(self, path, operation, chance):
-        query = []
-        for parameter in operation["parameters"]:
-            if not parameter["required"] and chance.random() < 0.75:
-                continue
-            name, schema = parameter["name"], parameter["schema"]
-            value = self.document.make(schema, chance, name)
-            if name == "min_seq":
-                value = 0  # later ones make it wait
-            if parameter["in"] == "path":
-                value = chance.choice(["5", "-1", "2.5"]) if name == "score" else value
-                path = path.replace("{%s}" % name, quote(str(value)))
-            else:
-                query.append(f"{name}={text_of(value)}")
-        return path + ("?" + "&".join(query) if query else "")
-
-    def body(self, operation, chance):
-        content = operation.get("requestBody", {}).get("content")
-        if not content:
-            return None, {}
-        kind = chance.choice(sorted(content))
-        make = lambda: self.document.make(content[kind]["schema"], chance)  # noqa: E731
-        if kind.endswith("ndjson"):
-            return "\n".join(json.dumps(make()) for _ in range(5)).encode(), {"Content-Type": kind}
-        return json.dumps(make()).encode(), {"Content-Type": kind}
 
     def test_document(self):
         operations = list(self.document.operations())

@@ -7,7 +7,6 @@ what the row says. A row without a scenario fails, and so does a scenario withou
 import json
 import os
 import re
-import socket
 import sys
 import time
 import unittest

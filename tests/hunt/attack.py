@@ -29,7 +29,6 @@ import re
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import time
 
