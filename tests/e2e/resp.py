@@ -36,13 +36,15 @@ def encode(words):
 
 
 class Connection:
-    """One connection; `address` is a (host, port) or the path of a unix socket."""
+    """One connection; `address` is a (host, port) or the path of a unix socket, `source` the address to come from."""
 
-    def __init__(self, address, version=2):
+    def __init__(self, address, version=2, source=None):
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self.socket.settimeout(WAIT)
         try:
+            if source:
+                self.socket.bind((source, 0))
             self.socket.connect(address)
         except OSError:
             self.socket.close()

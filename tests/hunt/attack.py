@@ -125,9 +125,7 @@ class Honest:
 
     def open(self):
         self.socket = self.world.dial(self.world.http, "127.0.0.2", 60)
-        self.redis = Connection(self.world.resp)
-        self.redis.socket.close()
-        self.redis.socket = self.world.dial(self.world.resp, "127.0.0.2", 60)
+        self.redis = Connection(self.world.resp, source="127.0.0.2")
         self.expect(self.redis.call("AUTH", self.key).value, "OK", "AUTH")
 
     def expect(self, got, want, what):
@@ -155,8 +153,7 @@ class Honest:
         return answer[2]
 
     def rank(self, score):
-        return 1 + sum(1 for s, _, _ in self.order if -s > score) if len(self.order) < 50 else \
-            1 + bisect.bisect_left(self.order, (-score, -1, ""))
+        return 1 + bisect.bisect_left(self.order, (-score, -1, ""))
 
     def put(self, player, score):
         """The best score counts."""
