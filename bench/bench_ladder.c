@@ -11,7 +11,7 @@
  * some thousands of random questions alike; so no number here comes from a broken structure. No time is asserted: a
  * missed bar is reported, and the exit code is 0. */
 #include "ladder/ladder.h"
-#include "ladder/players.h"
+#include "ladder/names.h"
 #include "skiplist.h"
 #include "support/machine.h"
 #include "support/options.h"
@@ -555,12 +555,12 @@ static rung_slice write_id(char *text, uint64_t number) {
     return rung_slice_of(text, ID_BYTES);
 }
 
-static rung_players *load_ids(duel *d, uint64_t seed, outcome *o) {
+static rung_names *load_ids(duel *d, uint64_t seed, outcome *o) {
     static id_chunk c;
     const rung_hash_key key = {seed, ~seed};
     bench_shuffle order = bench_shuffle_of(d->n, seed + 1);
-    rung_players *players = NULL;
-    must(rung_players_create(rung_alloc_heap(), &key, &players), "players");
+    rung_names *players = NULL;
+    must(rung_names_create(rung_alloc_heap(), &key, &players), "players");
     bench_laps laps;
     bench_laps_begin(&laps);
     for (uint32_t i = 0; i < d->n; i += BATCH) {
@@ -568,21 +568,21 @@ static rung_players *load_ids(duel *d, uint64_t seed, outcome *o) {
         size_t done;
         for (uint32_t k = 0; k < count; k++)
             c.ids[k] = write_id(c.text[k], bench_shuffle_at(&order, i + k));
-        must(rung_players_intern_batch(players, c.ids, count, numbers, NULL, &done), "intern");
+        must(rung_names_intern_batch(players, c.ids, count, numbers, NULL, &done), "intern");
         bench_lap(&laps);
     }
     o->id_longest_us = (double)laps.longest_ns * 1e-3;
-    o->bytes_ids = rung_players_size_bytes(players);
+    o->bytes_ids = rung_names_size_bytes(players);
     return players;
 }
 
 enum { ID_FIND, ID_RANK, ID_MOVE };
 
-static void run_ids(duel *d, const rung_players *players, const id_chunk *ids, const chunk *c,
+static void run_ids(duel *d, const rung_names *players, const id_chunk *ids, const chunk *c,
                     int what) {
     for (uint32_t i = 0; i < CHUNK; i += BATCH) {
         uint32_t numbers[BATCH], ranks[BATCH];
-        if (rung_players_find_batch(players, &ids->ids[i], BATCH, numbers) != BATCH)
+        if (rung_names_find_batch(players, &ids->ids[i], BATCH, numbers) != BATCH)
             bench_die("the player table lost an id");
         if (what == ID_RANK)
             rung_ladder_rank_batch(d->ladder, BATCH, numbers, RUNG_RANK_UNIQUE, ranks);
@@ -592,7 +592,7 @@ static void run_ids(duel *d, const rung_players *players, const id_chunk *ids, c
     }
 }
 
-static double measure_ids(duel *d, const rung_players *players, int what, uint64_t slice_ms) {
+static double measure_ids(duel *d, const rung_names *players, int what, uint64_t slice_ms) {
     static id_chunk ids;
     static chunk c;
     uint64_t total_ns = 0, asked = 0;
@@ -609,7 +609,7 @@ static double measure_ids(duel *d, const rung_players *players, int what, uint64
 }
 
 static void play_ids(duel *d, const setting *s, outcome *o) {
-    rung_players *players = load_ids(d, s->common.seed, o);
+    rung_names *players = load_ids(d, s->common.seed, o);
     double ns[3][ROUNDS_MAX];
     for (size_t r = 0; r < s->common.rounds; r++)
         for (int what = ID_FIND; what <= ID_MOVE; what++)
@@ -617,7 +617,7 @@ static void play_ids(duel *d, const setting *s, outcome *o) {
     o->id_find_ns = bench_median(ns[ID_FIND], s->common.rounds);
     o->id_rank_ns = bench_median(ns[ID_RANK], s->common.rounds);
     o->id_move_ns = bench_median(ns[ID_MOVE], s->common.rounds);
-    rung_players_destroy(players);
+    rung_names_destroy(players);
 }
 
 /* ---- one size ---- */

@@ -5,7 +5,7 @@
  * Ids are "player:%08d" in random order; look-ups are of random ids that are there. All times are processor times, so
  * that being interrupted does not count; rates of look-ups are medians of the rounds. The longest call includes what
  * the kernel does to find memory: a fresh huge page is zeroed, which takes some hundred microseconds. */
-#include "ladder/players.h"
+#include "ladder/names.h"
 #include "support/machine.h"
 #include "support/options.h"
 #include "support/report.h"
@@ -42,9 +42,9 @@ static void set_id(id_list *list, size_t i, uint64_t player) {
     list->ids[i] = rung_slice_of(bytes, ID_LEN);
 }
 
-static rung_players *create(void) {
-    rung_players *t;
-    if (rung_players_create(rung_alloc_heap(), &key, &t) < 0)
+static rung_names *create(void) {
+    rung_names *t;
+    if (rung_names_create(rung_alloc_heap(), &key, &t) < 0)
         bench_die("out of memory");
     return t;
 }
@@ -57,13 +57,13 @@ static size_t next_ids(id_list *list, const bench_shuffle *order, uint64_t done)
     return len;
 }
 
-static void intern(rung_players *t, id_list *list, size_t i) {
-    if (rung_players_intern(t, list->ids[i], &list->numbers[i]) < 0)
-        bench_die("out of memory at %" PRIu32 " players", rung_players_count(t));
+static void intern(rung_names *t, id_list *list, size_t i) {
+    if (rung_names_intern(t, list->ids[i], &list->numbers[i]) < 0)
+        bench_die("out of memory at %" PRIu32 " players", rung_names_count(t));
 }
 
 /* All ids one by one; M per second. */
-static double load(rung_players *t, id_list *list, const bench_shuffle *order) {
+static double load(rung_names *t, id_list *list, const bench_shuffle *order) {
     uint64_t spent = 0;
     for (uint64_t done = 0; done < order->n; done += CHUNK) {
         size_t len = next_ids(list, order, done);
@@ -82,7 +82,7 @@ typedef struct pauses {
 
 /* The same with a clock for each call, in a run of its own: the clock takes as long as the call. */
 static pauses load_timed(id_list *list, const bench_shuffle *order) {
-    rung_players *t = create();
+    rung_names *t = create();
     pauses p = {0};
     for (uint64_t done = 0; done < order->n; done += CHUNK) {
         size_t len = next_ids(list, order, done);
@@ -97,50 +97,50 @@ static pauses load_timed(id_list *list, const bench_shuffle *order) {
                 p.longest_us = us;
         }
     }
-    rung_players_destroy(t);
+    rung_names_destroy(t);
     return p;
 }
 
 /* All ids in batches into a table that knows how many will come: a restart. */
 static double load_reserved(id_list *list, const bench_shuffle *order) {
-    rung_players *t = create();
+    rung_names *t = create();
     uint64_t start = cpu_ns(), spent;
-    if (rung_players_reserve(t, (uint32_t)order->n) < 0)
+    if (rung_names_reserve(t, (uint32_t)order->n) < 0)
         bench_die("out of memory");
     spent = cpu_ns() - start;
     for (uint64_t done = 0; done < order->n; done += CHUNK) {
         size_t len = next_ids(list, order, done), interned;
         start = cpu_ns();
-        if (rung_players_intern_batch(t, list->ids, len, list->numbers, NULL, &interned) < 0)
+        if (rung_names_intern_batch(t, list->ids, len, list->numbers, NULL, &interned) < 0)
             bench_die("out of memory at %" PRIu64 " players", done + interned);
         spent += cpu_ns() - start;
     }
-    rung_players_destroy(t);
+    rung_names_destroy(t);
     return (double)order->n / (double)spent * 1e3;
 }
 
-static void find_all(const rung_players *t, id_list *list) {
+static void find_all(const rung_names *t, id_list *list) {
     for (size_t i = 0; i < CHUNK; i++) {
-        if (rung_players_find(t, list->ids[i], &list->numbers[i]) != RUNG_OK)
+        if (rung_names_find(t, list->ids[i], &list->numbers[i]) != RUNG_OK)
             bench_die("an id is missing");
     }
 }
 
-static void find_all_batch(const rung_players *t, id_list *list) {
-    if (rung_players_find_batch(t, list->ids, CHUNK, list->numbers) != CHUNK)
+static void find_all_batch(const rung_names *t, id_list *list) {
+    if (rung_names_find_batch(t, list->ids, CHUNK, list->numbers) != CHUNK)
         bench_die("an id is missing");
 }
 
 /* M look-ups per second: median over the rounds, 64 chunks each. */
-static double rate(const rung_players *t, id_list *list, rung_rng *rng, uint64_t rounds,
-                   void (*ask)(const rung_players *t, id_list *list)) {
+static double rate(const rung_names *t, id_list *list, rung_rng *rng, uint64_t rounds,
+                   void (*ask)(const rung_names *t, id_list *list)) {
     double rates[ROUNDS_MAX];
     size_t n = rounds < ROUNDS_MAX ? (size_t)rounds : ROUNDS_MAX;
     for (size_t round = 0; round < n; round++) {
         uint64_t spent = 0;
         for (int chunk = 0; chunk < 64; chunk++) {
             for (size_t i = 0; i < CHUNK; i++)
-                set_id(list, i, rung_rng_below(rng, rung_players_count(t)));
+                set_id(list, i, rung_rng_below(rng, rung_names_count(t)));
             uint64_t start = cpu_ns();
             ask(t, list);
             spent += cpu_ns() - start;
@@ -155,14 +155,14 @@ static void measure(uint64_t count, const bench_options *o, bench_table *table) 
     rung_rng rng;
     rung_rng_seed(&rng, o->seed);
     bench_shuffle order = bench_shuffle_of(count, o->seed);
-    rung_players *t = create();
+    rung_names *t = create();
     bench_progress("loading %s players", bench_count_label(count).text);
     double intern_rate = load(t, &list, &order);
     bench_progress("looking up");
     double single = rate(t, &list, &rng, o->rounds, find_all);
     double batch = rate(t, &list, &rng, o->rounds, find_all_batch);
-    double bytes = (double)rung_players_size_bytes(t) / (double)count;
-    rung_players_destroy(t);
+    double bytes = (double)rung_names_size_bytes(t) / (double)count;
+    rung_names_destroy(t);
     bench_progress("loading twice more");
     double reserved = load_reserved(&list, &order);
     pauses p = load_timed(&list, &order);
@@ -193,8 +193,8 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < o.size_count; i++)
         measure(o.sizes[i], &o, &table);
     bench_table_end(&table, &report);
-    rung_players *empty = create();
-    bench_report_line(&report, "An empty table takes %zu bytes.", rung_players_size_bytes(empty));
-    rung_players_destroy(empty);
+    rung_names *empty = create();
+    bench_report_line(&report, "An empty table takes %zu bytes.", rung_names_size_bytes(empty));
+    rung_names_destroy(empty);
     return bench_options_finish(&o, &report);
 }

@@ -6,7 +6,7 @@
  * pieces a snapshot file has: what the disk adds is another question. Saving takes place in a process of its own in
  * real life; loading decides how long a start takes. Wall times; the best of the rounds, since whoever else uses the
  * machine only ever adds. */
-#include "state/save.h"
+#include "state/image/save.h"
 #include "support/machine.h"
 #include "support/options.h"
 #include "support/report.h"

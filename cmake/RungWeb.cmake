@@ -1,4 +1,4 @@
-# rung_web: the console as a static library of constant data (src/front/http/assets.h), made from web/ by npm and
+# rung_web: the console as a static library of constant data (src/front/api/assets.h), made from web/ by npm and
 # tools/embed.py. Without npm, or where npm fails (no network), the library holds a page that says so, and the
 # rest of the build goes on.
 #

@@ -2,7 +2,7 @@
 /* Any bytes as a saved state. The digest written in them is ignored, or nothing by chance would ever get in; what does
  * must be sound, must save and load again to the same bytes, and must go on living whatever happens to it. */
 #include "state/internal.h"
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 #include "support/check.h"
 #include "support/state_bytes.h"
 
@@ -15,7 +15,7 @@ static void apply(rung_state *s, const rung_event *e) {
 }
 
 static rung_slice player_name(const rung_state *s, uint32_t i) {
-    rung_slice id = rung_players_id(s->players, i);
+    rung_slice id = rung_names_id(s->players, i);
     return id.len ? id : RUNG_SLICE("nobody yet");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a submission to a few boards: refused with a reason, or an event that the log takes. */
 #include "base/assert.h"
-#include "front/http/submission.h"
+#include "front/api/submission.h"
 
 #include <stdlib.h>
 #include <string.h>

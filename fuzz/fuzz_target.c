@@ -2,7 +2,7 @@
 /* Any bytes as the target of a request: path, '?', query. Every name that comes out is a valid one, every number in its
  * limits. The first byte chooses the method. */
 #include "base/assert.h"
-#include "front/http/routes.h"
+#include "front/api/routes.h"
 #include "model/board.h"
 
 #include <stdlib.h>

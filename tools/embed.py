@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the console as a C table (src/front/http/assets.h).
+"""The files of the console as a C table (src/front/api/assets.h).
 
     tools/embed.py OUT.c [DIST]     DIST is what `npm run build` made in web/; without it, or where it has no
                                     index.html, the table holds one page that says that the console was not built
@@ -84,7 +84,7 @@ def generate(files, is_built):
         rows.append(f'    {{"{path}", "{TYPES[suffix]}", "W/\\"{etag}\\"", {policy},\n'
                     f"     bytes_{number}, {len(data)}, {zipped}, {str(bool(HASHED.search(path))).lower()}}},\n")
     return ("/* SPDX-License-Identifier: Apache-2.0 */\n/* Made by tools/embed.py. */\n"
-            '#include "front/http/assets.h"\n\n' + "\n".join(arrays) +
+            '#include "front/api/assets.h"\n\n' + "\n".join(arrays) +
             "\nconst rung_web_asset rung_web_assets[] = {\n" + "".join(rows) + "};\n"
             f"const size_t rung_web_asset_count = {len(rows)};\n"
             f"const bool rung_web_is_built = {str(is_built).lower()};\n")

@@ -27,7 +27,8 @@ INNER = {
     "stream": "service state guard journal ladder rating codec model base",
     "cluster": "service state guard journal ladder rating codec model base",
     "front": "archive service state guard journal ladder rating codec model base",
-    "app": "front archive stream cluster service state guard journal ladder rating codec model base",
+    "cli": "service state guard journal ladder rating codec model base",
+    "app": "cli front archive stream cluster service state guard journal ladder rating codec model base",
 }
 INNER = {room: set(rooms.split()) for room, rooms in INNER.items()}
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every command, in the order of the overview. */
-#include "app/command.h"
+#include "cli/command.h"
 
 const rung_command *const rung_command_table[] = {
     /* the server */
@@ -39,7 +39,6 @@ const rung_command *const rung_command_table[] = {
     &rung_command_log_verify,
     &rung_command_log_repair,
     /* help */
-    &rung_command_play,
     &rung_command_completion,
 };
 

@@ -3,7 +3,7 @@
  *
  * Each script knows the commands, their options, and the words of options that take one of a few; where a file may
  * stand it leaves the word to the shell. */
-#include "app/command.h"
+#include "cli/command.h"
 
 #include <string.h>
 

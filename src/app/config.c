@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/config.h"
 
-#include "app/options.h"
 #include "base/alloc.h"
 #include "base/slice.h"
+#include "cli/options.h"
 #include "front/net/address.h"
 #include "model/utf8.h"
 

@@ -17,8 +17,8 @@
 #ifndef RUNG_APP_CONFIG_H
 #define RUNG_APP_CONFIG_H
 
-#include "app/options.h"
 #include "base/status.h"
+#include "cli/options.h"
 #include "guard/guard.h"
 #include "guard/rate.h"
 

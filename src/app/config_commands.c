@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung config check, show: what a server would take from file, environment and flags, and where from. */
-#include "app/command.h"
 #include "app/config.h"
-#include "app/terminal.h"
 #include "base/alloc.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
 #include "front/net/tls.h"
 #include "guard/guard.h"
 

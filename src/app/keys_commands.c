@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung keys create, list, revoke: the file of keys. A server that runs on it sees every change within half a second. */
-#include "app/command.h"
 #include "app/config.h"
-#include "app/terminal.h"
 #include "base/alloc.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
 #include "guard/base64url.h"
 #include "guard/keys_file.h"
 #include "model/civil.h"

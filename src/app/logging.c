@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "app/logging.h"
 
-#include "app/terminal.h"
+#include "cli/terminal.h"
 #include "model/civil.h"
 
 #include <stdio.h>

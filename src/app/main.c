@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung - the command. Finds the command by its name, prints help from the same table, and hands
  * over. */
-#include "app/command.h"
-#include "app/terminal.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
 
 #include <rung/rung.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The man page, from the table of commands and the table of settings: it cannot say other than --help does. */
-#include "app/command.h"
 #include "app/config.h"
+#include "cli/command.h"
 
 #include <rung/rung.h>
 

@@ -19,15 +19,15 @@
  * Threads: the loop's, for everything, but open_folder() (a worker, before the hub is handed over) and the callbacks of
  * the hub and the archive that say so (on_wake, on_fatal, on_say, on_progress): these touch the logger, the async
  * handle and `progress` only. */
-#include "app/command.h"
 #include "app/config.h"
 #include "app/logging.h"
 #include "app/memory.h"
 #include "app/turn.h"
+#include "cli/command.h"
 
 #include "archive/attach.h"
 #include "base/alloc.h"
-#include "front/http/api.h"
+#include "front/api/api.h"
 #include "front/http/http.h"
 #include "front/net/net.h"
 #include "front/resp/resp.h"

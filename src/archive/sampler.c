@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "archive/sampler.h"
 
-#include "ladder/players.h"
+#include "ladder/names.h"
 
 #include <string.h>
 
@@ -22,8 +22,8 @@ typedef struct line {
 struct rung_sampler {
     const rung_alloc *alloc;
     rung_hash_key key;
-    rung_players *boards, *players; /* of today */
-    line *lines;                    /* by board number */
+    rung_names *boards, *players; /* of today */
+    line *lines;                  /* by board number */
     uint32_t line_cap;
     sample *samples;
     uint32_t count, cap, max;
@@ -41,8 +41,8 @@ rung_status rung_sampler_create(const rung_alloc *alloc, const rung_hash_key *ke
                         .key = *key,
                         .max = players_max ? players_max : RUNG_SAMPLER_PLAYERS_DEFAULT,
                         .next_day_ms = INT64_MIN};
-    if (rung_players_create(alloc, key, &s->boards) < 0 ||
-        rung_players_create(alloc, key, &s->players) < 0) {
+    if (rung_names_create(alloc, key, &s->boards) < 0 ||
+        rung_names_create(alloc, key, &s->players) < 0) {
         rung_sampler_destroy(s);
         return RUNG_ENOMEM;
     }
@@ -64,8 +64,8 @@ void rung_sampler_destroy(rung_sampler *s) {
     if (!s)
         return;
     forget_day(s);
-    rung_players_destroy(s->boards);
-    rung_players_destroy(s->players);
+    rung_names_destroy(s->boards);
+    rung_names_destroy(s->players);
     rung_alloc_free(s->alloc, s, sizeof *s);
 }
 
@@ -134,8 +134,8 @@ static bool reserve(rung_sampler *s, uint32_t board) {
 void rung_sampler_note(rung_sampler *s, const rung_event *event) {
     uint32_t board, player;
     if (event->kind != RUNG_EVENT_SCORE || s->count >= s->max ||
-        rung_players_intern(s->boards, event->score.board, &board) < 0 ||
-        rung_players_intern(s->players, event->score.player, &player) < 0 || !reserve(s, board))
+        rung_names_intern(s->boards, event->score.board, &board) < 0 ||
+        rung_names_intern(s->players, event->score.player, &player) < 0 || !reserve(s, board))
         return;
     uint32_t *slot = slot_of(s, board, player);
     if (*slot)
@@ -164,12 +164,12 @@ static void sample_board(rung_sampler *s, const rung_state *state, rung_follower
             RUNG_OK ||
         view.total == 0)
         return;
-    if (rung_players_find(s->boards, board, &number) == RUNG_OK && number < s->line_cap)
+    if (rung_names_find(s->boards, board, &number) == RUNG_OK && number < s->line_cap)
         l = s->lines[number];
     if (l.count)
         ids = rung_alloc_get(s->alloc, l.count * sizeof *ids);
     for (uint32_t at = l.first; ids && n < l.count; at = s->samples[at].next)
-        ids[n++] = rung_players_id(s->players, s->samples[at].player);
+        ids[n++] = rung_names_id(s->players, s->samples[at].player);
     rung_follower_sample(f, rung_state_seq(state) + 1, board, &view, time_ms, n, ids);
     rung_alloc_free(s->alloc, ids, ids ? l.count * sizeof *ids : 0);
 }
@@ -194,7 +194,7 @@ void rung_sampler_before(rung_sampler *s, const rung_state *state, rung_follower
             sample_board(s, state, f, board, s->next_day_ms);
     }
     forget_day(s);
-    rung_players_clear(s->boards);
-    rung_players_clear(s->players);
+    rung_names_clear(s->boards);
+    rung_names_clear(s->players);
     s->next_day_ms = day_after(ts_ms);
 }

@@ -4,7 +4,7 @@
 
 #include "archive/teams.h"
 #include "base/assert.h"
-#include "ladder/players.h"
+#include "ladder/names.h"
 #include "service/clock.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct counted {
 } counted;
 
 typedef struct slot {
-    rung_players *values;
+    rung_names *values;
     counted *list; /* by number in `values` */
     uint32_t cap;
     uint32_t first; /* index of its first scope among all of them */
@@ -52,7 +52,7 @@ rung_status rung__census_create(const rung_alloc *alloc, const rung_packed_reade
     memcpy(c->attributes, r->attributes, sizeof c->attributes);
     st = rung_board_def_decode(r->window.definition, &c->def, err);
     for (uint32_t i = 0; st >= 0 && i < c->slot_count; i++)
-        if (rung_players_create(alloc, &key, &c->slots[i].values) < 0)
+        if (rung_names_create(alloc, &key, &c->slots[i].values) < 0)
             st = no_memory(err);
     if (st < 0) {
         rung__census_destroy(c);
@@ -66,7 +66,7 @@ void rung__census_destroy(rung__census *c) {
     if (!c)
         return;
     for (uint32_t i = 0; i < c->slot_count; i++) {
-        rung_players_destroy(c->slots[i].values);
+        rung_names_destroy(c->slots[i].values);
         rung_alloc_free(c->alloc, c->slots[i].list, c->slots[i].cap * sizeof(counted));
     }
     rung_alloc_free(c->alloc, c->scopes, c->scope_count * sizeof *c->scopes);
@@ -99,7 +99,7 @@ rung_status rung__census_count(rung__census *c, const rung_packed_reader *r,
         uint32_t number;
         if (r->scope_values[i].len == 0)
             continue;
-        rung_status st = rung_players_intern(s->values, r->scope_values[i], &number);
+        rung_status st = rung_names_intern(s->values, r->scope_values[i], &number);
         if (st == RUNG_EINVAL)
             return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: a value of %zu bytes",
                              r->scope_values[i].len);
@@ -119,11 +119,11 @@ rung_status rung__census_count(rung__census *c, const rung_packed_reader *r,
 
 static void list_slot(rung__census *c, uint32_t i) {
     slot *s = &c->slots[i];
-    for (uint32_t k = 0; k < rung_players_count(s->values); k++) {
+    for (uint32_t k = 0; k < rung_names_count(s->values); k++) {
         counted *n = &s->list[k];
         c->scopes[s->first + k] =
             (rung_archive_scope){.attribute = c->attributes[i],
-                                 .value = rung_players_id(s->values, k),
+                                 .value = rung_names_id(s->values, k),
                                  .total = n->total,
                                  .distinct = n->distinct,
                                  .is_team = is_team_slot(c, i),
@@ -137,7 +137,7 @@ rung_status rung__census_list(rung__census *c, const rung_archive_scope **scopes
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->slot_count; i++) {
         c->slots[i].first = count;
-        count += rung_players_count(c->slots[i].values);
+        count += rung_names_count(c->slots[i].values);
     }
     RUNG_ASSERT(!c->scopes);
     c->scopes = count ? rung_alloc_get(c->alloc, count * sizeof *c->scopes) : NULL;
@@ -161,7 +161,7 @@ void rung__census_rank(rung__census *c, const rung_packed_reader *r, rung_archiv
         uint32_t number;
         if (r->scope_values[i].len == 0)
             continue;
-        rung_status st = rung_players_find(s->values, r->scope_values[i], &number);
+        rung_status st = rung_names_find(s->values, r->scope_values[i], &number);
         RUNG_ASSERT(st == RUNG_OK); /* counted */
         counted *n = &s->list[number];
         n->place++;

@@ -29,7 +29,7 @@ rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **o
     l->tie_aid = config->tie ? config->tie_aid : NULL;
     l->has_marks = l->tie_aid && l->tie_aid->mark;
     l->guide = config->guide;
-    l->quarry = config->quarry;
+    l->arena = config->arena;
     l->key_words = config->key_words;
     l->score_words = config->score_words;
     rung__pool_init(l, &l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP);

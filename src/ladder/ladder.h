@@ -20,7 +20,7 @@
 #include "base/alloc.h"
 #include "base/rank.h"
 #include "base/status.h"
-#include "ladder/quarry.h"
+#include "ladder/arena.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ typedef struct rung_ladder_config {
      * entry less memory. Who changes both changes the guided one first; building one takes the guide's entries.
      * Borrowed; NULL: none. */
     const rung_ladder *guide;
-    rung_quarry *quarry; /* whence nodes come; outlives the ladder. NULL: from `alloc` */
+    rung_arena *arena; /* whence nodes come; outlives the ladder. NULL: from `alloc` */
 } rung_ladder_config;
 
 typedef struct rung_ladder_entry {
@@ -153,7 +153,7 @@ RUNG_NODISCARD rung_status rung_ladder_build(rung_ladder *l, uint32_t count,
 
 uint32_t rung_ladder_count(const rung_ladder *l);    /* entries, O(1) */
 uint32_t rung_ladder_distinct(const rung_ladder *l); /* distinct scores, O(1) */
-size_t rung_ladder_memory(const rung_ladder *l);     /* bytes held, without the quarry's, O(1) */
+size_t rung_ladder_memory(const rung_ladder *l);     /* bytes held, without the arena's, O(1) */
 
 /* The player's entry, or RUNG_NOT_FOUND. `out` may be NULL. */
 rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_entry *out);

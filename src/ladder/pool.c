@@ -4,7 +4,7 @@
  * nodes are few, so they may double: they are on everybody's way, and should soon be on huge pages, too. Memory goes
  * back when the ladder is cleared or destroyed; until then a freed node waits for the next taker.
  *
- * A ladder with a quarry takes its nodes from there, one by one: then every node is a slab.
+ * A ladder with a arena takes its nodes from there, one by one: then every node is a slab.
  *
  * The first leaf is special: alone in slab 0, it starts with a few rows and doubles until it has full size, because
  * a server with a hundred thousand boards of ten players is normal. */
@@ -33,7 +33,7 @@ static size_t stride_of(size_t bytes) {
 void rung__pool_init(const rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap) {
     memset(pool, 0, sizeof *pool);
     pool->stride = (uint16_t)stride_of(node_bytes(l, columns, cap));
-    while (!l->quarry && (size_t)pool->stride << pool->shift < SLAB_BYTES_MAX)
+    while (!l->arena && (size_t)pool->stride << pool->shift < SLAB_BYTES_MAX)
         pool->shift++;
     pool->free_head = RUNG__NODE_NONE;
 }
@@ -57,7 +57,7 @@ static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t bytes, uint
         pool->slabs = slabs;
         pool->slab_cap = cap;
     }
-    char *raw = bytes ? rung_alloc_get(l->alloc, bytes) : rung_quarry_take(l->quarry, pool->stride);
+    char *raw = bytes ? rung_alloc_get(l->alloc, bytes) : rung_arena_take(l->arena, pool->stride);
     if (!raw)
         return RUNG_ENOMEM;
     l->bytes += bytes;
@@ -78,7 +78,7 @@ rung_status rung__pool_grow(rung_ladder *l, rung__pool *pool, uint32_t want) {
         nodes = nodes > most ? most : nodes;
         /* A full one takes the whole of its huge page: a few bytes less, and it would not be given one. */
         size_t bytes = nodes == most ? SLAB_BYTES_MAX : nodes * pool->stride;
-        if (slab_add(l, pool, l->quarry ? 0 : bytes, l->quarry ? 1 : (uint32_t)nodes) < 0)
+        if (slab_add(l, pool, l->arena ? 0 : bytes, l->arena ? 1 : (uint32_t)nodes) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;

@@ -59,10 +59,10 @@ enum {
     RUNG__STARTS
 }; /* 32-bit columns, behind the words; marks come last */
 
-/* A stretch of memory with nodes; of a quarry's, one alone. */
+/* A stretch of memory with nodes; of a arena's, one alone. */
 typedef struct rung__slab {
     uintptr_t base; /* where node 0 of the pool would stand: ids need not be taken apart */
-    uint32_t bytes; /* 0: the quarry's */
+    uint32_t bytes; /* 0: the arena's */
     uint32_t used;  /* nodes that were in use at some time: what they say is true, or was */
 } rung__slab;
 
@@ -95,7 +95,7 @@ struct rung_ladder {
     rung__pool leaves;
     rung__trunk *trunk;       /* NULL while one leaf is enough: then players are found by looking */
     const rung_ladder *guide; /* instead of the map */
-    rung_quarry *quarry;      /* instead of slabs, but for the first leaf */
+    rung_arena *arena;        /* instead of slabs, but for the first leaf */
     size_t bytes;             /* without the leaf map's, which counts its own */
     uint32_t count, distinct;
     uint32_t moves; /* puts and removals that changed something */

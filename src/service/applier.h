@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "journal/log.h"
 #include "service/hub_follower.h"
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 #include "state/state.h"
 
 #include <stdint.h>

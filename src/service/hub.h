@@ -24,7 +24,7 @@
 #include "model/event.h"
 #include "service/clock.h"
 #include "service/hub_follower.h"
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 #include "state/state.h"
 
 #include <stdbool.h>
@@ -99,7 +99,7 @@ RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub
                                         void *ctx, rung_err *err);
 
 /* The same for an event of kind RUNG_EVENT_KEYS: `sink` is called with the same `ctx` for every command as it takes
- * effect (state/keys.h), right before `answer`. It must use nothing of the hub but rung_hub_state(). */
+ * effect (state/keyspace/keys.h), right before `answer`. It must use nothing of the hub but rung_hub_state(). */
 RUNG_NODISCARD rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
                                              rung_hub_answer *answer, void *ctx, rung_err *err);
 

@@ -23,7 +23,7 @@
 #include "service/applier.h"
 #include "service/aside.h"
 #include "service/child.h"
-#include "state/save.h"
+#include "state/image/save.h"
 
 #include <errno.h>
 #include <fcntl.h>

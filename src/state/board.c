@@ -15,11 +15,11 @@ rung__board *rung__board_find(const rung_state *s, rung_slice id) {
     if (s->last_board && rung_slice_eq(s->last_name, id))
         return s->last_board;
     uint32_t number;
-    if (rung_players_find(s->board_ids, id, &number) != RUNG_OK || number >= s->board_cap)
+    if (rung_names_find(s->board_ids, id, &number) != RUNG_OK || number >= s->board_cap)
         return NULL;                              /* nobody has the name, or a set */
     rung_state *own = (rung_state *)(uintptr_t)s; /* a shortcut, not state */
     own->last_board = s->boards[number];
-    own->last_name = rung_players_id(s->board_ids, number);
+    own->last_name = rung_names_id(s->board_ids, number);
     return s->boards[number];
 }
 
@@ -268,7 +268,7 @@ static void window_close(rung_state *s, rung__board *b, rung__window *w) {
     rung__digest_add(&s->digest, window_digest(w));
     if (s->on_close) {
         rung_view view = rung__window_view(s, b, w);
-        s->on_close(s->on_close_ctx, rung_players_id(s->board_ids, b->number), &view);
+        s->on_close(s->on_close_ctx, rung_names_id(s->board_ids, b->number), &view);
     }
 }
 
@@ -349,7 +349,7 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
 /* ---- definitions ---- */
 
 rung_digest rung__board_digest(const rung_state *s, const rung__board *b) {
-    rung_slice id = rung_players_id(s->board_ids, b->number);
+    rung_slice id = rung_names_id(s->board_ids, b->number);
     uint64_t words[5] = {rung__bytes_hash(id.ptr, id.len),
                          rung__bytes_hash(b->shared->bytes.ptr, b->shared->bytes.len),
                          (uint64_t)b->created_ms, b->rule_count, (uint64_t)b->over_ms};
@@ -641,7 +641,7 @@ uint64_t rung__serial_new(rung_state *s) {
 }
 
 bool rung__key_may_be_made(const rung_state *s) {
-    return s->rules < 1 || rung_players_count(s->board_ids) < s->keys_max;
+    return s->rules < 1 || rung_names_count(s->board_ids) < s->keys_max;
 }
 
 rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_def *def, bool is_key,
@@ -649,7 +649,7 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     uint32_t number;
     if (is_key && !rung__key_may_be_made(s))
         return RUNG_FAIL(err, RUNG_ELIMIT, "key: there are as many keys as there may be");
-    rung_status st = rung_players_intern(s->board_ids, id, &number);
+    rung_status st = rung_names_intern(s->board_ids, id, &number);
     if (st < 0)
         return st == RUNG_ELIMIT
                    ? RUNG_FAIL(err, st, "board: there are as many boards as there may be")
@@ -657,7 +657,7 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     rung__board *b = rung_alloc_zeroed(s->alloc, sizeof *b);
     if (!b || rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
         rung_alloc_free(s->alloc, b, b ? sizeof *b : 0);
-        rung_players_remove(s->board_ids, number);
+        rung_names_remove(s->board_ids, number);
         return RUNG_ENOMEM;
     }
     b->number = number;
@@ -675,7 +675,7 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
         st = use_slots(s, b->def, b->attribute, &b->scope_count, &b->team_slot);
     if (st < 0) {
         rung__board_free(s, b);
-        rung_players_remove(s->board_ids, number);
+        rung_names_remove(s->board_ids, number);
         return st;
     }
     s->boards[number] = b;
@@ -686,11 +686,11 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
 
 rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id) {
     uint32_t number, old = b->number;
-    rung_status st = rung_players_intern(s->board_ids, id, &number);
+    rung_status st = rung_names_intern(s->board_ids, id, &number);
     if (st < 0)
         return st;
     if (rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
-        rung_players_remove(s->board_ids, number);
+        rung_names_remove(s->board_ids, number);
         return RUNG_ENOMEM;
     }
     rung__digest_subtract(&s->digest, rung__board_digest(s, b));
@@ -700,7 +700,7 @@ rung_status rung__board_rename(rung_state *s, rung__board *b, rung_slice id) {
     b->number = number;
     b->version = s->seq;
     rung__expiry_renumber(s, number);
-    rung_players_remove(s->board_ids, old);
+    rung_names_remove(s->board_ids, old);
     rung__digest_add(&s->digest, rung__board_digest(s, b));
     if (b->has_stash)
         rung__stash_sort(s, b->serial);
@@ -839,7 +839,7 @@ void rung__board_delete(rung_state *s, rung__board *b) {
         rung__attribute_unuse(s, b->attribute[slot]);
     s->boards[b->number] = NULL;
     s->last_board = NULL;
-    rung_players_remove(s->board_ids, b->number);
+    rung_names_remove(s->board_ids, b->number);
     rung__board_free(s, b);
     if (is_next)
         recompute_next_close(s);

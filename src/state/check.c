@@ -86,7 +86,7 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
 static const char *check_key(const rung_state *s, uint32_t number) {
     bool is_board = number < s->board_cap && s->boards[number];
     bool is_set = number < s->set_cap && s->sets[number];
-    return is_board + is_set == rung_players_is_used(s->board_ids, number)
+    return is_board + is_set == rung_names_is_used(s->board_ids, number)
                ? NULL
                : "K1: a key is both a board and a set, or neither";
 }
@@ -94,7 +94,7 @@ static const char *check_key(const rung_state *s, uint32_t number) {
 /* P2, one way; the number of friendships shows the other. */
 static const char *check_friends(const rung_state *s) {
     uint64_t forth = 0, back = 0;
-    for (uint32_t p = 0; p < rung_players_span(s->players); p++) {
+    for (uint32_t p = 0; p < rung_names_span(s->players); p++) {
         const rung__friends *f = rung__rare_get(&s->friends, p);
         for (uint32_t i = 0; f && i < f->following_count; i++) {
             const rung__friends *other = rung__rare_get(&s->friends, f->following[i]);
@@ -113,7 +113,7 @@ static const char *check_friends(const rung_state *s) {
 const char *rung_state_check(const rung_state *s) {
     rung_digest d = rung__people_digest_all(s);
     rung__digest_add(&d, rung__ids_digest_all(s));
-    const char *wrong = rung_players_check(s->players);
+    const char *wrong = rung_names_check(s->players);
     for (uint32_t i = 0; !wrong && i < s->board_cap; i++)
         if (s->boards[i]) {
             wrong = check_board(s, s->boards[i]);
@@ -124,7 +124,7 @@ const char *rung_state_check(const rung_state *s) {
             wrong = rung__set_check(s, s->sets[i]);
             rung__digest_add(&d, rung__set_digest_all(s, s->sets[i]));
         }
-    for (uint32_t i = 0; !wrong && i < rung_players_span(s->board_ids); i++)
+    for (uint32_t i = 0; !wrong && i < rung_names_span(s->board_ids); i++)
         wrong = check_key(s, i);
     if (!wrong)
         wrong = rung__expiry_check(s);

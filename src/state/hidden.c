@@ -81,7 +81,7 @@ static void fill_row(const rung_view *v, const rung_ladder_entry *e,
     rung_ladder_entry there;
     memset(out, 0, sizeof *out);
     out->row.number = e->player;
-    out->row.id = rung_players_id(v->state->players, e->player);
+    out->row.id = rung_names_id(v->state->players, e->player);
     out->row.value_count = b->def->key.column_count;
     rung__key_values(b, e->key, v->now_ms, out->row.values, &out->row.at_ms);
     out->row.has_at = rung_tie_keeps_time(b->def->key.tie);

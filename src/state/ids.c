@@ -24,7 +24,7 @@ rung_status rung__ids_create(rung_state *s, const rung_state_config *config) {
     s->ids.capacity = config->id_capacity ? config->id_capacity : CAPACITY_DEFAULT;
     s->ids.keep_ms = config->id_keep_ms ? config->id_keep_ms : KEEP_DEFAULT_MS;
     s->ids.horizon_ms = INT64_MIN;
-    return rung_players_create(s->alloc, &s->hash_key, &s->ids.table);
+    return rung_names_create(s->alloc, &s->hash_key, &s->ids.table);
 }
 
 void rung__ids_destroy(rung_state *s) {
@@ -33,11 +33,11 @@ void rung__ids_destroy(rung_state *s) {
                         s->ids.chunks[i] ? CHUNK * sizeof(rung__id_record) : 0);
     rung_alloc_free(s->alloc, s->ids.chunks, s->ids.chunk_count * sizeof *s->ids.chunks);
     rung_alloc_free(s->alloc, s->ids.largest, s->ids.largest_cap * sizeof *s->ids.largest);
-    rung_players_destroy(s->ids.table);
+    rung_names_destroy(s->ids.table);
 }
 
 size_t rung__ids_count(const rung_state *s) {
-    return rung_players_count(s->ids.table);
+    return rung_names_count(s->ids.table);
 }
 
 rung__id_record *rung__ids_record(const rung_state *s, uint32_t i) {
@@ -123,7 +123,7 @@ static uint64_t body_hash(const rung_score_event *e) {
 
 static rung_digest record_digest(const rung_state *s, uint32_t i) {
     const rung__id_record *r = rung__ids_record(s, i);
-    rung_slice key = rung_players_id(s->ids.table, i);
+    rung_slice key = rung_names_id(s->ids.table, i);
     uint64_t words[4] = {rung__bytes_hash(key.ptr, key.len), (uint64_t)r->effective_ms, r->seq,
                          r->rank};
     return rung__fact_digest(RUNG__FACT_ID, r->body, r->total, words, 4);
@@ -248,7 +248,7 @@ static void take_off_list(rung_state *s, uint32_t i) {
 
 static void forget(rung_state *s, uint32_t i) {
     take_off_list(s, i);
-    rung_players_remove(s->ids.table, i);
+    rung_names_remove(s->ids.table, i);
 }
 
 /* ---- what goes for lack of room ---- */
@@ -292,7 +292,7 @@ static void forget_of_largest(rung_state *s) {
 }
 
 static void forget_beyond_capacity(rung_state *s) {
-    while (rung_players_count(s->ids.table) > s->ids.capacity) {
+    while (rung_names_count(s->ids.table) > s->ids.capacity) {
         if (s->rules < 1)
             forget_oldest(s);
         else
@@ -314,7 +314,7 @@ static void answer_again(const rung_state *s, const rung__id_record *r, rung_out
     out->has_next = r->has_next;
     out->next_number = r->next_player;
     out->next = r->next_player == RUNG__NONE ? (rung_slice){NULL, 0}
-                                             : rung_players_id(s->players, r->next_player);
+                                             : rung_names_id(s->players, r->next_player);
     out->gap = r->gap;
 }
 
@@ -323,7 +323,7 @@ rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score
     table_key key;
     uint32_t i;
     int64_t ms;
-    if (rung_players_find(s->ids.table, key_of(b, e->id, &key), &i) == RUNG_OK &&
+    if (rung_names_find(s->ids.table, key_of(b, e->id, &key), &i) == RUNG_OK &&
         is_remembered(s, rung__ids_record(s, i))) {
         if (rung__ids_record(s, i)->body != body_hash(e))
             return RUNG_ECONFLICT;
@@ -341,7 +341,7 @@ rung_status rung__ids_look(rung_state *s, const rung__board *b, const rung_score
 
 static rung_status reserve_record(rung_state *s) {
     uint32_t need =
-        rung_players_span(s->ids.table) / CHUNK + 1; /* the next number is at most the span */
+        rung_names_span(s->ids.table) / CHUNK + 1; /* the next number is at most the span */
     if (need <= s->ids.chunk_count && s->ids.chunks[need - 1])
         return RUNG_OK;
     uint32_t cap = s->ids.chunk_count;
@@ -360,7 +360,7 @@ rung_status rung__ids_claim(rung_state *s, const rung__board *b, rung_slice id,
     table_key key;
     if (reserve_record(s) < 0 || (s->rules >= 1 && reserve_share(s, b) < 0))
         return RUNG_ENOMEM;
-    rung_status st = rung_players_intern(s->ids.table, key_of(b, id, &key), record_out);
+    rung_status st = rung_names_intern(s->ids.table, key_of(b, id, &key), record_out);
     *old_out = st == RUNG_UNCHANGED;
     return st < 0 ? RUNG_ENOMEM : RUNG_OK;
 }
@@ -369,7 +369,7 @@ rung_status rung__ids_restore(rung_state *s, rung_slice key, const rung__id_reco
     uint32_t i;
     if (reserve_record(s) < 0)
         return RUNG_ENOMEM;
-    rung_status st = rung_players_intern(s->ids.table, key, &i);
+    rung_status st = rung_names_intern(s->ids.table, key, &i);
     if (st != RUNG_OK)
         return st;
     *rung__ids_record(s, i) = *record;
@@ -378,7 +378,7 @@ rung_status rung__ids_restore(rung_state *s, rung_slice key, const rung__id_reco
 }
 
 void rung__ids_unclaim(rung_state *s, uint32_t record) {
-    rung_players_remove(s->ids.table, record);
+    rung_names_remove(s->ids.table, record);
 }
 
 void rung__ids_remember(rung_state *s, rung__board *b, uint32_t record, bool old,
@@ -451,7 +451,7 @@ static rung__board *board_of_serial(rung__board **sorted, uint32_t count, uint64
 static rung_status share_among(rung_state *s, rung__board **sorted, uint32_t count) {
     for (uint32_t i = s->ids.first, next; i != RUNG__NONE; i = next) {
         rung__id_record *r = rung__ids_record(s, i);
-        rung_slice key = rung_players_id(s->ids.table, i);
+        rung_slice key = rung_names_id(s->ids.table, i);
         next = r->next;
         r->board = NULL;
         rung__board *b = board_of_serial(sorted, count, serial_of(key));

@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "base/numbermap.h"
 #include "ladder/ladder.h"
-#include "ladder/players.h"
+#include "ladder/names.h"
 #include "state/state.h"
 
 typedef __int128 rung__wide;
@@ -52,7 +52,7 @@ void rung__rare_deinit(rung__rare *r, const rung_alloc *a);
 /* An attribute that some board ranks by. */
 typedef struct rung__attribute {
     rung_slice name;          /* owned */
-    rung_players *values;     /* value <-> number */
+    rung_names *values;       /* value <-> number */
     rung_numbermap of_player; /* player -> value number */
     uint32_t users;           /* boards that rank by it */
 } rung__attribute;
@@ -66,7 +66,7 @@ typedef struct rung__team {
 typedef struct rung__scope {
     rung_ladder **ladders;
     uint32_t cap;
-    rung_quarry *quarry; /* of all of them; NULL while there is none */
+    rung_arena *arena; /* of all of them; NULL while there is none */
 } rung__scope;
 
 typedef struct rung__window {
@@ -253,7 +253,7 @@ typedef struct rung__id_record {
 } rung__id_record;
 
 typedef struct rung__ids {
-    rung_players *table; /* board serial + id -> record number */
+    rung_names *table; /* board serial + id -> record number */
     rung__id_record **chunks;
     uint32_t chunk_count;
     uint32_t first, last; /* order of arrival; RUNG__NONE when empty */
@@ -268,8 +268,8 @@ typedef struct rung__ids {
 struct rung_state {
     const rung_alloc *alloc;
     rung_hash_key hash_key;
-    rung_players *players;
-    rung_players *board_ids;
+    rung_names *players;
+    rung_names *board_ids;
     uint32_t keys_max;    /* names that keys may take; the rest is for boards with rules */
     rung__board **boards; /* by number; NULL where deleted, or a set */
     uint32_t board_cap;
@@ -282,7 +282,7 @@ struct rung_state {
     void *sink_ctx;
     rung__def *defs
         [RUNG__DEFS]; /* some of those in use, by the hash of their bytes; only memory depends on it */
-    rung_players *attribute_ids;
+    rung_names *attribute_ids;
     rung__attribute *attributes;
     uint32_t attribute_cap;
     rung__rare profiles, friends, bans;

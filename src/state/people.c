@@ -73,7 +73,7 @@ static rung_status ranked_value(rung__attribute *a, const rung__profile *p, uint
     *number_out = RUNG__NONE;
     if (!profile_value(p, a->name, &value) || value.len < 1 || value.len > RUNG_NAME_MAX)
         return RUNG_OK;
-    rung_status st = rung_players_intern(a->values, value, number_out);
+    rung_status st = rung_names_intern(a->values, value, number_out);
     return st < 0 ? RUNG_ENOMEM : RUNG_OK;
 }
 
@@ -91,7 +91,7 @@ static rung_status set_value(rung_state *s, rung__attribute *a, uint32_t player,
 }
 
 rung_status rung__attribute_fill(rung_state *s, rung__attribute *a) {
-    uint32_t span = rung_players_span(s->players);
+    uint32_t span = rung_names_span(s->players);
     for (uint32_t player = 0; player < span; player++) {
         const rung__profile *p = rung__rare_get(&s->profiles, player);
         uint32_t value;
@@ -105,7 +105,7 @@ rung_status rung__attribute_fill(rung_state *s, rung__attribute *a) {
 
 rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number_out) {
     uint32_t number;
-    if (rung_players_intern(s->attribute_ids, name, &number) < 0 ||
+    if (rung_names_intern(s->attribute_ids, name, &number) < 0 ||
         rung__grow(s->alloc, &s->attributes, &s->attribute_cap, number + 1, sizeof *s->attributes) <
             0)
         return RUNG_ENOMEM;
@@ -113,14 +113,14 @@ rung_status rung__attribute_use(rung_state *s, rung_slice name, uint32_t *number
     *number_out = number;
     if (a->users++)
         return RUNG_OK;
-    a->name = rung_players_id(s->attribute_ids, number);
-    if (rung_players_create(s->alloc, &s->hash_key, &a->values) < 0)
+    a->name = rung_names_id(s->attribute_ids, number);
+    if (rung_names_create(s->alloc, &s->hash_key, &a->values) < 0)
         return RUNG_ENOMEM;
     return rung__attribute_fill(s, a);
 }
 
 static void attribute_deinit(rung_state *s, rung__attribute *a) {
-    rung_players_destroy(a->values);
+    rung_names_destroy(a->values);
     rung_numbermap_deinit(&a->of_player, s->alloc);
     memset(a, 0, sizeof *a);
 }
@@ -129,7 +129,7 @@ void rung__attribute_unuse(rung_state *s, uint32_t number) {
     if (--s->attributes[number].users)
         return;
     attribute_deinit(s, &s->attributes[number]);
-    rung_players_remove(s->attribute_ids, number);
+    rung_names_remove(s->attribute_ids, number);
 }
 
 /* The player's value of an attribute becomes `now`: move in every open window of every board that ranks by it. */
@@ -277,10 +277,10 @@ static uint32_t following_count(const rung_state *s, uint32_t player) {
 /* May `from` follow `to`? Asked before anybody becomes known: a refusal leaves no trace. */
 static bool has_room(const rung_state *s, rung_slice from, rung_slice to) {
     uint32_t p, q;
-    if (rung_players_find(s->players, from, &p) != RUNG_OK ||
+    if (rung_names_find(s->players, from, &p) != RUNG_OK ||
         following_count(s, p) < RUNG_FRIENDS_MAX)
         return true;
-    return rung_players_find(s->players, to, &q) == RUNG_OK && follows(s, p, q);
+    return rung_names_find(s->players, to, &q) == RUNG_OK && follows(s, p, q);
 }
 
 static rung_status too_many_friends(rung_err *err) {
@@ -293,8 +293,8 @@ rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, run
     if (rung_slice_eq(e->friend.player, e->friend.other))
         return RUNG_FAIL(err, RUNG_EINVAL, "friend: nobody is a friend of oneself");
     if (!add) {
-        if (rung_players_find(s->players, e->friend.player, &p) != RUNG_OK ||
-            rung_players_find(s->players, e->friend.other, &q) != RUNG_OK)
+        if (rung_names_find(s->players, e->friend.player, &p) != RUNG_OK ||
+            rung_names_find(s->players, e->friend.other, &q) != RUNG_OK)
             return RUNG_UNCHANGED;
         rung_status there = unfollow(s, p, q), back = mutual ? unfollow(s, q, p) : RUNG_UNCHANGED;
         return there == RUNG_OK ? there : back;
@@ -376,7 +376,7 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
             return RUNG_FAIL(err, RUNG_EINVAL, "friends: nobody is a friend of oneself");
         else if (!e->friends.follow && !has_room(s, name, e->friends.player))
             return too_many_friends(err);
-    uint32_t known = rung_players_count(s->players);
+    uint32_t known = rung_names_count(s->players);
     size_t bytes = (e->friends.count + 1) * sizeof(uint32_t);
     uint32_t *list = rung_alloc_get(s->alloc, bytes);
     rung_status st = list ? RUNG_OK : RUNG_ENOMEM;
@@ -387,7 +387,7 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
         st = rung__intern_player(s, name, &list[n++]) < 0 ? RUNG_ENOMEM : RUNG_OK;
     if (st >= 0)
         st = replace_friends(s, p, !e->friends.follow, list, sort_unique(list, n));
-    if (st == RUNG_UNCHANGED && rung_players_count(s->players) != known)
+    if (st == RUNG_UNCHANGED && rung_names_count(s->players) != known)
         st = RUNG_OK; /* somebody became known */
     rung_alloc_free(s->alloc, list, bytes);
     return st;
@@ -501,7 +501,7 @@ rung_status rung__apply_unban(rung_state *s, rung_slice id, rung_err *err) {
     uint32_t player, i = 0, j = 0;
     rung__board *b;
     (void)err;
-    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+    if (rung_names_find(s->players, id, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
     rung__ban *ban = rung__rare_get(&s->bans, player);
     if (!ban)
@@ -588,7 +588,7 @@ void rung__stash_sort(rung_state *s, uint64_t board_serial) {
 
 void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute) {
     uint32_t banned = s->bans.map.array_count + s->bans.map.hash_count;
-    for (uint32_t player = 0; banned && player < rung_players_span(s->players); player++) {
+    for (uint32_t player = 0; banned && player < rung_names_span(s->players); player++) {
         rung__ban *ban = rung__rare_get(&s->bans, player);
         banned -= ban != NULL;
         for (uint32_t k = 0; ban && k < ban->count; k++)
@@ -627,7 +627,7 @@ rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_er
     uint32_t player;
     if (!b)
         return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
-    if (rung_players_find(s->players, e->removed.player, &player) != RUNG_OK)
+    if (rung_names_find(s->players, e->removed.player, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
     return rung__entry_remove(s, b, player);
 }
@@ -669,7 +669,7 @@ static void forget_memberships(rung_state *s, uint32_t player) {
 rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
     uint32_t player, i = 0, j = 0;
     rung__board *b;
-    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+    if (rung_names_find(s->players, id, &player) != RUNG_OK)
         return RUNG_FAIL(err, RUNG_EABSENT, "player: no such player");
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)
         rung__ranking_remove(s, b, w, player, NULL);
@@ -686,7 +686,7 @@ rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
         return RUNG_ENOMEM;
     rung__digest_subtract(&s->digest, rung__fact_digest(RUNG__FACT_PLAYER, player,
                                                         rung__bytes_hash(id.ptr, id.len), NULL, 0));
-    rung_players_remove(s->players, player);
+    rung_names_remove(s->players, player);
     return RUNG_OK;
 }
 
@@ -718,7 +718,7 @@ static uint32_t list_players(const rung_state *s, uint32_t from, uint32_t n, uin
                              rung_slice *ids) {
     uint32_t count = 0;
     for (uint32_t player = from; player < from + n; player++) {
-        ids[count] = rung_players_id(s->players, player);
+        ids[count] = rung_names_id(s->players, player);
         players[count] = player;
         count += ids[count].len != 0;
     }
@@ -731,7 +731,7 @@ rung_digest rung__people_digest_all(const rung_state *s) {
     rung_digest d = {0, 0};
     rung_slice ids[BLOCK];
     uint64_t hashes[BLOCK];
-    uint32_t players[BLOCK], span = rung_players_span(s->players);
+    uint32_t players[BLOCK], span = rung_names_span(s->players);
     bool is_more_known = has_rest(s);
     for (uint32_t from = 0, n; from < span; from += n) {
         n = span - from < BLOCK ? span - from : BLOCK;
@@ -747,7 +747,7 @@ rung_digest rung__people_digest_all(const rung_state *s) {
 }
 
 void rung__people_deinit(rung_state *s) {
-    uint32_t span = s->players && has_rest(s) ? rung_players_span(s->players) : 0;
+    uint32_t span = s->players && has_rest(s) ? rung_names_span(s->players) : 0;
     for (uint32_t player = 0; player < span; player++) {
         rung__friends *f = rung__rare_get(&s->friends, player);
         rung__ban *ban = rung__rare_get(&s->bans, player);

@@ -24,40 +24,40 @@ static void values_now(const rung_state *s, const rung__board *b, uint32_t playe
 }
 
 static int compare_larger_first(const void *players, uint32_t a, uint32_t b) {
-    return rung_players_compare(players, b, a);
+    return rung_names_compare(players, b, a);
 }
 
 static uint32_t mark_larger_first(const void *players, const void *origin, uint32_t player) {
-    return ~rung_players_mark(players, origin, player);
+    return ~rung_names_mark(players, origin, player);
 }
 
 static void marks_larger_first(const void *players, const void *origin, uint32_t from, uint32_t n,
                                uint32_t *marks_out) {
-    rung_players_marks(players, origin, from, n, marks_out);
+    rung_names_marks(players, origin, from, n, marks_out);
     for (uint32_t i = 0; i < n; i++)
         marks_out[i] = ~marks_out[i];
 }
 
 static rung_status create_ladder(const rung_state *s, const rung__board *b,
-                                 const rung_ladder *guide, rung_quarry *quarry, rung_ladder **out) {
-    static const rung_ladder_aid smaller_first = {rung_players_warm_id, rung_players_mark_begin,
-                                                  rung_players_mark, rung_players_mark_span,
-                                                  rung_players_marks},
-                                 larger_first = {rung_players_warm_id, rung_players_mark_begin,
-                                                 mark_larger_first, rung_players_mark_span,
+                                 const rung_ladder *guide, rung_arena *arena, rung_ladder **out) {
+    static const rung_ladder_aid smaller_first = {rung_names_warm_id, rung_names_mark_begin,
+                                                  rung_names_mark, rung_names_mark_span,
+                                                  rung_names_marks},
+                                 larger_first = {rung_names_warm_id, rung_names_mark_begin,
+                                                 mark_larger_first, rung_names_mark_span,
                                                  marks_larger_first};
     rung_tie tie = b->def->key.tie;
     return rung_ladder_create(
         &(rung_ladder_config){.alloc = s->alloc,
                               .key_words = (uint8_t)rung_keyspec_words(&b->def->key),
                               .score_words = (uint8_t)rung_keyspec_score_words(&b->def->key),
-                              .tie = tie == RUNG_TIE_PLAYER        ? rung_players_compare
+                              .tie = tie == RUNG_TIE_PLAYER        ? rung_names_compare
                                      : tie == RUNG_TIE_PLAYER_LAST ? compare_larger_first
                                                                    : NULL,
                               .tie_ctx = s->players,
                               .tie_aid = tie == RUNG_TIE_PLAYER ? &smaller_first : &larger_first,
                               .guide = guide,
-                              .quarry = quarry},
+                              .arena = arena},
         out);
 }
 
@@ -72,9 +72,9 @@ rung_status rung__ranking_open_value(rung_state *s, const rung__board *b, rung__
         return RUNG_ENOMEM;
     if (scope->ladders[value])
         return RUNG_OK;
-    if (!scope->quarry && !(scope->quarry = rung_quarry_create(s->alloc)))
+    if (!scope->arena && !(scope->arena = rung_arena_create(s->alloc)))
         return RUNG_ENOMEM;
-    return create_ladder(s, b, w->ladder, scope->quarry, &scope->ladders[value]);
+    return create_ladder(s, b, w->ladder, scope->arena, &scope->ladders[value]);
 }
 
 /* ---- teams ---- */
@@ -144,7 +144,7 @@ static rung_status secure_team(rung_state *s, rung__board *b, rung__window *w, u
         rung_ladder_config config = {.alloc = s->alloc,
                                      .key_words = 1,
                                      .score_words = 1,
-                                     .tie = rung_players_compare,
+                                     .tie = rung_names_compare,
                                      .tie_ctx = s->attributes[b->attribute[b->team_slot]].values};
         if (rung_ladder_create(&config, &w->team_ladder) < 0)
             return RUNG_ENOMEM;
@@ -353,7 +353,7 @@ void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot) {
     rung__scope *scope = &w->scopes[slot];
     for (uint32_t v = 0; v < scope->cap; v++)
         rung_ladder_destroy(scope->ladders[v]);
-    rung_quarry_destroy(scope->quarry);
+    rung_arena_destroy(scope->arena);
     rung_alloc_free(s->alloc, scope->ladders, scope->cap * sizeof *scope->ladders);
     memset(scope, 0, sizeof *scope);
 }

@@ -79,7 +79,7 @@ void rung_scope_values_deinit(rung_scope_values *values, const rung_alloc *alloc
 rung_slice rung_scope_values_of(const rung_scope_values *values, uint32_t i, uint32_t player) {
     uint32_t value = rung_numbermap_get(&values->of_player[i], player);
     return value == RUNG_NUMBER_NONE ? (rung_slice){NULL, 0}
-                                     : rung_players_id(values->names[i], value);
+                                     : rung_names_id(values->names[i], value);
 }
 
 /* ---- the largest ---- */
@@ -143,7 +143,7 @@ uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t l
         ++*values_out;
         count = keep_largest(
             sizes, count, limit,
-            (rung_scope_size){.value = rung_players_id(names->values, value), .total = total});
+            (rung_scope_size){.value = rung_names_id(names->values, value), .total = total});
     }
     for (uint32_t rest = count; rest > 1;) { /* the smallest to the end, again and again */
         rung_scope_size smallest = sizes[0];

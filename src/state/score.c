@@ -343,7 +343,7 @@ static void release(submission *u) {
             &u->s->digest,
             rung__fact_digest(RUNG__FACT_PLAYER, u->player,
                               rung__bytes_hash(u->e->player.ptr, u->e->player.len), NULL, 0));
-        rung_players_remove(u->s->players, u->player);
+        rung_names_remove(u->s->players, u->player);
     }
 }
 
@@ -415,7 +415,7 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     rung__key_values(b, change->above.key, now, above, NULL);
     out->next_number = change->above.player;
     if (!u->aim) /* in a group the names are looked up at the end, all together */
-        out->next = rung_players_id(u->s->players, change->above.player);
+        out->next = rung_names_id(u->s->players, change->above.player);
     if (b->def->key.columns[0].type == RUNG_SCORE_REAL) {
         out->gap.d = above[0].d == out->values[0].d
                          ? 0
@@ -570,7 +570,7 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
     }
     u->player = aim ? aim->player : RUNG_PLAYER_NONE;
     if (u->player == RUNG_PLAYER_NONE &&
-        rung_players_find(s->players, e->player, &u->player) != RUNG_OK)
+        rung_names_find(s->players, e->player, &u->player) != RUNG_OK)
         u->player = RUNG_PLAYER_NONE;
     if (u->player != RUNG_PLAYER_NONE &&
         rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE)
@@ -646,14 +646,14 @@ static void aim_drop(rung__aim *aim) {
 
 static void aim_hash(const rung_state *s, rung__aim *aim) {
     aim_drop(aim);
-    aim->hash = rung_players_hash(s->players, aim->event->player);
-    rung_players_prefetch(s->players, aim->hash);
+    aim->hash = rung_names_hash(s->players, aim->event->player);
+    rung_names_prefetch(s->players, aim->hash);
 }
 
 /* Whoever is under way already is left to its turn: what the one before does to it is not known. */
 static void aim_player(const rung_state *s, rung__aim *aim, bool is_under_way) {
-    if (is_under_way || rung_players_find_hashed(s->players, aim->hash, aim->event->player,
-                                                 &aim->player) != RUNG_OK)
+    if (is_under_way ||
+        rung_names_find_hashed(s->players, aim->hash, aim->event->player, &aim->player) != RUNG_OK)
         aim->player = RUNG_PLAYER_NONE;
 }
 
@@ -867,9 +867,9 @@ __attribute__((always_inline)) static inline void look_all(rung_state *s, rung__
     if ((aim = aim_at(a, REACH, is_full)))
         aim_maps(aim);
     if ((aim = aim_at(a, NUMBER, is_full)))
-        rung_players_prefetch_number(s->players, aim->hash);
+        rung_names_prefetch_number(s->players, aim->hash);
     if ((aim = aim_at(a, CELL, is_full)))
-        rung_players_prefetch_cell(s->players, aim->hash);
+        rung_names_prefetch_cell(s->players, aim->hash);
     if ((aim = aim_at(a, PLAYERS, is_full))) {
         aim_players(aim);
         warm_scopes(aim, 1);

@@ -9,7 +9,7 @@
 #include "state/state.h"
 
 #include "state/internal.h"
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 
 #include <string.h>
 
@@ -61,7 +61,7 @@ rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint
 }
 
 rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out) {
-    rung_status st = rung_players_intern(s->players, id, out);
+    rung_status st = rung_names_intern(s->players, id, out);
     if (st == RUNG_OK)
         rung__digest_add(&s->digest, rung__fact_digest(RUNG__FACT_PLAYER, *out,
                                                        rung__bytes_hash(id.ptr, id.len), NULL, 0));
@@ -117,15 +117,15 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     s->on_close = config->on_close;
     s->on_close_ctx = config->on_close_ctx;
     s->rules = config->rules_level;
-    if (rung_players_create(s->alloc, &s->hash_key, &s->players) < 0 ||
-        rung_players_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
-        rung_players_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 ||
+    if (rung_names_create(s->alloc, &s->hash_key, &s->players) < 0 ||
+        rung_names_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
+        rung_names_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 ||
         rung__ids_create(s, config) < 0) {
         rung_state_destroy(s);
         return RUNG_ENOMEM;
     }
     uint32_t boards_max = config->boards_max ? config->boards_max : 1000000;
-    rung_players_set_limit(s->board_ids, boards_max);
+    rung_names_set_limit(s->board_ids, boards_max);
     s->keys_max = boards_max - boards_max / 100;
     *out = s;
     return RUNG_OK;
@@ -145,9 +145,9 @@ void rung_state_destroy(rung_state *s) {
     rung_alloc_free(s->alloc, s->expiring, s->expiring_cap * sizeof *s->expiring);
     rung__people_deinit(s);
     rung__ids_destroy(s);
-    rung_players_destroy(s->attribute_ids);
-    rung_players_destroy(s->board_ids);
-    rung_players_destroy(s->players);
+    rung_names_destroy(s->attribute_ids);
+    rung_names_destroy(s->board_ids);
+    rung_names_destroy(s->players);
     rung_alloc_free(s->alloc, s, sizeof *s);
 }
 
@@ -279,7 +279,7 @@ static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
         count = n - done < GROUP ? n - done : GROUP;
         for (uint32_t i = 0; i < count; i++)
             numbers[i] = outcomes[i].next_number;
-        rung_players_id_batch(s->players, numbers, count, names);
+        rung_names_id_batch(s->players, numbers, count, names);
         for (uint32_t i = 0; i < count; i++)
             outcomes[i].next = names[i];
     }
@@ -349,7 +349,7 @@ static void add_window_stats(const rung__window *w, rung_stats *out) {
     out->bytes_entries += rung_ladder_memory(w->ladder);
     for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++) {
         out->bytes_scopes += w->scopes[slot].cap * sizeof *w->scopes[slot].ladders +
-                             rung_quarry_memory(w->scopes[slot].quarry);
+                             rung_arena_memory(w->scopes[slot].arena);
         for (uint32_t v = 0; v < w->scopes[slot].cap; v++)
             if (w->scopes[slot].ladders[v]) {
                 out->ladders++;
@@ -384,9 +384,9 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     memset(out, 0, sizeof *out);
     out->seq = s->seq;
     out->refused = s->refused;
-    out->players = rung_players_count(s->players);
-    out->bytes_players = rung_players_size_bytes(s->players);
-    out->boards = rung_players_count(s->board_ids) - s->set_count;
+    out->players = rung_names_count(s->players);
+    out->bytes_players = rung_names_size_bytes(s->players);
+    out->boards = rung_names_count(s->board_ids) - s->set_count;
     out->sets = s->set_count;
     out->bytes_sets = s->set_cap * sizeof *s->sets + s->expiring_cap * sizeof *s->expiring;
     for (uint32_t i = 0; i < s->set_cap; i++)
@@ -394,7 +394,7 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
             out->set_members += s->sets[i]->count;
             out->bytes_sets += rung__set_memory(s->sets[i]);
         }
-    out->bytes_boards = rung_players_size_bytes(s->board_ids) + s->board_cap * sizeof *s->boards;
+    out->bytes_boards = rung_names_size_bytes(s->board_ids) + s->board_cap * sizeof *s->boards;
     for (uint32_t i = 0; i < s->board_cap; i++) {
         const rung__board *b = s->boards[i];
         if (b)
@@ -403,14 +403,14 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     for (uint32_t i = 0; i < s->attribute_cap; i++)
         if (s->attributes[i].users)
             out->bytes_scopes +=
-                rung_players_size_bytes(s->attributes[i].values) + s->attributes[i].of_player.bytes;
+                rung_names_size_bytes(s->attributes[i].values) + s->attributes[i].of_player.bytes;
     out->friendships = s->friendships;
     out->banned = s->bans.map.array_count + s->bans.map.hash_count;
     out->profiles = s->profiles.map.array_count + s->profiles.map.hash_count;
     out->ids = rung__ids_count(s);
     out->id_capacity = s->ids.capacity;
     out->id_keep_ms = s->ids.keep_ms;
-    out->bytes_ids = s->ids.bytes + rung_players_size_bytes(s->ids.table);
+    out->bytes_ids = s->ids.bytes + rung_names_size_bytes(s->ids.table);
     out->bytes_friends = rare_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
     out->bytes_profiles = rare_bytes(&s->profiles) + rare_bytes(&s->bans);
     out->bytes_total = sizeof *s + out->bytes_players + out->bytes_entries + out->bytes_scopes +

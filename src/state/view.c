@@ -96,7 +96,7 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
     if (slot == b->def->scope_count)
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "scope: the board does not rank by this attribute");
     if (!w || value.len < 1 || value.len > RUNG_NAME_MAX ||
-        rung_players_find(s->attributes[b->attribute[slot]].values, value, &number) != RUNG_OK)
+        rung_names_find(s->attributes[b->attribute[slot]].values, value, &number) != RUNG_OK)
         return RUNG_OK;
     if (number < w->scopes[slot].cap)
         *out = w->scopes[slot].ladders[number];
@@ -177,7 +177,7 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
 
 /* ---- rows ---- */
 
-static const rung_players *names_of(const rung_view *v) {
+static const rung_names *names_of(const rung_view *v) {
     const rung__board *b = board_of(v);
     return v->teams ? v->state->attributes[b->attribute[b->team_slot]].values : v->state->players;
 }
@@ -228,7 +228,7 @@ static void name_rows(const rung_view *v, uint32_t count, rung_row *rows) {
         n = count - done < TOGETHER ? count - done : TOGETHER;
         for (uint32_t i = 0; i < n; i++)
             numbers[i] = rows[done + i].number;
-        rung_players_id_batch(names_of(v), numbers, n, ids);
+        rung_names_id_batch(names_of(v), numbers, n, ids);
         for (uint32_t i = 0; i < n; i++)
             rows[done + i].id = ids[i];
     }
@@ -269,13 +269,13 @@ static void read_one(const rung_view *v, const rung_ladder_entry *e, rung_row *r
         rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_DENSE, &dense),
                     "it is there");
     read_row(v, e, unique - 1, row);
-    row->id = rung_players_id(names_of(v), e->player);
+    row->id = rung_names_id(names_of(v), e->player);
     set_ranks(v, row, sparse, dense);
 }
 
 static bool find_entry(const rung_view *v, rung_slice id, rung_ladder_entry *e) {
     uint32_t number;
-    return v->ladder && rung_players_find(names_of(v), id, &number) == RUNG_OK &&
+    return v->ladder && rung_names_find(names_of(v), id, &number) == RUNG_OK &&
            rung_ladder_find(ladder_of(v), number, e) == RUNG_OK;
 }
 
@@ -291,7 +291,7 @@ rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around,
                              uint32_t *count_out, uint32_t *self_out) {
     rung_ladder_cursor c;
     uint32_t number, index;
-    if (!v->ladder || rung_players_find(names_of(v), id, &number) != RUNG_OK ||
+    if (!v->ladder || rung_names_find(names_of(v), id, &number) != RUNG_OK ||
         rung_ladder_seek_player(ladder_of(v), number, &c, &index) != RUNG_OK)
         return RUNG_NOT_FOUND;
     uint64_t want = 2 * (uint64_t)around + 1;
@@ -311,16 +311,16 @@ static void warm_some(uint32_t n, const rung_view *const *views, const rung_slic
     uint64_t hashes[WARM_TOGETHER];
     uint32_t numbers[WARM_TOGETHER];
     for (uint32_t i = 0; i < n; i++) {
-        hashes[i] = rung_players_hash(names_of(views[i]), ids[i]);
-        rung_players_prefetch(names_of(views[i]), hashes[i]);
+        hashes[i] = rung_names_hash(names_of(views[i]), ids[i]);
+        rung_names_prefetch(names_of(views[i]), hashes[i]);
     }
     for (uint32_t i = 0; i < n; i++)
-        rung_players_prefetch_number(names_of(views[i]), hashes[i]);
+        rung_names_prefetch_number(names_of(views[i]), hashes[i]);
     for (uint32_t i = 0; i < n; i++)
-        rung_players_prefetch_cell(names_of(views[i]), hashes[i]);
+        rung_names_prefetch_cell(names_of(views[i]), hashes[i]);
     for (uint32_t i = 0; i < n; i++) {
         if (!views[i]->ladder ||
-            rung_players_find_hashed(names_of(views[i]), hashes[i], ids[i], &numbers[i]) != RUNG_OK)
+            rung_names_find_hashed(names_of(views[i]), hashes[i], ids[i], &numbers[i]) != RUNG_OK)
             numbers[i] = RUNG_PLAYER_NONE;
         else
             rung_ladder_warm_map(ladder_of(views[i]), numbers[i]);
@@ -642,7 +642,7 @@ rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_
                               uint32_t offset, uint32_t limit, rung_row *rows, uint32_t *count_out,
                               uint32_t *total_out) {
     uint32_t number;
-    if (v->teams || rung_players_find(v->state->players, player, &number) != RUNG_OK)
+    if (v->teams || rung_names_find(v->state->players, player, &number) != RUNG_OK)
         return RUNG_NOT_FOUND;
     const rung__friends *f = rung__rare_get(&v->state->friends, number);
     uint32_t n = f ? f->following_count : 0;
@@ -689,7 +689,7 @@ rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t
     uint32_t *players = rung_alloc_get(alloc, n * sizeof *players);
     if (!players)
         return RUNG_ENOMEM;
-    rung_players_find_batch(names_of(v), ids, n, players);
+    rung_names_find_batch(names_of(v), ids, n, players);
     sort_numbers(players, n);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -703,14 +703,14 @@ rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t
 /* ---- looking around ---- */
 
 uint32_t rung_state_board_span(const rung_state *s) {
-    return rung_players_span(s->board_ids);
+    return rung_names_span(s->board_ids);
 }
 
 rung_status rung_state_board_at(const rung_state *s, uint32_t i, rung_slice *id_out,
                                 const rung_board_def **def_out) {
     if (i >= s->board_cap || !s->boards[i])
         return RUNG_NOT_FOUND;
-    *id_out = rung_players_id(s->board_ids, i);
+    *id_out = rung_names_id(s->board_ids, i);
     *def_out = s->boards[i]->def;
     return RUNG_OK;
 }
@@ -790,7 +790,7 @@ uint32_t rung_state_profile(const rung_state *s, uint32_t number, rung_attribute
 rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *count_out,
                               rung_attribute *attributes, bool *banned_out) {
     uint32_t player;
-    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+    if (rung_names_find(s->players, id, &player) != RUNG_OK)
         return RUNG_NOT_FOUND;
     *count_out = rung_state_profile(s, player, attributes);
     *banned_out = rung__rare_get(&s->bans, player) != NULL;
@@ -799,10 +799,10 @@ rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *coun
 
 uint32_t rung_state_friends(const rung_state *s, rung_slice id, rung_slice *ids, uint32_t room) {
     uint32_t player;
-    if (rung_players_find(s->players, id, &player) != RUNG_OK)
+    if (rung_names_find(s->players, id, &player) != RUNG_OK)
         return 0;
     const rung__friends *f = rung__rare_get(&s->friends, player);
     for (uint32_t i = 0; f && i < f->following_count && i < room; i++)
-        ids[i] = rung_players_id(s->players, f->following[i]);
+        ids[i] = rung_names_id(s->players, f->following[i]);
     return f ? f->following_count : 0;
 }

@@ -5,9 +5,7 @@
 import json
 import os
 import pathlib
-import pty
 import re
-import select
 import shutil
 import struct
 import subprocess
@@ -21,7 +19,7 @@ from pages import run_page
 SOURCE = pathlib.Path(os.environ["RUNG_SOURCE"])
 BUILD = pathlib.Path(os.environ["RUNG_BUILD"])
 ENV = {**os.environ, "PATH": f"{BUILD}:{BUILD}/examples:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "TERM": "xterm"}
-COMMANDS = ["demo", "play", "status", "snapshot", "backup", "restore", "log cat", "log verify", "log repair"]
+COMMANDS = ["demo", "status", "snapshot", "backup", "restore", "log cat", "log verify", "log repair"]
 
 
 def rung(*args, stdin="", **more):
@@ -86,7 +84,6 @@ class Cli(unittest.TestCase):
             (["log", "cat", data, "--from=99999999999999999999"], "whole number"),
             (["log", "cat", data, "--json", "--json"], "twice"), (["log", "cat", data, "--json=1"], "takes no value"),
             (["log", "cat", data, "--kind", "nonsense"], "no kind"), (["backup", data], "TO is missing"),
-            (["play", "--players", "3"], "--players"),
             (["serve", "--http", "127.0.0.1:99999"], "--http: expected ADDR:PORT"),
             (["serve", "--snapshot-every", "64KiB"], '--snapshot-every: expected a size such as 64MiB or 1GiB, from 1MiB on, or off, not "64KiB"'),
             (["board", "create", "x", "--decimals", "10"], "--decimals: expected 0 to 9"),
@@ -190,53 +187,6 @@ class Cli(unittest.TestCase):
                 worker.stdin.close()
             self.assertEqual(worker.wait(timeout=60), 0)
         self.assertIsNone(json.loads(self.check(rung("status", data, "--json"), 0))["in_use_by"])
-
-    def test_play_from_a_pipe(self):
-        script = ("top 4 week\ntop 2 country:FI\nrank {0}\naround {0} 2\nfriends {0}\npercentile {0}\ndist\nrun 1\n"
-                  "submit me 12\nhelp\n\nnonsense\nrank nobody\nsubmit me x\ntop x\nquit\ntop 9\n")
-        first = re.search(r" 1  (\S+) ", self.check(rung("play", "--players", "500", stdin="top 1\n"), 0))[1]
-        run = rung("play", "--players", "500", stdin=script.format(first))
-        out = self.check(run, 0)
-        for text in ["Top 4 of", "country:FI", f"Around {first}", "among friends", "level with or ahead of", "submissions, ",
-                     "12 points now: rank", "country:FI]"]:
-            self.assertIn(text, out)
-        self.assertNotIn("Top 9", out)
-        self.assertNotIn("\033", out + run.stderr)
-        for text in ["no such command", "nobody of that name", "usage: top"]:
-            self.assertIn(text, run.stderr)
-
-    def test_play_without_input_is_a_tour(self):
-        out = self.check(rung("play", "--players", "500"), 0)
-        for text in ["Top 5 of", "Around ", "Top 3 of", "5,000 submissions took"]:
-            self.assertIn(text, out)
-
-    def converse(self, env, *talk):
-        """Say each line when the text before it has been seen; returns all that was seen."""
-        leader, follower = pty.openpty()
-        seen, at, talk = b"", 0, list(talk)
-        with subprocess.Popen([BUILD / "rung", "play", "--players", "300"], stdin=follower, stdout=follower,
-                              stderr=follower, env=env) as child:
-            os.close(follower)
-            while select.select([leader], [], [], 60)[0]:
-                try:
-                    seen += os.read(leader, 65536)
-                except OSError:
-                    break # the other end was closed
-                while talk and (found := seen.find(talk[0][0], at)) >= 0:
-                    at = found + len(talk[0][0])
-                    os.write(leader, talk.pop(0)[1])
-            if child.poll() is None and talk:
-                child.kill()
-            self.assertEqual(child.wait(timeout=60), 0, seen)
-        os.close(leader)
-        return seen
-
-    def test_play_on_a_terminal(self):
-        seen = self.converse(ENV, (b"rung>", b"top 2\n"), (b"rung>", b"run\n"), (b"a second", b"\n"), (b"rung>", b"quit\n"))
-        self.assertIn(b"\033[1m", seen)
-        seen = self.converse({**ENV, "NO_COLOR": "1"}, (b"rung>", b"run 1\n"), (b"rung>", b"\004"))
-        self.assertNotIn(b"\033[1m", seen)
-        self.assertRegex(seen, rb"\033\[\d+A")
 
     def test_output_that_cannot_be_written_is_a_failure(self):
         with open("/dev/full", "w") as full:

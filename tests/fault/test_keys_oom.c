@@ -3,7 +3,7 @@
  * submission succeeds as if nothing had been, be it that it makes the key. Commands: the state is lost and says so,
  * but can be asked and destroyed, and nothing leaks. */
 /* ctest: timeout=180 */
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 #include "support/check.h"
 #include "support/event_gen.h"
 #include "support/failalloc.h"

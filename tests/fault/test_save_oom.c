@@ -2,7 +2,7 @@
 /* Loading a state when memory runs out: fail the n-th allocation, n = 1, 2, ... until none is left to fail. Each
  * failure is RUNG_ENOMEM, leaves nothing behind and gives no state; saving takes no memory at all. */
 /* ctest: timeout=300 */
-#include "state/save.h"
+#include "state/image/save.h"
 #include "support/check.h"
 #include "support/failalloc.h"
 #include "support/history_gen.h"

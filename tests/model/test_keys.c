@@ -6,7 +6,7 @@
  * RUNG_SEED=n runs that program again; RUNG_STEPS: events per program. */
 /* ctest: timeout=300 */
 /* ctest: name=long timeout=900 labels=long env="RUNG_STEPS=10000" args="programs" */
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 #include "support/check.h"
 #include "support/key_model.h"
 #include "support/rng.h"

@@ -16,7 +16,7 @@
 #define RUNG_TESTS_FRONTKIT_H
 
 #include "app/turn.h"
-#include "front/http/api.h"
+#include "front/api/api.h"
 #include "front/resp/resp.h"
 #include "support/check.h"
 #include "support/failalloc.h"

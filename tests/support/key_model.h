@@ -7,7 +7,7 @@
 #ifndef RUNG_TESTS_KEY_MODEL_H
 #define RUNG_TESTS_KEY_MODEL_H
 
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 
 enum {
     KEY_MODEL_KEYS = 6,

@@ -8,8 +8,8 @@
 #ifndef RUNG_TESTS_STATE_BYTES_H
 #define RUNG_TESTS_STATE_BYTES_H
 
-#include "state/save.h"
-#include "state/stream.h"
+#include "state/image/save.h"
+#include "state/image/stream.h"
 #include "support/check.h"
 
 #include <stdlib.h>

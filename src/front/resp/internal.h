@@ -12,7 +12,7 @@
 #include "codec/resp_parser.h"
 #include "codec/resp_writer.h"
 #include "front/resp/resp.h"
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 
 typedef struct rung__resp_session rung__resp_session;
 typedef struct rung__resp_command rung__resp_command;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Guided ladders: a guide and three ladders that it guides, every player in at most one of those, as a window's ranking
- * and those of a scope are; two of them share a quarry. Random puts, moves between the three and removals, with
+ * and those of a scope are; two of them share a arena. Random puts, moves between the three and removals, with
  * fresh hints, old hints and none, against plain arrays. */
 /* ctest: labels=release */
 #include "ladder/ladder.h"
@@ -17,7 +17,7 @@ typedef struct world {
     rung_failalloc fa;
     rung_rng rng;
     rung_ladder *guide, *of[VALUES];
-    rung_quarry *quarry;
+    rung_arena *arena;
     uint8_t words;
     uint64_t key[PLAYERS][2];
     uint32_t value[PLAYERS];       /* OUT: not ranked */
@@ -68,11 +68,11 @@ static void begin(world *w, uint64_t seed, uint8_t words, bool own_ties) {
 
                                  .tie_aid = &aid};
     CHECK_OK(rung_ladder_create(&config, &w->guide));
-    w->quarry = rung_quarry_create(config.alloc);
-    CHECK(w->quarry);
+    w->arena = rung_arena_create(config.alloc);
+    CHECK(w->arena);
     config.guide = w->guide;
     for (uint32_t v = 0; v < VALUES; v++) {
-        config.quarry = v ? w->quarry : NULL;
+        config.arena = v ? w->arena : NULL;
         CHECK_OK(rung_ladder_create(&config, &w->of[v]));
     }
     for (uint32_t p = 0; p < PLAYERS; p++)
@@ -83,7 +83,7 @@ static void end(world *w) {
     rung_ladder_destroy(w->guide);
     for (uint32_t v = 0; v < VALUES; v++)
         rung_ladder_destroy(w->of[v]);
-    rung_quarry_destroy(w->quarry);
+    rung_arena_destroy(w->arena);
     rung_failalloc_deinit(&w->fa);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What level 1 of the rules changes, each held against level 0: an old log gives what it always gave. */
-#include "state/keys.h"
+#include "state/keyspace/keys.h"
 #include "state/state.h"
 #include "support/check.h"
 

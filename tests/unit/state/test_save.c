@@ -2,7 +2,7 @@
 /* A state and its copy from bytes: equal now, and equal after everything that happens to both. Then damage: every
  * truncation and every bit. RUNG_SEED=n runs one history again. */
 /* ctest: timeout=300 labels=release */
-#include "state/save.h"
+#include "state/image/save.h"
 
 #include "support/check.h"
 #include "support/failalloc.h"

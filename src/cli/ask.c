@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/ask.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void rung_view_query(rung_path *path, const rung_view_args *view) {
+    rung_path_query(path, "window", view->window);
+    rung_path_query(path, "window_id", view->window_id);
+    rung_path_query(path, "on", view->on);
+    rung_path_query(path, "scope", view->scope);
+    rung_path_query(path, "rank", view->rank);
+}
+
+int rung_ask_open(const rung_command *self, const rung_ask_args *args, rung_client **client_out) {
+    rung_err err = {0};
+    rung_client_config config = {
+        .url = args->url, .key_file = args->key_file, .ca_file = args->ca_file};
+    rung_status st = rung_client_create(&config, client_out, &err);
+    if (st == RUNG_OK)
+        return RUNG_EXIT_OK;
+    rung_command_fail(self, &err);
+    return st == RUNG_EINVAL ? RUNG_EXIT_USAGE : RUNG_EXIT_PROBLEM;
+}
+
+int rung_ask_fail(const rung_command *self, const rung_reply *reply) {
+    char code[64], detail[512];
+    rung_slice body = rung_reply_body(reply);
+    rung_answer_member(body, "code", code, sizeof code);
+    rung_answer_member(body, "detail", detail, sizeof detail);
+    rung_answer_cut_place(detail);
+    fflush(stdout);
+    fprintf(stderr, "rung %s: ", self->name);
+    for (const char *p = detail; *p; p++) /* a server's text may be a stranger's */
+        fputc((unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p, stderr);
+    fprintf(stderr, "%s(%ld%s%s)\n", *detail ? " " : "the server refused ", reply->status,
+            *code ? " " : "", code);
+    if (reply->status == 401)
+        fputs("RUNG_KEY or --key-file gives a key; rung keys create makes one.\n", stderr);
+    return RUNG_EXIT_PROBLEM;
+}
+
+int rung_ask_for(const rung_command *self, rung_client *c, const char *method,
+                 const rung_path *path, rung_slice body, rung_reply *reply_out) {
+    rung_err err = {0};
+    rung_status st = rung_client_ask(c, method, path, NULL, body, reply_out, &err);
+    if (st < 0) {
+        rung_command_fail(self, &err);
+        return st == RUNG_EIO ? RUNG_EXIT_UNREACHED : RUNG_EXIT_PROBLEM;
+    }
+    return reply_out->status < 300 ? RUNG_EXIT_OK : rung_ask_fail(self, reply_out);
+}
+
+void rung_reply_print(const rung_reply *reply) {
+    fwrite(reply->body, 1, reply->len, stdout);
+    if (reply->len == 0 || reply->body[reply->len - 1] != '\n')
+        putchar('\n');
+}
+
+/* ---- rankings ---- */
+
+void rung_ranking_print_title(rung_slice answer) {
+    char text[300];
+    rung_slice total, count;
+    printf("%s", rung_terminal_color(stdout, RUNG_COLOR_BOLD));
+    rung_print_word(stdout, rung_slice_str(rung_answer_member(answer, "board", text, sizeof text)));
+    rung_answer_member(answer, "window", text, sizeof text);
+    if (strcmp(text, "all") != 0) {
+        printf(", %s ", text);
+        rung_print_word(stdout,
+                        rung_slice_str(rung_answer_member(answer, "window_id", text, sizeof text)));
+    }
+    if (*rung_answer_member(answer, "scope", text, sizeof text)) {
+        fputs(", ", stdout);
+        rung_print_word(stdout, rung_slice_str(text));
+    }
+    printf("%s: ", rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+    if (rung_answer_find(answer, "count", &count)) /* friends: so many of them are in it */
+        printf("%s of ", rung_answer_amount(count, text, sizeof text));
+    rung_answer_find(answer, "total", &total);
+    rung_answer_amount(total, text, sizeof text);
+    printf("%s %s%s\n", text, strcmp(text, "1") == 0 ? "entry" : "entries",
+           rung_answer_is_true(answer, "closed") ? ", closed" : "");
+}
+
+static const rung_table_column entry_columns[] = {
+    {"rank", true},  {"player", false},    {"name", false},
+    {"score", true}, {"percentile", true}, {"since", false},
+};
+
+rung_table *rung_ranking_begin(void) {
+    return rung_table_begin(sizeof entry_columns / sizeof entry_columns[0], entry_columns);
+}
+
+void rung_ranking_print(rung_table *t) {
+    enum { NAME = 2 };
+    rung_table_drop_empty(t, NAME);
+    rung_table_print(t, stdout);
+}
+
+/* "4,200", or "4,200 / 17 / 3" with more columns. */
+static const char *score_text(rung_slice entry, char out[192]) {
+    rung_slice raw, item;
+    rung_answer_find(entry, "score", &raw);
+    rung_answer_amount(raw, out, 64);
+    if (!rung_answer_find(entry, "columns", &raw))
+        return out;
+    static rung_answer_items it; /* large; one thread */
+    for (rung_answer_begin(&it, raw); rung_answer_next(&it, &item);) {
+        size_t len = strlen(out);
+        if (len + 48 > 192)
+            break;
+        snprintf(out + len, 192 - len, " / ");
+        rung_answer_amount(item, out + len + 3, 192 - len - 3);
+    }
+    return out;
+}
+
+void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked) {
+    char text[192], name[300];
+    rung_slice raw;
+    rung_answer_find(entry, "rank", &raw);
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", rung_answer_amount(raw, text, sizeof text));
+    rung_answer_member(entry, "player", name, sizeof name);
+    rung_table_word(t, is_marked ? RUNG_COLOR_ACCENT : RUNG_COLOR_PLAIN, rung_slice_str(name));
+    rung_answer_member(entry, "name", name, sizeof name);
+    if (*name)
+        rung_table_word(t, RUNG_COLOR_PLAIN, rung_slice_str(name));
+    else
+        rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", "");
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s", score_text(entry, text));
+    rung_answer_member(entry, "percentile", text, sizeof text);
+    if (*text)
+        rung_table_cell(t, RUNG_COLOR_DIM, "%.2f %%", strtod(text, NULL));
+    else
+        rung_table_cell(t, RUNG_COLOR_DIM, "%s", "");
+    rung_answer_member(entry, "at", text, sizeof text);
+    text[strcspn(text, ".Z")] = '\0'; /* seconds will do for people */
+    rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
+    if (is_marked)
+        rung_table_mark(t);
+}
+
+void rung_ranking_add(rung_table *t, rung_slice entries, const char *marked) {
+    rung_answer_items it;
+    rung_slice entry;
+    char name[300];
+    for (rung_answer_begin(&it, entries); rung_answer_next(&it, &entry);)
+        rung_ranking_add_one(
+            t, entry,
+            marked && strcmp(rung_answer_member(entry, "player", name, sizeof name), marked) == 0);
+}

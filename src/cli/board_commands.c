@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung board list, show, create, delete. */
+#include "cli/ask.h"
+
+#include "base/alloc.h"
+#include "codec/json_writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void board_path(rung_path *path, const char *board) {
+    rung_path_add(path, "/v1/boards/");
+    rung_path_name(path, board);
+}
+
+/* ---- list ---- */
+
+static const rung_option list_options[] = {RUNG_ASK_OPTIONS};
+
+static void add_words(rung_slice raw, char *out, size_t size) {
+    rung_answer_items it;
+    rung_slice item;
+    char text[160];
+    size_t len = 0;
+    out[0] = '\0';
+    for (rung_answer_begin(&it, raw); rung_answer_next(&it, &item) && len < size;) {
+        if (item.ptr[0] == '{')
+            rung_answer_member(item, "name", text, sizeof text);
+        else
+            rung_answer_text(item, text, sizeof text);
+        len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " " : "", text);
+    }
+}
+
+static void add_board(rung_table *t, rung_slice board) {
+    char text[300], order[32];
+    rung_slice raw;
+    rung_table_word(t, RUNG_COLOR_BOLD,
+                    rung_slice_str(rung_answer_member(board, "id", text, sizeof text)));
+    rung_table_word(t, RUNG_COLOR_PLAIN,
+                    rung_slice_str(rung_answer_member(board, "title", text, sizeof text)));
+    rung_answer_member(board, "score.type", text, sizeof text);
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s %s", text,
+                    rung_answer_member(board, "score.order", order, sizeof order));
+    rung_table_cell(t, RUNG_COLOR_PLAIN, "%s",
+                    rung_answer_member(board, "update", text, sizeof text));
+    text[0] = '\0';
+    if (rung_answer_find(board, "windows", &raw))
+        add_words(raw, text, sizeof text);
+    rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
+}
+
+/* One page after the other; with --json each as a line. */
+static int list_all(const rung_command *self, const rung_ask_args *args, rung_client *client,
+                    rung_table *t) {
+    char cursor[32] = "";
+    rung_answer_items it;
+    rung_reply reply;
+    rung_slice boards, board;
+    do {
+        rung_path path = {0};
+        rung_path_add(&path, "/v1/boards");
+        rung_path_query_number(&path, "limit", 1000);
+        rung_path_query(&path, "cursor", *cursor ? cursor : NULL);
+        int code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
+        if (code)
+            return code;
+        rung_slice body = rung_reply_body(&reply);
+        rung_answer_member(body, "next", cursor, sizeof cursor);
+        if (args->json)
+            rung_reply_print(&reply);
+        else if (rung_answer_find(body, "boards", &boards))
+            for (rung_answer_begin(&it, boards); rung_answer_next(&it, &board);)
+                add_board(t, board);
+    } while (*cursor);
+    return RUNG_EXIT_OK;
+}
+
+static int run_list(const rung_command *self, int argc, char **argv) {
+    static const rung_table_column columns[] = {{"board", false},
+                                                {"title", false},
+                                                {"score", false},
+                                                {"update", false},
+                                                {"windows", false}};
+    rung_ask_args args = {0};
+    rung_client *client;
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    int code = rung_ask_open(self, &args, &client);
+    if (code)
+        return code;
+    rung_table *t = rung_table_begin(5, columns);
+    code = list_all(self, &args, client, t);
+    rung_client_destroy(client);
+    FILE *out = code || args.json ? NULL : stdout;
+    rung_table_print(t, out);
+    return code;
+}
+
+const rung_command rung_command_board_list = {
+    .group = RUNG_GROUP_ASK,
+    .name = "board list",
+    .summary = "all boards",
+    .details = "",
+    RUNG_OPTIONS(list_options),
+    .run = run_list,
+};
+
+/* ---- show and delete ---- */
+
+typedef struct board_args {
+    rung_ask_args ask;
+    const char *board;
+    bool yes;
+} board_args;
+
+static const rung_option show_options[] = {
+    RUNG_OPERAND(board_args, board, "BOARD", "the board"),
+    RUNG_ASK_OPTIONS,
+};
+
+/* One line for every member: simple ones as they are, others as JSON. */
+static void print_members(rung_slice object) {
+    rung_answer_items it;
+    rung_slice raw;
+    char text[300];
+    for (rung_answer_begin(&it, object); rung_answer_next(&it, &raw);) {
+        printf("%s%-14s%s ", rung_terminal_color(stdout, RUNG_COLOR_DIM), it.key,
+               rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+        if (raw.ptr[0] == '{' || raw.ptr[0] == '[')
+            printf("%.*s\n", (int)raw.len, raw.ptr);
+        else if (raw.ptr[0] == '"') {
+            rung_print_word(stdout, rung_slice_str(rung_answer_text(raw, text, sizeof text)));
+            putchar('\n');
+        } else
+            printf("%s\n", rung_answer_amount(raw, text, sizeof text));
+    }
+}
+
+static int run_show(const rung_command *self, int argc, char **argv) {
+    board_args args = {0};
+    rung_client *client;
+    rung_path path = {0};
+    rung_reply reply;
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    int code = rung_ask_open(self, &args.ask, &client);
+    if (code)
+        return code;
+    board_path(&path, args.board);
+    code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
+    if (code == RUNG_EXIT_OK && args.ask.json)
+        rung_reply_print(&reply);
+    else if (code == RUNG_EXIT_OK)
+        print_members(rung_reply_body(&reply));
+    rung_client_destroy(client);
+    return code;
+}
+
+const rung_command rung_command_board_show = {
+    .group = RUNG_GROUP_ASK,
+    .name = "board show",
+    .summary = "a board's definition",
+    .details = "",
+    RUNG_OPTIONS(show_options),
+    .run = run_show,
+};
+
+static const rung_option delete_options[] = {
+    RUNG_OPERAND(board_args, board, "BOARD", "the board"),
+    RUNG_OPTION_FLAG(board_args, yes, "--yes", "do not ask"),
+    RUNG_ASK_OPTIONS,
+};
+
+/* On a terminal a slip of the fingers can be taken back; a script says --yes. */
+static bool is_meant(const board_args *args) {
+    char line[16] = "";
+    if (args->yes)
+        return true;
+    if (!isatty(STDIN_FILENO))
+        return false;
+    fprintf(stderr, "Delete board %s with all its scores? [y/N] ", args->board);
+    return fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
+static int run_delete(const rung_command *self, int argc, char **argv) {
+    board_args args = {0};
+    rung_client *client;
+    rung_path path = {0};
+    rung_reply reply;
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    if (!is_meant(&args)) {
+        fprintf(stderr, "rung %s: nothing was deleted; --yes does it without asking\n", self->name);
+        return RUNG_EXIT_PROBLEM;
+    }
+    int code = rung_ask_open(self, &args.ask, &client);
+    if (code)
+        return code;
+    board_path(&path, args.board);
+    code = rung_ask_for(self, client, "DELETE", &path, (rung_slice){0}, &reply);
+    if (code == RUNG_EXIT_OK && args.ask.json)
+        rung_reply_print(&reply);
+    else if (code == RUNG_EXIT_OK)
+        printf("board %s is deleted\n", args.board);
+    rung_client_destroy(client);
+    return code;
+}
+
+const rung_command rung_command_board_delete = {
+    .group = RUNG_GROUP_ASK,
+    .name = "board delete",
+    .summary = "delete a board with all its scores",
+    .details = "Asks first on a terminal; elsewhere --yes is needed.\n",
+    RUNG_OPTIONS(delete_options),
+    .run = run_delete,
+};
+
+/* ---- create ---- */
+
+typedef struct create_args {
+    rung_ask_args ask;
+    const char *board, *file, *title, *type, *order, *update, *half_life, *tie, *rank, *windows,
+        *timezone, *day_starts, *scopes, *teams, *decimals;
+    uint64_t grace, keep;
+    bool change;
+} create_args;
+
+static const rung_option create_options[] = {
+    RUNG_OPERAND(create_args, board, "BOARD", "its id: 1 to 128 bytes"),
+    RUNG_OPTION_TEXT(create_args, title, "--title", "TEXT", "for people"),
+    RUNG_OPTION_TEXT(create_args, type, "--type", "integer|decimal|real",
+                     "of the score (default integer)"),
+    RUNG_OPTION_TEXT(create_args, decimals, "--decimals", "N", "of a decimal score, 0 to 9"),
+    RUNG_OPTION_TEXT(create_args, order, "--order", "desc|asc",
+                     "asc: less is better (default desc)"),
+    RUNG_OPTION_TEXT(create_args, update, "--update", "best|last|sum|count|decay",
+                     "what a new score does (default best)"),
+    RUNG_OPTION_TEXT(create_args, half_life, "--half-life", "SECONDS", "of a decay board"),
+    RUNG_OPTION_TEXT(create_args, tie, "--tie", "first|last|player|player_desc",
+                     "who is ahead among equals (default first)"),
+    RUNG_OPTION_TEXT(create_args, rank, "--rank", "unique|sparse|dense",
+                     "how equals are counted (default sparse)"),
+    RUNG_OPTION_TEXT(create_args, windows, "--windows", "LIST",
+                     "all,hour,day,week,month,year (default all)"),
+    RUNG_OPTION_TEXT(create_args, timezone, "--timezone", "ZONE",
+                     "of the windows: Europe/Helsinki (default UTC)"),
+    RUNG_OPTION_TEXT(create_args, day_starts, "--day-starts", "HH:MM",
+                     "when a day begins (default 00:00)"),
+    RUNG_OPTION_NUMBER(create_args, grace, "--grace", "SECONDS",
+                       "late scores still count for so long"),
+    RUNG_OPTION_NUMBER(create_args, keep, "--keep", "N",
+                       "closed windows kept in memory (default 2)"),
+    RUNG_OPTION_TEXT(create_args, scopes, "--scopes", "LIST",
+                     "attributes with rankings of their own: country,guild"),
+    RUNG_OPTION_TEXT(create_args, teams, "--teams", "BY:COMBINE",
+                     "guild:sum, guild:mean, guild:top:5"),
+    RUNG_OPTION_TEXT(create_args, file, "--file", "FILE",
+                     "the whole definition as JSON instead; - is standard input"),
+    RUNG_OPTION_FLAG(create_args, change, "--change", "change a board that is there already"),
+    RUNG_ASK_OPTIONS,
+};
+
+static void write_text(rung_json_writer *w, const char *name, const char *text) {
+    if (!text)
+        return;
+    rung_json_write_key(w, rung_slice_str(name));
+    rung_json_write_string(w, rung_slice_str(text));
+}
+
+static void write_number(rung_json_writer *w, const char *name, uint64_t value) {
+    if (value == 0)
+        return;
+    rung_json_write_key(w, rung_slice_str(name));
+    rung_json_write_uint(w, value);
+}
+
+static void write_list(rung_json_writer *w, const char *name, const char *list) {
+    if (!list)
+        return;
+    rung_json_write_key(w, rung_slice_str(name));
+    rung_json_open_array(w);
+    for (;;) {
+        size_t len = strcspn(list, ",");
+        rung_json_write_string(w, rung_slice_of(list, len));
+        if (list[len] == '\0')
+            break;
+        list += len + 1;
+    }
+    rung_json_close_array(w);
+}
+
+static void write_score_type(rung_json_writer *w, const create_args *a) {
+    if (!a->type && !a->order && !a->decimals)
+        return;
+    RUNG_JSON_KEY(w, "score");
+    rung_json_open_object(w);
+    write_text(w, "type", a->type ? a->type : a->decimals ? "decimal" : "integer");
+    write_text(w, "order", a->order);
+    if (a->decimals) {
+        RUNG_JSON_KEY(w, "decimals");
+        rung_json_write_raw(w, rung_slice_str(a->decimals));
+    }
+    rung_json_close_object(w);
+}
+
+static void write_teams(rung_json_writer *w, const char *teams) {
+    if (!teams)
+        return;
+    size_t len = strcspn(teams, ":");
+    RUNG_JSON_KEY(w, "teams");
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "by");
+    rung_json_write_string(w, rung_slice_of(teams, len));
+    write_text(w, "combine", teams[len] ? teams + len + 1 : "sum");
+    rung_json_close_object(w);
+}
+
+static void write_definition(rung_json_writer *w, const create_args *a) {
+    rung_json_open_object(w);
+    write_text(w, "title", a->title);
+    write_score_type(w, a);
+    write_text(w, "update", a->update);
+    if (a->half_life) {
+        RUNG_JSON_KEY(w, "half_life");
+        rung_json_write_raw(w, rung_slice_str(a->half_life));
+    }
+    write_text(w, "tie", a->tie);
+    write_text(w, "rank", a->rank);
+    write_list(w, "windows", a->windows);
+    write_text(w, "timezone", a->timezone);
+    write_text(w, "day_starts", a->day_starts);
+    write_number(w, "grace", a->grace);
+    write_number(w, "keep", a->keep);
+    write_list(w, "scopes", a->scopes);
+    write_teams(w, a->teams);
+    rung_json_close_object(w);
+}
+
+static rung_status read_definition(rung_json_writer *w, const char *path, rung_err *err) {
+    char bytes[4096];
+    size_t got;
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    if (!f)
+        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "--file: cannot open %.100s: %s", path,
+                            strerror(errno));
+    while ((got = fread(bytes, 1, sizeof bytes, f)) > 0)
+        rung_json_append(w, rung_slice_of(bytes, got));
+    if (f != stdin)
+        fclose(f);
+    return rung_json_failed(w) ? RUNG_FAIL(err, RUNG_ELIMIT, "--file: %.100s is too long", path)
+                               : RUNG_OK;
+}
+
+/* 0: it may be put; else the exit code. */
+static int check_absent(const rung_command *self, rung_client *client, const rung_path *path,
+                        const create_args *args) {
+    rung_reply reply;
+    rung_err err = {0};
+    if (args->change)
+        return RUNG_EXIT_OK;
+    if (rung_client_ask(client, "GET", path, NULL, (rung_slice){0}, &reply, &err) < 0) {
+        rung_command_fail(self, &err);
+        return RUNG_EXIT_UNREACHED;
+    }
+    if (reply.status == 404)
+        return RUNG_EXIT_OK;
+    if (reply.status != 200)
+        return rung_ask_fail(self, &reply);
+    fprintf(stderr, "rung %s: there is a board %s already; --change changes it\n", self->name,
+            args->board);
+    return RUNG_EXIT_PROBLEM;
+}
+
+/* What goes into the definition as it is. */
+static bool has_numbers(const rung_command *self, const create_args *a) {
+    uint64_t n;
+    char *end;
+    const char *why = NULL;
+    if (a->decimals && (!rung_number_parse(a->decimals, &n) || n > 9 || strlen(a->decimals) > 1))
+        why = "--decimals: expected 0 to 9";
+    else if (a->half_life && (strspn(a->half_life, "0123456789.") != strlen(a->half_life) ||
+                              !(strtod(a->half_life, &end) > 0) || *end))
+        why = "--half-life: expected seconds, such as 86400";
+    if (why)
+        fprintf(stderr, "rung %s: %s\n", self->name, why);
+    return !why;
+}
+
+static int run_create(const rung_command *self, int argc, char **argv) {
+    create_args args = {0};
+    rung_client *client;
+    rung_path path = {0};
+    rung_reply reply;
+    rung_err err = {0};
+    rung_json_writer body = {.alloc = rung_alloc_heap(), .limit = 1 << 20};
+    if (!rung_command_read(self, argc, argv, &args) || !has_numbers(self, &args))
+        return RUNG_EXIT_USAGE;
+    int code = rung_ask_open(self, &args.ask, &client);
+    if (code)
+        return code;
+    board_path(&path, args.board);
+    if (!args.file)
+        write_definition(&body, &args);
+    else if (read_definition(&body, args.file, &err) < 0)
+        code = rung_command_fail(self, &err);
+    if (code == RUNG_EXIT_OK)
+        code = check_absent(self, client, &path, &args);
+    if (code == RUNG_EXIT_OK)
+        code = rung_ask_for(self, client, "PUT", &path, rung_json_written(&body), &reply);
+    if (code == RUNG_EXIT_OK && args.ask.json)
+        rung_reply_print(&reply);
+    else if (code == RUNG_EXIT_OK)
+        printf("board %s is %s\n", args.board, args.change ? "as you say" : "made");
+    rung_json_writer_deinit(&body);
+    rung_client_destroy(client);
+    return code;
+}
+
+const rung_command rung_command_board_create = {
+    .group = RUNG_GROUP_ASK,
+    .name = "board create",
+    .summary = "make a board, or change one",
+    .details =
+        "docs/http.md has every field (Board), docs/boards.md says what they do to a score. What\n"
+        "the options do not cover (seasons, columns, limits) is said as JSON. A board that decays\n"
+        "has real scores, order desc, no further columns, and a half-life of 60 seconds to 36500\n"
+        "days:\n"
+        "\n"
+        "  rung board create race --windows all,week,day --scopes country\n"
+        "  rung board create hot --type real --update decay --half-life 86400\n"
+        "  rung board create laps --type decimal --decimals 3 --order asc\n"
+        "  echo '{\"limits\":{\"max\":100000}}' | rung board create quiz --file -\n",
+    RUNG_OPTIONS(create_options),
+    .run = run_create,
+};

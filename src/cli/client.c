@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/client.h"
+
+#include "base/alloc.h"
+#include "codec/url.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- paths ---- */
+
+static void add_bytes(rung_path *p, const char *bytes, size_t len) {
+    if (p->is_cut || len >= sizeof p->text - p->len) {
+        p->is_cut = true;
+        return;
+    }
+    memcpy(p->text + p->len, bytes, len);
+    p->len += len;
+    p->text[p->len] = '\0';
+}
+
+void rung_path_add(rung_path *p, const char *literal) {
+    add_bytes(p, literal, strlen(literal));
+}
+
+void rung_path_name(rung_path *p, const char *name) {
+    char encoded[3 * 1024];
+    if (strlen(name) > 1024) {
+        p->is_cut = true;
+        return;
+    }
+    add_bytes(p, encoded, rung_url_encode(rung_slice_str(name), encoded));
+}
+
+void rung_path_query(rung_path *p, const char *name, const char *value) {
+    if (!value)
+        return;
+    rung_path_add(p, p->has_query ? "&" : "?");
+    p->has_query = true;
+    rung_path_add(p, name);
+    rung_path_add(p, "=");
+    rung_path_name(p, value);
+}
+
+void rung_path_query_number(rung_path *p, const char *name, uint64_t value) {
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+    rung_path_query(p, name, value ? text : NULL);
+}
+
+/* ---- life ---- */
+
+enum { URL_MAX = 1024, KEY_MAX = 4200 };
+
+struct rung_client {
+    CURL *curl;
+    char url[URL_MAX]; /* as given, without a slash at its end */
+    char base[URL_MAX];
+    const char *socket_path; /* in url; NULL: none */
+    char auth[KEY_MAX + 32]; /* the header; empty: no key */
+    const char *ca_file;     /* the caller's, or the environment's; NULL: the system's */
+    char *body;
+    size_t len, size;
+    bool is_over;
+    char curl_error[CURL_ERROR_SIZE];
+};
+
+static rung_status take_url(rung_client *c, const char *url, rung_err *err) {
+    const char *from = url ? url : getenv("RUNG_URL");
+    if (!from || !*from)
+        from = RUNG_URL_DEFAULT;
+    size_t len = strlen(from);
+    while (len > 0 && from[len - 1] == '/')
+        len--;
+    bool is_unix = strncmp(from, "unix:", 5) == 0 && len > 5;
+    bool is_http = strncmp(from, "http://", 7) == 0 || strncmp(from, "https://", 8) == 0;
+    if ((!is_unix && !is_http) || len >= URL_MAX)
+        return RUNG_FAIL(
+            err, RUNG_EINVAL,
+            "--url: expected http://HOST:PORT, https://... or unix:PATH, not \"%.60s\"", from);
+    snprintf(c->url, sizeof c->url, "%.*s", (int)len, from);
+    c->socket_path = is_unix ? c->url + 5 : NULL;
+    snprintf(c->base, sizeof c->base, "%s", is_unix ? "http://localhost" : c->url);
+    return RUNG_OK;
+}
+
+static rung_status read_key(const char *path, char key[KEY_MAX], rung_err *err) {
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "--key-file: cannot open %.100s: %s", path,
+                            strerror(errno));
+    if (!fgets(key, KEY_MAX, f))
+        key[0] = '\0';
+    fclose(f);
+    return RUNG_OK;
+}
+
+static rung_status take_key(rung_client *c, const char *file, rung_err *err) {
+    char key[KEY_MAX] = "";
+    const char *from_env = getenv("RUNG_KEY"), *file_from_env = getenv("RUNG_KEY_FILE");
+    rung_status st = RUNG_OK;
+    if (file)
+        st = read_key(file, key, err);
+    else if (from_env && *from_env)
+        snprintf(key, sizeof key, "%.*s", KEY_MAX - 1, from_env);
+    else if (file_from_env && *file_from_env)
+        st = read_key(file = file_from_env, key, err);
+    if (st < 0)
+        return st;
+    char *word = key + strspn(key, " \t");
+    word[strcspn(word, " \t\r\n")] = '\0';
+    for (const char *p = word; *p; p++)
+        if (*p < '!' || *p > '~')
+            return RUNG_FAIL(err, RUNG_EINVAL, "the key holds characters that no key has");
+    if (*word)
+        snprintf(c->auth, sizeof c->auth, "Authorization: Bearer %s", word);
+    else if (file)
+        return RUNG_FAIL(err, RUNG_EINVAL, "--key-file: there is no key in %.100s", file);
+    explicit_bzero(key, sizeof key);
+    return RUNG_OK;
+}
+
+rung_status rung_client_create(const rung_client_config *config, rung_client **client_out,
+                               rung_err *err) {
+    rung_client *c = rung_alloc_zeroed(rung_alloc_heap(), sizeof *c);
+    if (!c)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    c->ca_file = config->ca_file ? config->ca_file : getenv("RUNG_CA_FILE");
+    rung_status st = take_url(c, config->url, err);
+    if (st == RUNG_OK)
+        st = take_key(c, config->key_file, err);
+    if (st == RUNG_OK && !(c->curl = curl_easy_init()))
+        st = RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    if (st < 0) {
+        rung_client_destroy(c);
+        return st;
+    }
+    *client_out = c;
+    return RUNG_OK;
+}
+
+void rung_client_destroy(rung_client *c) {
+    if (!c)
+        return;
+    if (c->curl)
+        curl_easy_cleanup(c->curl);
+    rung_alloc_free(rung_alloc_heap(), c->body, c->size);
+    explicit_bzero(c->auth, sizeof c->auth);
+    rung_alloc_free(rung_alloc_heap(), c, sizeof *c);
+}
+
+const char *rung_client_url(const rung_client *c) {
+    return c->url;
+}
+
+/* ---- one question ---- */
+
+static size_t gather(char *bytes, size_t one, size_t len, void *ctx) {
+    rung_client *c = ctx;
+    (void)one;
+    if (len > RUNG_REPLY_MAX - c->len) {
+        c->is_over = true;
+        return 0;
+    }
+    if (c->size - c->len < len + 1) {
+        size_t size = c->size ? c->size : 16384;
+        while (size - c->len < len + 1)
+            size *= 2;
+        char *body = rung_alloc_resize(rung_alloc_heap(), c->body, c->size, size);
+        if (!body)
+            return 0;
+        c->body = body;
+        c->size = size;
+    }
+    if (len > 0)
+        memcpy(c->body + c->len, bytes, len);
+    c->len += len;
+    c->body[c->len] = '\0';
+    return len;
+}
+
+static bool is_loopback(const char *base) {
+    const char *host = strstr(base, "://") + 3;
+    return strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost", 9) == 0 ||
+           strncmp(host, "[::1]", 5) == 0;
+}
+
+static void allow_http_only(CURL *curl) {
+#if LIBCURL_VERSION_NUM >= 0x075500 /* 7.85.0 replaced the bit mask by a list of names */
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
+/* What every request has; the header list is the caller's to free. */
+static struct curl_slist *set_up(rung_client *c, const char *method, const char *url,
+                                 const char *type) {
+    char header[128];
+    struct curl_slist *headers = NULL;
+    snprintf(header, sizeof header, "Content-Type: %s", type ? type : "application/json");
+    headers = curl_slist_append(headers, header);
+    headers = curl_slist_append(headers, "Expect:"); /* no waiting for 100 Continue */
+    if (c->auth[0])
+        headers = curl_slist_append(headers, c->auth);
+    curl_easy_reset(c->curl); /* keeps the connection */
+    curl_easy_setopt(c->curl, CURLOPT_URL, url);
+    curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, c->curl_error);
+    curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT_MS, 10000L);
+    allow_http_only(c->curl);
+    curl_easy_setopt(c->curl, CURLOPT_USERAGENT, "rung");
+    if (c->socket_path)
+        curl_easy_setopt(c->curl, CURLOPT_UNIX_SOCKET_PATH, c->socket_path);
+    if (c->ca_file && *c->ca_file)
+        curl_easy_setopt(c->curl, CURLOPT_CAINFO, c->ca_file);
+    if (c->socket_path || is_loopback(c->base))
+        curl_easy_setopt(c->curl, CURLOPT_PROXY, ""); /* a proxy does not see our own machine */
+    return headers;
+}
+
+static rung_status make_url(const rung_client *c, const rung_path *path,
+                            char url[URL_MAX + RUNG_PATH_MAX], rung_err *err) {
+    if (path->is_cut)
+        return RUNG_FAIL(err, RUNG_EINVAL, "a name is too long");
+    snprintf(url, URL_MAX + RUNG_PATH_MAX, "%s%s", c->base, path->text);
+    return RUNG_OK;
+}
+
+static rung_status unreached(const rung_client *c, CURLcode code, rung_err *err) {
+    return RUNG_FAIL(err, RUNG_EIO, "cannot reach %.80s: %.120s", c->url,
+                     c->curl_error[0] ? c->curl_error : curl_easy_strerror(code));
+}
+
+rung_status rung_client_ask(rung_client *c, const char *method, const rung_path *path,
+                            const char *type, rung_slice body, rung_reply *reply_out,
+                            rung_err *err) {
+    char url[URL_MAX + RUNG_PATH_MAX];
+    rung_status st = make_url(c, path, url, err);
+    if (st < 0)
+        return st;
+    struct curl_slist *headers = set_up(c, method, url, type);
+    c->len = 0;
+    c->is_over = false;
+    c->curl_error[0] = '\0';
+    if (gather(NULL, 1, 0, c) == 0 && !c->body)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, gather);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
+    curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip");
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT,
+                     1L); /* a server that says nothing for a minute is gone */
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, 60L);
+    if (body.len > 0 || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.len ? body.ptr : "");
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+    }
+    CURLcode code = curl_easy_perform(c->curl);
+    curl_slist_free_all(headers);
+    if (c->is_over)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "the answer of %.80s is too long", c->url);
+    if (code != CURLE_OK)
+        return unreached(c, code, err);
+    *reply_out = (rung_reply){.body = c->body, .len = c->len};
+    curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &reply_out->status);
+    return RUNG_OK;
+}
+
+/* ---- an endless answer ---- */
+
+typedef struct following {
+    rung_client *c;
+    bool (*each)(void *ctx, rung_slice bytes);
+    void *ctx;
+    bool is_checked, is_stream, is_enough;
+} following;
+
+static size_t pass_on(char *bytes, size_t one, size_t len, void *ctx) {
+    following *f = ctx;
+    (void)one;
+    if (!f->is_checked) {
+        long status = 0;
+        const char *type = NULL;
+        curl_easy_getinfo(f->c->curl, CURLINFO_RESPONSE_CODE, &status);
+        curl_easy_getinfo(f->c->curl, CURLINFO_CONTENT_TYPE, &type);
+        f->is_checked = true;
+        f->is_stream = status == 200 && type && strncmp(type, "text/event-stream", 17) == 0;
+    }
+    if (!f->is_stream)
+        return 0;
+    f->is_enough = !f->each(f->ctx, rung_slice_of(bytes, len));
+    return f->is_enough ? 0 : len;
+}
+
+static int look_up(void *ctx, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d) {
+    following *f = ctx;
+    (void)a, (void)b, (void)c, (void)d;
+    if (f->is_stream && !f->is_enough)
+        f->is_enough = !f->each(f->ctx, (rung_slice){0});
+    return f->is_enough;
+}
+
+rung_status rung_client_follow(rung_client *c, const rung_path *path,
+                               bool (*each)(void *ctx, rung_slice bytes), void *ctx,
+                               rung_err *err) {
+    char url[URL_MAX + RUNG_PATH_MAX];
+    following f = {.c = c, .each = each, .ctx = ctx};
+    rung_status st = make_url(c, path, url, err);
+    if (st < 0)
+        return st;
+    struct curl_slist *headers = set_up(c, "GET", url, NULL);
+    headers = curl_slist_append(headers, "Accept: text/event-stream");
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    c->curl_error[0] = '\0';
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, pass_on);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &f);
+    curl_easy_setopt(c->curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFOFUNCTION, look_up);
+    curl_easy_setopt(c->curl, CURLOPT_XFERINFODATA, &f);
+    CURLcode code = curl_easy_perform(c->curl);
+    curl_slist_free_all(headers);
+    if (f.is_enough)
+        return RUNG_OK;
+    if (code == CURLE_OK ? !f.is_stream : f.is_checked && !f.is_stream)
+        return RUNG_NOT_FOUND;
+    return code == CURLE_OK ? RUNG_FAIL(err, RUNG_EIO, "%.80s ended the stream", c->url)
+                            : unreached(c, code, err);
+}

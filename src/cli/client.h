@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* client.h - asking a server over HTTP, with libcurl, one request after the other on one connection.
+ *
+ *     rung_client_create(&(rung_client_config){.url = args.url, .key_file = args.key_file}, &client, &err);
+ *     rung_path path = {0};
+ *     rung_path_add(&path, "/v1/boards/");
+ *     rung_path_name(&path, board);                        // percent-encoded
+ *     rung_path_query(&path, "limit", "10");               // ?limit=10
+ *     rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, &err);
+ *
+ * The key comes from RUNG_KEY or from a file (--key-file, RUNG_KEY_FILE), never from the command line, which every
+ * user of a machine can read. It is sent to the host of the URL only: redirects are not followed. One thread. */
+#ifndef RUNG_CLI_CLIENT_H
+#define RUNG_CLI_CLIENT_H
+
+#include "base/slice.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RUNG_URL_DEFAULT "http://127.0.0.1:7864"
+
+/* ---- what to ask for ---- */
+
+enum { RUNG_PATH_MAX = 8192 };
+
+/* Zero is the empty path. What does not fit is noticed when it is asked for. */
+typedef struct rung_path {
+    size_t len;
+    bool has_query, is_cut;
+    char text[RUNG_PATH_MAX];
+} rung_path;
+
+void rung_path_add(rung_path *p, const char *literal);
+void rung_path_name(rung_path *p, const char *name); /* one segment or value, encoded */
+/* ?name=value or &name=value; nothing when `value` is NULL. */
+void rung_path_query(rung_path *p, const char *name, const char *value);
+void rung_path_query_number(rung_path *p, const char *name, uint64_t value); /* nothing when 0 */
+
+/* ---- asking ---- */
+
+typedef struct rung_client
+    rung_client; /* heap object; whoever created it calls rung_client_destroy() */
+
+typedef struct rung_client_config {
+    const char *url;      /* NULL: RUNG_URL, or RUNG_URL_DEFAULT. Also unix:PATH */
+    const char *key_file; /* NULL: RUNG_KEY, or the file RUNG_KEY_FILE names, or no key */
+    const char *ca_file;  /* whom to trust besides; NULL: RUNG_CA_FILE, or the system's list */
+} rung_client_config;
+
+/* RUNG_EINVAL: not a URL, or no key in the file; RUNG_EIO, RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung_client_create(const rung_client_config *config,
+                                              rung_client **client_out, rung_err *err);
+void rung_client_destroy(rung_client *c); /* NULL is fine */
+const char *rung_client_url(const rung_client *c);
+
+typedef struct rung_reply {
+    long status; /* of HTTP */
+    char *body;  /* writable, with a NUL behind it; until the next question */
+    size_t len;
+} rung_reply;
+
+enum { RUNG_REPLY_MAX = 256 << 20 };
+
+/* RUNG_OK: the server answered, whatever it said. RUNG_EIO: it cannot be reached, or broke off; RUNG_ELIMIT: more
+ * than RUNG_REPLY_MAX bytes; RUNG_EINVAL: the path is too long. `type` NULL: JSON, where there is a body. */
+RUNG_NODISCARD rung_status rung_client_ask(rung_client *c, const char *method,
+                                           const rung_path *path, const char *type, rung_slice body,
+                                           rung_reply *reply_out, rung_err *err);
+
+/* Read an endless answer (server-sent events) as it comes, until `each` says false (RUNG_OK), the server ends it or
+ * it breaks (RUNG_EIO). RUNG_NOT_FOUND: it was not answered with 200 and text/event-stream. `each` is also called,
+ * with nothing, a few times a second. */
+RUNG_NODISCARD rung_status rung_client_follow(rung_client *c, const rung_path *path,
+                                              bool (*each)(void *ctx, rung_slice bytes), void *ctx,
+                                              rung_err *err);
+
+#endif

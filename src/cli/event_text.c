@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A record for people, and as JSON, from one walk: each kind of event names its fields once, in
+ * describe(), and the writer decides how a field looks. */
+#include "cli/event_text.h"
+
+#include "cli/terminal.h"
+#include "model/calendar.h"
+
+#include <string.h>
+
+/* ---- kinds ---- */
+
+static const char *const kind_words[] = {
+    [RUNG_EVENT_BOARD_DEFINED] = "board-defined",
+    [RUNG_EVENT_BOARD_DELETED] = "board-deleted",
+    [RUNG_EVENT_SCORE] = "score",
+    [RUNG_EVENT_ENTRY_REMOVED] = "entry-removed",
+    [RUNG_EVENT_PLAYER_SET] = "player-set",
+    [RUNG_EVENT_PLAYER_ERASED] = "player-erased",
+    [RUNG_EVENT_FRIEND_ADDED] = "friend-added",
+    [RUNG_EVENT_FRIEND_REMOVED] = "friend-removed",
+    [RUNG_EVENT_FRIENDS_REPLACED] = "friends-replaced",
+    [RUNG_EVENT_BANNED] = "banned",
+    [RUNG_EVENT_UNBANNED] = "unbanned",
+    [RUNG_EVENT_WINDOW_OPENED] = "window-opened",
+    [RUNG_EVENT_WINDOW_CLOSED] = "window-closed",
+    [RUNG_EVENT_TICK] = "tick",
+    [RUNG_EVENT_KEYS] = "keys",
+    [RUNG_EVENT_IDS_SET] = "ids-set",
+    [RUNG_EVENT_RULES_SET] = "rules-set",
+    [RUNG_EVENT_ACCESS_SET] = "access-set",
+};
+enum { KIND_END = sizeof kind_words / sizeof kind_words[0] };
+
+const char *rung_event_kind_word(rung_event_kind kind) {
+    return (int)kind > 0 && (int)kind < (int)KIND_END ? kind_words[kind] : "unknown";
+}
+
+bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
+    for (int i = 1; i < KIND_END; i++)
+        if (strcmp(word, kind_words[i]) == 0) {
+            *kind_out = (rung_event_kind)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- of whom it speaks ---- */
+
+rung_slice rung_event_board(const rung_event *e) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        return e->defined.board;
+    case RUNG_EVENT_BOARD_DELETED:
+        return e->deleted.board;
+    case RUNG_EVENT_SCORE:
+        return e->score.board;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        return e->removed.board;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        return e->window.board;
+    default:
+        return (rung_slice){0};
+    }
+}
+
+rung_slice rung_event_player(const rung_event *e) {
+    switch (e->kind) {
+    case RUNG_EVENT_SCORE:
+        return e->score.player;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        return e->removed.player;
+    case RUNG_EVENT_PLAYER_SET:
+        return e->profile.player;
+    case RUNG_EVENT_PLAYER_ERASED:
+        return e->erased.player;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        return e->friend.player;
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        return e->friends.player;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        return e->ban.player;
+    default:
+        return (rung_slice){0};
+    }
+}
+
+/* Does a command name this member? */
+static bool keys_name(const rung_event *e, rung_slice player) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    rung_zcommand_item item;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        while (c.kind != RUNG_ZCOMMAND_ZPOP && c.kind != RUNG_ZCOMMAND_DEL &&
+               c.kind != RUNG_ZCOMMAND_ZSTORE && rung_zcommand_item_next(&c, &item))
+            if (rung_slice_eq(item.name, player))
+                return true;
+    return false;
+}
+
+bool rung_event_is_about(const rung_event *e, rung_slice player) {
+    if (rung_slice_eq(rung_event_player(e), player))
+        return true;
+    if (e->kind == RUNG_EVENT_KEYS)
+        return keys_name(e, player);
+    if (e->kind == RUNG_EVENT_FRIEND_ADDED || e->kind == RUNG_EVENT_FRIEND_REMOVED)
+        return rung_slice_eq(e->friend.other, player);
+    if (e->kind == RUNG_EVENT_FRIENDS_REPLACED) {
+        rung_slice rest = e->friends.packed, name;
+        while (rung_names_next(&rest, &name))
+            if (rung_slice_eq(name, player))
+                return true;
+    }
+    return false;
+}
+
+/* ---- fields ---- */
+
+typedef struct writer {
+    FILE *out;
+    bool is_json;
+} writer;
+
+static void begin_field(const writer *w, const char *name) {
+    if (w->is_json)
+        fprintf(w->out, ",\"%s\":", name);
+    else
+        fprintf(w->out, "  %s=", name);
+}
+
+static void put_text(const writer *w, const char *name, rung_slice text) {
+    begin_field(w, name);
+    if (w->is_json)
+        rung_print_json(w->out, text);
+    else
+        rung_print_word(w->out, text);
+}
+
+/* The one field a reader looks for first stands without its name in a line. */
+static void put_subject(const writer *w, const char *name, rung_slice text) {
+    if (w->is_json) {
+        put_text(w, name, text);
+    } else {
+        fputs("  ", w->out);
+        rung_print_word(w->out, text);
+    }
+}
+
+static void put_word(const writer *w, const char *name, const char *word) {
+    put_text(w, name, rung_slice_str(word));
+}
+
+static void put_flag(const writer *w, const char *name, bool value) {
+    if (!w->is_json && value)
+        fprintf(w->out, "  %s", name);
+    else if (w->is_json)
+        fprintf(w->out, ",\"%s\":%s", name, value ? "true" : "false");
+}
+
+static void put_count(const writer *w, const char *name, uint64_t count) {
+    begin_field(w, name);
+    fprintf(w->out, "%llu", (unsigned long long)count);
+}
+
+static void put_time(const writer *w, const char *name, int64_t at_ms) {
+    char text[RUNG_TIME_TEXT_MAX];
+    put_text(w, name, rung_slice_of(text, rung_time_format(at_ms, text)));
+}
+
+/* ---- what each kind says ---- */
+
+/* JSON has no infinities: those are strings there. */
+static void print_value(const writer *w, const rung_column *column, rung_value value) {
+    char text[RUNG_SCORE_TEXT_MAX];
+    size_t len = rung_score_format(column, value, text);
+    bool is_quoted = w->is_json && memchr(text, 'i', len);
+    fprintf(w->out, is_quoted ? "\"%.*s\"" : "%.*s", (int)len, text);
+}
+
+static void put_values(const writer *w, const rung_score_event *s) {
+    if (w->is_json)
+        fprintf(w->out, ",\"%s\":[", s->is_delta ? "delta" : "score");
+    else
+        fputs("  ", w->out);
+    for (uint32_t i = 0; i < s->value_count; i++) {
+        rung_column column = {.type = s->types[i], .decimals = s->decimals[i]};
+        fputs(i == 0 ? "" : ",", w->out);
+        if (i == 0 && s->is_delta && !w->is_json)
+            fputs("delta:", w->out);
+        print_value(w, &column, s->values[i]);
+    }
+    fputs(w->is_json ? "]" : "", w->out);
+}
+
+/* "key", and the conditions, in the protocol's words. */
+static void put_when(const writer *w, unsigned when) {
+    char text[32];
+    int len = snprintf(text, sizeof text, "key%s%s%s%s", when & RUNG_IF_NX ? " nx" : "",
+                       when & RUNG_IF_XX ? " xx" : "", when & RUNG_IF_GT ? " gt" : "",
+                       when & RUNG_IF_LT ? " lt" : "");
+    put_text(w, "when", rung_slice_of(text, (size_t)len));
+}
+
+static void describe_score(const writer *w, const rung_score_event *s) {
+    put_subject(w, "board", s->board);
+    put_subject(w, "player", s->player);
+    put_values(w, s);
+    if (s->has_at)
+        put_time(w, "at", s->at_ms);
+    if (s->id.len)
+        put_text(w, "id", s->id);
+    if (s->meta.len)
+        put_text(w, "meta", s->meta);
+    if (s->when)
+        put_when(w, s->when);
+}
+
+static void put_windows(const writer *w, const rung_board_def *def) {
+    static const char *const names[] = {"all", "hour", "day", "week", "month", "year"};
+    char list[400];
+    size_t at = 0;
+    list[0] = '\0';
+    for (unsigned kind = 0; kind < 6; kind++)
+        if (def->windows & RUNG_WINDOWS_BIT(kind))
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? "," : "", names[kind]);
+    put_word(w, "windows", list);
+    if (def->season_count)
+        put_count(w, "seasons", def->season_count);
+}
+
+static void describe_definition(const writer *w, const rung_board_def *def) {
+    static const char *const types[] = {"integer", "decimal", "real"};
+    static const char *const updates[] = {"best", "last", "sum", "count", "decay"};
+    static const char *const ties[] = {"first", "last", "player", "player_desc"};
+    static const char *const ranks[] = {"unique", "sparse", "dense"};
+    if (def->title.len)
+        put_text(w, "title", def->title);
+    put_word(w, "type", types[def->key.columns[0].type]);
+    put_word(w, "order", def->key.columns[0].order == RUNG_ORDER_ASC ? "asc" : "desc");
+    if (def->key.column_count > 1)
+        put_count(w, "columns", def->key.column_count);
+    put_word(w, "update", updates[def->update]);
+    put_word(w, "tie", ties[def->key.tie]);
+    put_word(w, "rank", ranks[def->rank]);
+    put_windows(w, def);
+    if (def->zone_name.len)
+        put_text(w, "timezone", def->zone_name);
+    for (uint32_t i = 0; i < def->scope_count && !w->is_json; i++)
+        put_text(w, "scope", def->scopes[i]);
+    if (w->is_json) {
+        fputs(",\"scopes\":[", w->out);
+        for (uint32_t i = 0; i < def->scope_count; i++) {
+            fputs(i ? "," : "", w->out);
+            rung_print_json(w->out, def->scopes[i]);
+        }
+        fputc(']', w->out);
+    }
+    if (def->has_teams)
+        put_text(w, "teams", def->team_by);
+}
+
+static void describe_profile(const writer *w, const rung_event *e) {
+    put_subject(w, "player", e->profile.player);
+    fputs(w->is_json ? ",\"attributes\":{" : "", w->out);
+    for (uint32_t i = 0; i < e->profile.count; i++) {
+        const rung_attribute *a = &e->profile.attributes[i];
+        if (w->is_json) {
+            fputs(i ? "," : "", w->out);
+            rung_print_json(w->out, a->name);
+            fputc(':', w->out);
+            rung_print_json(w->out, a->value);
+        } else {
+            fprintf(w->out, "  %.*s=", (int)a->name.len, a->name.ptr);
+            rung_print_word(w->out, a->value);
+        }
+    }
+    fputs(w->is_json ? "}" : "", w->out);
+}
+
+static void describe_friends(const writer *w, const rung_event *e) {
+    rung_slice rest = e->friends.packed, name;
+    put_subject(w, "player", e->friends.player);
+    put_flag(w, "follow", e->friends.follow);
+    put_count(w, "count", e->friends.count);
+    fputs(w->is_json ? ",\"friends\":[" : " ", w->out);
+    for (bool is_first = true; rung_names_next(&rest, &name); is_first = false) {
+        fputs(w->is_json ? (is_first ? "" : ",") : " ", w->out);
+        if (w->is_json)
+            rung_print_json(w->out, name);
+        else
+            rung_print_word(w->out, name);
+    }
+    fputs(w->is_json ? "]" : "", w->out);
+}
+
+/* Commands, each with its key and how many members or keys it names. */
+static void describe_keys(const writer *w, const rung_event *e) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    put_count(w, "count", e->keys.count);
+    fputs(w->is_json ? ",\"commands\":[" : "", w->out);
+    for (bool is_first = true; rung_zcommand_next(&rest, &c, NULL) == RUNG_OK; is_first = false) {
+        const char *name = rung_zcommand_kind_name(c.kind);
+        fprintf(w->out, w->is_json ? "%s{\"command\":\"%s\"" : "%s  %s",
+                is_first || !w->is_json ? "" : ",", name);
+        if (c.key.len)
+            put_subject(w, "key", c.key);
+        if (c.other.len)
+            put_subject(w, "other", c.other);
+        if (c.item_count)
+            put_count(w, "items", c.item_count);
+        fputs(w->is_json ? "}" : "", w->out);
+    }
+    fputs(w->is_json ? "]" : "", w->out);
+}
+
+static void describe_window(const writer *w, const rung_event *e) {
+    char id[RUNG_WINDOW_ID_MAX];
+    put_subject(w, "board", e->window.board);
+    if (e->window.kind == 0)
+        put_text(w, "season", e->window.season);
+    else
+        put_text(w, "window",
+                 rung_slice_of(id, rung_window_id_format((rung_window_kind)e->window.kind,
+                                                         e->window.ordinal, id)));
+}
+
+static void describe(const writer *w, const rung_event *e) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        put_subject(w, "board", e->defined.board);
+        describe_definition(w, &e->defined.def);
+        break;
+    case RUNG_EVENT_BOARD_DELETED:
+        put_subject(w, "board", e->deleted.board);
+        break;
+    case RUNG_EVENT_SCORE:
+        describe_score(w, &e->score);
+        break;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        put_subject(w, "board", e->removed.board);
+        put_subject(w, "player", e->removed.player);
+        break;
+    case RUNG_EVENT_PLAYER_SET:
+        describe_profile(w, e);
+        break;
+    case RUNG_EVENT_PLAYER_ERASED:
+        put_subject(w, "player", e->erased.player);
+        break;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        put_subject(w, "player", e->friend.player);
+        put_subject(w, "other", e->friend.other);
+        put_flag(w, "follow", e->friend.follow);
+        break;
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        describe_friends(w, e);
+        break;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        put_subject(w, "player", e->ban.player);
+        if (e->ban.reason.len)
+            put_text(w, "reason", e->ban.reason);
+        break;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        describe_window(w, e);
+        break;
+    case RUNG_EVENT_TICK:
+        break;
+    case RUNG_EVENT_KEYS:
+        describe_keys(w, e);
+        break;
+    case RUNG_EVENT_IDS_SET:
+        put_count(w, "capacity", e->ids.capacity);
+        put_count(w, "keep_ms", (uint64_t)e->ids.keep_ms);
+        break;
+    case RUNG_EVENT_RULES_SET:
+        put_count(w, "level", e->rules.level);
+        break;
+    case RUNG_EVENT_ACCESS_SET:
+        put_count(w, "has_keys", e->access.has_keys);
+        break;
+    }
+}
+
+void rung_event_print_line(FILE *out, uint64_t seq, const rung_event *e) {
+    char time[RUNG_TIME_TEXT_MAX];
+    int len = (int)rung_time_format(e->ts_ms, time);
+    fprintf(out, "%8llu  %s%.*s%s  %-13s", (unsigned long long)seq,
+            rung_terminal_color(out, RUNG_COLOR_DIM), len, time,
+            rung_terminal_color(out, RUNG_COLOR_PLAIN), rung_event_kind_word(e->kind));
+    describe(&(writer){.out = out}, e);
+    fputc('\n', out);
+}
+
+void rung_event_print_json(FILE *out, uint64_t seq, const rung_event *e) {
+    char time[RUNG_TIME_TEXT_MAX];
+    int len = (int)rung_time_format(e->ts_ms, time);
+    fprintf(out, "{\"seq\":%llu,\"ts\":\"%.*s\",\"kind\":\"%s\"", (unsigned long long)seq, len,
+            time, rung_event_kind_word(e->kind));
+    describe(&(writer){.out = out, .is_json = true}, e);
+    fputs("}\n", out);
+}

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung status, snapshot, backup, restore: a data folder as a whole. */
+#include "cli/command.h"
+#include "cli/folder.h"
+#include "cli/server_status.h"
+#include "cli/terminal.h"
+#include "journal/backup.h"
+#include "journal/snapshot_file.h"
+
+#include <rung/rung.h>
+
+#include <stdio.h>
+
+typedef unsigned long long ull;
+
+/* ---- status ---- */
+
+typedef struct status_args {
+    rung_ask_args ask;
+    const char *folder;
+    bool quick, ready;
+} status_args;
+
+static const rung_option status_options[] = {
+    RUNG_OPERAND_OPTIONAL(status_args, folder, "DIR",
+                          "a data folder or a backup, instead of a server"),
+    RUNG_OPTION_FLAG(status_args, ready, "--ready",
+                     "of a server: say nothing; exit code 0 when it is ready"),
+    RUNG_OPTION_FLAG(status_args, quick, "--quick",
+                     "of a folder: files only, do not build the state"),
+    RUNG_ASK_OPTIONS,
+};
+
+typedef struct folder_status {
+    rung_segment_log_stats log;
+    uint64_t snapshots[RUNG_SNAPSHOT_KEEP + 2];
+    size_t snapshot_count;
+    long user;
+    bool has_state;
+    rung_stats state;
+    rung_digest digest;
+} folder_status;
+
+static rung_status read_state(const rung_dir *dir, const uint8_t *uuid, folder_status *s,
+                              rung_err *err) {
+    rung_progress progress = {0};
+    rung_state *state;
+    rung_state_config config = {
+        .alloc = rung_alloc_heap(),
+    };
+    rung_status st = rung_folder_state(dir, uuid, &config, &progress, &state, err);
+    if (st < 0)
+        return st;
+    rung_state_stats(state, &s->state);
+    s->digest = rung_state_digest(state);
+    s->has_state = true;
+    rung_state_destroy(state);
+    return RUNG_OK;
+}
+
+static rung_status read_status(const status_args *args, folder_status *s, rung_err *err) {
+    rung_segment_log_config config = {.fs = rung_fs_posix(),
+                                      .alloc = rung_alloc_heap(),
+                                      .path = args->folder,
+                                      .is_read_only = true};
+    rung_segment_log *log;
+    rung_dir dir;
+    rung_status st = rung_folder_open(&dir, rung_fs_posix(), args->folder, err);
+    if (st < 0)
+        return st;
+    int tries = 0;
+    do
+        st = rung_segment_log_open(&config, &log, err);
+    while (st == RUNG_ECORRUPT && rung_folder_user(args->folder) && rung_folder_wait(&tries));
+    if (st == RUNG_OK) {
+        s->log = rung_segment_log_stat(log);
+        s->user = rung_folder_user(args->folder);
+        st =
+            rung_snapshot_list(&dir, s->snapshots, RUNG_SNAPSHOT_KEEP + 2, &s->snapshot_count, err);
+        if (st >= 0 && !args->quick)
+            st = read_state(&dir, rung_segment_log_uuid(log), s, err);
+        rung_ignore(rung_log_close(rung_segment_log_port(log), NULL), "it was only read");
+    }
+    rung_dir_close(&dir);
+    return st < 0 ? st : RUNG_OK;
+}
+
+static void print_status_json(const folder_status *s) {
+    printf("{\"seq\":%llu,\"first_seq\":%llu,\"segments\":%llu,\"size_bytes\":%llu,\"in_use_by\":",
+           (ull)s->log.durable_seq, (ull)s->log.first_seq, (ull)s->log.segment_count,
+           (ull)s->log.size_bytes);
+    if (s->user)
+        printf("%ld", s->user);
+    else
+        fputs("null", stdout);
+    fputs(",\"snapshots\":[", stdout);
+    for (size_t i = 0; i < s->snapshot_count; i++)
+        printf("%s%llu", i ? "," : "", (ull)s->snapshots[i]);
+    putchar(']');
+    if (s->has_state)
+        printf(",\"state\":{\"seq\":%llu,\"digest\":\"%016llx%016llx\",\"boards\":%llu,\"players\":"
+               "%llu,"
+               "\"entries\":%llu,\"windows\":%llu,\"friendships\":%llu,\"banned\":%llu,\"refused\":"
+               "%llu,"
+               "\"memory_bytes\":%llu}",
+               (ull)s->state.seq, (ull)s->digest.a, (ull)s->digest.b, (ull)s->state.boards,
+               (ull)s->state.players, (ull)s->state.entries, (ull)s->state.windows,
+               (ull)s->state.friendships, (ull)s->state.banned, (ull)s->state.refused,
+               (ull)s->state.bytes_total);
+    puts("}");
+}
+
+static void line(const char *name, const char *text) {
+    printf("%s%-12s%s %s\n", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
+           rung_terminal_color(stdout, RUNG_COLOR_PLAIN), text);
+}
+
+static void print_state_part(const folder_status *s) {
+    char text[160], a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX], c[RUNG_COUNT_TEXT_MAX];
+    snprintf(text, sizeof text, "%s board%s, %s player%s, %s ranked entr%s",
+             rung_count_text(s->state.boards, a), s->state.boards == 1 ? "" : "s",
+             rung_count_text(s->state.players, b), s->state.players == 1 ? "" : "s",
+             rung_count_text(s->state.entries, c), s->state.entries == 1 ? "y" : "ies");
+    line("state", text);
+    snprintf(text, sizeof text, "%s events, %s of them refused", rung_count_text(s->state.seq, a),
+             rung_count_text(s->state.refused, b));
+    line("", text);
+    line("memory", rung_size_text(s->state.bytes_total, a));
+    snprintf(text, sizeof text, "%016llx%016llx", (ull)s->digest.a, (ull)s->digest.b);
+    line("digest", text);
+}
+
+static void print_status(const folder_status *s) {
+    char text[160], a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX];
+    line("sequence", rung_count_text(s->log.durable_seq, a));
+    snprintf(text, sizeof text, "%llu segment%s, %s, from sequence %s on",
+             (ull)s->log.segment_count, s->log.segment_count == 1 ? "" : "s",
+             rung_size_text(s->log.size_bytes, a), rung_count_text(s->log.first_seq, b));
+    line("log", text);
+    for (size_t i = 0; i < s->snapshot_count; i++)
+        line(i ? "" : "snapshots", rung_count_text(s->snapshots[i], a));
+    if (s->snapshot_count == 0)
+        line("snapshots", "none");
+    snprintf(text, sizeof text, "by process %ld; all this was only read", s->user);
+    line("in use", s->user ? text : "no");
+    if (s->has_state)
+        print_state_part(s);
+}
+
+static int run_status(const rung_command *self, int argc, char **argv) {
+    status_args args = {0};
+    folder_status status = {0};
+    rung_err err = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    if (!args.folder)
+        return rung_server_status(self, &args.ask, args.ready);
+    if (read_status(&args, &status, &err) < 0)
+        return rung_command_fail(self, &err);
+    if (args.ask.json)
+        print_status_json(&status);
+    else
+        print_status(&status);
+    return RUNG_EXIT_OK;
+}
+
+const rung_command rung_command_status = {
+    .group = RUNG_GROUP_FOLDER,
+    .name = "status",
+    .summary =
+        "how a server fares; or what a data folder holds: log, snapshots, state and its digest",
+    .details =
+        "Without DIR it asks the server, with exit code 1 when that is not ready and 3 when there "
+        "is none.\n"
+        "\n"
+        "With DIR it looks at a folder:\n"
+        "Reads only, takes no lock, and may run beside a server. The state is built in memory\n"
+        "from the newest snapshot and the log behind it, which needs as much memory as a\n"
+        "server would; --quick leaves that out. Two folders with the same sequence and the\n"
+        "same digest hold the same state.\n",
+    RUNG_OPTIONS(status_options),
+    .run = run_status,
+};
+
+/* ---- snapshot ---- */
+
+typedef struct snapshot_args {
+    rung_ask_args ask; /* the first member */
+    const char *folder;
+} snapshot_args;
+
+static const rung_option snapshot_options[] = {
+    RUNG_OPERAND_OPTIONAL(snapshot_args, folder, "DIR",
+                          "a data folder that is not in use, instead of a server"),
+    RUNG_ASK_OPTIONS,
+};
+
+static void show_opening(void *ctx, const char *what, uint64_t done, uint64_t total) {
+    rung_progress_show(ctx, what, done, total);
+}
+
+static void say_line(void *ctx, const char *text) {
+    rung_progress_end(ctx);
+    fprintf(stderr, "rung: %s\n", text);
+}
+
+/* Opening makes a folder that is not there: a mistyped name must not. */
+static rung_status check_is_there(const char *path, rung_err *err) {
+    rung_dir dir;
+    rung_status st = rung_folder_open(&dir, rung_fs_posix(), path, err);
+    if (st == RUNG_OK)
+        rung_dir_close(&dir);
+    return st;
+}
+
+static void print_snapshot(rung_status st, uint64_t seq, bool is_json) {
+    char text[RUNG_COUNT_TEXT_MAX];
+    if (is_json)
+        printf("{\"written\":%s,\"seq\":%llu}\n", st == RUNG_OK ? "true" : "false", (ull)seq);
+    else if (st == RUNG_OK)
+        printf("snapshot of sequence %s written\n", rung_count_text(seq, text));
+    else
+        printf("nothing has changed since the snapshot of sequence %s\n",
+               rung_count_text(seq, text));
+}
+
+/* A server writes it beside its work: it has begun when this returns. */
+static int snapshot_of_server(const rung_command *self, const rung_ask_args *ask) {
+    char text[RUNG_COUNT_TEXT_MAX];
+    rung_client *client;
+    rung_path path = {0};
+    rung_reply reply;
+    int code = rung_ask_open(self, ask, &client);
+    if (code)
+        return code;
+    rung_path_add(&path, "/v1/snapshot");
+    code = rung_ask_for(self, client, "POST", &path, (rung_slice){0}, &reply);
+    if (code == RUNG_EXIT_OK && ask->json) {
+        rung_reply_print(&reply);
+    } else if (code == RUNG_EXIT_OK) {
+        rung_slice answer = rung_reply_body(&reply);
+        rung_count_text((uint64_t)rung_answer_number(answer, "seq", 0), text);
+        printf(rung_answer_is_true(answer, "changed")
+                   ? "snapshot of sequence %s begun\n"
+                   : "nothing has changed since the snapshot of sequence %s\n",
+               text);
+    }
+    rung_client_destroy(client);
+    return code;
+}
+
+static int snapshot_of_folder(const rung_command *self, const snapshot_args *args) {
+    rung_progress progress = {0};
+    rung_err err = {0};
+    rung *db;
+    rung_config config = {
+        .path = args->folder,
+        .progress = show_opening,
+        .say = say_line,
+        .ctx = &progress,
+    };
+    if (check_is_there(args->folder, &err) < 0 || rung_open(&config, &db, &err) < 0) {
+        rung_progress_end(&progress);
+        return rung_command_fail(self, &err);
+    }
+    rung_progress_end(&progress);
+    rung_status st = rung_snapshot(db, false, &err);
+    uint64_t seq = rung_state_seq(rung_state_of(db));
+    rung_status closed = rung_close(db, st < 0 ? NULL : &err);
+    if (st < 0 || closed < 0)
+        return rung_command_fail(self, &err);
+    print_snapshot(st, seq, args->ask.json);
+    return RUNG_EXIT_OK;
+}
+
+static int run_snapshot(const rung_command *self, int argc, char **argv) {
+    snapshot_args args = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    return args.folder ? snapshot_of_folder(self, &args) : snapshot_of_server(self, &args.ask);
+}
+
+const rung_command rung_command_snapshot = {
+    .group = RUNG_GROUP_FOLDER,
+    .name = "snapshot",
+    .summary = "write a snapshot of the state, so that the next start need not replay the log",
+    .details =
+        "Without DIR it tells the server to begin one, which needs an admin's key where there are "
+        "keys.\n"
+        "With DIR it opens that folder as a server does, so it must not be in use. Two snapshots\n"
+        "are kept, and of the log what comes after the older.\n",
+    RUNG_OPTIONS(snapshot_options),
+    .run = run_snapshot,
+};
+
+/* ---- backup and restore ---- */
+
+typedef struct copy_args {
+    const char *from, *to;
+    uint64_t to_seq;
+    bool json;
+} copy_args;
+
+static const rung_option backup_options[] = {
+    RUNG_OPERAND(copy_args, from, "DIR", "the data folder; a server may be using it"),
+    RUNG_OPERAND(copy_args, to, "TO", "a folder that is empty or not there yet"),
+    RUNG_OPTION_FLAG(copy_args, json, "--json", "the result as one JSON object"),
+};
+
+static const rung_option restore_options[] = {
+    RUNG_OPERAND(copy_args, from, "FROM", "the backup"),
+    RUNG_OPERAND(copy_args, to, "TO", "a folder that is empty or not there yet"),
+    RUNG_OPTION_NUMBER(copy_args, to_seq, "--to-seq", "SEQ",
+                       "as of this record, and nothing after it"),
+    RUNG_OPTION_FLAG(copy_args, json, "--json", "the result as one JSON object"),
+};
+
+typedef rung_status copy_function(const copy_args *args, const rung_dir *from, const rung_dir *to,
+                                  rung_backup_report *report, rung_err *err);
+
+/* A server that removes segments while we copy makes the copy fail; then the next one finds the
+ * new beginning. */
+static rung_status back_up(const copy_args *args, const rung_dir *from, const rung_dir *to,
+                           rung_backup_report *report, rung_err *err) {
+    (void)args;
+    for (int tries = 0;;) {
+        rung_status st = rung_backup_run(from, NULL, to, rung_alloc_heap(), report, err);
+        bool may_pass =
+            st == RUNG_ECORRUPT || st == RUNG_EIO || st == RUNG_ESTALE || st == RUNG_NOT_FOUND;
+        if (!may_pass || !rung_folder_wait(&tries))
+            return st;
+        rung_folder_clear(to);
+    }
+}
+
+static rung_status restore(const copy_args *args, const rung_dir *from, const rung_dir *to,
+                           rung_backup_report *report, rung_err *err) {
+    return rung_backup_restore(from, to, rung_alloc_heap(), args->to_seq, report, err);
+}
+
+static void print_copy(const rung_backup_report *r, const char *done, const copy_args *args) {
+    char records[RUNG_COUNT_TEXT_MAX];
+    uint64_t count = r->last_seq - r->first_seq + 1;
+    if (args->json) {
+        printf("{\"first_seq\":%llu,\"last_seq\":%llu,\"records\":%llu,\"segments\":%llu,"
+               "\"snapshots\":%llu,"
+               "\"newest_snapshot_seq\":%llu,\"linked\":%llu,\"copied\":%llu}\n",
+               (ull)r->first_seq, (ull)r->last_seq, (ull)count, (ull)r->segment_count,
+               (ull)r->snapshot_count, (ull)r->newest_snapshot_seq, (ull)r->linked_count,
+               (ull)r->copied_count);
+        return;
+    }
+    printf("%s %s records to %s", done, rung_count_text(count, records), args->to);
+    if (count)
+        printf(": sequence %llu to %llu", (ull)r->first_seq, (ull)r->last_seq);
+    printf("; %llu snapshot%s, %llu files linked, %llu copied\n", (ull)r->snapshot_count,
+           r->snapshot_count == 1 ? "" : "s", (ull)r->linked_count, (ull)r->copied_count);
+}
+
+static int run_copy(const rung_command *self, int argc, char **argv, copy_function *copy,
+                    uint64_t passes) {
+    copy_args args = {0};
+    rung_dir from, to;
+    rung_err err = {0};
+    rung_meter meter;
+    rung_backup_report report = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    rung_meter_init(&meter, self->name);
+    if (rung_folder_open(&from, &meter.fs, args.from, &err) < 0)
+        return rung_command_fail(self, &err);
+    if (rung_folder_open_empty(&to, &meter.fs, args.to, &err) < 0) {
+        rung_dir_close(&from);
+        return rung_command_fail(self, &err);
+    }
+    meter.total = passes * rung_folder_size(&from);
+    rung_status st = copy(&args, &from, &to, &report, &err);
+    rung_progress_end(&meter.progress);
+    if (st == RUNG_NOT_FOUND)
+        st = RUNG_FAIL(&err, RUNG_ESTALE, "files of %s went while they were copied", args.from);
+    if (st < 0)
+        rung_folder_clear(&to); /* it was empty: half a copy must not pass for one */
+    rung_dir_close(&to);
+    rung_dir_close(&from);
+    if (st < 0)
+        return rung_command_fail(self, &err);
+    print_copy(&report, copy == restore ? "restored" : "backed up", &args);
+    return RUNG_EXIT_OK;
+}
+
+static int run_backup(const rung_command *self, int argc, char **argv) {
+    return run_copy(self, argc, argv, back_up, 1);
+}
+
+static int run_restore(const rung_command *self, int argc, char **argv) {
+    return run_copy(self, argc, argv, restore, 2); /* what is written is read again and checked */
+}
+
+const rung_command rung_command_backup = {
+    .group = RUNG_GROUP_FOLDER,
+    .name = "backup",
+    .summary = "copy a data folder, consistently, also while a server is using it",
+    .details =
+        "Files that no longer change are linked where both folders are on one file system, so\n"
+        "a backup there costs next to nothing; copy it to another disk to be safe. A backup\n"
+        "is complete when the file backup-complete is in it.\n"
+        "\n"
+        "  rung backup /var/lib/rung /backups/monday\n",
+    RUNG_OPTIONS(backup_options),
+    .run = run_backup,
+};
+
+const rung_command rung_command_restore = {
+    .group = RUNG_GROUP_FOLDER,
+    .name = "restore",
+    .summary = "make a data folder from a backup, as it was at its end or at an earlier moment",
+    .details = "Copies, and then checks every byte of the copy. With --to-seq nothing after that\n"
+               "record is in it: find the sequence with rung log cat.\n"
+               "\n"
+               "  rung restore /backups/monday /var/lib/rung --to-seq 12345\n",
+    RUNG_OPTIONS(restore_options),
+    .run = run_restore,
+};

@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung import: scores from a CSV or NDJSON file, or a sorted set of a Redis server. */
+#include "cli/csv.h"
+#include "cli/import_redis.h"
+#include "cli/importer.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct import_args {
+    rung_ask_args ask;
+    const char *file, *board, *format, *state, *redis, *redis_key;
+    uint64_t redis_db, batch;
+    bool restart, again, create;
+} import_args;
+
+static const rung_option import_options[] = {
+    RUNG_OPERAND_OPTIONAL(import_args, file, "FILE", "the file; - is standard input"),
+    RUNG_OPTION_TEXT(import_args, board, "--board", "BOARD", "for scores that do not name one"),
+    RUNG_OPTION_TEXT(import_args, format, "--format", "csv|ndjson",
+                     "by default as the file's name ends"),
+    RUNG_OPTION_TEXT(import_args, redis, "--redis", "HOST:PORT",
+                     "from a Redis server (password: REDISCLI_AUTH)"),
+    RUNG_OPTION_TEXT(import_args, redis_key, "--redis-key", "KEY", "the sorted set"),
+    RUNG_OPTION_NUMBER(import_args, redis_db, "--redis-db", "N", "the database (default 0)"),
+    RUNG_OPTION_FLAG(import_args, create, "--create",
+                     "make the board: real scores, the last one counts"),
+    RUNG_OPTION_NUMBER(import_args, batch, "--batch", "N",
+                       "scores in one request (default and at most 4096)"),
+    RUNG_OPTION_TEXT(import_args, state, "--state", "FILE",
+                     "how far it is (default: FILE.rung-import)"),
+    RUNG_OPTION_FLAG(
+        import_args, again, "--again",
+        "all of it once more, after lines were corrected: what counted stays counted once"),
+    RUNG_OPTION_FLAG(import_args, restart, "--restart",
+                     "begin anew, as if nothing had been imported"),
+    RUNG_ASK_OPTIONS,
+};
+
+/* ---- a line as a submission ---- */
+
+typedef enum column {
+    COLUMN_PLAYER,
+    COLUMN_SCORE,
+    COLUMN_DELTA,
+    COLUMN_BOARD,
+    COLUMN_AT,
+    COLUMN_ID,
+    COLUMN_META,
+    COLUMN_PASSED_OVER, /* what an export says besides */
+    COLUMN_EXTRA,       /* a further column of the board */
+} column;
+
+static const struct {
+    const char *name;
+    column is;
+} column_names[] = {
+    {"player", COLUMN_PLAYER},
+    {"score", COLUMN_SCORE},
+    {"delta", COLUMN_DELTA},
+    {"board", COLUMN_BOARD},
+    {"at", COLUMN_AT},
+    {"id", COLUMN_ID},
+    {"meta", COLUMN_META},
+    {"rank", COLUMN_PASSED_OVER},
+    {"percentile", COLUMN_PASSED_OVER},
+    {"name", COLUMN_PASSED_OVER},
+};
+
+static column column_of(rung_slice name) {
+    for (size_t i = 0; i < sizeof column_names / sizeof column_names[0]; i++)
+        if (rung_slice_eq(name, rung_slice_str(column_names[i].name)))
+            return column_names[i].is;
+    return COLUMN_EXTRA;
+}
+
+static size_t count_digits(const char *p) {
+    return strspn(p, "0123456789");
+}
+
+/* As JSON has numbers: no sign but minus, no leading zeros. */
+static bool is_number(rung_slice text) {
+    char copy[64];
+    if (text.len == 0 || text.len >= sizeof copy)
+        return false;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    const char *p = copy + (copy[0] == '-');
+    size_t whole = count_digits(p);
+    if (whole == 0 || (whole > 1 && *p == '0'))
+        return false;
+    p += whole;
+    if (*p == '.') {
+        if (count_digits(++p) == 0)
+            return false;
+        p += count_digits(p);
+    }
+    if (*p == 'e' || *p == 'E') {
+        p += 1 + (p[1] == '+' || p[1] == '-');
+        if (count_digits(p) == 0)
+            return false;
+        p += count_digits(p);
+    }
+    return *p == '\0';
+}
+
+/* What is no number is sent as a string, and the server says what it expected. */
+static void write_value(rung_json_writer *w, rung_slice text) {
+    if (is_number(text))
+        rung_json_write_raw(w, text);
+    else
+        rung_json_write_string(w, text);
+}
+
+typedef struct csv_head {
+    uint32_t count;
+    column columns[RUNG_CSV_FIELDS_MAX];
+    char names[RUNG_CSV_FIELDS_MAX][RUNG_JSON_KEY_MAX + 1];
+} csv_head;
+
+static rung_status read_head(rung_csv *csv, csv_head *head, rung_err *err) {
+    bool has_player = false;
+    rung_status st = rung_csv_next(csv, false, err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_FAIL(err, RUNG_EINVAL, "the file is empty");
+    if (st < 0)
+        return st;
+    head->count = csv->count;
+    for (uint32_t i = 0; i < csv->count; i++) {
+        if (csv->fields[i].len == 0 || csv->fields[i].len > RUNG_JSON_KEY_MAX)
+            return RUNG_FAIL(err, RUNG_EINVAL, "line 1: field %u has no name", i + 1);
+        head->columns[i] = column_of(csv->fields[i]);
+        memcpy(head->names[i], csv->fields[i].ptr, csv->fields[i].len);
+        head->names[i][csv->fields[i].len] = '\0';
+        has_player |= head->columns[i] == COLUMN_PLAYER;
+    }
+    if (!has_player)
+        return RUNG_FAIL(
+            err, RUNG_EINVAL,
+            "line 1: expected the names of the fields, player among them: player,score");
+    return RUNG_OK;
+}
+
+static void write_extras(rung_json_writer *w, const rung_csv *csv, const csv_head *head) {
+    bool is_begun = false;
+    for (uint32_t i = 0; i < csv->count; i++) {
+        if (head->columns[i] != COLUMN_EXTRA)
+            continue;
+        if (!is_begun) {
+            RUNG_JSON_KEY(w, "columns");
+            rung_json_open_object(w);
+        }
+        is_begun = true;
+        rung_json_write_key(w, rung_slice_str(head->names[i]));
+        write_value(w, csv->fields[i]);
+    }
+    if (is_begun)
+        rung_json_close_object(w);
+}
+
+static void add_record(rung_importer *im, const rung_csv *csv, const csv_head *head) {
+    bool has_board = false, has_id = false;
+    if (csv->count != head->count) {
+        rung_importer_refuse(im, csv->line, "another number of fields than the first line");
+        return;
+    }
+    rung_json_writer *w = &im->lines;
+    rung_importer_begin(im);
+    for (uint32_t i = 0; i < csv->count; i++) {
+        column is = head->columns[i];
+        if (is == COLUMN_PASSED_OVER || is == COLUMN_EXTRA || csv->fields[i].len == 0)
+            continue;
+        rung_json_write_key(w, rung_slice_str(head->names[i]));
+        if (is == COLUMN_SCORE || is == COLUMN_DELTA || is == COLUMN_AT)
+            write_value(w, csv->fields[i]);
+        else
+            rung_json_write_string(w, csv->fields[i]);
+        has_board |= is == COLUMN_BOARD;
+        has_id |= is == COLUMN_ID;
+    }
+    write_extras(w, csv, head);
+    if (!has_board && im->board) {
+        RUNG_JSON_KEY(w, "board");
+        rung_json_write_string(w, rung_slice_str(im->board));
+    }
+    if (!has_id)
+        rung_importer_write_id(im, csv->line);
+    rung_importer_end(im, csv->line);
+}
+
+/* A line of NDJSON: checked, and written again with what it lacks. */
+static void add_object(rung_importer *im, rung_csv *csv) {
+    static rung_answer_items it;
+    rung_json check;
+    rung_err err = {0};
+    rung_slice line = csv->fields[0], raw;
+    bool has_board = false, has_id = false;
+    rung_json_init_at(&check, line, NULL, 0, &err);
+    if (rung_json_peek(&check) != RUNG_JSON_OBJECT || rung_json_skip(&check, NULL) < 0 ||
+        rung_json_end(&check) < 0) {
+        rung_importer_refuse(im, csv->line,
+                             err.message[0] ? err.message : "expected a JSON object");
+        return;
+    }
+    rung_json_writer *w = &im->lines;
+    rung_importer_begin(im);
+    for (rung_answer_begin(&it, line); rung_answer_next(&it, &raw);) {
+        column is = column_of(rung_slice_str(it.key));
+        if (is == COLUMN_PASSED_OVER)
+            continue;
+        rung_json_write_key(w, rung_slice_str(it.key));
+        rung_json_write_raw(w, raw);
+        has_board |= is == COLUMN_BOARD;
+        has_id |= is == COLUMN_ID;
+    }
+    if (!has_board && im->board) {
+        RUNG_JSON_KEY(w, "board");
+        rung_json_write_string(w, rung_slice_str(im->board));
+    }
+    if (!has_id)
+        rung_importer_write_id(im, csv->line);
+    rung_importer_end(im, csv->line);
+}
+
+/* ---- a file ---- */
+
+static const rung_hash_key head_key = {0x68656164, 0x72756e67};
+
+static uint64_t hash_head(FILE *f, uint64_t size) {
+    char bytes[16384];
+    size_t got = fread(bytes, 1, size < sizeof bytes ? size : sizeof bytes, f);
+    rewind(f);
+    return rung_hash_keyed(&head_key, bytes, got);
+}
+
+/* Where to go on, by the state file; RUNG_UNCHANGED: it is all done. The file may have grown at its end since. */
+static rung_status resume(rung_importer *im, FILE *f, uint64_t size, const import_args *args,
+                          rung_err *err) {
+    rung_import_state *s = &im->state;
+    bool is_restart = args->restart;
+    rung_status st = is_restart ? RUNG_NOT_FOUND : rung_import_state_read(im->state_path, s, err);
+    if (st < 0)
+        return st;
+    if (st == RUNG_OK && args->again) { /* the run's name stays, and so do the ids of its lines */
+        *s = (rung_import_state){.run = s->run, .head_size = size < 16384 ? size : 16384};
+        s->head_hash = hash_head(f, s->head_size);
+        return RUNG_OK;
+    }
+    if (st == RUNG_NOT_FOUND) {
+        *s = (rung_import_state){.head_size = size < 16384 ? size : 16384};
+        s->head_hash = hash_head(f, s->head_size);
+        s->run =
+            s->head_hash ^ (is_restart ? (uint64_t)rung_elapsed_ms() * 0x9e3779b97f4a7c15u : 0);
+        return RUNG_OK;
+    }
+    if (size < s->offset || hash_head(f, s->head_size) != s->head_hash)
+        return RUNG_FAIL(err, RUNG_ECONFLICT,
+                         "%.100s is about another file; --again if only lines of it were "
+                         "corrected, --restart begins anew",
+                         im->state_path);
+    return s->offset == size ? RUNG_UNCHANGED : RUNG_OK;
+}
+
+/* Over the lines that are done, which are the same as before. */
+static rung_status skip_done(rung_csv *csv, bool is_lines, uint64_t offset, rung_err *err) {
+    while (csv->offset < offset) {
+        rung_status st = rung_csv_next(csv, is_lines, err);
+        if (st != RUNG_OK)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+static void show(rung_importer *im, uint64_t done, uint64_t total) {
+    static char note[96];
+    char count[RUNG_COUNT_TEXT_MAX], rate[RUNG_COUNT_TEXT_MAX];
+    double seconds = (double)(rung_elapsed_ms() - im->began_ms + 1) / 1000;
+    snprintf(note, sizeof note, "%s scores, %s a second", rung_count_text(im->sent, count),
+             rung_count_text((uint64_t)((double)im->sent / seconds), rate));
+    im->progress.note = note;
+    rung_progress_show(&im->progress, "import", done, total);
+}
+
+static int import_lines(rung_importer *im, rung_csv *csv, bool is_lines, const csv_head *head,
+                        uint64_t size) {
+    rung_err err = {0};
+    for (;;) {
+        rung_status st = rung_csv_next(csv, is_lines, &err);
+        if (st == RUNG_OK && is_lines)
+            add_object(im, csv);
+        else if (st == RUNG_OK)
+            add_record(im, csv, head);
+        if (st == RUNG_OK && !rung_importer_is_full(im))
+            continue;
+        int code = rung_importer_send(im, csv->offset, csv->lines_read);
+        show(im, csv->offset, size);
+        if (code)
+            return code;
+        if (st == RUNG_NOT_FOUND)
+            return RUNG_EXIT_OK;
+        if (st < 0)
+            return rung_command_fail(im->self, &err);
+    }
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* RUNG_EXIT_USAGE where it cannot be told. */
+static int choose_format(const rung_command *self, const import_args *args, bool *is_lines_out) {
+    const char *f = args->format;
+    if (f ? strcmp(f, "ndjson") == 0
+          : ends_with(args->file, ".ndjson") || ends_with(args->file, ".jsonl") ||
+                ends_with(args->file, ".json"))
+        *is_lines_out = true;
+    else if (f ? strcmp(f, "csv") == 0 : ends_with(args->file, ".csv"))
+        *is_lines_out = false;
+    else {
+        fprintf(stderr, "rung %s: --format: expected csv or ndjson\n", self->name);
+        return RUNG_EXIT_USAGE;
+    }
+    return RUNG_EXIT_OK;
+}
+
+static int import_open_file(rung_importer *im, const import_args *args, FILE *f, bool is_lines) {
+    static rung_csv csv;
+    static csv_head head;
+    struct stat about;
+    rung_err err = {0};
+    bool is_file =
+        fstat(fileno(f), &about) == 0 && S_ISREG(about.st_mode) && strcmp(args->file, "-") != 0;
+    uint64_t size = is_file ? (uint64_t)about.st_size : 0;
+    char state_path[4096];
+    snprintf(state_path, sizeof state_path, "%s.rung-import", args->file);
+    im->state_path = args->state ? args->state : is_file ? state_path : NULL;
+    rung_status st = RUNG_OK;
+    if (im->state_path)
+        st = resume(im, f, size, args, &err);
+    csv = (rung_csv){.in = f};
+    if (st == RUNG_OK && !is_lines)
+        st = read_head(&csv, &head, &err);
+    if (st == RUNG_OK)
+        st = skip_done(&csv, is_lines, im->state.offset, &err);
+    if (st < 0)
+        return rung_command_fail(im->self, &err);
+    return st == RUNG_OK ? import_lines(im, &csv, is_lines, &head, size) : RUNG_EXIT_OK;
+}
+
+static int import_file(rung_importer *im, const import_args *args) {
+    bool is_lines;
+    rung_err err = {0};
+    int code = choose_format(im->self, args, &is_lines);
+    if (code)
+        return code;
+    FILE *f = strcmp(args->file, "-") == 0 ? stdin : fopen(args->file, "re");
+    if (!f) {
+        RUNG_FAIL_OS(&err, RUNG_EIO, errno, "cannot open %.120s: %s", args->file, strerror(errno));
+        return rung_command_fail(im->self, &err);
+    }
+    code = import_open_file(im, args, f, is_lines);
+    if (f != stdin)
+        fclose(f);
+    return code;
+}
+
+/* ---- the command ---- */
+
+/* As the Redis protocol would make it: members are players, scores doubles, ties by name. */
+static int create_board(const rung_command *self, rung_client *client, const char *board) {
+    rung_path path = {0};
+    rung_reply reply;
+    rung_err err = {0};
+    rung_path_add(&path, "/v1/boards/");
+    rung_path_name(&path, board);
+    if (rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, &err) == RUNG_OK &&
+        reply.status == 200)
+        return RUNG_EXIT_OK;
+    return rung_ask_for(
+        self, client, "PUT", &path,
+        RUNG_SLICE("{\"score\":{\"type\":\"real\"},\"update\":\"last\",\"tie\":\"player\"}"),
+        &reply);
+}
+
+static void print_report(const rung_importer *im, bool is_json) {
+    char a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX], c[RUNG_COUNT_TEXT_MAX],
+        d[RUNG_COUNT_TEXT_MAX];
+    const rung_import_state *s = &im->state;
+    double seconds = (double)(rung_elapsed_ms() - im->began_ms + 1) / 1000;
+    uint64_t read = im->sent + im->unsendable;
+    if (is_json) {
+        printf("{\"read\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"accepted\":%" PRIu64
+               ",\"duplicate\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"seconds\":%.3f}\n",
+               read, im->sent, s->accepted, s->duplicate, s->refused, seconds);
+        return;
+    }
+    if (read == 0 && s->line > 0 && s->refused > 0)
+        printf("nothing to do: all of it was read before, %s scores counted and %s were refused; "
+               "once they are corrected in their places, --again sends them\n",
+               rung_count_text(s->accepted + s->duplicate, a), rung_count_text(s->refused, b));
+    else if (read == 0 && s->line > 0)
+        printf("nothing to do: all of it was imported before (%s scores); --restart imports it "
+               "again\n",
+               rung_count_text(s->accepted + s->duplicate, a));
+    else
+        printf(
+            "%s scores in %.1f s, %s a second; in all %s accepted, %s known before, %s refused\n",
+            rung_count_text(read, a), seconds,
+            rung_count_text((uint64_t)((double)read / seconds), b), rung_count_text(s->accepted, c),
+            rung_count_text(s->duplicate, d),
+            rung_count_text(s->refused, (char[RUNG_COUNT_TEXT_MAX]){0}));
+}
+
+/* A run over the set that was broken off goes on where it was, if its state was kept; a finished one begins again,
+ * as the set may have changed. */
+static int import_redis(rung_importer *im, const import_args *args) {
+    rung_err err = {0};
+    rung_import_state state = {0};
+    if (im->state_path && !args->restart) {
+        if (rung_import_state_read(im->state_path, &state, &err) < 0)
+            return rung_command_fail(im->self, &err);
+        if (!state.is_done)
+            im->state = state;
+    }
+    rung_redis_source source = {args->redis, args->redis_key, args->redis_db};
+    int code = rung_import_redis(im, &source);
+    im->state.is_done = code == RUNG_EXIT_OK;
+    if (code == RUNG_EXIT_OK && im->state_path &&
+        rung_import_state_write(im->state_path, &im->state, &err) < 0)
+        return rung_command_fail(im->self, &err);
+    return code;
+}
+
+static bool is_usable(const rung_command *self, const import_args *args) {
+    const char *why = !args->file == !args->redis           ? "expected either FILE or --redis"
+                      : args->redis && !args->redis_key     ? "--redis needs --redis-key"
+                      : args->redis && !args->board         ? "--redis needs --board"
+                      : args->again && args->restart        ? "--again or --restart"
+                      : args->create && !args->board        ? "--create needs --board"
+                      : args->batch > RUNG_IMPORT_BATCH_MAX ? "--batch: at most 4096"
+                                                            : NULL;
+    if (why)
+        fprintf(stderr, "rung %s: %s\n", self->name, why);
+    return why == NULL;
+}
+
+static int run_import(const rung_command *self, int argc, char **argv) {
+    static rung_importer im;
+    import_args args = {0};
+    if (!rung_command_read(self, argc, argv, &args) || !is_usable(self, &args))
+        return RUNG_EXIT_USAGE;
+    im = (rung_importer){.self = self,
+                         .board = args.board,
+                         .lines = {.alloc = rung_alloc_heap()},
+                         .batch_max = args.batch ? (uint32_t)args.batch : RUNG_IMPORT_BATCH_MAX,
+                         .state_path = args.state,
+                         .began_ms = rung_elapsed_ms()};
+    int code = rung_ask_open(self, &args.ask, &im.client);
+    if (code)
+        return code;
+    if (args.create)
+        code = create_board(self, im.client, args.board);
+    if (code == RUNG_EXIT_OK && args.redis)
+        code = import_redis(&im, &args);
+    else if (code == RUNG_EXIT_OK)
+        code = import_file(&im, &args);
+    rung_progress_end(&im.progress);
+    if (code == RUNG_EXIT_OK)
+        print_report(&im, args.ask.json);
+    rung_json_writer_deinit(&im.lines);
+    rung_client_destroy(im.client);
+    return code == RUNG_EXIT_OK && im.state.refused ? RUNG_EXIT_PROBLEM : code;
+}
+
+const rung_command rung_command_import = {
+    .group = RUNG_GROUP_MOVE,
+    .name = "import",
+    .summary = "scores from a CSV or NDJSON file, or a sorted set from a Redis server",
+    .details =
+        "CSV has the names of its fields in the first line: player and score (or delta), and "
+        "board,\n"
+        "at, id, meta as needed; other names are further columns of the board. NDJSON has one\n"
+        "submission on each line, as POST /v1/scores takes them.\n"
+        "\n"
+        "An import that was broken off goes on where it was when the same command is given again, "
+        "and\n"
+        "counts nothing twice; FILE.rung-import says how far it is. Exit code 1 where scores were\n"
+        "refused; the first ten are told with their lines. Correct them where they stand, adding "
+        "no\n"
+        "lines before others, and --again, within a day, counts just those that had not counted.\n"
+        "\n"
+        "  rung import scores.csv --board race\n"
+        "  rung import --redis 127.0.0.1:6379 --redis-key leaderboard --board race --create\n",
+    RUNG_OPTIONS(import_options),
+    .run = run_import,
+};

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/import_redis.h"
+
+#include "base/hash.h"
+#include "cli/options.h"
+#include "model/board.h"
+#include "model/text.h"
+#include "model/utf8.h"
+
+#include <hiredis/hiredis.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+static const rung_hash_key id_hash = {0x72756e67, 0x696d706f7274}; /* the same in every run */
+
+typedef struct redis {
+    const rung_command *self;
+    redisContext *context;
+} redis;
+
+static int fail(const redis *r, const char *what, const char *why) {
+    fprintf(stderr, "rung %s: redis: %s%s%s\n", r->self->name, what, *why ? ": " : "", why);
+    return RUNG_EXIT_PROBLEM;
+}
+
+/* The reply if it is of that type, else told and NULL. Freed by the caller. */
+static redisReply *expect(const redis *r, redisReply *reply, int type, const char *what) {
+    if (reply && reply->type == type)
+        return reply;
+    if (!reply)
+        fail(r, what, r->context->errstr);
+    else
+        fail(r, what, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer of another kind");
+    if (reply)
+        freeReplyObject(reply);
+    return NULL;
+}
+
+static int connect_to(redis *r, const char *address) {
+    struct timeval patience = {.tv_sec = 10};
+    uint64_t port = 6379;
+    char host[256];
+    if (strncmp(address, "unix:", 5) == 0) {
+        r->context = redisConnectUnixWithTimeout(address + 5, patience);
+    } else {
+        const char *colon = strrchr(address, ':');
+        size_t len = colon ? (size_t)(colon - address) : strlen(address);
+        if (len == 0 || len >= sizeof host ||
+            (colon && (!rung_number_parse(colon + 1, &port) || port > 65535)))
+            return fail(r, "--redis: expected HOST:PORT or unix:PATH, not", address);
+        snprintf(host, sizeof host, "%.*s", (int)len, address);
+        r->context = redisConnectWithTimeout(host, (int)port, patience);
+    }
+    if (r->context && !r->context->err)
+        return RUNG_EXIT_OK;
+    fail(r, address, r->context ? r->context->errstr : "out of memory");
+    return RUNG_EXIT_UNREACHED;
+}
+
+static int greet(redis *r, const rung_redis_source *source, uint64_t *total_out) {
+    const char *password = getenv("REDISCLI_AUTH");
+    redisReply *reply;
+    if (password && *password) {
+        reply =
+            expect(r, redisCommand(r->context, "AUTH %s", password), REDIS_REPLY_STATUS, "AUTH");
+        if (!reply)
+            return RUNG_EXIT_PROBLEM;
+        freeReplyObject(reply);
+    }
+    reply = expect(r, redisCommand(r->context, "SELECT %llu", (unsigned long long)source->database),
+                   REDIS_REPLY_STATUS, "SELECT");
+    if (!reply)
+        return RUNG_EXIT_PROBLEM;
+    freeReplyObject(reply);
+    reply = expect(r, redisCommand(r->context, "ZCARD %s", source->key), REDIS_REPLY_INTEGER,
+                   source->key);
+    if (!reply)
+        return RUNG_EXIT_PROBLEM;
+    *total_out = (uint64_t)reply->integer;
+    freeReplyObject(reply);
+    return *total_out ? RUNG_EXIT_OK : fail(r, source->key, "there is no such sorted set");
+}
+
+static void add_member(rung_importer *im, uint64_t source_hash, const redisReply *member,
+                       const redisReply *score, uint64_t place) {
+    rung_slice name = rung_slice_of(member->str, (size_t)member->len);
+    double value;
+    char id[64];
+    if (name.len == 0 || name.len > RUNG_NAME_MAX || !rung_utf8_is_plain(name)) {
+        rung_importer_refuse(im, place,
+                             "member: expected 1 to 128 bytes of UTF-8 without control characters");
+        return;
+    }
+    if (rung_text_parse_real(rung_slice_of(score->str, (size_t)score->len), &value, NULL) < 0) {
+        rung_importer_refuse(im, place, "score: not a number");
+        return;
+    }
+    snprintf(id, sizeof id, "redis-%016" PRIx64 "-%016" PRIx64, source_hash,
+             rung_hash_keyed(&id_hash, name.ptr, name.len));
+    rung_importer_begin(im);
+    RUNG_JSON_KEY(&im->lines, "board");
+    rung_json_write_string(&im->lines, rung_slice_str(im->board));
+    RUNG_JSON_KEY(&im->lines, "player");
+    rung_json_write_string(&im->lines, name);
+    RUNG_JSON_KEY(&im->lines, "score");
+    rung_json_write_real(&im->lines, value);
+    RUNG_JSON_KEY(&im->lines, "id");
+    rung_json_write_string(&im->lines, rung_slice_str(id));
+    rung_importer_end(im, place);
+}
+
+static void show(rung_importer *im, uint64_t done, uint64_t total) {
+    static char note[96];
+    char count[RUNG_COUNT_TEXT_MAX], rate[RUNG_COUNT_TEXT_MAX];
+    double seconds = (double)(rung_elapsed_ms() - im->began_ms + 1) / 1000;
+    snprintf(note, sizeof note, "%s members, %s a second", rung_count_text(done, count),
+             rung_count_text((uint64_t)((double)im->sent / seconds), rate));
+    im->progress.note = note;
+    rung_progress_show(&im->progress, "import", done, total);
+}
+
+enum { PAGE = 1000 };
+
+static void ask_for_page(const redis *r, const char *key, uint64_t cursor) {
+    redisAppendCommand(r->context, "ZSCAN %s %llu COUNT %d", key, (unsigned long long)cursor, PAGE);
+}
+
+/* The members of one page to the batch. A page may be longer than asked for, and than a batch: what is sent on the
+ * way is sent with the cursor of this page, so that going on from there repeats and never leaves out. */
+static int add_members(rung_importer *im, uint64_t source_hash, const redisReply *list,
+                       uint64_t *done) {
+    for (size_t i = 0; i + 1 < list->elements; i += 2) {
+        add_member(im, source_hash, list->element[i], list->element[i + 1], ++*done);
+        int code = rung_importer_is_full(im)
+                       ? rung_importer_send(im, im->state.offset, im->state.line)
+                       : RUNG_EXIT_OK;
+        if (code)
+            return code;
+    }
+    return RUNG_EXIT_OK;
+}
+
+/* One reply of ZSCAN. `*cursor` is where to go on, 0 at the end; the next page is asked for before this one is sent
+ * on, so that both servers work. */
+static int take_page(const redis *r, rung_importer *im, const char *key, uint64_t source_hash,
+                     uint64_t *cursor, uint64_t *done) {
+    void *raw = NULL;
+    if (redisGetReply(r->context, &raw) != REDIS_OK)
+        raw = NULL;
+    redisReply *page = expect(r, raw, REDIS_REPLY_ARRAY, "ZSCAN");
+    if (!page)
+        return RUNG_EXIT_PROBLEM;
+    int code = RUNG_EXIT_PROBLEM;
+    if (page->elements != 2 || page->element[1]->type != REDIS_REPLY_ARRAY ||
+        !page->element[0]->str || !rung_number_parse(page->element[0]->str, cursor)) {
+        fail(r, "ZSCAN", "an answer of another kind");
+    } else {
+        if (*cursor != 0)
+            ask_for_page(r, key, *cursor);
+        code = add_members(im, source_hash, page->element[1], done);
+    }
+    freeReplyObject(page);
+    return code;
+}
+
+int rung_import_redis(rung_importer *im, const rung_redis_source *source) {
+    redis r = {.self = im->self};
+    uint64_t total = 0, cursor = im->state.offset, done = im->state.line;
+    char whole[1024];
+    int len = snprintf(whole, sizeof whole, "%s/%llu/%s", source->address,
+                       (unsigned long long)source->database, source->key);
+    uint64_t source_hash = rung_hash_keyed(
+        &id_hash, whole, (size_t)len < sizeof whole ? (size_t)len : sizeof whole - 1);
+    int code = connect_to(&r, source->address);
+    if (code == RUNG_EXIT_OK)
+        code = greet(&r, source, &total);
+    if (code == RUNG_EXIT_OK)
+        ask_for_page(&r, source->key, cursor);
+    do {
+        if (code == RUNG_EXIT_OK)
+            code = take_page(&r, im, source->key, source_hash, &cursor, &done);
+        if (code == RUNG_EXIT_OK)
+            code = rung_importer_send(im, cursor, done);
+        show(im, done, total);
+    } while (code == RUNG_EXIT_OK && cursor != 0);
+    if (r.context)
+        redisFree(r.context);
+    return code;
+}

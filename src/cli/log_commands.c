@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rung log verify, cat, repair. The first two read only and may run beside a server. */
+#include "cli/command.h"
+#include "cli/event_text.h"
+#include "cli/folder.h"
+#include "cli/terminal.h"
+#include "journal/verify.h"
+#include "service/engine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef unsigned long long ull;
+
+/* ---- verify ---- */
+
+typedef struct verify_args {
+    const char *folder;
+    bool json, quiet;
+} verify_args;
+
+static const rung_option verify_options[] = {
+    RUNG_OPERAND(verify_args, folder, "DIR", "the data folder, or a backup"),
+    RUNG_OPTION_FLAG(verify_args, quiet, "--quiet", "print nothing but damage"),
+    RUNG_OPTION_FLAG(verify_args, json, "--json", "the findings as one JSON object"),
+};
+
+/* Lines of a report, one after the other with a NUL behind each. Kept until the end: beside a server
+ * a verdict may have to be looked at again. */
+typedef struct findings {
+    char *text;
+    size_t len, capacity;
+} findings;
+
+static void keep_finding(void *ctx, const char *line) {
+    findings *f = ctx;
+    size_t size = strlen(line) + 1;
+    if (f->len + size > f->capacity) {
+        size_t grown = 2 * f->capacity + size + 1024;
+        char *text = rung_alloc_resize(rung_alloc_heap(), f->text, f->capacity, grown);
+        if (!text)
+            return; /* the counts at the end are still right */
+        f->text = text;
+        f->capacity = grown;
+    }
+    memcpy(f->text + f->len, line, size);
+    f->len += size;
+}
+
+static void print_finding(const char *line, const verify_args *args) {
+    bool is_damage = strncmp(line, "damage: ", 8) == 0;
+    if (is_damage || !args->quiet)
+        printf("%s%s%s\n", rung_terminal_color(stdout, is_damage ? RUNG_COLOR_BAD : RUNG_COLOR_DIM),
+               line, rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+}
+
+static void print_findings(const findings *f, const verify_args *args) {
+    fputs(args->json ? "{\"findings\":[" : "", stdout);
+    for (size_t at = 0; at < f->len; at += strlen(f->text + at) + 1) {
+        if (!args->json) {
+            print_finding(f->text + at, args);
+            continue;
+        }
+        fputs(at ? "," : "", stdout);
+        rung_print_json(stdout, rung_slice_str(f->text + at));
+    }
+}
+
+static void print_verify_json(const rung_verify_report *r, bool is_ok) {
+    printf("],\"ok\":%s,\"segments\":%llu,\"records\":%llu,\"first_seq\":%llu,\"last_seq\":%llu,"
+           "\"size_bytes\":%llu,"
+           "\"torn_bytes\":%llu,\"snapshots\":%llu,\"newest_snapshot_seq\":%llu,\"damage\":%llu}\n",
+           is_ok ? "true" : "false", (ull)r->segment_count, (ull)r->record_count, (ull)r->first_seq,
+           (ull)r->last_seq, (ull)r->size_bytes, (ull)r->torn_bytes, (ull)r->snapshot_count,
+           (ull)r->newest_snapshot_seq, (ull)r->damage_count);
+}
+
+static void print_verify(const rung_verify_report *r, bool is_ok, const verify_args *args) {
+    char records[RUNG_COUNT_TEXT_MAX], size[RUNG_COUNT_TEXT_MAX];
+    printf("%s%s%s: %s records in %llu segment%s, %s",
+           rung_terminal_color(stdout, is_ok ? RUNG_COLOR_GOOD : RUNG_COLOR_BAD),
+           is_ok ? "fine" : "damaged", rung_terminal_color(stdout, RUNG_COLOR_PLAIN),
+           rung_count_text(r->record_count, records), (ull)r->segment_count,
+           r->segment_count == 1 ? "" : "s", rung_size_text(r->size_bytes, size));
+    if (r->record_count)
+        printf("; sequence %llu to %llu", (ull)r->first_seq, (ull)r->last_seq);
+    if (r->snapshot_count)
+        printf("; %llu snapshot%s, the newest of %llu", (ull)r->snapshot_count,
+               r->snapshot_count == 1 ? "" : "s", (ull)r->newest_snapshot_seq);
+    if (r->torn_bytes)
+        printf("; %llu bytes of a torn tail, which the next start cuts", (ull)r->torn_bytes);
+    putchar('\n');
+    if (!is_ok)
+        printf("Restore a backup, or see what rung log repair %s could keep.\n", args->folder);
+}
+
+/* While a server writes, a batch half there can look like damage: it is believed when it stays. */
+static rung_status verify(const verify_args *args, rung_dir *dir, rung_meter *meter, findings *f,
+                          rung_verify_report *report, rung_err *err) {
+    rung_status st;
+    int tries = 0;
+    do {
+        f->len = 0;
+        meter->done = 0;
+        st = rung_log_verify(dir, rung_alloc_heap(), keep_finding, f, report, err);
+    } while (st == RUNG_ECORRUPT && rung_folder_user(args->folder) && rung_folder_wait(&tries));
+    rung_progress_end(&meter->progress);
+    return st;
+}
+
+static int run_verify(const rung_command *self, int argc, char **argv) {
+    verify_args args = {0};
+    rung_dir dir;
+    rung_err err = {0};
+    rung_meter meter;
+    findings f = {0};
+    rung_verify_report report = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    rung_meter_init(&meter, "verify");
+    if (rung_folder_open(&dir, &meter.fs, args.folder, &err) < 0)
+        return rung_command_fail(self, &err);
+    meter.total = rung_folder_size(&dir);
+    rung_status st = verify(&args, &dir, &meter, &f, &report, &err);
+    rung_dir_close(&dir);
+    print_findings(&f, &args);
+    rung_alloc_free(rung_alloc_heap(), f.text, f.capacity);
+    if (args.json)
+        print_verify_json(&report, st == RUNG_OK);
+    else if (st == RUNG_ECORRUPT || (st == RUNG_OK && !args.quiet))
+        print_verify(&report, st == RUNG_OK, &args);
+    if (st < 0 && st != RUNG_ECORRUPT)
+        return rung_command_fail(self, &err);
+    return st == RUNG_OK ? RUNG_EXIT_OK : RUNG_EXIT_PROBLEM;
+}
+
+const rung_command rung_command_log_verify = {
+    .group = RUNG_GROUP_FOLDER,
+    .name = "log verify",
+    .summary = "read the whole log and its snapshots, and say whether every byte is right",
+    .details =
+        "Checks every record, seal and snapshot, and all the rules by which a server would\n"
+        "accept or refuse the folder. Reads only, takes no lock, and may run beside a server.\n"
+        "Exit code 1 when there is damage; a torn tail, which a crash leaves behind and the\n"
+        "next start cuts, is none.\n",
+    RUNG_OPTIONS(verify_options),
+    .run = run_verify,
+};
+
+/* ---- cat ---- */
+
+typedef struct cat_args {
+    const char *folder, *board, *player, *kind;
+    uint64_t from, to;
+    bool json;
+} cat_args;
+
+static const rung_option cat_options[] = {
+    RUNG_OPERAND(cat_args, folder, "DIR", "the data folder, or a backup"),
+    RUNG_OPTION_NUMBER(cat_args, from, "--from", "SEQ", "begin with this record"),
+    RUNG_OPTION_NUMBER(cat_args, to, "--to", "SEQ", "end with this record"),
+    RUNG_OPTION_TEXT(cat_args, board, "--board", "BOARD", "only what happened on this board"),
+    RUNG_OPTION_TEXT(cat_args, player, "--player", "PLAYER", "only what concerns this player"),
+    RUNG_OPTION_TEXT(cat_args, kind, "--kind", "KIND", "only events of this kind, see below"),
+    RUNG_OPTION_FLAG(cat_args, json, "--json", "one JSON object per line"),
+};
+
+typedef struct cat {
+    const cat_args *args;
+    rung_event_kind kind;
+    rung_slice board, player;
+    uint64_t strange_count; /* records that are no events */
+} cat;
+
+static bool is_wanted(const cat *c, const rung_event *e) {
+    return (!c->args->kind || e->kind == c->kind) &&
+           (!c->args->board || rung_slice_eq(rung_event_board(e), c->board)) &&
+           (!c->args->player || rung_event_is_about(e, c->player));
+}
+
+static void print_strange(cat *c, const rung_log_record *r, const char *why) {
+    c->strange_count++;
+    if (c->args->json) {
+        printf("{\"seq\":%llu,\"kind\":null,\"type\":%u,\"size\":%zu,\"problem\":", (ull)r->seq,
+               r->type, r->payload.len);
+        rung_print_json(stdout, rung_slice_str(why));
+        puts("}");
+    } else {
+        printf("%8llu  not an event (type %u, %zu bytes): %s\n", (ull)r->seq, r->type,
+               r->payload.len, why);
+    }
+}
+
+static rung_status print_record(void *ctx, const rung_log_record *r) {
+    cat *c = ctx;
+    rung_event e;
+    rung_err err = {0};
+    if (r->type != RUNG_LOG_TYPE_EVENT)
+        print_strange(c, r, "written by another version");
+    else if (rung_event_decode(r->payload, &e, &err) < 0)
+        print_strange(c, r, err.message);
+    else if (is_wanted(c, &e) && c->args->json)
+        rung_event_print_json(stdout, r->seq, &e);
+    else if (is_wanted(c, &e))
+        rung_event_print_line(stdout, r->seq, &e);
+    return ferror(stdout) ? RUNG_EIO : RUNG_OK;
+}
+
+static int run_cat(const rung_command *self, int argc, char **argv) {
+    cat_args args = {0};
+    cat c = {.args = &args};
+    rung_dir dir;
+    rung_err err = {.message = "cannot write the output"};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    if (args.kind && !rung_event_kind_parse(args.kind, &c.kind)) {
+        fprintf(stderr,
+                "rung log cat: --kind: there is no kind \"%s\"; rung help log cat lists them\n",
+                args.kind);
+        return RUNG_EXIT_USAGE;
+    }
+    c.board = args.board ? rung_slice_str(args.board) : c.board;
+    c.player = args.player ? rung_slice_str(args.player) : c.player;
+    if (rung_folder_open(&dir, rung_fs_posix(), args.folder, &err) < 0)
+        return rung_command_fail(self, &err);
+    rung_status st = rung_folder_cat(&dir, args.from ? args.from : 1,
+                                     args.to ? args.to : UINT64_MAX, print_record, &c, &err);
+    rung_dir_close(&dir);
+    if (st < 0)
+        return rung_command_fail(self, &err);
+    return c.strange_count ? RUNG_EXIT_PROBLEM : RUNG_EXIT_OK;
+}
+
+const rung_command rung_command_log_cat = {
+    .group = RUNG_GROUP_FOLDER,
+    .name = "log cat",
+    .summary = "print the events of the log, all or some",
+    .details =
+        "Prints what is in the log, also what a board refused: the log is all that was asked,\n"
+        "in order. Reads only, takes no lock, and may run beside a server. Where the log is\n"
+        "damaged it stops there, with exit code 1.\n"
+        "\n"
+        "Kinds: score, board-defined, board-deleted, entry-removed, player-set,\n"
+        "player-erased, friend-added, friend-removed, friends-replaced, banned, unbanned,\n"
+        "window-opened, window-closed, tick, keys (commands of the Redis protocol), ids-set,\n"
+        "rules-set, access-set.\n"
+        "\n"
+        "  rung log cat scores --board race --player ada --json | tail -n 5\n",
+    RUNG_OPTIONS(cat_options),
+    .run = run_cat,
+};
+
+/* ---- repair ---- */
+
+typedef struct repair_args {
+    const char *folder;
+    bool accept_loss, json;
+} repair_args;
+
+static const rung_option repair_options[] = {
+    RUNG_OPERAND(repair_args, folder, "DIR", "the data folder"),
+    RUNG_OPTION_FLAG(repair_args, accept_loss, "--accept-loss", "do it, even if records are lost"),
+    RUNG_OPTION_FLAG(repair_args, json, "--json", "the result as one JSON object"),
+};
+
+static void print_repair_json(const rung_repair_report *r, rung_status st) {
+    printf("{\"repaired\":%s,\"needed\":%s,\"kept_seq\":%llu,\"lost_from\":%llu,\"lost_to\":%llu,"
+           "\"restarted\":%s,"
+           "\"mark_only\":%s}\n",
+           st == RUNG_OK ? "true" : "false", st == RUNG_UNCHANGED ? "false" : "true",
+           (ull)r->kept_seq, (ull)r->lost_from, (ull)r->lost_to, r->is_restarted ? "true" : "false",
+           r->is_mark_only ? "true" : "false");
+}
+
+static void print_repair(const rung_repair_report *r, rung_status st, const repair_args *args) {
+    if (st == RUNG_UNCHANGED) {
+        puts("nothing to repair: a server would accept this folder as it is");
+        return;
+    }
+    const char *would = st == RUNG_OK ? "" : "would be ";
+    if (r->is_mark_only)
+        printf("only the note of what was synced is bad: it %swritten anew; no record known to us "
+               "is lost\n",
+               st == RUNG_OK ? "was " : would);
+    else if (r->is_restarted)
+        printf("the newest snapshot is ahead of the last whole record: the log %sbegun anew behind "
+               "sequence %llu\n",
+               st == RUNG_OK ? "was " : would, (ull)r->kept_seq);
+    else
+        printf("the log %scut behind sequence %llu\n", st == RUNG_OK ? "was " : would,
+               (ull)r->kept_seq);
+    if (r->lost_to)
+        printf("%slost: sequence %llu to %llu, perhaps more\n", would, (ull)r->lost_from,
+               (ull)r->lost_to);
+    if (st == RUNG_OK)
+        puts("every byte taken out of the log is kept in files named damaged-*");
+    else
+        printf("Nothing was changed. To do it: rung log repair %s --accept-loss\n", args->folder);
+}
+
+static int run_repair(const rung_command *self, int argc, char **argv) {
+    repair_args args = {0};
+    rung_dir dir;
+    rung_err err = {0};
+    rung_repair_report report = {0};
+    if (!rung_command_read(self, argc, argv, &args))
+        return RUNG_EXIT_USAGE;
+    if (rung_folder_open(&dir, rung_fs_posix(), args.folder, &err) < 0)
+        return rung_command_fail(self, &err);
+    rung_status st = rung_log_repair(&dir, rung_alloc_heap(), args.accept_loss, &report, &err);
+    rung_dir_close(&dir);
+    if (st < 0 && st != RUNG_EREFUSED)
+        return rung_command_fail(self, &err);
+    if (args.json)
+        print_repair_json(&report, st);
+    else
+        print_repair(&report, st, &args);
+    return st < 0 ? RUNG_EXIT_PROBLEM : RUNG_EXIT_OK;
+}
+
+const rung_command rung_command_log_repair = {
+    .group = RUNG_GROUP_FOLDER,
+    .name = "log repair",
+    .summary = "bring a damaged log back to its longest whole beginning",
+    .details =
+        "For when there is damage and no backup. Without --accept-loss it only says what\n"
+        "would be lost, and changes nothing (exit code 1 where there is something to repair).\n"
+        "Every byte it takes out of the log is kept, in files named damaged-*. The server\n"
+        "must be stopped. A server never repairs by itself.\n",
+    RUNG_OPTIONS(repair_options),
+    .run = run_repair,
+};

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Written by hand for speed: keys are literals with their quotes and colon, and nothing is built before it is written.
+ * The shapes are those of schemas.c; tests/e2e/test_openapi.py holds answers against them. */
+#include "front/api/answers.h"
+
+#include "front/api/board_json.h"
+#include "model/calendar.h"
+
+const char *rung_kind_name(uint32_t kind) {
+    static const char *const names[] = {"all", "hour", "day", "week", "month", "year", "season"};
+    return names[kind];
+}
+
+const char *rung_rank_name(rung_rank_style rank) {
+    static const char *const names[] = {"unique", "sparse", "dense"};
+    return names[rank];
+}
+
+uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
+                              char out[RUNG_NAME_MAX + 1]) {
+    if (kind != 0 && kind != RUNG_WINDOW_SEASON)
+        return (uint32_t)rung_window_id_format((rung_window_kind)kind, ordinal, out);
+    rung_slice id = kind == 0 ? RUNG_SLICE("all") : season;
+    uint32_t len = id.len <= RUNG_NAME_MAX ? (uint32_t)id.len : RUNG_NAME_MAX;
+    memcpy(out, id.ptr, len);
+    out[len] = 0;
+    return len;
+}
+
+/* ---- heads ---- */
+
+static void write_word(rung_json_writer *w, const char *word) {
+    rung_json_write_string(w, rung_slice_str(word));
+}
+
+static void write_span(rung_json_writer *w, int64_t start_ms, int64_t end_ms, bool closed) {
+    RUNG_JSON_KEY(w, "starts");
+    rung_json_write_time(w, start_ms); /* null for all of time */
+    RUNG_JSON_KEY(w, "ends");
+    rung_json_write_time(w, end_ms);
+    RUNG_JSON_KEY(w, "closed");
+    rung_json_write_bool(w, closed);
+}
+
+void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64_t start_ms,
+                        int64_t end_ms, bool closed) {
+    RUNG_JSON_KEY(w, "kind");
+    write_word(w, rung_kind_name(kind));
+    RUNG_JSON_KEY(w, "id");
+    rung_json_write_string(w, id);
+    write_span(w, start_ms, end_ms, closed);
+}
+
+void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
+    RUNG_JSON_KEY(w, "board");
+    rung_json_write_string(w, k->board);
+    rung_slice window_id = rung_slice_of(k->window_id, k->window_id_len);
+    RUNG_JSON_KEY(w, "window"); /* window and window_id as a question names them */
+    if (k->kind == RUNG_WINDOW_SEASON)
+        rung_json_write_string(w, window_id);
+    else
+        write_word(w, rung_kind_name(k->kind));
+    RUNG_JSON_KEY(w, "window_id");
+    rung_json_write_string(w, window_id);
+    write_span(w, k->start_ms, k->end_ms, k->closed);
+    RUNG_JSON_KEY(w, "scope");
+    if (k->scope.len)
+        rung_json_write_string(w, k->scope);
+    else
+        rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "rank_style");
+    write_word(w, rung_rank_name(k->rank));
+    RUNG_JSON_KEY(w, "total");
+    rung_json_write_uint(w, k->total);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, k->seq);
+}
+
+/* ---- rows ---- */
+
+/* To nine decimals, which tell apart all places of a billion: the shortest text of a double takes several times as long
+ * as the rest of a row. */
+static void write_percentile(rung_json_writer *w, double percentile) {
+    RUNG_JSON_KEY(w, "percentile");
+    rung_json_write_fixed(w, (int64_t)(percentile * 1e9 + 0.5), 9);
+}
+
+void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const rung_value *values,
+                        uint32_t count) {
+    RUNG_JSON_KEY(w, "score");
+    rung_score_json_write(w, &def->key.columns[0], values[0]);
+    if (count < 2)
+        return;
+    RUNG_JSON_KEY(w, "columns");
+    rung_json_open_object(w);
+    for (uint32_t i = 1; i < count && i < def->key.column_count; i++) {
+        rung_json_write_key(w, def->column_names[i - 1]);
+        rung_score_json_write(w, &def->key.columns[i], values[i]);
+    }
+    rung_json_close_object(w);
+}
+
+bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute) {
+    for (uint32_t i = 0; i < def->scope_count; i++)
+        if (rung_slice_eq(def->scopes[i], attribute))
+            return true;
+    return def->has_teams && rung_slice_eq(def->team_by, attribute);
+}
+
+/* What is public of a profile: name, avatar, country, and what the board ranks by. */
+static void write_profile(rung_json_writer *w, const rung_ranking *k, const rung_row *row) {
+    static const rung_slice shown[] = {{"name", 4}, {"avatar", 6}, {"country", 7}};
+    rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
+    uint32_t count, others = 0;
+    bool banned;
+    if (k->has_numbers)
+        count = rung_state_profile(k->state, row->number, attributes);
+    else if (rung_state_player(k->state, row->id, &count, attributes, &banned) != RUNG_OK)
+        count = 0;
+    for (size_t s = 0; s < sizeof shown / sizeof shown[0]; s++) {
+        uint32_t i = 0;
+        while (i < count && !rung_slice_eq(attributes[i].name, shown[s]))
+            i++;
+        if (i < count) {
+            rung_json_write_key(w, shown[s]);
+            rung_json_write_string(w, attributes[i].value);
+            attributes[i].name.len = 0;
+        } else if (s == 0) { /* a name is always told, if only that there is none */
+            RUNG_JSON_KEY(w, "name");
+            rung_json_write_null(w);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (!attributes[i].name.len || !rung_board_ranks_by(k->def, attributes[i].name))
+            continue;
+        if (others++ == 0) {
+            RUNG_JSON_KEY(w, "attributes");
+            rung_json_open_object(w);
+        }
+        rung_json_write_key(w, attributes[i].name);
+        rung_json_write_string(w, attributes[i].value);
+    }
+    if (others)
+        rung_json_close_object(w);
+}
+
+static void write_team_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row) {
+    rung_column column = k->def->key.columns[0];
+    if (k->def->team_combine == RUNG_COMBINE_MEAN)
+        column = (rung_column){.type = RUNG_SCORE_REAL, .order = column.order};
+    RUNG_JSON_KEY(w, "rank");
+    rung_json_write_uint(w, row->rank);
+    RUNG_JSON_KEY(w, "team");
+    rung_json_write_string(w, row->id);
+    RUNG_JSON_KEY(w, "score");
+    rung_score_json_write(w, &column, row->values[0]);
+    RUNG_JSON_KEY(w, "members");
+    rung_json_write_uint(w, row->members);
+}
+
+static void write_player_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row,
+                             bool among) {
+    RUNG_JSON_KEY(w, "rank");
+    rung_json_write_uint(w, among ? row->list_rank : row->rank);
+    if (among) {
+        RUNG_JSON_KEY(w, "global_rank");
+        rung_json_write_uint(w, row->rank);
+    }
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, row->id);
+    write_profile(w, k, row);
+    rung_answer_values(w, k->def, row->values, row->value_count);
+    if (row->has_at) {
+        RUNG_JSON_KEY(w, "at");
+        rung_json_write_time(w, row->at_ms);
+    }
+}
+
+void rung_answer_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row, bool among) {
+    rung_json_open_object(w);
+    if (k->teams)
+        write_team_row(w, k, row);
+    else
+        write_player_row(w, k, row, among);
+    write_percentile(w, row->percentile);
+    rung_json_close_object(w);
+}
+
+void rung_answer_place(rung_json_writer *w, const rung_ranking *k, const rung_row *row,
+                       uint32_t place, bool among) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "place");
+    rung_json_write_uint(w, place);
+    write_player_row(w, k, row, among);
+    rung_json_close_object(w);
+}
+
+void rung_answer_rows(rung_json_writer *w, const rung_ranking *k, const char *name,
+                      const rung_row *rows, uint32_t count, bool among) {
+    rung_json_write_key(w, rung_slice_str(name));
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < count; i++)
+        rung_answer_row(w, k, &rows[i], among);
+    rung_json_close_array(w);
+}
+
+/* ---- outcomes ---- */
+
+static void write_rank_before(rung_json_writer *w, uint32_t rank) {
+    RUNG_JSON_KEY(w, "rank_before");
+    if (rank)
+        rung_json_write_uint(w, rank);
+    else
+        rung_json_write_null(w);
+}
+
+static void write_window_outcome(rung_json_writer *w, const rung_window_outcome *o) {
+    char id[RUNG_NAME_MAX + 1];
+    uint32_t len = rung_window_id_write(o->kind, o->ordinal, o->season, id);
+    if (o->kind == RUNG_WINDOW_SEASON)
+        rung_json_write_key(w, o->season);
+    else
+        rung_json_write_key(w, rung_slice_str(rung_kind_name(o->kind)));
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "id");
+    rung_json_write_string(w, rung_slice_of(id, len));
+    RUNG_JSON_KEY(w, "changed");
+    rung_json_write_bool(w, o->changed);
+    write_rank_before(w, o->rank_before);
+    RUNG_JSON_KEY(w, "rank");
+    rung_json_write_uint(w, o->rank);
+    RUNG_JSON_KEY(w, "total");
+    rung_json_write_uint(w, o->total);
+    rung_json_close_object(w);
+}
+
+static void write_next(rung_json_writer *w, const rung_column *score, const rung_outcome *o) {
+    RUNG_JSON_KEY(w, "next");
+    if (!o->has_next) {
+        rung_json_write_null(w);
+        return;
+    }
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "player");
+    if (o->next.len)
+        rung_json_write_string(w, o->next);
+    else
+        rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "gap");
+    rung_score_json_write(w, score, o->gap);
+    rung_json_close_object(w);
+}
+
+void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
+                         const rung_outcome *o) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, player);
+    rung_answer_values(w, def, o->values, o->value_count);
+    RUNG_JSON_KEY(w, "changed");
+    rung_json_write_bool(w, o->changed);
+    RUNG_JSON_KEY(w, "duplicate");
+    rung_json_write_bool(w, o->duplicate);
+    write_rank_before(w, o->rank_before);
+    RUNG_JSON_KEY(w, "rank");
+    rung_json_write_uint(w, o->rank);
+    RUNG_JSON_KEY(w, "total");
+    rung_json_write_uint(w, o->total);
+    write_percentile(w, o->percentile);
+    RUNG_JSON_KEY(w, "passed");
+    rung_json_write_uint(w, o->passed);
+    write_next(w, &def->key.columns[0], o);
+    RUNG_JSON_KEY(w, "windows");
+    rung_json_open_object(w);
+    for (uint32_t i = 0; i < o->window_count; i++)
+        write_window_outcome(w, &o->windows[i]);
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, o->seq);
+    rung_json_close_object(w);
+}
+
+void rung_answer_batch_line(rung_json_writer *w, const rung_column *score, uint64_t line,
+                            const rung_outcome *o) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "line");
+    rung_json_write_uint(w, line);
+    RUNG_JSON_KEY(w, "changed");
+    rung_json_write_bool(w, o->changed);
+    if (o->duplicate) {
+        RUNG_JSON_KEY(w, "duplicate");
+        rung_json_write_bool(w, true);
+    }
+    RUNG_JSON_KEY(w, "score");
+    rung_score_json_write(w, score, o->values[0]);
+    RUNG_JSON_KEY(w, "rank");
+    rung_json_write_uint(w, o->rank);
+    RUNG_JSON_KEY(w, "total");
+    rung_json_write_uint(w, o->total);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, o->seq);
+    rung_json_close_object(w);
+}

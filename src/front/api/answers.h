@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* answers.h - rows, windows and outcomes as JSON, the same whoever they come from.
+ *
+ * Every ranked answer, from memory or from the archive, is written by these functions from a rung_ranking and
+ * rows, so that a window that left memory is answered as before. The loop's thread, since names are read from
+ * the state. */
+#ifndef RUNG_FRONT_API_ANSWERS_H
+#define RUNG_FRONT_API_ANSWERS_H
+
+#include "base/slice.h"
+#include "codec/json_writer.h"
+#include "model/board.h"
+#include "state/state.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a ranked answer is about. */
+typedef struct rung_ranking {
+    rung_slice board, scope; /* scope empty: everybody */
+    const rung_board_def *def;
+    const rung_state *state; /* where names come from */
+    uint32_t kind;           /* of window, as in rung_view */
+    char window_id[RUNG_NAME_MAX + 1];
+    uint32_t window_id_len;
+    int64_t start_ms, end_ms;
+    bool closed, teams;
+    bool has_numbers; /* numbers of rows are those of the state now: not so in the archive's */
+    rung_rank_style rank;
+    uint32_t total;
+    uint64_t seq;
+} rung_ranking;
+
+/* "all", "hour", ..., "season" */
+const char *rung_kind_name(uint32_t kind);
+const char *rung_rank_name(rung_rank_style rank);
+
+/* The id of a window: returns its length. */
+uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
+                              char out[RUNG_NAME_MAX + 1]);
+
+/* Is the attribute one of its scopes, or what its teams are made by? Then its entries show it. */
+bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute);
+
+/* kind, id, starts, ends, closed: as members of an open object. */
+void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64_t start_ms,
+                        int64_t end_ms, bool closed);
+
+/* board, window, scope, rank_style, total, seq: as members of an open object. */
+void rung_answer_head(rung_json_writer *w, const rung_ranking *k);
+
+/* An entry as an object. `among`: of a list of friends, whose `rank` is the one in the list. */
+void rung_answer_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row, bool among);
+/* The same for live lists: with its place in the list, from 1, and without the percentile, which changes all
+ * the time. */
+void rung_answer_place(rung_json_writer *w, const rung_ranking *k, const rung_row *row,
+                       uint32_t place, bool among);
+/* A member `name` with an array of them. */
+void rung_answer_rows(rung_json_writer *w, const rung_ranking *k, const char *name,
+                      const rung_row *rows, uint32_t count, bool among);
+
+/* score and, where there are more, columns: as members of an open object. */
+void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const rung_value *values,
+                        uint32_t count);
+
+/* The whole answer to a submission. `def` is the board's now; the outcome's slices are valid. */
+void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
+                         const rung_outcome *o);
+
+/* One result of a batch, as an object. */
+void rung_answer_batch_line(rung_json_writer *w, const rung_column *score, uint64_t line,
+                            const rung_outcome *o);
+
+#endif

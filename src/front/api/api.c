@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a request to its handler, in this order: the route, the path's parameters, who asks and how often, whether they
+ * may, the query's parameters, the sequence to wait for, the body. Each step ends the call when it fails.
+ *
+ * Invariants:
+ *  1. A call that waits for a sequence is in `waiting`, and its waiter in the hub; both end together.
+ *  2. `asking` holds calls that wait for the archive; the pool works on those of the askers.
+ *  3. Nothing is started after rung_api_stop().
+ *  4. answer_ranked is active while `ranked` has calls: the loop does not wait before they are answered. */
+#include "front/api/api.h"
+
+#include "base/assert.h"
+#include "front/api/call.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    WAIT_MS = 5000,
+    WAITING_MAX = 10000,
+    LINE_MS = 10000,
+    METRICS_BOARDS_MAX = 100,
+    OUT_KEEP = 1 << 20, /* scratch beyond this is given back after use */
+    OUT_MAX = 64 << 20,
+};
+
+/* ---- lists ---- */
+
+void rung__call_list_add(rung_call_list *l, rung_call *c) {
+    c->next = NULL;
+    c->prev = l->last;
+    if (l->last)
+        l->last->next = c;
+    else
+        l->first = c;
+    l->last = c;
+    l->count++;
+}
+
+void rung__call_list_remove(rung_call_list *l, rung_call *c) {
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        l->first = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    else
+        l->last = c->prev;
+    c->prev = c->next = NULL;
+    l->count--;
+}
+
+/* ---- ending a call ---- */
+
+const rung_arg *rung__call_arg(const rung_call *c, const char *name) {
+    const rung_route *r = c->route;
+    uint32_t i = 0;
+    while (i < r->param_count && strcmp(r->params[i].name, name) != 0)
+        i++;
+    RUNG_ASSERT(i < r->param_count);
+    return &c->args.arg[i];
+}
+
+rung_json_writer *rung__call_begin(rung_call *c) {
+    rung_json_writer_reset(&c->api->out);
+    return &c->api->out;
+}
+
+/* A large answer is rare: its buffer is not kept for the next one. */
+static void trim_out(rung_api *api) {
+    if (api->out.size > OUT_KEEP)
+        rung_json_writer_deinit(&api->out);
+}
+
+void rung__call_answer(rung_call *c, int status) {
+    rung_api *api = c->api;
+    if (rung_json_failed(&api->out))
+        rung__call_problem(c, 503, "out_of_memory", "there is no memory for the answer");
+    else
+        rung_exchange_answer(c->x, status, RUNG_TYPE_JSON, rung_json_written(&api->out));
+    trim_out(api);
+}
+
+static void end_with(rung_call *c, const rung_problem *p) {
+    char bytes[256 + 32];
+    rung_json_writer w = {.data = bytes, .size = sizeof bytes};
+    rung_problem_write_field(&w, p);
+    if (rung_json_failed(&w))
+        rung_json_writer_reset(&w);
+    if (p->retry_s)
+        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
+    rung_exchange_problem_with(c->x, p->status, p->code, rung_json_written(&w), "%.*s",
+                               (int)p->detail.len, p->detail.ptr);
+}
+
+void rung__call_problem(rung_call *c, int status, const char *code, const char *detail) {
+    rung_slice text = rung_slice_str(detail);
+    end_with(
+        c, &(rung_problem){
+               .status = status, .code = code, .field = rung_problem_field(text), .detail = text});
+}
+
+void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage) {
+    rung_problem p = rung_problem_of(st, err, stage);
+    end_with(c, &p);
+}
+
+void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
+                        rung_stage stage) {
+    rung_problem p = rung_problem_of(st, err, stage);
+    p.field = field;
+    end_with(c, &p);
+}
+
+/* ---- changes ---- */
+
+uint32_t rung__call_share(rung_call *c) {
+    if (!c->share)
+        c->share = rung_guard_share(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x));
+    return c->share;
+}
+
+bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
+    char *copy = rung_exchange_alloc(c->x, bytes.len + 1);
+    if (!copy) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return false;
+    }
+    memcpy(copy, bytes.ptr, bytes.len);
+    *kept_out = rung_slice_of(copy, bytes.len);
+    return true;
+}
+
+void rung__call_put(rung_call *c, rung_hub_answer *answer) {
+    rung_err err = {0};
+    rung_status st = rung_hub_put_from(c->api->hub, (rung_hub_sender){.share = rung__call_share(c)},
+                                       &c->api->event, NULL, answer, c, &err);
+    if (st < 0)
+        rung__call_fail(c, st, &err, RUNG_STAGE_PUT);
+}
+
+void rung__call_answer_changed(rung_call *c, int status, bool changed) {
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "changed");
+    rung_json_write_bool(w, changed);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, rung_state_seq(rung__api_state(c->api)));
+    rung_json_close_object(w);
+    rung__call_answer(c, status);
+}
+
+static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome,
+                          const rung_err *err) {
+    rung_call *c = ctx;
+    if (st < 0)
+        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+    else
+        rung__call_answer_changed(c, 200, st == RUNG_OK);
+}
+
+void rung__call_change(rung_call *c) {
+    rung__call_put(c, answer_change);
+}
+
+bool rung__call_read_body(rung_call *c, rung_slot *slots) {
+    rung_err err = {0};
+    rung_json_init(&c->api->reader, c->body, c->body_len, &err);
+    rung_status st = rung_schema_read(c->route->body, &c->api->reader, slots);
+    if (st >= 0)
+        st = rung_json_end(&c->api->reader);
+    if (st < 0)
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+    return st >= 0;
+}
+
+/* ---- waiting for a sequence ---- */
+
+static void arm_wait_timer(rung_api *api);
+
+static void leave_waiting(rung_call *c) {
+    rung_hub_cancel(c->api->hub, &c->waiter);
+    rung_fair_give(&c->api->waiting_shares, c->share, 1);
+    rung__call_list_remove(&c->api->waiting, c);
+}
+
+static void wait_expired(uv_timer_t *timer) {
+    rung_api *api = timer->data;
+    int64_t now_ms = (int64_t)uv_now(api->config.loop);
+    while (api->waiting.first && api->waiting.first->deadline_ms <= now_ms) {
+        rung_call *c = api->waiting.first;
+        leave_waiting(c);
+        api->metrics.wait_timeouts++;
+        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
+        rung__call_problem(c, 503, "seq_timeout",
+                           "min_seq: that position has not been reached yet");
+    }
+    arm_wait_timer(api);
+}
+
+static void arm_wait_timer(rung_api *api) {
+    if (!api->waiting.first) {
+        uv_timer_stop(&api->wait_timer);
+        return;
+    }
+    int64_t left = api->waiting.first->deadline_ms - (int64_t)uv_now(api->config.loop);
+    uv_timer_start(&api->wait_timer, wait_expired, left > 0 ? (uint64_t)left : 0, 0);
+}
+
+static void wait_over(void *ctx) {
+    rung_call *c = ctx;
+    leave_waiting(c);
+    if (rung__call_may_still(c))
+        c->route->handle(c);
+}
+
+static void wait_for(rung_call *c, uint64_t seq) {
+    rung_api *api = c->api;
+    if (seq > rung_hub_reach(api->hub)) {
+        rung__call_problem(c, 409, "seq_ahead",
+                           "min_seq: this log is far from that position; was it restored?");
+        return;
+    }
+    if (!rung_fair_may(&api->waiting_shares, rung__call_share(c), false)) {
+        rung__call_fail(c, RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    rung_fair_take(&api->waiting_shares, c->share, 1);
+    api->metrics.waits++;
+    c->deadline_ms = (int64_t)uv_now(api->config.loop) + api->config.wait_ms;
+    c->waiter = (rung_hub_waiter){.seq = seq, .ready = wait_over, .ctx = c};
+    rung__call_list_add(&api->waiting, c);
+    if (api->waiting.count == 1)
+        arm_wait_timer(api);
+    rung_hub_wait(api->hub, &c->waiter);
+}
+
+/* The handler, now or when the state has come as far as the request wants it to have. */
+static void go(rung_call *c) {
+    for (uint32_t i = 0; i < c->route->param_count; i++) {
+        const rung_arg *arg = &c->args.arg[i];
+        if (arg->given && strcmp(c->route->params[i].name, "min_seq") == 0 &&
+            (uint64_t)arg->number > rung_state_seq(rung__api_state(c->api))) {
+            wait_for(c, (uint64_t)arg->number);
+            return;
+        }
+    }
+    c->route->handle(c);
+}
+
+/* ---- bodies ---- */
+
+/* The handler may change the body, and the transport's is not ours to change. */
+static bool copy_body(rung_call *c, rung_slice body) {
+    rung_api *api = c->api;
+    if (api->body_size < body.len) {
+        char *grown = rung_alloc_resize(api->config.alloc, api->body, api->body_size, body.len);
+        if (!grown)
+            return false;
+        api->body = grown;
+        api->body_size = body.len;
+    }
+    if (body.len)
+        memcpy(api->body, body.ptr, body.len);
+    c->body = api->body;
+    c->body_len = body.len;
+    return true;
+}
+
+static void got_body(void *ctx, rung_exchange *x, rung_slice body) {
+    rung_call *c = ctx;
+    rung_api *api = c->api;
+    if (api->is_stopped)
+        rung__call_fail(c, RUNG_ECLOSED, NULL, RUNG_STAGE_PUT);
+    else if (body.len == 0 && c->route->body_kind != RUNG_BODY_OPTIONAL)
+        rung_exchange_problem(x, 400, "malformed", "a body is needed: JSON as application/json");
+    else if (!copy_body(c, body))
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+    else if (rung__call_may_still(c))
+        c->route->handle(c);
+    if (api->body_size > OUT_KEEP) {
+        rung_alloc_free(api->config.alloc, api->body, api->body_size);
+        api->body = NULL;
+        api->body_size = 0;
+    }
+}
+
+#define TYPE_FORM "application/x-www-form-urlencoded"
+
+static bool is_type(rung_slice type, const char *wanted) {
+    size_t len = strlen(wanted);
+    if (type.len < len || (type.len > len && type.ptr[len] != ';' && type.ptr[len] != ' '))
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        char c = type.ptr[i];
+        if ((c >= 'A' && c <= 'Z' ? c | 0x20 : c) != wanted[i])
+            return false;
+    }
+    return true;
+}
+
+/* A page of a foreign origin can send a form or plain text without asking first, but not these types. Whoever is no
+ * page may leave the type out, or leave it to a tool that says "form" unless told otherwise (curl -d). */
+static bool check_type(rung_call *c) {
+    rung_slice coding = rung_exchange_header(c->x, "content-encoding");
+    if (coding.len && !is_type(coding, "identity")) {
+        rung__call_problem(c, 415, "unsupported_media_type",
+                           "Content-Encoding: bodies are taken as they are, not compressed");
+        return false;
+    }
+    rung_slice type = rung_exchange_header(c->x, "content-type");
+    bool is_page = rung_exchange_header(c->x, "origin").ptr != NULL;
+    if (is_type(type, RUNG_TYPE_JSON) || (!is_page && (!type.ptr || is_type(type, TYPE_FORM))) ||
+        (c->route->body_kind == RUNG_BODY_BATCH && is_type(type, RUNG_TYPE_NDJSON)))
+        return true;
+    rung_exchange_problem(c->x, 415, "unsupported_media_type", "Content-Type: expected %s%s",
+                          RUNG_TYPE_JSON,
+                          c->route->body_kind == RUNG_BODY_BATCH ? " or " RUNG_TYPE_NDJSON : "");
+    return false;
+}
+
+static size_t body_limit(const rung_call *c) {
+    uint32_t most = c->api->config.body_max;
+    return most && most < c->route->body_max ? most : c->route->body_max;
+}
+
+static void take_body(rung_call *c) {
+    const rung_request *r = rung_exchange_request(c->x);
+    rung_body_kind kind = c->route->body_kind;
+    if (kind == RUNG_BODY_NONE && r->has_body)
+        rung_exchange_problem(c->x, 400, "malformed", "this request takes no body");
+    else if (kind == RUNG_BODY_NONE)
+        go(c);
+    else if (r->has_body && !check_type(c))
+        return;
+    else if (kind == RUNG_BODY_BATCH &&
+             is_type(rung_exchange_header(c->x, "content-type"), RUNG_TYPE_NDJSON))
+        c->route->handle(c);
+    else
+        rung_exchange_collect(c->x, body_limit(c), got_body, c);
+}
+
+/* ---- who asks ---- */
+
+static void set_number(rung_call *c, const char *name, uint32_t value) {
+    char digits[20];
+    rung_exchange_set(c->x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
+}
+
+bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate) {
+    return rung_guard_take(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x), 1, now_ms,
+                           rate);
+}
+
+static bool check_rate(rung_call *c, int64_t now_ms) {
+    rung_rate_answer rate;
+    bool ok = rung__call_take(c, now_ms, &rate);
+    if (rate.limit) {
+        set_number(c, "RateLimit-Limit", rate.limit);
+        set_number(c, "RateLimit-Remaining", rate.remaining);
+        set_number(c, "RateLimit-Reset", rate.reset_s);
+    }
+    if (ok)
+        return true;
+    set_number(c, "Retry-After", rate.retry_s ? rate.retry_s : 1);
+    rung__call_problem(c, 429, "rate_limited", "too many requests");
+    return false;
+}
+
+void rung__call_refuse(rung_call *c, rung_verdict v, const rung_err *err) {
+    if (v == RUNG_GUARD_UNKNOWN)
+        rung_exchange_set(c->x, "WWW-Authenticate", RUNG_SLICE("Bearer"));
+    if (v == RUNG_GUARD_TOO_MANY)
+        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("10"));
+    rung__call_problem(c, (int)v, rung__verdict_code(v), err->message);
+}
+
+static bool check_verdict(rung_call *c, rung_verdict v, const rung_err *err) {
+    if (v != RUNG_GUARD_OK)
+        rung__call_refuse(c, v, err);
+    return v == RUNG_GUARD_OK;
+}
+
+const char *rung__verdict_code(rung_verdict v) {
+    return v == RUNG_GUARD_UNKNOWN     ? "unauthorized"
+           : v == RUNG_GUARD_FORBIDDEN ? "forbidden"
+                                       : "rate_limited";
+}
+
+static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {
+    rung_err err = {0};
+    rung_guard *g = c->api->config.guard;
+    rung_verdict v =
+        c->route->flags & RUNG_NEEDS_KEY
+            ? rung_guard_may_keyed(g, &c->who, c->route->role, board, c->player, now_ms, &err)
+            : rung_guard_may(g, &c->who, c->route->role, board, c->player, now_ms, &err);
+    return check_verdict(c, v, &err);
+}
+
+static int64_t now_of(const rung_api *api) {
+    uv_timeval64_t now;
+    if (api->hub)
+        return rung_hub_now(api->hub);
+    return uv_gettimeofday(&now) == 0 ? now.tv_sec * 1000 + now.tv_usec / 1000 : 0;
+}
+
+/* A change asked for by a page of another origin, which its user's browser sends along. */
+static bool check_origin(rung_call *c) {
+    rung_slice origin = rung_exchange_header(c->x, "origin");
+    const rung_http *http = c->api->http;
+    if (!(c->route->flags & RUNG_IS_CHANGE) || !origin.ptr || !http ||
+        rung_http_allows_origin(http, origin, rung_exchange_request(c->x)->host))
+        return true;
+    rung__call_problem(c, 403, "origin_not_allowed",
+                       "pages of this origin may not change anything");
+    return false;
+}
+
+static bool is_query_board(const rung_param *p) {
+    return !p->in_path && strcmp(p->name, "board") == 0;
+}
+
+static bool has_query_board(const rung_route *r) {
+    for (uint32_t i = 0; i < r->param_count; i++)
+        if (is_query_board(&r->params[i]))
+            return true;
+    return false;
+}
+
+/* What was allowed when the request came may not be when its body, its sequence or the archive's answer has come. */
+bool rung__call_may_still(rung_call *c) {
+    bool is_each = c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST;
+    return c->route->flags & RUNG_IS_UNGUARDED ||
+           check_may(c, is_each ? RUNG_BOARDS_EACH : c->board, now_of(c->api));
+}
+
+static bool check_who(rung_call *c, int64_t now_ms) {
+    rung_err err = {0};
+    if (c->route->flags & RUNG_IS_UNGUARDED)
+        return true;
+    rung_slice key = rung_guard_bearer(rung_exchange_header(c->x, "authorization"));
+    rung_verdict v = rung_guard_know(c->api->config.guard, key, rung_exchange_peer_key(c->x),
+                                     now_ms, &c->who, &err);
+    /* The rate first: who shows bad keys pays for them from the bucket of their address. */
+    if (!check_rate(c, now_ms) || !check_verdict(c, v, &err))
+        return false;
+    rung_slice board = c->board;
+    if (c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST ||
+        has_query_board(c->route))
+        board = RUNG_BOARDS_EACH; /* each of its boards by itself, later */
+    return check_may(c, board, now_ms) && check_origin(c);
+}
+
+/* ---- arguments ---- */
+
+static void find_subjects(rung_call *c) {
+    for (uint32_t i = 0; i < c->route->param_count; i++) {
+        const rung_param *p = &c->route->params[i];
+        if (!p->in_path)
+            break;
+        if (strcmp(p->name, "board") == 0)
+            c->board = c->args.arg[i].text;
+        if (strcmp(p->name, "player") == 0)
+            c->player = c->args.arg[i].text;
+    }
+}
+
+/* A board named in the query is a board all the same; where it may be left out, that concerns all of them. */
+static bool check_query_board(rung_call *c, int64_t now_ms) {
+    for (uint32_t i = 0; i < c->route->param_count; i++) {
+        if (!is_query_board(&c->route->params[i]))
+            continue;
+        c->board = c->args.arg[i].text;
+        return check_may(c, c->board, now_ms);
+    }
+    return true;
+}
+
+static void run(rung_call *c, const rung_slice *segments) {
+    const rung_request *r = rung_exchange_request(c->x);
+    int64_t now_ms = now_of(c->api);
+    rung_err err = {0};
+    char *scratch = rung_exchange_alloc(c->x, r->path.len + 2 * r->query.len + 2);
+    if (!scratch) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    rung_status st = rung_route_read_path(c->route, segments, &c->args, scratch, &err);
+    if (st < 0) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        return;
+    }
+    find_subjects(c);
+    if (!check_who(c, now_ms))
+        return;
+    st = rung_route_read_query(c->route, r->query, &c->args, scratch + r->path.len, &err);
+    if (st < 0) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        return;
+    }
+    if (!check_query_board(c, now_ms))
+        return;
+    if (c->player.ptr)
+        c->player = rung_who_resolve(&c->who, c->player);
+    take_body(c);
+}
+
+/* ---- the transport's side ---- */
+
+static void refuse_route(rung_exchange *x, rung_status st, const char *allowed,
+                         const rung_err *err) {
+    if (st == RUNG_EUNSUPPORTED) {
+        rung_exchange_set(x, "Allow", rung_slice_str(allowed));
+        rung_exchange_problem(x, 405, "method_not_allowed", "%s", err->message);
+    } else if (st == RUNG_NOT_FOUND) {
+        rung_exchange_problem(x, 404, "not_found", "%s", err->message);
+    } else {
+        rung_exchange_problem(x, 400, "malformed", "%s", err->message);
+    }
+}
+
+bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
+    rung_slice path = rung_exchange_request(x)->path, none = {NULL, 0};
+    rung_guard *guard = api->config.guard;
+    rung_who who;
+    if (rung_slice_eq(path, RUNG_SLICE("/healthz")) || rung_slice_eq(path, RUNG_SLICE("/readyz")) ||
+        rung_slice_eq(path, RUNG_SLICE("/metrics")))
+        return true;
+    rung_slice key = rung_guard_bearer(rung_exchange_header(x, "authorization"));
+    int64_t now_ms = now_of(api);
+    return key.len && !rung_guard_is_token(key) && !rung_guard_is_open(guard) &&
+           rung_guard_know(guard, key, none, now_ms, &who, NULL) == RUNG_GUARD_OK &&
+           rung_guard_may(guard, &who, RUNG_ROLE_ADMIN, none, none, now_ms, NULL) == RUNG_GUARD_OK;
+}
+
+void rung_api_handle(void *ctx, rung_exchange *x) {
+    rung_api *api = ctx;
+    const rung_request *r = rung_exchange_request(x);
+    const rung_route *route = NULL;
+    rung_slice segments[RUNG_URL_SEGMENTS_MAX];
+    char allowed[RUNG_ALLOWED_MAX] = "";
+    rung_err err = {0};
+    rung_status st = rung_route_find(r->method, r->path, &route, segments, allowed, &err);
+    if (st != RUNG_OK) {
+        if (st != RUNG_NOT_FOUND || !rung__api_asset(x, r))
+            refuse_route(x, st, allowed, &err);
+        return;
+    }
+    rung_call *c = rung_exchange_alloc(x, sizeof *c);
+    if (!c) {
+        rung_exchange_problem(x, 503, "out_of_memory", "there is no memory for the request");
+        return;
+    }
+    c->api = api;
+    c->x = x;
+    c->route = route;
+    rung_exchange_set_user(x, c);
+    if ((!api->hub || api->is_stopped) && !(route->flags & RUNG_IS_OPEN_EARLY)) {
+        rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
+        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready",
+                           api->is_stopped ? "the server stops" : "the server is still recovering");
+        return;
+    }
+    run(c, segments);
+}
+
+void rung_api_observe(void *ctx, const rung_exchange *x, int status, uint64_t took_us,
+                      uint64_t bytes_in, uint64_t bytes_out) {
+    rung_api *api = ctx;
+    const rung_call *c = rung_exchange_user(x);
+    uint32_t route = c ? (uint32_t)(c->route - rung_routes) : RUNG_METRICS_ROUTES_MAX;
+    bool is_timed = !c || !(c->is_stream || c->route->flags & RUNG_IS_STREAM);
+    rung_metrics_count(&api->metrics, route, status, is_timed ? &took_us : NULL, bytes_in,
+                       bytes_out);
+}
+
+/* ---- lifecycle ---- */
+
+static rung_status make_openapi(rung_api *api) {
+    rung_json_writer w = {.alloc = api->config.alloc};
+    rung_openapi_write(&w, api->config.version ? api->config.version : "0");
+    if (rung_json_failed(&w)) {
+        rung_json_writer_deinit(&w);
+        return RUNG_ENOMEM;
+    }
+    api->openapi = w.data;
+    api->openapi_len = w.len;
+    api->openapi_size = w.size;
+    return RUNG_OK;
+}
+
+static void free_memory(rung_api *api) {
+    const rung_alloc *a = api->config.alloc;
+    rung_json_writer_deinit(&api->out);
+    rung_page_cache_deinit(&api->pages, a);
+    rung_alloc_free(a, api->body, api->body_size);
+    rung_alloc_free(a, api->rows, RUNG_API_ROWS_MAX * sizeof *api->rows);
+    rung_alloc_free(a, api->openapi, api->openapi_size);
+    rung_alloc_free(a, api, sizeof *api);
+}
+
+rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, rung_err *err) {
+    rung_api *api = rung_alloc_zeroed(config->alloc, sizeof *api);
+    if (!api)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    api->config = *config;
+    api->config.wait_ms = config->wait_ms ? config->wait_ms : WAIT_MS;
+    api->config.waiting_max = config->waiting_max ? config->waiting_max : WAITING_MAX;
+    api->config.line_ms = config->line_ms ? config->line_ms : LINE_MS;
+    api->waiting_shares.max = api->config.waiting_max;
+    api->asking_shares.max = RUNG_API_ASKING_MAX;
+    api->batch_shares.max = RUNG_API_BATCHES_MAX;
+    if (!config->metrics_boards_max)
+        api->config.metrics_boards_max = METRICS_BOARDS_MAX;
+    api->out = (rung_json_writer){.alloc = config->alloc, .limit = OUT_MAX};
+    api->rows = rung_alloc_zeroed(config->alloc, RUNG_API_ROWS_MAX * sizeof *api->rows);
+    if (!api->rows || make_openapi(api) < 0 || rung__live_create(api, err) < 0) {
+        free_memory(api);
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    }
+    uv_timer_init(config->loop, &api->wait_timer);
+    uv_timer_init(config->loop, &api->ask_timer);
+    uv_timer_init(config->loop, &api->throttled);
+    uv_idle_init(config->loop, &api->flush);
+    uv_idle_init(config->loop, &api->answer_ranked);
+    uv_timer_init(config->loop, &api->line_timer);
+    api->wait_timer.data = api->ask_timer.data = api->throttled.data = api;
+    api->flush.data = api->answer_ranked.data = api;
+    api->line_timer.data = api;
+    api->handle_count = 6;
+    api->boot = uv_hrtime();
+    *api_out = api;
+    return RUNG_OK;
+}
+
+static void handle_closed(uv_handle_t *handle) {
+    ((rung_api *)handle->data)->handle_count--;
+}
+
+void rung_api_destroy(rung_api *api) {
+    if (!api)
+        return;
+    if (!api->is_stopped)
+        rung_api_stop(api);
+    rung_live_destroy(api->live);
+    uv_close((uv_handle_t *)&api->wait_timer, handle_closed);
+    uv_close((uv_handle_t *)&api->ask_timer, handle_closed);
+    uv_close((uv_handle_t *)&api->throttled, handle_closed);
+    uv_close((uv_handle_t *)&api->flush, handle_closed);
+    uv_close((uv_handle_t *)&api->line_timer, handle_closed);
+    uv_close((uv_handle_t *)&api->answer_ranked, handle_closed);
+    while (api->handle_count)
+        uv_run(api->config.loop, UV_RUN_ONCE);
+    free_memory(api);
+}
+
+void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http) {
+    api->net = net;
+    api->http = http;
+}
+
+void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive) {
+    RUNG_ASSERT(!api->is_stopped);
+    api->hub = hub;
+    api->archive = archive;
+    if (archive)
+        rung_api_add_reader(api, archive);
+}
+
+bool rung_api_add_reader(rung_api *api, rung_archive *archive) {
+    if (api->asker_count == RUNG_API_ASKERS_MAX)
+        return false;
+    api->askers[api->asker_count++].archive = archive;
+    return true;
+}
+
+static void refuse_waiting(rung_api *api) {
+    while (api->waiting.first) {
+        rung_call *c = api->waiting.first;
+        leave_waiting(c);
+        rung__call_fail(c, RUNG_ECLOSED, NULL, RUNG_STAGE_PUT);
+    }
+}
+
+void rung_api_stop(rung_api *api) {
+    api->is_stopped = true;
+    rung_live_stop(api->live);
+    rung__archive_stop(api);
+    if (api->hub) {
+        refuse_waiting(api);
+        rung__ranked_on_idle(&api->answer_ranked);
+    }
+    arm_wait_timer(api);
+    rung__batch_stop_all(api);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* api.h - what the requests mean: the HTTP contract over a hub, a guard and an archive.
+ *
+ *     rung_api_create(&(rung_api_config){.alloc = a, .loop = loop, .guard = guard, .version = v}, &api, &err);
+ *     rung_http_create(&(rung_http_config){.handle = rung_api_handle, .observe = rung_api_observe, .ctx = api, ...});
+ *     rung_api_attach(api, net, http);                 // so that they show in /metrics
+ *     rung_api_start(api, hub, archive);               // recovered: from now on /readyz says so
+ *     ...
+ *     rung_api_stop(api);                              // before the net stops: who waits is told to come back
+ *     rung_api_settle(api);                            // when the loop has ended, before the hub is closed
+ *     rung_api_destroy(api);                           // after every exchange was ended, before the loop is closed
+ *
+ * Until started it answers /healthz, /metrics, /openapi.json and 503 to everything else. Thread: the loop's; questions
+ * to the archive run in libuv's pool, one at a time. */
+#ifndef RUNG_FRONT_API_API_H
+#define RUNG_FRONT_API_API_H
+
+#include "archive/archive.h"
+#include "base/alloc.h"
+#include "base/status.h"
+#include "front/http/exchange.h"
+#include "front/http/http.h"
+#include "front/net/net.h"
+#include "guard/guard.h"
+#include "service/hub.h"
+
+#include <stdint.h>
+#include <uv.h>
+
+typedef struct rung_api rung_api; /* heap object; whoever created it calls rung_api_destroy() */
+
+/* How far the archive is, for /metrics, and how far it must be to be asked (archive/attach.h). */
+typedef struct rung_api_archive_stat {
+    uint64_t cursor_seq, behind_events, windows, failures;
+    int64_t behind_ms;
+    uint64_t changed_seq, closed_seq;
+    bool is_damaged;
+} rung_api_archive_stat;
+
+/* What the Redis protocol does, for /metrics. */
+typedef struct rung_api_resp_stat {
+    uint64_t connections, commands, errors, protocol_errors, timed_out;
+    uint32_t open, blocked, in_flight;
+    uint64_t blocked_looks, work;
+} rung_api_resp_stat;
+
+/* Zero is a good default for every field but alloc, loop and guard. Texts are used until destroy. */
+typedef struct rung_api_config {
+    const rung_alloc *alloc;
+    uv_loop_t *loop;
+    rung_guard *guard;
+    const char *version;  /* shown in /openapi.json and /metrics */
+    uint32_t body_max;    /* bytes of any body that is not streamed; 0: as the route says */
+    uint32_t wait_ms;     /* how long a read waits for its min_seq, or for the archive; 0: 5 s */
+    uint32_t waiting_max; /* reads that wait; 0: 10,000. More: 503 */
+    uint32_t line_ms; /* a stream of submissions that sends no line for so long is ended; 0: 10 s */
+    uint32_t metrics_boards_max; /* boards with a series of their own in /metrics; 0: 100 */
+    uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
+    uint32_t live_viewers_max;   /* 0: 20,000 */
+    uint32_t live_topics_max;    /* 0: 10,000 */
+    bool (*archive_stat)(
+        void *ctx, rung_api_archive_stat *out); /* false: there is none; NULL: it is never behind */
+    bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* likewise */
+    /* A key was made or revoked over HTTP by who has the key `by` (empty: there were none); may be NULL. */
+    void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);
+    void *ctx;
+} rung_api_config;
+
+RUNG_NODISCARD rung_status rung_api_create(const rung_api_config *config, rung_api **api_out,
+                                           rung_err *err);
+/* NULL is fine. Its handles close in the loop: runs it until they have. */
+void rung_api_destroy(rung_api *api);
+
+/* Whose numbers /metrics shows, and whose rules for origins hold. Either may be NULL. */
+void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http);
+
+/* The server is recovered. `archive` is a reading handle that nobody else uses, or NULL; both stay the caller's and are
+ * used until rung_api_stop(). */
+void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive);
+/* Another reader of the same archive, so that questions are worked on side by side; false: there are enough. */
+bool rung_api_add_reader(rung_api *api, rung_archive *archive);
+/* Answer 503 to all who wait and to all who come. What was put into the hub is still answered, and so is the question
+ * to the archive that is under way. */
+void rung_api_stop(rung_api *api);
+/* Wait for that question, and for a change of the keys: when the loop has ended, before hub and archive are closed.
+ * NULL is fine. */
+void rung_api_settle(rung_api *api);
+
+/* Is it worth a reserved place (rung_exchange_is_reserved())? Health, readiness and metrics are, and what somebody with
+ * an admin's key asks for. */
+bool rung_api_is_urgent(const rung_api *api, rung_exchange *x);
+
+/* For rung_http_config; `api` is the ctx. */
+void rung_api_handle(void *api, rung_exchange *x);
+void rung_api_observe(void *api, const rung_exchange *x, int status, uint64_t took_us,
+                      uint64_t bytes_in, uint64_t bytes_out);
+
+#endif

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Boards: define, read, list, delete; and their windows, of memory and archive together. */
+#include "front/api/board_json.h"
+#include "front/api/reads.h"
+#include "state/keyspace/keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_SPAN_MAX = 20000 }; /* numbers looked at for one page, so that none takes long */
+
+/* A board that ends is a surprise to whoever does not speak the Redis protocol. */
+static void write_end(rung_json_writer *w, const rung_state *s, rung_slice board, int64_t now_ms) {
+    rung_zkey key;
+    rung_zkey_open(s, board, now_ms, &key);
+    if (!key.has_expiry)
+        return;
+    RUNG_JSON_KEY(w, "expires");
+    rung_json_write_time(w, key.expires_ms);
+}
+
+static void answer_board(rung_call *c, int status) {
+    const rung_state *s = rung__api_state(c->api);
+    const rung_board_def *def;
+    rung_err err = {0};
+    if (rung_state_board(s, c->board, &def) != RUNG_OK) {
+        RUNG_FAIL(&err, RUNG_NOT_FOUND, "board: no such board");
+        rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    rung_board_json_write(w, c->board, def);
+    write_end(w, s, c->board, rung_hub_now(c->api->hub));
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, rung_state_seq(s));
+    rung_json_close_object(w);
+    rung__call_answer(c, status);
+}
+
+void rung_api_get_board(rung_call *c) {
+    answer_board(c, 200);
+}
+
+/* ---- changes ---- */
+
+static void answer_define(void *ctx, rung_status st, const rung_outcome *outcome,
+                          const rung_err *err) {
+    rung_call *c = ctx;
+    if (st < 0)
+        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+    else
+        answer_board(c, c->is_new ? 201 : 200);
+}
+
+/* No room is no room; all else that is said of a definition is about its fields. */
+static rung_stage define_stage(rung_status st) {
+    return st == RUNG_ELIMIT ? RUNG_STAGE_PUT : RUNG_STAGE_RULES;
+}
+
+/* A count has no score that could be held against the others. */
+static rung_status check_limits(const rung_board_def *def, rung_err *err) {
+    const char *name = def->limits & RUNG_LIMIT_MIN    ? "min"
+                       : def->limits & RUNG_LIMIT_MAX  ? "max"
+                       : def->limits & RUNG_LIMIT_STEP ? "max_step"
+                       : def->limits & RUNG_LIMIT_Z    ? "z_score"
+                                                       : NULL;
+    if (def->update != RUNG_UPDATE_COUNT || !name)
+        return RUNG_OK;
+    return RUNG_FAIL(err, RUNG_EINVAL,
+                     "limits.%s: a count board has no limit but per_player_per_minute", name);
+}
+
+/* Files of the zone folder that are no zones, but whichever the machine is set to. */
+static rung_status check_zone(const rung_board_def *def, rung_err *err) {
+    if (rung_slice_eq(def->zone_name, RUNG_SLICE("localtime")) ||
+        rung_slice_eq(def->zone_name, RUNG_SLICE("posixrules")))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "timezone: expected the name of a zone, such as Europe/Helsinki");
+    return RUNG_OK;
+}
+
+/* What the state would take, but nobody can mean. A board that has it already may be sent back as it was read; `old`
+ * is NULL for a new one. */
+static rung_status check_sense(const rung_board_def *def, const rung_board_def *old,
+                               rung_err *err) {
+    rung_status st = RUNG_OK;
+    if (!old || old->limits != def->limits)
+        st = check_limits(def, err);
+    if (st >= 0 && (!old || !rung_slice_eq(old->zone_name, def->zone_name)))
+        st = check_zone(def, err);
+    return st;
+}
+
+void rung_api_put_board(rung_call *c) {
+    const rung_board_def *old;
+    rung_board_def def;
+    rung_err err = {0};
+    rung_status st = rung_board_json_read(c->body, c->body_len, c->board, &def, &err);
+    if (st < 0) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        return;
+    }
+    c->is_new = rung_state_board(rung__api_state(c->api), c->board, &old) != RUNG_OK;
+    st = check_sense(&def, c->is_new ? NULL : old, &err);
+    if (st >= 0)
+        st = rung_hub_define(c->api->hub, c->board, &def, answer_define, c, &err);
+    if (st == RUNG_EABSENT) /* of the zone: not what the path names */
+        st = RUNG_EINVAL;
+    if (st < 0)
+        rung__call_fail(c, st, &err, define_stage(st));
+}
+
+void rung_api_delete_board(rung_call *c) {
+    c->api->event.kind = RUNG_EVENT_BOARD_DELETED;
+    c->api->event.deleted.board = c->board;
+    rung__call_change(c);
+}
+
+/* ---- the list ---- */
+
+static bool may_see(rung_call *c, rung_slice board, int64_t now_ms) {
+    return rung_guard_may(c->api->config.guard, &c->who, RUNG_ROLE_READ, board,
+                          (rung_slice){NULL, 0}, now_ms, NULL) == RUNG_GUARD_OK;
+}
+
+void rung_api_list_boards(rung_call *c) {
+    const rung_state *s = rung__api_state(c->api);
+    uint32_t span = rung_state_board_span(s), limit = rung__call_count(c, "limit");
+    uint32_t at = rung__call_count(c, "cursor"), count = 0, looked = 0;
+    int64_t now_ms = rung_hub_now(c->api->hub);
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "boards");
+    rung_json_open_array(w);
+    for (; at < span && looked < LIST_SPAN_MAX; at++, looked++) {
+        rung_slice id;
+        const rung_board_def *def;
+        if (rung_state_board_at(s, at, &id, &def) != RUNG_OK || !may_see(c, id, now_ms))
+            continue;
+        if (count == limit) /* `next` is this one; boards that may not be seen make no next page */
+            break;
+        rung_json_open_object(w);
+        rung_board_json_write(w, id, def);
+        rung_json_close_object(w);
+        count++;
+    }
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "next");
+    if (at < span)
+        rung_json_write_uint(w, at);
+    else
+        rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, rung_state_seq(s));
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+/* ---- windows ---- */
+
+/* Windows that end together are never parted by a page; so many may, one of each kind and all seasons. */
+enum { TOGETHER_MAX = 6 + RUNG_SEASONS_MAX };
+
+typedef struct window_item {
+    uint32_t kind, total;
+    rung_slice id;
+    int64_t start_ms, end_ms;
+    bool closed, is_archived;
+} window_item;
+
+/* What is asked of the archive, and room for its answer. */
+typedef struct window_ask {
+    uint32_t limit, count, kind;
+    int64_t before_ms;
+    rung_archive_window found[];
+} window_ask;
+
+/* The last to end first; of those that end together, memory before archive. */
+static int compare_windows(const void *a, const void *b) {
+    const window_item *x = a, *y = b;
+    if (x->end_ms != y->end_ms)
+        return x->end_ms < y->end_ms ? 1 : -1;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    int c = rung_slice_cmp(x->id, y->id);
+    return c ? c : x->is_archived - y->is_archived;
+}
+
+static bool is_same_window(const window_item *a, const window_item *b) {
+    return a->kind == b->kind && rung_slice_eq(a->id, b->id);
+}
+
+static bool is_wanted(const rung_call *c, uint32_t kind, int64_t end_ms) {
+    const rung_arg *wanted = rung__call_arg(c, "kind"), *before = rung__call_arg(c, "before");
+    return (!wanted->given || kind == (uint32_t)wanted->number) &&
+           (!before->given || end_ms < before->number);
+}
+
+static uint32_t gather_memory(rung_call *c, const rung_window_info *infos, uint32_t n,
+                              window_item *items) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (is_wanted(c, infos[i].kind, infos[i].end_ms))
+            items[count++] = (window_item){.kind = infos[i].kind,
+                                           .total = infos[i].total,
+                                           .id = rung_slice_str(infos[i].id),
+                                           .start_ms = infos[i].start_ms,
+                                           .end_ms = infos[i].end_ms,
+                                           .closed = infos[i].closed};
+    return count;
+}
+
+static uint32_t gather_archive(const window_ask *ask, window_item *items) {
+    for (uint32_t i = 0; ask && i < ask->count; i++)
+        items[i] = (window_item){.kind = ask->found[i].kind,
+                                 .total = ask->found[i].total,
+                                 .id = ask->found[i].id,
+                                 .start_ms = ask->found[i].start_ms,
+                                 .end_ms = ask->found[i].end_ms,
+                                 .closed = true,
+                                 .is_archived = true};
+    return ask ? ask->count : 0;
+}
+
+static uint32_t merge(window_item *items, uint32_t count) {
+    uint32_t kept = 0;
+    qsort(items, count, sizeof *items, compare_windows);
+    for (uint32_t i = 0; i < count; i++)
+        if (!kept || !is_same_window(&items[kept - 1], &items[i]))
+            items[kept++] = items[i];
+    return kept;
+}
+
+/* How many of the sorted items make the page. */
+static uint32_t page_end(const window_item *items, uint32_t count, uint32_t limit) {
+    uint32_t end = count < limit ? count : limit;
+    while (end && end < count && items[end].end_ms == items[end - 1].end_ms)
+        end++;
+    return end;
+}
+
+static void write_window(rung_json_writer *w, const window_item *item) {
+    rung_json_open_object(w);
+    rung_answer_window(w, item->kind, item->id, item->start_ms, item->end_ms, item->closed);
+    RUNG_JSON_KEY(w, "total");
+    rung_json_write_uint(w, item->total);
+    RUNG_JSON_KEY(w, "source");
+    rung_json_write_string(w, item->is_archived ? RUNG_SLICE("archive") : RUNG_SLICE("memory"));
+    rung_json_close_object(w);
+}
+
+static void write_windows(rung_call *c, window_item *items, uint32_t count, bool has_more,
+                          uint64_t seq) {
+    uint32_t end = page_end(items, count, rung__call_count(c, "limit"));
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "board");
+    rung_json_write_string(w, c->board);
+    RUNG_JSON_KEY(w, "windows");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < end; i++)
+        write_window(w, &items[i]);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "next");
+    if (end && (end < count || has_more))
+        rung_json_write_time(w, items[end - 1].end_ms);
+    else
+        rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, seq);
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+static void answer_windows(rung_call *c, const window_ask *ask) {
+    const rung_alloc *a = c->api->config.alloc;
+    const rung_state *s = rung__api_state(c->api);
+    uint32_t n = rung_state_windows(s, c->board, NULL, 0), most = n + (ask ? ask->count : 0) + 1;
+    rung_window_info *infos = rung_alloc_get(a, (n + 1) * sizeof *infos);
+    window_item *items = rung_alloc_get(a, most * sizeof *items);
+    if (infos && items) {
+        rung_state_windows(s, c->board, infos, n);
+        uint32_t count = gather_memory(c, infos, n, items);
+        count += gather_archive(ask, items + count);
+        write_windows(c, items, merge(items, count), ask && ask->count == ask->limit,
+                      ask ? c->past->seq : rung_state_seq(s));
+    } else {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+    }
+    rung_alloc_free(a, infos, infos ? (n + 1) * sizeof *infos : 0);
+    rung_alloc_free(a, items, items ? most * sizeof *items : 0);
+}
+
+static rung_status ask_windows(rung_past *p, rung_archive *a) {
+    window_ask *ask = p->more;
+    return rung_archive_windows(a, p->read.call->board, ask->kind, ask->before_ms, ask->limit,
+                                ask->found, &ask->count, &p->err);
+}
+
+static void finish_windows(rung_past *p) {
+    answer_windows(p->read.call, p->more);
+}
+
+void rung_api_windows(rung_call *c) {
+    const rung_board_def *def;
+    const rung_arg *kind = rung__call_arg(c, "kind"), *before = rung__call_arg(c, "before");
+    rung_err err = {0};
+    if (rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
+        RUNG_FAIL(&err, RUNG_NOT_FOUND, "board: no such board");
+        rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    if (!c->api->archive || (kind->given && kind->number == 0)) {
+        answer_windows(c, NULL);
+        return;
+    }
+    uint32_t limit = rung__call_count(c, "limit") + TOGETHER_MAX;
+    rung_past *p = rung__past_create(c->api->config.alloc, 0, 0,
+                                     sizeof(window_ask) + limit * sizeof(rung_archive_window));
+    if (!p) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    window_ask *ask = p->more;
+    ask->limit = limit;
+    ask->kind = kind->given ? (uint32_t)kind->number : 0;
+    ask->before_ms = before->given ? before->number : INT64_MAX;
+    p->read.call = c;
+    p->needs_closed = true;
+    p->ask = ask_windows;
+    p->finish = finish_windows;
+    rung__archive_ask(c, p);
+}

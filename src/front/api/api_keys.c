@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys over HTTP: list, make, revoke. The same file as `rung keys` has, changed the same way (guard/keys_file.h); in
+ * libuv's pool, since that waits for the disk, and one at a time.
+ *
+ *     rung_api_create_key, rung_api_revoke_key -> change_file (pool) -> file_changed (loop): reload, answer
+ *
+ * Invariants:
+ *  1. The text of a new key is in the change and in the answer, and nowhere else; both are wiped.
+ *  2. What is answered is in force: the guard has read the file again. */
+#include "front/api/call.h"
+#include "front/api/schemas.h"
+#include "guard/keys_file.h"
+
+#include <string.h>
+
+typedef struct rung_key_change {
+    uv_work_t work;
+    rung_call *call;
+    bool is_new;
+    rung_key key;                 /* to be added; its texts are in `bytes` */
+    char text[RUNG_KEY_TEXT_MAX]; /* the new key itself */
+    char id[RUNG_NAME_MAX];       /* of the key to be revoked */
+    size_t id_len;
+    int64_t now_ms;
+    rung_status status;
+    rung_err err;
+    char bytes[RUNG_KEY_LABEL_MAX + RUNG_KEY_PATTERNS_MAX * RUNG_NAME_MAX];
+    size_t used;
+} rung_key_change;
+
+/* ---- writing ---- */
+
+static void write_time(rung_json_writer *w, int64_t ms) {
+    if (ms)
+        rung_json_write_time(w, ms);
+    else
+        rung_json_write_null(w);
+}
+
+static rung_slice state_of(const rung_key *key, int64_t now_ms) {
+    return key->revoked_ms                 ? RUNG_SLICE("revoked")
+           : rung_key_is_live(key, now_ms) ? RUNG_SLICE("live")
+                                           : RUNG_SLICE("expired");
+}
+
+/* The members of a key, in an object that is open. */
+static void write_key(rung_json_writer *w, const rung_key *key, int64_t now_ms) {
+    RUNG_JSON_KEY(w, "id");
+    rung_json_write_string(w, key->id);
+    RUNG_JSON_KEY(w, "role");
+    rung_json_write_string(w, rung_slice_str(rung_role_name(key->role)));
+    RUNG_JSON_KEY(w, "state");
+    rung_json_write_string(w, state_of(key, now_ms));
+    RUNG_JSON_KEY(w, "boards");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < key->pattern_count; i++)
+        rung_json_write_string(w, key->patterns[i]);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "label");
+    rung_json_write_string(w, key->label);
+    RUNG_JSON_KEY(w, "created");
+    rung_json_write_time(w, key->created_ms);
+    RUNG_JSON_KEY(w, "expires");
+    write_time(w, key->expires_ms);
+    RUNG_JSON_KEY(w, "revoked");
+    write_time(w, key->revoked_ms);
+    RUNG_JSON_KEY(w, "rate");
+    if (key->rate_per_s)
+        rung_json_write_uint(w, key->rate_per_s);
+    else
+        rung_json_write_null(w);
+}
+
+void rung_api_list_keys(rung_call *c) {
+    const rung_guard *guard = c->api->config.guard;
+    const rung_keys *keys = rung_guard_keys(guard);
+    int64_t now_ms = rung_hub_now(c->api->hub);
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "keys");
+    rung_json_open_array(w);
+    for (size_t i = 0; i < rung_keys_count(keys); i++) {
+        rung_json_open_object(w);
+        write_key(w, rung_keys_at(keys, i), now_ms);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "can_change");
+    rung_json_write_bool(w, rung_guard_path(guard) != NULL);
+    rung_json_close_object(w);
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung__call_answer(c, 200);
+}
+
+/* ---- changing ---- */
+
+/* In the pool. */
+static rung_status change_table(void *ctx, const rung_keys *keys, rung_keys **keys_out,
+                                rung_err *err) {
+    const rung_key_change *k = ctx;
+    return k->is_new
+               ? rung_keys_add(keys, &k->key, keys_out, err)
+               : rung_keys_revoke(keys, rung_slice_of(k->id, k->id_len), k->now_ms, keys_out, err);
+}
+
+static void change_file(uv_work_t *work) {
+    rung_key_change *k = work->data;
+    const rung_api_config *config = &k->call->api->config;
+    k->status = rung_keys_file_change(config->alloc, rung_guard_path(config->guard), change_table,
+                                      k, &k->err);
+}
+
+static void answer_key(rung_key_change *k) {
+    rung_call *c = k->call;
+    const rung_keys *keys = rung_guard_keys(c->api->config.guard);
+    const rung_key *key =
+        rung_keys_find(keys, k->is_new ? k->key.id : rung_slice_of(k->id, k->id_len));
+    if (!key) { /* somebody has put another file in place meanwhile */
+        rung__call_problem(c, 503, "unavailable", "the file of keys has been exchanged");
+        return;
+    }
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    write_key(w, key, k->now_ms);
+    if (k->is_new) {
+        RUNG_JSON_KEY(w, "key");
+        rung_json_write_string(w, rung_slice_str(k->text));
+    }
+    rung_json_close_object(w);
+    if (c->api->config.key_changed)
+        c->api->config.key_changed(c->api->config.ctx, key, k->is_new, rung_who_key(&c->who));
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung__call_answer(c, k->is_new ? 201 : 200);
+    if (w->data)
+        explicit_bzero(w->data, w->size);
+}
+
+static void file_changed(uv_work_t *work, int cancelled) {
+    rung_key_change *k = work->data;
+    rung_api *api = k->call->api;
+    rung_status st = cancelled ? RUNG_ECLOSED : k->status;
+    if (st >= 0)
+        st = rung_guard_reload(api->config.guard, true, &k->err);
+    api->key_change = NULL;
+    if (st < 0)
+        rung__call_fail(k->call, st, &k->err, RUNG_STAGE_APPLY);
+    else
+        answer_key(k);
+    explicit_bzero(k, sizeof *k);
+    rung_alloc_free(api->config.alloc, k, sizeof *k);
+}
+
+/* A change that is to be filled in; NULL: there can be none now, and the call is ended. */
+static rung_key_change *begin_change(rung_call *c) {
+    rung_api *api = c->api;
+    rung_err err = {0};
+    if (!rung_guard_path(api->config.guard)) {
+        RUNG_FAIL(&err, RUNG_EUNSUPPORTED,
+                  "keys are kept in the data folder, and this server has none");
+        rung__call_fail(c, RUNG_EUNSUPPORTED, &err, RUNG_STAGE_RULES);
+        return NULL;
+    }
+    rung_key_change *k = api->key_change ? NULL : rung_alloc_zeroed(api->config.alloc, sizeof *k);
+    if (!k) {
+        rung__call_fail(c, api->key_change ? RUNG_ELIMIT : RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return NULL;
+    }
+    k->call = c;
+    k->now_ms = rung_hub_now(api->hub);
+    k->work.data = k;
+    return k;
+}
+
+static void end_change(rung_key_change *k, rung_status st, rung_stage stage) {
+    const rung_alloc *alloc = k->call->api->config.alloc;
+    rung__call_fail(k->call, st, &k->err, stage);
+    explicit_bzero(k, sizeof *k);
+    rung_alloc_free(alloc, k, sizeof *k);
+}
+
+static void start_change(rung_key_change *k) {
+    rung_api *api = k->call->api;
+    api->key_change = k;
+    if (uv_queue_work(api->config.loop, &k->work, change_file, file_changed) != 0)
+        file_changed(&k->work, UV_ECANCELED);
+}
+
+/* ---- a new key ---- */
+
+/* The schema has looked at the lengths: there is room. */
+static rung_slice keep(rung_key_change *k, rung_slice text) {
+    char *at = k->bytes + k->used;
+    if (text.len)
+        memcpy(at, text.ptr, text.len);
+    k->used += text.len;
+    return rung_slice_of(at, text.len);
+}
+
+static rung_status read_boards(rung_key_change *k, const rung_slot *slot) {
+    rung_json *r = &k->call->api->reader;
+    rung_slice pattern;
+    rung_json_init_at(r, slot->text, "boards", slot->offset, &k->err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
+        st = rung_json_string(r, &pattern);
+        if (st == RUNG_OK)
+            k->key.patterns[k->key.pattern_count++] = keep(k, pattern);
+    }
+    return st < 0 ? st : RUNG_OK;
+}
+
+static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
+    static const rung_role roles[] = {RUNG_ROLE_READ, RUNG_ROLE_SERVER, RUNG_ROLE_ADMIN};
+    rung_key *key = &k->key;
+    key->role = roles[slots[KEY_ROLE].choice];
+    key->label = keep(k, slots[KEY_LABEL].present ? slots[KEY_LABEL].text : RUNG_SLICE(""));
+    key->rate_per_s = slots[KEY_RATE].present ? (uint32_t)slots[KEY_RATE].integer : 0;
+    key->created_ms = k->now_ms;
+    key->expires_ms = slots[KEY_EXPIRES].present ? slots[KEY_EXPIRES].integer : 0;
+    if (slots[KEY_EXPIRES].present && key->expires_ms <= k->now_ms)
+        return RUNG_FAIL(&k->err, RUNG_EINVAL, "expires: expected a time in the future");
+    rung_status st = slots[KEY_BOARDS].present ? read_boards(k, &slots[KEY_BOARDS]) : RUNG_OK;
+    if (st < 0)
+        return st;
+    if (rung_guard_is_open(k->call->api->config.guard) &&
+        (key->role != RUNG_ROLE_ADMIN || key->pattern_count || key->expires_ms))
+        return RUNG_FAIL(&k->err, RUNG_EREFUSED,
+                         "role: the first key has to be an admin's, for all boards and without an "
+                         "end, or nobody could make another");
+    return RUNG_OK;
+}
+
+static rung_status mint(rung_key_change *k) {
+    uint8_t chance[RUNG_KEY_CHANCE_SIZE];
+    if (uv_random(NULL, NULL, chance, sizeof chance, 0, NULL) != 0)
+        return RUNG_FAIL(&k->err, RUNG_EIO, "the system has no randomness to give");
+    rung_status st = rung_key_mint(&k->key, chance, k->text, &k->err);
+    explicit_bzero(chance, sizeof chance);
+    return st;
+}
+
+void rung_api_create_key(rung_call *c) {
+    rung_slot slots[KEY_FIELDS];
+    if (!rung__call_read_body(c, slots))
+        return;
+    rung_key_change *k = begin_change(c);
+    if (!k)
+        return;
+    k->is_new = true;
+    rung_status st = read_key(k, slots);
+    if (st == RUNG_OK)
+        st = mint(k);
+    if (st < 0)
+        end_change(k, st, RUNG_STAGE_RULES);
+    else
+        start_change(k);
+}
+
+void rung_api_revoke_key(rung_call *c) {
+    rung_slice id = rung__call_arg(c, "key")->text;
+    rung_key_change *k = begin_change(c);
+    if (!k)
+        return;
+    memcpy(k->id, id.ptr, id.len);
+    k->id_len = id.len;
+    start_change(k);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The live routes: server-sent events as an answer that does not end, WebSocket by leaving HTTP.
+ *
+ * What is shown is the live room's business (front/live); here are the request's parameters, who may, and how a
+ * row looks: as in every other answer, with its place in the list and without the percentile, which changes
+ * whenever anybody comes. */
+#include "front/api/reads.h"
+#include "front/live/live.h"
+#include "front/live/websocket.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- how it looks ---- */
+
+static rung_ranking ranking_of(const rung_state *s, const rung_live_spec *spec,
+                               const rung_view *view) {
+    rung_ranking k = {.board = spec->board,
+                      .scope = spec->scope,
+                      .state = s,
+                      .kind = view->kind,
+                      .start_ms = view->start_ms,
+                      .end_ms = view->end_ms,
+                      .closed = view->closed,
+                      .rank = view->rank,
+                      .total = view->total,
+                      .seq = rung_state_seq(s)};
+    if (rung_state_board(s, spec->board, &k.def) != RUNG_OK)
+        k.def = NULL;
+    k.window_id_len = rung_window_id_write(view->kind, view->ordinal, view->season, k.window_id);
+    return k;
+}
+
+static void write_head(void *ctx, rung_json_writer *w, const rung_live_spec *spec,
+                       const rung_view *view, uint64_t seq) {
+    rung_ranking k = ranking_of(rung__api_state(ctx), spec, view);
+    k.seq = seq;
+    rung_answer_head(w, &k);
+}
+
+static void write_row(void *ctx, rung_json_writer *w, const rung_live_spec *spec,
+                      const rung_view *view, const rung_row *row, uint32_t place, bool among) {
+    rung_ranking k = ranking_of(rung__api_state(ctx), spec, view);
+    rung_answer_place(w, &k, row, place, among);
+}
+
+static const rung_state *state_of(void *ctx) {
+    const rung_api *api = ctx;
+    return api->hub ? rung__api_state(api) : NULL;
+}
+
+static int64_t now_of(void *ctx) {
+    return rung_hub_now(((const rung_api *)ctx)->hub);
+}
+
+static bool sees_board(void *ctx, rung_slice sight, rung_slice board) {
+    return rung_guard_sees(((const rung_api *)ctx)->config.guard, sight, board);
+}
+
+static uint64_t rights_of(void *ctx) {
+    return rung_guard_generation(((const rung_api *)ctx)->config.guard);
+}
+
+rung_status rung__live_create(rung_api *api, rung_err *err) {
+    return rung_live_create(&(rung_live_config){.alloc = api->config.alloc,
+                                                .loop = api->config.loop,
+                                                .state = state_of,
+                                                .now_ms = now_of,
+                                                .write_head = write_head,
+                                                .write_row = write_row,
+                                                .sees = sees_board,
+                                                .rights = rights_of,
+                                                .ctx = api,
+                                                .frame_rate = api->config.live_frame_rate,
+                                                .viewers_max = api->config.live_viewers_max,
+                                                .topics_max = api->config.live_topics_max},
+                            &api->live, err);
+}
+
+/* ---- what is asked ---- */
+
+static rung_slice text_of(const rung_call *c, const char *name) {
+    const rung_arg *a = rung__call_arg(c, name);
+    return a->given ? a->text : (rung_slice){NULL, 0};
+}
+
+/* True: *since is where it left off, or there is none (has_since). False: malformed, and the call is ended. */
+static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
+    rung_slice id = rung_exchange_header(c->x, "last-event-id");
+    const rung_arg *a = rung__call_arg(c, "since");
+    *has_since = a->given;
+    *since = (uint64_t)a->number;
+    if (!id.len)
+        return true;
+    *since = 0;
+    *has_since = true;
+    for (size_t i = 0; i < id.len; i++) {
+        if (id.ptr[i] < '0' || id.ptr[i] > '9' || i >= 19) {
+            rung__call_problem(c, 400, "malformed", "Last-Event-ID: expected a number sent before");
+            return false;
+        }
+        *since = *since * 10 + (uint64_t)(id.ptr[i] - '0');
+    }
+    return true;
+}
+
+static uint64_t asker_of(const rung_call *c) {
+    return rung_guard_identity(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x));
+}
+
+static rung_live_spec board_spec(const rung_call *c) {
+    rung_slice player = text_of(c, "player"), friends = text_of(c, "friends");
+    const rung_arg *rank = rung__call_arg(c, "rank");
+    return (rung_live_spec){.kind = player.len    ? RUNG_LIVE_AROUND
+                                    : friends.len ? RUNG_LIVE_FRIENDS
+                                                  : RUNG_LIVE_TOP,
+                            .board = c->board,
+                            .player = rung_who_resolve(&c->who, player.len ? player : friends),
+                            .count = rung__call_count(c, player.len ? "around" : "limit"),
+                            .window = text_of(c, "window"),
+                            .window_id = text_of(c, "window_id"),
+                            .scope = text_of(c, "scope"),
+                            .has_rank = rank->given,
+                            .rank = rank->given ? (rung_rank_style)rank->number : RUNG_RANK_UNIQUE,
+                            .asker = asker_of(c)};
+}
+
+/* ---- who may ---- */
+
+/* What a viewer may be asked for as long as it watches. */
+typedef struct permit {
+    rung_api *api;
+    rung_who *who;
+    rung_slice board, player; /* of the path; ptr NULL: none */
+    uint64_t sight;           /* of a feed: what it may see, as a number */
+} permit;
+
+/* Whoever may see other boards than when the feed began has to begin again. */
+static uint64_t sight_of(rung_api *api, rung_who *who) {
+    static const rung_hash_key key = {0};
+    char text[RUNG_SIGHT_MAX];
+    rung_slice sight = rung_guard_sight(api->config.guard, who, text);
+    return sight.ptr ? rung_hash_keyed(&key, sight.ptr, sight.len) : 1;
+}
+
+static bool may_still(const permit *p, rung_err *err) {
+    if (!p->api->hub)
+        return true;
+    if (rung_guard_may(p->api->config.guard, p->who, RUNG_ROLE_READ, p->board, p->player,
+                       rung_hub_now(p->api->hub), err) != RUNG_GUARD_OK)
+        return false;
+    if (p->board.ptr || sight_of(p->api, p->who) == p->sight)
+        return true;
+    RUNG_FAIL(err, RUNG_EREFUSED, "the key is for other boards now");
+    return false;
+}
+
+/* A list of friends needs more than a public board. */
+static bool may_watch(const permit *p, const rung_live_spec *spec, rung_err *err) {
+    rung_slice player = spec->player.len ? spec->player : p->player;
+    rung_guard *g = p->api->config.guard;
+    int64_t now_ms = rung_hub_now(p->api->hub);
+    rung_verdict v =
+        spec->kind == RUNG_LIVE_FRIENDS
+            ? rung_guard_may_keyed(g, p->who, RUNG_ROLE_READ, p->board, player, now_ms, err)
+            : rung_guard_may(g, p->who, RUNG_ROLE_READ, p->board, player, now_ms, err);
+    return v == RUNG_GUARD_OK;
+}
+
+/* ---- server-sent events ---- */
+
+typedef struct stream {
+    rung_exchange *x;
+    rung_viewer *viewer;
+    permit permit;
+} stream;
+
+static void stream_send(void *ctx, rung_blob *frame) {
+    rung_exchange_write_blob(((stream *)ctx)->x, frame);
+}
+
+static size_t stream_queued(void *ctx) {
+    return rung_exchange_queued(((stream *)ctx)->x);
+}
+
+static bool stream_may(void *ctx) {
+    return may_still(&((stream *)ctx)->permit, NULL);
+}
+
+static void stream_end(void *ctx, rung_viewer *v, rung_live_end why) {
+    static const char *const words[] = {"stopping", "gone", "forbidden", "unavailable"};
+    stream *s = ctx;
+    char text[512];
+    rung_err err = {0};
+    rung_json_writer w = {.data = text, .size = sizeof text};
+    (void)v;
+    s->viewer = NULL;
+    rung_json_append(&w, RUNG_SLICE("event: end\ndata: "));
+    rung_json_open_object(&w);
+    RUNG_JSON_KEY(&w, "why");
+    rung_json_write_string(&w, rung_slice_str(words[why]));
+    if (why == RUNG_LIVE_FORBIDDEN && !may_still(&s->permit, &err)) {
+        RUNG_JSON_KEY(&w, "detail");
+        rung_json_write_string(&w, rung_slice_str(err.message));
+    }
+    rung_json_close_object(&w);
+    rung_json_append(&w, RUNG_SLICE("\n\n"));
+    if (!rung_json_failed(&w))
+        rung_exchange_write(s->x, rung_json_written(&w));
+    rung_exchange_end(s->x);
+}
+
+static void stream_gone(void *ctx, rung_exchange *x) {
+    stream *s = ctx;
+    if (s->viewer)
+        rung_live_leave(s->viewer);
+    rung_exchange_drop(x);
+}
+
+static void fail_live(rung_call *c, rung_status st, const rung_err *err) {
+    if (st == RUNG_ELIMIT) {
+        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("5"));
+        rung__call_problem(c, 503, "too_many_viewers", err->message);
+    } else {
+        rung__call_fail(c, st, err, RUNG_STAGE_FORM);
+    }
+}
+
+static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t *since) {
+    static const rung_live_sink sink = {.dress = RUNG_LIVE_SSE,
+                                        .send = stream_send,
+                                        .queued = stream_queued,
+                                        .may = stream_may,
+                                        .end = stream_end};
+    rung_err err = {0};
+    stream *s = rung_exchange_alloc(c->x, sizeof *s);
+    rung_status st = s ? rung_live_check(c->api->live, spec, &err) : RUNG_ENOMEM;
+    if (st != RUNG_OK) {
+        fail_live(c, st, &err);
+        return;
+    }
+    *s = (stream){.x = c->x,
+                  .permit = {.api = c->api,
+                             .who = &c->who,
+                             .board = c->board,
+                             .player = c->player,
+                             .sight = sight_of(c->api, &c->who)}};
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung_exchange_set(c->x, "X-Accel-Buffering", RUNG_SLICE("no"));
+    rung_exchange_watch(c->x, &(rung_exchange_watcher){.gone = stream_gone, .ctx = s});
+    rung_exchange_begin(c->x, 200, RUNG_TYPE_EVENTS);
+    if (!rung_exchange_is_chunked(c->x)) { /* HEAD, or a client of 1996 */
+        rung_exchange_end(c->x);
+        return;
+    }
+    rung_exchange_write(c->x, RUNG_SLICE("retry: 2000\n\n"));
+    st = rung_live_open(c->api->live, spec, since, &sink, s, &s->viewer, &err);
+    if (st != RUNG_OK) /* there was room a moment ago, so it is memory */
+        stream_end(s, NULL, RUNG_LIVE_FAILED);
+}
+
+/* ---- WebSocket ---- */
+
+/* Who is at the other end; the exchange is gone by then. */
+typedef struct peer {
+    permit permit; /* with texts from here: */
+    rung_who who;
+    uint64_t asker;
+    char board[RUNG_NAME_MAX], player[RUNG_NAME_MAX];
+} peer;
+
+static bool peer_may(void *ctx, rung_live_spec *spec, rung_err *err) {
+    peer *p = ctx;
+    if (!spec)
+        return may_still(&p->permit, err);
+    spec->asker = p->asker;
+    spec->player = rung_who_resolve(&p->who, spec->player);
+    return p->permit.api->hub && may_watch(&p->permit, spec, err);
+}
+
+static void peer_closed(void *ctx) {
+    peer *p = ctx;
+    rung_alloc_free(p->permit.api->config.alloc, p, sizeof *p);
+}
+
+static peer *make_peer(const rung_call *c) {
+    peer *p = rung_alloc_zeroed(c->api->config.alloc, sizeof *p);
+    if (!p)
+        return NULL;
+    p->who = c->who;
+    p->asker = asker_of(c);
+    p->permit = (permit){
+        .api = c->api,
+        .who = &p->who,
+        .board = {c->board.len ? p->board : NULL, c->board.len},
+        .player = {c->player.len ? p->player : NULL, c->player.len},
+        .sight = sight_of(c->api, &p->who),
+    };
+    if (c->board.len)
+        memcpy(p->board, c->board.ptr, c->board.len);
+    if (c->player.len)
+        memcpy(p->player, c->player.ptr, c->player.len);
+    return p;
+}
+
+/* The handshake's rules. False: the call is ended. */
+static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE]) {
+    const rung_request *r = rung_exchange_request(c->x);
+    rung_slice origin = rung_exchange_header(c->x, "origin");
+    if (!rung_slice_eq(rung_exchange_header(c->x, "sec-websocket-version"), RUNG_SLICE("13"))) {
+        rung_exchange_set(c->x, "Sec-WebSocket-Version", RUNG_SLICE("13"));
+        rung__call_problem(c, 426, "websocket_version", "Sec-WebSocket-Version: expected 13");
+        return false;
+    }
+    if (!rung_websocket_accept(rung_exchange_header(c->x, "sec-websocket-key"), accept)) {
+        rung__call_problem(c, 400, "malformed", "Sec-WebSocket-Key: expected 16 bytes in base64");
+        return false;
+    }
+    if (c->api->http && !rung_http_allows_origin(c->api->http, origin, r->host)) {
+        rung__call_problem(c, 403, "origin_not_allowed", "Origin: not among the configured ones");
+        return false;
+    }
+    return true;
+}
+
+/* rung_live_check() has seen that they fit. */
+#define SPEC_TEXTS_MAX (4 * RUNG_NAME_MAX + RUNG_LIVE_SCOPE_MAX + RUNG_SIGHT_MAX)
+
+static rung_slice keep_text(char **at, rung_slice text) {
+    char *start = *at;
+    if (text.len)
+        memcpy(start, text.ptr, text.len);
+    *at += text.len;
+    return rung_slice_of(start, text.len);
+}
+
+/* The spec's texts are the exchange's, which is gone with the upgrade. */
+static rung_live_spec keep_spec(const rung_live_spec *spec, char texts[SPEC_TEXTS_MAX]) {
+    rung_live_spec kept = *spec;
+    kept.board = keep_text(&texts, spec->board);
+    kept.player = keep_text(&texts, spec->player);
+    kept.window = keep_text(&texts, spec->window);
+    kept.window_id = keep_text(&texts, spec->window_id);
+    kept.scope = keep_text(&texts, spec->scope);
+    if (spec->sight.ptr)
+        kept.sight = keep_text(&texts, spec->sight);
+    return kept;
+}
+
+static void open_websocket(rung_call *c, const rung_live_spec *spec, const uint64_t *since) {
+    char accept[RUNG_WEBSOCKET_ACCEPT_SIZE], headers[128];
+    rung_err err = {0};
+    rung_websocket *ws = NULL;
+    if (!check_handshake(c, accept))
+        return;
+    rung_status st = rung_live_check(c->api->live, spec, &err);
+    peer *p = st == RUNG_OK ? make_peer(c) : NULL;
+    if (st == RUNG_OK && !p)
+        st = RUNG_ENOMEM;
+    if (st == RUNG_OK)
+        st = rung_websocket_create(&(rung_websocket_config){.alloc = c->api->config.alloc,
+                                                            .live = c->api->live,
+                                                            .board = c->board,
+                                                            .may = peer_may,
+                                                            .closed = peer_closed,
+                                                            .ctx = p},
+                                   &ws, &err);
+    if (st != RUNG_OK) {
+        if (p)
+            peer_closed(p);
+        fail_live(c, st, &err);
+        return;
+    }
+    int len = snprintf(headers, sizeof headers,
+                       "Upgrade: websocket\r\nSec-WebSocket-Accept: %s\r\n", accept);
+    char texts[SPEC_TEXTS_MAX];
+    rung_live_spec kept = keep_spec(spec, texts);
+    rung_conn *conn = rung_exchange_upgrade(c->x, rung_slice_of(headers, (size_t)len),
+                                            rung_websocket_protocol(), ws);
+    if (!conn)
+        rung_websocket_destroy(ws);
+    else
+        rung_websocket_begin(ws, conn, &kept, since);
+}
+
+static void open_live(rung_call *c, const rung_live_spec *spec) {
+    uint64_t since;
+    bool has_since;
+    if (!read_since(c, &since, &has_since))
+        return;
+    if (rung_exchange_request(c->x)->wants_upgrade)
+        open_websocket(c, spec, has_since ? &since : NULL);
+    else
+        open_stream(c, spec, has_since ? &since : NULL);
+}
+
+void rung_api_board_live(rung_call *c) {
+    rung_live_spec spec = board_spec(c);
+    permit p = {.api = c->api, .who = &c->who, .board = c->board};
+    rung_err err = {0};
+    if (text_of(c, "player").len && text_of(c, "friends").len)
+        rung__call_problem(c, 400, "malformed", "friends: not together with player");
+    else if (!may_watch(&p, &spec, &err))
+        rung__call_refuse(c, c->who.key_id_len ? RUNG_GUARD_FORBIDDEN : RUNG_GUARD_UNKNOWN, &err);
+    else
+        open_live(c, &spec);
+}
+
+void rung_api_player_live(rung_call *c) {
+    char *sight = rung_exchange_alloc(c->x, RUNG_SIGHT_MAX);
+    if (!sight) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    open_live(c, &(rung_live_spec){.kind = RUNG_LIVE_FEED,
+                                   .player = c->player,
+                                   .window = text_of(c, "window"),
+                                   .sight = rung_guard_sight(c->api->config.guard, &c->who, sight),
+                                   .asker = asker_of(c)});
+}

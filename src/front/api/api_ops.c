@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operations: health, readiness, snapshots, metrics, the OpenAPI document, and the console's files. */
+#include "front/api/assets.h"
+#include "front/api/call.h"
+#include "front/api/schemas.h"
+#include "front/http/parser.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* ---- health ---- */
+
+void rung_api_health(rung_call *c) {
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, RUNG_SLICE("{\"status\":\"ok\"}"));
+}
+
+/* Not a reason to be taken out of service: everything is answered, by the time that is trusted. */
+static void write_warnings(rung_json_writer *w, rung_hub_time t) {
+    if (!t.is_held && !t.is_log_ahead)
+        return;
+    RUNG_JSON_KEY(w, "warnings");
+    rung_json_open_array(w);
+    if (t.is_held)
+        rung_json_write_string(w, RUNG_SLICE("clock_held"));
+    if (t.is_log_ahead)
+        rung_json_write_string(w, RUNG_SLICE("log_time_ahead"));
+    rung_json_close_array(w);
+}
+
+void rung_api_ready(rung_call *c) {
+    rung_api *api = c->api;
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    if (!api->hub || api->is_stopped) {
+        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
+        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready",
+                           api->is_stopped ? "the server stops" : "the server is still recovering");
+        return;
+    }
+    rung_status st = rung_hub_stat(api->hub).status;
+    if (st < 0 && st != RUNG_ENOSPC) {
+        rung__call_problem(c, 503, "unavailable", "the log has failed");
+        return;
+    }
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "status");
+    rung_json_write_string(w, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, rung_state_seq(rung__api_state(api)));
+    write_warnings(w, rung_hub_look_at_time(api->hub));
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+/* ---- the clock ---- */
+
+static void answer_clock(rung_call *c) {
+    rung_hub_time t = rung_hub_look_at_time(c->api->hub);
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "wall");
+    rung_json_write_time(w, t.wall_ms);
+    RUNG_JSON_KEY(w, "log_time");
+    rung_json_write_time(w, t.log_ms);
+    RUNG_JSON_KEY(w, "offset_ms");
+    rung_json_write_int(w, t.wall_ms - t.log_ms);
+    RUNG_JSON_KEY(w, "held");
+    rung_json_write_bool(w, t.is_held);
+    RUNG_JSON_KEY(w, "log_time_ahead");
+    rung_json_write_bool(w, t.is_log_ahead);
+    RUNG_JSON_KEY(w, "max_jump_ms");
+    rung_json_write_int(w, t.max_jump_ms);
+    rung_json_close_object(w);
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung__call_answer(c, 200);
+}
+
+void rung_api_clock(rung_call *c) {
+    answer_clock(c);
+}
+
+void rung_api_accept_clock(rung_call *c) {
+    rung_slot slots[CLOCK_FIELDS] = {0};
+    if (!rung__call_read_body(c, slots))
+        return;
+    if (!slots[CLOCK_ACCEPT].integer) {
+        rung_err err = {0};
+        RUNG_FAIL(&err, RUNG_EINVAL, "accept: only true can be said here");
+        rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    rung_hub_accept_time(c->api->hub);
+    answer_clock(c);
+}
+
+/* ---- snapshots ---- */
+
+void rung_api_snapshot(rung_call *c) {
+    rung_err err = {0};
+    rung_status st = rung_hub_snapshot(c->api->hub, &err);
+    if (st == RUNG_EBUSY) {
+        rung__call_problem(c, 409, "busy", err.message);
+        return;
+    }
+    if (st < 0) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_APPLY);
+        return;
+    }
+    rung__call_answer_changed(c, 202, st == RUNG_OK);
+}
+
+/* ---- metrics ---- */
+
+static void counter(rung_json_writer *w, const char *name, const char *help, uint64_t value) {
+    rung_metrics_family(w, name, "counter", help);
+    rung_metrics_uint(w, name, "", value);
+}
+
+static void gauge(rung_json_writer *w, const char *name, const char *help, double value) {
+    rung_metrics_family(w, name, "gauge", help);
+    rung_metrics_real(w, name, "", value);
+}
+
+static void write_sync_times(rung_json_writer *w, const rung_hub_stats *s) {
+    static const char name[] = "rung_log_sync_seconds";
+    char label[48];
+    uint64_t below = 0;
+    rung_metrics_family(w, name, "histogram", "Writing and syncing one batch of events.");
+    for (unsigned i = 0; i < RUNG_HUB_TIME_BUCKETS; i++) {
+        below += s->sync_us[i];
+        if (i + 1 < RUNG_HUB_TIME_BUCKETS)
+            snprintf(label, sizeof label, "le=\"%u.%06u\"", (1u << i) / 1000000,
+                     (1u << i) % 1000000);
+        else
+            snprintf(label, sizeof label, "le=\"+Inf\"");
+        rung_metrics_uint(w, "rung_log_sync_seconds_bucket", label, below);
+    }
+    rung_metrics_real(w, "rung_log_sync_seconds_sum", "", (double)s->sync_us_total / 1e6);
+    rung_metrics_uint(w, "rung_log_sync_seconds_count", "", below);
+}
+
+static void write_hub(rung_json_writer *w, const rung_api *api) {
+    rung_hub_stats s = rung_hub_stat(api->hub);
+    counter(w, "rung_changes_put_total", "Changes taken in.", s.put);
+    counter(w, "rung_changes_answered_total", "Changes answered.", s.answered);
+    counter(w, "rung_changes_refused_total", "Changes turned away before they were applied.",
+            s.refused);
+    gauge(w, "rung_changes_waiting", "Changes taken in and not answered.", s.waiting);
+    gauge(w, "rung_changes_room", "How many more would be taken in now.", rung_hub_room(api->hub));
+    counter(w, "rung_log_batches_total", "Batches written to the log.", s.batches);
+    counter(w, "rung_log_bytes_total", "Bytes written to the log since the start.", s.log_bytes);
+    gauge(w, "rung_log_durable_seq", "Last event on stable storage.", (double)s.durable_seq);
+    gauge(w, "rung_log_writable", "0 while the disk is full or after the log failed.",
+          s.status >= 0);
+    write_sync_times(w, &s);
+    counter(w, "rung_snapshots_total", "Snapshots taken since the start.", s.snapshots);
+    counter(w, "rung_snapshot_failures_total", "Snapshots that failed.", s.snapshot_failures);
+    gauge(w, "rung_snapshot_seq", "Event of the newest snapshot.", (double)s.snapshot_seq);
+    rung_hub_time t = rung_hub_look_at_time(api->hub);
+    gauge(w, "rung_clock_held", "1 while the wall clock has jumped ahead and is not followed.",
+          t.is_held);
+    gauge(w, "rung_clock_offset_seconds",
+          "The wall clock minus log time: above 0 while it is held, below while log time is ahead.",
+          (double)(t.wall_ms - t.log_ms) / 1e3);
+    gauge(w, "rung_snapshot_running", "1 while one is being taken.", s.is_snapshotting);
+}
+
+static void write_memory(rung_json_writer *w, const rung_api *api) {
+    rung_hub_stats s = rung_hub_stat(api->hub);
+    gauge(w, "rung_memory_bytes", "Memory of players, rankings and keys.", (double)s.memory);
+    gauge(w, "rung_memory_max_bytes", "What it may be (memory.max); 0: no limit.",
+          (double)s.memory_max);
+    counter(w, "rung_memory_refused_total", "Changes refused because it was full.",
+            s.memory_refused);
+}
+
+static void write_bytes(rung_json_writer *w, const rung_stats *s) {
+    const struct {
+        const char *label;
+        uint64_t bytes;
+    } parts[] = {
+        {"for=\"players\"", s->bytes_players},   {"for=\"entries\"", s->bytes_entries},
+        {"for=\"scopes\"", s->bytes_scopes},     {"for=\"teams\"", s->bytes_teams},
+        {"for=\"friends\"", s->bytes_friends},   {"for=\"ids\"", s->bytes_ids},
+        {"for=\"profiles\"", s->bytes_profiles}, {"for=\"boards\"", s->bytes_boards},
+        {"for=\"sets\"", s->bytes_sets},
+    };
+    uint64_t rest = s->bytes_total;
+    rung_metrics_family(w, "rung_state_bytes", "gauge",
+                        "Memory of the state, by what it is for; their sum is all of it.");
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        rung_metrics_uint(w, "rung_state_bytes", parts[i].label, parts[i].bytes);
+        rest -= parts[i].bytes;
+    }
+    rung_metrics_uint(w, "rung_state_bytes", "for=\"rest\"", rest);
+}
+
+static void write_state(rung_json_writer *w, const rung_api *api) {
+    rung_stats s;
+    rung_state_stats(rung__api_state(api), &s);
+    counter(w, "rung_events_total", "Events applied: the sequence.", s.seq);
+    counter(w, "rung_events_refused_total", "Of those, refused by a rule.", s.refused);
+    gauge(w, "rung_boards", "Boards.", (double)s.boards);
+    gauge(w, "rung_names", "Players known.", (double)s.players);
+    gauge(w, "rung_windows", "Windows in memory.", (double)s.windows);
+    gauge(w, "rung_entries", "Entries of all windows.", (double)s.entries);
+    gauge(w, "rung_friendships", "Who follows whom.", (double)s.friendships);
+    gauge(w, "rung_submission_ids", "Ids of submissions remembered.", (double)s.ids);
+    gauge(w, "rung_banned", "Players banned.", (double)s.banned);
+    write_bytes(w, &s);
+}
+
+typedef uint64_t board_number(const rung_view *view, const rung_stats *stats);
+
+static uint64_t entries_of(const rung_view *view, const rung_stats *stats) {
+    (void)stats;
+    return view->total;
+}
+
+static uint64_t bytes_of(const rung_view *view, const rung_stats *stats) {
+    (void)view;
+    return stats->bytes_total;
+}
+
+static uint64_t submissions_of(const rung_view *view, const rung_stats *stats) {
+    (void)view;
+    return stats->submissions;
+}
+
+/* One number of each of the first boards that may be seen; the rest is in the totals. So many series at most. */
+static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice sight,
+                            const char *name, const char *type, const char *help,
+                            board_number *number) {
+    const rung_state *s = rung__api_state(api);
+    uint32_t span = rung_state_board_span(s), most = api->config.metrics_boards_max, shown = 0;
+    rung_metrics_family(w, name, type, help);
+    for (uint32_t i = 0; i < span && i < 100 * most && shown < most; i++) {
+        rung_slice id;
+        const rung_board_def *def;
+        rung_stats stats;
+        rung_view view;
+        if (rung_state_board_at(s, i, &id, &def) != RUNG_OK ||
+            !rung_guard_sees(api->config.guard, sight, id) ||
+            rung_state_board_stats(s, id, &stats) != RUNG_OK ||
+            rung_state_view(s, &(rung_query){.board = id}, &view, NULL) != RUNG_OK)
+            continue;
+        rung_json_append(w, rung_slice_str(name));
+        rung_json_append(w, RUNG_SLICE("{board="));
+        rung_metrics_label(w, id);
+        rung_json_append(w, RUNG_SLICE("}"));
+        rung_metrics_uint(w, "", "", number(&view, &stats));
+        shown++;
+    }
+}
+
+static void write_boards(rung_json_writer *w, const rung_api *api, rung_slice sight) {
+    write_of_boards(w, api, sight, "rung_board_entries", "gauge",
+                    "Entries of a board's first window, of the first boards.", entries_of);
+    write_of_boards(w, api, sight, "rung_board_bytes", "gauge",
+                    "Memory of a board's rankings and definition, of the first boards.", bytes_of);
+    write_of_boards(w, api, sight, "rung_board_submissions_total", "counter",
+                    "Submissions to a board, also those refused, of the first boards.",
+                    submissions_of);
+}
+
+static void write_transport(rung_json_writer *w, const rung_api *api) {
+    if (api->net) {
+        rung_net_stats n = rung_net_stat(api->net);
+        counter(w, "rung_connections_total", "Connections accepted.", n.accepted);
+        counter(w, "rung_connections_refused_total", "Connections over the limit.", n.refused);
+        counter(w, "rung_connections_timed_out_total", "Connections that took too long.",
+                n.timed_out);
+        counter(w, "rung_connections_cut_off_total",
+                "Connections that held or left unread too much.", n.cut_off);
+        counter(w, "rung_connections_refused_by_address_total",
+                "Of the refused: because their address has too many.", n.refused_address);
+        gauge(w, "rung_connections", "Connections open.", n.open);
+        gauge(w, "rung_connections_reserved", "Of those, in places kept for health and admins.",
+              n.reserved);
+        gauge(w, "rung_connections_held_bytes",
+              "Unfinished requests, queued commands and unread answers of all connections.",
+              (double)n.held);
+        gauge(w, "rung_network_bytes", "Memory of connections and buffers.", (double)n.memory);
+    }
+    if (api->http) {
+        rung_http_stats h = rung_http_stat(api->http);
+        counter(w, "rung_http_malformed_total", "Requests refused by the transport.", h.malformed);
+        counter(w, "rung_http_overloaded_total", "Requests over the limit.", h.overloaded);
+        gauge(w, "rung_http_in_flight", "Requests under way.", h.in_flight);
+    }
+    const rung_metrics *m = &api->metrics;
+    counter(w, "rung_http_received_bytes_total", "Bytes of requests.", m->bytes_in);
+    counter(w, "rung_http_sent_bytes_total", "Bytes of answers.", m->bytes_out);
+    counter(w, "rung_batch_lines_total", "Submissions in batches.", m->batch_lines);
+    counter(w, "rung_batch_refused_total", "Of those, refused.", m->batch_refused);
+    gauge(w, "rung_batches", "Batches under way.", api->batch_shares.total);
+    counter(w, "rung_waits_total", "Reads that waited for a sequence.", m->waits);
+    counter(w, "rung_wait_timeouts_total", "Of those, in vain.", m->wait_timeouts);
+    gauge(w, "rung_waiting", "Reads that wait now.", api->waiting.count);
+    counter(w, "rung_archive_questions_total", "Questions to the archive.", m->archive_questions);
+    counter(w, "rung_archive_question_failures_total", "Of those, failed.", m->archive_failures);
+    gauge(w, "rung_archive_asking", "Questions to the archive that wait.", api->asking.count);
+}
+
+static void write_live(rung_json_writer *w, const rung_api *api) {
+    rung_live_stats l = rung_live_stat(api->live);
+    gauge(w, "rung_live_viewers", "Viewers of live topics.", l.viewers);
+    gauge(w, "rung_live_topics", "Live topics.", l.topics);
+    counter(w, "rung_live_frames_total", "Frames made.", l.frames);
+    counter(w, "rung_live_sent_total", "Frames given to viewers.", l.sent);
+    counter(w, "rung_live_skipped_total", "Frames skipped for viewers that did not keep up.",
+            l.skipped);
+    counter(w, "rung_live_resumed_total", "Viewers that went on where they had left.", l.resumed);
+    counter(w, "rung_live_anew_total", "Viewers that came back and started anew.", l.anew);
+    gauge(w, "rung_live_bytes", "Memory of topics and viewers.", (double)l.memory);
+}
+
+static void write_archive(rung_json_writer *w, const rung_api *api) {
+    rung_api_archive_stat s = {0};
+    if (!api->config.archive_stat || !api->config.archive_stat(api->config.ctx, &s))
+        return;
+    gauge(w, "rung_archive_seq", "Last event in the archive.", (double)s.cursor_seq);
+    gauge(w, "rung_archive_behind_events", "Events not archived yet.", (double)s.behind_events);
+    gauge(w, "rung_archive_behind_seconds", "How long the oldest of them has waited.",
+          (double)s.behind_ms / 1e3);
+    counter(w, "rung_archive_windows_total", "Windows archived since the start.", s.windows);
+    counter(w, "rung_archive_failures_total", "Failed attempts.", s.failures);
+    gauge(w, "rung_archive_damaged", "1 when damage was found in the file after the start.",
+          s.is_damaged);
+}
+
+static void write_resp(rung_json_writer *w, const rung_api *api) {
+    rung_api_resp_stat s = {0};
+    if (!api->config.resp_stat || !api->config.resp_stat(api->config.ctx, &s))
+        return;
+    counter(w, "rung_resp_connections_total", "Connections of the Redis protocol.", s.connections);
+    gauge(w, "rung_resp_connections", "Of those, open.", s.open);
+    counter(w, "rung_resp_commands_total", "Commands of the Redis protocol.", s.commands);
+    counter(w, "rung_resp_errors_total", "Of those, answered with an error.", s.errors);
+    counter(w, "rung_resp_malformed_total", "Connections that spoke something else.",
+            s.protocol_errors);
+    counter(w, "rung_resp_timed_out_total",
+            "Connections that took too long to authenticate or to send a command.", s.timed_out);
+    gauge(w, "rung_resp_blocked", "Clients that wait in a blocking command.", s.blocked);
+    counter(w, "rung_resp_work_total", "Members looked at by commands that may take long.", s.work);
+    counter(w, "rung_resp_blocked_looks_total", "Keys looked at for clients that wait.",
+            s.blocked_looks);
+    gauge(w, "rung_resp_in_flight", "Changes of the Redis protocol not answered yet.", s.in_flight);
+}
+
+static void write_info(rung_json_writer *w, const rung_api *api) {
+    rung_metrics_family(w, "rung_info", "gauge", "1, with the version as a label.");
+    rung_json_append(w, RUNG_SLICE("rung_info{version="));
+    rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
+    rung_json_append(w, RUNG_SLICE("} 1\n"));
+    gauge(w, "rung_ready", "1 when recovered and not stopping.", api->hub && !api->is_stopped);
+}
+
+static void write_guard(rung_json_writer *w, const rung_api *api) {
+    rung_guard_stats s = rung_guard_stat(api->config.guard);
+    counter(w, "rung_tokens_verified_total", "Signatures of players' tokens looked at.",
+            s.verified);
+    counter(w, "rung_tokens_forged_total", "Of those, in vain.", s.forged);
+    counter(w, "rung_tokens_unverified_total",
+            "Tokens refused unseen, after too many bad ones from their address.", s.unverified);
+}
+
+static void write_process(rung_json_writer *w) {
+    struct rusage usage = {0};
+    size_t resident = 0;
+    if (uv_resident_set_memory(&resident) == 0)
+        gauge(w, "process_resident_memory_bytes", "Memory of the process.", (double)resident);
+    if (getrusage(RUSAGE_SELF, &usage) == 0) {
+        double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+        rung_metrics_family(w, "process_cpu_seconds_total", "counter", "Processor time used.");
+        rung_metrics_real(w, "process_cpu_seconds_total", "", seconds);
+    }
+}
+
+/* What is about the whole server: traffic, memory and sums over all boards. */
+static void write_server(rung_json_writer *w, const rung_api *api) {
+    write_process(w);
+    rung_metrics_write_routes(w, &api->metrics);
+    write_transport(w, api);
+    write_guard(w, api);
+    write_live(w, api);
+    write_resp(w, api);
+    if (api->hub) {
+        write_hub(w, api);
+        write_memory(w, api);
+        write_state(w, api);
+    }
+    write_archive(w, api);
+}
+
+/* A key limited to boards sees the numbers of those. */
+void rung_api_metrics(rung_call *c) {
+    const rung_api *api = c->api;
+    rung_json_writer *w = rung__call_begin(c);
+    char text[RUNG_SIGHT_MAX];
+    rung_slice sight = rung_guard_sight(api->config.guard, &c->who, text);
+    write_info(w, api);
+    if (!sight.ptr)
+        write_server(w, api);
+    if (api->hub)
+        write_boards(w, api, sight);
+    if (rung_json_failed(w)) {
+        rung__call_problem(c, 503, "out_of_memory", "there is no memory for the answer");
+        return;
+    }
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
+    rung_exchange_answer(c->x, 200, "text/plain; version=0.0.4; charset=utf-8",
+                         rung_json_written(w));
+}
+
+/* ---- the document and the console ---- */
+
+void rung_api_openapi(rung_call *c) {
+    rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("max-age=60"));
+    rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON,
+                         rung_slice_of(c->api->openapi, c->api->openapi_len));
+}
+
+/* As it was compressed at build time, for who takes that. */
+static rung_slice asset_body(rung_exchange *x, const rung_web_asset *asset) {
+    if (!asset->gzip_size ||
+        !rung_list_has(rung_exchange_header(x, "accept-encoding"), RUNG_SLICE("gzip")))
+        return rung_slice_of(asset->bytes, asset->size);
+    rung_exchange_set(x, "Content-Encoding", RUNG_SLICE("gzip"));
+    rung_exchange_set(x, "Vary", RUNG_SLICE("Accept-Encoding"));
+    return rung_slice_of(asset->gzip, asset->gzip_size);
+}
+
+bool rung__api_asset(rung_exchange *x, const rung_request *r) {
+    if (r->method != RUNG_METHOD_GET && r->method != RUNG_METHOD_HEAD)
+        return false;
+    const rung_web_asset *asset = rung_web_asset_find(r->path);
+    if (!asset)
+        return false;
+    rung_slice etag = rung_slice_str(asset->etag);
+    rung_exchange_set(x, "ETag", etag);
+    rung_exchange_set(x, "Cache-Control",
+                      asset->is_immutable ? RUNG_SLICE("public, max-age=31536000, immutable")
+                                          : RUNG_SLICE("no-cache"));
+    if (asset->policy)
+        rung_exchange_set(x, "Content-Security-Policy", rung_slice_str(asset->policy));
+    if (rung_slice_eq(rung_exchange_header(x, "if-none-match"), etag))
+        rung_exchange_answer(x, 304, NULL, (rung_slice){NULL, 0});
+    else
+        rung_exchange_answer(x, 200, asset->content_type, asset_body(x, asset));
+    return true;
+}

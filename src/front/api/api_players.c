@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Players: profile, friends, ban, erasure, history, submissions. */
+#include "front/api/board_json.h"
+#include "front/api/reads.h"
+#include "front/api/schemas.h"
+#include "model/text.h"
+#include "model/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void fail_missing(rung_call *c, const char *what) {
+    rung_err err = {0};
+    RUNG_FAIL(&err, RUNG_NOT_FOUND, "%s", what);
+    rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+}
+
+static void write_seq(rung_json_writer *w, uint64_t seq) {
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, seq);
+}
+
+/* ---- profile ---- */
+
+static int compare_attributes(const void *a, const void *b) {
+    return rung_slice_cmp(((const rung_attribute *)a)->name, ((const rung_attribute *)b)->name);
+}
+
+static rung_status check_attribute(rung_slice name, rung_slice value, rung_err *err) {
+    if (!rung_attribute_name_is_valid(name))
+        return RUNG_FAIL(err, RUNG_EINVAL, "the name of an attribute: 1 to %d of a-z A-Z 0-9 _ . -",
+                         RUNG_ATTRIBUTE_NAME_MAX);
+    if (value.len < 1 || value.len > RUNG_ATTRIBUTE_VALUE_MAX || !rung_utf8_is_plain(value))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "%.*s: expected 1 to %d bytes of UTF-8 without control characters",
+                         (int)name.len, name.ptr, RUNG_ATTRIBUTE_VALUE_MAX);
+    return RUNG_OK;
+}
+
+void rung_api_put_player(rung_call *c) {
+    enum { SLOTS = PROFILE_FIELDS + RUNG_ATTRIBUTES_MAX };
+    rung_slot slots[SLOTS];
+    rung_event *e = &c->api->event;
+    rung_err err = {0};
+    uint32_t count = 0;
+    if (!rung__call_read_body(c, slots))
+        return;
+    e->kind = RUNG_EVENT_PLAYER_SET;
+    e->profile.player = c->player;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        if (!slots[i].present)
+            continue;
+        rung_slice name =
+            i < PROFILE_FIELDS ? rung_slice_str(rung_profile_schema.fields[i].name) : slots[i].name;
+        rung_status st = count == RUNG_ATTRIBUTES_MAX
+                             ? RUNG_FAIL(&err, RUNG_EINVAL, "expected at most %d attributes",
+                                         RUNG_ATTRIBUTES_MAX)
+                             : check_attribute(name, slots[i].text, &err);
+        if (st < 0) {
+            rung__call_fail_at(c, name, st, &err, RUNG_STAGE_FORM);
+            return;
+        }
+        e->profile.attributes[count++] = (rung_attribute){name, slots[i].text};
+    }
+    qsort(e->profile.attributes, count, sizeof e->profile.attributes[0], compare_attributes);
+    e->profile.count = count;
+    rung__call_change(c);
+}
+
+enum { PROFILE_BOARDS_MAX = 1024 }; /* looked at for what a limited key may see of a profile */
+
+/* Which attributes the caller may see: all of them with a key for all boards, or with the player's own token; with a
+ * key limited to boards what those show of a player anyway. */
+static void mark_shown(rung_call *c, const rung_attribute *attributes, uint32_t count,
+                       bool *shown) {
+    const rung_state *s = rung__api_state(c->api);
+    rung_guard *guard = c->api->config.guard;
+    char text[RUNG_SIGHT_MAX];
+    rung_slice sight = rung_guard_sight(guard, &c->who, text), id;
+    bool is_all = !sight.ptr || c->who.player_len;
+    const rung_board_def *def;
+    for (uint32_t i = 0; i < count; i++)
+        shown[i] = is_all || rung_slice_eq(attributes[i].name, RUNG_SLICE("name")) ||
+                   rung_slice_eq(attributes[i].name, RUNG_SLICE("avatar")) ||
+                   rung_slice_eq(attributes[i].name, RUNG_SLICE("country"));
+    uint32_t span = is_all ? 0 : rung_state_board_span(s);
+    for (uint32_t b = 0; b < span && b < PROFILE_BOARDS_MAX; b++)
+        if (rung_state_board_at(s, b, &id, &def) == RUNG_OK && rung_guard_sees(guard, sight, id))
+            for (uint32_t i = 0; i < count; i++)
+                shown[i] |= rung_board_ranks_by(def, attributes[i].name);
+}
+
+void rung_api_get_player(rung_call *c) {
+    const rung_state *s = rung__api_state(c->api);
+    rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
+    bool shown[RUNG_ATTRIBUTES_MAX];
+    uint32_t count;
+    bool banned;
+    if (rung_state_player(s, c->player, &count, attributes, &banned) != RUNG_OK) {
+        fail_missing(c, "player: no such player");
+        return;
+    }
+    mark_shown(c, attributes, count, shown);
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, c->player);
+    RUNG_JSON_KEY(w, "profile");
+    rung_json_open_object(w);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!shown[i])
+            continue;
+        rung_json_write_key(w, attributes[i].name);
+        rung_json_write_string(w, attributes[i].value);
+    }
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "banned");
+    rung_json_write_bool(w, banned);
+    RUNG_JSON_KEY(w, "friends");
+    rung_json_write_uint(w, rung_state_friends(s, c->player, NULL, 0));
+    write_seq(w, rung_state_seq(s));
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+void rung_api_erase_player(rung_call *c) {
+    c->api->event.kind = RUNG_EVENT_PLAYER_ERASED;
+    c->api->event.erased.player = c->player;
+    rung__call_change(c);
+}
+
+void rung_api_remove_entry(rung_call *c) {
+    c->api->event.kind = RUNG_EVENT_ENTRY_REMOVED;
+    c->api->event.removed.board = c->board;
+    c->api->event.removed.player = c->player;
+    rung__call_change(c);
+}
+
+/* ---- ban ---- */
+
+static void ban(rung_call *c, rung_event_kind kind, rung_slice reason) {
+    c->api->event.kind = kind;
+    c->api->event.ban.player = c->player;
+    c->api->event.ban.reason = reason;
+    rung__call_change(c);
+}
+
+void rung_api_ban(rung_call *c) {
+    rung_slot slots[BAN_FIELDS] = {0};
+    if (c->body_len && !rung__call_read_body(c, slots))
+        return;
+    rung_slice none = {"", 0};
+    ban(c, RUNG_EVENT_BANNED, slots[BAN_REASON].present ? slots[BAN_REASON].text : none);
+}
+
+void rung_api_unban(rung_call *c) {
+    ban(c, RUNG_EVENT_UNBANNED, (rung_slice){"", 0});
+}
+
+/* ---- friends ---- */
+
+static void befriend(rung_call *c, rung_event_kind kind) {
+    rung_event *e = &c->api->event;
+    rung_slice other = rung__call_arg(c, "friend")->text;
+    rung_err err = {0};
+    if (rung_slice_eq(other, c->player)) {
+        RUNG_FAIL(&err, RUNG_EINVAL, "friend: nobody is a friend of oneself");
+        rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    e->kind = kind;
+    e->friend.player = c->player;
+    e->friend.other = other;
+    e->friend.follow = rung__call_arg(c, "follow")->number != 0;
+    rung__call_change(c);
+}
+
+void rung_api_put_friend(rung_call *c) {
+    befriend(c, RUNG_EVENT_FRIEND_ADDED);
+}
+
+void rung_api_remove_friend(rung_call *c) {
+    befriend(c, RUNG_EVENT_FRIEND_REMOVED);
+}
+
+/* Names as the event wants them, each with a length byte, written over the JSON they come from: a name in quotes with
+ * a comma or bracket before it is never shorter than that. */
+static rung_status pack_friends(rung_call *c, const rung_slot *list, rung_event *e, rung_err *err) {
+    rung_json *r = &c->api->reader;
+    char *out = (char *)(uintptr_t)list->text.ptr, *at = out;
+    rung_slice name;
+    uint32_t count = 0;
+    rung_json_init_at(r, list->text, "friends", list->offset, err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
+        st = rung_json_string(r, &name);
+        if (st < 0)
+            break;
+        if (!rung_name_is_valid(name))
+            return rung_json_refuse(r, RUNG_EINVAL,
+                                    "expected 1 to 128 bytes of UTF-8 without control characters");
+        memmove(at + 1, name.ptr, name.len);
+        *at = (char)name.len;
+        at += 1 + name.len;
+        count++;
+    }
+    if (st < 0)
+        return st;
+    e->friends.packed = rung_slice_of(out, (size_t)(at - out));
+    e->friends.count = count;
+    return RUNG_OK;
+}
+
+static rung_status check_friends(const rung_event *e, rung_err *err) {
+    rung_slice packed = e->friends.packed, name;
+    if (packed.len > RUNG_FRIENDS_BYTES_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT,
+                         "friends: the names are too long together, %zu bytes of %zu", packed.len,
+                         RUNG_FRIENDS_BYTES_MAX);
+    while (rung_names_next(&packed, &name))
+        if (rung_slice_eq(name, e->friends.player))
+            return RUNG_FAIL(err, RUNG_EINVAL, "friends: nobody is a friend of oneself");
+    return RUNG_OK;
+}
+
+void rung_api_put_friends(rung_call *c) {
+    rung_slot slots[FRIENDS_FIELDS];
+    rung_event *e = &c->api->event;
+    rung_err err = {0};
+    if (!rung__call_read_body(c, slots))
+        return;
+    e->kind = RUNG_EVENT_FRIENDS_REPLACED;
+    e->friends.player = c->player;
+    e->friends.follow = rung__call_arg(c, "follow")->number != 0;
+    rung_status st = pack_friends(c, &slots[FRIENDS_FRIENDS], e, &err);
+    rung_stage stage = RUNG_STAGE_FORM;
+    if (st >= 0) {
+        st = check_friends(e, &err);
+        stage = RUNG_STAGE_RULES;
+    }
+    if (st < 0)
+        rung__call_fail(c, st, &err, stage);
+    else
+        rung__call_change(c);
+}
+
+void rung_api_get_friends(rung_call *c) {
+    const rung_alloc *a = c->api->config.alloc;
+    const rung_state *s = rung__api_state(c->api);
+    rung_attribute attributes[RUNG_ATTRIBUTES_MAX];
+    uint32_t count;
+    bool banned;
+    if (rung_state_player(s, c->player, &count, attributes, &banned) != RUNG_OK) {
+        fail_missing(c, "player: no such player");
+        return;
+    }
+    uint32_t total = rung_state_friends(s, c->player, NULL, 0);
+    rung_slice *ids = rung_alloc_get(a, (total + 1) * sizeof *ids);
+    if (!ids) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    rung_state_friends(s, c->player, ids, total);
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, c->player);
+    RUNG_JSON_KEY(w, "friends");
+    rung_json_open_array(w);
+    uint32_t from = rung__call_count(c, "offset"), limit = rung__call_count(c, "limit");
+    for (uint32_t i = from; i < total && i - from < limit; i++)
+        rung_json_write_string(w, ids[i]);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "total");
+    rung_json_write_uint(w, total);
+    write_seq(w, rung_state_seq(s));
+    rung_json_close_object(w);
+    rung_alloc_free(a, ids, (total + 1) * sizeof *ids);
+    rung__call_answer(c, 200);
+}
+
+/* ---- history ---- */
+
+typedef struct history_ask {
+    int64_t from_ms, to_ms;
+    uint32_t limit, count;
+    uint64_t cursor_seq;
+    rung_archive_point points[];
+} history_ask;
+
+static rung_status ask_history(rung_past *p, rung_archive *a) {
+    history_ask *ask = p->more;
+    rung_status st = rung_archive_cursor(a, &ask->cursor_seq, NULL, &p->err);
+    if (st < 0)
+        return st;
+    return rung_archive_history(a, p->read.call->board, p->read.call->player, ask->from_ms,
+                                ask->to_ms, ask->limit, ask->points, &ask->count, &p->err);
+}
+
+static uint32_t rank_at(const rung_archive_point *point, rung_rank_style style) {
+    return style == RUNG_RANK_UNIQUE   ? point->place
+           : style == RUNG_RANK_SPARSE ? point->sparse
+                                       : point->dense;
+}
+
+/* The values know their types, which may be those of an earlier board of the same name; columns are named by the board
+ * there is, if there is one (`def` may be NULL). */
+static void write_archived_values(rung_json_writer *w, const rung_archive_values *v, bool is_delta,
+                                  const rung_board_def *def) {
+    rung_column column = {.type = (rung_score_type)v->types[0], .decimals = v->decimals[0]};
+    rung_json_write_key(w, is_delta ? RUNG_SLICE("delta") : RUNG_SLICE("score"));
+    rung_score_json_write(w, &column, v->values[0]);
+    if (v->count < 2 || !def || def->key.column_count < v->count)
+        return;
+    RUNG_JSON_KEY(w, "columns");
+    rung_json_open_object(w);
+    for (uint32_t i = 1; i < v->count; i++) {
+        column = (rung_column){.type = (rung_score_type)v->types[i], .decimals = v->decimals[i]};
+        rung_json_write_key(w, def->column_names[i - 1]);
+        rung_score_json_write(w, &column, v->values[i]);
+    }
+    rung_json_close_object(w);
+}
+
+static void write_point(rung_json_writer *w, const rung_archive_point *point, rung_rank_style style,
+                        const rung_board_def *def) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "at");
+    rung_json_write_time(w, point->time_ms);
+    RUNG_JSON_KEY(w, "taken");
+    rung_json_write_string(w, point->is_daily ? RUNG_SLICE("daily") : RUNG_SLICE("window_end"));
+    RUNG_JSON_KEY(w, "window");
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "kind");
+    rung_json_write_string(w, rung_slice_str(rung_kind_name(point->kind)));
+    RUNG_JSON_KEY(w, "id");
+    rung_json_write_string(w, point->window_id);
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "rank");
+    rung_json_write_uint(w, rank_at(point, style));
+    RUNG_JSON_KEY(w, "total");
+    rung_json_write_uint(w, point->total);
+    write_archived_values(w, &point->values, false, def);
+    rung_json_close_object(w);
+}
+
+static void answer_history(rung_call *c, const history_ask *ask) {
+    const rung_state *s = rung__api_state(c->api);
+    const rung_board_def *def;
+    if (rung_state_board(s, c->board, &def) != RUNG_OK) {
+        fail_missing(c, "board: no such board");
+        return;
+    }
+    const rung_arg *rank = rung__call_arg(c, "rank");
+    rung_rank_style style = rank->given ? (rung_rank_style)rank->number : def->rank;
+    rung_json_writer *w = rung__call_begin(c);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, c->player);
+    RUNG_JSON_KEY(w, "board");
+    rung_json_write_string(w, c->board);
+    RUNG_JSON_KEY(w, "rank_style");
+    rung_json_write_string(w, rung_slice_str(rung_rank_name(style)));
+    RUNG_JSON_KEY(w, "points");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; ask && i < ask->count; i++)
+        write_point(w, &ask->points[i], style, def);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "archived_seq");
+    rung_json_write_uint(w, ask ? ask->cursor_seq : 0);
+    write_seq(w, ask ? c->past->seq : rung_state_seq(s));
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+static void finish_history(rung_past *p) {
+    answer_history(p->read.call, p->more);
+}
+
+void rung_api_history(rung_call *c) {
+    const rung_arg *from = rung__call_arg(c, "from"), *to = rung__call_arg(c, "to");
+    const rung_board_def *def;
+    uint32_t limit = rung__call_count(c, "limit");
+    if (!c->api->archive || rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
+        answer_history(c, NULL);
+        return;
+    }
+    rung_past *p = rung__past_create(c->api->config.alloc, 0, 0,
+                                     sizeof(history_ask) + limit * sizeof(rung_archive_point));
+    if (!p) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    history_ask *ask = p->more;
+    ask->limit = limit;
+    ask->from_ms = from->given ? from->number : RUNG_TIME_MS_MIN;
+    ask->to_ms = to->given ? to->number : RUNG_TIME_MS_END;
+    p->read.call = c;
+    p->ask = ask_history;
+    p->finish = finish_history;
+    rung__archive_ask(c, p);
+}
+
+/* ---- submissions ---- */
+
+typedef struct submissions_ask {
+    rung_archive_score_query query;
+    uint32_t limit, count; /* one more than the limit is asked for: is there a next page? */
+    uint64_t cursor_seq;
+    rung_archive_score scores[];
+} submissions_ask;
+
+static rung_status ask_submissions(rung_past *p, rung_archive *a) {
+    submissions_ask *ask = p->more;
+    rung_status st = rung_archive_cursor(a, &ask->cursor_seq, NULL, &p->err);
+    if (st < 0)
+        return st;
+    return rung_archive_scores(a, &ask->query, ask->limit + 1, ask->scores, &ask->count, &p->err);
+}
+
+static const char *outcome_name(int status) {
+    switch (status) {
+    case RUNG_OK:
+        return "accepted";
+    case RUNG_UNCHANGED:
+        return "unchanged";
+    case RUNG_DUPLICATE:
+        return "duplicate";
+    default:
+        return status < 0 ? "refused" : "unknown";
+    }
+}
+
+/* The code with which the sender was refused. A submission names nothing but its board that could be absent. */
+static const char *refusal_code(rung_status st) {
+    rung_err err = {0};
+    if (st == RUNG_EABSENT)
+        RUNG_FAIL(&err, st, "board: no such board");
+    return rung_problem_of(st, &err, RUNG_STAGE_APPLY).code;
+}
+
+/* Kept as text: an object or array looks as it was sent, all else is a string. */
+static void write_meta(rung_json_writer *w, rung_slice meta, rung_json *reader) {
+    bool is_json = meta.ptr[0] == '{' || meta.ptr[0] == '[';
+    if (is_json) {
+        rung_json_init_at(reader, meta, NULL, 0, NULL);
+        rung_ignore(rung_json_skip(reader, NULL), "the end tells");
+        is_json = rung_json_end(reader) == RUNG_OK;
+    }
+    RUNG_JSON_KEY(w, "meta");
+    if (is_json)
+        rung_json_write_raw(w, meta);
+    else
+        rung_json_write_string(w, meta);
+}
+
+static void write_submission(rung_json_writer *w, const rung_archive_score *s, rung_api *api) {
+    const rung_board_def *def = NULL;
+    if (rung_state_board(rung__api_state(api), s->board, &def) != RUNG_OK)
+        def = NULL;
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "seq");
+    rung_json_write_uint(w, s->seq);
+    RUNG_JSON_KEY(w, "at");
+    rung_json_write_time(w, s->at_ms);
+    RUNG_JSON_KEY(w, "board");
+    rung_json_write_string(w, s->board);
+    if (s->values.count)
+        write_archived_values(w, &s->values, s->is_delta, def);
+    if (s->id.len) {
+        RUNG_JSON_KEY(w, "id");
+        rung_json_write_string(w, s->id);
+    }
+    if (s->meta.len)
+        write_meta(w, s->meta, &api->reader);
+    RUNG_JSON_KEY(w, "outcome");
+    rung_json_write_string(w, rung_slice_str(outcome_name(s->status)));
+    if (s->status < 0) {
+        RUNG_JSON_KEY(w, "reason");
+        rung_json_write_string(w, rung_slice_str(refusal_code((rung_status)s->status)));
+    }
+    rung_json_close_object(w);
+}
+
+/* The place of a page's last one in the order: "at.seq". */
+static void write_place(rung_json_writer *w, const rung_archive_score *last) {
+    char text[RUNG_TEXT_NUMBER_MAX + 1 + 20];
+    size_t len = rung_text_format_fixed(last->at_ms, 0, text);
+    text[len++] = '.';
+    len += rung_digits_format(last->seq, text + len);
+    rung_json_write_string(w, rung_slice_of(text, len));
+}
+
+static bool read_place(rung_slice text, rung_archive_score_query *q) {
+    const char *dot = memchr(text.ptr, '.', text.len);
+    if (!dot)
+        return false;
+    rung_slice at = rung_slice_of(text.ptr, (size_t)(dot - text.ptr));
+    rung_slice seq = rung_slice_of(dot + 1, text.len - at.len - 1);
+    int64_t number;
+    if (rung_text_parse_fixed(at, 0, &q->after_at_ms, NULL) < 0 ||
+        rung_text_parse_fixed(seq, 0, &number, NULL) < 0 || number < 1 ||
+        q->after_at_ms < RUNG_TIME_MS_MIN || q->after_at_ms >= RUNG_TIME_MS_END)
+        return false;
+    q->after_seq = (uint64_t)number;
+    return true;
+}
+
+static void answer_submissions(rung_call *c, const submissions_ask *ask) {
+    rung_json_writer *w = rung__call_begin(c);
+    uint32_t shown = !ask ? 0 : ask->count < ask->limit ? ask->count : ask->limit;
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, c->player);
+    RUNG_JSON_KEY(w, "submissions");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < shown; i++)
+        write_submission(w, &ask->scores[i], c->api);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "next");
+    if (ask && ask->count > shown)
+        write_place(w, &ask->scores[shown - 1]);
+    else
+        rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "archived_seq");
+    rung_json_write_uint(w, ask ? ask->cursor_seq : 0);
+    write_seq(w, ask ? c->past->seq : rung_state_seq(rung__api_state(c->api)));
+    rung_json_close_object(w);
+    rung__call_answer(c, 200);
+}
+
+static void finish_submissions(rung_past *p) {
+    answer_submissions(p->read.call, p->more);
+}
+
+/* What the arguments ask for; false: `before` is no place, and the call is ended. */
+static bool fill_query(rung_call *c, rung_archive_score_query *q) {
+    const rung_arg *from = rung__call_arg(c, "from"), *to = rung__call_arg(c, "to");
+    const rung_arg *before = rung__call_arg(c, "before");
+    *q = (rung_archive_score_query){.board = rung__call_arg(c, "board")->text,
+                                    .player = c->player,
+                                    .from_ms = from->given ? from->number : RUNG_TIME_MS_MIN,
+                                    .to_ms = to->given ? to->number : RUNG_TIME_MS_END,
+                                    .newest_first = true};
+    if (q->from_ms >= q->to_ms) /* nothing; but two zeros would be always */
+        q->from_ms = q->to_ms = RUNG_TIME_MS_MIN;
+    if (!before->given || read_place(before->text, q))
+        return true;
+    rung_err err = {0};
+    RUNG_FAIL(&err, RUNG_EINVAL, "before: expected `next` of the page before");
+    rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_FORM);
+    return false;
+}
+
+void rung_api_submissions(rung_call *c) {
+    rung_archive_score_query query;
+    uint32_t limit = rung__call_count(c, "limit");
+    if (!fill_query(c, &query))
+        return;
+    if (!c->api->archive) {
+        answer_submissions(c, NULL);
+        return;
+    }
+    rung_past *p =
+        rung__past_create(c->api->config.alloc, 0, 0,
+                          sizeof(submissions_ask) + (limit + 1) * sizeof(rung_archive_score));
+    if (!p) {
+        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    submissions_ask *ask = p->more;
+    ask->query = query;
+    ask->limit = limit;
+    p->read.call = c;
+    p->ask = ask_submissions;
+    p->finish = finish_submissions;
+    rung__archive_ask(c, p);
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ranked questions: choose the ranking, ask the state, write the answer. One handler each.
+ *
+ * Rows live in the API's scratch: a handler that answers now needs them no longer than that. Only questions for a
+ * player's place do not answer now: those of one turn of the loop are answered together at its end. */
+#include "front/api/board_json.h"
+#include "front/api/reads.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- choosing a ranking ---- */
+
+/* The argument, or an empty text where the route has no such parameter. */
+static rung_slice text_of(const rung_call *c, const char *name) {
+    const rung_route *r = c->route;
+    for (uint32_t i = 0; i < r->param_count; i++)
+        if (strcmp(r->params[i].name, name) == 0 && c->args.arg[i].given)
+            return c->args.arg[i].text;
+    return (rung_slice){NULL, 0};
+}
+
+/* The style asked for, by whichever name the route has for it; -1: none. */
+static int rank_of(const rung_call *c) {
+    const rung_route *r = c->route;
+    for (uint32_t i = 0; i < r->param_count; i++)
+        if (r->params[i].type == RUNG_PARAM_CHOICE && c->args.arg[i].given &&
+            (strcmp(r->params[i].name, "rank") == 0 ||
+             strcmp(r->params[i].name, "rank_style") == 0))
+            return (int)c->args.arg[i].number;
+    return -1;
+}
+
+static void set_ranking(rung_read *r, const rung_view *view, const rung_board_def *def) {
+    rung_ranking *k = &r->k;
+    k->def = def;
+    k->has_numbers = true;
+    k->kind = view->kind;
+    k->window_id_len = rung_window_id_write(view->kind, view->ordinal, view->season, k->window_id);
+    k->start_ms = view->start_ms;
+    k->end_ms = view->end_ms;
+    k->closed = view->closed;
+    k->rank = view->rank;
+    k->total = view->total;
+}
+
+static bool is_about_window(const rung_err *err) {
+    return strncmp(err->message, "window", 6) == 0;
+}
+
+bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *past) {
+    rung_call *c = r->call;
+    const rung_state *s = rung__api_state(c->api);
+    const rung_board_def *def;
+    int rank = rank_of(c);
+    rung_err err = {0};
+    r->k = (rung_ranking){.board = c->board,
+                          .scope = text_of(c, "scope"),
+                          .state = s,
+                          .teams = teams,
+                          .seq = rung_state_seq(s)};
+    rung_query q = {.board = c->board,
+                    .window = text_of(c, "window"),
+                    .window_id = text_of(c, "window_id"),
+                    .on = text_of(c, "on"),
+                    .scope = r->k.scope,
+                    .teams = teams,
+                    .has_rank = rank >= 0,
+                    .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,
+                    .now_ms = rung_hub_now(c->api->hub)};
+    if (q.window_id.len && q.on.len) {
+        rung__call_problem(c, 400, "malformed", "on: not together with window_id");
+        return false;
+    }
+    if (rung_state_board(s, c->board, &def) != RUNG_OK) {
+        RUNG_FAIL(&err, RUNG_NOT_FOUND, "board: no such board");
+        rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+        return false;
+    }
+    rung_status st = rung_state_view(s, &q, view, &err);
+    if (st == RUNG_OK) {
+        set_ranking(r, view, def);
+        return true;
+    }
+    if (st == RUNG_NOT_FOUND && is_about_window(&err) && rung__past_begin(r, &q, def, past))
+        return false;
+    rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+    return false;
+}
+
+rung_json_writer *rung__read_write(const rung_read *r) {
+    rung_json_writer *w = rung__call_begin(r->call);
+    rung_json_open_object(w);
+    rung_answer_head(w, &r->k);
+    r->write(w, r);
+    rung_json_close_object(w);
+    return w;
+}
+
+void rung__read_answer(const rung_read *r) {
+    rung__read_write(r);
+    rung__call_answer(r->call, 200);
+}
+
+static rung_read begin(rung_call *c, void (*write)(rung_json_writer *, const rung_read *)) {
+    return (rung_read){.call = c, .write = write, .rows = c->api->rows};
+}
+
+static void fail_missing(rung_call *c, const char *what) {
+    rung_err err = {0};
+    RUNG_FAIL(&err, RUNG_NOT_FOUND, "%s", what);
+    rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+}
+
+/* ---- top ---- */
+
+/* Weak: the same ranking, though `seq` may have gone on. A version says nothing about the clock, which chooses the
+ * window, nor about another process's history. */
+static size_t make_etag(const rung_call *c, const rung_view *view, char out[96]) {
+    uint64_t version = rung_state_board_version(view->state, c->board);
+    return (size_t)snprintf(out, 96, "W/\"%llx-%llx-%x-%llx\"", (unsigned long long)version,
+                            (unsigned long long)view->ordinal, view->kind,
+                            (unsigned long long)c->api->boot);
+}
+
+static bool has_etag(rung_slice list, const char *etag, size_t len) {
+    if (list.len == 1 && list.ptr[0] == '*')
+        return true;
+    for (size_t i = 0; i + len <= list.len; i++)
+        if (memcmp(list.ptr + i, etag, len) == 0)
+            return true;
+    return false;
+}
+
+/* True: the client has it already, and the call is ended. */
+static bool is_known(rung_call *c, const rung_view *view, const rung_board_def *def) {
+    char etag[96];
+    if (def->update == RUNG_UPDATE_DECAY)
+        return false; /* scores shrink all the time */
+    size_t len = make_etag(c, view, etag);
+    rung_exchange_set(c->x, "ETag", rung_slice_of(etag, len));
+    rung_exchange_set(c->x, "Cache-Control",
+                      c->who.key_id_len ? RUNG_SLICE("private, max-age=1")
+                                        : RUNG_SLICE("max-age=1"));
+    rung_slice known = rung_exchange_header(c->x, "if-none-match");
+    if (!known.ptr || !has_etag(known, etag, len))
+        return false;
+    rung_exchange_answer(c->x, 304, NULL, (rung_slice){NULL, 0});
+    return true;
+}
+
+static void write_entries(rung_json_writer *w, const rung_read *r) {
+    rung_answer_rows(w, &r->k, "entries", r->rows, r->count, false);
+}
+
+static void top(rung_call *c, bool teams) {
+    rung_view view;
+    rung_read r = begin(c, write_entries);
+    r.limit = rung__call_count(c, "limit");
+    r.offset = rung__call_count(c, "offset");
+    if (!rung__read_open(&r, &view, teams, rung__past_top) || is_known(c, &view, r.k.def))
+        return;
+    const rung_request *q = rung_exchange_request(c->x);
+    rung_page_key key = {q->path, q->query, rung_state_seq(view.state), view.kind, view.ordinal};
+    bool keeps = r.k.def->update != RUNG_UPDATE_DECAY; /* decayed scores depend on the clock */
+    rung_slice page = keeps ? rung_page_find(&c->api->pages, &key) : (rung_slice){NULL, 0};
+    if (page.ptr) {
+        rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, page);
+        return;
+    }
+    r.count = rung_view_top(&view, r.offset, r.limit, r.rows);
+    rung_json_writer *w = rung__read_write(&r);
+    if (keeps && !rung_json_failed(w))
+        rung_page_keep(&c->api->pages, c->api->config.alloc, &key, rung_json_written(w));
+    rung__call_answer(c, 200);
+}
+
+void rung_api_top(rung_call *c) {
+    top(c, false);
+}
+
+void rung_api_teams(rung_call *c) {
+    top(c, true);
+}
+
+/* ---- one among neighbours ---- */
+
+static void write_around(rung_json_writer *w, const rung_read *r) {
+    RUNG_JSON_KEY(w, "entry");
+    rung_answer_row(w, &r->k, &r->rows[r->self], false);
+    rung_answer_rows(w, &r->k, "above", r->rows, r->self, false);
+    rung_answer_rows(w, &r->k, "below", r->rows + r->self + 1, r->count - r->self - 1, false);
+}
+
+static void find_around(rung_read *r, const rung_view *view) {
+    if (rung_view_around(view, *r->ids, r->around, r->rows, &r->count, &r->self) == RUNG_OK)
+        rung__read_answer(r);
+    else
+        fail_missing(r->call, r->k.teams ? "team: not ranked here" : "player: not ranked here");
+}
+
+/* False: the call has ended, or has gone to ask the archive. `*id` is the caller's. */
+static bool open_around(rung_read *r, rung_call *c, rung_slice *id, bool teams, rung_view *view) {
+    *r = begin(c, write_around);
+    r->around = rung__call_count(c, "around");
+    r->ids = id;
+    r->id_count = 1;
+    return rung__read_open(r, view, teams, rung__past_around);
+}
+
+void rung_api_team(rung_call *c) {
+    rung_slice id = rung__call_arg(c, "team")->text;
+    rung_view view;
+    rung_read r;
+    if (open_around(&r, c, &id, true, &view))
+        find_around(&r, &view);
+}
+
+enum { TOGETHER = 32 };
+
+/* The first calls of the list: each is somewhere else in memory, so they wait for it together. */
+static void answer_some(rung_api *api) {
+    rung_read reads[TOGETHER];
+    rung_view views[TOGETHER];
+    const rung_view *at[TOGETHER];
+    rung_slice ids[TOGETHER];
+    uint32_t n = 0;
+    while (n < TOGETHER && api->ranked.first) {
+        rung_call *c = api->ranked.first;
+        rung__call_list_remove(&api->ranked, c);
+        ids[n] = c->player;
+        at[n] = &views[n];
+        n += open_around(&reads[n], c, &ids[n], false, &views[n]);
+    }
+    rung_view_warm(n, at, ids);
+    for (uint32_t i = 0; i < n; i++)
+        find_around(&reads[i], &views[i]);
+}
+
+void rung__ranked_on_idle(uv_idle_t *idle) {
+    rung_api *api = idle->data;
+    uv_idle_stop(idle);
+    while (api->ranked.first)
+        answer_some(api);
+}
+
+void rung_api_around(rung_call *c) {
+    rung_api *api = c->api;
+    rung__call_list_add(&api->ranked, c);
+    if (api->ranked.count == TOGETHER)
+        answer_some(
+            api); /* no more of them wait, so that a burst holds no more requests than that */
+    else if (api->ranked.count == 1)
+        uv_idle_start(&api->answer_ranked, rung__ranked_on_idle);
+}
+
+/* ---- several ---- */
+
+static void write_players(rung_json_writer *w, const rung_read *r) {
+    RUNG_JSON_KEY(w, "entries");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < r->id_count; i++)
+        if (r->found[i])
+            rung_answer_row(w, &r->k, &r->rows[i], false);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "missing");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < r->id_count; i++)
+        if (!r->found[i])
+            rung_json_write_string(w, r->ids[i]);
+    rung_json_close_array(w);
+}
+
+void rung_api_players(rung_call *c) {
+    rung_view view;
+    rung_slice ids[RUNG_API_ROWS_MAX];
+    bool found[RUNG_API_ROWS_MAX];
+    rung_read r = begin(c, write_players);
+    r.ids = ids;
+    r.found = found;
+    rung_slice names = rung__call_arg(c, "ids")->text;
+    while (r.id_count < RUNG_API_ROWS_MAX && rung_arg_next(&names, &ids[r.id_count]))
+        r.id_count++;
+    if (!rung__read_open(&r, &view, false, rung__past_players))
+        return;
+    rung_view_rows(&view, r.id_count, ids, r.rows, found);
+    rung__read_answer(&r);
+}
+
+/* ---- friends ---- */
+
+static void write_friends(rung_json_writer *w, const rung_read *r) {
+    RUNG_JSON_KEY(w, "player");
+    rung_json_write_string(w, r->call->player);
+    RUNG_JSON_KEY(w, "count");
+    rung_json_write_uint(w, r->list_total);
+    rung_answer_rows(w, &r->k, "entries", r->rows, r->count, true);
+}
+
+void rung_api_friend_ranking(rung_call *c) {
+    rung_view view;
+    rung_read r = begin(c, write_friends);
+    r.limit = rung__call_count(c, "limit");
+    r.offset = rung__call_count(c, "offset");
+    if (!rung__read_open(&r, &view, false, rung__past_friends))
+        return;
+    rung_status st = rung_view_friends(&view, c->api->config.alloc, c->player, r.offset, r.limit,
+                                       r.rows, &r.count, &r.list_total);
+    if (st == RUNG_NOT_FOUND)
+        fail_missing(c, "player: no such player");
+    else if (st < 0)
+        rung__call_fail(c, st, NULL, RUNG_STAGE_PUT);
+    else
+        rung__read_answer(&r);
+}
+
+/* ---- where a score would stand ---- */
+
+static rung_status read_score(const rung_column *column, rung_slice text, const char *name,
+                              rung_value *value_out, rung_err *err) {
+    rung_err why;
+    rung_status st = rung_score_parse(column, text, value_out, &why);
+    return st < 0 ? RUNG_FAIL(err, st, "%s: %s", name, why.message) : RUNG_OK;
+}
+
+typedef struct at_score {
+    rung_read read; /* the first member */
+    rung_value values[RUNG_COLUMNS_MAX];
+    uint32_t value_count, rank;
+} at_score;
+
+static void write_at_score(rung_json_writer *w, const rung_read *r) {
+    const at_score *a = (const at_score *)r;
+    rung_answer_values(w, r->k.def, a->values, a->value_count);
+    RUNG_JSON_KEY(w, "rank");
+    rung_json_write_uint(w, a->rank);
+    rung_answer_rows(w, &r->k, "above", r->rows, r->self, false);
+    rung_answer_rows(w, &r->k, "below", r->rows + r->self, r->count - r->self, false);
+}
+
+static rung_status read_scores(const rung_call *c, at_score *a, rung_err *err) {
+    const rung_keyspec *key = &a->read.k.def->key;
+    rung_slice rest = rung__call_arg(c, "columns")->text, text;
+    rung_status st =
+        read_score(&key->columns[0], rung__call_arg(c, "score")->text, "score", &a->values[0], err);
+    a->value_count = key->column_count;
+    for (uint32_t i = 1; st >= 0 && rung_arg_next(&rest, &text); i++) {
+        if (i >= key->column_count)
+            return RUNG_FAIL(err, RUNG_EINVAL, "columns: the board has %u beside the score",
+                             key->column_count - 1);
+        st = read_score(&key->columns[i], text, "columns", &a->values[i], err);
+    }
+    return st;
+}
+
+void rung_api_at_score(rung_call *c) {
+    rung_view view;
+    rung_err err = {0};
+    at_score a = {.read = begin(c, write_at_score)};
+    if (!rung__read_open(&a.read, &view, false, NULL))
+        return;
+    rung_status st = read_scores(c, &a, &err);
+    if (st >= 0)
+        st = rung_view_at_score(&view, a.value_count, a.values, rung__call_count(c, "around"),
+                                &a.rank, a.read.rows, &a.read.count, &a.read.self, &err);
+    if (st < 0)
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+    else
+        rung__read_answer(&a.read);
+}
+
+/* ---- the score it takes ---- */
+
+static void write_target(rung_json_writer *w, const rung_read *r) {
+    const rung_arg *rank = rung__call_arg(r->call, "rank");
+    if (rank->given) {
+        RUNG_JSON_KEY(w, "rank");
+        rung_json_write_int(w, rank->number);
+    } else {
+        RUNG_JSON_KEY(w, "top_percent");
+        rung_json_write_real(w, rung__call_arg(r->call, "top_percent")->real);
+    }
+    if (r->count) {
+        rung_answer_values(w, r->k.def, r->rows[0].values, r->rows[0].value_count);
+        RUNG_JSON_KEY(w, "entry");
+        rung_answer_row(w, &r->k, &r->rows[0], false);
+        return;
+    }
+    RUNG_JSON_KEY(w, "score");
+    rung_json_write_null(w);
+    RUNG_JSON_KEY(w, "entry");
+    rung_json_write_null(w);
+}
+
+void rung_api_target(rung_call *c) {
+    rung_view view;
+    rung_read r = begin(c, write_target);
+    const rung_arg *rank = rung__call_arg(c, "rank"), *percent = rung__call_arg(c, "top_percent");
+    if (rank->given == percent->given) {
+        rung__call_problem(c, 400, "malformed", "rank: expected either rank or top_percent");
+        return;
+    }
+    if (!rung__read_open(&r, &view, false, rung__past_target))
+        return;
+    rung_status st = rank->given ? rung_view_target_rank(&view, (uint32_t)rank->number, &r.rows[0])
+                                 : rung_view_target_percent(&view, percent->real, &r.rows[0]);
+    r.count = st == RUNG_OK;
+    rung__read_answer(&r);
+}
+
+/* ---- counting ---- */
+
+static void write_count(rung_json_writer *w, const rung_read *r) {
+    RUNG_JSON_KEY(w, "count");
+    rung_json_write_uint(w, r->count);
+}
+
+/* The ends of all scores there can be. */
+static void widest(const rung_board_def *def, rung_value *low, rung_value *high) {
+    if (def->key.columns[0].type == RUNG_SCORE_REAL) {
+        low->d = -__builtin_inf();
+        high->d = __builtin_inf();
+    } else {
+        low->i = INT64_MIN;
+        high->i = INT64_MAX;
+    }
+}
+
+void rung_api_count(rung_call *c) {
+    rung_view view;
+    rung_value low, high;
+    rung_err err = {0};
+    rung_status st = RUNG_OK;
+    rung_read r = begin(c, write_count);
+    if (!rung__read_open(&r, &view, false, NULL))
+        return;
+    const rung_arg *min = rung__call_arg(c, "min"), *max = rung__call_arg(c, "max");
+    const rung_column *score = &r.k.def->key.columns[0];
+    widest(r.k.def, &low, &high);
+    if (min->given)
+        st = read_score(score, min->text, "min", &low, &err);
+    if (st >= 0 && max->given)
+        st = read_score(score, max->text, "max", &high, &err);
+    if (st >= 0 && rung_view_count_range(&view, low, high, &r.count) < 0)
+        st = RUNG_FAIL(&err, RUNG_EINVAL, "min: out of the range of the board's scores");
+    if (st < 0)
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+    else
+        rung__read_answer(&r);
+}
+
+/* ---- distribution ---- */
+
+typedef struct distribution {
+    rung_read read; /* the first member */
+    const rung_view *view;
+    rung_bucket *buckets;
+    uint32_t count;
+} distribution;
+
+static void write_quantiles(rung_json_writer *w, const distribution *d) {
+    static const uint8_t percents[] = {1, 5, 10, 25, 50, 75, 90, 95, 99};
+    rung_row row;
+    RUNG_JSON_KEY(w, "quantiles");
+    rung_json_open_array(w);
+    for (size_t i = 0; i < COUNT(percents); i++) {
+        if (rung_view_quantile(d->view, percents[i], 100, &row) != RUNG_OK)
+            break;
+        rung_json_open_object(w);
+        RUNG_JSON_KEY(w, "top_percent");
+        rung_json_write_uint(w, percents[i]);
+        rung_answer_values(w, d->read.k.def, row.values, 1);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+static void write_distribution(rung_json_writer *w, const rung_read *r) {
+    const distribution *d = (const distribution *)r;
+    const rung_column *score = &r->k.def->key.columns[0];
+    RUNG_JSON_KEY(w, "by");
+    rung_json_write_string(w, rung__call_arg(r->call, "by")->number ? RUNG_SLICE("count")
+                                                                    : RUNG_SLICE("width"));
+    RUNG_JSON_KEY(w, "buckets");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < d->count; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_KEY(w, "low");
+        rung_score_json_write(w, score, d->buckets[i].low);
+        RUNG_JSON_KEY(w, "high");
+        rung_score_json_write(w, score, d->buckets[i].high);
+        RUNG_JSON_KEY(w, "count");
+        rung_json_write_uint(w, d->buckets[i].count);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+    write_quantiles(w, d);
+}
+
+void rung_api_distribution(rung_call *c) {
+    rung_view view;
+    rung_bucket buckets[RUNG_API_ROWS_MAX];
+    distribution d = {.read = begin(c, write_distribution), .view = &view, .buckets = buckets};
+    if (!rung__read_open(&d.read, &view, false, NULL))
+        return;
+    uint32_t n = rung__call_count(c, "buckets");
+    d.count = rung__call_arg(c, "by")->number ? rung_view_distribution_by_count(&view, n, buckets)
+                                              : rung_view_distribution_by_width(&view, n, buckets);
+    rung__read_answer(&d.read);
+}

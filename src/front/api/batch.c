@@ -1,0 +1,719 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many submissions in one request: an array, or NDJSON of any length. Bytes come in, submissions go into the hub,
+ * results go out, all at the same time and in order, in constant memory:
+ *
+ *     pieces -> in -> take_next -> put -> [hub] -> answered -> out -> the peer
+ *                                  \-> ring: what is under way, in order, refused ones among them
+ *
+ * The ring keeps the order: a line that was refused here and now waits in it behind those that the hub still has.
+ *
+ * It stalls, and the peer is no longer read from, when the ring or the hub is full, when the peer does not read its
+ * results, or when the sender's rate is used up. It goes on by: answers (ring), a waiter for the next sequence (hub),
+ * `drained` (peer), a timer (rate). Elements of an array that are too many for the rate are refused instead: an array
+ * is sent whole, and its sender waits for the end.
+ *
+ * Invariants:
+ *  1. ring[head % ring_size .. tail % ring_size) are the submissions without a result in `out`, oldest first;
+ *     `pending` of them are the hub's, and the hub answers in the order it was given them.
+ *  2. The first entry of the ring is the hub's: refused ones are written as soon as nothing is before them.
+ *  3. `in` holds bytes from in_at on that no submission was made of yet.
+ *  4. The batch lives until pending is 0 and its exchange is ended. */
+#include "base/assert.h"
+#include "front/api/answers.h"
+#include "front/api/call.h"
+#include "front/api/submission.h"
+
+#include <string.h>
+
+enum {
+#ifdef RUNG_TEST_BUILD
+    RING = 16, /* tiny, so that every test is at the limit */
+    RING_FIRST = 4,
+    OUT_FLUSH = 512,
+#else
+    RING = 8192,
+    RING_FIRST = 64, /* it doubles */
+    OUT_FLUSH = 32 << 10,
+#endif
+    LINE_BYTES_MAX = 64 << 10,
+    ITEMS_MAX = 10000, /* of an array */
+    THROTTLED_MS = 50, /* who has used up their rate is looked at again so often */
+    REFUSAL_MAX = 512, /* bytes of one refusal */
+};
+
+typedef struct entry {
+    uint64_t line;
+    char *refusal; /* NULL: it is the hub's */
+    uint16_t refusal_len;
+    uint8_t type, decimals; /* of the score, for the result */
+    bool is_delta;
+} entry;
+
+typedef struct rung_batch {
+    rung_call *call;
+    rung_api *api;
+    struct rung_batch *prev, *next;
+    bool is_array, is_input_over, is_held, is_full, is_stopping, is_waiting, is_flush_due;
+    bool is_skipping; /* the rest of a line that was too long */
+
+    char *in;
+    size_t in_len, in_at, in_size;
+    size_t scanned; /* no line end in [in_at, in_at + scanned) */
+    uint64_t line;  /* lines taken */
+    rung_json *items;
+    rung_json_writer out;
+
+    uint64_t head, tail;
+    uint32_t pending;
+    uint32_t ring_size;
+    entry *ring;
+    rung_hub_waiter waiter;
+    uint64_t heard_ms; /* the last line of it, by the loop's clock */
+    bool is_begun;     /* a submission was taken: the request paid for the first one */
+    bool is_throttled; /* the next line waits for the sender's rate */
+} rung_batch;
+
+static entry *entry_at(const rung_batch *b, uint64_t i) {
+    return &b->ring[i % b->ring_size];
+}
+
+/* ---- life ---- */
+
+static void destroy(rung_batch *b) {
+    rung_api *api = b->api;
+    const rung_alloc *a = api->config.alloc;
+    if (b->is_waiting)
+        rung_hub_cancel(api->hub, &b->waiter);
+    for (; b->head != b->tail; b->head++)
+        if (entry_at(b, b->head)->refusal)
+            rung_alloc_free(a, entry_at(b, b->head)->refusal, REFUSAL_MAX);
+    if (b->prev)
+        b->prev->next = b->next;
+    else
+        api->batches = b->next;
+    if (b->next)
+        b->next->prev = b->prev;
+    rung_fair_give(&api->batch_shares, b->call->share, 1);
+    rung_json_writer_deinit(&b->out);
+    rung_alloc_free(a, b->in, b->in_size);
+    rung_alloc_free(a, b->items, b->items ? sizeof *b->items : 0);
+    rung_alloc_free(a, b->ring, b->ring_size * sizeof *b->ring);
+    rung_alloc_free(a, b, sizeof *b);
+}
+
+/* False: no memory; the ring is as before. */
+static bool grow_ring(rung_batch *b, uint32_t size) {
+    const rung_alloc *a = b->api->config.alloc;
+    entry *ring = rung_alloc_get(a, size * sizeof *ring);
+    if (!ring)
+        return false;
+    for (uint64_t i = b->head; i != b->tail; i++)
+        ring[i % size] = *entry_at(b, i);
+    rung_alloc_free(a, b->ring, b->ring_size * sizeof *ring);
+    rung_exchange_charge(b->call->x, (ptrdiff_t)((size - b->ring_size) * sizeof *ring));
+    b->ring = ring;
+    b->ring_size = size;
+    return true;
+}
+
+static rung_batch *create(rung_call *c, bool is_array) {
+    rung_api *api = c->api;
+    const rung_alloc *a = api->config.alloc;
+    if (!rung_fair_may(&api->batch_shares, rung__call_share(c), false))
+        return NULL;
+    rung_batch *b = rung_alloc_zeroed(a, sizeof *b);
+    if (!b)
+        return NULL;
+    b->call = c;
+    b->api = api;
+    b->is_array = is_array;
+    b->out = (rung_json_writer){.alloc = a};
+    b->next = api->batches;
+    if (b->next)
+        b->next->prev = b;
+    api->batches = b;
+    rung_fair_take(&api->batch_shares, c->share, 1);
+    b->heard_ms = uv_now(api->config.loop);
+    b->items = is_array ? rung_alloc_get(a, sizeof *b->items) : NULL;
+    if (grow_ring(b, RING_FIRST) && (b->items || !is_array))
+        return b;
+    destroy(b);
+    return NULL;
+}
+
+/* ---- output ---- */
+
+static void flush(rung_batch *b) {
+    b->is_flush_due = false;
+    if (!b->out.len)
+        return;
+    if (!rung_exchange_write(b->call->x, rung_json_written(&b->out)))
+        b->is_full = true;
+    b->out.len = 0; /* a comma that is due stays so */
+}
+
+/* Results of one turn leave together, in one chunk. */
+static void flush_soon(rung_batch *b) {
+    if (b->out.len >= OUT_FLUSH) {
+        flush(b);
+    } else if (!b->is_flush_due) {
+        b->is_flush_due = true;
+        uv_idle_start(&b->api->flush, rung__batch_on_idle);
+    }
+}
+
+static void end_line(rung_batch *b) {
+    if (b->is_array)
+        return;
+    rung_json_append(&b->out, RUNG_SLICE("\n"));
+    b->out.is_comma_due = false;
+}
+
+static void write_refusal(rung_json_writer *w, uint64_t line, const rung_problem *p) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "line");
+    rung_json_write_uint(w, line);
+    RUNG_JSON_KEY(w, "error");
+    rung_json_open_object(w);
+    rung_problem_write(w, p);
+    rung_json_close_object(w);
+    rung_json_close_object(w);
+}
+
+/* Refusals at the front of the ring have nothing before them any more. */
+static void write_refused(rung_batch *b) {
+    for (; b->head != b->tail && entry_at(b, b->head)->refusal; b->head++) {
+        entry *e = entry_at(b, b->head);
+        rung_json_write_raw(&b->out, rung_slice_of(e->refusal, e->refusal_len));
+        end_line(b);
+        rung_alloc_free(b->api->config.alloc, e->refusal, REFUSAL_MAX);
+        rung_exchange_charge(b->call->x, -REFUSAL_MAX);
+    }
+}
+
+/* ---- input ---- */
+
+static bool append(rung_batch *b, rung_slice piece) {
+    if (b->in_at) {
+        memmove(b->in, b->in + b->in_at, b->in_len - b->in_at);
+        b->in_len -= b->in_at;
+        b->in_at = 0;
+    }
+    if (b->in_size - b->in_len < piece.len) {
+        size_t size = b->in_len + piece.len + LINE_BYTES_MAX;
+        char *grown = rung_alloc_resize(b->api->config.alloc, b->in, b->in_size, size);
+        if (!grown)
+            return false;
+        rung_exchange_charge(b->call->x, (ptrdiff_t)(size - b->in_size));
+        b->in = grown;
+        b->in_size = size;
+    }
+    memcpy(b->in + b->in_len, piece.ptr, piece.len);
+    b->in_len += piece.len;
+    return true;
+}
+
+static bool is_blank(rung_slice line) {
+    for (size_t i = 0; i < line.len; i++)
+        if (line.ptr[i] != ' ' && line.ptr[i] != '\t' && line.ptr[i] != '\r')
+            return false;
+    return true;
+}
+
+/* Leave out what is left of a line that was refused for its length. */
+static void skip_line(rung_batch *b) {
+    char *end = memchr(b->in + b->in_at, '\n', b->in_len - b->in_at);
+    b->is_skipping = !end;
+    b->in_at = end ? (size_t)(end - b->in) + 1 : b->in_len;
+}
+
+/* The next line of NDJSON: false when it is not complete yet. Blank ones are passed over, unless they are too long:
+ * whether a line is taken must not hang on the pieces it came in, and a long one is refused before its end is seen. */
+static bool take_line(rung_batch *b, rung_slice *line_out) {
+    if (b->is_skipping)
+        skip_line(b);
+    while (b->in_at < b->in_len) {
+        char *from = b->in + b->in_at;
+        size_t left = b->in_len - b->in_at;
+        char *end = memchr(from + b->scanned, '\n', left - b->scanned);
+        if (!end && !b->is_input_over) {
+            b->scanned = left;
+            return false;
+        }
+        size_t len = end ? (size_t)(end - from) : left;
+        b->in_at += end ? len + 1 : len;
+        b->scanned = 0;
+        b->line++;
+        *line_out = rung_slice_of(from, len);
+        if (len > LINE_BYTES_MAX || !is_blank(*line_out))
+            return true;
+    }
+    return false;
+}
+
+static bool take_item(rung_batch *b, rung_slice *item_out) {
+    if (b->is_input_over)
+        return false;
+    if (rung_json_next_item(b->items) != RUNG_OK) {
+        b->is_input_over = true;
+        return false;
+    }
+    rung_status st = rung_json_skip(b->items, item_out);
+    RUNG_ASSERT(st == RUNG_OK); /* the array was checked before */
+    b->line++;
+    return true;
+}
+
+static bool take_next(rung_batch *b, rung_slice *text_out) {
+    return b->is_array ? take_item(b, text_out) : take_line(b, text_out);
+}
+
+/* ---- one submission ---- */
+
+static void refuse(rung_batch *b, const rung_problem *p) {
+    b->api->metrics.batch_refused++;
+    if (b->head == b->tail) {
+        write_refusal(&b->out, b->line, p);
+        end_line(b);
+        flush_soon(b);
+        return;
+    }
+    char *text = rung_alloc_get(b->api->config.alloc, REFUSAL_MAX);
+    if (!text) { /* without memory for the reason: stop here, and let the peer see it */
+        b->is_stopping = true;
+        return;
+    }
+    rung_json_writer w = {.data = text, .size = REFUSAL_MAX};
+    write_refusal(&w, b->line, p);
+    if (rung_json_failed(&w)) { /* a reason full of escapes */
+        rung_problem plain = *p;
+        plain.detail = RUNG_SLICE("see the code");
+        plain.field.len = 0;
+        rung_json_writer_reset(&w);
+        write_refusal(&w, b->line, &plain);
+    }
+    *entry_at(b, b->tail++) =
+        (entry){.line = b->line, .refusal = text, .refusal_len = (uint16_t)w.len};
+    rung_exchange_charge(b->call->x, REFUSAL_MAX);
+}
+
+static void refuse_status(rung_batch *b, rung_status st, const rung_err *err, rung_stage stage) {
+    rung_problem p = rung_problem_of(st, err, stage);
+    refuse(b, &p);
+}
+
+static rung_verdict may_write(rung_batch *b, rung_slice board, int64_t now_ms, rung_err *err) {
+    return rung_guard_may(b->api->config.guard, &b->call->who, RUNG_ROLE_SERVER, board,
+                          (rung_slice){NULL, 0}, now_ms, err);
+}
+
+static void refuse_verdict(rung_batch *b, rung_verdict v, const rung_err *err) {
+    refuse(b, &(rung_problem){.status = (int)v,
+                              .code = rung__verdict_code(v),
+                              .detail = rung_slice_str(err->message)});
+}
+
+/* May the sender write to this board? Asked for every line: the key may have been revoked since the last one. */
+static bool check_board(rung_batch *b, rung_slice board, int64_t now_ms) {
+    rung_err err = {0};
+    rung_verdict v = may_write(b, board, now_ms, &err);
+    if (v != RUNG_GUARD_OK)
+        refuse_verdict(b, v, &err);
+    return v == RUNG_GUARD_OK;
+}
+
+/* A stream whose key is no longer good ends with a last line that says so; what comes after it is not read. */
+static void check_sender(rung_batch *b) {
+    rung_err err = {0};
+    rung_verdict v = may_write(b, RUNG_BOARDS_EACH, rung_hub_now(b->api->hub), &err);
+    if (v == RUNG_GUARD_OK)
+        return;
+    b->line++;
+    refuse_verdict(b, v, &err);
+    b->is_stopping = true;
+}
+
+static void refuse_rate(rung_batch *b, const rung_rate_answer *rate, rung_slice field,
+                        rung_slice detail) {
+    refuse(b, &(rung_problem){.status = 429,
+                              .code = "rate_limited",
+                              .field = field,
+                              .detail = detail,
+                              .retry_s = rate->retry_s ? (int)rate->retry_s : 1});
+}
+
+/* Each submission counts as one request; the request itself was the first. */
+static bool pay(rung_batch *b, rung_rate_answer *rate) {
+    bool is_paid = !b->is_begun || rung__call_take(b->call, rung_hub_now(b->api->hub), rate);
+    b->is_begun = true;
+    return is_paid;
+}
+
+static bool check_player(rung_batch *b, rung_slice player, int64_t now_ms) {
+    rung_rate_answer rate;
+    if (rung_guard_take_player(b->api->config.guard, player, now_ms, &rate))
+        return true;
+    refuse_rate(b, &rate, RUNG_SLICE("player"), RUNG_SLICE("player: too many submissions"));
+    return false;
+}
+
+static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err);
+
+/* It waits for room, and leaves most of it to those who cannot. */
+static rung_hub_sender sender_of(const rung_batch *b) {
+    return (rung_hub_sender){.share = b->call->share, .is_patient = true};
+}
+
+static void submit(rung_batch *b, rung_slice text) {
+    rung_api *api = b->api;
+    const rung_board_def *def;
+    rung_slot slots[SCORE_FIELDS];
+    rung_err err = {0};
+    int64_t now_ms = rung_hub_now(api->hub);
+    rung_status st = rung_submission_read(&rung_batch_submission_schema,
+                                          (char *)(uintptr_t)text.ptr /* it is in b->in */,
+                                          text.len, &api->reader, slots, &err);
+    if (st < 0) {
+        refuse_status(b, st, &err, RUNG_STAGE_FORM);
+        return;
+    }
+    rung_slice board = slots[SCORE_BOARD].text;
+    if (!check_board(b, board, now_ms) || !check_player(b, slots[SCORE_PLAYER].text, now_ms))
+        return;
+    if (rung_state_board(rung__api_state(api), board, &def) != RUNG_OK) {
+        RUNG_FAIL(&err, RUNG_EABSENT, "board: no such board");
+        refuse_status(b, RUNG_EABSENT, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &err);
+    if (st < 0) {
+        refuse_status(b, st, &err, RUNG_STAGE_RULES);
+        return;
+    }
+    st = rung_hub_put_from(api->hub, sender_of(b), &api->event, NULL, answered, b, &err);
+    if (st < 0) {
+        refuse_status(b, st, &err, RUNG_STAGE_PUT);
+        return;
+    }
+    *entry_at(b, b->tail++) = (entry){.line = b->line,
+                                      .type = (uint8_t)def->key.columns[0].type,
+                                      .decimals = (uint8_t)def->key.columns[0].decimals,
+                                      .is_delta = slots[SCORE_DELTA].present};
+    b->pending++;
+}
+
+/* ---- the pump ---- */
+
+static void pump(rung_batch *b);
+
+static void hub_has_room(void *ctx) {
+    rung_batch *b = ctx;
+    b->is_waiting = false;
+    pump(b);
+}
+
+/* The hub is full of others' changes: look again when it has applied one. */
+static void wait_for_hub(rung_batch *b) {
+    if (b->is_waiting || b->pending)
+        return;
+    b->is_waiting = true;
+    b->waiter = (rung_hub_waiter){
+        .seq = rung_state_seq(rung__api_state(b->api)) + 1, .ready = hub_has_room, .ctx = b};
+    rung_hub_wait(b->api->hub, &b->waiter);
+}
+
+/* Room for one more in the ring. */
+static bool has_room(rung_batch *b) {
+    return b->tail - b->head < b->ring_size ||
+           (b->ring_size < RING && grow_ring(b, b->ring_size * 2));
+}
+
+static bool is_stalled(rung_batch *b) {
+    if (b->is_full || b->is_throttled || !has_room(b))
+        return true;
+    if (rung_hub_room_for(b->api->hub, sender_of(b)))
+        return false;
+    wait_for_hub(b);
+    return true;
+}
+
+static void finish(rung_batch *b) {
+    rung_exchange *x = b->call->x;
+    bool is_whole = b->is_input_over && !b->is_stopping && !rung_json_failed(&b->out);
+    if (b->is_array)
+        rung_json_append(&b->out, RUNG_SLICE("]"));
+    flush(b);
+    destroy(b);
+    if (rung_exchange_is_gone(x))
+        rung_exchange_drop(x);
+    else if (is_whole)
+        rung_exchange_end(x);
+    else
+        rung_exchange_cut(x);
+}
+
+static void refuse_long_line(rung_batch *b) {
+    refuse(b, &(rung_problem){.status = 413,
+                              .code = "too_large",
+                              .detail = RUNG_SLICE("a line is longer than 65,536 bytes")});
+}
+
+/* Take the next submission and pay for it. False: there is none yet, or it has to wait: it is as if not taken. */
+static bool take_paid(rung_batch *b, rung_slice *text_out) {
+    size_t in_at = b->in_at;
+    uint64_t line = b->line;
+    bool is_skipping = b->is_skipping;
+    rung_rate_answer rate = {0};
+    while (take_next(b, text_out)) {
+        if (pay(b, &rate))
+            return true;
+        if (b->is_array) {
+            b->api->metrics.batch_lines++;
+            refuse_rate(b, &rate, (rung_slice){NULL, 0}, RUNG_SLICE("too many requests"));
+            if (b->is_stopping || b->is_full || !has_room(b))
+                return false;
+            continue;
+        }
+        b->in_at = in_at;
+        b->line = line;
+        b->is_skipping = is_skipping;
+        b->is_throttled = true;
+        if (!uv_is_active((uv_handle_t *)&b->api->throttled))
+            uv_timer_start(&b->api->throttled, rung__batch_on_throttled, THROTTLED_MS,
+                           THROTTLED_MS);
+        return false;
+    }
+    return false;
+}
+
+static void take_text(rung_batch *b, rung_slice text) {
+    b->heard_ms = uv_now(b->api->config.loop);
+    b->api->metrics.batch_lines++;
+    if (!b->is_array && text.len > LINE_BYTES_MAX)
+        refuse_long_line(b);
+    else
+        submit(b, text);
+}
+
+static bool is_line_too_long(const rung_batch *b) {
+    return !b->is_array && b->in_len - b->in_at > LINE_BYTES_MAX &&
+           b->scanned == b->in_len - b->in_at;
+}
+
+/* Its end is not there yet. */
+static void refuse_begun_line(rung_batch *b) {
+    b->line++;
+    b->api->metrics.batch_lines++;
+    refuse_long_line(b);
+    b->in_at = b->in_len;
+    b->scanned = 0;
+    b->is_skipping = true;
+}
+
+static void pump(rung_batch *b) {
+    rung_slice text;
+    bool stalled = false;
+    while (!b->is_stopping && !(stalled = is_stalled(b)) && take_paid(b, &text))
+        take_text(b, text);
+    stalled |= b->is_throttled;
+    if (!b->is_stopping && !stalled && is_line_too_long(b))
+        refuse_begun_line(b);
+    bool is_done = b->is_stopping || (b->is_input_over && !stalled && b->in_at == b->in_len);
+    if (is_done && b->pending == 0 && b->head == b->tail) {
+        finish(b);
+        return;
+    }
+    if (stalled == b->is_held || b->is_array || b->is_input_over)
+        return;
+    b->is_held = stalled;
+    if (stalled)
+        rung_exchange_hold(b->call->x);
+    else
+        rung_exchange_go_on(b->call->x);
+}
+
+static void write_result(rung_batch *b, const entry *e, rung_status st, const rung_outcome *outcome,
+                         const rung_err *err) {
+    if (st < 0) {
+        rung_err own = rung_submission_blame(err, e->is_delta);
+        rung_problem p = rung_problem_of(st, &own, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        write_refusal(&b->out, e->line, &p);
+        b->api->metrics.batch_refused++;
+    } else {
+        rung_column score = {.type = (rung_score_type)e->type, .decimals = e->decimals};
+        rung_answer_batch_line(&b->out, &score, e->line, outcome);
+    }
+    end_line(b);
+}
+
+static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err) {
+    rung_batch *b = ctx;
+    RUNG_ASSERT(b->pending && !entry_at(b, b->head)->refusal);
+    write_result(b, entry_at(b, b->head), st, outcome, err);
+    b->heard_ms = uv_now(b->api->config.loop);
+    b->head++;
+    b->pending--;
+    write_refused(b);
+    flush_soon(b);
+    /* Half a ring at a time: the peer is not stopped and started for every line. */
+    if (b->pending == 0 || (b->is_held && b->tail - b->head <= b->ring_size / 2))
+        pump(b);
+}
+
+/* ---- the exchange's side ---- */
+
+static void got_piece(void *ctx, rung_exchange *x, rung_slice piece) {
+    rung_batch *b = ctx;
+    (void)x;
+    if (piece.len == 0)
+        b->is_input_over = true;
+    else if (!b->is_stopping && !append(b, piece))
+        b->is_stopping = true;
+    if (!b->is_stopping)
+        check_sender(b);
+    pump(b);
+}
+
+static void drained(void *ctx, rung_exchange *x) {
+    rung_batch *b = ctx;
+    (void)x;
+    b->is_full = false;
+    pump(b);
+}
+
+static void gone(void *ctx, rung_exchange *x) {
+    rung_batch *b = ctx;
+    (void)x;
+    b->is_stopping = true;
+    pump(b);
+}
+
+/* Does it hold its place for nothing? Not while we are the ones who do not read, or the peer does not. */
+static bool is_silent(const rung_batch *b, uint64_t now_ms) {
+    return !b->is_array && !b->is_input_over && !b->is_stopping && !b->is_held && !b->is_full &&
+           !b->is_throttled && b->pending == 0 && now_ms - b->heard_ms >= b->api->config.line_ms;
+}
+
+/* A place is for who submits. What keeps a connection open, such as blank lines, does not keep a place. */
+static void end_silent(uv_timer_t *timer) {
+    rung_api *api = timer->data;
+    uint64_t now_ms = uv_now(api->config.loop);
+    for (rung_batch *b = api->batches, *next; b; b = next) {
+        next = b->next;
+        if (!is_silent(b, now_ms))
+            continue;
+        b->line++;
+        refuse(b, &(rung_problem){.status = 408,
+                                  .code = "request_timeout",
+                                  .detail = RUNG_SLICE("no submission came for too long")});
+        b->is_stopping = true;
+        pump(b);
+    }
+    if (!api->batches)
+        uv_timer_stop(timer);
+}
+
+static void look_for_silent(rung_api *api) {
+    uint64_t often_ms = api->config.line_ms / 8 + 1;
+    if (!uv_is_active((const uv_handle_t *)&api->line_timer))
+        uv_timer_start(&api->line_timer, end_silent, often_ms, often_ms);
+}
+
+static void start_stream(rung_call *c) {
+    rung_batch *b = create(c, false);
+    if (!b) {
+        rung__call_fail(c, RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    c->is_stream = true;
+    rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
+    look_for_silent(c->api);
+    rung_exchange_stream(c->x, UINT64_MAX, got_piece, b);
+    rung_exchange_begin(c->x, 200, RUNG_TYPE_NDJSON);
+}
+
+/* The whole array is JSON, or nothing is done. */
+static bool check_array(rung_call *c, rung_json *r) {
+    rung_err err = {0};
+    uint32_t count = 0;
+    rung_json_init(r, c->body, c->body_len, &err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
+        st = rung_json_skip(r, NULL);
+        count++;
+    }
+    st = rung_json_end(r);
+    if (st < 0) {
+        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        return false;
+    }
+    if (count > ITEMS_MAX) {
+        rung__call_problem(c, 413, "too_large",
+                           "an array has at most 10,000 submissions; send NDJSON for more");
+        return false;
+    }
+    return true;
+}
+
+static void start_array(rung_call *c) {
+    if (!check_array(c, &c->api->reader))
+        return;
+    rung_batch *b = create(c, true);
+    if (!b || !append(b, rung_slice_of(c->body, c->body_len))) {
+        if (b)
+            destroy(b);
+        rung__call_fail(c, b ? RUNG_ENOMEM : RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        return;
+    }
+    rung_json_init(b->items, b->in, b->in_len, NULL);
+    rung_ignore(rung_json_enter_array(b->items), "checked above");
+    b->in_at = b->in_len; /* from now on `items` reads it */
+    rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
+    rung_exchange_begin(c->x, 200, RUNG_TYPE_JSON);
+    rung_json_append(&b->out, RUNG_SLICE("["));
+    pump(b);
+}
+
+void rung_api_submit_many(rung_call *c) {
+    if (c->body)
+        start_array(c);
+    else
+        start_stream(c);
+}
+
+/* ---- all of them ---- */
+
+void rung__batch_on_idle(uv_idle_t *idle) {
+    rung_api *api = idle->data;
+    uv_idle_stop(idle);
+    for (rung_batch *b = api->batches; b; b = b->next)
+        if (b->is_flush_due)
+            flush(b);
+}
+
+/* Some may have earned a submission meanwhile. */
+void rung__batch_on_throttled(uv_timer_t *timer) {
+    rung_api *api = timer->data;
+    bool is_left = false;
+    for (rung_batch *b = api->batches, *next; b; b = next) {
+        next = b->next;
+        if (!b->is_throttled)
+            continue;
+        b->is_throttled = false;
+        if (!b->is_stopping)
+            check_sender(b);
+        pump(b);
+    }
+    for (const rung_batch *b = api->batches; b; b = b->next)
+        is_left |= b->is_throttled;
+    if (!is_left)
+        uv_timer_stop(timer);
+}
+
+void rung__batch_stop_all(rung_api *api) {
+    for (rung_batch *b = api->batches, *next; b; b = next) {
+        next = b->next;
+        b->is_stopping = true;
+        pump(b);
+    }
+}

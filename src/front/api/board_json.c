@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tables say what a field may look like; the functions below them turn slots into the definition, one field each.
+ * What a table cannot say (an exact number of the board's own type, "HH:MM", "top:5") is said by those functions in the
+ * same words: the field, a colon, what was expected. */
+#include "front/api/board_json.h"
+
+#include "model/calendar.h"
+#include "model/text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- tables ---- */
+
+static const char *const TYPES[] = {"integer", "decimal", "real", NULL};
+static const char *const ORDERS[] = {"desc", "asc", NULL};
+static const char *const UPDATES[] = {"best", "last", "sum", "count", "decay", NULL};
+static const char *const UPDATES_LATER[] = {"elo", "glicko2", "openskill", NULL};
+static const char *const TIES[] = {"first", "last", "player", "player_desc", NULL};
+static const char *const RANKS[] = {"unique", "sparse", "dense", NULL};
+static const char *const WINDOWS[] = {"all", "hour", "day", "week", "month", "year", NULL};
+static const char *const WRITERS[] = {"server", "player", NULL};
+
+/* The score has no name of its own: it is the table without its last field. */
+enum { COLUMN_TYPE, COLUMN_ORDER, COLUMN_DECIMALS, COLUMN_NAME, COLUMN_FIELDS };
+static const rung_field column_fields[COLUMN_FIELDS] = {
+    [COLUMN_TYPE] =
+        {RUNG_NAMED("type"), .types = RUNG_FIELD_STRING, .values = TYPES, .fallback = "\"integer\"",
+         .doc = "`integer`: exact, 64 bits; `decimal`: exact, with `decimals` places; `real`: a "
+                "double. It cannot change later."},
+    [COLUMN_ORDER] =
+        {RUNG_NAMED("order"), .types = RUNG_FIELD_STRING, .values = ORDERS, .fallback = "\"desc\"",
+         .doc = "`desc`: bigger is better; `asc`: smaller is better. It cannot change later."},
+    [COLUMN_DECIMALS] = {RUNG_NAMED("decimals"), .types = RUNG_FIELD_INTEGER, .has_range = true,
+                         .min = 0, .max = RUNG_DECIMALS_MAX,
+                         .doc = "Places after the point, of a `decimal`."},
+    [COLUMN_NAME] = {RUNG_NAMED("name"), .types = RUNG_FIELD_STRING, .required = true, .len_min = 1,
+                     .len_max = RUNG_ATTRIBUTE_NAME_MAX, .format = "pattern:^[A-Za-z0-9_.-]{1,64}$",
+                     .doc = "Letters, digits, `_`, `.` and `-`; not `score`.",
+                     .example = "\"time\""},
+};
+static const rung_schema score_schema = {
+    .name = "ScoreType", .doc = "What a score is.", .fields = column_fields, .count = COLUMN_NAME};
+static const rung_schema column_schema = {
+    .name = "Column",
+    .doc = "A further sort column: it decides among equal scores, before the tie rule.",
+    .fields = column_fields,
+    .count = COLUMN_FIELDS};
+
+enum { SEASON_NAME, SEASON_STARTS, SEASON_ENDS, SEASON_FIELDS };
+static const rung_field season_fields[SEASON_FIELDS] = {
+    [SEASON_NAME] = {RUNG_NAMED("name"), .types = RUNG_FIELD_STRING, .required = true, .len_min = 1,
+                     .len_max = RUNG_NAME_MAX,
+                     .doc = "Also the id of the window; not the name of a kind of window.",
+                     .example = "\"summer\""},
+    [SEASON_STARTS] = {RUNG_NAMED("starts"), .types = RUNG_FIELD_TIME, .required = true,
+                       .doc = "The first moment that counts.",
+                       .example = "\"2026-06-01T00:00:00Z\""},
+    [SEASON_ENDS] = {RUNG_NAMED("ends"), .types = RUNG_FIELD_TIME, .required = true,
+                     .doc = "The first moment that no longer counts.",
+                     .example = "\"2026-09-01T00:00:00Z\""},
+};
+static const rung_schema season_schema = {.name = "Season",
+                                          .doc = "A window with a name and dates of its own.",
+                                          .fields = season_fields,
+                                          .count = SEASON_FIELDS};
+
+enum { TEAMS_BY, TEAMS_COMBINE, TEAMS_FIELDS };
+static const rung_field teams_fields[TEAMS_FIELDS] = {
+    [TEAMS_BY] = {RUNG_NAMED("by"), .types = RUNG_FIELD_STRING, .required = true, .len_min = 1,
+                  .len_max = RUNG_ATTRIBUTE_NAME_MAX, .format = "pattern:^[A-Za-z0-9_.-]{1,64}$",
+                  .doc = "The attribute of players whose values are the teams.",
+                  .example = "\"guild\""},
+    [TEAMS_COMBINE] =
+        {RUNG_NAMED("combine"), .types = RUNG_FIELD_STRING, .fallback = "\"sum\"",
+         .format = "pattern:^(sum|mean|top:([1-9][0-9]?|100))$",
+         .doc = "`sum` or `mean` of the members' scores, or `top:5`: the sum of the five best.",
+         .example = "\"top:5\""},
+};
+static const rung_schema teams_schema = {.name = "Teams",
+                                         .doc = "A ranking of teams beside that of players.",
+                                         .fields = teams_fields,
+                                         .count = TEAMS_FIELDS};
+
+enum { LIMIT_MIN, LIMIT_MAX, LIMIT_STEP, LIMIT_RATE, LIMIT_Z, LIMIT_FIELDS };
+static const rung_field limit_fields[LIMIT_FIELDS] = {
+    [LIMIT_MIN] = {RUNG_NAMED("min"), .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING,
+                   .format = "number", .doc = "The smallest score that is accepted.",
+                   .example = "0"},
+    [LIMIT_MAX] = {RUNG_NAMED("max"), .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING,
+                   .format = "number", .doc = "The largest score that is accepted.",
+                   .example = "1000000"},
+    [LIMIT_STEP] = {RUNG_NAMED("max_step"), .types = RUNG_FIELD_NUMBER | RUNG_FIELD_STRING,
+                    .format = "number",
+                    .doc = "The most by which one submission may change a player's score.",
+                    .example = "5000"},
+    [LIMIT_RATE] = {RUNG_NAMED("per_player_per_minute"), .types = RUNG_FIELD_INTEGER,
+                    .has_range = true, .min = 1, .max = UINT32_MAX,
+                    .doc = "Accepted submissions of one player in a minute."},
+    [LIMIT_Z] = {RUNG_NAMED("z_score"), .types = RUNG_FIELD_NUMBER, .format = "positive",
+                 .doc = "Refuse scores further from the median than so many standard deviations, "
+                        "estimated from the "
+                        "quartiles; from 100 entries on.",
+                 .example = "6"},
+};
+static const rung_schema limit_schema = {.name = "Limits",
+                                         .doc = "What a submission must keep to; each is optional.",
+                                         .fields = limit_fields,
+                                         .count = LIMIT_FIELDS};
+
+enum {
+    BOARD_ID,
+    BOARD_TITLE,
+    BOARD_SCORE,
+    BOARD_COLUMNS,
+    BOARD_UPDATE,
+    BOARD_HALF_LIFE,
+    BOARD_TIE,
+    BOARD_RANK,
+    BOARD_WINDOWS,
+    BOARD_TIMEZONE,
+    BOARD_DAY_STARTS,
+    BOARD_GRACE,
+    BOARD_KEEP,
+    BOARD_SCOPES,
+    BOARD_TEAMS,
+    BOARD_LIMITS,
+    BOARD_WRITERS,
+    BOARD_REVIEW,
+    BOARD_EXPIRES,
+    BOARD_SEQ,
+    BOARD_FIELDS
+};
+static const rung_field board_fields[BOARD_FIELDS] = {
+    [BOARD_ID] = {RUNG_NAMED("id"), .types = RUNG_FIELD_STRING, .len_min = 1,
+                  .len_max = RUNG_NAME_MAX,
+                  .doc = "The board's id. In a request it may be left out; otherwise it is the one "
+                         "in the path.",
+                  .example = "\"race\""},
+    [BOARD_TITLE] = {RUNG_NAMED("title"), .types = RUNG_FIELD_STRING, .len_max = RUNG_TITLE_MAX,
+                     .doc = "For people; the id when it is left out.",
+                     .example = "\"The great race\""},
+    [BOARD_SCORE] = {RUNG_NAMED("score"), .types = RUNG_FIELD_OBJECT, .nested = &score_schema,
+                     .doc = "What a score is.",
+                     .example = "{\"type\":\"integer\",\"order\":\"desc\"}"},
+    [BOARD_COLUMNS] =
+        {RUNG_NAMED("columns"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
+         .nested = &column_schema, .items_max = RUNG_COLUMNS_MAX - 1, .fallback = "[]",
+         .doc =
+             "Further sort columns. A submission carries all of them and is compared as one tuple. "
+             "They cannot change later."},
+    [BOARD_UPDATE] = {RUNG_NAMED("update"), .types = RUNG_FIELD_STRING,
+                      .format = "enum:best|last|sum|count|decay", .fallback = "\"best\"",
+                      .doc = "What a submission does to the score that stands. `decay` needs a "
+                             "real score, order `desc`, no columns, "
+                             "and `half_life`. It cannot change later."},
+    [BOARD_HALF_LIFE] = {RUNG_NAMED("half_life"), .types = RUNG_FIELD_NUMBER, .format = "half_life",
+                         .doc = "Seconds after which a submission counts half, 60 to 3153600000 "
+                                "(36500 days): of `decay` and of that "
+                                "alone.",
+                         .example = "86400"},
+    [BOARD_TIE] =
+        {RUNG_NAMED("tie"), .types = RUNG_FIELD_STRING, .values = TIES, .fallback = "\"first\"",
+         .doc =
+             "Who stands higher among equals: the `first` or `last` to reach the score, or by the "
+             "`player`'s id (`player_desc`: the larger first). It cannot change later."},
+    [BOARD_RANK] = {RUNG_NAMED("rank"), .types = RUNG_FIELD_STRING, .values = RANKS,
+                    .fallback = "\"sparse\"",
+                    .doc = "How places are counted unless a question says otherwise: `unique` 1 2 "
+                           "3 4, `sparse` 1 1 3 "
+                           "4, `dense` 1 1 2 3."},
+    [BOARD_WINDOWS] = {RUNG_NAMED("windows"), .types = RUNG_FIELD_ARRAY,
+                       .items = RUNG_FIELD_STRING | RUNG_FIELD_OBJECT, .nested = &season_schema,
+                       .values = WINDOWS, .items_min = 1,
+                       .items_max = COUNT(WINDOWS) - 1 + RUNG_SEASONS_MAX, .fallback = "[\"all\"]",
+                       .doc =
+                           "Every submission counts in each of these; weeks are those of ISO 8601.",
+                       .example = "[\"all\",\"week\"]"},
+    [BOARD_TIMEZONE] = {RUNG_NAMED("timezone"), .types = RUNG_FIELD_STRING, .len_min = 1,
+                        .len_max = RUNG_ZONE_NAME_MAX, .fallback = "\"UTC\"",
+                        .doc =
+                            "The IANA zone whose hours, days, weeks, months and years are meant.",
+                        .example = "\"Europe/Helsinki\""},
+    [BOARD_DAY_STARTS] = {RUNG_NAMED("day_starts"), .types = RUNG_FIELD_STRING,
+                          .format = "pattern:^([01][0-9]|2[0-3]):[0-5][0-9]$",
+                          .fallback = "\"00:00\"",
+                          .doc = "The local time at which a new day begins, HH:MM.",
+                          .example = "\"04:00\""},
+    [BOARD_GRACE] =
+        {RUNG_NAMED("grace"), .types = RUNG_FIELD_NUMBER, .format = "grace", .fallback = "0",
+         .doc =
+             "Seconds after a window's end in which a late submission (by its `at`) still counts."},
+    [BOARD_KEEP] = {RUNG_NAMED("keep"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0,
+                    .max = RUNG_KEEP_MAX, .fallback = "2",
+                    .doc = "Closed windows of each kind kept in memory; older ones are answered "
+                           "from the archive."},
+    [BOARD_SCOPES] = {RUNG_NAMED("scopes"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,
+                      .items_max = RUNG_SCOPES_MAX, .item_len_max = RUNG_ATTRIBUTE_NAME_MAX,
+                      .format = "pattern:^[A-Za-z0-9_.-]{1,64}$", .fallback = "[]",
+                      .doc = "Attributes of players; every value of each has a ranking of its own.",
+                      .example = "[\"country\"]"},
+    [BOARD_TEAMS] = {RUNG_NAMED("teams"), .types = RUNG_FIELD_OBJECT | RUNG_FIELD_NULL,
+                     .nested = &teams_schema, .fallback = "null",
+                     .doc = "A ranking of teams; null or left out: none."},
+    [BOARD_LIMITS] = {RUNG_NAMED("limits"), .types = RUNG_FIELD_OBJECT, .nested = &limit_schema,
+                      .doc = "What a submission must keep to."},
+    [BOARD_WRITERS] =
+        {RUNG_NAMED("writers"), .types = RUNG_FIELD_STRING, .values = WRITERS,
+         .fallback = "\"server\"",
+         .doc =
+             "Who submits: trusted keys only. `player` is kept for players' own submissions, and "
+             "has no effect yet: their tokens cannot write."},
+    [BOARD_REVIEW] = {RUNG_NAMED("review"), .types = RUNG_FIELD_ANY, .format = "later"},
+    [BOARD_EXPIRES] = {RUNG_NAMED("expires"), .types = RUNG_FIELD_TIME, .format = "readonly",
+                       .doc =
+                           "When the board goes, with all its scores, because EXPIRE of the Redis "
+                           "protocol gave it an end; absent when it has none. In a request it "
+                           "says nothing."},
+    [BOARD_SEQ] = {RUNG_NAMED("seq"), .types = RUNG_FIELD_INTEGER, .has_range = true, .min = 0,
+                   .max = INT64_MAX, .format = "readonly",
+                   .doc = "The log position the answer reflects. In a request it says nothing, so "
+                          "that what was read "
+                          "can be changed and sent back."},
+};
+const rung_schema rung_board_schema = {
+    .name = "Board",
+    .doc = "The definition of a board. What is left out of a request has its default.",
+    .fields = board_fields,
+    .count = BOARD_FIELDS};
+
+/* ---- reading ---- */
+
+static bool is_one_of(rung_slice text, const char *const *values, uint32_t *index_out) {
+    for (uint32_t i = 0; values[i]; i++)
+        if (rung_slice_eq(text, rung_slice_str(values[i]))) {
+            *index_out = i;
+            return true;
+        }
+    return false;
+}
+
+static void read_column(const rung_slot *slots, rung_column *column) {
+    if (slots[COLUMN_TYPE].present)
+        column->type = (rung_score_type)slots[COLUMN_TYPE].choice;
+    if (slots[COLUMN_ORDER].present)
+        column->order = (rung_score_order)slots[COLUMN_ORDER].choice;
+    if (slots[COLUMN_DECIMALS].present)
+        column->decimals = (unsigned)slots[COLUMN_DECIMALS].integer;
+}
+
+static rung_status check_decimals(const rung_column *column, const char *field, rung_err *err) {
+    if (column->decimals && column->type != RUNG_SCORE_DECIMAL)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s.decimals: only the type decimal has them", field);
+    return RUNG_OK;
+}
+
+static rung_status read_score(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                              rung_err *err) {
+    rung_slot slots[COLUMN_NAME];
+    rung_status st =
+        rung_schema_read_at(&score_schema, r, slot->text, "score", slot->offset, slots, err);
+    if (st < 0)
+        return st;
+    read_column(slots, &def->key.columns[0]);
+    return check_decimals(&def->key.columns[0], "score", err);
+}
+
+static rung_status read_columns(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                                rung_err *err) {
+    static const char *const fields[] = {"columns[0]", "columns[1]"};
+    rung_slot slots[COLUMN_FIELDS];
+    rung_json_init_at(r, slot->text, "columns", slot->offset, err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
+        st = rung_schema_read(&column_schema, r, slots);
+        if (st < 0)
+            break;
+        unsigned i = def->key.column_count++;
+        def->column_names[i - 1] = slots[COLUMN_NAME].text;
+        read_column(slots, &def->key.columns[i]);
+        st = check_decimals(&def->key.columns[i], fields[i - 1], err);
+    }
+    return st < 0 ? st : RUNG_OK;
+}
+
+static rung_status read_update(const rung_slot *slot, rung_board_def *def, rung_err *err) {
+    uint32_t choice;
+    if (is_one_of(slot->text, UPDATES_LATER, &choice))
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "update: %s is not supported yet",
+                         UPDATES_LATER[choice]);
+    if (!is_one_of(slot->text, UPDATES, &choice))
+        return RUNG_FAIL(err, RUNG_EINVAL, "update: expected one of best, last, sum, count, decay");
+    def->update = (rung_update)choice;
+    return RUNG_OK;
+}
+
+/* Seconds, exact to the millisecond. */
+static rung_status read_seconds(const rung_slot *slot, const char *field, int64_t *ms_out,
+                                rung_err *err) {
+    if (rung_text_parse_fixed(slot->text, 3, ms_out, NULL) < 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected seconds with at most 3 decimals", field);
+    return RUNG_OK;
+}
+
+static rung_status read_season(rung_json *r, rung_board_def *def) {
+    rung_slot slots[SEASON_FIELDS];
+    rung_status st = rung_schema_read(&season_schema, r, slots);
+    if (st < 0)
+        return st;
+    if (def->season_count == RUNG_SEASONS_MAX)
+        return rung_json_refuse(r, RUNG_ELIMIT, "too many seasons; 64 are allowed");
+    rung_season *season = &def->seasons[def->season_count++];
+    *season = (rung_season){.name = slots[SEASON_NAME].text,
+                            .starts_ms = slots[SEASON_STARTS].integer,
+                            .ends_ms = slots[SEASON_ENDS].integer};
+    uint32_t kind;
+    if (is_one_of(season->name, WINDOWS, &kind))
+        return rung_json_refuse(r, RUNG_EINVAL,
+                                "a season needs another name than a kind of window");
+    if (!rung_name_is_valid(season->name))
+        return rung_json_refuse(r, RUNG_EINVAL, "a season's name has no control characters");
+    if (season->starts_ms >= season->ends_ms)
+        return rung_json_refuse(r, RUNG_EINVAL, "a season ends after it starts");
+    for (uint32_t i = 0; i + 1 < def->season_count; i++)
+        if (rung_slice_eq(def->seasons[i].name, season->name))
+            return rung_json_refuse(r, RUNG_EINVAL, "another season has this name");
+    return RUNG_OK;
+}
+
+static rung_status read_window(rung_json *r, rung_board_def *def) {
+    uint32_t kind;
+    rung_slice name;
+    if (rung_json_peek(r) == RUNG_JSON_OBJECT)
+        return read_season(r, def);
+    rung_status st = rung_json_string(r, &name);
+    if (st < 0)
+        return st;
+    if (!is_one_of(name, WINDOWS, &kind))
+        return rung_json_refuse(r, RUNG_EINVAL,
+                                "expected one of all, hour, day, week, month, year");
+    if (def->windows & RUNG_WINDOWS_BIT(kind))
+        return rung_json_refuse(r, RUNG_EINVAL, "it is there twice");
+    def->windows |= RUNG_WINDOWS_BIT(kind);
+    return RUNG_OK;
+}
+
+static rung_status read_windows(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                                rung_err *err) {
+    def->windows = 0;
+    rung_json_init_at(r, slot->text, "windows", slot->offset, err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK)
+        st = read_window(r, def);
+    return st < 0 ? st : RUNG_OK;
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static rung_status read_day_starts(const rung_slot *slot, rung_board_def *def, rung_err *err) {
+    const char *t = slot->text.ptr;
+    if (slot->text.len == 5 && is_digit(t[0]) && is_digit(t[1]) && t[2] == ':' && is_digit(t[3]) &&
+        is_digit(t[4])) {
+        int hour = (t[0] - '0') * 10 + t[1] - '0', minute = (t[3] - '0') * 10 + t[4] - '0';
+        if (hour < 24 && minute < 60) {
+            def->day_starts_min = hour * 60 + minute;
+            return RUNG_OK;
+        }
+    }
+    return RUNG_FAIL(err, RUNG_EINVAL, "day_starts: expected HH:MM, from 00:00 to 23:59");
+}
+
+static rung_status read_scopes(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                               rung_err *err) {
+    rung_json_init_at(r, slot->text, "scopes", slot->offset, err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK)
+        st = rung_json_string(r, &def->scopes[def->scope_count++]);
+    return st < 0 ? st : RUNG_OK;
+}
+
+/* "top:5" */
+static bool read_top(rung_slice text, rung_board_def *def) {
+    static const rung_slice prefix = {"top:", 4};
+    if (text.len < 5 || text.len > 7 || memcmp(text.ptr, prefix.ptr, prefix.len) != 0 ||
+        text.ptr[4] == '0')
+        return false;
+    uint32_t top = 0;
+    for (size_t i = prefix.len; i < text.len; i++) {
+        if (!is_digit(text.ptr[i]))
+            return false;
+        top = top * 10 + (uint32_t)(text.ptr[i] - '0');
+    }
+    def->team_combine = RUNG_COMBINE_TOP;
+    def->team_top = top;
+    return top <= RUNG_TEAM_TOP_MAX;
+}
+
+static rung_status read_teams(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                              rung_err *err) {
+    rung_slot slots[TEAMS_FIELDS];
+    rung_status st =
+        rung_schema_read_at(&teams_schema, r, slot->text, "teams", slot->offset, slots, err);
+    if (st < 0)
+        return st;
+    def->has_teams = true;
+    def->team_by = slots[TEAMS_BY].text;
+    rung_slice combine =
+        slots[TEAMS_COMBINE].present ? slots[TEAMS_COMBINE].text : RUNG_SLICE("sum");
+    if (rung_slice_eq(combine, RUNG_SLICE("sum")))
+        def->team_combine = RUNG_COMBINE_SUM;
+    else if (rung_slice_eq(combine, RUNG_SLICE("mean")))
+        def->team_combine = RUNG_COMBINE_MEAN;
+    else if (!read_top(combine, def))
+        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: expected sum, mean or top:1 to top:%d",
+                         RUNG_TEAM_TOP_MAX);
+    return RUNG_OK;
+}
+
+static rung_status read_limit_score(const rung_slot *slot, const char *name,
+                                    const rung_column *column, rung_value *value_out,
+                                    rung_err *err) {
+    rung_err why;
+    rung_status st = rung_score_parse(column, slot->text, value_out, &why);
+    if (st < 0)
+        return RUNG_FAIL(err, st, "limits.%s: %s", name, why.message);
+    return RUNG_OK;
+}
+
+static rung_status read_limits(rung_json *r, const rung_slot *slot, rung_board_def *def,
+                               rung_err *err) {
+    const struct {
+        unsigned field, bit;
+        const char *name;
+        rung_value *value;
+    } scores[] = {{LIMIT_MIN, RUNG_LIMIT_MIN, "min", &def->min},
+                  {LIMIT_MAX, RUNG_LIMIT_MAX, "max", &def->max},
+                  {LIMIT_STEP, RUNG_LIMIT_STEP, "max_step", &def->max_step}};
+    rung_slot slots[LIMIT_FIELDS];
+    rung_status st =
+        rung_schema_read_at(&limit_schema, r, slot->text, "limits", slot->offset, slots, err);
+    for (size_t i = 0; st >= 0 && i < COUNT(scores); i++)
+        if (slots[scores[i].field].present) {
+            def->limits |= scores[i].bit;
+            st = read_limit_score(&slots[scores[i].field], scores[i].name, &def->key.columns[0],
+                                  scores[i].value, err);
+        }
+    if (st < 0)
+        return st;
+    if (slots[LIMIT_RATE].present) {
+        def->limits |= RUNG_LIMIT_RATE;
+        def->per_player_per_minute = (uint32_t)slots[LIMIT_RATE].integer;
+    }
+    if (!slots[LIMIT_Z].present)
+        return RUNG_OK;
+    def->limits |= RUNG_LIMIT_Z;
+    if (rung_text_parse_real(slots[LIMIT_Z].text, &def->z_score, NULL) < 0)
+        return RUNG_FAIL(err, RUNG_ERANGE, "limits.z_score: the number is out of range");
+    return RUNG_OK;
+}
+
+/* Fields that stand for themselves. */
+static void read_plain(const rung_slot *slots, rung_board_def *def) {
+    if (slots[BOARD_TITLE].present)
+        def->title = slots[BOARD_TITLE].text;
+    if (slots[BOARD_TIE].present)
+        def->key.tie = (rung_tie)slots[BOARD_TIE].choice;
+    if (slots[BOARD_RANK].present)
+        def->rank = (rung_rank_style)slots[BOARD_RANK].choice;
+    if (slots[BOARD_TIMEZONE].present)
+        def->zone_name = slots[BOARD_TIMEZONE].text;
+    if (slots[BOARD_KEEP].present)
+        def->keep = (uint32_t)slots[BOARD_KEEP].integer;
+    if (slots[BOARD_WRITERS].present)
+        def->writers = (rung_writers)slots[BOARD_WRITERS].choice;
+}
+
+static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_def *def,
+                              rung_err *err) {
+    rung_status st = RUNG_OK;
+    read_plain(slots, def);
+    if (slots[BOARD_SCORE].present)
+        st = read_score(r, &slots[BOARD_SCORE], def, err);
+    if (st >= 0 && slots[BOARD_COLUMNS].present)
+        st = read_columns(r, &slots[BOARD_COLUMNS], def, err);
+    if (st >= 0 && slots[BOARD_UPDATE].present)
+        st = read_update(&slots[BOARD_UPDATE], def, err);
+    if (st >= 0 && slots[BOARD_HALF_LIFE].present)
+        st = read_seconds(&slots[BOARD_HALF_LIFE], "half_life", &def->half_life_ms, err);
+    if (st >= 0 && slots[BOARD_WINDOWS].present)
+        st = read_windows(r, &slots[BOARD_WINDOWS], def, err);
+    if (st >= 0 && slots[BOARD_DAY_STARTS].present)
+        st = read_day_starts(&slots[BOARD_DAY_STARTS], def, err);
+    if (st >= 0 && slots[BOARD_GRACE].present)
+        st = read_seconds(&slots[BOARD_GRACE], "grace", &def->grace_ms, err);
+    if (st >= 0 && slots[BOARD_SCOPES].present)
+        st = read_scopes(r, &slots[BOARD_SCOPES], def, err);
+    if (st >= 0 && slots[BOARD_TEAMS].kind == RUNG_JSON_OBJECT && slots[BOARD_TEAMS].present)
+        st = read_teams(r, &slots[BOARD_TEAMS], def, err);
+    if (st >= 0 && slots[BOARD_LIMITS].present)
+        st = read_limits(r, &slots[BOARD_LIMITS], def, err);
+    return st;
+}
+
+rung_status rung_board_json_read(char *body, size_t len, rung_slice id, rung_board_def *def_out,
+                                 rung_err *err) {
+    rung_json r;
+    rung_slot slots[BOARD_FIELDS];
+    rung_board_def def = rung_board_def_default();
+    rung_json_init(&r, body, len, err);
+    rung_status st = rung_schema_read(&rung_board_schema, &r, slots);
+    if (st >= 0)
+        st = rung_json_end(&r);
+    if (st < 0)
+        return st;
+    if (slots[BOARD_REVIEW].present)
+        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "review: not supported yet");
+    if (slots[BOARD_ID].present && !rung_slice_eq(slots[BOARD_ID].text, id))
+        return RUNG_FAIL(err, RUNG_EINVAL, "id: expected the one in the path, or none");
+    st = read_slots(&r, slots, &def, err);
+    if (st < 0)
+        return st;
+    /* What a definition says by saying nothing is kept that way: what was read and sent back is no change. */
+    if (rung_slice_eq(def.title, id))
+        def.title = (rung_slice){0};
+    if (rung_slice_eq(def.zone_name, RUNG_SLICE("UTC")))
+        def.zone_name = (rung_slice){0};
+    *def_out = def;
+    return RUNG_OK;
+}
+
+/* ---- writing ---- */
+
+void rung_score_json_write(rung_json_writer *w, const rung_column *column, rung_value value) {
+    if (column->type == RUNG_SCORE_INTEGER)
+        rung_json_write_int(w, value.i);
+    else if (column->type == RUNG_SCORE_DECIMAL)
+        rung_json_write_fixed(w, value.i, column->decimals);
+    else
+        rung_json_write_real(w, value.d);
+}
+
+static void write_word(rung_json_writer *w, const char *word) {
+    rung_json_write_string(w, rung_slice_str(word));
+}
+
+static void write_column_members(rung_json_writer *w, const rung_column *column) {
+    RUNG_JSON_KEY(w, "type");
+    write_word(w, TYPES[column->type]);
+    RUNG_JSON_KEY(w, "order");
+    write_word(w, ORDERS[column->order]);
+    if (column->type == RUNG_SCORE_DECIMAL) {
+        RUNG_JSON_KEY(w, "decimals");
+        rung_json_write_uint(w, column->decimals);
+    }
+}
+
+static void write_columns(rung_json_writer *w, const rung_board_def *def) {
+    RUNG_JSON_KEY(w, "score");
+    rung_json_open_object(w);
+    write_column_members(w, &def->key.columns[0]);
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "columns");
+    rung_json_open_array(w);
+    for (unsigned i = 1; i < def->key.column_count; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_KEY(w, "name");
+        rung_json_write_string(w, def->column_names[i - 1]);
+        write_column_members(w, &def->key.columns[i]);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+static void write_windows(rung_json_writer *w, const rung_board_def *def) {
+    RUNG_JSON_KEY(w, "windows");
+    rung_json_open_array(w);
+    for (unsigned kind = 0; WINDOWS[kind]; kind++)
+        if (def->windows & RUNG_WINDOWS_BIT(kind))
+            write_word(w, WINDOWS[kind]);
+    for (uint32_t i = 0; i < def->season_count; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_KEY(w, "name");
+        rung_json_write_string(w, def->seasons[i].name);
+        RUNG_JSON_KEY(w, "starts");
+        rung_json_write_time(w, def->seasons[i].starts_ms);
+        RUNG_JSON_KEY(w, "ends");
+        rung_json_write_time(w, def->seasons[i].ends_ms);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+static void write_clock(rung_json_writer *w, const rung_board_def *def) {
+    int m = def->day_starts_min;
+    const char text[5] = {(char)('0' + m / 600), (char)('0' + m / 60 % 10), ':',
+                          (char)('0' + m % 60 / 10), (char)('0' + m % 10)};
+    RUNG_JSON_KEY(w, "timezone");
+    rung_json_write_string(w, def->zone_name.len ? def->zone_name : RUNG_SLICE("UTC"));
+    RUNG_JSON_KEY(w, "day_starts");
+    rung_json_write_string(w, rung_slice_of(text, sizeof text));
+    RUNG_JSON_KEY(w, "grace");
+    rung_json_write_fixed(w, def->grace_ms, 3);
+    RUNG_JSON_KEY(w, "keep");
+    rung_json_write_uint(w, def->keep);
+}
+
+static void write_teams(rung_json_writer *w, const rung_board_def *def) {
+    char top[24] = "top:";
+    RUNG_JSON_KEY(w, "teams");
+    if (!def->has_teams) {
+        rung_json_write_null(w);
+        return;
+    }
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "by");
+    rung_json_write_string(w, def->team_by);
+    RUNG_JSON_KEY(w, "combine");
+    if (def->team_combine == RUNG_COMBINE_TOP) {
+        rung_json_write_string(w,
+                               rung_slice_of(top, 4 + rung_digits_format(def->team_top, top + 4)));
+    } else {
+        write_word(w, def->team_combine == RUNG_COMBINE_MEAN ? "mean" : "sum");
+    }
+    rung_json_close_object(w);
+}
+
+static void write_limits(rung_json_writer *w, const rung_board_def *def) {
+    const rung_column *score = &def->key.columns[0];
+    RUNG_JSON_KEY(w, "limits");
+    rung_json_open_object(w);
+    if (def->limits & RUNG_LIMIT_MIN) {
+        RUNG_JSON_KEY(w, "min");
+        rung_score_json_write(w, score, def->min);
+    }
+    if (def->limits & RUNG_LIMIT_MAX) {
+        RUNG_JSON_KEY(w, "max");
+        rung_score_json_write(w, score, def->max);
+    }
+    if (def->limits & RUNG_LIMIT_STEP) {
+        RUNG_JSON_KEY(w, "max_step");
+        rung_score_json_write(w, score, def->max_step);
+    }
+    if (def->limits & RUNG_LIMIT_RATE) {
+        RUNG_JSON_KEY(w, "per_player_per_minute");
+        rung_json_write_uint(w, def->per_player_per_minute);
+    }
+    if (def->limits & RUNG_LIMIT_Z) {
+        RUNG_JSON_KEY(w, "z_score");
+        rung_json_write_real(w, def->z_score);
+    }
+    rung_json_close_object(w);
+}
+
+void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_def *def) {
+    RUNG_JSON_KEY(w, "id");
+    rung_json_write_string(w, id);
+    RUNG_JSON_KEY(w, "title");
+    rung_json_write_string(w, def->title.len ? def->title : id);
+    write_columns(w, def);
+    RUNG_JSON_KEY(w, "update");
+    write_word(w, UPDATES[def->update]);
+    if (def->update == RUNG_UPDATE_DECAY) {
+        RUNG_JSON_KEY(w, "half_life");
+        rung_json_write_fixed(w, def->half_life_ms, 3);
+    }
+    RUNG_JSON_KEY(w, "tie");
+    write_word(w, TIES[def->key.tie]);
+    RUNG_JSON_KEY(w, "rank");
+    write_word(w, RANKS[def->rank]);
+    write_windows(w, def);
+    write_clock(w, def);
+    RUNG_JSON_KEY(w, "scopes");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < def->scope_count; i++)
+        rung_json_write_string(w, def->scopes[i]);
+    rung_json_close_array(w);
+    write_teams(w, def);
+    write_limits(w, def);
+    RUNG_JSON_KEY(w, "writers");
+    write_word(w, WRITERS[def->writers]);
+}

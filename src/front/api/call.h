@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* call.h - shared inside the room: one request on its way through the API, and the API's own parts.
+ *
+ * A call lives in its exchange's memory and ends with it. A handler (one for each route, named in routes.c) answers
+ * now, or puts a change into the hub and answers when that does, or asks the archive. Loop's thread. */
+#ifndef RUNG_FRONT_API_CALL_H
+#define RUNG_FRONT_API_CALL_H
+
+#include "base/fair.h"
+#include "codec/json_reader.h"
+#include "codec/json_writer.h"
+#include "front/api/api.h"
+#include "front/api/metrics.h"
+#include "front/api/page_cache.h"
+#include "front/api/routes.h"
+#include "front/http/problem.h"
+#include "front/live/live.h"
+
+#define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
+#define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
+#define RUNG_API_ASKERS_MAX  3    /* of them worked on at a time: libuv's pool has four threads */
+#define RUNG_API_ASKING_MAX  1024 /* questions to the archive; one more: 503 */
+
+typedef struct rung_call {
+    rung_api *api;
+    rung_exchange *x;
+    const rung_route *route;
+    rung_who who;
+    rung_args args;
+    rung_slice board, player; /* of the path, "me" resolved; ptr NULL: there is none */
+    char *body;               /* during the handler; may be changed */
+    size_t body_len;
+    rung_slice note; /* what a handler needs again when its change is answered */
+    bool is_new;     /* likewise: the board was not there before */
+    bool is_delta;   /* likewise: of the submission */
+    bool is_stream;  /* it lasts as long as its sender wants: its time says nothing */
+
+    /* while it waits, for a sequence or for the archive */
+    uint32_t share; /* 0: not asked for yet */
+    rung_hub_waiter waiter;
+    int64_t deadline_ms;
+    struct rung_call *prev, *next;
+    struct rung_past *past;
+} rung_call;
+
+typedef struct rung_call_list {
+    rung_call *first, *last;
+    uint32_t count;
+} rung_call_list;
+void rung__call_list_add(rung_call_list *l, rung_call *c);
+void rung__call_list_remove(rung_call_list *l, rung_call *c);
+
+struct rung_batch;
+
+/* A reader of the archive, and the question it is working on in the pool. */
+typedef struct rung_asker {
+    uv_work_t work;
+    rung_archive *archive;
+    rung_call *call; /* NULL: it is free */
+} rung_asker;
+
+struct rung_api {
+    rung_api_config config;
+    rung_hub *hub; /* NULL: not started, or stopped */
+    rung_archive *archive;
+    const rung_net *net;
+    const rung_http *http;
+    bool is_stopped;
+
+    /* scratch of the call that is being handled */
+    rung_json_writer out;
+    rung_json reader;
+    rung_event event;
+    rung_row *rows; /* RUNG_API_ROWS_MAX */
+    char *body;
+    size_t body_size;
+
+    rung_call_list waiting; /* for a sequence; by deadline, since all wait equally long */
+    rung_fair waiting_shares, asking_shares, batch_shares; /* who has how many */
+    uv_timer_t wait_timer;
+
+    rung_call_list
+        ranked; /* questions for a player's place, answered together at the end of the turn */
+    uv_idle_t answer_ranked;
+
+    rung_call_list asking; /* questions to the archive, with the one under way */
+    rung_asker askers[RUNG_API_ASKERS_MAX];
+    uint32_t asker_count;
+    uint64_t turn,
+        turns[RUNG_FAIR_SHARES]; /* of the question begun last; the last one of each sender */
+    uv_timer_t ask_timer;        /* runs while questions wait for the archive to catch up */
+
+    struct rung_key_change *key_change; /* under way in the pool; NULL: none */
+
+    rung_live *live;
+    rung_page_cache pages; /* of top lists */
+
+    struct rung_batch *batches; /* all streams of submissions */
+    uv_idle_t flush;            /* runs once when a batch has results to send */
+    uv_timer_t line_timer;      /* looks for streams that send nothing, while there are streams */
+    uv_timer_t throttled;       /* runs while a batch waits for its sender's rate */
+
+    uint64_t boot;         /* tells this process from another in ETags */
+    uint32_t handle_count; /* of the loop, still open */
+    rung_metrics metrics;
+    char *openapi;
+    size_t openapi_len, openapi_size;
+};
+
+static inline const rung_state *rung__api_state(const rung_api *api) {
+    return rung_hub_state(api->hub);
+}
+
+/* The argument of that name; the route has it. */
+const rung_arg *rung__call_arg(const rung_call *c, const char *name);
+static inline uint32_t rung__call_count(const rung_call *c, const char *name) {
+    return (uint32_t)rung__call_arg(c, name)->number;
+}
+
+/* ---- ending a call ---- */
+
+/* Begin an answer in api->out, end it with rung__call_answer(). */
+rung_json_writer *rung__call_begin(rung_call *c);
+void rung__call_answer(rung_call *c, int status);
+/* A whole answer: did it change anything, and the sequence that shows it. */
+void rung__call_answer_changed(rung_call *c, int status, bool changed);
+/* A detail that begins with a name and a colon names the field. */
+void rung__call_problem(rung_call *c, int status, const char *code, const char *detail);
+void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage);
+/* The same about a field whose name the sender chose. */
+void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
+                        rung_stage stage);
+
+/* ---- who asks ---- */
+
+/* Once more, after a wait: false: they may not any more, and the call is ended. */
+bool rung__call_may_still(rung_call *c);
+/* One request's worth from the bucket of who asks. */
+bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate);
+/* End the call with what the guard said, which was not OK; and the code of that problem. */
+void rung__call_refuse(rung_call *c, rung_verdict v, const rung_err *err);
+const char *rung__verdict_code(rung_verdict v);
+/* Who asks, where something is shared: the key, or the address of who has none (base/fair.h). */
+uint32_t rung__call_share(rung_call *c);
+
+/* ---- changes ---- */
+
+/* Put api->event and answer with {changed, seq} when it is applied; on failure the call is ended here. */
+void rung__call_change(rung_call *c);
+/* The same with an answer of the handler's own. */
+void rung__call_put(rung_call *c, rung_hub_answer *answer);
+/* Bytes that live as long as the call; false: no memory, and the call is ended. */
+bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out);
+/* Read the body by the route's schema; false: it is malformed, and the call is ended. */
+bool rung__call_read_body(rung_call *c, rung_slot *slots);
+
+/* ---- the archive (reads.h) ---- */
+
+/* Queue a question; c->past is the API's from then on. Without room, or while stopping, the call is ended here. */
+typedef struct rung_past rung_past;
+void rung__archive_ask(rung_call *c, rung_past *p);
+/* Refuse all questions but the one under way. */
+void rung__archive_stop(rung_api *api);
+
+/* ---- handlers ---- */
+
+void rung_api_list_boards(rung_call *c);
+void rung_api_put_board(rung_call *c);
+void rung_api_get_board(rung_call *c);
+void rung_api_delete_board(rung_call *c);
+void rung_api_windows(rung_call *c);
+void rung_api_submit(rung_call *c);
+void rung_api_submit_many(rung_call *c);
+void rung_api_remove_entry(rung_call *c);
+void rung_api_top(rung_call *c);
+void rung_api_around(rung_call *c);
+void rung_api_players(rung_call *c);
+void rung_api_friend_ranking(rung_call *c);
+void rung_api_at_score(rung_call *c);
+void rung_api_target(rung_call *c);
+void rung_api_count(rung_call *c);
+void rung_api_distribution(rung_call *c);
+void rung_api_scope_values(rung_call *c);
+void rung_api_teams(rung_call *c);
+void rung_api_team(rung_call *c);
+void rung_api_put_player(rung_call *c);
+void rung_api_get_player(rung_call *c);
+void rung_api_erase_player(rung_call *c);
+void rung_api_history(rung_call *c);
+void rung_api_submissions(rung_call *c);
+void rung_api_get_friends(rung_call *c);
+void rung_api_put_friends(rung_call *c);
+void rung_api_put_friend(rung_call *c);
+void rung_api_remove_friend(rung_call *c);
+void rung_api_ban(rung_call *c);
+void rung_api_unban(rung_call *c);
+void rung_api_board_live(rung_call *c);
+void rung_api_player_live(rung_call *c);
+void rung_api_list_keys(rung_call *c);
+void rung_api_create_key(rung_call *c);
+void rung_api_revoke_key(rung_call *c);
+void rung_api_snapshot(rung_call *c);
+void rung_api_clock(rung_call *c);
+void rung_api_accept_clock(rung_call *c);
+void rung_api_health(rung_call *c);
+void rung_api_ready(rung_call *c);
+void rung_api_metrics(rung_call *c);
+void rung_api_openapi(rung_call *c);
+
+/* A file of the console; false: there is none at this path. */
+bool rung__api_asset(rung_exchange *x, const rung_request *r);
+
+/* ---- places (api_reads.c) ---- */
+
+void rung__ranked_on_idle(uv_idle_t *idle);
+
+/* ---- streams ---- */
+
+void rung__batch_stop_all(rung_api *api);
+void rung__batch_on_idle(uv_idle_t *idle);
+void rung__batch_on_throttled(uv_timer_t *timer);
+
+/* ---- live (api_live.c) ---- */
+
+rung_status rung__live_create(rung_api *api, rung_err *err);
+
+/* ---- the document ---- */
+
+/* The OpenAPI document, from the table of routes; the writer's failure if it fails. */
+void rung_openapi_write(rung_json_writer *w, const char *version);
+
+#endif

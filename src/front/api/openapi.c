@@ -1,0 +1,654 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OpenAPI 3.1 document, from the table of routes and the tables of their bodies and answers: what is not in them is
+ * not in it, and the other way round.
+ *
+ * Schemas become components; those that are used are found by walking from the routes, and written once each. */
+#include "base/assert.h"
+#include "front/api/board_json.h"
+#include "front/api/call.h"
+#include "front/api/schemas.h"
+
+#include <string.h>
+
+enum { SCHEMAS_MAX = 96 };
+
+typedef struct components {
+    const rung_schema *list[SCHEMAS_MAX];
+    uint32_t count;
+} components;
+
+static void write_text(rung_json_writer *w, const char *text) {
+    rung_json_write_string(w, rung_slice_str(text));
+}
+
+static void write_raw(rung_json_writer *w, const char *json) {
+    rung_json_write_raw(w, rung_slice_str(json));
+}
+
+/* ---- which schemas ---- */
+
+static void gather(components *all, const rung_schema *s) {
+    if (!s)
+        return;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->list[i] == s)
+            return;
+    RUNG_ASSERT(all->count < SCHEMAS_MAX);
+    all->list[all->count++] = s;
+    for (uint32_t i = 0; i < s->count; i++)
+        gather(all, s->fields[i].nested);
+    if (s->others)
+        gather(all, s->others->nested);
+}
+
+static void gather_all(components *all) {
+    gather(all, &rung_problem_schema);
+    for (uint32_t i = 0; i < rung_route_count; i++) {
+        const rung_route *r = &rung_routes[i];
+        gather(all, r->body);
+        for (size_t k = 0; k < sizeof r->results / sizeof r->results[0]; k++)
+            gather(all, r->results[k].schema);
+    }
+}
+
+static void write_ref(rung_json_writer *w, const rung_schema *s) {
+    char text[96] = "#/components/schemas/";
+    size_t len = strlen(text), name = strlen(s->name);
+    RUNG_ASSERT(len + name < sizeof text);
+    memcpy(text + len, s->name, name + 1);
+    RUNG_JSON_KEY(w, "$ref");
+    write_text(w, text);
+}
+
+/* ---- a field ---- */
+
+static bool has_format(const rung_field *f, const char *prefix) {
+    return f->format && strncmp(f->format, prefix, strlen(prefix)) == 0;
+}
+
+static void write_enum(rung_json_writer *w, const char *const *values) {
+    RUNG_JSON_KEY(w, "enum");
+    rung_json_open_array(w);
+    for (; *values; values++)
+        write_text(w, *values);
+    rung_json_close_array(w);
+}
+
+/* "enum:a|b|c" */
+static void write_enum_text(rung_json_writer *w, const char *list) {
+    RUNG_JSON_KEY(w, "enum");
+    rung_json_open_array(w);
+    for (const char *at = list; *at;) {
+        size_t len = strcspn(at, "|");
+        rung_json_write_string(w, rung_slice_of(at, len));
+        at += len + (at[len] == '|');
+    }
+    rung_json_close_array(w);
+}
+
+static void write_uint_member(rung_json_writer *w, const char *key, uint64_t value) {
+    rung_json_write_key(w, rung_slice_str(key));
+    rung_json_write_uint(w, value);
+}
+
+static void write_string_rules(rung_json_writer *w, const rung_field *f) {
+    if (f->values)
+        write_enum(w, f->values);
+    if (has_format(f, "enum:"))
+        write_enum_text(w, f->format + 5);
+    if (has_format(f, "pattern:")) {
+        RUNG_JSON_KEY(w, "pattern");
+        write_text(w, f->format + 8);
+    }
+    if (has_format(f, "plain")) {
+        RUNG_JSON_KEY(w, "pattern");
+        write_text(w, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$");
+    }
+    if (f->types & RUNG_FIELD_STRING && has_format(f, "number")) {
+        RUNG_JSON_KEY(w, "pattern");
+        write_text(w, "^(-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?|-?inf)$");
+    }
+    if (f->len_min)
+        write_uint_member(w, "minLength", f->len_min);
+    if (f->len_max)
+        write_uint_member(w, "maxLength", f->len_max);
+}
+
+static void write_number_rules(rung_json_writer *w, const rung_field *f) {
+    if (f->has_range) {
+        RUNG_JSON_KEY(w, "minimum");
+        rung_json_write_int(w, f->min);
+        RUNG_JSON_KEY(w, "maximum");
+        rung_json_write_int(w, f->max);
+    }
+    if (has_format(f, "positive"))
+        write_uint_member(w, "exclusiveMinimum", 0);
+    if (has_format(f, "grace")) {
+        write_uint_member(w, "minimum", 0);
+        write_uint_member(w, "maximum", RUNG_GRACE_MAX_MS / 1000);
+    }
+    if (has_format(f, "half_life")) {
+        write_uint_member(w, "minimum", RUNG_HALF_LIFE_MIN_MS / 1000);
+        write_uint_member(w, "maximum", RUNG_HALF_LIFE_MAX_MS / 1000);
+    }
+}
+
+static void write_items(rung_json_writer *w, const rung_field *f);
+
+/* One type of a field, as the members of a schema object. */
+static void write_type(rung_json_writer *w, const rung_field *f, uint32_t type) {
+    switch (type) {
+    case RUNG_FIELD_STRING:
+        RUNG_JSON_KEY(w, "type");
+        write_text(w, "string");
+        write_string_rules(w, f);
+        return;
+    case RUNG_FIELD_TIME:
+        RUNG_JSON_KEY(w, "type");
+        write_text(w, "string");
+        RUNG_JSON_KEY(w, "format");
+        write_text(w, "date-time");
+        return;
+    case RUNG_FIELD_NUMBER:
+        RUNG_JSON_KEY(w, "type");
+        write_text(w, "number");
+        write_number_rules(w, f);
+        return;
+    case RUNG_FIELD_INTEGER:
+        RUNG_JSON_KEY(w, "type");
+        write_text(w, "integer");
+        RUNG_JSON_KEY(w, "format");
+        write_text(w, "int64");
+        write_number_rules(w, f);
+        return;
+    case RUNG_FIELD_BOOL:
+        RUNG_JSON_KEY(w, "type");
+        write_text(w, "boolean");
+        return;
+    case RUNG_FIELD_NULL:
+        RUNG_JSON_KEY(w, "type");
+        write_text(w, "null");
+        return;
+    case RUNG_FIELD_ARRAY:
+        RUNG_JSON_KEY(w, "type");
+        write_text(w, "array");
+        write_items(w, f);
+        return;
+    default:
+        if (f->nested) {
+            write_ref(w, f->nested);
+        } else {
+            RUNG_JSON_KEY(w, "type");
+            write_text(w, "object");
+        }
+    }
+}
+
+/* All types of a set, as the members of a schema object. */
+static void write_types(rung_json_writer *w, const rung_field *f, uint32_t types) {
+    if (types == RUNG_FIELD_ANY || types == 0)
+        return;
+    if ((types & (types - 1)) == 0) {
+        write_type(w, f, types);
+        return;
+    }
+    RUNG_JSON_KEY(w, "anyOf");
+    rung_json_open_array(w);
+    for (uint32_t type = 1; type <= RUNG_FIELD_TIME; type <<= 1)
+        if (types & type) {
+            rung_json_open_object(w);
+            write_type(w, f, type);
+            rung_json_close_object(w);
+        }
+    rung_json_close_array(w);
+}
+
+static void write_items(rung_json_writer *w, const rung_field *f) {
+    rung_field item = {.types = f->items,
+                       .nested = f->nested,
+                       .values = f->values,
+                       .format = f->format,
+                       .len_min = f->item_len_max ? 1 : 0,
+                       .len_max = f->item_len_max};
+    RUNG_JSON_KEY(w, "items");
+    rung_json_open_object(w);
+    write_types(w, &item, f->items);
+    rung_json_close_object(w);
+    if (f->items_min)
+        write_uint_member(w, "minItems", f->items_min);
+    if (f->items_max)
+        write_uint_member(w, "maxItems", f->items_max);
+}
+
+static void write_field(rung_json_writer *w, const rung_field *f) {
+    rung_json_open_object(w);
+    write_types(w, f, f->types);
+    if (f->doc) {
+        RUNG_JSON_KEY(w, "description");
+        write_text(w, f->doc);
+    }
+    if (f->fallback) {
+        RUNG_JSON_KEY(w, "default");
+        write_raw(w, f->fallback);
+    }
+    if (f->example) {
+        RUNG_JSON_KEY(w, "examples");
+        rung_json_open_array(w);
+        write_raw(w, f->example);
+        rung_json_close_array(w);
+    }
+    if (has_format(f, "readonly")) {
+        RUNG_JSON_KEY(w, "readOnly");
+        rung_json_write_bool(w, true);
+    }
+    rung_json_close_object(w);
+}
+
+static void write_schema(rung_json_writer *w, const rung_schema *s) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "type");
+    write_text(w, "object");
+    RUNG_JSON_KEY(w, "description");
+    write_text(w, s->doc);
+    RUNG_JSON_KEY(w, "properties");
+    rung_json_open_object(w);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (has_format(&s->fields[i], "later"))
+            continue;
+        rung_json_write_key(w, rung_slice_str(s->fields[i].name));
+        write_field(w, &s->fields[i]);
+    }
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "required");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->fields[i].required)
+            write_text(w, s->fields[i].name);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "additionalProperties");
+    if (s->others)
+        write_field(w, s->others);
+    else
+        rung_json_write_bool(w, false);
+    if (s->others && s->others_max)
+        write_uint_member(w, "maxProperties", s->others_max);
+    rung_json_close_object(w);
+}
+
+/* ---- a parameter ---- */
+
+static void write_param_type(rung_json_writer *w, const rung_param *p) {
+    static const char *const types[] = {
+        [RUNG_PARAM_NAME] = "string",   [RUNG_PARAM_TEXT] = "string",
+        [RUNG_PARAM_SCORE] = "string",  [RUNG_PARAM_SCORES] = "array",
+        [RUNG_PARAM_COUNT] = "integer", [RUNG_PARAM_REAL] = "number",
+        [RUNG_PARAM_FLAG] = "boolean",  [RUNG_PARAM_CHOICE] = "string",
+        [RUNG_PARAM_TIME] = "string",   [RUNG_PARAM_NAMES] = "array"};
+    RUNG_JSON_KEY(w, "type");
+    write_text(w, types[p->type]);
+    switch (p->type) {
+    case RUNG_PARAM_NAME:
+        RUNG_JSON_KEY(w, "pattern");
+        write_text(w, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$");
+        __attribute__((fallthrough));
+    case RUNG_PARAM_TEXT:
+        write_uint_member(w, "minLength", (uint64_t)p->min);
+        write_uint_member(w, "maxLength", (uint64_t)p->max);
+        return;
+    case RUNG_PARAM_SCORE:
+        RUNG_JSON_KEY(w, "pattern");
+        write_text(w, "^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?$");
+        return;
+    case RUNG_PARAM_COUNT:
+        RUNG_JSON_KEY(w, "format");
+        write_text(w, "int64");
+        write_uint_member(w, "minimum", (uint64_t)p->min);
+        write_uint_member(w, "maximum", (uint64_t)p->max);
+        return;
+    case RUNG_PARAM_REAL:
+        write_uint_member(w, "exclusiveMinimum", (uint64_t)p->min);
+        write_uint_member(w, "maximum", (uint64_t)p->max);
+        return;
+    case RUNG_PARAM_CHOICE:
+        write_enum(w, p->choices);
+        return;
+    case RUNG_PARAM_TIME:
+        RUNG_JSON_KEY(w, "format");
+        write_text(w, "date-time");
+        return;
+    case RUNG_PARAM_SCORES:
+    case RUNG_PARAM_NAMES:
+        RUNG_JSON_KEY(w, "items");
+        write_raw(w, p->type == RUNG_PARAM_NAMES
+                         ? "{\"type\":\"string\",\"minLength\":1,\"maxLength\":128}"
+                         : "{\"type\":\"number\"}");
+        write_uint_member(w, "minItems", (uint64_t)p->min);
+        write_uint_member(w, "maxItems", (uint64_t)p->max);
+        return;
+    case RUNG_PARAM_FLAG:
+        return;
+    }
+}
+
+static void write_default(rung_json_writer *w, const rung_param *p) {
+    if (!p->has_default)
+        return;
+    RUNG_JSON_KEY(w, "default");
+    if (p->type == RUNG_PARAM_FLAG)
+        rung_json_write_bool(w, p->otherwise != 0);
+    else if (p->type == RUNG_PARAM_CHOICE)
+        write_text(w, p->choices[p->otherwise]);
+    else
+        rung_json_write_int(w, p->otherwise);
+}
+
+static void write_param(rung_json_writer *w, const rung_param *p) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "name");
+    write_text(w, p->name);
+    RUNG_JSON_KEY(w, "in");
+    write_text(w, p->in_path ? "path" : "query");
+    RUNG_JSON_KEY(w, "required");
+    rung_json_write_bool(w, p->required);
+    RUNG_JSON_KEY(w, "description");
+    write_text(w, p->doc);
+    if (p->type == RUNG_PARAM_NAMES || p->type == RUNG_PARAM_SCORES) {
+        RUNG_JSON_KEY(w, "style");
+        write_text(w, "form");
+        RUNG_JSON_KEY(w, "explode");
+        rung_json_write_bool(w, false);
+    }
+    RUNG_JSON_KEY(w, "schema");
+    rung_json_open_object(w);
+    write_param_type(w, p);
+    write_default(w, p);
+    rung_json_close_object(w);
+    rung_json_close_object(w);
+}
+
+/* ---- an operation ---- */
+
+static void open_content(rung_json_writer *w, const char *type) {
+    rung_json_write_key(w, rung_slice_str(type));
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "schema");
+    rung_json_open_object(w);
+}
+
+static void close_content(rung_json_writer *w) {
+    rung_json_close_object(w);
+    rung_json_close_object(w);
+}
+
+/* A batch is an array of the schema, or lines of it. */
+static void write_batch_content(rung_json_writer *w, const rung_schema *s) {
+    open_content(w, RUNG_TYPE_JSON);
+    RUNG_JSON_KEY(w, "type");
+    write_text(w, "array");
+    RUNG_JSON_KEY(w, "items");
+    rung_json_open_object(w);
+    write_ref(w, s);
+    rung_json_close_object(w);
+    close_content(w);
+    open_content(w, RUNG_TYPE_NDJSON);
+    write_ref(w, s);
+    close_content(w);
+}
+
+static void write_body(rung_json_writer *w, const rung_route *r) {
+    if (r->body_kind == RUNG_BODY_NONE)
+        return;
+    RUNG_JSON_KEY(w, "requestBody");
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "required");
+    rung_json_write_bool(w, r->body_kind != RUNG_BODY_OPTIONAL);
+    RUNG_JSON_KEY(w, "content");
+    rung_json_open_object(w);
+    if (r->body_kind == RUNG_BODY_BATCH) {
+        write_batch_content(w, r->body);
+    } else {
+        open_content(w, RUNG_TYPE_JSON);
+        write_ref(w, r->body);
+        close_content(w);
+    }
+    rung_json_close_object(w);
+    rung_json_close_object(w);
+}
+
+static void write_status_key(rung_json_writer *w, int status) {
+    char digits[20];
+    rung_json_write_key(w, rung_slice_of(digits, rung_digits_format((uint64_t)status, digits)));
+}
+
+static void write_result(rung_json_writer *w, const rung_route *r, const rung_result *result) {
+    write_status_key(w, result->status);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "description");
+    write_text(w, result->doc);
+    if (result->type) {
+        RUNG_JSON_KEY(w, "content");
+        rung_json_open_object(w);
+        if (r->body_kind == RUNG_BODY_BATCH) {
+            write_batch_content(w, result->schema);
+        } else {
+            open_content(w, result->type);
+            if (result->schema) {
+                write_ref(w, result->schema);
+            } else {
+                RUNG_JSON_KEY(w, "type");
+                write_text(w, strcmp(result->type, RUNG_TYPE_JSON) == 0 ? "object" : "string");
+            }
+            close_content(w);
+        }
+        rung_json_close_object(w);
+    }
+    rung_json_close_object(w);
+}
+
+static void write_problem(rung_json_writer *w, int status, const char *name) {
+    write_status_key(w, status);
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "$ref");
+    char text[96] = "#/components/responses/";
+    memcpy(text + strlen(text), name, strlen(name) + 1);
+    write_text(w, text);
+    rung_json_close_object(w);
+}
+
+static const struct {
+    int status;
+    const char *name, *doc;
+} problems[] = {
+    {400, "Malformed", "Malformed: `field` names what is wrong."},
+    {401, "Unauthorized", "No key, or not a good one."},
+    {403, "Forbidden", "A good key that may not do this."},
+    {404, "NotFound", "The board, player, window or ranking is not there."},
+    {409, "Conflict", "The same id with another body, or a `min_seq` far ahead of the log."},
+    {413, "TooLarge", "The body is too large."},
+    {415, "UnsupportedType", "The body is not of a supported type."},
+    {422, "Refused", "Well-formed, but not allowed: `rule` or `field` says by what."},
+    {429, "TooMany", "Too many requests: come back after Retry-After seconds."},
+    {503, "Unavailable", "Not ready, overloaded or stopping: come back after Retry-After seconds."},
+    {507, "StorageFull", "The disk is full; reads go on."},
+};
+
+static bool may_wait(const rung_route *r) {
+    for (uint32_t i = 0; i < r->param_count; i++)
+        if (strcmp(r->params[i].name, "min_seq") == 0)
+            return true;
+    return false;
+}
+
+static bool may_give(const rung_route *r, int status) {
+    bool is_guarded = !(r->flags & RUNG_IS_UNGUARDED), has_body = r->body_kind != RUNG_BODY_NONE;
+    switch (status) {
+    case 400:
+        return true; /* an unknown parameter at least */
+    case 401:
+    case 403:
+    case 429:
+        return is_guarded;
+    case 404:
+        return r->flags & RUNG_MAY_MISS;
+    case 409:
+        return r->flags & RUNG_MAY_CONFLICT || may_wait(r);
+    case 413:
+    case 415:
+        return has_body;
+    case 422:
+        return r->flags & RUNG_MAY_REFUSE;
+    case 507:
+        return r->flags & RUNG_IS_CHANGE;
+    default:
+        return true;
+    }
+}
+
+static void write_operation(rung_json_writer *w, const rung_route *r) {
+    static const char *const methods[] = {[RUNG_METHOD_GET] = "get",
+                                          [RUNG_METHOD_POST] = "post",
+                                          [RUNG_METHOD_PUT] = "put",
+                                          [RUNG_METHOD_DELETE] = "delete"};
+    rung_json_write_key(w, rung_slice_str(methods[r->method]));
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "operationId");
+    write_text(w, r->id);
+    RUNG_JSON_KEY(w, "tags");
+    rung_json_open_array(w);
+    write_text(w, r->tag);
+    rung_json_close_array(w);
+    RUNG_JSON_KEY(w, "summary");
+    write_text(w, r->summary);
+    RUNG_JSON_KEY(w, "description");
+    write_text(w, r->doc);
+    RUNG_JSON_KEY(w, "x-rung-role");
+    write_text(w, rung_role_name(r->role));
+    if (r->flags & RUNG_IS_UNGUARDED) {
+        RUNG_JSON_KEY(w, "security");
+        write_raw(w, "[]");
+    }
+    RUNG_JSON_KEY(w, "parameters");
+    rung_json_open_array(w);
+    for (uint32_t i = 0; i < r->param_count; i++)
+        write_param(w, &r->params[i]);
+    rung_json_close_array(w);
+    write_body(w, r);
+    RUNG_JSON_KEY(w, "responses");
+    rung_json_open_object(w);
+    for (size_t i = 0; i < sizeof r->results / sizeof r->results[0]; i++)
+        if (r->results[i].status)
+            write_result(w, r, &r->results[i]);
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++)
+        if (may_give(r, problems[i].status))
+            write_problem(w, problems[i].status, problems[i].name);
+    rung_json_close_object(w);
+    rung_json_close_object(w);
+}
+
+/* ---- the document ---- */
+
+static bool is_first_of_path(uint32_t i) {
+    for (uint32_t k = 0; k < i; k++)
+        if (strcmp(rung_routes[k].path, rung_routes[i].path) == 0)
+            return false;
+    return true;
+}
+
+static void write_paths(rung_json_writer *w) {
+    RUNG_JSON_KEY(w, "paths");
+    rung_json_open_object(w);
+    for (uint32_t i = 0; i < rung_route_count; i++) {
+        if (!is_first_of_path(i))
+            continue;
+        rung_json_write_key(w, rung_slice_str(rung_routes[i].path));
+        rung_json_open_object(w);
+        for (uint32_t k = i; k < rung_route_count; k++)
+            if (strcmp(rung_routes[k].path, rung_routes[i].path) == 0)
+                write_operation(w, &rung_routes[k]);
+        rung_json_close_object(w);
+    }
+    rung_json_close_object(w);
+}
+
+static void write_components(rung_json_writer *w) {
+    components all = {.count = 0};
+    gather_all(&all);
+    RUNG_JSON_KEY(w, "components");
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "schemas");
+    rung_json_open_object(w);
+    for (uint32_t i = 0; i < all.count; i++) {
+        rung_json_write_key(w, rung_slice_str(all.list[i]->name));
+        write_schema(w, all.list[i]);
+    }
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "responses");
+    rung_json_open_object(w);
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        rung_json_write_key(w, rung_slice_str(problems[i].name));
+        rung_json_open_object(w);
+        RUNG_JSON_KEY(w, "description");
+        write_text(w, problems[i].doc);
+        RUNG_JSON_KEY(w, "content");
+        rung_json_open_object(w);
+        open_content(w, "application/problem+json");
+        write_ref(w, &rung_problem_schema);
+        close_content(w);
+        rung_json_close_object(w);
+        rung_json_close_object(w);
+    }
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "securitySchemes");
+    write_raw(w, "{\"key\":{\"type\":\"http\",\"scheme\":\"bearer\",\"description\":\"A key made "
+                 "with `rung keys "
+                 "create`, or a player's token (JWT).\"}}");
+    rung_json_close_object(w);
+}
+
+static void write_codes(rung_json_writer *w) {
+    static const struct {
+        int status;
+        const char *code, *doc;
+    } codes[] = {
+#define X(of, name, text) {of, name, text},
+        RUNG_PROBLEM_MAP(X)
+#undef X
+    };
+    RUNG_JSON_KEY(w, "x-rung-problems");
+    rung_json_open_array(w);
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_KEY(w, "status");
+        rung_json_write_int(w, codes[i].status);
+        RUNG_JSON_KEY(w, "code");
+        write_text(w, codes[i].code);
+        RUNG_JSON_KEY(w, "description");
+        write_text(w, codes[i].doc);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+void rung_openapi_write(rung_json_writer *w, const char *version) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "openapi");
+    write_text(w, "3.1.0");
+    RUNG_JSON_KEY(w, "info");
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "title");
+    write_text(w, "Rung");
+    RUNG_JSON_KEY(w, "description");
+    write_text(
+        w, "Leaderboards: send scores, ask who is on top, where a player stands, and who is near.");
+    RUNG_JSON_KEY(w, "version");
+    write_text(w, version);
+    RUNG_JSON_KEY(w, "license");
+    write_raw(w, "{\"name\":\"Apache-2.0\",\"identifier\":\"Apache-2.0\"}");
+    rung_json_close_object(w);
+    RUNG_JSON_KEY(w, "security");
+    write_raw(w, "[{\"key\":[]}]");
+    write_paths(w);
+    write_components(w);
+    write_codes(w);
+    rung_json_close_object(w);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages are few: they are looked for one by one, by the numbers first. */
+#include "front/api/page_cache.h"
+
+#include <string.h>
+
+static bool is_of(const rung_page *page, const rung_page_key *key) {
+    return page->body && page->path_len == key->path.len && page->query_len == key->query.len &&
+           memcmp(page->target, key->path.ptr, key->path.len) == 0 &&
+           (key->query.len == 0 ||
+            memcmp(page->target + page->path_len, key->query.ptr, key->query.len) == 0);
+}
+
+rung_slice rung_page_find(const rung_page_cache *cache, const rung_page_key *key) {
+    for (uint32_t i = 0; i < RUNG_PAGES_MAX; i++) {
+        const rung_page *page = &cache->pages[i];
+        if (page->seq == key->seq && page->ordinal == key->ordinal && page->kind == key->kind &&
+            is_of(page, key))
+            return rung_slice_of(page->body, page->body_len);
+    }
+    return (rung_slice){NULL, 0};
+}
+
+/* The page of the same request, whose time is over, or the one that has been there longest. */
+static rung_page *choose(rung_page_cache *cache, const rung_page_key *key) {
+    for (uint32_t i = 0; i < RUNG_PAGES_MAX; i++)
+        if (is_of(&cache->pages[i], key))
+            return &cache->pages[i];
+    rung_page *page = &cache->pages[cache->next];
+    cache->next = (cache->next + 1) % RUNG_PAGES_MAX;
+    return page;
+}
+
+void rung_page_keep(rung_page_cache *cache, const rung_alloc *alloc, const rung_page_key *key,
+                    rung_slice body) {
+    if (key->path.len + key->query.len > RUNG_PAGE_TARGET_MAX || body.len > RUNG_PAGE_BODY_MAX ||
+        body.len == 0)
+        return;
+    rung_page *page = choose(cache, key);
+    if (page->body_size < body.len) {
+        rung_alloc_free(alloc, page->body, page->body_size);
+        page->body_size = 0;
+        page->body = rung_alloc_get(alloc, body.len);
+        if (!page->body)
+            return;
+        page->body_size = body.len;
+    }
+    memcpy(page->body, body.ptr, body.len);
+    page->body_len = body.len;
+    page->path_len = (uint16_t)key->path.len;
+    page->query_len = (uint16_t)key->query.len;
+    memcpy(page->target, key->path.ptr, key->path.len);
+    if (key->query.len)
+        memcpy(page->target + key->path.len, key->query.ptr, key->query.len);
+    page->seq = key->seq;
+    page->kind = key->kind;
+    page->ordinal = key->ordinal;
+}
+
+void rung_page_cache_deinit(rung_page_cache *cache, const rung_alloc *alloc) {
+    for (uint32_t i = 0; i < RUNG_PAGES_MAX; i++)
+        rung_alloc_free(alloc, cache->pages[i].body, cache->pages[i].body_size);
+    memset(cache, 0, sizeof *cache);
+}

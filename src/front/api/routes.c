@@ -1,0 +1,925 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table, and reading a request's target by it.
+ *
+ * Invariants, checked by the unit test:
+ *  1. No two routes match the same method and path: where one has a word, another of the same method and length may
+ *     have a parameter only if it comes later in the table.
+ *  2. The parameters in a path come first in `params`, in the path's order.
+ *  3. Operation ids and parameters of one route are unique. */
+#include "front/api/routes.h"
+
+#include "front/api/board_json.h"
+#include "front/api/call.h"
+#include "front/api/schemas.h"
+#include "model/board.h"
+#include "model/calendar.h"
+#include "model/text.h"
+
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* ---- parameters ---- */
+
+static const char *const RANKS[] = {"unique", "sparse", "dense", NULL};
+static const char *const SPREADS[] = {"width", "count", NULL};
+static const char *const KINDS[] = {"all", "hour", "day", "week", "month", "year", "season", NULL};
+
+#define IN_PATH(word, text, sample)                                                                \
+    {                                                                                              \
+        .name = (word), .type = RUNG_PARAM_NAME, .in_path = true, .required = true, .min = 1,      \
+        .max = RUNG_NAME_MAX, .doc = (text), .example = (sample)                                   \
+    }
+#define BOARD  IN_PATH("board", "The board's id.", "race")
+#define PLAYER IN_PATH("player", "The player's id; `me` with a player's token.", "ada")
+#define FRIEND IN_PATH("friend", "Another player's id.", "bob")
+#define TEAM                                                                                       \
+    IN_PATH("team", "The team: a value of the attribute that the board's `teams` names.", "wolves")
+
+#define NUMBER(word, low, high, default_, text)                                                    \
+    {                                                                                              \
+        .name = (word), .type = RUNG_PARAM_COUNT, .min = (low), .max = (high),                     \
+        .has_default = true, .otherwise = (default_), .doc = (text)                                \
+    }
+#define LIMIT  NUMBER("limit", 1, 1000, 10, "How many entries.")
+#define OFFSET NUMBER("offset", 0, UINT32_MAX, 0, "How many to leave out at the beginning.")
+#define AROUND                                                                                     \
+    NUMBER("around", 0, 100, 5,                                                                    \
+           "How many above and below; where one side ends the other is longer.")
+#define AROUND_SCORE NUMBER("around", 0, 100, 5, "How many above and below.")
+#define FOLLOW                                                                                     \
+    {                                                                                              \
+        .name = "follow", .type = RUNG_PARAM_FLAG, .has_default = true,                            \
+        .doc = "One way only: the other one's list stays as it is."                                \
+    }
+#define MIN_SEQ                                                                                    \
+    {                                                                                              \
+        .name = "min_seq", .type = RUNG_PARAM_COUNT, .min = 0, .max = INT64_MAX,                   \
+        .doc = "Wait until the answer reflects at least this log position; 503 if that takes too " \
+               "long, 409 if it is far ahead of the log."                                          \
+    }
+#define SCOPE                                                                                      \
+    {                                                                                              \
+        .name = "scope", .type = RUNG_PARAM_TEXT, .min = 1,                                        \
+        .max = RUNG_ATTRIBUTE_NAME_MAX + 1 + RUNG_NAME_MAX,                                        \
+        .doc = "One value of an attribute in the board's `scopes`.", .example = "country:FI"       \
+    }
+#define WINDOW                                                                                     \
+    {.name = "window",                                                                             \
+     .type = RUNG_PARAM_TEXT,                                                                      \
+     .min = 1,                                                                                     \
+     .max = RUNG_NAME_MAX,                                                                         \
+     .doc = "`all`, `hour`, `day`, `week`, `month`, `year` or a season's name; when left out "     \
+            "`all`, or else the longest the board has, or its first season.",                      \
+     .example = "all"},                                                                            \
+        {.name = "window_id",                                                                      \
+         .type = RUNG_PARAM_TEXT,                                                                  \
+         .min = 1,                                                                                 \
+         .max = RUNG_NAME_MAX,                                                                     \
+         .doc = "Which window of that kind: `2026-W46`, `2026-11-15`, ...; the current one when "  \
+                "left out."},                                                                      \
+    {                                                                                              \
+        .name = "on", .type = RUNG_PARAM_TEXT, .min = 1, .max = 13,                                \
+        .doc = "Instead of `window_id`: a local date inside the wanted window, `2026-11-15` or "   \
+               "`2026-11-15T14`."                                                                  \
+    }
+#define RANK                                                                                       \
+    {                                                                                              \
+        .name = "rank", .type = RUNG_PARAM_CHOICE, .choices = RANKS,                               \
+        .doc = "How places are counted; the board's own style when left out."                      \
+    }
+#define RANKED      WINDOW, SCOPE, RANK, MIN_SEQ
+#define TEAM_RANKED WINDOW, RANK, MIN_SEQ
+
+static const rung_param board_params[] = {BOARD};
+static const rung_param board_read_params[] = {BOARD, MIN_SEQ};
+static const rung_param list_params[] = {NUMBER("limit", 1, 1000, 100, "How many boards."),
+                                         {.name = "cursor",
+                                          .type = RUNG_PARAM_COUNT,
+                                          .min = 0,
+                                          .max = UINT32_MAX,
+                                          .doc = "`next` of the page before."},
+                                         MIN_SEQ};
+static const rung_param top_params[] = {BOARD, RANKED, LIMIT, OFFSET};
+static const rung_param around_params[] = {BOARD, PLAYER, RANKED, AROUND};
+static const rung_param ids_params[] = {
+    BOARD,
+    RANKED,
+    {.name = "ids",
+     .type = RUNG_PARAM_NAMES,
+     .required = true,
+     .min = 1,
+     .max = 1000,
+     .doc = "Ids with commas between; a comma inside an id is sent as %2C.",
+     .example = "ada,bob"}};
+static const rung_param friend_rank_params[] = {
+    BOARD, PLAYER, RANKED, NUMBER("limit", 1, 1000, 100, "How many entries."), OFFSET};
+static const rung_param at_score_params[] = {
+    BOARD,
+    {.name = "score",
+     .type = RUNG_PARAM_SCORE,
+     .in_path = true,
+     .required = true,
+     .min = 1,
+     .max = 64,
+     .doc = "A score, exact in the board's type.",
+     .example = "4200"},
+    RANKED,
+    AROUND_SCORE,
+    {.name = "columns",
+     .type = RUNG_PARAM_SCORES,
+     .min = 1,
+     .max = RUNG_COLUMNS_MAX - 1,
+     .doc = "The further columns in the board's order, with commas between; 0 when left out."}};
+static const rung_param target_params[] = {
+    BOARD,
+    WINDOW,
+    SCOPE,
+    MIN_SEQ,
+    {.name = "rank",
+     .type = RUNG_PARAM_COUNT,
+     .min = 1,
+     .max = UINT32_MAX,
+     .doc = "The rank wanted.",
+     .example = "100"},
+    {.name = "top_percent",
+     .type = RUNG_PARAM_REAL,
+     .min = 0,
+     .max = 100,
+     .doc = "Or instead: to be among the best so many percent.",
+     .example = "5"},
+    {.name = "rank_style",
+     .type = RUNG_PARAM_CHOICE,
+     .choices = RANKS,
+     .doc = "How places are counted (`rank` of other questions); the board's own style when left "
+            "out."}};
+static const rung_param count_params[] = {BOARD,
+                                          RANKED,
+                                          {.name = "min",
+                                           .type = RUNG_PARAM_SCORE,
+                                           .min = 1,
+                                           .max = 64,
+                                           .doc = "The smallest score counted."},
+                                          {.name = "max",
+                                           .type = RUNG_PARAM_SCORE,
+                                           .min = 1,
+                                           .max = 64,
+                                           .doc = "The largest score counted."}};
+static const rung_param distribution_params[] = {
+    BOARD,
+    RANKED,
+    NUMBER("buckets", 1, 1000, 20, "How many."),
+    {.name = "by",
+     .type = RUNG_PARAM_CHOICE,
+     .choices = SPREADS,
+     .has_default = true,
+     .doc = "Buckets of equal width, or of equal count."}};
+static const rung_param scope_params[] = {
+    BOARD, IN_PATH("attribute", "An attribute in the board's `scopes`.", "country"), WINDOW,
+    MIN_SEQ, NUMBER("limit", 1, 1000, 20, "How many values.")};
+static const rung_param teams_params[] = {BOARD, TEAM_RANKED, LIMIT, OFFSET};
+static const rung_param team_params[] = {BOARD, TEAM, TEAM_RANKED, AROUND};
+#define SINCE                                                                                      \
+    {                                                                                              \
+        .name = "since", .type = RUNG_PARAM_COUNT, .min = 0, .max = INT64_MAX,                     \
+        .doc = "Go on after this id, as with the header Last-Event-ID, which comes first."         \
+    }
+#define ABOUT(word, text)                                                                          \
+    { .name = (word), .type = RUNG_PARAM_TEXT, .min = 1, .max = RUNG_NAME_MAX, .doc = (text) }
+static const rung_param board_live_params[] = {
+    BOARD,
+    WINDOW,
+    SCOPE,
+    RANK,
+    NUMBER("limit", 1, 200, 10, "How many entries; of the top at most 100."),
+    ABOUT("player", "Watch this player and the neighbours instead of the top."),
+    NUMBER("around", 0, 50, 5, "With `player`: how many above and below."),
+    ABOUT("friends", "Watch this player and those they follow instead of the top."),
+    SINCE};
+static const rung_param player_live_params[] = {
+    PLAYER,
+    {.name = "window",
+     .type = RUNG_PARAM_TEXT,
+     .min = 1,
+     .max = RUNG_NAME_MAX,
+     .doc = "Which window of each board; its first when left out.",
+     .example = "all"},
+    SINCE};
+static const rung_param windows_params[] = {
+    BOARD,
+    {.name = "kind",
+     .type = RUNG_PARAM_CHOICE,
+     .choices = KINDS,
+     .doc = "Only windows of this kind."},
+    NUMBER("limit", 1, 1000, 100, "How many windows, give or take those that end together."),
+    {.name = "before",
+     .type = RUNG_PARAM_TIME,
+     .doc = "Only windows that end before; `next` of the page before."},
+    MIN_SEQ};
+static const rung_param entry_params[] = {BOARD, PLAYER};
+static const rung_param player_params[] = {PLAYER};
+static const rung_param player_read_params[] = {PLAYER, MIN_SEQ};
+static const rung_param friends_read_params[] = {
+    PLAYER, NUMBER("limit", 1, RUNG_FRIENDS_MAX, 1000, "How many."), OFFSET, MIN_SEQ};
+static const rung_param friends_put_params[] = {PLAYER, FOLLOW};
+static const rung_param friend_params[] = {PLAYER, FRIEND, FOLLOW};
+static const rung_param history_params[] = {
+    PLAYER,
+    {.name = "board",
+     .type = RUNG_PARAM_NAME,
+     .required = true,
+     .min = 1,
+     .max = RUNG_NAME_MAX,
+     .doc = "The board's id.",
+     .example = "race"},
+    {.name = "from", .type = RUNG_PARAM_TIME, .doc = "From this time on."},
+    {.name = "to", .type = RUNG_PARAM_TIME, .doc = "Before this time."},
+    NUMBER("limit", 1, 1000, 100, "How many points."),
+    RANK};
+
+static const rung_param submissions_params[] = {
+    PLAYER,
+    {.name = "board",
+     .type = RUNG_PARAM_NAME,
+     .min = 1,
+     .max = RUNG_NAME_MAX,
+     .doc = "Only those for this board. A key limited to boards has to name one.",
+     .example = "race"},
+    {.name = "from", .type = RUNG_PARAM_TIME, .doc = "From this time on."},
+    {.name = "to", .type = RUNG_PARAM_TIME, .doc = "Before this time."},
+    NUMBER("limit", 1, 1000, 100, "How many submissions."),
+    {.name = "before",
+     .type = RUNG_PARAM_TEXT,
+     .min = 1,
+     .max = 48,
+     .doc = "`next` of the page before."}};
+
+static const rung_param key_params[] = {IN_PATH("key", "The key's id.", "7k2m9q4xw3bt")};
+
+/* ---- routes ---- */
+
+#define PARAMS(array) .params = (array), .param_count = COUNT(array)
+#define JSON_BODY(s)  .body_kind = RUNG_BODY_JSON, .body = &(s), .body_max = 64 << 10
+#define ANSWER(s, text)                                                                            \
+    { 200, RUNG_TYPE_JSON, &(s), (text) }
+#define READ(template, name, text)                                                                 \
+    .method = RUNG_METHOD_GET, .path = (template), .id = (name), .summary = (text)
+
+const rung_route rung_routes[] = {
+    {READ("/v1/boards", "listBoards", "List boards"), .tag = "Boards", .role = RUNG_ROLE_READ,
+     PARAMS(list_params),
+     .doc = "Definitions of the boards that the key may see, in no particular order. Follow `next` "
+            "until it is null.",
+     .flags = RUNG_IS_LIST, .results = {ANSWER(rung_board_list_schema, "A page of boards.")},
+     .handle = rung_api_list_boards},
+    {.method = RUNG_METHOD_PUT,
+     .path = "/v1/boards/{board}",
+     .id = "putBoard",
+     .tag = "Boards",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Create or change a board",
+     .doc = "The body is the whole definition: what is left out has its default, also when the "
+            "board exists. Score type, "
+            "order, columns, update and tie of an existing board cannot change.",
+     PARAMS(board_params),
+     JSON_BODY(rung_board_schema),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_board_schema, "The board was there, and is as defined now."),
+                 {201, RUNG_TYPE_JSON, &rung_board_schema, "The board is new."}},
+     .handle = rung_api_put_board},
+    {READ("/v1/boards/{board}", "getBoard", "Read a definition"), .tag = "Boards",
+     .role = RUNG_ROLE_READ, .doc = "Every field, also those that have their default.",
+     PARAMS(board_read_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_board_schema, "The definition.")}, .handle = rung_api_get_board},
+    {.method = RUNG_METHOD_DELETE,
+     .path = "/v1/boards/{board}",
+     .id = "deleteBoard",
+     .tag = "Boards",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Delete a board",
+     .doc = "With all its entries and windows. The archive keeps what it has.",
+     PARAMS(board_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
+     .results = {ANSWER(rung_change_schema, "It is gone.")},
+     .handle = rung_api_delete_board},
+
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/boards/{board}/scores",
+     .id = "submitScore",
+     .tag = "Scores",
+     .role = RUNG_ROLE_SERVER,
+     .summary = "Submit a score",
+     .doc = "Durable when answered. One submission changes all of the board's windows, scopes and "
+            "teams together, or "
+            "nothing.",
+     PARAMS(board_params),
+     JSON_BODY(rung_submission_schema),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
+     .results = {ANSWER(rung_outcome_schema, "What became of it.")},
+     .handle = rung_api_submit},
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/scores",
+     .id = "submitScores",
+     .tag = "Scores",
+     .role = RUNG_ROLE_SERVER,
+     .summary = "Submit many scores",
+     .doc = "A JSON array (up to 10,000 submissions, 8 MiB), or NDJSON of any length as "
+            "`application/x-ndjson`: one "
+            "submission a line. Each has its own result, in order: a refused one does not stop the "
+            "others, and each counts as one request against the key's rate. NDJSON is "
+            "streamed both ways: read the results while you send.",
+     .body_kind = RUNG_BODY_BATCH,
+     .body = &rung_batch_submission_schema,
+     .body_max = 8 << 20,
+     .flags = RUNG_IS_CHANGE,
+     .results = {ANSWER(rung_batch_result_schema, "One result for each submission.")},
+     .handle = rung_api_submit_many},
+
+    {READ("/v1/boards/{board}/top", "getTop", "Top of the board"), .tag = "Rankings",
+     .role = RUNG_ROLE_READ, .doc = "Entries from `offset` on, best first, at any depth.",
+     PARAMS(top_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_top_schema, "A page."),
+                 {304, NULL, NULL, "Nothing changed since the ETag sent along."}},
+     .handle = rung_api_top},
+    {READ("/v1/boards/{board}/players/{player}", "getEntry", "A player and neighbours"),
+     .tag = "Rankings", .role = RUNG_ROLE_READ,
+     .doc = "The player's entry with those just above and below.", PARAMS(around_params),
+     .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_around_schema, "The player among neighbours.")},
+     .handle = rung_api_around},
+    {READ("/v1/boards/{board}/players", "getEntries", "Several players at once"), .tag = "Rankings",
+     .role = RUNG_ROLE_READ, .doc = "One entry for each id that is ranked, in the order asked for.",
+     PARAMS(ids_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_players_schema, "Their entries.")}, .handle = rung_api_players},
+    {READ("/v1/boards/{board}/friends/{player}", "getFriendRanking", "A player among friends"),
+     .tag = "Rankings", .role = RUNG_ROLE_READ,
+     .doc = "The player and those the player follows, ranked among themselves. Who follows whom is "
+            "not public: this needs a key, or the player's own token, also where the board is "
+            "public.",
+     PARAMS(friend_rank_params), .flags = RUNG_MAY_MISS | RUNG_NEEDS_KEY,
+     .results = {ANSWER(rung_friend_ranking_schema, "The ranking.")},
+     .handle = rung_api_friend_ranking},
+    {READ("/v1/boards/{board}/at-score/{score}", "getAtScore", "The rank a score would have"),
+     .tag = "Rankings", .role = RUNG_ROLE_READ,
+     .doc = "Where a player not ranked yet would stand with this score, and who is near.",
+     PARAMS(at_score_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_at_score_schema, "The place.")}, .handle = rung_api_at_score},
+    {READ("/v1/boards/{board}/target", "getTarget", "The score it takes"), .tag = "Rankings",
+     .role = RUNG_ROLE_READ,
+     .doc =
+         "For a `rank`, or to be among the best so many percent (`top_percent`): one of the two.",
+     PARAMS(target_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_target_schema, "The score.")}, .handle = rung_api_target},
+    {READ("/v1/boards/{board}/count", "getCount", "How many have a score in a range"),
+     .tag = "Rankings", .role = RUNG_ROLE_READ,
+     .doc = "Both ends count; what is left out has no end.", PARAMS(count_params),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_count_schema, "The number.")},
+     .handle = rung_api_count},
+    {READ("/v1/boards/{board}/distribution", "getDistribution", "Histogram and quantiles"),
+     .tag = "Rankings", .role = RUNG_ROLE_READ,
+     .doc = "How the scores (of the first column) are spread.", PARAMS(distribution_params),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_distribution_schema, "The distribution.")},
+     .handle = rung_api_distribution},
+    {READ("/v1/boards/{board}/scopes/{attribute}", "getScopeValues", "The values of a scope"),
+     .tag = "Rankings", .role = RUNG_ROLE_READ,
+     .doc =
+         "Each value of the attribute with its number of entries, the largest first: of a window "
+         "in memory.",
+     PARAMS(scope_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_scope_list_schema, "The values.")}, .handle = rung_api_scope_values},
+    {READ("/v1/boards/{board}/teams", "getTeams", "Top of the teams"), .tag = "Rankings",
+     .role = RUNG_ROLE_READ, .doc = "Of a board with `teams`.", PARAMS(teams_params),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_team_list_schema, "A page.")},
+     .handle = rung_api_teams},
+    {READ("/v1/boards/{board}/teams/{team}", "getTeam", "A team and neighbours"), .tag = "Rankings",
+     .role = RUNG_ROLE_READ, .doc = "The team with those just above and below.",
+     PARAMS(team_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_team_schema, "The team among neighbours.")}, .handle = rung_api_team},
+    {READ("/v1/boards/{board}/windows", "listWindows", "Open and closed windows"), .tag = "Boards",
+     .role = RUNG_ROLE_READ, .doc = "Of memory and archive, the last to end first.",
+     PARAMS(windows_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_window_list_schema, "Windows.")}, .handle = rung_api_windows},
+    {.method = RUNG_METHOD_DELETE,
+     .path = "/v1/boards/{board}/players/{player}",
+     .id = "removeEntry",
+     .tag = "Scores",
+     .role = RUNG_ROLE_SERVER,
+     .summary = "Remove an entry",
+     .doc = "From every window of the board, those in the archive included.",
+     PARAMS(entry_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
+     .results = {ANSWER(rung_change_schema,
+                        "It is gone; `changed` is false when there was none in memory.")},
+     .handle = rung_api_remove_entry},
+
+    {.method = RUNG_METHOD_PUT,
+     .path = "/v1/players/{player}",
+     .id = "putPlayer",
+     .tag = "Players",
+     .role = RUNG_ROLE_SERVER,
+     .summary = "Set a profile",
+     .doc = "The whole profile, replacing the old one. A player whose attribute changes moves in "
+            "every ranking by it.",
+     PARAMS(player_params),
+     JSON_BODY(rung_profile_schema),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_change_schema, "It is set.")},
+     .handle = rung_api_put_player},
+    {READ("/v1/players/{player}", "getPlayer", "Read a player"), .tag = "Players",
+     .role = RUNG_ROLE_READ,
+     .doc =
+         "Profile, ban, number of friends. A key limited to boards sees of the profile what those "
+         "boards show: name, avatar, country and the attributes they rank by.",
+     PARAMS(player_read_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_player_schema, "The player.")}, .handle = rung_api_get_player},
+    {.method = RUNG_METHOD_DELETE,
+     .path = "/v1/players/{player}",
+     .id = "erasePlayer",
+     .tag = "Players",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Erase a player",
+     .doc =
+         "Entries on all boards, profile, friendships, ban and name, in memory and in the archive.",
+     PARAMS(player_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
+     .results = {ANSWER(rung_change_schema, "The player is gone.")},
+     .handle = rung_api_erase_player},
+    {READ("/v1/players/{player}/history", "getHistory", "Rank and score over time"),
+     .tag = "Players", .role = RUNG_ROLE_READ,
+     .doc = "From the archive: at the ends of windows, and once a day.", PARAMS(history_params),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_history_schema, "Points.")},
+     .handle = rung_api_history},
+    {READ("/v1/players/{player}/submissions", "getSubmissions",
+          "What a player sent, and what became of it"),
+     .tag = "Players", .role = RUNG_ROLE_SERVER,
+     .doc =
+         "From the archive, newest first: every submission that reached the log, also those that "
+         "a rule refused. What was malformed never did. Follow `next` until it is null.",
+     PARAMS(submissions_params), .results = {ANSWER(rung_sent_list_schema, "A page.")},
+     .handle = rung_api_submissions},
+    {READ("/v1/players/{player}/friends", "getFriends", "Whom a player follows"), .tag = "Players",
+     .role = RUNG_ROLE_READ,
+     .doc = "Ids, by the number a player has in memory: mostly the order in which players became "
+            "known, but the number of an erased player is given out again.",
+     PARAMS(friends_read_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_friends_schema, "A page.")}, .handle = rung_api_get_friends},
+    {.method = RUNG_METHOD_PUT,
+     .path = "/v1/players/{player}/friends",
+     .id = "putFriends",
+     .tag = "Players",
+     .role = RUNG_ROLE_SERVER,
+     .summary = "Replace a list of friends",
+     .doc = "The list becomes exactly this one; both ways, unless `follow=true`.",
+     PARAMS(friends_put_params),
+     .body_kind = RUNG_BODY_JSON,
+     .body = &rung_friend_list_schema,
+     .body_max = 4 << 20,
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_change_schema, "It is replaced.")},
+     .handle = rung_api_put_friends},
+    {.method = RUNG_METHOD_PUT,
+     .path = "/v1/players/{player}/friends/{friend}",
+     .id = "putFriend",
+     .tag = "Players",
+     .role = RUNG_ROLE_SERVER,
+     .summary = "Make friends",
+     .doc = "Both ways, unless `follow=true`.",
+     PARAMS(friend_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_change_schema, "They are friends.")},
+     .handle = rung_api_put_friend},
+    {.method = RUNG_METHOD_DELETE,
+     .path = "/v1/players/{player}/friends/{friend}",
+     .id = "removeFriend",
+     .tag = "Players",
+     .role = RUNG_ROLE_SERVER,
+     .summary = "End a friendship",
+     .doc = "Both ways, unless `follow=true`.",
+     PARAMS(friend_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_change_schema, "They are friends no longer.")},
+     .handle = rung_api_remove_friend},
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/players/{player}/ban",
+     .id = "banPlayer",
+     .tag = "Players",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Ban a player",
+     .doc = "Hidden everywhere at once, and scores are refused, until the ban is lifted.",
+     PARAMS(player_params),
+     .body_kind = RUNG_BODY_OPTIONAL,
+     .body = &rung_ban_schema,
+     .body_max = 4 << 10,
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_change_schema, "The player is banned.")},
+     .handle = rung_api_ban},
+    {.method = RUNG_METHOD_DELETE,
+     .path = "/v1/players/{player}/ban",
+     .id = "unbanPlayer",
+     .tag = "Players",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Lift a ban",
+     .doc = "Every entry is back exactly where it was.",
+     PARAMS(player_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_change_schema, "The player is not banned.")},
+     .handle = rung_api_unban},
+
+    {READ("/v1/boards/{board}/live", "watchBoard", "Watch a ranking"), .tag = "Live",
+     .role = RUNG_ROLE_READ,
+     .doc = "A stream that does not end: a full state, then what changes, at most ten times a "
+            "second. WebSocket on upgrade. See docs/live.md.",
+     PARAMS(board_live_params), .flags = RUNG_MAY_MISS | RUNG_IS_STREAM,
+     .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
+     .handle = rung_api_board_live},
+    {READ("/v1/players/{player}/live", "watchPlayer", "Watch a player on every board"),
+     .tag = "Live", .role = RUNG_ROLE_READ,
+     .doc =
+         "A stream that does not end: the player's ranks on the boards that the key may see, then "
+         "each change, who passed them and whom they passed. WebSocket on upgrade. See "
+         "docs/live.md.",
+     PARAMS(player_live_params), .flags = RUNG_IS_STREAM,
+     .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
+     .handle = rung_api_player_live},
+
+    {READ("/v1/keys", "listKeys", "List keys"), .tag = "Keys", .role = RUNG_ROLE_ADMIN,
+     .doc = "Without their secrets, which nobody has.",
+     .results = {ANSWER(rung_key_list_schema, "All keys.")}, .handle = rung_api_list_keys},
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/keys",
+     .id = "createKey",
+     .tag = "Keys",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Make a key",
+     .doc = "Durable and in force when answered; the key is shown this once. Where there is none "
+            "yet, the first has to be an admin's for all boards: from then on every request needs "
+            "one. Keys that verify players' tokens are made with `rung keys`.",
+     .body_kind = RUNG_BODY_JSON,
+     .body = &rung_new_key_schema,
+     .body_max = 16 << 10,
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {{201, RUNG_TYPE_JSON, &rung_key_made_schema, "The key."}},
+     .handle = rung_api_create_key},
+    {.method = RUNG_METHOD_DELETE,
+     .path = "/v1/keys/{key}",
+     .id = "revokeKey",
+     .tag = "Keys",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Revoke a key",
+     .doc = "Refused from the next request on, also on open connections; it stays in the list. It "
+            "cannot be taken back.",
+     PARAMS(key_params),
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_key_schema, "It is revoked, now or since before.")},
+     .handle = rung_api_revoke_key},
+
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/snapshot",
+     .id = "takeSnapshot",
+     .tag = "Operations",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Begin a snapshot",
+     .doc = "It is written beside the server's work; `rung_snapshots_total` of the metrics counts "
+            "those that are complete. `changed` is false when nothing has happened since the "
+            "last. 409 while one is under way, or before the archive has caught up.",
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_CONFLICT | RUNG_MAY_REFUSE,
+     .results = {{202, RUNG_TYPE_JSON, &rung_change_schema, "It has begun, or need not."}},
+     .handle = rung_api_snapshot},
+    {READ("/v1/clock", "getClock", "The server's time"), .tag = "Operations",
+     .role = RUNG_ROLE_ADMIN,
+     .doc = "Whether the server follows the wall clock. See docs/operations.md, \"The clock\".",
+     .results = {ANSWER(rung_clock_schema, "The time.")}, .handle = rung_api_clock},
+    {.method = RUNG_METHOD_POST,
+     .path = "/v1/clock",
+     .id = "acceptClock",
+     .tag = "Operations",
+     .role = RUNG_ROLE_ADMIN,
+     .summary = "Confirm the wall clock",
+     .doc = "After a jump ahead that was right. Windows that are over by then close, and log time "
+            "never runs back. Nothing happens when the clock is followed already.",
+     .body_kind = RUNG_BODY_JSON,
+     .body = &rung_accept_clock_schema,
+     .body_max = 1 << 10,
+     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     .results = {ANSWER(rung_clock_schema, "The time from now on.")},
+     .handle = rung_api_accept_clock},
+    {READ("/healthz", "getHealth", "Is the process alive?"), .tag = "Operations",
+     .doc = "Always 200.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
+     .results = {ANSWER(rung_health_schema, "It is.")}, .handle = rung_api_health},
+    {READ("/readyz", "getReady", "Does it answer?"), .tag = "Operations",
+     .doc = "503 until recovery is complete. `warnings` names what an operator should look at.",
+     .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
+     .results = {ANSWER(rung_ready_schema, "It does.")}, .handle = rung_api_ready},
+    {READ("/metrics", "getMetrics", "Metrics"), .tag = "Operations", .role = RUNG_ROLE_READ,
+     .doc = "In the text format of Prometheus. A key limited to boards sees the numbers of those.",
+     .flags = RUNG_IS_OPEN_EARLY,
+     .results = {{200, "text/plain; version=0.0.4; charset=utf-8", NULL, "Metrics."}},
+     .handle = rung_api_metrics},
+    {READ("/openapi.json", "getOpenapi", "This document"), .tag = "Operations",
+     .doc = "OpenAPI 3.1.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
+     .results = {{200, RUNG_TYPE_JSON, NULL, "The document."}}, .handle = rung_api_openapi},
+};
+const uint32_t rung_route_count = COUNT(rung_routes);
+
+/* ---- finding ---- */
+
+/* The next segment of a template or path, which begins behind a '/': false at the end. */
+static bool next_segment(const char **at, const char *end, rung_slice *out) {
+    if (*at == end)
+        return false;
+    const char *from = *at + 1, *to = from;
+    while (to < end && *to != '/')
+        to++;
+    *out = rung_slice_of(from, (size_t)(to - from));
+    *at = to;
+    return true;
+}
+
+static bool is_param(rung_slice segment) {
+    return segment.len > 1 && segment.ptr[0] == '{';
+}
+
+static bool path_matches(const char *path, const rung_slice *segments, uint32_t count) {
+    const char *at = path, *end = path + strlen(path);
+    rung_slice expected;
+    uint32_t i = 0;
+    while (next_segment(&at, end, &expected)) {
+        if (i == count || (!is_param(expected) && !rung_slice_eq(expected, segments[i])))
+            return false;
+        i++;
+    }
+    return i == count;
+}
+
+static const char *method_name(rung_method method) {
+    static const char *const names[] = {[RUNG_METHOD_GET] = "GET, HEAD",
+                                        [RUNG_METHOD_POST] = "POST",
+                                        [RUNG_METHOD_PUT] = "PUT",
+                                        [RUNG_METHOD_DELETE] = "DELETE"};
+    return names[method];
+}
+
+static void add_allowed(char *allowed, rung_method method) {
+    size_t len = strlen(allowed);
+    const char *name = method_name(method), *comma = len ? ", " : "";
+    size_t more = strlen(comma) + strlen(name);
+    if (len + more >= RUNG_ALLOWED_MAX)
+        return;
+    memcpy(allowed + len, comma, strlen(comma));
+    memcpy(allowed + len + strlen(comma), name, strlen(name) + 1);
+}
+
+rung_status rung_route_find(rung_method method, rung_slice path, const rung_route **route_out,
+                            rung_slice *segments, char allowed[RUNG_ALLOWED_MAX], rung_err *err) {
+    uint32_t count;
+    rung_status st = rung_url_segments(path, segments, RUNG_URL_SEGMENTS_MAX, &count, err);
+    if (st == RUNG_ELIMIT)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "there is nothing at this path");
+    if (st < 0)
+        return st;
+    if (method == RUNG_METHOD_HEAD)
+        method = RUNG_METHOD_GET;
+    bool is_there = false;
+    char others[RUNG_ALLOWED_MAX] = "";
+    for (uint32_t i = 0; i < rung_route_count; i++) {
+        if (!path_matches(rung_routes[i].path, segments, count))
+            continue;
+        if (rung_routes[i].method == method) {
+            *route_out = &rung_routes[i];
+            return RUNG_OK;
+        }
+        is_there = true;
+        add_allowed(others, rung_routes[i].method);
+    }
+    if (!is_there)
+        return RUNG_FAIL(err, RUNG_NOT_FOUND, "there is nothing at this path");
+    if (allowed)
+        memcpy(allowed, others, sizeof others);
+    return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "this path takes %s", others);
+}
+
+/* ---- arguments ---- */
+
+bool rung_arg_next(rung_slice *names, rung_slice *name_out) {
+    if (names->len == 0)
+        return false;
+    size_t len = strnlen(names->ptr, names->len);
+    *name_out = rung_slice_of(names->ptr, len);
+    *names = rung_slice_of(names->ptr + len + 1, names->len - len - 1);
+    return true;
+}
+
+static rung_status read_name(const rung_param *p, rung_arg *arg, rung_err *err) {
+    if (!rung_name_is_valid(arg->text))
+        return RUNG_FAIL(err, RUNG_EINVAL,
+                         "%s: expected 1 to %d bytes of UTF-8 without control characters", p->name,
+                         RUNG_NAME_MAX);
+    return RUNG_OK;
+}
+
+static rung_status read_text(const rung_param *p, rung_arg *arg, rung_err *err) {
+    if ((int64_t)arg->text.len < p->min || (int64_t)arg->text.len > p->max)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected %lld to %lld bytes", p->name,
+                         (long long)p->min, (long long)p->max);
+    return RUNG_OK;
+}
+
+/* Digits and nothing else: a query is no place for 1e3. */
+static bool is_whole(rung_slice text) {
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+    return text.len > 0;
+}
+
+static rung_status read_count(const rung_param *p, rung_arg *arg, rung_err *err) {
+    if (!is_whole(arg->text) || rung_text_parse_fixed(arg->text, 0, &arg->number, NULL) < 0 ||
+        arg->number < p->min || arg->number > p->max)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected a whole number from %lld to %lld", p->name,
+                         (long long)p->min, (long long)p->max);
+    return RUNG_OK;
+}
+
+static rung_status read_real(const rung_param *p, rung_arg *arg, rung_err *err) {
+    if (rung_text_parse_real(arg->text, &arg->real, NULL) < 0 || !(arg->real > (double)p->min) ||
+        !(arg->real <= (double)p->max))
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected a number above %lld, up to %lld", p->name,
+                         (long long)p->min, (long long)p->max);
+    return RUNG_OK;
+}
+
+static rung_status read_flag(const rung_param *p, rung_arg *arg, rung_err *err) {
+    arg->number = rung_slice_eq(arg->text, RUNG_SLICE("true"));
+    if (!arg->number && !rung_slice_eq(arg->text, RUNG_SLICE("false")))
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected true or false", p->name);
+    return RUNG_OK;
+}
+
+static rung_status read_choice(const rung_param *p, rung_arg *arg, rung_err *err) {
+    char list[96] = "";
+    size_t len = 0;
+    for (int64_t i = 0; p->choices[i]; i++) {
+        rung_slice choice = rung_slice_str(p->choices[i]);
+        if (rung_slice_eq(arg->text, choice)) {
+            arg->number = i;
+            return RUNG_OK;
+        }
+        if (len + choice.len + 3 > sizeof list)
+            continue;
+        memcpy(list + len, i ? ", " : "", i ? 2 : 0);
+        len += i ? 2 : 0;
+        memcpy(list + len, choice.ptr, choice.len);
+        len += choice.len;
+    }
+    return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected one of %.*s", p->name, (int)len, list);
+}
+
+static rung_status read_time(const rung_param *p, rung_arg *arg, rung_err *err) {
+    bool is_ms = is_whole(arg->text) &&
+                 rung_text_parse_fixed(arg->text, 0, &arg->number, NULL) == RUNG_OK &&
+                 arg->number < RUNG_TIME_MS_END;
+    if (!is_ms && rung_time_parse(arg->text, &arg->number, NULL) < 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected an RFC 3339 time or Unix milliseconds",
+                         p->name);
+    return RUNG_OK;
+}
+
+static rung_status read_arg(const rung_param *p, rung_arg *arg, rung_err *err) {
+    switch (p->type) {
+    case RUNG_PARAM_NAME:
+        return read_name(p, arg, err);
+    case RUNG_PARAM_TEXT:
+    case RUNG_PARAM_SCORE:
+        return read_text(p, arg, err);
+    case RUNG_PARAM_COUNT:
+        return read_count(p, arg, err);
+    case RUNG_PARAM_REAL:
+        return read_real(p, arg, err);
+    case RUNG_PARAM_FLAG:
+        return read_flag(p, arg, err);
+    case RUNG_PARAM_CHOICE:
+        return read_choice(p, arg, err);
+    case RUNG_PARAM_TIME:
+        return read_time(p, arg, err);
+    case RUNG_PARAM_SCORES:
+    case RUNG_PARAM_NAMES:
+        break;
+    }
+    return RUNG_OK;
+}
+
+rung_status rung_route_read_path(const rung_route *route, const rung_slice *segments,
+                                 rung_args *args, char *scratch, rung_err *err) {
+    const char *at = route->path, *end = route->path + strlen(route->path);
+    rung_slice word;
+    uint32_t param = 0;
+    rung_err why;
+    for (uint32_t i = 0; next_segment(&at, end, &word); i++) {
+        if (!is_param(word))
+            continue;
+        const rung_param *p = &route->params[param];
+        rung_arg *arg = &args->arg[param++];
+        *arg = (rung_arg){.given = true};
+        if (rung_url_decode(segments[i], false, scratch, &arg->text, &why) < 0)
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", p->name, why.message);
+        scratch += arg->text.len;
+        rung_status st = read_arg(p, arg, err);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+/* ---- the query ---- */
+
+/* Cut at the first `byte`; false when there is none left. */
+static bool cut(rung_slice *rest, char byte, rung_slice *part_out) {
+    if (!rest->ptr)
+        return false;
+    const char *at = rest->len ? memchr(rest->ptr, byte, rest->len) : NULL;
+    size_t len = at ? (size_t)(at - rest->ptr) : rest->len;
+    *part_out = rung_slice_of(rest->ptr, len);
+    *rest = at ? rung_slice_of(at + 1, rest->len - len - 1) : (rung_slice){NULL, 0};
+    return true;
+}
+
+static const rung_param *find_param(const rung_route *route, rung_slice name, uint32_t *index_out) {
+    for (uint32_t i = 0; i < route->param_count; i++)
+        if (!route->params[i].in_path &&
+            rung_slice_eq(name, rung_slice_str(route->params[i].name))) {
+            *index_out = i;
+            return &route->params[i];
+        }
+    return NULL;
+}
+
+/* Commas are cut before decoding, so that an encoded one can be part of a name. */
+static rung_status read_list(const rung_param *p, rung_slice raw, rung_arg *arg, char **scratch,
+                             rung_err *err) {
+    rung_slice piece, decoded;
+    rung_err why;
+    arg->text.ptr = *scratch;
+    while (cut(&raw, ',', &piece)) {
+        if (rung_url_decode(piece, true, *scratch, &decoded, &why) < 0)
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", p->name, why.message);
+        if (p->type == RUNG_PARAM_NAMES && !rung_name_is_valid(decoded))
+            return RUNG_FAIL(err, RUNG_EINVAL,
+                             "%s: expected names of 1 to %d bytes with commas between", p->name,
+                             RUNG_NAME_MAX);
+        if (p->type == RUNG_PARAM_SCORES && (decoded.len < 1 || decoded.len > 64))
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected numbers with commas between", p->name);
+        if (++arg->number > p->max)
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected at most %lld", p->name,
+                             (long long)p->max);
+        *scratch += decoded.len;
+        *(*scratch)++ = 0;
+    }
+    arg->text.len = (size_t)(*scratch - arg->text.ptr);
+    return RUNG_OK;
+}
+
+static rung_status read_pair(const rung_route *route, rung_slice pair, rung_args *args,
+                             char **scratch, rung_err *err) {
+    rung_slice value = pair, raw_name, name;
+    uint32_t i = 0;
+    rung_err why;
+    cut(&value, '=', &raw_name);
+    if (rung_url_decode(raw_name, true, *scratch, &name, &why) < 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "query: %s", why.message);
+    const rung_param *p = find_param(route, name, &i);
+    if (!p) {
+        bool is_plain = rung_name_is_valid(name);
+        return RUNG_FAIL(err, RUNG_EINVAL, "%.*s: there is no such parameter",
+                         is_plain ? (int)name.len : 5, is_plain ? name.ptr : "query");
+    }
+    rung_arg *arg = &args->arg[i];
+    if (arg->given)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: it is there twice", p->name);
+    *arg = (rung_arg){.given = true};
+    if (p->type == RUNG_PARAM_NAMES || p->type == RUNG_PARAM_SCORES)
+        return read_list(p, value.ptr ? value : RUNG_SLICE(""), arg, scratch, err);
+    if (rung_url_decode(value, true, *scratch, &arg->text, &why) < 0)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", p->name, why.message);
+    *scratch += arg->text.len;
+    return read_arg(p, arg, err);
+}
+
+rung_status rung_route_read_query(const rung_route *route, rung_slice query, rung_args *args,
+                                  char *scratch, rung_err *err) {
+    rung_slice pair;
+    for (uint32_t i = 0; i < route->param_count; i++)
+        if (!route->params[i].in_path)
+            args->arg[i] = (rung_arg){.number = route->params[i].otherwise};
+    if (!query.len)
+        query.ptr = NULL; /* no parts, rather than an empty one */
+    while (cut(&query, '&', &pair)) {
+        rung_status st = pair.len ? read_pair(route, pair, args, &scratch, err)
+                                  : RUNG_FAIL(err, RUNG_EINVAL, "query: an empty part");
+        if (st < 0)
+            return st;
+    }
+    for (uint32_t i = 0; i < route->param_count; i++)
+        if (!route->params[i].in_path && route->params[i].required && !args->arg[i].given)
+            return RUNG_FAIL(err, RUNG_EINVAL, "%s: it is missing", route->params[i].name);
+    return RUNG_OK;
+}

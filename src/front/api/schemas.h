@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* schemas.h - the shapes of bodies and answers: tables for reading the ones and documenting both.
+ *
+ * A definition's own shape is in board_json.h. Bodies are read by these tables; answers are written by hand
+ * (answers.h), and a test holds what comes out against the table. Constant data. */
+#ifndef RUNG_FRONT_API_SCHEMAS_H
+#define RUNG_FRONT_API_SCHEMAS_H
+
+#include "codec/schema.h"
+
+/* bodies */
+enum {
+    SCORE_PLAYER,
+    SCORE_SCORE,
+    SCORE_DELTA,
+    SCORE_COLUMNS,
+    SCORE_AT,
+    SCORE_ID,
+    SCORE_META,
+    SCORE_BOARD,
+    SCORE_FIELDS
+};
+extern const rung_schema rung_submission_schema;       /* without the board */
+extern const rung_schema rung_batch_submission_schema; /* with it */
+enum { PROFILE_NAME, PROFILE_AVATAR, PROFILE_COUNTRY, PROFILE_GUILD, PROFILE_FIELDS };
+extern const rung_schema rung_profile_schema;
+enum { FRIENDS_FRIENDS, FRIENDS_FIELDS };
+extern const rung_schema rung_friend_list_schema;
+enum { BAN_REASON, BAN_FIELDS };
+extern const rung_schema rung_ban_schema;
+
+enum { CLOCK_ACCEPT, CLOCK_FIELDS };
+extern const rung_schema rung_accept_clock_schema;
+enum { KEY_ROLE, KEY_BOARDS, KEY_LABEL, KEY_EXPIRES, KEY_RATE, KEY_FIELDS };
+extern const rung_schema rung_new_key_schema;
+
+/* answers */
+extern const rung_schema rung_problem_schema, rung_board_list_schema, rung_outcome_schema,
+    rung_batch_result_schema, rung_top_schema, rung_around_schema, rung_players_schema,
+    rung_friend_ranking_schema, rung_at_score_schema, rung_target_schema, rung_count_schema,
+    rung_distribution_schema, rung_team_list_schema, rung_team_schema, rung_window_list_schema,
+    rung_change_schema, rung_player_schema, rung_friends_schema, rung_history_schema,
+    rung_sent_list_schema, rung_scope_list_schema, rung_key_list_schema, rung_key_made_schema,
+    rung_key_schema, rung_clock_schema, rung_health_schema, rung_ready_schema;
+
+#endif

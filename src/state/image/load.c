@@ -1,0 +1,933 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the state. The bytes have normally passed the checks of whoever keeps them, but nothing here relies
+ * on that:
+ *
+ *  S1  Every number that refers to something (a player, an attribute, a value, a window) is checked when it is read.
+ *  S2  Memory is taken only for what has been read, or is no more than a small multiple of it: names as they come; a
+ *      ranking for at most as many as there are players.
+ *  S3  No key, time or profile gets in that apply would not have made: what comes later may rely on them.
+ *  S4  The digest is computed anew from all that was built, and must be the one written down. What the digest
+ *      does not cover (answers to remembered ids, scopes of closed windows) only has to be valid.
+ *
+ * Failures are noted in the stream, which gives zeros from then on; whoever loops or allocates looks at it first. A
+ * half-built state is given back by rung_state_destroy(), like any other. */
+#include "state/image/save.h"
+#include "state/image/stream.h"
+#include "state/internal.h"
+
+#include <string.h>
+
+typedef struct loader {
+    rung__in in;
+    rung_state *s;
+    rung_names *serials; /* of the boards and sets so far: no two are the same */
+    uint64_t version;
+    const rung_load_helper *helper; /* NULL: none */
+    bool is_helped;                 /* the players' index is with the helper */
+    rung_status index_status;
+} loader;
+
+static void damaged(loader *l, const char *fault) {
+    rung__in_fail(&l->in, RUNG_ECORRUPT, fault);
+}
+
+/* False, and noted, unless `st` is a success. */
+static bool went_well(loader *l, rung_status st) {
+    if (st < 0)
+        rung__in_fail(&l->in, st == RUNG_EINVAL ? RUNG_ECORRUPT : st,
+                      "something is not valid, or is there twice");
+    return st >= 0;
+}
+
+static bool is_fine(const loader *l) {
+    return l->in.st >= 0;
+}
+
+/* A time that can be added to another one. */
+static int64_t load_time(loader *l) {
+    int64_t ms = rung__in_signed(&l->in);
+    if (ms < -(INT64_C(1) << 60) || ms > INT64_C(1) << 60) {
+        damaged(l, "a time is out of range");
+        return 0;
+    }
+    return ms;
+}
+
+static int64_t load_time_or(loader *l, int64_t otherwise) {
+    uint64_t number = rung__in_number(&l->in);
+    int64_t ms = (int64_t)((number >> 1) ^ -(number & 1));
+    if (ms != otherwise && (ms < -(INT64_C(1) << 60) || ms > INT64_C(1) << 60))
+        damaged(l, "a time is out of range");
+    return ms;
+}
+
+/* `len` fresh bytes from the stream; NULL after a failure, and for none. */
+static char *load_block(loader *l, size_t len) {
+    if (!len)
+        return NULL;
+    char *block = is_fine(l) ? rung_alloc_get(l->s->alloc, len) : NULL;
+    if (!block) {
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        return NULL;
+    }
+    rung__in_bytes(&l->in, block, len);
+    if (is_fine(l))
+        return block;
+    rung_alloc_free(l->s->alloc, block, len);
+    return NULL;
+}
+
+/* ---- players, and other names with numbers ---- */
+
+static void load_free_names(loader *l, rung_names *t, uint32_t free) {
+    uint32_t before = RUNG_PLAYER_NONE;
+    while (free-- && is_fine(l)) {
+        uint32_t number = rung__in_count(&l->in, RUNG_PLAYER_NONE - 1);
+        went_well(l, rung_names_restore_free(t, before, number));
+        before = number;
+    }
+}
+
+/* All names of a table, but not its index. */
+static void load_names_only(loader *l, rung_names *t, bool is_metered) {
+    uint32_t span = rung__in_count(&l->in, RUNG_PLAYER_NONE), free = 0;
+    uint8_t id[256];
+    size_t last = 0;
+    for (uint32_t number = 0; number < span && is_fine(l); number++) {
+        size_t len = rung__in_byte(&l->in), shared = len ? rung__in_byte(&l->in) : 0;
+        if (shared > len || shared > last) {
+            damaged(l, "a name shares more than there is");
+            return;
+        }
+        rung_bytes_copy(id + shared, rung__in_take(&l->in, len - shared), len - shared);
+        free += len == 0;
+        last = len ? len : last;
+        went_well(l, rung_names_restore(t, rung_slice_of(id, len)));
+        if (is_metered)
+            rung__meter_add(&l->in.meter, 1);
+    }
+    load_free_names(l, t, free);
+}
+
+static void load_names(loader *l, rung_names *t) {
+    load_names_only(l, t, false);
+    if (is_fine(l))
+        went_well(l, rung_names_restore_finish(t));
+}
+
+/* The index of the players is needed by nobody until all is loaded, and touches nothing that is read meanwhile: ids
+ * and who is there. */
+static void finish_players(void *arg) {
+    loader *l = arg;
+    l->index_status = rung_names_restore_finish(l->s->players);
+}
+
+static void begin_players_index(loader *l) {
+    if (!is_fine(l))
+        return;
+    l->is_helped = l->helper && l->helper->begin(l->helper->ctx, finish_players, l);
+    if (!l->is_helped)
+        finish_players(l);
+}
+
+static void end_players_index(loader *l) {
+    if (l->is_helped)
+        l->helper->wait(l->helper->ctx);
+    l->is_helped = false;
+    went_well(l, l->index_status);
+}
+
+/* The next player of an ascending list; false at its end. */
+static bool load_player(loader *l, uint32_t *player) {
+    uint32_t step = rung__in_count(&l->in, RUNG_PLAYER_NONE - 1);
+    if (!step || !is_fine(l))
+        return false;
+    uint64_t next = (uint64_t)(uint32_t)(*player + 1) + step - 1; /* it starts at -1 */
+    if (next >= RUNG_PLAYER_NONE || !rung_names_is_used(l->s->players, (uint32_t)next)) {
+        damaged(l, "nobody has this player number");
+        return false;
+    }
+    *player = (uint32_t)next;
+    return true;
+}
+
+/* ---- people ---- */
+
+/* Names ascend, lengths are those of events, and all of the bytes are used (S3). */
+static bool profile_is_valid(rung__profile *p) {
+    rung_attribute a = {{NULL, 0}, {NULL, 0}};
+    uint32_t offset = 0;
+    for (p->count = 0; offset < p->bytes; p->count++) {
+        const uint8_t *at = (const uint8_t *)p->packed + offset;
+        uint32_t left = p->bytes - offset, name = at[0];
+        rung_slice before = a.name;
+        if (left < 3 + name || left < 3 + name + at[name + 1] + (at[name + 2] * 256u))
+            return false;
+        rung__profile_next(p, &offset, &a);
+        if (!rung_attribute_name_is_valid(a.name) || rung_slice_cmp(before, a.name) >= 0 ||
+            a.value.len < 1 || a.value.len > RUNG_ATTRIBUTE_VALUE_MAX)
+            return false;
+    }
+    return p->count >= 1 && p->count <= RUNG_ATTRIBUTES_MAX;
+}
+
+static void load_profile(loader *l, uint32_t player) {
+    enum {
+        BYTES_MAX = RUNG_ATTRIBUTES_MAX * (3 + RUNG_ATTRIBUTE_NAME_MAX + RUNG_ATTRIBUTE_VALUE_MAX)
+    };
+    uint32_t bytes = rung__in_count(&l->in, BYTES_MAX);
+    rung__profile *p = is_fine(l) ? rung_alloc_get(l->s->alloc, sizeof *p + bytes) : NULL;
+    if (!p) {
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        return;
+    }
+    p->bytes = bytes;
+    rung__in_bytes(&l->in, p->packed, bytes);
+    if (is_fine(l) && !profile_is_valid(p))
+        damaged(l, "a profile is not valid");
+    if (!is_fine(l) || !went_well(l, rung__rare_put(&l->s->profiles, l->s->alloc, player, p)))
+        rung_alloc_free(l->s->alloc, p, sizeof *p + bytes);
+}
+
+static void load_following(loader *l, uint32_t player) {
+    uint32_t other = RUNG__NONE, count = 0;
+    while (load_player(l, &other)) {
+        if (other == player || ++count > RUNG_FRIENDS_MAX)
+            damaged(l, "a list of friends is not valid");
+        else
+            went_well(l, rung__follow(l->s, player, other));
+    }
+    if (!count)
+        damaged(l, "a list of friends is empty");
+}
+
+static void load_people(loader *l) {
+    load_names_only(l, l->s->players, true);
+    begin_players_index(l);
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);)
+        load_profile(l, player);
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);)
+        load_following(l, player);
+}
+
+static void load_attribute(loader *l, uint32_t number) {
+    rung__attribute *a = &l->s->attributes[number];
+    a->name = rung_names_id(l->s->attribute_ids, number);
+    if (!went_well(l, rung_names_create(l->s->alloc, &l->s->hash_key, &a->values)))
+        return;
+    a->users = 1; /* ours, until the boards are there */
+    load_names(l, a->values);
+    if (is_fine(l) && rung_names_count(a->values) != rung_names_span(a->values))
+        damaged(l, "an attribute has lost a value");
+    if (is_fine(l))
+        went_well(l, rung__attribute_fill(l->s, a));
+}
+
+static void load_attributes(loader *l) {
+    rung_state *s = l->s;
+    load_names(l, s->attribute_ids);
+    uint32_t span = rung_names_span(s->attribute_ids);
+    if (!is_fine(l) || !went_well(l, rung__grow(s->alloc, &s->attributes, &s->attribute_cap, span,
+                                                sizeof *s->attributes)))
+        return;
+    for (uint32_t i = 0; i < span && is_fine(l); i++)
+        if (rung_names_is_used(s->attribute_ids, i))
+            load_attribute(l, i);
+}
+
+/* Every attribute must be one that some board ranks by. */
+static void release_attributes(loader *l) {
+    for (uint32_t i = 0; i < l->s->attribute_cap && is_fine(l); i++) {
+        if (l->s->attributes[i].users == 1)
+            damaged(l, "no board ranks by an attribute");
+        else if (l->s->attributes[i].users)
+            l->s->attributes[i].users--;
+    }
+}
+
+/* ---- rankings ---- */
+
+/* A key that apply may have made (S3): real numbers that are numbers, and a time in the supported years. */
+static bool key_is_valid(const rung__board *b, const uint64_t *key) {
+    const rung_keyspec *spec = &b->def->key;
+    rung_value values[RUNG_COLUMNS_MAX];
+    int64_t at_ms;
+    rung_keyspec_decode(spec, key, values, &at_ms);
+    if (at_ms < RUNG_TIME_MS_MIN || at_ms >= RUNG_TIME_MS_END)
+        return false;
+    for (unsigned i = 0; i < spec->column_count && b->def->update != RUNG_UPDATE_DECAY; i++) {
+        uint64_t again;
+        if (spec->columns[i].type == RUNG_SCORE_REAL &&
+            (rung_score_encode(&spec->columns[i], values[i], &again) < 0 || again != key[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Entries of a window's main ranking on their way into it, or members of one of its scopes, whose keys are there. The
+ * columns are rings of two pieces: as all pieces but the last are full, entry `i` stands at i modulo RING. */
+enum { RING = 2 * RUNG__COLUMN_MAX };
+typedef uint64_t ring[RING];
+
+typedef struct entries {
+    loader *l;
+    const rung__board *b;
+    const rung_ladder *main;
+    rung_numbermap *seen; /* of members: who was in the slot already */
+    uint32_t columns;     /* the last one has the players */
+    uint32_t left;        /* to be read */
+    uint32_t at, end;     /* given out, and read, so far */
+    uint64_t last;        /* first word */
+    ring *column;
+} entries;
+
+static bool read_piece(entries *e) {
+    uint32_t n = e->left < RUNG__COLUMN_MAX ? e->left : RUNG__COLUMN_MAX, from = e->end % RING;
+    const uint64_t *players = &e->column[e->columns - 1][from];
+    const rung_names *table = e->l->s->players;
+    uint32_t span = rung_names_span(table);
+    bool is_valid = true, has_gaps = span != rung_names_count(table);
+    for (uint32_t k = 0; k < e->columns; k++)
+        rung__in_column(&e->l->in, &e->column[k][from], n);
+    for (uint32_t i = 0; i < n; i++)
+        is_valid &=
+            players[i] < span && (!has_gaps || rung_names_is_used(table, (uint32_t)players[i]));
+    e->left -= n;
+    e->end += n;
+    rung__meter_add(&e->l->in.meter, e->seen ? 0 : n); /* members count where they are entries */
+    return is_valid && is_fine(e->l);
+}
+
+/* Each member is somewhere else in the main ranking's map: ask for those places so many members ahead. */
+enum { AHEAD = 24 };
+
+static void look_ahead(const entries *e) {
+    uint32_t far = e->at + AHEAD;
+    if (far < e->end)
+        rung_ladder_warm_map(e->main, (uint32_t)e->column[0][far % RING]);
+}
+
+/* Where the next entry is in the columns; false: there is none that could be. */
+static bool next_place(entries *e, uint32_t *place_out) {
+    while (e->left && e->end - e->at <= RUNG__COLUMN_MAX)
+        if (!read_piece(e))
+            return false;
+    if (e->at == e->end)
+        return false;
+    *place_out = e->at++ % RING;
+    return true;
+}
+
+static bool next_entry(void *ctx, rung_ladder_entry *out) {
+    entries *e = ctx;
+    uint32_t words = e->columns - 1, i;
+    bool is_first = e->at == 0;
+    if (!next_place(e, &i))
+        return false;
+    memset(out, 0, sizeof *out);
+    out->key[0] = e->last += e->column[0][i];
+    for (uint32_t k = 1; k < words; k++)
+        out->key[k] = e->column[k][i];
+    out->player = (uint32_t)e->column[words][i];
+    bool is_known = !is_first && words == 1 && !e->column[0][i]; /* the same as before */
+    return is_known || key_is_valid(e->b, out->key);
+}
+
+static bool next_member(void *ctx, rung_ladder_entry *out) {
+    entries *e = ctx;
+    uint32_t i;
+    if (!next_place(e, &i))
+        return false;
+    look_ahead(e);
+    if (rung_ladder_find(e->main, (uint32_t)e->column[0][i], out) != RUNG_OK ||
+        rung_numbermap_get(e->seen, out->player) != RUNG_NUMBER_NONE)
+        return false;
+    if (!went_well(e->l, rung_numbermap_reserve(e->seen, e->l->s->alloc, out->player)))
+        return false;
+    rung_numbermap_set(e->seen, out->player, 0);
+    return true;
+}
+
+static void load_ladder(loader *l, rung_ladder *ladder, entries *e, rung_ladder_source next) {
+    rung_status st = is_fine(l) ? rung_ladder_build(ladder, e->left, next, e) : RUNG_OK;
+    if (st == RUNG_EINVAL)
+        damaged(l, "a ranking is not valid");
+    else
+        went_well(l, st);
+}
+
+/* The ranking of one value in a closed window; false when there are no more. */
+static bool load_closed_value(loader *l, rung__board *b, rung__window *w, uint32_t slot,
+                              rung_numbermap *seen) {
+    rung_state *s = l->s;
+    rung__scope *scope = &w->scopes[slot];
+    ring column[1];
+    entries e = {.l = l, .b = b, .main = w->ladder, .seen = seen, .columns = 1, .column = column};
+    e.left = rung__in_count(&l->in, rung_ladder_count(w->ladder));
+    if (!e.left)
+        return false;
+    uint32_t value = rung__in_count(&l->in, RUNG__NONE - 1);
+    if (!rung_names_is_used(s->attributes[b->attribute[slot]].values, value) ||
+        (value < scope->cap && scope->ladders[value])) {
+        damaged(l, "a scope has a value that does not exist, or twice");
+        return false;
+    }
+    if (!went_well(l, rung__ranking_open_value(s, b, w, slot, value)))
+        return false;
+    load_ladder(l, scope->ladders[value], &e, next_member);
+    return is_fine(l);
+}
+
+static void load_scopes(loader *l, rung__board *b, rung__window *w) {
+    for (uint32_t slot = 0; slot < b->scope_count && is_fine(l); slot++) {
+        if (!w->closed) {
+            went_well(l, rung__ranking_fill_slot(l->s, b, w, slot));
+            continue;
+        }
+        rung_numbermap seen = {0};
+        while (load_closed_value(l, b, w, slot, &seen))
+            continue;
+        rung_numbermap_deinit(&seen, l->s->alloc);
+    }
+    if (is_fine(l) && b->team_slot != RUNG__NONE)
+        went_well(l, rung__ranking_fill_teams(l->s, b, w));
+}
+
+/* ---- windows ---- */
+
+/* Is it a window of this definition, and one that its kind may be? */
+static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_window *span,
+                            rung_slice season) {
+    const int64_t slack_ms =
+        INT64_C(400) * 86400000; /* a year that begins elsewhere, a zone, a day that begins late */
+    rung_window calendar;
+    if (kind == 0)
+        return b->def->windows & RUNG_WINDOWS_ALL;
+    if (span->start_ms >= span->end_ms || span->start_ms < RUNG_TIME_MS_MIN - slack_ms ||
+        span->end_ms > RUNG_TIME_MS_END + slack_ms)
+        return false;
+    if (kind < RUNG_WINDOW_SEASON)
+        return b->def->windows & RUNG_WINDOWS_BIT(kind) &&
+               rung_window_span((rung_window_kind)kind, span->ordinal, NULL, 0, &calendar) ==
+                   RUNG_OK;
+    for (uint32_t i = 0; i < b->def->season_count; i++)
+        if (rung_slice_eq(b->def->seasons[i].name, season))
+            return true;
+    return false;
+}
+
+static void load_standings(loader *l, rung__board *b, rung__window *w) {
+    const rung_keyspec *spec = &b->def->key;
+    ring column[RUNG_LADDER_WORDS_MAX + 1];
+    entries e = {.l = l, .b = b, .main = w->ladder, .column = column};
+    e.columns = rung_keyspec_words(spec) + 1;
+    e.left = rung__in_count(&l->in, rung_names_count(l->s->players)); /* S2 */
+    load_ladder(l, w->ladder, &e, next_entry);
+    load_scopes(l, b, w);
+}
+
+static void load_window(loader *l, rung__board *b) {
+    uint32_t head = rung__in_byte(&l->in), kind = head & 7;
+    bool closed = head >> 3 & 1, dropped = head >> 4 & 1;
+    rung_window span = {0, INT64_MIN, INT64_MAX};
+    char name[RUNG_NAME_MAX];
+    rung_slice season = {NULL, 0};
+    if (kind == RUNG_WINDOW_SEASON) {
+        season = rung_slice_of(name, rung__in_count(&l->in, sizeof name));
+        rung__in_bytes(&l->in, name, season.len);
+    } else if (kind) {
+        span.ordinal = rung__in_signed(&l->in);
+    }
+    if (kind) {
+        span.start_ms = load_time(l);
+        span.end_ms = load_time(l);
+    }
+    if (head >> 5 || kind > RUNG_WINDOW_SEASON || (dropped && !closed) || (closed && kind == 0) ||
+        !window_is_valid(b, kind, &span, season) ||
+        rung__window_find(b, kind, span.ordinal, season))
+        damaged(l, "a window is not valid");
+    if (!is_fine(l) || !went_well(l, rung__window_list_reserve(l->s, b, 1)))
+        return;
+    rung__window *w = rung__window_new(l->s, b, kind, &span, season);
+    if (!w) {
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        return;
+    }
+    w->closed = closed;
+    w->dropped = dropped;
+    if (dropped) {
+        rung_ladder_destroy(w->ladder);
+        w->ladder = NULL;
+    }
+    rung__window_list_add(l->s, b, w);
+    if (!dropped)
+        load_standings(l, b, w);
+}
+
+/* ---- boards ---- */
+
+static void load_def(loader *l, rung__board *b) {
+    size_t len = rung__in_count(&l->in, RUNG_BOARD_DEF_BYTES_MAX);
+    char *bytes = load_block(l, len);
+    if (!bytes) {
+        damaged(l, "a board has no definition");
+        return;
+    }
+    rung_status st = rung__def_use(l->s, bytes, len, &b->shared, NULL);
+    if (st == RUNG_OK)
+        b->def = &b->shared->def;
+    if (st < 0)
+        rung__in_fail(&l->in, st == RUNG_EVERSION || st == RUNG_ENOMEM ? st : RUNG_ECORRUPT,
+                      "a board's definition is not valid");
+}
+
+static void load_zone(loader *l, rung_slice packed, rung_zone **zone) {
+    rung_status st = packed.len ? rung_zone_unpack(l->s->alloc, packed, zone, NULL) : RUNG_OK;
+    if (st < 0)
+        rung__in_fail(&l->in, st == RUNG_ENOMEM ? st : RUNG_ECORRUPT,
+                      "the rules of a time zone are not valid");
+}
+
+/* Zone and day start: the definition's in the newest rule, its own in the others. */
+static void load_rule_zone(loader *l, const rung__board *b, rung__rule *rule, bool is_newest) {
+    if (is_newest) {
+        rule->day_starts_min = b->def->day_starts_min;
+        load_zone(l, b->def->zone_rules, &rule->zone);
+        return;
+    }
+    size_t len = rung__in_count(&l->in, RUNG_ZONE_PACKED_MAX);
+    char *packed = load_block(l, len);
+    if (packed)
+        load_zone(l, rung_slice_of(packed, len), &rule->zone);
+    rung_alloc_free(l->s->alloc, packed, packed ? len : 0);
+    rule->day_starts_min = (int32_t)rung__in_count(&l->in, RUNG_DAY_STARTS_MAX);
+}
+
+static void load_rule(loader *l, rung__board *b, uint32_t count) {
+    rung__rule *rules = rung_alloc_resize(l->s->alloc, b->rules, b->rule_count * sizeof *rules,
+                                          (b->rule_count + 1) * sizeof *rules);
+    if (!rules) {
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        return;
+    }
+    b->rules = rules;
+    rung__rule *rule = &rules[b->rule_count++];
+    memset(rule, 0, sizeof *rule);
+    load_rule_zone(l, b, rule, b->rule_count == count);
+    for (uint32_t kind = 0; kind < RUNG__KINDS; kind++) {
+        bool is_calendar =
+            kind >= RUNG_WINDOW_HOUR && kind <= RUNG_WINDOW_YEAR && b->rule_count > 1;
+        rule->from_ms[kind] = is_calendar ? load_time(l) : INT64_MIN;
+        rule->before[kind] = is_calendar ? rung__in_signed(&l->in) : INT64_MIN;
+    }
+}
+
+/* The attribute of each slot, which the definition gives by name; one user more. */
+static bool use_attribute(loader *l, rung__board *b, rung_slice name) {
+    uint32_t *number = &b->attribute[b->scope_count];
+    if (rung_names_find(l->s->attribute_ids, name, number) != RUNG_OK) {
+        damaged(l, "an attribute that a board ranks by is missing");
+        return false;
+    }
+    l->s->attributes[*number].users++;
+    b->scope_count++;
+    return true;
+}
+
+static void load_slots(loader *l, rung__board *b) {
+    b->team_slot = RUNG__NONE;
+    for (uint32_t i = 0; i < b->def->scope_count; i++) {
+        if (!use_attribute(l, b, b->def->scopes[i]))
+            return;
+        if (b->def->has_teams && rung_slice_eq(b->def->scopes[i], b->def->team_by))
+            b->team_slot = i;
+    }
+    if (b->def->has_teams && b->team_slot == RUNG__NONE && use_attribute(l, b, b->def->team_by))
+        b->team_slot = b->scope_count - 1;
+}
+
+static void load_rates(loader *l, rung__board *b) {
+    b->rate_minute = load_time_or(l, INT64_MIN);
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);) {
+        uint32_t count = rung__in_count(&l->in, RUNG_NUMBER_NONE - 1);
+        if (!is_fine(l) || !went_well(l, rung_numbermap_reserve(&b->rate, l->s->alloc, player)))
+            return;
+        uint64_t words[2] = {(uint64_t)b->rate_minute, count};
+        rung_numbermap_set(&b->rate, player, count);
+        rung__digest_add(&b->rate_digest,
+                         rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2));
+    }
+}
+
+static void load_serial(loader *l, uint64_t *serial) {
+    const uint64_t event_mask = (UINT64_C(1) << RUNG__SERIAL_SEQ_BITS) - 1;
+    uint8_t bytes[8];
+    uint32_t number;
+    *serial = rung__in_number(&l->in);
+    rung__store64(bytes, *serial);
+    if ((*serial & event_mask) > l->s->seq)
+        damaged(l, "a board was created by an event that has not happened");
+    else if (went_well(
+                 l, rung_names_intern(l->serials, rung_slice_of(bytes, sizeof bytes), &number)) &&
+             number + 1 != rung_names_count(l->serials))
+        damaged(l, "two boards have the same serial");
+}
+
+static void load_board(loader *l, rung__board *b) {
+    load_serial(l, &b->serial);
+    b->created_ms = load_time(l);
+    b->over_ms = load_time_or(l, INT64_MIN);
+    b->ids.horizon_ms = l->version < 3 ? INT64_MIN : load_time_or(l, INT64_MIN);
+    load_def(l, b);
+    if (!is_fine(l))
+        return;
+    uint32_t rules = rung__in_count(&l->in, RUNG__RULES_MAX);
+    if (!rules)
+        damaged(l, "a board has no rules");
+    while (b->rule_count < rules && is_fine(l))
+        load_rule(l, b, rules);
+    if (is_fine(l))
+        load_slots(l, b);
+    load_rates(l, b);
+    uint32_t windows = rung__in_count(&l->in, RUNG__WINDOWS_ALL_MAX);
+    while (b->window_count < windows && is_fine(l))
+        load_window(l, b);
+}
+
+/* ---- sets ---- */
+
+static void load_members(loader *l, rung__set *set) {
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);)
+        if (!went_well(l, rung__set_add(l->s, set, player)))
+            return;
+    if (!set->count)
+        damaged(l, "a set is empty");
+}
+
+static void load_set(loader *l, uint32_t number) {
+    rung_state *s = l->s;
+    if (!went_well(l, rung__grow(s->alloc, &s->sets, &s->set_cap, number + 1, sizeof *s->sets)))
+        return;
+    rung__set *set = rung_alloc_zeroed(s->alloc, sizeof *set);
+    if (!set) {
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        return;
+    }
+    s->sets[number] = set;
+    s->set_count++;
+    set->number = number;
+    set->version = s->seq;
+    load_serial(l, &set->serial);
+    load_members(l, set);
+}
+
+/* What stands before a key since version 2. */
+typedef struct key_head {
+    bool is_key, ends, is_set;
+    int64_t at_ms;
+} key_head;
+
+static key_head load_key_head(loader *l) {
+    key_head h = {0};
+    if (l->version < 2)
+        return h;
+    uint8_t bits = rung__in_byte(&l->in);
+    h.is_key = bits & 1;
+    h.ends = bits >> 1 & 1;
+    h.is_set = bits >> 2 & 1;
+    if (h.ends)
+        h.at_ms = rung__in_signed(&l->in);
+    if (bits > 7 || (h.is_set && h.is_key) || (h.ends && h.at_ms <= l->s->time_ms))
+        damaged(l, "a key is not valid");
+    return h;
+}
+
+/* A board that commands made has the shape they give it, and nothing is read of it on trust. */
+static bool key_board_is_valid(const rung__board *b) {
+    const rung_board_def *def = b->def;
+    return def->key.column_count == 1 && def->key.columns[0].type == RUNG_SCORE_REAL &&
+           def->key.columns[0].order == RUNG_ORDER_DESC && def->key.tie == RUNG_TIE_PLAYER_LAST &&
+           def->update == RUNG_UPDATE_LAST && def->windows == RUNG_WINDOWS_ALL &&
+           def->season_count == 0 && b->scope_count == 0 && b->window_count <= 1;
+}
+
+static void load_expiry(loader *l, uint32_t number, const key_head *h) {
+    if (h->ends && is_fine(l) && went_well(l, rung__expiry_reserve(l->s)))
+        rung__expiry_set(l->s, number, h->at_ms);
+}
+
+static void load_boards(loader *l) {
+    rung_state *s = l->s;
+    load_names(l, s->board_ids);
+    uint32_t span = rung_names_span(s->board_ids);
+    if (!is_fine(l) ||
+        !went_well(l, rung__grow(s->alloc, &s->boards, &s->board_cap, span, sizeof *s->boards)))
+        return;
+    for (uint32_t i = 0; i < span && is_fine(l); i++) {
+        if (!rung_names_is_used(s->board_ids, i))
+            continue;
+        key_head head = load_key_head(l);
+        if (head.is_set) {
+            load_set(l, i);
+            load_expiry(l, i, &head);
+            continue;
+        }
+        s->boards[i] = rung_alloc_zeroed(s->alloc, sizeof *s->boards[i]);
+        if (!s->boards[i]) {
+            rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+            return;
+        }
+        s->boards[i]->number = i;
+        s->boards[i]->version = s->seq;
+        s->boards[i]->is_key = head.is_key;
+        load_board(l, s->boards[i]);
+        if (is_fine(l) && head.is_key && !key_board_is_valid(s->boards[i]))
+            damaged(l, "a key's board is not valid");
+        load_expiry(l, i, &head);
+    }
+}
+
+/* ---- bans ---- */
+
+/* Does the board rank by the attribute of scope `i`, and is it named once? */
+static bool is_own_scope(const rung__board *b, const rung__stashed *e, uint32_t i) {
+    bool is_own = false;
+    for (uint32_t k = 0; k < b->scope_count; k++)
+        is_own = is_own || b->attribute[k] == e->attributes[i];
+    for (uint32_t k = 0; k < i; k++)
+        is_own = is_own && e->attributes[k] != e->attributes[i];
+    return is_own;
+}
+
+static void load_stashed_scopes(loader *l, const rung__board *b, rung__stashed *e) {
+    const rung_state *s = l->s;
+    e->scope_count = rung__in_byte(&l->in);
+    if (e->scope_count > RUNG__SCOPE_SLOTS) {
+        e->scope_count = 0;
+        damaged(l, "an entry was in too many scopes");
+    }
+    for (uint32_t i = 0; i < e->scope_count; i++) {
+        e->attributes[i] = rung__in_count(&l->in, RUNG__NONE) - 1;
+        e->values[i] = RUNG__NONE;
+        if (e->attributes[i] == RUNG__NONE)
+            continue;
+        e->values[i] = rung__in_count(&l->in, RUNG__NONE) - 1;
+        if (!is_own_scope(b, e, i) ||
+            (e->values[i] != RUNG__NONE &&
+             !rung_names_is_used(s->attributes[e->attributes[i]].values, e->values[i])))
+            damaged(l, "an entry was in a scope that does not exist");
+    }
+}
+
+/* One entry that a ban took out of a window; `after` is the one before it: board and window ascend. */
+static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
+    const rung_state *s = l->s;
+    uint32_t board = rung__in_count(&l->in, RUNG__NONE - 1),
+             window = rung__in_count(&l->in, RUNG__WINDOWS_ALL_MAX);
+    rung__board *b = board < s->board_cap ? s->boards[board] : NULL;
+    if (!b || window >= b->window_count || !b->windows[window]->ladder ||
+        (after[0] != RUNG__NONE &&
+         (board < after[0] || (board == after[0] && window <= after[1])))) {
+        damaged(l, "a banned player's entry is of no window");
+        return;
+    }
+    after[0] = board;
+    after[1] = window;
+    b->has_stash = true;
+    e->board_serial = b->serial;
+    e->window_tag = b->windows[window]->tag;
+    for (uint32_t k = 0; k < rung_keyspec_words(&b->def->key); k++)
+        e->key[k] = rung__in_number(&l->in);
+    if (!key_is_valid(b, e->key))
+        damaged(l, "a banned player's key is not valid");
+    load_stashed_scopes(l, b, e);
+}
+
+/* Nobody is banned and ranked at the same time. */
+static void check_unranked(loader *l, uint32_t player) {
+    for (uint32_t i = 0; i < l->s->board_cap; i++) {
+        const rung__board *b = l->s->boards[i];
+        for (uint32_t k = 0; b && k < b->window_count; k++)
+            if (b->windows[k]->ladder &&
+                rung_ladder_find(b->windows[k]->ladder, player, NULL) == RUNG_OK)
+                damaged(l, "a banned player is ranked");
+    }
+}
+
+static void load_ban(loader *l, uint32_t player, uint32_t windows) {
+    uint32_t count = rung__in_count(&l->in, windows), after[2] = {RUNG__NONE, 0}; /* S2 */
+    size_t bytes = sizeof(rung__ban) + count * sizeof(rung__stashed);
+    rung__ban *ban = is_fine(l) ? rung_alloc_zeroed(l->s->alloc, bytes) : NULL;
+    if (!ban) {
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        return;
+    }
+    ban->cap = count;
+    for (; ban->count < count && is_fine(l); ban->count++)
+        load_stashed(l, &ban->entries[ban->count], after);
+    check_unranked(l, player);
+    if (!is_fine(l) || !went_well(l, rung__rare_put(&l->s->bans, l->s->alloc, player, ban)))
+        rung_alloc_free(l->s->alloc, ban, bytes);
+}
+
+static void load_bans(loader *l) {
+    uint32_t windows = 0;
+    for (uint32_t i = 0; i < l->s->board_cap; i++)
+        windows += l->s->boards[i] ? l->s->boards[i]->window_count : 0;
+    for (uint32_t player = RUNG__NONE; load_player(l, &player);)
+        load_ban(l, player, windows);
+}
+
+/* ---- ids ---- */
+
+static void load_id(loader *l) {
+    char key[8 + RUNG_EVENT_ID_MAX];
+    size_t len = rung__in_count(&l->in, sizeof key);
+    rung__in_bytes(&l->in, key, len);
+    rung__id_record r = {.next_player = RUNG__NONE};
+    r.body = rung__in_word(&l->in);
+    r.effective_ms = load_time(l);
+    uint8_t head = rung__in_byte(&l->in);
+    r.changed = head & 1;
+    r.has_next = head >> 1 & 1;
+    r.value_count = head >> 2;
+    r.seq = rung__in_number(&l->in);
+    r.rank_before = rung__in_count(&l->in, UINT32_MAX);
+    r.rank = rung__in_count(&l->in, UINT32_MAX);
+    r.total = rung__in_count(&l->in, UINT32_MAX);
+    r.passed = rung__in_count(&l->in, UINT32_MAX);
+    uint64_t percentile = rung__in_word(&l->in);
+    memcpy(&r.percentile, &percentile, sizeof percentile);
+    for (uint32_t i = 0; i < r.value_count && i < RUNG_COLUMNS_MAX; i++)
+        r.values[i].i = rung__in_signed(&l->in);
+    if (r.has_next) {
+        r.next_player = rung__in_count(&l->in, RUNG__NONE) - 1;
+        r.gap.i = rung__in_signed(&l->in);
+    }
+    if (len <= 8 || r.value_count > RUNG_COLUMNS_MAX ||
+        (r.next_player != RUNG__NONE && !rung_names_is_used(l->s->players, r.next_player)))
+        damaged(l, "a remembered id is not valid");
+    if (!is_fine(l))
+        return;
+    rung_status st = rung__ids_restore(l->s, rung_slice_of(key, len), &r);
+    if (st == RUNG_UNCHANGED)
+        damaged(l, "an id is remembered twice");
+    else
+        went_well(l, st);
+}
+
+static void load_ids(loader *l) {
+    for (uint32_t left = rung__in_count(&l->in, UINT32_MAX); left && is_fine(l); left--) {
+        load_id(l);
+        rung__meter_add(&l->in.meter, 1);
+    }
+    if (!is_fine(l) || l->s->rules < 1)
+        return;
+    size_t count = rung__ids_count(l->s);
+    if (went_well(l, rung__ids_share_out(l->s)) && rung__ids_count(l->s) != count)
+        damaged(l, "an id is of no board");
+}
+
+/* ---- all ---- */
+
+static void load_head(loader *l, const rung_state_config *config) {
+    rung_state *s = l->s;
+    char magic[sizeof RUNG__STREAM_MAGIC - 1];
+    rung__in_bytes(&l->in, magic, sizeof magic);
+    if (memcmp(magic, RUNG__STREAM_MAGIC, sizeof magic) != 0)
+        damaged(l, "it is not a saved state");
+    l->version = rung__in_number(&l->in);
+    if (l->version < 1 || l->version > RUNG_STATE_FORMAT)
+        rung__in_fail(&l->in, RUNG_EVERSION, "its format is not known to this version");
+    l->in.meter.total = rung__in_number(&l->in);
+    uint32_t capacity = rung__in_count(&l->in, UINT32_MAX);
+    int64_t keep_ms = load_time(l);
+    if (!capacity || keep_ms <= 0)
+        damaged(l, "ids are remembered for no time");
+    s->ids.capacity = config->id_capacity ? config->id_capacity : capacity;
+    s->ids.keep_ms = config->id_keep_ms ? config->id_keep_ms : keep_ms;
+    s->seq = rung__in_number(&l->in);
+    s->refused = rung__in_number(&l->in);
+    s->time_ms = load_time_or(l, INT64_MIN);
+    s->ids.horizon_ms = load_time_or(l, INT64_MIN);
+    s->rules = l->version < 3 ? 0 : rung__in_count(&l->in, UINT32_MAX);
+    uint8_t access = l->version < 3 ? 0 : rung__in_byte(&l->in);
+    s->has_keys = access;
+    if (access > 1)
+        damaged(l, "whether there are keys is neither yes nor no");
+    if (is_fine(l) && s->rules > RUNG_RULES_LEVEL)
+        rung__in_fail(&l->in, RUNG_EVERSION, "its level of rules is not known to this version");
+}
+
+/* S4. The facts that were added up on the way are counted again, so that one rule holds for all of them. */
+static void check_digest(loader *l, bool any_digest) {
+    rung_state *s = l->s;
+    s->digest = rung__people_digest_all(s);
+    rung__digest_add(&s->digest, rung__ids_digest_all(s));
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        if (s->boards[i])
+            rung__digest_add(&s->digest, rung__board_digest_all(s, s->boards[i]));
+    for (uint32_t i = 0; i < s->set_cap; i++)
+        if (s->sets[i])
+            rung__digest_add(&s->digest, rung__set_digest_all(s, s->sets[i]));
+    rung_digest found = rung_state_digest(s);
+    uint64_t a = rung__in_word(&l->in), b = rung__in_word(&l->in);
+    if (!any_digest && (found.a != a || found.b != b))
+        damaged(l, "the digest is another one");
+}
+
+static void load_state(loader *l, const rung_state_config *config, bool any_digest) {
+    load_head(l, config);
+    load_people(l);
+    load_attributes(l);
+    load_boards(l);
+    release_attributes(l);
+    load_bans(l);
+    load_ids(l);
+    end_players_index(l);
+    if (is_fine(l))
+        check_digest(l, any_digest);
+    rung__in_finish(&l->in);
+}
+
+static rung_status explain(const loader *l, rung_err *err) {
+    const rung__in *in = &l->in;
+    if (in->st == RUNG_ENOMEM)
+        return RUNG_FAIL(err, in->st, "out of memory");
+    if (in->st == RUNG_ELIMIT)
+        return RUNG_FAIL(err, in->st, "saved state: it holds more than is configured");
+    if (!in->fault)
+        return RUNG_FAIL(err, in->st, "saved state: %s", rung_status_text(in->st));
+    return RUNG_FAIL(err, in->st, "saved state, before byte %llu: %s",
+                     (unsigned long long)rung__in_offset(in), in->fault);
+}
+
+rung_status rung__state_load(const rung_state_config *config, rung_load_source source, void *ctx,
+                             const rung_save_progress *progress, const rung_load_helper *helper,
+                             bool any_digest, rung_state **out, rung_err *err) {
+    loader l = {
+        .in = {.source = source, .ctx = ctx, .st = RUNG_OK, .meter = {.progress = progress}},
+        .helper = helper};
+    rung_status st = rung_state_create(config, &l.s);
+    if (st >= 0)
+        st = rung_names_create(config->alloc, &config->hash_key, &l.serials);
+    if (st >= 0) {
+        load_state(&l, config, any_digest);
+        st = l.in.st;
+    }
+    rung_names_destroy(l.serials);
+    if (st < 0) {
+        rung_state_destroy(l.s);
+        return l.in.st < 0 ? explain(&l, err) : RUNG_FAIL(err, st, "out of memory");
+    }
+    if (progress)
+        progress->tell(progress->ctx, l.in.meter.total, l.in.meter.total);
+    *out = l.s;
+    return RUNG_OK;
+}
+
+rung_status rung_state_load(const rung_state_config *config, rung_load_source source, void *ctx,
+                            const rung_save_progress *progress, const rung_load_helper *helper,
+                            rung_state **out, rung_err *err) {
+    return rung__state_load(config, source, ctx, progress, helper, false, out, err);
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing the state. docs/formats/state.md has the bytes; here is why they are in this order: whatever refers to
+ * something (a profile to a player, a board to an attribute, a ban's entry to a window) comes after it, so that the
+ * reader can check each reference as it comes. Numbers of players are written in ascending order wherever the state
+ * itself has no order, so equal states have equal bytes.
+ *
+ * May run in a forked child of a process with threads: no memory is taken, nothing is changed. */
+#include "state/image/save.h"
+
+#include "state/image/stream.h"
+#include "state/internal.h"
+
+#include <string.h>
+
+enum { LIST = 1024 }; /* players asked for at a time */
+
+/* ---- players, and other names with numbers ---- */
+
+static size_t shared_prefix(rung_slice a, rung_slice b) {
+    size_t max = a.len < b.len ? a.len : b.len, n = 0;
+    while (n < max && a.ptr[n] == b.ptr[n])
+        n++;
+    return n;
+}
+
+/* All names in order of number, each without what it shares with the one before; then the free numbers. */
+static void save_names(rung__out *o, const rung_names *t, bool is_metered) {
+    uint32_t span = rung_names_span(t);
+    rung_slice last = {NULL, 0};
+    rung__out_number(o, span);
+    for (uint32_t number = 0; number < span; number++) {
+        rung_slice id = rung_names_id(t, number);
+        rung__out_byte(o, (uint8_t)id.len);
+        if (id.len) {
+            size_t shared = shared_prefix(id, last);
+            rung__out_byte(o, (uint8_t)shared);
+            rung__out_bytes(o, id.ptr + shared, id.len - shared);
+            last = id;
+        }
+        if (is_metered)
+            rung__meter_add(&o->meter, 1);
+    }
+    for (uint32_t n = RUNG_PLAYER_NONE; (n = rung_names_next_free(t, n)) != RUNG_PLAYER_NONE;)
+        rung__out_number(o, n);
+}
+
+/* Players one after the other, ascending: each as the distance from the one before. */
+static void save_player(rung__out *o, uint32_t player, uint32_t *before) {
+    rung__out_number(o, player - *before); /* `before` starts at -1: never 0, which is the end */
+    *before = player;
+}
+
+/* Calls `save` for every player in a map, in order. */
+static void each_player(rung__out *o, const rung_numbermap *map,
+                        void (*save)(rung__out *o, void *ctx, uint32_t player, uint32_t value),
+                        void *ctx) {
+    uint32_t players[LIST], n, from = 0;
+    do {
+        n = rung_numbermap_list(map, from, players, LIST);
+        for (uint32_t i = 0; i < n; i++)
+            save(o, ctx, players[i], rung_numbermap_get(map, players[i]));
+        from = n ? players[n - 1] + 1 : 0;
+    } while (n == LIST && from);
+}
+
+/* ---- people ---- */
+
+typedef struct people {
+    const rung_state *s;
+    uint32_t before;
+} people;
+
+static void save_profile(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
+    people *p = ctx;
+    const rung__profile *profile = p->s->profiles.items[slot];
+    save_player(o, player, &p->before);
+    rung__out_text(o, rung_slice_of(profile->packed, profile->bytes));
+}
+
+static void save_following(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
+    people *p = ctx;
+    const rung__friends *f = p->s->friends.items[slot];
+    uint32_t before = RUNG__NONE;
+    if (!f->following_count)
+        return;
+    save_player(o, player, &p->before);
+    for (uint32_t i = 0; i < f->following_count; i++)
+        save_player(o, f->following[i], &before);
+    rung__out_number(o, 0);
+}
+
+static void save_people(rung__out *o, const rung_state *s) {
+    save_names(o, s->players, true);
+    each_player(o, &s->profiles.map, save_profile, &(people){s, RUNG__NONE});
+    rung__out_number(o, 0);
+    each_player(o, &s->friends.map, save_following, &(people){s, RUNG__NONE});
+    rung__out_number(o, 0);
+}
+
+/* The numbers of attributes and their values stay the same, since answers show those of teams. */
+static void save_attributes(rung__out *o, const rung_state *s) {
+    save_names(o, s->attribute_ids, false);
+    for (uint32_t i = 0; i < rung_names_span(s->attribute_ids); i++)
+        if (rung_names_is_used(s->attribute_ids, i))
+            save_names(o, s->attributes[i].values, false);
+}
+
+/* ---- rankings ---- */
+
+/* Entries in order, column by column. The first word ascends: it is written as steps. */
+static void save_entries(rung__out *o, const rung_ladder *l, uint32_t words) {
+    uint64_t column[RUNG_LADDER_WORDS_MAX + 1][RUNG__COLUMN_MAX], last = 0;
+    uint32_t left = rung_ladder_count(l);
+    rung_ladder_cursor c = rung_ladder_seek(l, 0);
+    while (left) {
+        uint32_t n = left < RUNG__COLUMN_MAX ? left : RUNG__COLUMN_MAX;
+        for (uint32_t i = 0; i < n; i++) {
+            rung_ladder_entry e;
+            rung_ladder_next(&c, &e);
+            column[0][i] = e.key[0] - last;
+            last = e.key[0];
+            for (uint32_t k = 1; k < words; k++)
+                column[k][i] = e.key[k];
+            column[words][i] = e.player;
+        }
+        for (uint32_t k = 0; k <= words; k++)
+            rung__out_column(o, column[k], n);
+        rung__meter_add(&o->meter, n);
+        left -= n;
+    }
+}
+
+/* Who is in a ranking, in order. */
+static void save_members(rung__out *o, const rung_ladder *l) {
+    uint64_t players[RUNG__COLUMN_MAX];
+    rung_ladder_cursor c = rung_ladder_seek(l, 0);
+    for (uint32_t left = rung_ladder_count(l), n; left; left -= n) {
+        n = left < RUNG__COLUMN_MAX ? left : RUNG__COLUMN_MAX;
+        for (uint32_t i = 0; i < n; i++) {
+            rung_ladder_entry e;
+            rung_ladder_next(&c, &e);
+            players[i] = e.player;
+        }
+        rung__out_column(o, players, n);
+    }
+}
+
+/* A closed window's scopes have the values of their time, which nothing else remembers. */
+static void save_closed_scope(rung__out *o, const rung__scope *scope) {
+    for (uint32_t value = 0; value < scope->cap; value++) {
+        uint32_t count = scope->ladders[value] ? rung_ladder_count(scope->ladders[value]) : 0;
+        if (!count)
+            continue;
+        rung__out_number(o, count);
+        rung__out_number(o, value);
+        save_members(o, scope->ladders[value]);
+    }
+    rung__out_number(o, 0);
+}
+
+static void save_window(rung__out *o, const rung__board *b, const rung__window *w) {
+    rung__out_byte(o, (uint8_t)(w->kind | (unsigned)w->closed << 3 | (unsigned)w->dropped << 4));
+    if (w->kind == RUNG_WINDOW_SEASON)
+        rung__out_text(o, w->season);
+    else if (w->kind)
+        rung__out_signed(o, w->ordinal);
+    if (w->kind) {
+        rung__out_signed(o, w->start_ms);
+        rung__out_signed(o, w->end_ms);
+    }
+    if (w->dropped)
+        return;
+    rung__out_number(o, rung_ladder_count(w->ladder));
+    save_entries(o, w->ladder, rung_keyspec_words(&b->def->key));
+    for (uint32_t slot = 0; w->closed && slot < b->scope_count; slot++)
+        save_closed_scope(o, &w->scopes[slot]);
+}
+
+/* ---- boards ---- */
+
+/* The newest rule has zone and day start of the definition; the first one holds for ever back. */
+static void save_rule(rung__out *o, const rung__rule *rule, bool is_first, bool is_newest) {
+    if (!is_newest) {
+        uint8_t packed[RUNG_ZONE_PACKED_MAX];
+        size_t len = 0;
+        rung_status st = rule->zone
+                             ? rung_zone_pack(rule->zone, INT64_MIN, packed, sizeof packed, &len)
+                             : RUNG_OK;
+        RUNG_ASSERT(st == RUNG_OK); /* there is room for any */
+        rung__out_text(o, rung_slice_of(packed, len));
+        rung__out_number(o, (uint64_t)rule->day_starts_min);
+    }
+    for (uint32_t kind = RUNG_WINDOW_HOUR; !is_first && kind <= RUNG_WINDOW_YEAR; kind++) {
+        rung__out_signed(o, rule->from_ms[kind]);
+        rung__out_signed(o, rule->before[kind]);
+    }
+}
+
+static void save_rate(rung__out *o, void *ctx, uint32_t player, uint32_t count) {
+    save_player(o, player, ctx);
+    rung__out_number(o, count);
+}
+
+static void save_board(rung__out *o, const rung__board *b) {
+    uint32_t before = RUNG__NONE;
+    rung__out_number(o, b->serial);
+    rung__out_signed(o, b->created_ms);
+    rung__out_signed(o, b->over_ms);
+    rung__out_signed(o, b->ids.horizon_ms);
+    rung__out_text(o, b->shared->bytes);
+    rung__out_number(o, b->rule_count);
+    for (uint32_t i = 0; i < b->rule_count; i++)
+        save_rule(o, &b->rules[i], i == 0, i + 1 == b->rule_count);
+    rung__out_signed(o, b->rate_minute);
+    each_player(o, &b->rate, save_rate, &before);
+    rung__out_number(o, 0);
+    rung__out_number(o, b->window_count);
+    for (uint32_t i = 0; i < b->window_count; i++)
+        save_window(o, b, b->windows[i]);
+}
+
+static void save_set(rung__out *o, const rung__set *set) {
+    uint32_t players[LIST], n, from = 0, before = RUNG__NONE;
+    rung__out_number(o, set->serial);
+    do {
+        n = rung__set_list(set, from, players, LIST);
+        for (uint32_t i = 0; i < n; i++)
+            save_player(o, players[i], &before);
+        from = n ? players[n - 1] + 1 : 0;
+    } while (n == LIST);
+    rung__out_number(o, 0);
+}
+
+static void save_key_head(rung__out *o, bool is_set, bool is_key, const rung__expiry *e) {
+    bool ends = e->place != 0;
+    rung__out_byte(o, (uint8_t)(is_key | (unsigned)ends << 1 | (unsigned)is_set << 2));
+    if (ends)
+        rung__out_signed(o, e->at_ms);
+}
+
+/* Boards, and sets among them: they share the names. */
+static void save_boards(rung__out *o, const rung_state *s) {
+    save_names(o, s->board_ids, false);
+    for (uint32_t i = 0; i < rung_names_span(s->board_ids); i++) {
+        const rung__board *b = i < s->board_cap ? s->boards[i] : NULL;
+        const rung__set *set = i < s->set_cap ? s->sets[i] : NULL;
+        if (!b && !set)
+            continue;
+        save_key_head(o, set != NULL, b && b->is_key, b ? &b->expiry : &set->expiry);
+        if (b)
+            save_board(o, b);
+        else
+            save_set(o, set);
+    }
+}
+
+/* ---- bans ---- */
+
+/* What a ban took out stands in the order of boards and windows: one walk over them finds all. */
+typedef struct walk {
+    uint32_t board, window;
+} walk;
+
+static const rung__board *walk_to(const rung_state *s, walk *at, const rung__stashed *e) {
+    for (; at->board < s->board_cap; at->board++, at->window = 0) {
+        const rung__board *b = s->boards[at->board];
+        if (!b || b->serial != e->board_serial)
+            continue;
+        for (; at->window < b->window_count; at->window++)
+            if (b->windows[at->window]->tag == e->window_tag)
+                return b;
+    }
+    return NULL;
+}
+
+static void save_stashed(rung__out *o, const rung__stashed *e, const rung__board *b, walk at) {
+    rung__out_number(o, at.board);
+    rung__out_number(o, at.window);
+    for (uint32_t k = 0; k < rung_keyspec_words(&b->def->key); k++)
+        rung__out_number(o, e->key[k]);
+    rung__out_byte(o, (uint8_t)e->scope_count);
+    for (uint32_t i = 0; i < e->scope_count; i++) {
+        rung__out_number(o, e->attributes[i] + 1); /* 0: none */
+        if (e->attributes[i] != RUNG__NONE)
+            rung__out_number(o, e->values[i] + 1);
+    }
+}
+
+static void save_ban(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
+    people *p = ctx;
+    const rung__ban *ban = p->s->bans.items[slot];
+    walk at = {0, 0};
+    save_player(o, player, &p->before);
+    rung__out_number(o, ban->count);
+    for (uint32_t k = 0; k < ban->count; k++, at.window++) {
+        const rung__board *b = walk_to(p->s, &at, &ban->entries[k]);
+        RUNG_ASSERT(b); /* what is gone was forgotten, and boards and windows never change places */
+        save_stashed(o, &ban->entries[k], b, at);
+    }
+}
+
+static void save_bans(rung__out *o, const rung_state *s) {
+    each_player(o, &s->bans.map, save_ban, &(people){s, RUNG__NONE});
+    rung__out_number(o, 0);
+}
+
+/* ---- ids ---- */
+
+static void save_id(rung__out *o, rung_slice key, const rung__id_record *r) {
+    uint64_t percentile;
+    memcpy(&percentile, &r->percentile, sizeof percentile);
+    rung__out_text(o, key);
+    rung__out_word(o, r->body);
+    rung__out_signed(o, r->effective_ms);
+    rung__out_byte(
+        o, (uint8_t)(r->changed | (unsigned)r->has_next << 1 | (unsigned)r->value_count << 2));
+    rung__out_number(o, r->seq);
+    rung__out_number(o, r->rank_before);
+    rung__out_number(o, r->rank);
+    rung__out_number(o, r->total);
+    rung__out_number(o, r->passed);
+    rung__out_word(o, percentile);
+    for (uint32_t i = 0; i < r->value_count; i++)
+        rung__out_signed(o, r->values[i].i);
+    if (r->has_next) {
+        rung__out_number(o, r->next_player + 1); /* 0: erased since */
+        rung__out_signed(o, r->gap.i);
+    }
+}
+
+static void save_ids(rung__out *o, const rung_state *s) {
+    rung__out_number(o, rung__ids_count(s));
+    for (uint32_t i = s->ids.first; i != RUNG__NONE; i = rung__ids_record(s, i)->next) {
+        save_id(o, rung_names_id(s->ids.table, i), rung__ids_record(s, i));
+        rung__meter_add(&o->meter, 1);
+    }
+}
+
+/* ---- all ---- */
+
+static uint64_t count_all(const rung_state *s) {
+    uint64_t total = (uint64_t)rung_names_span(s->players) + rung__ids_count(s);
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        for (uint32_t k = 0; s->boards[i] && k < s->boards[i]->window_count; k++)
+            total += s->boards[i]->windows[k]->ladder
+                         ? rung_ladder_count(s->boards[i]->windows[k]->ladder)
+                         : 0;
+    return total;
+}
+
+static void save_head(rung__out *o, const rung_state *s) {
+    rung__out_bytes(o, RUNG__STREAM_MAGIC, sizeof RUNG__STREAM_MAGIC - 1);
+    rung__out_number(o, RUNG_STATE_FORMAT);
+    rung__out_number(o, o->meter.total);
+    rung__out_number(o, s->ids.capacity);
+    rung__out_signed(o, s->ids.keep_ms);
+    rung__out_number(o, s->seq);
+    rung__out_number(o, s->refused);
+    rung__out_signed(o, s->time_ms);
+    rung__out_signed(o, s->ids.horizon_ms);
+    rung__out_number(o, s->rules);
+    rung__out_byte(o, s->has_keys);
+}
+
+rung_status rung_state_save(const rung_state *s, rung_save_sink sink, void *ctx,
+                            const rung_save_progress *progress) {
+    if (s->broken)
+        return RUNG_ENOMEM;
+    rung__out o = {
+        .sink = sink, .ctx = ctx, .st = RUNG_OK, .meter = {progress, 0, count_all(s), 0}};
+    save_head(&o, s);
+    save_people(&o, s);
+    save_attributes(&o, s);
+    save_boards(&o, s);
+    save_bans(&o, s);
+    save_ids(&o, s);
+    rung_digest digest = rung_state_digest(s);
+    rung__out_word(&o, digest.a);
+    rung__out_word(&o, digest.b);
+    rung__out_flush(&o);
+    if (o.st >= 0 && progress)
+        progress->tell(progress->ctx, o.meter.total, o.meter.total);
+    return o.st < 0 ? o.st : RUNG_OK;
+}

@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unions, intersections and differences of keys, with Redis's arithmetic: keys are taken in order of size, the
+ * smallest first (of equal ones the first named), because sums of doubles depend on the order. A product that is not
+ * a number counts as 0; in an intersection that is so of the smallest key only, and those of the others make the
+ * whole sum 0.
+ *
+ * The workload is the friends pattern: a set of a few hundred and a board of millions. An intersection walks the
+ * smallest key and looks its members up in the others, a group at a time so that memory latency is hidden. */
+#include "state/internal.h"
+#include "state/keyspace/key_read.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifdef RUNG_TEST_BUILD
+enum { GROUP = 5, FEW = 6, SOME = 16, BUCKETS = 8 };
+#else
+enum {
+    GROUP = 256,  /* members looked up at a time */
+    FEW = 48,     /* so many are sorted sooner by comparing than by counting */
+    SOME = 1024,  /* and so many by the places that their scores suggest */
+    BUCKETS = 256 /* such places */
+};
+#endif
+
+/* ---- pairs ---- */
+
+void rung__pairs_free(const rung_alloc *alloc, rung__pairs *pairs) {
+    rung_alloc_free(alloc, pairs->items, pairs->cap * sizeof *pairs->items);
+    memset(pairs, 0, sizeof *pairs);
+}
+
+static rung_status reserve(const rung_alloc *alloc, rung__pairs *pairs, uint32_t more,
+                           uint32_t rows_max) {
+    if (more > rows_max || pairs->count > rows_max - more)
+        return RUNG_ELIMIT;
+    return rung__grow(alloc, &pairs->items, &pairs->cap, pairs->count + more, sizeof *pairs->items);
+}
+
+static bool goes_before(const rung_names *players, const rung__pair *a, const rung__pair *b) {
+    if (a->score != b->score)
+        return a->score < b->score;
+    return rung_names_compare(players, a->player, b->player) < 0;
+}
+
+static void merge(const rung_names *players, const rung__pair *from, rung__pair *to, size_t low,
+                  size_t mid, size_t high) {
+    size_t a = low, b = mid;
+    for (size_t i = low; i < high; i++)
+        to[i] = a < mid && (b == high || !goes_before(players, &from[b], &from[a])) ? from[a++]
+                                                                                    : from[b++];
+}
+
+/* Merge sort, from the bottom up: n log n comparisons at worst, whoever chose the scores. */
+static void sort_by_merging(const rung_names *players, rung__pair *pairs, rung__pair *spare,
+                            size_t n) {
+    rung__pair *from = pairs, *to = spare;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t mid = low + width < n ? low + width : n;
+            merge(players, from, to, low, mid, mid + width < n ? mid + width : n);
+        }
+        rung__pair *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != pairs)
+        memcpy(pairs, from, n * sizeof *pairs);
+}
+
+static uint64_t bits_of(const rung__pair *p) {
+    uint64_t bits;
+    memcpy(&bits, &p->score, sizeof bits);
+    return bits;
+}
+
+/* From scores to bits that compare as unsigned numbers the way scores do, or back again. The two zeros differ in
+ * them, but stand side by side. */
+static void turn(rung__pair *pairs, size_t n, bool back) {
+    const uint64_t sign = (uint64_t)1 << 63;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = bits_of(&pairs[i]);
+        bits ^= (bits >> 63) != back ? UINT64_MAX : sign;
+        memcpy(&pairs[i].score, &bits, sizeof bits);
+    }
+}
+
+/* Eight of the bits, counted out: `to` has the pairs by those, else in the order of `from`. */
+static void sort_by_byte(const rung__pair *from, rung__pair *to, size_t n, unsigned shift) {
+    uint32_t places[256] = {0}, place = 0;
+    for (size_t i = 0; i < n; i++)
+        places[bits_of(&from[i]) >> shift & 255]++;
+    for (unsigned byte = 0; byte < 256; byte++) {
+        uint32_t count = places[byte];
+        places[byte] = place;
+        place += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[places[bits_of(&from[i]) >> shift & 255]++] = from[i];
+}
+
+/* By score alone, eight bits at a time from the lowest in which any differ: no branch depends on the scores. Whole
+ * numbers up to a million differ in 24 bits, as a rule. */
+static void sort_by_counting(rung__pair *pairs, rung__pair *spare, size_t n) {
+    rung__pair *from = pairs, *to = spare;
+    uint64_t differing = 0;
+    turn(pairs, n, false);
+    for (size_t i = 1; i < n; i++)
+        differing |= bits_of(&pairs[i]) ^ bits_of(&pairs[0]);
+    unsigned lowest = differing ? (unsigned)__builtin_ctzll(differing) : 64;
+    for (unsigned shift = lowest; shift < 64; shift += 8) {
+        if (!(differing >> shift & 255))
+            continue;
+        sort_by_byte(from, to, n, shift);
+        rung__pair *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != pairs)
+        memcpy(pairs, from, n * sizeof *pairs);
+    turn(pairs, n, true);
+}
+
+/* Where a score lies between the least one and the greatest. Rounded, but of two scores the greater is never put
+ * before the less. */
+static inline uint32_t bucket_of(double score, double least, double scale) {
+    return (uint32_t)(int32_t)((score - least) * scale);
+}
+
+/* `to` has the pairs by their buckets. */
+static void sort_by_bucket(const rung__pair *from, rung__pair *to, size_t n, double least,
+                           double scale) {
+    uint16_t places[BUCKETS] = {0}, place = 0;
+    for (size_t i = 0; i < n; i++)
+        places[bucket_of(from[i].score, least, scale)]++;
+    for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
+        uint16_t count = places[bucket];
+        places[bucket] = place;
+        place = (uint16_t)(place + count);
+    }
+    for (size_t i = 0; i < n; i++)
+        to[places[bucket_of(from[i].score, least, scale)]++] = from[i];
+}
+
+/* By score alone, of at most SOME: into buckets, then each to its place among the few that it shares one with. As a
+ * rule scores are spread well enough for that. false: they are not, and `pairs` are in any order. */
+static bool sort_by_spread(rung__pair *pairs, rung__pair *spare, size_t n) {
+    double least = pairs[0].score, most = least;
+    for (size_t i = 1; i < n; i++) {
+        least = pairs[i].score < least ? pairs[i].score : least;
+        most = pairs[i].score > most ? pairs[i].score : most;
+    }
+    double scale = (BUCKETS - 1) / (most - least);
+    if (!(scale > 0 && scale < HUGE_VAL)) /* one score only, or they are infinitely far apart */
+        return false;
+    sort_by_bucket(pairs, spare, n, least, scale);
+    size_t moves_left = 4 * n;
+    for (size_t i = 0, at; i < n; i++) {
+        for (at = i; at && pairs[at - 1].score > spare[i].score; at--)
+            pairs[at] = pairs[at - 1];
+        pairs[at] = spare[i];
+        if (i - at > moves_left) {
+            memcpy(pairs, spare, n * sizeof *pairs);
+            return false;
+        }
+        moves_left -= i - at;
+    }
+    return true;
+}
+
+/* Names are read only of those whose scores tie: they lie all over memory. */
+rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_names *players,
+                             rung__pairs *pairs) {
+    size_t n = pairs->count, bytes = n * sizeof *pairs->items;
+    rung__pair *items = pairs->items;
+    if (n < 2)
+        return RUNG_OK;
+    rung__pair *spare = rung_alloc_get(alloc, bytes);
+    if (!spare)
+        return RUNG_ENOMEM;
+    if (n <= FEW) {
+        sort_by_merging(players, items, spare, n);
+    } else {
+        if (n > SOME || !sort_by_spread(items, spare, n))
+            sort_by_counting(items, spare, n);
+        for (size_t start = 0, end; start < n; start = end) {
+            for (end = start + 1; end < n && items[end].score == items[start].score;)
+                end++;
+            if (end - start > 1)
+                sort_by_merging(players, items + start, spare, end - start);
+        }
+    }
+    rung_alloc_free(alloc, spare, bytes);
+    return RUNG_OK;
+}
+
+rung_status rung__pairs_read(const rung_alloc *alloc, const rung_zkey *k, uint32_t first,
+                             uint32_t end, rung__pairs *out) {
+    if (first >= end)
+        return RUNG_OK;
+    if (reserve(alloc, out, end - first, UINT32_MAX) < 0)
+        return RUNG_ENOMEM;
+    rung_ladder_cursor c = rung_ladder_seek(k->ladder, k->is_ascending ? first : k->count - first);
+    for (uint32_t i = first; i < end; i++) {
+        rung_ladder_entry e;
+        if (k->is_ascending)
+            rung_ladder_next(&c, &e);
+        else
+            rung_ladder_prev(&c, &e);
+        out->items[out->count++] = (rung__pair){rung__zkey_score(k, e.key), e.player};
+    }
+    return RUNG_OK;
+}
+
+/* ---- members of one key, group by group ---- */
+
+typedef struct walk {
+    const rung_zkey *k;
+    rung_ladder_cursor cursor;
+    uint32_t from; /* of a set */
+    uint32_t n;
+    uint32_t players[GROUP];
+    double scores[GROUP];
+} walk;
+
+static void walk_begin(walk *w, const rung_zkey *k) {
+    w->k = k;
+    w->from = 0;
+    if (k->ladder)
+        w->cursor = rung_ladder_seek(k->ladder, 0);
+}
+
+/* Banned players are in no ranking: a set may have them, what is made of it may not. */
+static void drop_banned(walk *w) {
+    const rung__rare *bans = &w->k->state->bans;
+    uint32_t kept = 0;
+    if (bans->count == 0)
+        return;
+    for (uint32_t i = 0; i < w->n; i++)
+        if (rung_numbermap_get(&bans->map, w->players[i]) == RUNG_NUMBER_NONE)
+            w->players[kept++] = w->players[i];
+    w->n = kept;
+}
+
+/* The next group, perhaps of none; false when there are no more. */
+static bool walk_next(walk *w) {
+    rung_ladder_entry e;
+    w->n = 0;
+    if (w->k->ladder) {
+        for (; w->n < GROUP && rung_ladder_next(&w->cursor, &e); w->n++) {
+            w->players[w->n] = e.player;
+            w->scores[w->n] = rung__zkey_score(w->k, e.key);
+        }
+        return w->n > 0;
+    }
+    if (!w->k->set || w->from == RUNG_PLAYER_NONE)
+        return false;
+    w->n = rung__set_list(w->k->set, w->from, w->players, GROUP);
+    w->from = w->n == GROUP ? w->players[GROUP - 1] + 1 : RUNG_PLAYER_NONE;
+    drop_banned(w);
+    for (uint32_t i = 0; i < w->n; i++)
+        w->scores[i] = 1;
+    return true;
+}
+
+/* ---- arithmetic ---- */
+
+static double weigh(double weight, double score) {
+    double value = weight * score;
+    return isnan(value) ? 0 : value;
+}
+
+static double aggregate_of(rung_aggregate aggregate, double a, double b) {
+    double sum = a + b;
+    switch (aggregate) {
+    case RUNG_AGGREGATE_MIN:
+        return b < a ? b : a;
+    case RUNG_AGGREGATE_MAX:
+        return b > a ? b : a;
+    case RUNG_AGGREGATE_SUM:
+        break;
+    }
+    return isnan(sum) ? 0 : sum;
+}
+
+/* The order in which keys are taken: by size, equal ones as they were named. A merge sort from the bottom up: a command
+ * may name as many keys as it has room for. `order` has 2 n places, and the first n are the answer. */
+static void order_by_size(uint32_t n, const rung_zkey *keys, uint32_t *order) {
+    uint32_t *from = order, *to = order + n;
+    for (uint32_t i = 0; i < n; i++)
+        from[i] = i;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t low = 0; low < n; low += 2 * width) {
+            size_t mid = low + width < n ? low + width : n,
+                   high = mid + width < n ? mid + width : n;
+            size_t a = low, b = mid;
+            for (size_t i = low; i < high; i++) {
+                bool is_left = a < mid && (b == high || keys[from[a]].count <= keys[from[b]].count);
+                to[i] = is_left ? from[a++] : from[b++];
+            }
+        }
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != order)
+        memcpy(order, from, n * sizeof *order);
+}
+
+/* ---- the three ---- */
+
+typedef struct combination {
+    const rung_alloc *alloc;
+    rung_aggregate aggregate;
+    uint32_t n;
+    const rung_zkey *keys;
+    const double *weights; /* NULL: all 1 */
+    const uint32_t *order;
+    uint32_t rows_max;
+    rung__pairs *out;
+} combination;
+
+static double weight_of(const combination *c, uint32_t key) {
+    return c->weights ? c->weights[key] : 1;
+}
+
+/* Of the walk's group, keep those that are in a key (or are not). Their values are aggregated. */
+static void keep_members(const combination *c, walk *w, double *values, uint32_t key, bool wanted) {
+    double scores[GROUP];
+    bool found[GROUP];
+    uint32_t kept = 0;
+    rung__zkey_find(&c->keys[key], w->n, w->players, scores, found);
+    for (uint32_t i = 0; i < w->n; i++) {
+        if (found[i] != wanted)
+            continue;
+        w->players[kept] = w->players[i];
+        values[kept++] = found[i]
+                             ? aggregate_of(c->aggregate, values[i], weight_of(c, key) * scores[i])
+                             : values[i];
+    }
+    w->n = kept;
+}
+
+static rung_status add_group(const combination *c, const walk *w, const double *values) {
+    rung_status st = reserve(c->alloc, c->out, w->n, c->rows_max);
+    if (st < 0)
+        return st;
+    for (uint32_t i = 0; i < w->n; i++)
+        c->out->items[c->out->count++] = (rung__pair){values[i], w->players[i]};
+    return RUNG_OK;
+}
+
+static rung_status intersect(const combination *c) {
+    walk w;
+    walk_begin(&w, &c->keys[c->order[0]]);
+    while (walk_next(&w)) {
+        double values[GROUP];
+        for (uint32_t i = 0; i < w.n; i++)
+            values[i] = weigh(weight_of(c, c->order[0]), w.scores[i]);
+        for (uint32_t k = 1; w.n && k < c->n; k++)
+            keep_members(c, &w, values, c->order[k], true);
+        rung_status st = add_group(c, &w, values);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+/* The first key against all members of the others, gathered once. */
+static rung_status subtract_gathered(const combination *c) {
+    rung_numbermap others = {0};
+    rung_status st = RUNG_OK;
+    walk w;
+    for (uint32_t k = 1; st >= 0 && k < c->n; k++) {
+        walk_begin(&w, &c->keys[k]);
+        while (st >= 0 && walk_next(&w))
+            for (uint32_t i = 0; st >= 0 && i < w.n; i++) {
+                st = rung_numbermap_reserve(&others, c->alloc, w.players[i]);
+                if (st >= 0)
+                    rung_numbermap_set(&others, w.players[i], 0);
+            }
+    }
+    walk_begin(&w, &c->keys[0]);
+    while (st >= 0 && walk_next(&w)) {
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < w.n; i++) {
+            if (rung_numbermap_get(&others, w.players[i]) != RUNG_NUMBER_NONE)
+                continue;
+            w.players[kept] = w.players[i];
+            w.scores[kept++] = w.scores[i];
+        }
+        w.n = kept;
+        st = add_group(c, &w, w.scores);
+    }
+    rung_numbermap_deinit(&others, c->alloc);
+    return st;
+}
+
+/* A few look-ups are cheaper than gathering; a large key and a thousand small ones are not to be looked up. */
+static bool is_gathered_cheaper(const rung_zkey_sizes *sizes) {
+    return sizes->first * sizes->n > 2 * sizes->all;
+}
+
+static rung_status subtract(const combination *c) {
+    rung_zkey_sizes sizes = {0};
+    walk w;
+    for (uint32_t i = 0; i < c->n; i++)
+        rung_zkey_sizes_add(&sizes, c->keys[i].count);
+    if (is_gathered_cheaper(&sizes))
+        return subtract_gathered(c);
+    walk_begin(&w, &c->keys[0]);
+    while (walk_next(&w)) {
+        for (uint32_t k = 1; w.n && k < c->n; k++)
+            keep_members(c, &w, w.scores, k, false);
+        rung_status st = add_group(c, &w, w.scores);
+        if (st < 0)
+            return st;
+    }
+    return RUNG_OK;
+}
+
+/* One member of one key into the union. `places`: where each is among the pairs. */
+static rung_status unite_one(const combination *c, rung_numbermap *places, uint32_t player,
+                             double value) {
+    rung__pairs *out = c->out;
+    uint32_t at = rung_numbermap_get(places, player);
+    if (at != RUNG_NUMBER_NONE) {
+        out->items[at].score = aggregate_of(c->aggregate, out->items[at].score, value);
+        return RUNG_OK;
+    }
+    rung_status st = reserve(c->alloc, out, 1, c->rows_max);
+    if (st >= 0)
+        st = rung_numbermap_reserve(places, c->alloc, player);
+    if (st < 0)
+        return st;
+    rung_numbermap_set(places, player, out->count);
+    out->items[out->count++] = (rung__pair){value, player};
+    return RUNG_OK;
+}
+
+static rung_status unite(const combination *c) {
+    rung_numbermap places = {0};
+    rung_status st = RUNG_OK;
+    for (uint32_t k = 0; st >= 0 && k < c->n; k++) {
+        walk w;
+        walk_begin(&w, &c->keys[c->order[k]]);
+        while (st >= 0 && walk_next(&w))
+            for (uint32_t i = 0; st >= 0 && i < w.n; i++)
+                st = unite_one(c, &places, w.players[i],
+                               weigh(weight_of(c, c->order[k]), w.scores[i]));
+    }
+    rung_numbermap_deinit(&places, c->alloc);
+    return st;
+}
+
+rung_status rung__pairs_combine(const rung_alloc *alloc, rung_combine_keys combine,
+                                rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
+                                const double *weights, uint32_t rows_max, rung__pairs *out) {
+    size_t bytes = 2 * (size_t)n * sizeof(uint32_t);
+    uint32_t *order = rung_alloc_get(alloc, bytes);
+    if (!order)
+        return RUNG_ENOMEM;
+    order_by_size(n, keys, order);
+    combination c = {alloc, aggregate, n, keys, weights, order, rows_max, out};
+    rung_status st = combine == RUNG_KEYS_UNION   ? unite(&c)
+                     : combine == RUNG_KEYS_INTER ? intersect(&c)
+                                                  : subtract(&c);
+    rung_alloc_free(alloc, order, bytes);
+    if (st < 0)
+        rung__pairs_free(alloc, out);
+    return st;
+}
+
+/* ---- for front ends ---- */
+
+rung_status rung_zkeys_combine(const rung_alloc *alloc, rung_combine_keys combine,
+                               rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
+                               const double *weights, uint32_t rows_max, rung_zkey_list *out) {
+    rung__pairs pairs = {0};
+    const rung_state *state = keys[0].state;
+    rung_status st =
+        rung__pairs_combine(alloc, combine, aggregate, n, keys, weights, rows_max, &pairs);
+    if (st >= 0)
+        st = rung__pairs_sort(alloc, state->players, &pairs);
+    if (st < 0)
+        rung__pairs_free(alloc, &pairs);
+    *out = (rung_zkey_list){pairs.count, pairs.cap, pairs.items, alloc, state};
+    return st;
+}
+
+uint32_t rung_zkey_list_read(const rung_zkey_list *list, uint32_t from, uint32_t room,
+                             rung_zkey_row *rows) {
+    uint32_t numbers[GROUP];
+    rung_slice names[GROUP];
+    if (from >= list->count || room == 0)
+        return 0;
+    uint32_t left = list->count - from, n = room < GROUP ? room : GROUP;
+    n = left < n ? left : n;
+    for (uint32_t i = 0; i < n; i++)
+        numbers[i] = list->pairs[from + i].player;
+    rung_names_id_used(list->state->players, numbers, n, names);
+    for (uint32_t i = 0; i < n; i++)
+        rows[i] = (rung_zkey_row){names[i], list->pairs[from + i].score};
+    return n;
+}
+
+void rung_zkey_list_free(rung_zkey_list *list) {
+    rung_alloc_free(list->alloc, list->pairs, list->cap * sizeof *list->pairs);
+    memset(list, 0, sizeof *list);
+}
+
+uint64_t rung_zkeys_work(rung_combine_keys combine, const rung_zkey_sizes *sizes) {
+    switch (combine) {
+    case RUNG_KEYS_UNION:
+        return sizes->all + sizes->n;
+    case RUNG_KEYS_INTER:
+        return sizes->smallest * sizes->n + sizes->n;
+    case RUNG_KEYS_DIFF:
+        break;
+    }
+    return (is_gathered_cheaper(sizes) ? sizes->all : sizes->first * sizes->n) + sizes->n;
+}
+
+uint64_t rung_zkeys_intersect_count(uint32_t n, const rung_zkey *keys, uint64_t limit) {
+    uint32_t smallest = 0;
+    uint64_t count = 0;
+    for (uint32_t i = 1; i < n; i++)
+        smallest = keys[i].count < keys[smallest].count ? i : smallest;
+    combination c = {.n = n, .keys = keys};
+    walk w;
+    walk_begin(&w, &keys[smallest]);
+    while (walk_next(&w) && (!limit || count < limit)) {
+        for (uint32_t k = 0; w.n && k < n; k++)
+            if (k != smallest)
+                keep_members(&c, &w, w.scores, k, true);
+        count += w.n;
+    }
+    return limit && count > limit ? limit : count;
+}

@@ -1,0 +1,600 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Commands of the Redis protocol, applied. Each does what Redis does, found out here and nowhere else, so that a
+ * replayed log gives the same replies and the same state.
+ *
+ *  K1  A key is a board or a set, never both: they share one table of names.
+ *  K2  A board that a command made and that has no entries any more is gone, unless a ban holds some of them back.
+ *
+ * Out of memory anywhere ends the event, and the state with it (state.h). */
+#include "state/keyspace/keys.h"
+
+#include "state/internal.h"
+#include "state/keyspace/key_read.h"
+
+#include <string.h>
+
+#ifdef RUNG_TEST_BUILD
+enum { PIECE = 3 };
+#else
+enum { PIECE = 256 }; /* members taken out at a time */
+#endif
+
+typedef struct run {
+    rung_state *s;
+    uint32_t i;    /* the command's place in the event */
+    bool is_admin; /* who sent it */
+    rung_zkey_result result;
+    rung_err err;
+} run;
+
+static void tell(run *r) {
+    if (r->s->sink)
+        r->s->sink(r->s->sink_ctx, r->i, &r->result);
+}
+
+static rung_status fail(run *r, rung_zkey_error error) {
+    r->result.error = error;
+    r->result.err = error == RUNG_ZKEY_REFUSED ? &r->err : NULL;
+    return RUNG_OK;
+}
+
+static rung_zkey open_key(const run *r, rung_slice name) {
+    rung_zkey k;
+    rung_zkey_open(r->s, name, r->s->time_ms, &k);
+    return k;
+}
+
+/* ---- making and taking away ---- */
+
+static rung_board_def zset_def(void) {
+    rung_board_def def = rung_board_def_default();
+    def.key.columns[0].type = RUNG_SCORE_REAL;
+    def.key.tie = RUNG_TIE_PLAYER_LAST;
+    def.update = RUNG_UPDATE_LAST;
+    return def;
+}
+
+rung_status rung__zset_make(rung_state *s, rung_slice name, rung__board **out, rung_err *err) {
+    rung_board_def def = zset_def();
+    return rung__board_create(s, name, &def, true, out, err);
+}
+
+void rung__key_delete(rung_state *s, uint32_t number) {
+    if (number < s->board_cap && s->boards[number])
+        rung__board_delete(s, s->boards[number]);
+    else
+        rung__set_delete(s, s->sets[number]);
+}
+
+/* Whatever has the name goes, if anything has. */
+static void delete_name(rung_state *s, rung_slice name) {
+    uint32_t number;
+    if (rung_names_find(s->board_ids, name, &number) == RUNG_OK)
+        rung__key_delete(s, number);
+}
+
+/* K2 */
+static void drop_if_empty(rung_state *s, rung__board *b) {
+    if (!b->is_key || (b->window_count && rung_ladder_count(b->windows[0]->ladder)))
+        return;
+    if (!b->has_stash || !rung__stash_has(s, b->serial))
+        rung__board_delete(s, b);
+}
+
+static rung__board *board_of(const run *r, rung_slice name) {
+    return rung__board_find(r->s, name);
+}
+
+/* A board with rules of its own is not for storing into. */
+static bool is_in_the_way(run *r, rung_slice name) {
+    const rung__board *b = board_of(r, name);
+    if (!b || b->is_key)
+        return false;
+    rung_ignore(RUNG_FAIL(&r->err, RUNG_EREFUSED, "key: a board with rules of its own"),
+                "it is the answer");
+    return true;
+}
+
+/* Since level 1: a board with rules of its own goes, or gets an end, only by an admin's command. The sender's right was
+ * asked when the command was sent, but the board may have been defined since. */
+static bool is_denied(const run *r, rung_slice name) {
+    if (r->s->rules < 1 || r->is_admin)
+        return false;
+    const rung__board *b = board_of(r, name);
+    return b && !b->is_key;
+}
+
+/* ---- scores ---- */
+
+static rung_status zadd_failed(run *r, const rung_zcommand *c, rung_status st) {
+    const rung__board *b = board_of(r, c->key);
+    if (st == RUNG_ENOMEM)
+        return st;
+    if (st == RUNG_EUNSUPPORTED)
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    bool is_nan = st == RUNG_ERANGE && b && b->is_key;
+    return fail(r, is_nan ? RUNG_ZKEY_NAN : RUNG_ZKEY_REFUSED);
+}
+
+enum { SCORES = 32 }; /* at a time */
+
+/* The next members, as submissions of one each. */
+static uint32_t next_scores(rung_zcommand *c, rung_score_event *events) {
+    rung_zcommand_item item;
+    uint32_t n = 0;
+    while (n < SCORES && rung_zcommand_item_next(c, &item))
+        events[n++] =
+            (rung_score_event){.board = c->key,
+                               .player = item.name,
+                               .when = (uint8_t)(RUNG_SCORE_KEY | (c->flags & RUNG_IF_MASK)),
+                               .is_delta = c->flags & RUNG_ZCOMMAND_INCR,
+                               .value_count = 1,
+                               .values = {{.d = item.number}},
+                               .types = {RUNG_SCORE_REAL}};
+    return n;
+}
+
+static rung_status zadd_one(run *r, const rung_zcommand *c, const rung_score_event *e,
+                            const rung__aim *aim) {
+    rung_outcome outcome;
+    memset(&outcome, 0, offsetof(rung_outcome, windows));
+    rung_status st = rung__apply_score(r->s, e, aim, &outcome, &r->err);
+    if (st < 0)
+        return st;
+    r->result.count += outcome.is_new;
+    r->result.updated += st == RUNG_OK && !outcome.is_new;
+    r->result.has_score = e->is_delta && !outcome.held;
+    if (r->result.has_score)
+        r->result.score = rung_zkey_outcome_score(r->s, c->key, &outcome);
+    return RUNG_OK;
+}
+
+typedef struct scores {
+    rung_score_event events[SCORES];
+    int64_t time_ms;
+} scores;
+
+static const rung_score_event *score_at(const void *ctx, uint32_t i, int64_t *ts_ms) {
+    const scores *list = ctx;
+    *ts_ms = list->time_ms;
+    return &list->events[i];
+}
+
+static rung_status zadd(run *r, rung_zcommand *c) {
+    scores list;
+    rung_status st = RUNG_OK;
+    list.time_ms = r->s->time_ms;
+    for (uint32_t n; st >= 0 && (n = next_scores(c, list.events));) {
+        rung__ahead_begin(r->s, n, score_at, &list);
+        for (uint32_t i = 0; st >= 0 && i < n; i++)
+            st = zadd_one(r, c, &list.events[i], n > 1 ? rung__ahead_next(r->s) : NULL);
+    }
+    r->result.changed = r->result.count + r->result.updated > 0;
+    return st < 0 ? zadd_failed(r, c, st) : RUNG_OK;
+}
+
+static rung_status zrem(run *r, rung_zcommand *c) {
+    rung_zkey k = open_key(r, c->key);
+    if (k.kind == RUNG_ZKEY_SET)
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    rung__board *b = k.kind ? board_of(r, c->key) : NULL;
+    rung_zcommand_item item;
+    while (b && rung_zcommand_item_next(c, &item)) {
+        uint32_t player;
+        if (rung_names_find(r->s->players, item.name, &player) == RUNG_OK)
+            r->result.count += rung__entry_remove(r->s, b, player) == RUNG_OK;
+    }
+    if (b)
+        drop_if_empty(r->s, b);
+    return RUNG_OK;
+}
+
+/* Take out up to PIECE members at the ascending index `from`, in order or from there down; with `rows`, tell who they
+ * are. */
+static uint32_t take_out(run *r, rung_slice name, uint32_t from, uint32_t count, bool down,
+                         rung_zkey_row *rows) {
+    rung_zkey k = open_key(r, name);
+    rung__board *b = board_of(r, name);
+    uint32_t players[PIECE], n = 0;
+    for (; n < PIECE && n < count; n++) {
+        rung_ladder_entry e;
+        rung__zkey_at(&k, down ? from - n : from + n, &e);
+        players[n] = e.player;
+        if (rows)
+            rows[n] = (rung_zkey_row){rung_names_id(r->s->players, e.player),
+                                      rung__zkey_score(&k, e.key)};
+    }
+    for (uint32_t i = 0; i < n; i++)
+        rung_ignore(rung__entry_remove(r->s, b, players[i]), "it was there");
+    return n;
+}
+
+static rung_status zremrange(run *r, const rung_zcommand *c) {
+    rung_zkey k = open_key(r, c->key);
+    uint32_t first, end;
+    if (k.kind == RUNG_ZKEY_SET)
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    rung_zkey_range(&k, &c->range, false, &first, &end);
+    r->result.count = end - first;
+    for (uint32_t left = end - first; left;)
+        left -= take_out(r, c->key, first, left, false, NULL);
+    if (k.kind && r->result.count)
+        drop_if_empty(r->s, board_of(r, c->key));
+    return RUNG_OK;
+}
+
+/* Piece by piece; the last one is told by the caller. */
+static void pop(run *r, const rung_zcommand *c, rung_slice name, uint32_t card,
+                rung_zkey_row *rows) {
+    bool down = c->flags & RUNG_ZCOMMAND_MAX;
+    uint32_t left = c->pop_count < card ? (uint32_t)c->pop_count : card;
+    r->result.key = name;
+    r->result.count = left;
+    r->result.rows = rows;
+    while (left) {
+        r->result.row_count = take_out(r, name, down ? card - 1 : 0, left, down, rows);
+        r->result.changed = true;
+        left -= r->result.row_count;
+        card -= r->result.row_count;
+        r->result.more = left > 0;
+        if (r->result.more)
+            tell(r);
+    }
+    drop_if_empty(r->s, board_of(r, name));
+}
+
+static rung_status zpop(run *r, rung_zcommand *c, rung_zkey_row *rows) {
+    rung_zcommand_item item;
+    while (rung_zcommand_item_next(c, &item)) {
+        rung_zkey k = open_key(r, item.name);
+        if (k.kind == RUNG_ZKEY_SET)
+            return fail(r, RUNG_ZKEY_WRONG_TYPE);
+        if (k.count == 0)
+            continue;
+        pop(r, c, item.name, k.count, rows);
+        break;
+    }
+    return RUNG_OK;
+}
+
+/* ---- storing ---- */
+
+typedef struct stored {
+    const rung__pairs *pairs; /* ascending; a ladder wants the best first */
+    const rung_keyspec *spec;
+    uint32_t left;
+} stored;
+
+static bool next_stored(void *ctx, rung_ladder_entry *out) {
+    stored *f = ctx;
+    if (!f->left)
+        return false;
+    const rung__pair *pair = &f->pairs->items[--f->left];
+    out->player = pair->player;
+    return rung_keyspec_encode(f->spec, &(rung_value){.d = pair->score}, 0, out->key) == RUNG_OK;
+}
+
+/* Fill a fresh board. */
+static rung_status fill(rung_state *s, rung__board *b, const rung__pairs *pairs) {
+    if (rung__window_list_reserve(s, b, 1) < 0)
+        return RUNG_ENOMEM;
+    rung__window *w =
+        rung__window_new(s, b, 0, &(rung_window){0, INT64_MIN, INT64_MAX}, (rung_slice){NULL, 0});
+    if (!w)
+        return RUNG_ENOMEM;
+    rung__window_list_add(s, b, w);
+    stored from = {pairs, &b->def->key, pairs->count};
+    rung_status st = rung_ladder_build(w->ladder, pairs->count, next_stored, &from);
+    RUNG_ASSERT(st != RUNG_EINVAL); /* sorted, and nobody twice */
+    rung_ladder_entry e;
+    uint32_t words = rung_keyspec_words(&b->def->key);
+    for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
+         st >= 0 && rung_ladder_next(&c, &e);)
+        rung__digest_add(&s->digest,
+                         rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
+    return st;
+}
+
+/* The pairs become the key `name`; none of them: it goes. Frees them. */
+static rung_status store(run *r, rung_slice name, rung__pairs *pairs) {
+    rung_state *s = r->s;
+    rung__board *b;
+    rung_status st = rung__pairs_sort(s->alloc, s->players, pairs);
+    uint32_t number;
+    if (st >= 0) {
+        r->result.changed = pairs->count || rung_names_find(s->board_ids, name, &number) == RUNG_OK;
+        delete_name(s, name);
+    }
+    if (st >= 0 && pairs->count) {
+        st = rung__zset_make(s, name, &b, &r->err);
+        if (st >= 0)
+            st = fill(s, b, pairs);
+    }
+    r->result.count = st >= 0 ? pairs->count : 0;
+    rung__pairs_free(s->alloc, pairs);
+    return st < 0 && st != RUNG_ENOMEM ? fail(r, RUNG_ZKEY_REFUSED) : st;
+}
+
+/* Cut ascending indexes [first, end) to those that LIMIT leaves. */
+static void limit_range(const rung_zcommand *c, uint32_t *first, uint32_t *end) {
+    uint32_t n = *end - *first;
+    bool rev = c->flags & RUNG_ZCOMMAND_REV;
+    uint32_t skip = c->offset < 0 || c->offset > n ? n : (uint32_t)c->offset;
+    uint32_t keep = c->limit < 0 || c->limit > n - skip ? n - skip : (uint32_t)c->limit;
+    *first = rev ? *end - skip - keep : *first + skip;
+    *end = *first + keep;
+}
+
+static rung_status zrangestore(run *r, const rung_zcommand *c) {
+    rung_zkey k = open_key(r, c->other);
+    rung__pairs pairs = {0};
+    uint32_t first, end;
+    if (k.kind == RUNG_ZKEY_SET)
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    if (is_in_the_way(r, c->key))
+        return fail(r, RUNG_ZKEY_REFUSED);
+    rung_zkey_range(&k, &c->range, c->flags & RUNG_ZCOMMAND_REV, &first, &end);
+    if (c->flags & RUNG_ZCOMMAND_LIMIT)
+        limit_range(c, &first, &end);
+    if (rung__pairs_read(r->s->alloc, &k, first, end, &pairs) < 0)
+        return RUNG_ENOMEM;
+    return store(r, c->key, &pairs);
+}
+
+static rung_status zstore(run *r, rung_zcommand *c) {
+    const rung_alloc *alloc = r->s->alloc;
+    uint32_t n = c->item_count;
+    size_t bytes = n * (sizeof(rung_zkey) + sizeof(double));
+    if (is_in_the_way(r, c->key))
+        return fail(r, RUNG_ZKEY_REFUSED);
+    rung_zkey *keys = rung_alloc_get(alloc, bytes);
+    if (!keys)
+        return RUNG_ENOMEM;
+    double *weights = (double *)(keys + n);
+    rung_zcommand_item item;
+    for (uint32_t i = 0; i < n && rung_zcommand_item_next(c, &item); i++) {
+        keys[i] = open_key(r, item.name);
+        weights[i] = item.number;
+    }
+    rung__pairs pairs = {0};
+    rung_status st =
+        rung__pairs_combine(alloc, c->combine, c->aggregate, n, keys, weights, UINT32_MAX, &pairs);
+    rung_alloc_free(alloc, keys, bytes);
+    return st < 0 ? st : store(r, c->key, &pairs);
+}
+
+/* ---- keys ---- */
+
+static rung_status del(run *r, rung_zcommand *c) {
+    rung_zcommand_item item;
+    for (rung_zcommand all = *c; rung_zcommand_item_next(&all, &item);)
+        if (is_denied(r, item.name))
+            return fail(r, RUNG_ZKEY_DENIED);
+    while (rung_zcommand_item_next(c, &item)) {
+        r->result.count += open_key(r, item.name).kind != RUNG_ZKEY_NONE;
+        delete_name(r->s, item.name); /* also a board that is empty because of a ban */
+    }
+    return RUNG_OK;
+}
+
+static void set_expiry(rung_state *s, uint32_t number, const int64_t *at_ms) {
+    rung__board *b = number < s->board_cap ? s->boards[number] : NULL;
+    rung__set *set = b ? NULL : s->sets[number];
+    rung__digest_subtract(&s->digest, b ? rung__board_digest(s, b) : rung__set_digest(s, set));
+    if (at_ms)
+        rung__expiry_set(s, number, *at_ms);
+    else
+        rung__expiry_clear(s, number);
+    rung__digest_add(&s->digest, b ? rung__board_digest(s, b) : rung__set_digest(s, set));
+    *(b ? &b->version : &set->version) = s->seq;
+}
+
+static bool expiry_is_allowed(const rung_zkey *k, const rung_zcommand *c) {
+    if (c->flags & RUNG_IF_NX && k->has_expiry)
+        return false;
+    if (c->flags & RUNG_IF_XX && !k->has_expiry)
+        return false;
+    if (c->flags & RUNG_IF_GT && (!k->has_expiry || c->at_ms <= k->expires_ms))
+        return false;
+    return !(c->flags & RUNG_IF_LT && k->has_expiry && c->at_ms >= k->expires_ms);
+}
+
+static rung_status expire(run *r, const rung_zcommand *c) {
+    rung_zkey k = open_key(r, c->key);
+    uint32_t number;
+    if (is_denied(r, c->key))
+        return fail(r, RUNG_ZKEY_DENIED);
+    if (!k.kind || !expiry_is_allowed(&k, c))
+        return RUNG_OK;
+    r->result.count = 1;
+    if (c->at_ms <= r->s->time_ms) {
+        delete_name(r->s, c->key);
+        return RUNG_OK;
+    }
+    rung_ignore(rung_names_find(r->s->board_ids, c->key, &number), "it is there");
+    if (rung__expiry_reserve(r->s) < 0)
+        return RUNG_ENOMEM;
+    set_expiry(r->s, number, &c->at_ms);
+    return RUNG_OK;
+}
+
+static rung_status persist(run *r, const rung_zcommand *c) {
+    rung_zkey k = open_key(r, c->key);
+    uint32_t number;
+    if (is_denied(r, c->key))
+        return fail(r, RUNG_ZKEY_DENIED);
+    if (!k.kind || !k.has_expiry)
+        return RUNG_OK;
+    rung_ignore(rung_names_find(r->s->board_ids, c->key, &number), "it is there");
+    set_expiry(r->s, number, NULL);
+    r->result.count = 1;
+    return RUNG_OK;
+}
+
+static rung_status rename_key(run *r, const rung_zcommand *c) {
+    rung_zkey from = open_key(r, c->key), to = open_key(r, c->other);
+    if (!from.kind)
+        return fail(r, RUNG_ZKEY_NO_SUCH);
+    if (c->flags & RUNG_IF_NX && to.kind)
+        return RUNG_OK;
+    r->result.count = 1;
+    if (rung_slice_eq(c->key, c->other))
+        return RUNG_OK;
+    if (is_in_the_way(r, c->key) || is_in_the_way(r, c->other)) {
+        r->result.count = 0;
+        return fail(r, RUNG_ZKEY_REFUSED);
+    }
+    delete_name(r->s, c->other);
+    rung__board *b = board_of(r, c->key);
+    rung_status st = b ? rung__board_rename(r->s, b, c->other)
+                       : rung__set_rename(r->s, rung__set_find(r->s, c->key), c->other);
+    if (st == RUNG_ELIMIT) { /* for a moment there are two names; nothing had the new one */
+        r->result.count = 0;
+        rung_ignore(RUNG_FAIL(&r->err, st, "key: there are as many keys as there may be"),
+                    "it is the answer");
+        return fail(r, RUNG_ZKEY_REFUSED);
+    }
+    r->result.changed = true;
+    return st;
+}
+
+static rung_status flush(run *r) {
+    rung_state *s = r->s;
+    for (uint32_t i = 0; i < s->board_cap; i++)
+        if (s->boards[i] && is_denied(r, rung_names_id(s->board_ids, i)))
+            return fail(r, RUNG_ZKEY_DENIED);
+    for (uint32_t i = 0; i < rung_names_span(s->board_ids); i++)
+        if (rung_names_is_used(s->board_ids, i)) {
+            rung__key_delete(s, i);
+            r->result.count++;
+        }
+    return RUNG_OK;
+}
+
+/* ---- sets ---- */
+
+/* The set to add to, made if need be. NULL: the key holds something else. */
+static rung_status open_set(run *r, rung_slice name, rung__set **out) {
+    rung_zkey k = open_key(r, name);
+    *out = rung__set_find(r->s, name);
+    if (k.kind == RUNG_ZKEY_ZSET || k.kind == RUNG_ZKEY_BOARD)
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    if (*out)
+        return RUNG_OK;
+    delete_name(r->s, name); /* a board that is empty because of a ban */
+    rung_status st = rung__set_create(r->s, name, out, &r->err);
+    if (st < 0)
+        *out = NULL;
+    return st < 0 && st != RUNG_ENOMEM ? fail(r, RUNG_ZKEY_REFUSED) : st;
+}
+
+static rung_status sadd(run *r, rung_zcommand *c) {
+    rung__set *set;
+    rung_zcommand_item item;
+    rung_status st = open_set(r, c->key, &set);
+    while (st >= 0 && set && rung_zcommand_item_next(c, &item)) {
+        uint32_t player;
+        st = rung__intern_player(r->s, item.name, &player);
+        if (st >= 0)
+            st = rung__set_add(r->s, set, player);
+        r->result.count += st == RUNG_OK;
+    }
+    if (set && set->count == 0) /* not even one found room */
+        rung__set_delete(r->s, set);
+    if (st < 0 && st != RUNG_ENOMEM) {
+        rung_ignore(RUNG_FAIL(&r->err, st, "player: there are as many players as there may be"),
+                    "it is the answer");
+        return fail(r, RUNG_ZKEY_REFUSED);
+    }
+    return st < 0 ? st : RUNG_OK;
+}
+
+static rung_status srem(run *r, rung_zcommand *c) {
+    rung_zkey k = open_key(r, c->key);
+    rung_zcommand_item item;
+    if (k.kind == RUNG_ZKEY_ZSET || k.kind == RUNG_ZKEY_BOARD)
+        return fail(r, RUNG_ZKEY_WRONG_TYPE);
+    rung__set *set = k.kind ? rung__set_find(r->s, c->key) : NULL;
+    while (set && rung_zcommand_item_next(c, &item)) {
+        uint32_t player;
+        if (rung_names_find(r->s->players, item.name, &player) == RUNG_OK)
+            r->result.count += rung__set_remove(r->s, set, player) == RUNG_OK;
+    }
+    if (set && set->count == 0)
+        rung__set_delete(r->s, set);
+    return RUNG_OK;
+}
+
+/* ---- all ---- */
+
+/* Does a count other than 0 mean that something changed? */
+static bool counts_changes(rung_zcommand_kind kind) {
+    return kind != RUNG_ZCOMMAND_ZRANGESTORE && kind != RUNG_ZCOMMAND_ZSTORE &&
+           kind != RUNG_ZCOMMAND_RENAME;
+}
+
+static rung_status apply_one(run *r, rung_zcommand *c) {
+    rung_zkey_row rows[PIECE];
+    rung_status st = RUNG_OK;
+    switch (c->kind) {
+    case RUNG_ZCOMMAND_ZADD:
+        st = zadd(r, c);
+        break;
+    case RUNG_ZCOMMAND_ZREM:
+        st = zrem(r, c);
+        break;
+    case RUNG_ZCOMMAND_ZREMRANGE:
+        st = zremrange(r, c);
+        break;
+    case RUNG_ZCOMMAND_ZPOP:
+        st = zpop(r, c, rows);
+        break;
+    case RUNG_ZCOMMAND_ZRANGESTORE:
+        st = zrangestore(r, c);
+        break;
+    case RUNG_ZCOMMAND_ZSTORE:
+        st = zstore(r, c);
+        break;
+    case RUNG_ZCOMMAND_DEL:
+        st = del(r, c);
+        break;
+    case RUNG_ZCOMMAND_EXPIRE:
+        st = expire(r, c);
+        break;
+    case RUNG_ZCOMMAND_PERSIST:
+        st = persist(r, c);
+        break;
+    case RUNG_ZCOMMAND_RENAME:
+        st = rename_key(r, c);
+        break;
+    case RUNG_ZCOMMAND_FLUSH:
+        st = flush(r);
+        break;
+    case RUNG_ZCOMMAND_SADD:
+        st = sadd(r, c);
+        break;
+    case RUNG_ZCOMMAND_SREM:
+        st = srem(r, c);
+        break;
+    }
+    if (st < 0)
+        return st;
+    if (counts_changes(c->kind) && r->result.count)
+        r->result.changed = true;
+    tell(r);
+    return RUNG_OK;
+}
+
+rung_status rung__apply_keys(rung_state *s, const rung_event *e, rung_err *err) {
+    rung_slice packed = e->keys.packed;
+    rung_zcommand c;
+    bool changed = false;
+    (void)err;
+    for (uint32_t i = 0; rung_zcommand_next(&packed, &c, NULL) == RUNG_OK; i++) {
+        run r = {.s = s, .i = i, .is_admin = e->keys.is_admin, .result = {.kind = c.kind}};
+        if (apply_one(&r, &c) < 0)
+            return RUNG_ENOMEM;
+        changed = changed || r.result.changed;
+    }
+    return changed ? RUNG_OK : RUNG_UNCHANGED;
+}
