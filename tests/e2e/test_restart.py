@@ -11,7 +11,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -135,7 +134,8 @@ class Restart(ServerTest):
             clients = [Client(server, i, number, seed * 1000 + number * 100 + i) for i in range(CLIENTS)]
             for c in clients:
                 c.start()
-            time.sleep(chance.uniform(0.05, 0.7))
+            answers = chance.randrange(1, 400)
+            until(lambda: sum(len(c.acked) for c in clients) >= answers or any(c.failure for c in clients), f"{answers} answers")
             server.kill()
             for c in clients:
                 c.join()
@@ -176,8 +176,7 @@ class Restart(ServerTest):
             clients = [RedisClient(server, f"{number}-{i}") for i in range(CLIENTS)]
             for c in clients:
                 c.start()
-            time.sleep(0.4)
-            until(lambda: any(c.acked or c.failure for c in clients), "an answer")
+            until(lambda: sum(c.acked for c in clients) >= 500 or any(c.failure for c in clients), "500 answers")
             server.kill()
             for c in clients:
                 c.join()
@@ -200,8 +199,7 @@ class Restart(ServerTest):
             clients = [Client(server, i, f"stop{number}", i) for i in range(CLIENTS)]
             for c in clients:
                 c.start()
-            time.sleep(0.3)
-            until(lambda: any(c.acked or c.failure for c in clients), "an answer")
+            until(lambda: sum(len(c.acked) for c in clients) >= 200 or any(c.failure for c in clients), "200 answers")
             self.assertEqual(server.stop(), 0, server.log)
             for c in clients:
                 c.join()
