@@ -4,7 +4,7 @@
 
     tools/tidy.py [ROOT]        prints path:line: rule: what; exit code 1 if there is anything to print
 
-Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, assert. Each has a sample that breaks it in
+Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, wrap, assert. Each has a sample that breaks it in
 tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
 """
 import pathlib
@@ -64,6 +64,8 @@ UNSAFE_CALLS = "strcpy strcat sprintf vsprintf gets strtok stpcpy alloca".split(
 
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 LINE_MAX = 120
+PROSE_MAX = 100  # of documents; tables, code and generated pages are as wide as they are
+GENERATED = {"docs/http.md", "docs/configuration.md"}
 
 
 def calls(names, prefixes=()):
@@ -112,6 +114,7 @@ class Tidy:
         pages = [*self.root.glob("*.md"), *(self.root / "docs").rglob("*.md"), *(self.root / "src").rglob("*.md")]
         for page in sorted(pages):
             self.check_links(page.relative_to(self.root))
+            self.check_wrapped(page.relative_to(self.root))
         self.check_assertions()
         return [text for _, _, text in sorted(self.found)]
 
@@ -239,6 +242,16 @@ class Tidy:
             base = self.root if target.startswith("/") else (self.root / page).parent
             if not (base / target.lstrip("/")).exists():
                 self.report(page, text.count("\n", 0, match.start()) + 1, "link", f"there is no {target}")
+
+    def check_wrapped(self, page):
+        """Prose is wrapped, so that a diff shows what changed. A line without a space to break at is fine."""
+        is_code = False
+        for number, line in enumerate((self.root / page).read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+            if line.lstrip().startswith("```"):
+                is_code = not is_code
+            elif (not is_code and len(line) > PROSE_MAX and not line.startswith(("|", "    ", "#"))
+                  and " " in re.sub(r"`[^`]*`|\[[^]]*\]\([^)]*\)", "x", line.strip())[2:] and page.as_posix() not in GENERATED):
+                self.report(page, number, "wrap", f"{len(line)} columns, more than {PROSE_MAX}")
 
 
 def main():

@@ -53,6 +53,14 @@ class TidyTest(unittest.TestCase):
     def test_clean_tree(self):
         self.assertEqual(self.found(), [])
 
+    # ---- documents ----
+
+    def test_long_prose(self):
+        self.fires("wrap", "docs/three.md", "words " * 17 + "\n")
+        self.fires("wrap", "src/base/README.md", "- " + "words " * 17 + "\n")
+        self.silent("docs/three.md", "| " + "words " * 17 + "|\n```\n" + "words " * 17 + "\n```\n    " + "words " * 17 + "\n")
+        self.silent("docs/http.md", "words " * 17 + "\n")
+
     # ---- direction ----
 
     def test_inner_includes_outer(self):
