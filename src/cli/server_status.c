@@ -46,7 +46,7 @@ static void print_numbers(rung_slice m) {
     double writable = 1, behind;
     snprintf(text, sizeof text, "%s boards, %s players, %s ranked entries",
              rung_count_text(metric(m, "rung_boards"), a),
-             rung_count_text(metric(m, "rung_names"), b),
+             rung_count_text(metric(m, "rung_players"), b),
              rung_count_text(metric(m, "rung_entries"), c));
     line("state", text);
     snprintf(text, sizeof text, "%s, of them %s the state",
@@ -71,7 +71,7 @@ static void print_numbers(rung_slice m) {
 static void print_json(const rung_client *c, bool is_ready, int64_t seq, rung_slice m) {
     static const char *const names[] = {
         "rung_boards",
-        "rung_names",
+        "rung_players",
         "rung_entries",
         "rung_state_bytes",
         "rung_connections",

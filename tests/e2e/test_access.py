@@ -123,7 +123,7 @@ class Isolation(AccessTest):
         seen = server.get("/metrics", key=who["mine read"]).body.decode()
         self.assertEqual(set(re.findall(r'board="([^"]*)"', seen)), {"mine-1", "mine-2"})
         self.assertIn('rung_board_entries{board="mine-1"} 2', seen)
-        for name in ("rung_boards", "rung_entries", "rung_names", "rung_events_total", "rung_state_bytes", "rung_http_requests_total"):
+        for name in ("rung_boards", "rung_entries", "rung_players", "rung_events_total", "rung_state_bytes", "rung_http_requests_total"):
             self.assertNotRegex(seen, rf"(?m)^{name}[ {{]")
         self.assertIn("rung_boards 5", server.get("/metrics", key=who["read"]).body.decode())
 

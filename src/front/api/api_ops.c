@@ -204,7 +204,7 @@ static void write_state(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_events_total", "Events applied: the sequence.", s.seq);
     counter(w, "rung_events_refused_total", "Of those, refused by a rule.", s.refused);
     gauge(w, "rung_boards", "Boards.", (double)s.boards);
-    gauge(w, "rung_names", "Players known.", (double)s.players);
+    gauge(w, "rung_players", "Players known.", (double)s.players);
     gauge(w, "rung_windows", "Windows in memory.", (double)s.windows);
     gauge(w, "rung_entries", "Entries of all windows.", (double)s.entries);
     gauge(w, "rung_friendships", "Who follows whom.", (double)s.friendships);
