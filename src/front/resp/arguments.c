@@ -104,46 +104,26 @@ bool rung__resp_take_lex_range(rung__resp_call *call, rung_slice min, rung_slice
     return false;
 }
 
-/* What the command's name already says. */
-typedef struct range_form {
-    bool by_is_given, rev_is_given, is_store;
-} range_form;
-
-static range_form form_of(const rung__resp_call *call, rung__resp_range_args *out) {
-    const char *name = call->command->name;
-    range_form f = {.is_store = strcmp(name, "zrangestore") == 0};
-    if (f.is_store || strcmp(name, "zrange") == 0)
-        return f;
-    f.by_is_given = f.rev_is_given = true;
-    out->rev = strncmp(name, "zrev", 4) == 0;
-    size_t len = strlen(name);
-    if (strcmp(name + len - 7, "byscore") == 0)
-        out->range.by = RUNG_RANGE_SCORE;
-    else if (strcmp(name + len - 5, "bylex") == 0)
-        out->range.by = RUNG_RANGE_LEX;
-    return f;
-}
-
-static bool take_range_options(rung__resp_call *call, uint32_t at, range_form form,
-                               rung__resp_range_args *out) {
-    bool by_is_given = form.by_is_given;
+static bool take_range_options(rung__resp_call *call, uint32_t at, rung__resp_range_args *out) {
+    const rung__resp_command *c = call->command;
+    bool may_say_by = c->has_order_options, is_store = c->flags & RUNG__WRITE;
     for (uint32_t i = at; i < call->argc; i++) {
         rung_slice word = call->argv[i];
-        if (!form.is_store && rung__resp_is_word(word, "withscores")) {
+        if (!is_store && rung__resp_is_word(word, "withscores")) {
             out->with_scores = true;
         } else if (rung__resp_is_word(word, "limit") && i + 2 < call->argc) {
             if (!rung__resp_take_integer(call, call->argv[i + 1], &out->offset) ||
                 !rung__resp_take_integer(call, call->argv[i + 2], &out->limit))
                 return false;
             i += 2;
-        } else if (!form.rev_is_given && rung__resp_is_word(word, "rev")) {
+        } else if (c->has_order_options && rung__resp_is_word(word, "rev")) {
             out->rev = true;
-        } else if (!by_is_given && rung__resp_is_word(word, "bylex")) {
+        } else if (may_say_by && rung__resp_is_word(word, "bylex")) {
             out->range.by = RUNG_RANGE_LEX;
-            by_is_given = true;
-        } else if (!by_is_given && rung__resp_is_word(word, "byscore")) {
+            may_say_by = false;
+        } else if (may_say_by && rung__resp_is_word(word, "byscore")) {
             out->range.by = RUNG_RANGE_SCORE;
-            by_is_given = true;
+            may_say_by = false;
         } else {
             rung__resp_error_syntax(call);
             return false;
@@ -168,9 +148,9 @@ static bool take_range_bounds(rung__resp_call *call, uint32_t source, rung__resp
 }
 
 bool rung__resp_take_range(rung__resp_call *call, uint32_t source, rung__resp_range_args *out) {
-    *out = (rung__resp_range_args){.limit = -1};
-    range_form form = form_of(call, out);
-    if (!take_range_options(call, source + 3, form, out))
+    *out = (rung__resp_range_args){
+        .limit = -1, .rev = call->command->is_rev, .range.by = call->command->by};
+    if (!take_range_options(call, source + 3, out))
         return false;
     if (out->limit != -1 && out->range.by == RUNG_RANGE_RANK) {
         rung__resp_error(call,
@@ -237,15 +217,9 @@ static uint32_t take_combine_option(rung__resp_call *call, uint32_t i, bool is_s
     return 0;
 }
 
-static rung_combine_keys combine_of(const char *name) {
-    return strncmp(name, "zunion", 6) == 0   ? RUNG_KEYS_UNION
-           : strncmp(name, "zinter", 6) == 0 ? RUNG_KEYS_INTER
-                                             : RUNG_KEYS_DIFF;
-}
-
 bool rung__resp_take_combine(rung__resp_call *call, uint32_t at, bool is_store, bool is_count,
                              rung__resp_combine_args *out) {
-    *out = (rung__resp_combine_args){.combine = combine_of(call->command->name), .first = at + 1};
+    *out = (rung__resp_combine_args){.combine = call->command->combine, .first = at + 1};
     int64_t count;
     if (!rung__resp_take_integer(call, call->argv[at], &count))
         return false;

@@ -6,7 +6,7 @@
 
 enum { NAME_TEXT_MAX = 512 };
 
-void rung__resp_run_ping(rung__resp_call *call) {
+void rung__resp_answer_ping(rung__resp_call *call) {
     if (call->argc > 2)
         rung__resp_error(call, "ERR wrong number of arguments for 'ping' command");
     else if (call->argc == 2)
@@ -15,11 +15,11 @@ void rung__resp_run_ping(rung__resp_call *call) {
         rung_resp_simple(call->out, "PONG");
 }
 
-void rung__resp_run_echo(rung__resp_call *call) {
+void rung__resp_answer_echo(rung__resp_call *call) {
     rung_resp_bulk(call->out, call->argv[1]);
 }
 
-void rung__resp_run_select(rung__resp_call *call) {
+void rung__resp_answer_select(rung__resp_call *call) {
     int64_t index;
     if (!rung__resp_take_integer(call, call->argv[1], &index))
         return;
@@ -29,7 +29,7 @@ void rung__resp_run_select(rung__resp_call *call) {
         rung__resp_error(call, "ERR DB index is out of range");
 }
 
-void rung__resp_run_quit(rung__resp_call *call) {
+void rung__resp_answer_quit(rung__resp_call *call) {
     rung_resp_simple(call->out, "OK");
     call->s->is_quitting = true;
     rung__resp_session_pause(call->s, 0);
@@ -59,7 +59,7 @@ static bool log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
     return true;
 }
 
-void rung__resp_run_auth(rung__resp_call *call) {
+void rung__resp_answer_auth(rung__resp_call *call) {
     if (call->argc > 3) {
         rung__resp_error_syntax(call);
         return;
@@ -118,7 +118,7 @@ static void put_hello(rung__resp_call *call) {
 }
 
 /* HELLO [protover [AUTH user pass] [SETNAME name]] */
-void rung__resp_run_hello(rung__resp_call *call) {
+void rung__resp_answer_hello(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     int64_t version = s->version;
     rung_slice name = {NULL, 0};
@@ -162,7 +162,7 @@ void rung__resp_run_hello(rung__resp_call *call) {
     put_hello(call);
 }
 
-void rung__resp_run_reset(rung__resp_call *call) {
+void rung__resp_answer_reset(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     rung__resp_queue_clear(s);
     rung__resp_watch_clear(s);
@@ -304,7 +304,7 @@ static bool has_args(rung__resp_call *call, uint32_t count, const char *name) {
     return false;
 }
 
-void rung__resp_run_client(rung__resp_call *call) {
+void rung__resp_answer_client(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     rung_slice sub = call->argv[1];
     text t;
@@ -340,7 +340,7 @@ void rung__resp_run_client(rung__resp_call *call) {
 
 /* ---- transactions ---- */
 
-void rung__resp_run_multi(rung__resp_call *call) {
+void rung__resp_answer_multi(rung__resp_call *call) {
     if (call->s->is_multi) {
         rung__resp_error(call, "ERR MULTI calls can not be nested");
         return;
@@ -349,7 +349,7 @@ void rung__resp_run_multi(rung__resp_call *call) {
     rung_resp_simple(call->out, "OK");
 }
 
-void rung__resp_run_discard(rung__resp_call *call) {
+void rung__resp_answer_discard(rung__resp_call *call) {
     if (!call->s->is_multi) {
         rung__resp_error(call, "ERR DISCARD without MULTI");
         return;
@@ -393,7 +393,7 @@ static bool watch_one(rung__resp_call *call, rung_slice key) {
     return true;
 }
 
-void rung__resp_run_watch(rung__resp_call *call) {
+void rung__resp_answer_watch(rung__resp_call *call) {
     if (call->s->is_multi) {
         rung__resp_error(call, "ERR WATCH inside MULTI is not allowed");
         return;
@@ -406,7 +406,7 @@ void rung__resp_run_watch(rung__resp_call *call) {
     rung_resp_simple(call->out, "OK");
 }
 
-void rung__resp_run_unwatch(rung__resp_call *call) {
+void rung__resp_answer_unwatch(rung__resp_call *call) {
     rung__resp_watch_clear(call->s);
     rung_resp_simple(call->out, "OK");
 }

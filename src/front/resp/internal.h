@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* internal.h - what the files of front/resp share.
  *
- * A command is one of three: asked of the state (run), asked of the connection or the server (run, RUNG__NOW), or a
- * change (build an rung_zcommand, and reply when it took effect). `run` and `reply` write to call->out and nothing
- * else. */
+ * A command is one of three: asked of the state (answer), asked of the connection or the server (answer, RUNG__NOW),
+ * or a change (build a rung_zcommand, and reply when it took effect). `answer` and `reply` write to call->out and
+ * nothing else. */
 #ifndef RUNG_FRONT_RESP_INTERNAL_H
 #define RUNG_FRONT_RESP_INTERNAL_H
 
@@ -53,7 +53,7 @@ typedef struct rung__resp_call {
 typedef enum rung__resp_built {
     RUNG__BUILD_ERROR, /* an error has been written */
     RUNG__BUILD_CHANGE,
-    RUNG__BUILD_QUESTION, /* nothing to change after all: `run` answers */
+    RUNG__BUILD_QUESTION, /* nothing to change after all: `answer` it */
     RUNG__BUILD_OTHER,    /* of `score`: it is more than a score, `build` has words for it */
 } rung__resp_built;
 
@@ -77,7 +77,7 @@ enum {
     RUNG__EXEC = 1 << 12,
     RUNG__HEAVY = 1 << 15,   /* may take long: not two in one turn */
     RUNG__REMOVES = 1 << 13, /* of a board with rules of its own only an admin may do it */
-    RUNG__KEYED = 1 << 15,   /* that a board is public does not suffice */
+    RUNG__KEYED = 1 << 16,   /* that a board is public does not suffice */
 };
 
 struct rung__resp_command {
@@ -88,12 +88,22 @@ struct rung__resp_command {
     int8_t count_arg;  /* with RUNG__MOVABLE: which argument counts the keys that follow it */
     int8_t player_arg; /* the argument that is the one player it asks about; 0: none */
     rung_role role;
-    void (*run)(rung__resp_call *call);
+    void (*answer)(rung__resp_call *call);
     rung__resp_built (*build)(rung__resp_call *call, rung_zcommand *out);
     rung__resp_built (*score)(rung__resp_call *call, rung_score_event *out); /* tried first */
     void (*reply)(rung__resp_call *call, const rung_zkey_result *result);
     const char *group, *since, *summary;
     const char *const *subcommands; /* NULL at the end; NULL: it has none */
+    /* Which of the commands that share a handler it is. */
+    bool is_rev;            /* from the highest score down */
+    bool is_max;            /* pops the highest score */
+    bool is_ms;             /* times in milliseconds, not seconds */
+    bool is_absolute;       /* times since 1970, not from now on */
+    bool is_if_new;         /* only if the new name is free */
+    bool has_order_options; /* BYSCORE, BYLEX and REV are options, not part of the name */
+    rung_range_by by;
+    rung_combine_keys combine;
+    rung_zcommand_kind kind;
 };
 
 /* The command of that name, in any case; NULL. */
@@ -110,68 +120,60 @@ bool rung__resp_command_key(const rung__resp_command *c, const rung_slice *argv,
 
 /* ---- handlers, by file ---- */
 
-#define RUNG__RUN(name) void rung__resp_run_##name(rung__resp_call *call)
-#define RUNG__BUILD(name)                                                                          \
-    rung__resp_built rung__resp_build_##name(rung__resp_call *call, rung_zcommand *out)
-#define RUNG__SCORE(name)                                                                          \
-    rung__resp_built rung__resp_score_##name(rung__resp_call *call, rung_score_event *out)
-#define RUNG__REPLY(name)                                                                          \
-    void rung__resp_reply_##name(rung__resp_call *call, const rung_zkey_result *result)
-
 /* zset_read.c */
-RUNG__RUN(zscore);
-RUNG__RUN(zmscore);
-RUNG__RUN(zrank);
-RUNG__RUN(zcard);
-RUNG__RUN(zcount);
-RUNG__RUN(zlexcount);
-RUNG__RUN(zrange);
-RUNG__RUN(zrandmember);
-RUNG__RUN(zscan);
-RUNG__RUN(zpop_none);
-RUNG__RUN(zcombine);
-RUNG__RUN(zintercard);
+void rung__resp_answer_zscore(rung__resp_call *call);
+void rung__resp_answer_zmscore(rung__resp_call *call);
+void rung__resp_answer_zrank(rung__resp_call *call);
+void rung__resp_answer_zcard(rung__resp_call *call);
+void rung__resp_answer_zcount(rung__resp_call *call);
+void rung__resp_answer_zlexcount(rung__resp_call *call);
+void rung__resp_answer_zrange(rung__resp_call *call);
+void rung__resp_answer_zrandmember(rung__resp_call *call);
+void rung__resp_answer_zscan(rung__resp_call *call);
+void rung__resp_answer_zpop_none(rung__resp_call *call);
+void rung__resp_answer_zcombine(rung__resp_call *call);
+void rung__resp_answer_zintercard(rung__resp_call *call);
 /* Can this command be asked together with others of its kind, of the same key and with as many arguments? */
 bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, uint32_t argc);
 /* Answer n such, argvs[0 .. n), the first of which can be. Returns how many were answered: fewer where one of them has
  * to be asked by itself. */
-uint32_t rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *const *argvs);
+uint32_t rung__resp_answer_batch(rung__resp_call *call, uint32_t n, const rung_slice *const *argvs);
 
 /* key_read.c */
-RUNG__RUN(exists);
-RUNG__RUN(type);
-RUNG__RUN(ttl);
-RUNG__RUN(keys);
-RUNG__RUN(scan);
-RUNG__RUN(dbsize);
+void rung__resp_answer_exists(rung__resp_call *call);
+void rung__resp_answer_type(rung__resp_call *call);
+void rung__resp_answer_ttl(rung__resp_call *call);
+void rung__resp_answer_keys(rung__resp_call *call);
+void rung__resp_answer_scan(rung__resp_call *call);
+void rung__resp_answer_dbsize(rung__resp_call *call);
 uint64_t rung__resp_count_keys(const rung__resp_call *call); /* those that may be seen */
-RUNG__RUN(smembers);
-RUNG__RUN(sismember);
-RUNG__RUN(smismember);
-RUNG__RUN(scard);
-RUNG__RUN(sscan);
+void rung__resp_answer_smembers(rung__resp_call *call);
+void rung__resp_answer_sismember(rung__resp_call *call);
+void rung__resp_answer_smismember(rung__resp_call *call);
+void rung__resp_answer_scard(rung__resp_call *call);
+void rung__resp_answer_sscan(rung__resp_call *call);
 
 /* write.c */
-RUNG__BUILD(zadd);
-RUNG__BUILD(zincrby);
-RUNG__SCORE(zadd);
-RUNG__SCORE(zincrby);
-RUNG__BUILD(members); /* ZREM, SADD, SREM, DEL, UNLINK */
-RUNG__BUILD(zremrange);
-RUNG__BUILD(zpop);
-RUNG__BUILD(zmpop);
-RUNG__BUILD(bzpop);
-RUNG__BUILD(zrangestore);
-RUNG__BUILD(zstore);
-RUNG__BUILD(expire);
-RUNG__BUILD(persist);
-RUNG__BUILD(rename);
-RUNG__BUILD(flush);
-RUNG__REPLY(zadd);
-RUNG__REPLY(count);
-RUNG__REPLY(zpop);
-RUNG__REPLY(rename);
-RUNG__REPLY(ok);
+rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_zincrby(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_score_zadd(rung__resp_call *call, rung_score_event *out);
+rung__resp_built rung__resp_score_zincrby(rung__resp_call *call, rung_score_event *out);
+rung__resp_built rung__resp_build_members(rung__resp_call *call,
+                                          rung_zcommand *out); /* ZREM, SADD, SREM, DEL, UNLINK */
+rung__resp_built rung__resp_build_zremrange(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_zpop(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_zmpop(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_bzpop(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_expire(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_persist(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung_zcommand *out);
+rung__resp_built rung__resp_build_flush(rung__resp_call *call, rung_zcommand *out);
+void rung__resp_reply_zadd(rung__resp_call *call, const rung_zkey_result *result);
+void rung__resp_reply_count(rung__resp_call *call, const rung_zkey_result *result);
+void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result);
+void rung__resp_reply_ok(rung__resp_call *call, const rung_zkey_result *result);
 
 /* What a ZADD or ZINCRBY of one member answers that went as a score event. */
 void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status st,
@@ -181,36 +183,36 @@ enum { RUNG__STYLE_BRIEF = 1 };                                            /* RU
 enum { RUNG__POP_COUNTED = 1, RUNG__POP_KEYED = 2, RUNG__POP_NESTED = 4 }; /* pops */
 
 /* connection.c */
-RUNG__RUN(ping);
-RUNG__RUN(echo);
-RUNG__RUN(select);
-RUNG__RUN(auth);
-RUNG__RUN(hello);
-RUNG__RUN(quit);
-RUNG__RUN(reset);
-RUNG__RUN(client);
-RUNG__RUN(multi);
-RUNG__RUN(discard);
-RUNG__RUN(watch);
-RUNG__RUN(unwatch);
+void rung__resp_answer_ping(rung__resp_call *call);
+void rung__resp_answer_echo(rung__resp_call *call);
+void rung__resp_answer_select(rung__resp_call *call);
+void rung__resp_answer_auth(rung__resp_call *call);
+void rung__resp_answer_hello(rung__resp_call *call);
+void rung__resp_answer_quit(rung__resp_call *call);
+void rung__resp_answer_reset(rung__resp_call *call);
+void rung__resp_answer_client(rung__resp_call *call);
+void rung__resp_answer_multi(rung__resp_call *call);
+void rung__resp_answer_discard(rung__resp_call *call);
+void rung__resp_answer_watch(rung__resp_call *call);
+void rung__resp_answer_unwatch(rung__resp_call *call);
 
 /* server_info.c */
-RUNG__RUN(info);
-RUNG__RUN(config);
-RUNG__RUN(command);
-RUNG__RUN(time);
-RUNG__RUN(role);
-RUNG__RUN(lastsave);
+void rung__resp_answer_info(rung__resp_call *call);
+void rung__resp_answer_config(rung__resp_call *call);
+void rung__resp_answer_command(rung__resp_call *call);
+void rung__resp_answer_time(rung__resp_call *call);
+void rung__resp_answer_role(rung__resp_call *call);
+void rung__resp_answer_lastsave(rung__resp_call *call);
 
 /* rung_commands.c */
-RUNG__RUN(rung_rank);
-RUNG__RUN(rung_mrank);
-RUNG__RUN(rung_around);
-RUNG__RUN(rung_top);
-RUNG__RUN(rung_friends);
-RUNG__RUN(rung_percentile);
-RUNG__RUN(rung_help);
-RUNG__SCORE(submit);
+void rung__resp_answer_rung_rank(rung__resp_call *call);
+void rung__resp_answer_rung_mrank(rung__resp_call *call);
+void rung__resp_answer_rung_around(rung__resp_call *call);
+void rung__resp_answer_rung_top(rung__resp_call *call);
+void rung__resp_answer_rung_friends(rung__resp_call *call);
+void rung__resp_answer_rung_percentile(rung__resp_call *call);
+void rung__resp_answer_rung_help(rung__resp_call *call);
+rung__resp_built rung__resp_score_submit(rung__resp_call *call, rung_score_event *out);
 void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status st,
                              const rung_outcome *outcome, const rung_err *err);
 

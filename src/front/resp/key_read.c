@@ -14,7 +14,7 @@ static rung_zkey open_any(const rung__resp_call *call, rung_slice name) {
     return k;
 }
 
-void rung__resp_run_exists(rung__resp_call *call) {
+void rung__resp_answer_exists(rung__resp_call *call) {
     int64_t count = 0;
     for (uint32_t i = 1; i < call->argc; i++)
         count += open_any(call, call->argv[i]).kind != RUNG_ZKEY_NONE;
@@ -25,23 +25,22 @@ static const char *type_name(rung_zkey_kind kind) {
     return kind == RUNG_ZKEY_NONE ? "none" : kind == RUNG_ZKEY_SET ? "set" : "zset";
 }
 
-void rung__resp_run_type(rung__resp_call *call) {
+void rung__resp_answer_type(rung__resp_call *call) {
     rung_resp_simple(call->out, type_name(open_any(call, call->argv[1]).kind));
 }
 
 /* TTL, PTTL, EXPIRETIME, PEXPIRETIME */
-void rung__resp_run_ttl(rung__resp_call *call) {
-    const char *name = call->command->name;
+void rung__resp_answer_ttl(rung__resp_call *call) {
     rung_zkey k = open_any(call, call->argv[1]);
-    bool is_ms = name[0] == 'p', is_time = strstr(name, "time") != NULL;
+    bool is_absolute = call->command->is_absolute;
     if (k.kind == RUNG_ZKEY_NONE || !k.has_expiry) {
         rung_resp_int(call->out, k.kind == RUNG_ZKEY_NONE ? -2 : -1);
         return;
     }
-    int64_t ms = is_time ? k.expires_ms : k.expires_ms - call->now_ms;
-    if (ms < 0 && !is_time)
+    int64_t ms = is_absolute ? k.expires_ms : k.expires_ms - call->now_ms;
+    if (ms < 0 && !is_absolute)
         ms = 0;
-    rung_resp_int(call->out, is_ms ? ms : (ms + 500) / 1000);
+    rung_resp_int(call->out, call->command->is_ms ? ms : (ms + 500) / 1000);
 }
 
 /* A key limited to boards counts those, which takes a walk over all. */
@@ -57,7 +56,7 @@ uint64_t rung__resp_count_keys(const rung__resp_call *call) {
     return count;
 }
 
-void rung__resp_run_dbsize(rung__resp_call *call) {
+void rung__resp_answer_dbsize(rung__resp_call *call) {
     rung_resp_int(call->out, (int64_t)rung__resp_count_keys(call));
 }
 
@@ -72,7 +71,7 @@ static bool may_see(const rung__resp_call *call, rung_slice name) {
 enum { STEPS = 16 }; /* of a pattern, in the time of one look at a key */
 
 /* Two walks: the count comes before the names. */
-void rung__resp_run_keys(rung__resp_call *call) {
+void rung__resp_answer_keys(rung__resp_call *call) {
     rung_slice name;
     rung_zkey_kind kind;
     uint64_t work = 2 * rung_zkeys_count(call->state), steps = 0;
@@ -113,7 +112,7 @@ static bool is_wanted(const rung__resp_call *call, const rung__resp_scan_args *a
            may_see(call, name);
 }
 
-void rung__resp_run_scan(rung__resp_call *call) {
+void rung__resp_answer_scan(rung__resp_call *call) {
     rung__resp_scan_args args;
     rung_slice name;
     rung_zkey_kind kind;
@@ -145,19 +144,19 @@ void rung__resp_run_scan(rung__resp_call *call) {
 
 /* ---- sets ---- */
 
-void rung__resp_run_scard(rung__resp_call *call) {
+void rung__resp_answer_scard(rung__resp_call *call) {
     rung_zkey k;
     if (rung__resp_open_set(call, call->argv[1], &k))
         rung_resp_int(call->out, k.count);
 }
 
-void rung__resp_run_sismember(rung__resp_call *call) {
+void rung__resp_answer_sismember(rung__resp_call *call) {
     rung_zkey k;
     if (rung__resp_open_set(call, call->argv[1], &k))
         rung_resp_int(call->out, rung_zkey_has(&k, call->argv[2]));
 }
 
-void rung__resp_run_smismember(rung__resp_call *call) {
+void rung__resp_answer_smismember(rung__resp_call *call) {
     rung_zkey k;
     if (!rung__resp_open_set(call, call->argv[1], &k))
         return;
@@ -166,7 +165,7 @@ void rung__resp_run_smismember(rung__resp_call *call) {
         rung_resp_int(call->out, rung_zkey_has(&k, call->argv[i]));
 }
 
-void rung__resp_run_smembers(rung__resp_call *call) {
+void rung__resp_answer_smembers(rung__resp_call *call) {
     rung_zkey k;
     rung_zkey_row rows[PIECE];
     if (!rung__resp_open_set(call, call->argv[1], &k))
@@ -183,7 +182,7 @@ void rung__resp_run_smembers(rung__resp_call *call) {
     }
 }
 
-void rung__resp_run_sscan(rung__resp_call *call) {
+void rung__resp_answer_sscan(rung__resp_call *call) {
     rung__resp_scan_args args;
     rung_zkey k;
     rung_zkey_row rows[PIECE];

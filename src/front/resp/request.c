@@ -150,7 +150,7 @@ static void run_script(rung__resp_call *call, rung__resp_request *q) {
             call->command = head.command;
             call->argv = call->r->unpacked;
             call->argc = head.count;
-            head.command->run(call);
+            head.command->answer(call);
         }
         rung__resp_spill(call);
         q->at += sizeof head + head.bytes;
@@ -535,7 +535,7 @@ static bool build_change(rung__resp_call *call) {
     case RUNG__BUILD_QUESTION:
         if (call->s->pending)
             return rung__resp_ask_later(call->s, call->command, call->argv, call->argc);
-        call->command->run(call);
+        call->command->answer(call);
         return true;
     case RUNG__BUILD_CHANGE:
         return put_change(call, &c);

@@ -148,7 +148,7 @@ static void rows_free(rung__resp_call *call, rung_row *rows, size_t count) {
 /* ---- questions ---- */
 
 /* RUNG.RANK key member [options] */
-void rung__resp_run_rung_rank(rung__resp_call *call) {
+void rung__resp_answer_rung_rank(rung__resp_call *call) {
     question q = {0};
     rung_view view;
     rung_row row;
@@ -168,7 +168,7 @@ void rung__resp_run_rung_rank(rung__resp_call *call) {
 }
 
 /* RUNG.PERCENTILE key member [options] */
-void rung__resp_run_rung_percentile(rung__resp_call *call) {
+void rung__resp_answer_rung_percentile(rung__resp_call *call) {
     question q = {0};
     rung_view view;
     rung_row row;
@@ -188,7 +188,7 @@ void rung__resp_run_rung_percentile(rung__resp_call *call) {
 }
 
 /* RUNG.MRANK key count member [member ...] [options] */
-void rung__resp_run_rung_mrank(rung__resp_call *call) {
+void rung__resp_answer_rung_mrank(rung__resp_call *call) {
     question q = {0};
     rung_view view;
     rung_row rows[MEMBERS_PIECE];
@@ -221,7 +221,7 @@ void rung__resp_run_rung_mrank(rung__resp_call *call) {
 }
 
 /* RUNG.TOP key [COUNT n] [OFFSET n] [options] */
-void rung__resp_run_rung_top(rung__resp_call *call) {
+void rung__resp_answer_rung_top(rung__resp_call *call) {
     question q = {.count = 10};
     rung_view view;
     if (!take_question(call, 2, ROWS_MAX, &q))
@@ -238,7 +238,7 @@ void rung__resp_run_rung_top(rung__resp_call *call) {
 }
 
 /* RUNG.AROUND key member [COUNT n] [options] */
-void rung__resp_run_rung_around(rung__resp_call *call) {
+void rung__resp_answer_rung_around(rung__resp_call *call) {
     question q = {.count = AROUND_DEFAULT};
     rung_view view;
     if (!take_question(call, 3, AROUND_MAX, &q))
@@ -256,7 +256,7 @@ void rung__resp_run_rung_around(rung__resp_call *call) {
 }
 
 /* RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options] */
-void rung__resp_run_rung_friends(rung__resp_call *call) {
+void rung__resp_answer_rung_friends(rung__resp_call *call) {
     question q = {.count = 100};
     rung_view view;
     if (!take_question(call, 3, ROWS_MAX, &q))
@@ -412,7 +412,7 @@ void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status 
 
 /* ---- help ---- */
 
-void rung__resp_run_rung_help(rung__resp_call *call) {
+void rung__resp_answer_rung_help(rung__resp_call *call) {
     static const char *const lines[] = {
         "RUNG.RANK key member [options]",
         "    The member's rank, from 1, or nil.",

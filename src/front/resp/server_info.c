@@ -93,7 +93,7 @@ static void stats_section(report *t, const rung_hub_stats *hub) {
              (unsigned long long)r->stats.errors, hub->waiting, (unsigned long long)hub->answered);
 }
 
-void rung__resp_run_info(rung__resp_call *call) {
+void rung__resp_answer_info(rung__resp_call *call) {
     report t = {.call = call};
     rung_stats stats;
     rung_hub_stats hub = rung_hub_stat(call->r->hub);
@@ -169,7 +169,7 @@ static void put_lines(rung__resp_call *call, const char *const *lines, size_t co
         rung_resp_simple(call->out, lines[i]);
 }
 
-void rung__resp_run_config(rung__resp_call *call) {
+void rung__resp_answer_config(rung__resp_call *call) {
     static const char *const help[] = {
         "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "GET <pattern>",
@@ -358,7 +358,7 @@ static void command_list(rung__resp_call *call) {
         rung_resp_text(call->out, rung__resp_command_at(i)->name);
 }
 
-void rung__resp_run_command(rung__resp_call *call) {
+void rung__resp_answer_command(rung__resp_call *call) {
     static const char *const help[] = {
         "COMMAND <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "(no subcommand)",
@@ -398,20 +398,20 @@ void rung__resp_run_command(rung__resp_call *call) {
 
 /* ---- small ones ---- */
 
-void rung__resp_run_time(rung__resp_call *call) {
+void rung__resp_answer_time(rung__resp_call *call) {
     rung_resp_array(call->out, 2);
     rung_resp_bulk_int(call->out, call->now_ms / 1000);
     rung_resp_bulk_int(call->out, call->now_ms % 1000 * 1000);
 }
 
-void rung__resp_run_role(rung__resp_call *call) {
+void rung__resp_answer_role(rung__resp_call *call) {
     rung_resp_array(call->out, 3);
     rung_resp_text(call->out, "master");
     rung_resp_int(call->out, 0);
     rung_resp_array(call->out, 0);
 }
 
-void rung__resp_run_lastsave(rung__resp_call *call) {
+void rung__resp_answer_lastsave(rung__resp_call *call) {
     int64_t saved_ms = rung_hub_stat(call->r->hub).snapshot_ms;
     rung_resp_int(call->out, (saved_ms ? saved_ms : call->r->started_ms) / 1000);
 }

@@ -401,7 +401,7 @@ static bool work(rung__resp_call *call) {
     else if (c->flags & RUNG__WRITE)
         is_done = rung__resp_change(call);
     else if (c->flags & RUNG__NOW || !s->pending)
-        c->run(call);
+        c->answer(call);
     else
         is_done = rung__resp_ask_later(s, c, call->argv, call->argc);
     if (!is_done)
@@ -480,7 +480,7 @@ static uint32_t try_batch(rung__resp_call *call, const rung__resp_command *c,
         call->out->len = mark;
         return 0;
     }
-    count = rung__resp_run_batch(call, count, argvs);
+    count = rung__resp_answer_batch(call, count, argvs);
     s->commands += count;
     r->stats.commands += count;
     return count;

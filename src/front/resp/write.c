@@ -192,21 +192,15 @@ void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status s
 /* ---- names only ---- */
 
 rung__resp_built rung__resp_build_members(rung__resp_call *call, rung_zcommand *out) {
-    const char *name = call->command->name;
-    bool is_del = strcmp(name, "del") == 0 || strcmp(name, "unlink") == 0;
-    uint32_t at = is_del ? 1 : 2, count = call->argc - at;
+    rung_zcommand_kind kind = call->command->kind;
+    uint32_t at = kind == RUNG_ZCOMMAND_DEL ? 1 : 2, count = call->argc - at;
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
         return RUNG__BUILD_ERROR;
     for (uint32_t i = 0; i < count; i++)
         items[i] = (rung_zcommand_item){.name = call->argv[at + i]};
-    *out = (rung_zcommand){.kind = is_del                      ? RUNG_ZCOMMAND_DEL
-                                   : strcmp(name, "zrem") == 0 ? RUNG_ZCOMMAND_ZREM
-                                   : strcmp(name, "sadd") == 0 ? RUNG_ZCOMMAND_SADD
-                                                               : RUNG_ZCOMMAND_SREM,
-                           .item_count = count,
-                           .items = items};
-    if (!is_del)
+    *out = (rung_zcommand){.kind = kind, .item_count = count, .items = items};
+    if (kind != RUNG_ZCOMMAND_DEL)
         out->key = call->argv[1];
     return RUNG__BUILD_CHANGE;
 }
@@ -222,13 +216,13 @@ void rung__resp_reply_ok(rung__resp_call *call, const rung_zkey_result *result) 
 }
 
 rung__resp_built rung__resp_build_zremrange(rung__resp_call *call, rung_zcommand *out) {
-    const char *by = call->command->name + strlen("zremrangeby");
+    rung_range_by by = call->command->by;
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = call->argv[1]};
     bool is_good;
-    if (by[0] == 'r')
+    if (by == RUNG_RANGE_RANK)
         is_good = rung__resp_take_integer(call, call->argv[2], &out->range.start) &&
                   rung__resp_take_integer(call, call->argv[3], &out->range.stop);
-    else if (by[0] == 's')
+    else if (by == RUNG_RANGE_SCORE)
         is_good = rung__resp_take_score_range(call, call->argv[2], call->argv[3], &out->range);
     else
         is_good = rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &out->range);
@@ -252,10 +246,6 @@ static rung__resp_built build_pop(rung__resp_call *call, uint32_t first, uint32_
     return RUNG__BUILD_CHANGE;
 }
 
-static bool is_max_command(const rung__resp_call *call) {
-    return strstr(call->command->name, "max") != NULL;
-}
-
 /* ZPOPMIN key [count] */
 rung__resp_built rung__resp_build_zpop(rung__resp_call *call, rung_zcommand *out) {
     int64_t count = 1;
@@ -271,7 +261,7 @@ rung__resp_built rung__resp_build_zpop(rung__resp_call *call, rung_zcommand *out
     }
     if (count == 0)
         return RUNG__BUILD_QUESTION;
-    return build_pop(call, 1, 1, is_max_command(call), (uint64_t)count, out);
+    return build_pop(call, 1, 1, call->command->is_max, (uint64_t)count, out);
 }
 
 static bool take_timeout(rung__resp_call *call, rung_slice text) {
@@ -293,7 +283,7 @@ rung__resp_built rung__resp_build_bzpop(rung__resp_call *call, rung_zcommand *ou
     call->style = RUNG__POP_KEYED;
     if (!take_timeout(call, call->argv[call->argc - 1]))
         return RUNG__BUILD_ERROR;
-    return build_pop(call, 1, call->argc - 2, is_max_command(call), 1, out);
+    return build_pop(call, 1, call->argc - 2, call->command->is_max, 1, out);
 }
 
 static bool take_pop_count(rung__resp_call *call, uint32_t at, int64_t *count) {
@@ -313,7 +303,7 @@ static bool take_pop_count(rung__resp_call *call, uint32_t at, int64_t *count) {
 
 /* [B]ZMPOP [timeout] numkeys key [key ...] MIN|MAX [COUNT count] */
 rung__resp_built rung__resp_build_zmpop(rung__resp_call *call, rung_zcommand *out) {
-    uint32_t at = call->command->name[0] == 'b' ? 2 : 1;
+    uint32_t at = (uint32_t)call->command->count_arg;
     int64_t keys, count = 1;
     call->style = RUNG__POP_KEYED | RUNG__POP_NESTED;
     if (!rung__resp_take_between(call, call->argv[at], 1, INT64_MAX,
@@ -531,15 +521,14 @@ static bool take_expire_flags(rung__resp_call *call, uint32_t *flags) {
 
 /* EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT */
 rung__resp_built rung__resp_build_expire(rung__resp_call *call, rung_zcommand *out) {
-    const char *name = call->command->name;
-    bool is_ms = name[0] == 'p', is_at = strstr(name, "at") != NULL;
+    const rung__resp_command *command = call->command;
     uint32_t flags = 0;
-    int64_t when, base = is_at ? 0 : call->now_ms;
+    int64_t when, base = command->is_absolute ? 0 : call->now_ms;
     if (!take_expire_flags(call, &flags) || !rung__resp_take_integer(call, call->argv[2], &when))
         return RUNG__BUILD_ERROR;
-    if ((!is_ms && __builtin_mul_overflow(when, (int64_t)1000, &when)) ||
+    if ((!command->is_ms && __builtin_mul_overflow(when, (int64_t)1000, &when)) ||
         __builtin_add_overflow(when, base, &when)) {
-        rung__resp_error_of(call, "ERR invalid expire time in '", rung_slice_str(name),
+        rung__resp_error_of(call, "ERR invalid expire time in '", rung_slice_str(command->name),
                             "' command");
         return RUNG__BUILD_ERROR;
     }
@@ -554,22 +543,14 @@ rung__resp_built rung__resp_build_persist(rung__resp_call *call, rung_zcommand *
 }
 
 rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung_zcommand *out) {
-    bool is_nx = strcmp(call->command->name, "renamenx") == 0;
     uint64_t fresh = 0;
     size_of_source(call, call->argv[1], &fresh);
     note_moved(call, call->argv[2], fresh);
     *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_RENAME,
                            .key = call->argv[1],
                            .other = call->argv[2],
-                           .flags = is_nx ? RUNG_IF_NX : 0};
+                           .flags = call->command->is_if_new ? RUNG_IF_NX : 0};
     return RUNG__BUILD_CHANGE;
-}
-
-void rung__resp_reply_rename(rung__resp_call *call, const rung_zkey_result *result) {
-    if (strcmp(call->command->name, "renamenx") == 0)
-        rung__resp_reply_count(call, result);
-    else
-        rung__resp_reply_ok(call, result);
 }
 
 /* FLUSHALL [ASYNC|SYNC] */

@@ -10,7 +10,7 @@ enum { PIECE = 256, MEMBERS_PIECE = 64, LISTPACK_MAX = 128, KEPT_MIN = 20 };
 
 /* ---- one member ---- */
 
-void rung__resp_run_zscore(rung__resp_call *call) {
+void rung__resp_answer_zscore(rung__resp_call *call) {
     rung_zkey k;
     double score;
     bool found;
@@ -23,7 +23,7 @@ void rung__resp_run_zscore(rung__resp_call *call) {
         rung_resp_null(call->out);
 }
 
-void rung__resp_run_zmscore(rung__resp_call *call) {
+void rung__resp_answer_zmscore(rung__resp_call *call) {
     rung_zkey k;
     double scores[MEMBERS_PIECE];
     bool found[MEMBERS_PIECE];
@@ -41,11 +41,7 @@ void rung__resp_run_zmscore(rung__resp_call *call) {
     }
 }
 
-static bool is_rev(const rung__resp_command *c) {
-    return strcmp(c->name, "zrevrank") == 0;
-}
-
-void rung__resp_run_zrank(rung__resp_call *call) {
+void rung__resp_answer_zrank(rung__resp_call *call) {
     rung_zkey k;
     uint32_t rank;
     double score;
@@ -56,7 +52,7 @@ void rung__resp_run_zrank(rung__resp_call *call) {
     }
     if (!rung__resp_open_zset(call, call->argv[1], &k))
         return;
-    rung_zkey_ranks(&k, 1, &call->argv[2], is_rev(call->command), &rank, &score, &found);
+    rung_zkey_ranks(&k, 1, &call->argv[2], call->command->is_rev, &rank, &score, &found);
     if (!found && with_score) {
         rung_resp_null_array(call->out);
     } else if (!found) {
@@ -72,7 +68,7 @@ void rung__resp_run_zrank(rung__resp_call *call) {
 
 /* ---- counts ---- */
 
-void rung__resp_run_zcard(rung__resp_call *call) {
+void rung__resp_answer_zcard(rung__resp_call *call) {
     rung_zkey k;
     if (rung__resp_open_zset(call, call->argv[1], &k))
         rung_resp_int(call->out, k.count);
@@ -87,13 +83,13 @@ static void count_range(rung__resp_call *call, const rung_range *range) {
     rung_resp_int(call->out, end - first);
 }
 
-void rung__resp_run_zcount(rung__resp_call *call) {
+void rung__resp_answer_zcount(rung__resp_call *call) {
     rung_range range = {0};
     if (rung__resp_take_score_range(call, call->argv[2], call->argv[3], &range))
         count_range(call, &range);
 }
 
-void rung__resp_run_zlexcount(rung__resp_call *call) {
+void rung__resp_answer_zlexcount(rung__resp_call *call) {
     rung_range range = {0};
     if (rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &range))
         count_range(call, &range);
@@ -131,7 +127,7 @@ static void emit_rows(rung__resp_call *call, const rung_zkey *k, uint32_t start,
     }
 }
 
-void rung__resp_run_zrange(rung__resp_call *call) {
+void rung__resp_answer_zrange(rung__resp_call *call) {
     rung__resp_range_args args;
     rung_zkey k;
     uint32_t first, end;
@@ -159,7 +155,7 @@ void rung__resp_run_zrange(rung__resp_call *call) {
 }
 
 /* ZPOPMIN key 0 */
-void rung__resp_run_zpop_none(rung__resp_call *call) {
+void rung__resp_answer_zpop_none(rung__resp_call *call) {
     rung_zkey k;
     if (rung__resp_open_zset(call, call->argv[1], &k))
         rung_resp_array(call->out, 0);
@@ -237,7 +233,7 @@ static void random_many(rung__resp_call *call, const rung_zkey *k, int64_t count
 
 enum { RANDOM_MAX = 10000000 };
 
-void rung__resp_run_zrandmember(rung__resp_call *call) {
+void rung__resp_answer_zrandmember(rung__resp_call *call) {
     rung_zkey k;
     rung_zkey_row row;
     int64_t count;
@@ -306,7 +302,7 @@ static void put_scanned(rung__resp_call *call, uint64_t cursor, const rung_zkey_
 }
 
 /* As in Redis, a small set comes whole, whatever COUNT says. */
-void rung__resp_run_zscan(rung__resp_call *call) {
+void rung__resp_answer_zscan(rung__resp_call *call) {
     rung__resp_scan_args args;
     rung_zkey k;
     rung_zkey_row rows[LISTPACK_MAX];
@@ -325,14 +321,6 @@ void rung__resp_run_zscan(rung__resp_call *call) {
 }
 
 /* ---- several questions ---- */
-
-/* Of those that are answered by rung__resp_run_zrange() two count by index, and the lengths of their names are their
- * own. */
-enum { ZRANGE_LEN = 6, ZREVRANGE_LEN = 9 };
-
-static bool is_paged(const rung__resp_command *c, rung_slice name) {
-    return c->run == rung__resp_run_zrange && (name.len == ZRANGE_LEN || name.len == ZREVRANGE_LEN);
-}
 
 /* By index, and so short that nobody keeps it for others? */
 static bool parse_short(const rung_slice *argv, rung_range *range) {
@@ -374,7 +362,7 @@ static uint32_t run_pages(rung__resp_call *call, const rung_zkey *k, uint32_t n,
     rung_zkey_page pages[PAGES];
     rung_zkey_row rows[PAGES * KEPT_MIN], *row = rows;
     uint32_t count = 0;
-    bool is_rev = call->argv[0].len == ZREVRANGE_LEN;
+    bool is_rev = call->command->is_rev;
     while (count < n && count < PAGES &&
            parse_page(k, argvs[count], call->argc, is_rev, &forms[count], &pages[count]) &&
            forms[count].rev == forms[0].rev)
@@ -410,14 +398,14 @@ static uint32_t run_members(rung__resp_call *call, const rung_zkey *k, uint32_t 
     rung_slice members[MEMBERS_PIECE];
     double scores[MEMBERS_PIECE];
     uint32_t ranks[MEMBERS_PIECE];
-    bool found[MEMBERS_PIECE], is_rank = call->command->run == rung__resp_run_zrank;
+    bool found[MEMBERS_PIECE], is_rank = call->command->answer == rung__resp_answer_zrank;
     if (!n)
         return 0;
     n = n < MEMBERS_PIECE ? n : MEMBERS_PIECE;
     for (uint32_t i = 0; i < n; i++)
         members[i] = argvs[i][2];
     if (is_rank)
-        rung_zkey_ranks(k, n, members, is_rev(call->command), ranks, NULL, found);
+        rung_zkey_ranks(k, n, members, call->command->is_rev, ranks, NULL, found);
     else
         rung_zkey_scores(k, n, members, scores, found);
     for (uint32_t i = 0; i < n; i++) {
@@ -433,22 +421,24 @@ static uint32_t run_members(rung__resp_call *call, const rung_zkey *k, uint32_t 
 
 bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, uint32_t argc) {
     rung_range range;
-    if (c->run == rung__resp_run_zscore || c->run == rung__resp_run_zrank)
+    if (c->answer == rung__resp_answer_zscore || c->answer == rung__resp_answer_zrank)
         return argc == 3;
-    if (c->run == rung__resp_run_zcount)
+    if (c->answer == rung__resp_answer_zcount)
         return argc == 4;
-    return argc >= 4 && argc <= 6 && is_paged(c, argv[0]) && parse_short(argv, &range);
+    return c->answer == rung__resp_answer_zrange && c->by == RUNG_RANGE_RANK && argc >= 4 &&
+           argc <= 6 && parse_short(argv, &range);
 }
 
-uint32_t rung__resp_run_batch(rung__resp_call *call, uint32_t n, const rung_slice *const *argvs) {
+uint32_t rung__resp_answer_batch(rung__resp_call *call, uint32_t n,
+                                 const rung_slice *const *argvs) {
     rung_zkey k;
     rung_zkey_open(call->state, call->argv[1], call->now_ms, &k);
     if (k.kind == RUNG_ZKEY_SET)
         return 0;
-    if (call->command->run == rung__resp_run_zrange)
+    if (call->command->answer == rung__resp_answer_zrange)
         return run_pages(call, &k, n, argvs);
-    return call->command->run == rung__resp_run_zcount ? run_counts(call, &k, n, argvs)
-                                                       : run_members(call, &k, n, argvs);
+    return call->command->answer == rung__resp_answer_zcount ? run_counts(call, &k, n, argvs)
+                                                             : run_members(call, &k, n, argvs);
 }
 
 /* ---- several keys ---- */
@@ -502,7 +492,7 @@ static bool open_all(rung__resp_call *call, const rung__resp_combine_args *args,
     return true;
 }
 
-void rung__resp_run_zcombine(rung__resp_call *call) {
+void rung__resp_answer_zcombine(rung__resp_call *call) {
     rung__resp_combine_args args;
     rung_zkey *keys;
     size_t bytes;
@@ -530,7 +520,7 @@ void rung__resp_run_zcombine(rung__resp_call *call) {
     rung_zkey_list_free(&list);
 }
 
-void rung__resp_run_zintercard(rung__resp_call *call) {
+void rung__resp_answer_zintercard(rung__resp_call *call) {
     rung__resp_combine_args args;
     rung_zkey *keys;
     size_t bytes;
