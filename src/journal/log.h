@@ -11,7 +11,7 @@
  * Any other failure of append or sync is final: nobody can say what is on the disk, every later call returns
  * it again, and the process should end without another acknowledgement.
  *
- * Threads: append, sync, tend and truncate belong to one thread. prepare may run in one other thread beside them.
+ * Threads: append, sync, maintain and truncate belong to one thread. prepare may run in one other thread beside them.
  * Cursors may be used from any thread (each by one at a time); durable_seq from anywhere. */
 #ifndef RUNG_JOURNAL_LOG_H
 #define RUNG_JOURNAL_LOG_H
@@ -50,7 +50,7 @@ typedef struct rung_log_ops {
                                size_t *count_out, rung_err *err);
     void (*cursor_close)(rung_log_cursor *cursor);
     rung_status (*truncate_before)(rung_log *log, uint64_t seq, rung_err *err);
-    rung_status (*tend)(rung_log *log, bool is_idle, rung_err *err);
+    rung_status (*maintain)(rung_log *log, bool is_idle, rung_err *err);
     rung_status (*prepare)(rung_log *log, rung_err *err);
     size_t (*batch_bytes_max)(const rung_log *log);
     rung_status (*close)(rung_log *log, rung_err *err);
@@ -112,8 +112,9 @@ RUNG_NODISCARD static inline rung_status rung_log_truncate_before(rung_log *log,
 
 /* Housekeeping after the answers are out: call it after each sync, and with `is_idle` after a tenth of a second
  * without work. RUNG_OK, RUNG_PARTIAL when prepare would be of use, or a failure, final as in sync. */
-RUNG_NODISCARD static inline rung_status rung_log_tend(rung_log *log, bool is_idle, rung_err *err) {
-    return log->ops->tend(log, is_idle, err);
+RUNG_NODISCARD static inline rung_status rung_log_maintain(rung_log *log, bool is_idle,
+                                                           rung_err *err) {
+    return log->ops->maintain(log, is_idle, err);
 }
 
 /* Get ready what coming appends will need (space), so that they need not wait. RUNG_UNCHANGED when all is there. */

@@ -14,7 +14,8 @@
  *       its header then cuts the old one.
  *   I7  Segments are removed one by one, oldest first, each removal synced: no crash leaves a hole.
  *
- * States: opened -> rung_segment_log_start -> writable -> (failed) -> closed; without space it is start_due until tend
+ * States: opened -> rung_segment_log_start -> writable -> (failed) -> closed; without space it is start_due until
+ * maintain
  * has started it. */
 #define _GNU_SOURCE
 #include "journal/segment_log.h"
@@ -52,8 +53,9 @@ struct rung_segment_log {
 
     /* The appending thread's. */
     bool is_started;
-    _Atomic bool is_start_due; /* there was no space for it: tend tries again. Read by any thread */
-    rung_err failure;          /* code RUNG_OK while all is well */
+    _Atomic bool
+        is_start_due; /* there was no space for it: maintain tries again. Read by any thread */
+    rung_err failure; /* code RUNG_OK while all is well */
     uint32_t epoch;
     rung_file active; /* the file of the last entry of image.segments, once started */
     rung_frame_state state;
@@ -825,7 +827,7 @@ static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err 
     return RUNG_OK;
 }
 
-static rung_status log_tend(rung_log *port, bool is_idle, rung_err *err) {
+static rung_status log_maintain(rung_log *port, bool is_idle, rung_err *err) {
     rung_segment_log *log = self(port);
     if (log->failure.code < 0)
         return fail_for_ever(log, RUNG_OK, &log->failure, err);
@@ -957,7 +959,7 @@ static rung_status finish(rung_segment_log *log, rung_err *err) {
     uint64_t durable;
     rung_status st = log_sync(&log->port, &durable, err);
     if (st == RUNG_OK)
-        st = log_tend(&log->port, true, err);
+        st = log_maintain(&log->port, true, err);
     if (st == RUNG_PARTIAL)
         st = RUNG_OK;
     if (st < 0 || last_segment(log)->last_seq < last_segment(log)->first_seq)
@@ -980,7 +982,7 @@ static const rung_log_ops segment_log_ops = {
     .cursor_read = rung__segment_cursor_read,
     .cursor_close = rung__segment_cursor_close,
     .truncate_before = log_truncate_before,
-    .tend = log_tend,
+    .maintain = log_maintain,
     .prepare = log_prepare,
     .batch_bytes_max = log_batch_bytes_max,
     .close = log_close,

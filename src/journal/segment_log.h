@@ -42,8 +42,8 @@ typedef struct rung_segment_log_config {
 RUNG_NODISCARD rung_status rung_segment_log_open(const rung_segment_log_config *config,
                                                  rung_segment_log **log_out, rung_err *err);
 
-/* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later; or leave that to the log's tend, and
- * append returns RUNG_ENOSPC until it has succeeded. After any failure but that one the log must be closed. */
+/* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later; or leave that to the log's maintain,
+ * and append returns RUNG_ENOSPC until it has succeeded. After any failure but that one the log must be closed. */
 RUNG_NODISCARD rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err);
 
 /* Is the folder still where it was opened? RUNG_EABSENT: it was removed or replaced, and what is written now is lost.

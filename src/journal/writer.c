@@ -9,7 +9,7 @@
  *   W3  durable_seq moves only after a sync (or after the write, when sync_every_ms says so).
  *   W4  After a fatal failure durable_seq never moves again.
  *
- * The writer's life: wait_for_work -> take -> put_down -> publish -> tend -> again. */
+ * The writer's life: wait_for_work -> take -> put_down -> publish -> maintain -> again. */
 #define _GNU_SOURCE
 #include "journal/writer.h"
 
@@ -155,8 +155,8 @@ static rung_status sync_log(rung_writer *w, rung_err *err) {
 }
 
 /* Housekeeping of the log; what it wants prepared is the helper's. */
-static rung_status tend(rung_writer *w, bool is_idle, rung_err *err) {
-    rung_status st = rung_log_tend(w->config.log, is_idle, err);
+static rung_status maintain(rung_writer *w, bool is_idle, rung_err *err) {
+    rung_status st = rung_log_maintain(w->config.log, is_idle, err);
     if (st == RUNG_PARTIAL) {
         pthread_mutex_lock(&w->lock);
         w->wants_spare = true;
@@ -186,7 +186,7 @@ static rung_status put_down(rung_writer *w, queue *q, rung_err *err) {
     if (st < 0)
         return st;
     publish(w, w->written_seq, q, us_since(begun));
-    return tend(w, false, err);
+    return maintain(w, false, err);
 }
 
 /* Sleep until there is something to do, at most until the next duty of the clock. Lock held. */
@@ -213,7 +213,7 @@ static queue *take(rung_writer *w) {
 /* Nothing came for a while: sync what waits for it, move the mark up. */
 static rung_status keep_house(rung_writer *w, rung_err *err) {
     rung_status st = w->has_unsynced ? sync_log(w, err) : RUNG_OK;
-    return st < 0 ? st : tend(w, true, err);
+    return st < 0 ? st : maintain(w, true, err);
 }
 
 /* On a full disk: is there space again? The owner must have heard of the refusal before we accept anew. */

@@ -4,8 +4,8 @@
  * A move at ten million entries reads two dozen lines of memory that no cache has. Here it goes its way in steps,
  * each of which does what is possible without waiting and asks for the lines that the next one reads; between two
  * steps of one move come those of others. Down the tree, a node is searched by the first word, near where it is
- * likely to be; then, among rows that have the same one, by what decides between them (other words, or marks); then,
- * where even marks are equal, by the players' ids, which are far away.
+ * likely to be; then, among rows that have the same one, by what decides between them (other words, or prefixes); then,
+ * where even prefixes are equal, by the players' ids, which are far away.
  *
  * Nothing here changes the ladder, but others may between two steps. So nothing that an earlier step found is believed
  * further than memory reaches: nodes are those that exist, or did once, rows those that the node has. A way that went
@@ -38,15 +38,15 @@ enum { TO_KEY, TO_PLACE, TO_PLAYER };
 
 /* ---- asking for memory ---- */
 
-/* What is read and changed in the parent of a leaf: its head, the leaf's own tally and, for a rank, those before it.
- * The tally goes to the first cache: a lone line far from others was often not there in time by way of the second. */
+/* What is read and changed in the parent of a leaf: its head, the leaf's own counts and, for a rank, those before it.
+ * The leaf's own go to L1: a lone line, prefetched to L2, often came too late. */
 static void prefetch_parent(const rung_ladder *l, const rung__node *leaf, bool ranked) {
     rung__node *parent = rung__inner(l, leaf->parent);
-    const uint32_t *tallies = rung__inner_places(l, parent, RUNG__COUNT);
+    const uint32_t *counts = rung__inner_places(l, parent, RUNG__COUNT);
     rung_prefetch(parent);
     if (ranked)
-        rung_prefetch_range(tallies, leaf->place * sizeof *tallies);
-    rung_prefetch_now(tallies + leaf->place);
+        rung_prefetch_range(counts, leaf->place * sizeof *counts);
+    rung_prefetch_now(counts + leaf->place);
 }
 
 /* What a search near a place is likely to read: where the word may be, and as far again as a run of the same goes. */
@@ -67,16 +67,16 @@ static void prefetch_near_now(const rung__node *node, uint32_t place) {
 void rung_ladder_warm_ladder(const rung_ladder *l, int part) {
     if (part == 0)
         rung_prefetch_range(l, sizeof *l);
-    else if (part == 1 && l->trunk)
-        rung_prefetch_range(l->trunk, sizeof *l->trunk);
+    else if (part == 1 && l->tree)
+        rung_prefetch_range(l->tree, sizeof *l->tree);
     else if (l->height)
-        rung_prefetch(&l->trunk->inners.slabs[l->root >> l->trunk->inners.shift]);
+        rung_prefetch(&l->tree->inners.slabs[l->root >> l->tree->inners.shift]);
 }
 
 void rung_ladder_warm_map(const rung_ladder *l, uint32_t player) {
     l = l->guide ? l->guide : l;
-    if (l->trunk)
-        rung_numbermap_prefetch(&l->trunk->map, player);
+    if (l->tree)
+        rung_numbermap_prefetch(&l->tree->map, player);
 }
 
 void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player) {
@@ -159,7 +159,7 @@ static rung__probe probe_of(const rung_ladder *l, const rung_ladder_hint *hint) 
     return (rung__probe){.key = hint->key,
                          .words = l->key_words,
                          .player = hint->player,
-                         .mark = hint->mark,
+                         .prefix = hint->prefix,
                          .has_player = true,
                          .or_self = hint->errand == TO_PLAYER};
 }
@@ -211,8 +211,8 @@ static void prefetch_tied(const rung_ladder *l, rung__node *node, const rung_lad
     uint32_t n = hint->high - hint->low;
     if (l->key_words > 1)
         rung_prefetch_range(rung__words(node, 1) + hint->low, n * sizeof(uint64_t));
-    else if (rung__is_marked(l))
-        rung_prefetch_range(rung__marks(l, node) + hint->low, n * sizeof(uint32_t));
+    else if (rung__uses_prefixes(l))
+        rung_prefetch_range(rung__prefixes(l, node) + hint->low, n * sizeof(uint32_t));
     else
         rung_prefetch_range(rung__column(l, node, RUNG__PLAYER) + hint->low, n * sizeof(uint32_t));
 }
@@ -233,13 +233,13 @@ static bool narrow(const rung_ladder *l, rung__node *node, rung_ladder_hint *hin
         hint->low = hint->high = rows_before(l, node, hint);
         return false;
     }
-    if (rung__is_marked(l)) {
-        const uint32_t *marks = rung__marks(l, node);
+    if (rung__uses_prefixes(l)) {
+        const uint32_t *prefixes = rung__prefixes(l, node);
         uint32_t low = hint->low, end = hint->high;
-        while (low < end && marks[low] < hint->mark)
+        while (low < end && prefixes[low] < hint->prefix)
             low++;
         hint->low = hint->high = low;
-        while (hint->high < end && marks[hint->high] == hint->mark)
+        while (hint->high < end && prefixes[hint->high] == hint->prefix)
             hint->high++;
     }
     return hint->low < hint->high;
@@ -357,7 +357,7 @@ static bool head_for(const rung_ladder *l, const uint64_t *key, uint8_t errand,
         hint->key[k] = key[k];
     hint->errand = errand;
     hint->shape = l->shape;
-    hint->births = l->trunk->births;
+    hint->births = l->tree->births;
     hint->moves = l->moves;
     hint->node = l->root;
     hint->height = l->height;
@@ -369,9 +369,9 @@ void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladde
     bool exists = hint->from_leaf != RUNG__NODE_NONE;
     if (!head_for(l, key, TO_KEY, hint))
         return;
-    hint->mark = rung__is_marked(l) && exists
-                     ? rung__marks(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
-                     : rung__mark_of(l, hint->player);
+    hint->prefix = rung__uses_prefixes(l) && exists
+                       ? rung__prefixes(l, rung__leaf(l, hint->from_leaf))[hint->from_row]
+                       : rung__prefix_of(l, hint->player);
     hint->is_beside = exists && begin_beside(l, rung__leaf(l, hint->from_leaf), hint);
     pass_upper_nodes(l, 2, hint);
     prefetch_near_now(rung__inner(l, hint->node), hint->low);
@@ -399,7 +399,7 @@ void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_
     move->to.player = move->from.player = player;
     if (!head_for(l, key, TO_PLACE, &move->to))
         return;
-    move->to.mark = move->from.mark = rung__mark_of(l, player);
+    move->to.prefix = move->from.prefix = rung__prefix_of(l, player);
     pass_upper_nodes(l, LEVELS, &move->to);
     ask_for_inner(l, &move->to);
     if (old_key && head_for(l, old_key, TO_PLAYER, &move->from)) {
@@ -422,9 +422,9 @@ static void search_inner(const rung_ladder *l, rung_ladder_hint *hint) {
 /* From the row of a parent of leaves to the leaf. */
 static void take_leaf(const rung_ladder *l, rung__node *node, uint32_t row,
                       rung_ladder_hint *hint) {
-    uint32_t tally = rung__column(l, node, RUNG__COUNT)[row];
-    uint32_t place = rung__leaf_tally_start(tally) +
-                     guess_row(node, row, hint->key[0], rung__leaf_tally_count(tally));
+    uint32_t packed = rung__column(l, node, RUNG__COUNT)[row];
+    uint32_t place =
+        rung__packed_start(packed) + guess_row(node, row, hint->key[0], rung__packed_count(packed));
     hint->node = rung__column(l, node, RUNG__CHILD)[row];
     hint->height = 0;
     place = place > LEAN ? place - LEAN : 0;
@@ -445,7 +445,7 @@ static void take_child(const rung_ladder *l, rung_ladder_hint *hint) {
         take_leaf(l, node, row, hint);
     } else {
         take_inner(l, node, row, hint);
-        if (rung__pool_has(&l->trunk->inners, hint->node))
+        if (rung__pool_has(&l->tree->inners, hint->node))
             ask_for_inner(l, hint);
     }
 }
@@ -474,8 +474,8 @@ static void note_place(const rung_ladder *l, const rung_ladder_hint *hint) {
 /* Is the way at this height, and can the node be read that it has come to? */
 static bool is_at(const rung_ladder_way *way, uint32_t height) {
     const rung_ladder_hint *hint = way->hint;
-    return hint->ladder && hint->height == height && (!height || way->ladder->trunk) &&
-           rung__pool_has(height ? &way->ladder->trunk->inners : &way->ladder->leaves, hint->node);
+    return hint->ladder && hint->height == height && (!height || way->ladder->tree) &&
+           rung__pool_has(height ? &way->ladder->tree->inners : &way->ladder->leaves, hint->node);
 }
 
 /* Between rows of the same first word, in the nodes at this height. Where rows were put in or taken out since these

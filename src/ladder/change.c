@@ -19,13 +19,13 @@ enum { SPREAD_MAX = 3 }; /* siblings that take part in one reshape */
 
 /* ---- rows and columns ---- */
 
-/* Without the marks. */
+/* Without the prefixes. */
 static uint32_t own_columns(uint32_t level) {
     return level ? RUNG__INNER_COLUMNS : RUNG__LEAF_COLUMNS;
 }
 
 static uint32_t columns_at(const rung_ladder *l, uint32_t level) {
-    return own_columns(level) + (rung__is_marked(l) ? 1 : 0);
+    return own_columns(level) + (rung__uses_prefixes(l) ? 1 : 0);
 }
 
 static uint32_t cap_at(uint32_t level) {
@@ -37,7 +37,7 @@ static rung__node *node_at(const rung_ladder *l, uint32_t level, uint32_t id) {
 }
 
 static rung__pool *pool_at(rung_ladder *l, uint32_t level) {
-    return level ? &l->trunk->inners : &l->leaves;
+    return level ? &l->tree->inners : &l->leaves;
 }
 
 /* Copy `count` rows, all columns. */
@@ -84,8 +84,8 @@ static inline void slide(unsigned char *at, size_t bytes, int by, size_t width) 
     }
 }
 
-/* What rows have. Those that change rows are compiled once for leaves of one word and a mark, as most are, and once for
- * all others: with constants, little is left of what goes through words and columns. */
+/* The shape of a row. The functions that change rows are compiled twice: with constants for leaves of one key word and
+ * a prefix, the common case, so that the loops over words and columns unroll; and for all others. */
 typedef struct row_form {
     uint32_t words, score_words, columns;
 } row_form;
@@ -95,7 +95,7 @@ typedef struct row_form {
 static const row_form slim = {1, 1, RUNG__LEAF_COLUMNS + 1};
 
 static bool is_slim(const rung_ladder *l) {
-    return l->key_words == 1 && rung__is_marked(l);
+    return l->key_words == 1 && rung__uses_prefixes(l);
 }
 
 INLINE row_form form_at(const rung_ladder *l, uint32_t level) {
@@ -143,8 +143,8 @@ static void copy_first(const rung_ladder *l, rung__node *parent, uint32_t row, r
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(parent, k)[row] = rung__words(node, k)[0];
     rung__column(l, parent, RUNG__PLAYER)[row] = rung__column(l, node, RUNG__PLAYER)[0];
-    if (l->has_marks)
-        rung__marks(l, parent)[row] = rung__marks(l, node)[0];
+    if (l->has_prefixes)
+        rung__prefixes(l, parent)[row] = rung__prefixes(l, node)[0];
 }
 
 /* Make row `row` of `parent` (at level + 1) describe child `id` truly. */
@@ -154,13 +154,13 @@ static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, u
     copy_first(l, parent, row, child);
     rung__column(l, parent, RUNG__CHILD)[row] = id;
     if (level == 0) {
-        rung__column(l, parent, RUNG__COUNT)[row] =
-            rung__leaf_tally(child->n, (uint32_t)__builtin_popcountll(child->starts), child->start);
+        rung__column(l, parent, RUNG__COUNT)[row] = rung__pack_counts(
+            child->n, (uint32_t)__builtin_popcountll(child->starts), child->start);
     } else {
-        rung__tally counts = rung__tally_of(l, child, level, RUNG__COUNT),
-                    starts = rung__tally_of(l, child, level, RUNG__STARTS);
-        rung__column(l, parent, RUNG__COUNT)[row] = rung__tally_sum(&counts, child->n);
-        rung__column(l, parent, RUNG__STARTS)[row] = rung__tally_sum(&starts, child->n);
+        rung__counts counts = rung__counts_of(l, child, level, RUNG__COUNT),
+                     starts = rung__counts_of(l, child, level, RUNG__STARTS);
+        rung__column(l, parent, RUNG__COUNT)[row] = rung__counts_sum(&counts, child->n);
+        rung__column(l, parent, RUNG__STARTS)[row] = rung__counts_sum(&starts, child->n);
     }
     child->parent = parent_id;
     child->place = (uint16_t)(parent->start + row);
@@ -222,7 +222,7 @@ static uint64_t bits_get(const uint64_t *bits, uint32_t at, uint32_t n) {
 static void settle_rows(rung_ladder *l, uint32_t id, uint32_t from, uint32_t end) {
     const uint32_t *players = rung__column(l, rung__leaf(l, id), RUNG__PLAYER);
     for (uint32_t row = from; row < end; row++)
-        rung_numbermap_set(&l->trunk->map, players[row], id);
+        rung_numbermap_set(&l->tree->map, players[row], id);
 }
 
 /* Spread the rows of the `m` children from row `first` of the parent on evenly over `m2` children. Needs |m2 -
@@ -249,7 +249,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
     if (m2 > m) {
         ids[m] = rung__pool_take(pool_at(l, level), own_columns(level), cap_at(level));
         end[m2] = total;
-        l->trunk->births += level == 0;
+        l->tree->births += level == 0;
         if (level == 0)
             leaf_link_after(l, ids[m - 1], ids[m]);
         row_open(form_at(l, level + 1), parent, first + m);
@@ -286,12 +286,12 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
 /* Rows in the child at `row` of a parent, without touching a leaf. */
 static uint32_t child_rows(const rung_ladder *l, uint32_t level, rung__node *parent, uint32_t row) {
     if (level == 0)
-        return rung__leaf_tally_count(rung__column(l, parent, RUNG__COUNT)[row]);
+        return rung__packed_count(rung__column(l, parent, RUNG__COUNT)[row]);
     return rung__inner(l, rung__column(l, parent, RUNG__CHILD)[row])->n;
 }
 
 static void grow_root(rung_ladder *l) {
-    uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP),
+    uint32_t id = rung__pool_take(&l->tree->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP),
              old = l->root;
     rung__inner(l, id)->n = 1;
     describe_child(l, l->height, id, 0, old);
@@ -339,7 +339,7 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
         rung__node *root = node_at(l, level, l->root);
         if (level > 0 && root->n == 1) {
             uint32_t child = rung__column(l, root, RUNG__CHILD)[0];
-            rung__pool_give(&l->trunk->inners, l->root);
+            rung__pool_give(&l->tree->inners, l->root);
             l->root = child;
             l->height--;
             node_at(l, l->height, child)->parent = RUNG__NODE_NONE;
@@ -372,10 +372,10 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
 /* In what the parent says of a leaf: so many entries and starts more; and where its rows start now. */
 static inline void adjust_leaf(const rung_ladder *l, const rung__node *leaf, int32_t count,
                                int32_t starts) {
-    uint32_t *tally =
+    uint32_t *packed =
         &rung__inner_places(l, rung__inner(l, leaf->parent), RUNG__COUNT)[leaf->place];
-    uint32_t more = rung__leaf_tally((uint32_t)count, (uint32_t)starts, leaf->start);
-    *tally = *tally - rung__leaf_tally(0, 0, rung__leaf_tally_start(*tally)) + more;
+    uint32_t more = rung__pack_counts((uint32_t)count, (uint32_t)starts, leaf->start);
+    *packed = *packed - rung__pack_counts(0, 0, rung__packed_start(*packed)) + more;
 }
 
 /* In what it says of an inner node. */
@@ -459,7 +459,7 @@ INLINE int32_t put_in(rung_ladder *l, row_form form, rung__node *leaf, uint32_t 
         rung__words(leaf, k)[row] = probe->key[k];
     rung__column_behind(leaf, form.words, RUNG__PLAYER)[row] = probe->player;
     if (form.columns > RUNG__LEAF_COLUMNS)
-        rung__column_behind(leaf, form.words, RUNG__LEAF_COLUMNS)[row] = probe->mark;
+        rung__column_behind(leaf, form.words, RUNG__LEAF_COLUMNS)[row] = probe->prefix;
 
     bool start = row == 0 ||
                  !rung__same_words(leaf, row - 1, leaf, row, form.score_words); /* 0: the first */
@@ -493,37 +493,37 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
 
 /* ---- securing memory ---- */
 
-/* From now on there are marks. */
-static void begin_marks(rung_ladder *l, rung__node *leaf) {
+/* From now on there are prefixes. */
+static void begin_prefixes(rung_ladder *l, rung__node *leaf) {
     const uint32_t *players = rung__column(l, leaf, RUNG__PLAYER);
-    if (!l->has_marks)
+    if (!l->has_prefixes)
         return;
-    l->tie_aid->mark_begin(l->tie_ctx, leaf->n, players, l->trunk->origin);
+    l->tie_aid->prefix_begin(l->tie_ctx, leaf->n, players, l->tree->origin);
     for (uint32_t i = 0; i < leaf->n; i++)
-        rung__marks(l, leaf)[i] = rung__mark_of(l, players[i]);
+        rung__prefixes(l, leaf)[i] = rung__prefix_of(l, players[i]);
 }
 
 /* The only leaf is full: everything a tree of several needs. */
-static rung_status plant_trunk(rung_ladder *l) {
-    rung__trunk *trunk = rung_alloc_zeroed(l->alloc, sizeof *trunk);
-    if (!trunk)
+static rung_status begin_tree(rung_ladder *l) {
+    rung__tree *tree = rung_alloc_zeroed(l->alloc, sizeof *tree);
+    if (!tree)
         return RUNG_ENOMEM;
-    rung__pool_init(l, &trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP);
-    trunk->births = l->shape; /* no birth of an earlier trunk was as late */
+    rung__pool_init(l, &tree->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP);
+    tree->births = l->shape; /* no birth of an earlier tree was as late */
     rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
     for (uint32_t i = 0; leaf && !l->guide && i < leaf->n; i++) {
         uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[i];
-        if (rung_numbermap_reserve(&trunk->map, l->alloc, player) < 0) {
-            rung_numbermap_deinit(&trunk->map, l->alloc);
-            rung_alloc_free(l->alloc, trunk, sizeof *trunk);
+        if (rung_numbermap_reserve(&tree->map, l->alloc, player) < 0) {
+            rung_numbermap_deinit(&tree->map, l->alloc);
+            rung_alloc_free(l->alloc, tree, sizeof *tree);
             return RUNG_ENOMEM;
         }
-        rung_numbermap_set(&trunk->map, player, l->root);
+        rung_numbermap_set(&tree->map, player, l->root);
     }
-    l->trunk = trunk;
-    l->bytes += sizeof *trunk;
+    l->tree = tree;
+    l->bytes += sizeof *tree;
     if (leaf)
-        begin_marks(l, leaf);
+        begin_prefixes(l, leaf);
     return RUNG_OK;
 }
 
@@ -536,7 +536,7 @@ static uint32_t first_leaf_cap(uint32_t rows) {
 }
 
 static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
-    if (!l->trunk) {
+    if (!l->tree) {
         rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
         if (!is_new || (leaf && leaf->n < leaf->cap))
             return RUNG_OK;
@@ -544,15 +544,15 @@ static rung_status secure(rung_ladder *l, uint32_t player, bool is_new) {
             return rung__pool_fit_first_leaf(l, RUNG__LEAF_CAP_FIRST);
         if (leaf->cap < RUNG__LEAF_CAP)
             return rung__pool_fit_first_leaf(l, first_leaf_cap(leaf->cap + 1u));
-        if (plant_trunk(l) < 0)
+        if (begin_tree(l) < 0)
             return RUNG_ENOMEM;
     }
-    if (is_new && !l->guide && rung_numbermap_reserve(&l->trunk->map, l->alloc, player) < 0)
+    if (is_new && !l->guide && rung_numbermap_reserve(&l->tree->map, l->alloc, player) < 0)
         return RUNG_ENOMEM;
     /* At most one new node per level, and a new root. */
     if (rung__pool_reserve(l, &l->leaves, 1) < 0)
         return RUNG_ENOMEM;
-    return rung__pool_reserve(l, &l->trunk->inners, l->height + 1u);
+    return rung__pool_reserve(l, &l->tree->inners, l->height + 1u);
 }
 
 /* ---- the public changes ---- */
@@ -619,7 +619,7 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
     rung__probe probe = {.key = key,
                          .words = l->key_words,
                          .player = player,
-                         .mark = rung__mark_of(l, player),
+                         .prefix = rung__prefix_of(l, player),
                          .has_player = true};
     rung__path from, to;
     if (l->root != RUNG__NODE_NONE) {
@@ -649,13 +649,13 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
             return RUNG_ENOMEM;
         if (change)
             note_before(l, &from, false, change);
-        probe.mark = rung__mark_of(l, player); /* there may be marks only now */
+        probe.prefix = rung__prefix_of(l, player); /* there may be prefixes only now */
         rung__descend(l, &probe, &to);
         insert(l, &probe, &to);
     }
     l->moves++;
-    if (l->trunk && !l->guide)
-        rung_numbermap_set(&l->trunk->map, player, to.step[0].id);
+    if (l->tree && !l->guide)
+        rung_numbermap_set(&l->tree->map, player, to.step[0].id);
     if (change)
         note_after(l, &to, change);
     return RUNG_OK;
@@ -689,7 +689,7 @@ INLINE void move_row(rung_ladder *l, row_form form, rung__node *from, uint32_t f
  * says, where nothing changed since; a leaf's count of its changes may come round, but not so soon. */
 static uint32_t aimed_row(const rung_ladder *l, const rung_ladder_hint *hint, rung__node *leaf,
                           const rung__probe *probe) {
-    bool same = hint->births == l->trunk->births && hint->changes == leaf->changes &&
+    bool same = hint->births == l->tree->births && hint->changes == leaf->changes &&
                 l->moves - hint->moves < UINT16_MAX / 2;
     uint32_t row = same ? hint->low : rung__node_search(l, leaf, probe);
     return row < leaf->n || hint->shape == l->shape ? row : 0;
@@ -720,8 +720,8 @@ static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uin
     rung__probe probe = {.key = key,
                          .words = l->key_words,
                          .player = player,
-                         .mark = hint->births == l->trunk->births ? hint->mark
-                                                                  : rung__mark_of(l, player),
+                         .prefix = hint->births == l->tree->births ? hint->prefix
+                                                                   : rung__prefix_of(l, player),
                          .has_player = true};
     uint32_t to_row = aimed_row(l, hint, to, &probe);
     if (to_row == 0 || from->n <= RUNG__LEAF_CAP / 2 || to->n == RUNG__LEAF_CAP ||
@@ -747,7 +747,7 @@ static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uin
     }
     l->moves++;
     if (from_leaf != to_leaf && !l->guide)
-        rung_numbermap_set(&l->trunk->map, player, to_leaf);
+        rung_numbermap_set(&l->tree->map, player, to_leaf);
     if (change && !change->is_brief) {
         path.step[0].id = to_leaf;
         path.step[0].row = to_row;
@@ -782,8 +782,8 @@ rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
     rung__climb(l, &path);
     erase(l, &path);
     l->moves++;
-    if (l->trunk && !l->guide)
-        rung_numbermap_remove(&l->trunk->map, player);
+    if (l->tree && !l->guide)
+        rung_numbermap_remove(&l->tree->map, player);
     return RUNG_OK;
 }
 
@@ -800,32 +800,32 @@ static rung_status build_secure(rung_ladder *l, uint32_t count) {
     uint32_t leaves = nodes_for(count, 0), inners = 0;
     if (leaves == 1)
         return rung__pool_fit_first_leaf(l, first_leaf_cap(count));
-    if (plant_trunk(l) < 0)
+    if (begin_tree(l) < 0)
         return RUNG_ENOMEM;
     for (uint32_t nodes = leaves; nodes > 1;)
         inners += nodes = nodes_for(nodes, 1);
     if (rung__pool_reserve(l, &l->leaves, leaves) < 0)
         return RUNG_ENOMEM;
-    return rung__pool_reserve(l, &l->trunk->inners, inners);
+    return rung__pool_reserve(l, &l->tree->inners, inners);
 }
 
-/* Does the entry stand behind that row? `mark`: the entry's; NULL while there are none. */
+/* Does the entry stand behind that row? `prefix`: the entry's; NULL while there are none. */
 static bool is_behind(const rung_ladder *l, rung__node *leaf, uint32_t row,
-                      const rung_ladder_entry *e, const uint32_t *mark) {
+                      const rung_ladder_entry *e, const uint32_t *prefix) {
     for (uint32_t k = 0; k < l->key_words; k++) {
         uint64_t word = rung__words(leaf, k)[row];
         if (word != e->key[k])
             return word < e->key[k];
     }
-    if (mark && rung__marks(l, leaf)[row] != *mark)
-        return rung__marks(l, leaf)[row] < *mark;
+    if (prefix && rung__prefixes(l, leaf)[row] != *prefix)
+        return rung__prefixes(l, leaf)[row] < *prefix;
     uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[row];
     return l->tie ? l->tie(l->tie_ctx, player, e->player) < 0 : player < e->player;
 }
 
-/* A build under way. Entries come a few ahead of their turn, since what they need is far away in memory: their places
- * in the map, and names for their marks. Where the ladder will have most players there are, all marks are worked out in
- * the order of players first, and wait in the map. */
+/* A build in progress. It reads entries a few ahead of their turn and prefetches what they need: their cells in the
+ * map, and the names that their prefixes come from. Where the ladder will hold most of the existing players, it first
+ * computes all prefixes in the order of player numbers and parks them in the map. */
 enum { BUILD_RING = 64 };
 typedef struct build {
     rung_ladder *l;
@@ -846,9 +846,9 @@ static void build_warm(const build *b, uint32_t player, int part) {
             rung_numbermap_fill_prefetch(&b->fill, player);
         return;
     }
-    if (l->trunk && part == 0)
-        rung_numbermap_prefetch(&l->trunk->map, player);
-    if (rung__is_marked(l))
+    if (l->tree && part == 0)
+        rung_numbermap_prefetch(&l->tree->map, player);
+    if (rung__uses_prefixes(l))
         l->tie_aid->warm(l->tie_ctx, player, part);
 }
 
@@ -865,17 +865,17 @@ static const rung_ladder_entry *build_next(build *b) {
     return &b->ring[b->at++ % BUILD_RING];
 }
 
-/* Note where the player stands, and give its mark, 0 where it has none yet. RUNG_EINVAL: in two places. */
-static rung_status build_note(build *b, uint32_t id, uint32_t player, uint32_t *mark_out) {
+/* Note where the player stands, and give its prefix, 0 where it has none yet. RUNG_EINVAL: in two places. */
+static rung_status build_note(build *b, uint32_t id, uint32_t player, uint32_t *prefix_out) {
     rung_ladder *l = b->l;
-    bool is_first = id == l->root; /* the first leaf's marks are made when it is whole */
+    bool is_first = id == l->root; /* the first leaf's prefixes are made when it is whole */
     if (b->fill.map)
-        return rung_numbermap_fill_put(&b->fill, player, id, mark_out) ? RUNG_OK : RUNG_EINVAL;
-    *mark_out = is_first ? 0 : rung__mark_of(l, player);
-    if (l->trunk && (l->guide || b->fill_span))
+        return rung_numbermap_fill_put(&b->fill, player, id, prefix_out) ? RUNG_OK : RUNG_EINVAL;
+    *prefix_out = is_first ? 0 : rung__prefix_of(l, player);
+    if (l->tree && (l->guide || b->fill_span))
         return RUNG_OK;
-    if (l->trunk) {
-        rung_status st = rung_numbermap_add(&l->trunk->map, l->alloc, player, id);
+    if (l->tree) {
+        rung_status st = rung_numbermap_add(&l->tree->map, l->alloc, player, id);
         return st == RUNG_UNCHANGED ? RUNG_EINVAL : st;
     }
     rung__node *leaf = rung__leaf(l, id);
@@ -890,18 +890,18 @@ static rung_status build_append(build *b, uint32_t id, const rung_ladder_entry *
                                 rung__node *before) {
     rung_ladder *l = b->l;
     rung__node *leaf = rung__leaf(l, id);
-    uint32_t row = leaf->n, last = before ? before->n - 1u : 0, mark;
-    rung_status st = build_note(b, id, e->player, &mark);
+    uint32_t row = leaf->n, last = before ? before->n - 1u : 0, prefix;
+    rung_status st = build_note(b, id, e->player, &prefix);
     if (st < 0)
         return st;
-    bool is_marked = l->has_marks && id != l->root;
-    if (before && !is_behind(l, before, last, e, is_marked ? &mark : NULL))
+    bool has_prefix = l->has_prefixes && id != l->root;
+    if (before && !is_behind(l, before, last, e, has_prefix ? &prefix : NULL))
         return RUNG_EINVAL;
     for (uint32_t k = 0; k < l->key_words; k++)
         rung__words(leaf, k)[row] = e->key[k];
     rung__column(l, leaf, RUNG__PLAYER)[row] = e->player;
-    if (is_marked)
-        rung__marks(l, leaf)[row] = mark;
+    if (has_prefix)
+        rung__prefixes(l, leaf)[row] = prefix;
     leaf->n++;
     bool start = !before || !rung__same_score(l, before, last, leaf, row);
     leaf->starts = leaf->starts | (uint64_t)start << row;
@@ -910,18 +910,18 @@ static rung_status build_append(build *b, uint32_t id, const rung_ladder_entry *
     return RUNG_OK;
 }
 
-/* The first leaf is whole, so that the marks can be told: leave everybody's in the map, and take up its players. */
+/* The first leaf is whole, so that the prefixes can be told: leave everybody's in the map, and take up its players. */
 static rung_status build_fill(build *b, rung__node *leaf) {
     rung_ladder *l = b->l;
-    if (rung_numbermap_fill_begin(&b->fill, &l->trunk->map, l->alloc, b->fill_span) < 0)
+    if (rung_numbermap_fill_begin(&b->fill, &l->tree->map, l->alloc, b->fill_span) < 0)
         return RUNG_ENOMEM;
     uint32_t n, *notes;
     for (uint32_t from = 0; (notes = rung_numbermap_fill_notes(&b->fill, from, &n)); from += n)
-        l->tie_aid->marks(l->tie_ctx, l->trunk->origin, from, n, notes);
+        l->tie_aid->prefixes(l->tie_ctx, l->tree->origin, from, n, notes);
     for (uint32_t i = 0; i < leaf->n; i++) {
-        uint32_t mark;
+        uint32_t prefix;
         if (!rung_numbermap_fill_put(&b->fill, rung__column(l, leaf, RUNG__PLAYER)[i], l->root,
-                                     &mark))
+                                     &prefix))
             return RUNG_EINVAL;
     }
     return RUNG_OK;
@@ -933,7 +933,7 @@ static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint
     uint32_t parents = nodes_for(nodes, level + 1), chain = RUNG__NODE_NONE, last = RUNG__NODE_NONE,
              child = first;
     for (uint32_t i = 0; i < parents; i++) {
-        uint32_t id = rung__pool_take(&l->trunk->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP),
+        uint32_t id = rung__pool_take(&l->tree->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP),
                  n = nodes / parents + (i < nodes % parents);
         rung__inner(l, id)->n = (uint16_t)n;
         for (uint32_t row = 0; row < n; row++) {
@@ -965,15 +965,15 @@ static rung_status build_leaves(build *b, uint32_t count) {
     uint32_t leaves = nodes_for(count, 0), before = RUNG__NODE_NONE;
     for (uint32_t i = 0; i < leaves; i++) {
         uint32_t id =
-            l->trunk ? rung__pool_take(&l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP) : l->root;
+            l->tree ? rung__pool_take(&l->leaves, RUNG__LEAF_COLUMNS, RUNG__LEAF_CAP) : l->root;
         if (i == 0)
             l->root = id;
         else
             leaf_link_after(l, before, id);
         rung_status st = build_leaf(b, id, count / leaves + (i < count % leaves),
                                     i ? rung__leaf(l, before) : NULL);
-        if (st == RUNG_OK && i == 0 && l->trunk)
-            begin_marks(l, rung__leaf(l, id));
+        if (st == RUNG_OK && i == 0 && l->tree)
+            begin_prefixes(l, rung__leaf(l, id));
         if (st == RUNG_OK && i == 0 && b->fill_span)
             st = build_fill(b, rung__leaf(l, id));
         if (st < 0)
@@ -985,7 +985,7 @@ static rung_status build_leaves(build *b, uint32_t count) {
 
 /* Where a build fills the map: the span of players; else 0. */
 static uint32_t fill_span(const rung_ladder *l, uint32_t count) {
-    bool may_fill = rung__is_marked(l) && !l->guide && l->tie_aid->marks;
+    bool may_fill = rung__uses_prefixes(l) && !l->guide && l->tie_aid->prefixes;
     uint32_t span = may_fill ? l->tie_aid->span(l->tie_ctx) : 0;
     return rung_numbermap_fill_fits(count, span) ? span : 0;
 }
@@ -998,8 +998,8 @@ rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source
         return RUNG_OK;
     rung_status st = build_secure(l, count);
     build b = {.l = l, .next = next, .ctx = ctx, .left = count, .fill_span = fill_span(l, count)};
-    if (st == RUNG_OK && l->trunk)
-        rung_numbermap_expect(&l->trunk->map, count);
+    if (st == RUNG_OK && l->tree)
+        rung_numbermap_expect(&l->tree->map, count);
     if (st == RUNG_OK)
         st = build_leaves(&b, count);
     rung_numbermap_fill_end(&b.fill);
@@ -1007,8 +1007,8 @@ rung_status rung_ladder_build(rung_ladder *l, uint32_t count, rung_ladder_source
         rung_ladder_clear(l);
         return st;
     }
-    if (l->trunk)
-        rung_numbermap_expect(&l->trunk->map, 0);
+    if (l->tree)
+        rung_numbermap_expect(&l->tree->map, 0);
     for (uint32_t nodes = nodes_for(count, 0); nodes > 1; nodes = nodes_for(nodes, 1)) {
         l->root = build_level(l, l->height, l->root, nodes);
         l->height++;

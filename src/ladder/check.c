@@ -10,7 +10,7 @@
  *  I6  The player map names exactly the players in the tree, each with its leaf. A guided ladder has none: its guide
  *      has every entry, too.
  *  I7  The totals (entries, distinct scores) are right.
- *  I8  Where there are marks, every row has its player's. */
+ *  I8  Where there are prefixes, every row has its player's. */
 #include "ladder/ladder.h"
 #include "ladder/tree.h"
 
@@ -42,10 +42,10 @@ static const char *check_leaf(walk *w, uint32_t id) {
         rung__probe probe = {.key = e.key,
                              .words = l->key_words,
                              .player = e.player,
-                             .mark = rung__mark_of(l, e.player),
+                             .prefix = rung__prefix_of(l, e.player),
                              .has_player = true};
-        if (rung__is_marked(l) && rung__marks(l, leaf)[row] != probe.mark)
-            return "I8: an entry has another player's mark";
+        if (rung__uses_prefixes(l) && rung__prefixes(l, leaf)[row] != probe.prefix)
+            return "I8: an entry has another player's prefix";
         if (before && rung__node_search(l, before, &probe) <= at)
             return "I1: entries are out of order";
         bool start = !before || !rung__same_score(l, before, at, leaf, row);
@@ -53,7 +53,7 @@ static const char *check_leaf(walk *w, uint32_t id) {
             return "I5: a start bit is wrong";
         if (l->guide && !guide_has(l->guide, &e))
             return "I6: the guide has another entry, or none";
-        if (l->trunk && !l->guide && rung_numbermap_get(&l->trunk->map, e.player) != id)
+        if (l->tree && !l->guide && rung_numbermap_get(&l->tree->map, e.player) != id)
             return "I6: the player map names another leaf";
     }
     if (leaf->starts & ~rung__mask(leaf->n))
@@ -77,8 +77,8 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
         return "I4: a node is too full or too empty";
     if (level == 0)
         return check_leaf(w, id);
-    rung__tally counts = rung__tally_of(l, node, level, RUNG__COUNT),
-                all_starts = rung__tally_of(l, node, level, RUNG__STARTS);
+    rung__counts counts = rung__counts_of(l, node, level, RUNG__COUNT),
+                 all_starts = rung__counts_of(l, node, level, RUNG__STARTS);
     for (uint32_t row = 0; row < node->n; row++) {
         uint32_t child = rung__column(l, node, RUNG__CHILD)[row], count = w->count,
                  starts = w->starts;
@@ -89,17 +89,18 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
         for (uint32_t k = 0; k < RUNG_LADDER_WORDS_MAX; k++)
             if (first.key[k] != key.key[k] || first.player != key.player)
                 return "I2: an inner key is not the first entry below it";
-        if (rung__is_marked(l) && rung__marks(l, node)[row] != rung__mark_of(l, key.player))
-            return "I8: an inner row has another player's mark";
+        if (rung__uses_prefixes(l) &&
+            rung__prefixes(l, node)[row] != rung__prefix_of(l, key.player))
+            return "I8: an inner row has another player's prefix";
         if (below->place != node->start + row)
             return "I3: a node does not know its place";
         const char *wrong = check_node(w, child, level - 1, id);
         if (wrong)
             return wrong;
-        if (rung__tally_at(&counts, row) != w->count - count ||
-            rung__tally_at(&all_starts, row) != w->starts - starts)
+        if (rung__counts_at(&counts, row) != w->count - count ||
+            rung__counts_at(&all_starts, row) != w->starts - starts)
             return "I2: a count or the starts of a child are wrong";
-        if (level == 1 && rung__leaf_tally_start(counts.rows[row]) != below->start)
+        if (level == 1 && rung__packed_start(counts.rows[row]) != below->start)
             return "I2: a parent does not know where the rows of a leaf start";
     }
     return NULL;
@@ -108,16 +109,16 @@ static const char *check_node(walk *w, uint32_t id, uint32_t level, uint32_t par
 const char *rung_ladder_check(const rung_ladder *l) {
     walk w = {.l = l, .last_id = RUNG__NODE_NONE};
     if (l->root == RUNG__NODE_NONE)
-        return l->count || l->distinct || l->trunk ? "I7: totals without a root" : NULL;
+        return l->count || l->distinct || l->tree ? "I7: totals without a root" : NULL;
     const char *wrong = check_node(&w, l->root, l->height, RUNG__NODE_NONE);
     if (!wrong && w.last_leaf->next != RUNG__NODE_NONE)
         wrong = "I1: the leaf chain does not end";
     if (!wrong && (w.count != l->count || w.starts != l->distinct))
         wrong = "I7: the totals are wrong";
-    if (!wrong && l->trunk && !l->guide)
-        wrong = rung_numbermap_check(&l->trunk->map);
-    if (!wrong && l->trunk && !l->guide &&
-        l->trunk->map.array_count + l->trunk->map.hash_count != l->count)
+    if (!wrong && l->tree && !l->guide)
+        wrong = rung_numbermap_check(&l->tree->map);
+    if (!wrong && l->tree && !l->guide &&
+        l->tree->map.array_count + l->tree->map.hash_count != l->count)
         wrong = "I6: the player map has others too";
     return wrong;
 }

@@ -27,7 +27,7 @@ rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **o
     l->tie = config->tie;
     l->tie_ctx = config->tie_ctx;
     l->tie_aid = config->tie ? config->tie_aid : NULL;
-    l->has_marks = l->tie_aid && l->tie_aid->mark;
+    l->has_prefixes = l->tie_aid && l->tie_aid->prefix;
     l->guide = config->guide;
     l->arena = config->arena;
     l->key_words = config->key_words;
@@ -41,12 +41,12 @@ rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **o
 
 void rung_ladder_clear(rung_ladder *l) {
     rung__pool_clear(l, &l->leaves);
-    if (l->trunk) {
-        rung__pool_clear(l, &l->trunk->inners);
-        rung_numbermap_deinit(&l->trunk->map, l->alloc);
-        rung_alloc_free(l->alloc, l->trunk, sizeof *l->trunk);
-        l->bytes -= sizeof *l->trunk;
-        l->trunk = NULL;
+    if (l->tree) {
+        rung__pool_clear(l, &l->tree->inners);
+        rung_numbermap_deinit(&l->tree->map, l->alloc);
+        rung_alloc_free(l->alloc, l->tree, sizeof *l->tree);
+        l->bytes -= sizeof *l->tree;
+        l->tree = NULL;
     }
     l->shape++;
     l->count = l->distinct = 0;
@@ -103,8 +103,8 @@ bool rung__row_before(const rung_ladder *l, rung__node *node, uint32_t row,
     uint32_t player = rung__column(l, node, RUNG__PLAYER)[row];
     if (player == probe->player)
         return probe->or_self;
-    if (rung__is_marked(l) && rung__marks(l, node)[row] != probe->mark)
-        return rung__marks(l, node)[row] < probe->mark;
+    if (rung__uses_prefixes(l) && rung__prefixes(l, node)[row] != probe->prefix)
+        return rung__prefixes(l, node)[row] < probe->prefix;
     return l->tie ? l->tie(l->tie_ctx, player, probe->player) < 0 : player < probe->player;
 }
 
@@ -145,7 +145,7 @@ prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t words, uint32_t r
     if (players)
         rung_prefetch_range(rung__column_behind(leaf, words, RUNG__PLAYER) + first,
                             count * sizeof(uint32_t));
-    if (l->has_marks)
+    if (l->has_prefixes)
         rung_prefetch_range(rung__column_behind(leaf, words, RUNG__LEAF_COLUMNS) + first,
                             count * sizeof(uint32_t));
 }
@@ -195,7 +195,7 @@ __attribute__((noinline)) static uint32_t guided_leaf(const rung_ladder *l, uint
                           &(rung__probe){.key = e.key,
                                          .words = l->key_words,
                                          .player = player,
-                                         .mark = rung__mark_of(l, player),
+                                         .prefix = rung__prefix_of(l, player),
                                          .has_player = true,
                                          .or_self = true},
                           &path);
@@ -203,9 +203,9 @@ __attribute__((noinline)) static uint32_t guided_leaf(const rung_ladder *l, uint
 }
 
 uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player) {
-    if (!l->trunk)
+    if (!l->tree)
         return l->root;
-    return l->guide ? guided_leaf(l, player) : rung_numbermap_get(&l->trunk->map, player);
+    return l->guide ? guided_leaf(l, player) : rung_numbermap_get(&l->tree->map, player);
 }
 
 bool rung__row_of(const rung_ladder *l, uint32_t leaf_id, uint32_t player, uint32_t *row_out) {
@@ -233,8 +233,8 @@ void rung__climb(const rung_ladder *l, rung__path *path) {
 static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t column) {
     uint32_t sum = 0;
     for (uint32_t h = 1; h <= l->height; h++) {
-        rung__tally tally = rung__tally_of(l, rung__inner(l, path->step[h].id), h, column);
-        sum += rung__tally_sum(&tally, path->step[h].row);
+        rung__counts below = rung__counts_of(l, rung__inner(l, path->step[h].id), h, column);
+        sum += rung__counts_sum(&below, path->step[h].row);
     }
     return sum;
 }
@@ -266,8 +266,8 @@ static void descend_to(const rung_ladder *l, uint32_t column, uint32_t k, rung__
     uint32_t id = l->root;
     for (uint32_t h = l->height; h > 0; h--) {
         rung__node *node = rung__inner(l, id);
-        rung__tally tally = rung__tally_of(l, node, h, column);
-        uint32_t row = rung__tally_find(&tally, node->n, &k);
+        rung__counts below = rung__counts_of(l, node, h, column);
+        uint32_t row = rung__counts_find(&below, node->n, &k);
         path->step[h].id = id;
         path->step[h].row = row;
         id = rung__column(l, node, RUNG__CHILD)[row];
@@ -303,7 +303,7 @@ uint32_t rung_ladder_distinct(const rung_ladder *l) {
 }
 
 size_t rung_ladder_memory(const rung_ladder *l) {
-    return l->bytes + (l->trunk ? l->trunk->map.bytes : 0);
+    return l->bytes + (l->tree ? l->tree->map.bytes : 0);
 }
 
 rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_entry *out) {

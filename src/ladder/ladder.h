@@ -35,24 +35,23 @@ typedef struct rung_ladder
  * both are in the ladder; it is only ever asked about players that are in it or being put. */
 typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
 
-/* What makes ties cheap, where players are far away in memory.
- *   warm        asks for the memory in which `tie` finds a player: part 0, then part 1, which finds what part 0 asked
- *               for
- *   mark        a number kept with the entry, 4 bytes: who comes first by `tie` never has the greater one, so that
- *               most ties are settled by it; only between equal ones `tie` is asked. NULL: no marks
- *   mark_begin  is called once, as soon as a ladder is more than a handful, with some of its players: what they have
- *               in common, left in `origin`, need not be in the marks
- *   span        all players there are have numbers below this
- *   marks       those of `n` players from number `from` on, in their order, which is faster than one by one; anything
- *               for numbers that nobody has. NULL, as `span` then may be: only one by one */
+/* What makes ties cheap where comparing two players reads distant memory.
+ *   warm          prefetches what `tie` reads of a player: part 0, then part 1, which reads what part 0 prefetched
+ *   prefix        4 bytes kept with the entry that settle most ties: if a comes before b by `tie`, a's prefix is not
+ *                 greater than b's; only for equal prefixes is `tie` called. NULL: no prefixes
+ *   prefix_begin  called once, when the ladder outgrows its first leaf, with the players in it: stores in `origin`
+ *                 what their ids have in common, which the prefixes then leave out
+ *   span          all player numbers are below this
+ *   prefixes      those of the `n` players from number `from` on, faster than one by one; anything for unused
+ *                 numbers. NULL (`span` may then be NULL too): only one by one */
 enum { RUNG_LADDER_ORIGIN_BYTES = 40 };
 typedef struct rung_ladder_aid {
     void (*warm)(const void *ctx, uint32_t player, int part);
-    void (*mark_begin)(const void *ctx, uint32_t n, const uint32_t *players, void *origin);
-    uint32_t (*mark)(const void *ctx, const void *origin, uint32_t player);
+    void (*prefix_begin)(const void *ctx, uint32_t n, const uint32_t *players, void *origin);
+    uint32_t (*prefix)(const void *ctx, const void *origin, uint32_t player);
     uint32_t (*span)(const void *ctx);
-    void (*marks)(const void *ctx, const void *origin, uint32_t from, uint32_t n,
-                  uint32_t *marks_out);
+    void (*prefixes)(const void *ctx, const void *origin, uint32_t from, uint32_t n,
+                     uint32_t *prefixes_out);
 } rung_ladder_aid;
 
 typedef struct rung_ladder_config {
@@ -113,7 +112,7 @@ RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, b
 typedef struct rung_ladder_hint {
     const rung_ladder *ladder;
     uint64_t key[RUNG_LADDER_WORDS_MAX];
-    uint32_t player, mark;
+    uint32_t player, prefix;
     uint32_t from_leaf, from_row; /* where the entry stood */
     uint32_t node, height;        /* how far the way is gone */
     uint32_t low, high; /* rows of that node between which it goes on; in the end, low is the row */

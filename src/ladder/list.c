@@ -21,7 +21,7 @@ static uint32_t list_leaf(const rung_ladder *l, uint32_t from, uint32_t *players
 }
 
 uint32_t rung_ladder_list(const rung_ladder *l, uint32_t from, uint32_t *players, uint32_t room) {
-    if (l->trunk)
-        return rung_numbermap_list(&l->trunk->map, from, players, room);
+    if (l->tree)
+        return rung_numbermap_list(&l->tree->map, from, players, room);
     return l->root == RUNG__NODE_NONE ? 0 : list_leaf(l, from, players, room);
 }

@@ -38,8 +38,8 @@ static void seek_group(const rung_ladder *l, uint32_t n, const uint32_t *indexes
     for (uint32_t h = l->height; h > 0; h--)
         for (uint32_t i = 0; i < n; i++) {
             rung__node *node = rung__inner(l, cursors[i].leaf);
-            rung__tally tally = rung__tally_of(l, node, h, RUNG__COUNT);
-            uint32_t row = rung__tally_find(&tally, node->n, &left[i]);
+            rung__counts below = rung__counts_of(l, node, h, RUNG__COUNT);
+            uint32_t row = rung__counts_find(&below, node->n, &left[i]);
             cursors[i].leaf = rung__column(l, node, RUNG__CHILD)[row];
             if (h > 1)
                 prefetch_inner(l, cursors[i].leaf, 0);
@@ -154,8 +154,8 @@ static void count_group(const rung_ladder *l, uint32_t n, const uint64_t *keys,
             rung__node *node = rung__inner(l, at[i]);
             uint32_t before = rows_before(l, node, keys + (size_t)i * l->key_words, or_equal[i]);
             uint32_t row = before ? before - 1 : 0;
-            rung__tally tally = rung__tally_of(l, node, h, RUNG__COUNT);
-            counts[i] += rung__tally_sum(&tally, row);
+            rung__counts below = rung__counts_of(l, node, h, RUNG__COUNT);
+            counts[i] += rung__counts_sum(&below, row);
             at[i] = rung__column(l, node, RUNG__CHILD)[row];
             if (h > 1)
                 prefetch_inner(l, at[i], RUNG__INNER_CAP);
@@ -263,10 +263,10 @@ static inline void take_step(ways *w, int step, uint32_t i, rung_ladder_entry *e
     uint32_t way = i % WAYS, player = w->players[i];
     switch (step) {
     case TO_MAP:
-        rung_numbermap_prefetch(&l->trunk->map, player);
+        rung_numbermap_prefetch(&l->tree->map, player);
         break;
     case TO_LEAF:
-        w->leaf[way] = rung_numbermap_get(&l->trunk->map, player);
+        w->leaf[way] = rung_numbermap_get(&l->tree->map, player);
         w->found[i] = w->leaf[way] != RUNG__NODE_NONE;
         go_to_leaf(w, way);
         break;
@@ -331,7 +331,7 @@ static void find_others(const rung_ladder *l, uint32_t n, const uint32_t *player
 
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out) {
-    if (l->trunk && !l->guide)
+    if (l->tree && !l->guide)
         find_mapped(l, n, players, entries_out, NULL, found_out);
     else
         find_others(l, n, players, entries_out, found_out);
@@ -341,7 +341,7 @@ void rung_ladder_word_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
                             uint64_t *words_out, bool *found_out) {
     enum { SOME = 32 };
     rung_ladder_entry entries[SOME];
-    if (l->trunk && !l->guide) {
+    if (l->tree && !l->guide) {
         find_mapped(l, n, players, NULL, words_out, found_out);
         return;
     }

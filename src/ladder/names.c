@@ -945,7 +945,7 @@ typedef struct common {
     char bytes[RUNG_LADDER_ORIGIN_BYTES - 1];
 } common;
 
-void rung_names_mark_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin) {
+void rung_names_prefix_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin) {
     const rung_names *t = table;
     common *c = origin;
     c->len = 0;
@@ -962,30 +962,30 @@ void rung_names_mark_begin(const void *table, uint32_t n, const uint32_t *number
 }
 
 /* Ids that begin otherwise stand before or behind all that begin so. */
-static inline uint32_t mark_of(const common *c, rung_slice id) {
+static inline uint32_t prefix_of(const common *c, rung_slice id) {
     size_t len = c->len < id.len ? c->len : id.len, same = 0;
     while (same + 8 <= len && load64(id.ptr + same) == load64(c->bytes + same))
         same += 8;
     for (size_t i = same; i < len; i++)
         if (id.ptr[i] != c->bytes[i])
             return (unsigned char)id.ptr[i] < (unsigned char)c->bytes[i] ? 0 : UINT32_MAX;
-    uint32_t mark = 0;
-    for (size_t i = c->len; i < c->len + sizeof mark; i++)
-        mark = mark << 8 | (i < id.len ? (unsigned char)id.ptr[i] : 0);
-    return mark;
+    uint32_t prefix = 0;
+    for (size_t i = c->len; i < c->len + sizeof prefix; i++)
+        prefix = prefix << 8 | (i < id.len ? (unsigned char)id.ptr[i] : 0);
+    return prefix;
 }
 
-uint32_t rung_names_mark(const void *table, const void *origin, uint32_t number) {
-    return mark_of(origin, id_at(table, number));
+uint32_t rung_names_prefix(const void *table, const void *origin, uint32_t number) {
+    return prefix_of(origin, id_at(table, number));
 }
 
-void rung_names_marks(const void *table, const void *origin, uint32_t from, uint32_t n,
-                      uint32_t *marks_out) {
+void rung_names_prefixes(const void *table, const void *origin, uint32_t from, uint32_t n,
+                         uint32_t *prefixes_out) {
     for (uint32_t i = 0; i < n; i++)
-        marks_out[i] = mark_of(origin, rung_names_id(table, from + i));
+        prefixes_out[i] = prefix_of(origin, rung_names_id(table, from + i));
 }
 
-uint32_t rung_names_mark_span(const void *table) {
+uint32_t rung_names_prefix_span(const void *table) {
     return rung_names_span(table);
 }
 
@@ -1199,11 +1199,11 @@ static const char *check_cells(const rung_names *t) {
 /* Invariant 4 in one pass. Let W be any function of the bucket. An entry that lies in bucket i and has its home in h
  * passed the buckets between, whose steps W(x + 1) - W(x) add up to W(i) - W(h). Over all entries that is the sum of
  * each step times its bucket's `passed`. With a W like this one, wrong counters do not come out right by chance. */
-typedef struct tally {
+typedef struct totals {
     uint64_t entries, passed_steps, entry_steps;
-} tally;
+} totals;
 
-static const char *check_range(const rung_names *t, uint64_t start, uint64_t end, tally *sum) {
+static const char *check_range(const rung_names *t, uint64_t start, uint64_t end, totals *sum) {
     for (uint64_t i = start; i < end; i++) {
         const bucket *b = bucket_at(t, i);
         sum->passed_steps += b->passed * (rung_hash_word(i + 1) - rung_hash_word(i));
@@ -1223,7 +1223,7 @@ static const char *check_range(const rung_names *t, uint64_t start, uint64_t end
 }
 
 static const char *check_buckets(const rung_names *t) {
-    tally sum = {0};
+    totals sum = {0};
     const char *broken = check_range(t, 0, t->low_end, &sum);
     if (!broken && has_high_range(t))
         broken = check_range(t, t->high_start, t->high_end, &sum);

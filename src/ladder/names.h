@@ -103,12 +103,12 @@ void rung_names_id_used(const rung_names *t, const uint32_t *numbers, size_t n,
 /* Order of two players by id bytes: <0, 0, >0. Both must be in use. `table` is a rung_names: the shape of a
  * ladder's tie-break. */
 int rung_names_compare(const void *table, uint32_t a, uint32_t b);
-/* Marks for such a ladder (ladder.h): four bytes of the id, behind what the ids at the beginning had in common. */
-void rung_names_mark_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin);
-uint32_t rung_names_mark(const void *table, const void *origin, uint32_t number);
-void rung_names_marks(const void *table, const void *origin, uint32_t from, uint32_t n,
-                      uint32_t *marks_out);
-uint32_t rung_names_mark_span(const void *table);
+/* Prefixes for such a ladder (ladder.h): four bytes of the id, behind what the ids at the beginning had in common. */
+void rung_names_prefix_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin);
+uint32_t rung_names_prefix(const void *table, const void *origin, uint32_t number);
+void rung_names_prefixes(const void *table, const void *origin, uint32_t from, uint32_t n,
+                         uint32_t *prefixes_out);
+uint32_t rung_names_prefix_span(const void *table);
 /* Ask for what that comparison reads of a player, in the shape of a ladder's aid. */
 void rung_names_warm_id(const void *table, uint32_t number, int part);
 

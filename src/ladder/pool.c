@@ -17,8 +17,9 @@
 enum { SLAB_BYTES_MAX = 2 << 20, LEAF_SHARE = 16, PAGE = 4096 };
 
 static size_t node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap) {
-    size_t bytes = sizeof(rung__node) + (size_t)cap * (l->key_words * sizeof(uint64_t) +
-                                                       (columns + l->has_marks) * sizeof(uint32_t));
+    size_t bytes =
+        sizeof(rung__node) + (size_t)cap * (l->key_words * sizeof(uint64_t) +
+                                            (columns + l->has_prefixes) * sizeof(uint32_t));
     return (bytes + 7) & ~(size_t)7;
 }
 
@@ -42,7 +43,7 @@ static void node_reset(rung__node *node, uint32_t columns, uint32_t cap) {
     memset(node, 0, sizeof *node);
     node->prev = node->next = node->parent = RUNG__NODE_NONE;
     node->cap = (uint16_t)cap;
-    node->mark_column = (uint16_t)columns;
+    node->prefix_column = (uint16_t)columns;
 }
 
 /* One more slab, with so many nodes never used. */

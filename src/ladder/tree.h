@@ -3,14 +3,14 @@
  *
  * A counted B+-tree. Leaves and inner nodes have one shape: `n` rows over columns, words first.
  *
- *     leaf    key words | player | mark
- *     inner   key words | player | child | count | starts | mark
+ *     leaf    key words | player | prefix
+ *     inner   key words | player | child | count | starts | prefix
  *
  * A row of an inner node describes one child: its first entry (key, player), its id, the entries below it and
  * the "starts" below it. A start is an entry whose score differs from that of the entry before it (the first
  * entry of all is one): the number of starts up to an entry is its dense rank, and the index of the last start
- * is its sparse rank. In a leaf the starts are a bitmap; of a leaf, its parent has both numbers in one (see "tallies").
- * Marks (ladder.h) are only there if the owner has some, and only true in a ladder of several leaves.
+ * is its sparse rank. In a leaf the starts are a bitmap; of a leaf, its parent has both numbers in one (see "counts").
+ * Prefixes (ladder.h) are only there if the owner has some, and only true in a ladder of several leaves.
  *
  * A move at ten million entries meets memory whose pages even the processor's tables of them do not know, and to look
  * such a page up takes as long as to read it. So a move shall touch few pages: the map, two leaves, their two parents.
@@ -27,7 +27,7 @@
 enum { RUNG__LEAF_CAP = 6, RUNG__INNER_CAP = 4, RUNG__LEAF_CAP_FIRST = 3 };
 #else
 enum {
-    RUNG__LEAF_CAP = 62, /* a leaf with one word and marks has 1 KiB: four to a page */
+    RUNG__LEAF_CAP = 62, /* a leaf with one word and prefixes has 1 KiB: four to a page */
     RUNG__INNER_CAP = 64,
     RUNG__LEAF_CAP_FIRST = 4
 }; /* by measurement, see bench/ */
@@ -48,7 +48,7 @@ typedef struct rung__node {
     uint32_t parent;  /* RUNG__NODE_NONE for the root; the next free id in a free node */
     uint16_t
         place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__PLACE_NONE: free */
-    uint16_t mark_column;
+    uint16_t prefix_column;
     uint64_t rows[]; /* the columns, each `cap` long; row i stands at place start + i */
 } rung__node;
 
@@ -57,7 +57,7 @@ enum {
     RUNG__CHILD,
     RUNG__COUNT,
     RUNG__STARTS
-}; /* 32-bit columns, behind the words; marks come last */
+}; /* 32-bit columns, behind the words; prefixes come last */
 
 /* A stretch of memory with nodes; of a arena's, one alone. */
 typedef struct rung__slab {
@@ -79,13 +79,13 @@ typedef struct rung__pool {
 } rung__pool;
 
 /* What only a ladder of more than one leaf has. */
-typedef struct rung__trunk {
+typedef struct rung__tree {
     rung__pool inners;
     rung_numbermap map;
     uint32_t
         births; /* grows with every leaf that is taken into use: its id may have been another's */
-    unsigned char origin[RUNG_LADDER_ORIGIN_BYTES]; /* of the marks */
-} rung__trunk;
+    unsigned char origin[RUNG_LADDER_ORIGIN_BYTES]; /* of the prefixes */
+} rung__tree;
 
 struct rung_ladder {
     const rung_alloc *alloc;
@@ -93,7 +93,7 @@ struct rung_ladder {
     const void *tie_ctx;
     const rung_ladder_aid *tie_aid; /* NULL without `tie` */
     rung__pool leaves;
-    rung__trunk *trunk;       /* NULL while one leaf is enough: then players are found by looking */
+    rung__tree *tree;         /* NULL while one leaf is enough: then players are found by looking */
     const rung_ladder *guide; /* instead of the map */
     rung_arena *arena;        /* instead of slabs, but for the first leaf */
     size_t bytes;             /* without the leaf map's, which counts its own */
@@ -103,7 +103,7 @@ struct rung_ladder {
     uint32_t
         root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
     uint8_t height, key_words, score_words;
-    bool has_marks; /* nodes have room for them */
+    bool has_prefixes; /* nodes have room for them */
 };
 
 #ifdef RUNG_TEST_BUILD
@@ -161,7 +161,7 @@ static inline bool rung__is_leaf(const rung_ladder *l, uint32_t id) {
 }
 
 static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
-    return rung__pool_node(&l->trunk->inners, id);
+    return rung__pool_node(&l->tree->inners, id);
 }
 
 /* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
@@ -171,17 +171,17 @@ static inline uint32_t *rung__inner_places(const rung_ladder *l, rung__node *nod
            (size_t)column * RUNG__INNER_CAP;
 }
 
-static inline uint32_t *rung__marks(const rung_ladder *l, rung__node *node) {
-    return rung__column(l, node, (uint32_t)node->mark_column);
+static inline uint32_t *rung__prefixes(const rung_ladder *l, rung__node *node) {
+    return rung__column(l, node, (uint32_t)node->prefix_column);
 }
 
-static inline bool rung__is_marked(const rung_ladder *l) {
-    return l->has_marks && l->trunk;
+static inline bool rung__uses_prefixes(const rung_ladder *l) {
+    return l->has_prefixes && l->tree;
 }
 
 /* 0 where there are none. */
-static inline uint32_t rung__mark_of(const rung_ladder *l, uint32_t player) {
-    return rung__is_marked(l) ? l->tie_aid->mark(l->tie_ctx, l->trunk->origin, player) : 0;
+static inline uint32_t rung__prefix_of(const rung_ladder *l, uint32_t player) {
+    return rung__uses_prefixes(l) ? l->tie_aid->prefix(l->tie_ctx, l->tree->origin, player) : 0;
 }
 
 /* The lowest `n` bits, n < 64. */
@@ -244,7 +244,7 @@ rung__words_less_of(const uint64_t *words, uint32_t n, uint64_t value) {
     return less;
 }
 
-/* ---- tallies: how many entries, or starts, are below each row of an inner node ----
+/* ---- counts: how many entries, or starts, are below each row of an inner node ----
  *
  * They are columns of their own, but in a parent of leaves: there the column of counts has both, and where the leaf's
  * rows begin (its `start`) besides, so that a change of a leaf is noted in one line of memory, and a look at the parent
@@ -255,68 +255,68 @@ enum { RUNG__LEAF_BITS = 13, RUNG__LEAF_START_SHIFT = 2 * RUNG__LEAF_BITS };
 _Static_assert(RUNG__LEAF_CAP < (1 << RUNG__LEAF_BITS) / RUNG__INNER_CAP, "a node's sum fits");
 _Static_assert(RUNG__LEAF_CAP < 1 << (32 - RUNG__LEAF_START_SHIFT), "so does a start");
 
-typedef struct rung__tally {
+typedef struct rung__counts {
     const uint32_t *rows;
     uint32_t shift, mask; /* the field in them */
-} rung__tally;
+} rung__counts;
 
 /* Of a node so many levels above the leaves: RUNG__COUNT or RUNG__STARTS. */
-static inline rung__tally rung__tally_of(const rung_ladder *l, rung__node *node, uint32_t level,
-                                         uint32_t column) {
+static inline rung__counts rung__counts_of(const rung_ladder *l, rung__node *node, uint32_t level,
+                                           uint32_t column) {
     if (level > 1)
-        return (rung__tally){rung__column(l, node, column), 0, UINT32_MAX};
-    return (rung__tally){rung__column(l, node, RUNG__COUNT),
-                         column == RUNG__COUNT ? 0 : RUNG__LEAF_BITS, (1u << RUNG__LEAF_BITS) - 1};
+        return (rung__counts){rung__column(l, node, column), 0, UINT32_MAX};
+    return (rung__counts){rung__column(l, node, RUNG__COUNT),
+                          column == RUNG__COUNT ? 0 : RUNG__LEAF_BITS, (1u << RUNG__LEAF_BITS) - 1};
 }
 
-static inline uint32_t rung__tally_field(const rung__tally *t, uint32_t sum) {
+static inline uint32_t rung__counts_field(const rung__counts *t, uint32_t sum) {
     return sum >> t->shift & t->mask;
 }
 
-static inline uint32_t rung__tally_at(const rung__tally *t, uint32_t row) {
-    return rung__tally_field(t, t->rows[row]);
+static inline uint32_t rung__counts_at(const rung__counts *t, uint32_t row) {
+    return rung__counts_field(t, t->rows[row]);
 }
 
 /* Of the first n rows. */
-static inline uint32_t rung__tally_sum(const rung__tally *t, uint32_t n) {
+static inline uint32_t rung__counts_sum(const rung__counts *t, uint32_t n) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < n; i++)
         sum += t->rows[i];
-    return rung__tally_field(t, sum);
+    return rung__counts_field(t, sum);
 }
 
 /* The row below which the *k-th entry or start is, of n rows; *k is then counted from its first. The last row, where
  * they are fewer. Several rows at a time, then one by one. */
-static inline uint32_t rung__tally_find(const rung__tally *t, uint32_t n, uint32_t *k) {
+static inline uint32_t rung__counts_find(const rung__counts *t, uint32_t n, uint32_t *k) {
     enum { ROWS = 8 };
     uint32_t row = 0, left = *k;
     while (row + ROWS < n) {
         uint32_t sum = 0;
         for (uint32_t i = 0; i < ROWS; i++)
             sum += t->rows[row + i];
-        sum = rung__tally_field(t, sum);
+        sum = rung__counts_field(t, sum);
         if (left < sum)
             break;
         left -= sum;
         row += ROWS;
     }
-    for (; row + 1 < n && left >= rung__tally_at(t, row); row++)
-        left -= rung__tally_at(t, row);
+    for (; row + 1 < n && left >= rung__counts_at(t, row); row++)
+        left -= rung__counts_at(t, row);
     *k = left;
     return row;
 }
 
 /* What the parent of a leaf says of it. */
-static inline uint32_t rung__leaf_tally(uint32_t count, uint32_t starts, uint32_t start) {
+static inline uint32_t rung__pack_counts(uint32_t count, uint32_t starts, uint32_t start) {
     return count + (starts << RUNG__LEAF_BITS) + (start << RUNG__LEAF_START_SHIFT);
 }
 
-static inline uint32_t rung__leaf_tally_count(uint32_t tally) {
-    return tally & ((1u << RUNG__LEAF_BITS) - 1);
+static inline uint32_t rung__packed_count(uint32_t packed) {
+    return packed & ((1u << RUNG__LEAF_BITS) - 1);
 }
 
-static inline uint32_t rung__leaf_tally_start(uint32_t tally) {
-    return tally >> RUNG__LEAF_START_SHIFT;
+static inline uint32_t rung__packed_start(uint32_t packed) {
+    return packed >> RUNG__LEAF_START_SHIFT;
 }
 
 /* ---- searching (ladder.c) ---- */
@@ -325,7 +325,7 @@ static inline uint32_t rung__leaf_tally_start(uint32_t tally) {
 typedef struct rung__probe {
     const uint64_t *key;
     uint32_t words; /* how many of them count */
-    uint32_t player, mark;
+    uint32_t player, prefix;
     bool has_player;
     bool after_equal;
     bool or_self; /* with a player: the row of that player itself is before the probe, too */

@@ -193,11 +193,11 @@ static rung_status make_durable(rung_engine *e, const rung_log_entry *records, u
 }
 
 /* After the answers are known: let the log prepare what the next appends will need. */
-static rung_status tend_log(rung_engine *e) {
+static rung_status maintain_log(rung_engine *e) {
     if (!e->config.log)
         return RUNG_OK;
     rung_err cause = {0};
-    rung_status st = rung_log_tend(e->config.log, false, &cause);
+    rung_status st = rung_log_maintain(e->config.log, false, &cause);
     if (st == RUNG_PARTIAL) {
         rung_ignore(rung_log_prepare(e->config.log, NULL),
                     "an append that lacks the space will say so itself");
@@ -251,7 +251,8 @@ static rung_status commit_with(rung_engine *e, bool has_tick, rung_engine_answer
     if (st < 0 && err)
         *err = cause;
     if (st == RUNG_OK)
-        rung_ignore(tend_log(e), "these events are durable and answered; the next ones hear of it");
+        rung_ignore(maintain_log(e),
+                    "these events are durable and answered; the next ones hear of it");
     return st;
 }
 

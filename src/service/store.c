@@ -48,7 +48,7 @@ struct rung_store {
     rung_segment_log *log;
     pid_t child; /* 0: no save under way */
     int report;  /* the child's pipe; -1: it has reported and is ending */
-    int leash;   /* a pipe that the child need not pause any more once it is closed; -1: it is */
+    int unpause; /* closing this pipe tells the child to stop pausing; -1: closed */
     rung_status child_status;
     rung_err child_err;
     bool is_followed; /* the follower has begun and not ended */
@@ -299,7 +299,7 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     s->config.state.id_capacity = 0;
     s->config.state.id_keep_ms = 0;
     s->config.state.rules_level = 0;
-    s->report = s->leash = -1;
+    s->report = s->unpause = -1;
     rung_status st = open_log(s, err);
     if (st == RUNG_OK)
         st = load_newest(s, &state, err);
@@ -371,7 +371,7 @@ rung_store_stats rung_store_stat(const rung_store *s) {
 /* In a child: whose it is, and a pipe that is hung up when the parent waits for it. */
 typedef struct upbringing {
     pid_t parent;
-    int leash;
+    int unpause;
 } upbringing;
 
 typedef struct snapshot_target {
@@ -389,7 +389,7 @@ static void pause_now_and_then(snapshot_target *to, size_t len) {
     if (to->unpaused < PAUSE_BYTES)
         return;
     to->unpaused = 0;
-    poll(&(struct pollfd){.fd = to->up->leash}, 1, PAUSE_MS);
+    poll(&(struct pollfd){.fd = to->up->unpause}, 1, PAUSE_MS);
 }
 
 static rung_status write_block(void *ctx, const void *bytes, size_t len) {
@@ -460,42 +460,42 @@ static void close_both(const int ends[2]) {
 }
 
 rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_err *err) {
-    int report[2], leash[2];
+    int report[2], unpause[2];
     pid_t parent = getpid();
     rung_status st = may_save(s, state, err);
     if (st != RUNG_OK)
         return st;
     if (pipe2(report, O_CLOEXEC) < 0)
         return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot make a pipe: %s", strerrordesc_np(errno));
-    if (pipe2(leash, O_CLOEXEC) < 0) {
+    if (pipe2(unpause, O_CLOEXEC) < 0) {
         int cause = errno;
         close_both(report);
         return RUNG_FAIL_OS(err, RUNG_EIO, cause, "cannot make a pipe: %s", strerrordesc_np(cause));
     }
     pid_t child = rung_child_fork();
     if (child == 0) {
-        close(leash[1]);
-        live_as_child(s, state, &(upbringing){parent, leash[0]}, report[1]);
+        close(unpause[1]);
+        live_as_child(s, state, &(upbringing){parent, unpause[0]}, report[1]);
     }
     if (child < 0) {
         int cause = errno;
         close_both(report);
-        close_both(leash);
+        close_both(unpause);
         return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause, "cannot fork: %s",
                             strerrordesc_np(cause));
     }
     close(report[1]);
-    close(leash[0]);
+    close(unpause[0]);
     s->child = child;
     s->report = report[0];
-    s->leash = leash[1];
+    s->unpause = unpause[1];
     return RUNG_OK;
 }
 
 static void let_go(rung_store *s) {
-    if (s->leash >= 0)
-        close(s->leash);
-    s->leash = -1;
+    if (s->unpause >= 0)
+        close(s->unpause);
+    s->unpause = -1;
 }
 
 /* Its report, as far as it came: RUNG_PARTIAL when there is nothing yet. */

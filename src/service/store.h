@@ -66,7 +66,8 @@ const rung_dir *rung_store_dir(const rung_store *s); /* the folder; borrowed */
 typedef struct rung_store_stats {
     uint64_t snapshot_seq;   /* of the snapshot that was loaded; 0: none */
     uint64_t replayed_bytes; /* of log behind it */
-    bool is_full; /* there is no space for the log: it takes appends when its tend has found some */
+    bool
+        is_full; /* there is no space for the log: it takes appends when its maintain has found some */
 } rung_store_stats;
 rung_store_stats rung_store_stat(const rung_store *s); /* how it was opened */
 

@@ -77,7 +77,7 @@ static const char *check_board(const rung_state *s, const rung__board *b) {
             return "B3: a window is due before the next close";
         rung_ladder_entry e;
         for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0); rung_ladder_next(&c, &e);)
-            if (rung__rare_get(&s->bans, e.player))
+            if (rung__sparse_get(&s->bans, e.player))
                 return "P3: a banned player is ranked";
     }
     return rung_numbermap_check(&b->rate);
@@ -95,9 +95,9 @@ static const char *check_key(const rung_state *s, uint32_t number) {
 static const char *check_friends(const rung_state *s) {
     uint64_t forth = 0, back = 0;
     for (uint32_t p = 0; p < rung_names_span(s->players); p++) {
-        const rung__friends *f = rung__rare_get(&s->friends, p);
+        const rung__friends *f = rung__sparse_get(&s->friends, p);
         for (uint32_t i = 0; f && i < f->following_count; i++) {
-            const rung__friends *other = rung__rare_get(&s->friends, f->following[i]);
+            const rung__friends *other = rung__sparse_get(&s->friends, f->following[i]);
             bool found = false;
             for (uint32_t k = 0; other && k < other->followers_count; k++)
                 found = found || other->followers[k] == p;

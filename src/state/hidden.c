@@ -20,7 +20,7 @@ const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban) 
 static bool next_held(const rung_view *v, uint32_t *player, rung_ladder_entry *out) {
     const rung_state *s = v->state;
     for (; rung_numbermap_list(&s->bans.map, *player, player, 1) == 1; ++*player) {
-        const rung__stashed *e = rung__held_entry(v, rung__rare_get(&s->bans, *player));
+        const rung__stashed *e = rung__held_entry(v, rung__sparse_get(&s->bans, *player));
         if (!e)
             continue;
         *out = (rung_ladder_entry){.player = *player};

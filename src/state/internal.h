@@ -35,19 +35,19 @@ enum {
 #define RUNG__NONE UINT32_MAX
 
 /* A table from players to pointers, for what only some players have. Zero is empty. */
-typedef struct rung__rare {
+typedef struct rung__sparse {
     rung_numbermap map;
     void **items;
     uint32_t count, cap; /* slots in use, allocated */
     uint32_t free_head;  /* 1 + a free slot, chained through the items; 0: none */
-} rung__rare;
+} rung__sparse;
 
-void *rung__rare_get(const rung__rare *r, uint32_t player);
-RUNG_NODISCARD rung_status rung__rare_put(rung__rare *r, const rung_alloc *a, uint32_t player,
-                                          void *item);
-void rung__rare_remove(rung__rare *r,
-                       uint32_t player); /* the item is the caller's to free, before */
-void rung__rare_deinit(rung__rare *r, const rung_alloc *a);
+void *rung__sparse_get(const rung__sparse *r, uint32_t player);
+RUNG_NODISCARD rung_status rung__sparse_put(rung__sparse *r, const rung_alloc *a, uint32_t player,
+                                            void *item);
+void rung__sparse_remove(rung__sparse *r,
+                         uint32_t player); /* the item is the caller's to free, before */
+void rung__sparse_deinit(rung__sparse *r, const rung_alloc *a);
 
 /* An attribute that some board ranks by. */
 typedef struct rung__attribute {
@@ -285,7 +285,7 @@ struct rung_state {
     rung_names *attribute_ids;
     rung__attribute *attributes;
     uint32_t attribute_cap;
-    rung__rare profiles, friends, bans;
+    rung__sparse profiles, friends, bans;
     rung__ids ids;
     uint32_t rules; /* the level by which events are applied; 0: before there were levels */
     bool has_keys;  /* the server that wrote the log had keys */

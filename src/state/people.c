@@ -93,7 +93,7 @@ static rung_status set_value(rung_state *s, rung__attribute *a, uint32_t player,
 rung_status rung__attribute_fill(rung_state *s, rung__attribute *a) {
     uint32_t span = rung_names_span(s->players);
     for (uint32_t player = 0; player < span; player++) {
-        const rung__profile *p = rung__rare_get(&s->profiles, player);
+        const rung__profile *p = rung__sparse_get(&s->profiles, player);
         uint32_t value;
         if (!p)
             continue;
@@ -158,14 +158,14 @@ static rung_status replace_profile(rung_state *s, uint32_t player, rung__profile
             move_scopes(s, i, player, value) < 0)
             return RUNG_ENOMEM;
     }
-    rung__profile *old = rung__rare_get(&s->profiles, player);
+    rung__profile *old = rung__sparse_get(&s->profiles, player);
     s->people_version = s->seq;
-    if (fresh && rung__rare_put(&s->profiles, s->alloc, player, fresh) < 0)
+    if (fresh && rung__sparse_put(&s->profiles, s->alloc, player, fresh) < 0)
         return RUNG_ENOMEM;
     if (fresh)
         rung__digest_add(&s->digest, profile_digest(player, fresh));
     else
-        rung__rare_remove(&s->profiles, player);
+        rung__sparse_remove(&s->profiles, player);
     if (old)
         rung__digest_subtract(&s->digest, profile_digest(player, old));
     profile_free(s, old);
@@ -179,7 +179,7 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
         return st == RUNG_ENOMEM
                    ? st
                    : RUNG_FAIL(err, st, "player: there are as many players as there may be");
-    rung__profile *old = rung__rare_get(&s->profiles, player), *fresh = NULL;
+    rung__profile *old = rung__sparse_get(&s->profiles, player), *fresh = NULL;
     if (!old && e->profile.count == 0) /* no profile is the same as an empty one */
         return st;
     if (e->profile.count) {
@@ -193,7 +193,7 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
         return RUNG_UNCHANGED;
     }
     st = replace_profile(s, player, fresh);
-    if (st < 0 && rung__rare_get(&s->profiles, player) != fresh)
+    if (st < 0 && rung__sparse_get(&s->profiles, player) != fresh)
         profile_free(s, fresh);
     return st;
 }
@@ -201,11 +201,11 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
 /* ---- friendships ---- */
 
 static rung__friends *friends_of(rung_state *s, uint32_t player, bool create) {
-    rung__friends *f = rung__rare_get(&s->friends, player);
+    rung__friends *f = rung__sparse_get(&s->friends, player);
     if (f || !create)
         return f;
     f = rung_alloc_zeroed(s->alloc, sizeof *f);
-    if (f && rung__rare_put(&s->friends, s->alloc, player, f) < 0) {
+    if (f && rung__sparse_put(&s->friends, s->alloc, player, f) < 0) {
         rung_alloc_free(s->alloc, f, sizeof *f);
         return NULL;
     }
@@ -226,7 +226,7 @@ static uint32_t list_place(const uint32_t *list, uint32_t n, uint32_t player) {
 }
 
 static bool follows(const rung_state *s, uint32_t p, uint32_t q) {
-    const rung__friends *f = rung__rare_get(&s->friends, p);
+    const rung__friends *f = rung__sparse_get(&s->friends, p);
     uint32_t at = f ? list_place(f->following, f->following_count, q) : 0;
     return f && at < f->following_count && f->following[at] == q;
 }
@@ -256,7 +256,7 @@ rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q) {
 static rung_status unfollow(rung_state *s, uint32_t p, uint32_t q) {
     if (!follows(s, p, q))
         return RUNG_UNCHANGED;
-    rung__friends *from = rung__rare_get(&s->friends, p), *to = rung__rare_get(&s->friends, q);
+    rung__friends *from = rung__sparse_get(&s->friends, p), *to = rung__sparse_get(&s->friends, q);
     uint32_t at = list_place(from->following, from->following_count, q), i = 0;
     from->following_count--;
     memmove(&from->following[at], &from->following[at + 1],
@@ -270,7 +270,7 @@ static rung_status unfollow(rung_state *s, uint32_t p, uint32_t q) {
 }
 
 static uint32_t following_count(const rung_state *s, uint32_t player) {
-    const rung__friends *f = rung__rare_get(&s->friends, player);
+    const rung__friends *f = rung__sparse_get(&s->friends, player);
     return f ? f->following_count : 0;
 }
 
@@ -349,7 +349,7 @@ static bool in_list(const uint32_t *list, uint32_t n, uint32_t player) {
 static rung_status replace_friends(rung_state *s, uint32_t p, bool mutual, const uint32_t *list,
                                    uint32_t n) {
     rung_status any = RUNG_UNCHANGED;
-    const rung__friends *f = rung__rare_get(&s->friends, p);
+    const rung__friends *f = rung__sparse_get(&s->friends, p);
     for (uint32_t i = f ? f->following_count : 0; i-- > 0;) {
         uint32_t q = f->following[i];
         if (in_list(list, n, q))
@@ -400,14 +400,14 @@ static void friends_free(rung_state *s, rung__friends *f) {
 }
 
 static void forget_friends(rung_state *s, uint32_t player) {
-    rung__friends *f = rung__rare_get(&s->friends, player);
+    rung__friends *f = rung__sparse_get(&s->friends, player);
     if (!f)
         return;
     while (f->following_count)
         rung_ignore(unfollow(s, player, f->following[f->following_count - 1]), "it is there");
     while (f->followers_count)
         rung_ignore(unfollow(s, f->followers[f->followers_count - 1], player), "it is there");
-    rung__rare_remove(&s->friends, player);
+    rung__sparse_remove(&s->friends, player);
     friends_free(s, f);
 }
 
@@ -447,7 +447,7 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
         return st == RUNG_ENOMEM
                    ? st
                    : RUNG_FAIL(err, st, "player: there are as many players as there may be");
-    if (rung__rare_get(&s->bans, player))
+    if (rung__sparse_get(&s->bans, player))
         return RUNG_UNCHANGED;
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)
         ranked += w->ladder && rung_ladder_find(w->ladder, player, NULL) == RUNG_OK;
@@ -455,7 +455,7 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
     if (!ban)
         return RUNG_ENOMEM;
     ban->cap = ranked;
-    if (rung__rare_put(&s->bans, s->alloc, player, ban) < 0) {
+    if (rung__sparse_put(&s->bans, s->alloc, player, ban) < 0) {
         rung_alloc_free(s->alloc, ban, ban_bytes(ranked));
         return RUNG_ENOMEM;
     }
@@ -494,7 +494,7 @@ static void ban_remove(rung_state *s, uint32_t player, rung__ban *ban) {
     for (uint32_t k = 0; k < ban->count; k++)
         rung__digest_subtract(&s->digest, stashed_digest(player, &ban->entries[k]));
     rung__digest_subtract(&s->digest, ban_digest(player));
-    rung__rare_remove(&s->bans, player);
+    rung__sparse_remove(&s->bans, player);
 }
 
 rung_status rung__apply_unban(rung_state *s, rung_slice id, rung_err *err) {
@@ -503,7 +503,7 @@ rung_status rung__apply_unban(rung_state *s, rung_slice id, rung_err *err) {
     (void)err;
     if (rung_names_find(s->players, id, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
-    rung__ban *ban = rung__rare_get(&s->bans, player);
+    rung__ban *ban = rung__sparse_get(&s->bans, player);
     if (!ban)
         return RUNG_UNCHANGED;
     ban_remove(s, player, ban);
@@ -540,7 +540,7 @@ static void stash_filter(rung_state *s, uint32_t player, rung__ban *ban, uint64_
 static rung__ban *next_ban(const rung_state *s, uint32_t *player) {
     if (rung_numbermap_list(&s->bans.map, *player, player, 1) == 0)
         return NULL;
-    return rung__rare_get(&s->bans, *player);
+    return rung__sparse_get(&s->bans, *player);
 }
 
 void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag) {
@@ -589,7 +589,7 @@ void rung__stash_sort(rung_state *s, uint64_t board_serial) {
 void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute) {
     uint32_t banned = s->bans.map.array_count + s->bans.map.hash_count;
     for (uint32_t player = 0; banned && player < rung_names_span(s->players); player++) {
-        rung__ban *ban = rung__rare_get(&s->bans, player);
+        rung__ban *ban = rung__sparse_get(&s->bans, player);
         banned -= ban != NULL;
         for (uint32_t k = 0; ban && k < ban->count; k++)
             for (uint32_t i = 0;
@@ -637,7 +637,7 @@ rung_status rung__entry_remove(rung_state *s, rung__board *b, uint32_t player) {
     for (uint32_t i = 0; i < b->window_count; i++)
         if (rung__ranking_remove(s, b, b->windows[i], player, NULL) == RUNG_OK)
             any = RUNG_OK;
-    rung__ban *ban = rung__rare_get(&s->bans, player);
+    rung__ban *ban = rung__sparse_get(&s->bans, player);
     uint32_t stashed = ban ? ban->count : 0;
     if (ban)
         stash_filter(s, player, ban, b->serial, NULL);
@@ -673,7 +673,7 @@ rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
         return RUNG_FAIL(err, RUNG_EABSENT, "player: no such player");
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)
         rung__ranking_remove(s, b, w, player, NULL);
-    rung__ban *ban = rung__rare_get(&s->bans, player);
+    rung__ban *ban = rung__sparse_get(&s->bans, player);
     if (ban) {
         ban_remove(s, player, ban);
         rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
@@ -698,9 +698,9 @@ static bool has_rest(const rung_state *s) {
 /* All of that. */
 static rung_digest rest_digest(const rung_state *s, uint32_t player) {
     rung_digest d = {0, 0};
-    const rung__profile *p = rung__rare_get(&s->profiles, player);
-    const rung__friends *f = rung__rare_get(&s->friends, player);
-    const rung__ban *ban = rung__rare_get(&s->bans, player);
+    const rung__profile *p = rung__sparse_get(&s->profiles, player);
+    const rung__friends *f = rung__sparse_get(&s->friends, player);
+    const rung__ban *ban = rung__sparse_get(&s->bans, player);
     if (p)
         rung__digest_add(&d, profile_digest(player, p));
     for (uint32_t i = 0; f && i < f->following_count; i++)
@@ -749,17 +749,17 @@ rung_digest rung__people_digest_all(const rung_state *s) {
 void rung__people_deinit(rung_state *s) {
     uint32_t span = s->players && has_rest(s) ? rung_names_span(s->players) : 0;
     for (uint32_t player = 0; player < span; player++) {
-        rung__friends *f = rung__rare_get(&s->friends, player);
-        rung__ban *ban = rung__rare_get(&s->bans, player);
-        profile_free(s, rung__rare_get(&s->profiles, player));
+        rung__friends *f = rung__sparse_get(&s->friends, player);
+        rung__ban *ban = rung__sparse_get(&s->bans, player);
+        profile_free(s, rung__sparse_get(&s->profiles, player));
         if (f)
             friends_free(s, f);
         if (ban)
             rung_alloc_free(s->alloc, ban, ban_bytes(ban->cap));
     }
-    rung__rare_deinit(&s->profiles, s->alloc);
-    rung__rare_deinit(&s->friends, s->alloc);
-    rung__rare_deinit(&s->bans, s->alloc);
+    rung__sparse_deinit(&s->profiles, s->alloc);
+    rung__sparse_deinit(&s->friends, s->alloc);
+    rung__sparse_deinit(&s->bans, s->alloc);
     for (uint32_t i = 0; i < s->attribute_cap; i++)
         if (s->attributes[i].users)
             attribute_deinit(s, &s->attributes[i]);

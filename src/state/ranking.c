@@ -27,25 +27,25 @@ static int compare_larger_first(const void *players, uint32_t a, uint32_t b) {
     return rung_names_compare(players, b, a);
 }
 
-static uint32_t mark_larger_first(const void *players, const void *origin, uint32_t player) {
-    return ~rung_names_mark(players, origin, player);
+static uint32_t prefix_larger_first(const void *players, const void *origin, uint32_t player) {
+    return ~rung_names_prefix(players, origin, player);
 }
 
-static void marks_larger_first(const void *players, const void *origin, uint32_t from, uint32_t n,
-                               uint32_t *marks_out) {
-    rung_names_marks(players, origin, from, n, marks_out);
+static void prefixes_larger_first(const void *players, const void *origin, uint32_t from,
+                                  uint32_t n, uint32_t *prefixes_out) {
+    rung_names_prefixes(players, origin, from, n, prefixes_out);
     for (uint32_t i = 0; i < n; i++)
-        marks_out[i] = ~marks_out[i];
+        prefixes_out[i] = ~prefixes_out[i];
 }
 
 static rung_status create_ladder(const rung_state *s, const rung__board *b,
                                  const rung_ladder *guide, rung_arena *arena, rung_ladder **out) {
-    static const rung_ladder_aid smaller_first = {rung_names_warm_id, rung_names_mark_begin,
-                                                  rung_names_mark, rung_names_mark_span,
-                                                  rung_names_marks},
-                                 larger_first = {rung_names_warm_id, rung_names_mark_begin,
-                                                 mark_larger_first, rung_names_mark_span,
-                                                 marks_larger_first};
+    static const rung_ladder_aid smaller_first = {rung_names_warm_id, rung_names_prefix_begin,
+                                                  rung_names_prefix, rung_names_prefix_span,
+                                                  rung_names_prefixes},
+                                 larger_first = {rung_names_warm_id, rung_names_prefix_begin,
+                                                 prefix_larger_first, rung_names_prefix_span,
+                                                 prefixes_larger_first};
     rung_tie tie = b->def->key.tie;
     return rung_ladder_create(
         &(rung_ladder_config){.alloc = s->alloc,

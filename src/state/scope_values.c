@@ -37,7 +37,7 @@ static rung_status note_held(const rung_view *v, const rung_alloc *alloc, rung_s
     const rung__board *b = v->board;
     uint32_t player = 0, values[RUNG__SCOPE_SLOTS];
     for (; rung_numbermap_list(&s->bans.map, player, &player, 1) == 1; player++) {
-        const rung__stashed *e = rung__held_entry(v, rung__rare_get(&s->bans, player));
+        const rung__stashed *e = rung__held_entry(v, rung__sparse_get(&s->bans, player));
         if (!e)
             continue;
         rung__stashed_values(s, b, player, e, values);

@@ -68,12 +68,12 @@ rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out) {
     return st;
 }
 
-void *rung__rare_get(const rung__rare *r, uint32_t player) {
+void *rung__sparse_get(const rung__sparse *r, uint32_t player) {
     uint32_t slot = rung_numbermap_get(&r->map, player);
     return slot == RUNG_NUMBER_NONE ? NULL : r->items[slot];
 }
 
-rung_status rung__rare_put(rung__rare *r, const rung_alloc *a, uint32_t player, void *item) {
+rung_status rung__sparse_put(rung__sparse *r, const rung_alloc *a, uint32_t player, void *item) {
     uint32_t slot = rung_numbermap_get(&r->map, player);
     if (slot == RUNG_NUMBER_NONE) {
         if (rung_numbermap_reserve(&r->map, a, player) < 0)
@@ -89,7 +89,7 @@ rung_status rung__rare_put(rung__rare *r, const rung_alloc *a, uint32_t player, 
     return RUNG_OK;
 }
 
-void rung__rare_remove(rung__rare *r, uint32_t player) {
+void rung__sparse_remove(rung__sparse *r, uint32_t player) {
     uint32_t slot = rung_numbermap_get(&r->map, player);
     if (slot == RUNG_NUMBER_NONE)
         return;
@@ -98,7 +98,7 @@ void rung__rare_remove(rung__rare *r, uint32_t player) {
     r->free_head = slot + 1;
 }
 
-void rung__rare_deinit(rung__rare *r, const rung_alloc *a) {
+void rung__sparse_deinit(rung__sparse *r, const rung_alloc *a) {
     rung_numbermap_deinit(&r->map, a);
     rung_alloc_free(a, r->items, r->cap * sizeof *r->items);
     memset(r, 0, sizeof *r);
@@ -335,7 +335,7 @@ int64_t rung_state_next_close(const rung_state *s) {
     return expiry_ms < s->next_close_ms ? expiry_ms : s->next_close_ms;
 }
 
-static size_t rare_bytes(const rung__rare *r) {
+static size_t sparse_bytes(const rung__sparse *r) {
     return r->map.bytes + r->cap * sizeof *r->items;
 }
 
@@ -411,8 +411,8 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->id_capacity = s->ids.capacity;
     out->id_keep_ms = s->ids.keep_ms;
     out->bytes_ids = s->ids.bytes + rung_names_size_bytes(s->ids.table);
-    out->bytes_friends = rare_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
-    out->bytes_profiles = rare_bytes(&s->profiles) + rare_bytes(&s->bans);
+    out->bytes_friends = sparse_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
+    out->bytes_profiles = sparse_bytes(&s->profiles) + sparse_bytes(&s->bans);
     out->bytes_total = sizeof *s + out->bytes_players + out->bytes_entries + out->bytes_scopes +
                        out->bytes_teams + out->bytes_friends + out->bytes_ids +
                        out->bytes_profiles + out->bytes_boards + out->bytes_sets;

@@ -644,7 +644,7 @@ rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_
     uint32_t number;
     if (v->teams || rung_names_find(v->state->players, player, &number) != RUNG_OK)
         return RUNG_NOT_FOUND;
-    const rung__friends *f = rung__rare_get(&v->state->friends, number);
+    const rung__friends *f = rung__sparse_get(&v->state->friends, number);
     uint32_t n = f ? f->following_count : 0;
     uint32_t *players = rung_alloc_get(alloc, (n + 1) * sizeof *players);
     if (!players)
@@ -780,7 +780,7 @@ uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_i
 }
 
 uint32_t rung_state_profile(const rung_state *s, uint32_t number, rung_attribute *attributes) {
-    const rung__profile *p = rung__rare_get(&s->profiles, number);
+    const rung__profile *p = rung__sparse_get(&s->profiles, number);
     uint32_t count = 0;
     for (uint32_t offset = 0; p && rung__profile_next(p, &offset, &attributes[count]);)
         count++;
@@ -793,7 +793,7 @@ rung_status rung_state_player(const rung_state *s, rung_slice id, uint32_t *coun
     if (rung_names_find(s->players, id, &player) != RUNG_OK)
         return RUNG_NOT_FOUND;
     *count_out = rung_state_profile(s, player, attributes);
-    *banned_out = rung__rare_get(&s->bans, player) != NULL;
+    *banned_out = rung__sparse_get(&s->bans, player) != NULL;
     return RUNG_OK;
 }
 
@@ -801,7 +801,7 @@ uint32_t rung_state_friends(const rung_state *s, rung_slice id, rung_slice *ids,
     uint32_t player;
     if (rung_names_find(s->players, id, &player) != RUNG_OK)
         return 0;
-    const rung__friends *f = rung__rare_get(&s->friends, player);
+    const rung__friends *f = rung__sparse_get(&s->friends, player);
     for (uint32_t i = 0; f && i < f->following_count && i < room; i++)
         ids[i] = rung_names_id(s->players, f->following[i]);
     return f ? f->following_count : 0;

@@ -137,7 +137,7 @@ static void submit(watch *w, rung_segment_log *log, size_t count) {
     rung_status st = logkit_append(log, seq, count, &err);
     CHECK_MSG(st == RUNG_OK, "%s", err.message);
     w->acked = w->submitted;
-    CHECK(rung_log_tend(rung_segment_log_port(log), count % 4 == 0, &err) >= 0);
+    CHECK(rung_log_maintain(rung_segment_log_port(log), count % 4 == 0, &err) >= 0);
 }
 
 /* Birth, batches of all shapes, rotation, removal, clean end, restart, kill, restart. */
@@ -224,7 +224,7 @@ TEST(every_state_of_a_relaxed_life) {
             if (i % 4 == 3) {
                 CHECK_OK(rung_log_sync(port, &durable, &err));
                 w.acked = durable;
-                CHECK(rung_log_tend(port, i % 8 == 7, &err) >= 0);
+                CHECK(rung_log_maintain(port, i % 8 == 7, &err) >= 0);
             }
         }
         logkit_abandon(&fs, log);

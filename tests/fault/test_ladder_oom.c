@@ -54,7 +54,7 @@ TEST(creation) {
 static void sweep_growth(ladder_players players, uint32_t factor) {
     enum { N = 120 };
     static uint8_t program[1 + N * LADDER_STEP_SIZE];
-    program[0] = LADDER_CONFIG(2, 1, LADDER_MARKED(LADDER_BY_FAKE_ID));
+    program[0] = LADDER_CONFIG(2, 1, LADDER_PREFIXED(LADDER_BY_FAKE_ID));
     for (uint32_t i = 0; i < N; i++) {
         uint32_t place = i * factor % N;
         const uint8_t put[] = {PUT(players, LADDER_KEY_BYTES, place, place)};

@@ -25,7 +25,7 @@ static rung_status submit(life *l, rung_segment_log *log, size_t count) {
     rung_status st = logkit_append(log, seq, count, &err);
     if (st == RUNG_OK) {
         l->acked = seq + count - 1;
-        return rung_log_tend(rung_segment_log_port(log), count % 2, &err);
+        return rung_log_maintain(rung_segment_log_port(log), count % 2, &err);
     }
     CHECK(err.message[0] != '\0');
     if (st == RUNG_ENOSPC || st == RUNG_ENOMEM) {
@@ -215,7 +215,7 @@ TEST(nothing_is_acknowledged_after_a_failed_sync) {
     for (int i = 0; i < 3; i++) {
         CHECK_STATUS(rung_log_sync(port, &durable, &err), RUNG_EIO);
         CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_EIO);
-        CHECK_STATUS(rung_log_tend(port, true, &err), RUNG_EIO);
+        CHECK_STATUS(rung_log_maintain(port, true, &err), RUNG_EIO);
     }
     CHECK_EQ_U64(rung_log_durable_seq(port), 2);
     CHECK_STATUS(rung_log_close(port, &err), RUNG_EIO);

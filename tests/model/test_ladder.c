@@ -502,7 +502,7 @@ static void run_all_short_programs(void) {
         run_all_of_length(LADDER_CONFIG(1, 1, LADDER_BY_NUMBER), length, length <= 3);
     for (unsigned length = 1; length <= 3; length++) {
         run_all_of_length(LADDER_CONFIG(4, 2, LADDER_BY_FAKE_ID), length, true);
-        run_all_of_length(LADDER_CONFIG(1, 1, LADDER_MARKED(LADDER_BY_FAKE_ID)), length, false);
+        run_all_of_length(LADDER_CONFIG(1, 1, LADDER_PREFIXED(LADDER_BY_FAKE_ID)), length, false);
     }
 }
 
@@ -546,7 +546,7 @@ static void run_all_changes_of_small_ladders(void) {
              first++) /* the larger ones: every fifth first change */
             run_two_changes_of(LADDER_CONFIG(1, 1, LADDER_BY_NUMBER), n, first);
     run_two_changes_of(LADDER_CONFIG(2, 2, LADDER_BY_NUMBER_DOWN), 8, 3);
-    run_two_changes_of(LADDER_CONFIG(1, 1, LADDER_MARKED(LADDER_BY_NUMBER_DOWN)), 8, 3);
+    run_two_changes_of(LADDER_CONFIG(1, 1, LADDER_PREFIXED(LADDER_BY_NUMBER_DOWN)), 8, 3);
 }
 
 TEST(all_changes_of_small_ladders) {
@@ -577,7 +577,7 @@ static const struct {
 static void run_seeded_of_size(uint64_t seed, uint16_t players_max, uint64_t steps) {
     uint64_t until = bench->step_count + steps, program_steps = 6 * (uint64_t)players_max + 500;
     for (uint64_t config = 0; bench->step_count < until; config++) {
-        /* Every (key_words, score_words, tie, with marks or without) in turn; coprime strides so that the first few
+        /* Every (key_words, score_words, tie, with prefixes or without) in turn; coprime strides so that the first few
          * already differ much. */
         static const uint8_t shapes[][2] = {{1, 1}, {2, 1}, {2, 2}, {3, 1}, {3, 2},
                                             {3, 3}, {4, 1}, {4, 2}, {4, 3}, {4, 4}};

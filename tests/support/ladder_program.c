@@ -140,40 +140,40 @@ static int tie_of_ladder(const void *ctx, uint32_t a, uint32_t b) {
 }
 
 /* Coarse, so that many are equal. The origin remembers what it was begun with. */
-static void begin_marks_of_ladder(const void *ctx, uint32_t n, const uint32_t *players,
-                                  void *origin) {
+static void begin_prefixes_of_ladder(const void *ctx, uint32_t n, const uint32_t *players,
+                                     void *origin) {
     run *r = *(run *const *)ctx;
     for (uint32_t i = 0; i < n; i++)
         if (!is_known(r, players[i]))
-            complain(r, "marks begin with %" PRIu32 ", a stranger", players[i]);
+            complain(r, "prefixes begin with %" PRIu32 ", a stranger", players[i]);
     memcpy(origin, &n, sizeof n);
 }
 
-static uint32_t mark_of(const run *r, uint32_t player) {
+static uint32_t prefix_of(const run *r, uint32_t player) {
     if (r->model.tie == tie_by_fake_id)
         return (uint32_t)(rung_hash_word(player) >> 61);
     return r->model.tie == tie_by_number ? player / 3 : UINT32_MAX - player / 3;
 }
 
-static uint32_t mark_of_ladder(const void *ctx, const void *origin, uint32_t player) {
+static uint32_t prefix_of_ladder(const void *ctx, const void *origin, uint32_t player) {
     run *r = *(run *const *)ctx;
     uint32_t n;
     memcpy(&n, origin, sizeof n);
     if (!is_known(r, player) || n == 0)
-        complain(r, "the mark of %" PRIu32 " was asked for, a stranger", player);
-    return mark_of(r, player);
+        complain(r, "the prefix of %" PRIu32 " was asked for, a stranger", player);
+    return prefix_of(r, player);
 }
 
 /* Of players in the order of their numbers, strangers among them. */
-static void marks_of_ladder(const void *ctx, const void *origin, uint32_t from, uint32_t n,
-                            uint32_t *marks_out) {
+static void prefixes_of_ladder(const void *ctx, const void *origin, uint32_t from, uint32_t n,
+                               uint32_t *prefixes_out) {
     run *r = *(run *const *)ctx;
     uint32_t begun;
     memcpy(&begun, origin, sizeof begun);
     if (begun == 0)
-        complain(r, "marks were asked for that had not begun");
+        complain(r, "prefixes were asked for that had not begun");
     for (uint32_t i = 0; i < n; i++)
-        marks_out[i] = mark_of(r, from + i);
+        prefixes_out[i] = prefix_of(r, from + i);
 }
 
 static uint32_t span_of_ladder(const void *ctx) {
@@ -995,11 +995,12 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
     ladder_model_init(&r.model, key_words, score_words, ties[tie]);
     run *self = &r;
     static const rung_ladder_aid plain = {.warm = warm_of_ladder},
-                                 marked = {warm_of_ladder, begin_marks_of_ladder, mark_of_ladder,
-                                           NULL, NULL},
-                                 marked_at_once = {warm_of_ladder, begin_marks_of_ladder,
-                                                   mark_of_ladder, span_of_ladder, marks_of_ladder};
-    static const rung_ladder_aid *const aids[] = {&plain, &marked, &plain, &marked_at_once};
+                                 prefixed = {warm_of_ladder, begin_prefixes_of_ladder,
+                                             prefix_of_ladder, NULL, NULL},
+                                 prefixed_at_once = {warm_of_ladder, begin_prefixes_of_ladder,
+                                                     prefix_of_ladder, span_of_ladder,
+                                                     prefixes_of_ladder};
+    static const rung_ladder_aid *const aids[] = {&plain, &prefixed, &plain, &prefixed_at_once};
     rung_ladder_config shape = {
         .alloc =
             r.options->failalloc ? rung_failalloc_port(r.options->failalloc) : rung_alloc_heap(),

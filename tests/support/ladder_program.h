@@ -8,8 +8,8 @@
  * A program is one byte of configuration and then steps of 8 bytes; a torn last step is ignored. Any bytes are a
  * program.
  *
- *     byte 0 of the program    key_words - 1, + 4 * (score_words - 1), + 16 * tie, + 48 with marks (each taken modulo
- *                              its range)
+ *     byte 0 of the program    key_words - 1, + 4 * (score_words - 1), + 16 * tie, + 48 with prefixes (each taken
+ *                              modulo its range)
  *     step  0     operation, modulo LADDER_OP_COUNT
  *           1     bits 0-1 rank style, 2-3 which player numbers, 4-5 where the key comes from, 6-7 per operation
  *           2-3   selector: the player, the index or the rank, little end first
@@ -92,7 +92,7 @@ typedef enum ladder_tie_kind {
 
 #define LADDER_CONFIG(key_words, score_words, tie)                                                 \
     (uint8_t)((key_words)-1 + 4 * ((score_words)-1) + 16 * (tie))
-#define LADDER_MARKED(tie) ((tie) + LADDER_TIE_COUNT)
+#define LADDER_PREFIXED(tie) ((tie) + LADDER_TIE_COUNT)
 #define LADDER_FLAGS(style, players, keys, own)                                                    \
     (uint8_t)((style) | (players) << 2 | (keys) << 4 | (own) << 6)
 #define LADDER_STEP(op, flags, selector, a, b, c, d)                                               \

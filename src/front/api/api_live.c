@@ -227,7 +227,7 @@ static void fail_live(rung_call *c, rung_status st, const rung_err *err) {
 }
 
 static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t *since) {
-    static const rung_live_sink sink = {.dress = RUNG_LIVE_SSE,
+    static const rung_live_sink sink = {.encoding = RUNG_LIVE_SSE,
                                         .send = stream_send,
                                         .queued = stream_queued,
                                         .may = stream_may,

@@ -280,7 +280,7 @@ static rung_status create_topic(rung_live *l, const rung_live_spec *s, const nam
 
 static void send_to(rung_viewer *v, rung__frame *f, int64_t now) {
     rung_live *l = v->topic->live;
-    rung_blob *b = f && f->sse ? rung__frame_dressed(f, l->config.alloc, v->sink->dress) : NULL;
+    rung_blob *b = f && f->sse ? rung__frame_encoded(f, l->config.alloc, v->sink->encoding) : NULL;
     if (!b) {
         v->is_behind = true; /* no memory for it now: a full state later */
         return;
@@ -345,7 +345,7 @@ static bool serve(rung_viewer *v, rung__frame *f, int64_t now) {
             v->is_behind = false;
             send_to(v, rung__topic_full(v->topic), now);
         }
-    } else if (now - v->sent_ms >= l->config.beat_ms && v->sink->dress == RUNG_LIVE_SSE) {
+    } else if (now - v->sent_ms >= l->config.beat_ms && v->sink->encoding == RUNG_LIVE_SSE) {
         v->sink->send(v->ctx, l->beat);
         v->sent_ms = now;
     }

@@ -68,11 +68,11 @@ typedef struct rung_live_spec {
     uint64_t asker; /* who asks, no part of the question; 0: somebody without a share */
 } rung_live_spec;
 
-/* How a viewer is dressed: what its frames look like on the wire. */
-typedef enum rung_live_dress {
+/* How a viewer receives frames on the wire. */
+typedef enum rung_live_encoding {
     RUNG_LIVE_SSE,       /* server-sent events inside chunks of HTTP */
     RUNG_LIVE_WEBSOCKET, /* text frames */
-} rung_live_dress;
+} rung_live_encoding;
 
 typedef enum rung_live_end {
     RUNG_LIVE_STOPPING,  /* the server stops */
@@ -83,7 +83,7 @@ typedef enum rung_live_end {
 
 /* Where a viewer's frames go. All are called from the loop. */
 typedef struct rung_live_sink {
-    rung_live_dress dress;
+    rung_live_encoding encoding;
     void (*send)(void *ctx, rung_blob *frame); /* takes a reference of its own if it keeps it */
     size_t (*queued)(void *ctx);               /* bytes sent and not yet taken by the peer */
     bool (*may)(

@@ -48,8 +48,9 @@ bool rung__frame_make(rung_live *l, rung__frame *f, const char *event, uint64_t 
     return true;
 }
 
-rung_blob *rung__frame_dressed(rung__frame *f, const rung_alloc *alloc, rung_live_dress dress) {
-    if (dress == RUNG_LIVE_SSE)
+rung_blob *rung__frame_encoded(rung__frame *f, const rung_alloc *alloc,
+                               rung_live_encoding encoding) {
+    if (encoding == RUNG_LIVE_SSE)
         return f->sse;
     if (!f->websocket)
         f->websocket =

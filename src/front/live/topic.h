@@ -9,7 +9,7 @@
 
 typedef struct rung__topic rung__topic;
 
-/* One frame: the text in one dress, and in others when somebody needs it. */
+/* One frame: the text in one encoding; others are made on demand. */
 typedef struct rung__frame {
     uint64_t since, seq;  /* of the state it starts from, and of the one it leads to */
     rung_blob *sse;       /* with the text inside */
@@ -101,8 +101,9 @@ RUNG_NODISCARD rung_status rung__topic_refresh(rung__topic *t, rung_err *err);
 /* The full state as a frame; NULL: no memory. */
 rung__frame *rung__topic_full(rung__topic *t);
 void rung__topic_deinit(rung__topic *t);
-/* A frame in a dress; NULL: no memory. Borrowed. */
-rung_blob *rung__frame_dressed(rung__frame *f, const rung_alloc *alloc, rung_live_dress dress);
+/* A frame in an encoding; NULL: no memory. Borrowed. */
+rung_blob *rung__frame_encoded(rung__frame *f, const rung_alloc *alloc,
+                               rung_live_encoding encoding);
 /* From l->out as text; false: no memory. Gives back what the frame had. */
 bool rung__frame_make(rung_live *l, rung__frame *f, const char *event, uint64_t seq);
 void rung__frame_clear(rung__frame *f);

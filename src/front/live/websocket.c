@@ -191,7 +191,7 @@ static void sink_end(void *ctx, rung_viewer *v, rung_live_end why) {
         close_with(s->ws, 1000, "what was watched is gone");
 }
 
-static const rung_live_sink sink = {.dress = RUNG_LIVE_WEBSOCKET,
+static const rung_live_sink sink = {.encoding = RUNG_LIVE_WEBSOCKET,
                                     .send = sink_send,
                                     .queued = sink_queued,
                                     .may = sink_may,

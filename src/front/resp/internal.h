@@ -314,13 +314,13 @@ typedef struct rung__resp_request {
     rung__resp_session *session;
     const rung__resp_command *command;
     uint32_t style;
-    uint32_t flight;     /* which keys it may change, if is_counted */
+    uint32_t slot;       /* which keys it may change, if is_counted */
     uint32_t tries;      /* EXEC with WATCH */
     uint64_t work;       /* that it took, or will take when it is applied */
     uint32_t run_count;  /* of a run: changes that joined it */
     uint32_t run_left;   /* of them, those not answered yet */
     bool is_told;        /* something has been replied; EXEC: a part of the change's reply */
-    bool is_counted;     /* in in_flight, and in flights or wide_flights */
+    bool is_counted;     /* in in_flight, and in in_flight_by_key or in_flight_wide */
     rung_status failure; /* EXEC: the change could not be put */
     rung__resp_script script;
     size_t at; /* how far the script has been worked off */
@@ -329,8 +329,8 @@ typedef struct rung__resp_request {
 } rung__resp_request;
 
 enum {
-    RUNG__FLIGHTS = 1 << 16,
-    RUNG__FLIGHT_WIDE = UINT32_MAX,
+    RUNG__IN_FLIGHT_SLOTS = 1 << 16,
+    RUNG__IN_FLIGHT_WIDE = UINT32_MAX,
     RUNG__FLIGHT_NONE = UINT32_MAX - 1
 };
 
@@ -368,8 +368,8 @@ struct rung_resp {
     uint8_t command_slots[RUNG__COMMAND_SLOTS]; /* hash of names: index + 1 */
     uint64_t random;
     int64_t started_ms;
-    uint32_t *flights; /* changes under way by hash of their key */
-    uint32_t wide_flights;
+    uint32_t *in_flight_by_key; /* changes under way by hash of their key */
+    uint32_t in_flight_wide;
     /* blocked clients, in the order they came */
     rung__resp_blocked *blocked_first, *blocked_last;
     rung__resp_waited **waited; /* the keys they wait for, by name; NULL: nobody ever has */
@@ -421,7 +421,7 @@ void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms);
 void rung__resp_session_tell_held(const rung__resp_session *s);
 void rung__resp_timer_start(rung_resp *r); /* somebody waits */
 /* Something was put, perhaps after the hub was flushed in this turn: the loop shall not wait before the next flush. */
-void rung__resp_stir(rung_resp *r);
+void rung__resp_keep_awake(rung_resp *r);
 
 /* request.c */
 void rung__resp_requests_free(rung_resp *r);

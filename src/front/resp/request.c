@@ -170,14 +170,14 @@ static rung__resp_request *request_new(rung__resp_session *s) {
         if (!q)
             return NULL;
     }
-    rung__resp_stir(r);
+    rung__resp_keep_awake(r);
     memset(q, 0, offsetof(rung__resp_request, key));
     q->session = s;
     s->pending++;
     return q;
 }
 
-static uint32_t flight_of(rung_slice key) {
+static uint32_t in_flight_slot(rung_slice key) {
     uint64_t h = key.len, word;
     for (size_t i = 0; i < key.len; i += sizeof word) {
         size_t n = key.len - i < sizeof word ? key.len - i : sizeof word;
@@ -185,37 +185,37 @@ static uint32_t flight_of(rung_slice key) {
         memcpy(&word, key.ptr + i, n);
         h = rung_hash_word(h ^ word);
     }
-    return (uint32_t)(h % RUNG__FLIGHTS);
+    return (uint32_t)(h % RUNG__IN_FLIGHT_SLOTS);
 }
 
-static void take_off(rung__resp_request *q, uint32_t flight) {
+static void enter_flight(rung__resp_request *q, uint32_t slot) {
     rung_resp *r = q->session->r;
-    q->flight = flight;
+    q->slot = slot;
     q->is_counted = true;
     r->stats.in_flight++;
-    if (flight == RUNG__FLIGHT_WIDE)
-        r->wide_flights++;
+    if (slot == RUNG__IN_FLIGHT_WIDE)
+        r->in_flight_wide++;
     else
-        r->flights[flight]++;
+        r->in_flight_by_key[slot]++;
 }
 
-static void land(rung__resp_request *q) {
+static void leave_flight(rung__resp_request *q) {
     rung_resp *r = q->session->r;
     if (!q->is_counted)
         return;
     q->is_counted = false;
     r->stats.in_flight--;
-    if (q->flight == RUNG__FLIGHT_WIDE)
-        r->wide_flights--;
+    if (q->slot == RUNG__IN_FLIGHT_WIDE)
+        r->in_flight_wide--;
     else
-        r->flights[q->flight]--;
+        r->in_flight_by_key[q->slot]--;
 }
 
 /* It is over; the session goes on by itself. */
 static void release(rung__resp_request *q) {
     rung__resp_session *s = q->session;
     rung_resp *r = s->r;
-    land(q);
+    leave_flight(q);
     if (s->tail == q)
         s->tail = NULL;
     if (s->run == q)
@@ -321,7 +321,7 @@ static rung__resp_request *begin_run(const rung__resp_call *call, rung_slice key
     q->key_len = (uint8_t)(key.len < RUNG_NAME_MAX ? key.len : RUNG_NAME_MAX);
     memcpy(q->key, key.ptr, q->key_len);
     q->run_count = q->run_left = 1;
-    take_off(q, flight_of(key));
+    enter_flight(q, in_flight_slot(key));
     call->s->run = q;
     return q;
 }
@@ -333,7 +333,7 @@ static rung__resp_request *join_run(const rung__resp_call *call, rung_slice key)
     if (!q || q->command != call->command || q->style != call->style || q->run_count == RUN_MAX ||
         !rung_slice_eq(run_key(q), key))
         return begin_run(call, key);
-    rung__resp_stir(s->r);
+    rung__resp_keep_awake(s->r);
     q->run_count++;
     q->run_left++;
     s->pending++;
@@ -466,13 +466,13 @@ static void change_answered(void *ctx, rung_status st, const rung_outcome *outco
     finish(q);
 }
 
-static uint32_t flight_of_command(const rung_zcommand *c) {
+static uint32_t in_flight_slot_of(const rung_zcommand *c) {
     bool is_single = c->kind == RUNG_ZCOMMAND_ZADD || c->kind == RUNG_ZCOMMAND_ZREM ||
                      c->kind == RUNG_ZCOMMAND_ZREMRANGE || c->kind == RUNG_ZCOMMAND_EXPIRE ||
                      c->kind == RUNG_ZCOMMAND_PERSIST || c->kind == RUNG_ZCOMMAND_SADD ||
                      c->kind == RUNG_ZCOMMAND_SREM || c->kind == RUNG_ZCOMMAND_ZSTORE ||
                      c->kind == RUNG_ZCOMMAND_ZRANGESTORE;
-    return is_single ? flight_of(c->key) : RUNG__FLIGHT_WIDE;
+    return is_single ? in_flight_slot(c->key) : RUNG__IN_FLIGHT_WIDE;
 }
 
 /* Pack at r->pack + at. Negative: an error has been written; RUNG_ELIMIT: there is no room for it. */
@@ -525,7 +525,7 @@ static bool put_change(rung__resp_call *call, const rung_zcommand *c) {
         return refuse(call, st, &err);
     }
     call->s->tail = NULL;
-    take_off(q, flight_of_command(c));
+    enter_flight(q, in_flight_slot_of(c));
     return true;
 }
 
@@ -600,7 +600,7 @@ rung_status rung__resp_pop_for(rung__resp_session *s, const rung__resp_command *
         return st;
     }
     s->tail = NULL;
-    take_off(q, RUNG__FLIGHT_WIDE);
+    enter_flight(q, RUNG__IN_FLIGHT_WIDE);
     return RUNG_OK;
 }
 
@@ -757,7 +757,7 @@ static rung_status put_exec(rung__resp_request *q, uint32_t changes, size_t byte
     st = rung_hub_put_from(r->hub, rung__resp_sender(q->session, false), &r->event, exec_told,
                            exec_answered, q, NULL);
     if (st >= 0)
-        take_off(q, RUNG__FLIGHT_WIDE);
+        enter_flight(q, RUNG__IN_FLIGHT_WIDE);
     else if (is_placed)
         q->failure = st; /* the reader that is placed will tell */
     return is_placed ? RUNG_OK : st;
@@ -821,11 +821,11 @@ static bool is_changed(const rung__resp_call *call) {
 /* May a change of a watched key be under way? */
 static bool is_changing(const rung__resp_call *call) {
     const rung_resp *r = call->r;
-    if (r->wide_flights || rung_hub_stat(r->hub).waiting > r->stats.in_flight)
+    if (r->in_flight_wide || rung_hub_stat(r->hub).waiting > r->stats.in_flight)
         return true;
     for (uint32_t i = 0; i < call->s->watched_count; i++) {
         const rung__resp_watched *w = &call->s->watched[i];
-        if (r->flights[flight_of(rung_slice_of(w->name, w->len))])
+        if (r->in_flight_by_key[in_flight_slot(rung_slice_of(w->name, w->len))])
             return true;
     }
     return false;

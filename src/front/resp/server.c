@@ -47,7 +47,7 @@ static void on_idle(uv_idle_t *idle) {
     (void)idle;
 }
 
-void rung__resp_stir(rung_resp *r) {
+void rung__resp_keep_awake(rung_resp *r) {
     uv_idle_start(&r->idle, on_idle); /* no more than a look when it is running */
 }
 
@@ -58,7 +58,7 @@ static void on_check(uv_check_t *check) {
     r->turn_work = 0;
     resume_stalled(r);
     if (r->stalled_first && rung__resp_is_tired(r))
-        rung__resp_stir(r);
+        rung__resp_keep_awake(r);
     if (!r->touched_first && r->blocked_rights == rung_guard_generation(r->guard))
         return;
     rung__resp_blocked_look(r);
@@ -107,7 +107,8 @@ static void free_memory(rung_resp *r) {
     rung_alloc_free(a, r->unpacked, r->unpacked_size * sizeof *r->unpacked);
     rung_alloc_free(a, r->items, r->items_size * sizeof *r->items);
     rung_alloc_free(a, r->pack, r->pack ? RUNG_ZCOMMANDS_BYTES_MAX : 0);
-    rung_alloc_free(a, r->flights, r->flights ? RUNG__FLIGHTS * sizeof *r->flights : 0);
+    rung_alloc_free(a, r->in_flight_by_key,
+                    r->in_flight_by_key ? RUNG__IN_FLIGHT_SLOTS * sizeof *r->in_flight_by_key : 0);
     rung_alloc_free(a, r, sizeof *r);
 }
 
@@ -137,8 +138,8 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
     r->out.limit = OUT_MAX;
     r->after_answers = (rung_hub_after){.call = after_answers, .ctx = r};
     r->pack = rung_alloc_get(a, RUNG_ZCOMMANDS_BYTES_MAX);
-    r->flights = rung_alloc_zeroed(a, RUNG__FLIGHTS * sizeof *r->flights);
-    if (!r->pack || !r->flights) {
+    r->in_flight_by_key = rung_alloc_zeroed(a, RUNG__IN_FLIGHT_SLOTS * sizeof *r->in_flight_by_key);
+    if (!r->pack || !r->in_flight_by_key) {
         free_memory(r);
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     }

@@ -389,7 +389,7 @@ static bool work(rung__resp_call *call) {
         return false;
     }
     if (c->flags & RUNG__HEAVY && rung__resp_is_tired(s->r)) {
-        rung__resp_stir(s->r);
+        rung__resp_keep_awake(s->r);
         stall(s);
         return false;
     }

@@ -185,7 +185,7 @@ static void load_profile(loader *l, uint32_t player) {
     rung__in_bytes(&l->in, p->packed, bytes);
     if (is_fine(l) && !profile_is_valid(p))
         damaged(l, "a profile is not valid");
-    if (!is_fine(l) || !went_well(l, rung__rare_put(&l->s->profiles, l->s->alloc, player, p)))
+    if (!is_fine(l) || !went_well(l, rung__sparse_put(&l->s->profiles, l->s->alloc, player, p)))
         rung_alloc_free(l->s->alloc, p, sizeof *p + bytes);
 }
 
@@ -766,7 +766,7 @@ static void load_ban(loader *l, uint32_t player, uint32_t windows) {
     for (; ban->count < count && is_fine(l); ban->count++)
         load_stashed(l, &ban->entries[ban->count], after);
     check_unranked(l, player);
-    if (!is_fine(l) || !went_well(l, rung__rare_put(&l->s->bans, l->s->alloc, player, ban)))
+    if (!is_fine(l) || !went_well(l, rung__sparse_put(&l->s->bans, l->s->alloc, player, ban)))
         rung_alloc_free(l->s->alloc, ban, bytes);
 }
 

@@ -232,7 +232,7 @@ static void walk_begin(walk *w, const rung_zkey *k) {
 
 /* Banned players are in no ranking: a set may have them, what is made of it may not. */
 static void drop_banned(walk *w) {
-    const rung__rare *bans = &w->k->state->bans;
+    const rung__sparse *bans = &w->k->state->bans;
     uint32_t kept = 0;
     if (bans->count == 0)
         return;

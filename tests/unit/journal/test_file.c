@@ -89,7 +89,7 @@ TEST(a_log_on_real_files) {
         CHECK_MSG(st == RUNG_OK, "%s", err.message);
         for (int i = 0; i < 30; i++, next += 20) {
             CHECK_OK(logkit_append(log, next, 20, &err));
-            CHECK(rung_log_tend(rung_segment_log_port(log), false, &err) >= 0);
+            CHECK(rung_log_maintain(rung_segment_log_port(log), false, &err) >= 0);
         }
         CHECK_OK(logkit_read(log, &first, &last, &err));
         CHECK_EQ_U64(last, next - 1);

@@ -35,7 +35,7 @@ TEST(records_come_back_after_a_clean_end_over_many_segments) {
         CHECK_EQ_U64(last, next - 1);
         for (size_t count = 1; count < 20; next += count, count++) {
             CHECK_OK(logkit_append(log, next, count, &err));
-            CHECK(rung_log_tend(rung_segment_log_port(log), count % 3 == 0, &err) >= 0);
+            CHECK(rung_log_maintain(rung_segment_log_port(log), count % 3 == 0, &err) >= 0);
         }
         CHECK_OK(logkit_read(log, &first, &last, &err));
         CHECK_EQ_U64(last, next - 1);
@@ -401,14 +401,14 @@ TEST(a_start_without_space_is_made_up_for_later) {
     rung_log *port = rung_segment_log_port(log);
     CHECK_STATUS(rung_segment_log_start(log, &err), RUNG_ENOSPC);
     for (int i = 0; i < 3; i++) {
-        CHECK_OK(rung_log_tend(port, true, &err)); /* in vain */
+        CHECK_OK(rung_log_maintain(port, true, &err)); /* in vain */
         CHECK_STATUS(rung_log_prepare(port, &err), RUNG_ENOSPC);
         CHECK_STATUS(logkit_append(log, 11, 1, &err), RUNG_ENOSPC);
         CHECK_OK(logkit_read(log, &first, &last, &err)); /* reads go on */
         CHECK_EQ_U64(last, 10);
     }
     fs.space = 0;
-    CHECK_STATUS(rung_log_tend(port, true, &err), RUNG_PARTIAL);
+    CHECK_STATUS(rung_log_maintain(port, true, &err), RUNG_PARTIAL);
     CHECK_OK(rung_log_prepare(port, &err));
     CHECK_OK(logkit_append(log, 11, 10, &err));
     CHECK_OK(rung_log_close(port, &err));
@@ -436,7 +436,7 @@ TEST(relaxed_appends_share_a_sync) {
         }
         CHECK_OK(rung_log_sync(port, &durable, &err));
         CHECK_EQ_U64(durable, next - 1);
-        CHECK(rung_log_tend(port, false, &err) >= 0);
+        CHECK(rung_log_maintain(port, false, &err) >= 0);
     }
     logkit_abandon(&fs, log);
     CHECK_OK(logkit_open(&config, true, &log, &err));

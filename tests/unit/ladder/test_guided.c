@@ -41,14 +41,14 @@ static void warm(const void *ctx, uint32_t player, int part) {
 }
 
 /* Coarse, and of a guide's own: it is begun with other players than the ladders it guides. */
-static void begin_marks(const void *ctx, uint32_t n, const uint32_t *players, void *origin) {
+static void begin_prefixes(const void *ctx, uint32_t n, const uint32_t *players, void *origin) {
     uint32_t width = 2 + players[0] % 5;
     (void)ctx;
     CHECK(n > 0);
     memcpy(origin, &width, sizeof width);
 }
 
-static uint32_t mark(const void *ctx, const void *origin, uint32_t player) {
+static uint32_t prefix(const void *ctx, const void *origin, uint32_t player) {
     uint32_t width;
     (void)ctx;
     memcpy(&width, origin, sizeof width);
@@ -60,7 +60,8 @@ static void begin(world *w, uint64_t seed, uint8_t words, bool own_ties) {
     rung_failalloc_init(&w->fa);
     rung_rng_seed(&w->rng, seed);
     w->words = words;
-    static const rung_ladder_aid aid = {.warm = warm, .mark_begin = begin_marks, .mark = mark};
+    static const rung_ladder_aid aid = {
+        .warm = warm, .prefix_begin = begin_prefixes, .prefix = prefix};
     rung_ladder_config config = {.alloc = rung_failalloc_port(&w->fa),
                                  .key_words = words,
                                  .score_words = 1,

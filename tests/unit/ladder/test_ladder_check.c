@@ -41,20 +41,21 @@ static void warm(const void *ctx, uint32_t player, int part) {
     (void)part;
 }
 
-static void begin_marks(const void *ctx, uint32_t n, const uint32_t *players, void *origin) {
+static void begin_prefixes(const void *ctx, uint32_t n, const uint32_t *players, void *origin) {
     (void)ctx;
     (void)n;
     memcpy(origin, players, sizeof *players);
 }
 
-static uint32_t mark(const void *ctx, const void *origin, uint32_t player) {
+static uint32_t prefix(const void *ctx, const void *origin, uint32_t player) {
     (void)ctx;
     (void)origin;
     return player / 4;
 }
 
 static rung_ladder *new_ladder(uint32_t count, uint32_t factor) {
-    static const rung_ladder_aid aid = {.warm = warm, .mark_begin = begin_marks, .mark = mark};
+    static const rung_ladder_aid aid = {
+        .warm = warm, .prefix_begin = begin_prefixes, .prefix = prefix};
     rung_ladder_config config = {.alloc = rung_alloc_heap(),
                                  .key_words = 1,
                                  .score_words = 1,
@@ -124,15 +125,15 @@ static void break_place(rung_ladder *l) {
 static void break_start_in_parent(rung_ladder *l) {
     const rung__node *leaf = first_leaf(l);
     rung__inner_places(l, rung__inner(l, leaf->parent), RUNG__COUNT)[leaf->place] ^=
-        rung__leaf_tally(0, 0, 1);
+        rung__pack_counts(0, 0, 1);
 }
 
-static void break_mark(rung_ladder *l) {
-    rung__marks(l, first_leaf(l))[1] ^= 1;
+static void break_prefix(rung_ladder *l) {
+    rung__prefixes(l, first_leaf(l))[1] ^= 1;
 }
 
-static void break_inner_mark(rung_ladder *l) {
-    rung__marks(l, rung__inner(l, l->root))[1] ^= 1;
+static void break_inner_prefix(rung_ladder *l) {
+    rung__prefixes(l, rung__inner(l, l->root))[1] ^= 1;
 }
 
 static void break_fill(rung_ladder *l) {
@@ -153,12 +154,12 @@ static void break_distinct(rung_ladder *l) {
 }
 
 static void break_leaf_of_player(rung_ladder *l) {
-    uint32_t leaf = rung_numbermap_get(&l->trunk->map, 0);
-    rung_numbermap_set(&l->trunk->map, 0, leaf ^ 1);
+    uint32_t leaf = rung_numbermap_get(&l->tree->map, 0);
+    rung_numbermap_set(&l->tree->map, 0, leaf ^ 1);
 }
 
 static void break_map_with_a_stranger(rung_ladder *l) {
-    rung_numbermap *map = &l->trunk->map;
+    rung_numbermap *map = &l->tree->map;
     if (rung_numbermap_get(map, N + 1) != RUNG_NUMBER_NONE) {
         rung_numbermap_remove(map, N + 1);
         return;
@@ -168,7 +169,7 @@ static void break_map_with_a_stranger(rung_ladder *l) {
 }
 
 static void break_map_count(rung_ladder *l) {
-    l->trunk->map.hash_count ^= 1;
+    l->tree->map.hash_count ^= 1;
 }
 
 TEST(every_invariant_of_the_tree) {
@@ -191,8 +192,8 @@ TEST(every_invariant_of_the_tree) {
         {break_leaf_of_player, "I6: the player map names another leaf"},
         {break_map_with_a_stranger, "I6: the player map has others too"},
         {break_distinct, "I7: the totals are wrong"},
-        {break_mark, "I8: an entry has another player's mark"},
-        {break_inner_mark, "I8: an inner row has another player's mark"},
+        {break_prefix, "I8: an entry has another player's prefix"},
+        {break_inner_prefix, "I8: an inner row has another player's prefix"},
         {break_map_count, "L2: the map's counts are wrong"},
     };
     rung_ladder *l = new_ladder(N, 1);
@@ -225,7 +226,7 @@ static void swap_pages(rung__number_page **pair) {
 
 TEST(every_invariant_of_the_sparse_player_map) {
     rung_ladder *l = new_ladder(N, 2654435761u);
-    rung_numbermap *map = &l->trunk->map;
+    rung_numbermap *map = &l->tree->map;
 
     rung__number_page **shared = find_pair(map, true), *page = shared[1];
     shared[1] = NULL;
@@ -248,7 +249,7 @@ TEST(every_invariant_of_the_sparse_player_map) {
 
 TEST(nobody_is_in_both_stores) {
     rung_ladder *l = new_ladder(N, 1);
-    rung_numbermap *map = &l->trunk->map;
+    rung_numbermap *map = &l->tree->map;
     CHECK_OK(rung_ladder_put(l, UINT32_MAX, (uint64_t[]){UINT64_MAX}, NULL)); /* sparse now */
     CHECK(map->hash_count > 1 && map->array_count > 0);
     CHECK_EQ_U64(map->chunks[0][0], 0);

@@ -12,8 +12,8 @@
 typedef struct fake_log {
     rung_log port;
     uint64_t appended, durable;
-    uint32_t appends, syncs, tends;
-    rung_status next_append, next_sync, next_tend;
+    uint32_t appends, syncs, maintains;
+    rung_status next_append, next_sync, next_maintain;
     rung_event_kind kinds[64]; /* of the first records */
     int64_t times_ms[64];
     uint64_t state_seq_at_append;
@@ -49,11 +49,12 @@ static rung_status fake_sync(rung_log *port, uint64_t *durable_seq_out, rung_err
     return RUNG_OK;
 }
 
-static rung_status fake_tend(rung_log *port, bool is_idle, rung_err *err) {
+static rung_status fake_maintain(rung_log *port, bool is_idle, rung_err *err) {
     fake_log *f = (fake_log *)port;
     (void)is_idle;
-    f->tends++;
-    return f->next_tend < 0 ? RUNG_FAIL(err, f->next_tend, "tend says no") : f->next_tend;
+    f->maintains++;
+    return f->next_maintain < 0 ? RUNG_FAIL(err, f->next_maintain, "maintain says no")
+                                : f->next_maintain;
 }
 
 static rung_status fake_prepare(rung_log *port, rung_err *err) {
@@ -69,7 +70,7 @@ static size_t fake_batch_bytes_max(const rung_log *port) {
 static const rung_log_ops fake_ops = {
     .append = fake_append,
     .sync = fake_sync,
-    .tend = fake_tend,
+    .maintain = fake_maintain,
     .prepare = fake_prepare,
     .batch_bytes_max = fake_batch_bytes_max,
 };
@@ -137,7 +138,7 @@ TEST(logged_and_synced_before_applied) {
     CHECK_EQ_U64(b.log.state_seq_at_append, 1);
     CHECK_EQ_U64(b.log.durable, 2);
     CHECK_EQ_U64(b.log.syncs, 2);
-    CHECK_EQ_U64(b.log.tends, 2);
+    CHECK_EQ_U64(b.log.maintains, 2);
     CHECK_EQ_U64(out.seq, 2);
     CHECK_EQ_U64(out.rank, 1);
     bench_deinit(&b);
@@ -219,7 +220,7 @@ TEST(a_full_disk_changes_nothing_and_passes) {
 
 static void check_read_only(bench *b, const char *why) {
     uint64_t appended = b->log.appended, seq = rung_state_seq(b->state);
-    b->log.next_append = b->log.next_sync = b->log.next_tend = RUNG_OK; /* too late */
+    b->log.next_append = b->log.next_sync = b->log.next_maintain = RUNG_OK; /* too late */
     CHECK_STATUS(submit(b, "bob", 9, NULL), RUNG_EIO);
     char wanted[100];
     snprintf(wanted, sizeof wanted, "read-only, open again to go on: %s", why);
@@ -259,16 +260,16 @@ TEST(a_failed_tend_is_told_to_the_next) {
     bench b;
     bench_init(&b, true, 0);
     CHECK_OK(define(&b, 0));
-    b.log.next_tend = RUNG_EIO;
+    b.log.next_maintain = RUNG_EIO;
     CHECK_OK(submit(&b, "ada", 7, NULL));
-    check_read_only(&b, "tend says no");
+    check_read_only(&b, "maintain says no");
     bench_deinit(&b);
 }
 
 TEST(preparing_may_fail) {
     bench b;
     bench_init(&b, true, 0);
-    b.log.next_tend = RUNG_PARTIAL;
+    b.log.next_maintain = RUNG_PARTIAL;
     CHECK_OK(define(&b, 0));
     CHECK_OK(submit(&b, "ada", 7, NULL));
     bench_deinit(&b);
