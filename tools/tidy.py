@@ -4,8 +4,8 @@
 
     tools/tidy.py [ROOT]        prints path:line: rule: what; exit code 1 if there is anything to print
 
-Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, wrap, assert. Each has a sample that breaks it in
-tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
+Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, wrap, assert, words. Each has a sample
+that breaks it in tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
 """
 import pathlib
 import re
@@ -16,7 +16,7 @@ import sys
 INNER = {
     "base": "",
     "model": "base",
-    "ladder": "base",  # keys are words here: the ladder must not know what they mean
+    "ladder": "base",  # keys are 64-bit words here: the ladder must not know what they mean
     "rating": "model base",
     "codec": "model base",
     "state": "ladder rating model base",
@@ -31,6 +31,8 @@ INNER = {
     "app": "cli front archive stream cluster service state guard journal ladder rating codec model base",
 }
 INNER = {room: set(rooms.split()) for room, rooms in INNER.items()}
+# Single headers of rooms that are closed otherwise: the ladder counts in rank styles.
+SHARED = {("ladder", "model/words.h")}
 
 # Rooms that are plain functions of their arguments: no clock, chance, file, socket, thread or locale.
 PURE = {"base", "model", "ladder", "rating", "state", "codec"}
@@ -83,6 +85,9 @@ TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])
 INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.M)
 DEPS = re.compile(r"rung_(?:room|program)\(([^)]*)\)", re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)[^)]*\)")
+WORDS = "src/model/words.h"
+WORD_TABLE = re.compile(r"^#define (RUNG_\w+)\(X\)((?:.*\\\n)*.*)", re.M)
+WORD_GAP = 120  # characters between two words of one table that make a second table of it
 ASSERT = re.compile(r"\bRUNG_ASSERT\s*\(")
 ASSERTIONS = re.compile(r"^\| `(src/[^`]+)` \| (\d+) \|", re.M)
 
@@ -101,6 +106,9 @@ class Tidy:
     def __init__(self, root):
         self.root = pathlib.Path(root)
         self.found = []
+        words = self.root / WORDS
+        tables = WORD_TABLE.findall(words.read_text()) if words.exists() else []
+        self.words = {name: re.findall(r'"(\w+)"', rows) for name, rows in tables}
 
     def report(self, path, line, rule, what):
         self.found.append((str(path), line, f"{path}:{line}: {rule}: {what}"))
@@ -130,6 +138,7 @@ class Tidy:
 
         self.ban(path, code, UNSAFE, "unsafe", "is banned everywhere")
         if room:
+            self.check_words(path, raw)
             self.check_direction(path, room, includes)
             self.check_own_header(path, includes)
             if room != "base":
@@ -160,7 +169,7 @@ class Tidy:
             target = name.split("/")[0]
             if kind == '"' and (name.startswith(".") or target not in INNER):
                 self.report(path, number, "direction", f'"{name}" is not of the form "room/noun.h"')
-            elif kind == '"' and target != room and target not in allowed:
+            elif kind == '"' and target != room and target not in allowed and (room, name) not in SHARED:
                 self.report(path, number, "direction", f"{room} may not include {target} (DEPS in src/{room}/CMakeLists.txt)")
 
     def check_own_header(self, path, includes):
@@ -186,6 +195,18 @@ class Tidy:
     @staticmethod
     def is_allowed(lines, number):
         return any("tidy: allow" in line for line in lines[max(0, number - 2):number])
+
+    def check_words(self, path, raw):
+        """The words of a definition are spelled in model/words.h; two of one table side by side are a second table."""
+        if path.as_posix() == WORDS:
+            return
+        code = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m[0]), raw, flags=re.S)
+        for name, words in self.words.items():
+            choice = "|".join(words)
+            again = rf'"({choice})"[^"]{{1,{WORD_GAP}}}"(?!\1")({choice})"|"(?:enum.)?({choice})\|({choice})\b'
+            for match in re.finditer(again, code):
+                line = code.count("\n", 0, match.start()) + 1
+                self.report(path, line, "words", f"{match[0].split()[0]} ... again: use {name} of {WORDS}")
 
     # ---- assertions ----
 

@@ -68,22 +68,6 @@ void rung__archive_forget(rung_archive *a) {
     }
 }
 
-/* ---- names ---- */
-
-static const char *const kind_names[] = {"all", "hour", "day", "week", "month", "year", "season"};
-
-const char *rung_window_kind_name(uint32_t kind) {
-    RUNG_ASSERT(kind <= RUNG_WINDOW_SEASON);
-    return kind_names[kind];
-}
-
-int rung_window_kind_parse(rung_slice name) {
-    for (int i = 0; i <= (int)RUNG_WINDOW_SEASON; i++)
-        if (rung_slice_eq(name, rung_slice_str(kind_names[i])))
-            return i;
-    return -1;
-}
-
 rung_archive_values rung_archive_values_of(const rung_board_def *def) {
     rung_archive_values v = {.count = def->key.column_count};
     for (uint32_t i = 0; i < v.count; i++) {

@@ -19,7 +19,6 @@
 #define RUNG_ARCHIVE_ARCHIVE_H
 
 #include "base/alloc.h"
-#include "base/rank.h"
 #include "base/slice.h"
 #include "base/status.h"
 #include "model/event.h"
@@ -62,7 +61,7 @@ typedef struct rung_archive_audit {
 typedef struct rung_archive_window {
     int64_t key; /* the implementation's name for it */
     rung_slice board;
-    uint32_t kind; /* rung_window_kind, or RUNG_WINDOW_SEASON */
+    uint32_t kind; /* a rung_window_kind */
     rung_slice id; /* "2026-W46", or the season's name */
     int64_t start_ms, end_ms;
     uint64_t closed_seq;
@@ -238,7 +237,7 @@ RUNG_NODISCARD rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_ou
 
 typedef struct rung_archive_query {
     rung_slice board;
-    uint32_t kind; /* rung_window_kind, or RUNG_WINDOW_SEASON */
+    uint32_t kind; /* a rung_window_kind */
     rung_slice window_id;
     rung_slice scope; /* "country:FI"; empty: everybody */
     bool teams;       /* the team ranking instead of the players' */
@@ -306,10 +305,6 @@ void *rung__archive_get(rung_archive *a, size_t size);
 RUNG_NODISCARD bool rung__archive_keep(rung_archive *a, const void *bytes, size_t len,
                                        rung_slice *out);
 void rung__archive_forget(rung_archive *a);
-
-/* "all", "hour", ..., "season", and back (-1: none of them). */
-const char *rung_window_kind_name(uint32_t kind);
-int rung_window_kind_parse(rung_slice name);
 
 /* The columns of a board as the types of values. */
 rung_archive_values rung_archive_values_of(const rung_board_def *def);

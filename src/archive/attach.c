@@ -244,7 +244,7 @@ static void add_window(rung_attach *a, const rung_state *state, rung_slice board
     bool is_season = w->kind == RUNG_WINDOW_SEASON;
     rung_query q = {.board = board, .window = id};
     if (!is_season) {
-        q.window = rung_slice_str(rung_window_kind_name(w->kind));
+        q.window = rung_slice_str(rung_window_words[w->kind]);
         q.window_id = id;
     }
     if (rung_state_view(state, &q, &view, NULL) == RUNG_OK && view.closed)

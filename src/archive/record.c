@@ -76,23 +76,16 @@ static void put_value_member(rung__buffer *b, const char *name, const rung_colum
 
 /* ---- a board's definition ---- */
 
-static const char *const type_names[] = {"integer", "decimal", "real"};
-static const char *const order_names[] = {"desc", "asc"};
 enum { COMMANDS_SHOWN = 100 }; /* of one event, in the audit trail */
-
-static const char *const tie_names[] = {"first", "last", "player", "player_desc"};
-static const char *const update_names[] = {"best", "last", "sum", "count", "decay"};
-static const char *const rank_names[] = {"unique", "sparse", "dense"};
-static const char *const combine_names[] = {"sum", "mean", "top"};
 
 static void put_column(rung__buffer *b, const rung_column *c, rung_slice name) {
     put_str(b, "{");
     if (name.len)
         put_text_member(b, "name", name);
-    put_text_member(b, "type", rung_slice_str(type_names[c->type]));
+    put_text_member(b, "type", rung_slice_str(rung_score_type_words[c->type]));
     if (c->type == RUNG_SCORE_DECIMAL)
         put_int_member(b, "decimals", c->decimals);
-    put_text_member(b, "order", rung_slice_str(order_names[c->order]));
+    put_text_member(b, "order", rung_slice_str(rung_score_order_words[c->order]));
     put_str(b, "}");
 }
 
@@ -108,11 +101,11 @@ static void put_scoring(rung__buffer *b, const rung_board_def *def) {
         }
         put_str(b, "]");
     }
-    put_text_member(b, "update", rung_slice_str(update_names[def->update]));
+    put_text_member(b, "update", rung_slice_str(rung_update_words[def->update]));
     if (def->update == RUNG_UPDATE_DECAY)
         put_int_member(b, "half_life_ms", def->half_life_ms);
-    put_text_member(b, "tie", rung_slice_str(tie_names[def->key.tie]));
-    put_text_member(b, "rank", rung_slice_str(rank_names[def->rank]));
+    put_text_member(b, "tie", rung_slice_str(rung_tie_words[def->key.tie]));
+    put_text_member(b, "rank", rung_slice_str(rung_rank_words[def->rank]));
 }
 
 static void put_windows(rung__buffer *b, const rung_board_def *def) {
@@ -122,7 +115,7 @@ static void put_windows(rung__buffer *b, const rung_board_def *def) {
     for (uint32_t kind = 0; kind < RUNG_WINDOW_SEASON; kind++)
         if (def->windows >> kind & 1) {
             put_str(b, comma);
-            put_quoted(b, rung_slice_str(rung_window_kind_name(kind)));
+            put_quoted(b, rung_slice_str(rung_window_words[kind]));
             comma = ",";
         }
     for (uint32_t i = 0; i < def->season_count; i++) {
@@ -178,15 +171,13 @@ static void put_definition(rung__buffer *b, const rung_board_def *def) {
         put_name(b, "teams");
         put_str(b, "{");
         put_text_member(b, "by", def->team_by);
-        put_text_member(b, "combine", rung_slice_str(combine_names[def->team_combine]));
+        put_text_member(b, "combine", rung_slice_str(rung_combine_words[def->team_combine]));
         if (def->team_combine == RUNG_COMBINE_TOP)
             put_int_member(b, "top", def->team_top);
         put_str(b, "}");
     }
     put_limits(b, def);
-    put_text_member(b, "writers",
-                    def->writers == RUNG_WRITERS_PLAYER ? RUNG_SLICE("player")
-                                                        : RUNG_SLICE("server"));
+    put_text_member(b, "writers", rung_slice_str(rung_writers_words[def->writers]));
     put_str(b, "}");
 }
 
@@ -230,7 +221,7 @@ static rung_status put_profile(rung_archive *a, uint64_t seq, const rung_event *
 
 static void put_window_details(rung__buffer *b, uint32_t kind, rung_slice id) {
     put_str(b, "{");
-    put_text_member(b, "kind", rung_slice_str(rung_window_kind_name(kind)));
+    put_text_member(b, "kind", rung_slice_str(rung_window_words[kind]));
     put_text_member(b, "window", id);
     put_str(b, "}");
 }

@@ -8,6 +8,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "model/words.h"
 
 #include <stdbool.h>
 
@@ -40,7 +41,7 @@ typedef struct rung_view_args {
         RUNG_OPTION_TEXT(rung_view_args, on, "--on", "DATE", "the window that holds this day"),    \
         RUNG_OPTION_TEXT(rung_view_args, scope, "--scope", "NAME:VALUE",                           \
                          "a part of the players: country:FI"),                                     \
-        RUNG_OPTION_TEXT(rung_view_args, rank, "--rank", "unique|sparse|dense",                    \
+        RUNG_OPTION_TEXT(rung_view_args, rank, "--rank", RUNG_ALTERNATIVES(RUNG_RANK_STYLES),      \
                          "how equal scores are counted")
 
 void rung_view_query(rung_path *path, const rung_view_args *view);

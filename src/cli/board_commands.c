@@ -231,17 +231,17 @@ typedef struct create_args {
 static const rung_option create_options[] = {
     RUNG_OPERAND(create_args, board, "BOARD", "its id: 1 to 128 bytes"),
     RUNG_OPTION_TEXT(create_args, title, "--title", "TEXT", "for people"),
-    RUNG_OPTION_TEXT(create_args, type, "--type", "integer|decimal|real",
+    RUNG_OPTION_TEXT(create_args, type, "--type", RUNG_ALTERNATIVES(RUNG_SCORE_TYPES),
                      "of the score (default integer)"),
     RUNG_OPTION_TEXT(create_args, decimals, "--decimals", "N", "of a decimal score, 0 to 9"),
-    RUNG_OPTION_TEXT(create_args, order, "--order", "desc|asc",
+    RUNG_OPTION_TEXT(create_args, order, "--order", RUNG_ALTERNATIVES(RUNG_SCORE_ORDERS),
                      "asc: less is better (default desc)"),
-    RUNG_OPTION_TEXT(create_args, update, "--update", "best|last|sum|count|decay",
+    RUNG_OPTION_TEXT(create_args, update, "--update", RUNG_ALTERNATIVES(RUNG_UPDATES),
                      "what a new score does (default best)"),
     RUNG_OPTION_TEXT(create_args, half_life, "--half-life", "SECONDS", "of a decay board"),
-    RUNG_OPTION_TEXT(create_args, tie, "--tie", "first|last|player|player_desc",
+    RUNG_OPTION_TEXT(create_args, tie, "--tie", RUNG_ALTERNATIVES(RUNG_TIES),
                      "who is ahead among equals (default first)"),
-    RUNG_OPTION_TEXT(create_args, rank, "--rank", "unique|sparse|dense",
+    RUNG_OPTION_TEXT(create_args, rank, "--rank", RUNG_ALTERNATIVES(RUNG_RANK_STYLES),
                      "how equals are counted (default sparse)"),
     RUNG_OPTION_TEXT(create_args, windows, "--windows", "LIST",
                      "all,hour,day,week,month,year (default all)"),
@@ -297,7 +297,10 @@ static void write_score_type(rung_json_writer *w, const create_args *a) {
         return;
     RUNG_JSON_KEY(w, "score");
     rung_json_open_object(w);
-    write_text(w, "type", a->type ? a->type : a->decimals ? "decimal" : "integer");
+    write_text(w, "type",
+               a->type
+                   ? a->type
+                   : rung_score_type_words[a->decimals ? RUNG_SCORE_DECIMAL : RUNG_SCORE_INTEGER]);
     write_text(w, "order", a->order);
     if (a->decimals) {
         RUNG_JSON_KEY(w, "decimals");
@@ -314,7 +317,7 @@ static void write_teams(rung_json_writer *w, const char *teams) {
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "by");
     rung_json_write_string(w, rung_slice_of(teams, len));
-    write_text(w, "combine", teams[len] ? teams + len + 1 : "sum");
+    write_text(w, "combine", teams[len] ? teams + len + 1 : rung_combine_words[RUNG_COMBINE_SUM]);
     rung_json_close_object(w);
 }
 

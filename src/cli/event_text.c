@@ -219,32 +219,28 @@ static void describe_score(const writer *w, const rung_score_event *s) {
 }
 
 static void put_windows(const writer *w, const rung_board_def *def) {
-    static const char *const names[] = {"all", "hour", "day", "week", "month", "year"};
     char list[400];
     size_t at = 0;
     list[0] = '\0';
-    for (unsigned kind = 0; kind < 6; kind++)
+    for (unsigned kind = 0; rung_plain_window_words[kind]; kind++)
         if (def->windows & RUNG_WINDOWS_BIT(kind))
-            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? "," : "", names[kind]);
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? "," : "",
+                                   rung_window_words[kind]);
     put_word(w, "windows", list);
     if (def->season_count)
         put_count(w, "seasons", def->season_count);
 }
 
 static void describe_definition(const writer *w, const rung_board_def *def) {
-    static const char *const types[] = {"integer", "decimal", "real"};
-    static const char *const updates[] = {"best", "last", "sum", "count", "decay"};
-    static const char *const ties[] = {"first", "last", "player", "player_desc"};
-    static const char *const ranks[] = {"unique", "sparse", "dense"};
     if (def->title.len)
         put_text(w, "title", def->title);
-    put_word(w, "type", types[def->key.columns[0].type]);
-    put_word(w, "order", def->key.columns[0].order == RUNG_ORDER_ASC ? "asc" : "desc");
+    put_word(w, "type", rung_score_type_words[def->key.columns[0].type]);
+    put_word(w, "order", rung_score_order_words[def->key.columns[0].order]);
     if (def->key.column_count > 1)
         put_count(w, "columns", def->key.column_count);
-    put_word(w, "update", updates[def->update]);
-    put_word(w, "tie", ties[def->key.tie]);
-    put_word(w, "rank", ranks[def->rank]);
+    put_word(w, "update", rung_update_words[def->update]);
+    put_word(w, "tie", rung_tie_words[def->key.tie]);
+    put_word(w, "rank", rung_rank_words[def->rank]);
     put_windows(w, def);
     if (def->zone_name.len)
         put_text(w, "timezone", def->zone_name);

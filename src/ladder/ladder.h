@@ -18,9 +18,9 @@
 #define RUNG_LADDER_LADDER_H
 
 #include "base/alloc.h"
-#include "base/rank.h"
 #include "base/status.h"
 #include "ladder/arena.h"
+#include "model/words.h"
 
 #include <stdbool.h>
 #include <stdint.h>

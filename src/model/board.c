@@ -86,14 +86,6 @@ static bool is_zone_name(rung_slice name) {
     return true;
 }
 
-static bool is_window_kind_name(rung_slice name) {
-    static const char *const KINDS[] = {"all", "hour", "day", "week", "month", "year"};
-    for (size_t i = 0; i < COUNT(KINDS); i++)
-        if (rung_slice_eq(name, rung_slice_str(KINDS[i])))
-            return true;
-    return false;
-}
-
 /* ---- validity ---------------------------------------------------------------------------------------- */
 
 static const char *const COLUMN_FIELDS[RUNG_COLUMNS_MAX] = {"score", "columns[0]", "columns[1]"};
@@ -162,7 +154,7 @@ static rung_status check_season(const rung_board_def *def, uint32_t index, rung_
         return RUNG_FAIL(err, RUNG_EINVAL,
                          "seasons[%u].name: 1 to %d bytes of UTF-8 without control characters",
                          index, RUNG_NAME_MAX);
-    if (is_window_kind_name(season->name))
+    if (rung_word_find(rung_plain_window_words, season->name) >= 0)
         return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].name: a kind of window has it", index);
     for (uint32_t i = 0; i < index; i++)
         if (rung_slice_eq(season->name, def->seasons[i].name))

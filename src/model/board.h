@@ -12,11 +12,11 @@
 #ifndef RUNG_MODEL_BOARD_H
 #define RUNG_MODEL_BOARD_H
 
-#include "base/rank.h"
 #include "base/slice.h"
 #include "base/status.h"
 #include "model/calendar.h"
 #include "model/score.h"
+#include "model/words.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,28 +36,7 @@
 /* No definition is longer as bytes; most of it is room for zone rules. */
 #define RUNG_BOARD_DEF_BYTES_MAX ((size_t)80 << 10)
 
-/* All enumerators below are written to the log: they never change. */
-
-typedef enum rung_update {
-    RUNG_UPDATE_BEST = 0,
-    RUNG_UPDATE_LAST = 1,
-    RUNG_UPDATE_SUM = 2,
-    RUNG_UPDATE_COUNT = 3,
-    RUNG_UPDATE_DECAY = 4,
-} rung_update;
-
-typedef enum rung_combine {
-    RUNG_COMBINE_SUM = 0,
-    RUNG_COMBINE_MEAN = 1,
-    RUNG_COMBINE_TOP = 2, /* the sum of the best team_top members */
-} rung_combine;
-
-typedef enum rung_writers {
-    RUNG_WRITERS_SERVER = 0,
-    RUNG_WRITERS_PLAYER = 1,
-} rung_writers;
-
-/* Bits of `windows`: bit 0 is all of time, bit k is rung_window_kind k. */
+/* Bits of `windows`: bit k is the rung_window_kind k. */
 #define RUNG_WINDOWS_ALL       1u
 #define RUNG_WINDOWS_BIT(kind) (1u << (kind))
 #define RUNG_WINDOWS_MASK      0x3fu

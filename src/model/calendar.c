@@ -37,7 +37,7 @@ static int64_t ordinal_of_day(rung_window_kind kind, int64_t days) {
     case RUNG_WINDOW_MONTH:
         date = rung_civil_from_days(days);
         return date.year * 12 + date.month - 1;
-    case RUNG_WINDOW_YEAR:
+    default: /* a year: the others have no calendar */
         break;
     }
     return rung_civil_from_days(days).year;
@@ -57,7 +57,7 @@ static int64_t day_of_ordinal(rung_window_kind kind, int64_t ordinal) {
         year = rung_floor_div(ordinal, 12);
         month = (int)(ordinal - year * 12) + 1;
         break;
-    case RUNG_WINDOW_YEAR:
+    default: /* a year: the others have no calendar */
         break;
     }
     return rung_days_from_civil(year, month, 1);
@@ -218,7 +218,7 @@ size_t rung_window_id_format(rung_window_kind kind, int64_t ordinal, char out[RU
         *p++ = '-';
         p = put_digits(p, ordinal % 12 + 1, 2);
         break;
-    case RUNG_WINDOW_YEAR:
+    default:
         p = put_digits(p, ordinal, 4);
         break;
     }
@@ -316,7 +316,7 @@ static int64_t scan_id(scanner *s, rung_window_kind kind) {
         return scan_week(s);
     case RUNG_WINDOW_MONTH:
         return scan_month(s);
-    case RUNG_WINDOW_YEAR:
+    default: /* a year: the others have no calendar */
         break;
     }
     return scan_digits(s, 4);

@@ -19,6 +19,7 @@
 
 #include "base/slice.h"
 #include "base/status.h"
+#include "model/words.h"
 #include "model/zone.h"
 
 #include <stdint.h>
@@ -28,15 +29,6 @@
 #define RUNG_DAY_STARTS_MAX 1439 /* minutes after midnight */
 #define RUNG_WINDOW_ID_MAX  32   /* room for any window id, with its closing NUL */
 #define RUNG_TIME_TEXT_MAX  32
-
-/* The values are written to the log: they never change. 0 is left to windows that need no calendar. */
-typedef enum rung_window_kind {
-    RUNG_WINDOW_HOUR = 1,  /* ordinal: civil hours since 1970-01-01T00    id: 2026-11-15T14 */
-    RUNG_WINDOW_DAY = 2,   /* civil days since 1970-01-01                 2026-11-15 */
-    RUNG_WINDOW_WEEK = 3,  /* ISO 8601 weeks since Monday 1969-12-29      2026-W46 */
-    RUNG_WINDOW_MONTH = 4, /* year * 12 + month - 1                       2026-11 */
-    RUNG_WINDOW_YEAR = 5,  /* the year                                    2026 */
-} rung_window_kind;
 
 typedef struct rung_window {
     int64_t ordinal;

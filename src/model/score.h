@@ -17,6 +17,7 @@
 #include "base/slice.h"
 #include "base/status.h"
 #include "model/text.h"
+#include "model/words.h"
 
 #include <stdint.h>
 
@@ -24,25 +25,6 @@
 #define RUNG_KEY_WORDS_MAX  4 /* and a time */
 #define RUNG_DECIMALS_MAX   RUNG_TEXT_DECIMALS_MAX
 #define RUNG_SCORE_TEXT_MAX RUNG_TEXT_NUMBER_MAX
-
-/* The enumerators' values are written to the log: they never change. Zero is a new board's default. */
-typedef enum rung_score_type {
-    RUNG_SCORE_INTEGER = 0, /* an exact int64, in value.i */
-    RUNG_SCORE_DECIMAL = 1, /* exact: value.i is the score x 10^decimals */
-    RUNG_SCORE_REAL = 2,    /* value.d: any double but NaN; -0 is +0 */
-} rung_score_type;
-
-typedef enum rung_score_order {
-    RUNG_ORDER_DESC = 0, /* bigger is better */
-    RUNG_ORDER_ASC = 1,  /* smaller is better */
-} rung_score_order;
-
-typedef enum rung_tie {
-    RUNG_TIE_FIRST = 0,       /* who reached the score earlier stands higher */
-    RUNG_TIE_LAST = 1,        /* who reached it later */
-    RUNG_TIE_PLAYER = 2,      /* by player, the smaller id first; no time in the key */
-    RUNG_TIE_PLAYER_LAST = 3, /* by player, the larger id first: the order of ZREVRANGE */
-} rung_tie;
 
 /* Does a key have a time? */
 static inline bool rung_tie_keeps_time(rung_tie tie) {

@@ -15,7 +15,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/rank.h"
 #include "model/event.h"
 
 typedef struct rung_state
@@ -45,14 +44,13 @@ void rung_state_destroy(rung_state *s); /* accepts NULL */
 
 /* One window's part in a submission. */
 typedef struct rung_window_outcome {
-    uint32_t kind;   /* 0: all of time; 1..5: rung_window_kind; RUNG_WINDOW_SEASON */
+    uint32_t kind;   /* a rung_window_kind */
     int64_t ordinal; /* calendar windows */
     rung_slice season;
     bool changed;
     uint32_t rank_before, rank, total; /* in the board's style; before: 0 for a new entry */
 } rung_window_outcome;
 
-#define RUNG_WINDOW_SEASON       6u
 #define RUNG_OUTCOME_WINDOWS_MAX 16 /* more are changed, but not listed */
 
 /* The answer to a submission; rank and what follows are those of the first window reached. All zero for other

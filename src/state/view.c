@@ -21,10 +21,6 @@ static const rung_ladder *ladder_of(const rung_view *v) {
 
 /* ---- choosing a ranking ---- */
 
-static const rung_slice kind_names[] = {
-    {"all", 3}, {"hour", 4}, {"day", 3}, {"week", 4}, {"month", 5}, {"year", 4},
-};
-
 /* The kind a query names, or the board's first; RUNG__KINDS when it has no such one. */
 static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice *season_out) {
     static const uint8_t order[] = {0,
@@ -33,9 +29,10 @@ static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice
                                     RUNG_WINDOW_WEEK,
                                     RUNG_WINDOW_DAY,
                                     RUNG_WINDOW_HOUR};
+    int named = q->window.len == 0 ? -1 : rung_word_find(rung_plain_window_words, q->window);
     for (uint32_t i = 0; i < sizeof order; i++) {
         bool has = b->def->windows >> order[i] & 1;
-        if (has && (q->window.len == 0 || rung_slice_eq(q->window, kind_names[order[i]])))
+        if (has && (q->window.len == 0 || named == order[i]))
             return order[i];
     }
     for (uint32_t i = 0; i < b->def->season_count; i++)
@@ -51,7 +48,7 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
                                rung_err *err) {
     *span = (rung_window){0, INT64_MIN, INT64_MAX};
     if (kind == 0 || kind == RUNG_WINDOW_SEASON) {
-        rung_slice name = kind == 0 ? kind_names[0] : season;
+        rung_slice name = kind == 0 ? rung_slice_str(rung_window_words[0]) : season;
         if (q->window_id.len && !rung_slice_eq(q->window_id, name))
             return RUNG_FAIL(err, RUNG_NOT_FOUND, "window_id: there is no such window");
         if (q->on.len && rung_window_on(RUNG_WINDOW_DAY, q->on, &span->ordinal, NULL) < 0)

@@ -278,7 +278,7 @@ static void open_both(const rung_state *state, rung_archive *archive, const rung
                       rung_query q, rung_view *v, rung_archive_view *av) {
     rung_err err = {0};
     q.window =
-        w->kind == RUNG_WINDOW_SEASON ? w->season : rung_slice_str(rung_window_kind_name(w->kind));
+        w->kind == RUNG_WINDOW_SEASON ? w->season : rung_slice_str(rung_window_words[w->kind]);
     q.window_id = rung_slice_str(w->id);
     q.has_rank = true;
     q.now_ms = w->end_ms + 17 * (int64_t)q.rank;

@@ -68,7 +68,7 @@ class TidyTest(unittest.TestCase):
 
     def test_ladder_knows_base_only(self):
         files = {"src/ladder/README.md": "#\n", "src/ladder/CMakeLists.txt": "rung_room(NAME ladder DEPS base)\n"}
-        bad = HEAD + '#include "base/slice.h"\n#include "model/score.h"\n'
+        bad = HEAD + '#include "model/words.h"\n#include "model/score.h"\n'
         found = self.found(files={**files, "src/ladder/a.c": bad})
         self.assertEqual(len(found), 1, found)
         self.assertIn("src/ladder/a.c:3: direction: ladder may not include model", found[0])
@@ -118,6 +118,20 @@ class TidyTest(unittest.TestCase):
         self.silent("src/model/b.c", HEAD + "/* time(0) */ // open(1)\n"
                     'const char *s = "read(\\"x\\") time(0)";\nchar c = \'"\';\n'
                     "void f(void) { port->read(1); port.write(2); rung_file_open(3); time_of(4); }\n")
+
+    # ---- words ----
+
+    def test_second_table_of_words(self):
+        table = '#define RUNG_TIES(X) \\\n    X(RUNG_A, 0, "first") \\\n    X(RUNG_B, 1, "last")\n'
+        words = {"src/model/words.h": HEAD + table}
+        for code in ('const char *t[] = {"first", "last"};', '{"first|last"}', '"enum|first|last"',
+                     'if (is(a, "last"))\n    b = 1;\nelse if (is(a, "first"))'):
+            with self.subTest(code=code):
+                found = self.found({**words, "src/state/b.c": HEAD + code + "\n"})
+                self.assertEqual(len(found), 1, found)
+                self.assertIn("src/state/b.c:2: words: ", found[0])
+        for code in ('f("first", "second");', '/* "first", "last" */', '"the first or last one"'):
+            self.assertEqual(self.found({**words, "src/state/b.c": HEAD + code + "\n"}), [])
 
     # ---- heap and unsafe ----
 

@@ -494,8 +494,6 @@ static rung_status add_scope_standings(rung_archive *archive, int64_t window, in
     return st;
 }
 
-static const char *const rank_names[] = {"unique", "sparse", "dense"};
-
 static rung_status sq_add_window(rung_archive *archive, const rung_archive_window *w,
                                  const rung_archive_scope *scopes, uint32_t scope_count,
                                  rung_archive_next_row *next, void *ctx, rung_err *err) {
@@ -509,7 +507,7 @@ static rung_status sq_add_window(rung_archive *archive, const rung_archive_windo
     rung_archive_values format = rung_archive_values_of(&def);
     use u = start(archive, S_ADD_WINDOW);
     bind_text(&u, 1, w->board);
-    bind_str(&u, 2, rung_window_kind_name(w->kind));
+    bind_str(&u, 2, rung_window_words[w->kind]);
     bind_text(&u, 3, w->id);
     bind_int(&u, 4, w->start_ms);
     bind_int(&u, 5, w->end_ms);
@@ -517,7 +515,7 @@ static rung_status sq_add_window(rung_archive *archive, const rung_archive_windo
     bind_int(&u, 7, w->closed_ms);
     bind_int(&u, 8, w->total);
     bind_int(&u, 9, w->distinct);
-    bind_str(&u, 10, rank_names[w->rank]);
+    bind_str(&u, 10, rung_rank_words[w->rank]);
     bind_int(&u, 11, format_of(&format));
     if (u.stmt)
         note(&u,
@@ -548,7 +546,7 @@ static rung_status sq_add_sample(rung_archive *archive, const rung_archive_sampl
     bind_text(&u, 1, s->board);
     bind_text(&u, 2, s->player);
     bind_int(&u, 3, s->point.time_ms);
-    bind_str(&u, 4, rung_window_kind_name(s->point.kind));
+    bind_str(&u, 4, rung_window_words[s->point.kind]);
     bind_text(&u, 5, s->point.window_id);
     bind_int(&u, 6, (int64_t)s->seq);
     bind_int(&u, 7, s->point.place);
@@ -674,7 +672,7 @@ static void sq_read_end(rung_archive *archive) {
 /* The columns of WINDOW_COLUMNS. */
 static rung_status read_window(use *u, rung_archive_window *out, rung_err *err) {
     rung_slice style = peek_text(u, 10);
-    int kind = rung_window_kind_parse(peek_text(u, 2));
+    int kind = rung_word_find(rung_window_words, peek_text(u, 2));
     *out = (rung_archive_window){.key = int_at(u, 0),
                                  .kind = (uint32_t)kind,
                                  .start_ms = int_at(u, 4),
@@ -685,7 +683,7 @@ static rung_status read_window(use *u, rung_archive_window *out, rung_err *err) 
                                  .distinct = u32_at(u, 9),
                                  .has_scopes = int_at(u, 12) != 0};
     while (out->rank < RUNG_RANK_DENSE &&
-           !rung_slice_eq(style, rung_slice_str(rank_names[out->rank])))
+           !rung_slice_eq(style, rung_slice_str(rung_rank_words[out->rank])))
         out->rank++;
     if (kind < 0)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: a closed window of unknown kind");
@@ -699,7 +697,7 @@ static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint3
                                   rung_slice id, rung_archive_window *out, rung_err *err) {
     use u = start(archive, S_FIND_WINDOW);
     bind_text(&u, 1, board);
-    bind_str(&u, 2, rung_window_kind_name(kind));
+    bind_str(&u, 2, rung_window_words[kind]);
     bind_text(&u, 3, id);
     rung_status st = step(&u, err);
     if (st == RUNG_OK)
@@ -735,7 +733,7 @@ static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t 
     uint32_t count = 0;
     bind_text(&u, 1, board);
     if (kind)
-        bind_str(&u, 2, rung_window_kind_name(kind));
+        bind_str(&u, 2, rung_window_words[kind]);
     bind_int(&u, 3, before_end_ms);
     bind_int(&u, 4, limit);
     rung_status st;
@@ -903,7 +901,7 @@ static rung_status sq_history(rung_archive *archive, rung_slice board, rung_slic
     bind_int(&u, 5, limit);
     rung_status st;
     while ((st = step(&u, err)) == RUNG_OK) {
-        int kind = rung_window_kind_parse(peek_text(&u, 2));
+        int kind = rung_word_find(rung_window_words, peek_text(&u, 2));
         rung_archive_point p = {.time_ms = int_at(&u, 0),
                                 .is_daily = int_at(&u, 1),
                                 .kind = kind < 0 ? 0 : (uint32_t)kind,

@@ -6,16 +6,6 @@
 #include "front/api/board_json.h"
 #include "model/calendar.h"
 
-const char *rung_kind_name(uint32_t kind) {
-    static const char *const names[] = {"all", "hour", "day", "week", "month", "year", "season"};
-    return names[kind];
-}
-
-const char *rung_rank_name(rung_rank_style rank) {
-    static const char *const names[] = {"unique", "sparse", "dense"};
-    return names[rank];
-}
-
 uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
                               char out[RUNG_NAME_MAX + 1]) {
     if (kind != 0 && kind != RUNG_WINDOW_SEASON)
@@ -45,7 +35,7 @@ static void write_span(rung_json_writer *w, int64_t start_ms, int64_t end_ms, bo
 void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64_t start_ms,
                         int64_t end_ms, bool closed) {
     RUNG_JSON_KEY(w, "kind");
-    write_word(w, rung_kind_name(kind));
+    write_word(w, rung_window_words[kind]);
     RUNG_JSON_KEY(w, "id");
     rung_json_write_string(w, id);
     write_span(w, start_ms, end_ms, closed);
@@ -59,7 +49,7 @@ void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
     if (k->kind == RUNG_WINDOW_SEASON)
         rung_json_write_string(w, window_id);
     else
-        write_word(w, rung_kind_name(k->kind));
+        write_word(w, rung_window_words[k->kind]);
     RUNG_JSON_KEY(w, "window_id");
     rung_json_write_string(w, window_id);
     write_span(w, k->start_ms, k->end_ms, k->closed);
@@ -69,7 +59,7 @@ void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
     else
         rung_json_write_null(w);
     RUNG_JSON_KEY(w, "rank_style");
-    write_word(w, rung_rank_name(k->rank));
+    write_word(w, rung_rank_words[k->rank]);
     RUNG_JSON_KEY(w, "total");
     rung_json_write_uint(w, k->total);
     RUNG_JSON_KEY(w, "seq");
@@ -220,7 +210,7 @@ static void write_window_outcome(rung_json_writer *w, const rung_window_outcome 
     if (o->kind == RUNG_WINDOW_SEASON)
         rung_json_write_key(w, o->season);
     else
-        rung_json_write_key(w, rung_slice_str(rung_kind_name(o->kind)));
+        rung_json_write_key(w, rung_slice_str(rung_window_words[o->kind]));
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "id");
     rung_json_write_string(w, rung_slice_of(id, len));

@@ -31,10 +31,6 @@ typedef struct rung_ranking {
     uint64_t seq;
 } rung_ranking;
 
-/* "all", "hour", ..., "season" */
-const char *rung_kind_name(uint32_t kind);
-const char *rung_rank_name(rung_rank_style rank);
-
 /* The id of a window: returns its length. */
 uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
                               char out[RUNG_NAME_MAX + 1]);

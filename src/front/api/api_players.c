@@ -332,7 +332,7 @@ static void write_point(rung_json_writer *w, const rung_archive_point *point, ru
     RUNG_JSON_KEY(w, "window");
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "kind");
-    rung_json_write_string(w, rung_slice_str(rung_kind_name(point->kind)));
+    rung_json_write_string(w, rung_slice_str(rung_window_words[point->kind]));
     RUNG_JSON_KEY(w, "id");
     rung_json_write_string(w, point->window_id);
     rung_json_close_object(w);
@@ -360,7 +360,7 @@ static void answer_history(rung_call *c, const history_ask *ask) {
     RUNG_JSON_KEY(w, "board");
     rung_json_write_string(w, c->board);
     RUNG_JSON_KEY(w, "rank_style");
-    rung_json_write_string(w, rung_slice_str(rung_rank_name(style)));
+    rung_json_write_string(w, rung_slice_str(rung_rank_words[style]));
     RUNG_JSON_KEY(w, "points");
     rung_json_open_array(w);
     for (uint32_t i = 0; ask && i < ask->count; i++)

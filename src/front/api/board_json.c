@@ -11,24 +11,19 @@
 
 /* ---- tables ---- */
 
-static const char *const TYPES[] = {"integer", "decimal", "real", NULL};
-static const char *const ORDERS[] = {"desc", "asc", NULL};
-static const char *const UPDATES[] = {"best", "last", "sum", "count", "decay", NULL};
 static const char *const UPDATES_LATER[] = {"elo", "glicko2", "openskill", NULL};
-static const char *const TIES[] = {"first", "last", "player", "player_desc", NULL};
-static const char *const RANKS[] = {"unique", "sparse", "dense", NULL};
-static const char *const WINDOWS[] = {"all", "hour", "day", "week", "month", "year", NULL};
-static const char *const WRITERS[] = {"server", "player", NULL};
 
 /* The score has no name of its own: it is the table without its last field. */
 enum { COLUMN_TYPE, COLUMN_ORDER, COLUMN_DECIMALS, COLUMN_NAME, COLUMN_FIELDS };
 static const rung_field column_fields[COLUMN_FIELDS] = {
     [COLUMN_TYPE] =
-        {RUNG_NAMED("type"), .types = RUNG_FIELD_STRING, .values = TYPES, .fallback = "\"integer\"",
+        {RUNG_NAMED("type"), .types = RUNG_FIELD_STRING, .values = rung_score_type_words,
+         .fallback = "\"integer\"",
          .doc = "`integer`: exact, 64 bits; `decimal`: exact, with `decimals` places; `real`: a "
                 "double. It cannot change later."},
     [COLUMN_ORDER] =
-        {RUNG_NAMED("order"), .types = RUNG_FIELD_STRING, .values = ORDERS, .fallback = "\"desc\"",
+        {RUNG_NAMED("order"), .types = RUNG_FIELD_STRING, .values = rung_score_order_words,
+         .fallback = "\"desc\"",
          .doc = "`desc`: bigger is better; `asc`: smaller is better. It cannot change later."},
     [COLUMN_DECIMALS] = {RUNG_NAMED("decimals"), .types = RUNG_FIELD_INTEGER, .has_range = true,
                          .min = 0, .max = RUNG_DECIMALS_MAX,
@@ -149,7 +144,7 @@ static const rung_field board_fields[BOARD_FIELDS] = {
              "Further sort columns. A submission carries all of them and is compared as one tuple. "
              "They cannot change later."},
     [BOARD_UPDATE] = {RUNG_NAMED("update"), .types = RUNG_FIELD_STRING,
-                      .format = "enum:best|last|sum|count|decay", .fallback = "\"best\"",
+                      .format = "enum" RUNG_UPDATES(RUNG_OR), .fallback = "\"best\"",
                       .doc = "What a submission does to the score that stands. `decay` needs a "
                              "real score, order `desc`, no columns, "
                              "and `half_life`. It cannot change later."},
@@ -159,19 +154,20 @@ static const rung_field board_fields[BOARD_FIELDS] = {
                                 "alone.",
                          .example = "86400"},
     [BOARD_TIE] =
-        {RUNG_NAMED("tie"), .types = RUNG_FIELD_STRING, .values = TIES, .fallback = "\"first\"",
+        {RUNG_NAMED("tie"), .types = RUNG_FIELD_STRING, .values = rung_tie_words,
+         .fallback = "\"first\"",
          .doc =
              "Who stands higher among equals: the `first` or `last` to reach the score, or by the "
              "`player`'s id (`player_desc`: the larger first). It cannot change later."},
-    [BOARD_RANK] = {RUNG_NAMED("rank"), .types = RUNG_FIELD_STRING, .values = RANKS,
+    [BOARD_RANK] = {RUNG_NAMED("rank"), .types = RUNG_FIELD_STRING, .values = rung_rank_words,
                     .fallback = "\"sparse\"",
                     .doc = "How places are counted unless a question says otherwise: `unique` 1 2 "
                            "3 4, `sparse` 1 1 3 "
                            "4, `dense` 1 1 2 3."},
     [BOARD_WINDOWS] = {RUNG_NAMED("windows"), .types = RUNG_FIELD_ARRAY,
                        .items = RUNG_FIELD_STRING | RUNG_FIELD_OBJECT, .nested = &season_schema,
-                       .values = WINDOWS, .items_min = 1,
-                       .items_max = COUNT(WINDOWS) - 1 + RUNG_SEASONS_MAX, .fallback = "[\"all\"]",
+                       .values = rung_plain_window_words, .items_min = 1,
+                       .items_max = RUNG_WINDOW_SEASON + RUNG_SEASONS_MAX, .fallback = "[\"all\"]",
                        .doc =
                            "Every submission counts in each of these; weeks are those of ISO 8601.",
                        .example = "[\"all\",\"week\"]"},
@@ -204,7 +200,7 @@ static const rung_field board_fields[BOARD_FIELDS] = {
     [BOARD_LIMITS] = {RUNG_NAMED("limits"), .types = RUNG_FIELD_OBJECT, .nested = &limit_schema,
                       .doc = "What a submission must keep to."},
     [BOARD_WRITERS] =
-        {RUNG_NAMED("writers"), .types = RUNG_FIELD_STRING, .values = WRITERS,
+        {RUNG_NAMED("writers"), .types = RUNG_FIELD_STRING, .values = rung_writers_words,
          .fallback = "\"server\"",
          .doc =
              "Who submits: trusted keys only. `player` is kept for players' own submissions, and "
@@ -228,15 +224,6 @@ const rung_schema rung_board_schema = {
     .count = BOARD_FIELDS};
 
 /* ---- reading ---- */
-
-static bool is_one_of(rung_slice text, const char *const *values, uint32_t *index_out) {
-    for (uint32_t i = 0; values[i]; i++)
-        if (rung_slice_eq(text, rung_slice_str(values[i]))) {
-            *index_out = i;
-            return true;
-        }
-    return false;
-}
 
 static void read_column(const rung_slot *slots, rung_column *column) {
     if (slots[COLUMN_TYPE].present)
@@ -283,11 +270,12 @@ static rung_status read_columns(rung_json *r, const rung_slot *slot, rung_board_
 }
 
 static rung_status read_update(const rung_slot *slot, rung_board_def *def, rung_err *err) {
-    uint32_t choice;
-    if (is_one_of(slot->text, UPDATES_LATER, &choice))
+    int later = rung_word_find(UPDATES_LATER, slot->text);
+    if (later >= 0)
         return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "update: %s is not supported yet",
-                         UPDATES_LATER[choice]);
-    if (!is_one_of(slot->text, UPDATES, &choice))
+                         UPDATES_LATER[later]);
+    int choice = rung_word_find(rung_update_words, slot->text);
+    if (choice < 0)
         return RUNG_FAIL(err, RUNG_EINVAL, "update: expected one of best, last, sum, count, decay");
     def->update = (rung_update)choice;
     return RUNG_OK;
@@ -312,8 +300,7 @@ static rung_status read_season(rung_json *r, rung_board_def *def) {
     *season = (rung_season){.name = slots[SEASON_NAME].text,
                             .starts_ms = slots[SEASON_STARTS].integer,
                             .ends_ms = slots[SEASON_ENDS].integer};
-    uint32_t kind;
-    if (is_one_of(season->name, WINDOWS, &kind))
+    if (rung_word_find(rung_plain_window_words, season->name) >= 0)
         return rung_json_refuse(r, RUNG_EINVAL,
                                 "a season needs another name than a kind of window");
     if (!rung_name_is_valid(season->name))
@@ -327,14 +314,14 @@ static rung_status read_season(rung_json *r, rung_board_def *def) {
 }
 
 static rung_status read_window(rung_json *r, rung_board_def *def) {
-    uint32_t kind;
     rung_slice name;
     if (rung_json_peek(r) == RUNG_JSON_OBJECT)
         return read_season(r, def);
     rung_status st = rung_json_string(r, &name);
     if (st < 0)
         return st;
-    if (!is_one_of(name, WINDOWS, &kind))
+    int kind = rung_word_find(rung_plain_window_words, name);
+    if (kind < 0)
         return rung_json_refuse(r, RUNG_EINVAL,
                                 "expected one of all, hour, day, week, month, year");
     if (def->windows & RUNG_WINDOWS_BIT(kind))
@@ -405,12 +392,12 @@ static rung_status read_teams(rung_json *r, const rung_slot *slot, rung_board_de
         return st;
     def->has_teams = true;
     def->team_by = slots[TEAMS_BY].text;
-    rung_slice combine =
-        slots[TEAMS_COMBINE].present ? slots[TEAMS_COMBINE].text : RUNG_SLICE("sum");
-    if (rung_slice_eq(combine, RUNG_SLICE("sum")))
-        def->team_combine = RUNG_COMBINE_SUM;
-    else if (rung_slice_eq(combine, RUNG_SLICE("mean")))
-        def->team_combine = RUNG_COMBINE_MEAN;
+    rung_slice combine = slots[TEAMS_COMBINE].present
+                             ? slots[TEAMS_COMBINE].text
+                             : rung_slice_str(rung_combine_words[RUNG_COMBINE_SUM]);
+    int word = rung_word_find(rung_combine_words, combine);
+    if (word >= 0 && word != RUNG_COMBINE_TOP)
+        def->team_combine = (rung_combine)word;
     else if (!read_top(combine, def))
         return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: expected sum, mean or top:1 to top:%d",
                          RUNG_TEAM_TOP_MAX);
@@ -546,9 +533,9 @@ static void write_word(rung_json_writer *w, const char *word) {
 
 static void write_column_members(rung_json_writer *w, const rung_column *column) {
     RUNG_JSON_KEY(w, "type");
-    write_word(w, TYPES[column->type]);
+    write_word(w, rung_score_type_words[column->type]);
     RUNG_JSON_KEY(w, "order");
-    write_word(w, ORDERS[column->order]);
+    write_word(w, rung_score_order_words[column->order]);
     if (column->type == RUNG_SCORE_DECIMAL) {
         RUNG_JSON_KEY(w, "decimals");
         rung_json_write_uint(w, column->decimals);
@@ -575,9 +562,9 @@ static void write_columns(rung_json_writer *w, const rung_board_def *def) {
 static void write_windows(rung_json_writer *w, const rung_board_def *def) {
     RUNG_JSON_KEY(w, "windows");
     rung_json_open_array(w);
-    for (unsigned kind = 0; WINDOWS[kind]; kind++)
+    for (unsigned kind = 0; rung_plain_window_words[kind]; kind++)
         if (def->windows & RUNG_WINDOWS_BIT(kind))
-            write_word(w, WINDOWS[kind]);
+            write_word(w, rung_plain_window_words[kind]);
     for (uint32_t i = 0; i < def->season_count; i++) {
         rung_json_open_object(w);
         RUNG_JSON_KEY(w, "name");
@@ -620,7 +607,7 @@ static void write_teams(rung_json_writer *w, const rung_board_def *def) {
         rung_json_write_string(w,
                                rung_slice_of(top, 4 + rung_digits_format(def->team_top, top + 4)));
     } else {
-        write_word(w, def->team_combine == RUNG_COMBINE_MEAN ? "mean" : "sum");
+        write_word(w, rung_combine_words[def->team_combine]);
     }
     rung_json_close_object(w);
 }
@@ -659,15 +646,15 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     rung_json_write_string(w, def->title.len ? def->title : id);
     write_columns(w, def);
     RUNG_JSON_KEY(w, "update");
-    write_word(w, UPDATES[def->update]);
+    write_word(w, rung_update_words[def->update]);
     if (def->update == RUNG_UPDATE_DECAY) {
         RUNG_JSON_KEY(w, "half_life");
         rung_json_write_fixed(w, def->half_life_ms, 3);
     }
     RUNG_JSON_KEY(w, "tie");
-    write_word(w, TIES[def->key.tie]);
+    write_word(w, rung_tie_words[def->key.tie]);
     RUNG_JSON_KEY(w, "rank");
-    write_word(w, RANKS[def->rank]);
+    write_word(w, rung_rank_words[def->rank]);
     write_windows(w, def);
     write_clock(w, def);
     RUNG_JSON_KEY(w, "scopes");
@@ -678,5 +665,5 @@ void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_
     write_teams(w, def);
     write_limits(w, def);
     RUNG_JSON_KEY(w, "writers");
-    write_word(w, WRITERS[def->writers]);
+    write_word(w, rung_writers_words[def->writers]);
 }

@@ -74,7 +74,7 @@ static void write_enum(rung_json_writer *w, const char *const *values) {
     rung_json_close_array(w);
 }
 
-/* "enum:a|b|c" */
+/* "enum|a|b|c" */
 static void write_enum_text(rung_json_writer *w, const char *list) {
     RUNG_JSON_KEY(w, "enum");
     rung_json_open_array(w);
@@ -94,7 +94,7 @@ static void write_uint_member(rung_json_writer *w, const char *key, uint64_t val
 static void write_string_rules(rung_json_writer *w, const rung_field *f) {
     if (f->values)
         write_enum(w, f->values);
-    if (has_format(f, "enum:"))
+    if (has_format(f, "enum|"))
         write_enum_text(w, f->format + 5);
     if (has_format(f, "pattern:")) {
         RUNG_JSON_KEY(w, "pattern");

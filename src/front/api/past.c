@@ -257,9 +257,9 @@ static uint32_t first_kind(const rung_board_def *def, rung_slice *season_out) {
 static uint32_t kind_of(const rung_query *q, const rung_board_def *def, rung_slice *season_out) {
     if (!q->window.len)
         return first_kind(def, season_out);
-    for (uint32_t kind = 0; kind < RUNG_WINDOW_SEASON; kind++)
-        if (rung_slice_eq(q->window, rung_slice_str(rung_kind_name(kind))))
-            return kind;
+    int kind = rung_word_find(rung_plain_window_words, q->window);
+    if (kind >= 0)
+        return (uint32_t)kind;
     *season_out = q->window;
     return RUNG_WINDOW_SEASON;
 }

@@ -21,9 +21,7 @@
 
 /* ---- parameters ---- */
 
-static const char *const RANKS[] = {"unique", "sparse", "dense", NULL};
 static const char *const SPREADS[] = {"width", "count", NULL};
-static const char *const KINDS[] = {"all", "hour", "day", "week", "month", "year", "season", NULL};
 
 #define IN_PATH(word, text, sample)                                                                \
     {                                                                                              \
@@ -85,7 +83,7 @@ static const char *const KINDS[] = {"all", "hour", "day", "week", "month", "year
     }
 #define RANK                                                                                       \
     {                                                                                              \
-        .name = "rank", .type = RUNG_PARAM_CHOICE, .choices = RANKS,                               \
+        .name = "rank", .type = RUNG_PARAM_CHOICE, .choices = rung_rank_words,                     \
         .doc = "How places are counted; the board's own style when left out."                      \
     }
 #define RANKED      WINDOW, SCOPE, RANK, MIN_SEQ
@@ -150,7 +148,7 @@ static const rung_param target_params[] = {
      .example = "5"},
     {.name = "rank_style",
      .type = RUNG_PARAM_CHOICE,
-     .choices = RANKS,
+     .choices = rung_rank_words,
      .doc = "How places are counted (`rank` of other questions); the board's own style when left "
             "out."}};
 static const rung_param count_params[] = {BOARD,
@@ -209,7 +207,7 @@ static const rung_param windows_params[] = {
     BOARD,
     {.name = "kind",
      .type = RUNG_PARAM_CHOICE,
-     .choices = KINDS,
+     .choices = rung_window_words,
      .doc = "Only windows of this kind."},
     NUMBER("limit", 1, 1000, 100, "How many windows, give or take those that end together."),
     {.name = "before",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tables only. In answers, `required` means: always there. `format` carries what the tables of codec/schema.h have no
- * place for, for openapi.c: "pattern:...", "enum:a|b", "readonly", "number" (a string holds a number), "later" (left
+ * place for, for openapi.c: "pattern:...", "enum|a|b", "readonly", "number" (a string holds a number), "later" (left
  * out of the document), or a format of OpenAPI's own. */
 #include "front/api/schemas.h"
 
@@ -256,8 +256,7 @@ SCHEMA(rung_batch_result_schema, "BatchResult", "What became of one submission o
        batch_result_fields);
 
 static const rung_field window_fields[] = {
-    {RUNG_NAMED("kind"), STRING, .required = true,
-     .format = "enum:all|hour|day|week|month|year|season", .doc = "Its kind."},
+    {RUNG_NAMED("kind"), STRING, .required = true, .values = rung_window_words, .doc = "Its kind."},
     {RUNG_NAMED("id"), STRING, .required = true, .doc = "`2026-W46`, a season's name, `all`."},
     {RUNG_NAMED("starts"), .types = RUNG_FIELD_TIME | RUNG_FIELD_NULL, .required = true,
      .doc = "Null for `all`."},
@@ -265,7 +264,7 @@ static const rung_field window_fields[] = {
      .doc = "Null for `all`."},
     {RUNG_NAMED("closed"), FLAG, .required = true, .doc = "A closed window takes no more scores."},
     {RUNG_NAMED("total"), INTEGER, .required = true, .doc = "Entries."},
-    {RUNG_NAMED("source"), STRING, .required = true, .format = "enum:memory|archive",
+    {RUNG_NAMED("source"), STRING, .required = true, .format = "enum|memory|archive",
      .doc = "Where it is answered from."},
 };
 static const rung_schema window_info_schema = {.name = "WindowInfo",
@@ -326,7 +325,7 @@ static const rung_schema team_row_schema = {.name = "TeamEntry",
         {RUNG_NAMED("closed"), FLAG, .required = true, .doc = "Nothing is added any more."},       \
         {RUNG_NAMED("scope"), .types = RUNG_FIELD_STRING | RUNG_FIELD_NULL, .required = true,      \
          .doc = "`country:FI`; null: everybody."},                                                 \
-        {RUNG_NAMED("rank_style"), STRING, .required = true, .format = "enum:unique|sparse|dense", \
+        {RUNG_NAMED("rank_style"), STRING, .required = true, .values = rung_rank_words,            \
          .doc = "How places are counted."},                                                        \
         {RUNG_NAMED("total"), INTEGER, .required = true, .doc = "Entries of the ranking."}, SEQ
 
@@ -420,7 +419,7 @@ static const rung_schema quantile_schema = {.name = "Quantile",
                                             .count = COUNT(quantile_fields)};
 static const rung_field distribution_fields[] = {
     HEAD,
-    {RUNG_NAMED("by"), STRING, .required = true, .format = "enum:width|count",
+    {RUNG_NAMED("by"), STRING, .required = true, .format = "enum|width|count",
      .doc = "As asked for."},
     {RUNG_NAMED("buckets"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
      .nested = &bucket_schema, .required = true,
@@ -495,8 +494,7 @@ static const rung_field friends_fields[] = {
 SCHEMA(rung_friends_schema, "Friends", "Whom a player follows.", friends_fields);
 
 static const rung_field point_window_fields[] = {
-    {RUNG_NAMED("kind"), STRING, .required = true,
-     .format = "enum:all|hour|day|week|month|year|season", .doc = "Its kind."},
+    {RUNG_NAMED("kind"), STRING, .required = true, .values = rung_window_words, .doc = "Its kind."},
     {RUNG_NAMED("id"), STRING, .required = true, .doc = "Its id."},
 };
 static const rung_schema point_window_schema = {.name = "WindowName",
@@ -505,7 +503,7 @@ static const rung_schema point_window_schema = {.name = "WindowName",
                                                 .count = COUNT(point_window_fields)};
 static const rung_field point_fields[] = {
     {RUNG_NAMED("at"), TIME, .required = true, .doc = "When."},
-    {RUNG_NAMED("taken"), STRING, .required = true, .format = "enum:window_end|daily",
+    {RUNG_NAMED("taken"), STRING, .required = true, .format = "enum|window_end|daily",
      .doc = "On what occasion."},
     {RUNG_NAMED("window"), .types = RUNG_FIELD_OBJECT, .nested = &point_window_schema,
      .required = true, .doc = "In which window."},
@@ -522,7 +520,7 @@ static const rung_schema point_schema = {.name = "HistoryPoint",
 static const rung_field history_fields[] = {
     {RUNG_NAMED("player"), STRING, .required = true, .doc = "The id."},
     {RUNG_NAMED("board"), STRING, .required = true, .doc = "The board's id."},
-    {RUNG_NAMED("rank_style"), STRING, .required = true, .format = "enum:unique|sparse|dense",
+    {RUNG_NAMED("rank_style"), STRING, .required = true, .values = rung_rank_words,
      .doc = "How places are counted."},
     {RUNG_NAMED("points"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_OBJECT,
      .nested = &point_schema, .required = true, .doc = "Oldest first."},
@@ -544,7 +542,7 @@ static const rung_field sent_fields[] = {
     {RUNG_NAMED("meta"), .types = RUNG_FIELD_ANY,
      .doc = "What came with it: an object or array as it was sent, all else as text."},
     {RUNG_NAMED("outcome"), STRING, .required = true,
-     .format = "enum:accepted|unchanged|duplicate|refused|unknown",
+     .format = "enum|accepted|unchanged|duplicate|refused|unknown",
      .doc = "What became of it; `unknown`: the archive was not told."},
     {RUNG_NAMED("reason"), STRING, .doc = "The `code` with which it was refused."},
 };
@@ -567,8 +565,8 @@ SCHEMA(rung_sent_list_schema, "SentSubmissions", "What a player sent.", sent_lis
     {RUNG_NAMED("id"), STRING, .required = true,                                                   \
      .doc = "Names the key; no secret. Of the role `player-token`: the `kid` of its tokens."},     \
         {RUNG_NAMED("role"), STRING, .required = true,                                             \
-         .format = "enum:read|server|admin|player-token", .doc = "What it may do."},               \
-        {RUNG_NAMED("state"), STRING, .required = true, .format = "enum:live|revoked|expired",     \
+         .format = "enum|read|server|admin|player-token", .doc = "What it may do."},               \
+        {RUNG_NAMED("state"), STRING, .required = true, .format = "enum|live|revoked|expired",     \
          .doc = "Whether it still opens anything."},                                               \
         {RUNG_NAMED("boards"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,              \
          .required = true, .doc = "Patterns of the boards it is for; empty: all."},                \
@@ -605,7 +603,7 @@ static const rung_field health_fields[] = {
 };
 SCHEMA(rung_health_schema, "Health", "The process is alive.", health_fields);
 static const rung_field ready_fields[] = {
-    {RUNG_NAMED("status"), STRING, .required = true, .format = "enum:ready|read_only",
+    {RUNG_NAMED("status"), STRING, .required = true, .format = "enum|ready|read_only",
      .doc = "`read_only`: the disk is full; reads go on."},
     SEQ,
     {RUNG_NAMED("warnings"), .types = RUNG_FIELD_ARRAY, .items = RUNG_FIELD_STRING,

@@ -51,7 +51,6 @@ static void add_number(name *n, const char *key, uint32_t value) {
 
 /* One spelling for one question. */
 static void name_topic(const rung_live_spec *s, name *n) {
-    static const char *const ranks[] = {"unique", "sparse", "dense"};
     n->len = 0;
     add_encoded(n, s->kind == RUNG_LIVE_FEED ? "players/" : "boards/",
                 s->kind == RUNG_LIVE_FEED ? s->player : s->board);
@@ -69,7 +68,7 @@ static void name_topic(const rung_live_spec *s, name *n) {
     add_encoded(n, "&window_id=", s->window_id);
     add_encoded(n, "&scope=", s->scope);
     if (s->has_rank)
-        add_encoded(n, "&rank=", rung_slice_str(ranks[s->rank]));
+        add_encoded(n, "&rank=", rung_slice_str(rung_rank_words[s->rank]));
 }
 
 static uint64_t hash_of(rung_slice text) {

@@ -278,7 +278,6 @@ static rung_status read_message(char *text, size_t len, request *q, rung_err *er
 
 /* What is asked for: around a player, friends, or the top. */
 static bool spec_of(rung_websocket *ws, const request *q, rung_live_spec *spec, const char **why) {
-    static const char *const ranks[] = {"unique", "sparse", "dense"};
     *spec = (rung_live_spec){.kind = q->player.len    ? RUNG_LIVE_AROUND
                                      : q->friends.len ? RUNG_LIVE_FRIENDS
                                                       : RUNG_LIVE_TOP,
@@ -292,12 +291,12 @@ static bool spec_of(rung_websocket *ws, const request *q, rung_live_spec *spec, 
     if (q->player.len && q->friends.len)
         return false;
     *why = "rank: expected unique, sparse or dense";
-    for (int i = 0; i < 3 && q->rank.len; i++)
-        if (rung_slice_eq(q->rank, rung_slice_str(ranks[i]))) {
-            spec->has_rank = true;
-            spec->rank = (rung_rank_style)i;
-        }
-    return !q->rank.len || spec->has_rank;
+    if (!q->rank.len)
+        return true;
+    int rank = rung_word_find(rung_rank_words, q->rank);
+    spec->has_rank = rank >= 0;
+    spec->rank = (rung_rank_style)(rank >= 0 ? rank : 0);
+    return spec->has_rank;
 }
 
 static void on_request(rung_websocket *ws, const request *q) {

@@ -15,16 +15,13 @@ typedef struct question {
 } question;
 
 static bool take_style(rung_slice word, rung_query *q) {
-    if (rung__resp_is_word(word, "dense"))
-        q->rank = RUNG_RANK_DENSE;
-    else if (rung__resp_is_word(word, "sparse"))
-        q->rank = RUNG_RANK_SPARSE;
-    else if (rung__resp_is_word(word, "unique"))
-        q->rank = RUNG_RANK_UNIQUE;
-    else
-        return false;
-    q->has_rank = true;
-    return true;
+    for (unsigned i = 0; rung_rank_words[i]; i++)
+        if (rung__resp_is_word(word, rung_rank_words[i])) {
+            q->has_rank = true;
+            q->rank = (rung_rank_style)i;
+            return true;
+        }
+    return false;
 }
 
 /* [DENSE|SPARSE|UNIQUE] [WINDOW w] [WINDOWID id] [ON date] [SCOPE s] [COUNT n] [OFFSET n] from argv[at] on. */
