@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* turn.h - one turn of the event loop: what happens between reading sockets and waiting again.
+ *
+ *     rung_task send = {.run = send_all, .ctx = net};
+ *     rung_turn_add(&loop->turn, RUNG_PHASE_SEND, &send);
+ *     rung_turn_want(&send);                    // something was written: run it before the loop waits
+ *
+ * This file alone decides the order of work on the loop. The words, used in this sense everywhere:
+ *
+ *   turn     sockets are read and timers run; then the phases run; then the loop waits
+ *   phase    one of flush, apply, answer, send, in this order
+ *   flush    hand the changes accepted so far to the log: its disk works while the loop goes on
+ *   apply    fold into the state what has become durable, and answer whoever waits for it
+ *   answer   do what was put off in order to be done together: questions, results, stalled sessions
+ *   send     give the bytes written so far to the sockets, and the input that was held back to its
+ *            protocol
+ *   task     one room's part of a phase; it runs when it is due
+ *   round    all phases once. A task can make another one due (an answer lets the next pipelined
+ *            request in, which puts a change), so rounds repeat until nothing is due. No socket is
+ *            read meanwhile, so the requests already read bound the rounds.
+ *   want     make a task due, on the loop's thread
+ *   wake     make a task due, from any thread (rung_loop_wake())
+ *   hurry    have the next turn begin without waiting: there is work left, but others go first
+ *   tick     a timer that repeats
+ *
+ * Thread: the loop's, except where stated. */
+#ifndef RUNG_FRONT_NET_TURN_H
+#define RUNG_FRONT_NET_TURN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum rung_phase {
+    RUNG_PHASE_FLUSH,
+    RUNG_PHASE_APPLY,
+    RUNG_PHASE_ANSWER,
+    RUNG_PHASE_SEND,
+    RUNG_PHASES
+} rung_phase;
+
+/* Embedded by its owner, who removes it before its memory goes. */
+typedef struct rung_task {
+    void (*run)(void *ctx);
+    bool (*is_due)(const void *ctx); /* NULL: it is due when it is wanted */
+    void *ctx;
+    struct rung_task *next;
+    atomic_bool is_wanted;
+} rung_task;
+
+/* The zero value has no tasks. */
+typedef struct rung_turn {
+    rung_task *tasks[RUNG_PHASES];
+    uint64_t number; /* of turns so far: tells one turn from the next */
+    bool is_hurried;
+} rung_turn;
+
+/* Tasks of one phase run in the order in which they were added. */
+void rung_turn_add(rung_turn *t, rung_phase phase, rung_task *task);
+void rung_turn_remove(rung_turn *t, rung_task *task); /* fine also when it was not added */
+
+static inline void rung_turn_want(rung_task *task) {
+    atomic_store_explicit(&task->is_wanted, true, memory_order_relaxed);
+}
+
+static inline void rung_turn_hurry(rung_turn *t) {
+    t->is_hurried = true;
+}
+
+/* The loop's: run what is due. True: do not wait now. */
+bool rung_turn_end(rung_turn *t);
+
+#endif
