@@ -284,7 +284,7 @@ static inline void session_handshake(session *s, uint8_t n) {
 
 static inline void session_start(session *s, uint8_t mode, bool is_resp) {
     frontkit_config c = {.net.linger_ms = 1000,
-                         .guard = {.rate_capacity = 64, .token_capacity = 16},
+                         .access = {.rate_capacity = 64, .token_capacity = 16},
                          .waiting_max = 256,
                          .fill_max = 256};
     memset(s, 0, sizeof *s);
@@ -295,8 +295,8 @@ static inline void session_start(session *s, uint8_t mode, bool is_resp) {
     if (s->has_keys) {
         session_make_keys();
         session_set_keys(s, true);
-        c.guard.path = session_keys.link;
-        c.guard.public_boards = "race";
+        c.access.path = session_keys.link;
+        c.access.public_boards = "race";
     }
     if (mode & 2) {
         c.net.connections_max = 3;
@@ -318,7 +318,7 @@ static inline void session_start(session *s, uint8_t mode, bool is_resp) {
         c.waiting_max = 4;
     }
     if (mode & 4)
-        c.guard.per_key = c.guard.per_peer = c.guard.per_player = (rung_rate_limit){4, 1000};
+        c.access.per_key = c.access.per_peer = c.access.per_player = (rung_rate_limit){4, 1000};
     frontkit_start(&s->kit, &c);
     s->main = is_resp ? &s->kit.resp_bound : &s->kit.http_bound;
     s->other = is_resp ? &s->kit.http_bound : &s->kit.resp_bound;
@@ -412,7 +412,7 @@ static inline void session_run_one(session *s, char letter, uint8_t n) {
     case 'k':
         if (s->has_keys) {
             session_set_keys(s, !s->are_keys_live);
-            rung_ignore(rung_guard_reload(s->kit.guard, true, NULL), "an allocation may fail");
+            rung_ignore(rung_access_reload(s->kit.access, true, NULL), "an allocation may fail");
         }
         break;
     default: /* 's' */

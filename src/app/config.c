@@ -492,10 +492,10 @@ const char *rung_settings_keys_path(const rung_settings *s, char *out, size_t si
     return out;
 }
 
-rung_status rung_settings_check_reach(const rung_settings *s, const rung_guard *guard,
+rung_status rung_settings_check_reach(const rung_settings *s, const rung_access *access,
                                       rung_err *err) {
     const char *const addresses[] = {s->http, s->resp}, *const names[] = {"http", "resp"};
-    for (size_t i = 0; i < 2 && rung_guard_is_open(guard); i++) {
+    for (size_t i = 0; i < 2 && rung_access_is_open(access); i++) {
         rung_address address;
         if (!addresses[i])
             continue;
@@ -512,7 +512,7 @@ rung_status rung_settings_check_reach(const rung_settings *s, const rung_guard *
                 : s->data ? s->data
                           : "DIR");
     }
-    return rung_guard_is_open(guard) ? check_origins_without_keys(s, err) : RUNG_OK;
+    return rung_access_is_open(access) ? check_origins_without_keys(s, err) : RUNG_OK;
 }
 
 const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out,

@@ -19,8 +19,8 @@
 
 #include "base/status.h"
 #include "cli/options.h"
-#include "guard/guard.h"
 #include "guard/rate.h"
+#include "service/access.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -232,7 +232,7 @@ const char *rung_settings_keys_path(const rung_settings *s, char *out, size_t si
 /* While there are no keys everybody who can connect may do everything, so nobody from elsewhere may: RUNG_EREFUSED for
  * an address that others reach, with how to make a key. */
 RUNG_NODISCARD rung_status rung_settings_check_reach(const rung_settings *s,
-                                                     const rung_guard *guard, rung_err *err);
+                                                     const rung_access *access, rung_err *err);
 
 /* "default", "rung.conf:12", "RUNG_HTTP", "--http". Returns `out`. */
 const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out, size_t size);

@@ -5,7 +5,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "front/net/tls.h"
-#include "guard/guard.h"
+#include "service/access.h"
 
 #include <string.h>
 
@@ -28,18 +28,18 @@ static const rung_option show_options[] = {
 /* What the settings name must be there and good. */
 static rung_status check_files(const rung_settings *s, rung_err *err) {
     char path[4096];
-    rung_guard *guard = NULL;
+    rung_access *access = NULL;
     rung_tls *tls = NULL;
-    rung_guard_config config = {.alloc = rung_alloc_heap(),
-                                .path = rung_settings_keys_path(s, path, sizeof path),
-                                .public_boards = s->public_boards};
-    rung_status st = rung_guard_create(&config, &guard, err);
+    rung_access_config config = {.alloc = rung_alloc_heap(),
+                                 .path = rung_settings_keys_path(s, path, sizeof path),
+                                 .public_boards = s->public_boards};
+    rung_status st = rung_access_create(&config, &access, err);
     if (st == RUNG_OK)
-        st = rung_settings_check_reach(s, guard, err);
+        st = rung_settings_check_reach(s, access, err);
     if (st == RUNG_OK && s->tls_cert)
         st = rung_tls_create(rung_alloc_heap(), s->tls_cert, s->tls_key, &tls, err);
     rung_tls_destroy(tls);
-    rung_guard_destroy(guard);
+    rung_access_destroy(access);
     return st;
 }
 

@@ -31,7 +31,7 @@
 #include "front/http/http.h"
 #include "front/net/net.h"
 #include "front/resp/resp.h"
-#include "guard/guard.h"
+#include "service/access.h"
 #include "service/hub.h"
 
 #include <rung/rung.h>
@@ -76,7 +76,7 @@ typedef struct server {
     uv_signal_t signals[SIGNAL_COUNT];
     uv_work_t opening;
 
-    rung_guard *guard;
+    rung_access *access;
     rung_tls *tls;
     rung_net *net;
     rung_http *http;
@@ -235,7 +235,7 @@ static void access_answered(void *ctx, rung_status st, const rung_outcome *outco
 
 /* The log knows whether this server has keys, so that a lost file of keys does not open everything. */
 static void note_access(server *s) {
-    bool has_keys = !rung_guard_is_open(s->guard);
+    bool has_keys = !rung_access_is_open(s->access);
     if (!s->hub || !s->settings.data || s->is_access_put || s->stage == STAGE_STOPPING ||
         rung_state_has_keys(rung_hub_state(s->hub)) == has_keys)
         return;
@@ -246,7 +246,7 @@ static void note_access(server *s) {
 /* An exit code. Without its keys a server would let everybody do everything. */
 static int check_access(server *s) {
     rung_err err = {0};
-    if (!rung_guard_is_open(s->guard) || !rung_state_has_keys(rung_hub_state(s->hub)))
+    if (!rung_access_is_open(s->access) || !rung_state_has_keys(rung_hub_state(s->hub)))
         return RUNG_EXIT_OK;
     if (s->settings.allow_no_keys) {
         RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
@@ -259,7 +259,7 @@ static int check_access(server *s) {
         RUNG_FAIL(&err, RUNG_EREFUSED,
                   "keys: this data folder has had keys, and %.100s holds none: put the file "
                   "back, or make a key with rung keys create, or set allow_no_keys = on",
-                  rung_guard_path(s->guard)),
+                  rung_access_path(s->access)),
         "it is the answer");
     return fail(s, &err);
 }
@@ -269,7 +269,7 @@ static int set_up_resp(server *s) {
     rung_resp_config config = {.alloc = rung_alloc_heap(),
                                .net = s->net,
                                .hub = s->hub,
-                               .guard = s->guard,
+                               .access = s->access,
                                .auth_ms = (uint32_t)s->settings.auth_timeout_ms,
                                .command_ms = (uint32_t)s->settings.command_timeout_ms,
                                .idle_ms = (uint32_t)s->settings.idle_timeout_ms,
@@ -335,10 +335,10 @@ static void on_tick(uv_timer_t *timer) {
 
 static void reload_keys(server *s, bool is_forced) {
     rung_err err = {0};
-    rung_status st = rung_guard_reload(s->guard, is_forced, &err);
+    rung_status st = rung_access_reload(s->access, is_forced, &err);
     if (st == RUNG_OK)
         RUNG_SAY(&s->logger, RUNG_LOG_INFO, "keys read",
-                 RUNG_LOG_NUMBER("count", rung_keys_count(rung_guard_keys(s->guard))));
+                 RUNG_LOG_NUMBER("count", rung_keys_count(rung_access_keys(s->access))));
     else if (st < 0)
         RUNG_SAY(&s->logger, RUNG_LOG_ERROR, "the keys cannot be read; those in force stay",
                  RUNG_LOG_STR("why", err.message));
@@ -457,7 +457,7 @@ static bool begins_with_name(rung_slice text, const char *name) {
 static bool is_foreign_page(const server *s, rung_exchange *x) {
     static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
     rung_slice origin = rung_exchange_header(x, "origin");
-    if (!origin.ptr || !rung_guard_is_open(s->guard))
+    if (!origin.ptr || !rung_access_is_open(s->access))
         return false;
     size_t scheme = begins_with(origin, "https://") ? 8 : begins_with(origin, "http://") ? 7 : 0;
     rung_slice host = rung_slice_of(origin.ptr + scheme, origin.len - scheme);
@@ -475,7 +475,7 @@ static bool is_foreign_page(const server *s, rung_exchange *x) {
 static bool is_foreign_host(const server *s, rung_exchange *x) {
     rung_slice host = rung_exchange_request(x)->host;
     rung_address address;
-    if (!host.len || s->http_bound.is_unix || !rung_guard_is_open(s->guard))
+    if (!host.len || s->http_bound.is_unix || !rung_access_is_open(s->access))
         return false;
     if (begins_with_name(host, "localhost") && (host.len == 9 || host.ptr[9] == ':'))
         return false;
@@ -570,7 +570,7 @@ static void on_key_changed(void *ctx, const rung_key *key, bool is_new, rung_sli
 static int set_up_guard(server *s) {
     rung_err err = {0};
     const rung_settings *set = &s->settings;
-    rung_guard_config config = {
+    rung_access_config config = {
         .alloc = rung_alloc_heap(),
         .path = rung_settings_keys_path(set, s->keys_path, sizeof s->keys_path),
         .public_boards = set->public_boards,
@@ -579,10 +579,10 @@ static int set_up_guard(server *s) {
         .per_peer = set->rate_peer,
     };
     if (rung_random_hash_key(&config.hash_key, &err) < 0 ||
-        rung_guard_create(&config, &s->guard, &err) < 0 ||
-        rung_settings_check_reach(set, s->guard, &err) < 0) /* invariant 3 */
+        rung_access_create(&config, &s->access, &err) < 0 ||
+        rung_settings_check_reach(set, s->access, &err) < 0) /* invariant 3 */
         return fail(s, &err);
-    if (rung_guard_is_open(s->guard))
+    if (rung_access_is_open(s->access))
         RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
                  "there are no keys: everybody on this machine may do everything, nobody else can "
                  "connect",
@@ -622,7 +622,7 @@ static int set_up_http(server *s) {
                            .write_timeout_ms = (uint32_t)set->write_timeout_ms};
     rung_api_config api = {.alloc = rung_alloc_heap(),
                            .loop = &s->loop,
-                           .guard = s->guard,
+                           .access = s->access,
                            .version = rung_version(),
                            .body_max = (uint32_t)set->body_max,
                            .line_ms = (uint32_t)set->body_timeout_ms,
@@ -821,7 +821,7 @@ static void tear_down(server *s) {
     rung_http_destroy(s->http);
     rung_net_destroy(s->net);
     rung_tls_destroy(s->tls);
-    rung_guard_destroy(s->guard);
+    rung_access_destroy(s->access);
     rung_attach_destroy(s->attach);
     close_handle((uv_handle_t *)&s->wake); /* the hub's writer could still use it until here */
     while (uv_run(&s->loop, UV_RUN_DEFAULT) != 0)

@@ -9,7 +9,7 @@
  * get a third each, n get 1/(n + 1); so there is always something left for the next who comes, without knowing who is
  * busy. Who can wait instead of being refused is patient, and stops earlier: at a quarter of what is free.
  *
- * A share is a small number that stands for a sender, made by hashing who it is (guard.h): two senders seldom have the
+ * A share is a small number that stands for a sender, made by hashing who it is: two senders seldom have the
  * same one, and then share it. Share 0 is the server's own: the room alone limits it.
  *
  * Threads: one at a time. */

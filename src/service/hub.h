@@ -105,7 +105,7 @@ RUNG_NODISCARD rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, run
 
 /* Whose a change is, where the room is shared (base/fair.h). All zero: the server's own, limited by the room alone. */
 typedef struct rung_hub_sender {
-    uint32_t share;  /* below RUNG_FAIR_SHARES; rung_guard_share() makes it */
+    uint32_t share;  /* below RUNG_FAIR_SHARES; rung_access_share() makes it */
     bool is_patient; /* waits when it is refused (a stream, a pipeline), so it is refused earlier */
 } rung_hub_sender;
 

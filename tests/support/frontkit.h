@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* frontkit.h - the server without its process: hub (in memory), guard, net, HTTP with its API, and RESP, wired as
+/* frontkit.h - the server without its process: hub (in memory), access, net, HTTP with its API, and RESP, wired as
  * `rung serve` wires them, on one loop that the test turns by hand.
  *
  *     frontkit k;
@@ -26,13 +26,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What the fronts are given besides; alloc, loop, net, hub, guard and ctx are filled in. */
+/* What the fronts are given besides; alloc, loop, net, hub, access and ctx are filled in. */
 typedef struct frontkit_config {
     rung_net_config net;
     rung_http_config http;
     rung_api_config api;
     rung_resp_config resp;
-    rung_guard_config guard;
+    rung_access_config access;
     uint32_t waiting_max; /* of the hub */
     size_t fill_max;      /* of the heap */
 } frontkit_config;
@@ -45,7 +45,7 @@ typedef struct frontkit {
     uv_prepare_t before_wait;
     bool is_woken, is_stopping, is_stopped;
     rung_hub *hub;
-    rung_guard *guard;
+    rung_access *access;
     rung_net *net;
     rung_http *http;
     rung_api *api;
@@ -96,12 +96,12 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
                            .wake = frontkit_wake,
                            .ctx = k};
     CHECK_OK(rung_hub_open(&hub, &k->hub, NULL));
-    c.guard.alloc = a;
-    CHECK_OK(rung_guard_create(&c.guard, &k->guard, NULL));
+    c.access.alloc = a;
+    CHECK_OK(rung_access_create(&c.access, &k->access, NULL));
     c.net.alloc = c.api.alloc = c.http.alloc = c.resp.alloc = a;
     c.net.loop = c.api.loop = &k->loop;
     CHECK_OK(rung_net_create(&c.net, &k->net, NULL));
-    c.api.guard = c.resp.guard = k->guard;
+    c.api.access = c.resp.access = k->access;
     CHECK_OK(rung_api_create(&c.api, &k->api, NULL));
     c.http.net = c.resp.net = k->net;
     c.http.handle = rung_api_handle;
@@ -153,7 +153,7 @@ static inline void frontkit_end(frontkit *k) {
     rung_api_destroy(k->api);
     rung_http_destroy(k->http);
     rung_net_destroy(k->net);
-    rung_guard_destroy(k->guard);
+    rung_access_destroy(k->access);
     uv_close((uv_handle_t *)&k->wake, NULL);
     uv_run(&k->loop, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&k->loop) == 0);

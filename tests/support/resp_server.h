@@ -26,7 +26,7 @@
 
 typedef struct resp_server_config {
     const char *path;      /* a folder; NULL: in memory */
-    const char *keys_path; /* the guard's file */
+    const char *keys_path; /* the keys file */
     rung_resp_config resp; /* limits */
     uint32_t waiting_max;  /* of the hub */
 } resp_server_config;
@@ -44,7 +44,7 @@ typedef struct resp_server {
     uv_prepare_t prepare;
     uv_timer_t tick;
     rung_hub *hub;
-    rung_guard *guard;
+    rung_access *access;
     rung_net *net;
     rung_resp *resp;
     void (*job)(struct resp_server *srv); /* runs in the server's thread */
@@ -108,15 +108,15 @@ static inline void resp_server_open(resp_server *srv) {
                            .wake = resp_server_wake,
                            .ctx = srv};
     CHECK_MSG(rung_hub_open(&hub, &srv->hub, &err) == RUNG_OK, "%s", err.message);
-    rung_guard_config guard = {.alloc = rung_alloc_heap(), .path = c->keys_path};
-    CHECK_MSG(rung_guard_create(&guard, &srv->guard, &err) == RUNG_OK, "%s", err.message);
+    rung_access_config access = {.alloc = rung_alloc_heap(), .path = c->keys_path};
+    CHECK_MSG(rung_access_create(&access, &srv->access, &err) == RUNG_OK, "%s", err.message);
     rung_net_config net = {.alloc = rung_alloc_heap(), .loop = &srv->loop};
     CHECK_MSG(rung_net_create(&net, &srv->net, &err) == RUNG_OK, "%s", err.message);
     rung_resp_config resp = c->resp;
     resp.alloc = rung_alloc_heap();
     resp.net = srv->net;
     resp.hub = srv->hub;
-    resp.guard = srv->guard;
+    resp.access = srv->access;
     CHECK_MSG(rung_resp_create(&resp, &srv->resp, &err) == RUNG_OK, "%s", err.message);
     rung_address address, bound;
     CHECK(rung_address_parse(RUNG_SLICE("127.0.0.1:0"), 0, &address, &err) == RUNG_OK);
@@ -146,7 +146,7 @@ static inline void *resp_server_main(void *ctx) {
     CHECK_OK(rung_hub_close(srv->hub, NULL));
     rung_resp_destroy(srv->resp);
     rung_net_destroy(srv->net);
-    rung_guard_destroy(srv->guard);
+    rung_access_destroy(srv->access);
     uv_run(&srv->loop, UV_RUN_NOWAIT);
     CHECK(uv_loop_close(&srv->loop) == 0);
     return NULL;

@@ -117,7 +117,7 @@ void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const ru
 
 uint32_t rung__call_share(rung_call *c) {
     if (!c->share)
-        c->share = rung_guard_share(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x));
+        c->share = rung_access_share(c->api->config.access, &c->who);
     return c->share;
 }
 
@@ -348,54 +348,35 @@ static void set_number(rung_call *c, const char *name, uint32_t value) {
     rung_exchange_set(c->x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
 }
 
-bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate) {
-    return rung_guard_take(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x), 1, now_ms,
-                           rate);
-}
-
-static bool check_rate(rung_call *c, int64_t now_ms) {
-    rung_rate_answer rate;
-    bool ok = rung__call_take(c, now_ms, &rate);
-    if (rate.limit) {
-        set_number(c, "RateLimit-Limit", rate.limit);
-        set_number(c, "RateLimit-Remaining", rate.remaining);
-        set_number(c, "RateLimit-Reset", rate.reset_s);
-    }
-    if (ok)
-        return true;
-    set_number(c, "Retry-After", rate.retry_s ? rate.retry_s : 1);
-    rung__call_problem(c, 429, "rate_limited", "too many requests");
-    return false;
-}
-
-void rung__call_refuse(rung_call *c, rung_verdict v, const rung_err *err) {
-    if (v == RUNG_GUARD_UNKNOWN)
+void rung__call_refuse(rung_call *c, rung_verdict v, const rung_access_answer *why) {
+    if (v == RUNG_ACCESS_UNKNOWN)
         rung_exchange_set(c->x, "WWW-Authenticate", RUNG_SLICE("Bearer"));
-    if (v == RUNG_GUARD_TOO_MANY)
-        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("10"));
-    rung__call_problem(c, (int)v, rung__verdict_code(v), err->message);
-}
-
-static bool check_verdict(rung_call *c, rung_verdict v, const rung_err *err) {
-    if (v != RUNG_GUARD_OK)
-        rung__call_refuse(c, v, err);
-    return v == RUNG_GUARD_OK;
+    if (v == RUNG_ACCESS_TOO_MANY)
+        set_number(c, "Retry-After", why->rate.retry_s);
+    rung__call_problem(c, (int)v, rung__verdict_code(v), why->err.message);
 }
 
 const char *rung__verdict_code(rung_verdict v) {
-    return v == RUNG_GUARD_UNKNOWN     ? "unauthorized"
-           : v == RUNG_GUARD_FORBIDDEN ? "forbidden"
-                                       : "rate_limited";
+    return v == RUNG_ACCESS_UNKNOWN     ? "unauthorized"
+           : v == RUNG_ACCESS_FORBIDDEN ? "forbidden"
+                                        : "rate_limited";
+}
+
+/* What the route asks for, of this board. */
+static rung_need need_of(const rung_call *c, rung_slice board) {
+    return (rung_need){.role = c->route->role,
+                       .is_keyed = c->route->flags & RUNG_NEEDS_KEY,
+                       .board = board,
+                       .player = c->player};
 }
 
 static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {
-    rung_err err = {0};
-    rung_guard *g = c->api->config.guard;
-    rung_verdict v =
-        c->route->flags & RUNG_NEEDS_KEY
-            ? rung_guard_may_keyed(g, &c->who, c->route->role, board, c->player, now_ms, &err)
-            : rung_guard_may(g, &c->who, c->route->role, board, c->player, now_ms, &err);
-    return check_verdict(c, v, &err);
+    rung_access_answer why;
+    rung_need need = need_of(c, board);
+    rung_verdict v = rung_access_allow(c->api->config.access, &c->who, &need, now_ms, &why);
+    if (v != RUNG_ACCESS_OK)
+        rung__call_refuse(c, v, &why);
+    return v == RUNG_ACCESS_OK;
 }
 
 static int64_t now_of(const rung_api *api) {
@@ -435,21 +416,29 @@ bool rung__call_may_still(rung_call *c) {
            check_may(c, is_each ? RUNG_BOARDS_EACH : c->board, now_of(c->api));
 }
 
+static void show_rate(rung_call *c, const rung_rate_answer *rate) {
+    if (!rate->limit)
+        return;
+    set_number(c, "RateLimit-Limit", rate->limit);
+    set_number(c, "RateLimit-Remaining", rate->remaining);
+    set_number(c, "RateLimit-Reset", rate->reset_s);
+}
+
 static bool check_who(rung_call *c, int64_t now_ms) {
-    rung_err err = {0};
+    rung_access_answer answer;
     if (c->route->flags & RUNG_IS_UNGUARDED)
         return true;
-    rung_slice key = rung_guard_bearer(rung_exchange_header(c->x, "authorization"));
-    rung_verdict v = rung_guard_know(c->api->config.guard, key, rung_exchange_peer_key(c->x),
-                                     now_ms, &c->who, &err);
-    /* The rate first: who shows bad keys pays for them from the bucket of their address. */
-    if (!check_rate(c, now_ms) || !check_verdict(c, v, &err))
-        return false;
-    rung_slice board = c->board;
-    if (c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST ||
-        has_query_board(c->route))
-        board = RUNG_BOARDS_EACH; /* each of its boards by itself, later */
-    return check_may(c, board, now_ms) && check_origin(c);
+    bool is_each = c->route->body_kind == RUNG_BODY_BATCH || c->route->flags & RUNG_IS_LIST ||
+                   has_query_board(c->route); /* each of its boards by itself, later */
+    rung_need need = need_of(c, is_each ? RUNG_BOARDS_EACH : c->board);
+    need.cost = 1;
+    rung_verdict v = rung_access_enter(
+        c->api->config.access, rung_access_bearer(rung_exchange_header(c->x, "authorization")),
+        rung_exchange_peer_key(c->x), &need, now_ms, &c->who, &answer);
+    show_rate(c, &answer.rate);
+    if (v != RUNG_ACCESS_OK)
+        rung__call_refuse(c, v, &answer);
+    return v == RUNG_ACCESS_OK && check_origin(c);
 }
 
 /* ---- arguments ---- */
@@ -521,17 +510,13 @@ static void refuse_route(rung_exchange *x, rung_status st, const char *allowed,
 }
 
 bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
-    rung_slice path = rung_exchange_request(x)->path, none = {NULL, 0};
-    rung_guard *guard = api->config.guard;
-    rung_who who;
+    rung_slice path = rung_exchange_request(x)->path;
     if (rung_slice_eq(path, RUNG_SLICE("/healthz")) || rung_slice_eq(path, RUNG_SLICE("/readyz")) ||
         rung_slice_eq(path, RUNG_SLICE("/metrics")))
         return true;
-    rung_slice key = rung_guard_bearer(rung_exchange_header(x, "authorization"));
-    int64_t now_ms = now_of(api);
-    return key.len && !rung_guard_is_token(key) && !rung_guard_is_open(guard) &&
-           rung_guard_know(guard, key, none, now_ms, &who, NULL) == RUNG_GUARD_OK &&
-           rung_guard_may(guard, &who, RUNG_ROLE_ADMIN, none, none, now_ms, NULL) == RUNG_GUARD_OK;
+    return rung_access_is_admin(api->config.access,
+                                rung_access_bearer(rung_exchange_header(x, "authorization")),
+                                now_of(api));
 }
 
 void rung_api_handle(void *ctx, rung_exchange *x) {

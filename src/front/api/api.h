@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api.h - what the requests mean: the HTTP contract over a hub, a guard and an archive.
+/* api.h - what the requests mean: the HTTP contract over a hub, an access and an archive.
  *
- *     rung_api_create(&(rung_api_config){.alloc = a, .loop = loop, .guard = guard, .version = v}, &api, &err);
+ *     rung_api_create(&(rung_api_config){.alloc = a, .loop = loop, .access = access, .version = v}, &api, &err);
  *     rung_http_create(&(rung_http_config){.handle = rung_api_handle, .observe = rung_api_observe, .ctx = api, ...});
  *     rung_api_attach(api, net, http);                 // so that they show in /metrics
  *     rung_api_start(api, hub, archive);               // recovered: from now on /readyz says so
@@ -21,7 +21,7 @@
 #include "front/http/exchange.h"
 #include "front/http/http.h"
 #include "front/net/net.h"
-#include "guard/guard.h"
+#include "service/access.h"
 #include "service/hub.h"
 
 #include <stdint.h>
@@ -44,11 +44,11 @@ typedef struct rung_api_resp_stat {
     uint64_t blocked_looks, work;
 } rung_api_resp_stat;
 
-/* Zero is a good default for every field but alloc, loop and guard. Texts are used until destroy. */
+/* Zero is a good default for every field but alloc, loop and access. Texts are used until destroy. */
 typedef struct rung_api_config {
     const rung_alloc *alloc;
     uv_loop_t *loop;
-    rung_guard *guard;
+    rung_access *access;
     const char *version;  /* shown in /openapi.json and /metrics */
     uint32_t body_max;    /* bytes of any body that is not streamed; 0: as the route says */
     uint32_t wait_ms;     /* how long a read waits for its min_seq, or for the archive; 0: 5 s */

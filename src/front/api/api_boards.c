@@ -120,8 +120,8 @@ void rung_api_delete_board(rung_call *c) {
 /* ---- the list ---- */
 
 static bool may_see(rung_call *c, rung_slice board, int64_t now_ms) {
-    return rung_guard_may(c->api->config.guard, &c->who, RUNG_ROLE_READ, board,
-                          (rung_slice){NULL, 0}, now_ms, NULL) == RUNG_GUARD_OK;
+    rung_need need = {.role = RUNG_ROLE_READ, .board = board};
+    return rung_access_allow(c->api->config.access, &c->who, &need, now_ms, NULL) == RUNG_ACCESS_OK;
 }
 
 void rung_api_list_boards(rung_call *c) {

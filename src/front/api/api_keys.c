@@ -6,7 +6,7 @@
  *
  * Invariants:
  *  1. The text of a new key is in the change and in the answer, and nowhere else; both are wiped.
- *  2. What is answered is in force: the guard has read the file again. */
+ *  2. What is answered is in force: rung_access has read the file again. */
 #include "front/api/call.h"
 #include "front/api/schemas.h"
 #include "guard/keys_file.h"
@@ -72,8 +72,8 @@ static void write_key(rung_json_writer *w, const rung_key *key, int64_t now_ms) 
 }
 
 void rung_api_list_keys(rung_call *c) {
-    const rung_guard *guard = c->api->config.guard;
-    const rung_keys *keys = rung_guard_keys(guard);
+    const rung_access *access = c->api->config.access;
+    const rung_keys *keys = rung_access_keys(access);
     int64_t now_ms = rung_hub_now(c->api->hub);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
@@ -86,7 +86,7 @@ void rung_api_list_keys(rung_call *c) {
     }
     rung_json_close_array(w);
     RUNG_JSON_KEY(w, "can_change");
-    rung_json_write_bool(w, rung_guard_path(guard) != NULL);
+    rung_json_write_bool(w, rung_access_path(access) != NULL);
     rung_json_close_object(w);
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung__call_answer(c, 200);
@@ -106,13 +106,13 @@ static rung_status change_table(void *ctx, const rung_keys *keys, rung_keys **ke
 static void change_file(uv_work_t *work) {
     rung_key_change *k = work->data;
     const rung_api_config *config = &k->call->api->config;
-    k->status = rung_keys_file_change(config->alloc, rung_guard_path(config->guard), change_table,
+    k->status = rung_keys_file_change(config->alloc, rung_access_path(config->access), change_table,
                                       k, &k->err);
 }
 
 static void answer_key(rung_key_change *k) {
     rung_call *c = k->call;
-    const rung_keys *keys = rung_guard_keys(c->api->config.guard);
+    const rung_keys *keys = rung_access_keys(c->api->config.access);
     const rung_key *key =
         rung_keys_find(keys, k->is_new ? k->key.id : rung_slice_of(k->id, k->id_len));
     if (!key) { /* somebody has put another file in place meanwhile */
@@ -140,7 +140,7 @@ static void file_changed(uv_work_t *work, int cancelled) {
     rung_api *api = k->call->api;
     rung_status st = cancelled ? RUNG_ECLOSED : k->status;
     if (st >= 0)
-        st = rung_guard_reload(api->config.guard, true, &k->err);
+        st = rung_access_reload(api->config.access, true, &k->err);
     api->key_change = NULL;
     if (st < 0)
         rung__call_fail(k->call, st, &k->err, RUNG_STAGE_APPLY);
@@ -154,7 +154,7 @@ static void file_changed(uv_work_t *work, int cancelled) {
 static rung_key_change *begin_change(rung_call *c) {
     rung_api *api = c->api;
     rung_err err = {0};
-    if (!rung_guard_path(api->config.guard)) {
+    if (!rung_access_path(api->config.access)) {
         RUNG_FAIL(&err, RUNG_EUNSUPPORTED,
                   "keys are kept in the data folder, and this server has none");
         rung__call_fail(c, RUNG_EUNSUPPORTED, &err, RUNG_STAGE_RULES);
@@ -222,7 +222,7 @@ static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
     rung_status st = slots[KEY_BOARDS].present ? read_boards(k, &slots[KEY_BOARDS]) : RUNG_OK;
     if (st < 0)
         return st;
-    if (rung_guard_is_open(k->call->api->config.guard) &&
+    if (rung_access_is_open(k->call->api->config.access) &&
         (key->role != RUNG_ROLE_ADMIN || key->pattern_count || key->expires_ms))
         return RUNG_FAIL(&k->err, RUNG_EREFUSED,
                          "role: the first key has to be an admin's, for all boards and without an "

@@ -54,11 +54,11 @@ static int64_t now_of(void *ctx) {
 }
 
 static bool sees_board(void *ctx, rung_slice sight, rung_slice board) {
-    return rung_guard_sees(((const rung_api *)ctx)->config.guard, sight, board);
+    return rung_access_sees(((const rung_api *)ctx)->config.access, sight, board);
 }
 
 static uint64_t rights_of(void *ctx) {
-    return rung_guard_generation(((const rung_api *)ctx)->config.guard);
+    return rung_access_generation(((const rung_api *)ctx)->config.access);
 }
 
 rung_status rung__live_create(rung_api *api, rung_err *err) {
@@ -105,7 +105,7 @@ static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
 }
 
 static uint64_t asker_of(const rung_call *c) {
-    return rung_guard_identity(c->api->config.guard, &c->who, rung_exchange_peer_key(c->x));
+    return rung_access_identity(c->api->config.access, &c->who);
 }
 
 static rung_live_spec board_spec(const rung_call *c) {
@@ -139,15 +139,24 @@ typedef struct permit {
 static uint64_t sight_of(rung_api *api, rung_who *who) {
     static const rung_hash_key key = {0};
     char text[RUNG_SIGHT_MAX];
-    rung_slice sight = rung_guard_sight(api->config.guard, who, text);
+    rung_slice sight = rung_access_sight(api->config.access, who, text);
     return sight.ptr ? rung_hash_keyed(&key, sight.ptr, sight.len) : 1;
+}
+
+static rung_verdict allow(const permit *p, const rung_need *need, rung_err *err) {
+    rung_access_answer why;
+    rung_verdict v =
+        rung_access_allow(p->api->config.access, p->who, need, rung_hub_now(p->api->hub), &why);
+    if (v != RUNG_ACCESS_OK && err)
+        *err = why.err;
+    return v;
 }
 
 static bool may_still(const permit *p, rung_err *err) {
     if (!p->api->hub)
         return true;
-    if (rung_guard_may(p->api->config.guard, p->who, RUNG_ROLE_READ, p->board, p->player,
-                       rung_hub_now(p->api->hub), err) != RUNG_GUARD_OK)
+    if (allow(p, &(rung_need){RUNG_ROLE_READ, false, p->board, p->player, 0}, err) !=
+        RUNG_ACCESS_OK)
         return false;
     if (p->board.ptr || sight_of(p->api, p->who) == p->sight)
         return true;
@@ -156,15 +165,11 @@ static bool may_still(const permit *p, rung_err *err) {
 }
 
 /* A list of friends needs more than a public board. */
-static bool may_watch(const permit *p, const rung_live_spec *spec, rung_err *err) {
-    rung_slice player = spec->player.len ? spec->player : p->player;
-    rung_guard *g = p->api->config.guard;
-    int64_t now_ms = rung_hub_now(p->api->hub);
-    rung_verdict v =
-        spec->kind == RUNG_LIVE_FRIENDS
-            ? rung_guard_may_keyed(g, p->who, RUNG_ROLE_READ, p->board, player, now_ms, err)
-            : rung_guard_may(g, p->who, RUNG_ROLE_READ, p->board, player, now_ms, err);
-    return v == RUNG_GUARD_OK;
+static rung_need watch_need(const permit *p, const rung_live_spec *spec) {
+    return (rung_need){.role = RUNG_ROLE_READ,
+                       .is_keyed = spec->kind == RUNG_LIVE_FRIENDS,
+                       .board = p->board,
+                       .player = spec->player.len ? spec->player : p->player};
 }
 
 /* ---- server-sent events ---- */
@@ -275,7 +280,8 @@ static bool peer_may(void *ctx, rung_live_spec *spec, rung_err *err) {
         return may_still(&p->permit, err);
     spec->asker = p->asker;
     spec->player = rung_who_resolve(&p->who, spec->player);
-    return p->permit.api->hub && may_watch(&p->permit, spec, err);
+    rung_need need = watch_need(&p->permit, spec);
+    return p->permit.api->hub && allow(&p->permit, &need, err) == RUNG_ACCESS_OK;
 }
 
 static void peer_closed(void *ctx) {
@@ -397,11 +403,12 @@ static void open_live(rung_call *c, const rung_live_spec *spec) {
 void rung_api_board_live(rung_call *c) {
     rung_live_spec spec = board_spec(c);
     permit p = {.api = c->api, .who = &c->who, .board = c->board};
-    rung_err err = {0};
+    rung_access_answer why = {0};
+    rung_need need = watch_need(&p, &spec);
     if (text_of(c, "player").len && text_of(c, "friends").len)
         rung__call_problem(c, 400, "malformed", "friends: not together with player");
-    else if (!may_watch(&p, &spec, &err))
-        rung__call_refuse(c, c->who.key_id_len ? RUNG_GUARD_FORBIDDEN : RUNG_GUARD_UNKNOWN, &err);
+    else if (allow(&p, &need, &why.err) != RUNG_ACCESS_OK)
+        rung__call_refuse(c, c->who.key_id_len ? RUNG_ACCESS_FORBIDDEN : RUNG_ACCESS_UNKNOWN, &why);
     else
         open_live(c, &spec);
 }
@@ -412,9 +419,10 @@ void rung_api_player_live(rung_call *c) {
         rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
         return;
     }
-    open_live(c, &(rung_live_spec){.kind = RUNG_LIVE_FEED,
-                                   .player = c->player,
-                                   .window = text_of(c, "window"),
-                                   .sight = rung_guard_sight(c->api->config.guard, &c->who, sight),
-                                   .asker = asker_of(c)});
+    open_live(c,
+              &(rung_live_spec){.kind = RUNG_LIVE_FEED,
+                                .player = c->player,
+                                .window = text_of(c, "window"),
+                                .sight = rung_access_sight(c->api->config.access, &c->who, sight),
+                                .asker = asker_of(c)});
 }

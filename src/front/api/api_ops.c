@@ -243,7 +243,7 @@ static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice
         rung_stats stats;
         rung_view view;
         if (rung_state_board_at(s, i, &id, &def) != RUNG_OK ||
-            !rung_guard_sees(api->config.guard, sight, id) ||
+            !rung_access_sees(api->config.access, sight, id) ||
             rung_state_board_stats(s, id, &stats) != RUNG_OK ||
             rung_state_view(s, &(rung_query){.board = id}, &view, NULL) != RUNG_OK)
             continue;
@@ -360,7 +360,7 @@ static void write_info(rung_json_writer *w, const rung_api *api) {
 }
 
 static void write_guard(rung_json_writer *w, const rung_api *api) {
-    rung_guard_stats s = rung_guard_stat(api->config.guard);
+    rung_access_stats s = rung_access_stat(api->config.access);
     counter(w, "rung_tokens_verified_total", "Signatures of players' tokens looked at.",
             s.verified);
     counter(w, "rung_tokens_forged_total", "Of those, in vain.", s.forged);
@@ -402,7 +402,7 @@ void rung_api_metrics(rung_call *c) {
     const rung_api *api = c->api;
     rung_json_writer *w = rung__call_begin(c);
     char text[RUNG_SIGHT_MAX];
-    rung_slice sight = rung_guard_sight(api->config.guard, &c->who, text);
+    rung_slice sight = rung_access_sight(api->config.access, &c->who, text);
     write_info(w, api);
     if (!sight.ptr)
         write_server(w, api);

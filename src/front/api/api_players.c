@@ -74,9 +74,9 @@ enum { PROFILE_BOARDS_MAX = 1024 }; /* looked at for what a limited key may see 
 static void mark_shown(rung_call *c, const rung_attribute *attributes, uint32_t count,
                        bool *shown) {
     const rung_state *s = rung__api_state(c->api);
-    rung_guard *guard = c->api->config.guard;
+    rung_access *access = c->api->config.access;
     char text[RUNG_SIGHT_MAX];
-    rung_slice sight = rung_guard_sight(guard, &c->who, text), id;
+    rung_slice sight = rung_access_sight(access, &c->who, text), id;
     bool is_all = !sight.ptr || c->who.player_len;
     const rung_board_def *def;
     for (uint32_t i = 0; i < count; i++)
@@ -85,7 +85,7 @@ static void mark_shown(rung_call *c, const rung_attribute *attributes, uint32_t 
                    rung_slice_eq(attributes[i].name, RUNG_SLICE("country"));
     uint32_t span = is_all ? 0 : rung_state_board_span(s);
     for (uint32_t b = 0; b < span && b < PROFILE_BOARDS_MAX; b++)
-        if (rung_state_board_at(s, b, &id, &def) == RUNG_OK && rung_guard_sees(guard, sight, id))
+        if (rung_state_board_at(s, b, &id, &def) == RUNG_OK && rung_access_sees(access, sight, id))
             for (uint32_t i = 0; i < count; i++)
                 shown[i] |= rung_board_ranks_by(def, attributes[i].name);
 }

@@ -26,7 +26,7 @@ void rung_api_submit(rung_call *c) {
     rung_api *api = c->api;
     const rung_board_def *def;
     rung_slot slots[SCORE_FIELDS];
-    rung_rate_answer rate;
+    rung_access_answer why;
     rung_err err = {0};
     rung_status st = rung_submission_read(&rung_submission_schema, c->body, c->body_len,
                                           &api->reader, slots, &err);
@@ -44,10 +44,10 @@ void rung_api_submit(rung_call *c) {
         rung__call_fail(c, st, &err, RUNG_STAGE_RULES);
         return;
     }
-    if (!rung_guard_take_player(api->config.guard, slots[SCORE_PLAYER].text, rung_hub_now(api->hub),
-                                &rate)) {
-        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-        rung__call_problem(c, 429, "rate_limited", "player: too many submissions");
+    rung_verdict v = rung_access_admit(api->config.access, slots[SCORE_PLAYER].text,
+                                       rung_hub_now(api->hub), &why);
+    if (v != RUNG_ACCESS_OK) {
+        rung__call_refuse(c, v, &why);
         return;
     }
     c->is_delta = slots[SCORE_DELTA].present;

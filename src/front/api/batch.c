@@ -302,59 +302,50 @@ static void refuse_status(rung_batch *b, rung_status st, const rung_err *err, ru
     refuse(b, &p);
 }
 
-static rung_verdict may_write(rung_batch *b, rung_slice board, int64_t now_ms, rung_err *err) {
-    return rung_guard_may(b->api->config.guard, &b->call->who, RUNG_ROLE_SERVER, board,
-                          (rung_slice){NULL, 0}, now_ms, err);
-}
-
-static void refuse_verdict(rung_batch *b, rung_verdict v, const rung_err *err) {
+static void refuse_verdict(rung_batch *b, rung_verdict v, const rung_access_answer *why) {
+    rung_slice detail = rung_slice_str(why->err.message);
     refuse(b, &(rung_problem){.status = (int)v,
                               .code = rung__verdict_code(v),
-                              .detail = rung_slice_str(err->message)});
+                              .field = rung_problem_field(detail),
+                              .detail = detail,
+                              .retry_s = (int)why->rate.retry_s});
 }
 
 /* May the sender write to this board? Asked for every line: the key may have been revoked since the last one. */
-static bool check_board(rung_batch *b, rung_slice board, int64_t now_ms) {
-    rung_err err = {0};
-    rung_verdict v = may_write(b, board, now_ms, &err);
-    if (v != RUNG_GUARD_OK)
-        refuse_verdict(b, v, &err);
-    return v == RUNG_GUARD_OK;
+static bool check_board(rung_batch *b, rung_slice board) {
+    rung_access_answer why;
+    rung_need need = {.role = RUNG_ROLE_SERVER, .board = board};
+    rung_verdict v = rung_access_allow(b->api->config.access, &b->call->who, &need,
+                                       rung_hub_now(b->api->hub), &why);
+    if (v != RUNG_ACCESS_OK)
+        refuse_verdict(b, v, &why);
+    return v == RUNG_ACCESS_OK;
 }
 
 /* A stream whose key is no longer good ends with a last line that says so; what comes after it is not read. */
 static void check_sender(rung_batch *b) {
-    rung_err err = {0};
-    rung_verdict v = may_write(b, RUNG_BOARDS_EACH, rung_hub_now(b->api->hub), &err);
-    if (v == RUNG_GUARD_OK)
-        return;
     b->line++;
-    refuse_verdict(b, v, &err);
-    b->is_stopping = true;
-}
-
-static void refuse_rate(rung_batch *b, const rung_rate_answer *rate, rung_slice field,
-                        rung_slice detail) {
-    refuse(b, &(rung_problem){.status = 429,
-                              .code = "rate_limited",
-                              .field = field,
-                              .detail = detail,
-                              .retry_s = rate->retry_s ? (int)rate->retry_s : 1});
+    if (check_board(b, RUNG_BOARDS_EACH))
+        b->line--;
+    else
+        b->is_stopping = true;
 }
 
 /* Each submission counts as one request; the request itself was the first. */
-static bool pay(rung_batch *b, rung_rate_answer *rate) {
-    bool is_paid = !b->is_begun || rung__call_take(b->call, rung_hub_now(b->api->hub), rate);
+static rung_verdict pay(rung_batch *b, rung_access_answer *why) {
+    bool is_paid = !b->is_begun;
     b->is_begun = true;
-    return is_paid;
+    return is_paid ? RUNG_ACCESS_OK
+                   : rung_access_allow(b->api->config.access, &b->call->who,
+                                       &(rung_need){.cost = 1}, rung_hub_now(b->api->hub), why);
 }
 
 static bool check_player(rung_batch *b, rung_slice player, int64_t now_ms) {
-    rung_rate_answer rate;
-    if (rung_guard_take_player(b->api->config.guard, player, now_ms, &rate))
-        return true;
-    refuse_rate(b, &rate, RUNG_SLICE("player"), RUNG_SLICE("player: too many submissions"));
-    return false;
+    rung_access_answer why;
+    rung_verdict v = rung_access_admit(b->api->config.access, player, now_ms, &why);
+    if (v != RUNG_ACCESS_OK)
+        refuse_verdict(b, v, &why);
+    return v == RUNG_ACCESS_OK;
 }
 
 static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err);
@@ -378,7 +369,7 @@ static void submit(rung_batch *b, rung_slice text) {
         return;
     }
     rung_slice board = slots[SCORE_BOARD].text;
-    if (!check_board(b, board, now_ms) || !check_player(b, slots[SCORE_PLAYER].text, now_ms))
+    if (!check_board(b, board) || !check_player(b, slots[SCORE_PLAYER].text, now_ms))
         return;
     if (rung_state_board(rung__api_state(api), board, &def) != RUNG_OK) {
         RUNG_FAIL(&err, RUNG_EABSENT, "board: no such board");
@@ -463,13 +454,14 @@ static bool take_paid(rung_batch *b, rung_slice *text_out) {
     size_t in_at = b->in_at;
     uint64_t line = b->line;
     bool is_skipping = b->is_skipping;
-    rung_rate_answer rate = {0};
+    rung_access_answer why;
     while (take_next(b, text_out)) {
-        if (pay(b, &rate))
+        rung_verdict v = pay(b, &why);
+        if (v == RUNG_ACCESS_OK)
             return true;
         if (b->is_array) {
             b->api->metrics.batch_lines++;
-            refuse_rate(b, &rate, (rung_slice){NULL, 0}, RUNG_SLICE("too many requests"));
+            refuse_verdict(b, v, &why);
             if (b->is_stopping || b->is_full || !has_room(b))
                 return false;
             continue;

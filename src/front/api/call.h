@@ -135,10 +135,8 @@ void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const ru
 
 /* Once more, after a wait: false: they may not any more, and the call is ended. */
 bool rung__call_may_still(rung_call *c);
-/* One request's worth from the bucket of who asks. */
-bool rung__call_take(const rung_call *c, int64_t now_ms, rung_rate_answer *rate);
-/* End the call with what the guard said, which was not OK; and the code of that problem. */
-void rung__call_refuse(rung_call *c, rung_verdict v, const rung_err *err);
+/* End the call with a verdict that was not OK; and the code of that problem. */
+void rung__call_refuse(rung_call *c, rung_verdict v, const rung_access_answer *why);
 const char *rung__verdict_code(rung_verdict v);
 /* Who asks, where something is shared: the key, or the address of who has none (base/fair.h). */
 uint32_t rung__call_share(rung_call *c);

@@ -274,8 +274,9 @@ void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *even
 
 /* May it still, as when it began to wait? */
 static bool may_pop(rung_resp *r, rung__resp_blocked *b, rung_slice key) {
-    return rung_guard_may(r->guard, &b->session->who, b->command->role, key, (rung_slice){NULL, 0},
-                          rung_hub_now(r->hub), NULL) == RUNG_GUARD_OK;
+    rung_need need = {.role = b->command->role, .board = key};
+    return rung_access_allow(r->access, &b->session->who, &need, rung_hub_now(r->hub), NULL) ==
+           RUNG_ACCESS_OK;
 }
 
 /* Put a pop of this key for the client. */
@@ -346,9 +347,9 @@ static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
 
 /* The keys have changed: who may not pop any more waits no longer. */
 static void look_at_rights(rung_resp *r) {
-    if (r->blocked_rights == rung_guard_generation(r->guard))
+    if (r->blocked_rights == rung_access_generation(r->access))
         return;
-    r->blocked_rights = rung_guard_generation(r->guard);
+    r->blocked_rights = rung_access_generation(r->access);
     for (rung__resp_blocked *b = r->blocked_first, *next; b; b = next) {
         next = b->next;
         if (!b->is_served && !may_pop(r, b, RUNG_BOARDS_EACH))

@@ -42,15 +42,15 @@ static bool log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
     rung__resp_session *s = call->s;
     rung_who who;
     bool is_user = rung__resp_is_word(user, "default");
-    rung_verdict v = RUNG_GUARD_UNKNOWN;
+    rung_verdict v = RUNG_ACCESS_UNKNOWN;
     if (is_user && secret.len)
-        v = rung_guard_know(call->r->guard, secret, rung_conn_peer_key(s->conn), call->now_ms, &who,
-                            NULL);
-    if (v == RUNG_GUARD_TOO_MANY) {
+        v = rung_access_identify(call->r->access, secret, rung_conn_peer_key(s->conn), call->now_ms,
+                                 &who, NULL);
+    if (v == RUNG_ACCESS_TOO_MANY) {
         rung__resp_error(call, "THROTTLED too many bad tokens from this address, try again later");
         return false;
     }
-    if (v != RUNG_GUARD_OK) {
+    if (v != RUNG_ACCESS_OK) {
         rung__resp_error(call, "WRONGPASS invalid username-password pair or user is disabled.");
         return false;
     }
@@ -64,7 +64,7 @@ void rung__resp_answer_auth(rung__resp_call *call) {
         rung__resp_error_syntax(call);
         return;
     }
-    if (call->argc == 2 && rung_guard_is_open(call->r->guard)) {
+    if (call->argc == 2 && rung_access_is_open(call->r->access)) {
         rung__resp_error(
             call,
             "ERR AUTH <password> called without any password configured for the default user. Are "
@@ -169,8 +169,8 @@ void rung__resp_answer_reset(rung__resp_call *call) {
     s->name_len = 0;
     s->is_silent = false;
     s->version = call->out->version = 2;
-    rung_guard_know(call->r->guard, (rung_slice){NULL, 0}, RUNG_SLICE(""), call->now_ms, &s->who,
-                    NULL);
+    rung_access_identify(call->r->access, (rung_slice){NULL, 0}, rung_conn_peer_key(s->conn),
+                         call->now_ms, &s->who, NULL);
     rung__resp_session_limits(s, call->now_ms);
     rung_resp_simple(call->out, "RESET");
 }
@@ -228,9 +228,9 @@ static void describe(const rung__resp_session *s, int64_t now_ms, text *t) {
 
 /* The others are an admin's business. */
 static bool may_list(rung__resp_call *call) {
-    rung_slice none = {NULL, 0};
-    if (rung_guard_may(call->r->guard, &call->s->who, RUNG_ROLE_ADMIN, none, none, call->now_ms,
-                       NULL) == RUNG_GUARD_OK)
+    rung_need need = {.role = RUNG_ROLE_ADMIN};
+    if (rung_access_allow(call->r->access, &call->s->who, &need, call->now_ms, NULL) ==
+        RUNG_ACCESS_OK)
         return true;
     rung__resp_error(call, "NOPERM this user has no permissions to run the 'client|list' command");
     return false;

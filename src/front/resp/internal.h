@@ -24,7 +24,7 @@ typedef struct rung__resp_waited rung__resp_waited;
 /* ---- one command being worked on ---- */
 
 /* What the command before found out that holds for this one, too, since its name, its key and the number of its
- * arguments are the same, and neither the time, the state nor the guard's keys change between the two. */
+ * arguments are the same, and neither the time, the state nor the keys in force change between the two. */
 typedef struct rung__resp_before {
     bool is_allowed;                /* for its key alone */
     struct rung__resp_request *run; /* the run that it joined, which may be full; NULL: none */
@@ -347,7 +347,7 @@ typedef struct rung__resp_cached {
 struct rung_resp {
     rung_resp_config config;
     rung_hub *hub;
-    rung_guard *guard;
+    rung_access *access;
     rung_resp_stats stats;
     uint64_t next_id;
     rung__resp_session *sessions;
@@ -377,7 +377,7 @@ struct rung_resp {
     uint32_t touched_count;
     rung_hash_key waited_hash;
     rung_fair blocked_shares, wait_shares; /* whose clients, whose places in the keys' lines */
-    uint64_t blocked_rights; /* the generation of the guard's keys when they were last looked at */
+    uint64_t blocked_rights; /* the generation of the keys in force when they were last looked at */
     uv_check_t check;
     uv_timer_t timer;
     uv_idle_t idle;                                   /* while it runs the loop does not wait */

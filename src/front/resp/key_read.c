@@ -46,13 +46,13 @@ void rung__resp_answer_ttl(rung__resp_call *call) {
 /* A key limited to boards counts those, which takes a walk over all. */
 uint64_t rung__resp_count_keys(const rung__resp_call *call) {
     char text[RUNG_SIGHT_MAX];
-    rung_slice sight = rung_guard_sight(call->r->guard, &call->s->who, text), name;
+    rung_slice sight = rung_access_sight(call->r->access, &call->s->who, text), name;
     rung_zkey_kind kind;
     uint64_t cursor = 0, count = 0;
     if (!sight.ptr)
         return rung_zkeys_count(call->state);
     while (rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind))
-        count += rung_guard_sees(call->r->guard, sight, name);
+        count += rung_access_sees(call->r->access, sight, name);
     return count;
 }
 
@@ -64,8 +64,9 @@ void rung__resp_answer_dbsize(rung__resp_call *call) {
 
 /* May whoever asks see it? A key limited to boards sees those. */
 static bool may_see(const rung__resp_call *call, rung_slice name) {
-    return rung_guard_may(call->r->guard, &call->s->who, RUNG_ROLE_READ, name,
-                          (rung_slice){NULL, 0}, call->now_ms, NULL) == RUNG_GUARD_OK;
+    rung_need need = {.role = RUNG_ROLE_READ, .board = name};
+    return rung_access_allow(call->r->access, &call->s->who, &need, call->now_ms, NULL) ==
+           RUNG_ACCESS_OK;
 }
 
 enum { STEPS = 16 }; /* of a pattern, in the time of one look at a key */

@@ -380,8 +380,9 @@ static bool refuse(rung__resp_call *call, rung_status st, const rung_err *err) {
 
 static bool put_score(rung__resp_call *call, rung_event *event) {
     rung_err err;
-    rung_rate_answer rate;
-    if (!rung_guard_take_player(call->r->guard, event->score.player, call->now_ms, &rate)) {
+    rung_access_answer why;
+    if (rung_access_admit(call->r->access, event->score.player, call->now_ms, &why) !=
+        RUNG_ACCESS_OK) {
         rung__resp_error(call, "THROTTLED too many submissions for this player, try again later");
         return true;
     }
@@ -419,13 +420,14 @@ uint32_t rung__resp_change_alike(rung__resp_call *call, uint32_t n) {
     size_t mark = call->out->len;
     uint64_t errors = r->stats.errors;
     uint32_t room = run_room(s, q), count = n < room ? n : room, done = 0;
-    rung_rate_answer rate;
+    rung_access_answer why;
     for (; done < count; done++) {
         call->argv += call->argc;
         call->style = 0;
         if (call->command->score(call, &event->score) != RUNG__BUILD_CHANGE ||
             call->style != q->style ||
-            !rung_guard_take_player(r->guard, event->score.player, call->now_ms, &rate) ||
+            rung_access_admit(r->access, event->score.player, call->now_ms, &why) !=
+                RUNG_ACCESS_OK ||
             rung_hub_put_from(r->hub, rung__resp_sender(s, true), event, NULL, score_answered, q,
                               NULL) < 0)
             break;
@@ -496,8 +498,8 @@ static bool takes_away(rung_zcommand_kind kind) {
 /* May the sender take away boards with rules of their own? It is asked again when the commands are applied: a board may
  * get its rules between now and then. */
 static bool is_admin(rung__resp_session *s, int64_t now_ms) {
-    return rung_guard_may(s->r->guard, &s->who, RUNG_ROLE_ADMIN, RUNG_BOARDS_EACH,
-                          (rung_slice){NULL, 0}, now_ms, NULL) == RUNG_GUARD_OK;
+    rung_need need = {.role = RUNG_ROLE_ADMIN, .board = RUNG_BOARDS_EACH};
+    return rung_access_allow(s->r->access, &s->who, &need, now_ms, NULL) == RUNG_ACCESS_OK;
 }
 
 static bool put_change(rung__resp_call *call, const rung_zcommand *c) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resp.h - the Redis protocol on connections of the net (docs/redis.md says what is the same and what is not).
  *
- *     rung_resp_create(&(rung_resp_config){.alloc = a, .net = net, .hub = hub, .guard = guard}, &resp, &err);
+ *     rung_resp_create(&(rung_resp_config){.alloc = a, .net = net, .hub = hub, .access = access}, &resp, &err);
  *     rung_net_listen(net, &address, rung_resp_protocol(), resp, tls, &bound, &err);
  *     ...
  *     rung_resp_destroy(resp);          // after the net has stopped and the hub was closed
@@ -21,19 +21,19 @@
 #include "base/alloc.h"
 #include "base/status.h"
 #include "front/net/net.h"
-#include "guard/guard.h"
+#include "service/access.h"
 #include "service/hub.h"
 
 #include <stdint.h>
 
 typedef struct rung_resp rung_resp; /* heap object; whoever created it calls rung_resp_destroy() */
 
-/* Zero is a good default for every field but alloc, net, hub and guard. Texts are used until destroy. */
+/* Zero is a good default for every field but alloc, net, hub and access. Texts are used until destroy. */
 typedef struct rung_resp_config {
     const rung_alloc *alloc;
     rung_net *net;
     rung_hub *hub;
-    rung_guard *guard;
+    rung_access *access;
     uint32_t args_max;          /* arguments of one command; 0: 1,048,576 */
     uint32_t bulk_max;          /* bytes of one argument; 0: 1 MiB */
     uint32_t command_max;       /* bytes of one command; 0: 4 MiB, and no more than that */

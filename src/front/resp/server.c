@@ -51,7 +51,7 @@ void rung__resp_keep_awake(rung_resp *r) {
     uv_idle_start(&r->idle, on_idle); /* no more than a look when it is running */
 }
 
-/* Behind the hub's turn: whoever waits is looked at when a key of theirs or the guard's keys have changed. */
+/* Behind the hub's turn: whoever waits is looked at when a key of theirs or the keys in force have changed. */
 static void on_check(uv_check_t *check) {
     rung_resp *r = check->data;
     uv_idle_stop(&r->idle);
@@ -59,7 +59,7 @@ static void on_check(uv_check_t *check) {
     resume_stalled(r);
     if (r->stalled_first && rung__resp_is_tired(r))
         rung__resp_keep_awake(r);
-    if (!r->touched_first && r->blocked_rights == rung_guard_generation(r->guard))
+    if (!r->touched_first && r->blocked_rights == rung_access_generation(r->access))
         return;
     rung__resp_blocked_look(r);
     rung_hub_flush(r->hub);
@@ -132,7 +132,7 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     r->config = with_defaults(config);
     r->hub = config->hub;
-    r->guard = config->guard;
+    r->access = config->access;
     r->args.alloc = r->out.alloc = a;
     r->out.version = 2;
     r->out.limit = OUT_MAX;

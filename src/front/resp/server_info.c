@@ -65,7 +65,7 @@ static void memory_section(report *t, const rung_hub_stats *hub) {
     char text[RUNG_SIGHT_MAX];
     if (!section(t, "memory", "Memory"))
         return;
-    if (!rung_guard_sight(t->call->r->guard, &t->call->s->who, text).ptr)
+    if (!rung_access_sight(t->call->r->access, &t->call->s->who, text).ptr)
         line(t, "used_memory:%llu\r\n", (unsigned long long)hub->memory);
     line(t, "maxmemory:%llu\r\nmaxmemory_policy:noeviction\r\n",
          (unsigned long long)hub->memory_max);

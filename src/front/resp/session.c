@@ -145,17 +145,15 @@ void rung__resp_session_tell_held(const rung__resp_session *s) {
 /* ---- may it? ---- */
 
 static bool is_stranger(rung__resp_session *s, int64_t now_ms) {
-    rung_slice player = rung_who_player(&s->who);
-    return rung_guard_may(s->r->guard, &s->who, RUNG_ROLE_READ, (rung_slice){NULL, 0}, player,
-                          now_ms, NULL) != RUNG_GUARD_OK;
+    rung_need need = {.role = RUNG_ROLE_READ, .player = rung_who_player(&s->who)};
+    return rung_access_allow(s->r->access, &s->who, &need, now_ms, NULL) != RUNG_ACCESS_OK;
 }
 
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms) {
     const rung_resp_config *c = &s->r->config;
     bool was_stranger = s->is_stranger;
     s->is_stranger = is_stranger(s, now_ms);
-    if (s->conn)
-        s->share = rung_guard_share(s->r->guard, &s->who, rung_conn_peer_key(s->conn));
+    s->share = rung_access_share(s->r->access, &s->who);
     if (s->is_stranger && !was_stranger)
         s->stranger_ms = loop_now(s);
     s->parser.limits = s->is_stranger
@@ -172,30 +170,28 @@ static bool is_ruled(const rung__resp_call *call, rung_slice key) {
 
 static rung_verdict check_keys(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
-    rung_who *who = &call->s->who;
     rung_slice key, player = {NULL, 0};
     if (c->player_arg && (uint32_t)c->player_arg < call->argc)
         player = call->argv[c->player_arg];
     for (uint32_t i = 0; rung__resp_command_key(c, call->argv, call->argc, i, &key); i++) {
         if (!key.len)
             key.ptr = NULL; /* no board has that name */
-        rung_role role = c->role;
+        rung_need need = {
+            .role = c->role, .is_keyed = c->flags & RUNG__KEYED, .board = key, .player = player};
         if (c->flags & RUNG__REMOVES && is_ruled(call, key))
-            role = RUNG_ROLE_ADMIN;
-        rung_guard *g = call->r->guard;
-        rung_verdict v = c->flags & RUNG__KEYED
-                             ? rung_guard_may_keyed(g, who, role, key, player, call->now_ms, NULL)
-                             : rung_guard_may(g, who, role, key, player, call->now_ms, NULL);
-        if (v != RUNG_GUARD_OK)
+            need.role = RUNG_ROLE_ADMIN;
+        rung_verdict v =
+            rung_access_allow(call->r->access, &call->s->who, &need, call->now_ms, NULL);
+        if (v != RUNG_ACCESS_OK)
             return v;
     }
-    return RUNG_GUARD_OK;
+    return RUNG_ACCESS_OK;
 }
 
 bool rung__resp_may_run(rung__resp_call *call) {
     const rung__resp_command *c = call->command;
     rung__resp_session *s = call->s;
-    rung_slice none = {NULL, 0};
+    rung_need need = {.role = c->role};
     if (c->flags & RUNG__NO_AUTH)
         return true;
     if (is_stranger(s, call->now_ms)) {
@@ -209,12 +205,12 @@ bool rung__resp_may_run(rung__resp_call *call) {
     if (c->first_key || c->flags & RUNG__MOVABLE)
         v = check_keys(call);
     else
-        v = rung_guard_may(call->r->guard, &s->who, c->role, none, none, call->now_ms, NULL);
-    if (v == RUNG_GUARD_OK)
+        v = rung_access_allow(call->r->access, &s->who, &need, call->now_ms, NULL);
+    if (v == RUNG_ACCESS_OK)
         return true;
-    rung_slice player = rung_who_player(&s->who);
-    if (rung_guard_may(call->r->guard, &s->who, c->role, RUNG_BOARDS_EACH, player, call->now_ms,
-                       NULL) != RUNG_GUARD_OK ||
+    need.board = RUNG_BOARDS_EACH;
+    need.player = rung_who_player(&s->who);
+    if (rung_access_allow(call->r->access, &s->who, &need, call->now_ms, NULL) != RUNG_ACCESS_OK ||
         !c->first_key)
         rung__resp_error_of(call, "NOPERM this user has no permissions to run the '",
                             rung_slice_str(c->name), "' command");
@@ -312,8 +308,9 @@ static bool is_queue_full(const rung__resp_call *call) {
     size_t need = s->queue.len + rung__resp_script_need(call->argv, call->argc);
     if (need <= QUEUE_BYTES_READER)
         return false;
-    bool may_write = rung_guard_may(call->r->guard, &s->who, RUNG_ROLE_SERVER, RUNG_BOARDS_EACH,
-                                    (rung_slice){NULL, 0}, call->now_ms, NULL) == RUNG_GUARD_OK;
+    rung_need to_write = {.role = RUNG_ROLE_SERVER, .board = RUNG_BOARDS_EACH};
+    bool may_write = rung_access_allow(call->r->access, &s->who, &to_write, call->now_ms, NULL) ==
+                     RUNG_ACCESS_OK;
     return need > (may_write ? QUEUE_BYTES_MAX : QUEUE_BYTES_READER);
 }
 
@@ -502,10 +499,8 @@ static uint32_t go_on_changing(rung__resp_call *call, const parsed *commands, ui
 
 /* Too many in too short a time: as HTTP's 429. */
 static bool is_throttled(rung__resp_call *call, uint32_t n) {
-    const rung__resp_session *s = call->s;
-    rung_rate_answer answer;
-    return !rung_guard_take(call->r->guard, &s->who, rung_conn_peer_key(s->conn), n, call->now_ms,
-                            &answer);
+    return rung_access_allow(call->r->access, &call->s->who, &(rung_need){.cost = n}, call->now_ms,
+                             NULL) != RUNG_ACCESS_OK;
 }
 
 static void throttle(rung__resp_call *call) {
@@ -711,7 +706,8 @@ static void *on_opened(void *ctx, rung_conn *c) {
     s->id = ++r->next_id;
     s->since_ms = now_ms;
     s->version = 2;
-    rung_guard_know(r->guard, (rung_slice){NULL, 0}, RUNG_SLICE(""), now_ms, &s->who, NULL);
+    rung_access_identify(r->access, (rung_slice){NULL, 0}, rung_conn_peer_key(c), now_ms, &s->who,
+                         NULL);
     rung_resp_parser_init(&s->parser, r->config.alloc, RUNG_RESP_LIMITS_STRANGER);
     rung__resp_session_limits(s, now_ms);
     watch(s);

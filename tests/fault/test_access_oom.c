@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard with the n-th allocation failing: told, nothing lost, and what was in force stays in force. */
-#include "guard/guard.h"
+/* Access with the n-th allocation failing: told, nothing lost, and what was in force stays in force. */
 #include "guard/keys_file.h"
+#include "service/access.h"
 #include "support/check.h"
 #include "support/failalloc.h"
 #include "support/token.h"
@@ -23,7 +23,7 @@ static void make_file(void) {
     uint8_t chance[RUNG_KEY_CHANCE_SIZE] = {7};
     rung_key key = {.role = RUNG_ROLE_ADMIN, .created_ms = 1},
              verifier = token_key("t", RUNG_ALG_HS256);
-    snprintf(folder, sizeof folder, "/tmp/rung-guard-XXXXXX");
+    snprintf(folder, sizeof folder, "/tmp/rung-access-XXXXXX");
     CHECK(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/keys", folder);
     CHECK_OK(rung_key_mint(&key, chance, text, NULL));
@@ -35,41 +35,44 @@ static void remove_file(void) {
     CHECK(unlink(path) == 0 && rmdir(folder) == 0);
 }
 
+static int check(rung_access *a, rung_slice presented, rung_role role, rung_slice player) {
+    rung_who who;
+    rung_access_answer why;
+    rung_need need = {.role = role, .player = player};
+    return (int)rung_access_enter(a, presented, NONE, &need, NOW, &who, &why);
+}
+
 /* Create, recognise a key and a token, reload, recognise again. */
 static rung_status work(const rung_alloc *alloc) {
     char token[TOKEN_SIZE];
-    rung_guard *g;
-    rung_who who;
+    rung_access *a;
     rung_err err = {0};
-    rung_guard_config config = {.alloc = alloc,
-                                .path = path,
-                                .public_boards = "race-*",
-                                .rate_capacity = 8,
-                                .token_capacity = 8};
+    rung_access_config config = {.alloc = alloc,
+                                 .path = path,
+                                 .public_boards = "race-*",
+                                 .rate_capacity = 8,
+                                 .token_capacity = 8};
     rung_slice jwt = token_make(RUNG_ALG_HS256, RUNG_SLICE("{\"alg\":\"HS256\"}"),
                                 RUNG_SLICE("{\"sub\":\"ada\",\"exp\":1794733890}"), token);
-    rung_status st = rung_guard_create(&config, &g, &err);
+    rung_status st = rung_access_create(&config, &a, &err);
     if (st < 0) {
         CHECK_STATUS(st, RUNG_ENOMEM);
         CHECK(err.message[0]);
         return st;
     }
     for (int round = 0; round < 2; round++) {
-        CHECK_EQ_I64(
-            rung_guard_check(g, rung_slice_str(text), RUNG_ROLE_ADMIN, NONE, NONE, NOW, &who, NULL),
-            0);
-        CHECK_EQ_I64(
-            rung_guard_check(g, jwt, RUNG_ROLE_READ, NONE, RUNG_SLICE("me"), NOW, &who, NULL), 0);
-        CHECK_EQ_I64(rung_guard_check(g, NONE, RUNG_ROLE_READ, NONE, NONE, NOW, &who, NULL), 401);
+        CHECK_EQ_I64(check(a, rung_slice_str(text), RUNG_ROLE_ADMIN, NONE), 0);
+        CHECK_EQ_I64(check(a, jwt, RUNG_ROLE_READ, RUNG_SLICE("me")), 0);
+        CHECK_EQ_I64(check(a, NONE, RUNG_ROLE_READ, NONE), 401);
         if (round == 0)
-            st = rung_guard_reload(g, true, &err);
+            st = rung_access_reload(a, true, &err);
         CHECK(st == RUNG_OK || st == RUNG_ENOMEM);
     }
-    rung_guard_destroy(g);
+    rung_access_destroy(a);
     return st;
 }
 
-TEST(guard) {
+TEST(access) {
     make_file();
     for (int sticky = 0; sticky < 2; sticky++)
         for (uint64_t n = 1;; n++) {
