@@ -37,7 +37,7 @@ SHARED = {("ladder", "model/words.h")}
 # Rooms that are plain functions of their arguments: no clock, chance, file, socket, thread or locale.
 PURE = {"base", "model", "ladder", "rating", "state", "codec"}
 # The files of base that are the way out of the pure world.
-PORTS = {f"src/base/{name}.c" for name in ("alloc", "assert", "clock", "random", "file", "status")}
+PORTS = {f"src/base/{name}.c" for name in ("alloc", "assert", "clock", "random", "file", "status", "worker")}
 # Calls by name. A member of a port (clock->now()) is not meant, and not found.
 IMPURE_CALLS = """
     time clock clock_gettime clock_nanosleep gettimeofday timespec_get nanosleep sleep usleep

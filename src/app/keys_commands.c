@@ -2,12 +2,12 @@
 /* rung keys create, list, revoke: the file of keys. A server that runs on it sees every change within half a second. */
 #include "app/config.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "guard/base64url.h"
 #include "guard/keys_file.h"
 #include "model/civil.h"
-#include "service/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>

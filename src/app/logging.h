@@ -13,8 +13,8 @@
 #ifndef RUNG_APP_LOGGING_H
 #define RUNG_APP_LOGGING_H
 
+#include "base/clock.h"
 #include "base/slice.h"
-#include "service/clock.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -27,6 +27,7 @@
 
 #include "archive/attach.h"
 #include "base/alloc.h"
+#include "base/random.h"
 #include "front/api/api.h"
 #include "front/http/http.h"
 #include "front/net/net.h"
@@ -578,7 +579,7 @@ static int set_up_guard(server *s) {
         .per_player = set->rate_player,
         .per_peer = set->rate_peer,
     };
-    if (rung_random_hash_key(&config.hash_key, &err) < 0 ||
+    if (rung_random_hash_key(NULL, &config.hash_key, &err) < 0 ||
         rung_access_create(&config, &s->access, &err) < 0 ||
         rung_settings_check_reach(set, s->access, &err) < 0) /* invariant 3 */
         return fail(s, &err);

@@ -9,7 +9,7 @@
 
 #include "archive/sampler.h"
 #include "archive/sqlite/sqlite_archive.h"
-#include "service/clock.h"
+#include "base/random.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -200,7 +200,7 @@ static rung_status open_file(rung_attach *a, const uint8_t log_id[16], rung_err 
 
 static rung_status make_sampler(rung_attach *a, rung_err *err) {
     rung_hash_key key;
-    rung_status st = rung_random_hash_key(&key, err);
+    rung_status st = rung_random_hash_key(NULL, &key, err);
     if (st < 0)
         return st;
     st = rung_sampler_create(a->config.alloc, &key, a->config.sample_players_max, &a->sampler);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The follower's life: wait_for_work -> take -> archive -> settle -> again.
+/* A step of the follower's worker: take -> archive -> settle.
  *
  * Invariants:
  *   F1  Packed windows are in order of their sequence: first `taken` (the thread has them), then the queue.
@@ -8,7 +8,6 @@
  *   F3  cursor_seq moves only after a commit; what waits in memory is freed only after the commit that holds it.
  *   F4  The ring has the statuses of events ring_first .. ring_first + ring_count - 1; that of seq is at seq %
  *   statuses_max. */
-#define _GNU_SOURCE
 #include "archive/follower.h"
 
 #include "archive/closed_window.h"
@@ -17,10 +16,8 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define BATCH_EVENTS_DEFAULT 4096u
 #define STATUSES_DEFAULT     (1u << 20)
@@ -47,11 +44,9 @@ typedef struct item_list {
 
 struct rung_follower {
     rung_follower_config config;
-    pthread_t thread;
+    rung_worker *worker;
 
     pthread_mutex_t lock;
-    pthread_cond_t work; /* for the thread */
-    pthread_cond_t done; /* for rung_follower_wait */
     /* Under the lock. */
     bool is_stopping;
     int64_t stop_by_ms; /* when stopping: of the monotonic clock */
@@ -75,27 +70,15 @@ struct rung_follower {
     item_list taken;
     uint64_t lost_seq; /* of a window whose job failed; 0: none */
     bool is_failing;
+    uint32_t retry_ms;
+    int64_t not_before_ms; /* of the monotonic clock: when to try again */
     rung_event event;
 };
 
 /* ---- small things ---- */
 
-static int64_t monotonic_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static struct timespec in_ms(uint32_t ms) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
+static int64_t monotonic_ms(const rung_follower *f) {
+    return rung_clock_monotonic_ms(&f->config.clock);
 }
 
 static void say(rung_follower *f, const char *line) {
@@ -165,7 +148,7 @@ static bool advance(rung_follower *f, uint64_t seq) {
     f->applied_seq = seq;
     if (f->mark_seq <= f->cursor_seq) {
         f->mark_seq = seq;
-        f->mark_ms = monotonic_ms();
+        f->mark_ms = monotonic_ms(f);
     }
     return was_idle && target_seq(f) > f->cursor_seq;
 }
@@ -175,7 +158,7 @@ void rung_follower_resume(rung_follower *f, uint64_t seq) {
     bool is_work = advance(f, seq);
     pthread_mutex_unlock(&f->lock);
     if (is_work)
-        pthread_cond_signal(&f->work);
+        rung_worker_wake(f->worker);
 }
 
 void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
@@ -187,7 +170,7 @@ void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
     bool is_work = advance(f, first_seq + count - 1);
     pthread_mutex_unlock(&f->lock);
     if (is_work)
-        pthread_cond_signal(&f->work);
+        rung_worker_wake(f->worker);
 }
 
 /* The window of event `seq` cannot be kept: archive nothing from there on. Under the lock. */
@@ -260,7 +243,8 @@ void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_v
     if (!is_wanted(f, seq))
         return;
     if (packing_work(view, board) >= f->config.fork_rows &&
-        rung_pack_job_begin(f->config.alloc, board, view, &job, NULL) == RUNG_OK) {
+        rung_pack_job_begin(f->config.children, f->config.alloc, board, view, &job, NULL) ==
+            RUNG_OK) {
         packed.cap = (size_t)view->total * JOB_ROW_BYTES;
         hand_over(f, seq, RUNG_OK, &packed, job);
         return;
@@ -304,20 +288,24 @@ rung_follower_stats rung_follower_stat(rung_follower *f) {
     s.cursor_seq = f->cursor_seq;
     s.applied_seq = f->applied_seq;
     s.behind_events = f->applied_seq > f->cursor_seq ? f->applied_seq - f->cursor_seq : 0;
-    s.behind_ms = f->mark_seq > f->cursor_seq ? monotonic_ms() - f->mark_ms : 0;
+    s.behind_ms = f->mark_seq > f->cursor_seq ? monotonic_ms(f) - f->mark_ms : 0;
     pthread_mutex_unlock(&f->lock);
     return s;
 }
 
+typedef struct goal {
+    rung_follower *follower;
+    uint64_t seq;
+} goal;
+
+static bool is_reached(void *arg) {
+    const goal *g = arg;
+    return rung_follower_cursor(g->follower) >= g->seq;
+}
+
 rung_status rung_follower_wait(rung_follower *f, uint64_t seq, uint32_t timeout_ms) {
-    struct timespec until = in_ms(timeout_ms);
-    pthread_mutex_lock(&f->lock);
-    int timed_out = 0;
-    while (f->cursor_seq < seq && !timed_out)
-        timed_out = pthread_cond_timedwait(&f->done, &f->lock, &until);
-    rung_status st = f->cursor_seq >= seq ? RUNG_OK : RUNG_PARTIAL;
-    pthread_mutex_unlock(&f->lock);
-    return st;
+    goal g = {f, seq};
+    return rung_worker_await(f->worker, is_reached, &g, timeout_ms) ? RUNG_OK : RUNG_PARTIAL;
 }
 
 /* ---- the thread: one batch ---- */
@@ -506,9 +494,8 @@ static item_list settle(rung_follower *f, uint64_t done, const item *next) {
     }
     if (f->mark_seq <= done && f->applied_seq > done) {
         f->mark_seq = f->applied_seq;
-        f->mark_ms = monotonic_ms();
+        f->mark_ms = monotonic_ms(f);
     }
-    pthread_cond_broadcast(&f->done);
     return archived;
 }
 
@@ -567,40 +554,43 @@ static void report(rung_follower *f, rung_status st) {
     pthread_mutex_lock(&f->lock);
 }
 
-static void nap(rung_follower *f, uint32_t ms) {
-    struct timespec until = in_ms(ms);
-    int timed_out = 0;
-    while (!f->is_stopping && !timed_out)
-        timed_out = pthread_cond_timedwait(&f->work, &f->lock, &until);
+/* After a batch: when to go on. Under the lock. */
+static uint32_t next_in_ms(rung_follower *f, rung_status st) {
+    uint32_t ms = RUNG_WORKER_AGAIN;
+    if (f->is_stopping)
+        return st != RUNG_OK || monotonic_ms(f) >= f->stop_by_ms ? RUNG_WORKER_END : ms;
+    if (st < 0) {
+        ms = f->retry_ms;
+        f->retry_ms = ms * 2 < f->config.retry_ms_max ? ms * 2 : f->config.retry_ms_max;
+    } else if (st == RUNG_NOT_FOUND) {
+        ms = NOT_DURABLE_YET_RETRY_MS;
+    } else {
+        f->retry_ms = f->config.retry_ms_min;
+    }
+    f->not_before_ms = monotonic_ms(f) + ms;
+    return ms;
 }
 
-static void *life(void *ctx) {
-    rung_follower *f = ctx;
-    uint32_t retry_ms = f->config.retry_ms_min;
+/* Under the lock. */
+static uint32_t work(rung_follower *f) {
+    if (target_seq(f) <= f->cursor_seq)
+        return RUNG_WORKER_SLEEP;
+    int64_t wait_ms = f->not_before_ms - monotonic_ms(f);
+    if (!f->is_stopping && wait_ms > 0)
+        return (uint32_t)wait_ms;
+    uint64_t done;
+    rung_status st = one_batch(f, &done);
+    report(f, st);
+    return next_in_ms(f, st);
+}
+
+static uint32_t step(void *arg, bool is_stopping) {
+    rung_follower *f = arg;
+    (void)is_stopping; /* our own is set before, with the time to stop by */
     pthread_mutex_lock(&f->lock);
-    for (;;) {
-        while (!f->is_stopping && target_seq(f) <= f->cursor_seq)
-            pthread_cond_wait(&f->work, &f->lock);
-        if (target_seq(f) <= f->cursor_seq)
-            break;
-        uint64_t done;
-        rung_status st = one_batch(f, &done);
-        report(f, st);
-        if (f->is_stopping && (st != RUNG_OK || monotonic_ms() >= f->stop_by_ms))
-            break;
-        if (st < 0) {
-            nap(f, retry_ms);
-            retry_ms =
-                retry_ms * 2 < f->config.retry_ms_max ? retry_ms * 2 : f->config.retry_ms_max;
-        } else if (st == RUNG_NOT_FOUND) {
-            nap(f, NOT_DURABLE_YET_RETRY_MS);
-        } else {
-            retry_ms = f->config.retry_ms_min;
-        }
-    }
+    uint32_t ms = work(f);
     pthread_mutex_unlock(&f->lock);
-    close_log_cursor(f);
-    return NULL;
+    return ms;
 }
 
 /* ---- life and death ---- */
@@ -626,16 +616,6 @@ static void release(rung_follower *f) {
     rung_alloc_free(f->config.alloc, f, sizeof *f);
 }
 
-/* Signals are for the owner's threads. */
-static int start_thread(rung_follower *f) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = pthread_create(&f->thread, NULL, life, f);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 rung_status rung_follower_create(const rung_follower_config *config, rung_follower **out,
                                  rung_err *err) {
     rung_follower *f = rung_alloc_zeroed(config->alloc, sizeof *f);
@@ -657,17 +637,13 @@ rung_status rung_follower_create(const rung_follower_config *config, rung_follow
         release(f);
         return st;
     }
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    f->retry_ms = f->config.retry_ms_min;
     pthread_mutex_init(&f->lock, NULL);
-    pthread_cond_init(&f->work, &attr);
-    pthread_cond_init(&f->done, &attr);
-    pthread_condattr_destroy(&attr);
-    int rc = start_thread(f);
-    if (rc != 0) {
+    st = rung_worker_start(config->threads, config->alloc, step, f, &f->worker, err);
+    if (st < 0) {
+        pthread_mutex_destroy(&f->lock);
         release(f);
-        return RUNG_FAIL_OS(err, RUNG_EIO, rc, "archive: no thread for it");
+        return st;
     }
     *out = f;
     return RUNG_OK;
@@ -678,12 +654,10 @@ void rung_follower_destroy(rung_follower *f) {
         return;
     pthread_mutex_lock(&f->lock);
     f->is_stopping = true;
-    f->stop_by_ms = monotonic_ms() + f->config.stop_ms;
-    pthread_cond_signal(&f->work);
+    f->stop_by_ms = monotonic_ms(f) + f->config.stop_ms;
     pthread_mutex_unlock(&f->lock);
-    pthread_join(f->thread, NULL);
-    pthread_cond_destroy(&f->done);
-    pthread_cond_destroy(&f->work);
+    rung_worker_stop(f->worker);
+    close_log_cursor(f);
     pthread_mutex_destroy(&f->lock);
     release(f);
 }

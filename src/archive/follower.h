@@ -26,16 +26,22 @@
 #define RUNG_ARCHIVE_FOLLOWER_H
 
 #include "archive/archive.h"
+#include "base/clock.h"
+#include "base/worker.h"
 #include "journal/log.h"
+#include "service/child.h"
 
 typedef struct rung_follower
     rung_follower; /* heap object; whoever created it calls rung_follower_destroy() */
 
 typedef struct rung_follower_config {
-    rung_archive *archive;   /* borrowed; the follower's alone until it is destroyed */
-    rung_log *log;           /* borrowed; open until the follower is destroyed */
-    const rung_alloc *alloc; /* used from both threads */
-    uint16_t event_type;     /* type of the log's records that are events; 0: 1 */
+    rung_archive *archive;         /* borrowed; the follower's alone until it is destroyed */
+    rung_log *log;                 /* borrowed; open until the follower is destroyed */
+    const rung_alloc *alloc;       /* used from both threads */
+    const rung_threads *threads;   /* NULL: the system's */
+    const rung_children *children; /* who packs large windows; NULL: forked ones */
+    rung_clock clock;              /* only its monotonic time is used; zero: the system's */
+    uint16_t event_type;           /* type of the log's records that are events; 0: 1 */
     uint64_t
         first_seq; /* where the log begins, if the archive may leave out what is no longer there (it notes
                                  the gap); 0: an archive that misses events fails */

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child reports through a pipe and not by its exit code, which a host program's own wait() might take. */
 #define _GNU_SOURCE
 #include "archive/pack_job.h"
 
-#include "service/child.h"
-
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct rung_pack_job {
     const rung_alloc *alloc;
-    pid_t child;  /* 0: it has ended */
-    int pipe_end; /* what it reports comes here */
+    rung_child *child; /* NULL: it has ended */
     int file;
-    rung_status status; /* once it has ended */
-    char *bytes;        /* mapped; NULL: not yet */
+    rung_slice board;      /* the child's copy of them stays */
+    const rung_view *view; /* as they were when it began */
+    rung_status status;    /* once it has ended */
+    char *bytes;           /* mapped; NULL: not yet */
     size_t len;
 };
 
@@ -27,15 +22,14 @@ struct rung_pack_job {
 
 typedef struct output {
     int file;
-    pid_t parent;
+    const rung_child_life *life;
 } output;
 
 static rung_status write_piece(void *ctx, const void *bytes, size_t len) {
     const output *to = ctx;
     const char *at = bytes;
-    if (getppid() != to->parent)
-        return RUNG_ECLOSED; /* nobody waits for it any more */
-    while (len > 0) {
+    rung_status st = to->life->pause(to->life, 0);
+    while (st == RUNG_OK && len > 0) {
         ssize_t wrote = write(to->file, at, len);
         if (wrote < 0 && errno == EINTR)
             continue;
@@ -44,65 +38,44 @@ static rung_status write_piece(void *ctx, const void *bytes, size_t len) {
         at += wrote;
         len -= (size_t)wrote;
     }
-    return RUNG_OK;
+    return st;
 }
 
-/* Its whole life. Leaves without the host program's exit handlers and buffers. */
-static _Noreturn void live_as_child(const rung_pack_job *job, int report, pid_t parent,
-                                    rung_slice board, const rung_view *view) {
-    output to = {job->file, parent};
-    rung_status st = rung_closed_window_write(rung_child_alloc(), board, view, write_piece, &to);
-    ssize_t wrote = write(report, &st, sizeof st);
-    _exit(wrote == (ssize_t)sizeof st ? 0 : 1);
+static rung_status pack(void *arg, const rung_child_life *life, rung_err *err) {
+    const rung_pack_job *job = arg;
+    output to = {job->file, life};
+    (void)err; /* the status says enough */
+    return rung_closed_window_write(life->alloc, job->board, job->view, write_piece, &to);
 }
 
 /* ---- the parent ---- */
 
-static rung_status fail_to_begin(rung_pack_job *job, const char *what, rung_err *err) {
-    int cause = errno;
-    rung_pack_job_end(job);
-    return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause,
-                        "archive: cannot %s: %s", what, strerrordesc_np(cause));
-}
-
-rung_status rung_pack_job_begin(const rung_alloc *alloc, rung_slice board, const rung_view *view,
-                                rung_pack_job **job_out, rung_err *err) {
+rung_status rung_pack_job_begin(const rung_children *children, const rung_alloc *alloc,
+                                rung_slice board, const rung_view *view, rung_pack_job **job_out,
+                                rung_err *err) {
     rung_pack_job *job = rung_alloc_get(alloc, sizeof *job);
     if (!job)
         return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
-    *job = (rung_pack_job){
-        .alloc = alloc, .pipe_end = -1, .file = memfd_create("rung-window", MFD_CLOEXEC)};
-    int ends[2];
-    if (job->file < 0)
-        return fail_to_begin(job, "make a file in memory", err);
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return fail_to_begin(job, "make a pipe", err);
-    job->pipe_end = ends[0];
-    pid_t parent = getpid();
-    job->child = rung_child_fork();
-    if (job->child == 0)
-        live_as_child(job, ends[1], parent, board, view);
-    int cause = errno;
-    close(ends[1]);
-    errno = cause;
-    if (job->child < 0) {
-        job->child = 0;
-        return fail_to_begin(job, "fork", err);
+    *job = (rung_pack_job){.alloc = alloc,
+                           .file = memfd_create("rung-window", MFD_CLOEXEC),
+                           .board = board,
+                           .view = view};
+    rung_status st =
+        job->file >= 0
+            ? rung_child_begin(children, alloc, pack, job, &job->child, err)
+            : RUNG_FAIL_OS(err, errno == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, errno,
+                           "archive: cannot make a file in memory: %s", strerrordesc_np(errno));
+    if (st < 0) {
+        rung_pack_job_end(job);
+        return st;
     }
     *job_out = job;
     return RUNG_OK;
 }
 
 static void wait_for_child(rung_pack_job *job) {
-    ssize_t got;
-    do
-        got = read(job->pipe_end, &job->status, sizeof job->status);
-    while (got < 0 && errno == EINTR);
-    if (got != (ssize_t)sizeof job->status)
-        job->status = RUNG_EIO; /* it was ended */
-    while (waitpid(job->child, NULL, 0) < 0 && errno == EINTR)
-        continue;
-    job->child = 0;
+    job->status = rung_child_poll(job->child, true, NULL);
+    job->child = NULL;
 }
 
 static rung_status map_bytes(rung_pack_job *job, rung_err *err) {
@@ -131,14 +104,9 @@ rung_status rung_pack_job_wait(rung_pack_job *job, rung_slice *packed_out, rung_
 void rung_pack_job_end(rung_pack_job *job) {
     if (!job)
         return;
-    if (job->child) {
-        kill(job->child, SIGKILL);
-        wait_for_child(job);
-    }
+    rung_child_kill(job->child);
     if (job->bytes)
         munmap(job->bytes, job->len);
-    if (job->pipe_end >= 0)
-        close(job->pipe_end);
     if (job->file >= 0)
         close(job->file);
     rung_alloc_free(job->alloc, job, sizeof *job);

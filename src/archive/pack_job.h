@@ -6,8 +6,8 @@
  * in memory that has no name. A child that cannot finish costs the window: whoever waits for it must be able to
  * rebuild it.
  *
- *     rung_pack_job_begin(alloc, board, view, &job, &err);   // inside on_close
- *     rung_pack_job_wait(job, &packed, &err);                // from any thread: seconds, perhaps
+ *     rung_pack_job_begin(NULL, alloc, board, view, &job, &err);   // inside on_close
+ *     rung_pack_job_wait(job, &packed, &err);                      // from any thread: seconds, perhaps
  *     rung_pack_job_end(job);
  *
  * Linux. Threads: begin from the owner of the state, the others from one other. */
@@ -15,12 +15,14 @@
 #define RUNG_ARCHIVE_PACK_JOB_H
 
 #include "archive/closed_window.h"
+#include "service/child.h"
 
 typedef struct rung_pack_job
     rung_pack_job; /* heap object; whoever began it calls rung_pack_job_end() */
 
 /* RUNG_OK: under way. RUNG_ENOMEM, RUNG_EIO: no child could be had; pack it here and now instead. */
-RUNG_NODISCARD rung_status rung_pack_job_begin(const rung_alloc *alloc, rung_slice board,
+RUNG_NODISCARD rung_status rung_pack_job_begin(const rung_children *children,
+                                               const rung_alloc *alloc, rung_slice board,
                                                const rung_view *view, rung_pack_job **job_out,
                                                rung_err *err);
 

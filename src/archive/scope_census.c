@@ -4,8 +4,8 @@
 
 #include "archive/teams.h"
 #include "base/assert.h"
+#include "base/random.h"
 #include "ladder/names.h"
-#include "service/clock.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ static rung_status no_memory(rung_err *err) {
 rung_status rung__census_create(const rung_alloc *alloc, const rung_packed_reader *r,
                                 rung__census **out, rung_err *err) {
     rung_hash_key key;
-    rung_status st = rung_random_hash_key(&key, err);
+    rung_status st = rung_random_hash_key(NULL, &key, err);
     if (st < 0)
         return st;
     rung__census *c = rung_alloc_zeroed(alloc, sizeof *c);

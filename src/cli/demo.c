@@ -7,9 +7,9 @@
 #include "cli/demo_people.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "codec/json_writer.h"
-#include "service/clock.h"
 
 #include <inttypes.h>
 #include <signal.h>

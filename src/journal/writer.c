@@ -9,16 +9,13 @@
  *   W3  durable_seq moves only after a sync (or after the write, when sync_every_ms says so).
  *   W4  After a fatal failure durable_seq never moves again.
  *
- * The writer's life: wait_for_work -> take -> put_down -> publish -> maintain -> again. */
-#define _GNU_SOURCE
+ * A step of the writer: take_duties -> put_down -> publish -> maintain; keep_house when nothing came for a while. */
 #include "journal/writer.h"
 
 #include "base/assert.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
-#include <time.h>
 
 #define QUEUE_BYTES_DEFAULT    ((size_t)8 << 20)
 #define QUEUE_RECORDS_DEFAULT  65536
@@ -36,12 +33,9 @@ typedef struct queue {
 
 struct rung_writer {
     rung_writer_config config;
-    pthread_t writer, helper;
+    rung_worker *writer, *helper;
 
     pthread_mutex_t lock;
-    pthread_cond_t work;  /* for the writer: something queued, or stopping */
-    pthread_cond_t spare; /* for the helper */
-    pthread_cond_t done;  /* for drain */
     /* Under the lock. */
     queue queues[2];
     int filling; /* which of them producers use */
@@ -59,34 +53,17 @@ struct rung_writer {
     /* The writer thread's. */
     bool has_unsynced;
     uint64_t written_seq;
-    struct timespec synced_at;
+    int64_t synced_us;
+    int64_t house_us; /* when it is time to keep house, if nothing comes before */
+
+    /* The helper thread's. */
+    int64_t prepare_us; /* not before: there was no space */
 };
 
 /* ---- time ---- */
 
-static struct timespec now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t;
-}
-
-static struct timespec later(struct timespec t, uint32_t ms) {
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_nsec -= 1000000000;
-        t.tv_sec++;
-    }
-    return t;
-}
-
-static bool is_before(struct timespec a, struct timespec b) {
-    return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
-}
-
-static uint64_t us_since(struct timespec t) {
-    struct timespec n = now();
-    return (uint64_t)((int64_t)(n.tv_sec - t.tv_sec) * 1000000 + (n.tv_nsec - t.tv_nsec) / 1000);
+static int64_t now_us(const rung_writer *w) {
+    return rung_clock_monotonic_us(&w->config.clock);
 }
 
 static uint32_t time_bucket(uint64_t us) {
@@ -106,7 +83,6 @@ static void die(rung_writer *w, rung_status st, const rung_err *err) {
     pthread_mutex_lock(&w->lock);
     w->status = st;
     w->failure = *err;
-    pthread_cond_broadcast(&w->done);
     pthread_mutex_unlock(&w->lock);
     if (w->config.fatal)
         w->config.fatal(w->config.ctx, err);
@@ -125,7 +101,6 @@ static void publish(rung_writer *w, uint64_t seq, const queue *q, uint64_t us) {
     s->sync_count++;
     s->sync_us_total += us;
     s->sync_us[time_bucket(us)]++;
-    pthread_cond_broadcast(&w->done);
     pthread_mutex_unlock(&w->lock);
     notify(w);
 }
@@ -141,7 +116,6 @@ static void refuse(rung_writer *w, queue *taken, const rung_err *why) {
     taken->count = taken->used = taken->framed = 0;
     queue *q = &w->queues[w->filling];
     q->count = q->used = q->framed = 0;
-    pthread_cond_broadcast(&w->done);
     pthread_mutex_unlock(&w->lock);
     notify(w);
 }
@@ -150,7 +124,7 @@ static rung_status sync_log(rung_writer *w, rung_err *err) {
     uint64_t durable;
     rung_status st = rung_log_sync(w->config.log, &durable, err);
     w->has_unsynced = st < 0;
-    w->synced_at = now();
+    w->synced_us = now_us(w);
     return st;
 }
 
@@ -160,8 +134,8 @@ static rung_status maintain(rung_writer *w, bool is_idle, rung_err *err) {
     if (st == RUNG_PARTIAL) {
         pthread_mutex_lock(&w->lock);
         w->wants_spare = true;
-        pthread_cond_signal(&w->spare);
         pthread_mutex_unlock(&w->lock);
+        rung_worker_wake(w->helper);
     }
     return st;
 }
@@ -169,7 +143,7 @@ static rung_status maintain(rung_writer *w, bool is_idle, rung_err *err) {
 /* One batch: write, sync, tell. */
 static rung_status put_down(rung_writer *w, queue *q, rung_err *err) {
     uint64_t first;
-    struct timespec begun = now();
+    int64_t begun_us = now_us(w);
     rung_status st = rung_log_append(w->config.log, q->entries, q->count, &first, err);
     if (st == RUNG_ENOSPC || st == RUNG_ENOMEM) {
         refuse(w, q, err);
@@ -180,23 +154,13 @@ static rung_status put_down(rung_writer *w, queue *q, rung_err *err) {
     RUNG_ASSERT(first == w->written_seq + 1); /* W1 */
     w->written_seq += q->count;
     w->has_unsynced = true;
-    struct timespec due = later(w->synced_at, w->config.sync_every_ms);
-    if (w->config.sync_every_ms == 0 || is_before(due, now()))
+    if (w->config.sync_every_ms == 0 ||
+        now_us(w) - w->synced_us > (int64_t)w->config.sync_every_ms * 1000)
         st = sync_log(w, err);
     if (st < 0)
         return st;
-    publish(w, w->written_seq, q, us_since(begun));
+    publish(w, w->written_seq, q, (uint64_t)(now_us(w) - begun_us));
     return maintain(w, false, err);
-}
-
-/* Sleep until there is something to do, at most until the next duty of the clock. Lock held. */
-static void wait_for_work(rung_writer *w, uint32_t ms) {
-    struct timespec until = later(now(), ms);
-    while (!w->is_stopping && w->queues[w->filling].count == 0 && w->truncate_before == 0 &&
-           !w->wants_sync) {
-        if (pthread_cond_timedwait(&w->work, &w->lock, &until) != 0)
-            return;
-    }
 }
 
 /* Exchange the queues. Lock held. */
@@ -247,64 +211,89 @@ static rung_status sync_as_asked(rung_writer *w, rung_err *err) {
     return st;
 }
 
-static void *run_writer(void *arg) {
+/* Who asked for what, taken under the lock. */
+typedef struct duties {
+    queue *batch; /* NULL: none */
+    uint64_t truncate_before;
+    bool is_full, wants_sync;
+} duties;
+
+static duties take_duties(rung_writer *w) {
+    pthread_mutex_lock(&w->lock);
+    duties d = {.batch = take(w),
+                .truncate_before = w->truncate_before,
+                .is_full = w->status == RUNG_ENOSPC,
+                .wants_sync = w->wants_sync};
+    w->truncate_before = 0;
+    w->wants_sync = false;
+    pthread_mutex_unlock(&w->lock);
+    return d;
+}
+
+static rung_status do_duties(rung_writer *w, const duties *d, rung_err *err) {
+    rung_status st = RUNG_OK;
+    if (d->is_full)
+        look_for_space(w);
+    if (d->truncate_before)
+        st = truncate_log(w, d->truncate_before, err);
+    if (st >= 0 && d->batch)
+        st = put_down(w, d->batch, err);
+    else if (st >= 0 && now_us(w) >= w->house_us)
+        st = keep_house(w, err);
+    if (st >= 0 && d->wants_sync)
+        st = sync_as_asked(w, err);
+    return st;
+}
+
+/* How long until there is something to do without being asked. */
+static uint32_t rest_ms(rung_writer *w) {
+    uint32_t every = w->config.sync_every_ms;
+    pthread_mutex_lock(&w->lock);
+    bool is_full = w->status == RUNG_ENOSPC;
+    pthread_mutex_unlock(&w->lock);
+    return is_full ? w->config.space_retry_ms : every && every < IDLE_MS ? every : IDLE_MS;
+}
+
+static uint32_t step_writer(void *arg, bool is_stopping) {
     rung_writer *w = arg;
     rung_err err = {0};
-    rung_status st = RUNG_OK;
-    uint32_t every = w->config.sync_every_ms;
-    while (st >= 0) {
-        pthread_mutex_lock(&w->lock);
-        bool is_full = w->status == RUNG_ENOSPC;
-        wait_for_work(w, is_full                    ? w->config.space_retry_ms
-                         : every && every < IDLE_MS ? every
-                                                    : IDLE_MS);
-        queue *q = take(w);
-        uint64_t before = w->truncate_before;
-        w->truncate_before = 0;
-        bool wants_sync = w->wants_sync;
-        w->wants_sync = false;
-        bool is_stopping = w->is_stopping;
-        pthread_mutex_unlock(&w->lock);
-        if (is_full)
-            look_for_space(w);
-        if (before)
-            st = truncate_log(w, before, &err);
-        if (st >= 0 && q)
-            st = put_down(w, q, &err);
-        else if (st >= 0)
-            st = keep_house(w, &err);
-        if (st >= 0 && wants_sync)
-            st = sync_as_asked(w, &err);
-        if (is_stopping && !q)
-            break;
-    }
-    if (st < 0)
+    duties d = take_duties(w);
+    if (is_stopping)
+        w->house_us = now_us(w);
+    rung_status st = do_duties(w, &d, &err);
+    if (st < 0) {
         die(w, st, &err);
-    return NULL;
+        return RUNG_WORKER_END;
+    }
+    if (is_stopping)
+        return d.batch ? RUNG_WORKER_AGAIN : RUNG_WORKER_END;
+    uint32_t ms = rest_ms(w);
+    w->house_us = now_us(w) + (int64_t)ms * 1000;
+    return ms;
 }
 
 /* ---- the helper thread ---- */
 
-static void *run_helper(void *arg) {
-    rung_writer *w = arg;
+static bool take_wish(rung_writer *w) {
     pthread_mutex_lock(&w->lock);
-    while (!w->is_stopping) {
-        if (!w->wants_spare) {
-            pthread_cond_wait(&w->spare, &w->lock);
-            continue;
-        }
-        w->wants_spare = false;
-        pthread_mutex_unlock(&w->lock);
-        rung_status st = rung_log_prepare(w->config.log,
-                                          NULL); /* who needs the space tries again, and reports */
-        pthread_mutex_lock(&w->lock);
-        struct timespec until = later(now(), w->config.space_retry_ms);
-        while (st < 0 && !w->is_stopping &&
-               pthread_cond_timedwait(&w->spare, &w->lock, &until) == 0)
-            continue;
-    }
+    bool wants_spare = w->wants_spare;
+    w->wants_spare = false;
     pthread_mutex_unlock(&w->lock);
-    return NULL;
+    return wants_spare;
+}
+
+static uint32_t step_helper(void *arg, bool is_stopping) {
+    rung_writer *w = arg;
+    int64_t wait_us = w->prepare_us - now_us(w);
+    if (is_stopping)
+        return RUNG_WORKER_END;
+    if (wait_us > 0)
+        return (uint32_t)(wait_us / 1000) + 1;
+    if (!take_wish(w))
+        return RUNG_WORKER_SLEEP;
+    if (rung_log_prepare(w->config.log, NULL) < 0) /* who needs the space tries, and reports */
+        w->prepare_us = now_us(w) + (int64_t)w->config.space_retry_ms * 1000;
+    return RUNG_WORKER_AGAIN;
 }
 
 /* ---- the owner's side ---- */
@@ -325,31 +314,19 @@ static void release(rung_writer *w) {
         if (w->queues[i].bytes)
             rung_alloc_free(c->alloc, w->queues[i].bytes, c->queue_bytes_max);
     }
-    pthread_cond_destroy(&w->work);
-    pthread_cond_destroy(&w->spare);
-    pthread_cond_destroy(&w->done);
     pthread_mutex_destroy(&w->lock);
     rung_alloc_free(c->alloc, w, sizeof *w);
 }
 
-/* Signals are the owner's business: a sync must not be interrupted. */
+/* The helper first: the writer wakes it. */
 static rung_status start_threads(rung_writer *w, rung_err *err) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(&w->writer, NULL, run_writer, w);
-    if (!failed) {
-        failed = pthread_create(&w->helper, NULL, run_helper, w);
-        if (failed) {
-            pthread_mutex_lock(&w->lock);
-            w->is_stopping = true;
-            pthread_cond_signal(&w->work);
-            pthread_mutex_unlock(&w->lock);
-            pthread_join(w->writer, NULL);
-        }
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed ? RUNG_FAIL_OS(err, RUNG_EIO, failed, "no thread for the log writer") : RUNG_OK;
+    const rung_writer_config *c = &w->config;
+    rung_status st = rung_worker_start(c->threads, c->alloc, step_helper, w, &w->helper, err);
+    if (st == RUNG_OK)
+        st = rung_worker_start(c->threads, c->alloc, step_writer, w, &w->writer, err);
+    if (st < 0)
+        rung_worker_stop(w->helper);
+    return st;
 }
 
 rung_status rung_writer_create(const rung_writer_config *config, rung_writer **writer_out,
@@ -368,16 +345,9 @@ rung_status rung_writer_create(const rung_writer_config *config, rung_writer **w
     w->next_seq = w->durable_seq + 1;
     w->status = config->is_full ? RUNG_ENOSPC : RUNG_OK;
     w->wants_spare = true;
-    w->synced_at = now();
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->work, &monotonic);
-    pthread_cond_init(&w->spare, &monotonic);
-    pthread_cond_init(&w->done, NULL);
-    pthread_condattr_destroy(&monotonic);
-
+    w->synced_us = now_us(w);
+    w->house_us = w->synced_us + INT64_C(1000) * rest_ms(w);
     rung_status st = make_queue(c, &w->queues[0]);
     if (st == RUNG_OK)
         st = make_queue(c, &w->queues[1]);
@@ -398,11 +368,9 @@ void rung_writer_destroy(rung_writer *w) {
         return;
     pthread_mutex_lock(&w->lock);
     w->is_stopping = true;
-    pthread_cond_signal(&w->work);
-    pthread_cond_signal(&w->spare);
     pthread_mutex_unlock(&w->lock);
-    pthread_join(w->writer, NULL);
-    pthread_join(w->helper, NULL);
+    rung_worker_stop(w->writer);
+    rung_worker_stop(w->helper);
     release(w);
 }
 
@@ -458,7 +426,7 @@ rung_status rung_writer_submit_many(rung_writer *w, const rung_log_entry *entrie
     rung_status st = try_push(w, entries, count, framed, first_seq_out, err);
     pthread_mutex_unlock(&w->lock);
     if (st == RUNG_OK)
-        pthread_cond_signal(&w->work); /* behind the lock: the thread runs at once, and needs it */
+        rung_worker_wake(w->writer); /* behind the lock: the thread runs at once, and needs it */
     return st;
 }
 
@@ -470,27 +438,39 @@ rung_writer_state rung_writer_poll(rung_writer *w) {
     return s;
 }
 
+typedef struct drain {
+    rung_writer *writer;
+    uint64_t until;
+} drain;
+
+static bool is_drained(void *arg) {
+    const drain *d = arg;
+    pthread_mutex_lock(&d->writer->lock);
+    bool is = d->writer->status < 0 || d->writer->durable_seq >= d->until;
+    pthread_mutex_unlock(&d->writer->lock);
+    return is;
+}
+
 void rung_writer_drain(rung_writer *w) {
     pthread_mutex_lock(&w->lock);
-    uint64_t until = w->next_seq - 1;
-    while (w->status >= 0 && w->durable_seq < until)
-        pthread_cond_wait(&w->done, &w->lock);
+    drain d = {w, w->next_seq - 1};
     pthread_mutex_unlock(&w->lock);
+    rung_worker_await(w->writer, is_drained, &d, UINT32_MAX);
 }
 
 void rung_writer_truncate_before(rung_writer *w, uint64_t seq) {
     pthread_mutex_lock(&w->lock);
     if (seq > w->truncate_before)
         w->truncate_before = seq;
-    pthread_cond_signal(&w->work);
     pthread_mutex_unlock(&w->lock);
+    rung_worker_wake(w->writer);
 }
 
 void rung_writer_sync_soon(rung_writer *w) {
     pthread_mutex_lock(&w->lock);
     w->wants_sync = true;
-    pthread_cond_signal(&w->work);
     pthread_mutex_unlock(&w->lock);
+    rung_worker_wake(w->writer);
 }
 
 void rung_writer_failure(rung_writer *w, rung_err *err_out) {

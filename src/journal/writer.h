@@ -17,8 +17,10 @@
 #define RUNG_JOURNAL_WRITER_H
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/slice.h"
 #include "base/status.h"
+#include "base/worker.h"
 #include "journal/log.h"
 
 #include <stdbool.h>
@@ -30,6 +32,8 @@ typedef struct rung_writer
 typedef struct rung_writer_config {
     rung_log *log; /* borrowed, started; the writer alone appends to it until it is destroyed */
     const rung_alloc *alloc;
+    const rung_threads *threads; /* NULL: the system's */
+    rung_clock clock;            /* only its monotonic time is used; zero: the system's */
     size_t
         queue_bytes_max; /* framed bytes waiting; 0 = 8 MiB; never more than one batch of the log */
     size_t queue_records_max; /* 0 = 65,536 */

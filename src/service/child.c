@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* A child reports through a pipe and not by its exit code, which a host program's own wait() might take. Another pipe,
+ * unpause, is closed when the parent waits for it: then it need not be considerate any more. */
 #define _GNU_SOURCE
 #include "service/child.h"
 
 #include "journal/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static void close_socket(void *arg, const char *name) {
@@ -42,7 +48,7 @@ static void settle(bool is_bound, pid_t parent) {
     sched_setscheduler(0, SCHED_IDLE, &(struct sched_param){0});
 }
 
-pid_t rung_child_fork(void) {
+pid_t rung__child_fork(void) {
     pid_t parent = getpid();
     bool is_bound = gettid() == parent; /* the signal comes when the thread ends, not the process */
     pid_t child = fork();
@@ -68,7 +74,166 @@ static void *resize(void *ctx, void *ptr, size_t old_size, size_t new_size) {
     return moved == MAP_FAILED ? NULL : moved;
 }
 
-const rung_alloc *rung_child_alloc(void) {
+const rung_alloc *rung__child_alloc(void) {
     static const rung_alloc child = {.resize = resize, .ctx = NULL};
     return &child;
+}
+
+/* ---- the child's side ---- */
+
+typedef struct child_report {
+    rung_status status;
+    rung_err err; /* its texts are of our own program: the child is our image */
+} child_report;
+
+typedef struct forked_life {
+    rung_child_life port;
+    pid_t parent;
+    int unpause;
+} forked_life;
+
+static rung_status pause_child(const rung_child_life *life, uint32_t ms) {
+    const forked_life *l = (const forked_life *)life;
+    if (getppid() != l->parent)
+        return RUNG_ECLOSED;
+    if (ms)
+        poll(&(struct pollfd){.fd = l->unpause}, 1, (int)ms);
+    return RUNG_OK;
+}
+
+/* Its whole life. Leaves without the host program's exit handlers and buffers. */
+static _Noreturn void live(rung_child_work *work, void *arg, const forked_life *life,
+                           int pipe_end) {
+    child_report r = {0};
+    r.status = work(arg, &life->port, &r.err);
+    ssize_t wrote = write(pipe_end, &r, sizeof r); /* fits a pipe: whole or not at all */
+    _exit(wrote == (ssize_t)sizeof r ? 0 : 1);
+}
+
+/* ---- the parent's side ---- */
+
+typedef struct forked {
+    rung_child port;
+    const rung_alloc *alloc;
+    pid_t pid;
+    int report;  /* its pipe; -1: it has reported and is ending */
+    int unpause; /* -1: hung up */
+    rung_status status;
+    rung_err err;
+} forked;
+
+static void close_both(const int ends[2]) {
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static rung_status make_pipes(int report[2], int unpause[2], rung_err *err) {
+    if (pipe2(report, O_CLOEXEC) < 0)
+        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot make a pipe: %s", strerrordesc_np(errno));
+    if (pipe2(unpause, O_CLOEXEC) == 0)
+        return RUNG_OK;
+    int cause = errno;
+    close_both(report);
+    return RUNG_FAIL_OS(err, RUNG_EIO, cause, "cannot make a pipe: %s", strerrordesc_np(cause));
+}
+
+static rung_status fork_child(forked *c, rung_child_work *work, void *arg, rung_err *err) {
+    int report[2], unpause[2];
+    pid_t parent = getpid();
+    rung_status st = make_pipes(report, unpause, err);
+    if (st < 0)
+        return st;
+    c->pid = rung__child_fork();
+    if (c->pid == 0) {
+        close(unpause[1]);
+        live(work, arg, &(forked_life){{rung__child_alloc(), pause_child}, parent, unpause[0]},
+             report[1]);
+    }
+    if (c->pid < 0) {
+        int cause = errno;
+        close_both(report);
+        close_both(unpause);
+        return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause, "cannot fork: %s",
+                            strerrordesc_np(cause));
+    }
+    close(report[1]);
+    close(unpause[0]);
+    c->report = report[0];
+    c->unpause = unpause[1];
+    return RUNG_OK;
+}
+
+static rung_status begin(const rung_children *children, const rung_alloc *alloc,
+                         rung_child_work *work, void *arg, rung_child **child_out, rung_err *err) {
+    forked *c = rung_alloc_zeroed(alloc, sizeof *c);
+    if (!c)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    c->port.children = children;
+    c->alloc = alloc;
+    rung_status st = fork_child(c, work, arg, err);
+    if (st < 0) {
+        rung_alloc_free(alloc, c, sizeof *c);
+        return st;
+    }
+    *child_out = &c->port;
+    return RUNG_OK;
+}
+
+static void hang_up(forked *c) {
+    if (c->unpause >= 0)
+        close(c->unpause);
+    c->unpause = -1;
+}
+
+/* Its report, as far as it came: false when there is nothing yet. */
+static bool read_report(forked *c, bool wait) {
+    child_report r = {0};
+    int flags = fcntl(c->report, F_GETFL);
+    ssize_t got;
+    fcntl(c->report, F_SETFL, wait ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+    do
+        got = read(c->report, &r, sizeof r);
+    while (got < 0 && errno == EINTR);
+    if (got < 0 && errno == EAGAIN)
+        return false;
+    if (got != (ssize_t)sizeof r)
+        r.status = RUNG_FAIL(&r.err, RUNG_EIO, "the process that did the work was ended");
+    close(c->report);
+    c->report = -1;
+    c->status = r.status;
+    c->err = r.err;
+    return true;
+}
+
+/* It has nothing left to do but to end. Giving back gigabytes of shared pages takes it some time, which is not ours. */
+static bool has_ended(const forked *c, bool wait) {
+    pid_t gone;
+    do
+        gone = waitpid(c->pid, NULL, wait ? 0 : WNOHANG);
+    while (gone < 0 && errno == EINTR);
+    return gone != 0;
+}
+
+static rung_status poll_child(rung_child *child, bool wait, rung_err *err) {
+    forked *c = (forked *)child;
+    if (wait)
+        hang_up(c);
+    if ((c->report >= 0 && !read_report(c, wait)) || !has_ended(c, wait))
+        return RUNG_PARTIAL;
+    hang_up(c);
+    rung_status st = c->status;
+    if (st < 0 && err)
+        *err = c->err;
+    rung_alloc_free(c->alloc, c, sizeof *c);
+    return st;
+}
+
+static void kill_child(rung_child *child) {
+    kill(((forked *)child)->pid, SIGKILL);
+    rung_ignore(poll_child(child, true, NULL), "nobody asks for the result of a killed child");
+}
+
+const rung_children *rung_children_forked(void) {
+    static const rung_children forked_children = {begin, poll_child, kill_child, NULL};
+    return &forked_children;
 }

@@ -57,7 +57,7 @@ rung_status rung_engine_create(const rung_engine_config *config, rung_engine **e
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     e->config = *config;
     e->used = TICK_BYTES;
-    e->synced_ms = rung_clock_monotonic_ms();
+    e->synced_ms = rung_clock_monotonic_ms(NULL);
     e->records = rung_alloc_get(config->alloc, records_size);
     e->buffer = rung_alloc_get(config->alloc, buffer_size);
     e->payloads = rung_alloc_get(config->alloc, payloads_size);
@@ -162,13 +162,13 @@ static rung_status sync_log(rung_engine *e, rung_err *err) {
     if (st < 0)
         return fail_for_good(e, st, &cause, err);
     e->has_unsynced = false;
-    e->synced_ms = rung_clock_monotonic_ms();
+    e->synced_ms = rung_clock_monotonic_ms(NULL);
     return RUNG_OK;
 }
 
 static bool is_sync_due(const rung_engine *e) {
     return e->has_unsynced &&
-           rung_clock_monotonic_ms() - e->synced_ms >= (int64_t)e->config.sync_every_ms;
+           rung_clock_monotonic_ms(NULL) - e->synced_ms >= (int64_t)e->config.sync_every_ms;
 }
 
 /* E1. Failures that changed nothing are returned as they are; all others end the engine's

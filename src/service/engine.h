@@ -14,11 +14,11 @@
 #define RUNG_SERVICE_ENGINE_H
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "journal/log.h"
 #include "model/event.h"
 #include "service/applier.h"
-#include "service/clock.h"
 #include "state/state.h"
 
 #include <stdbool.h>

@@ -184,6 +184,8 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
                          (unsigned long long)SEGMENT_SIZE_MIN);
     rung_store_config store = {.fs = c->fs,
                                .alloc = c->alloc,
+                               .threads = c->threads,
+                               .children = c->children,
                                .path = c->path,
                                .segment_size = c->segment_size,
                                .is_relaxed = c->sync_every_ms > 0,
@@ -205,6 +207,8 @@ static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung
         return st;
     rung_writer_config writer = {.log = rung_store_log(h->store),
                                  .alloc = c->alloc,
+                                 .threads = c->threads,
+                                 .clock = c->clock,
                                  .queue_records_max = c->waiting_max + 1,
                                  .sync_every_ms = c->sync_every_ms,
                                  .space_retry_ms = c->space_retry_ms,
@@ -228,7 +232,7 @@ static rung_status open_state(rung_hub *h, rung_err *err) {
         state.on_close = f->on_close;
         state.on_close_ctx = f->ctx;
     }
-    rung_status st = rung_random_hash_key(&state.hash_key, err);
+    rung_status st = rung_random_hash_key(c->random, &state.hash_key, err);
     if (st < 0)
         return st;
     if (c->path)
@@ -273,7 +277,7 @@ static void keep_time(rung_hub *h) {
     rung_err err = {0};
     if (!h->store)
         return;
-    h->clock_saved_ms = rung_clock_monotonic_ms();
+    h->clock_saved_ms = rung_clock_monotonic_ms(&h->config.clock);
     if (rung_steady_clock_save(&h->clock, rung_store_dir(h->store), &err) < 0)
         say(h, err.message);
 }
@@ -1175,7 +1179,7 @@ void rung_hub_turn(rung_hub *h) {
 void rung_hub_tick(rung_hub *h) {
     RUNG_ASSERT(!h->is_working);
     watch_time(h);
-    if (rung_clock_monotonic_ms() - h->clock_saved_ms >= CLOCK_SAVE_MS)
+    if (rung_clock_monotonic_ms(&h->config.clock) - h->clock_saved_ms >= CLOCK_SAVE_MS)
         keep_time(h);
     if (h->store) {
         if (!is_in_place(h))

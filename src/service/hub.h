@@ -19,10 +19,13 @@
 #define RUNG_SERVICE_HUB_H
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/random.h"
 #include "base/status.h"
+#include "base/worker.h"
 #include "journal/file.h"
 #include "model/event.h"
-#include "service/clock.h"
+#include "service/child.h"
 #include "service/hub_follower.h"
 #include "state/keyspace/keys.h"
 #include "state/state.h"
@@ -36,11 +39,15 @@ typedef struct rung_hub rung_hub; /* heap object; whoever opened it calls rung_h
 typedef struct rung_hub_config {
     const rung_alloc *alloc;
     rung_clock clock;
-    const char *path;       /* the folder; NULL: nothing is kept */
-    const rung_fs *fs;      /* where it is; NULL: the operating system's files */
-    uint32_t sync_every_ms; /* as in rung_config */
-    uint64_t segment_size;  /* 0: 64 MiB */
-    uint32_t id_capacity;   /* as in rung_config; a change is the first event of this life */
+    /* Ports; NULL: the system's. */
+    const rung_random *random;
+    const rung_threads *threads;
+    const rung_children *children; /* who writes snapshots */
+    const char *path;              /* the folder; NULL: nothing is kept */
+    const rung_fs *fs;             /* where it is; NULL: the operating system's files */
+    uint32_t sync_every_ms;        /* as in rung_config */
+    uint64_t segment_size;         /* 0: 64 MiB */
+    uint32_t id_capacity;          /* as in rung_config; a change is the first event of this life */
     int64_t id_keep_ms;
     int64_t at_ahead_ms;     /* as in rung_config */
     int64_t max_jump_ms;     /* as in rung_config */

@@ -7,7 +7,8 @@
 #include <rung/rung.h>
 
 #include "base/assert.h"
-#include "service/clock.h"
+#include "base/clock.h"
+#include "base/random.h"
 #include "service/engine.h"
 #include "service/steady_clock.h"
 #include "service/store.h"
@@ -78,7 +79,7 @@ static rung_status open_parts(rung *db, rung_err *err) {
         .id_capacity = c->id_capacity,
         .id_keep_ms = c->id_keep_ms,
     };
-    rung_status st = rung_random_hash_key(&state.hash_key, err);
+    rung_status st = rung_random_hash_key(NULL, &state.hash_key, err);
     if (st < 0)
         return st;
     if (c->path)
@@ -127,7 +128,7 @@ static void keep_time(rung *db) {
     rung_err err = {0};
     if (!db->store)
         return;
-    db->clock_saved_ms = rung_clock_monotonic_ms();
+    db->clock_saved_ms = rung_clock_monotonic_ms(NULL);
     if (rung_steady_clock_save(&db->clock, rung_store_dir(db->store), &err) < 0 && db->config.say)
         db->config.say(db->config.ctx, err.message);
 }
@@ -367,7 +368,7 @@ rung_status rung_tick(rung *db, rung_err *err) {
     rung_status st = poll_snapshot(db, false, &why);
     if (st < 0 && db->config.say)
         db->config.say(db->config.ctx, why.message);
-    if (rung_clock_monotonic_ms() - db->clock_saved_ms >= CLOCK_SAVE_MS)
+    if (rung_clock_monotonic_ms(NULL) - db->clock_saved_ms >= CLOCK_SAVE_MS)
         keep_time(db);
     return rung_engine_tick(db->engine, err);
 }

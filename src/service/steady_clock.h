@@ -19,8 +19,8 @@
 #ifndef RUNG_SERVICE_STEADY_CLOCK_H
 #define RUNG_SERVICE_STEADY_CLOCK_H
 
+#include "base/clock.h"
 #include "journal/file.h"
-#include "service/clock.h"
 
 #define RUNG_MAX_JUMP_DEFAULT_MS INT64_C(300000)
 #define RUNG_CLOCK_FILE          "clock" /* in the data folder */

@@ -10,10 +10,7 @@
  *   S2  A snapshot's sequence is durable in the log before the snapshot gets its name (who saves
  *       has synced).
  *   S3  At most one save at a time, in this process or in its child. The child holds the folder's
- *       lock with us: as long as it lives nobody else can open the folder, and it ends when we do.
- *
- * The child reports through a pipe and not by its exit code, which a host program's own wait()
- * might take. */
+ *       lock with us: as long as it lives nobody else can open the folder, and it ends when we do. */
 #define _GNU_SOURCE
 #include "service/store.h"
 
@@ -21,18 +18,12 @@
 #include "journal/segment_log.h"
 #include "journal/snapshot_file.h"
 #include "service/applier.h"
-#include "service/aside.h"
 #include "service/child.h"
 #include "state/image/save.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     REPLAY_RECORDS = 1024, /* read and applied together */
@@ -46,12 +37,8 @@ enum {
 struct rung_store {
     rung_store_config config;
     rung_segment_log *log;
-    pid_t child; /* 0: no save under way */
-    int report;  /* the child's pipe; -1: it has reported and is ending */
-    int unpause; /* closing this pipe tells the child to stop pausing; -1: closed */
-    rung_status child_status;
-    rung_err child_err;
-    bool is_followed; /* the follower has begun and not ended */
+    rung_child *child; /* NULL: no save under way */
+    bool is_followed;  /* the follower has begun and not ended */
     rung_store_stats stats;
 };
 
@@ -82,12 +69,33 @@ static rung_status next_block(void *ctx, const void **bytes_out, size_t *len_out
     return rung_snapshot_reader_next(source->reader, bytes_out, len_out, source->err);
 }
 
-static bool begin_aside(void *ctx, void (*work)(void *arg), void *arg) {
-    return rung_aside_begin(ctx, work, arg);
+/* Half of loading, beside us. */
+typedef struct helper {
+    const rung_store *store;
+    rung_worker *worker;
+    void (*work)(void *arg);
+    void *arg;
+} helper;
+
+static uint32_t help(void *arg, bool is_stopping) {
+    const helper *h = arg;
+    (void)is_stopping;
+    h->work(h->arg);
+    return RUNG_WORKER_END;
 }
 
-static void wait_aside(void *ctx) {
-    rung_aside_wait(ctx);
+static bool begin_help(void *ctx, void (*work)(void *arg), void *arg) {
+    helper *h = ctx;
+    const rung_store_config *c = &h->store->config;
+    h->work = work;
+    h->arg = arg;
+    return rung_worker_start(c->threads, c->alloc, help, h, &h->worker, NULL) == RUNG_OK;
+}
+
+static void wait_for_help(void *ctx) {
+    helper *h = ctx;
+    rung_worker_stop(h->worker);
+    h->worker = NULL;
 }
 
 static void digest_bytes(const rung_state *state, uint8_t out[RUNG_SNAPSHOT_DIGEST_SIZE]) {
@@ -116,8 +124,8 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     rung_save_progress progress = {.tell = tell_snapshot, .ctx = s};
     snapshot_source source = {.err = err};
     rung_state *state = NULL;
-    rung_aside aside = {0};
-    rung_load_helper helper = {&aside, begin_aside, wait_aside};
+    helper thread = {.store = s};
+    rung_load_helper beside = {&thread, begin_help, wait_for_help};
     bool is_helped =
         rung_alloc_is_shared(s->config.state.alloc); /* another may be for one thread */
     rung_status st = rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log),
@@ -127,7 +135,7 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     if (st < 0)
         return st;
     st = rung_state_load(&s->config.state, next_block, &source,
-                         s->config.progress ? &progress : NULL, is_helped ? &helper : NULL, &state,
+                         s->config.progress ? &progress : NULL, is_helped ? &beside : NULL, &state,
                          err);
     if (st == RUNG_OK) {
         rung_snapshot_info info = rung_snapshot_reader_info(source.reader);
@@ -299,7 +307,6 @@ rung_status rung_store_open(const rung_store_config *config, rung_store **store_
     s->config.state.id_capacity = 0;
     s->config.state.id_keep_ms = 0;
     s->config.state.rules_level = 0;
-    s->report = s->unpause = -1;
     rung_status st = open_log(s, err);
     if (st == RUNG_OK)
         st = load_newest(s, &state, err);
@@ -368,45 +375,36 @@ rung_store_stats rung_store_stat(const rung_store *s) {
 
 /* ---- saving ---- */
 
-/* In a child: whose it is, and a pipe that is hung up when the parent waits for it. */
-typedef struct upbringing {
-    pid_t parent;
-    int unpause;
-} upbringing;
-
 typedef struct snapshot_target {
     rung_snapshot_writer *writer;
     rung_err *err;
-    const upbringing *up; /* NULL: not in a child */
-    size_t unpaused;      /* bytes since the last pause */
+    const rung_child_life *life; /* NULL: not in a child */
+    size_t unpaused;             /* bytes since the last pause */
 } snapshot_target;
 
 /* A child takes its time, so that the log's syncs seldom meet it at the disk: beside 16 submissions in flight at 10 M
- * players their p99 is 1.2 times as long as without a snapshot, and 2.5 times if it does not pause. Once the parent
- * waits there is nobody left to be considerate of. */
-static void pause_now_and_then(snapshot_target *to, size_t len) {
+ * players their p99 is 1.2 times as long as without a snapshot, and 2.5 times if it does not pause. */
+static rung_status pause_now_and_then(snapshot_target *to, size_t len) {
     to->unpaused += len;
-    if (to->unpaused < PAUSE_BYTES)
-        return;
-    to->unpaused = 0;
-    poll(&(struct pollfd){.fd = to->up->unpause}, 1, PAUSE_MS);
+    bool is_due = to->unpaused >= PAUSE_BYTES;
+    if (is_due)
+        to->unpaused = 0;
+    return to->life->pause(to->life, is_due ? PAUSE_MS : 0);
 }
 
 static rung_status write_block(void *ctx, const void *bytes, size_t len) {
     snapshot_target *to = ctx;
-    if (to->up && getppid() != to->up->parent) /* S3 */
+    if (to->life && pause_now_and_then(to, len) < 0) /* S3 */
         return RUNG_FAIL(to->err, RUNG_ECLOSED, "the process that asked has gone");
-    if (to->up)
-        pause_now_and_then(to, len);
     return rung_snapshot_writer_append(to->writer, bytes, len, to->err);
 }
 
-static rung_status write_snapshot(rung_store *s, const rung_state *state, const upbringing *up,
-                                  rung_err *err) {
-    snapshot_target to = {.err = err, .up = up};
+static rung_status write_snapshot(rung_store *s, const rung_state *state,
+                                  const rung_child_life *life, rung_err *err) {
+    snapshot_target to = {.err = err, .life = life};
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
     rung_status st = rung_snapshot_writer_begin(
-        rung_segment_log_dir(s->log), up ? rung_child_alloc() : s->config.alloc,
+        rung_segment_log_dir(s->log), life ? life->alloc : s->config.alloc,
         rung_segment_log_uuid(s->log), rung_state_seq(state), &to.writer, err);
     if (st < 0)
         return st;
@@ -440,109 +438,32 @@ rung_status rung_store_save(rung_store *s, const rung_state *state, rung_err *er
 
 /* ---- saving in a child ---- */
 
-typedef struct child_report {
-    rung_status status;
-    rung_err err; /* its texts are of our own program: the child is our image */
-} child_report;
+typedef struct save {
+    rung_store *store;
+    const rung_state *state;
+} save;
 
-/* The child's whole life. Leaves without the host program's exit handlers and buffers. */
-static _Noreturn void live_as_child(rung_store *s, const rung_state *state, const upbringing *up,
-                                    int pipe_end) {
-    child_report report = {0};
-    report.status = write_snapshot(s, state, up, &report.err);
-    ssize_t wrote = write(pipe_end, &report, sizeof report); /* fits a pipe: whole or not at all */
-    _exit(wrote == (ssize_t)sizeof report ? 0 : 1);
-}
-
-static void close_both(const int ends[2]) {
-    close(ends[0]);
-    close(ends[1]);
+static rung_status save_in_child(void *arg, const rung_child_life *life, rung_err *err) {
+    const save *what = arg;
+    return write_snapshot(what->store, what->state, life, err);
 }
 
 rung_status rung_store_save_begin(rung_store *s, const rung_state *state, rung_err *err) {
-    int report[2], unpause[2];
-    pid_t parent = getpid();
+    const rung_store_config *c = &s->config;
+    save what = {s, state}; /* the child has a copy */
     rung_status st = may_save(s, state, err);
-    if (st != RUNG_OK)
-        return st;
-    if (pipe2(report, O_CLOEXEC) < 0)
-        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot make a pipe: %s", strerrordesc_np(errno));
-    if (pipe2(unpause, O_CLOEXEC) < 0) {
-        int cause = errno;
-        close_both(report);
-        return RUNG_FAIL_OS(err, RUNG_EIO, cause, "cannot make a pipe: %s", strerrordesc_np(cause));
-    }
-    pid_t child = rung_child_fork();
-    if (child == 0) {
-        close(unpause[1]);
-        live_as_child(s, state, &(upbringing){parent, unpause[0]}, report[1]);
-    }
-    if (child < 0) {
-        int cause = errno;
-        close_both(report);
-        close_both(unpause);
-        return RUNG_FAIL_OS(err, cause == ENOMEM ? RUNG_ENOMEM : RUNG_EIO, cause, "cannot fork: %s",
-                            strerrordesc_np(cause));
-    }
-    close(report[1]);
-    close(unpause[0]);
-    s->child = child;
-    s->report = report[0];
-    s->unpause = unpause[1];
-    return RUNG_OK;
-}
-
-static void let_go(rung_store *s) {
-    if (s->unpause >= 0)
-        close(s->unpause);
-    s->unpause = -1;
-}
-
-/* Its report, as far as it came: RUNG_PARTIAL when there is nothing yet. */
-static rung_status read_report(rung_store *s, bool wait) {
-    child_report report = {0};
-    int flags = fcntl(s->report, F_GETFL);
-    ssize_t got;
-    fcntl(s->report, F_SETFL, wait ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
-    do
-        got = read(s->report, &report, sizeof report);
-    while (got < 0 && errno == EINTR);
-    if (got < 0 && errno == EAGAIN)
-        return RUNG_PARTIAL;
-    if (got != (ssize_t)sizeof report)
-        report.status =
-            RUNG_FAIL(&report.err, RUNG_EIO, "the process that wrote the snapshot was ended");
-    close(s->report);
-    s->report = -1;
-    s->child_status = report.status;
-    s->child_err = report.err;
-    return RUNG_OK;
-}
-
-/* It has nothing left to do but to end; until it has, it holds the lock. Giving back gigabytes of shared pages takes
- * it some time, which is not ours. */
-static bool has_ended(const rung_store *s, bool wait) {
-    pid_t gone;
-    do
-        gone = waitpid(s->child, NULL, wait ? 0 : WNOHANG);
-    while (gone < 0 && errno == EINTR);
-    return gone != 0;
+    return st == RUNG_OK
+               ? rung_child_begin(c->children, c->alloc, save_in_child, &what, &s->child, err)
+               : st;
 }
 
 rung_status rung_store_save_poll(rung_store *s, bool wait, rung_err *err) {
     if (!s->child)
         return RUNG_NOT_FOUND;
-    if (wait)
-        let_go(s);
-    if (s->report >= 0 && read_report(s, wait) == RUNG_PARTIAL)
-        return RUNG_PARTIAL;
-    if (!has_ended(s, wait))
-        return RUNG_PARTIAL;
-    s->child = 0;
-    let_go(s);
-    if (s->child_status < 0 && err)
-        *err = s->child_err;
-    return s->child_status;
+    rung_status st = rung_child_poll(s->child, wait, err);
+    if (st != RUNG_PARTIAL)
+        s->child = NULL;
+    return st;
 }
 
 rung_status rung_store_needed_from(rung_store *s, uint64_t *seq_out, rung_err *err) {

@@ -14,8 +14,10 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
+#include "base/worker.h"
 #include "journal/file.h"
 #include "journal/log.h"
+#include "service/child.h"
 #include "service/hub_follower.h"
 #include "state/state.h"
 
@@ -27,6 +29,8 @@ typedef struct rung_store rung_store; /* heap object; whoever opened it calls ru
 typedef struct rung_store_config {
     const rung_fs *fs; /* NULL: the operating system's files */
     const rung_alloc *alloc;
+    const rung_threads *threads;   /* NULL: the system's */
+    const rung_children *children; /* who writes snapshots in the background; NULL: forked ones */
     const char *path;
     uint64_t segment_size; /* as in segment_log.h */
     bool is_relaxed;       /* the log is synced now and then, not before every answer */

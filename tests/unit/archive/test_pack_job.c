@@ -41,7 +41,7 @@ TEST(a_child_packs_what_was_there) {
     rung_slice there, again;
     rung_err err = {0};
     CHECK_OK(rung_closed_window_pack(rung_alloc_heap(), RUNG_SLICE("b"), &v, &here));
-    CHECK_OK(rung_pack_job_begin(rung_alloc_heap(), RUNG_SLICE("b"), &v, &job, &err));
+    CHECK_OK(rung_pack_job_begin(NULL, rung_alloc_heap(), RUNG_SLICE("b"), &v, &job, &err));
     rung_event e = archive_event_erase("player-9", T0 + 30000);
     CHECK_OK(rung_state_apply(s, &e, NULL, NULL)); /* the child does not see it */
     CHECK_OK(rung_pack_job_wait(job, &there, &err));
@@ -60,7 +60,7 @@ TEST(a_job_may_end_before_its_child) {
     rung_err err = {0};
     for (int i = 0; i < 10; i++) {
         rung_pack_job *job;
-        CHECK_OK(rung_pack_job_begin(rung_alloc_heap(), RUNG_SLICE("b"), &v, &job, &err));
+        CHECK_OK(rung_pack_job_begin(NULL, rung_alloc_heap(), RUNG_SLICE("b"), &v, &job, &err));
         rung_pack_job_end(job);
     }
     rung_pack_job_end(NULL);

@@ -23,7 +23,7 @@ static int exit_code(pid_t child) {
 TEST(sockets_are_closed_and_files_are_not) {
     int pair[2], ends[2];
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && pipe(ends) == 0);
-    pid_t child = rung_child_fork();
+    pid_t child = rung__child_fork();
     if (child == 0)
         _exit(fcntl(pair[0], F_GETFD) >= 0 || fcntl(pair[1], F_GETFD) >= 0 ||
               fcntl(ends[0], F_GETFD) < 0 || fcntl(ends[1], F_GETFD) < 0);
@@ -34,7 +34,7 @@ TEST(sockets_are_closed_and_files_are_not) {
 
 /* Everything a child does with memory, in a process that has nothing to lose. */
 static bool memory_works(void) {
-    const rung_alloc *a = rung_child_alloc();
+    const rung_alloc *a = rung__child_alloc();
     char *block = rung_alloc_get(a, 100);
     if (!block)
         return false;
@@ -51,7 +51,7 @@ static bool memory_works(void) {
 }
 
 TEST(memory) {
-    pid_t child = rung_child_fork();
+    pid_t child = rung__child_fork();
     if (child == 0)
         _exit(memory_works() ? 0 : 1);
     CHECK_EQ_I64(exit_code(child), 0);
@@ -64,7 +64,7 @@ static pid_t family(int ends[2]) {
     pid_t parent = fork();
     if (parent == 0) {
         close(ends[0]);
-        pid_t child = rung_child_fork();
+        pid_t child = rung__child_fork();
         if (child != 0)
             (void)!write(ends[1], &child, sizeof child);
         for (;;)
@@ -90,7 +90,7 @@ TEST(it_ends_with_its_parent) {
 static void *fork_in_thread(void *ctx) {
     int *go = ctx;
     static pid_t child;
-    child = rung_child_fork();
+    child = rung__child_fork();
     if (child == 0) {
         char byte;
         _exit(read(*go, &byte, 1) == 1 ? 0 : 1);

@@ -34,7 +34,7 @@ static bool boot_id_of(void *ctx, char out[RUNG_BOOT_ID_MAX]) {
 }
 
 static rung_clock clock_of(machine *m) {
-    return (rung_clock){wall_of, m, boot_of, boot_id_of};
+    return (rung_clock){.now_ms = wall_of, .ctx = m, .boot_ms = boot_of, .boot_id = boot_id_of};
 }
 
 static void pass(machine *m, int64_t ms) {

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - where time and chance come from: the ports of the use cases, and their real
- * implementations.
+/* clock.h - where time comes from: the clock port, and the system's clocks behind it.
  *
  * The state machine takes time as an argument; whoever calls it gets the time here. Any thread. */
-#ifndef RUNG_SERVICE_CLOCK_H
-#define RUNG_SERVICE_CLOCK_H
-
-#include "base/hash.h"
-#include "base/status.h"
+#ifndef RUNG_BASE_CLOCK_H
+#define RUNG_BASE_CLOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +17,7 @@ typedef struct rung_clock {
     void *ctx;
     int64_t (*boot_ms)(void *ctx); /* since the machine's start, sleep included; NULL: unknown */
     bool (*boot_id)(void *ctx, char out[RUNG_BOOT_ID_MAX]); /* which start; with boot_ms */
+    int64_t (*monotonic_us)(void *ctx); /* as rung_clock_monotonic_us; NULL: the system's */
 } rung_clock;
 
 static inline int64_t rung_clock_now(const rung_clock *c) {
@@ -30,11 +27,11 @@ static inline int64_t rung_clock_now(const rung_clock *c) {
 /* The system's clock. */
 rung_clock rung_clock_real(void);
 
-/* Milliseconds that never jump, from an arbitrary beginning: for "has N ms passed". */
-int64_t rung_clock_monotonic_ms(void);
+/* Microseconds that never jump, from an arbitrary beginning: for "has N us passed". `c` may be NULL: the system's. */
+int64_t rung_clock_monotonic_us(const rung_clock *c);
 
-/* A secret key for the hash tables. RUNG_OK, or RUNG_EIO where the system has no randomness to
- * give. */
-RUNG_NODISCARD rung_status rung_random_hash_key(rung_hash_key *key_out, rung_err *err);
+static inline int64_t rung_clock_monotonic_ms(const rung_clock *c) {
+    return rung_clock_monotonic_us(c) / 1000;
+}
 
 #endif
