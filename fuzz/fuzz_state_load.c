@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a saved state. The digest written in them is ignored, or nothing by chance would ever get in; what does
  * must be sound, must save and load again to the same bytes, and must go on living whatever happens to it. */
-#include "state/internal.h"
 #include "state/keyspace/keys.h"
+#include "state/machine.h"
 #include "support/check.h"
 #include "support/state_bytes.h"
 

@@ -7,7 +7,13 @@
  *      instant decides. Where it would lead back to the window before it, or to an earlier one, that window goes on:
  *      numbers never fall as time goes by, and every window is one stretch of time.
  *  B3  next_close_ms is not later than the end plus grace of any open window. */
-#include "state/internal.h"
+#include "state/board.h"
+
+#include "state/attribute.h"
+#include "state/ban.h"
+#include "state/digest.h"
+#include "state/keyspace/set.h"
+#include "state/ranking.h"
 
 #include <string.h>
 
@@ -122,7 +128,7 @@ rung__window *rung__window_new(rung_state *s, rung__board *b, uint32_t kind,
 
 /* Give back the rankings, keep the window. */
 static void window_empty(rung_state *s, rung__window *w) {
-    s->demolished++;
+    s->ladders_freed++;
     rung_ladder_destroy(w->ladder);
     w->ladder = NULL;
     for (uint32_t slot = 0; slot < RUNG__SCOPE_SLOTS; slot++)
@@ -846,7 +852,7 @@ void rung__board_delete(rung_state *s, rung__board *b) {
 }
 
 void rung__board_free(rung_state *s, rung__board *b) {
-    s->demolished++;
+    s->ladders_freed++;
     for (uint32_t i = 0; i < b->window_count; i++)
         rung__window_free(s, b, b->windows[i]);
     rung_alloc_free(s->alloc, b->windows, b->window_cap * sizeof *b->windows);

@@ -2,7 +2,11 @@
 /* The state's invariants, checked by looking at all of it: every ladder's own check; R1 to R3 of ranking.c; P1
  * to P3 of people.c; B3 of board.c; K1 of keys.c; M1, M2 of set.c; E1, E2 of expiry.c; D1: the digest is the sum of
  * the facts. */
-#include "state/internal.h"
+#include "state/attribute.h"
+#include "state/digest.h"
+#include "state/keyspace/set.h"
+#include "state/people.h"
+#include "state/ranking.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "state/hidden.h"
 
 #include "base/assert.h"
-#include "state/internal.h"
+#include "state/ban.h"
 
 #include <string.h>
 

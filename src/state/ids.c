@@ -8,7 +8,10 @@
  *
  *  I1  Every record is in the list of its board, too, in the same order as in the list of all.
  *  I2  The boards that have ids form a heap, the one with the most on top; of equals, the older board. */
-#include "state/internal.h"
+#include "state/ids.h"
+
+#include "state/board.h"
+#include "state/digest.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,14 @@
  *  P1  An attribute in use knows, for every player whose profile has it with 1 to 128 bytes, that value's number.
  *  P2  q is among p's following iff p is among q's followers.
  *  P3  A banned player is in no ranking. */
-#include "state/internal.h"
+#include "state/people.h"
+
+#include "base/assert.h"
+#include "state/attribute.h"
+#include "state/ban.h"
+#include "state/digest.h"
+#include "state/keyspace/set.h"
+#include "state/ranking.h"
 
 #include <string.h>
 

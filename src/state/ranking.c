@@ -7,8 +7,12 @@
  *  R3  A team is ranked iff it has a ranked member; its key is that of its members' scores.
  *
  * Memory is secured for all of them before the first is changed. */
+#include "state/ranking.h"
 #include "state/decay.h"
-#include "state/internal.h"
+
+#include "base/assert.h"
+#include "state/attribute.h"
+#include "state/digest.h"
 #include "state/team.h"
 
 #include <string.h>

@@ -4,7 +4,8 @@
 #include "state/scope_values.h"
 
 #include "base/assert.h"
-#include "state/internal.h"
+#include "state/attribute.h"
+#include "state/ban.h"
 
 _Static_assert(RUNG_SCOPE_SLOTS_MAX == RUNG__SCOPE_SLOTS, "one slot for each");
 

@@ -4,8 +4,15 @@
  *
  * Nothing is changed before the last step that can fail. The order of the checks is the law's (docs/boards.md),
  * because which refusal comes first is part of the answer. */
+#include "state/score.h"
 #include "state/decay.h"
-#include "state/internal.h"
+
+#include "state/attribute.h"
+#include "state/digest.h"
+#include "state/keyspace/commands.h"
+#include "state/keyspace/set.h"
+#include "state/lookahead.h"
+#include "state/ranking.h"
 
 #include <math.h>
 #include <string.h>
@@ -658,7 +665,7 @@ static void aim_player(const rung_state *s, rung__aim *aim, bool is_under_way) {
 }
 
 /* Find out what is reached; nothing is known afterwards where that is too much or not all there. */
-static void learn_windows(rung_state *s, rung__ahead *a, const rung__aim *aim, int64_t at_ms) {
+static void learn_windows(rung_state *s, rung__lookahead *a, const rung__aim *aim, int64_t at_ms) {
     rung__reach room[REACH_MAX];
     submission u = {.s = s, .e = aim->event, .b = aim->board, .at_ms = at_ms, .reached = room};
     int64_t before_ms = s->time_ms;
@@ -684,7 +691,7 @@ static void learn_windows(rung_state *s, rung__ahead *a, const rung__aim *aim, i
 
 /* Which windows it reaches, and where to ask for the player. Within a run they are the same at the same time: windows
  * close when time passes, and what is given up is noticed. */
-static void aim_reach(rung_state *s, rung__ahead *a, rung__aim *aim) {
+static void aim_reach(rung_state *s, rung__lookahead *a, rung__aim *aim) {
     const rung_score_event *e = aim->event;
     if (aim->player == RUNG_PLAYER_NONE)
         return;
@@ -807,13 +814,13 @@ enum { STAGES = STEPS + RUNG_LADDER_AIM_STEPS };
 _Static_assert((int)STAGES < (int)RUNG__AHEAD_RING, "as many are under way at a time");
 
 /* The aim of the submission that is so many stages on, or NULL; never NULL if `is_full`: somebody is at each. */
-static inline rung__aim *aim_at(rung__ahead *a, uint32_t stage, bool is_full) {
+static inline rung__aim *aim_at(rung__lookahead *a, uint32_t stage, bool is_full) {
     uint32_t i = a->tick - stage;
     return is_full || i < a->n ? &a->ring[i % RUNG__AHEAD_RING] : NULL;
 }
 
 /* Is somebody before it, whose turn has not come, the same player? From now on it is under way itself. */
-static bool set_out(rung__ahead *a, uint32_t stage) {
+static bool set_out(rung__lookahead *a, uint32_t stage) {
     uint32_t i = a->tick - stage;
     uint64_t hash = a->ring[i % RUNG__AHEAD_RING].hash;
     if (!a->under_way[hash % RUNG__AHEAD_HASHES]++)
@@ -824,7 +831,7 @@ static bool set_out(rung__ahead *a, uint32_t stage) {
     return false;
 }
 
-static inline void aim_step(rung__ahead *a, uint32_t step, bool is_full) {
+static inline void aim_step(rung__lookahead *a, uint32_t step, bool is_full) {
     uint32_t first = is_full ? RUNG_LADDER_AIM_FIRST : a->first_step;
     rung__aim *aim = step < first ? NULL : aim_at(a, STEPS + step - first, is_full);
     if (aim)
@@ -833,7 +840,7 @@ static inline void aim_step(rung__ahead *a, uint32_t step, bool is_full) {
 
 /* Everybody under way one stage on. First whatever takes thought; then, close together, what asks for memory far from
  * anything asked for before: to find out where its pages are takes longest, and that is done for several at a time. */
-__attribute__((always_inline)) static inline void look_all(rung_state *s, rung__ahead *a,
+__attribute__((always_inline)) static inline void look_all(rung_state *s, rung__lookahead *a,
                                                            bool is_full) {
     rung__aim *aim;
 #pragma GCC unroll 9
@@ -879,7 +886,7 @@ __attribute__((always_inline)) static inline void look_all(rung_state *s, rung__
 }
 
 /* As a rule there is somebody at each stage, and no scope; then nothing has to be asked. */
-static void look_ahead(rung_state *s, rung__ahead *a) {
+static void look_ahead(rung_state *s, rung__lookahead *a) {
     bool is_full = a->tick >= STAGES - RUNG_LADDER_AIM_FIRST && a->tick < a->n &&
                    a->first_step == RUNG_LADDER_AIM_FIRST;
     if (is_full)
@@ -889,12 +896,12 @@ static void look_ahead(rung_state *s, rung__ahead *a) {
 }
 
 void rung__ahead_begin(rung_state *s, uint32_t n, rung__ahead_source get, const void *ctx) {
-    rung__ahead *a = &s->ahead;
+    rung__lookahead *a = s->lookahead;
     a->n = n;
     a->get = get;
     a->ctx = ctx;
     a->tick = a->turn = 0;
-    a->demolished = s->demolished;
+    a->ladders_freed = s->ladders_freed;
     a->board = NULL;
     memset(a->under_way, 0, sizeof a->under_way);
     /* Without scopes all ways are to keys of main rankings. */
@@ -902,13 +909,14 @@ void rung__ahead_begin(rung_state *s, uint32_t n, rung__ahead_source get, const 
 }
 
 const rung__aim *rung__ahead_next(rung_state *s) {
-    rung__ahead *a = &s->ahead;
-    if (a->demolished != s->demolished) { /* rankings are gone that somebody may be under way in */
+    rung__lookahead *a = s->lookahead;
+    if (a->ladders_freed !=
+        s->ladders_freed) { /* rankings are gone that somebody may be under way in */
         for (uint32_t i = a->turn; i < a->tick && i < a->n; i++)
             aim_drop(&a->ring[i % RUNG__AHEAD_RING]);
         a->board = NULL;
     }
-    a->demolished = s->demolished;
+    a->ladders_freed = s->ladders_freed;
     while (a->tick < a->turn + STAGES - a->first_step)
         look_ahead(s, a);
     const rung__aim *aim = &a->ring[a->turn++ % RUNG__AHEAD_RING];

@@ -8,8 +8,14 @@
  * too, depend on the events alone. */
 #include "state/state.h"
 
-#include "state/internal.h"
+#include "state/attribute.h"
+#include "state/ban.h"
+#include "state/digest.h"
+#include "state/keyspace/commands.h"
 #include "state/keyspace/keys.h"
+#include "state/keyspace/set.h"
+#include "state/lookahead.h"
+#include "state/people.h"
 
 #include <string.h>
 
@@ -68,42 +74,6 @@ rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out) {
     return st;
 }
 
-void *rung__sparse_get(const rung__sparse *r, uint32_t player) {
-    uint32_t slot = rung_numbermap_get(&r->map, player);
-    return slot == RUNG_NUMBER_NONE ? NULL : r->items[slot];
-}
-
-rung_status rung__sparse_put(rung__sparse *r, const rung_alloc *a, uint32_t player, void *item) {
-    uint32_t slot = rung_numbermap_get(&r->map, player);
-    if (slot == RUNG_NUMBER_NONE) {
-        if (rung_numbermap_reserve(&r->map, a, player) < 0)
-            return RUNG_ENOMEM;
-        if (!r->free_head && rung__grow(a, &r->items, &r->cap, r->count + 1, sizeof *r->items) < 0)
-            return RUNG_ENOMEM;
-        slot = r->free_head ? r->free_head - 1 : r->count++;
-        if (r->free_head)
-            r->free_head = (uint32_t)(uintptr_t)r->items[slot];
-        rung_numbermap_set(&r->map, player, slot);
-    }
-    r->items[slot] = item;
-    return RUNG_OK;
-}
-
-void rung__sparse_remove(rung__sparse *r, uint32_t player) {
-    uint32_t slot = rung_numbermap_get(&r->map, player);
-    if (slot == RUNG_NUMBER_NONE)
-        return;
-    rung_numbermap_remove(&r->map, player);
-    r->items[slot] = (void *)(uintptr_t)r->free_head;
-    r->free_head = slot + 1;
-}
-
-void rung__sparse_deinit(rung__sparse *r, const rung_alloc *a) {
-    rung_numbermap_deinit(&r->map, a);
-    rung_alloc_free(a, r->items, r->cap * sizeof *r->items);
-    memset(r, 0, sizeof *r);
-}
-
 /* ---- life ---- */
 
 rung_status rung_state_create(const rung_state_config *config, rung_state **out) {
@@ -120,7 +90,8 @@ rung_status rung_state_create(const rung_state_config *config, rung_state **out)
     if (rung_names_create(s->alloc, &s->hash_key, &s->players) < 0 ||
         rung_names_create(s->alloc, &s->hash_key, &s->board_ids) < 0 ||
         rung_names_create(s->alloc, &s->hash_key, &s->attribute_ids) < 0 ||
-        rung__ids_create(s, config) < 0) {
+        rung__ids_create(s, config) < 0 ||
+        !(s->lookahead = rung_alloc_zeroed(s->alloc, sizeof *s->lookahead))) {
         rung_state_destroy(s);
         return RUNG_ENOMEM;
     }
@@ -148,6 +119,7 @@ void rung_state_destroy(rung_state *s) {
     rung_names_destroy(s->attribute_ids);
     rung_names_destroy(s->board_ids);
     rung_names_destroy(s->players);
+    rung_alloc_free(s->alloc, s->lookahead, sizeof *s->lookahead);
     rung_alloc_free(s->alloc, s, sizeof *s);
 }
 
@@ -413,7 +385,7 @@ void rung_state_stats(const rung_state *s, rung_stats *out) {
     out->bytes_ids = s->ids.bytes + rung_names_size_bytes(s->ids.table);
     out->bytes_friends = sparse_bytes(&s->friends) + s->friendships * 2 * sizeof(uint32_t);
     out->bytes_profiles = sparse_bytes(&s->profiles) + sparse_bytes(&s->bans);
-    out->bytes_total = sizeof *s + out->bytes_players + out->bytes_entries + out->bytes_scopes +
-                       out->bytes_teams + out->bytes_friends + out->bytes_ids +
+    out->bytes_total = sizeof *s + sizeof *s->lookahead + out->bytes_players + out->bytes_entries +
+                       out->bytes_scopes + out->bytes_teams + out->bytes_friends + out->bytes_ids +
                        out->bytes_profiles + out->bytes_boards + out->bytes_sets;
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every question. A view is one ladder with what is needed to read it; all ranks come from that ladder and
  * nowhere else, so no two answers can disagree. */
+#include "base/assert.h"
+#include "state/attribute.h"
 #include "state/decay.h"
-#include "state/internal.h"
+#include "state/people.h"
+#include "state/ranking.h"
 
 #include <math.h>
 #include <string.h>

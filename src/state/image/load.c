@@ -11,9 +11,14 @@
  *
  * Failures are noted in the stream, which gives zeros from then on; whoever loops or allocates looks at it first. A
  * half-built state is given back by rung_state_destroy(), like any other. */
+#include "state/attribute.h"
+#include "state/ban.h"
+#include "state/digest.h"
 #include "state/image/save.h"
 #include "state/image/stream.h"
-#include "state/internal.h"
+#include "state/keyspace/set.h"
+#include "state/people.h"
+#include "state/ranking.h"
 
 #include <string.h>
 

@@ -7,8 +7,12 @@
  * May run in a forked child of a process with threads: no memory is taken, nothing is changed. */
 #include "state/image/save.h"
 
+#include "base/assert.h"
+#include "state/attribute.h"
+#include "state/ban.h"
 #include "state/image/stream.h"
-#include "state/internal.h"
+#include "state/keyspace/set.h"
+#include "state/people.h"
 
 #include <string.h>
 

@@ -6,7 +6,10 @@
  *  E2  No key ends before the one above it; of those that end together the smaller number is above. The order in
  *  which keys
  *      go, and with it which numbers come free first, depends on nothing but the events. */
-#include "state/internal.h"
+#include "state/keyspace/expiry.h"
+
+#include "state/keyspace/commands.h"
+#include "state/keyspace/set.h"
 
 rung__expiry *rung__expiry_of(const rung_state *s, uint32_t number) {
     if (number < s->board_cap && s->boards[number])

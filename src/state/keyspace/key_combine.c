@@ -6,8 +6,9 @@
  *
  * The workload is the friends pattern: a set of a few hundred and a board of millions. An intersection walks the
  * smallest key and looks its members up in the others, a group at a time so that memory latency is hidden. */
-#include "state/internal.h"
 #include "state/keyspace/key_read.h"
+#include "state/keyspace/set.h"
+#include "state/machine.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,8 +4,10 @@
  * read through the same few functions: only direction and score differ. */
 #include "state/keyspace/key_read.h"
 
+#include "base/assert.h"
 #include "ladder/list.h"
-#include "state/internal.h"
+#include "state/board.h"
+#include "state/keyspace/set.h"
 
 #include <string.h>
 

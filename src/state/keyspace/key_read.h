@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* key_read.h - what the files about keys share beside keys.h; private to the room. */
+/* key_read.h - what the files about keys share beside keys.h; private to state. */
 #ifndef RUNG_STATE_KEYSPACE_KEY_READ_H
 #define RUNG_STATE_KEYSPACE_KEY_READ_H
 

@@ -8,8 +8,14 @@
  * Out of memory anywhere ends the event, and the state with it (state.h). */
 #include "state/keyspace/keys.h"
 
-#include "state/internal.h"
+#include "base/assert.h"
+#include "state/ban.h"
+#include "state/digest.h"
+#include "state/keyspace/commands.h"
 #include "state/keyspace/key_read.h"
+#include "state/keyspace/set.h"
+#include "state/lookahead.h"
+#include "state/people.h"
 
 #include <string.h>
 

@@ -4,7 +4,10 @@
  *
  *  M1  Members are players in use; in the list they ascend.
  *  M2  A set has at least one member: who takes out the last one deletes it. */
-#include "state/internal.h"
+#include "state/keyspace/set.h"
+
+#include "state/board.h"
+#include "state/digest.h"
 
 #include <string.h>
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ban.h - a ban and the entries it holds until it ends (the stash); private to state. */
+#ifndef RUNG_STATE_BAN_H
+#define RUNG_STATE_BAN_H
+
+#include "state/board.h"
+
+/* An entry that a ban took out. */
+typedef struct rung__stashed {
+    uint64_t board_serial;
+    uint64_t window_tag;
+    uint64_t key[RUNG_LADDER_WORDS_MAX];
+    uint32_t values[RUNG__SCOPE_SLOTS]; /* the scopes it was in, for closed windows */
+    uint32_t attributes[RUNG__SCOPE_SLOTS];
+    uint32_t scope_count;
+} rung__stashed;
+
+typedef struct rung__ban {
+    uint32_t count, cap;
+    rung__stashed entries[];
+} rung__ban;
+
+/* Do bans hold entries of a board? */
+bool rung__stash_has(const rung_state *s, uint64_t board_serial);
+/* A board has a new number: sort what bans hold of it again. */
+void rung__stash_sort(rung_state *s, uint64_t board_serial);
+/* A board, or one window of it, was deleted: forget what bans hold of it. */
+void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag);
+/* A board no longer ranks by an attribute: forget banned players' values there. */
+void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute);
+/* A board also ranks by the attribute of a slot: remember banned players' present values. Call after the dropped
+ * attributes were dropped. */
+void rung__stash_add_attribute(rung_state *s, const rung__board *b, uint32_t slot);
+/* The entry that a ban holds of the view's window, or NULL. */
+const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban);
+/* The scope values of a stashed entry, arranged for the slots the board has now. */
+void rung__stashed_values(const rung_state *s, const rung__board *b, uint32_t player,
+                          const rung__stashed *e, uint32_t *values);
+
+RUNG_NODISCARD rung_status rung__apply_ban(rung_state *s, rung_slice player, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_unban(rung_state *s, rung_slice player, rung_err *err);
+
+#endif
