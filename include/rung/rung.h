@@ -18,8 +18,8 @@
  * docs/library.md is the tour.
  *
  * Errors: negative = failed or refused, 0 = done, positive = an expected other answer. `err`
- * comes last, may be NULL, and is filled on failure only; its message begins with the name of
- * the field at fault.
+ * comes last, may be NULL, and is filled on failure only. Decide by its code, reason and field
+ * (the part of the input at fault, if any); its message is for people and may change.
  *
  * Texts are slices, pointer and length; the library keeps none beyond the call. Slices and views
  * in answers are valid until the next change of the same handle.

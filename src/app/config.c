@@ -26,6 +26,10 @@ typedef struct place {
     uint32_t line;
 } place;
 
+static rung_reason reason_of(rung_setting_source source) {
+    return source == RUNG_SETTING_FROM_FLAG ? RUNG_REASON_FLAG : RUNG_REASON_NONE;
+}
+
 static rung_status refuse(const rung_setting *row, const place *at, const char *value,
                           const char *expected, rung_err *err) {
     char where[160] = "";
@@ -34,7 +38,8 @@ static rung_status refuse(const rung_setting *row, const place *at, const char *
     else
         snprintf(where, sizeof where, "%s",
                  at->source == RUNG_SETTING_FROM_FLAG ? row->flag : row->env);
-    return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected %s, not \"%.60s\"", where, expected, value);
+    return RUNG_FAIL_WHY(err, RUNG_EINVAL, reason_of(at->source), "%s: expected %s, not \"%.60s\"",
+                         where, expected, value);
 }
 
 /* ---- values: each parser takes the whole text or nothing ---- */
@@ -351,9 +356,10 @@ static rung_status check_engine(const rung_settings *s, rung_setting_id id, cons
     if (*text == '\0' || strcmp(text, "off") == 0 ||
         (strncmp(text, good, len) == 0 && (text[len] != '\0') == (good[len - 1] == ':')))
         return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_EINVAL,
-                     "%s: %s: \"%.50s\" is not supported by this version; expected %s",
-                     rung_setting_origin(s, id, where, sizeof where), row->name, text, expected);
+    return RUNG_FAIL_WHY(err, RUNG_EINVAL, reason_of(s->sources[id]),
+                         "%s: %s: \"%.50s\" is not supported by this version; expected %s",
+                         rung_setting_origin(s, id, where, sizeof where), row->name, text,
+                         expected);
 }
 
 static bool is_origin(const char *text, size_t len) {
@@ -381,13 +387,14 @@ static rung_status check_origins_without_keys(const rung_settings *s, rung_err *
     for (const char *text = s->cors_origins; text && *text;) {
         size_t len = strcspn(text, ", ");
         if (len && !is_local_origin(text, len))
-            return RUNG_FAIL(err, RUNG_EREFUSED,
-                             "cors.origins: there are no keys, so pages of %.*s could change "
-                             "everything. Make a key first: rung keys create --role admin %s%.60s",
-                             (int)(len < 60 ? len : 60), text, s->keys ? "--keys " : "--data ",
-                             s->keys   ? s->keys
-                             : s->data ? s->data
-                                       : "DIR");
+            return RUNG_FAIL_FIELD(
+                err, RUNG_EREFUSED, "cors.origins",
+                "there are no keys, so pages of %.*s could change "
+                "everything. Make a key first: rung keys create --role admin %s%.60s",
+                (int)(len < 60 ? len : 60), text, s->keys ? "--keys " : "--data ",
+                s->keys   ? s->keys
+                : s->data ? s->data
+                          : "DIR");
         text += len;
         text += strspn(text, ", ");
     }
@@ -403,8 +410,8 @@ static rung_status check_origins(const rung_settings *s, rung_err *err) {
         text += strspn(text, " ");
         size_t len = strcspn(text, ", ");
         if (!is_origin(text, len))
-            return RUNG_FAIL(
-                err, RUNG_EINVAL,
+            return RUNG_FAIL_WHY(
+                err, RUNG_EINVAL, reason_of(s->sources[RUNG_SETTING_cors_origins]),
                 "%s: cors.origins: expected https://HOST[:PORT], separated by commas, or *, "
                 "not \"%.*s\"",
                 rung_setting_origin(s, RUNG_SETTING_cors_origins, where, sizeof where),
@@ -414,15 +421,16 @@ static rung_status check_origins(const rung_settings *s, rung_err *err) {
         if (*text == '\0')
             return RUNG_OK;
         if (*text != ',')
-            return RUNG_FAIL(err, RUNG_EINVAL, "cors.origins: expected a comma before \"%.60s\"",
-                             text);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "cors.origins",
+                                   "expected a comma before \"%.60s\"", text);
     }
 }
 
 static rung_status check_together(const rung_settings *s, rung_err *err) {
     rung_status st = check_engine(s, RUNG_SETTING_log, "local", "local", err);
     if (st == RUNG_OK && strcmp(s->texts[RUNG_SETTING_log], "off") == 0)
-        st = RUNG_FAIL(err, RUNG_EINVAL, "log: cannot be off; leave data empty to keep nothing");
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "log",
+                             "cannot be off; leave data empty to keep nothing");
     if (st == RUNG_OK)
         st = check_engine(s, RUNG_SETTING_archive, "sqlite:", "sqlite:FILE or off", err);
     if (st == RUNG_OK)
@@ -430,13 +438,14 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
     if (st < 0)
         return st;
     if (!s->tls_cert != !s->tls_key)
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "tls.%s: tls.cert and tls.key belong together; this one is missing",
-                         s->tls_cert ? "key" : "cert");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "tls.%s",
+                               "tls.cert and tls.key belong together; this one is missing",
+                               s->tls_cert ? "key" : "cert");
     if (!s->http && !s->resp)
-        return RUNG_FAIL(err, RUNG_EINVAL, "http: http and resp are both off; nobody could ask");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "http",
+                               "http and resp are both off; nobody could ask");
     if (!s->data && s->archive && strcmp(s->archive, "off") != 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "archive: needs a data folder (data = DIR)");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "archive", "needs a data folder (data = DIR)");
     return RUNG_OK;
 }
 
@@ -474,10 +483,6 @@ rung_status rung_settings_load_flags(rung_settings *s, const rung_setting_flags 
         s,
         &(rung_settings_sources){.file = flags->config, .env = environment, .flags = flags->flags},
         err);
-}
-
-bool rung_settings_blame_flag(const rung_err *err) {
-    return strncmp(err->message, "--", 2) == 0;
 }
 
 void rung_settings_deinit(rung_settings *s) {

@@ -215,11 +215,10 @@ typedef struct rung_settings_sources {
 } rung_settings_sources;
 
 /* Read all sources, check each setting and what they must agree on. RUNG_OK, or RUNG_EINVAL / RUNG_EABSENT / RUNG_EIO
- * with the place and the setting in `err`. Deinit in any case. */
+ * with the place and the setting in `err`; its reason is RUNG_REASON_FLAG if the command was used wrongly.
+ * Deinit in any case. */
 RUNG_NODISCARD rung_status rung_settings_load(rung_settings *s, const rung_settings_sources *from,
                                               rung_err *err);
-/* Is it a flag that was refused, and not the environment or the file? Then the command was used wrongly. */
-bool rung_settings_blame_flag(const rung_err *err);
 void rung_settings_deinit(rung_settings *s);
 
 /* The same from a command's flags and this process's environment. */

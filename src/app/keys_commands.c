@@ -140,8 +140,8 @@ static rung_status split_patterns(const char *list, rung_key *key, rung_err *err
     for (const char *at = list; at; at = *at ? at + 1 : NULL) {
         size_t len = strcspn(at, ",");
         if (key->pattern_count == RUNG_KEY_PATTERNS_MAX)
-            return RUNG_FAIL(err, RUNG_EINVAL, "--boards: expected at most %d patterns",
-                             RUNG_KEY_PATTERNS_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--boards", "expected at most %d patterns",
+                                   RUNG_KEY_PATTERNS_MAX);
         key->patterns[key->pattern_count++] = rung_slice_of(at, len);
         at += len;
     }
@@ -205,12 +205,12 @@ static rung_status make_token_key(const create_args *args, const uint8_t *chance
     char text[RUNG_KEY_TEXT_MAX];
     bool is_eddsa = args->alg && strcmp(args->alg, "EdDSA") == 0;
     if (!is_eddsa && !(args->alg && strcmp(args->alg, "HS256") == 0))
-        return RUNG_FAIL(err, RUNG_EINVAL, "--alg: expected EdDSA or HS256");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--alg", "expected EdDSA or HS256");
     if (is_eddsa ? !args->public_file || args->secret_file : !!args->public_file)
         return RUNG_FAIL(err, RUNG_EINVAL,
                          "EdDSA takes --public FILE, HS256 takes --secret FILE or makes a secret");
     if (args->life_s > UINT32_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "--life: expected fewer seconds");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--life", "expected fewer seconds");
     rung_status st = rung_key_mint(&minted, chance, text, err); /* for its id alone */
     if (st < 0)
         return st;
@@ -234,7 +234,8 @@ static rung_status make_key(const create_args *args, making *m, rung_err *err) {
     int64_t life_ms = 0;
     rung_key *key = &m->key;
     if (!args->role || !rung_role_parse(rung_slice_str(args->role), &key->role))
-        return RUNG_FAIL(err, RUNG_EINVAL, "--role: expected read, server, admin or player-token");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--role",
+                               "expected read, server, admin or player-token");
     if (key->role != RUNG_ROLE_PLAYER &&
         (args->alg || args->public_file || args->secret_file || args->id || args->issuer ||
          args->audience || args->life_s))
@@ -242,9 +243,10 @@ static rung_status make_key(const create_args *args, making *m, rung_err *err) {
                          "--alg, --public, --secret, --id, --issuer, --audience and --life are for "
                          "the role player-token");
     if (args->expires_in && !parse_time(args->expires_in, &life_ms))
-        return RUNG_FAIL(err, RUNG_EINVAL, "--expires-in: expected a time such as 90d, 12h or 30m");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--expires-in",
+                               "expected a time such as 90d, 12h or 30m");
     if (args->rate > UINT32_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "--rate: expected a smaller number");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--rate", "expected a smaller number");
     if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance)
         return RUNG_FAIL_OS(err, RUNG_EIO, errno, "the system has no randomness to give");
     key->label = rung_slice_str(args->label ? args->label : "");
@@ -333,7 +335,8 @@ static int run_create(const rung_command *self, int argc, char **argv) {
         return RUNG_EXIT_USAGE;
     rung_status st = make_key(&args, &m, &err);
     if (st == RUNG_OK && args.output && !m.text[0])
-        st = RUNG_FAIL(&err, RUNG_EINVAL, "--output: this key is yours already, nothing is made");
+        st = RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "--output",
+                             "this key is yours already, nothing is made");
     bool is_misused = st == RUNG_EINVAL;
     if (st == RUNG_OK)
         st = find_file(&args.where, true, path, &err);

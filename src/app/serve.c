@@ -257,10 +257,10 @@ static int check_access(server *s) {
         return RUNG_EXIT_OK;
     }
     rung_ignore(
-        RUNG_FAIL(&err, RUNG_EREFUSED,
-                  "keys: this data folder has had keys, and %.100s holds none: put the file "
-                  "back, or make a key with rung keys create, or set allow_no_keys = on",
-                  rung_access_path(s->access)),
+        RUNG_FAIL_FIELD(&err, RUNG_EREFUSED, "keys",
+                        "this data folder has had keys, and %.100s holds none: put the file "
+                        "back, or make a key with rung keys create, or set allow_no_keys = on",
+                        rung_access_path(s->access)),
         "it is the answer");
     return fail(s, &err);
 }
@@ -864,7 +864,7 @@ static int run_serve(const rung_command *self, int argc, char **argv) {
     if (rung_settings_load_flags(&s.settings, &flags, &err) < 0) {
         rung_settings_deinit(&s.settings);
         rung_command_fail(self, &err);
-        return rung_settings_blame_flag(&err) ? RUNG_EXIT_USAGE : RUNG_EXIT_PROBLEM;
+        return err.reason == RUNG_REASON_FLAG ? RUNG_EXIT_USAGE : RUNG_EXIT_PROBLEM;
     }
     s.logger = (rung_logger){.level = (rung_log_level)s.settings.log_level,
                              .is_json = s.settings.log_format == 1};

@@ -120,7 +120,7 @@ rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice p
 rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
                                 rung_archive_score *out, uint32_t *count_out, rung_err *err) {
     if (q->board.len == 0 && q->player.len == 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "scores: name a board or a player");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scores", "name a board or a player");
     rung__archive_forget(a);
     return a->ops->scores(a, q, limit, out, count_out, err);
 }
@@ -171,12 +171,12 @@ static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def,
     rung_archive_scope found = {0};
     const char *colon = memchr(scope.ptr, ':', scope.len);
     if (!colon)
-        return RUNG_FAIL(err, RUNG_EINVAL, "scope: must be attribute:value");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "must be attribute:value");
     rung_slice attribute = rung_slice_of(scope.ptr, (size_t)(colon - scope.ptr));
     rung_slice value = rung_slice_of(colon + 1, scope.len - attribute.len - 1);
     if (!ranks_by(def, attribute))
-        return RUNG_FAIL(err, RUNG_EABSENT,
-                         "scope: the board did not rank by this attribute when the window closed");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "scope",
+                               "the board did not rank by this attribute when the window closed");
     if (value.len) {
         rung_status st =
             v->archive->ops->find_scope(v->archive, v->window.key, attribute, value, &found, err);
@@ -192,14 +192,15 @@ static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def,
 static rung_status choose_ranking(rung_archive_view *v, const rung_board_def *def,
                                   const rung_archive_query *q, rung_err *err) {
     if (q->teams && q->scope.len)
-        return RUNG_FAIL(err, RUNG_EINVAL, "scope: not with teams");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "not with teams");
     if (!v->window.has_scopes)
-        return RUNG_FAIL(err, RUNG_EABSENT, "window: it was archived without its scopes and teams");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "window",
+                               "it was archived without its scopes and teams");
     if (!q->teams)
         return choose_scope(v, def, q->scope, err);
     if (!def->has_teams)
-        return RUNG_FAIL(err, RUNG_EABSENT,
-                         "teams: the board had no team ranking when the window closed");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "teams",
+                               "the board had no team ranking when the window closed");
     return rung__teams_open(v, def, err);
 }
 

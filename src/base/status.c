@@ -26,17 +26,28 @@ const char *rung_status_text(rung_status st) {
     return "unknown status";
 }
 
-rung_status rung_err_set(rung_err *err, rung_status st, int os_errno, const char *where,
-                         const char *format, ...) {
+__attribute__((format(printf, 3, 0))) static void print(char *out, size_t size, const char *format,
+                                                        va_list args) {
+    vsnprintf(out, size, format, args); /* tidy: allow (only %s, %zu, %u, %lld) */
+}
+
+rung_status rung_err_set(rung_err *err, rung_status st, rung_reason reason, int os_errno,
+                         const char *where, const char *field, const char *format, ...) {
+    va_list args;
     if (!err)
         return st;
     err->code = st;
+    err->reason = reason;
     err->os_errno = os_errno;
     err->where = where;
-    va_list args;
+    err->field[0] = '\0';
+    if (field) {
+        va_start(args, format);
+        print(err->field, sizeof err->field, field, args);
+        va_end(args);
+    }
     va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format,
-              args); /* tidy: allow (only %s, %zu, %u, %lld) */
+    print(err->message, sizeof err->message, format, args);
     va_end(args);
     return st;
 }

@@ -40,12 +40,27 @@ typedef enum rung_status {
 #undef X
 } rung_status;
 
-/* Detail of a failure, in the caller's storage. `message` is complete and fit for people. */
+/* Why it failed, where a caller has to tell apart what has the same status and field. One row each. */
+#define RUNG_REASON_MAP(X)                                                                         \
+    X(NONE, "status and field say it all")                                                         \
+    X(FLAG, "a flag of the command line is wrong, not a file or the environment")                  \
+    X(NOT_IN_MEMORY, "the state does not hold this window; an archive may")
+
+typedef enum rung_reason {
+#define X(name, text) RUNG_REASON_##name,
+    RUNG_REASON_MAP(X)
+#undef X
+} rung_reason;
+
+/* Detail of a failure, in the caller's storage. Programs decide by `code`, `reason` and `field`. `message` is for
+ * people and never compared or parsed: it is the field, ": " and a text, or the text alone. */
 typedef struct rung_err {
     rung_status code;
+    rung_reason reason;
     int os_errno;      /* 0 when no system call was involved */
+    char field[124];   /* what of the input it is about, such as "limits.min"; "" when nothing */
     const char *where; /* "file.c:123", static */
-    char message[232];
+    char message[232]; /* complete, without a line end */
 } rung_err;
 
 /* "OK", "NOT_FOUND", ...; never NULL. */
@@ -53,9 +68,15 @@ const char *rung_status_name(rung_status st);
 /* The text of the map; never NULL. */
 const char *rung_status_text(rung_status st);
 
-/* Fill `err` (may be NULL) and return `st`, so that failing reads: return RUNG_FAIL(err, RUNG_EINVAL, "..."). */
-rung_status rung_err_set(rung_err *err, rung_status st, int os_errno, const char *where,
-                         const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* Fill `err` (may be NULL) and return `st`. `field` is NULL or the format of the field, which takes the first of the
+ * arguments; `format` is that of the message. Called through the macros below:
+ *
+ *     return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+ *     return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "%d bytes at most", i, MAX);
+ */
+rung_status rung_err_set(rung_err *err, rung_status st, rung_reason reason, int os_errno,
+                         const char *where, const char *field, const char *format, ...)
+    __attribute__((format(printf, 7, 8)));
 
 #define RUNG_STRINGIFY_(x) #x
 #define RUNG_STRINGIFY(x)  RUNG_STRINGIFY_(x)
@@ -63,9 +84,16 @@ rung_status rung_err_set(rung_err *err, rung_status st, int os_errno, const char
 #ifndef __FILE_NAME__
 #define __FILE_NAME__ __FILE__
 #endif
-#define RUNG_FAIL(err, st, ...) rung_err_set((err), (st), 0, RUNG_HERE, __VA_ARGS__)
+#define RUNG_FAIL(err, st, ...) RUNG_FAIL_WHY(err, st, RUNG_REASON_NONE, __VA_ARGS__)
+#define RUNG_FAIL_WHY(err, st, reason, ...)                                                        \
+    rung_err_set((err), (st), (reason), 0, RUNG_HERE, NULL, __VA_ARGS__)
 #define RUNG_FAIL_OS(err, st, os_errno, ...)                                                       \
-    rung_err_set((err), (st), (os_errno), RUNG_HERE, __VA_ARGS__)
+    rung_err_set((err), (st), RUNG_REASON_NONE, (os_errno), RUNG_HERE, NULL, __VA_ARGS__)
+/* `field` and the text after it are literals. */
+#define RUNG_FAIL_FIELD(err, st, field, ...)                                                       \
+    RUNG_FAIL_FIELD_WHY(err, st, RUNG_REASON_NONE, field, __VA_ARGS__)
+#define RUNG_FAIL_FIELD_WHY(err, st, reason, field, ...)                                           \
+    rung_err_set((err), (st), (reason), 0, RUNG_HERE, field, field ": " __VA_ARGS__)
 
 #define RUNG_NODISCARD __attribute__((warn_unused_result))
 

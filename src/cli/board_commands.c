@@ -353,8 +353,9 @@ static rung_status read_definition(rung_json_writer *w, const char *path, rung_e
         rung_json_append(w, rung_slice_of(bytes, got));
     if (f != stdin)
         fclose(f);
-    return rung_json_failed(w) ? RUNG_FAIL(err, RUNG_ELIMIT, "--file: %.100s is too long", path)
-                               : RUNG_OK;
+    return rung_json_failed(w)
+               ? RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "--file", "%.100s is too long", path)
+               : RUNG_OK;
 }
 
 /* 0: it may be put; else the exit code. */

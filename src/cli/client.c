@@ -78,9 +78,9 @@ static rung_status take_url(rung_client *c, const char *url, rung_err *err) {
     bool is_unix = strncmp(from, "unix:", 5) == 0 && len > 5;
     bool is_http = strncmp(from, "http://", 7) == 0 || strncmp(from, "https://", 8) == 0;
     if ((!is_unix && !is_http) || len >= URL_MAX)
-        return RUNG_FAIL(
-            err, RUNG_EINVAL,
-            "--url: expected http://HOST:PORT, https://... or unix:PATH, not \"%.60s\"", from);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--url",
+                               "expected http://HOST:PORT, https://... or unix:PATH, not \"%.60s\"",
+                               from);
     snprintf(c->url, sizeof c->url, "%.*s", (int)len, from);
     c->socket_path = is_unix ? c->url + 5 : NULL;
     snprintf(c->base, sizeof c->base, "%s", is_unix ? "http://localhost" : c->url);
@@ -118,7 +118,7 @@ static rung_status take_key(rung_client *c, const char *file, rung_err *err) {
     if (*word)
         snprintf(c->auth, sizeof c->auth, "Authorization: Bearer %s", word);
     else if (file)
-        return RUNG_FAIL(err, RUNG_EINVAL, "--key-file: there is no key in %.100s", file);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--key-file", "there is no key in %.100s", file);
     explicit_bzero(key, sizeof key);
     return RUNG_OK;
 }

@@ -82,7 +82,7 @@ static void path_build(path *p, const rung_json *r) {
 static rung_status tell(rung_json *r, const path *p, size_t at, rung_status st, const char *what) {
     r->status = st;
     if (p->len)
-        return RUNG_FAIL(r->err, st, "%s: %s (byte %zu)", p->text, what, r->base + at);
+        return RUNG_FAIL_FIELD(r->err, st, "%s", "%s (byte %zu)", p->text, what, r->base + at);
     return RUNG_FAIL(r->err, st, "byte %zu: %s", r->base + at, what);
 }
 

@@ -48,12 +48,12 @@ static rung_slice take_part(rung_slice *rest, char border, bool *is_last) {
 rung_status rung_url_segments(rung_slice path, rung_slice *segments, uint32_t room,
                               uint32_t *count_out, rung_err *err) {
     if (!path.len || path.ptr[0] != '/')
-        return RUNG_FAIL(err, RUNG_EINVAL, "path: expected '/' at the start");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "path", "expected '/' at the start");
     rung_slice rest = {path.ptr + 1, path.len - 1};
     uint32_t count = 0;
     for (bool is_last = false; !is_last;) {
         if (count == room)
-            return RUNG_FAIL(err, RUNG_ELIMIT, "path: more than %u segments", room);
+            return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "path", "more than %u segments", room);
         segments[count++] = take_part(&rest, '/', &is_last);
     }
     *count_out = count;

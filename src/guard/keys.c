@@ -136,41 +136,41 @@ static bool is_line(rung_slice text, size_t max) {
 static rung_status check_token_key(const rung_key *key, rung_err *err) {
     bool is_eddsa = key->alg == RUNG_ALG_EDDSA;
     if (!is_eddsa && key->alg != RUNG_ALG_HS256)
-        return RUNG_FAIL(err, RUNG_EINVAL, "alg: expected EdDSA or HS256");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "alg", "expected EdDSA or HS256");
     if (is_eddsa && key->verify.len != 32)
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "public: expected the 32 bytes of an Ed25519 key, not %zu",
-                         key->verify.len);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "public",
+                               "expected the 32 bytes of an Ed25519 key, not %zu", key->verify.len);
     if (!is_eddsa &&
         (key->verify.len < RUNG_KEY_SECRET_MIN || key->verify.len > RUNG_KEY_SECRET_MAX))
-        return RUNG_FAIL(err, RUNG_EINVAL, "secret: expected %d to %d bytes, not %zu",
-                         RUNG_KEY_SECRET_MIN, RUNG_KEY_SECRET_MAX, key->verify.len);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "secret", "expected %d to %d bytes, not %zu",
+                               RUNG_KEY_SECRET_MIN, RUNG_KEY_SECRET_MAX, key->verify.len);
     if (!is_line(key->issuer, RUNG_KEY_LABEL_MAX))
-        return RUNG_FAIL(err, RUNG_EINVAL, "issuer: expected at most %d bytes of plain text",
-                         RUNG_KEY_LABEL_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "issuer",
+                               "expected at most %d bytes of plain text", RUNG_KEY_LABEL_MAX);
     if (!is_line(key->audience, RUNG_KEY_LABEL_MAX))
-        return RUNG_FAIL(err, RUNG_EINVAL, "audience: expected at most %d bytes of plain text",
-                         RUNG_KEY_LABEL_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "audience",
+                               "expected at most %d bytes of plain text", RUNG_KEY_LABEL_MAX);
     return RUNG_OK;
 }
 
 static rung_status check_key(const rung_key *key, rung_err *err) {
     if (!is_id(key->id))
-        return RUNG_FAIL(err, RUNG_EINVAL, "id: expected 1 to %d of a-z A-Z 0-9 . _ -",
-                         RUNG_KEY_ID_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id", "expected 1 to %d of a-z A-Z 0-9 . _ -",
+                               RUNG_KEY_ID_MAX);
     if (key->role < RUNG_ROLE_PLAYER || key->role > RUNG_ROLE_ADMIN)
-        return RUNG_FAIL(err, RUNG_EINVAL, "role: expected read, server, admin or player-token");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "role",
+                               "expected read, server, admin or player-token");
     if (!is_line(key->label, RUNG_KEY_LABEL_MAX))
-        return RUNG_FAIL(err, RUNG_EINVAL, "label: expected at most %d bytes of plain text",
-                         RUNG_KEY_LABEL_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "label", "expected at most %d bytes of plain text",
+                               RUNG_KEY_LABEL_MAX);
     if (key->pattern_count > RUNG_KEY_PATTERNS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "boards: expected at most %d patterns",
-                         RUNG_KEY_PATTERNS_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "boards", "expected at most %d patterns",
+                               RUNG_KEY_PATTERNS_MAX);
     for (uint32_t i = 0; i < key->pattern_count; i++)
         if (key->patterns[i].len == 0 || !is_line(key->patterns[i], RUNG_NAME_MAX))
-            return RUNG_FAIL(err, RUNG_EINVAL,
-                             "boards: expected patterns of 1 to %d bytes of plain text",
-                             RUNG_NAME_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "boards",
+                                   "expected patterns of 1 to %d bytes of plain text",
+                                   RUNG_NAME_MAX);
     if (key->created_ms <= 0 || key->expires_ms < 0 || key->revoked_ms < 0)
         return RUNG_FAIL(err, RUNG_EINVAL, "created, expires, revoked: expected times after 1970");
     return key->role == RUNG_ROLE_PLAYER ? check_token_key(key, err) : RUNG_OK;
@@ -617,8 +617,8 @@ rung_status rung_keys_add(const rung_keys *keys, const rung_key *key, rung_keys 
     if (st < 0)
         return st;
     if (rung_keys_find(keys, key->id))
-        return RUNG_FAIL(err, RUNG_EEXIST, "id: there is a key %.*s already", (int)key->id.len,
-                         key->id.ptr);
+        return RUNG_FAIL_FIELD(err, RUNG_EEXIST, "id", "there is a key %.*s already",
+                               (int)key->id.len, key->id.ptr);
     if (keys->count == RUNG_KEYS_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "there are %d keys, as many as there can be",
                          RUNG_KEYS_MAX);
@@ -629,8 +629,8 @@ rung_status rung_keys_revoke(const rung_keys *keys, rung_slice id, int64_t now_m
                              rung_keys **keys_out, rung_err *err) {
     const rung_key *key = rung_keys_find(keys, id);
     if (!key)
-        return RUNG_FAIL(err, RUNG_EABSENT, "id: there is no key %.*s",
-                         id.len < 100 ? (int)id.len : 100, id.ptr);
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "id", "there is no key %.*s",
+                               id.len < 100 ? (int)id.len : 100, id.ptr);
     if (key->revoked_ms)
         return RUNG_UNCHANGED;
     rung_key revoked = *key;
@@ -679,7 +679,7 @@ static rung_status hash_text(const EVP_MD *sha256, rung_slice text, uint8_t hash
 rung_status rung_key_mint(rung_key *key, const uint8_t chance[RUNG_KEY_CHANCE_SIZE],
                           char text_out[RUNG_KEY_TEXT_MAX], rung_err *err) {
     if (key->role <= RUNG_ROLE_PLAYER || key->role > RUNG_ROLE_ADMIN)
-        return RUNG_FAIL(err, RUNG_EINVAL, "role: expected read, server or admin");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "role", "expected read, server or admin");
     writing w = {text_out, 0, RUNG_KEY_TEXT_MAX - 1};
     char id[RUNG_KEY_ID_SIZE], secret[SECRET_CHARS];
     write_id(chance, id);

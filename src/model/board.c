@@ -96,21 +96,23 @@ static bool is_time(int64_t at_ms) {
 
 static rung_status check_column(const rung_column *column, const char *field, rung_err *err) {
     if (column->type > RUNG_SCORE_REAL)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s.type: integer, decimal or real", field);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.type", "integer, decimal or real", field);
     if (column->order > RUNG_ORDER_ASC)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s.order: desc or asc", field);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.order", "desc or asc", field);
     if (column->decimals > RUNG_DECIMALS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s.decimals: 0 to %d", field, RUNG_DECIMALS_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.decimals", "0 to %d", field,
+                               RUNG_DECIMALS_MAX);
     if (column->decimals && column->type != RUNG_SCORE_DECIMAL)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s.decimals: only the type decimal has them", field);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.decimals", "only the type decimal has them",
+                               field);
     return RUNG_OK;
 }
 
 static rung_status check_columns(const rung_board_def *def, rung_err *err) {
     const rung_keyspec *key = &def->key;
     if (key->column_count < 1 || key->column_count > RUNG_COLUMNS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "columns: at most %d after the score",
-                         RUNG_COLUMNS_MAX - 1);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns", "at most %d after the score",
+                               RUNG_COLUMNS_MAX - 1);
     for (unsigned i = 0; i < key->column_count; i++) {
         rung_status st = check_column(&key->columns[i], COLUMN_FIELDS[i], err);
         if (st < 0)
@@ -119,14 +121,15 @@ static rung_status check_columns(const rung_board_def *def, rung_err *err) {
             continue;
         rung_slice name = def->column_names[i - 1];
         if (!rung_attribute_name_is_valid(name) || rung_slice_eq(name, RUNG_SLICE("score")))
-            return RUNG_FAIL(err, RUNG_EINVAL,
-                             "%s.name: 1 to %d of a-z A-Z 0-9 _ . - and not \"score\"",
-                             COLUMN_FIELDS[i], RUNG_ATTRIBUTE_NAME_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.name",
+                                   "1 to %d of a-z A-Z 0-9 _ . - and not \"score\"",
+                                   COLUMN_FIELDS[i], RUNG_ATTRIBUTE_NAME_MAX);
         if (i == 2 && rung_slice_eq(name, def->column_names[0]))
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s.name: another column has it", COLUMN_FIELDS[i]);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.name", "another column has it",
+                                   COLUMN_FIELDS[i]);
     }
     if (key->tie > RUNG_TIE_PLAYER_LAST)
-        return RUNG_FAIL(err, RUNG_EINVAL, "tie: first, last, player or player_desc");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "tie", "first, last, player or player_desc");
     return RUNG_OK;
 }
 
@@ -134,49 +137,54 @@ static rung_status check_update(const rung_board_def *def, rung_err *err) {
     const rung_column *score = &def->key.columns[0];
     bool is_alone = def->key.column_count == 1;
     if (def->update > RUNG_UPDATE_DECAY)
-        return RUNG_FAIL(err, RUNG_EINVAL, "update: best, last, sum, count or decay");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update", "best, last, sum, count or decay");
     if (def->update == RUNG_UPDATE_COUNT && (score->type != RUNG_SCORE_INTEGER || !is_alone))
-        return RUNG_FAIL(err, RUNG_EINVAL, "update: count needs an integer score and no columns");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
+                               "count needs an integer score and no columns");
     if (def->update != RUNG_UPDATE_DECAY)
-        return def->half_life_ms == 0
-                   ? RUNG_OK
-                   : RUNG_FAIL(err, RUNG_EINVAL, "half_life: only the update decay has one");
+        return def->half_life_ms == 0 ? RUNG_OK
+                                      : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "half_life",
+                                                        "only the update decay has one");
     if (score->type != RUNG_SCORE_REAL || score->order != RUNG_ORDER_DESC || !is_alone)
-        return RUNG_FAIL(err, RUNG_EINVAL, "update: decay needs a real score, desc, no columns");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
+                               "decay needs a real score, desc, no columns");
     if (def->half_life_ms < RUNG_HALF_LIFE_MIN_MS || def->half_life_ms > RUNG_HALF_LIFE_MAX_MS)
-        return RUNG_FAIL(err, RUNG_EINVAL, "half_life: 1 minute to 36500 days");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "half_life", "1 minute to 36500 days");
     return RUNG_OK;
 }
 
 static rung_status check_season(const rung_board_def *def, uint32_t index, rung_err *err) {
     const rung_season *season = &def->seasons[index];
     if (!rung_name_is_valid(season->name))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "seasons[%u].name: 1 to %d bytes of UTF-8 without control characters",
-                         index, RUNG_NAME_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name",
+                               "1 to %d bytes of UTF-8 without control characters", index,
+                               RUNG_NAME_MAX);
     if (rung_word_find(rung_plain_window_words, season->name) >= 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].name: a kind of window has it", index);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "a kind of window has it",
+                               index);
     for (uint32_t i = 0; i < index; i++)
         if (rung_slice_eq(season->name, def->seasons[i].name))
-            return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].name: seasons[%u] has it", index, i);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "seasons[%u] has it",
+                                   index, i);
     if (!is_time(season->starts_ms))
-        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].starts: in the years %d to %d", index,
-                         RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].starts", "in the years %d to %d",
+                               index, RUNG_YEAR_MIN, RUNG_YEAR_MAX);
     if (!is_time(season->ends_ms))
-        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].ends: in the years %d to %d", index,
-                         RUNG_YEAR_MIN, RUNG_YEAR_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].ends", "in the years %d to %d", index,
+                               RUNG_YEAR_MIN, RUNG_YEAR_MAX);
     if (season->starts_ms >= season->ends_ms)
-        return RUNG_FAIL(err, RUNG_EINVAL, "seasons[%u].ends: after its start", index);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].ends", "after its start", index);
     return RUNG_OK;
 }
 
 static rung_status check_windows(const rung_board_def *def, rung_err *err) {
     if (def->windows & ~RUNG_WINDOWS_MASK)
-        return RUNG_FAIL(err, RUNG_EINVAL, "windows: all, hour, day, week, month, year or seasons");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "windows",
+                               "all, hour, day, week, month, year or seasons");
     if (!def->windows && !def->season_count)
-        return RUNG_FAIL(err, RUNG_EINVAL, "windows: at least one window or season");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "windows", "at least one window or season");
     if (def->season_count > RUNG_SEASONS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "seasons: at most %d", RUNG_SEASONS_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons", "at most %d", RUNG_SEASONS_MAX);
     for (uint32_t i = 0; i < def->season_count; i++) {
         rung_status st = check_season(def, i, err);
         if (st < 0)
@@ -188,36 +196,38 @@ static rung_status check_windows(const rung_board_def *def, rung_err *err) {
 static rung_status check_clock(const rung_board_def *def, rung_err *err) {
     bool is_utc = def->zone_name.len == 0 || rung_slice_eq(def->zone_name, RUNG_SLICE("UTC"));
     if (!is_utc && !is_zone_name(def->zone_name))
-        return RUNG_FAIL(
-            err, RUNG_EINVAL,
-            "timezone: an IANA zone, a letter and then up to %d of letters, digits _ + - /",
+        return RUNG_FAIL_FIELD(
+            err, RUNG_EINVAL, "timezone",
+            "an IANA zone, a letter and then up to %d of letters, digits _ + - /",
             RUNG_ZONE_NAME_MAX - 1);
     if (is_utc && def->zone_rules.len)
-        return RUNG_FAIL(err, RUNG_EINVAL, "timezone: UTC has no rules");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "timezone", "UTC has no rules");
     if (!is_utc && !def->zone_rules.len)
-        return RUNG_FAIL(err, RUNG_EINVAL, "timezone: a zone other than UTC needs its rules");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "timezone",
+                               "a zone other than UTC needs its rules");
     if (def->zone_rules.len > RUNG_ZONE_PACKED_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "timezone: rules of at most %zu bytes",
-                         RUNG_ZONE_PACKED_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "timezone", "rules of at most %zu bytes",
+                               RUNG_ZONE_PACKED_MAX);
     if (def->day_starts_min < 0 || def->day_starts_min > RUNG_DAY_STARTS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "day_starts: 00:00 to 23:59");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "day_starts", "00:00 to 23:59");
     if (def->grace_ms < 0 || def->grace_ms > RUNG_GRACE_MAX_MS)
-        return RUNG_FAIL(err, RUNG_EINVAL, "grace: 0 to 366 days");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "grace", "0 to 366 days");
     if (def->keep > RUNG_KEEP_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "keep: 0 to %d", RUNG_KEEP_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "keep", "0 to %d", RUNG_KEEP_MAX);
     return RUNG_OK;
 }
 
 static rung_status check_scopes(const rung_board_def *def, rung_err *err) {
     if (def->scope_count > RUNG_SCOPES_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "scopes: at most %d", RUNG_SCOPES_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scopes", "at most %d", RUNG_SCOPES_MAX);
     for (uint32_t i = 0; i < def->scope_count; i++) {
         if (!rung_attribute_name_is_valid(def->scopes[i]))
-            return RUNG_FAIL(err, RUNG_EINVAL, "scopes[%u]: 1 to %d of a-z A-Z 0-9 _ . -", i,
-                             RUNG_ATTRIBUTE_NAME_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scopes[%u]", "1 to %d of a-z A-Z 0-9 _ . -",
+                                   i, RUNG_ATTRIBUTE_NAME_MAX);
         for (uint32_t k = 0; k < i; k++)
             if (rung_slice_eq(def->scopes[i], def->scopes[k]))
-                return RUNG_FAIL(err, RUNG_EINVAL, "scopes[%u]: scopes[%u] is the same", i, k);
+                return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scopes[%u]", "scopes[%u] is the same", i,
+                                       k);
     }
     return RUNG_OK;
 }
@@ -226,16 +236,16 @@ static rung_status check_teams(const rung_board_def *def, rung_err *err) {
     if (!def->has_teams)
         return RUNG_OK;
     if (!rung_attribute_name_is_valid(def->team_by))
-        return RUNG_FAIL(err, RUNG_EINVAL, "teams.by: 1 to %d of a-z A-Z 0-9 _ . -",
-                         RUNG_ATTRIBUTE_NAME_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "teams.by", "1 to %d of a-z A-Z 0-9 _ . -",
+                               RUNG_ATTRIBUTE_NAME_MAX);
     if (def->team_combine > RUNG_COMBINE_TOP)
-        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: sum, mean or top");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "teams.combine", "sum, mean or top");
     if (def->team_combine != RUNG_COMBINE_TOP && def->team_top)
-        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: only top counts members");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "teams.combine", "only top counts members");
     if (def->team_combine == RUNG_COMBINE_TOP &&
         (def->team_top < 1 || def->team_top > RUNG_TEAM_TOP_MAX))
-        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: top of 1 to %d members",
-                         RUNG_TEAM_TOP_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "teams.combine", "top of 1 to %d members",
+                               RUNG_TEAM_TOP_MAX);
     return RUNG_OK;
 }
 
@@ -249,20 +259,20 @@ static rung_status check_limits(const rung_board_def *def, rung_err *err) {
     rung_score_type type = def->key.columns[0].type;
     uint32_t both = RUNG_LIMIT_MIN | RUNG_LIMIT_MAX;
     if (def->limits & ~(uint32_t)RUNG_LIMITS_MASK)
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "limits: min, max, max_step, per_player_per_minute or z_score");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits",
+                               "min, max, max_step, per_player_per_minute or z_score");
     if ((def->limits & RUNG_LIMIT_MIN) && !is_at_most(type, def->min, def->min))
-        return RUNG_FAIL(err, RUNG_EINVAL, "limits.min: a number");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.min", "a number");
     if ((def->limits & RUNG_LIMIT_MAX) && !is_at_most(type, def->max, def->max))
-        return RUNG_FAIL(err, RUNG_EINVAL, "limits.max: a number");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.max", "a number");
     if ((def->limits & both) == both && !is_at_most(type, def->min, def->max))
-        return RUNG_FAIL(err, RUNG_EINVAL, "limits.min: at most limits.max");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.min", "at most limits.max");
     if ((def->limits & RUNG_LIMIT_STEP) && !is_at_most(type, ZERO, def->max_step))
-        return RUNG_FAIL(err, RUNG_EINVAL, "limits.max_step: 0 or more");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.max_step", "0 or more");
     if ((def->limits & RUNG_LIMIT_RATE) && def->per_player_per_minute < 1)
-        return RUNG_FAIL(err, RUNG_EINVAL, "limits.per_player_per_minute: 1 or more");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.per_player_per_minute", "1 or more");
     if ((def->limits & RUNG_LIMIT_Z) && !(def->z_score > 0 && __builtin_isfinite(def->z_score)))
-        return RUNG_FAIL(err, RUNG_EINVAL, "limits.z_score: above 0 and finite");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.z_score", "above 0 and finite");
     return RUNG_OK;
 }
 
@@ -272,13 +282,13 @@ rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
         check_scopes,  check_teams,  check_limits,
     };
     if (def->title.len > RUNG_TITLE_MAX || !rung_utf8_is_plain(def->title))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "title: up to %d bytes of UTF-8 without control characters",
-                         RUNG_TITLE_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "title",
+                               "up to %d bytes of UTF-8 without control characters",
+                               RUNG_TITLE_MAX);
     if (def->rank > RUNG_RANK_DENSE)
-        return RUNG_FAIL(err, RUNG_EINVAL, "rank: unique, sparse or dense");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "rank", "unique, sparse or dense");
     if (def->writers > RUNG_WRITERS_PLAYER)
-        return RUNG_FAIL(err, RUNG_EINVAL, "writers: server or player");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "writers", "server or player");
     for (size_t i = 0; i < COUNT(CHECKS); i++) {
         rung_status st = CHECKS[i](def, err);
         if (st < 0)

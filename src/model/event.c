@@ -111,8 +111,9 @@ bool rung_names_next(rung_slice *packed, rung_slice *name_out) {
 static inline rung_status check_name(rung_slice name, const char *field, rung_err *err) {
     if (name.len >= 1 && name.len <= RUNG_NAME_MAX && rung_utf8_is_plain(name))
         return RUNG_OK; /* rung_name_is_valid() without a call */
-    return RUNG_FAIL(err, RUNG_EINVAL, "%s: 1 to %d bytes of UTF-8 without control characters",
-                     field, RUNG_NAME_MAX);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s",
+                           "1 to %d bytes of UTF-8 without control characters", field,
+                           RUNG_NAME_MAX);
 }
 
 static inline rung_status check_board_and_player(rung_slice board, rung_slice player,
@@ -124,26 +125,27 @@ static inline rung_status check_board_and_player(rung_slice board, rung_slice pl
 static rung_status check_text(rung_slice text, size_t len_max, const char *field, rung_err *err) {
     if (text.len <= len_max && rung_utf8_is_text(text))
         return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_EINVAL, "%s: up to %zu bytes of UTF-8 without NUL", field, len_max);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "up to %zu bytes of UTF-8 without NUL", field,
+                           len_max);
 }
 
 static rung_status check_time(int64_t at_ms, const char *field, rung_err *err) {
     if (at_ms >= RUNG_TIME_MS_MIN && at_ms < RUNG_TIME_MS_END)
         return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_EINVAL, "%s: in the years %d to %d", field, RUNG_YEAR_MIN,
-                     RUNG_YEAR_MAX);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "in the years %d to %d", field, RUNG_YEAR_MIN,
+                           RUNG_YEAR_MAX);
 }
 
 static inline rung_status check_value(const rung_score_event *s, uint32_t index, rung_err *err) {
     static const char *const FIELDS[RUNG_COLUMNS_MAX] = {"score", "columns[0]", "columns[1]"};
     unsigned type = s->types[index], decimals = s->decimals[index];
     if (type > RUNG_SCORE_REAL)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: integer, decimal or real", FIELDS[index]);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "integer, decimal or real", FIELDS[index]);
     if (decimals > (type == RUNG_SCORE_DECIMAL ? RUNG_DECIMALS_MAX : 0))
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: up to %d decimals, if it is a decimal",
-                         FIELDS[index], RUNG_DECIMALS_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "up to %d decimals, if it is a decimal",
+                               FIELDS[index], RUNG_DECIMALS_MAX);
     if (type == RUNG_SCORE_REAL && __builtin_isnan(s->values[index].d))
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: a number", FIELDS[index]);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "a number", FIELDS[index]);
     return RUNG_OK;
 }
 
@@ -152,10 +154,10 @@ static rung_status check_when(const rung_score_event *s, rung_err *err) {
     if (when <= RUNG_SCORE_KEY)
         return RUNG_OK;
     if (!(when & RUNG_SCORE_KEY) || when & ~(unsigned)RUNG_SCORE_WHEN_MASK)
-        return RUNG_FAIL(err, RUNG_EINVAL, "when: conditions of a key");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "when", "conditions of a key");
     if ((when & RUNG_IF_NX && when & (RUNG_IF_XX | RUNG_IF_GT | RUNG_IF_LT)) ||
         (when & RUNG_IF_GT && when & RUNG_IF_LT))
-        return RUNG_FAIL(err, RUNG_EINVAL, "when: conditions that exclude each other");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "when", "conditions that exclude each other");
     return RUNG_OK;
 }
 
@@ -174,8 +176,9 @@ __attribute__((noinline)) static rung_status check_extras(const rung_score_event
             return st;
     }
     if (s->id.len && (s->id.len > RUNG_EVENT_ID_MAX || !rung_utf8_is_plain(s->id)))
-        return RUNG_FAIL(err, RUNG_EINVAL, "id: 1 to %d bytes of UTF-8 without control characters",
-                         RUNG_EVENT_ID_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id",
+                               "1 to %d bytes of UTF-8 without control characters",
+                               RUNG_EVENT_ID_MAX);
     return s->meta.len ? check_text(s->meta, RUNG_EVENT_META_MAX, "meta", err) : RUNG_OK;
 }
 
@@ -187,8 +190,8 @@ __attribute__((always_inline)) static inline rung_status check_score(const rung_
     if (st < 0)
         return st;
     if (s->value_count > RUNG_COLUMNS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "columns: at most %d after the score",
-                         RUNG_COLUMNS_MAX - 1);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns", "at most %d after the score",
+                               RUNG_COLUMNS_MAX - 1);
     for (uint32_t i = 0; i < s->value_count; i++) {
         st = check_value(s, i, err);
         if (st < 0)
@@ -200,23 +203,23 @@ __attribute__((always_inline)) static inline rung_status check_score(const rung_
 static rung_status check_attribute(const rung_event *e, uint32_t index, rung_err *err) {
     const rung_attribute *a = &e->profile.attributes[index];
     if (!rung_attribute_name_is_valid(a->name))
-        return RUNG_FAIL(err, RUNG_EINVAL, "attributes[%u].name: 1 to %d of a-z A-Z 0-9 _ . -",
-                         index, RUNG_ATTRIBUTE_NAME_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "attributes[%u].name",
+                               "1 to %d of a-z A-Z 0-9 _ . -", index, RUNG_ATTRIBUTE_NAME_MAX);
     if (index > 0 && rung_slice_cmp(e->profile.attributes[index - 1].name, a->name) >= 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "attributes[%u].name: names are unique and ascend",
-                         index);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "attributes[%u].name",
+                               "names are unique and ascend", index);
     if (a->value.len < 1 || a->value.len > RUNG_ATTRIBUTE_VALUE_MAX ||
         !rung_utf8_is_plain(a->value))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "attributes[%u].value: 1 to %d bytes of UTF-8 without control characters",
-                         index, RUNG_ATTRIBUTE_VALUE_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "attributes[%u].value",
+                               "1 to %d bytes of UTF-8 without control characters", index,
+                               RUNG_ATTRIBUTE_VALUE_MAX);
     return RUNG_OK;
 }
 
 static rung_status check_profile(const rung_event *e, rung_err *err) {
     rung_status st = check_name(e->profile.player, "player", err);
     if (st == RUNG_OK && e->profile.count > RUNG_ATTRIBUTES_MAX)
-        st = RUNG_FAIL(err, RUNG_EINVAL, "attributes: at most %d", RUNG_ATTRIBUTES_MAX);
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "attributes", "at most %d", RUNG_ATTRIBUTES_MAX);
     for (uint32_t i = 0; st == RUNG_OK && i < e->profile.count; i++)
         st = check_attribute(e, i, err);
     return st;
@@ -227,7 +230,7 @@ static rung_status check_friend(const rung_event *e, rung_err *err) {
     if (st == RUNG_OK)
         st = check_name(e->friend.other, "friend", err);
     if (st == RUNG_OK && rung_slice_eq(e->friend.player, e->friend.other))
-        st = RUNG_FAIL(err, RUNG_EINVAL, "friend: another than the player");
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friend", "another than the player");
     return st;
 }
 
@@ -237,23 +240,24 @@ static rung_status check_friends(const rung_event *e, rung_err *err) {
     if (st < 0)
         return st;
     if (e->friends.count > RUNG_FRIENDS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "friends: at most %d", RUNG_FRIENDS_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "at most %d", RUNG_FRIENDS_MAX);
     if (rest.len > RUNG_FRIENDS_BYTES_MAX)
-        return RUNG_FAIL(err, RUNG_ELIMIT,
-                         "friends: %zu bytes of names, and one event has room for %zu", rest.len,
-                         RUNG_FRIENDS_BYTES_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "friends",
+                               "%zu bytes of names, and one event has room for %zu", rest.len,
+                               RUNG_FRIENDS_BYTES_MAX);
     uint32_t count = 0;
     for (; rung_names_next(&rest, &name); count++) {
         if (!rung_name_is_valid(name))
-            return RUNG_FAIL(err, RUNG_EINVAL,
-                             "friends[%u]: 1 to %d bytes of UTF-8 without control characters",
-                             count, RUNG_NAME_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends[%u]",
+                                   "1 to %d bytes of UTF-8 without control characters", count,
+                                   RUNG_NAME_MAX);
         if (rung_slice_eq(name, e->friends.player))
-            return RUNG_FAIL(err, RUNG_EINVAL, "friends[%u]: another than the player", count);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends[%u]", "another than the player",
+                                   count);
     }
     if (rest.len || count != e->friends.count)
-        return RUNG_FAIL(err, RUNG_EINVAL, "friends: %u names, packed without a gap",
-                         e->friends.count);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "%u names, packed without a gap",
+                               e->friends.count);
     return RUNG_OK;
 }
 
@@ -268,18 +272,19 @@ static rung_status check_window(const rung_event *e, rung_err *err) {
     if (st < 0)
         return st;
     if (e->window.kind > RUNG_WINDOW_YEAR)
-        return RUNG_FAIL(err, RUNG_EINVAL, "window: a season, hour, day, week, month or year");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "window",
+                               "a season, hour, day, week, month or year");
     if (e->window.kind == 0) {
         if (e->window.ordinal)
-            return RUNG_FAIL(err, RUNG_EINVAL, "window.ordinal: a season has none");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "window.ordinal", "a season has none");
         return check_name(e->window.season, "window.season", err);
     }
     if (e->window.season.len)
-        return RUNG_FAIL(err, RUNG_EINVAL, "window.season: only a season has a name");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "window.season", "only a season has a name");
     rung_window_kind kind = (rung_window_kind)e->window.kind;
     if (rung_window_span(kind, e->window.ordinal, NULL, 0, &window) < 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "window.ordinal: in the years %d to %d", RUNG_YEAR_MIN,
-                         RUNG_YEAR_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "window.ordinal", "in the years %d to %d",
+                               RUNG_YEAR_MIN, RUNG_YEAR_MAX);
     return RUNG_OK;
 }
 
@@ -290,28 +295,28 @@ static rung_status check_defined(const rung_event *e, rung_err *err) {
 
 static rung_status check_keys(const rung_event *e, rung_err *err) {
     if (e->keys.packed.len > RUNG_ZCOMMANDS_BYTES_MAX)
-        return RUNG_FAIL(err, RUNG_ELIMIT,
-                         "commands: %zu bytes of them, and one event has room for %zu",
-                         e->keys.packed.len, RUNG_ZCOMMANDS_BYTES_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "commands",
+                               "%zu bytes of them, and one event has room for %zu",
+                               e->keys.packed.len, RUNG_ZCOMMANDS_BYTES_MAX);
     return rung_zcommands_check(e->keys.count, e->keys.packed, err);
 }
 
 static rung_status check_ids(const rung_event *event, rung_err *err) {
     if (event->ids.capacity < 1)
-        return RUNG_FAIL(err, RUNG_EINVAL, "capacity: at least 1");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "capacity", "at least 1");
     if (event->ids.keep_ms < 1 || event->ids.keep_ms > RUNG_IDS_KEEP_MS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "keep: 1 ms to 100 years");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "keep", "1 ms to 100 years");
     return RUNG_OK;
 }
 
 static rung_status check_rules(const rung_event *event, rung_err *err) {
     if (event->rules.level < 1)
-        return RUNG_FAIL(err, RUNG_EINVAL, "level: at least 1");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "level", "at least 1");
     if (event->rules.level > RUNG_RULES_LEVEL)
-        return RUNG_FAIL(err, RUNG_EVERSION,
-                         "level: a newer version has raised the rules to level %u; this one knows "
-                         "levels up to %u",
-                         event->rules.level, RUNG_RULES_LEVEL);
+        return RUNG_FAIL_FIELD(err, RUNG_EVERSION, "level",
+                               "a newer version has raised the rules to level %u; this one knows "
+                               "levels up to %u",
+                               event->rules.level, RUNG_RULES_LEVEL);
     return RUNG_OK;
 }
 
@@ -354,7 +359,7 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
     case RUNG_EVENT_ACCESS_SET:
         return RUNG_OK;
     }
-    return RUNG_FAIL(err, RUNG_EINVAL, "kind: %u is not known here", (unsigned)event->kind);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "kind", "%u is not known here", (unsigned)event->kind);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */

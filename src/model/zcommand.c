@@ -79,8 +79,9 @@ const char *rung_zcommand_kind_name(rung_zcommand_kind kind) {
 static rung_status check_name(rung_slice name, const char *field, rung_err *err) {
     if (rung_name_is_valid(name))
         return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_EINVAL, "%s: 1 to %d bytes of UTF-8 without control characters",
-                     field, RUNG_NAME_MAX);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s",
+                           "1 to %d bytes of UTF-8 without control characters", field,
+                           RUNG_NAME_MAX);
 }
 
 static rung_status check_flags(const rung_zcommand *c, const shape *s, rung_err *err) {
@@ -89,30 +90,30 @@ static rung_status check_flags(const rung_zcommand *c, const shape *s, rung_err 
     if (f & RUNG_IF_NX && f & (RUNG_IF_XX | RUNG_IF_GT | RUNG_IF_LT))
         excluded = true;
     if (f & ~(uint32_t)s->flags)
-        return RUNG_FAIL(err, RUNG_EINVAL, "flags: one that %s does not have", s->name);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "flags", "one that %s does not have", s->name);
     if (c->kind == RUNG_ZCOMMAND_ZPOP || c->kind == RUNG_ZCOMMAND_ZRANGESTORE)
         excluded = f & RUNG_ZCOMMAND_LIMIT && c->range.by == RUNG_RANGE_RANK;
     if (excluded)
-        return RUNG_FAIL(err, RUNG_EINVAL, "flags: they exclude each other");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "flags", "they exclude each other");
     if (f & RUNG_ZCOMMAND_INCR && c->item_count != 1)
-        return RUNG_FAIL(err, RUNG_EINVAL, "flags: an increment is of one member");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "flags", "an increment is of one member");
     return RUNG_OK;
 }
 
 static rung_status check_bound(const rung_lex_bound *b, rung_err *err) {
     if (b->kind > RUNG_LEX_OPEN)
-        return RUNG_FAIL(err, RUNG_EINVAL, "range: an unknown bound");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "range", "an unknown bound");
     if (b->text.len > (b->kind >= RUNG_LEX_CLOSED ? RUNG_ZCOMMAND_BOUND_MAX : 0))
-        return RUNG_FAIL(err, RUNG_EINVAL, "range: a bound of at most %d bytes",
-                         RUNG_ZCOMMAND_BOUND_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "range", "a bound of at most %d bytes",
+                               RUNG_ZCOMMAND_BOUND_MAX);
     return RUNG_OK;
 }
 
 static rung_status check_range(const rung_range *r, rung_err *err) {
     if (r->by > RUNG_RANGE_LEX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "range: by rank, score or member");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "range", "by rank, score or member");
     if (r->by == RUNG_RANGE_SCORE && (__builtin_isnan(r->min) || __builtin_isnan(r->max)))
-        return RUNG_FAIL(err, RUNG_EINVAL, "range: a number");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "range", "a number");
     if (r->by != RUNG_RANGE_LEX)
         return RUNG_OK;
     rung_status st = check_bound(&r->lex_min, err);
@@ -121,7 +122,7 @@ static rung_status check_range(const rung_range *r, rung_err *err) {
 
 static rung_status check_item(const rung_zcommand_item *item, rung_err *err) {
     if (__builtin_isnan(item->number))
-        return RUNG_FAIL(err, RUNG_EINVAL, "number: a number");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "number", "a number");
     return check_name(item->name, "name", err);
 }
 
@@ -137,11 +138,11 @@ static rung_status check_fields(const rung_zcommand *c, const shape *s, rung_err
     if (st < 0)
         return st;
     if (s->fields & ITEMS && c->item_count < 1)
-        return RUNG_FAIL(err, RUNG_EINVAL, "items: at least one");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "items", "at least one");
     if (s->fields & COMBINE &&
         (c->combine > RUNG_KEYS_DIFF || c->aggregate > RUNG_AGGREGATE_MAX ||
          (c->combine == RUNG_KEYS_DIFF && c->aggregate != RUNG_AGGREGATE_SUM)))
-        return RUNG_FAIL(err, RUNG_EINVAL, "combine: an unknown way");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "combine", "an unknown way");
     return RUNG_OK;
 }
 
@@ -212,8 +213,8 @@ rung_status rung_zcommand_encode(const rung_zcommand *command, void *out, size_t
                                  size_t *length_out, rung_err *err) {
     const shape *s = shape_of(command->kind);
     if (!s)
-        return RUNG_FAIL(err, RUNG_EINVAL, "command: %u is not known here",
-                         (unsigned)command->kind);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "command", "%u is not known here",
+                               (unsigned)command->kind);
     rung_status st = check_fields(command, s, err);
     for (uint32_t i = 0; st >= 0 && command->items && i < command->item_count; i++)
         st = check_item(&command->items[i], err);
@@ -223,8 +224,9 @@ rung_status rung_zcommand_encode(const rung_zcommand *command, void *out, size_t
     put_command(&w, command, s);
     size_t length = rung__writer_length(&w);
     *length_out = length;
-    return length <= size ? RUNG_OK
-                          : RUNG_FAIL(err, RUNG_ELIMIT, "command: it takes %zu bytes", length);
+    return length <= size
+               ? RUNG_OK
+               : RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "command", "it takes %zu bytes", length);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
@@ -314,7 +316,8 @@ rung_status rung_zcommand_next(rung_slice *packed, rung_zcommand *command_out, r
     rung_zcommand c = {.kind = (rung_zcommand_kind)rung__get_byte(&r)};
     const shape *s = shape_of(c.kind);
     if (!s)
-        return RUNG_FAIL(err, RUNG_EVERSION, "command: %u is not known here", (unsigned)c.kind);
+        return RUNG_FAIL_FIELD(err, RUNG_EVERSION, "command", "%u is not known here",
+                               (unsigned)c.kind);
     rung_status st = get_command(&r, &c, s, err);
     if (st >= 0 && r.fault)
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "a command is damaged: %s", r.fault);
@@ -349,7 +352,7 @@ rung_status rung_zcommands_check(uint32_t count, rung_slice packed, rung_err *er
     if (st < 0)
         return st;
     if (n != count || n < 1 || n > RUNG_ZCOMMANDS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "commands: 1 to %u, as many as announced",
-                         RUNG_ZCOMMANDS_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "commands", "1 to %u, as many as announced",
+                               RUNG_ZCOMMANDS_MAX);
     return RUNG_OK;
 }

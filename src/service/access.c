@@ -88,9 +88,9 @@ static rung_status read_public(rung_access *a, const char *list, rung_err *err) 
             len--;
         rung_slice pattern = rung_slice_of(at, len);
         if (!rung_name_is_valid(pattern) || a->public_count == RUNG_KEY_PATTERNS_MAX)
-            return RUNG_FAIL(err, RUNG_EINVAL,
-                             "public: expected up to %d boards or patterns with commas between",
-                             RUNG_KEY_PATTERNS_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "public",
+                                   "expected up to %d boards or patterns with commas between",
+                                   RUNG_KEY_PATTERNS_MAX);
         a->public_boards[a->public_count++] = pattern;
         at += whole;
         if (*at == '\0')
@@ -290,10 +290,10 @@ static rung_slice peer_of(const rung_who *who) {
     return rung_slice_of((const char *)&who->peer, sizeof who->peer);
 }
 
-static rung_verdict refuse_rate(rung_access_answer *answer, const char *why) {
+/* answer->err says what of. */
+static rung_verdict refuse_rate(rung_access_answer *answer) {
     if (!answer->rate.retry_s)
         answer->rate.retry_s = 1;
-    RUNG_FAIL(&answer->err, RUNG_ELIMIT, "%s", why);
     return RUNG_ACCESS_TOO_MANY;
 }
 
@@ -304,7 +304,8 @@ static rung_verdict verify(rung_access *a, rung_slice token, const rung_who *who
     rung_slice peer = peer_of(who);
     if (!rung_rate_take(a->rate, RUNG_RATE_FORGER, peer, limit, 1, now_ms, &answer->rate)) {
         a->stats.unverified++;
-        return refuse_rate(answer, "too many bad tokens from this address");
+        RUNG_FAIL(&answer->err, RUNG_ELIMIT, "too many bad tokens from this address");
+        return refuse_rate(answer);
     }
     rung_status st = rung_jwt_verify(a->keys, token, now_ms, jwt, &answer->err);
     a->stats.verified += jwt->is_costly;
@@ -461,7 +462,7 @@ static rung_verdict may(rung_access *a, rung_who *who, const rung_need *need, in
     if (v != RUNG_ACCESS_OK)
         return v;
     if (who->expires_ms && now_ms >= who->expires_ms) {
-        RUNG_FAIL(err, RUNG_EREFUSED, "token: it has expired");
+        RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "token", "it has expired");
         return RUNG_ACCESS_UNKNOWN;
     }
     return is_for_all ? RUNG_ACCESS_OK : decide(who, key, need, err);
@@ -489,7 +490,8 @@ static rung_verdict pay(rung_access *a, const rung_who *who, uint32_t cost, int6
     }
     if (rung_rate_take(a->rate, kind, name, limit, cost, now_ms, &answer->rate))
         return RUNG_ACCESS_OK;
-    return refuse_rate(answer, "too many requests");
+    RUNG_FAIL(&answer->err, RUNG_ELIMIT, "too many requests");
+    return refuse_rate(answer);
 }
 
 rung_verdict rung_access_allow(rung_access *a, rung_who *who, const rung_need *need, int64_t now_ms,
@@ -530,7 +532,8 @@ rung_verdict rung_access_admit(rung_access *a, rung_slice player, int64_t now_ms
     if (rung_rate_take(a->rate, RUNG_RATE_PLAYER, player, a->config.per_player, 1, now_ms,
                        &answer->rate))
         return RUNG_ACCESS_OK;
-    return refuse_rate(answer, "player: too many submissions");
+    RUNG_FAIL_FIELD(&answer->err, RUNG_ELIMIT, "player", "too many submissions");
+    return refuse_rate(answer);
 }
 
 /* ---- which boards ---- */

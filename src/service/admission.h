@@ -21,8 +21,8 @@ static inline rung_status rung_admit(const rung_event *event, const rung_state *
     ahead_ms = ahead_ms ? ahead_ms : RUNG_AT_AHEAD_DEFAULT_MS;
     if (at_ms <= now_ms || at_ms - now_ms <= ahead_ms)
         return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_EFUTURE, "at: more than %lld ms ahead of the server's time",
-                     (long long)ahead_ms);
+    return RUNG_FAIL_FIELD(err, RUNG_EFUTURE, "at", "more than %lld ms ahead of the server's time",
+                           (long long)ahead_ms);
 }
 
 #endif

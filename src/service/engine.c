@@ -49,9 +49,9 @@ static const size_t buffer_size = TICK_BYTES + RUNG_ENGINE_BATCH_BYTES + RUNG_EV
 rung_status rung_engine_create(const rung_engine_config *config, rung_engine **engine_out,
                                rung_err *err) {
     if (config->log && rung_log_batch_bytes_max(config->log) < RUNG_ENGINE_FRAMED_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "segment_size: a log takes %zu bytes at once here; %zu are needed",
-                         rung_log_batch_bytes_max(config->log), RUNG_ENGINE_FRAMED_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "segment_size",
+                               "a log takes %zu bytes at once here; %zu are needed",
+                               rung_log_batch_bytes_max(config->log), RUNG_ENGINE_FRAMED_MAX);
     rung_engine *e = rung_alloc_zeroed(config->alloc, sizeof *e);
     if (!e)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");

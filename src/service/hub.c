@@ -179,9 +179,9 @@ static rung_status make_line(rung_hub *h, rung_err *err) {
 static rung_status open_folder(rung_hub *h, const rung_state_config *state, rung_err *err) {
     const rung_hub_config *c = &h->config;
     if (c->segment_size < SEGMENT_SIZE_MIN || c->segment_size % 512 != 0)
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "segment_size: expected %llu bytes or more, a multiple of 512",
-                         (unsigned long long)SEGMENT_SIZE_MIN);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "segment_size",
+                               "expected %llu bytes or more, a multiple of 512",
+                               (unsigned long long)SEGMENT_SIZE_MIN);
     rung_store_config store = {.fs = c->fs,
                                .alloc = c->alloc,
                                .threads = c->threads,
@@ -381,8 +381,8 @@ void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx) {
 
 rung_status rung_hub_open(const rung_hub_config *config, rung_hub **hub_out, rung_err *err) {
     if (config->waiting_max > RUNG_HUB_WAITING_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "waiting_max: expected at most %u",
-                         RUNG_HUB_WAITING_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "waiting_max", "expected at most %u",
+                               RUNG_HUB_WAITING_MAX);
     rung_hub *h = rung_alloc_zeroed(config->alloc, sizeof *h);
     if (!h)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
@@ -1053,7 +1053,7 @@ rung_status rung_hub_snapshot(rung_hub *h, rung_err *err) {
     const rung_hub_follower *f = h->config.follower;
     uint64_t seq = rung_state_seq(h->state);
     if (!h->store)
-        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "path: there is none; nothing is kept");
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "path", "there is none; nothing is kept");
     if (h->stats.is_snapshotting || h->is_held)
         return RUNG_FAIL(err, RUNG_EBUSY, "a snapshot is being written");
     if (f && f->snapshot_before && f->snapshot_before(f->ctx) <= seq)

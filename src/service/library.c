@@ -44,8 +44,8 @@ static rung_status open_store(rung *db, const rung_state_config *state, rung_err
     const rung_config *c = &db->config;
     uint64_t segment_size = c->segment_size ? c->segment_size : SEGMENT_SIZE_DEFAULT;
     if (segment_size < SEGMENT_SIZE_MIN || segment_size % 512 != 0)
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "segment_size: expected 4 MiB or more, a multiple of 512");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "segment_size",
+                               "expected 4 MiB or more, a multiple of 512");
     rung_store_config store = {
         .alloc = db->alloc,
         .path = c->path,
@@ -254,7 +254,8 @@ static void insert_sorted(rung_attribute *sorted, uint32_t count, const rung_att
 rung_status rung_player_set(rung *db, rung_slice player, uint32_t count,
                             const rung_attribute *attributes, rung_err *err) {
     if (count > RUNG_ATTRIBUTES_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "attributes: expected at most %d", RUNG_ATTRIBUTES_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "attributes", "expected at most %d",
+                               RUNG_ATTRIBUTES_MAX);
     rung_event event = {.kind = RUNG_EVENT_PLAYER_SET,
                         .profile = {.player = player, .count = count}};
     for (uint32_t i = 0; i < count; i++)
@@ -304,11 +305,13 @@ static size_t pack_names(char *out, uint32_t count, const rung_slice *names) {
 rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count,
                                  const rung_slice *others, bool follow, rung_err *err) {
     if (count > RUNG_FRIENDS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "friends: expected at most %d", RUNG_FRIENDS_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "expected at most %d",
+                               RUNG_FRIENDS_MAX);
     size_t size = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (!rung_name_is_valid(others[i]))
-            return RUNG_FAIL(err, RUNG_EINVAL, "friends: number %u is not a player's name", i + 1);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "number %u is not a player's name",
+                                   i + 1);
         size += 1 + others[i].len;
     }
     char *packed = size ? rung_alloc_get(db->alloc, size) : NULL;
@@ -392,7 +395,7 @@ rung_status rung_sync(rung *db, rung_err *err) {
 
 rung_status rung_snapshot(rung *db, bool in_background, rung_err *err) {
     if (!db->store)
-        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "path: there is none; nothing is kept");
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "path", "there is none; nothing is kept");
     rung_err why = {0};
     rung_status st = poll_snapshot(db, false, &why);
     if (st < 0 && db->config.say)

@@ -75,8 +75,8 @@ out:
 rung_status rung_zoneinfo_pack(const char *path, rung_slice name, const rung_alloc *alloc,
                                void *out, size_t *length_out, rung_err *err) {
     if (!rung_zoneinfo_name_is_valid(name))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "timezone: expected the name of an IANA zone, like Europe/Helsinki");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "timezone",
+                               "expected the name of an IANA zone, like Europe/Helsinki");
     char file_name[RUNG_ZONE_NAME_MAX + 1];
     memcpy(file_name, name.ptr, name.len);
     file_name[name.len] = '\0';
@@ -90,17 +90,18 @@ rung_status rung_zoneinfo_pack(const char *path, rung_slice name, const rung_all
     size_t len = 0;
     rung_status st = read_whole(path, file_name, tzif, &len, err);
     if (st == RUNG_NOT_FOUND)
-        st = RUNG_FAIL(err, RUNG_EABSENT, "timezone: there is no zone %s in %s", file_name, path);
+        st = RUNG_FAIL_FIELD(err, RUNG_EABSENT, "timezone", "there is no zone %s in %s", file_name,
+                             path);
     if (st < 0)
         goto out;
     st = rung_zone_create(alloc, rung_slice_of(tzif, len), &zone, &why);
     if (st < 0) {
-        RUNG_FAIL(err, st, "timezone: %s/%s: %s", path, file_name, why.message);
+        RUNG_FAIL_FIELD(err, st, "timezone", "%s/%s: %s", path, file_name, why.message);
         goto out;
     }
     st = rung_zone_pack(zone, INT64_MIN, out, RUNG_ZONE_PACKED_MAX, length_out);
     if (st < 0)
-        RUNG_FAIL(err, st, "timezone: %s has too many rules", file_name);
+        RUNG_FAIL_FIELD(err, st, "timezone", "%s has too many rules", file_name);
 out:
     rung_zone_destroy(zone);
     rung_alloc_free(alloc, tzif, room);

@@ -310,7 +310,7 @@ rung_status rung__apply_tick(rung_state *s) {
 rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, rung_err *err) {
     rung__board *b = rung__board_find(s, e->window.board);
     if (!b)
-        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     uint32_t kind = e->window.kind ? e->window.kind : RUNG_WINDOW_SEASON;
     rung_window span = {0, 0, 0};
     if (kind == RUNG_WINDOW_SEASON) {
@@ -319,19 +319,19 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
                !rung_slice_eq(b->def->seasons[i].name, e->window.season))
             i++;
         if (i == b->def->season_count)
-            return RUNG_FAIL(err, RUNG_EABSENT, "season: the board has no such season");
+            return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "season", "the board has no such season");
         span.start_ms = b->def->seasons[i].starts_ms;
         span.end_ms = b->def->seasons[i].ends_ms;
     } else if (!(b->def->windows & RUNG_WINDOWS_BIT(kind))) {
-        return RUNG_FAIL(err, RUNG_EABSENT, "kind: the board has no such windows");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "kind", "the board has no such windows");
     } else if (rung__window_span(b, kind, e->window.ordinal, &span) != RUNG_OK) {
-        return RUNG_FAIL(err, RUNG_ERANGE, "ordinal: there is no such window");
+        return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "ordinal", "there is no such window");
     }
     rung_slice season = kind == RUNG_WINDOW_SEASON ? e->window.season : (rung_slice){NULL, 0};
     rung__window *w = rung__window_find(b, kind, span.ordinal, season);
     if (!open) {
         if (!w || w->dropped)
-            return RUNG_FAIL(err, RUNG_EABSENT, "window: it is not open");
+            return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "window", "it is not open");
         if (w->closed)
             return RUNG_UNCHANGED;
         window_close(s, b, w);
@@ -342,9 +342,10 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
     if (w && !w->closed)
         return RUNG_UNCHANGED;
     if (!rung__window_takes_scores(s, b, span.end_ms, w))
-        return RUNG_FAIL(err, RUNG_EREFUSED, "window: its time is over");
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "window", "its time is over");
     if (!rung__window_may_open(s, b, 1, span.start_ms > s->time_ms))
-        return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window",
+                               "the board has as many windows as it may");
     if (rung__window_list_reserve(s, b, 1) < 0 ||
         !(w = rung__window_new(s, b, kind, &span, season)))
         return RUNG_ENOMEM;
@@ -473,13 +474,14 @@ static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def 
 static rung_status add_rule(rung_state *s, rung__board *b, const rung_board_def *def, bool first,
                             rung_err *err) {
     if (b->rule_count >= RUNG__RULES_MAX)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "timezone: changed too often");
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "timezone", "changed too often");
     rung__rule rule = {.day_starts_min = def->day_starts_min};
     for (uint32_t kind = 0; kind < RUNG__KINDS; kind++) {
         rung_window w = {INT64_MIN, 0, INT64_MIN};
         if (!first && kind >= RUNG_WINDOW_HOUR && kind <= RUNG_WINDOW_YEAR &&
             rung__window_at(b, kind, s->time_ms, &w) != RUNG_OK)
-            return RUNG_FAIL(err, RUNG_ERANGE, "timezone: the time is outside the supported years");
+            return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "timezone",
+                                   "the time is outside the supported years");
         rule.from_ms[kind] = w.end_ms;
         rule.before[kind] = w.ordinal;
     }
@@ -654,11 +656,11 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
                                rung__board **out, rung_err *err) {
     uint32_t number;
     if (is_key && !rung__key_may_be_made(s))
-        return RUNG_FAIL(err, RUNG_ELIMIT, "key: there are as many keys as there may be");
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "key", "there are as many keys as there may be");
     rung_status st = rung_names_intern(s->board_ids, id, &number);
     if (st < 0)
         return st == RUNG_ELIMIT
-                   ? RUNG_FAIL(err, st, "board: there are as many boards as there may be")
+                   ? RUNG_FAIL_FIELD(err, st, "board", "there are as many boards as there may be")
                    : st;
     rung__board *b = rung_alloc_zeroed(s->alloc, sizeof *b);
     if (!b || rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
@@ -729,10 +731,10 @@ static rung_status check_closed_seasons(const rung__board *b, const rung_board_d
         const rung__window *w = rung__window_find(b, RUNG_WINDOW_SEASON, 0, now->name);
         bool starts = old && old->starts_ms != now->starts_ms;
         if (w && w->closed && old && (starts || old->ends_ms != now->ends_ms))
-            return RUNG_FAIL(err, RUNG_EUNSUPPORTED,
-                             "windows[%u].%s: the season has closed; its dates cannot change",
-                             (uint32_t)__builtin_popcount(def->windows) + i,
-                             starts ? "starts" : "ends");
+            return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "windows[%u].%s",
+                                   "the season has closed; its dates cannot change",
+                                   (uint32_t)__builtin_popcount(def->windows) + i,
+                                   starts ? "starts" : "ends");
     }
     return RUNG_OK;
 }
@@ -740,10 +742,9 @@ static rung_status check_closed_seasons(const rung__board *b, const rung_board_d
 static rung_status check_change(const rung__board *b, const rung_board_def *def, rung_err *err) {
     const char *fixed = fixed_field(b->def, def);
     if (fixed)
-        return RUNG_FAIL(
-            err, RUNG_EUNSUPPORTED,
-            "%s: cannot be changed on an existing board; delete it and send its scores again",
-            fixed);
+        return RUNG_FAIL_FIELD(
+            err, RUNG_EUNSUPPORTED, "%s",
+            "cannot be changed on an existing board; delete it and send its scores again", fixed);
     return check_closed_seasons(b, def, err);
 }
 
@@ -815,7 +816,7 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
 rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err) {
     rung__board *b = rung__board_find(s, e->defined.board);
     if (!b && rung__set_find(s, e->defined.board))
-        return RUNG_FAIL(err, RUNG_EREFUSED, "board: a set has this name");
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "board", "a set has this name");
     return b ? change_board(s, b, &e->defined.def, err)
              : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
 }
@@ -823,7 +824,7 @@ rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err
 rung_status rung__apply_delete(rung_state *s, rung_slice id, rung_err *err) {
     rung__board *b = rung__board_find(s, id);
     if (!b)
-        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     rung__board_delete(s, b);
     return RUNG_OK;
 }

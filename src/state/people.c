@@ -183,9 +183,9 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
     uint32_t player;
     rung_status st = rung__intern_player(s, e->profile.player, &player);
     if (st < 0)
-        return st == RUNG_ENOMEM
-                   ? st
-                   : RUNG_FAIL(err, st, "player: there are as many players as there may be");
+        return st == RUNG_ENOMEM ? st
+                                 : RUNG_FAIL_FIELD(err, st, "player",
+                                                   "there are as many players as there may be");
     rung__profile *old = rung__sparse_get(&s->profiles, player), *fresh = NULL;
     if (!old && e->profile.count == 0) /* no profile is the same as an empty one */
         return st;
@@ -291,14 +291,15 @@ static bool has_room(const rung_state *s, rung_slice from, rung_slice to) {
 }
 
 static rung_status too_many_friends(rung_err *err) {
-    return RUNG_FAIL(err, RUNG_ELIMIT, "friends: nobody may have more than %d", RUNG_FRIENDS_MAX);
+    return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "friends", "nobody may have more than %d",
+                           RUNG_FRIENDS_MAX);
 }
 
 rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, rung_err *err) {
     uint32_t p, q;
     bool mutual = !e->friend.follow;
     if (rung_slice_eq(e->friend.player, e->friend.other))
-        return RUNG_FAIL(err, RUNG_EINVAL, "friend: nobody is a friend of oneself");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friend", "nobody is a friend of oneself");
     if (!add) {
         if (rung_names_find(s->players, e->friend.player, &p) != RUNG_OK ||
             rung_names_find(s->players, e->friend.other, &q) != RUNG_OK)
@@ -380,7 +381,7 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
     rung_slice packed = e->friends.packed, name;
     while (rung_names_next(&packed, &name))
         if (rung_slice_eq(name, e->friends.player))
-            return RUNG_FAIL(err, RUNG_EINVAL, "friends: nobody is a friend of oneself");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "nobody is a friend of oneself");
         else if (!e->friends.follow && !has_room(s, name, e->friends.player))
             return too_many_friends(err);
     uint32_t known = rung_names_count(s->players);
@@ -451,9 +452,9 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
     rung__board *b;
     rung_status st = rung__intern_player(s, id, &player);
     if (st < 0)
-        return st == RUNG_ENOMEM
-                   ? st
-                   : RUNG_FAIL(err, st, "player: there are as many players as there may be");
+        return st == RUNG_ENOMEM ? st
+                                 : RUNG_FAIL_FIELD(err, st, "player",
+                                                   "there are as many players as there may be");
     if (rung__sparse_get(&s->bans, player))
         return RUNG_UNCHANGED;
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)
@@ -633,7 +634,7 @@ rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e, rung_er
     rung__board *b = rung__board_find(s, e->removed.board);
     uint32_t player;
     if (!b)
-        return RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     if (rung_names_find(s->players, e->removed.player, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
     return rung__entry_remove(s, b, player);
@@ -677,7 +678,7 @@ rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
     uint32_t player, i = 0, j = 0;
     rung__board *b;
     if (rung_names_find(s->players, id, &player) != RUNG_OK)
-        return RUNG_FAIL(err, RUNG_EABSENT, "player: no such player");
+        return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "player", "no such player");
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)
         rung__ranking_remove(s, b, w, player, NULL);
     rung__ban *ban = rung__sparse_get(&s->bans, player);

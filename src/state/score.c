@@ -37,29 +37,35 @@ typedef struct submission {
 
 /* ---- checks ---- */
 
+/* What the sender called value `i`. */
+static const char *value_field(const rung_score_event *e, uint32_t i) {
+    return i ? "columns" : e->is_delta ? "delta" : "score";
+}
+
 static rung_status check_values(const rung__board *b, const rung_score_event *e, rung_err *err) {
     const rung_board_def *def = b->def;
     uint32_t expected = def->key.column_count;
     if (def->update == RUNG_UPDATE_COUNT ? e->value_count > 1 : e->value_count != expected)
-        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board takes %u values, got %u", expected,
-                         e->value_count);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "the board takes %u values, got %u",
+                               value_field(e, 0), expected, e->value_count);
     for (uint32_t i = 0; i < e->value_count; i++) {
         const rung_column *column = &def->key.columns[i];
         if (e->types[i] != column->type ||
             (column->type == RUNG_SCORE_DECIMAL && e->decimals[i] != column->decimals))
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: not of the board's type",
-                             i ? "columns" : "score");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "not of the board's type",
+                                   value_field(e, i));
         if (column->type != RUNG_SCORE_REAL)
             continue;
         if (isnan(e->values[i].d))
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: not a number", i ? "columns" : "score");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "not a number", value_field(e, i));
         if (isinf(e->values[i].d) && def->update == RUNG_UPDATE_SUM)
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: infinite", i ? "columns" : "score");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "infinite", value_field(e, i));
     }
     if (e->id.len > RUNG_EVENT_ID_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "id: longer than %d bytes", RUNG_EVENT_ID_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id", "longer than %d bytes", RUNG_EVENT_ID_MAX);
     if (e->player.len < 1 || e->player.len > RUNG_PLAYER_ID_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "player: must have 1 to %d bytes", RUNG_PLAYER_ID_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "player", "must have 1 to %d bytes",
+                               RUNG_PLAYER_ID_MAX);
     return RUNG_OK;
 }
 
@@ -494,7 +500,8 @@ static rung_status convert_value(const rung__board *b, const rung_score_event *e
     for (unsigned i = 0; i < column->decimals; i++)
         value *= 10;
     if (!(value >= -9007199254740992.0 && value <= 9007199254740992.0) || value != rint(value))
-        return RUNG_FAIL(err, RUNG_EINVAL, "score: not exact in the board's type");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "not exact in the board's type",
+                               value_field(e, 0));
     own->values[0].i = (int64_t)value;
     own->types[0] = (uint8_t)column->type;
     own->decimals[0] = (uint8_t)column->decimals;
@@ -539,10 +546,11 @@ rung_status rung__apply_score(rung_state *s, const rung_score_event *e, const ru
     rung_score_event own;
     u.b = rung__board_find(s, e->board);
     if (!e->when)
-        return u.b ? submit(&u, out, err) : RUNG_FAIL(err, RUNG_EABSENT, "board: no such board");
+        return u.b ? submit(&u, out, err)
+                   : RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     bool made = !u.b;
     if (made && rung__set_find(s, e->board))
-        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "key: it holds a set");
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "key", "it holds a set");
     if (made && e->when & RUNG_IF_XX) {
         out->held = true;
         return RUNG_UNCHANGED;
@@ -581,23 +589,23 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
         u->player = RUNG_PLAYER_NONE;
     if (u->player != RUNG_PLAYER_NONE &&
         rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE)
-        return RUNG_FAIL(err, RUNG_EREFUSED, "banned: the player is banned");
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "banned", "the player is banned");
     if (e->id.len) {
         st = rung__ids_look(s, u->b, e, out);
         if (st == RUNG_DUPLICATE)
             return st;
         if (st == RUNG_ECONFLICT)
-            return RUNG_FAIL(err, st, "id: seen before with another body");
+            return RUNG_FAIL_FIELD(err, st, "id", "seen before with another body");
         if (st == RUNG_ESTALE)
-            return RUNG_FAIL(err, st,
-                             "id: carries a time too far from now to be told from a repetition");
+            return RUNG_FAIL_FIELD(err, st, "id",
+                                   "carries a time too far from now to be told from a repetition");
         if (st == RUNG_EFUTURE)
-            return RUNG_FAIL(err, st, "id: carries a time more than a minute ahead");
+            return RUNG_FAIL_FIELD(err, st, "id", "carries a time more than a minute ahead");
     }
     u->at_ms = e->has_at ? e->at_ms : s->time_ms;
     if (u->at_ms < RUNG_TIME_MS_MIN || u->at_ms >= RUNG_TIME_MS_END)
-        return RUNG_FAIL(err, RUNG_EINVAL, "at: outside the years %d to %d", RUNG_YEAR_MIN,
-                         RUNG_YEAR_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "at", "outside the years %d to %d", RUNG_YEAR_MIN,
+                               RUNG_YEAR_MAX);
     uint32_t fresh = 0, ahead = 0;
     if (ready) {
         u->reached = (rung__reach *)(uintptr_t)
@@ -607,8 +615,8 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
         u->reached = room;
         reach_windows(u);
         if (u->count == 0)
-            return RUNG_FAIL(err, RUNG_EREFUSED,
-                             "window: none that contains the submission's time takes scores");
+            return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "window",
+                                   "none that contains the submission's time takes scores");
         for (uint32_t i = 0; i < u->count; i++) {
             fresh += u->reached[i].window == NULL;
             ahead += u->reached[i].window == NULL && u->reached[i].span.start_ms > s->time_ms;
@@ -616,24 +624,27 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
                 continue;
             if (e->when & RUNG_IF_NX && u->reached[0].existed)
                 return hold(u, out); /* what it would have become does not matter */
-            return RUNG_FAIL(err, RUNG_ERANGE,
-                             "score: the result would leave the range of the board's type");
+            return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "%s",
+                                   "the result would leave the range of the board's type",
+                                   value_field(e, 0));
         }
     }
     if (e->when & RUNG_IF_MASK && is_held(u))
         return hold(u, out);
     const char *limit = u->b->def->limits ? refusing_limit(u) : NULL;
     if (limit)
-        return RUNG_FAIL(err, RUNG_EREFUSED, "%s: the board's limit refuses this score", limit);
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "%s", "the board's limit refuses this score",
+                               limit);
     if (fresh && !rung__window_may_open(s, u->b, fresh, ahead))
-        return RUNG_FAIL(err, RUNG_ELIMIT, "window: the board has as many windows as it may");
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window",
+                               "the board has as many windows as it may");
     st = secure(u, fresh);
     if (st >= 0)
         st = commit(u, out);
     if (st < 0) {
         release(u);
         if (st == RUNG_ELIMIT)
-            return RUNG_FAIL(err, st, "player: there are as many players as there may be");
+            return RUNG_FAIL_FIELD(err, st, "player", "there are as many players as there may be");
     }
     return st;
 }

@@ -176,8 +176,8 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
     case RUNG_EVENT_SCORE:
         break;
     }
-    return RUNG_FAIL(err, RUNG_EVERSION, "kind: %d is not an event this version knows",
-                     (int)e->kind);
+    return RUNG_FAIL_FIELD(err, RUNG_EVERSION, "kind", "%d is not an event this version knows",
+                           (int)e->kind);
 }
 
 static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__aim *aim,
@@ -197,8 +197,8 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
     bool purged = in_time && s->expiring_count && rung__expiry_purge(s);
     rung_status st;
     if (!in_time) {
-        st = RUNG_FAIL(err, RUNG_EINVAL, "ts: outside the years %d to %d", RUNG_YEAR_MIN,
-                       RUNG_YEAR_MAX);
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "ts", "outside the years %d to %d", RUNG_YEAR_MIN,
+                             RUNG_YEAR_MAX);
     } else if (e->kind == RUNG_EVENT_SCORE) {
         st = rung__apply_score(s, &e->score, aim, answer, err);
         if (st == RUNG_ENOMEM) {

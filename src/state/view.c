@@ -53,9 +53,10 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
     if (kind == 0 || kind == RUNG_WINDOW_SEASON) {
         rung_slice name = kind == 0 ? rung_slice_str(rung_window_words[0]) : season;
         if (q->window_id.len && !rung_slice_eq(q->window_id, name))
-            return RUNG_FAIL(err, RUNG_NOT_FOUND, "window_id: there is no such window");
+            return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window_id",
+                                       "there is no such window");
         if (q->on.len && rung_window_on(RUNG_WINDOW_DAY, q->on, &span->ordinal, NULL) < 0)
-            return RUNG_FAIL(err, RUNG_EINVAL, "on: expected a date, such as 2026-11-15");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "on", "expected a date, such as 2026-11-15");
         span->ordinal = 0; /* there is one such window, whatever the date */
         for (uint32_t i = 0; kind && i < b->def->season_count; i++)
             if (rung_slice_eq(b->def->seasons[i].name, season)) {
@@ -73,11 +74,12 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
     else
         return rung__window_at(b, kind, now_ms, span);
     if (st < 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", q->window_id.len ? "window_id" : "on",
-                         why.message);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "%s", q->window_id.len ? "window_id" : "on",
+                               why.message);
     st = rung__window_span(b, kind, span->ordinal, span);
     if (st != RUNG_OK)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window_id: there is no such window");
+        return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window_id",
+                                   "there is no such window");
     return RUNG_OK;
 }
 
@@ -86,7 +88,7 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
                                 rung_slice scope, const rung_ladder **out, rung_err *err) {
     const char *colon = memchr(scope.ptr, ':', scope.len);
     if (!colon)
-        return RUNG_FAIL(err, RUNG_EINVAL, "scope: must be attribute:value");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "must be attribute:value");
     rung_slice name = rung_slice_of(scope.ptr, (size_t)(colon - scope.ptr));
     rung_slice value = rung_slice_of(colon + 1, scope.len - name.len - 1);
     uint32_t slot = 0, number;
@@ -94,7 +96,8 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
     while (slot < b->def->scope_count && !rung_slice_eq(b->def->scopes[slot], name))
         slot++;
     if (slot == b->def->scope_count)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "scope: the board does not rank by this attribute");
+        return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "scope",
+                               "the board does not rank by this attribute");
     if (!w || value.len < 1 || value.len > RUNG_NAME_MAX ||
         rung_names_find(s->attributes[b->attribute[slot]].values, value, &number) != RUNG_OK)
         return RUNG_OK;
@@ -127,24 +130,27 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
     rung_window span;
     memset(out, 0, sizeof *out);
     if (!b)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "board: no such board");
+        return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "no such board");
     int64_t now_ms = q->now_ms ? q->now_ms : s->time_ms;
     if (now_ms < RUNG_TIME_MS_MIN || now_ms >= RUNG_TIME_MS_END)
-        return RUNG_FAIL(err, RUNG_EINVAL, "now: outside the years %d to %d", RUNG_YEAR_MIN,
-                         RUNG_YEAR_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "now", "outside the years %d to %d", RUNG_YEAR_MIN,
+                               RUNG_YEAR_MAX);
     if (b->expiry.place && b->expiry.at_ms <= now_ms)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "board: its time is over");
+        return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "its time is over");
     uint32_t kind = query_kind(b, q, &season);
     if (kind == RUNG__KINDS)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: the board has no such windows");
+        return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window",
+                                   "the board has no such windows");
     rung_status st = choose_span(b, q, kind, season, now_ms, &span, err);
     if (st != RUNG_OK)
         return st;
     const rung__window *w = rung__window_find(b, kind, span.ordinal, season);
     if (w && w->dropped)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is closed and no longer in memory");
+        return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window",
+                                   "it is closed and no longer in memory");
     if (!w && !rung__window_takes_scores(s, b, span.end_ms, NULL))
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is over and no longer in memory");
+        return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window",
+                                   "it is over and no longer in memory");
     *out = (rung_view){.rank = q->has_rank ? q->rank : b->def->rank,
                        .closed = w && w->closed,
                        .kind = kind,
@@ -160,9 +166,9 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
     const rung_ladder *ladder = w ? w->ladder : NULL;
     if (q->teams) {
         if (!b->def->has_teams)
-            return RUNG_FAIL(err, RUNG_NOT_FOUND, "teams: the board has no team ranking");
+            return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "teams", "the board has no team ranking");
         if (q->scope.len)
-            return RUNG_FAIL(err, RUNG_EINVAL, "scope: not with teams");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "not with teams");
         ladder = w ? w->team_ladder : NULL;
     } else if (q->scope.len) {
         st = choose_scope(s, b, w, q->scope, &ladder, err);
@@ -357,18 +363,18 @@ static rung_status score_key(const rung_view *v, uint32_t value_count, const run
     rung_value all[RUNG_COLUMNS_MAX] = {{0}};
     uint32_t columns = v->teams ? 1 : b->def->key.column_count;
     if (value_count < 1 || value_count > columns)
-        return RUNG_FAIL(err, RUNG_EINVAL, "score: the board has %u columns, got %u", columns,
-                         value_count);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "the board has %u columns, got %u",
+                               columns, value_count);
     memcpy(all, values, value_count * sizeof *values);
     memset(key, 0, RUNG_LADDER_WORDS_MAX * sizeof *key);
     if (b->def->update == RUNG_UPDATE_DECAY) {
         uint64_t weight = 0;
         rung_value none = {.d = 0};
         if (isnan(all[0].d) || isinf(all[0].d))
-            return RUNG_FAIL(err, RUNG_EINVAL, "score: not a finite number");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "not a finite number");
         if (all[0].d > 0 && rung__decay_weight(all[0].d, v->now_ms, b->created_ms,
                                                b->def->half_life_ms, &weight) < 0)
-            return RUNG_FAIL(err, RUNG_EINVAL, "score: out of range");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "out of range");
         rung_status st =
             v->teams ? RUNG_OK : rung_keyspec_encode(&b->def->key, &none, v->now_ms, key);
         key[0] = ~weight;
@@ -381,7 +387,7 @@ static rung_status score_key(const rung_view *v, uint32_t value_count, const run
     } else {
         st = rung_keyspec_encode(&b->def->key, all, v->now_ms, key);
     }
-    return st < 0 ? RUNG_FAIL(err, RUNG_EINVAL, "score: not a number") : RUNG_OK;
+    return st < 0 ? RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "not a number") : RUNG_OK;
 }
 
 rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const rung_value *values,

@@ -703,7 +703,7 @@ static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint3
     if (st == RUNG_OK)
         st = read_window(&u, out, err);
     else if (st == RUNG_NOT_FOUND)
-        RUNG_FAIL(err, RUNG_NOT_FOUND, "window: it is not in the archive");
+        RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "window", "it is not in the archive");
     finish(&u);
     return st;
 }

@@ -76,7 +76,7 @@ static void trim_out(rung_api *api) {
 void rung__call_answer(rung_call *c, int status) {
     rung_api *api = c->api;
     if (rung_json_failed(&api->out))
-        rung__call_problem(c, 503, "out_of_memory", "there is no memory for the answer");
+        rung__call_problem(c, 503, "out_of_memory", NULL, "there is no memory for the answer");
     else
         rung_exchange_answer(c->x, status, RUNG_TYPE_JSON, rung_json_written(&api->out));
     trim_out(api);
@@ -94,16 +94,32 @@ static void end_with(rung_call *c, const rung_problem *p) {
                                (int)p->detail.len, p->detail.ptr);
 }
 
-void rung__call_problem(rung_call *c, int status, const char *code, const char *detail) {
-    rung_slice text = rung_slice_str(detail);
-    end_with(
-        c, &(rung_problem){
-               .status = status, .code = code, .field = rung_problem_field(text), .detail = text});
+void rung__call_problem_of(rung_call *c, int status, const char *code, const rung_err *err) {
+    end_with(c, &(rung_problem){.status = status,
+                                .code = code,
+                                .field = rung_slice_str(err->field),
+                                .detail = rung_slice_str(err->message)});
+}
+
+void rung__call_problem(rung_call *c, int status, const char *code, const char *field,
+                        const char *text) {
+    rung_err err;
+    if (field)
+        RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "%s", "%s", field, text);
+    else
+        RUNG_FAIL(&err, RUNG_EINVAL, "%s", text);
+    rung__call_problem_of(c, status, code, &err);
 }
 
 void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage) {
     rung_problem p = rung_problem_of(st, err, stage);
     end_with(c, &p);
+}
+
+void rung__call_absent(rung_call *c, const char *field, const char *text) {
+    rung_err err;
+    rung_status st = RUNG_FAIL_FIELD(&err, RUNG_NOT_FOUND, "%s", "%s", field, text);
+    rung__call_fail(c, st, &err, RUNG_STAGE_RULES);
 }
 
 void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
@@ -193,8 +209,8 @@ static void wait_expired(uv_timer_t *timer) {
         leave_waiting(c);
         api->metrics.wait_timeouts++;
         rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-        rung__call_problem(c, 503, "seq_timeout",
-                           "min_seq: that position has not been reached yet");
+        rung__call_problem(c, 503, "seq_timeout", "min_seq",
+                           "that position has not been reached yet");
     }
     arm_wait_timer(api);
 }
@@ -218,8 +234,8 @@ static void wait_over(void *ctx) {
 static void wait_for(rung_call *c, uint64_t seq) {
     rung_api *api = c->api;
     if (seq > rung_hub_reach(api->hub)) {
-        rung__call_problem(c, 409, "seq_ahead",
-                           "min_seq: this log is far from that position; was it restored?");
+        rung__call_problem(c, 409, "seq_ahead", "min_seq",
+                           "this log is far from that position; was it restored?");
         return;
     }
     if (!rung_fair_may(&api->waiting_shares, rung__call_share(c), false)) {
@@ -305,8 +321,8 @@ static bool is_type(rung_slice type, const char *wanted) {
 static bool check_type(rung_call *c) {
     rung_slice coding = rung_exchange_header(c->x, "content-encoding");
     if (coding.len && !is_type(coding, "identity")) {
-        rung__call_problem(c, 415, "unsupported_media_type",
-                           "Content-Encoding: bodies are taken as they are, not compressed");
+        rung__call_problem(c, 415, "unsupported_media_type", "Content-Encoding",
+                           "bodies are taken as they are, not compressed");
         return false;
     }
     rung_slice type = rung_exchange_header(c->x, "content-type");
@@ -353,7 +369,7 @@ void rung__call_refuse(rung_call *c, rung_verdict v, const rung_access_answer *w
         rung_exchange_set(c->x, "WWW-Authenticate", RUNG_SLICE("Bearer"));
     if (v == RUNG_ACCESS_TOO_MANY)
         set_number(c, "Retry-After", why->rate.retry_s);
-    rung__call_problem(c, (int)v, rung__verdict_code(v), why->err.message);
+    rung__call_problem_of(c, (int)v, rung__verdict_code(v), &why->err);
 }
 
 const char *rung__verdict_code(rung_verdict v) {
@@ -393,7 +409,7 @@ static bool check_origin(rung_call *c) {
     if (!(c->route->flags & RUNG_IS_CHANGE) || !origin.ptr || !http ||
         rung_http_allows_origin(http, origin, rung_exchange_request(c->x)->host))
         return true;
-    rung__call_problem(c, 403, "origin_not_allowed",
+    rung__call_problem(c, 403, "origin_not_allowed", NULL,
                        "pages of this origin may not change anything");
     return false;
 }
@@ -543,7 +559,7 @@ void rung_api_handle(void *ctx, rung_exchange *x) {
     rung_exchange_set_user(x, c);
     if ((!api->hub || api->is_stopped) && !(route->flags & RUNG_IS_OPEN_EARLY)) {
         rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
-        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready",
+        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready", NULL,
                            api->is_stopped ? "the server stops" : "the server is still recovering");
         return;
     }

@@ -22,10 +22,8 @@ static void write_end(rung_json_writer *w, const rung_state *s, rung_slice board
 static void answer_board(rung_call *c, int status) {
     const rung_state *s = rung__api_state(c->api);
     const rung_board_def *def;
-    rung_err err = {0};
     if (rung_state_board(s, c->board, &def) != RUNG_OK) {
-        RUNG_FAIL(&err, RUNG_NOT_FOUND, "board: no such board");
-        rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+        rung__call_absent(c, "board", "no such board");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
@@ -67,16 +65,16 @@ static rung_status check_limits(const rung_board_def *def, rung_err *err) {
                                                        : NULL;
     if (def->update != RUNG_UPDATE_COUNT || !name)
         return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_EINVAL,
-                     "limits.%s: a count board has no limit but per_player_per_minute", name);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.%s",
+                           "a count board has no limit but per_player_per_minute", name);
 }
 
 /* Files of the zone folder that are no zones, but whichever the machine is set to. */
 static rung_status check_zone(const rung_board_def *def, rung_err *err) {
     if (rung_slice_eq(def->zone_name, RUNG_SLICE("localtime")) ||
         rung_slice_eq(def->zone_name, RUNG_SLICE("posixrules")))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "timezone: expected the name of a zone, such as Europe/Helsinki");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "timezone",
+                               "expected the name of a zone, such as Europe/Helsinki");
     return RUNG_OK;
 }
 
@@ -305,10 +303,8 @@ static void finish_windows(rung_past *p) {
 void rung_api_windows(rung_call *c) {
     const rung_board_def *def;
     const rung_arg *kind = rung__call_arg(c, "kind"), *before = rung__call_arg(c, "before");
-    rung_err err = {0};
     if (rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
-        RUNG_FAIL(&err, RUNG_NOT_FOUND, "board: no such board");
-        rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+        rung__call_absent(c, "board", "no such board");
         return;
     }
     if (!c->api->archive || (kind->given && kind->number == 0)) {

@@ -116,7 +116,7 @@ static void answer_key(rung_key_change *k) {
     const rung_key *key =
         rung_keys_find(keys, k->is_new ? k->key.id : rung_slice_of(k->id, k->id_len));
     if (!key) { /* somebody has put another file in place meanwhile */
-        rung__call_problem(c, 503, "unavailable", "the file of keys has been exchanged");
+        rung__call_problem(c, 503, "unavailable", NULL, "the file of keys has been exchanged");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
@@ -218,15 +218,15 @@ static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
     key->created_ms = k->now_ms;
     key->expires_ms = slots[KEY_EXPIRES].present ? slots[KEY_EXPIRES].integer : 0;
     if (slots[KEY_EXPIRES].present && key->expires_ms <= k->now_ms)
-        return RUNG_FAIL(&k->err, RUNG_EINVAL, "expires: expected a time in the future");
+        return RUNG_FAIL_FIELD(&k->err, RUNG_EINVAL, "expires", "expected a time in the future");
     rung_status st = slots[KEY_BOARDS].present ? read_boards(k, &slots[KEY_BOARDS]) : RUNG_OK;
     if (st < 0)
         return st;
     if (rung_access_is_open(k->call->api->config.access) &&
         (key->role != RUNG_ROLE_ADMIN || key->pattern_count || key->expires_ms))
-        return RUNG_FAIL(&k->err, RUNG_EREFUSED,
-                         "role: the first key has to be an admin's, for all boards and without an "
-                         "end, or nobody could make another");
+        return RUNG_FAIL_FIELD(&k->err, RUNG_EREFUSED, "role",
+                               "the first key has to be an admin's, for all boards and without an "
+                               "end, or nobody could make another");
     return RUNG_OK;
 }
 

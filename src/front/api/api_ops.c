@@ -35,13 +35,13 @@ void rung_api_ready(rung_call *c) {
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     if (!api->hub || api->is_stopped) {
         rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready",
+        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready", NULL,
                            api->is_stopped ? "the server stops" : "the server is still recovering");
         return;
     }
     rung_status st = rung_hub_stat(api->hub).status;
     if (st < 0 && st != RUNG_ENOSPC) {
-        rung__call_problem(c, 503, "unavailable", "the log has failed");
+        rung__call_problem(c, 503, "unavailable", NULL, "the log has failed");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
@@ -88,7 +88,7 @@ void rung_api_accept_clock(rung_call *c) {
         return;
     if (!slots[CLOCK_ACCEPT].integer) {
         rung_err err = {0};
-        RUNG_FAIL(&err, RUNG_EINVAL, "accept: only true can be said here");
+        RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "accept", "only true can be said here");
         rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
         return;
     }
@@ -102,7 +102,7 @@ void rung_api_snapshot(rung_call *c) {
     rung_err err = {0};
     rung_status st = rung_hub_snapshot(c->api->hub, &err);
     if (st == RUNG_EBUSY) {
-        rung__call_problem(c, 409, "busy", err.message);
+        rung__call_problem_of(c, 409, "busy", &err);
         return;
     }
     if (st < 0) {
@@ -409,7 +409,7 @@ void rung_api_metrics(rung_call *c) {
     if (api->hub)
         write_boards(w, api, sight);
     if (rung_json_failed(w)) {
-        rung__call_problem(c, 503, "out_of_memory", "there is no memory for the answer");
+        rung__call_problem(c, 503, "out_of_memory", NULL, "there is no memory for the answer");
         return;
     }
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fail_missing(rung_call *c, const char *what) {
-    rung_err err = {0};
-    RUNG_FAIL(&err, RUNG_NOT_FOUND, "%s", what);
-    rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
-}
-
 static void write_seq(rung_json_writer *w, uint64_t seq) {
     RUNG_JSON_KEY(w, "seq");
     rung_json_write_uint(w, seq);
@@ -31,9 +25,9 @@ static rung_status check_attribute(rung_slice name, rung_slice value, rung_err *
         return RUNG_FAIL(err, RUNG_EINVAL, "the name of an attribute: 1 to %d of a-z A-Z 0-9 _ . -",
                          RUNG_ATTRIBUTE_NAME_MAX);
     if (value.len < 1 || value.len > RUNG_ATTRIBUTE_VALUE_MAX || !rung_utf8_is_plain(value))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "%.*s: expected 1 to %d bytes of UTF-8 without control characters",
-                         (int)name.len, name.ptr, RUNG_ATTRIBUTE_VALUE_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%.*s",
+                               "expected 1 to %d bytes of UTF-8 without control characters",
+                               (int)name.len, name.ptr, RUNG_ATTRIBUTE_VALUE_MAX);
     return RUNG_OK;
 }
 
@@ -97,7 +91,7 @@ void rung_api_get_player(rung_call *c) {
     uint32_t count;
     bool banned;
     if (rung_state_player(s, c->player, &count, attributes, &banned) != RUNG_OK) {
-        fail_missing(c, "player: no such player");
+        rung__call_absent(c, "player", "no such player");
         return;
     }
     mark_shown(c, attributes, count, shown);
@@ -164,7 +158,7 @@ static void befriend(rung_call *c, rung_event_kind kind) {
     rung_slice other = rung__call_arg(c, "friend")->text;
     rung_err err = {0};
     if (rung_slice_eq(other, c->player)) {
-        RUNG_FAIL(&err, RUNG_EINVAL, "friend: nobody is a friend of oneself");
+        RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "friend", "nobody is a friend of oneself");
         rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
         return;
     }
@@ -214,12 +208,12 @@ static rung_status pack_friends(rung_call *c, const rung_slot *list, rung_event 
 static rung_status check_friends(const rung_event *e, rung_err *err) {
     rung_slice packed = e->friends.packed, name;
     if (packed.len > RUNG_FRIENDS_BYTES_MAX)
-        return RUNG_FAIL(err, RUNG_ELIMIT,
-                         "friends: the names are too long together, %zu bytes of %zu", packed.len,
-                         RUNG_FRIENDS_BYTES_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "friends",
+                               "the names are too long together, %zu bytes of %zu", packed.len,
+                               RUNG_FRIENDS_BYTES_MAX);
     while (rung_names_next(&packed, &name))
         if (rung_slice_eq(name, e->friends.player))
-            return RUNG_FAIL(err, RUNG_EINVAL, "friends: nobody is a friend of oneself");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "nobody is a friend of oneself");
     return RUNG_OK;
 }
 
@@ -251,7 +245,7 @@ void rung_api_get_friends(rung_call *c) {
     uint32_t count;
     bool banned;
     if (rung_state_player(s, c->player, &count, attributes, &banned) != RUNG_OK) {
-        fail_missing(c, "player: no such player");
+        rung__call_absent(c, "player", "no such player");
         return;
     }
     uint32_t total = rung_state_friends(s, c->player, NULL, 0);
@@ -348,7 +342,7 @@ static void answer_history(rung_call *c, const history_ask *ask) {
     const rung_state *s = rung__api_state(c->api);
     const rung_board_def *def;
     if (rung_state_board(s, c->board, &def) != RUNG_OK) {
-        fail_missing(c, "board: no such board");
+        rung__call_absent(c, "board", "no such board");
         return;
     }
     const rung_arg *rank = rung__call_arg(c, "rank");
@@ -435,7 +429,7 @@ static const char *outcome_name(int status) {
 static const char *refusal_code(rung_status st) {
     rung_err err = {0};
     if (st == RUNG_EABSENT)
-        RUNG_FAIL(&err, st, "board: no such board");
+        RUNG_FAIL_FIELD(&err, st, "board", "no such board");
     return rung_problem_of(st, &err, RUNG_STAGE_APPLY).code;
 }
 
@@ -547,7 +541,7 @@ static bool fill_query(rung_call *c, rung_archive_score_query *q) {
     if (!before->given || read_place(before->text, q))
         return true;
     rung_err err = {0};
-    RUNG_FAIL(&err, RUNG_EINVAL, "before: expected `next` of the page before");
+    RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "before", "expected `next` of the page before");
     rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_FORM);
     return false;
 }

@@ -46,10 +46,6 @@ static void set_ranking(rung_read *r, const rung_view *view, const rung_board_de
     k->total = view->total;
 }
 
-static bool is_about_window(const rung_err *err) {
-    return strncmp(err->message, "window", 6) == 0;
-}
-
 bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *past) {
     rung_call *c = r->call;
     const rung_state *s = rung__api_state(c->api);
@@ -71,12 +67,11 @@ bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *
                     .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,
                     .now_ms = rung_hub_now(c->api->hub)};
     if (q.window_id.len && q.on.len) {
-        rung__call_problem(c, 400, "malformed", "on: not together with window_id");
+        rung__call_problem(c, 400, "malformed", "on", "not together with window_id");
         return false;
     }
     if (rung_state_board(s, c->board, &def) != RUNG_OK) {
-        RUNG_FAIL(&err, RUNG_NOT_FOUND, "board: no such board");
-        rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+        rung__call_absent(c, "board", "no such board");
         return false;
     }
     rung_status st = rung_state_view(s, &q, view, &err);
@@ -84,7 +79,7 @@ bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *
         set_ranking(r, view, def);
         return true;
     }
-    if (st == RUNG_NOT_FOUND && is_about_window(&err) && rung__past_begin(r, &q, def, past))
+    if (err.reason == RUNG_REASON_NOT_IN_MEMORY && rung__past_begin(r, &q, def, past))
         return false;
     rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
     return false;
@@ -106,12 +101,6 @@ void rung__read_answer(const rung_read *r) {
 
 static rung_read begin(rung_call *c, void (*write)(rung_json_writer *, const rung_read *)) {
     return (rung_read){.call = c, .write = write, .rows = c->api->rows};
-}
-
-static void fail_missing(rung_call *c, const char *what) {
-    rung_err err = {0};
-    RUNG_FAIL(&err, RUNG_NOT_FOUND, "%s", what);
-    rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
 }
 
 /* ---- top ---- */
@@ -198,7 +187,7 @@ static void find_around(rung_read *r, const rung_view *view) {
     if (rung_view_around(view, *r->ids, r->around, r->rows, &r->count, &r->self) == RUNG_OK)
         rung__read_answer(r);
     else
-        fail_missing(r->call, r->k.teams ? "team: not ranked here" : "player: not ranked here");
+        rung__call_absent(r->call, r->k.teams ? "team" : "player", "not ranked here");
 }
 
 /* False: the call has ended, or has gone to ask the archive. `*id` is the caller's. */
@@ -309,7 +298,7 @@ void rung_api_friend_ranking(rung_call *c) {
     rung_status st = rung_view_friends(&view, c->api->config.alloc, c->player, r.offset, r.limit,
                                        r.rows, &r.count, &r.list_total);
     if (st == RUNG_NOT_FOUND)
-        fail_missing(c, "player: no such player");
+        rung__call_absent(c, "player", "no such player");
     else if (st < 0)
         rung__call_fail(c, st, NULL, RUNG_STAGE_PUT);
     else
@@ -322,7 +311,7 @@ static rung_status read_score(const rung_column *column, rung_slice text, const 
                               rung_value *value_out, rung_err *err) {
     rung_err why;
     rung_status st = rung_score_parse(column, text, value_out, &why);
-    return st < 0 ? RUNG_FAIL(err, st, "%s: %s", name, why.message) : RUNG_OK;
+    return st < 0 ? RUNG_FAIL_FIELD(err, st, "%s", "%s", name, why.message) : RUNG_OK;
 }
 
 typedef struct at_score {
@@ -348,8 +337,8 @@ static rung_status read_scores(const rung_call *c, at_score *a, rung_err *err) {
     a->value_count = key->column_count;
     for (uint32_t i = 1; st >= 0 && rung_arg_next(&rest, &text); i++) {
         if (i >= key->column_count)
-            return RUNG_FAIL(err, RUNG_EINVAL, "columns: the board has %u beside the score",
-                             key->column_count - 1);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns", "the board has %u beside the score",
+                                   key->column_count - 1);
         st = read_score(&key->columns[i], text, "columns", &a->values[i], err);
     }
     return st;
@@ -399,7 +388,7 @@ void rung_api_target(rung_call *c) {
     rung_read r = begin(c, write_target);
     const rung_arg *rank = rung__call_arg(c, "rank"), *percent = rung__call_arg(c, "top_percent");
     if (rank->given == percent->given) {
-        rung__call_problem(c, 400, "malformed", "rank: expected either rank or top_percent");
+        rung__call_problem(c, 400, "malformed", "rank", "expected either rank or top_percent");
         return;
     }
     if (!rung__read_open(&r, &view, false, rung__past_target))
@@ -444,7 +433,7 @@ void rung_api_count(rung_call *c) {
     if (st >= 0 && max->given)
         st = read_score(score, max->text, "max", &high, &err);
     if (st >= 0 && rung_view_count_range(&view, low, high, &r.count) < 0)
-        st = RUNG_FAIL(&err, RUNG_EINVAL, "min: out of the range of the board's scores");
+        st = RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "min", "out of the range of the board's scores");
     if (st < 0)
         rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
     else

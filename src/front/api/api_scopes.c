@@ -30,7 +30,6 @@ static void write_scope(rung_json_writer *w, const scope_list *list) {
 void rung_api_scope_values(rung_call *c) {
     rung_read r = {.call = c};
     rung_view view;
-    rung_err err = {0};
     uint32_t limit = rung__call_count(c, "limit");
     scope_list list = {.attribute = rung__call_arg(c, "attribute")->text};
     if (!rung__read_open(&r, &view, false, NULL))
@@ -42,8 +41,7 @@ void rung_api_scope_values(rung_call *c) {
     }
     list.count = rung_scope_largest(&view, list.attribute, limit, list.sizes, &list.values);
     if (list.count == RUNG_SCOPE_NONE) {
-        RUNG_FAIL(&err, RUNG_NOT_FOUND, "attribute: the board has no such scope");
-        rung__call_fail(c, RUNG_NOT_FOUND, &err, RUNG_STAGE_RULES);
+        rung__call_absent(c, "attribute", "the board has no such scope");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);

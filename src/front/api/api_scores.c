@@ -9,12 +9,11 @@ static void answer_submit(void *ctx, rung_status st, const rung_outcome *outcome
     rung_call *c = ctx;
     const rung_board_def *def;
     if (st < 0) {
-        rung_err own = rung_submission_blame(err, c->is_delta);
-        rung__call_fail(c, st, &own, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
         return;
     }
     if (rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
-        rung__call_problem(c, 404, "board_not_found", "board: it was deleted meanwhile");
+        rung__call_problem(c, 404, "board_not_found", "board", "it was deleted meanwhile");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
@@ -35,8 +34,7 @@ void rung_api_submit(rung_call *c) {
         return;
     }
     if (rung_state_board(rung__api_state(api), c->board, &def) != RUNG_OK) {
-        RUNG_FAIL(&err, RUNG_EABSENT, "board: no such board");
-        rung__call_fail(c, RUNG_EABSENT, &err, RUNG_STAGE_RULES);
+        rung__call_absent(c, "board", "no such board");
         return;
     }
     st = rung_submission_fill(slots, c->board, def, &api->reader, &api->event, &err);
@@ -50,7 +48,6 @@ void rung_api_submit(rung_call *c) {
         rung__call_refuse(c, v, &why);
         return;
     }
-    c->is_delta = slots[SCORE_DELTA].present;
     if (rung__call_keep(c, slots[SCORE_PLAYER].text, &c->note))
         rung__call_put(c, answer_submit);
 }

@@ -46,7 +46,6 @@ typedef struct entry {
     char *refusal; /* NULL: it is the hub's */
     uint16_t refusal_len;
     uint8_t type, decimals; /* of the score, for the result */
-    bool is_delta;
 } entry;
 
 typedef struct rung_batch {
@@ -303,11 +302,10 @@ static void refuse_status(rung_batch *b, rung_status st, const rung_err *err, ru
 }
 
 static void refuse_verdict(rung_batch *b, rung_verdict v, const rung_access_answer *why) {
-    rung_slice detail = rung_slice_str(why->err.message);
     refuse(b, &(rung_problem){.status = (int)v,
                               .code = rung__verdict_code(v),
-                              .field = rung_problem_field(detail),
-                              .detail = detail,
+                              .field = rung_slice_str(why->err.field),
+                              .detail = rung_slice_str(why->err.message),
                               .retry_s = (int)why->rate.retry_s});
 }
 
@@ -372,7 +370,7 @@ static void submit(rung_batch *b, rung_slice text) {
     if (!check_board(b, board) || !check_player(b, slots[SCORE_PLAYER].text, now_ms))
         return;
     if (rung_state_board(rung__api_state(api), board, &def) != RUNG_OK) {
-        RUNG_FAIL(&err, RUNG_EABSENT, "board: no such board");
+        RUNG_FAIL_FIELD(&err, RUNG_EABSENT, "board", "no such board");
         refuse_status(b, RUNG_EABSENT, &err, RUNG_STAGE_RULES);
         return;
     }
@@ -388,8 +386,7 @@ static void submit(rung_batch *b, rung_slice text) {
     }
     *entry_at(b, b->tail++) = (entry){.line = b->line,
                                       .type = (uint8_t)def->key.columns[0].type,
-                                      .decimals = (uint8_t)def->key.columns[0].decimals,
-                                      .is_delta = slots[SCORE_DELTA].present};
+                                      .decimals = (uint8_t)def->key.columns[0].decimals};
     b->pending++;
 }
 
@@ -527,8 +524,7 @@ static void pump(rung_batch *b) {
 static void write_result(rung_batch *b, const entry *e, rung_status st, const rung_outcome *outcome,
                          const rung_err *err) {
     if (st < 0) {
-        rung_err own = rung_submission_blame(err, e->is_delta);
-        rung_problem p = rung_problem_of(st, &own, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung_problem p = rung_problem_of(st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
         write_refusal(&b->out, e->line, &p);
         b->api->metrics.batch_refused++;
     } else {
@@ -640,7 +636,7 @@ static bool check_array(rung_call *c, rung_json *r) {
         return false;
     }
     if (count > ITEMS_MAX) {
-        rung__call_problem(c, 413, "too_large",
+        rung__call_problem(c, 413, "too_large", NULL,
                            "an array has at most 10,000 submissions; send NDJSON for more");
         return false;
     }

@@ -236,7 +236,8 @@ static void read_column(const rung_slot *slots, rung_column *column) {
 
 static rung_status check_decimals(const rung_column *column, const char *field, rung_err *err) {
     if (column->decimals && column->type != RUNG_SCORE_DECIMAL)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s.decimals: only the type decimal has them", field);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.decimals", "only the type decimal has them",
+                               field);
     return RUNG_OK;
 }
 
@@ -272,11 +273,12 @@ static rung_status read_columns(rung_json *r, const rung_slot *slot, rung_board_
 static rung_status read_update(const rung_slot *slot, rung_board_def *def, rung_err *err) {
     int later = rung_word_find(UPDATES_LATER, slot->text);
     if (later >= 0)
-        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "update: %s is not supported yet",
-                         UPDATES_LATER[later]);
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "update", "%s is not supported yet",
+                               UPDATES_LATER[later]);
     int choice = rung_word_find(rung_update_words, slot->text);
     if (choice < 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "update: expected one of best, last, sum, count, decay");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "update",
+                               "expected one of best, last, sum, count, decay");
     def->update = (rung_update)choice;
     return RUNG_OK;
 }
@@ -285,7 +287,8 @@ static rung_status read_update(const rung_slot *slot, rung_board_def *def, rung_
 static rung_status read_seconds(const rung_slot *slot, const char *field, int64_t *ms_out,
                                 rung_err *err) {
     if (rung_text_parse_fixed(slot->text, 3, ms_out, NULL) < 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected seconds with at most 3 decimals", field);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected seconds with at most 3 decimals",
+                               field);
     return RUNG_OK;
 }
 
@@ -354,7 +357,7 @@ static rung_status read_day_starts(const rung_slot *slot, rung_board_def *def, r
             return RUNG_OK;
         }
     }
-    return RUNG_FAIL(err, RUNG_EINVAL, "day_starts: expected HH:MM, from 00:00 to 23:59");
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "day_starts", "expected HH:MM, from 00:00 to 23:59");
 }
 
 static rung_status read_scopes(rung_json *r, const rung_slot *slot, rung_board_def *def,
@@ -399,8 +402,8 @@ static rung_status read_teams(rung_json *r, const rung_slot *slot, rung_board_de
     if (word >= 0 && word != RUNG_COMBINE_TOP)
         def->team_combine = (rung_combine)word;
     else if (!read_top(combine, def))
-        return RUNG_FAIL(err, RUNG_EINVAL, "teams.combine: expected sum, mean or top:1 to top:%d",
-                         RUNG_TEAM_TOP_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "teams.combine",
+                               "expected sum, mean or top:1 to top:%d", RUNG_TEAM_TOP_MAX);
     return RUNG_OK;
 }
 
@@ -410,7 +413,7 @@ static rung_status read_limit_score(const rung_slot *slot, const char *name,
     rung_err why;
     rung_status st = rung_score_parse(column, slot->text, value_out, &why);
     if (st < 0)
-        return RUNG_FAIL(err, st, "limits.%s: %s", name, why.message);
+        return RUNG_FAIL_FIELD(err, st, "limits.%s", "%s", name, why.message);
     return RUNG_OK;
 }
 
@@ -442,7 +445,7 @@ static rung_status read_limits(rung_json *r, const rung_slot *slot, rung_board_d
         return RUNG_OK;
     def->limits |= RUNG_LIMIT_Z;
     if (rung_text_parse_real(slots[LIMIT_Z].text, &def->z_score, NULL) < 0)
-        return RUNG_FAIL(err, RUNG_ERANGE, "limits.z_score: the number is out of range");
+        return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "limits.z_score", "the number is out of range");
     return RUNG_OK;
 }
 
@@ -501,9 +504,9 @@ rung_status rung_board_json_read(char *body, size_t len, rung_slice id, rung_boa
     if (st < 0)
         return st;
     if (slots[BOARD_REVIEW].present)
-        return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "review: not supported yet");
+        return RUNG_FAIL_FIELD(err, RUNG_EUNSUPPORTED, "review", "not supported yet");
     if (slots[BOARD_ID].present && !rung_slice_eq(slots[BOARD_ID].text, id))
-        return RUNG_FAIL(err, RUNG_EINVAL, "id: expected the one in the path, or none");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "id", "expected the one in the path, or none");
     st = read_slots(&r, slots, &def, err);
     if (st < 0)
         return st;

@@ -32,7 +32,6 @@ typedef struct rung_call {
     size_t body_len;
     rung_slice note; /* what a handler needs again when its change is answered */
     bool is_new;     /* likewise: the board was not there before */
-    bool is_delta;   /* likewise: of the submission */
     bool is_stream;  /* it lasts as long as its sender wants: its time says nothing */
 
     /* while it waits, for a sequence or for the archive */
@@ -124,9 +123,13 @@ rung_json_writer *rung__call_begin(rung_call *c);
 void rung__call_answer(rung_call *c, int status);
 /* A whole answer: did it change anything, and the sequence that shows it. */
 void rung__call_answer_changed(rung_call *c, int status, bool changed);
-/* A detail that begins with a name and a colon names the field. */
-void rung__call_problem(rung_call *c, int status, const char *code, const char *detail);
+/* `field` is what of the request it is about, or NULL. */
+void rung__call_problem(rung_call *c, int status, const char *code, const char *field,
+                        const char *text);
+void rung__call_problem_of(rung_call *c, int status, const char *code, const rung_err *err);
 void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage);
+/* What `field` names is not there. */
+void rung__call_absent(rung_call *c, const char *field, const char *text);
 /* The same about a field whose name the sender chose. */
 void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
                         rung_stage stage);

@@ -90,11 +90,11 @@ static void end_question(rung_api *api, rung_call *c) {
     else if (p->status == RUNG_OK)
         p->finish(p);
     else if (p->status == RUNG_EABSENT)
-        rung__call_problem(c, 404, "not_archived", p->err.message);
+        rung__call_problem_of(c, 404, "not_archived", &p->err);
     else if (p->status == RUNG_NOT_FOUND)
         rung__call_fail(c, RUNG_NOT_FOUND, &p->err, RUNG_STAGE_RULES);
     else
-        rung__call_problem(c, 503, "archive_unavailable", p->err.message);
+        rung__call_problem_of(c, 503, "archive_unavailable", &p->err);
     close_view(p);
     rung__past_destroy(api->config.alloc, p);
 }
@@ -104,7 +104,7 @@ static void refuse_late(rung_api *api, rung_call *c) {
     leave(api, c);
     api->metrics.wait_timeouts++;
     rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-    rung__call_problem(c, 503, "archive_behind",
+    rung__call_problem(c, 503, "archive_behind", NULL,
                        "the archive has not caught up with what changed this window");
     rung__past_destroy(api->config.alloc, p);
 }
@@ -298,8 +298,8 @@ static bool name_window(rung_past *p, const rung_query *q, const rung_board_def 
 static rung_status ask_ranking(rung_past *p, rung_archive *a) {
     rung_status st = rung_archive_view_open(a, &p->query, &p->view, &p->err);
     if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(&p->err, st,
-                         "window: there is no such window, or nobody was ranked in it");
+        return RUNG_FAIL_FIELD(&p->err, st, "window",
+                               "there is no such window, or nobody was ranked in it");
     if (st != RUNG_OK)
         return st;
     p->is_open = true;
@@ -348,8 +348,7 @@ static bool fill_friends(rung_past *p) {
     uint32_t count;
     bool banned;
     if (rung_state_player(s, c->player, &count, attributes, &banned) != RUNG_OK) {
-        RUNG_FAIL(&p->err, RUNG_NOT_FOUND, "player: no such player");
-        rung__call_fail(c, RUNG_NOT_FOUND, &p->err, RUNG_STAGE_RULES);
+        rung__call_absent(c, "player", "no such player");
         return false;
     }
     gather_friends(p, s);
@@ -371,17 +370,18 @@ static void copy_read(rung_past *p, const rung_read *r) {
 /* Is there such a ranking on the board as it is today? What it no longer ranks by is gone, here as in memory. */
 static rung_status check_ranking(const rung_query *q, const rung_board_def *def, rung_err *err) {
     if (q->teams && !def->has_teams)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "teams: the board has no team ranking");
+        return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "teams", "the board has no team ranking");
     if (!q->scope.len)
         return RUNG_OK;
     const char *colon = memchr(q->scope.ptr, ':', q->scope.len);
     if (!colon)
-        return RUNG_FAIL(err, RUNG_EINVAL, "scope: must be attribute:value");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "must be attribute:value");
     rung_slice attribute = rung_slice_of(q->scope.ptr, (size_t)(colon - q->scope.ptr));
     for (uint32_t i = 0; i < def->scope_count; i++)
         if (rung_slice_eq(def->scopes[i], attribute))
             return RUNG_OK;
-    return RUNG_FAIL(err, RUNG_NOT_FOUND, "scope: the board does not rank by this attribute");
+    return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "scope",
+                           "the board does not rank by this attribute");
 }
 
 static uint32_t rows_needed(const rung_read *r, rung_past_rows *rows) {
@@ -399,7 +399,7 @@ bool rung__past_begin(const rung_read *r, const rung_query *q, const rung_board_
         return false;
     if (!rows) {
         rung__call_problem(
-            c, 404, "not_archived",
+            c, 404, "not_archived", NULL,
             "this question is answered only as long as the window is in memory; the archive has "
             "its entries and their ranks");
         return true;
@@ -447,9 +447,9 @@ rung_status rung__past_around(rung_past *p) {
     rung_read *r = &p->read;
     rung_status st = rung_archive_view_around(&p->view, r->ids[0], r->around, r->rows, &r->count,
                                               &r->self, &p->err);
-    return st == RUNG_NOT_FOUND
-               ? RUNG_FAIL(&p->err, st, "%s: not ranked here", r->k.teams ? "team" : "player")
-               : st;
+    return st == RUNG_NOT_FOUND ? RUNG_FAIL_FIELD(&p->err, st, "%s", "not ranked here",
+                                                  r->k.teams ? "team" : "player")
+                                : st;
 }
 
 rung_status rung__past_players(rung_past *p) {

@@ -709,16 +709,16 @@ bool rung_arg_next(rung_slice *names, rung_slice *name_out) {
 
 static rung_status read_name(const rung_param *p, rung_arg *arg, rung_err *err) {
     if (!rung_name_is_valid(arg->text))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "%s: expected 1 to %d bytes of UTF-8 without control characters", p->name,
-                         RUNG_NAME_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s",
+                               "expected 1 to %d bytes of UTF-8 without control characters",
+                               p->name, RUNG_NAME_MAX);
     return RUNG_OK;
 }
 
 static rung_status read_text(const rung_param *p, rung_arg *arg, rung_err *err) {
     if ((int64_t)arg->text.len < p->min || (int64_t)arg->text.len > p->max)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected %lld to %lld bytes", p->name,
-                         (long long)p->min, (long long)p->max);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected %lld to %lld bytes", p->name,
+                               (long long)p->min, (long long)p->max);
     return RUNG_OK;
 }
 
@@ -733,23 +733,23 @@ static bool is_whole(rung_slice text) {
 static rung_status read_count(const rung_param *p, rung_arg *arg, rung_err *err) {
     if (!is_whole(arg->text) || rung_text_parse_fixed(arg->text, 0, &arg->number, NULL) < 0 ||
         arg->number < p->min || arg->number > p->max)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected a whole number from %lld to %lld", p->name,
-                         (long long)p->min, (long long)p->max);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected a whole number from %lld to %lld",
+                               p->name, (long long)p->min, (long long)p->max);
     return RUNG_OK;
 }
 
 static rung_status read_real(const rung_param *p, rung_arg *arg, rung_err *err) {
     if (rung_text_parse_real(arg->text, &arg->real, NULL) < 0 || !(arg->real > (double)p->min) ||
         !(arg->real <= (double)p->max))
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected a number above %lld, up to %lld", p->name,
-                         (long long)p->min, (long long)p->max);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected a number above %lld, up to %lld",
+                               p->name, (long long)p->min, (long long)p->max);
     return RUNG_OK;
 }
 
 static rung_status read_flag(const rung_param *p, rung_arg *arg, rung_err *err) {
     arg->number = rung_slice_eq(arg->text, RUNG_SLICE("true"));
     if (!arg->number && !rung_slice_eq(arg->text, RUNG_SLICE("false")))
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected true or false", p->name);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected true or false", p->name);
     return RUNG_OK;
 }
 
@@ -769,7 +769,7 @@ static rung_status read_choice(const rung_param *p, rung_arg *arg, rung_err *err
         memcpy(list + len, choice.ptr, choice.len);
         len += choice.len;
     }
-    return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected one of %.*s", p->name, (int)len, list);
+    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected one of %.*s", p->name, (int)len, list);
 }
 
 static rung_status read_time(const rung_param *p, rung_arg *arg, rung_err *err) {
@@ -777,8 +777,8 @@ static rung_status read_time(const rung_param *p, rung_arg *arg, rung_err *err) 
                  rung_text_parse_fixed(arg->text, 0, &arg->number, NULL) == RUNG_OK &&
                  arg->number < RUNG_TIME_MS_END;
     if (!is_ms && rung_time_parse(arg->text, &arg->number, NULL) < 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected an RFC 3339 time or Unix milliseconds",
-                         p->name);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s",
+                               "expected an RFC 3339 time or Unix milliseconds", p->name);
     return RUNG_OK;
 }
 
@@ -819,7 +819,7 @@ rung_status rung_route_read_path(const rung_route *route, const rung_slice *segm
         rung_arg *arg = &args->arg[param++];
         *arg = (rung_arg){.given = true};
         if (rung_url_decode(segments[i], false, scratch, &arg->text, &why) < 0)
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", p->name, why.message);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "%s", p->name, why.message);
         scratch += arg->text.len;
         rung_status st = read_arg(p, arg, err);
         if (st < 0)
@@ -859,16 +859,17 @@ static rung_status read_list(const rung_param *p, rung_slice raw, rung_arg *arg,
     arg->text.ptr = *scratch;
     while (cut(&raw, ',', &piece)) {
         if (rung_url_decode(piece, true, *scratch, &decoded, &why) < 0)
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", p->name, why.message);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "%s", p->name, why.message);
         if (p->type == RUNG_PARAM_NAMES && !rung_name_is_valid(decoded))
-            return RUNG_FAIL(err, RUNG_EINVAL,
-                             "%s: expected names of 1 to %d bytes with commas between", p->name,
-                             RUNG_NAME_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s",
+                                   "expected names of 1 to %d bytes with commas between", p->name,
+                                   RUNG_NAME_MAX);
         if (p->type == RUNG_PARAM_SCORES && (decoded.len < 1 || decoded.len > 64))
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected numbers with commas between", p->name);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected numbers with commas between",
+                                   p->name);
         if (++arg->number > p->max)
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected at most %lld", p->name,
-                             (long long)p->max);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected at most %lld", p->name,
+                                   (long long)p->max);
         *scratch += decoded.len;
         *(*scratch)++ = 0;
     }
@@ -883,21 +884,21 @@ static rung_status read_pair(const rung_route *route, rung_slice pair, rung_args
     rung_err why;
     cut(&value, '=', &raw_name);
     if (rung_url_decode(raw_name, true, *scratch, &name, &why) < 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "query: %s", why.message);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "query", "%s", why.message);
     const rung_param *p = find_param(route, name, &i);
     if (!p) {
         bool is_plain = rung_name_is_valid(name);
-        return RUNG_FAIL(err, RUNG_EINVAL, "%.*s: there is no such parameter",
-                         is_plain ? (int)name.len : 5, is_plain ? name.ptr : "query");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%.*s", "there is no such parameter",
+                               is_plain ? (int)name.len : 5, is_plain ? name.ptr : "query");
     }
     rung_arg *arg = &args->arg[i];
     if (arg->given)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: it is there twice", p->name);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "it is there twice", p->name);
     *arg = (rung_arg){.given = true};
     if (p->type == RUNG_PARAM_NAMES || p->type == RUNG_PARAM_SCORES)
         return read_list(p, value.ptr ? value : RUNG_SLICE(""), arg, scratch, err);
     if (rung_url_decode(value, true, *scratch, &arg->text, &why) < 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: %s", p->name, why.message);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "%s", p->name, why.message);
     *scratch += arg->text.len;
     return read_arg(p, arg, err);
 }
@@ -912,12 +913,12 @@ rung_status rung_route_read_query(const rung_route *route, rung_slice query, run
         query.ptr = NULL; /* no parts, rather than an empty one */
     while (cut(&query, '&', &pair)) {
         rung_status st = pair.len ? read_pair(route, pair, args, &scratch, err)
-                                  : RUNG_FAIL(err, RUNG_EINVAL, "query: an empty part");
+                                  : RUNG_FAIL_FIELD(err, RUNG_EINVAL, "query", "an empty part");
         if (st < 0)
             return st;
     }
     for (uint32_t i = 0; i < route->param_count; i++)
         if (!route->params[i].in_path && route->params[i].required && !args->arg[i].given)
-            return RUNG_FAIL(err, RUNG_EINVAL, "%s: it is missing", route->params[i].name);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "it is missing", route->params[i].name);
     return RUNG_OK;
 }

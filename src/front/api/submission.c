@@ -24,11 +24,11 @@ static rung_status check_update(const rung_board_def *def, uint32_t i, rung_valu
     if (def->key.columns[i].type != RUNG_SCORE_REAL)
         return RUNG_OK;
     if (def->update == RUNG_UPDATE_DECAY && value.d <= 0)
-        return RUNG_FAIL(err, RUNG_ERANGE, "%s%.*s: must be above 0 on a board that decays", field,
-                         (int)name.len, name.ptr);
+        return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "%s%.*s", "must be above 0 on a board that decays",
+                               field, (int)name.len, name.ptr);
     if (def->update == RUNG_UPDATE_SUM && fabs(value.d) > SUMMAND_MAX && !isinf(value.d))
-        return RUNG_FAIL(err, RUNG_ERANGE, "%s%.*s: a sum takes parts from -1e288 to 1e288", field,
-                         (int)name.len, name.ptr);
+        return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "%s%.*s", "a sum takes parts from -1e288 to 1e288",
+                               field, (int)name.len, name.ptr);
     return RUNG_OK;
 }
 
@@ -38,7 +38,8 @@ static rung_status put_value(rung_score_event *e, uint32_t i, const rung_board_d
     rung_err why;
     rung_status st = rung_score_parse(column, text, &e->values[i], &why);
     if (st < 0)
-        return RUNG_FAIL(err, st, "%s%.*s: %s", field, (int)name.len, name.ptr, why.message);
+        return RUNG_FAIL_FIELD(err, st, "%s%.*s", "%s", field, (int)name.len, name.ptr,
+                               why.message);
     e->types[i] = (uint8_t)column->type;
     e->decimals[i] = (uint8_t)column->decimals;
     return check_update(def, i, e->values[i], field, name, err);
@@ -73,8 +74,8 @@ static rung_status fill_columns(const rung_slot *slot, const rung_board_def *def
         return st;
     for (uint32_t i = 1; i < def->key.column_count; i++)
         if (!(seen >> i & 1))
-            return RUNG_FAIL(err, RUNG_EINVAL, "columns.%.*s: it is missing",
-                             (int)def->column_names[i - 1].len, def->column_names[i - 1].ptr);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns.%.*s", "it is missing",
+                                   (int)def->column_names[i - 1].len, def->column_names[i - 1].ptr);
     return RUNG_OK;
 }
 
@@ -82,10 +83,10 @@ static rung_status fill_score(const rung_slot *slots, const rung_board_def *def,
                               rung_score_event *e, rung_err *err) {
     const rung_slot *score = &slots[SCORE_SCORE], *delta = &slots[SCORE_DELTA];
     if (score->present && delta->present)
-        return RUNG_FAIL(err, RUNG_EINVAL, "delta: not together with score");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "delta", "not together with score");
     if (!score->present && !delta->present) {
         if (def->update != RUNG_UPDATE_COUNT)
-            return RUNG_FAIL(err, RUNG_EINVAL, "score: it is missing");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "it is missing");
         e->value_count = 0;
         return RUNG_OK;
     }
@@ -98,8 +99,8 @@ static rung_status fill_score(const rung_slot *slots, const rung_board_def *def,
     if (slots[SCORE_COLUMNS].present)
         return fill_columns(&slots[SCORE_COLUMNS], def, r, e, err);
     if (def->key.column_count > 1)
-        return RUNG_FAIL(err, RUNG_EINVAL, "columns: the board needs %u more than the score",
-                         def->key.column_count - 1);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns",
+                               "the board needs %u more than the score", def->key.column_count - 1);
     return RUNG_OK;
 }
 
@@ -125,18 +126,11 @@ rung_status rung_submission_fill(const rung_slot slots[SCORE_FIELDS], rung_slice
         e->has_at = true;
         e->at_ms = slots[SCORE_AT].integer;
         if (e->at_ms < RUNG_TIME_MS_MIN || e->at_ms >= RUNG_TIME_MS_END)
-            return RUNG_FAIL(err, RUNG_ERANGE, "at: outside the years %d to %d", RUNG_YEAR_MIN,
-                             RUNG_YEAR_MAX);
+            return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "at", "outside the years %d to %d",
+                                   RUNG_YEAR_MIN, RUNG_YEAR_MAX);
     }
     if (slots[SCORE_ID].present)
         e->id = slots[SCORE_ID].text;
     e->meta = meta_of(&slots[SCORE_META]);
     return RUNG_OK;
-}
-
-rung_err rung_submission_blame(const rung_err *err, bool is_delta) {
-    rung_err own = err ? *err : (rung_err){0};
-    if (is_delta && strncmp(own.message, "score:", 6) == 0)
-        memcpy(own.message, "delta", 5);
-    return own;
 }

@@ -27,7 +27,4 @@ RUNG_NODISCARD rung_status rung_submission_fill(const rung_slot slots[SCORE_FIEL
                                                 rung_slice board, const rung_board_def *def,
                                                 rung_json *r, rung_event *event, rung_err *err);
 
-/* What the state says about a score, as the sender would: about `delta`, if that was sent. `err` may be NULL. */
-rung_err rung_submission_blame(const rung_err *err, bool is_delta);
-
 #endif

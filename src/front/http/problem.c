@@ -14,19 +14,6 @@ bool rung_problem_is_known(int status, const char *code) {
     return false;
 }
 
-static bool is_field_byte(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.' || c == '-' || c == '[' || c == ']';
-}
-
-rung_slice rung_problem_field(rung_slice message) {
-    size_t len = 0;
-    while (len < message.len && is_field_byte(message.ptr[len]))
-        len++;
-    bool is_field = len && len + 1 < message.len && message.ptr[len] == ':';
-    return rung_slice_of(message.ptr, is_field ? len : 0);
-}
-
 static bool is_about(const rung_problem *p, const char *field) {
     return rung_slice_eq(p->field, rung_slice_str(field));
 }
@@ -124,7 +111,7 @@ rung_problem rung_problem_of(rung_status st, const rung_err *err, rung_stage sta
     rung_problem p = {0};
     const char *message = err && err->message[0] ? err->message : rung_status_text(st);
     p.detail = rung_slice_str(message);
-    p.field = rung_problem_field(p.detail);
+    p.field = rung_slice_str(err ? err->field : "");
     set_status(&p, st, stage);
     return p;
 }

@@ -72,17 +72,14 @@ typedef enum rung_stage {
 typedef struct rung_problem {
     int status;
     const char *code;  /* static */
-    rung_slice field;  /* what is wrong, taken off the message; may be empty */
+    rung_slice field;  /* what is wrong; may be empty; borrows from the rung_err */
     bool is_rule;      /* `field` is a rule of the board */
     rung_slice detail; /* borrows from the message */
     int retry_s;       /* 0: no Retry-After */
 } rung_problem;
 
-/* `err` may be NULL; its message lives as long as the problem. */
+/* `err` may be NULL; it lives as long as the problem. */
 rung_problem rung_problem_of(rung_status st, const rung_err *err, rung_stage stage);
-
-/* "limits.min: expected a number" begins with the field it is about, "byte 7: ..." does not: then empty. */
-rung_slice rung_problem_field(rung_slice message);
 
 /* "field" or "rule", as one member of an open object, if there is one. */
 void rung_problem_write_field(rung_json_writer *w, const rung_problem *p);

@@ -84,19 +84,19 @@ static rung_status check_spec(const rung_live_spec *s, rung_err *err) {
         if (texts[i].len > RUNG_NAME_MAX)
             return RUNG_FAIL(err, RUNG_EINVAL, "live: a name of more than %d bytes", RUNG_NAME_MAX);
     if (s->scope.len > RUNG_LIVE_SCOPE_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "scope: too long");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scope", "too long");
     bool is_feed = s->kind == RUNG_LIVE_FEED;
     if (is_feed ? s->board.len != 0 : s->board.len == 0)
-        return RUNG_FAIL(err, RUNG_EINVAL, "board: expected a board's name");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "board", "expected a board's name");
     if (s->kind != RUNG_LIVE_TOP && !s->player.len)
-        return RUNG_FAIL(err, RUNG_EINVAL, "player: expected a player's name");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "player", "expected a player's name");
     uint32_t low = s->kind == RUNG_LIVE_AROUND || is_feed ? 0 : 1;
     uint32_t high = s->kind == RUNG_LIVE_TOP      ? RUNG_LIVE_TOP_MAX
                     : s->kind == RUNG_LIVE_AROUND ? RUNG_LIVE_AROUND_MAX
                                                   : RUNG_LIVE_FRIENDS_MAX;
     if (s->count < low || s->count > high)
-        return RUNG_FAIL(err, RUNG_EINVAL, "%s: expected %u to %u",
-                         s->kind == RUNG_LIVE_AROUND ? "around" : "limit", low, high);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "expected %u to %u",
+                               s->kind == RUNG_LIVE_AROUND ? "around" : "limit", low, high);
     return RUNG_OK;
 }
 
@@ -620,7 +620,7 @@ static void free_memory(rung_live *l) {
 
 rung_status rung_live_create(const rung_live_config *config, rung_live **live_out, rung_err *err) {
     if (config->frame_rate > 100)
-        return RUNG_FAIL(err, RUNG_EINVAL, "frame_rate: expected 1 to 100");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "frame_rate", "expected 1 to 100");
     rung_live *l = rung_alloc_zeroed(config->alloc, sizeof *l);
     if (!l)
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");

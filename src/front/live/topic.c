@@ -338,7 +338,7 @@ rung_status rung__topic_refresh(rung__topic *t, rung_err *err) {
     uint64_t version = rung_state_board_version(s, t->spec.board);
     int64_t now = c->now_ms(c->ctx);
     if (!version)
-        return RUNG_FAIL(err, RUNG_NOT_FOUND, "board: no such board");
+        return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "no such board");
     /* The clock alone changes a window: look once a second. */
     bool is_quiet = t->has_state && version == t->version;
     if (is_quiet && now >= t->looked_ms && now - t->looked_ms < 1000)

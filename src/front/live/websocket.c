@@ -169,10 +169,10 @@ static bool sink_may(void *ctx) {
 
 /* With the reason, which has to fit into a control frame. */
 static void close_forbidden(rung_websocket *ws) {
-    rung_err err = {0};
+    rung_err err;
     char reason[120];
-    if (ws->config.may(ws->config.ctx, NULL, &err) || !err.message[0])
-        snprintf(err.message, sizeof err.message, "no longer allowed");
+    RUNG_FAIL(&err, RUNG_EREFUSED, "no longer allowed");
+    (void)ws->config.may(ws->config.ctx, NULL, &err); /* says more, if it still refuses */
     snprintf(reason, sizeof reason, "%.119s", err.message);
     close_with(ws, 1008, reason);
 }

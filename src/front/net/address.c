@@ -21,9 +21,9 @@ static bool parse_port(rung_slice text, uint16_t *port_out) {
 
 static rung_status parse_path(rung_slice path, rung_address *out, rung_err *err) {
     if (path.len < 1 || path.len > RUNG_ADDRESS_PATH_MAX || memchr(path.ptr, 0, path.len))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "address: expected unix: and a path of 1 to %d bytes, got %zu",
-                         RUNG_ADDRESS_PATH_MAX, path.len);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "address",
+                               "expected unix: and a path of 1 to %d bytes, got %zu",
+                               RUNG_ADDRESS_PATH_MAX, path.len);
     out->is_unix = true;
     memcpy(out->path, path.ptr, path.len);
     return RUNG_OK;
@@ -73,10 +73,10 @@ rung_status rung_address_parse(rung_slice text, uint16_t default_port, rung_addr
         host.len = 0;
     uint16_t number = default_port;
     if ((colon && !parse_port(port, &number)) || !host.len || !parse_host(host, is_bracketed, &a))
-        return RUNG_FAIL(err, RUNG_EINVAL,
-                         "address: expected 127.0.0.1:7864, [::1]:7864, localhost:7864, *:7864 or "
-                         "unix:/path, got \"%.*s\"",
-                         (int)(text.len < 80 ? text.len : 80), text.ptr);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "address",
+                               "expected 127.0.0.1:7864, [::1]:7864, localhost:7864, *:7864 or "
+                               "unix:/path, got \"%.*s\"",
+                               (int)(text.len < 80 ? text.len : 80), text.ptr);
     if (a.any.sa_family == AF_INET)
         a.ip4.sin_port = htons(number);
     else

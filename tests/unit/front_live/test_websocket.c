@@ -23,7 +23,7 @@ typedef struct kit {
 static bool may(void *ctx, rung_live_spec *spec, rung_err *err) {
     kit *k = ctx;
     if (spec && rung_slice_eq(spec->player, RUNG_SLICE("secret"))) {
-        RUNG_FAIL(err, RUNG_EREFUSED, "player: not yours");
+        RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "player", "not yours");
         return false;
     }
     return !k->is_forbidden;
