@@ -2,6 +2,8 @@
 /* The order of the checks is Redis 7's, since the first failure is the one that is told. */
 #include "front/resp/arguments.h"
 
+#include "codec/resp_parser.h"
+
 #include <math.h>
 
 static char lower(char c) {

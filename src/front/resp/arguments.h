@@ -3,7 +3,7 @@
 #ifndef RUNG_FRONT_RESP_ARGUMENTS_H
 #define RUNG_FRONT_RESP_ARGUMENTS_H
 
-#include "front/resp/internal.h"
+#include "front/resp/reply.h"
 #include "model/text.h"
 
 /* Is it that word, in any case? `lower` is in lower case. Most words that are not have another length. */

@@ -16,9 +16,10 @@
  *   2. key->promised is the number of clients with is_served whose promise it is.
  *   3. A key that has a member for somebody who waits is touched, or that member is promised, or the client is served
  *      from another key. When its pop comes to nothing, all its keys are looked at again. */
-#include "front/resp/internal.h"
+#include "front/resp/block.h"
 
-#include "base/assert.h"
+#include "front/resp/permission.h"
+#include "front/resp/server.h"
 
 enum { KEY_SLOTS = 1 << 14 }; /* a quarter of the most waits there can be */
 
@@ -64,8 +65,8 @@ static rung_slice name_of(const rung__resp_waited *k) {
 }
 
 static rung__resp_waited **find_slot(rung_resp *r, rung_slice name) {
-    uint64_t hash = rung_hash_keyed(&r->waited_hash, name.ptr, name.len);
-    rung__resp_waited **at = &r->waited[hash % KEY_SLOTS];
+    uint64_t hash = rung_hash_keyed(&r->waiters.hash, name.ptr, name.len);
+    rung__resp_waited **at = &r->waiters.keys[hash % KEY_SLOTS];
     while (*at && !rung_slice_eq(name_of(*at), name))
         at = &(*at)->next_in_slot;
     return at;
@@ -73,9 +74,9 @@ static rung__resp_waited **find_slot(rung_resp *r, rung_slice name) {
 
 static rung__resp_waited *waited_get(rung_resp *r, rung_slice name) {
     const rung_alloc *a = r->config.alloc;
-    if (!r->waited)
-        r->waited = rung_alloc_zeroed(a, KEY_SLOTS * sizeof(rung__resp_waited *));
-    if (!r->waited)
+    if (!r->waiters.keys)
+        r->waiters.keys = rung_alloc_zeroed(a, KEY_SLOTS * sizeof(rung__resp_waited *));
+    if (!r->waiters.keys)
         return NULL;
     rung__resp_waited **at = find_slot(r, name);
     if (*at)
@@ -92,20 +93,23 @@ static void touch(rung_resp *r, rung__resp_waited *k) {
     if (k->is_touched)
         return;
     k->is_touched = true;
-    k->prev_touched = r->touched_last;
+    k->prev_touched = r->waiters.touched_last;
     k->next_touched = NULL;
-    *(r->touched_last ? &r->touched_last->next_touched : &r->touched_first) = k;
-    r->touched_last = k;
-    r->touched_count++;
+    *(r->waiters.touched_last ? &r->waiters.touched_last->next_touched
+                              : &r->waiters.touched_first) = k;
+    r->waiters.touched_last = k;
+    r->waiters.touched_count++;
 }
 
 static void untouch(rung_resp *r, rung__resp_waited *k) {
     if (!k->is_touched)
         return;
     k->is_touched = false;
-    r->touched_count--;
-    *(k->prev_touched ? &k->prev_touched->next_touched : &r->touched_first) = k->next_touched;
-    *(k->next_touched ? &k->next_touched->prev_touched : &r->touched_last) = k->prev_touched;
+    r->waiters.touched_count--;
+    *(k->prev_touched ? &k->prev_touched->next_touched : &r->waiters.touched_first) =
+        k->next_touched;
+    *(k->next_touched ? &k->next_touched->prev_touched : &r->waiters.touched_last) =
+        k->prev_touched;
 }
 
 /* Invariant 1. */
@@ -117,9 +121,9 @@ static void waited_drop(rung_resp *r, rung__resp_waited *k) {
     rung_alloc_free(r->config.alloc, k, sizeof *k + k->len);
 }
 
-void rung__resp_waited_free(rung_resp *r) {
-    rung_alloc_free(r->config.alloc, r->waited,
-                    r->waited ? KEY_SLOTS * sizeof(rung__resp_waited *) : 0);
+void rung__resp_waiters_free(rung_resp *r) {
+    rung_alloc_free(r->config.alloc, r->waiters.keys,
+                    r->waiters.keys ? KEY_SLOTS * sizeof(rung__resp_waited *) : 0);
 }
 
 /* ---- lines ---- */
@@ -133,7 +137,7 @@ static bool join(rung_resp *r, rung__resp_blocked *b, rung_slice name) {
     *w = (wait){.who = b, .key = k, .prev = k->last};
     *(k->last ? &k->last->next : &k->first) = w;
     k->last = w;
-    rung_fair_take(&r->wait_shares, b->share, 1);
+    rung_fair_take(&r->waiters.waits, b->share, 1);
     return true;
 }
 
@@ -141,7 +145,7 @@ static void leave(rung_resp *r, wait *w, uint32_t share) {
     rung__resp_waited *k = w->key;
     *(w->prev ? &w->prev->next : &k->first) = w->next;
     *(w->next ? &w->next->prev : &k->last) = w->prev;
-    rung_fair_give(&r->wait_shares, share, 1);
+    rung_fair_give(&r->waiters.waits, share, 1);
     waited_drop(r, k);
 }
 
@@ -166,11 +170,11 @@ static void free_blocked(rung_resp *r, rung__resp_blocked *b, uint32_t key_count
 }
 
 static void link_last(rung_resp *r, rung__resp_blocked *b) {
-    b->prev = r->blocked_last;
+    b->prev = r->waiters.last;
     b->next = NULL;
-    *(b->prev ? &b->prev->next : &r->blocked_first) = b;
-    r->blocked_last = b;
-    rung_fair_take(&r->blocked_shares, b->share, 1);
+    *(b->prev ? &b->prev->next : &r->waiters.first) = b;
+    r->waiters.last = b;
+    rung_fair_take(&r->waiters.clients, b->share, 1);
     r->stats.blocked++;
 }
 
@@ -178,12 +182,13 @@ void rung__resp_unblock(rung__resp_session *s) {
     rung_resp *r = s->r;
     rung__resp_blocked *b = s->blocked;
     take_back(b);
-    *(b->prev ? &b->prev->next : &r->blocked_first) = b->next;
-    *(b->next ? &b->next->prev : &r->blocked_last) = b->prev;
-    rung_fair_give(&r->blocked_shares, b->share, 1);
+    *(b->prev ? &b->prev->next : &r->waiters.first) = b->next;
+    *(b->next ? &b->next->prev : &r->waiters.last) = b->prev;
+    rung_fair_give(&r->waiters.clients, b->share, 1);
     r->stats.blocked--;
     s->blocked = NULL;
     s->blocked_bytes = 0;
+    rung__resp_session_pause(s, 0);
     free_blocked(r, b, b->wait_count);
 }
 
@@ -197,7 +202,7 @@ static void touch_name(rung_resp *r, rung_slice name) {
 
 static void touch_all(rung_resp *r) {
     for (uint32_t i = 0; i < KEY_SLOTS; i++)
-        for (rung__resp_waited *k = r->waited[i]; k; k = k->next_in_slot)
+        for (rung__resp_waited *k = r->waiters.keys[i]; k; k = k->next_in_slot)
             touch(r, k);
 }
 
@@ -264,9 +269,9 @@ static void touch_event(rung_resp *r, const rung_event *e) {
 
 void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *events) {
     rung_resp *r = ctx;
-    for (uint32_t i = 0; r->blocked_first && i < count; i++)
+    for (uint32_t i = 0; r->waiters.first && i < count; i++)
         touch_event(r, events[i]);
-    if (r->touched_first)
+    if (r->waiters.touched_first)
         rung__resp_keep_awake(r); /* the loop does not wait before they are looked at */
 }
 
@@ -274,26 +279,20 @@ void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *even
 
 /* May it still, as when it began to wait? */
 static bool may_pop(rung_resp *r, rung__resp_blocked *b, rung_slice key) {
-    rung_need need = {.role = b->command->role, .board = key};
-    return rung_access_allow(r->access, &b->session->who, &need, rung_hub_now(r->hub), NULL) ==
-           RUNG_ACCESS_OK;
+    return rung__resp_has_role(b->session, b->command->role, key, rung_hub_now(r->hub));
 }
 
 /* Put a pop of this key for the client. */
 static rung_status serve(rung__resp_blocked *b, rung__resp_waited *k) {
-    char packed[RUNG_NAME_MAX + 64];
     if (!may_pop(b->session->r, b, name_of(k)))
         return RUNG_EREFUSED;
-    size_t len;
     rung_zcommand_item item = {.name = name_of(k)};
     rung_zcommand c = {.kind = RUNG_ZCOMMAND_ZPOP,
                        .flags = b->flags,
                        .pop_count = b->pop_count,
                        .item_count = 1,
                        .items = &item};
-    rung_status st = rung_zcommand_encode(&c, packed, sizeof packed, &len, NULL);
-    if (st == RUNG_OK)
-        st = rung__resp_pop_for(b->session, b->command, b->style, rung_slice_of(packed, len));
+    rung_status st = rung__resp_pop_for(b->session, b->command, b->style, &c);
     if (st == RUNG_OK)
         promise(b, k);
     return st;
@@ -347,10 +346,10 @@ static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
 
 /* The keys have changed: who may not pop any more waits no longer. */
 static void look_at_rights(rung_resp *r) {
-    if (r->blocked_rights == rung_access_generation(r->access))
+    if (r->waiters.generation == rung_access_generation(r->access))
         return;
-    r->blocked_rights = rung_access_generation(r->access);
-    for (rung__resp_blocked *b = r->blocked_first, *next; b; b = next) {
+    r->waiters.generation = rung_access_generation(r->access);
+    for (rung__resp_blocked *b = r->waiters.first, *next; b; b = next) {
         next = b->next;
         if (!b->is_served && !may_pop(r, b, RUNG_BOARDS_EACH))
             give_up(b->session, RUNG_EREFUSED);
@@ -360,8 +359,8 @@ static void look_at_rights(rung_resp *r) {
 void rung__resp_blocked_look(rung_resp *r) {
     look_at_rights(r);
     int64_t now_ms = rung_hub_now(r->hub);
-    for (uint32_t left = r->touched_count; left && r->touched_first; left--) {
-        rung__resp_waited *k = r->touched_first;
+    for (uint32_t left = r->waiters.touched_count; left && r->waiters.touched_first; left--) {
+        rung__resp_waited *k = r->waiters.touched_first;
         untouch(r, k);
         if (!serve_line(r, k, now_ms))
             touch(r, k); /* the hub has no room: it will wake us when it has */
@@ -383,7 +382,7 @@ void rung__resp_pop_answered(rung__resp_session *s, bool is_told) {
 
 bool rung__resp_blocked_due(rung_resp *r, int64_t now_ms) {
     bool is_left = false;
-    for (rung__resp_blocked *b = r->blocked_first, *next; b; b = next) {
+    for (rung__resp_blocked *b = r->waiters.first, *next; b; b = next) {
         next = b->next;
         if (b->deadline_ms && !b->is_served && now_ms >= b->deadline_ms)
             give_up(b->session, RUNG_OK);
@@ -415,11 +414,11 @@ static bool is_over_limit(rung__resp_call *call, const rung_zcommand *c) {
         rung__resp_error(call, "ERR too many keys to wait for: at most 1024 in one command");
         return true;
     }
-    if (!rung_fair_may(&r->blocked_shares, call->s->share, false)) {
+    if (!rung_fair_may(&r->waiters.clients, call->s->share, false)) {
         rung__resp_error(call, "ERR too many clients are blocked");
         return true;
     }
-    if (rung_fair_room(&r->wait_shares, call->s->share, false) < c->item_count) {
+    if (rung_fair_room(&r->waiters.waits, call->s->share, false) < c->item_count) {
         rung__resp_error(call, "ERR too many keys are waited for by blocked clients");
         return true;
     }
@@ -459,16 +458,17 @@ static rung__resp_waited *find_ready(rung_resp *r, rung__resp_blocked *b, int64_
 void rung__resp_block(rung__resp_call *call) {
     rung_resp *r = call->r;
     rung__resp_session *s = call->s;
-    rung_zcommand c;
-    if (call->command->build(call, &c) != RUNG__BUILD_CHANGE)
+    rung__resp_change made = {0};
+    const rung_zcommand *c = &made.keys;
+    if (call->command->build(call, &made) != RUNG__BUILD_KEYS)
         return;
-    if (is_wrong_type(call, &c)) {
+    if (is_wrong_type(call, c)) {
         rung__resp_error_type(call);
         return;
     }
-    if (is_over_limit(call, &c))
+    if (is_over_limit(call, c))
         return;
-    rung__resp_blocked *b = blocked_new(call, &c);
+    rung__resp_blocked *b = blocked_new(call, c);
     if (!b) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return;
@@ -476,9 +476,7 @@ void rung__resp_block(rung__resp_call *call) {
     link_last(r, b);
     s->blocked = b;
     s->blocked_bytes = blocked_size(b->wait_count);
-    s->is_paused =
-        true; /* the connection is still read from: the end of a client that waits must be noticed */
-    s->resume_at = 0;
+    rung__resp_session_enter(s, RUNG__SESSION_BLOCKED);
     rung__resp_timer_start(r);
     rung__resp_waited *ready = find_ready(r, b, call->now_ms);
     if (!ready)
@@ -489,6 +487,6 @@ void rung__resp_block(rung__resp_call *call) {
     } else if (st < 0) {
         rung__resp_error_status(call, st, NULL);
         rung__resp_unblock(s);
-        s->is_paused = false;
+        rung__resp_session_enter(s, RUNG__SESSION_READING);
     }
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every command there is: one line says how it is called, what it may touch, who may call it, and what people are told
  * about it. COMMAND, the permission checks and docs/redis.md come from here. */
-#include "front/resp/internal.h"
-
-#include "base/assert.h"
+#include "codec/resp_parser.h"
+#include "front/resp/handlers.h"
 
 #define ZSET "sorted-set"
 #define KEYS "generic"
@@ -98,10 +97,10 @@ static const rung__resp_command commands[] = {
     /* sorted sets: changes */
     CHANGE("zadd", -4, rung__resp_build_zadd, rung__resp_reply_zadd, ZSET, "1.2.0",
            "Add members, or change their scores", .flags = WF | RUNG__DENYOOM,
-           .score = rung__resp_score_zadd, ONE_KEY),
+           .reply_score = rung__resp_reply_score_zadd, ONE_KEY),
     CHANGE("zincrby", 4, rung__resp_build_zincrby, rung__resp_reply_zadd, ZSET, "1.2.0",
            "Add to the score of a member", .flags = WF | RUNG__DENYOOM,
-           .score = rung__resp_score_zincrby, ONE_KEY),
+           .reply_score = rung__resp_reply_score_zadd, ONE_KEY),
     CHANGE("zrem", -3, rung__resp_build_members, rung__resp_reply_count, ZSET, "1.2.0",
            "Remove members", .flags = WF, ONE_KEY, .kind = RUNG_ZCOMMAND_ZREM),
     CHANGE("zremrangebyrank", 4, rung__resp_build_zremrange, rung__resp_reply_count, ZSET, "2.0.0",
@@ -221,9 +220,9 @@ static const rung__resp_command commands[] = {
     /* transactions */
     SAY("multi", 1, rung__resp_answer_multi, "transactions", "1.2.0", "Begin a transaction",
         .flags = N | RUNG__IN_MULTI),
-    SAY("exec", 1, rung__resp_answer_unwatch, "transactions", "1.2.0",
+    SAY("exec", 1, rung__resp_answer_exec, "transactions", "1.2.0",
         "Work off the commands of a transaction, all together",
-        .flags = RUNG__EXEC | RUNG__IN_MULTI),
+        .flags = RUNG__NOW | RUNG__EXEC | RUNG__IN_MULTI),
     SAY("discard", 1, rung__resp_answer_discard, "transactions", "2.0.0",
         "Forget the commands of a transaction", .flags = N | RUNG__IN_MULTI),
     SAY("watch", -2, rung__resp_answer_watch, "transactions", "2.2.0",
@@ -286,7 +285,8 @@ static const rung__resp_command commands[] = {
      .first_key = 1,
      .last_key = 1,
      .key_step = 1,
-     .score = rung__resp_score_submit,
+     .build = rung__resp_build_submit,
+     .reply_score = rung__resp_reply_submit,
      .group = "rung",
      .since = "",
      .summary = "Submit a score: one event, all windows, scopes and teams"},
@@ -491,22 +491,23 @@ static uint32_t hash_of(rung_slice name) {
     return (uint32_t)(h >> 32) % RUNG__COMMAND_SLOTS;
 }
 
-void rung__resp_commands_index(rung_resp *r) {
+void rung__resp_commands_index(rung__resp_command_index *index) {
     _Static_assert(COMMANDS < RUNG__COMMAND_SLOTS / 2 && COMMANDS < UINT8_MAX, "room in the index");
     for (uint32_t i = 0; i < COMMANDS; i++) {
         uint32_t at = hash_of(rung_slice_str(commands[i].name));
-        while (r->command_slots[at])
+        while (index->slots[at])
             at = (at + 1) % RUNG__COMMAND_SLOTS;
-        r->command_slots[at] = (uint8_t)(i + 1);
+        index->slots[at] = (uint8_t)(i + 1);
     }
 }
 
-const rung__resp_command *rung__resp_command_find(const rung_resp *r, rung_slice name) {
+const rung__resp_command *rung__resp_command_find(const rung__resp_command_index *index,
+                                                  rung_slice name) {
     if (!name.len || name.len > 32)
         return NULL;
-    for (uint32_t at = hash_of(name); r->command_slots[at]; at = (at + 1) % RUNG__COMMAND_SLOTS)
-        if (is_named(commands[r->command_slots[at] - 1].name, name))
-            return &commands[r->command_slots[at] - 1];
+    for (uint32_t at = hash_of(name); index->slots[at]; at = (at + 1) % RUNG__COMMAND_SLOTS)
+        if (is_named(commands[index->slots[at] - 1].name, name))
+            return &commands[index->slots[at] - 1];
     return NULL;
 }
 
@@ -515,6 +516,10 @@ bool rung__resp_command_is_foreign(rung_slice name) {
         if (is_named(foreign[i], name))
             return true;
     return false;
+}
+
+bool rung__resp_command_takes(const rung__resp_command *c, uint32_t argc) {
+    return c->arity > 0 ? argc == (uint32_t)c->arity : argc >= (uint32_t)-c->arity;
 }
 
 /* ---- keys ---- */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands about the connection itself: who it is, how it is spoken to, its transaction. */
-#include "front/resp/arguments.h"
-
+/* Commands about the connection itself: who it is, how it is spoken to, its name. */
 #include "codec/json_writer.h"
+#include "front/resp/arguments.h"
+#include "front/resp/handlers.h"
+#include "front/resp/permission.h"
+#include "front/resp/server.h"
+#include "front/resp/transaction.h"
 
 enum { NAME_TEXT_MAX = 512 };
 
@@ -31,33 +34,10 @@ void rung__resp_answer_select(rung__resp_call *call) {
 
 void rung__resp_answer_quit(rung__resp_call *call) {
     rung_resp_simple(call->out, "OK");
-    call->s->is_quitting = true;
-    rung__resp_session_pause(call->s, 0);
+    rung__resp_session_enter(call->s, RUNG__SESSION_CLOSING);
 }
 
 /* ---- who it is ---- */
-
-/* Redis's user name has no meaning here but must be one that clients use by default. */
-static bool log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
-    rung__resp_session *s = call->s;
-    rung_who who;
-    bool is_user = rung__resp_is_word(user, "default");
-    rung_verdict v = RUNG_ACCESS_UNKNOWN;
-    if (is_user && secret.len)
-        v = rung_access_identify(call->r->access, secret, rung_conn_peer_key(s->conn), call->now_ms,
-                                 &who, NULL);
-    if (v == RUNG_ACCESS_TOO_MANY) {
-        rung__resp_error(call, "THROTTLED too many bad tokens from this address, try again later");
-        return false;
-    }
-    if (v != RUNG_ACCESS_OK) {
-        rung__resp_error(call, "WRONGPASS invalid username-password pair or user is disabled.");
-        return false;
-    }
-    s->who = who;
-    rung__resp_session_limits(s, call->now_ms);
-    return true;
-}
 
 void rung__resp_answer_auth(rung__resp_call *call) {
     if (call->argc > 3) {
@@ -72,7 +52,7 @@ void rung__resp_answer_auth(rung__resp_call *call) {
         return;
     }
     rung_slice user = call->argc == 3 ? call->argv[1] : RUNG_SLICE("default");
-    if (log_in(call, user, call->argv[call->argc - 1]))
+    if (rung__resp_log_in(call, user, call->argv[call->argc - 1]))
         rung_resp_simple(call->out, "OK");
 }
 
@@ -133,7 +113,7 @@ void rung__resp_answer_hello(rung__resp_call *call) {
     for (uint32_t i = 2; i < call->argc; i++) {
         uint32_t more = call->argc - 1 - i;
         if (rung__resp_is_word(call->argv[i], "auth") && more >= 2) {
-            if (!log_in(call, call->argv[i + 1], call->argv[i + 2]))
+            if (!rung__resp_log_in(call, call->argv[i + 1], call->argv[i + 2]))
                 return;
             i += 2;
         } else if (rung__resp_is_word(call->argv[i], "setname") && more) {
@@ -164,13 +144,11 @@ void rung__resp_answer_hello(rung__resp_call *call) {
 
 void rung__resp_answer_reset(rung__resp_call *call) {
     rung__resp_session *s = call->s;
-    rung__resp_queue_clear(s);
-    rung__resp_watch_clear(s);
+    rung__resp_transaction_clear(s);
     s->name_len = 0;
     s->is_silent = false;
     s->version = call->out->version = 2;
-    rung_access_identify(call->r->access, (rung_slice){NULL, 0}, rung_conn_peer_key(s->conn),
-                         call->now_ms, &s->who, NULL);
+    rung__resp_forget_who(s, call->now_ms);
     rung__resp_session_limits(s, call->now_ms);
     rung_resp_simple(call->out, "RESET");
 }
@@ -212,11 +190,11 @@ static void describe(const rung__resp_session *s, int64_t now_ms, text *t) {
     put_field(t, "name", rung_slice_of(s->name, s->name_len));
     put_number(t, "age", age_s);
     put_field(t, "flags",
-              s->blocked    ? RUNG_SLICE("b")
-              : s->is_multi ? RUNG_SLICE("x")
-                            : RUNG_SLICE("N"));
+              s->state == RUNG__SESSION_BLOCKED ? RUNG_SLICE("b")
+              : s->multi != RUNG__MULTI_NONE    ? RUNG_SLICE("x")
+                                                : RUNG_SLICE("N"));
     put_number(t, "db", 0);
-    if (s->is_multi)
+    if (s->multi != RUNG__MULTI_NONE)
         put_number(t, "multi", s->queue.count);
     else
         put_field(t, "multi", RUNG_SLICE("-1"));
@@ -228,9 +206,7 @@ static void describe(const rung__resp_session *s, int64_t now_ms, text *t) {
 
 /* The others are an admin's business. */
 static bool may_list(rung__resp_call *call) {
-    rung_need need = {.role = RUNG_ROLE_ADMIN};
-    if (rung_access_allow(call->r->access, &call->s->who, &need, call->now_ms, NULL) ==
-        RUNG_ACCESS_OK)
+    if (rung__resp_has_role(call->s, RUNG_ROLE_ADMIN, (rung_slice){NULL, 0}, call->now_ms))
         return true;
     rung__resp_error(call, "NOPERM this user has no permissions to run the 'client|list' command");
     return false;
@@ -254,10 +230,7 @@ static void client_list(rung__resp_call *call) {
 }
 
 static void client_reply(rung__resp_call *call, rung_slice mode) {
-    if (call->s->conn && !call->s->is_silent &&
-        call->out->len) /* what was said before is not meant */
-        rung_conn_write(call->s->conn, rung_slice_of(call->out->data, call->out->len));
-    call->out->len = 0;
+    rung__resp_flush(call); /* what was said before is not meant */
     if (rung__resp_is_word(mode, "on")) {
         call->s->is_silent = false;
         rung_resp_simple(call->out, "OK");
@@ -290,9 +263,7 @@ static void client_help(rung__resp_call *call) {
         "HELP",
         "    Print this help.",
     };
-    rung_resp_array(call->out, sizeof lines / sizeof lines[0]);
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        rung_resp_simple(call->out, lines[i]);
+    rung__resp_put_lines(call, lines, sizeof lines / sizeof lines[0]);
 }
 
 /* Enough arguments for the subcommand? With an error when not. */
@@ -336,77 +307,4 @@ void rung__resp_answer_client(rung__resp_call *call) {
     } else {
         client_help(call);
     }
-}
-
-/* ---- transactions ---- */
-
-void rung__resp_answer_multi(rung__resp_call *call) {
-    if (call->s->is_multi) {
-        rung__resp_error(call, "ERR MULTI calls can not be nested");
-        return;
-    }
-    call->s->is_multi = true;
-    rung_resp_simple(call->out, "OK");
-}
-
-void rung__resp_answer_discard(rung__resp_call *call) {
-    if (!call->s->is_multi) {
-        rung__resp_error(call, "ERR DISCARD without MULTI");
-        return;
-    }
-    rung__resp_queue_clear(call->s);
-    rung__resp_watch_clear(call->s);
-    rung_resp_simple(call->out, "OK");
-}
-
-static bool is_watched(const rung__resp_session *s, rung_slice key) {
-    for (uint32_t i = 0; i < s->watched_count; i++)
-        if (rung_slice_eq(rung_slice_of(s->watched[i].name, s->watched[i].len), key))
-            return true;
-    return false;
-}
-
-static bool watch_one(rung__resp_call *call, rung_slice key) {
-    rung__resp_session *s = call->s;
-    if (key.len > RUNG_NAME_MAX || is_watched(s, key))
-        return true; /* no key has such a name, so none will change */
-    if (s->watched_count == s->watched_size) {
-        uint32_t size = s->watched_size ? s->watched_size * 2 : 4;
-        rung__resp_watched *watched =
-            size > RUNG__WATCHED_MAX
-                ? NULL
-                : rung_alloc_resize(call->r->config.alloc, s->watched,
-                                    s->watched_size * sizeof *watched, size * sizeof *watched);
-        if (!watched)
-            return false;
-        s->watched = watched;
-        s->watched_size = size;
-    }
-    rung_zkey k;
-    rung_zkey_open(call->state, key, call->now_ms, &k);
-    rung__resp_watched *w = &s->watched[s->watched_count++];
-    w->version = k.version;
-    w->is_there = k.kind != RUNG_ZKEY_NONE;
-    w->len = (uint8_t)key.len;
-    if (key.len)
-        memcpy(w->name, key.ptr, key.len);
-    return true;
-}
-
-void rung__resp_answer_watch(rung__resp_call *call) {
-    if (call->s->is_multi) {
-        rung__resp_error(call, "ERR WATCH inside MULTI is not allowed");
-        return;
-    }
-    for (uint32_t i = 1; i < call->argc; i++)
-        if (!watch_one(call, call->argv[i])) {
-            rung__resp_error(call, "ERR too many keys are watched");
-            return;
-        }
-    rung_resp_simple(call->out, "OK");
-}
-
-void rung__resp_answer_unwatch(rung__resp_call *call) {
-    rung__resp_watch_clear(call->s);
-    rung_resp_simple(call->out, "OK");
 }

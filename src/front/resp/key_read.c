@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about keys of any kind, and about sets. */
 #include "front/resp/arguments.h"
+#include "front/resp/handlers.h"
+#include "front/resp/permission.h"
 
 #include "codec/json_writer.h"
 
@@ -43,31 +45,16 @@ void rung__resp_answer_ttl(rung__resp_call *call) {
     rung_resp_int(call->out, call->command->is_ms ? ms : (ms + 500) / 1000);
 }
 
-/* A key limited to boards counts those, which takes a walk over all. */
-uint64_t rung__resp_count_keys(const rung__resp_call *call) {
-    char text[RUNG_SIGHT_MAX];
-    rung_slice sight = rung_access_sight(call->r->access, &call->s->who, text), name;
-    rung_zkey_kind kind;
-    uint64_t cursor = 0, count = 0;
-    if (!sight.ptr)
-        return rung_zkeys_count(call->state);
-    while (rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind))
-        count += rung_access_sees(call->r->access, sight, name);
-    return count;
+/* A key limited to boards sees those. */
+static bool may_see(const rung__resp_call *call, rung_slice name) {
+    return rung__resp_has_role(call->s, RUNG_ROLE_READ, name, call->now_ms);
 }
 
 void rung__resp_answer_dbsize(rung__resp_call *call) {
-    rung_resp_int(call->out, (int64_t)rung__resp_count_keys(call));
+    rung_resp_int(call->out, (int64_t)rung__resp_count_visible(call));
 }
 
 /* ---- all keys ---- */
-
-/* May whoever asks see it? A key limited to boards sees those. */
-static bool may_see(const rung__resp_call *call, rung_slice name) {
-    rung_need need = {.role = RUNG_ROLE_READ, .board = name};
-    return rung_access_allow(call->r->access, &call->s->who, &need, call->now_ms, NULL) ==
-           RUNG_ACCESS_OK;
-}
 
 enum { STEPS = 16 }; /* of a pattern, in the time of one look at a key */
 
@@ -83,7 +70,7 @@ void rung__resp_answer_keys(rung__resp_call *call) {
         uint64_t cursor = 0, count = 0;
         while (rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind)) {
             bool is_match = rung__resp_glob(call->argv[1], name, &steps);
-            if (!pass && steps / STEPS > call->r->config.work_max) {
+            if (!pass && steps / STEPS > rung__resp_work_max(call)) {
                 rung__resp_afford(call, steps / STEPS);
                 return;
             }
@@ -125,7 +112,7 @@ void rung__resp_answer_scan(rung__resp_call *call) {
         bool is_more = true;
         for (uint32_t i = 0; i < args.count && is_more; i++) {
             is_more = rung_zkeys_next(call->state, call->now_ms, &cursor, &name, &kind);
-            if (!pass && steps / STEPS > call->r->config.work_max / 4)
+            if (!pass && steps / STEPS > rung__resp_work_max(call) / 4)
                 args.count = i + 1; /* enough for one call: the rest is for the next */
             if (!is_more || !is_wanted(call, &args, name, kind, &steps))
                 continue;

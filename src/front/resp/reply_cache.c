@@ -3,7 +3,7 @@
  *
  * An entry is good for one position of the log: the state is a function of it. What also depends on the time (keys that
  * expire, boards that decay) is not kept. Few entries, replaced in turn: it is for the page that everybody looks at. */
-#include "front/resp/internal.h"
+#include "front/resp/server.h"
 
 static bool is_same(const rung__resp_cached *e, const rung__resp_call *call, uint64_t seq) {
     if (e->seq != seq || e->version != call->out->version || e->argc != call->argc)
@@ -23,7 +23,7 @@ bool rung__resp_cache_find(rung__resp_call *call) {
     if (call->is_inside)
         return false;
     for (uint32_t i = 0; i < RUNG__CACHED; i++) {
-        const rung__resp_cached *e = &call->r->cached[i];
+        const rung__resp_cached *e = &call->r->cache.entries[i];
         if (!is_same(e, call, seq))
             continue;
         rung_resp_raw(call->out, rung_slice_of(e->reply, e->reply_len));
@@ -33,14 +33,14 @@ bool rung__resp_cache_find(rung__resp_call *call) {
 }
 
 void rung__resp_cache_keep(rung__resp_call *call, size_t mark) {
-    rung_resp *r = call->r;
-    rung__resp_cached *e = &r->cached[r->cached_next];
+    rung__resp_cache *cache = &call->r->cache;
+    rung__resp_cached *e = &cache->entries[cache->next];
     size_t len = call->out->len - mark, words = 0;
     for (uint32_t i = 0; i < call->argc; i++)
         words += call->argv[i].len > UINT8_MAX ? sizeof e->words : 1 + call->argv[i].len;
     if (call->is_inside || call->out->is_failed || len > sizeof e->reply || words > sizeof e->words)
         return;
-    r->cached_next = (r->cached_next + 1) % RUNG__CACHED;
+    cache->next = (cache->next + 1) % RUNG__CACHED;
     e->seq = rung_state_seq(call->state);
     e->version = call->out->version;
     e->argc = call->argc;

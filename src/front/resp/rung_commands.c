@@ -2,9 +2,11 @@
 /* What Redis cannot do: ranks from 1 in three styles, windows, scopes, friends, percentiles, and submissions that reach
  * all windows of a board. A row is [rank, member, score]; a score is text, exact in the board's own type. */
 #include "front/resp/arguments.h"
-
+#include "front/resp/handlers.h"
+#include "front/resp/session.h"
 #include "model/calendar.h"
 
+enum { STYLE_BRIEF = 1 }; /* RUNG.SUBMIT: what `build` tells `reply` */
 enum { ROWS_MAX = 1000, AROUND_MAX = 100, AROUND_DEFAULT = 5, MEMBERS_PIECE = 64 };
 
 /* ---- arguments ---- */
@@ -132,14 +134,14 @@ static void put_rows(rung__resp_call *call, const rung_row *rows, uint32_t count
 
 /* Room for rows; NULL with an error. */
 static rung_row *rows_new(rung__resp_call *call, size_t count) {
-    rung_row *rows = rung_alloc_get(call->r->config.alloc, (count + 1) * sizeof *rows);
+    rung_row *rows = rung_alloc_get(rung__resp_alloc(call), (count + 1) * sizeof *rows);
     if (!rows)
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
     return rows;
 }
 
 static void rows_free(rung__resp_call *call, rung_row *rows, size_t count) {
-    rung_alloc_free(call->r->config.alloc, rows, (count + 1) * sizeof *rows);
+    rung_alloc_free(rung__resp_alloc(call), rows, (count + 1) * sizeof *rows);
 }
 
 /* ---- questions ---- */
@@ -264,8 +266,8 @@ void rung__resp_answer_rung_friends(rung__resp_call *call) {
         return;
     uint32_t n = 0, total;
     if (st == RUNG_OK)
-        st = rung_view_friends(&view, call->r->config.alloc, member_of(call, 2), (uint32_t)q.offset,
-                               (uint32_t)q.count, rows, &n, &total);
+        st = rung_view_friends(&view, rung__resp_alloc(call), member_of(call, 2),
+                               (uint32_t)q.offset, (uint32_t)q.count, rows, &n, &total);
     if (st < 0)
         rung__resp_error_status(call, st, NULL);
     else
@@ -323,7 +325,7 @@ static bool take_submit_option(rung__resp_call *call, submit_word word, uint32_t
     }
     if (word == BRIEF) {
         e->is_brief = true;
-        call->style |= RUNG__STYLE_BRIEF;
+        call->style |= STYLE_BRIEF;
         return true;
     }
     if (word == VALUE || ++*i == call->argc) {
@@ -345,7 +347,8 @@ static bool take_submit_option(rung__resp_call *call, submit_word word, uint32_t
 static const char no_board[] = "ERR no such board";
 
 /* Values first, options behind them. */
-rung__resp_built rung__resp_score_submit(rung__resp_call *call, rung_score_event *out) {
+rung__resp_built rung__resp_build_submit(rung__resp_call *call, rung__resp_change *change) {
+    rung_score_event *out = change->score;
     bool is_good = true, has_option = false;
     *out = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
     if (!call->before.def &&
@@ -359,7 +362,7 @@ rung__resp_built rung__resp_score_submit(rung__resp_call *call, rung_score_event
         is_good = has_option ? take_submit_option(call, word, &i, out)
                              : take_value(call, call->before.def, call->argv[i], out);
     }
-    return is_good ? RUNG__BUILD_CHANGE : RUNG__BUILD_ERROR;
+    return is_good ? RUNG__BUILD_SCORE : RUNG__BUILD_ERROR;
 }
 
 /* A field's name as it is sent: there are eight for every submission, and they are always the same. */
@@ -384,7 +387,7 @@ void rung__resp_reply_submit(rung__resp_call *call, rung_slice key, rung_status 
         rung__resp_error_status(call, st, err);
         return;
     }
-    if (call->style & RUNG__STYLE_BRIEF) {
+    if (call->style & STYLE_BRIEF) {
         put_outcome_score(call, key, outcome);
         return;
     }
@@ -433,7 +436,5 @@ void rung__resp_answer_rung_help(rung__resp_call *call) {
         "    WINDOW name, WINDOWID id, ON date: one of the board's windows.",
         "    SCOPE attribute:value: the ranking of those who have it.",
     };
-    rung_resp_array(call->out, sizeof lines / sizeof lines[0]);
-    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        rung_resp_simple(call->out, lines[i]);
+    rung__resp_put_lines(call, lines, sizeof lines / sizeof lines[0]);
 }

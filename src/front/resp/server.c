@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the connections share: buffers for one command and its reply, the free list, the list of those who wait, and the
  * handles that look after them. The timer runs only while somebody waits. */
-#include "front/resp/internal.h"
+#include "front/resp/server.h"
 
 enum { TICK_MS = 10, OUT_MAX = 64 << 20 };
-
-uint64_t rung__resp_random(rung_resp *r) {
-    r->random += 0x9e3779b97f4a7c15u;
-    return rung_hash_word(r->random);
-}
 
 /* ---- those who wait ---- */
 
@@ -21,8 +16,7 @@ static bool resume_stalled(rung_resp *r) {
         if (rung__resp_is_tired(r))
             break;
         if (rung_hub_room_for(r->hub, rung__resp_sender(s, true))) {
-            rung__resp_unstall(s);
-            rung__resp_session_go_on(s);
+            rung__resp_session_enter(s, RUNG__SESSION_READING);
         }
         if (is_last)
             break;
@@ -59,7 +53,7 @@ static void on_check(uv_check_t *check) {
     resume_stalled(r);
     if (r->stalled_first && rung__resp_is_tired(r))
         rung__resp_keep_awake(r);
-    if (!r->touched_first && r->blocked_rights == rung_access_generation(r->access))
+    if (!r->waiters.touched_first && r->waiters.generation == rung_access_generation(r->access))
         return;
     rung__resp_blocked_look(r);
     rung_hub_flush(r->hub);
@@ -101,7 +95,7 @@ static rung_resp_config with_defaults(const rung_resp_config *config) {
 static void free_memory(rung_resp *r) {
     const rung_alloc *a = r->config.alloc;
     rung__resp_requests_free(r);
-    rung__resp_waited_free(r);
+    rung__resp_waiters_free(r);
     rung_resp_args_deinit(&r->args);
     rung_resp_writer_deinit(&r->out);
     rung_alloc_free(a, r->unpacked, r->unpacked_size * sizeof *r->unpacked);
@@ -145,11 +139,11 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
     }
     if (uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) != 0)
         r->random = (uint64_t)uv_hrtime();
-    r->waited_hash = (rung_hash_key){rung__resp_random(r), rung__resp_random(r)};
-    r->blocked_shares.max = r->config.blocked_max;
-    r->wait_shares.max = RUNG__WAITS_MAX;
+    r->waiters.hash = (rung_hash_key){rung__resp_random(r), rung__resp_random(r)};
+    r->waiters.clients.max = r->config.blocked_max;
+    r->waiters.waits.max = RUNG__WAITS_MAX;
     rung_hub_observe(r->hub, rung__resp_applied, r);
-    rung__resp_commands_index(r);
+    rung__resp_commands_index(&r->commands);
     r->started_ms = rung_hub_now(r->hub);
     start_handles(r);
     *resp_out = r;

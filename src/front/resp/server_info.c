@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands about the server: what clients and monitoring tools ask before they do anything. */
 #include "front/resp/arguments.h"
+#include "front/resp/handlers.h"
+#include "front/resp/permission.h"
+#include "front/resp/server.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,10 +65,9 @@ static void clients_section(report *t) {
 
 /* How large all boards are is not for a key that sees some of them. */
 static void memory_section(report *t, const rung_hub_stats *hub) {
-    char text[RUNG_SIGHT_MAX];
     if (!section(t, "memory", "Memory"))
         return;
-    if (!rung_access_sight(t->call->r->access, &t->call->s->who, text).ptr)
+    if (rung__resp_sees_all(t->call))
         line(t, "used_memory:%llu\r\n", (unsigned long long)hub->memory);
     line(t, "maxmemory:%llu\r\nmaxmemory_policy:noeviction\r\n",
          (unsigned long long)hub->memory_max);
@@ -105,7 +107,7 @@ void rung__resp_answer_info(rung__resp_call *call) {
     stats_section(&t, &hub);
     if (section(&t, "replication", "Replication"))
         line(&t, "role:master\r\nconnected_slaves:0\r\n");
-    uint64_t keys = section(&t, "keyspace", "Keyspace") ? rung__resp_count_keys(call) : 0;
+    uint64_t keys = section(&t, "keyspace", "Keyspace") ? rung__resp_count_visible(call) : 0;
     if (keys)
         line(&t, "db0:keys=%llu,expires=0,avg_ttl=0\r\n", (unsigned long long)keys);
     rung_resp_verbatim(call->out, rung_slice_of(t.bytes, t.len));
@@ -163,12 +165,6 @@ static void config_get(rung__resp_call *call) {
         }
 }
 
-static void put_lines(rung__resp_call *call, const char *const *lines, size_t count) {
-    rung_resp_array(call->out, count);
-    for (size_t i = 0; i < count; i++)
-        rung_resp_simple(call->out, lines[i]);
-}
-
 void rung__resp_answer_config(rung__resp_call *call) {
     static const char *const help[] = {
         "CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
@@ -192,7 +188,7 @@ void rung__resp_answer_config(rung__resp_call *call) {
             call, "ERR CONFIG ", sub,
             " is not supported by Rung, whose settings are in its own configuration");
     } else {
-        put_lines(call, help, sizeof help / sizeof help[0]);
+        rung__resp_put_lines(call, help, sizeof help / sizeof help[0]);
     }
 }
 
@@ -302,10 +298,10 @@ static void command_docs(rung__resp_call *call) {
         return;
     }
     for (uint32_t i = 2; i < call->argc; i++)
-        count += rung__resp_command_find(call->r, call->argv[i]) != NULL;
+        count += rung__resp_command_find(&call->r->commands, call->argv[i]) != NULL;
     rung_resp_map(call->out, count);
     for (uint32_t i = 2; i < call->argc; i++) {
-        const rung__resp_command *c = rung__resp_command_find(call->r, call->argv[i]);
+        const rung__resp_command *c = rung__resp_command_find(&call->r->commands, call->argv[i]);
         if (c)
             put_docs(call, c);
     }
@@ -320,7 +316,7 @@ static void command_info(rung__resp_call *call) {
     }
     rung_resp_array(call->out, call->argc - 2);
     for (uint32_t i = 2; i < call->argc; i++) {
-        const rung__resp_command *c = rung__resp_command_find(call->r, call->argv[i]);
+        const rung__resp_command *c = rung__resp_command_find(&call->r->commands, call->argv[i]);
         if (c)
             put_command(call, c);
         else
@@ -331,13 +327,14 @@ static void command_info(rung__resp_call *call) {
 static void command_getkeys(rung__resp_call *call) {
     const rung_slice *argv = call->argv + 2;
     uint32_t argc = call->argc - 2, count = 0;
-    const rung__resp_command *c = argc ? rung__resp_command_find(call->r, argv[0]) : NULL;
+    const rung__resp_command *c =
+        argc ? rung__resp_command_find(&call->r->commands, argv[0]) : NULL;
     rung_slice key;
     if (!c) {
         rung__resp_error(call, "ERR Invalid command specified");
         return;
     }
-    if (c->arity > 0 ? argc != (uint32_t)c->arity : argc < (uint32_t)-c->arity) {
+    if (!rung__resp_command_takes(c, argc)) {
         rung__resp_error(call, "ERR Invalid number of arguments specified for command");
         return;
     }
@@ -392,7 +389,7 @@ void rung__resp_answer_command(rung__resp_call *call) {
     } else if (rung__resp_is_word(sub, "getkeys")) {
         command_getkeys(call);
     } else {
-        put_lines(call, help, sizeof help / sizeof help[0]);
+        rung__resp_put_lines(call, help, sizeof help / sizeof help[0]);
     }
 }
 

@@ -2,11 +2,17 @@
 /* Changes: from arguments to a command of the log, and from what became of it to a reply. A command is checked here as
  * far as Redis checks it before it looks at the key; the rest is found out when it is applied. */
 #include "front/resp/arguments.h"
+#include "front/resp/handlers.h"
+#include "front/resp/server.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ITEMS_KEPT = 4096 };
+
+/* What `build` tells `reply` in call->style: of ZADD; of pops. */
+enum { STYLE_INCR = 1, STYLE_CH = 2 };
+enum { POP_COUNTED = 1, POP_KEYED = 2, POP_NESTED = 4 };
 
 /* Items of the command being built: memory of the server's, valid until the next build. */
 static rung_zcommand_item *reserve_items(rung__resp_call *call, uint32_t count) {
@@ -49,7 +55,7 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
             if (rung__resp_is_word(word, words[i].word))
                 found = words[i].flag;
         if (rung__resp_is_word(word, "ch"))
-            call->style |= RUNG__STYLE_CH;
+            call->style |= STYLE_CH;
         else if (!found)
             break;
         *flags |= found;
@@ -77,11 +83,25 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
     return true;
 }
 
-rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung_zcommand *out) {
-    uint32_t at = 2, flags = 0;
-    if (!take_zadd_flags(call, &at, &flags))
-        return RUNG__BUILD_ERROR;
+/* One member is a score, which many can be put at a time; in a transaction it is a command on keys like the others. */
+static rung__resp_built build_scores(rung__resp_call *call, uint32_t at, uint32_t flags,
+                                     rung__resp_change *out) {
     uint32_t count = (call->argc - at) / 2;
+    if (flags & RUNG_ZCOMMAND_INCR)
+        call->style |= STYLE_INCR;
+    if (out->score && count == 1) {
+        double value;
+        if (!take_score(call, call->argv[at], &value))
+            return RUNG__BUILD_ERROR;
+        *out->score = (rung_score_event){.board = call->argv[1],
+                                         .player = call->argv[at + 1],
+                                         .when = (uint8_t)(RUNG_SCORE_KEY | (flags & RUNG_IF_MASK)),
+                                         .is_delta = flags & RUNG_ZCOMMAND_INCR,
+                                         .value_count = 1,
+                                         .values = {{.d = value}},
+                                         .types = {RUNG_SCORE_REAL}};
+        return RUNG__BUILD_SCORE;
+    }
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
         return RUNG__BUILD_ERROR;
@@ -90,73 +110,32 @@ rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung_zcommand *out
             return RUNG__BUILD_ERROR;
         items[i].name = call->argv[at + 2 * i + 1];
     }
-    if (flags & RUNG_ZCOMMAND_INCR)
-        call->style |= RUNG__STYLE_INCR;
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZADD,
-                           .key = call->argv[1],
-                           .flags = flags,
-                           .item_count = count,
-                           .items = items};
-    return RUNG__BUILD_CHANGE;
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZADD,
+                                .key = call->argv[1],
+                                .flags = flags,
+                                .item_count = count,
+                                .items = items};
+    return RUNG__BUILD_KEYS;
 }
 
-rung__resp_built rung__resp_build_zincrby(rung__resp_call *call, rung_zcommand *out) {
-    rung_zcommand_item *items = reserve_items(call, 1);
-    if (!items || !take_score(call, call->argv[2], &items[0].number))
-        return RUNG__BUILD_ERROR;
-    items[0].name = call->argv[3];
-    call->style = RUNG__STYLE_INCR;
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZADD,
-                           .key = call->argv[1],
-                           .flags = RUNG_ZCOMMAND_INCR,
-                           .item_count = 1,
-                           .items = items};
-    return RUNG__BUILD_CHANGE;
-}
-
-/* ---- one member: a score ---- */
-
-static rung__resp_built build_score(const rung__resp_call *call, uint32_t flags, double score,
-                                    rung_slice member, rung_score_event *out) {
-    *out = (rung_score_event){.board = call->argv[1],
-                              .player = member,
-                              .when = (uint8_t)(RUNG_SCORE_KEY | (flags & RUNG_IF_MASK)),
-                              .is_delta = flags & RUNG_ZCOMMAND_INCR,
-                              .value_count = 1,
-                              .values = {{.d = score}},
-                              .types = {RUNG_SCORE_REAL}};
-    return RUNG__BUILD_CHANGE;
-}
-
-rung__resp_built rung__resp_score_zadd(rung__resp_call *call, rung_score_event *out) {
+rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung__resp_change *out) {
     uint32_t at = 2, flags = 0;
-    double score;
     bool is_plain = call->argc == 4 && rung__resp_is_like_number(call->argv[2]);
     if (!is_plain && !take_zadd_flags(call, &at, &flags))
         return RUNG__BUILD_ERROR;
-    if (call->argc - at > 2)
-        return RUNG__BUILD_OTHER;
-    if (!take_score(call, call->argv[at], &score))
-        return RUNG__BUILD_ERROR;
-    if (flags & RUNG_ZCOMMAND_INCR)
-        call->style |= RUNG__STYLE_INCR;
-    return build_score(call, flags, score, call->argv[at + 1], out);
+    return build_scores(call, at, flags, out);
 }
 
-rung__resp_built rung__resp_score_zincrby(rung__resp_call *call, rung_score_event *out) {
-    double score;
-    if (!take_score(call, call->argv[2], &score))
-        return RUNG__BUILD_ERROR;
-    call->style = RUNG__STYLE_INCR;
-    return build_score(call, RUNG_ZCOMMAND_INCR, score, call->argv[3], out);
+rung__resp_built rung__resp_build_zincrby(rung__resp_call *call, rung__resp_change *out) {
+    return build_scores(call, 2, RUNG_ZCOMMAND_INCR, out);
 }
 
 void rung__resp_reply_zadd(rung__resp_call *call, const rung_zkey_result *result) {
     if (rung__resp_error_result(call, result))
         return;
-    if (!(call->style & RUNG__STYLE_INCR))
-        rung_resp_int(call->out, (int64_t)(result->count +
-                                           (call->style & RUNG__STYLE_CH ? result->updated : 0)));
+    if (!(call->style & STYLE_INCR))
+        rung_resp_int(call->out,
+                      (int64_t)(result->count + (call->style & STYLE_CH ? result->updated : 0)));
     else if (result->has_score)
         rung_resp_double(call->out, result->score);
     else
@@ -175,14 +154,14 @@ static void score_refused(rung__resp_call *call, rung_slice key, rung_status st,
         rung__resp_error_status(call, st, err);
 }
 
-void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status st,
-                            const rung_outcome *outcome, const rung_err *err) {
+void rung__resp_reply_score_zadd(rung__resp_call *call, rung_slice key, rung_status st,
+                                 const rung_outcome *outcome, const rung_err *err) {
     if (st < 0) {
         score_refused(call, key, st, err);
         return;
     }
-    if (!(call->style & RUNG__STYLE_INCR))
-        rung_resp_int(call->out, call->style & RUNG__STYLE_CH ? st == RUNG_OK : outcome->is_new);
+    if (!(call->style & STYLE_INCR))
+        rung_resp_int(call->out, call->style & STYLE_CH ? st == RUNG_OK : outcome->is_new);
     else if (outcome->held)
         rung_resp_null(call->out);
     else
@@ -191,7 +170,7 @@ void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status s
 
 /* ---- names only ---- */
 
-rung__resp_built rung__resp_build_members(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_members(rung__resp_call *call, rung__resp_change *out) {
     rung_zcommand_kind kind = call->command->kind;
     uint32_t at = kind == RUNG_ZCOMMAND_DEL ? 1 : 2, count = call->argc - at;
     rung_zcommand_item *items = reserve_items(call, count);
@@ -199,10 +178,10 @@ rung__resp_built rung__resp_build_members(rung__resp_call *call, rung_zcommand *
         return RUNG__BUILD_ERROR;
     for (uint32_t i = 0; i < count; i++)
         items[i] = (rung_zcommand_item){.name = call->argv[at + i]};
-    *out = (rung_zcommand){.kind = kind, .item_count = count, .items = items};
+    out->keys = (rung_zcommand){.kind = kind, .item_count = count, .items = items};
     if (kind != RUNG_ZCOMMAND_DEL)
-        out->key = call->argv[1];
-    return RUNG__BUILD_CHANGE;
+        out->keys.key = call->argv[1];
+    return RUNG__BUILD_KEYS;
 }
 
 void rung__resp_reply_count(rung__resp_call *call, const rung_zkey_result *result) {
@@ -215,46 +194,46 @@ void rung__resp_reply_ok(rung__resp_call *call, const rung_zkey_result *result) 
         rung_resp_simple(call->out, "OK");
 }
 
-rung__resp_built rung__resp_build_zremrange(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zremrange(rung__resp_call *call, rung__resp_change *out) {
     rung_range_by by = call->command->by;
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = call->argv[1]};
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = call->argv[1]};
     bool is_good;
     if (by == RUNG_RANGE_RANK)
-        is_good = rung__resp_take_integer(call, call->argv[2], &out->range.start) &&
-                  rung__resp_take_integer(call, call->argv[3], &out->range.stop);
+        is_good = rung__resp_take_integer(call, call->argv[2], &out->keys.range.start) &&
+                  rung__resp_take_integer(call, call->argv[3], &out->keys.range.stop);
     else if (by == RUNG_RANGE_SCORE)
-        is_good = rung__resp_take_score_range(call, call->argv[2], call->argv[3], &out->range);
+        is_good = rung__resp_take_score_range(call, call->argv[2], call->argv[3], &out->keys.range);
     else
-        is_good = rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &out->range);
-    return is_good ? RUNG__BUILD_CHANGE : RUNG__BUILD_ERROR;
+        is_good = rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &out->keys.range);
+    return is_good ? RUNG__BUILD_KEYS : RUNG__BUILD_ERROR;
 }
 
 /* ---- pops ---- */
 
 static rung__resp_built build_pop(rung__resp_call *call, uint32_t first, uint32_t count,
-                                  bool is_max, uint64_t pop_count, rung_zcommand *out) {
+                                  bool is_max, uint64_t pop_count, rung__resp_change *out) {
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
         return RUNG__BUILD_ERROR;
     for (uint32_t i = 0; i < count; i++)
         items[i] = (rung_zcommand_item){.name = call->argv[first + i]};
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZPOP,
-                           .flags = is_max ? RUNG_ZCOMMAND_MAX : 0,
-                           .item_count = count,
-                           .items = items,
-                           .pop_count = pop_count};
-    return RUNG__BUILD_CHANGE;
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZPOP,
+                                .flags = is_max ? RUNG_ZCOMMAND_MAX : 0,
+                                .item_count = count,
+                                .items = items,
+                                .pop_count = pop_count};
+    return RUNG__BUILD_KEYS;
 }
 
 /* ZPOPMIN key [count] */
-rung__resp_built rung__resp_build_zpop(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zpop(rung__resp_call *call, rung__resp_change *out) {
     int64_t count = 1;
     if (call->argc > 3) {
         rung__resp_error_syntax(call);
         return RUNG__BUILD_ERROR;
     }
     if (call->argc == 3) {
-        call->style = RUNG__POP_COUNTED;
+        call->style = POP_COUNTED;
         if (!rung__resp_take_between(call, call->argv[2], 0, INT64_MAX,
                                      "ERR value is out of range, must be positive", &count))
             return RUNG__BUILD_ERROR;
@@ -279,8 +258,8 @@ static bool take_timeout(rung__resp_call *call, rung_slice text) {
 }
 
 /* BZPOPMIN key [key ...] timeout */
-rung__resp_built rung__resp_build_bzpop(rung__resp_call *call, rung_zcommand *out) {
-    call->style = RUNG__POP_KEYED;
+rung__resp_built rung__resp_build_bzpop(rung__resp_call *call, rung__resp_change *out) {
+    call->style = POP_KEYED;
     if (!take_timeout(call, call->argv[call->argc - 1]))
         return RUNG__BUILD_ERROR;
     return build_pop(call, 1, call->argc - 2, call->command->is_max, 1, out);
@@ -302,10 +281,10 @@ static bool take_pop_count(rung__resp_call *call, uint32_t at, int64_t *count) {
 }
 
 /* [B]ZMPOP [timeout] numkeys key [key ...] MIN|MAX [COUNT count] */
-rung__resp_built rung__resp_build_zmpop(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zmpop(rung__resp_call *call, rung__resp_change *out) {
     uint32_t at = (uint32_t)call->command->count_arg;
     int64_t keys, count = 1;
-    call->style = RUNG__POP_KEYED | RUNG__POP_NESTED;
+    call->style = POP_KEYED | POP_NESTED;
     if (!rung__resp_take_between(call, call->argv[at], 1, INT64_MAX,
                                  "ERR numkeys should be greater than 0", &keys))
         return RUNG__BUILD_ERROR;
@@ -327,15 +306,15 @@ rung__resp_built rung__resp_build_zmpop(rung__resp_call *call, rung_zcommand *ou
 }
 
 static void pop_header(rung__resp_call *call, const rung_zkey_result *result) {
-    bool is_keyed = call->style & RUNG__POP_KEYED;
-    if (call->style & RUNG__POP_NESTED) {
+    bool is_keyed = call->style & POP_KEYED;
+    if (call->style & POP_NESTED) {
         rung_resp_array(call->out, 2);
         rung_resp_bulk(call->out, result->key);
         rung_resp_array(call->out, result->count);
     } else if (is_keyed) {
         rung_resp_array(call->out, 3);
         rung_resp_bulk(call->out, result->key);
-    } else if (call->style & RUNG__POP_COUNTED && call->out->version > 2) {
+    } else if (call->style & POP_COUNTED && call->out->version > 2) {
         rung_resp_array(call->out, result->count);
     } else {
         rung_resp_array(call->out, result->count * 2);
@@ -348,7 +327,7 @@ void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result
         if (rung__resp_error_result(call, result))
             return;
         if (!result->key.len) {
-            if (call->style & RUNG__POP_KEYED)
+            if (call->style & POP_KEYED)
                 rung_resp_null_array(call->out);
             else
                 rung_resp_array(call->out, 0);
@@ -356,8 +335,8 @@ void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result
         }
         pop_header(call, result);
     }
-    bool is_nested = call->style & RUNG__POP_NESTED ||
-                     (call->style == RUNG__POP_COUNTED && call->out->version > 2);
+    bool is_nested =
+        call->style & POP_NESTED || (call->style == POP_COUNTED && call->out->version > 2);
     for (uint32_t i = 0; i < result->row_count; i++) {
         if (is_nested)
             rung_resp_array(call->out, 2);
@@ -373,7 +352,7 @@ void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result
  * transaction a name may by then have the members of keys that were named before: which names may is remembered by
  * their hashes, and how many members that can be. */
 static uint64_t *moved_word(rung_resp *r, rung_slice name, uint64_t *bit) {
-    uint64_t hash = rung_hash_keyed(&r->waited_hash, name.ptr, name.len);
+    uint64_t hash = rung_hash_keyed(&r->waiters.hash, name.ptr, name.len);
     *bit = (uint64_t)1 << (hash & 63);
     return &r->moved_to[(hash >> 6) % RUNG__MOVED_WORDS];
 }
@@ -454,24 +433,24 @@ static bool afford_range(rung__resp_call *call, const rung__resp_range_args *arg
     return rung__resp_afford(call, call->work);
 }
 
-rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung__resp_change *out) {
     rung__resp_range_args args;
     if (!rung__resp_take_range(call, 2, &args) || !afford_range(call, &args))
         return RUNG__BUILD_ERROR;
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZRANGESTORE,
-                           .flags = args.rev ? RUNG_ZCOMMAND_REV : 0,
-                           .key = call->argv[1],
-                           .other = call->argv[2],
-                           .range = args.range};
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZRANGESTORE,
+                                .flags = args.rev ? RUNG_ZCOMMAND_REV : 0,
+                                .key = call->argv[1],
+                                .other = call->argv[2],
+                                .range = args.range};
     if (args.has_limit) {
-        out->flags |= RUNG_ZCOMMAND_LIMIT;
-        out->offset = args.offset;
-        out->limit = args.limit;
+        out->keys.flags |= RUNG_ZCOMMAND_LIMIT;
+        out->keys.offset = args.offset;
+        out->keys.limit = args.limit;
     }
-    return RUNG__BUILD_CHANGE;
+    return RUNG__BUILD_KEYS;
 }
 
-rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung__resp_change *out) {
     rung__resp_combine_args args;
     if (!rung__resp_take_combine(call, 2, true, false, &args) || !afford_store(call, &args))
         return RUNG__BUILD_ERROR;
@@ -481,13 +460,13 @@ rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung_zcommand *o
     for (uint32_t i = 0; i < args.count; i++)
         items[i] =
             (rung_zcommand_item){call->argv[args.first + i], rung__resp_weight(call, &args, i)};
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZSTORE,
-                           .key = call->argv[1],
-                           .item_count = args.count,
-                           .items = items,
-                           .combine = args.combine,
-                           .aggregate = args.aggregate};
-    return RUNG__BUILD_CHANGE;
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZSTORE,
+                                .key = call->argv[1],
+                                .item_count = args.count,
+                                .items = items,
+                                .combine = args.combine,
+                                .aggregate = args.aggregate};
+    return RUNG__BUILD_KEYS;
 }
 
 /* ---- keys ---- */
@@ -520,7 +499,7 @@ static bool take_expire_flags(rung__resp_call *call, uint32_t *flags) {
 }
 
 /* EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT */
-rung__resp_built rung__resp_build_expire(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_expire(rung__resp_call *call, rung__resp_change *out) {
     const rung__resp_command *command = call->command;
     uint32_t flags = 0;
     int64_t when, base = command->is_absolute ? 0 : call->now_ms;
@@ -532,34 +511,34 @@ rung__resp_built rung__resp_build_expire(rung__resp_call *call, rung_zcommand *o
                             "' command");
         return RUNG__BUILD_ERROR;
     }
-    *out = (rung_zcommand){
+    out->keys = (rung_zcommand){
         .kind = RUNG_ZCOMMAND_EXPIRE, .key = call->argv[1], .flags = flags, .at_ms = when};
-    return RUNG__BUILD_CHANGE;
+    return RUNG__BUILD_KEYS;
 }
 
-rung__resp_built rung__resp_build_persist(rung__resp_call *call, rung_zcommand *out) {
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_PERSIST, .key = call->argv[1]};
-    return RUNG__BUILD_CHANGE;
+rung__resp_built rung__resp_build_persist(rung__resp_call *call, rung__resp_change *out) {
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_PERSIST, .key = call->argv[1]};
+    return RUNG__BUILD_KEYS;
 }
 
-rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung__resp_change *out) {
     uint64_t fresh = 0;
     size_of_source(call, call->argv[1], &fresh);
     note_moved(call, call->argv[2], fresh);
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_RENAME,
-                           .key = call->argv[1],
-                           .other = call->argv[2],
-                           .flags = call->command->is_if_new ? RUNG_IF_NX : 0};
-    return RUNG__BUILD_CHANGE;
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_RENAME,
+                                .key = call->argv[1],
+                                .other = call->argv[2],
+                                .flags = call->command->is_if_new ? RUNG_IF_NX : 0};
+    return RUNG__BUILD_KEYS;
 }
 
 /* FLUSHALL [ASYNC|SYNC] */
-rung__resp_built rung__resp_build_flush(rung__resp_call *call, rung_zcommand *out) {
+rung__resp_built rung__resp_build_flush(rung__resp_call *call, rung__resp_change *out) {
     if (call->argc > 2 || (call->argc == 2 && !rung__resp_is_word(call->argv[1], "async") &&
                            !rung__resp_is_word(call->argv[1], "sync"))) {
         rung__resp_error_syntax(call);
         return RUNG__BUILD_ERROR;
     }
-    *out = (rung_zcommand){.kind = RUNG_ZCOMMAND_FLUSH};
-    return RUNG__BUILD_CHANGE;
+    out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_FLUSH};
+    return RUNG__BUILD_KEYS;
 }

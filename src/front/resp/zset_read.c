@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about sorted sets. Long answers are read and written in pieces. */
+#include "codec/resp_parser.h"
 #include "front/resp/arguments.h"
+#include "front/resp/handlers.h"
+#include "front/resp/zset_batch.h"
 
 #include <stdlib.h>
-
 #include <string.h>
 
 enum { PIECE = 256, MEMBERS_PIECE = 64, LISTPACK_MAX = 128, KEPT_MIN = 20 };
@@ -356,8 +358,8 @@ static bool parse_page(const rung_zkey *k, const rung_slice *argv, uint32_t argc
 enum { PAGES = 16 };
 
 /* Pages that count in one direction: as many of them as there are, at most PAGES. */
-static uint32_t run_pages(rung__resp_call *call, const rung_zkey *k, uint32_t n,
-                          const rung_slice *const *argvs) {
+static uint32_t answer_pages(rung__resp_call *call, const rung_zkey *k, uint32_t n,
+                             const rung_slice *const *argvs) {
     page_form forms[PAGES];
     rung_zkey_page pages[PAGES];
     rung_zkey_row rows[PAGES * KEPT_MIN], *row = rows;
@@ -377,8 +379,8 @@ static uint32_t run_pages(rung__resp_call *call, const rung_zkey *k, uint32_t n,
     return count;
 }
 
-static uint32_t run_counts(rung__resp_call *call, const rung_zkey *k, uint32_t n,
-                           const rung_slice *const *argvs) {
+static uint32_t answer_counts(rung__resp_call *call, const rung_zkey *k, uint32_t n,
+                              const rung_slice *const *argvs) {
     rung_range ranges[MEMBERS_PIECE];
     uint32_t counts[MEMBERS_PIECE], count = 0;
     for (; count < n && count < MEMBERS_PIECE; count++) {
@@ -393,8 +395,8 @@ static uint32_t run_counts(rung__resp_call *call, const rung_zkey *k, uint32_t n
     return count;
 }
 
-static uint32_t run_members(rung__resp_call *call, const rung_zkey *k, uint32_t n,
-                            const rung_slice *const *argvs) {
+static uint32_t answer_members(rung__resp_call *call, const rung_zkey *k, uint32_t n,
+                               const rung_slice *const *argvs) {
     rung_slice members[MEMBERS_PIECE];
     double scores[MEMBERS_PIECE];
     uint32_t ranks[MEMBERS_PIECE];
@@ -436,9 +438,9 @@ uint32_t rung__resp_answer_batch(rung__resp_call *call, uint32_t n,
     if (k.kind == RUNG_ZKEY_SET)
         return 0;
     if (call->command->answer == rung__resp_answer_zrange)
-        return run_pages(call, &k, n, argvs);
-    return call->command->answer == rung__resp_answer_zcount ? run_counts(call, &k, n, argvs)
-                                                             : run_members(call, &k, n, argvs);
+        return answer_pages(call, &k, n, argvs);
+    return call->command->answer == rung__resp_answer_zcount ? answer_counts(call, &k, n, argvs)
+                                                             : answer_members(call, &k, n, argvs);
 }
 
 /* ---- several keys ---- */
@@ -475,7 +477,7 @@ static uint32_t drop_repeated(uint32_t n, rung_zkey *keys) {
 
 static bool open_all(rung__resp_call *call, const rung__resp_combine_args *args,
                      rung_zkey **keys_out, size_t *bytes_out) {
-    const rung_alloc *a = call->r->config.alloc;
+    const rung_alloc *a = rung__resp_alloc(call);
     size_t bytes = args->count * (sizeof(rung_zkey) + sizeof(double));
     rung_zkey *keys = rung_alloc_get(a, bytes);
     if (!keys) {
@@ -503,13 +505,13 @@ void rung__resp_answer_zcombine(rung__resp_call *call) {
         return;
     const double *weights = (const double *)(keys + args.count);
     if (!afford_combine(call, args.combine, args.count, keys)) {
-        rung_alloc_free(call->r->config.alloc, keys, bytes);
+        rung_alloc_free(rung__resp_alloc(call), keys, bytes);
         return;
     }
     rung_status st =
-        rung_zkeys_combine(call->r->config.alloc, args.combine, args.aggregate, args.count, keys,
+        rung_zkeys_combine(rung__resp_alloc(call), args.combine, args.aggregate, args.count, keys,
                            args.weights ? weights : NULL, UINT32_MAX, &list);
-    rung_alloc_free(call->r->config.alloc, keys, bytes);
+    rung_alloc_free(rung__resp_alloc(call), keys, bytes);
     if (st < 0) {
         rung__resp_error_status(call, st, NULL);
         return;
@@ -531,5 +533,5 @@ void rung__resp_answer_zintercard(rung__resp_call *call) {
     if (afford_combine(call, RUNG_KEYS_INTER, n, keys))
         rung_resp_int(call->out,
                       (int64_t)rung_zkeys_intersect_count(n, keys, (uint64_t)args.limit));
-    rung_alloc_free(call->r->config.alloc, keys, bytes);
+    rung_alloc_free(rung__resp_alloc(call), keys, bytes);
 }

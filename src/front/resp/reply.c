@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors in the words of Redis 7: clients look at them. */
-#include "front/resp/internal.h"
+#include "front/resp/reply.h"
 
-#include <stdio.h>
+#include "front/resp/server.h"
 
-enum { ERROR_MAX = 512, SPILL_AT = 64 << 10 };
+enum { ERROR_MAX = 512 };
 
 void rung__resp_error(rung__resp_call *call, const char *text) {
     call->r->stats.errors++;
@@ -98,42 +98,8 @@ bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out)
     return false;
 }
 
-void rung__resp_spill(rung__resp_call *call) {
-    if (call->out->len < SPILL_AT || !call->may_spill)
-        return;
-    if (call->s->conn && !call->s->is_silent)
-        rung_conn_write(call->s->conn, rung_slice_of(call->out->data, call->out->len));
-    call->out->len = 0;
-}
-
-/* ---- work ---- */
-
-enum {
-    TIRED = 4
-}; /* after a quarter of what one command may do, heavy ones wait for the next turn */
-
-bool rung__resp_is_tired(const rung_resp *r) {
-    return r->turn_work >= r->config.work_max / TIRED;
-}
-
-void rung__resp_worked(rung_resp *r, uint64_t work) {
-    r->turn_work += work;
-    r->stats.work += work;
-    if (rung__resp_is_tired(r))
-        rung_hub_rest(r->hub);
-}
-
-bool rung__resp_afford(rung__resp_call *call, uint64_t work) {
-    uint64_t most = call->r->config.work_max, spent = call->spent ? *call->spent : 0;
-    if (spent <= most && work <= most - spent) {
-        if (call->spent)
-            *call->spent += work;
-        return true;
-    }
-    char text[160];
-    int len =
-        snprintf(text, sizeof text, "%llu members to look at%s, at most %llu (limits.work)",
-                 (unsigned long long)work, spent ? " after others" : "", (unsigned long long)most);
-    rung__resp_error_of(call, "ERR too much work: ", rung_slice_of(text, (size_t)len), "");
-    return false;
+void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_t count) {
+    rung_resp_array(call->out, count);
+    for (size_t i = 0; i < count; i++)
+        rung_resp_simple(call->out, lines[i]);
 }

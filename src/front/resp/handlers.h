@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* handlers.h - the handlers that the command table names, by the file they are in. */
+#ifndef RUNG_FRONT_RESP_HANDLERS_H
+#define RUNG_FRONT_RESP_HANDLERS_H
+
+#include "front/resp/command.h"
+
+/* zset_read.c */
+rung__resp_answer rung__resp_answer_zscore;
+rung__resp_answer rung__resp_answer_zmscore;
+rung__resp_answer rung__resp_answer_zrank;
+rung__resp_answer rung__resp_answer_zcard;
+rung__resp_answer rung__resp_answer_zcount;
+rung__resp_answer rung__resp_answer_zlexcount;
+rung__resp_answer rung__resp_answer_zrange;
+rung__resp_answer rung__resp_answer_zrandmember;
+rung__resp_answer rung__resp_answer_zscan;
+rung__resp_answer rung__resp_answer_zpop_none;
+rung__resp_answer rung__resp_answer_zcombine;
+rung__resp_answer rung__resp_answer_zintercard;
+
+/* key_read.c */
+rung__resp_answer rung__resp_answer_exists;
+rung__resp_answer rung__resp_answer_type;
+rung__resp_answer rung__resp_answer_ttl;
+rung__resp_answer rung__resp_answer_keys;
+rung__resp_answer rung__resp_answer_scan;
+rung__resp_answer rung__resp_answer_dbsize;
+rung__resp_answer rung__resp_answer_smembers;
+rung__resp_answer rung__resp_answer_sismember;
+rung__resp_answer rung__resp_answer_smismember;
+rung__resp_answer rung__resp_answer_scard;
+rung__resp_answer rung__resp_answer_sscan;
+
+/* write.c */
+rung__resp_build rung__resp_build_zadd;
+rung__resp_build rung__resp_build_zincrby;
+rung__resp_build rung__resp_build_members; /* ZREM, SADD, SREM, DEL, UNLINK */
+rung__resp_build rung__resp_build_zremrange;
+rung__resp_build rung__resp_build_zpop;
+rung__resp_build rung__resp_build_zmpop;
+rung__resp_build rung__resp_build_bzpop;
+rung__resp_build rung__resp_build_zrangestore;
+rung__resp_build rung__resp_build_zstore;
+rung__resp_build rung__resp_build_expire;
+rung__resp_build rung__resp_build_persist;
+rung__resp_build rung__resp_build_rename;
+rung__resp_build rung__resp_build_flush;
+rung__resp_reply rung__resp_reply_zadd;
+rung__resp_reply rung__resp_reply_count;
+rung__resp_reply rung__resp_reply_zpop;
+rung__resp_reply rung__resp_reply_ok;
+rung__resp_reply_score rung__resp_reply_score_zadd;
+
+/* connection.c */
+rung__resp_answer rung__resp_answer_ping;
+rung__resp_answer rung__resp_answer_echo;
+rung__resp_answer rung__resp_answer_select;
+rung__resp_answer rung__resp_answer_auth;
+rung__resp_answer rung__resp_answer_hello;
+rung__resp_answer rung__resp_answer_quit;
+rung__resp_answer rung__resp_answer_reset;
+rung__resp_answer rung__resp_answer_client;
+
+/* transaction.c */
+rung__resp_answer rung__resp_answer_multi;
+rung__resp_answer rung__resp_answer_exec;
+rung__resp_answer rung__resp_answer_discard;
+rung__resp_answer rung__resp_answer_watch;
+rung__resp_answer rung__resp_answer_unwatch;
+
+/* server_info.c */
+rung__resp_answer rung__resp_answer_info;
+rung__resp_answer rung__resp_answer_config;
+rung__resp_answer rung__resp_answer_command;
+rung__resp_answer rung__resp_answer_time;
+rung__resp_answer rung__resp_answer_role;
+rung__resp_answer rung__resp_answer_lastsave;
+
+/* rung_commands.c */
+rung__resp_answer rung__resp_answer_rung_rank;
+rung__resp_answer rung__resp_answer_rung_mrank;
+rung__resp_answer rung__resp_answer_rung_around;
+rung__resp_answer rung__resp_answer_rung_top;
+rung__resp_answer rung__resp_answer_rung_friends;
+rung__resp_answer rung__resp_answer_rung_percentile;
+rung__resp_answer rung__resp_answer_rung_help;
+rung__resp_build rung__resp_build_submit;
+rung__resp_reply_score rung__resp_reply_submit;
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* reply.h - errors in the words of Redis, keys opened by kind, and replies kept for whoever asks the same again. */
+#ifndef RUNG_FRONT_RESP_REPLY_H
+#define RUNG_FRONT_RESP_REPLY_H
+
+#include "front/resp/call.h"
+
+/* `text` begins with its code: "ERR syntax error". */
+void rung__resp_error(rung__resp_call *call, const char *text);
+void rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice text,
+                         const char *after);
+void rung__resp_error_syntax(rung__resp_call *call);
+void rung__resp_error_type(rung__resp_call *call);
+void rung__resp_error_denied(rung__resp_call *call);
+void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err);
+/* When the result is an error, write it. */
+bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result);
+
+/* An array of lines, as HELP answers. */
+void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_t count);
+
+/* Open a key as a sorted set: false when it is a set, and the error has been written. */
+bool rung__resp_open_zset(rung__resp_call *call, rung_slice name, rung_zkey *out);
+bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out);
+
+/* ---- the same page again ---- */
+
+enum { RUNG__CACHED = 4, RUNG__CACHED_WORDS = 256, RUNG__CACHED_REPLY = 16 << 10 };
+typedef struct rung__resp_cached {
+    uint64_t seq; /* the state it was made of */
+    uint32_t version, argc;
+    char words[RUNG__CACHED_WORDS]; /* the command: each argument a length byte and its bytes */
+    uint32_t reply_len;
+    char reply[RUNG__CACHED_REPLY];
+} rung__resp_cached;
+
+typedef struct rung__resp_cache {
+    rung__resp_cached entries[RUNG__CACHED];
+    uint32_t next;
+} rung__resp_cache;
+
+/* false: it has not been asked lately. After writing a reply from `mark` on, keep it; only what depends on the state
+ * and on nothing else. */
+bool rung__resp_cache_find(rung__resp_call *call);
+void rung__resp_cache_keep(rung__resp_call *call, size_t mark);
+
+#endif

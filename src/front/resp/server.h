@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.h - what the connections share: buffers for one command and its reply, lists, the loop's handles. */
+#ifndef RUNG_FRONT_RESP_SERVER_H
+#define RUNG_FRONT_RESP_SERVER_H
+
+#include "front/resp/block.h"
+#include "front/resp/reply.h"
+#include "front/resp/request.h"
+
+#define RUNG__REDIS_VERSION "7.0.15" /* the one whose ways we have */
+
+enum { RUNG__COMMAND_MAX = 4 << 20, RUNG__MOVED_WORDS = 64 };
+
+struct rung_resp {
+    rung_resp_config config;
+    rung_hub *hub;
+    rung_access *access;
+    rung_resp_stats stats;
+    uint64_t next_id;
+    rung__resp_session *sessions;
+    rung__resp_command_index commands;
+    rung_resp_args args;
+    rung_slice *unpacked; /* arguments of a script's command */
+    uint32_t unpacked_size;
+    rung_resp_writer out;      /* replies being written, of one session at a time */
+    rung__resp_call gathering; /* whose answers gather in `out`; its session is NULL: nobody's */
+    rung_hub_after after_answers;
+    rung_event event;          /* being built; large */
+    char *pack;                /* packed commands of the event being built */
+    rung_zcommand_item *items; /* of the command being built */
+    uint32_t items_size;
+    rung__resp_request *free_requests;
+    uint32_t free_count;
+    rung__resp_cache cache;
+    uint64_t random;
+    int64_t started_ms;
+    uint32_t *in_flight_by_key; /* changes in flight by hash of their key */
+    uint32_t in_flight_wide;
+    rung__resp_waiters waiters;
+    uv_check_t check;
+    uv_timer_t timer;
+    uv_idle_t idle;                                   /* while it runs the loop does not wait */
+    uint32_t handles;                                 /* of the three above, not closed yet */
+    rung__resp_session *stalled_first, *stalled_last; /* in the order of coming */
+    uint64_t turn_work;                               /* since the loop's last turn */
+    /* of the transaction being built: names that may get members of other keys, and how many */
+    uint64_t moved_to[RUNG__MOVED_WORDS], moved;
+};
+
+void rung__resp_timer_start(rung_resp *r); /* somebody waits */
+/* Something was put, perhaps after the hub was flushed in this turn: the loop shall not wait before the next flush. */
+void rung__resp_keep_awake(rung_resp *r);
+
+#endif
