@@ -325,7 +325,7 @@ static void on_before_wait(uv_prepare_t *prepare) {
         return;
     bool is_woken = s->is_woken;
     s->is_woken = false;
-    rung_turn_end(s->hub, s->net, is_woken);
+    rung_app_turn_end(s->hub, s->net, is_woken);
 }
 
 static void on_tick(uv_timer_t *timer) {

@@ -4,7 +4,7 @@
  * timer. No more is read from sockets meanwhile, so the requests that are there bound the rounds. */
 #include "app/turn.h"
 
-void rung_turn_end(rung_hub *hub, rung_net *net, bool is_woken) {
+void rung_app_turn_end(rung_hub *hub, rung_net *net, bool is_woken) {
     rung_hub_flush(hub);
     if (is_woken)
         rung_hub_turn(hub);

@@ -69,7 +69,7 @@ static inline void frontkit_on_before_wait(uv_prepare_t *prepare) {
     frontkit *k = prepare->data;
     bool is_woken = k->is_woken;
     k->is_woken = false;
-    rung_turn_end(k->hub, k->net, is_woken);
+    rung_app_turn_end(k->hub, k->net, is_woken);
 }
 
 static inline void frontkit_listen(frontkit *k, const rung_protocol *protocol, void *ctx,
