@@ -2,7 +2,7 @@
 /* Any bytes as a board's definition in JSON: refused with a reason, or read; and what is read and valid is written and
  * read again as the same. */
 #include "base/assert.h"
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,180 +6,14 @@
  * went. */
 #include "archive/archive.h"
 
-#include "archive/buffer.h"
 #include "archive/closed_window.h"
 #include "archive/scope_census.h"
+#include "codec/board_json.h"
+#include "codec/json_writer.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-
-/* ---- JSON ---- */
-
-static void put_str(rung__buffer *b, const char *text) {
-    rung__buffer_put(b, text, strlen(text));
-}
-
-static void put_quoted(rung__buffer *b, rung_slice text) {
-    put_str(b, "\"");
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        if (c == '"' || c == '\\')
-            put_str(b, "\\");
-        if (c < 0x20) {
-            char escaped[8];
-            snprintf(escaped, sizeof escaped, "\\u%04x", c);
-            put_str(b, escaped);
-        } else {
-            rung__buffer_put(b, &text.ptr[i], 1);
-        }
-    }
-    put_str(b, "\"");
-}
-
-/* A comma unless this is the first member, then "name": */
-static void put_name(rung__buffer *b, const char *name) {
-    char last = b->len ? b->ptr[b->len - 1] : '{';
-    if (last != '{' && last != '[')
-        put_str(b, ",");
-    put_quoted(b, rung_slice_str(name));
-    put_str(b, ":");
-}
-
-static void put_text_member(rung__buffer *b, const char *name, rung_slice text) {
-    put_name(b, name);
-    put_quoted(b, text);
-}
-
-static void put_int_member(rung__buffer *b, const char *name, int64_t number) {
-    char text[24];
-    snprintf(text, sizeof text, "%" PRId64, number);
-    put_name(b, name);
-    put_str(b, text);
-}
-
-static void put_time_member(rung__buffer *b, const char *name, int64_t ms) {
-    char text[RUNG_TIME_TEXT_MAX];
-    put_text_member(b, name, rung_slice_of(text, rung_time_format(ms, text)));
-}
-
-static void put_value_member(rung__buffer *b, const char *name, const rung_column *column,
-                             rung_value value) {
-    char text[RUNG_SCORE_TEXT_MAX];
-    rung_slice number = rung_slice_of(text, rung_score_format(column, value, text));
-    bool is_infinite = memchr(text, 'i', number.len) != NULL; /* JSON has no number for it */
-    put_name(b, name);
-    if (is_infinite)
-        put_quoted(b, number);
-    else
-        rung__buffer_put(b, number.ptr, number.len);
-}
-
-/* ---- a board's definition ---- */
 
 enum { COMMANDS_SHOWN = 100 }; /* of one event, in the audit trail */
-
-static void put_column(rung__buffer *b, const rung_column *c, rung_slice name) {
-    put_str(b, "{");
-    if (name.len)
-        put_text_member(b, "name", name);
-    put_text_member(b, "type", rung_slice_str(rung_score_type_words[c->type]));
-    if (c->type == RUNG_SCORE_DECIMAL)
-        put_int_member(b, "decimals", c->decimals);
-    put_text_member(b, "order", rung_slice_str(rung_score_order_words[c->order]));
-    put_str(b, "}");
-}
-
-static void put_scoring(rung__buffer *b, const rung_board_def *def) {
-    put_name(b, "score");
-    put_column(b, &def->key.columns[0], (rung_slice){NULL, 0});
-    if (def->key.column_count > 1) {
-        put_name(b, "columns");
-        put_str(b, "[");
-        for (uint32_t i = 1; i < def->key.column_count; i++) {
-            put_str(b, i > 1 ? "," : "");
-            put_column(b, &def->key.columns[i], def->column_names[i - 1]);
-        }
-        put_str(b, "]");
-    }
-    put_text_member(b, "update", rung_slice_str(rung_update_words[def->update]));
-    if (def->update == RUNG_UPDATE_DECAY)
-        put_int_member(b, "half_life_ms", def->half_life_ms);
-    put_text_member(b, "tie", rung_slice_str(rung_tie_words[def->key.tie]));
-    put_text_member(b, "rank", rung_slice_str(rung_rank_words[def->rank]));
-}
-
-static void put_windows(rung__buffer *b, const rung_board_def *def) {
-    put_name(b, "windows");
-    put_str(b, "[");
-    const char *comma = "";
-    for (uint32_t kind = 0; kind < RUNG_WINDOW_SEASON; kind++)
-        if (def->windows >> kind & 1) {
-            put_str(b, comma);
-            put_quoted(b, rung_slice_str(rung_window_words[kind]));
-            comma = ",";
-        }
-    for (uint32_t i = 0; i < def->season_count; i++) {
-        put_str(b, comma);
-        put_str(b, "{");
-        put_text_member(b, "name", def->seasons[i].name);
-        put_time_member(b, "starts", def->seasons[i].starts_ms);
-        put_time_member(b, "ends", def->seasons[i].ends_ms);
-        put_str(b, "}");
-        comma = ",";
-    }
-    put_str(b, "]");
-    put_text_member(b, "timezone", def->zone_name.len ? def->zone_name : RUNG_SLICE("UTC"));
-    put_int_member(b, "day_starts_min", def->day_starts_min);
-    put_int_member(b, "grace_ms", def->grace_ms);
-    put_int_member(b, "keep", def->keep);
-}
-
-static void put_limits(rung__buffer *b, const rung_board_def *def) {
-    const rung_column *score = &def->key.columns[0];
-    char z[RUNG_TEXT_NUMBER_MAX];
-    put_name(b, "limits");
-    put_str(b, "{");
-    if (def->limits & RUNG_LIMIT_MIN)
-        put_value_member(b, "min", score, def->min);
-    if (def->limits & RUNG_LIMIT_MAX)
-        put_value_member(b, "max", score, def->max);
-    if (def->limits & RUNG_LIMIT_STEP)
-        put_value_member(b, "max_step", score, def->max_step);
-    if (def->limits & RUNG_LIMIT_RATE)
-        put_int_member(b, "per_player_per_minute", def->per_player_per_minute);
-    if (def->limits & RUNG_LIMIT_Z) {
-        put_name(b, "z_score");
-        rung__buffer_put(b, z, rung_text_format_real(def->z_score, z));
-    }
-    put_str(b, "}");
-}
-
-static void put_definition(rung__buffer *b, const rung_board_def *def) {
-    put_str(b, "{");
-    if (def->title.len)
-        put_text_member(b, "title", def->title);
-    put_scoring(b, def);
-    put_windows(b, def);
-    put_name(b, "scopes");
-    put_str(b, "[");
-    for (uint32_t i = 0; i < def->scope_count; i++) {
-        put_str(b, i ? "," : "");
-        put_quoted(b, def->scopes[i]);
-    }
-    put_str(b, "]");
-    if (def->has_teams) {
-        put_name(b, "teams");
-        put_str(b, "{");
-        put_text_member(b, "by", def->team_by);
-        put_text_member(b, "combine", rung_slice_str(rung_combine_words[def->team_combine]));
-        if (def->team_combine == RUNG_COMBINE_TOP)
-            put_int_member(b, "top", def->team_top);
-        put_str(b, "}");
-    }
-    put_limits(b, def);
-    put_text_member(b, "writers", rung_slice_str(rung_writers_words[def->writers]));
-    put_str(b, "}");
-}
 
 /* ---- events ---- */
 
@@ -204,48 +38,42 @@ static rung_status add_score(rung_archive *a, uint64_t seq, const rung_event *e,
 }
 
 static rung_status put_profile(rung_archive *a, uint64_t seq, const rung_event *e, rung_err *err) {
-    rung__buffer b = {.alloc = a->alloc};
-    put_str(&b, "{");
+    rung_json_writer w = {.alloc = a->alloc};
+    rung_json_open_object(&w);
     for (uint32_t i = 0; i < e->profile.count; i++) {
-        char name[RUNG_ATTRIBUTE_NAME_MAX + 1] = "";
-        memcpy(name, e->profile.attributes[i].name.ptr, e->profile.attributes[i].name.len);
-        put_text_member(&b, name, e->profile.attributes[i].value);
+        rung_json_write_key(&w, e->profile.attributes[i].name);
+        rung_json_write_string(&w, e->profile.attributes[i].value);
     }
-    put_str(&b, "}");
-    rung_status st = b.failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory")
-                              : a->ops->put_player(a, seq, e->ts_ms, e->profile.player,
-                                                   rung_slice_of(b.ptr, b.len), err);
-    rung__buffer_deinit(&b);
+    rung_json_close_object(&w);
+    rung_status st = w.is_failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory")
+                                 : a->ops->put_player(a, seq, e->ts_ms, e->profile.player,
+                                                      rung_json_written(&w), err);
+    rung_json_writer_deinit(&w);
     return st;
 }
 
-static void put_window_details(rung__buffer *b, uint32_t kind, rung_slice id) {
-    put_str(b, "{");
-    put_text_member(b, "kind", rung_slice_str(rung_window_words[kind]));
-    put_text_member(b, "window", id);
-    put_str(b, "}");
+static void put_window(rung_json_writer *w, uint32_t kind, rung_slice id) {
+    RUNG_JSON_MEMBER(w, "kind", word, rung_window_words[kind]);
+    RUNG_JSON_MEMBER(w, "window", string, id);
 }
 
 /* Commands by name and key; what they did to each member is the log's to tell. */
-static void put_commands(rung__buffer *b, const rung_event *e) {
+static void put_commands(rung_json_writer *w, const rung_event *e) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
-    const char *comma = "";
-    put_str(b, "[");
+    rung_json_open_array(w);
     for (uint32_t i = 0; i < COMMANDS_SHOWN && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK;
          i++) {
-        put_str(b, comma);
-        put_str(b, "{");
-        put_text_member(b, "command", rung_slice_str(rung_zcommand_kind_name(c.kind)));
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "command", word, rung_zcommand_kind_name(c.kind));
         if (c.key.len)
-            put_text_member(b, "key", c.key);
+            RUNG_JSON_MEMBER(w, "key", string, c.key);
         if (c.other.len)
-            put_text_member(b, "other", c.other);
-        put_int_member(b, "items", c.item_count);
-        put_str(b, "}");
-        comma = ",";
+            RUNG_JSON_MEMBER(w, "other", string, c.other);
+        RUNG_JSON_MEMBER(w, "items", int, c.item_count);
+        rung_json_close_object(w);
     }
-    put_str(b, "]");
+    rung_json_close_array(w);
 }
 
 static bool renews_key(const rung_zcommand *c) {
@@ -292,65 +120,70 @@ static bool retires_keys(const rung_event *e) {
     return false;
 }
 
-static void put_event_details(rung__buffer *b, const rung_event *e) {
+/* The members of the details. */
+static void put_event_details(rung_json_writer *w, const rung_event *e) {
     char id[RUNG_WINDOW_ID_MAX];
     switch (e->kind) {
     case RUNG_EVENT_BOARD_DEFINED:
-        put_definition(b, &e->defined.def);
+        rung_board_json_write(w, e->defined.board, &e->defined.def);
         break;
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
-        put_str(b, "{");
-        put_text_member(b, "reason", e->ban.reason);
-        put_str(b, "}");
-        break;
-    case RUNG_EVENT_KEYS:
-        put_commands(b, e);
+        RUNG_JSON_MEMBER(w, "reason", string, e->ban.reason);
         break;
     case RUNG_EVENT_IDS_SET:
-        put_str(b, "{");
-        put_int_member(b, "capacity", e->ids.capacity);
-        put_int_member(b, "keep_ms", e->ids.keep_ms);
-        put_str(b, "}");
+        RUNG_JSON_MEMBER(w, "capacity", uint, e->ids.capacity);
+        RUNG_JSON_MEMBER(w, "keep_ms", int, e->ids.keep_ms);
         break;
     case RUNG_EVENT_RULES_SET:
-        put_str(b, "{");
-        put_int_member(b, "level", e->rules.level);
-        put_str(b, "}");
+        RUNG_JSON_MEMBER(w, "level", uint, e->rules.level);
         break;
     case RUNG_EVENT_ACCESS_SET:
-        put_str(b, e->access.has_keys ? "{\"has_keys\":true}" : "{\"has_keys\":false}");
+        RUNG_JSON_MEMBER(w, "has_keys", bool, e->access.has_keys);
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         if (e->window.kind)
-            put_window_details(
-                b, e->window.kind,
-                rung_slice_of(id, rung_window_id_format((rung_window_kind)e->window.kind,
-                                                        e->window.ordinal, id)));
+            put_window(w, e->window.kind,
+                       rung_slice_of(id, rung_window_id_format((rung_window_kind)e->window.kind,
+                                                               e->window.ordinal, id)));
         else
-            put_window_details(b, RUNG_WINDOW_SEASON, e->window.season);
+            put_window(w, RUNG_WINDOW_SEASON, e->window.season);
         break;
     default:
         break;
     }
 }
 
+/* Write `r` with the details in `w`; an empty object says nothing. */
+static rung_status write_audit(rung_archive *a, rung_archive_audit r, rung_json_writer *w,
+                               rung_err *err) {
+    if (w->len > 2)
+        r.details = rung_json_written(w);
+    rung_status st =
+        w->is_failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
+    rung_json_writer_deinit(w);
+    return st;
+}
+
 static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e, rung_slice board,
                              rung_slice player, int status, rung_err *err) {
-    rung__buffer b = {.alloc = a->alloc};
-    put_event_details(&b, e);
-    rung_archive_audit r = {.seq = seq,
-                            .ts_ms = e->ts_ms,
-                            .kind = rung_event_kind_name(e->kind),
-                            .board = board,
-                            .player = player,
-                            .details = rung_slice_of(b.ptr, b.len),
-                            .status = status};
-    rung_status st =
-        b.failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
-    rung__buffer_deinit(&b);
-    return st;
+    rung_json_writer w = {.alloc = a->alloc};
+    if (e->kind == RUNG_EVENT_KEYS) {
+        put_commands(&w, e);
+    } else {
+        rung_json_open_object(&w);
+        put_event_details(&w, e);
+        rung_json_close_object(&w);
+    }
+    return write_audit(a,
+                       (rung_archive_audit){.seq = seq,
+                                            .ts_ms = e->ts_ms,
+                                            .kind = rung_event_kind_name(e->kind),
+                                            .board = board,
+                                            .player = player,
+                                            .status = status},
+                       &w, err);
 }
 
 rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *e,
@@ -477,19 +310,18 @@ static rung_status add_samples(rung_archive *a, rung_packed_reader *r, rung_err 
     return st < 0 ? st : RUNG_OK;
 }
 
-static rung_status audit_close(rung_archive *a, const rung_archive_window *w, rung_err *err) {
-    rung__buffer b = {.alloc = a->alloc};
-    put_window_details(&b, w->kind, w->id);
-    rung_archive_audit r = {.seq = w->closed_seq,
-                            .ts_ms = w->closed_ms,
-                            .kind = "window archived",
-                            .board = w->board,
-                            .details = rung_slice_of(b.ptr, b.len),
-                            .status = RUNG_OK};
-    rung_status st =
-        b.failed ? RUNG_FAIL(err, RUNG_ENOMEM, "out of memory") : a->ops->add_audit(a, &r, err);
-    rung__buffer_deinit(&b);
-    return st;
+static rung_status audit_close(rung_archive *a, const rung_archive_window *window, rung_err *err) {
+    rung_json_writer w = {.alloc = a->alloc};
+    rung_json_open_object(&w);
+    put_window(&w, window->kind, window->id);
+    rung_json_close_object(&w);
+    return write_audit(a,
+                       (rung_archive_audit){.seq = window->closed_seq,
+                                            .ts_ms = window->closed_ms,
+                                            .kind = "window archived",
+                                            .board = window->board,
+                                            .status = RUNG_OK},
+                       &w, err);
 }
 
 rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed, rung_err *err) {
@@ -505,12 +337,13 @@ rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed, rung_err
 
 rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq, uint64_t last_seq,
                                  rung_err *err) {
-    char details[96];
-    int len = snprintf(details, sizeof details,
-                       "{\"first_seq\":%" PRIu64 ",\"last_seq\":%" PRIu64 "}", first_seq, last_seq);
-    rung_archive_audit r = {.seq = last_seq,
-                            .kind = "not archived",
-                            .details = rung_slice_of(details, (size_t)len),
-                            .status = RUNG_STATUS_UNKNOWN};
-    return a->ops->add_audit(a, &r, err);
+    rung_json_writer w = {.alloc = a->alloc};
+    rung_json_open_object(&w);
+    RUNG_JSON_MEMBER(&w, "first_seq", uint, first_seq);
+    RUNG_JSON_MEMBER(&w, "last_seq", uint, last_seq);
+    rung_json_close_object(&w);
+    return write_audit(a,
+                       (rung_archive_audit){
+                           .seq = last_seq, .kind = "not archived", .status = RUNG_STATUS_UNKNOWN},
+                       &w, err);
 }

@@ -108,10 +108,17 @@ static inline void rung__json_put(rung_json_writer *w, const char *bytes, size_t
     rung__json_put((w), "\"" literal "\":", sizeof("\"" literal "\":") - 1, false)
 void rung_json_write_key(rung_json_writer *w, rung_slice key);
 
+/* A key and its value: RUNG_JSON_MEMBER(w, "total", uint, 7) calls rung_json_write_uint(). */
+#define RUNG_JSON_MEMBER(w, literal, kind, ...)                                                    \
+    (RUNG_JSON_KEY(w, literal), rung_json_write_##kind(w, __VA_ARGS__))
+
 /* ---- values ---- */
 
 /* Bytes that are not UTF-8 become U+FFFD, one for each byte. */
 void rung_json_write_string(rung_json_writer *w, rung_slice text);
+static inline void rung_json_write_word(rung_json_writer *w, const char *text) {
+    rung_json_write_string(w, rung_slice_str(text));
+}
 void rung_json_write_int(rung_json_writer *w, int64_t value);
 void rung_json_write_uint(rung_json_writer *w, uint64_t value);
 /* fixed / 10^decimals, exactly (model/text.h). */

@@ -3,7 +3,7 @@
  * The shapes are those of schemas.c; tests/e2e/test_openapi.py holds answers against them. */
 #include "front/api/answers.h"
 
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 #include "model/calendar.h"
 
 uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boards: define, read, list, delete; and their windows, of memory and archive together. */
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 #include "front/api/reads.h"
 #include "state/keyspace/keys.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Players: profile, friends, ban, erasure, history, submissions. */
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 #include "front/api/reads.h"
 #include "front/api/schemas.h"
 #include "model/text.h"

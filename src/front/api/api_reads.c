@@ -3,7 +3,7 @@
  *
  * Rows live in the API's scratch: a handler that answers now needs them no longer than that. Only questions for a
  * player's place do not answer now: those of one turn of the loop are answered together at its end. */
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 #include "front/api/reads.h"
 
 #include <stdio.h>

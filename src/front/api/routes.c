@@ -8,7 +8,7 @@
  *  3. Operation ids and parameters of one route are unique. */
 #include "front/api/routes.h"
 
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 #include "front/api/call.h"
 #include "front/api/schemas.h"
 #include "model/board.h"

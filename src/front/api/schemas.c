@@ -4,7 +4,7 @@
  * out of the document), or a format of OpenAPI's own. */
 #include "front/api/schemas.h"
 
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 #include "guard/keys.h"
 #include "model/event.h"
 

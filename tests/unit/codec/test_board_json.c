@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 #include "support/check.h"
 #include "support/event_gen.h"
 

@@ -2,7 +2,7 @@
 /* The tables say what a field may look like; the functions below them turn slots into the definition, one field each.
  * What a table cannot say (an exact number of the board's own type, "HH:MM", "top:5") is said by those functions in the
  * same words: the field, a colon, what was expected. */
-#include "front/api/board_json.h"
+#include "codec/board_json.h"
 
 #include "model/calendar.h"
 #include "model/text.h"

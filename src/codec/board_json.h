@@ -6,8 +6,8 @@
  *
  * What is written reads back as the same definition. A field that is left out has its default, in either direction of
  * time: a definition is always whole, never a change to another one. Pure; any thread. */
-#ifndef RUNG_FRONT_API_BOARD_JSON_H
-#define RUNG_FRONT_API_BOARD_JSON_H
+#ifndef RUNG_CODEC_BOARD_JSON_H
+#define RUNG_CODEC_BOARD_JSON_H
 
 #include "base/slice.h"
 #include "base/status.h"
