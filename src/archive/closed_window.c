@@ -18,8 +18,9 @@
  * Hidden rows count: total, distinct and all ranks are those of the window with nobody banned. */
 #include "archive/closed_window.h"
 
-#include "archive/buffer.h"
 #include "base/assert.h"
+#include "base/buffer.h"
+#include "base/bytes.h"
 #include "state/hidden.h"
 #include "state/scope_values.h"
 
@@ -34,19 +35,40 @@ void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p) {
 
 /* ---- packing ---- */
 
-static void put_definition(rung__buffer *b, const rung_board_def *def) {
+static void put_number(rung_buffer *b, uint64_t number) {
+    if (rung_buffer_reserve(b, RUNG_NUMBER_BYTES_MAX))
+        b->len =
+            (size_t)((char *)rung_encode_number((uint8_t *)b->data + b->len, number) - b->data);
+}
+
+static void put_signed(rung_buffer *b, int64_t number) {
+    put_number(b, rung_zigzag(number));
+}
+
+static void put_word(rung_buffer *b, uint64_t word) {
+    uint8_t bytes[sizeof word];
+    rung_put64(bytes, word);
+    rung_buffer_put(b, bytes, sizeof bytes);
+}
+
+static void put_text(rung_buffer *b, rung_slice text) {
+    put_number(b, text.len);
+    rung_buffer_put(b, text.ptr, text.len);
+}
+
+static void put_definition(rung_buffer *b, const rung_board_def *def) {
     size_t len = 0;
-    rung__buffer bytes = {.alloc = b->alloc};
-    rung_status st = rung__buffer_reserve(&bytes, 1024) ? RUNG_ELIMIT : RUNG_ENOMEM;
+    rung_buffer bytes = {.alloc = b->alloc};
+    rung_status st = rung_buffer_reserve(&bytes, 1024) ? RUNG_ELIMIT : RUNG_ENOMEM;
     if (st == RUNG_ELIMIT)
-        st = rung_board_def_encode(def, bytes.ptr, bytes.cap, &len);
-    if (st == RUNG_ELIMIT && rung__buffer_reserve(&bytes, len))
-        st = rung_board_def_encode(def, bytes.ptr, bytes.cap, &len);
-    RUNG_ASSERT(st == RUNG_OK || bytes.failed); /* a board that exists has a valid definition */
-    b->failed |= bytes.failed;
-    len = bytes.failed ? 0 : len;
-    rung__buffer_text(b, rung_slice_of(bytes.ptr, len));
-    rung__buffer_deinit(&bytes);
+        st = rung_board_def_encode(def, bytes.data, bytes.size, &len);
+    if (st == RUNG_ELIMIT && rung_buffer_reserve(&bytes, len))
+        st = rung_board_def_encode(def, bytes.data, bytes.size, &len);
+    RUNG_ASSERT(st == RUNG_OK || bytes.is_failed); /* a board that exists has a valid definition */
+    b->is_failed |= bytes.is_failed;
+    len = bytes.is_failed ? 0 : len;
+    put_text(b, rung_slice_of(bytes.data, len));
+    rung_buffer_deinit(&bytes);
 }
 
 static const rung_board_def *definition_of(const rung_view *view, rung_slice board) {
@@ -64,57 +86,57 @@ static rung_slice window_id(const rung_view *v, char out[RUNG_WINDOW_ID_MAX]) {
     return rung_slice_of(out, rung_window_id_format((rung_window_kind)v->kind, v->ordinal, out));
 }
 
-static void put_head(rung__buffer *b, rung_slice board, const rung_view *v,
+static void put_head(rung_buffer *b, rung_slice board, const rung_view *v,
                      const rung_board_def *def, bool is_sample, int64_t time_ms,
                      const rung_scope_values *scopes, uint32_t row_count) {
     char id[RUNG_WINDOW_ID_MAX];
-    rung__buffer_number(b, VERSION);
-    rung__buffer_number(b, is_sample);
-    rung__buffer_signed(b, time_ms);
-    rung__buffer_number(b, rung_state_seq(v->state));
-    rung__buffer_signed(b, rung_state_time(v->state));
-    rung__buffer_text(b, board);
-    rung__buffer_number(b, v->kind);
-    rung__buffer_text(b, window_id(v, id));
-    rung__buffer_signed(b, v->start_ms);
-    rung__buffer_signed(b, v->end_ms);
-    rung__buffer_number(b, v->total);
-    rung__buffer_number(b, v->distinct);
-    rung__buffer_number(b, def->rank);
+    put_number(b, VERSION);
+    put_number(b, is_sample);
+    put_signed(b, time_ms);
+    put_number(b, rung_state_seq(v->state));
+    put_signed(b, rung_state_time(v->state));
+    put_text(b, board);
+    put_number(b, v->kind);
+    put_text(b, window_id(v, id));
+    put_signed(b, v->start_ms);
+    put_signed(b, v->end_ms);
+    put_number(b, v->total);
+    put_number(b, v->distinct);
+    put_number(b, def->rank);
     put_definition(b, def);
-    rung__buffer_number(b, scopes ? scopes->count : 0);
+    put_number(b, scopes ? scopes->count : 0);
     for (uint32_t i = 0; scopes && i < scopes->count; i++)
-        rung__buffer_text(b, scopes->attributes[i]);
-    rung__buffer_number(b, row_count);
+        put_text(b, scopes->attributes[i]);
+    put_number(b, row_count);
 }
 
 /* What a row has beside its ranks. */
-static void put_row(rung__buffer *b, const rung_board_def *def, int64_t end_ms,
+static void put_row(rung_buffer *b, const rung_board_def *def, int64_t end_ms,
                     const rung_row *row) {
-    rung__buffer_number(b, row->number);
-    rung__buffer_text(b, row->id);
+    put_number(b, row->number);
+    put_text(b, row->id);
     for (uint32_t i = 0; i < row->value_count; i++) {
         if (def->key.columns[i].type == RUNG_SCORE_REAL)
-            rung__buffer_word(b, (uint64_t)row->values[i].i); /* the bits of the double */
+            put_word(b, (uint64_t)row->values[i].i); /* the bits of the double */
         else
-            rung__buffer_signed(b, row->values[i].i);
+            put_signed(b, row->values[i].i);
     }
     if (row->has_at)
-        rung__buffer_signed(b, (int64_t)((uint64_t)row->at_ms - (uint64_t)end_ms));
+        put_signed(b, (int64_t)((uint64_t)row->at_ms - (uint64_t)end_ms));
 }
 
-static rung_status finish(rung__buffer *b, uint64_t seq, rung_packed *out) {
-    if (b->failed) {
-        rung__buffer_deinit(b);
+static rung_status finish(rung_buffer *b, uint64_t seq, rung_packed *out) {
+    if (b->is_failed) {
+        rung_buffer_deinit(b);
         return RUNG_ENOMEM;
     }
-    *out = (rung_packed){b->ptr, b->len, b->cap, seq};
+    *out = (rung_packed){b->data, b->len, b->size, seq};
     return RUNG_OK;
 }
 
 /* A window on its way into bytes. */
 typedef struct packing {
-    rung__buffer b;
+    rung_buffer b;
     rung_packed_sink *sink; /* NULL: all bytes stay in the buffer */
     void *ctx;
     rung_status status; /* the sink's */
@@ -129,10 +151,10 @@ typedef struct packing {
 /* Rows with one score have one mark, which differs from that of the row above if the scores do: the sparse rank,
  * doubled, of the shown rows that have the score; an odd number where all that have it are hidden. */
 static void put_standing(packing *p, uint64_t mark, bool is_hidden, const rung_row *row) {
-    rung__buffer_number(&p->b, (mark != p->mark ? STEP : 0) | (is_hidden ? HIDDEN : 0));
+    put_number(&p->b, (mark != p->mark ? STEP : 0) | (is_hidden ? HIDDEN : 0));
     put_row(&p->b, p->def, p->end_ms, row);
     for (uint32_t i = 0; i < p->scopes.count; i++)
-        rung__buffer_text(&p->b, rung_scope_values_of(&p->scopes, i, row->number));
+        put_text(&p->b, rung_scope_values_of(&p->scopes, i, row->number));
     p->mark = mark;
 }
 
@@ -149,16 +171,16 @@ static void put_hidden_before(packing *p, uint32_t index) {
 }
 
 static void give_piece(packing *p, size_t at_least) {
-    if (!p->sink || p->b.len < at_least || p->b.failed || p->status < 0)
+    if (!p->sink || p->b.len < at_least || p->b.is_failed || p->status < 0)
         return;
-    p->status = p->sink(p->ctx, p->b.ptr, p->b.len);
+    p->status = p->sink(p->ctx, p->b.data, p->b.len);
     p->b.len = 0;
 }
 
 static void put_standings(packing *p, const rung_view *v, rung_row *rows) {
     uint32_t count;
-    for (uint32_t done = 0;
-         !p->b.failed && p->status >= 0 && (count = rung_view_top(v, done, ROWS_AT_ONCE, rows)) > 0;
+    for (uint32_t done = 0; !p->b.is_failed && p->status >= 0 &&
+                            (count = rung_view_top(v, done, ROWS_AT_ONCE, rows)) > 0;
          done += count) {
         for (uint32_t i = 0; i < count; i++) {
             put_hidden_before(p, done + i);
@@ -203,7 +225,7 @@ static rung_status pack(packing *p, rung_slice board, const rung_view *view) {
     rung_scope_values_deinit(&p->scopes, alloc);
     rung_view_hidden_free(alloc, p->hidden, p->hidden_count);
     rung_alloc_free(alloc, rows, ROWS_AT_ONCE * sizeof *rows);
-    return p->b.failed ? RUNG_ENOMEM : p->status;
+    return p->b.is_failed ? RUNG_ENOMEM : p->status;
 }
 
 rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
@@ -211,7 +233,7 @@ rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
     packing p = {.b = {.alloc = alloc}};
     rung_status st = pack(&p, board, view);
     if (st < 0) {
-        rung__buffer_deinit(&p.b);
+        rung_buffer_deinit(&p.b);
         return st;
     }
     return finish(&p.b, rung_state_seq(view->state), out);
@@ -221,12 +243,12 @@ rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board,
                                      const rung_view *view, rung_packed_sink *sink, void *ctx) {
     packing p = {.b = {.alloc = alloc}, .sink = sink, .ctx = ctx};
     rung_status st = pack(&p, board, view);
-    rung__buffer_deinit(&p.b);
+    rung_buffer_deinit(&p.b);
     return st;
 }
 
 /* One row of a sample; `styles` are the same view in each rank style. */
-static void put_sampled(rung__buffer *b, const rung_board_def *def, const rung_view styles[3],
+static void put_sampled(rung_buffer *b, const rung_board_def *def, const rung_view styles[3],
                         rung_slice id, uint32_t beyond, uint32_t *count) {
     rung_row sparse, dense;
     bool found;
@@ -234,9 +256,9 @@ static void put_sampled(rung__buffer *b, const rung_board_def *def, const rung_v
     if (!found || sparse.index < beyond)
         return;
     rung_view_rows(&styles[RUNG_RANK_DENSE], 1, &id, &dense, &found);
-    rung__buffer_number(b, sparse.index + 1);
-    rung__buffer_number(b, sparse.rank);
-    rung__buffer_number(b, dense.rank);
+    put_number(b, sparse.index + 1);
+    put_number(b, sparse.rank);
+    put_number(b, dense.rank);
     put_row(b, def, styles[0].end_ms, &sparse);
     ++*count;
 }
@@ -250,7 +272,7 @@ rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const ru
         styles[i].rank = (rung_rank_style)i;
         styles[i].now_ms = time_ms;
     }
-    rung__buffer rows = {.alloc = alloc}, b = {.alloc = alloc};
+    rung_buffer rows = {.alloc = alloc}, b = {.alloc = alloc};
     uint32_t count = 0;
     for (uint32_t i = 0; i < top && i < view->total; i++) {
         rung_row row;
@@ -260,43 +282,44 @@ rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const ru
     for (uint32_t i = 0; i < n; i++)
         put_sampled(&rows, def, styles, ids[i], top, &count);
     put_head(&b, board, view, def, true, time_ms, NULL, count);
-    rung__buffer_put(&b, rows.ptr, rows.len);
-    b.failed |= rows.failed;
-    rung__buffer_deinit(&rows);
+    rung_buffer_put(&b, rows.data, rows.len);
+    b.is_failed |= rows.is_failed;
+    rung_buffer_deinit(&rows);
     return finish(&b, rung_state_seq(view->state), out);
 }
 
 /* ---- reading ---- */
 
-static void read_attributes(rung__bytes *b, rung_packed_reader *r) {
-    uint64_t count = rung__bytes_number(b);
-    b->is_bad |= count > RUNG_SCOPE_SLOTS_MAX;
-    for (uint64_t i = 0; !b->is_bad && i < count; i++)
-        r->attributes[r->slot_count++] = rung__bytes_text(b);
+static void read_attributes(rung_byte_reader *b, rung_packed_reader *r) {
+    uint64_t count = rung_get_number(b);
+    if (count > RUNG_SCOPE_SLOTS_MAX)
+        rung_byte_reader_fail(b, "too many attributes");
+    for (uint64_t i = 0; !b->fault && i < count; i++)
+        r->attributes[r->slot_count++] = rung_get_text(b);
 }
 
 rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_err *err) {
-    rung__bytes b = rung__bytes_of(packed);
+    rung_byte_reader b = rung_byte_reader_of(packed);
     rung_packed_reader r = {0};
     rung_board_def def;
-    if (rung__bytes_number(&b) != VERSION)
+    if (rung_get_number(&b) != VERSION)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: not of this version");
-    r.is_sample = rung__bytes_number(&b) == 1;
-    r.time_ms = rung__bytes_signed(&b);
-    r.window.closed_seq = rung__bytes_number(&b);
-    r.window.closed_ms = rung__bytes_signed(&b);
-    r.window.board = rung__bytes_text(&b);
-    r.window.kind = (uint32_t)rung__bytes_number(&b);
-    r.window.id = rung__bytes_text(&b);
-    r.window.start_ms = rung__bytes_signed(&b);
-    r.window.end_ms = rung__bytes_signed(&b);
-    r.window.total = (uint32_t)rung__bytes_number(&b);
-    r.window.distinct = (uint32_t)rung__bytes_number(&b);
-    r.window.rank = (rung_rank_style)rung__bytes_number(&b);
-    r.window.definition = rung__bytes_text(&b);
+    r.is_sample = rung_get_number(&b) == 1;
+    r.time_ms = rung_get_signed(&b);
+    r.window.closed_seq = rung_get_number(&b);
+    r.window.closed_ms = rung_get_signed(&b);
+    r.window.board = rung_get_text(&b);
+    r.window.kind = (uint32_t)rung_get_number(&b);
+    r.window.id = rung_get_text(&b);
+    r.window.start_ms = rung_get_signed(&b);
+    r.window.end_ms = rung_get_signed(&b);
+    r.window.total = (uint32_t)rung_get_number(&b);
+    r.window.distinct = (uint32_t)rung_get_number(&b);
+    r.window.rank = (rung_rank_style)rung_get_number(&b);
+    r.window.definition = rung_get_text(&b);
     read_attributes(&b, &r);
-    r.row_count = (uint32_t)rung__bytes_number(&b);
-    if (b.is_bad || r.window.kind > RUNG_WINDOW_SEASON || r.window.rank > RUNG_RANK_DENSE ||
+    r.row_count = (uint32_t)rung_get_number(&b);
+    if (b.fault || r.window.kind > RUNG_WINDOW_SEASON || r.window.rank > RUNG_RANK_DENSE ||
         rung_board_def_decode(r.window.definition, &def, err) < 0)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: its head is damaged");
     r.format = rung_archive_values_of(&def);
@@ -307,15 +330,16 @@ rung_status rung_packed_open(rung_slice packed, rung_packed_reader *out, rung_er
     return RUNG_OK;
 }
 
-static void read_ranks(rung_packed_reader *r, rung__bytes *b, rung_archive_row *row) {
+static void read_ranks(rung_packed_reader *r, rung_byte_reader *b, rung_archive_row *row) {
     if (r->is_sample) {
-        row->place = (uint32_t)rung__bytes_number(b);
-        row->sparse = (uint32_t)rung__bytes_number(b);
-        row->dense = (uint32_t)rung__bytes_number(b);
+        row->place = (uint32_t)rung_get_number(b);
+        row->sparse = (uint32_t)rung_get_number(b);
+        row->dense = (uint32_t)rung_get_number(b);
         return;
     }
-    uint64_t flags = rung__bytes_number(b);
-    b->is_bad |= flags > (STEP | HIDDEN);
+    uint64_t flags = rung_get_number(b);
+    if (flags > (STEP | HIDDEN))
+        rung_byte_reader_fail(b, "unknown flags");
     row->place = r->done + 1;
     row->hidden = flags & HIDDEN ? RUNG_HIDDEN_BANNED : 0;
     if (flags & STEP) {
@@ -331,21 +355,25 @@ rung_status rung_packed_next(rung_packed_reader *r, rung_archive_row *row_out, r
         return r->at == r->end
                    ? RUNG_NOT_FOUND
                    : RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: bytes after its end");
-    rung__bytes b = {r->at, r->end, false};
+    rung_byte_reader b = {r->at, r->end, NULL, 0};
     rung_archive_row row = {.values = r->format, .has_at = r->has_at};
     read_ranks(r, &b, &row);
-    row.number = (uint32_t)rung__bytes_number(&b);
-    row.player = rung__bytes_text(&b);
+    row.number = (uint32_t)rung_get_number(&b);
+    row.player = rung_get_text(&b);
     for (uint32_t i = 0; i < row.values.count; i++) {
         bool is_real = row.values.types[i] == RUNG_SCORE_REAL;
-        row.values.values[i].i = is_real ? (int64_t)rung__bytes_word(&b) : rung__bytes_signed(&b);
-        b.is_bad |= is_real && isnan(row.values.values[i].d);
+        if (is_real)
+            row.values.values[i].d = rung_get_real(&b);
+        else
+            row.values.values[i].i = rung_get_signed(&b);
+        if (is_real && isnan(row.values.values[i].d))
+            rung_byte_reader_fail(&b, "not a number");
     }
     if (row.has_at)
-        row.at_ms = (int64_t)((uint64_t)rung__bytes_signed(&b) + (uint64_t)r->window.end_ms);
+        row.at_ms = (int64_t)((uint64_t)rung_get_signed(&b) + (uint64_t)r->window.end_ms);
     for (uint32_t i = 0; i < r->slot_count; i++)
-        r->scope_values[i] = rung__bytes_text(&b);
-    if (b.is_bad || row.player.len == 0)
+        r->scope_values[i] = rung_get_text(&b);
+    if (b.fault || row.player.len == 0)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "packed window: row %u is damaged", r->done);
     r->at = b.at;
     r->done++;

@@ -9,34 +9,7 @@
 #define ONES ((uint64_t)0x0101010101010101)
 #define HIGH (ONES * 0x80)
 
-enum { SIZE_FIRST = 512, ESCAPED_MAX = 6 }; /* \u001f is the longest for one byte */
-
-void rung_json_writer_deinit(rung_json_writer *w) {
-    if (w->alloc)
-        rung_alloc_free(w->alloc, w->data, w->size);
-    *w = (rung_json_writer){.alloc = w->alloc, .limit = w->limit};
-}
-
-bool rung__json_grow(rung_json_writer *w, size_t n) {
-    size_t limit = w->limit ? w->limit : SIZE_MAX / 2;
-    if (w->is_failed || !w->alloc || n > limit || w->len > limit - n) {
-        w->is_failed = true;
-        return false;
-    }
-    size_t size = w->size ? w->size : SIZE_FIRST;
-    while (size < w->len + n)
-        size *= 2;
-    if (size > limit)
-        size = limit;
-    char *data = rung_alloc_resize(w->alloc, w->data, w->size, size);
-    if (!data) {
-        w->is_failed = true;
-        return false;
-    }
-    w->data = data;
-    w->size = size;
-    return true;
-}
+enum { ESCAPED_MAX = 6 }; /* \u001f is the longest for one byte */
 
 /* ---- strings ---- */
 
@@ -155,8 +128,8 @@ static bool reserve_text(rung_json_writer *w, rung_slice text) {
     size_t most = text.len <= SIZE_MAX / 16 ? text.len * ESCAPED_MAX + 8 : SIZE_MAX;
     if (w->size - w->len >= most && !w->is_failed)
         return true;
-    return rung_json_reserve(w,
-                             escaped_len(text) + 8); /* quotes, colon, comma; a word's overhang */
+    return rung_buffer_reserve(&w->buffer,
+                               escaped_len(text) + 8); /* quotes, colon, comma; a word's overhang */
 }
 
 static void write_text(rung_json_writer *w, rung_slice text, bool is_key) {
@@ -208,7 +181,7 @@ size_t rung_digits_format(uint64_t value, char *out) {
 }
 
 static void write_digits(rung_json_writer *w, bool is_negative, uint64_t value) {
-    if (!rung_json_reserve(w, 22))
+    if (!rung_buffer_reserve(&w->buffer, 22))
         return;
     if (w->is_comma_due)
         w->data[w->len++] = ',';
@@ -256,12 +229,4 @@ void rung_json_write_time(rung_json_writer *w, int64_t at_ms) {
     text[0] = '"';
     text[len + 1] = '"';
     rung__json_put(w, text, len + 2, true);
-}
-
-void rung_json_append(rung_json_writer *w, rung_slice bytes) {
-    if (!rung_json_reserve(w, bytes.len))
-        return;
-    if (bytes.len) /* nothing may have no address */
-        memcpy(w->data + w->len, bytes.ptr, bytes.len);
-    w->len += bytes.len;
 }

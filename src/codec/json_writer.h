@@ -10,32 +10,28 @@
  *     send(w.data, w.len);
  *     rung_json_writer_deinit(&w);
  *
- * The buffer grows by doubling up to `limit` (0: as long as there is memory); without an allocator it is the caller's
- * and fixed. When it cannot grow the writer has failed: it stays so, writes nothing more, and what is in `data` is not
- * a whole text. Nesting is the caller's business: the writer knows only whether a comma is due. Pure; one thread at a
- * time. */
+ * The text goes to a rung_buffer (base/buffer.h): it grows up to `limit`, or is the caller's memory. When it cannot
+ * grow the writer has failed, stays so, and what is in `data` is not a whole text. Nesting is the caller's business:
+ * the writer knows only whether a comma is due. Pure; one thread at a time. */
 #ifndef RUNG_CODEC_JSON_WRITER_H
 #define RUNG_CODEC_JSON_WRITER_H
 
-#include "base/alloc.h"
-#include "base/slice.h"
+#include "base/buffer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-typedef struct
-    rung_json_writer { /* zero and an allocator, or zero and a buffer, is ready for use */
-    char *data;
-    size_t len, size;
-    const rung_alloc *alloc; /* NULL: data[size] is the caller's */
-    size_t limit;            /* bytes, 0: none */
+typedef struct rung_json_writer { /* as a rung_buffer: zero and an allocator is ready for use */
+    RUNG_BUFFER_PART;
     bool is_comma_due;
-    bool is_failed;
 } rung_json_writer;
 
-/* Give the buffer back, if it is the writer's own; the writer is empty then. */
-void rung_json_writer_deinit(rung_json_writer *w);
+/* Give the memory back, if it is the writer's own; the writer is empty then. */
+static inline void rung_json_writer_deinit(rung_json_writer *w) {
+    rung_buffer_deinit(&w->buffer);
+    w->is_comma_due = false;
+}
 
 /* Begin anew in the same buffer. */
 static inline void rung_json_writer_reset(rung_json_writer *w) {
@@ -49,21 +45,14 @@ static inline bool rung_json_failed(const rung_json_writer *w) {
 }
 
 static inline rung_slice rung_json_written(const rung_json_writer *w) {
-    return rung_slice_of(w->data, w->len);
-}
-
-/* Make room for `n` more bytes, beyond which nothing is written: false when there is none. */
-bool rung__json_grow(rung_json_writer *w, size_t n);
-
-static inline bool rung_json_reserve(rung_json_writer *w, size_t n) {
-    return __builtin_expect(w->size - w->len >= n && !w->is_failed, 1) || rung__json_grow(w, n);
+    return rung_buffer_slice(&w->buffer);
 }
 
 /* ---- structure ---- */
 
 /* `byte` after the comma that may be due. */
 static inline void rung__json_open(rung_json_writer *w, char byte) {
-    if (!rung_json_reserve(w, 2))
+    if (!rung_buffer_reserve(&w->buffer, 2))
         return;
     if (w->is_comma_due)
         w->data[w->len++] = ',';
@@ -72,7 +61,7 @@ static inline void rung__json_open(rung_json_writer *w, char byte) {
 }
 
 static inline void rung__json_close(rung_json_writer *w, char byte) {
-    if (!rung_json_reserve(w, 1))
+    if (!rung_buffer_reserve(&w->buffer, 1))
         return;
     w->data[w->len++] = byte;
     w->is_comma_due = true;
@@ -94,7 +83,7 @@ static inline void rung_json_close_array(rung_json_writer *w) {
 /* A value (or a key with its colon) that is JSON already, after the comma that may be due. */
 static inline void rung__json_put(rung_json_writer *w, const char *bytes, size_t len,
                                   bool is_comma_due) {
-    if (!rung_json_reserve(w, len + 1))
+    if (!rung_buffer_reserve(&w->buffer, len + 1))
         return;
     if (w->is_comma_due)
         w->data[w->len++] = ',';
@@ -140,7 +129,9 @@ static inline void rung_json_write_null(rung_json_writer *w) {
 }
 
 /* Bytes as they are, no comma before or after: line ends, text around the JSON. */
-void rung_json_append(rung_json_writer *w, rung_slice bytes);
+static inline void rung_json_append(rung_json_writer *w, rung_slice bytes) {
+    rung_buffer_put(&w->buffer, bytes.ptr, bytes.len);
+}
 
 /* A decimal number at `out`, which has room for 20 bytes; returns its length. */
 size_t rung_digits_format(uint64_t value, char *out);

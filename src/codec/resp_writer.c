@@ -5,44 +5,7 @@
 #include "codec/json_writer.h"
 #include "codec/resp_digits.h"
 
-enum { SIZE_FIRST = 1024, NUMBER_MAX = 24 };
-
-void rung_resp_writer_deinit(rung_resp_writer *w) {
-    rung_alloc_free(w->alloc, w->data, w->size);
-    *w = (rung_resp_writer){.alloc = w->alloc, .limit = w->limit, .version = w->version};
-}
-
-void rung_resp_writer_reset(rung_resp_writer *w, size_t keep) {
-    if (w->size > keep)
-        rung_resp_writer_deinit(w);
-    w->len = 0;
-    w->is_failed = false;
-}
-
-__attribute__((noinline)) static bool grow(rung_resp_writer *w, size_t n) {
-    size_t limit = w->limit ? w->limit : SIZE_MAX / 2;
-    if (w->is_failed || n > limit || w->len > limit - n) {
-        w->is_failed = true;
-        return false;
-    }
-    size_t size = w->size ? w->size : SIZE_FIRST;
-    while (size < w->len + n)
-        size *= 2;
-    if (size > limit)
-        size = limit;
-    char *data = rung_alloc_resize(w->alloc, w->data, w->size, size);
-    if (!data) {
-        w->is_failed = true;
-        return false;
-    }
-    w->data = data;
-    w->size = size;
-    return true;
-}
-
-static inline bool reserve(rung_resp_writer *w, size_t n) {
-    return __builtin_expect(w->size - w->len >= n && !w->is_failed, 1) || grow(w, n);
-}
+enum { NUMBER_MAX = 24 };
 
 /* ---- pieces, in room that was reserved ---- */
 
@@ -64,7 +27,7 @@ static inline void put_bytes(rung_resp_writer *w, const char *bytes, size_t len)
 }
 
 static void header(rung_resp_writer *w, char type, uint64_t count) {
-    if (!reserve(w, NUMBER_MAX))
+    if (!rung_buffer_reserve(&w->buffer, NUMBER_MAX))
         return;
     w->data[w->len++] = type;
     w->len += rung_digits_format(count, w->data + w->len);
@@ -74,13 +37,13 @@ static void header(rung_resp_writer *w, char type, uint64_t count) {
 /* ---- replies ---- */
 
 void rung_resp_raw(rung_resp_writer *w, rung_slice bytes) {
-    if (reserve(w, bytes.len))
+    if (rung_buffer_reserve(&w->buffer, bytes.len))
         put_bytes(w, bytes.ptr, bytes.len);
 }
 
 void rung_resp_simple(rung_resp_writer *w, const char *text) {
     size_t len = strlen(text);
-    if (!reserve(w, len + 3))
+    if (!rung_buffer_reserve(&w->buffer, len + 3))
         return;
     w->data[w->len++] = '+';
     put_bytes(w, text, len);
@@ -88,7 +51,7 @@ void rung_resp_simple(rung_resp_writer *w, const char *text) {
 }
 
 void rung_resp_error(rung_resp_writer *w, rung_slice text) {
-    if (!reserve(w, text.len + 3))
+    if (!rung_buffer_reserve(&w->buffer, text.len + 3))
         return;
     w->data[w->len++] = '-';
     for (size_t i = 0; i < text.len; i++) {
@@ -99,7 +62,7 @@ void rung_resp_error(rung_resp_writer *w, rung_slice text) {
 }
 
 void rung_resp_int(rung_resp_writer *w, int64_t value) {
-    if (!reserve(w, NUMBER_MAX))
+    if (!rung_buffer_reserve(&w->buffer, NUMBER_MAX))
         return;
     if ((uint64_t)value < 10) { /* what nearly every change answers */
         memcpy(w->data + w->len, (const char[4]){':', (char)('0' + value), '\r', '\n'}, 4);
@@ -135,7 +98,7 @@ static inline char *put_bulk(char *at, rung_slice bytes) {
 }
 
 void rung_resp_bulk(rung_resp_writer *w, rung_slice bytes) {
-    if (!reserve(w, bytes.len + BULK_MORE))
+    if (!rung_buffer_reserve(&w->buffer, bytes.len + BULK_MORE))
         return;
     w->len = (size_t)(put_bulk(w->data + w->len, bytes) - w->data);
 }
@@ -175,7 +138,7 @@ static inline char *put_eight(char *at, uint32_t value, bool is_bulk) {
 }
 
 void rung_resp_bulk_int(rung_resp_writer *w, int64_t value) {
-    if (!reserve(w, 2 * NUMBER_MAX))
+    if (!rung_buffer_reserve(&w->buffer, 2 * NUMBER_MAX))
         return;
     char *at = w->data + w->len;
     if (RUNG__RESP_EIGHT && (uint64_t)value < 100000000) {
@@ -203,7 +166,7 @@ static inline char *put_double(char *at, double value, bool is_bulk) {
 }
 
 void rung_resp_double(rung_resp_writer *w, double value) {
-    if (!reserve(w, DOUBLE_MAX))
+    if (!rung_buffer_reserve(&w->buffer, DOUBLE_MAX))
         return;
     w->len = (size_t)(put_double(w->data + w->len, value, w->version == 2) - w->data);
 }
@@ -225,7 +188,7 @@ void rung_resp_bool(rung_resp_writer *w, bool value) {
 
 void rung_resp_row(rung_resp_writer *w, rung_slice member, double score) {
     enum { PAIR = 4 };
-    if (!reserve(w, PAIR + member.len + BULK_MORE + DOUBLE_MAX))
+    if (!rung_buffer_reserve(&w->buffer, PAIR + member.len + BULK_MORE + DOUBLE_MAX))
         return;
     char *at = w->data + w->len;
     bool is_pair = w->version > 2;
@@ -240,7 +203,7 @@ void rung_resp_verbatim(rung_resp_writer *w, rung_slice text) {
         rung_resp_bulk(w, text);
         return;
     }
-    if (!reserve(w, text.len + NUMBER_MAX + 6))
+    if (!rung_buffer_reserve(&w->buffer, text.len + NUMBER_MAX + 6))
         return;
     header(w, '=', text.len + 4);
     put_bytes(w, "txt:", 4);

@@ -13,23 +13,23 @@
 #ifndef RUNG_CODEC_RESP_WRITER_H
 #define RUNG_CODEC_RESP_WRITER_H
 
-#include "base/alloc.h"
-#include "base/slice.h"
+#include "base/buffer.h"
 
 #include <stdint.h>
 
-typedef struct rung_resp_writer { /* zero, an allocator and a version is ready for use */
-    char *data;
-    size_t len, size;
-    const rung_alloc *alloc;
-    size_t limit;
+typedef struct
+    rung_resp_writer { /* as a rung_buffer: zero, an allocator and a version is ready for use */
+    RUNG_BUFFER_PART;
     uint8_t version; /* 2 or 3 */
-    bool is_failed;
 } rung_resp_writer;
 
-void rung_resp_writer_deinit(rung_resp_writer *w);
+static inline void rung_resp_writer_deinit(rung_resp_writer *w) {
+    rung_buffer_deinit(&w->buffer);
+}
 /* Begin anew; memory beyond `keep` bytes is given back. */
-void rung_resp_writer_reset(rung_resp_writer *w, size_t keep);
+static inline void rung_resp_writer_reset(rung_resp_writer *w, size_t keep) {
+    rung_buffer_reset(&w->buffer, keep);
+}
 
 void rung_resp_simple(rung_resp_writer *w, const char *text); /* +OK */
 /* "-" text; bytes that would end the line become spaces. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "journal/backup.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
-#include "journal/bytes.h"
 #include "journal/recovery.h"
 #include "journal/segment_copy.h"
 #include "journal/snapshot_file.h"

@@ -17,7 +17,7 @@
 #include "journal/recovery.h"
 
 #include "base/assert.h"
-#include "journal/bytes.h"
+#include "base/bytes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
 #include "journal/segment.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "base/hash.h"
-#include "journal/bytes.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -21,7 +21,7 @@
 #include "journal/segment_log.h"
 
 #include "base/assert.h"
-#include "journal/bytes.h"
+#include "base/bytes.h"
 #include "journal/segment_scan.h"
 #include "journal/spare.h"
 

@@ -18,7 +18,7 @@
 #include "journal/segment_scan.h"
 
 #include "base/assert.h"
-#include "journal/bytes.h"
+#include "base/bytes.h"
 
 #include <string.h>
 

@@ -16,8 +16,8 @@
 #include "journal/snapshot_file.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "base/hash.h"
-#include "journal/bytes.h"
 
 #include <stdio.h>
 #include <string.h>

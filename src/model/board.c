@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A board's definition as bytes, version 1, in the words of wire.h (docs/formats/events.md has it with an example):
+/* A board's definition as bytes, version 1, in the words of base/bytes.h (an example is in docs/formats/events.md):
  *
  *   byte      1, the version
  *   text      title
@@ -33,8 +33,8 @@
 #include "model/board.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "model/utf8.h"
-#include "model/wire.h"
 
 #define DEF_VERSION 1
 
@@ -299,59 +299,59 @@ rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-static void put_value(rung__writer *w, rung_score_type type, rung_value value) {
+static void put_value(rung_byte_writer *w, rung_score_type type, rung_value value) {
     if (type == RUNG_SCORE_REAL)
-        rung__put_real(w, value.d);
+        rung_put_real(w, value.d);
     else
-        rung__put_signed(w, value.i);
+        rung_put_signed(w, value.i);
 }
 
-static void put_columns(rung__writer *w, const rung_board_def *def) {
-    rung__put_byte(w, (uint8_t)def->key.column_count);
+static void put_columns(rung_byte_writer *w, const rung_board_def *def) {
+    rung_put_byte(w, (uint8_t)def->key.column_count);
     for (unsigned i = 0; i < def->key.column_count; i++) {
         const rung_column *column = &def->key.columns[i];
-        rung__put_byte(w, (uint8_t)(column->type | column->order << 2 | column->decimals << 4));
+        rung_put_byte(w, (uint8_t)(column->type | column->order << 2 | column->decimals << 4));
         if (i)
-            rung__put_text(w, def->column_names[i - 1]);
+            rung_put_text(w, def->column_names[i - 1]);
     }
-    rung__put_byte(w, (uint8_t)def->key.tie);
+    rung_put_byte(w, (uint8_t)def->key.tie);
 }
 
-static void put_windows(rung__writer *w, const rung_board_def *def) {
-    rung__put_byte(w, (uint8_t)def->windows);
-    rung__put_number(w, def->season_count);
+static void put_windows(rung_byte_writer *w, const rung_board_def *def) {
+    rung_put_byte(w, (uint8_t)def->windows);
+    rung_put_number(w, def->season_count);
     for (uint32_t i = 0; i < def->season_count; i++) {
         const rung_season *season = &def->seasons[i];
-        rung__put_text(w, season->name);
-        rung__put_signed(w, season->starts_ms);
-        rung__put_number(w, (uint64_t)(season->ends_ms - season->starts_ms));
+        rung_put_text(w, season->name);
+        rung_put_signed(w, season->starts_ms);
+        rung_put_number(w, (uint64_t)(season->ends_ms - season->starts_ms));
     }
 }
 
-static void put_clock(rung__writer *w, const rung_board_def *def) {
-    rung__put_text(w, def->zone_name);
-    rung__put_text(w, def->zone_rules);
-    rung__put_number(w, (uint64_t)def->day_starts_min);
-    rung__put_number(w, (uint64_t)def->grace_ms);
-    rung__put_number(w, def->keep);
+static void put_clock(rung_byte_writer *w, const rung_board_def *def) {
+    rung_put_text(w, def->zone_name);
+    rung_put_text(w, def->zone_rules);
+    rung_put_number(w, (uint64_t)def->day_starts_min);
+    rung_put_number(w, (uint64_t)def->grace_ms);
+    rung_put_number(w, def->keep);
 }
 
-static void put_groups(rung__writer *w, const rung_board_def *def) {
-    rung__put_number(w, def->scope_count);
+static void put_groups(rung_byte_writer *w, const rung_board_def *def) {
+    rung_put_number(w, def->scope_count);
     for (uint32_t i = 0; i < def->scope_count; i++)
-        rung__put_text(w, def->scopes[i]);
-    rung__put_byte(w, def->has_teams);
+        rung_put_text(w, def->scopes[i]);
+    rung_put_byte(w, def->has_teams);
     if (!def->has_teams)
         return;
-    rung__put_text(w, def->team_by);
-    rung__put_byte(w, (uint8_t)def->team_combine);
+    rung_put_text(w, def->team_by);
+    rung_put_byte(w, (uint8_t)def->team_combine);
     if (def->team_combine == RUNG_COMBINE_TOP)
-        rung__put_number(w, def->team_top);
+        rung_put_number(w, def->team_top);
 }
 
-static void put_limits(rung__writer *w, const rung_board_def *def) {
+static void put_limits(rung_byte_writer *w, const rung_board_def *def) {
     rung_score_type type = def->key.columns[0].type;
-    rung__put_byte(w, (uint8_t)def->limits);
+    rung_put_byte(w, (uint8_t)def->limits);
     if (def->limits & RUNG_LIMIT_MIN)
         put_value(w, type, def->min);
     if (def->limits & RUNG_LIMIT_MAX)
@@ -359,9 +359,9 @@ static void put_limits(rung__writer *w, const rung_board_def *def) {
     if (def->limits & RUNG_LIMIT_STEP)
         put_value(w, type, def->max_step);
     if (def->limits & RUNG_LIMIT_RATE)
-        rung__put_number(w, def->per_player_per_minute);
+        rung_put_number(w, def->per_player_per_minute);
     if (def->limits & RUNG_LIMIT_Z)
-        rung__put_real(w, def->z_score);
+        rung_put_real(w, def->z_score);
 }
 
 rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t size,
@@ -369,20 +369,20 @@ rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t s
     rung_status st = rung_board_def_check(def, NULL);
     if (st < 0)
         return st;
-    rung__writer w = rung__writer_of(out, size);
-    rung__put_byte(&w, DEF_VERSION);
-    rung__put_text(&w, def->title);
+    rung_byte_writer w = rung_byte_writer_of(out, size);
+    rung_put_byte(&w, DEF_VERSION);
+    rung_put_text(&w, def->title);
     put_columns(&w, def);
-    rung__put_byte(&w, (uint8_t)def->update);
+    rung_put_byte(&w, (uint8_t)def->update);
     if (def->update == RUNG_UPDATE_DECAY)
-        rung__put_number(&w, (uint64_t)def->half_life_ms);
-    rung__put_byte(&w, (uint8_t)def->rank);
+        rung_put_number(&w, (uint64_t)def->half_life_ms);
+    rung_put_byte(&w, (uint8_t)def->rank);
     put_windows(&w, def);
     put_clock(&w, def);
     put_groups(&w, def);
     put_limits(&w, def);
-    rung__put_byte(&w, (uint8_t)def->writers);
-    size_t length = rung__writer_length(&w);
+    rung_put_byte(&w, (uint8_t)def->writers);
+    size_t length = rung_byte_writer_length(&w);
     RUNG_ASSERT(length <= RUNG_BOARD_DEF_BYTES_MAX);
     *length_out = length;
     return length <= size ? RUNG_OK : RUNG_ELIMIT;
@@ -390,69 +390,69 @@ rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t s
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
-static rung_value get_value(rung__reader *r, rung_score_type type) {
-    return type == RUNG_SCORE_REAL ? (rung_value){.d = rung__get_real(r)}
-                                   : (rung_value){.i = rung__get_signed(r)};
+static rung_value get_value(rung_byte_reader *r, rung_score_type type) {
+    return type == RUNG_SCORE_REAL ? (rung_value){.d = rung_get_real(r)}
+                                   : (rung_value){.i = rung_get_signed(r)};
 }
 
 /* A number that becomes an int64; one too large for that is left to the check as a negative one. */
-static int64_t get_int64(rung__reader *r) {
-    return (int64_t)rung__get_number(r);
+static int64_t get_int64(rung_byte_reader *r) {
+    return (int64_t)rung_get_number(r);
 }
 
-static void get_columns(rung__reader *r, rung_board_def *def) {
-    def->key.column_count = rung__get_count(r, RUNG_COLUMNS_MAX);
+static void get_columns(rung_byte_reader *r, rung_board_def *def) {
+    def->key.column_count = rung_get_count(r, RUNG_COLUMNS_MAX);
     for (unsigned i = 0; i < def->key.column_count; i++) {
-        uint8_t byte = rung__get_byte(r);
+        uint8_t byte = rung_get_byte(r);
         if (byte & 0x08)
-            rung__reader_fail(r, "a column has an unknown bit");
+            rung_byte_reader_fail(r, "a column has an unknown bit");
         def->key.columns[i] = (rung_column){(rung_score_type)(byte & 3),
                                             (rung_score_order)(byte >> 2 & 1), byte >> 4};
         if (i)
-            def->column_names[i - 1] = rung__get_text(r);
+            def->column_names[i - 1] = rung_get_text(r);
     }
-    def->key.tie = (rung_tie)rung__get_byte(r);
+    def->key.tie = (rung_tie)rung_get_byte(r);
 }
 
-static void get_windows(rung__reader *r, rung_board_def *def) {
-    def->windows = rung__get_byte(r);
-    def->season_count = rung__get_count(r, RUNG_SEASONS_MAX);
+static void get_windows(rung_byte_reader *r, rung_board_def *def) {
+    def->windows = rung_get_byte(r);
+    def->season_count = rung_get_count(r, RUNG_SEASONS_MAX);
     for (uint32_t i = 0; i < def->season_count; i++) {
         rung_season *season = &def->seasons[i];
-        season->name = rung__get_text(r);
-        season->starts_ms = rung__get_signed(r);
-        if (__builtin_add_overflow(season->starts_ms, rung__get_number(r), &season->ends_ms))
-            rung__reader_fail(r, "a season ends beyond all time");
+        season->name = rung_get_text(r);
+        season->starts_ms = rung_get_signed(r);
+        if (__builtin_add_overflow(season->starts_ms, rung_get_number(r), &season->ends_ms))
+            rung_byte_reader_fail(r, "a season ends beyond all time");
     }
 }
 
-static void get_clock(rung__reader *r, rung_board_def *def) {
-    def->zone_name = rung__get_text(r);
-    def->zone_rules = rung__get_text(r);
-    def->day_starts_min = (int32_t)rung__get_count(r, INT32_MAX);
+static void get_clock(rung_byte_reader *r, rung_board_def *def) {
+    def->zone_name = rung_get_text(r);
+    def->zone_rules = rung_get_text(r);
+    def->day_starts_min = (int32_t)rung_get_count(r, INT32_MAX);
     def->grace_ms = get_int64(r);
-    def->keep = rung__get_count(r, UINT32_MAX);
+    def->keep = rung_get_count(r, UINT32_MAX);
 }
 
-static void get_groups(rung__reader *r, rung_board_def *def) {
-    def->scope_count = rung__get_count(r, RUNG_SCOPES_MAX);
+static void get_groups(rung_byte_reader *r, rung_board_def *def) {
+    def->scope_count = rung_get_count(r, RUNG_SCOPES_MAX);
     for (uint32_t i = 0; i < def->scope_count; i++)
-        def->scopes[i] = rung__get_text(r);
-    uint8_t has_teams = rung__get_byte(r);
+        def->scopes[i] = rung_get_text(r);
+    uint8_t has_teams = rung_get_byte(r);
     if (has_teams > 1)
-        rung__reader_fail(r, "teams are there or not");
+        rung_byte_reader_fail(r, "teams are there or not");
     def->has_teams = has_teams == 1;
     if (!def->has_teams)
         return;
-    def->team_by = rung__get_text(r);
-    def->team_combine = (rung_combine)rung__get_byte(r);
+    def->team_by = rung_get_text(r);
+    def->team_combine = (rung_combine)rung_get_byte(r);
     if (def->team_combine == RUNG_COMBINE_TOP)
-        def->team_top = rung__get_count(r, UINT32_MAX);
+        def->team_top = rung_get_count(r, UINT32_MAX);
 }
 
-static void get_limits(rung__reader *r, rung_board_def *def) {
+static void get_limits(rung_byte_reader *r, rung_board_def *def) {
     rung_score_type type = def->key.columns[0].type;
-    def->limits = rung__get_byte(r);
+    def->limits = rung_get_byte(r);
     if (def->limits & RUNG_LIMIT_MIN)
         def->min = get_value(r, type);
     if (def->limits & RUNG_LIMIT_MAX)
@@ -460,31 +460,31 @@ static void get_limits(rung__reader *r, rung_board_def *def) {
     if (def->limits & RUNG_LIMIT_STEP)
         def->max_step = get_value(r, type);
     if (def->limits & RUNG_LIMIT_RATE)
-        def->per_player_per_minute = rung__get_count(r, UINT32_MAX);
+        def->per_player_per_minute = rung_get_count(r, UINT32_MAX);
     if (def->limits & RUNG_LIMIT_Z)
-        def->z_score = rung__get_real(r);
+        def->z_score = rung_get_real(r);
 }
 
 rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, rung_err *err) {
-    rung__reader r = rung__reader_of(bytes);
+    rung_byte_reader r = rung_byte_reader_of(bytes);
     rung_board_def def = {0};
-    uint8_t version = rung__get_byte(&r);
+    uint8_t version = rung_get_byte(&r);
     if (!r.fault && version != DEF_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "board definition: version %u is not known here",
                          version);
-    def.title = rung__get_text(&r);
+    def.title = rung_get_text(&r);
     get_columns(&r, &def);
-    def.update = (rung_update)rung__get_byte(&r);
+    def.update = (rung_update)rung_get_byte(&r);
     if (def.update == RUNG_UPDATE_DECAY)
         def.half_life_ms = get_int64(&r);
-    def.rank = (rung_rank_style)rung__get_byte(&r);
+    def.rank = (rung_rank_style)rung_get_byte(&r);
     get_windows(&r, &def);
     get_clock(&r, &def);
     get_groups(&r, &def);
     get_limits(&r, &def);
-    def.writers = (rung_writers)rung__get_byte(&r);
+    def.writers = (rung_writers)rung_get_byte(&r);
 
-    rung_status st = rung__reader_finish(&r, bytes, "board definition", err);
+    rung_status st = rung_byte_reader_finish(&r, bytes, "board definition", err);
     if (st == RUNG_OK)
         st = rung_board_def_check(&def, err);
     if (st == RUNG_OK)

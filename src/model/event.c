@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event as bytes, version 1, in the words of wire.h (docs/formats/events.md has it with examples). The workload is
+/* An event as bytes, version 1, in the words of base/bytes.h (examples: docs/formats/events.md). The workload is
  * scores: nearly all events are one, so theirs is the compact shape and the straight path; the others are only clear.
  *
  *   byte      1, the version
@@ -35,8 +35,8 @@
 #include "model/event.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "model/utf8.h"
-#include "model/wire.h"
 
 #define EVENT_VERSION 1
 
@@ -367,25 +367,25 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
 /* No score is longer: version, kind, time, flags, four lengths, the values, another time, conditions; and the texts. */
 enum {
     SCORE_FIXED_MAX =
-        4 + 6 * RUNG__NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG__NUMBER_BYTES_MAX),
+        4 + 6 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
     SCORE_BYTES_MAX = SCORE_FIXED_MAX + 2 * RUNG_NAME_MAX + RUNG_EVENT_ID_MAX + RUNG_EVENT_META_MAX
 };
 _Static_assert(SCORE_BYTES_MAX <= RUNG_EVENT_BYTES_MAX, "invariant 3");
 
 static inline uint8_t *spell_value(uint8_t *at, const rung_score_event *s, uint32_t index) {
     *at++ = (uint8_t)(s->types[index] | s->decimals[index] << VALUE_DECIMALS_SHIFT);
-    return s->types[index] == RUNG_SCORE_REAL ? rung__spell_real(at, s->values[index].d)
-                                              : rung__spell_signed(at, s->values[index].i);
+    return s->types[index] == RUNG_SCORE_REAL ? rung_encode_real(at, s->values[index].d)
+                                              : rung_encode_signed(at, s->values[index].i);
 }
 
 __attribute__((noinline)) static uint8_t *spell_extras(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
     if (s->has_at)
-        at = rung__spell_signed(at, s->at_ms - e->ts_ms); /* both are valid times: no overflow */
+        at = rung_encode_signed(at, s->at_ms - e->ts_ms); /* both are valid times: no overflow */
     if (s->id.len)
-        at = rung__spell_text(at, s->id);
+        at = rung_encode_text(at, s->id);
     if (s->meta.len)
-        at = rung__spell_text(at, s->meta);
+        at = rung_encode_text(at, s->meta);
     return at;
 }
 
@@ -395,15 +395,15 @@ static inline uint8_t *spell_score(uint8_t *at, const rung_event *e) {
     bool is_more = has_extras(s);
     *at++ = EVENT_VERSION;
     *at++ = RUNG_EVENT_SCORE;
-    at = rung__spell_signed(at, e->ts_ms);
+    at = rung_encode_signed(at, e->ts_ms);
     uint8_t *flags = at++;
     *flags =
         (uint8_t)((int)s->value_count | s->is_delta * SCORE_DELTA | (s->when != 0) * SCORE_WHEN);
     if (is_more)
         *flags |= (uint8_t)(s->has_at * SCORE_AT | (s->id.len != 0) * SCORE_ID |
                             (s->meta.len != 0) * SCORE_META);
-    at = rung__spell_text(at, s->board);
-    at = rung__spell_text(at, s->player);
+    at = rung_encode_text(at, s->board);
+    at = rung_encode_text(at, s->player);
     for (uint32_t i = 0; i < s->value_count; i++)
         at = spell_value(at, s, i);
     if (is_more)
@@ -438,10 +438,11 @@ static inline rung_status encode_score(const rung_event *e, void *out, size_t si
     return RUNG_OK;
 }
 
-static void put_defined(rung__writer *w, const rung_event *e) {
-    rung__put_text(w, e->defined.board);
+static void put_defined(rung_byte_writer *w, const rung_event *e) {
+    rung_put_text(w, e->defined.board);
     size_t length = 0;
-    rung_status st = rung_board_def_encode(&e->defined.def, w->at, rung__writer_room(w), &length);
+    rung_status st =
+        rung_board_def_encode(&e->defined.def, w->at, rung_byte_writer_room(w), &length);
     RUNG_ASSERT(st == RUNG_OK || st == RUNG_ELIMIT);
     if (st == RUNG_OK)
         w->at += length;
@@ -449,64 +450,64 @@ static void put_defined(rung__writer *w, const rung_event *e) {
         w->lost += length;
 }
 
-static void put_profile(rung__writer *w, const rung_event *e) {
-    rung__put_text(w, e->profile.player);
-    rung__put_number(w, e->profile.count);
+static void put_profile(rung_byte_writer *w, const rung_event *e) {
+    rung_put_text(w, e->profile.player);
+    rung_put_number(w, e->profile.count);
     for (uint32_t i = 0; i < e->profile.count; i++) {
-        rung__put_text(w, e->profile.attributes[i].name);
-        rung__put_text(w, e->profile.attributes[i].value);
+        rung_put_text(w, e->profile.attributes[i].name);
+        rung_put_text(w, e->profile.attributes[i].value);
     }
 }
 
-static void put_friends(rung__writer *w, const rung_event *e) {
-    rung__put_byte(w, e->friends.follow);
-    rung__put_text(w, e->friends.player);
-    rung__put_number(w, e->friends.count);
-    rung__put_bytes(w, e->friends.packed.ptr, e->friends.packed.len);
+static void put_friends(rung_byte_writer *w, const rung_event *e) {
+    rung_put_byte(w, e->friends.follow);
+    rung_put_text(w, e->friends.player);
+    rung_put_number(w, e->friends.count);
+    rung_put_bytes(w, e->friends.packed.ptr, e->friends.packed.len);
 }
 
-static void put_window(rung__writer *w, const rung_event *e) {
-    rung__put_text(w, e->window.board);
-    rung__put_byte(w, (uint8_t)e->window.kind);
+static void put_window(rung_byte_writer *w, const rung_event *e) {
+    rung_put_text(w, e->window.board);
+    rung_put_byte(w, (uint8_t)e->window.kind);
     if (e->window.kind == 0)
-        rung__put_text(w, e->window.season);
+        rung_put_text(w, e->window.season);
     else
-        rung__put_signed(w, e->window.ordinal);
+        rung_put_signed(w, e->window.ordinal);
 }
 
-static void put_body(rung__writer *w, const rung_event *e) {
+static void put_body(rung_byte_writer *w, const rung_event *e) {
     switch (e->kind) {
     case RUNG_EVENT_BOARD_DEFINED:
         put_defined(w, e);
         break;
     case RUNG_EVENT_BOARD_DELETED:
-        rung__put_text(w, e->deleted.board);
+        rung_put_text(w, e->deleted.board);
         break;
     case RUNG_EVENT_SCORE: /* encode_score() */
         break;
     case RUNG_EVENT_ENTRY_REMOVED:
-        rung__put_text(w, e->removed.board);
-        rung__put_text(w, e->removed.player);
+        rung_put_text(w, e->removed.board);
+        rung_put_text(w, e->removed.player);
         break;
     case RUNG_EVENT_PLAYER_SET:
         put_profile(w, e);
         break;
     case RUNG_EVENT_PLAYER_ERASED:
-        rung__put_text(w, e->erased.player);
+        rung_put_text(w, e->erased.player);
         break;
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIEND_REMOVED:
-        rung__put_byte(w, e->friend.follow);
-        rung__put_text(w, e->friend.player);
-        rung__put_text(w, e->friend.other);
+        rung_put_byte(w, e->friend.follow);
+        rung_put_text(w, e->friend.player);
+        rung_put_text(w, e->friend.other);
         break;
     case RUNG_EVENT_FRIENDS_REPLACED:
         put_friends(w, e);
         break;
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
-        rung__put_text(w, e->ban.player);
-        rung__put_text(w, e->ban.reason);
+        rung_put_text(w, e->ban.player);
+        rung_put_text(w, e->ban.reason);
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
@@ -515,18 +516,18 @@ static void put_body(rung__writer *w, const rung_event *e) {
     case RUNG_EVENT_TICK:
         break;
     case RUNG_EVENT_KEYS:
-        rung__put_number(w, e->keys.count | (e->keys.is_admin ? KEYS_ADMIN : 0));
-        rung__put_bytes(w, e->keys.packed.ptr, e->keys.packed.len);
+        rung_put_number(w, e->keys.count | (e->keys.is_admin ? KEYS_ADMIN : 0));
+        rung_put_bytes(w, e->keys.packed.ptr, e->keys.packed.len);
         break;
     case RUNG_EVENT_IDS_SET:
-        rung__put_number(w, e->ids.capacity);
-        rung__put_number(w, (uint64_t)e->ids.keep_ms);
+        rung_put_number(w, e->ids.capacity);
+        rung_put_number(w, (uint64_t)e->ids.keep_ms);
         break;
     case RUNG_EVENT_RULES_SET:
-        rung__put_number(w, e->rules.level);
+        rung_put_number(w, e->rules.level);
         break;
     case RUNG_EVENT_ACCESS_SET:
-        rung__put_byte(w, e->access.has_keys);
+        rung_put_byte(w, e->access.has_keys);
         break;
     }
 }
@@ -536,12 +537,12 @@ __attribute__((noinline)) static rung_status encode_other(const rung_event *even
     rung_status st = rung_event_check(event, NULL);
     if (st < 0)
         return st;
-    rung__writer w = rung__writer_of(out, size);
-    rung__put_byte(&w, EVENT_VERSION);
-    rung__put_byte(&w, (uint8_t)event->kind);
-    rung__put_signed(&w, event->ts_ms);
+    rung_byte_writer w = rung_byte_writer_of(out, size);
+    rung_put_byte(&w, EVENT_VERSION);
+    rung_put_byte(&w, (uint8_t)event->kind);
+    rung_put_signed(&w, event->ts_ms);
     put_body(&w, event);
-    size_t length = rung__writer_length(&w);
+    size_t length = rung_byte_writer_length(&w);
     RUNG_ASSERT(length <= RUNG_EVENT_BYTES_MAX); /* 3 */
     *length_out = length;
     return length <= size ? RUNG_OK : RUNG_ELIMIT;
@@ -555,61 +556,61 @@ rung_status rung_event_encode(const rung_event *event, void *out, size_t size, s
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
 /* A text that a flag announced: 1. */
-static rung_slice get_announced_text(rung__reader *r) {
-    rung_slice text = rung__get_text(r);
+static rung_slice get_announced_text(rung_byte_reader *r) {
+    rung_slice text = rung_get_text(r);
     if (!text.len)
-        rung__reader_fail(r, "an announced text is empty");
+        rung_byte_reader_fail(r, "an announced text is empty");
     return text;
 }
 
-static bool get_bool(rung__reader *r) {
-    uint8_t byte = rung__get_byte(r);
+static bool get_bool(rung_byte_reader *r) {
+    uint8_t byte = rung_get_byte(r);
     if (byte > 1)
-        rung__reader_fail(r, "neither yes nor no");
+        rung_byte_reader_fail(r, "neither yes nor no");
     return byte == 1;
 }
 
-static void get_value(rung__reader *r, rung_score_event *s, uint32_t index) {
-    uint8_t byte = rung__get_byte(r);
+static void get_value(rung_byte_reader *r, rung_score_event *s, uint32_t index) {
+    uint8_t byte = rung_get_byte(r);
     if (byte & VALUE_UNKNOWN)
-        rung__reader_fail(r, "a value has an unknown bit");
+        rung_byte_reader_fail(r, "a value has an unknown bit");
     s->types[index] = byte & VALUE_TYPE;
     s->decimals[index] = byte >> VALUE_DECIMALS_SHIFT;
     if (s->types[index] == RUNG_SCORE_REAL)
-        s->values[index].d = rung__get_real(r);
+        s->values[index].d = rung_get_real(r);
     else
-        s->values[index].i = rung__get_signed(r);
+        s->values[index].i = rung_get_signed(r);
 }
 
-static void get_score(rung__reader *r, rung_score_event *s, int64_t ts_ms) {
-    uint8_t flags = rung__get_byte(r);
+static void get_score(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
+    uint8_t flags = rung_get_byte(r);
     if (flags & ~SCORE_FLAGS)
-        rung__reader_fail(r, "a score has an unknown flag");
+        rung_byte_reader_fail(r, "a score has an unknown flag");
     s->is_delta = flags & SCORE_DELTA;
     s->has_at = flags & SCORE_AT;
     s->value_count = flags & SCORE_COUNT;
-    s->board = rung__get_text(r);
-    s->player = rung__get_text(r);
+    s->board = rung_get_text(r);
+    s->player = rung_get_text(r);
     for (uint32_t i = 0; i < s->value_count; i++)
         get_value(r, s, i);
-    if (s->has_at && __builtin_add_overflow(ts_ms, rung__get_signed(r), &s->at_ms))
-        rung__reader_fail(r, "a time beyond all times");
+    if (s->has_at && __builtin_add_overflow(ts_ms, rung_get_signed(r), &s->at_ms))
+        rung_byte_reader_fail(r, "a time beyond all times");
     if (flags & SCORE_ID)
         s->id = get_announced_text(r);
     if (flags & SCORE_META)
         s->meta = get_announced_text(r);
-    if (flags & SCORE_WHEN && !(s->when = rung__get_byte(r)))
-        rung__reader_fail(r, "announced conditions are none");
+    if (flags & SCORE_WHEN && !(s->when = rung_get_byte(r)))
+        rung_byte_reader_fail(r, "announced conditions are none");
 }
 
 /* The straight path: touches only the score's part of the large event. A result is written only on success, so what may
  * fail is built aside. */
-static inline rung_status decode_score(rung__reader *r, rung_slice bytes, int64_t ts_ms,
+static inline rung_status decode_score(rung_byte_reader *r, rung_slice bytes, int64_t ts_ms,
                                        bool is_own, rung_event *event_out, rung_err *err) {
     rung_score_event aside, *score = is_own ? &event_out->score : &aside;
     *score = (rung_score_event){0};
     get_score(r, score, ts_ms);
-    rung_status st = rung__reader_finish(r, bytes, "event", err);
+    rung_status st = rung_byte_reader_finish(r, bytes, "event", err);
     if (st == RUNG_OK && !is_own)
         st = check_time(ts_ms, "ts", err);
     if (st == RUNG_OK && !is_own)
@@ -623,65 +624,65 @@ static inline rung_status decode_score(rung__reader *r, rung_slice bytes, int64_
     return RUNG_OK;
 }
 
-static void get_profile(rung__reader *r, rung_event *e) {
-    e->profile.player = rung__get_text(r);
-    e->profile.count = rung__get_count(r, RUNG_ATTRIBUTES_MAX);
+static void get_profile(rung_byte_reader *r, rung_event *e) {
+    e->profile.player = rung_get_text(r);
+    e->profile.count = rung_get_count(r, RUNG_ATTRIBUTES_MAX);
     for (uint32_t i = 0; i < e->profile.count; i++) {
-        e->profile.attributes[i].name = rung__get_text(r);
-        e->profile.attributes[i].value = rung__get_text(r);
+        e->profile.attributes[i].name = rung_get_text(r);
+        e->profile.attributes[i].value = rung_get_text(r);
     }
 }
 
-static void get_friends(rung__reader *r, rung_event *e) {
+static void get_friends(rung_byte_reader *r, rung_event *e) {
     e->friends.follow = get_bool(r);
-    e->friends.player = rung__get_text(r);
-    e->friends.count = rung__get_count(r, UINT32_MAX);
-    e->friends.packed = rung__get_rest(r);
+    e->friends.player = rung_get_text(r);
+    e->friends.count = rung_get_count(r, UINT32_MAX);
+    e->friends.packed = rung_get_rest(r);
 }
 
-static void get_window(rung__reader *r, rung_event *e) {
-    e->window.board = rung__get_text(r);
-    e->window.kind = rung__get_byte(r);
+static void get_window(rung_byte_reader *r, rung_event *e) {
+    e->window.board = rung_get_text(r);
+    e->window.kind = rung_get_byte(r);
     if (e->window.kind == 0)
-        e->window.season = rung__get_text(r);
+        e->window.season = rung_get_text(r);
     else
-        e->window.ordinal = rung__get_signed(r);
+        e->window.ordinal = rung_get_signed(r);
 }
 
 /* RUNG_EVERSION for a kind not known here; what is wrong with the bytes is left in the reader. */
-static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
+static rung_status get_body(rung_byte_reader *r, rung_event *e, rung_err *err) {
     switch (e->kind) {
     case RUNG_EVENT_BOARD_DEFINED:
-        e->defined.board = rung__get_text(r);
-        return r->fault ? RUNG_OK : rung_board_def_decode(rung__get_rest(r), &e->defined.def, err);
+        e->defined.board = rung_get_text(r);
+        return r->fault ? RUNG_OK : rung_board_def_decode(rung_get_rest(r), &e->defined.def, err);
     case RUNG_EVENT_BOARD_DELETED:
-        e->deleted.board = rung__get_text(r);
+        e->deleted.board = rung_get_text(r);
         return RUNG_OK;
     case RUNG_EVENT_SCORE: /* decode_score() */
         break;
     case RUNG_EVENT_ENTRY_REMOVED:
-        e->removed.board = rung__get_text(r);
-        e->removed.player = rung__get_text(r);
+        e->removed.board = rung_get_text(r);
+        e->removed.player = rung_get_text(r);
         return RUNG_OK;
     case RUNG_EVENT_PLAYER_SET:
         get_profile(r, e);
         return RUNG_OK;
     case RUNG_EVENT_PLAYER_ERASED:
-        e->erased.player = rung__get_text(r);
+        e->erased.player = rung_get_text(r);
         return RUNG_OK;
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIEND_REMOVED:
         e->friend.follow = get_bool(r);
-        e->friend.player = rung__get_text(r);
-        e->friend.other = rung__get_text(r);
+        e->friend.player = rung_get_text(r);
+        e->friend.other = rung_get_text(r);
         return RUNG_OK;
     case RUNG_EVENT_FRIENDS_REPLACED:
         get_friends(r, e);
         return RUNG_OK;
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
-        e->ban.player = rung__get_text(r);
-        e->ban.reason = rung__get_text(r);
+        e->ban.player = rung_get_text(r);
+        e->ban.reason = rung_get_text(r);
         return RUNG_OK;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
@@ -690,17 +691,17 @@ static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
     case RUNG_EVENT_TICK:
         return RUNG_OK;
     case RUNG_EVENT_KEYS:
-        e->keys.count = rung__get_count(r, UINT32_MAX);
+        e->keys.count = rung_get_count(r, UINT32_MAX);
         e->keys.is_admin = e->keys.count & KEYS_ADMIN;
         e->keys.count &= ~(uint32_t)KEYS_ADMIN;
-        e->keys.packed = rung__get_rest(r);
+        e->keys.packed = rung_get_rest(r);
         return RUNG_OK;
     case RUNG_EVENT_IDS_SET:
-        e->ids.capacity = rung__get_count(r, UINT32_MAX);
-        e->ids.keep_ms = (int64_t)rung__get_number(r);
+        e->ids.capacity = rung_get_count(r, UINT32_MAX);
+        e->ids.keep_ms = (int64_t)rung_get_number(r);
         return RUNG_OK;
     case RUNG_EVENT_RULES_SET:
-        e->rules.level = rung__get_count(r, UINT32_MAX);
+        e->rules.level = rung_get_count(r, UINT32_MAX);
         return RUNG_OK;
     case RUNG_EVENT_ACCESS_SET:
         e->access.has_keys = get_bool(r);
@@ -711,14 +712,14 @@ static rung_status get_body(rung__reader *r, rung_event *e, rung_err *err) {
 
 /* Built aside, since a result is written only on success; never inlined, since the frame is large and scores, which do
  * not come here, would pay for it. */
-__attribute__((noinline)) static rung_status decode_other(rung__reader r, rung_slice bytes,
+__attribute__((noinline)) static rung_status decode_other(rung_byte_reader r, rung_slice bytes,
                                                           rung_event_kind kind, int64_t ts_ms,
                                                           bool is_own, rung_event *event_out,
                                                           rung_err *err) {
     rung_event event = {.kind = kind, .ts_ms = ts_ms};
     rung_status st = get_body(&r, &event, err);
     if (st == RUNG_OK)
-        st = rung__reader_finish(&r, bytes, "event", err);
+        st = rung_byte_reader_finish(&r, bytes, "event", err);
     if (st == RUNG_OK && !is_own)
         st = rung_event_check(&event, err);
     if (st == RUNG_OK)
@@ -733,7 +734,7 @@ static inline bool decode_usual(rung_slice bytes, rung_event *event_out) {
     const uint8_t *p = (const uint8_t *)bytes.ptr, *end = p + bytes.len;
     if (bytes.len < START || p[0] != EVENT_VERSION || p[1] != RUNG_EVENT_SCORE)
         return false;
-    rung__number ts = rung__long_number(p + 2, end);
+    rung_number ts = rung_long_number(p + 2, end);
     if (!ts.behind)
         return false;
     size_t flags = ts.behind[0], board_len = ts.behind[1], when_len = flags >= SCORE_WHEN;
@@ -748,13 +749,13 @@ static inline bool decode_usual(rung_slice bytes, rung_event *event_out) {
         player[player_len] != RUNG_SCORE_REAL || (when_len && !end[-1]))
         return false;
     event_out->kind = RUNG_EVENT_SCORE;
-    event_out->ts_ms = rung__signed_of(ts.value);
+    event_out->ts_ms = rung_unzigzag(ts.value);
     event_out->score = (rung_score_event){.board = rung_slice_of(board, board_len),
                                           .player = rung_slice_of(player, player_len),
                                           .when = when_len ? end[-1] : 0,
                                           .is_delta = flags & SCORE_DELTA,
                                           .value_count = 1,
-                                          .values = {{.d = rung__real_at(player + player_len + 1)}},
+                                          .values = {{.d = rung_real_at(player + player_len + 1)}},
                                           .types = {RUNG_SCORE_REAL}};
     return true;
 }
@@ -762,14 +763,14 @@ static inline bool decode_usual(rung_slice bytes, rung_event *event_out) {
 /* Our own bytes are valid by 2. */
 static inline rung_status decode(rung_slice bytes, bool is_own, rung_event *event_out,
                                  rung_err *err) {
-    rung__reader r = rung__reader_of(bytes);
-    uint8_t version = rung__get_byte(&r);
+    rung_byte_reader r = rung_byte_reader_of(bytes);
+    uint8_t version = rung_get_byte(&r);
     if (!r.fault && version != EVENT_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "event: version %u is not known here", version);
-    uint8_t kind = rung__get_byte(&r);
-    int64_t ts_ms = rung__get_signed(&r);
+    uint8_t kind = rung_get_byte(&r);
+    int64_t ts_ms = rung_get_signed(&r);
     if (r.fault)
-        return rung__reader_finish(&r, bytes, "event", err);
+        return rung_byte_reader_finish(&r, bytes, "event", err);
     if (kind == RUNG_EVENT_SCORE)
         return decode_score(&r, bytes, ts_ms, is_own, event_out, err);
     return decode_other(r, bytes, (rung_event_kind)kind, ts_ms, is_own, event_out, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command as bytes, in the words of wire.h:
+/* A command as bytes, in the words of base/bytes.h:
  *
  *   byte      kind
  *   then, by kind:
@@ -26,8 +26,8 @@
  *   2. A field that the kind does not have is 0. */
 #include "model/zcommand.h"
 
+#include "base/bytes.h"
 #include "model/board.h"
-#include "model/wire.h"
 
 enum {
     FLAGS = 1,
@@ -148,62 +148,62 @@ static rung_status check_fields(const rung_zcommand *c, const shape *s, rung_err
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-static void put_range(rung__writer *w, const rung_range *r) {
-    rung__put_byte(w, (uint8_t)r->by);
+static void put_range(rung_byte_writer *w, const rung_range *r) {
+    rung_put_byte(w, (uint8_t)r->by);
     switch (r->by) {
     case RUNG_RANGE_RANK:
-        rung__put_signed(w, r->start);
-        rung__put_signed(w, r->stop);
+        rung_put_signed(w, r->start);
+        rung_put_signed(w, r->stop);
         break;
     case RUNG_RANGE_SCORE:
-        rung__put_byte(w, (uint8_t)(r->min_is_open | r->max_is_open << 1));
-        rung__put_real(w, r->min);
-        rung__put_real(w, r->max);
+        rung_put_byte(w, (uint8_t)(r->min_is_open | r->max_is_open << 1));
+        rung_put_real(w, r->min);
+        rung_put_real(w, r->max);
         break;
     case RUNG_RANGE_LEX:
-        rung__put_byte(w, (uint8_t)(r->lex_min.kind | r->lex_max.kind << 2));
+        rung_put_byte(w, (uint8_t)(r->lex_min.kind | r->lex_max.kind << 2));
         if (r->lex_min.kind >= RUNG_LEX_CLOSED)
-            rung__put_text(w, r->lex_min.text);
+            rung_put_text(w, r->lex_min.text);
         if (r->lex_max.kind >= RUNG_LEX_CLOSED)
-            rung__put_text(w, r->lex_max.text);
+            rung_put_text(w, r->lex_max.text);
         break;
     }
 }
 
-static void put_items(rung__writer *w, const rung_zcommand *c, const shape *s) {
-    rung__put_number(w, c->item_count);
+static void put_items(rung_byte_writer *w, const rung_zcommand *c, const shape *s) {
+    rung_put_number(w, c->item_count);
     if (!c->items) {
-        rung__put_bytes(w, c->packed_items.ptr, c->packed_items.len);
+        rung_put_bytes(w, c->packed_items.ptr, c->packed_items.len);
         return;
     }
     for (uint32_t i = 0; i < c->item_count; i++) {
-        rung__put_text(w, c->items[i].name);
+        rung_put_text(w, c->items[i].name);
         if (s->fields & NUMBERS)
-            rung__put_real(w, c->items[i].number);
+            rung_put_real(w, c->items[i].number);
     }
 }
 
-static void put_command(rung__writer *w, const rung_zcommand *c, const shape *s) {
-    rung__put_byte(w, (uint8_t)c->kind);
+static void put_command(rung_byte_writer *w, const rung_zcommand *c, const shape *s) {
+    rung_put_byte(w, (uint8_t)c->kind);
     if (s->fields & FLAGS)
-        rung__put_byte(w, (uint8_t)c->flags);
+        rung_put_byte(w, (uint8_t)c->flags);
     if (s->fields & COMBINE) {
-        rung__put_byte(w, (uint8_t)c->combine);
-        rung__put_byte(w, (uint8_t)c->aggregate);
+        rung_put_byte(w, (uint8_t)c->combine);
+        rung_put_byte(w, (uint8_t)c->aggregate);
     }
     if (s->fields & POP)
-        rung__put_number(w, c->pop_count);
+        rung_put_number(w, c->pop_count);
     if (s->fields & KEY)
-        rung__put_text(w, c->key);
+        rung_put_text(w, c->key);
     if (s->fields & OTHER)
-        rung__put_text(w, c->other);
+        rung_put_text(w, c->other);
     if (s->fields & RANGE)
         put_range(w, &c->range);
     if (s->fields & TIME)
-        rung__put_signed(w, c->at_ms);
+        rung_put_signed(w, c->at_ms);
     if (c->kind == RUNG_ZCOMMAND_ZRANGESTORE && c->flags & RUNG_ZCOMMAND_LIMIT) {
-        rung__put_signed(w, c->offset);
-        rung__put_signed(w, c->limit);
+        rung_put_signed(w, c->offset);
+        rung_put_signed(w, c->limit);
     }
     if (s->fields & ITEMS)
         put_items(w, c, s);
@@ -220,9 +220,9 @@ rung_status rung_zcommand_encode(const rung_zcommand *command, void *out, size_t
         st = check_item(&command->items[i], err);
     if (st < 0)
         return st;
-    rung__writer w = rung__writer_of(out, size);
+    rung_byte_writer w = rung_byte_writer_of(out, size);
     put_command(&w, command, s);
-    size_t length = rung__writer_length(&w);
+    size_t length = rung_byte_writer_length(&w);
     *length_out = length;
     return length <= size
                ? RUNG_OK
@@ -231,48 +231,48 @@ rung_status rung_zcommand_encode(const rung_zcommand *command, void *out, size_t
 
 /* ---- reading ----------------------------------------------------------------------------------------- */
 
-static void get_range(rung__reader *r, rung_range *range) {
-    unsigned by = rung__get_byte(r), bits;
+static void get_range(rung_byte_reader *r, rung_range *range) {
+    unsigned by = rung_get_byte(r), bits;
     range->by = (rung_range_by)by;
     switch (by) {
     case RUNG_RANGE_RANK:
-        range->start = rung__get_signed(r);
-        range->stop = rung__get_signed(r);
+        range->start = rung_get_signed(r);
+        range->stop = rung_get_signed(r);
         break;
     case RUNG_RANGE_SCORE:
-        bits = rung__get_byte(r);
+        bits = rung_get_byte(r);
         if (bits > 3)
-            rung__reader_fail(r, "a range has an unknown bit");
+            rung_byte_reader_fail(r, "a range has an unknown bit");
         range->min_is_open = bits & 1;
         range->max_is_open = bits >> 1 & 1;
-        range->min = rung__get_real(r);
-        range->max = rung__get_real(r);
+        range->min = rung_get_real(r);
+        range->max = rung_get_real(r);
         break;
     case RUNG_RANGE_LEX:
-        bits = rung__get_byte(r);
+        bits = rung_get_byte(r);
         if (bits > 15)
-            rung__reader_fail(r, "a range has an unknown bit");
+            rung_byte_reader_fail(r, "a range has an unknown bit");
         range->lex_min.kind = (rung_lex_kind)(bits & 3);
         range->lex_max.kind = (rung_lex_kind)(bits >> 2 & 3);
         if (range->lex_min.kind >= RUNG_LEX_CLOSED)
-            range->lex_min.text = rung__get_text(r);
+            range->lex_min.text = rung_get_text(r);
         if (range->lex_max.kind >= RUNG_LEX_CLOSED)
-            range->lex_max.text = rung__get_text(r);
+            range->lex_max.text = rung_get_text(r);
         break;
     default:
-        rung__reader_fail(r, "a range is by something unknown");
+        rung_byte_reader_fail(r, "a range is by something unknown");
     }
 }
 
-static rung_zcommand_item get_item(rung__reader *r, const shape *s) {
-    rung_zcommand_item item = {.name = rung__get_text(r)};
+static rung_zcommand_item get_item(rung_byte_reader *r, const shape *s) {
+    rung_zcommand_item item = {.name = rung_get_text(r)};
     if (s->fields & NUMBERS)
-        item.number = rung__get_real(r);
+        item.number = rung_get_real(r);
     return item;
 }
 
-static rung_status get_items(rung__reader *r, rung_zcommand *c, const shape *s, rung_err *err) {
-    c->item_count = rung__get_count(r, UINT32_MAX);
+static rung_status get_items(rung_byte_reader *r, rung_zcommand *c, const shape *s, rung_err *err) {
+    c->item_count = rung_get_count(r, UINT32_MAX);
     const uint8_t *start = r->at;
     for (uint32_t i = 0; i < c->item_count && !r->fault; i++) {
         rung_zcommand_item item = get_item(r, s);
@@ -285,26 +285,27 @@ static rung_status get_items(rung__reader *r, rung_zcommand *c, const shape *s, 
     return RUNG_OK;
 }
 
-static rung_status get_command(rung__reader *r, rung_zcommand *c, const shape *s, rung_err *err) {
+static rung_status get_command(rung_byte_reader *r, rung_zcommand *c, const shape *s,
+                               rung_err *err) {
     if (s->fields & FLAGS)
-        c->flags = rung__get_byte(r);
+        c->flags = rung_get_byte(r);
     if (s->fields & COMBINE) {
-        c->combine = (rung_combine_keys)rung__get_byte(r);
-        c->aggregate = (rung_aggregate)rung__get_byte(r);
+        c->combine = (rung_combine_keys)rung_get_byte(r);
+        c->aggregate = (rung_aggregate)rung_get_byte(r);
     }
     if (s->fields & POP)
-        c->pop_count = rung__get_number(r);
+        c->pop_count = rung_get_number(r);
     if (s->fields & KEY)
-        c->key = rung__get_text(r);
+        c->key = rung_get_text(r);
     if (s->fields & OTHER)
-        c->other = rung__get_text(r);
+        c->other = rung_get_text(r);
     if (s->fields & RANGE)
         get_range(r, &c->range);
     if (s->fields & TIME)
-        c->at_ms = rung__get_signed(r);
+        c->at_ms = rung_get_signed(r);
     if (c->kind == RUNG_ZCOMMAND_ZRANGESTORE && c->flags & RUNG_ZCOMMAND_LIMIT) {
-        c->offset = rung__get_signed(r);
-        c->limit = rung__get_signed(r);
+        c->offset = rung_get_signed(r);
+        c->limit = rung_get_signed(r);
     }
     return s->fields & ITEMS ? get_items(r, c, s, err) : RUNG_OK;
 }
@@ -312,8 +313,8 @@ static rung_status get_command(rung__reader *r, rung_zcommand *c, const shape *s
 rung_status rung_zcommand_next(rung_slice *packed, rung_zcommand *command_out, rung_err *err) {
     if (packed->len == 0)
         return RUNG_NOT_FOUND;
-    rung__reader r = rung__reader_of(*packed);
-    rung_zcommand c = {.kind = (rung_zcommand_kind)rung__get_byte(&r)};
+    rung_byte_reader r = rung_byte_reader_of(*packed);
+    rung_zcommand c = {.kind = (rung_zcommand_kind)rung_get_byte(&r)};
     const shape *s = shape_of(c.kind);
     if (!s)
         return RUNG_FAIL_FIELD(err, RUNG_EVERSION, "command", "%u is not known here",
@@ -325,7 +326,7 @@ rung_status rung_zcommand_next(rung_slice *packed, rung_zcommand *command_out, r
         st = check_fields(&c, s, err);
     if (st < 0)
         return st;
-    *packed = rung__get_rest(&r);
+    *packed = rung_get_rest(&r);
     *command_out = c;
     return RUNG_OK;
 }
@@ -334,11 +335,11 @@ bool rung_zcommand_item_next(rung_zcommand *command, rung_zcommand_item *item_ou
     const shape *s = shape_of(command->kind);
     if (!s || command->packed_items.len == 0)
         return false;
-    rung__reader r = rung__reader_of(command->packed_items);
+    rung_byte_reader r = rung_byte_reader_of(command->packed_items);
     rung_zcommand_item item = get_item(&r, s);
     if (r.fault)
         return false;
-    command->packed_items = rung__get_rest(&r);
+    command->packed_items = rung_get_rest(&r);
     *item_out = item;
     return true;
 }

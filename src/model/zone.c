@@ -34,6 +34,7 @@
 #include "model/zone.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "model/civil.h"
 
 #define DAY_S          86400
@@ -563,40 +564,18 @@ rung_status rung_zone_create(const rung_alloc *alloc, rung_slice tzif, rung_zone
 
 /* ---- the packed form --------------------------------------------------------------------------------- */
 
-typedef struct writer {
-    unsigned char *p, *end;
-    bool is_full;
-} writer;
-
-static void put_byte(writer *w, unsigned byte) {
-    if (w->p == w->end)
-        w->is_full = true;
-    else
-        *w->p++ = (unsigned char)byte;
-}
-
-static void put_number(writer *w, uint64_t n) {
-    for (; n >= 0x80; n >>= 7)
-        put_byte(w, (unsigned)(n & 0x7f) | 0x80);
-    put_byte(w, (unsigned)n);
-}
-
-static void put_signed(writer *w, int64_t n) {
-    put_number(w, n < 0 ? ~((uint64_t)n << 1) : (uint64_t)n << 1);
-}
-
-static void put_rule_day(writer *w, const rule_day *r) {
-    put_byte(w, r->kind);
-    put_number(
+static void put_rule_day(rung_byte_writer *w, const rule_day *r) {
+    rung_put_byte(w, (uint8_t)r->kind);
+    rung_put_number(
         w, (uint64_t)(r->kind == DAY_OF_MONTH ? r->month * 100 + r->week * 10 + r->day : r->day));
-    put_signed(w, r->time_s);
+    rung_put_signed(w, r->time_s);
 }
 
-static void put_rule(writer *w, const rule *r) {
-    put_signed(w, r->standard_s);
-    put_byte(w, r->has_daylight);
+static void put_rule(rung_byte_writer *w, const rule *r) {
+    rung_put_signed(w, r->standard_s);
+    rung_put_byte(w, r->has_daylight);
     if (r->has_daylight) {
-        put_signed(w, r->daylight_s);
+        rung_put_signed(w, r->daylight_s);
         put_rule_day(w, &r->begin);
         put_rule_day(w, &r->end);
     }
@@ -613,71 +592,42 @@ rung_status rung_zone_pack(const rung_zone *zone, int64_t from_s, void *buffer, 
         s++;
     count = needed_segments(s, count, from_s, &zone->rule);
 
-    writer w = {buffer, (unsigned char *)buffer + size, false};
-    put_byte(&w, PACKED_VERSION);
-    put_number(&w, (uint64_t)count);
+    rung_byte_writer w = rung_byte_writer_of(buffer, size);
+    rung_put_byte(&w, PACKED_VERSION);
+    rung_put_number(&w, (uint64_t)count);
     for (int i = 0; i < count; i++) {
-        put_signed(&w, s[i].offset_s);
+        rung_put_signed(&w, s[i].offset_s);
         if (i == 0)
-            put_signed(&w, s[i].until_s);
+            rung_put_signed(&w, s[i].until_s);
         else
-            put_number(&w, (uint64_t)(s[i].until_s - s[i - 1].until_s));
+            rung_put_number(&w, (uint64_t)(s[i].until_s - s[i - 1].until_s));
     }
     put_rule(&w, &zone->rule);
-    if (w.is_full)
+    if (w.lost)
         return RUNG_ELIMIT;
-    *length_out = (size_t)(w.p - (unsigned char *)buffer);
+    *length_out = rung_byte_writer_length(&w);
     return RUNG_OK;
 }
 
-typedef struct reader {
-    const unsigned char *p, *end;
-    bool
-        is_bad; /* ran out, or a number was not written in the fewest bytes; what is read then is 0 */
-} reader;
-
-static unsigned get_byte(reader *r) {
-    if (r->p == r->end) {
-        r->is_bad = true;
-        return 0;
-    }
-    return *r->p++;
-}
-
-static uint64_t get_number(reader *r) {
-    uint64_t n = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-        unsigned byte = get_byte(r);
-        if (shift == 63 && byte > 1)
-            break;
-        n |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) {
-            if (byte == 0 && shift)
-                break;
-            return n;
-        }
-    }
-    r->is_bad = true;
-    return 0;
+static void fail(rung_byte_reader *r) {
+    rung_byte_reader_fail(r, "damaged packed time zone");
 }
 
 /* A signed number whose magnitude is at most `limit`; anything else makes the reader bad. */
-static int64_t get_signed(reader *r, int64_t limit) {
-    uint64_t n = get_number(r);
-    int64_t value = (int64_t)(n >> 1);
-    value = n & 1 ? -value - 1 : value;
+static int64_t get_signed(rung_byte_reader *r, int64_t limit) {
+    int64_t value = rung_get_signed(r);
     if (value >= -limit && value <= limit)
         return value;
-    r->is_bad = true;
+    fail(r);
     return 0;
 }
 
-static void get_rule_day(reader *in, rule_day *r) {
-    unsigned kind = get_byte(in);
-    uint64_t day = get_number(in);
+static void get_rule_day(rung_byte_reader *in, rule_day *r) {
+    unsigned kind = rung_get_byte(in);
+    uint64_t day = rung_get_number(in);
     r->time_s = (int32_t)get_signed(in, RULE_TIME_MAX);
     if (kind > DAY_OF_MONTH || day > 9999) {
-        in->is_bad = true;
+        fail(in);
         return;
     }
     r->kind = (rule_day_kind)kind;
@@ -687,55 +637,58 @@ static void get_rule_day(reader *in, rule_day *r) {
         r->week = (int)day / 10 % 10;
         r->day = (int)day % 10;
     }
-    in->is_bad |= !is_rule_day(r);
+    if (!is_rule_day(r))
+        fail(in);
 }
 
-static void get_rule(reader *in, rule *r) {
+static void get_rule(rung_byte_reader *in, rule *r) {
     r->standard_s = (int32_t)get_signed(in, RUNG_ZONE_OFFSET_MAX);
-    unsigned has_daylight = get_byte(in);
-    in->is_bad |= has_daylight > 1;
+    unsigned has_daylight = rung_get_byte(in);
+    if (has_daylight > 1)
+        fail(in);
     r->has_daylight = has_daylight == 1;
     if (r->has_daylight) {
         r->daylight_s = (int32_t)get_signed(in, RUNG_ZONE_OFFSET_MAX);
         get_rule_day(in, &r->begin);
         get_rule_day(in, &r->end);
-        in->is_bad |= r->daylight_s == r->standard_s; /* 4 */
+        if (r->daylight_s == r->standard_s) /* 4 */
+            fail(in);
     }
-    if (!in->is_bad)
+    if (!in->fault)
         rule_finish(r);
 }
 
-static void get_segments(reader *in, rung_zone *zone, int count) {
-    for (; zone->count < count && !in->is_bad; zone->count++) {
+static void get_segments(rung_byte_reader *in, rung_zone *zone, int count) {
+    for (; zone->count < count && !in->fault; zone->count++) {
         segment *s = &zone->segments[zone->count];
         s->offset_s = (int32_t)get_signed(in, RUNG_ZONE_OFFSET_MAX);
         if (zone->count == 0) {
             s->until_s = get_signed(in, INSTANT_MAX);
             continue;
         }
-        uint64_t distance = get_number(in);
-        in->is_bad |= distance == 0 || distance > (uint64_t)(INSTANT_MAX - s[-1].until_s) ||
-                      s->offset_s == s[-1].offset_s; /* 1, 2 */
-        s->until_s = in->is_bad ? 0 : s[-1].until_s + (int64_t)distance;
+        uint64_t distance = rung_get_number(in);
+        if (distance == 0 || distance > (uint64_t)(INSTANT_MAX - s[-1].until_s) ||
+            s->offset_s == s[-1].offset_s) /* 1, 2 */
+            fail(in);
+        s->until_s = in->fault ? 0 : s[-1].until_s + (int64_t)distance;
     }
 }
 
 rung_status rung_zone_unpack(const rung_alloc *alloc, rung_slice packed, rung_zone **zone_out,
                              rung_err *err) {
-    reader in = {(const unsigned char *)packed.ptr, (const unsigned char *)packed.ptr + packed.len,
-                 false};
-    unsigned version = get_byte(&in);
+    rung_byte_reader in = rung_byte_reader_of(packed);
+    unsigned version = rung_get_byte(&in);
     if (version > PACKED_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "packed time zone of version %u", version);
-    uint64_t count = get_number(&in);
-    if (in.is_bad || version != PACKED_VERSION || count > RUNG_ZONE_TRANSITIONS_MAX)
+    uint64_t count = rung_get_number(&in);
+    if (in.fault || version != PACKED_VERSION || count > RUNG_ZONE_TRANSITIONS_MAX)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "damaged packed time zone");
     rung_zone *zone = zone_new(alloc, (int)count);
     if (!zone)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     get_segments(&in, zone, (int)count);
     get_rule(&in, &zone->rule);
-    if (in.is_bad || in.p != in.end ||
+    if (in.fault || in.at != in.end ||
         needed_segments(zone->segments, zone->count, INT64_MIN, &zone->rule) !=
             zone->count) { /* 3 */
         rung_zone_destroy(zone);

@@ -15,6 +15,7 @@
 #include "service/store.h"
 
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "journal/segment_log.h"
 #include "journal/snapshot_file.h"
 #include "service/applier.h"
@@ -101,10 +102,8 @@ static void wait_for_help(void *ctx) {
 static void digest_bytes(const rung_state *state, uint8_t out[RUNG_SNAPSHOT_DIGEST_SIZE]) {
     rung_digest d = rung_state_digest(state);
     memset(out, 0, RUNG_SNAPSHOT_DIGEST_SIZE);
-    for (int i = 0; i < 8; i++) {
-        out[i] = (uint8_t)(d.a >> (8 * i));
-        out[8 + i] = (uint8_t)(d.b >> (8 * i));
-    }
+    rung_put64(out, d.a);
+    rung_put64(out + 8, d.b);
 }
 
 /* What the stream says of itself is held against what the file around it says. */

@@ -569,7 +569,7 @@ static void load_serial(loader *l, uint64_t *serial) {
     uint8_t bytes[8];
     uint32_t number;
     *serial = rung__in_number(&l->in);
-    rung__store64(bytes, *serial);
+    rung_put64(bytes, *serial);
     if ((*serial & event_mask) > l->s->seq)
         damaged(l, "a board was created by an event that has not happened");
     else if (went_well(

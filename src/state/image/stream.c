@@ -25,9 +25,8 @@ void rung__out_bytes(rung__out *o, const void *bytes, size_t len) {
 }
 
 void rung__out_long_number(rung__out *o, uint64_t number) {
-    for (; number >= 0x80; number >>= 7)
-        rung__out_byte(o, (uint8_t)(number | 0x80));
-    rung__out_byte(o, (uint8_t)number);
+    uint8_t bytes[RUNG_NUMBER_BYTES_MAX];
+    rung__out_bytes(o, bytes, (size_t)(rung_encode_number(bytes, number) - bytes));
 }
 
 /* Bits that a distance takes; above 56 all 64, since a load of 8 bytes has at most 7 bits to skip. */
@@ -48,7 +47,7 @@ void rung__out_column(rung__out *o, const uint64_t *values, uint32_t n) {
     memset(packed, 0, size + 8);
     for (size_t i = 0, bit = 0; i < n; i++, bit += width) {
         uint8_t *at = packed + bit / 8;
-        rung__store64(at, rung__load64(at) | (values[i] - least) << (bit % 8));
+        rung_put64(at, rung_get64(at) | (values[i] - least) << (bit % 8));
     }
     rung__out_byte(o, (uint8_t)width);
     rung__out_number(o, least);
@@ -111,19 +110,18 @@ const uint8_t *rung__in_joined(rung__in *in, size_t len) {
     return in->joined;
 }
 
+/* A number may lie across two pieces: gather its bytes first. */
 uint64_t rung__in_long_number(rung__in *in) {
-    uint64_t number = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = rung__in_byte(in);
-        number |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte & 0x80)
-            continue;
-        if ((byte == 0 && shift > 0) || (shift == 63 && byte > 1))
-            break;
-        return number;
-    }
-    rung__in_fail(in, RUNG_ECORRUPT, "a number is not spelled as it should be");
-    return 0;
+    uint8_t bytes[RUNG_NUMBER_BYTES_MAX];
+    size_t n = 0;
+    do
+        bytes[n] = rung__in_byte(in);
+    while (bytes[n++] & 0x80 && n < sizeof bytes);
+    rung_byte_reader r = rung_byte_reader_of(rung_slice_of(bytes, n));
+    uint64_t number = rung_get_number(&r);
+    if (r.fault)
+        rung__in_fail(in, RUNG_ECORRUPT, r.fault);
+    return number;
 }
 
 void rung__in_column(rung__in *in, uint64_t *values, uint32_t n) {
@@ -139,7 +137,7 @@ void rung__in_column(rung__in *in, uint64_t *values, uint32_t n) {
     memset(packed + size, 0, 8);
     uint64_t mask = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
     for (size_t i = 0, bit = 0; i < n; i++, bit += width)
-        values[i] = least + (rung__load64(packed + bit / 8) >> (bit % 8) & mask);
+        values[i] = least + (rung_get64(packed + bit / 8) >> (bit % 8) & mask);
 }
 
 void rung__in_finish(rung__in *in) {

@@ -16,7 +16,7 @@
 #ifndef RUNG_STATE_IMAGE_STREAM_H
 #define RUNG_STATE_IMAGE_STREAM_H
 
-#include "base/slice.h"
+#include "base/bytes.h"
 #include "state/image/save.h"
 
 #include <string.h>
@@ -35,18 +35,6 @@ enum {
 };
 
 #define RUNG__STREAM_MAGIC "RUNGSTAT"
-
-static inline uint64_t rung__load64(const uint8_t *p) {
-    uint64_t v = 0;
-    for (unsigned i = 0; i < 8; i++)
-        v |= (uint64_t)p[i] << (8 * i);
-    return v;
-}
-
-static inline void rung__store64(uint8_t *p, uint64_t v) {
-    for (unsigned i = 0; i < 8; i++)
-        p[i] = (uint8_t)(v >> (8 * i));
-}
 
 static inline size_t rung__column_size(uint32_t n, unsigned width) {
     return ((size_t)n * width + 7) / 8;
@@ -107,12 +95,12 @@ static inline void rung__out_number(rung__out *o, uint64_t number) {
 }
 
 static inline void rung__out_signed(rung__out *o, int64_t number) {
-    rung__out_number(o, ((uint64_t)number << 1) ^ (uint64_t)(number >> 63));
+    rung__out_number(o, rung_zigzag(number));
 }
 
 static inline void rung__out_word(rung__out *o, uint64_t word) {
     uint8_t bytes[8];
-    rung__store64(bytes, word);
+    rung_put64(bytes, word);
     rung__out_bytes(o, bytes, sizeof bytes);
 }
 
@@ -176,12 +164,11 @@ static inline uint32_t rung__in_count(rung__in *in, uint64_t max) {
 }
 
 static inline int64_t rung__in_signed(rung__in *in) {
-    uint64_t number = rung__in_number(in);
-    return (int64_t)((number >> 1) ^ -(number & 1));
+    return rung_unzigzag(rung__in_number(in));
 }
 
 static inline uint64_t rung__in_word(rung__in *in) {
-    return rung__load64(rung__in_take(in, 8));
+    return rung_get64(rung__in_take(in, 8));
 }
 
 #endif

@@ -2,7 +2,7 @@
 /* Logs of every released format must be read for ever. tests/golden/log-v1 holds three segments (one sealed when it was
  * full, one by a clean end, one left open by a kill), the high-water file, a snapshot and its manifest, and the
  * digest of all records. With RUNG_GOLDEN_WRITE=<folder> the program writes such a set instead, for a new format. */
-#include "journal/bytes.h"
+#include "base/bytes.h"
 #include "journal/sha256.h"
 #include "journal/snapshot_file.h"
 #include "journal/verify.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The byte formats: there and back, every bit counts, and the bytes are those of docs/formats/journal.md. */
-#include "journal/bytes.h"
+#include "base/bytes.h"
 #include "journal/segment.h"
 #include "support/check.h"
 

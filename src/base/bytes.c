@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slow and the failing ends of wire.h. Times are numbers of 6 bytes: up to 8 bytes are written and read as one
+/* The slow and the failing ends of bytes.h. Times are numbers of 6 bytes: up to 8 bytes are written and read as one
  * word, in which every byte has 7 bits of the number and a high bit, set in all bytes but the last. */
-#include "model/wire.h"
+#include "base/bytes.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
@@ -19,11 +19,11 @@ static uint64_t fold(uint64_t word) {
     return (word & 0x000000000fffffff) | (word & 0x0fffffff00000000) >> 4;
 }
 
-uint8_t *rung__spell_long_number(uint8_t *at, uint64_t number) {
+uint8_t *rung_encode_long_number(uint8_t *at, uint64_t number) {
     if (number >> 56 == 0) {
         uint64_t word = spread(number);
         unsigned n = 8 - (unsigned)__builtin_clzll(word) / 8;
-        rung__word_store(at, word | HIGH_BITS >> (72 - 8 * n)); /* not in the last, nor behind it */
+        rung_put64(at, word | HIGH_BITS >> (72 - 8 * n)); /* not in the last, nor behind it */
         return at + n;
     }
     for (; number >= 0x80; number >>= 7)
@@ -32,15 +32,15 @@ uint8_t *rung__spell_long_number(uint8_t *at, uint64_t number) {
     return at;
 }
 
-/* Watches the end and every rule of spelling. */
-uint64_t rung__careful_number(rung__reader *r) {
+/* Checks the end and that no shorter form exists. */
+uint64_t rung_careful_number(rung_byte_reader *r) {
     uint64_t number = 0;
     for (unsigned shift = 0;; shift += 7) { /* the tenth byte ends the number, or is at fault */
-        uint8_t byte = rung__get_byte(r);
+        uint8_t byte = rung_get_byte(r);
         if (shift == 63 && byte > 1)
-            rung__reader_fail(r, "a number is larger than 64 bits");
+            rung_byte_reader_fail(r, "a number is larger than 64 bits");
         if (shift && byte == 0)
-            rung__reader_fail(r, "a number is longer than it needs to be");
+            rung_byte_reader_fail(r, "a number is longer than it needs to be");
         if (r->fault)
             return 0;
         number |= (uint64_t)(byte & 0x7f) << shift;
@@ -49,24 +49,24 @@ uint64_t rung__careful_number(rung__reader *r) {
     }
 }
 
-rung__number rung__long_number(const uint8_t *at, const uint8_t *end) {
-    const rung__number unclear = {0, NULL};
+rung_number rung_long_number(const uint8_t *at, const uint8_t *end) {
+    const rung_number unclear = {0, NULL};
     if (end - at < (ptrdiff_t)sizeof(uint64_t))
         return unclear;
-    uint64_t word = rung__word_load(at), ends = ~word & HIGH_BITS;
+    uint64_t word = rung_get64(at), ends = ~word & HIGH_BITS;
     if (!ends)
         return unclear;
     unsigned bits = (unsigned)__builtin_ctzll(ends) + 1;
     word &= ends ^ (ends - 1); /* no more than the number's own bytes */
     if (word >> (bits - 8) == 0)
         return unclear; /* its last byte says nothing */
-    return (rung__number){fold(word), at + bits / 8};
+    return (rung_number){fold(word), at + bits / 8};
 }
 
-rung_status rung__reader_failure(rung__reader r, rung_slice bytes, const char *what,
-                                 rung_err *err) {
+rung_status rung_byte_reader_failure(rung_byte_reader r, rung_slice bytes, const char *what,
+                                     rung_err *err) {
     if (!r.fault)
-        rung__reader_fail(&r, "more bytes follow");
+        rung_byte_reader_fail(&r, "more bytes follow");
     return RUNG_FAIL(err, RUNG_ECORRUPT, "%s is damaged near byte %zu of %zu: %s", what,
                      bytes.len - r.left, bytes.len, r.fault);
 }
