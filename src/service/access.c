@@ -292,6 +292,7 @@ static rung_slice peer_of(const rung_who *who) {
 
 /* answer->err says what of. */
 static rung_verdict refuse_rate(rung_access_answer *answer) {
+    answer->verdict = RUNG_ACCESS_TOO_MANY;
     if (!answer->rate.retry_s)
         answer->rate.retry_s = 1;
     return RUNG_ACCESS_TOO_MANY;
@@ -500,8 +501,10 @@ rung_verdict rung_access_allow(rung_access *a, rung_who *who, const rung_need *n
     if (!answer)
         answer = &own;
     answer->rate = (rung_rate_answer){0};
-    rung_verdict v = need->cost ? pay(a, who, need->cost, now_ms, answer) : RUNG_ACCESS_OK;
-    return v == RUNG_ACCESS_OK ? may(a, who, need, now_ms, &answer->err) : v;
+    answer->verdict = need->cost ? pay(a, who, need->cost, now_ms, answer) : RUNG_ACCESS_OK;
+    if (answer->verdict == RUNG_ACCESS_OK)
+        answer->verdict = may(a, who, need, now_ms, &answer->err);
+    return answer->verdict;
 }
 
 rung_verdict rung_access_enter(rung_access *a, rung_slice presented, rung_slice peer,
@@ -516,7 +519,7 @@ rung_verdict rung_access_enter(rung_access *a, rung_slice presented, rung_slice 
         return paid;
     answer->err = unknown.err;
     answer->rate.retry_s = unknown.rate.retry_s;
-    return v;
+    return answer->verdict = v;
 }
 
 bool rung_access_is_admin(rung_access *a, rung_slice presented, int64_t now_ms) {
@@ -531,7 +534,7 @@ rung_verdict rung_access_admit(rung_access *a, rung_slice player, int64_t now_ms
                                rung_access_answer *answer) {
     if (rung_rate_take(a->rate, RUNG_RATE_PLAYER, player, a->config.per_player, 1, now_ms,
                        &answer->rate))
-        return RUNG_ACCESS_OK;
+        return answer->verdict = RUNG_ACCESS_OK;
     RUNG_FAIL_FIELD(&answer->err, RUNG_ELIMIT, "player", "too many submissions");
     return refuse_rate(answer);
 }

@@ -146,6 +146,7 @@ typedef struct rung_need {
 
 /* The other half of a verdict. */
 struct rung_access_answer {
+    rung_verdict verdict;
     rung_rate_answer
         rate;     /* of the bucket that paid, or refused; all 0: nothing was to pay, or no limit */
     rung_err err; /* set when the verdict is not RUNG_ACCESS_OK */

@@ -133,7 +133,7 @@ void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const ru
 
 uint32_t rung__call_share(rung_call *c) {
     if (!c->share)
-        c->share = rung_access_share(c->api->config.access, &c->who);
+        c->share = rung_access_share(c->api->service.access, &c->who);
     return c->share;
 }
 
@@ -150,8 +150,8 @@ bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
 
 void rung__call_put(rung_call *c, rung_hub_answer *answer) {
     rung_err err = {0};
-    rung_status st = rung_hub_put_from(c->api->hub, (rung_hub_sender){.share = rung__call_share(c)},
-                                       &c->api->event, NULL, answer, c, &err);
+    rung_status st = rung_hub_put_from(c->api->service.hub, rung__call_sender(c), &c->api->event,
+                                       NULL, answer, c, &err);
     if (st < 0)
         rung__call_fail(c, st, &err, RUNG_STAGE_PUT);
 }
@@ -196,7 +196,7 @@ bool rung__call_read_body(rung_call *c, rung_slot *slots) {
 static void arm_wait_timer(rung_api *api);
 
 static void leave_waiting(rung_call *c) {
-    rung_hub_cancel(c->api->hub, &c->waiter);
+    rung_hub_cancel(c->api->service.hub, &c->waiter);
     rung_fair_give(&c->api->waiting_shares, c->share, 1);
     rung__call_list_remove(&c->api->waiting, c);
 }
@@ -233,7 +233,7 @@ static void wait_over(void *ctx) {
 
 static void wait_for(rung_call *c, uint64_t seq) {
     rung_api *api = c->api;
-    if (seq > rung_hub_reach(api->hub)) {
+    if (seq > rung_hub_reach(api->service.hub)) {
         rung__call_problem(c, 409, "seq_ahead", "min_seq",
                            "this log is far from that position; was it restored?");
         return;
@@ -249,7 +249,7 @@ static void wait_for(rung_call *c, uint64_t seq) {
     rung__call_list_add(&api->waiting, c);
     if (api->waiting.count == 1)
         arm_wait_timer(api);
-    rung_hub_wait(api->hub, &c->waiter);
+    rung_hub_wait(api->service.hub, &c->waiter);
 }
 
 /* The handler, now or when the state has come as far as the request wants it to have. */
@@ -389,7 +389,7 @@ static rung_need need_of(const rung_call *c, rung_slice board) {
 static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {
     rung_access_answer why;
     rung_need need = need_of(c, board);
-    rung_verdict v = rung_access_allow(c->api->config.access, &c->who, &need, now_ms, &why);
+    rung_verdict v = rung_access_allow(c->api->service.access, &c->who, &need, now_ms, &why);
     if (v != RUNG_ACCESS_OK)
         rung__call_refuse(c, v, &why);
     return v == RUNG_ACCESS_OK;
@@ -397,8 +397,8 @@ static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {
 
 static int64_t now_of(const rung_api *api) {
     uv_timeval64_t now;
-    if (api->hub)
-        return rung_hub_now(api->hub);
+    if (api->service.hub)
+        return rung_hub_now(api->service.hub);
     return uv_gettimeofday(&now) == 0 ? now.tv_sec * 1000 + now.tv_usec / 1000 : 0;
 }
 
@@ -449,7 +449,7 @@ static bool check_who(rung_call *c, int64_t now_ms) {
     rung_need need = need_of(c, is_each ? RUNG_BOARDS_EACH : c->board);
     need.cost = 1;
     rung_verdict v = rung_access_enter(
-        c->api->config.access, rung_access_bearer(rung_exchange_header(c->x, "authorization")),
+        c->api->service.access, rung_access_bearer(rung_exchange_header(c->x, "authorization")),
         rung_exchange_peer_key(c->x), &need, now_ms, &c->who, &answer);
     show_rate(c, &answer.rate);
     if (v != RUNG_ACCESS_OK)
@@ -530,7 +530,7 @@ bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
     if (rung_slice_eq(path, RUNG_SLICE("/healthz")) || rung_slice_eq(path, RUNG_SLICE("/readyz")) ||
         rung_slice_eq(path, RUNG_SLICE("/metrics")))
         return true;
-    return rung_access_is_admin(api->config.access,
+    return rung_access_is_admin(api->service.access,
                                 rung_access_bearer(rung_exchange_header(x, "authorization")),
                                 now_of(api));
 }
@@ -557,7 +557,7 @@ void rung_api_handle(void *ctx, rung_exchange *x) {
     c->x = x;
     c->route = route;
     rung_exchange_set_user(x, c);
-    if ((!api->hub || api->is_stopped) && !(route->flags & RUNG_IS_OPEN_EARLY)) {
+    if ((!api->service.hub || api->is_stopped) && !(route->flags & RUNG_IS_OPEN_EARLY)) {
         rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
         rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready", NULL,
                            api->is_stopped ? "the server stops" : "the server is still recovering");
@@ -606,6 +606,7 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     if (!api)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     api->config = *config;
+    api->service.access = config->access;
     api->config.wait_ms = config->wait_ms ? config->wait_ms : WAIT_MS;
     api->config.waiting_max = config->waiting_max ? config->waiting_max : WAITING_MAX;
     api->config.line_ms = config->line_ms ? config->line_ms : LINE_MS;
@@ -663,7 +664,7 @@ void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http) 
 
 void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive) {
     RUNG_ASSERT(!api->is_stopped);
-    api->hub = hub;
+    api->service.hub = hub;
     api->archive = archive;
     if (archive)
         rung_api_add_reader(api, archive);
@@ -688,7 +689,7 @@ void rung_api_stop(rung_api *api) {
     api->is_stopped = true;
     rung_live_stop(api->live);
     rung__archive_stop(api);
-    if (api->hub) {
+    if (api->service.hub) {
         refuse_waiting(api);
         rung__ranked_on_idle(&api->answer_ranked);
     }

@@ -29,7 +29,7 @@ static void answer_board(rung_call *c, int status) {
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     rung_board_json_write(w, c->board, def);
-    write_end(w, s, c->board, rung_hub_now(c->api->hub));
+    write_end(w, s, c->board, rung_hub_now(c->api->service.hub));
     RUNG_JSON_KEY(w, "seq");
     rung_json_write_uint(w, rung_state_seq(s));
     rung_json_close_object(w);
@@ -102,7 +102,7 @@ void rung_api_put_board(rung_call *c) {
     c->is_new = rung_state_board(rung__api_state(c->api), c->board, &old) != RUNG_OK;
     st = check_sense(&def, c->is_new ? NULL : old, &err);
     if (st >= 0)
-        st = rung_hub_define(c->api->hub, c->board, &def, answer_define, c, &err);
+        st = rung_hub_define(c->api->service.hub, c->board, &def, answer_define, c, &err);
     if (st == RUNG_EABSENT) /* of the zone: not what the path names */
         st = RUNG_EINVAL;
     if (st < 0)
@@ -119,14 +119,15 @@ void rung_api_delete_board(rung_call *c) {
 
 static bool may_see(rung_call *c, rung_slice board, int64_t now_ms) {
     rung_need need = {.role = RUNG_ROLE_READ, .board = board};
-    return rung_access_allow(c->api->config.access, &c->who, &need, now_ms, NULL) == RUNG_ACCESS_OK;
+    return rung_access_allow(c->api->service.access, &c->who, &need, now_ms, NULL) ==
+           RUNG_ACCESS_OK;
 }
 
 void rung_api_list_boards(rung_call *c) {
     const rung_state *s = rung__api_state(c->api);
     uint32_t span = rung_state_board_span(s), limit = rung__call_count(c, "limit");
     uint32_t at = rung__call_count(c, "cursor"), count = 0, looked = 0;
-    int64_t now_ms = rung_hub_now(c->api->hub);
+    int64_t now_ms = rung_hub_now(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "boards");

@@ -72,9 +72,9 @@ static void write_key(rung_json_writer *w, const rung_key *key, int64_t now_ms) 
 }
 
 void rung_api_list_keys(rung_call *c) {
-    const rung_access *access = c->api->config.access;
+    const rung_access *access = c->api->service.access;
     const rung_keys *keys = rung_access_keys(access);
-    int64_t now_ms = rung_hub_now(c->api->hub);
+    int64_t now_ms = rung_hub_now(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "keys");
@@ -112,7 +112,7 @@ static void change_file(uv_work_t *work) {
 
 static void answer_key(rung_key_change *k) {
     rung_call *c = k->call;
-    const rung_keys *keys = rung_access_keys(c->api->config.access);
+    const rung_keys *keys = rung_access_keys(c->api->service.access);
     const rung_key *key =
         rung_keys_find(keys, k->is_new ? k->key.id : rung_slice_of(k->id, k->id_len));
     if (!key) { /* somebody has put another file in place meanwhile */
@@ -140,7 +140,7 @@ static void file_changed(uv_work_t *work, int cancelled) {
     rung_api *api = k->call->api;
     rung_status st = cancelled ? RUNG_ECLOSED : k->status;
     if (st >= 0)
-        st = rung_access_reload(api->config.access, true, &k->err);
+        st = rung_access_reload(api->service.access, true, &k->err);
     api->key_change = NULL;
     if (st < 0)
         rung__call_fail(k->call, st, &k->err, RUNG_STAGE_APPLY);
@@ -154,7 +154,7 @@ static void file_changed(uv_work_t *work, int cancelled) {
 static rung_key_change *begin_change(rung_call *c) {
     rung_api *api = c->api;
     rung_err err = {0};
-    if (!rung_access_path(api->config.access)) {
+    if (!rung_access_path(api->service.access)) {
         RUNG_FAIL(&err, RUNG_EUNSUPPORTED,
                   "keys are kept in the data folder, and this server has none");
         rung__call_fail(c, RUNG_EUNSUPPORTED, &err, RUNG_STAGE_RULES);
@@ -166,7 +166,7 @@ static rung_key_change *begin_change(rung_call *c) {
         return NULL;
     }
     k->call = c;
-    k->now_ms = rung_hub_now(api->hub);
+    k->now_ms = rung_hub_now(api->service.hub);
     k->work.data = k;
     return k;
 }
@@ -222,7 +222,7 @@ static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
     rung_status st = slots[KEY_BOARDS].present ? read_boards(k, &slots[KEY_BOARDS]) : RUNG_OK;
     if (st < 0)
         return st;
-    if (rung_access_is_open(k->call->api->config.access) &&
+    if (rung_access_is_open(k->call->api->service.access) &&
         (key->role != RUNG_ROLE_ADMIN || key->pattern_count || key->expires_ms))
         return RUNG_FAIL_FIELD(&k->err, RUNG_EREFUSED, "role",
                                "the first key has to be an admin's, for all boards and without an "

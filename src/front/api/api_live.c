@@ -46,19 +46,19 @@ static void write_row(void *ctx, rung_json_writer *w, const rung_live_spec *spec
 
 static const rung_state *state_of(void *ctx) {
     const rung_api *api = ctx;
-    return api->hub ? rung__api_state(api) : NULL;
+    return api->service.hub ? rung__api_state(api) : NULL;
 }
 
 static int64_t now_of(void *ctx) {
-    return rung_hub_now(((const rung_api *)ctx)->hub);
+    return rung_hub_now(((const rung_api *)ctx)->service.hub);
 }
 
 static bool sees_board(void *ctx, rung_slice sight, rung_slice board) {
-    return rung_access_sees(((const rung_api *)ctx)->config.access, sight, board);
+    return rung_access_sees(((const rung_api *)ctx)->service.access, sight, board);
 }
 
 static uint64_t rights_of(void *ctx) {
-    return rung_access_generation(((const rung_api *)ctx)->config.access);
+    return rung_access_generation(((const rung_api *)ctx)->service.access);
 }
 
 rung_status rung__live_create(rung_api *api, rung_err *err) {
@@ -106,7 +106,7 @@ static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
 }
 
 static uint64_t asker_of(const rung_call *c) {
-    return rung_access_identity(c->api->config.access, &c->who);
+    return rung_access_identity(c->api->service.access, &c->who);
 }
 
 static rung_live_spec board_spec(const rung_call *c) {
@@ -140,21 +140,21 @@ typedef struct permit {
 static uint64_t sight_of(rung_api *api, rung_who *who) {
     static const rung_hash_key key = {0};
     char text[RUNG_SIGHT_MAX];
-    rung_slice sight = rung_access_sight(api->config.access, who, text);
+    rung_slice sight = rung_access_sight(api->service.access, who, text);
     return sight.ptr ? rung_hash_keyed(&key, sight.ptr, sight.len) : 1;
 }
 
 static rung_verdict allow(const permit *p, const rung_need *need, rung_err *err) {
     rung_access_answer why;
-    rung_verdict v =
-        rung_access_allow(p->api->config.access, p->who, need, rung_hub_now(p->api->hub), &why);
+    rung_verdict v = rung_access_allow(p->api->service.access, p->who, need,
+                                       rung_hub_now(p->api->service.hub), &why);
     if (v != RUNG_ACCESS_OK && err)
         *err = why.err;
     return v;
 }
 
 static bool may_still(const permit *p, rung_err *err) {
-    if (!p->api->hub)
+    if (!p->api->service.hub)
         return true;
     if (allow(p, &(rung_need){RUNG_ROLE_READ, false, p->board, p->player, 0}, err) !=
         RUNG_ACCESS_OK)
@@ -282,7 +282,7 @@ static bool peer_may(void *ctx, rung_live_spec *spec, rung_err *err) {
     spec->asker = p->asker;
     spec->player = rung_who_resolve(&p->who, spec->player);
     rung_need need = watch_need(&p->permit, spec);
-    return p->permit.api->hub && allow(&p->permit, &need, err) == RUNG_ACCESS_OK;
+    return p->permit.api->service.hub && allow(&p->permit, &need, err) == RUNG_ACCESS_OK;
 }
 
 static void peer_closed(void *ctx) {
@@ -424,6 +424,6 @@ void rung_api_player_live(rung_call *c) {
               &(rung_live_spec){.kind = RUNG_LIVE_FEED,
                                 .player = c->player,
                                 .window = text_of(c, "window"),
-                                .sight = rung_access_sight(c->api->config.access, &c->who, sight),
+                                .sight = rung_access_sight(c->api->service.access, &c->who, sight),
                                 .asker = asker_of(c)});
 }

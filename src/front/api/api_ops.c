@@ -33,13 +33,13 @@ static void write_warnings(rung_json_writer *w, rung_hub_time t) {
 void rung_api_ready(rung_call *c) {
     rung_api *api = c->api;
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
-    if (!api->hub || api->is_stopped) {
+    if (!api->service.hub || api->is_stopped) {
         rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
         rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready", NULL,
                            api->is_stopped ? "the server stops" : "the server is still recovering");
         return;
     }
-    rung_status st = rung_hub_stat(api->hub).status;
+    rung_status st = rung_hub_stat(api->service.hub).status;
     if (st < 0 && st != RUNG_ENOSPC) {
         rung__call_problem(c, 503, "unavailable", NULL, "the log has failed");
         return;
@@ -50,7 +50,7 @@ void rung_api_ready(rung_call *c) {
     rung_json_write_string(w, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
     RUNG_JSON_KEY(w, "seq");
     rung_json_write_uint(w, rung_state_seq(rung__api_state(api)));
-    write_warnings(w, rung_hub_look_at_time(api->hub));
+    write_warnings(w, rung_hub_look_at_time(api->service.hub));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
@@ -58,7 +58,7 @@ void rung_api_ready(rung_call *c) {
 /* ---- the clock ---- */
 
 static void answer_clock(rung_call *c) {
-    rung_hub_time t = rung_hub_look_at_time(c->api->hub);
+    rung_hub_time t = rung_hub_look_at_time(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     RUNG_JSON_KEY(w, "wall");
@@ -92,7 +92,7 @@ void rung_api_accept_clock(rung_call *c) {
         rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
         return;
     }
-    rung_hub_accept_time(c->api->hub);
+    rung_hub_accept_time(c->api->service.hub);
     answer_clock(c);
 }
 
@@ -100,7 +100,7 @@ void rung_api_accept_clock(rung_call *c) {
 
 void rung_api_snapshot(rung_call *c) {
     rung_err err = {0};
-    rung_status st = rung_hub_snapshot(c->api->hub, &err);
+    rung_status st = rung_hub_snapshot(c->api->service.hub, &err);
     if (st == RUNG_EBUSY) {
         rung__call_problem_of(c, 409, "busy", &err);
         return;
@@ -143,13 +143,14 @@ static void write_sync_times(rung_json_writer *w, const rung_hub_stats *s) {
 }
 
 static void write_hub(rung_json_writer *w, const rung_api *api) {
-    rung_hub_stats s = rung_hub_stat(api->hub);
+    rung_hub_stats s = rung_hub_stat(api->service.hub);
     counter(w, "rung_changes_put_total", "Changes taken in.", s.put);
     counter(w, "rung_changes_answered_total", "Changes answered.", s.answered);
     counter(w, "rung_changes_refused_total", "Changes turned away before they were applied.",
             s.refused);
     gauge(w, "rung_changes_waiting", "Changes taken in and not answered.", s.waiting);
-    gauge(w, "rung_changes_room", "How many more would be taken in now.", rung_hub_room(api->hub));
+    gauge(w, "rung_changes_room", "How many more would be taken in now.",
+          rung_hub_room(api->service.hub));
     counter(w, "rung_log_batches_total", "Batches written to the log.", s.batches);
     counter(w, "rung_log_bytes_total", "Bytes written to the log since the start.", s.log_bytes);
     gauge(w, "rung_log_durable_seq", "Last event on stable storage.", (double)s.durable_seq);
@@ -159,7 +160,7 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
     counter(w, "rung_snapshots_total", "Snapshots taken since the start.", s.snapshots);
     counter(w, "rung_snapshot_failures_total", "Snapshots that failed.", s.snapshot_failures);
     gauge(w, "rung_snapshot_seq", "Event of the newest snapshot.", (double)s.snapshot_seq);
-    rung_hub_time t = rung_hub_look_at_time(api->hub);
+    rung_hub_time t = rung_hub_look_at_time(api->service.hub);
     gauge(w, "rung_clock_held", "1 while the wall clock has jumped ahead and is not followed.",
           t.is_held);
     gauge(w, "rung_clock_offset_seconds",
@@ -169,7 +170,7 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
 }
 
 static void write_memory(rung_json_writer *w, const rung_api *api) {
-    rung_hub_stats s = rung_hub_stat(api->hub);
+    rung_hub_stats s = rung_hub_stat(api->service.hub);
     gauge(w, "rung_memory_bytes", "Memory of players, rankings and keys.", (double)s.memory);
     gauge(w, "rung_memory_max_bytes", "What it may be (memory.max); 0: no limit.",
           (double)s.memory_max);
@@ -243,7 +244,7 @@ static void write_of_boards(rung_json_writer *w, const rung_api *api, rung_slice
         rung_stats stats;
         rung_view view;
         if (rung_state_board_at(s, i, &id, &def) != RUNG_OK ||
-            !rung_access_sees(api->config.access, sight, id) ||
+            !rung_access_sees(api->service.access, sight, id) ||
             rung_state_board_stats(s, id, &stats) != RUNG_OK ||
             rung_state_view(s, &(rung_query){.board = id}, &view, NULL) != RUNG_OK)
             continue;
@@ -356,11 +357,12 @@ static void write_info(rung_json_writer *w, const rung_api *api) {
     rung_json_append(w, RUNG_SLICE("rung_info{version="));
     rung_metrics_label(w, rung_slice_str(api->config.version ? api->config.version : "0"));
     rung_json_append(w, RUNG_SLICE("} 1\n"));
-    gauge(w, "rung_ready", "1 when recovered and not stopping.", api->hub && !api->is_stopped);
+    gauge(w, "rung_ready", "1 when recovered and not stopping.",
+          api->service.hub && !api->is_stopped);
 }
 
 static void write_guard(rung_json_writer *w, const rung_api *api) {
-    rung_access_stats s = rung_access_stat(api->config.access);
+    rung_access_stats s = rung_access_stat(api->service.access);
     counter(w, "rung_tokens_verified_total", "Signatures of players' tokens looked at.",
             s.verified);
     counter(w, "rung_tokens_forged_total", "Of those, in vain.", s.forged);
@@ -389,7 +391,7 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
     write_guard(w, api);
     write_live(w, api);
     write_resp(w, api);
-    if (api->hub) {
+    if (api->service.hub) {
         write_hub(w, api);
         write_memory(w, api);
         write_state(w, api);
@@ -402,11 +404,11 @@ void rung_api_metrics(rung_call *c) {
     const rung_api *api = c->api;
     rung_json_writer *w = rung__call_begin(c);
     char text[RUNG_SIGHT_MAX];
-    rung_slice sight = rung_access_sight(api->config.access, &c->who, text);
+    rung_slice sight = rung_access_sight(api->service.access, &c->who, text);
     write_info(w, api);
     if (!sight.ptr)
         write_server(w, api);
-    if (api->hub)
+    if (api->service.hub)
         write_boards(w, api, sight);
     if (rung_json_failed(w)) {
         rung__call_problem(c, 503, "out_of_memory", NULL, "there is no memory for the answer");

@@ -68,7 +68,7 @@ enum { PROFILE_BOARDS_MAX = 1024 }; /* looked at for what a limited key may see 
 static void mark_shown(rung_call *c, const rung_attribute *attributes, uint32_t count,
                        bool *shown) {
     const rung_state *s = rung__api_state(c->api);
-    rung_access *access = c->api->config.access;
+    rung_access *access = c->api->service.access;
     char text[RUNG_SIGHT_MAX];
     rung_slice sight = rung_access_sight(access, &c->who, text), id;
     bool is_all = !sight.ptr || c->who.player_len;

@@ -65,7 +65,7 @@ bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *
                     .teams = teams,
                     .has_rank = rank >= 0,
                     .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,
-                    .now_ms = rung_hub_now(c->api->hub)};
+                    .now_ms = rung_hub_now(c->api->service.hub)};
     if (q.window_id.len && q.on.len) {
         rung__call_problem(c, 400, "malformed", "on", "not together with window_id");
         return false;

@@ -3,6 +3,7 @@
 #include "front/api/answers.h"
 #include "front/api/call.h"
 #include "front/api/submission.h"
+#include "service/submit.h"
 
 static void answer_submit(void *ctx, rung_status st, const rung_outcome *outcome,
                           const rung_err *err) {
@@ -25,29 +26,27 @@ void rung_api_submit(rung_call *c) {
     rung_api *api = c->api;
     const rung_board_def *def;
     rung_slot slots[SCORE_FIELDS];
-    rung_access_answer why;
-    rung_err err = {0};
+    rung_access_answer why = {0};
+    int64_t now_ms = rung_hub_now(api->service.hub);
     rung_status st = rung_submission_read(&rung_submission_schema, c->body, c->body_len,
-                                          &api->reader, slots, &err);
+                                          &api->reader, slots, &why.err);
     if (st < 0) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_fail(c, st, &why.err, RUNG_STAGE_FORM);
         return;
     }
-    if (rung_state_board(rung__api_state(api), c->board, &def) != RUNG_OK) {
-        rung__call_absent(c, "board", "no such board");
-        return;
-    }
-    st = rung_submission_fill(slots, c->board, def, &api->reader, &api->event, &err);
+    st = rung_submit_open(&api->service, NULL, c->board, now_ms, &def, &why);
+    if (st >= 0)
+        st = rung_submission_fill(slots, c->board, def, &api->reader, &api->event, &why.err);
     if (st < 0) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_RULES);
+        rung__call_fail(c, st, &why.err, RUNG_STAGE_RULES);
         return;
     }
-    rung_verdict v = rung_access_admit(api->config.access, slots[SCORE_PLAYER].text,
-                                       rung_hub_now(api->hub), &why);
-    if (v != RUNG_ACCESS_OK) {
-        rung__call_refuse(c, v, &why);
+    if (!rung__call_keep(c, slots[SCORE_PLAYER].text, &c->note))
         return;
-    }
-    if (rung__call_keep(c, slots[SCORE_PLAYER].text, &c->note))
-        rung__call_put(c, answer_submit);
+    st = rung_submit_put(&api->service, rung__call_sender(c), &api->event, now_ms, answer_submit, c,
+                         &why);
+    if (why.verdict != RUNG_ACCESS_OK)
+        rung__call_refuse(c, why.verdict, &why);
+    else if (st < 0)
+        rung__call_fail(c, st, &why.err, RUNG_STAGE_PUT);
 }

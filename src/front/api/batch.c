@@ -22,6 +22,7 @@
 #include "front/api/answers.h"
 #include "front/api/call.h"
 #include "front/api/submission.h"
+#include "service/submit.h"
 
 #include <string.h>
 
@@ -82,7 +83,7 @@ static void destroy(rung_batch *b) {
     rung_api *api = b->api;
     const rung_alloc *a = api->config.alloc;
     if (b->is_waiting)
-        rung_hub_cancel(api->hub, &b->waiter);
+        rung_hub_cancel(api->service.hub, &b->waiter);
     for (; b->head != b->tail; b->head++)
         if (entry_at(b, b->head)->refusal)
             rung_alloc_free(a, entry_at(b, b->head)->refusal, REFUSAL_MAX);
@@ -296,54 +297,38 @@ static void refuse(rung_batch *b, const rung_problem *p) {
     rung_exchange_charge(b->call->x, REFUSAL_MAX);
 }
 
-static void refuse_status(rung_batch *b, rung_status st, const rung_err *err, rung_stage stage) {
-    rung_problem p = rung_problem_of(st, err, stage);
+static void refuse_why(rung_batch *b, rung_status st, const rung_access_answer *why,
+                       rung_stage stage) {
+    rung_problem p = rung_problem_of(st, &why->err, stage);
+    if (why->verdict != RUNG_ACCESS_OK) {
+        p.status = (int)why->verdict;
+        p.code = rung__verdict_code(why->verdict);
+        p.is_rule = false;
+        p.retry_s = (int)why->rate.retry_s;
+    }
     refuse(b, &p);
-}
-
-static void refuse_verdict(rung_batch *b, rung_verdict v, const rung_access_answer *why) {
-    refuse(b, &(rung_problem){.status = (int)v,
-                              .code = rung__verdict_code(v),
-                              .field = rung_slice_str(why->err.field),
-                              .detail = rung_slice_str(why->err.message),
-                              .retry_s = (int)why->rate.retry_s});
-}
-
-/* May the sender write to this board? Asked for every line: the key may have been revoked since the last one. */
-static bool check_board(rung_batch *b, rung_slice board) {
-    rung_access_answer why;
-    rung_need need = {.role = RUNG_ROLE_SERVER, .board = board};
-    rung_verdict v = rung_access_allow(b->api->config.access, &b->call->who, &need,
-                                       rung_hub_now(b->api->hub), &why);
-    if (v != RUNG_ACCESS_OK)
-        refuse_verdict(b, v, &why);
-    return v == RUNG_ACCESS_OK;
 }
 
 /* A stream whose key is no longer good ends with a last line that says so; what comes after it is not read. */
 static void check_sender(rung_batch *b) {
+    rung_access_answer why;
+    rung_need need = {.role = RUNG_ROLE_SERVER, .board = RUNG_BOARDS_EACH};
+    if (rung_access_allow(b->api->service.access, &b->call->who, &need,
+                          rung_hub_now(b->api->service.hub), &why) == RUNG_ACCESS_OK)
+        return;
     b->line++;
-    if (check_board(b, RUNG_BOARDS_EACH))
-        b->line--;
-    else
-        b->is_stopping = true;
+    refuse_why(b, RUNG_EREFUSED, &why, RUNG_STAGE_PUT);
+    b->is_stopping = true;
 }
 
 /* Each submission counts as one request; the request itself was the first. */
 static rung_verdict pay(rung_batch *b, rung_access_answer *why) {
     bool is_paid = !b->is_begun;
     b->is_begun = true;
-    return is_paid ? RUNG_ACCESS_OK
-                   : rung_access_allow(b->api->config.access, &b->call->who,
-                                       &(rung_need){.cost = 1}, rung_hub_now(b->api->hub), why);
-}
-
-static bool check_player(rung_batch *b, rung_slice player, int64_t now_ms) {
-    rung_access_answer why;
-    rung_verdict v = rung_access_admit(b->api->config.access, player, now_ms, &why);
-    if (v != RUNG_ACCESS_OK)
-        refuse_verdict(b, v, &why);
-    return v == RUNG_ACCESS_OK;
+    return is_paid
+               ? RUNG_ACCESS_OK
+               : rung_access_allow(b->api->service.access, &b->call->who, &(rung_need){.cost = 1},
+                                   rung_hub_now(b->api->service.hub), why);
 }
 
 static void answered(void *ctx, rung_status st, const rung_outcome *outcome, const rung_err *err);
@@ -357,31 +342,25 @@ static void submit(rung_batch *b, rung_slice text) {
     rung_api *api = b->api;
     const rung_board_def *def;
     rung_slot slots[SCORE_FIELDS];
-    rung_err err = {0};
-    int64_t now_ms = rung_hub_now(api->hub);
+    rung_access_answer why = {0};
+    rung_stage stage = RUNG_STAGE_FORM;
+    int64_t now_ms = rung_hub_now(api->service.hub);
     rung_status st = rung_submission_read(&rung_batch_submission_schema,
                                           (char *)(uintptr_t)text.ptr /* it is in b->in */,
-                                          text.len, &api->reader, slots, &err);
-    if (st < 0) {
-        refuse_status(b, st, &err, RUNG_STAGE_FORM);
-        return;
-    }
+                                          text.len, &api->reader, slots, &why.err);
     rung_slice board = slots[SCORE_BOARD].text;
-    if (!check_board(b, board) || !check_player(b, slots[SCORE_PLAYER].text, now_ms))
-        return;
-    if (rung_state_board(rung__api_state(api), board, &def) != RUNG_OK) {
-        RUNG_FAIL_FIELD(&err, RUNG_EABSENT, "board", "no such board");
-        refuse_status(b, RUNG_EABSENT, &err, RUNG_STAGE_RULES);
-        return;
+    if (st >= 0) { /* asked for every line: the key may have been revoked since the last one */
+        stage = RUNG_STAGE_RULES;
+        st = rung_submit_open(&api->service, &b->call->who, board, now_ms, &def, &why);
     }
-    st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &err);
-    if (st < 0) {
-        refuse_status(b, st, &err, RUNG_STAGE_RULES);
-        return;
+    if (st >= 0)
+        st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &why.err);
+    if (st >= 0) {
+        stage = RUNG_STAGE_PUT;
+        st = rung_submit_put(&api->service, sender_of(b), &api->event, now_ms, answered, b, &why);
     }
-    st = rung_hub_put_from(api->hub, sender_of(b), &api->event, NULL, answered, b, &err);
     if (st < 0) {
-        refuse_status(b, st, &err, RUNG_STAGE_PUT);
+        refuse_why(b, st, &why, stage);
         return;
     }
     *entry_at(b, b->tail++) = (entry){.line = b->line,
@@ -407,7 +386,7 @@ static void wait_for_hub(rung_batch *b) {
     b->is_waiting = true;
     b->waiter = (rung_hub_waiter){
         .seq = rung_state_seq(rung__api_state(b->api)) + 1, .ready = hub_has_room, .ctx = b};
-    rung_hub_wait(b->api->hub, &b->waiter);
+    rung_hub_wait(b->api->service.hub, &b->waiter);
 }
 
 /* Room for one more in the ring. */
@@ -419,7 +398,7 @@ static bool has_room(rung_batch *b) {
 static bool is_stalled(rung_batch *b) {
     if (b->is_full || b->is_throttled || !has_room(b))
         return true;
-    if (rung_hub_room_for(b->api->hub, sender_of(b)))
+    if (rung_hub_room_for(b->api->service.hub, sender_of(b)))
         return false;
     wait_for_hub(b);
     return true;
@@ -453,12 +432,11 @@ static bool take_paid(rung_batch *b, rung_slice *text_out) {
     bool is_skipping = b->is_skipping;
     rung_access_answer why;
     while (take_next(b, text_out)) {
-        rung_verdict v = pay(b, &why);
-        if (v == RUNG_ACCESS_OK)
+        if (pay(b, &why) == RUNG_ACCESS_OK)
             return true;
         if (b->is_array) {
             b->api->metrics.batch_lines++;
-            refuse_verdict(b, v, &why);
+            refuse_why(b, RUNG_ELIMIT, &why, RUNG_STAGE_PUT);
             if (b->is_stopping || b->is_full || !has_room(b))
                 return false;
             continue;

@@ -15,6 +15,7 @@
 #include "front/api/routes.h"
 #include "front/http/problem.h"
 #include "front/live/live.h"
+#include "service/service.h"
 
 #define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
 #define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
@@ -60,7 +61,7 @@ typedef struct rung_asker {
 
 struct rung_api {
     rung_api_config config;
-    rung_hub *hub; /* NULL: not started, or stopped */
+    rung_service service; /* its hub is NULL until started */
     rung_archive *archive;
     const rung_net *net;
     const rung_http *http;
@@ -107,7 +108,7 @@ struct rung_api {
 };
 
 static inline const rung_state *rung__api_state(const rung_api *api) {
-    return rung_hub_state(api->hub);
+    return rung_hub_state(api->service.hub);
 }
 
 /* The argument of that name; the route has it. */
@@ -143,6 +144,9 @@ void rung__call_refuse(rung_call *c, rung_verdict v, const rung_access_answer *w
 const char *rung__verdict_code(rung_verdict v);
 /* Who asks, where something is shared: the key, or the address of who has none (base/fair.h). */
 uint32_t rung__call_share(rung_call *c);
+static inline rung_hub_sender rung__call_sender(rung_call *c) {
+    return (rung_hub_sender){.share = rung__call_share(c)};
+}
 
 /* ---- changes ---- */
 

@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The form is checked by the table in schemas.c; here numbers become exact values of the board's columns. */
+/* The form is checked by the table in schemas.c, values by the use case (service/submit.h). */
 #include "front/api/submission.h"
 
-#include "model/calendar.h"
-
-#include <math.h>
-#include <string.h>
-
-/* Of a sum's part. 2^63 of them do not reach the end of a double, so no sum becomes infinite, from where it could never
- * come back. */
-#define SUMMAND_MAX 1e288
+#include "service/submit.h"
 
 rung_status rung_submission_read(const rung_schema *schema, char *text, size_t len, rung_json *r,
                                  rung_slot slots[SCORE_FIELDS], rung_err *err) {
@@ -18,31 +11,18 @@ rung_status rung_submission_read(const rung_schema *schema, char *text, size_t l
     return st < 0 ? st : rung_json_end(r);
 }
 
-/* What the board's way of updating takes of a value. The state says the rest. */
-static rung_status check_update(const rung_board_def *def, uint32_t i, rung_value value,
-                                const char *field, rung_slice name, rung_err *err) {
-    if (def->key.columns[i].type != RUNG_SCORE_REAL)
-        return RUNG_OK;
-    if (def->update == RUNG_UPDATE_DECAY && value.d <= 0)
-        return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "%s%.*s", "must be above 0 on a board that decays",
-                               field, (int)name.len, name.ptr);
-    if (def->update == RUNG_UPDATE_SUM && fabs(value.d) > SUMMAND_MAX && !isinf(value.d))
-        return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "%s%.*s", "a sum takes parts from -1e288 to 1e288",
-                               field, (int)name.len, name.ptr);
-    return RUNG_OK;
-}
-
-static rung_status put_value(rung_score_event *e, uint32_t i, const rung_board_def *def,
-                             rung_slice text, const char *field, rung_slice name, rung_err *err) {
-    const rung_column *column = &def->key.columns[i];
+static rung_status put_value(const rung_board_def *def, uint32_t i, rung_slice text,
+                             rung_score_event *e, rung_err *err) {
     rung_err why;
-    rung_status st = rung_score_parse(column, text, &e->values[i], &why);
+    rung_slice name = i ? def->column_names[i - 1] : RUNG_SLICE("");
+    rung_status st = rung_submit_value(def, i, text, e, &why);
     if (st < 0)
-        return RUNG_FAIL_FIELD(err, st, "%s%.*s", "%s", field, (int)name.len, name.ptr,
-                               why.message);
-    e->types[i] = (uint8_t)column->type;
-    e->decimals[i] = (uint8_t)column->decimals;
-    return check_update(def, i, e->values[i], field, name, err);
+        return RUNG_FAIL_FIELD(err, st, "%s%.*s", "%s",
+                               i             ? "columns."
+                               : e->is_delta ? "delta"
+                                             : "score",
+                               (int)name.len, name.ptr, why.message);
+    return RUNG_OK;
 }
 
 /* "columns": {"time": 12.5, ...}: all of them, in any order. */
@@ -64,8 +44,7 @@ static rung_status fill_columns(const rung_slot *slot, const rung_board_def *def
             return st;
         if (i == def->key.column_count)
             return rung_json_refuse(r, RUNG_EINVAL, "the board has no such column");
-        rung_slice name = def->column_names[i - 1];
-        st = put_value(e, i, def, text, "columns.", name, err);
+        st = put_value(def, i, text, e, err);
         if (st < 0)
             return st;
         seen |= 1u << i;
@@ -92,8 +71,7 @@ static rung_status fill_score(const rung_slot *slots, const rung_board_def *def,
     }
     e->is_delta = delta->present;
     e->value_count = def->key.column_count;
-    rung_status st = put_value(e, 0, def, (e->is_delta ? delta : score)->text,
-                               e->is_delta ? "delta" : "score", RUNG_SLICE(""), err);
+    rung_status st = put_value(def, 0, (e->is_delta ? delta : score)->text, e, err);
     if (st < 0)
         return st;
     if (slots[SCORE_COLUMNS].present)
@@ -125,9 +103,6 @@ rung_status rung_submission_fill(const rung_slot slots[SCORE_FIELDS], rung_slice
     if (slots[SCORE_AT].present) {
         e->has_at = true;
         e->at_ms = slots[SCORE_AT].integer;
-        if (e->at_ms < RUNG_TIME_MS_MIN || e->at_ms >= RUNG_TIME_MS_END)
-            return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "at", "outside the years %d to %d",
-                                   RUNG_YEAR_MIN, RUNG_YEAR_MAX);
     }
     if (slots[SCORE_ID].present)
         e->id = slots[SCORE_ID].text;

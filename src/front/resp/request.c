@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "front/resp/permission.h"
 #include "front/resp/server.h"
+#include "service/submit.h"
 
 enum { REQUESTS_KEPT = 1024, GROUP_MAX = 64 /* at its end a session that is paused goes on */ };
 
@@ -249,24 +250,22 @@ static bool refuse(rung__resp_call *call, rung_status st, const rung_err *err) {
 
 bool rung__resp_put_score(rung__resp_call *call) {
     rung_event *event = &call->r->event;
-    rung_err err;
     rung_access_answer why;
-    if (rung_access_admit(call->r->access, event->score.player, call->now_ms, &why) !=
-        RUNG_ACCESS_OK) {
-        rung__resp_error(call, "THROTTLED too many submissions for this player, try again later");
-        return true;
-    }
+    rung_service service = {call->r->access, call->r->hub};
     rung__resp_request *q = join_group(call, event->score.board);
     if (!q) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return true;
     }
     event->kind = RUNG_EVENT_SCORE;
-    rung_status st = rung_hub_put_from(call->r->hub, rung__resp_sender(call->s, true), event, NULL,
-                                       score_answered, q, &err);
+    rung_status st = rung_submit_put(&service, rung__resp_sender(call->s, true), event,
+                                     call->now_ms, score_answered, q, &why);
     if (st < 0) {
         leave_group(q);
-        return refuse(call, st, &err);
+        if (why.verdict == RUNG_ACCESS_OK)
+            return refuse(call, st, &why.err);
+        rung__resp_error(call, "THROTTLED too many submissions for this player, try again later");
+        return true;
     }
     call->before.group = q;
     call->s->tail = NULL;
@@ -292,16 +291,14 @@ uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n) {
     size_t mark = call->out->len;
     uint64_t errors = r->stats.errors;
     uint32_t room = group_room(s, q), count = n < room ? n : room, done = 0;
-    rung_access_answer why;
+    rung_service service = {r->access, r->hub};
     made.score = &event->score;
     for (; done < count; done++) {
         call->argv += call->argc;
         call->style = 0;
         if (call->command->build(call, &made) != RUNG__BUILD_SCORE || call->style != q->style ||
-            rung_access_admit(r->access, event->score.player, call->now_ms, &why) !=
-                RUNG_ACCESS_OK ||
-            rung_hub_put_from(r->hub, rung__resp_sender(s, true), event, NULL, score_answered, q,
-                              NULL) < 0)
+            rung_submit_put(&service, rung__resp_sender(s, true), event, call->now_ms,
+                            score_answered, q, NULL) < 0)
             break;
     }
     call->out->len = mark;

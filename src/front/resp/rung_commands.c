@@ -5,6 +5,7 @@
 #include "front/resp/handlers.h"
 #include "front/resp/session.h"
 #include "model/calendar.h"
+#include "service/submit.h"
 
 enum { STYLE_BRIEF = 1 }; /* RUNG.SUBMIT: what `build` tells `reply` */
 enum { ROWS_MAX = 1000, AROUND_MAX = 100, AROUND_DEFAULT = 5, MEMBERS_PIECE = 64 };
@@ -298,13 +299,10 @@ static bool take_value(rung__resp_call *call, const rung_board_def *def, rung_sl
         rung__resp_error(call, "ERR the board has fewer columns");
         return false;
     }
-    const rung_column *column = &def->key.columns[i];
-    if (rung_score_parse(column, text, &e->values[i], &err) < 0) {
+    if (rung_submit_value(def, i, text, e, &err) < 0) {
         rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
         return false;
     }
-    e->types[i] = (uint8_t)column->type;
-    e->decimals[i] = (uint8_t)column->decimals;
     e->value_count++;
     return true;
 }

@@ -76,9 +76,6 @@ TEST(refusals_name_the_field) {
         {"{\"player\":\"a\",\"score\":1,\"columns\":{\"lives\":1,\"time\":1,\"x\":1}}",
          "columns.x"},
         {"{\"player\":\"a\",\"score\":1,\"columns\":{\"lives\":true,\"time\":1}}", "columns.lives"},
-        {"{\"player\":\"a\",\"score\":1,\"at\":99999999999999999,\"columns\":{\"lives\":1,\"time\":"
-         "1}}",
-         "at"},
     };
     rung_board_def def = columns();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

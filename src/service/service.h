@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service.h - what the use cases work with, whatever the protocol.
+ *
+ *     rung_service service = {.access = access, .hub = hub};
+ *     rung_submit_put(&service, from, &event, now_ms, answer, ctx, &why);
+ *
+ * A plain value of borrowed parts. Thread: the owner of the state. */
+#ifndef RUNG_SERVICE_SERVICE_H
+#define RUNG_SERVICE_SERVICE_H
+
+#include "service/access.h"
+#include "service/hub.h"
+
+typedef struct rung_service {
+    rung_access *access;
+    rung_hub *hub; /* NULL: not started */
+} rung_service;
+
+#endif

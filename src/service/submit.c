@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a server refuses of a submission before it is logged. The state has the last word when it applies it. */
+#include "service/submit.h"
+
+#include "model/calendar.h"
+
+#include <math.h>
+
+/* Of a sum's part. 2^63 of them do not reach the end of a double, so no sum becomes infinite, from where it could never
+ * come back. */
+#define SUMMAND_MAX 1e288
+
+rung_status rung_submit_open(const rung_service *s, rung_who *who, rung_slice board, int64_t now_ms,
+                             const rung_board_def **def_out, rung_access_answer *why) {
+    rung_need need = {.role = RUNG_ROLE_SERVER, .board = board};
+    why->verdict = RUNG_ACCESS_OK;
+    if (who && rung_access_allow(s->access, who, &need, now_ms, why) != RUNG_ACCESS_OK)
+        return RUNG_EREFUSED;
+    if (rung_state_board(rung_hub_state(s->hub), board, def_out) != RUNG_OK)
+        return RUNG_FAIL_FIELD(&why->err, RUNG_EABSENT, "board", "no such board");
+    return RUNG_OK;
+}
+
+/* ---- values ---- */
+
+static bool is_beyond_sums(double value) {
+    return fabs(value) > SUMMAND_MAX && !isinf(value);
+}
+
+/* What the board's way of updating takes of a value. */
+static rung_status check_update(const rung_board_def *def, uint32_t column,
+                                const rung_score_event *e, rung_err *err) {
+    double value = e->values[column].d;
+    if (def->key.columns[column].type != RUNG_SCORE_REAL)
+        return RUNG_OK;
+    if (def->update == RUNG_UPDATE_DECAY && value <= 0)
+        return RUNG_FAIL(err, RUNG_ERANGE, "must be above 0 on a board that decays");
+    if (def->update == RUNG_UPDATE_SUM && is_beyond_sums(value))
+        return RUNG_FAIL(err, RUNG_ERANGE, "a sum takes parts from -1e288 to 1e288");
+    return RUNG_OK;
+}
+
+rung_status rung_submit_value(const rung_board_def *def, uint32_t column, rung_slice text,
+                              rung_score_event *e, rung_err *err) {
+    const rung_column *c = &def->key.columns[column];
+    rung_status st = rung_score_parse(c, text, &e->values[column], err);
+    if (st < 0)
+        return st;
+    e->types[column] = (uint8_t)c->type;
+    e->decimals[column] = (uint8_t)c->decimals;
+    return check_update(def, column, e, err);
+}
+
+/* ---- propose ---- */
+
+/* For doors that bring doubles and do not know the board: few are so large that it has to be looked at. */
+static rung_status check_sums(const rung_service *s, const rung_score_event *e, rung_err *err) {
+    const rung_board_def *def;
+    rung_status st = RUNG_OK;
+    for (uint32_t i = 0; i < e->value_count && st >= 0; i++)
+        if (e->types[i] == RUNG_SCORE_REAL && is_beyond_sums(e->values[i].d) &&
+            rung_state_board(rung_hub_state(s->hub), e->board, &def) == RUNG_OK)
+            st = check_update(def, i, e, err);
+    return st;
+}
+
+static rung_status check_at(const rung_score_event *e, rung_err *err) {
+    if (!e->has_at || (e->at_ms >= RUNG_TIME_MS_MIN && e->at_ms < RUNG_TIME_MS_END))
+        return RUNG_OK;
+    return RUNG_FAIL_FIELD(err, RUNG_ERANGE, "at", "outside the years %d to %d", RUNG_YEAR_MIN,
+                           RUNG_YEAR_MAX);
+}
+
+rung_status rung_submit_put(const rung_service *s, rung_hub_sender from, rung_event *event,
+                            int64_t now_ms, rung_hub_answer *answer, void *ctx,
+                            rung_access_answer *why) {
+    rung_access_answer own;
+    why = why ? why : &own;
+    why->verdict = RUNG_ACCESS_OK;
+    rung_status st = check_at(&event->score, &why->err);
+    if (st >= 0)
+        st = check_sums(s, &event->score, &why->err);
+    if (st < 0)
+        return st;
+    if (rung_access_admit(s->access, event->score.player, now_ms, why) != RUNG_ACCESS_OK)
+        return RUNG_ELIMIT;
+    return rung_hub_put_from(s->hub, from, event, NULL, answer, ctx, &why->err);
+}
