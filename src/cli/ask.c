@@ -40,21 +40,138 @@ int rung_ask_fail(const rung_command *self, const rung_reply *reply) {
     return RUNG_EXIT_PROBLEM;
 }
 
-int rung_ask_for(const rung_command *self, rung_client *c, const char *method,
-                 const rung_path *path, rung_slice body, rung_reply *reply_out) {
+static int ask(const rung_command *self, rung_client *c, const char *method, const rung_path *path,
+               rung_slice body, rung_reply *reply_out) {
     rung_err err = {0};
     rung_status st = rung_client_ask(c, method, path, NULL, body, reply_out, &err);
-    if (st < 0) {
-        rung_command_fail(self, &err);
-        return st == RUNG_EIO ? RUNG_EXIT_UNREACHED : RUNG_EXIT_PROBLEM;
+    if (st >= 0)
+        return RUNG_EXIT_OK;
+    rung_command_fail(self, &err);
+    return st == RUNG_EIO ? RUNG_EXIT_UNREACHED : RUNG_EXIT_PROBLEM;
+}
+
+int rung_ask_for(const rung_command *self, rung_client *c, const char *method,
+                 const rung_path *path, rung_slice body, rung_reply *reply_out) {
+    int code = ask(self, c, method, path, body, reply_out);
+    return code || reply_out->status < 300 ? code : rung_ask_fail(self, reply_out);
+}
+
+int rung_ask_status(const rung_command *self, rung_client *c, const char *method,
+                    const rung_path *path, rung_reply *reply_out) {
+    return ask(self, c, method, path, (rung_slice){0}, reply_out);
+}
+
+/* ---- one question ---- */
+
+static const void *field_of(const rung_option *o, const void *args) {
+    return (const char *)args + o->offset;
+}
+
+/* The option or operand of that name; a query's are without dashes. The table has it: questions are ours. */
+static const rung_option *option_named(const rung_command *self, rung_slice name, bool is_query) {
+    for (size_t i = 0; i < self->option_count; i++) {
+        const char *known =
+            self->options[i].name + (is_query ? strspn(self->options[i].name, "-") : 0);
+        if (rung_slice_eq(rung_slice_str(known), name))
+            return &self->options[i];
     }
-    return reply_out->status < 300 ? RUNG_EXIT_OK : rung_ask_fail(self, reply_out);
+    return NULL;
+}
+
+/* One item of the query: "limit", "window-id", "around=2". */
+static void add_parameter(const rung_command *self, rung_path *path, rung_slice item,
+                          const void *args) {
+    char name[32], *equals;
+    snprintf(name, sizeof name, "%.*s", (int)item.len, item.ptr);
+    if ((equals = strchr(name, '=')))
+        *equals = '\0';
+    const rung_option *o = option_named(self, rung_slice_str(name), true);
+    for (char *p = name; *p; p++)
+        *p = *p == '-' ? '_' : *p;
+    if (o->kind == RUNG_OPTION_IS_TEXT) {
+        rung_path_query(path, name, *(const char *const *)field_of(o, args));
+    } else if (o->kind == RUNG_OPTION_IS_FLAG) {
+        rung_path_query(path, name, *(const bool *)field_of(o, args) ? "true" : NULL);
+    } else {
+        uint64_t number = *(const uint64_t *)field_of(o, args);
+        rung_path_query_number(path, name, number);
+        rung_path_query(path, name, !number && equals ? equals + 1 : NULL);
+    }
+}
+
+static void fill_path(const rung_command *self, const char *text, rung_path *path,
+                      const void *args) {
+    char literal[64];
+    for (; *text && *text != '?'; text += strcspn(text, "}") + 1) {
+        size_t len = strcspn(text, "{?"), name = strcspn(text + len, "}");
+        snprintf(literal, sizeof literal, "%.*s", (int)len, text);
+        rung_path_add(path, literal);
+        text += len;
+        if (*text != '{')
+            break;
+        const rung_option *o = option_named(self, rung_slice_of(text + 1, name - 1), false);
+        rung_path_name(path, *(const char *const *)field_of(o, args));
+    }
+    for (text += *text == '?'; *text; text += *text == ',') {
+        size_t len = strcspn(text, ",");
+        add_parameter(self, path, rung_slice_of(text, len), args);
+        text += len;
+    }
+}
+
+int rung_question_send(const rung_command *self, rung_client *c, const rung_question *q,
+                       const void *args) {
+    rung_path path = {0};
+    rung_reply reply;
+    rung_json_writer body = {.alloc = rung_alloc_heap()};
+    fill_path(self, q->path, &path, args);
+    if (q->write)
+        q->write(&body, args);
+    int code = rung_ask_for(self, c, q->method, &path, rung_json_written(&body), &reply);
+    if (code == RUNG_EXIT_OK && ((const rung_ask_args *)args)->json)
+        rung_reply_print(&reply);
+    else if (code == RUNG_EXIT_OK)
+        q->print(rung_reply_body(&reply), args);
+    rung_json_writer_deinit(&body);
+    return code;
+}
+
+int rung_question_ask(const rung_command *self, const rung_question *q, const void *args) {
+    rung_client *client;
+    int code = rung_ask_open(self, args, &client);
+    if (code)
+        return code;
+    code = rung_question_send(self, client, q, args);
+    rung_client_destroy(client);
+    return code;
+}
+
+int rung_question_run(const rung_command *self, int argc, char **argv) {
+    void *args = rung_alloc_zeroed(rung_alloc_heap(), self->args_size);
+    int code = args && rung_command_read(self, argc, argv, args)
+                   ? rung_question_ask(self, self->question, args)
+                   : RUNG_EXIT_USAGE;
+    rung_alloc_free(rung_alloc_heap(), args, self->args_size);
+    return code;
 }
 
 void rung_reply_print(const rung_reply *reply) {
     fwrite(reply->body, 1, reply->len, stdout);
     if (reply->len == 0 || reply->body[reply->len - 1] != '\n')
         putchar('\n');
+}
+
+void rung_change_print(rung_slice answer, const void *args) {
+    (void)args;
+    puts(rung_answer_is_true(answer, "changed") ? "changed" : "it was so already");
+}
+
+void rung_member_print(const char *name, rung_slice raw) {
+    char text[600];
+    printf("%s%-12s%s ", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
+           rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+    rung_print_word(stdout, rung_slice_str(rung_answer_text(raw, text, sizeof text)));
+    putchar('\n');
 }
 
 /* ---- rankings ---- */
@@ -139,6 +256,16 @@ void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked) {
     rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
     if (is_marked)
         rung_table_mark(t);
+}
+
+void rung_ranking_show(rung_slice answer, const char *marked) {
+    rung_slice entries;
+    rung_ranking_print_title(answer);
+    if (!rung_answer_find(answer, "entries", &entries))
+        return;
+    rung_table *t = rung_ranking_begin();
+    rung_ranking_add(t, entries, marked);
+    rung_ranking_print(t);
 }
 
 void rung_ranking_add(rung_table *t, rung_slice entries, const char *marked) {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask.h - what commands that ask a server have in common: their options, their failures, and how a ranking is asked for
- * and shown. One thread. */
+ * and shown. Most of them are one question, and that is data:
+ *
+ *     static const rung_question rank = {"GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2", .print = print_it};
+ *     const rung_command rung_command_rank = {..., RUNG_OPTIONS(rank_options), RUNG_QUESTION(rank_args, &rank)};
+ *
+ * One thread. */
 #ifndef RUNG_CLI_ASK_H
 #define RUNG_CLI_ASK_H
 
@@ -8,6 +13,7 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "codec/json_writer.h"
 #include "model/words.h"
 
 #include <stdbool.h>
@@ -44,12 +50,39 @@ typedef struct rung_view_args {
         RUNG_OPTION_TEXT(rung_view_args, rank, "--rank", RUNG_ALTERNATIVES(RUNG_RANK_STYLES),      \
                          "how equal scores are counted")
 
+#define RUNG_VIEW_QUERY "window,window-id,on,scope,rank"
 void rung_view_query(rung_path *path, const rung_view_args *view);
 
 /* Both return an exit code and have told what went wrong unless it is RUNG_EXIT_OK. */
 int rung_ask_open(const rung_command *self, const rung_ask_args *args, rung_client **client_out);
 int rung_ask_for(const rung_command *self, rung_client *c, const char *method,
                  const rung_path *path, rung_slice body, rung_reply *reply_out);
+
+/* The same, whatever the status of the answer is. */
+int rung_ask_status(const rung_command *self, rung_client *c, const char *method,
+                    const rung_path *path, rung_reply *reply_out);
+
+/* ---- one question ---- */
+
+struct rung_question {
+    const char *method;
+    /* {BOARD} and {--board} are the values of that operand and option. Behind the question mark are the options that
+     * become the query, with commas between; around=2: that is the value of an option that was not given. */
+    const char *path;
+    /* Both get the command's own struct, which begins with rung_ask_args. */
+    void (*write)(rung_json_writer *body, const void *args); /* NULL: no body */
+    void (*print)(rung_slice answer, const void *args);      /* without --json */
+};
+
+#define RUNG_QUESTION(type, what)                                                                  \
+    .question = (what), .args_size = sizeof(type), .run = rung_question_run
+
+/* All return the exit code. `run` reads the command line and asks the command's question, `ask` asks one with
+ * arguments that were read, `send` on a connection that is open. */
+int rung_question_run(const rung_command *self, int argc, char **argv);
+int rung_question_ask(const rung_command *self, const rung_question *q, const void *args);
+int rung_question_send(const rung_command *self, rung_client *c, const rung_question *q,
+                       const void *args);
 
 /* Tell what an answer with a status of 400 and more says. Returns RUNG_EXIT_PROBLEM. */
 int rung_ask_fail(const rung_command *self, const rung_reply *reply);
@@ -69,5 +102,11 @@ rung_table *rung_ranking_begin(void);
 void rung_ranking_add(rung_table *t, rung_slice entries, const char *marked);
 void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked);
 void rung_ranking_print(rung_table *t); /* names only where somebody has one; ends the table */
+/* The title of an answer, and a table of its entries. */
+void rung_ranking_show(rung_slice answer, const char *marked);
+/* "changed", or "it was so already". */
+void rung_change_print(rung_slice answer, const void *args);
+/* A dim name, padded, and a value that a stranger may have written. */
+void rung_member_print(const char *name, rung_slice raw);
 
 #endif

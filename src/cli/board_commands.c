@@ -2,18 +2,10 @@
 /* rung board list, show, create, delete. */
 #include "cli/ask.h"
 
-#include "base/alloc.h"
-#include "codec/json_writer.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void board_path(rung_path *path, const char *board) {
-    rung_path_add(path, "/v1/boards/");
-    rung_path_name(path, board);
-}
 
 /* ---- list ---- */
 
@@ -122,10 +114,11 @@ static const rung_option show_options[] = {
 };
 
 /* One line for every member: simple ones as they are, others as JSON. */
-static void print_members(rung_slice object) {
+static void print_members(rung_slice object, const void *args) {
     rung_answer_items it;
     rung_slice raw;
     char text[300];
+    (void)args;
     for (rung_answer_begin(&it, object); rung_answer_next(&it, &raw);) {
         printf("%s%-14s%s ", rung_terminal_color(stdout, RUNG_COLOR_DIM), it.key,
                rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
@@ -139,25 +132,7 @@ static void print_members(rung_slice object) {
     }
 }
 
-static int run_show(const rung_command *self, int argc, char **argv) {
-    board_args args = {0};
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args.ask, &client);
-    if (code)
-        return code;
-    board_path(&path, args.board);
-    code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        print_members(rung_reply_body(&reply));
-    rung_client_destroy(client);
-    return code;
-}
+static const rung_question show = {"GET", "/v1/boards/{BOARD}", .print = print_members};
 
 const rung_command rung_command_board_show = {
     .group = RUNG_GROUP_ASK,
@@ -165,7 +140,7 @@ const rung_command rung_command_board_show = {
     .summary = "a board's definition",
     .details = "",
     RUNG_OPTIONS(show_options),
-    .run = run_show,
+    RUNG_QUESTION(board_args, &show),
 };
 
 static const rung_option delete_options[] = {
@@ -185,28 +160,20 @@ static bool is_meant(const board_args *args) {
     return fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
+static void print_deleted(rung_slice answer, const void *args) {
+    (void)answer;
+    printf("board %s is deleted\n", ((const board_args *)args)->board);
+}
+
 static int run_delete(const rung_command *self, int argc, char **argv) {
+    static const rung_question delete = {"DELETE", "/v1/boards/{BOARD}", .print = print_deleted};
     board_args args = {0};
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
-    if (!is_meant(&args)) {
-        fprintf(stderr, "rung %s: nothing was deleted; --yes does it without asking\n", self->name);
-        return RUNG_EXIT_PROBLEM;
-    }
-    int code = rung_ask_open(self, &args.ask, &client);
-    if (code)
-        return code;
-    board_path(&path, args.board);
-    code = rung_ask_for(self, client, "DELETE", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        printf("board %s is deleted\n", args.board);
-    rung_client_destroy(client);
-    return code;
+    if (is_meant(&args))
+        return rung_question_ask(self, &delete, &args);
+    fprintf(stderr, "rung %s: nothing was deleted; --yes does it without asking\n", self->name);
+    return RUNG_EXIT_PROBLEM;
 }
 
 const rung_command rung_command_board_delete = {
@@ -226,6 +193,7 @@ typedef struct create_args {
         *timezone, *day_starts, *scopes, *teams, *decimals;
     uint64_t grace, keep;
     bool change;
+    rung_json_writer text; /* of the file */
 } create_args;
 
 static const rung_option create_options[] = {
@@ -302,10 +270,8 @@ static void write_score_type(rung_json_writer *w, const create_args *a) {
                    ? a->type
                    : rung_score_type_words[a->decimals ? RUNG_SCORE_DECIMAL : RUNG_SCORE_INTEGER]);
     write_text(w, "order", a->order);
-    if (a->decimals) {
-        RUNG_JSON_KEY(w, "decimals");
-        rung_json_write_raw(w, rung_slice_str(a->decimals));
-    }
+    if (a->decimals)
+        RUNG_JSON_MEMBER(w, "decimals", raw, rung_slice_str(a->decimals));
     rung_json_close_object(w);
 }
 
@@ -321,15 +287,18 @@ static void write_teams(rung_json_writer *w, const char *teams) {
     rung_json_close_object(w);
 }
 
-static void write_definition(rung_json_writer *w, const create_args *a) {
+static void write_definition(rung_json_writer *w, const void *args) {
+    const create_args *a = args;
+    if (a->file) {
+        rung_json_append(w, rung_json_written(&a->text));
+        return;
+    }
     rung_json_open_object(w);
     write_text(w, "title", a->title);
     write_score_type(w, a);
     write_text(w, "update", a->update);
-    if (a->half_life) {
-        RUNG_JSON_KEY(w, "half_life");
-        rung_json_write_raw(w, rung_slice_str(a->half_life));
-    }
+    if (a->half_life)
+        RUNG_JSON_MEMBER(w, "half_life", raw, rung_slice_str(a->half_life));
     write_text(w, "tie", a->tie);
     write_text(w, "rank", a->rank);
     write_list(w, "windows", a->windows);
@@ -359,18 +328,16 @@ static rung_status read_definition(rung_json_writer *w, const char *path, rung_e
 }
 
 /* 0: it may be put; else the exit code. */
-static int check_absent(const rung_command *self, rung_client *client, const rung_path *path,
-                        const create_args *args) {
+static int check_absent(const rung_command *self, rung_client *client, const create_args *args) {
     rung_reply reply;
-    rung_err err = {0};
+    rung_path path = {0};
     if (args->change)
         return RUNG_EXIT_OK;
-    if (rung_client_ask(client, "GET", path, NULL, (rung_slice){0}, &reply, &err) < 0) {
-        rung_command_fail(self, &err);
-        return RUNG_EXIT_UNREACHED;
-    }
-    if (reply.status == 404)
-        return RUNG_EXIT_OK;
+    rung_path_add(&path, "/v1/boards/");
+    rung_path_name(&path, args->board);
+    int code = rung_ask_status(self, client, "GET", &path, &reply);
+    if (code || reply.status == 404)
+        return code;
     if (reply.status != 200)
         return rung_ask_fail(self, &reply);
     fprintf(stderr, "rung %s: there is a board %s already; --change changes it\n", self->name,
@@ -393,32 +360,30 @@ static bool has_numbers(const rung_command *self, const create_args *a) {
     return !why;
 }
 
+static void print_created(rung_slice answer, const void *args) {
+    const create_args *a = args;
+    (void)answer;
+    printf("board %s is %s\n", a->board, a->change ? "as you say" : "made");
+}
+
 static int run_create(const rung_command *self, int argc, char **argv) {
-    create_args args = {0};
+    static const rung_question create = {"PUT", "/v1/boards/{BOARD}", write_definition,
+                                         print_created};
+    create_args args = {.text = {.alloc = rung_alloc_heap(), .limit = 1 << 20}};
     rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
     rung_err err = {0};
-    rung_json_writer body = {.alloc = rung_alloc_heap(), .limit = 1 << 20};
     if (!rung_command_read(self, argc, argv, &args) || !has_numbers(self, &args))
         return RUNG_EXIT_USAGE;
     int code = rung_ask_open(self, &args.ask, &client);
     if (code)
         return code;
-    board_path(&path, args.board);
-    if (!args.file)
-        write_definition(&body, &args);
-    else if (read_definition(&body, args.file, &err) < 0)
+    if (args.file && read_definition(&args.text, args.file, &err) < 0)
         code = rung_command_fail(self, &err);
     if (code == RUNG_EXIT_OK)
-        code = check_absent(self, client, &path, &args);
+        code = check_absent(self, client, &args);
     if (code == RUNG_EXIT_OK)
-        code = rung_ask_for(self, client, "PUT", &path, rung_json_written(&body), &reply);
-    if (code == RUNG_EXIT_OK && args.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        printf("board %s is %s\n", args.board, args.change ? "as you say" : "made");
-    rung_json_writer_deinit(&body);
+        code = rung_question_send(self, client, &create, &args);
+    rung_json_writer_deinit(&args.text);
     rung_client_destroy(client);
     return code;
 }

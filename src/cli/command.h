@@ -25,6 +25,7 @@ enum {
     "reached"
 
 typedef struct rung_command rung_command;
+typedef struct rung_question rung_question; /* ask.h */
 
 struct rung_command {
     const char *group;   /* its heading in the overview; commands of one group stand together */
@@ -34,7 +35,9 @@ struct rung_command {
     const rung_option *options;
     size_t option_count;
     int (*run)(const rung_command *self, int argc,
-               char **argv); /* the words behind the name; returns the exit code */
+               char **argv);       /* the words behind the name; returns the exit code */
+    const rung_question *question; /* what a command with rung_question_run() asks a server */
+    size_t args_size;              /* of its own struct */
 };
 
 #define RUNG_GROUP_SERVER "The server"

@@ -225,29 +225,17 @@ static void print_snapshot(rung_status st, uint64_t seq, bool is_json) {
 }
 
 /* A server writes it beside its work: it has begun when this returns. */
-static int snapshot_of_server(const rung_command *self, const rung_ask_args *ask) {
+static void print_begun(rung_slice answer, const void *args) {
     char text[RUNG_COUNT_TEXT_MAX];
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
-    int code = rung_ask_open(self, ask, &client);
-    if (code)
-        return code;
-    rung_path_add(&path, "/v1/snapshot");
-    code = rung_ask_for(self, client, "POST", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && ask->json) {
-        rung_reply_print(&reply);
-    } else if (code == RUNG_EXIT_OK) {
-        rung_slice answer = rung_reply_body(&reply);
-        rung_count_text((uint64_t)rung_answer_number(answer, "seq", 0), text);
-        printf(rung_answer_is_true(answer, "changed")
-                   ? "snapshot of sequence %s begun\n"
-                   : "nothing has changed since the snapshot of sequence %s\n",
-               text);
-    }
-    rung_client_destroy(client);
-    return code;
+    (void)args;
+    rung_count_text((uint64_t)rung_answer_number(answer, "seq", 0), text);
+    printf(rung_answer_is_true(answer, "changed")
+               ? "snapshot of sequence %s begun\n"
+               : "nothing has changed since the snapshot of sequence %s\n",
+           text);
 }
+
+static const rung_question snapshot_of_server = {"POST", "/v1/snapshot", .print = print_begun};
 
 static int snapshot_of_folder(const rung_command *self, const snapshot_args *args) {
     rung_progress progress = {0};
@@ -277,7 +265,8 @@ static int run_snapshot(const rung_command *self, int argc, char **argv) {
     snapshot_args args = {0};
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
-    return args.folder ? snapshot_of_folder(self, &args) : snapshot_of_server(self, &args.ask);
+    return args.folder ? snapshot_of_folder(self, &args)
+                       : rung_question_ask(self, &snapshot_of_server, &args);
 }
 
 const rung_command rung_command_snapshot = {

@@ -2,22 +2,14 @@
 /* rung player show, set, ban, unban, friends. */
 #include "cli/ask.h"
 
-#include "base/alloc.h"
-#include "codec/json_writer.h"
-
 #include <string.h>
 
 typedef struct player_args {
     rung_ask_args ask;
     const char *player, *reason;
     rung_words pairs;
+    rung_slice profile; /* JSON: as it is before a change */
 } player_args;
-
-static void player_path(rung_path *path, const char *player, const char *rest) {
-    rung_path_add(path, "/v1/players/");
-    rung_path_name(path, player);
-    rung_path_add(path, rest);
-}
 
 /* ---- show ---- */
 
@@ -26,48 +18,23 @@ static const rung_option show_options[] = {
     RUNG_ASK_OPTIONS,
 };
 
-static void line(const char *name, rung_slice raw) {
-    char text[600];
-    printf("%s%-12s%s ", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
-           rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
-    rung_print_word(stdout, rung_slice_str(rung_answer_text(raw, text, sizeof text)));
-    putchar('\n');
-}
-
-static void print_player(rung_slice answer) {
+static void print_player(rung_slice answer, const void *args) {
     rung_answer_items it;
     rung_slice raw;
+    (void)args;
     if (rung_answer_find(answer, "player", &raw))
-        line("player", raw);
+        rung_member_print("player", raw);
     if (rung_answer_find(answer, "profile", &raw))
         for (rung_answer_begin(&it, raw); rung_answer_next(&it, &raw);)
-            line(it.key, raw);
+            rung_member_print(it.key, raw);
     if (rung_answer_find(answer, "friends", &raw))
-        line("friends", raw);
+        rung_member_print("friends", raw);
     if (rung_answer_is_true(answer, "banned"))
         printf("%sbanned: shown nowhere%s\n", rung_terminal_color(stdout, RUNG_COLOR_BAD),
                rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
 }
 
-static int run_show(const rung_command *self, int argc, char **argv) {
-    player_args args = {0};
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args.ask, &client);
-    if (code)
-        return code;
-    player_path(&path, args.player, "");
-    code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        print_player(rung_reply_body(&reply));
-    rung_client_destroy(client);
-    return code;
-}
+static const rung_question show = {"GET", "/v1/players/{PLAYER}", .print = print_player};
 
 const rung_command rung_command_player_show = {
     .group = RUNG_GROUP_ASK,
@@ -75,7 +42,7 @@ const rung_command rung_command_player_show = {
     .summary = "a player's profile",
     .details = "",
     RUNG_OPTIONS(show_options),
-    .run = run_show,
+    RUNG_QUESTION(player_args, &show),
 };
 
 /* ---- set ---- */
@@ -97,11 +64,12 @@ static bool is_given(const rung_words *pairs, const char *name) {
 }
 
 /* The profile as it is, with what the words change: a profile is put whole. */
-static void write_profile(rung_json_writer *w, rung_slice profile, const rung_words *pairs) {
+static void write_profile(rung_json_writer *w, const void *args) {
+    const rung_words *pairs = &((const player_args *)args)->pairs;
     rung_answer_items it;
     rung_slice raw;
     rung_json_open_object(w);
-    for (rung_answer_begin(&it, profile); rung_answer_next(&it, &raw);)
+    for (rung_answer_begin(&it, ((const player_args *)args)->profile); rung_answer_next(&it, &raw);)
         if (!is_given(pairs, it.key)) {
             rung_json_write_key(w, rung_slice_str(it.key));
             rung_json_write_raw(w, raw);
@@ -127,30 +95,21 @@ static bool are_pairs(const rung_command *self, const rung_words *pairs) {
     return true;
 }
 
-static int set_profile(const rung_command *self, rung_client *client, const player_args *args) {
+static int set_profile(const rung_command *self, rung_client *client, player_args *args) {
+    static const rung_question set = {"PUT", "/v1/players/{PLAYER}", write_profile,
+                                      rung_change_print};
     rung_path path = {0};
     rung_reply reply;
-    rung_err err = {0};
-    rung_slice profile = {0};
-    rung_json_writer body = {.alloc = rung_alloc_heap()};
-    player_path(&path, args->player, "");
-    if (rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, &err) < 0) {
-        rung_command_fail(self, &err);
-        return RUNG_EXIT_UNREACHED;
-    }
+    rung_path_add(&path, "/v1/players/");
+    rung_path_name(&path, args->player);
+    int code = rung_ask_status(self, client, "GET", &path, &reply);
+    if (code)
+        return code;
     if (reply.status != 200 && reply.status != 404)
         return rung_ask_fail(self, &reply);
     if (reply.status == 200)
-        rung_answer_find(rung_reply_body(&reply), "profile", &profile);
-    write_profile(&body, profile, &args->pairs);
-    int code = rung_ask_for(self, client, "PUT", &path, rung_json_written(&body), &reply);
-    if (code == RUNG_EXIT_OK && args->ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        puts(rung_answer_is_true(rung_reply_body(&reply), "changed") ? "changed"
-                                                                     : "it was so already");
-    rung_json_writer_deinit(&body);
-    return code;
+        rung_answer_find(rung_reply_body(&reply), "profile", &args->profile);
+    return rung_question_send(self, client, &set, args);
 }
 
 static int run_set(const rung_command *self, int argc, char **argv) {
@@ -190,43 +149,30 @@ static const rung_option unban_options[] = {
     RUNG_ASK_OPTIONS,
 };
 
-static int run_ban_or_unban(const rung_command *self, int argc, char **argv, bool is_ban) {
-    player_args args = {0};
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
-    rung_json_writer body = {.alloc = rung_alloc_heap()};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args.ask, &client);
-    if (code)
-        return code;
-    if (args.reason) {
-        rung_json_open_object(&body);
-        RUNG_JSON_KEY(&body, "reason");
-        rung_json_write_string(&body, rung_slice_str(args.reason));
-        rung_json_close_object(&body);
-    }
-    player_path(&path, args.player, "/ban");
-    code = rung_ask_for(self, client, is_ban ? "POST" : "DELETE", &path, rung_json_written(&body),
-                        &reply);
-    if (code == RUNG_EXIT_OK && args.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        printf("%s is %s%s\n", args.player, is_ban ? "hidden everywhere" : "shown again",
-               rung_answer_is_true(rung_reply_body(&reply), "changed") ? "" : ", as before");
-    rung_json_writer_deinit(&body);
-    rung_client_destroy(client);
-    return code;
+static void write_reason(rung_json_writer *w, const void *args) {
+    const player_args *a = args;
+    if (!a->reason)
+        return;
+    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "reason", word, a->reason);
+    rung_json_close_object(w);
 }
 
-static int run_ban(const rung_command *self, int argc, char **argv) {
-    return run_ban_or_unban(self, argc, argv, true);
+static void print_hidden(rung_slice answer, const player_args *args, const char *now) {
+    printf("%s is %s%s\n", args->player, now,
+           rung_answer_is_true(answer, "changed") ? "" : ", as before");
 }
 
-static int run_unban(const rung_command *self, int argc, char **argv) {
-    return run_ban_or_unban(self, argc, argv, false);
+static void print_banned(rung_slice answer, const void *args) {
+    print_hidden(answer, args, "hidden everywhere");
 }
+
+static void print_unbanned(rung_slice answer, const void *args) {
+    print_hidden(answer, args, "shown again");
+}
+
+static const rung_question ban = {"POST", "/v1/players/{PLAYER}/ban", write_reason, print_banned};
+static const rung_question unban = {"DELETE", "/v1/players/{PLAYER}/ban", .print = print_unbanned};
 
 const rung_command rung_command_player_ban = {
     .group = RUNG_GROUP_ASK,
@@ -234,7 +180,7 @@ const rung_command rung_command_player_ban = {
     .summary = "hide a player from every ranking, at once",
     .details = "Nothing is lost: rung player unban brings everything back exactly.\n",
     RUNG_OPTIONS(ban_options),
-    .run = run_ban,
+    RUNG_QUESTION(player_args, &ban),
 };
 
 const rung_command rung_command_player_unban = {
@@ -243,7 +189,7 @@ const rung_command rung_command_player_unban = {
     .summary = "show a banned player again",
     .details = "",
     RUNG_OPTIONS(unban_options),
-    .run = run_unban,
+    RUNG_QUESTION(player_args, &unban),
 };
 
 /* ---- friends ---- */
@@ -265,27 +211,11 @@ static const rung_option friends_options[] = {
     RUNG_ASK_OPTIONS,
 };
 
-static int change_friend(const rung_command *self, rung_client *client, const friends_args *args) {
-    rung_path path = {0};
-    rung_reply reply;
-    const char *other = args->add ? args->add : args->remove;
-    player_path(&path, args->player, "/friends/");
-    rung_path_name(&path, other);
-    rung_path_query(&path, "follow", args->follow ? "true" : NULL);
-    int code =
-        rung_ask_for(self, client, args->add ? "PUT" : "DELETE", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args->view.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        puts(rung_answer_is_true(rung_reply_body(&reply), "changed") ? "changed"
-                                                                     : "it was so already");
-    return code;
-}
-
-static void print_friends(rung_slice answer) {
+static void print_friends(rung_slice answer, const void *args) {
     rung_answer_items it;
     rung_slice raw, item;
     char text[300];
+    (void)args;
     if (rung_answer_find(answer, "friends", &raw))
         for (rung_answer_begin(&it, raw); rung_answer_next(&it, &item);) {
             rung_print_word(stdout, rung_slice_str(rung_answer_text(item, text, sizeof text)));
@@ -293,54 +223,32 @@ static void print_friends(rung_slice answer) {
         }
 }
 
-static void print_ranking(rung_slice answer, const char *player) {
-    rung_slice entries;
-    rung_ranking_print_title(answer);
-    if (!rung_answer_find(answer, "entries", &entries))
-        return;
-    rung_table *t = rung_ranking_begin();
-    rung_ranking_add(t, entries, player);
-    rung_ranking_print(t);
+static void print_ranking(rung_slice answer, const void *args) {
+    rung_ranking_show(answer, ((const friends_args *)args)->player);
 }
 
-static int show_friends(const rung_command *self, rung_client *client, const friends_args *args) {
-    rung_path path = {0};
-    rung_reply reply;
-    if (args->board) {
-        rung_path_add(&path, "/v1/boards/");
-        rung_path_name(&path, args->board);
-        rung_path_add(&path, "/friends/");
-        rung_path_name(&path, args->player);
-        rung_view_query(&path, &args->view);
-    } else {
-        player_path(&path, args->player, "/friends");
-    }
-    int code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args->view.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK && args->board)
-        print_ranking(rung_reply_body(&reply), args->player);
-    else if (code == RUNG_EXIT_OK)
-        print_friends(rung_reply_body(&reply));
-    return code;
-}
+static const rung_question list = {"GET", "/v1/players/{PLAYER}/friends", .print = print_friends};
+static const rung_question ranked = {
+    "GET", "/v1/boards/{--board}/friends/{PLAYER}?" RUNG_VIEW_QUERY, .print = print_ranking};
+static const rung_question add = {"PUT", "/v1/players/{PLAYER}/friends/{--add}?follow",
+                                  .print = rung_change_print};
+static const rung_question end = {"DELETE", "/v1/players/{PLAYER}/friends/{--remove}?follow",
+                                  .print = rung_change_print};
 
 static int run_friends(const rung_command *self, int argc, char **argv) {
     friends_args args = {0};
-    rung_client *client;
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
     if (args.add && args.remove) {
         fprintf(stderr, "rung %s: --add or --remove, one at a time\n", self->name);
         return RUNG_EXIT_USAGE;
     }
-    int code = rung_ask_open(self, &args.view.ask, &client);
-    if (code)
-        return code;
-    code = args.add || args.remove ? change_friend(self, client, &args)
-                                   : show_friends(self, client, &args);
-    rung_client_destroy(client);
-    return code;
+    return rung_question_ask(self,
+                             args.add      ? &add
+                             : args.remove ? &end
+                             : args.board  ? &ranked
+                                           : &list,
+                             &args);
 }
 
 const rung_command rung_command_player_friends = {

@@ -2,9 +2,6 @@
 /* rung top, rank, submit: the three things a leaderboard is for. */
 #include "cli/ask.h"
 
-#include "base/alloc.h"
-#include "codec/json_writer.h"
-
 #include <string.h>
 
 /* ---- top ---- */
@@ -23,40 +20,13 @@ static const rung_option top_options[] = {
     RUNG_ASK_OPTIONS,
 };
 
-static void print_top(rung_slice answer) {
-    rung_slice entries;
-    rung_ranking_print_title(answer);
-    if (!rung_answer_find(answer, "entries", &entries))
-        return;
-    rung_table *t = rung_ranking_begin();
-    rung_ranking_add(t, entries, NULL);
-    rung_ranking_print(t);
+static void print_top(rung_slice answer, const void *args) {
+    (void)args;
+    rung_ranking_show(answer, NULL);
 }
 
-static int run_top(const rung_command *self, int argc, char **argv) {
-    top_args args = {.limit = 10};
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args.view.ask, &client);
-    if (code)
-        return code;
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, args.board);
-    rung_path_add(&path, "/top");
-    rung_path_query_number(&path, "limit", args.limit);
-    rung_path_query_number(&path, "offset", args.offset);
-    rung_view_query(&path, &args.view);
-    code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args.view.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        print_top(rung_reply_body(&reply));
-    rung_client_destroy(client);
-    return code;
-}
+static const rung_question top = {"GET", "/v1/boards/{BOARD}/top?limit=10,offset," RUNG_VIEW_QUERY,
+                                  .print = print_top};
 
 const rung_command rung_command_top = {
     .group = RUNG_GROUP_ASK,
@@ -64,7 +34,7 @@ const rung_command rung_command_top = {
     .summary = "the best of a board",
     .details = "  rung top race --limit 20 --window week --scope country:FI\n",
     RUNG_OPTIONS(top_options),
-    .run = run_top,
+    RUNG_QUESTION(top_args, &top),
 };
 
 /* ---- rank ---- */
@@ -83,8 +53,9 @@ static const rung_option rank_options[] = {
     RUNG_ASK_OPTIONS,
 };
 
-static void print_rank(rung_slice answer) {
+static void print_rank(rung_slice answer, const void *args) {
     rung_slice part;
+    (void)args;
     rung_ranking_print_title(answer);
     rung_table *t = rung_ranking_begin();
     if (rung_answer_find(answer, "above", &part))
@@ -96,30 +67,8 @@ static void print_rank(rung_slice answer) {
     rung_ranking_print(t);
 }
 
-static int run_rank(const rung_command *self, int argc, char **argv) {
-    rank_args args = {.around = 2};
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args.view.ask, &client);
-    if (code)
-        return code;
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, args.board);
-    rung_path_add(&path, "/players/");
-    rung_path_name(&path, args.player);
-    rung_path_query_number(&path, "around", args.around);
-    rung_view_query(&path, &args.view);
-    code = rung_ask_for(self, client, "GET", &path, (rung_slice){0}, &reply);
-    if (code == RUNG_EXIT_OK && args.view.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        print_rank(rung_reply_body(&reply));
-    rung_client_destroy(client);
-    return code;
-}
+static const rung_question rank = {
+    "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY, .print = print_rank};
 
 const rung_command rung_command_rank = {
     .group = RUNG_GROUP_ASK,
@@ -129,7 +78,7 @@ const rung_command rung_command_rank = {
                "\n"
                "  rung rank race ada --around 5 --window week\n",
     RUNG_OPTIONS(rank_options),
-    .run = run_rank,
+    RUNG_QUESTION(rank_args, &rank),
 };
 
 /* ---- submit ---- */
@@ -182,10 +131,10 @@ static void write_columns(rung_json_writer *w, const char *columns) {
     rung_json_close_object(w);
 }
 
-static void write_submission(rung_json_writer *w, const submit_args *a) {
+static void write_submission(rung_json_writer *w, const void *args) {
+    const submit_args *a = args;
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, rung_slice_str(a->player));
+    RUNG_JSON_MEMBER(w, "player", word, a->player);
     if (a->score) {
         rung_json_write_key(w, a->delta ? RUNG_SLICE("delta") : RUNG_SLICE("score"));
         write_value(w, rung_slice_str(a->score));
@@ -196,14 +145,10 @@ static void write_submission(rung_json_writer *w, const submit_args *a) {
         RUNG_JSON_KEY(w, "at");
         write_value(w, rung_slice_str(a->at));
     }
-    if (a->id) {
-        RUNG_JSON_KEY(w, "id");
-        rung_json_write_string(w, rung_slice_str(a->id));
-    }
-    if (a->meta) {
-        RUNG_JSON_KEY(w, "meta");
-        rung_json_write_string(w, rung_slice_str(a->meta));
-    }
+    if (a->id)
+        RUNG_JSON_MEMBER(w, "id", word, a->id);
+    if (a->meta)
+        RUNG_JSON_MEMBER(w, "meta", word, a->meta);
     rung_json_close_object(w);
 }
 
@@ -215,8 +160,9 @@ static void print_amount(const char *before, rung_slice answer, const char *name
         printf("%s%s%s", before, rung_answer_amount(raw, text, sizeof text), after);
 }
 
-static void print_outcome(rung_slice answer) {
+static void print_outcome(rung_slice answer, const void *args) {
     char player[300];
+    (void)args;
     rung_print_word(stdout,
                     rung_slice_str(rung_answer_member(answer, "player", player, sizeof player)));
     print_amount(" has ", answer, "score", "");
@@ -237,30 +183,8 @@ static void print_outcome(rung_slice answer) {
     }
 }
 
-static int run_submit(const rung_command *self, int argc, char **argv) {
-    submit_args args = {0};
-    rung_client *client;
-    rung_path path = {0};
-    rung_reply reply;
-    rung_json_writer body = {.alloc = rung_alloc_heap()};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args.ask, &client);
-    if (code)
-        return code;
-    write_submission(&body, &args);
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, args.board);
-    rung_path_add(&path, "/scores");
-    code = rung_ask_for(self, client, "POST", &path, rung_json_written(&body), &reply);
-    if (code == RUNG_EXIT_OK && args.ask.json)
-        rung_reply_print(&reply);
-    else if (code == RUNG_EXIT_OK)
-        print_outcome(rung_reply_body(&reply));
-    rung_json_writer_deinit(&body);
-    rung_client_destroy(client);
-    return code;
-}
+static const rung_question submit = {"POST", "/v1/boards/{BOARD}/scores", write_submission,
+                                     print_outcome};
 
 const rung_command rung_command_submit = {
     .group = RUNG_GROUP_ASK,
@@ -270,5 +194,5 @@ const rung_command rung_command_submit = {
                "\n"
                "  rung submit race ada 4200 --id run-17\n",
     RUNG_OPTIONS(submit_options),
-    .run = run_submit,
+    RUNG_QUESTION(submit_args, &submit),
 };
