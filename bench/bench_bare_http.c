@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "front/http/http.h"
 #include "front/net/net.h"
+#include "front/net/uv_loop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +130,7 @@ static void handle(void *ctx, rung_exchange *x) {
     rung_exchange_answer(x, 200, RUNG_TYPE_JSON, RUNG_SLICE(BODY));
 }
 
-static int listen_transport(uv_loop_t *loop, int port) {
+static int listen_transport(rung_loop *loop, int port) {
     const rung_alloc *alloc = rung_alloc_heap();
     rung_net *net;
     rung_http *http;
@@ -146,13 +147,17 @@ static int listen_transport(uv_loop_t *loop, int port) {
 int main(int argc, char **argv) {
     bool is_transport = argc > 1 && strcmp(argv[1], "--transport") == 0;
     int port = argc > 1 + is_transport ? atoi(argv[1 + is_transport]) : 0;
-    uv_loop_t *loop = uv_default_loop();
-    port = is_transport ? listen_transport(loop, port) : listen_bare(loop, port);
+    rung_loop *loop = NULL;
+    if (is_transport && rung_uv_loop_create(rung_alloc_heap(), &loop, NULL) < 0)
+        return 1;
+    port = is_transport ? listen_transport(loop, port) : listen_bare(uv_default_loop(), port);
     if (port < 0) {
         fprintf(stderr, "bench_bare_http: cannot listen\n");
         return 1;
     }
     printf("listening 127.0.0.1:%d\n", port);
     fflush(stdout);
-    return uv_run(loop, UV_RUN_DEFAULT);
+    if (is_transport)
+        rung_loop_run(loop, RUNG_RUN_UNTIL_STOP);
+    return uv_run(uv_default_loop(), UV_RUN_DEFAULT);
 }

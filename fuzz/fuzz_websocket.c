@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "front/live/websocket.h"
 #include "front/net/net.h"
+#include "front/net/uv_loop.h"
 #include "state/state.h"
 
 #include <errno.h>
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t size);
 
 static struct {
     bool is_ready;
-    uv_loop_t loop;
+    rung_loop *loop;
     rung_state *state;
     rung_net *net;
     rung_live *live;
@@ -92,15 +93,15 @@ static void prepare(void) {
     static rung_protocol protocol;
     const rung_alloc *a = rung_alloc_heap();
     rung_address address;
-    int e = uv_loop_init(&world.loop);
-    RUNG_ASSERT(e == 0);
-    rung_status st = rung_state_create(&(rung_state_config){.alloc = a}, &world.state);
+    rung_status st = rung_uv_loop_create(a, &world.loop, NULL);
+    RUNG_ASSERT(st == RUNG_OK);
+    st = rung_state_create(&(rung_state_config){.alloc = a}, &world.state);
     RUNG_ASSERT(st == RUNG_OK);
     add_events();
-    st = rung_net_create(&(rung_net_config){.alloc = a, .loop = &world.loop}, &world.net, NULL);
+    st = rung_net_create(&(rung_net_config){.alloc = a, .loop = world.loop}, &world.net, NULL);
     RUNG_ASSERT(st == RUNG_OK);
     st = rung_live_create(&(rung_live_config){.alloc = a,
-                                              .loop = &world.loop,
+                                              .loop = world.loop,
                                               .state = state_of,
                                               .now_ms = now_of,
                                               .write_head = write_head,
@@ -118,7 +119,7 @@ static void prepare(void) {
 
 static void turn(int times) {
     for (int i = 0; i < times; i++)
-        uv_run(&world.loop, UV_RUN_NOWAIT);
+        rung_loop_run(world.loop, RUNG_RUN_NOWAIT);
 }
 
 static void send_all(int fd, const void *bytes, size_t len) {

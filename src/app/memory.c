@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <uv.h>
 
 #define RESERVE ((uint64_t)64 << 20) /* the hub's ring, the log's and SQLite's buffers, stacks */
 
@@ -62,8 +61,9 @@ static uint64_t space_left(void) {
 }
 
 uint64_t rung_memory_of_process(void) {
-    uint64_t memory = least(uv_get_total_memory(), uv_get_constrained_memory()); /* version 1 */
-    return least(least(memory, group_limit()), space_left());
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t version1 = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+    return least(least(machine, version1), least(group_limit(), space_left()));
 }
 
 uint64_t rung_memory_for_state(uint64_t memory, uint64_t buffers) {

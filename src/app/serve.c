@@ -17,12 +17,11 @@
  *   3. Without keys nobody from elsewhere can connect: such an address is refused at the start.
  *
  * Threads: the loop's, for everything, but open_folder() (a worker, before the hub is handed over) and the callbacks of
- * the hub and the archive that say so (on_wake, on_fatal, on_say, on_progress): these touch the logger, the async
- * handle and `progress` only. */
+ * the hub and the archive that say so (on_wake, on_fatal, on_say, on_progress): these touch the logger, the loop's
+ * wake and `progress` only. */
 #include "app/config.h"
 #include "app/logging.h"
 #include "app/memory.h"
-#include "app/turn.h"
 #include "cli/command.h"
 
 #include "archive/attach.h"
@@ -31,6 +30,7 @@
 #include "front/api/api.h"
 #include "front/http/http.h"
 #include "front/net/net.h"
+#include "front/net/uv_loop.h"
 #include "front/resp/resp.h"
 #include "service/access.h"
 #include "service/hub.h"
@@ -44,7 +44,6 @@
 #include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <uv.h>
 
 enum {
     TICK_MS = 100,
@@ -67,15 +66,12 @@ typedef struct server {
     stage stage;
     int exit_code;
     bool is_announced;
-    bool is_woken;      /* by the hub, in this turn */
     bool is_access_put; /* an event that says whether there are keys is under way */
 
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_prepare_t before_wait;
-    uv_timer_t tick, reload, announce;
-    uv_signal_t signals[SIGNAL_COUNT];
-    uv_work_t opening;
+    rung_loop *loop;
+    rung_task flush, apply; /* the hub's parts of a turn */
+    rung_timer tick, reload, announce;
+    rung_work opening;
 
     rung_access *access;
     rung_tls *tls;
@@ -114,7 +110,7 @@ static int fail(const server *s, const rung_err *err) {
 
 static void on_wake(void *ctx) {
     server *s = ctx;
-    uv_async_send(&s->wake);
+    rung_loop_wake(s->loop, &s->apply);
 }
 
 static void on_fatal(void *ctx, const rung_err *err) {
@@ -166,8 +162,8 @@ static void announce(server *s) {
                 resp);
 }
 
-static void on_announce_time(uv_timer_t *timer) {
-    announce(timer->data);
+static void on_announce_time(void *ctx) {
+    announce(ctx);
 }
 
 /* ---- recovery ---- */
@@ -177,8 +173,8 @@ static bool is_given(const rung_settings *set, rung_setting_id id) {
     return set->sources[id] != RUNG_SETTING_FROM_DEFAULT;
 }
 
-static void open_folder(uv_work_t *work) {
-    server *s = work->data;
+static void open_folder(rung_work *work) {
+    server *s = work->ctx;
     const rung_settings *set = &s->settings;
     rung_hub_config config = {
         .alloc = rung_alloc_heap(),
@@ -281,9 +277,8 @@ static int set_up_resp(server *s) {
     return rung_resp_create(&config, &s->resp, &err) < 0 ? fail(s, &err) : RUNG_EXIT_OK;
 }
 
-static void recovered(uv_work_t *work, int canceled) {
-    server *s = work->data;
-    (void)canceled;
+static void recovered(rung_work *work) {
+    server *s = work->ctx;
     if (s->open_status < 0) {
         bool is_memory = s->open_err.code == RUNG_ENOMEM;
         s->exit_code = fail(s, &s->open_err);
@@ -313,23 +308,25 @@ static void recovered(uv_work_t *work, int canceled) {
 
 /* ---- the loop's callbacks ---- */
 
-/* Nothing is applied yet: first the turn's own changes go to the disk, which then works while we do. */
-static void on_woken(uv_async_t *async) {
-    server *s = async->data;
-    s->is_woken = true;
+static void flush(void *ctx) {
+    const server *s = ctx;
+    if (s->hub)
+        rung_hub_flush(s->hub);
 }
 
-static void on_before_wait(uv_prepare_t *prepare) {
-    server *s = prepare->data;
-    if (!s->hub)
-        return;
-    bool is_woken = s->is_woken;
-    s->is_woken = false;
-    rung_app_turn_end(s->hub, s->net, is_woken);
+static bool has_changes(const void *ctx) {
+    const server *s = ctx;
+    return s->hub && rung_hub_has_new(s->hub);
 }
 
-static void on_tick(uv_timer_t *timer) {
-    server *s = timer->data;
+static void apply(void *ctx) {
+    const server *s = ctx;
+    if (s->hub)
+        rung_hub_turn(s->hub);
+}
+
+static void on_tick(void *ctx) {
+    const server *s = ctx;
     if (s->hub)
         rung_hub_tick(s->hub);
 }
@@ -345,9 +342,9 @@ static void reload_keys(server *s, bool is_forced) {
                  RUNG_LOG_STR("why", err.message));
 }
 
-static void on_reload_time(uv_timer_t *timer) {
-    reload_keys(timer->data, false);
-    note_access(timer->data);
+static void on_reload_time(void *ctx) {
+    reload_keys(ctx, false);
+    note_access(ctx);
 }
 
 static void reload_certificate(server *s) {
@@ -374,25 +371,9 @@ static void begin_snapshot(server *s) {
 
 /* ---- stopping ---- */
 
-static void close_handle(uv_handle_t *h) {
-    if (!uv_is_closing(h))
-        uv_close(h, NULL);
-}
-
-/* The loop ends when nothing is left in it. Signals stay caught to the last: a second SIGTERM must not end a stop. */
-static void close_handles(server *s) {
-    close_handle((uv_handle_t *)&s->before_wait);
-    close_handle((uv_handle_t *)&s->tick);
-    close_handle((uv_handle_t *)&s->reload);
-    close_handle((uv_handle_t *)&s->announce);
-    for (size_t i = 0; i < SIGNAL_COUNT; i++)
-        uv_unref((uv_handle_t *)&s->signals[i]);
-}
-
 static void net_stopped(void *ctx) {
     server *s = ctx;
-    close_handles(s);
-    uv_stop(&s->loop);
+    rung_loop_stop(s->loop);
 }
 
 static void stop(server *s, const char *why) {
@@ -404,8 +385,8 @@ static void stop(server *s, const char *why) {
     rung_net_stop(s->net, (uint32_t)s->settings.stop_timeout_ms, net_stopped, s);
 }
 
-static void on_signal(uv_signal_t *handle, int number) {
-    server *s = handle->data;
+static void on_signal(void *ctx, int number) {
+    server *s = ctx;
     if (s->stage == STAGE_STOPPING) {
         if (number == SIGINT) { /* somebody is impatient; the log can take it */
             RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "stopped", RUNG_LOG_STR("while", "stopping"));
@@ -614,7 +595,7 @@ static int set_up_http(server *s) {
     split_origins(s);
     uint32_t per_address = (uint32_t)set->per_address_max;
     rung_net_config net = {.alloc = rung_alloc_heap(),
-                           .loop = &s->loop,
+                           .loop = s->loop,
                            .connections_max = s->connections_max,
                            .connections_reserved = reserved_of(s->connections_max),
                            .per_address_max = per_address ? per_address : s->connections_max / 4,
@@ -622,7 +603,7 @@ static int set_up_http(server *s) {
                            .held_max = (size_t)set->buffers_max,
                            .write_timeout_ms = (uint32_t)set->write_timeout_ms};
     rung_api_config api = {.alloc = rung_alloc_heap(),
-                           .loop = &s->loop,
+                           .loop = s->loop,
                            .access = s->access,
                            .version = rung_version(),
                            .body_max = (uint32_t)set->body_max,
@@ -712,18 +693,27 @@ static int set_up_archive(server *s) {
     return rung_attach_create(&config, &s->attach, &err) < 0 ? fail(s, &err) : RUNG_EXIT_OK;
 }
 
-static void start_timer(server *s, uv_timer_t *timer, uv_timer_cb call, uint64_t ms,
-                        bool is_repeated) {
-    uv_timer_start(timer, call, ms, is_repeated ? ms : 0);
-    timer->data = s;
+/* The hub's tasks come first, so that what the fronts answer is as new as it can be. */
+static void join_loop(server *s) {
+    s->flush =
+        (rung_task){.run = flush, .ctx = s, .is_in_every_turn = true, .has_more = has_changes};
+    s->apply = (rung_task){.run = apply, .ctx = s};
+    rung_turn_add(&s->loop->turn, RUNG_PHASE_FLUSH, &s->flush);
+    rung_turn_add(&s->loop->turn, RUNG_PHASE_APPLY, &s->apply);
+    s->tick = (rung_timer){.call = on_tick, .ctx = s};
+    s->reload = (rung_timer){.call = on_reload_time, .ctx = s};
+    s->announce = (rung_timer){.call = on_announce_time, .ctx = s};
+    rung_timer_start(s->loop, &s->tick, TICK_MS, TICK_MS);
+    rung_timer_start(s->loop, &s->reload, RELOAD_MS, RELOAD_MS);
+    rung_timer_start(s->loop, &s->announce, ANNOUNCE_MS, 0);
 }
 
-static void start_handles(server *s) {
-    start_timer(s, &s->tick, on_tick, TICK_MS, true);
-    start_timer(s, &s->reload, on_reload_time, RELOAD_MS, true);
-    start_timer(s, &s->announce, on_announce_time, ANNOUNCE_MS, false);
-    s->before_wait.data = s;
-    uv_prepare_start(&s->before_wait, on_before_wait);
+static void leave_loop(server *s) {
+    rung_turn_remove(&s->loop->turn, &s->flush);
+    rung_turn_remove(&s->loop->turn, &s->apply);
+    rung_timer_stop(s->loop, &s->tick);
+    rung_timer_stop(s->loop, &s->reload);
+    rung_timer_stop(s->loop, &s->announce);
 }
 
 static const int signal_numbers[SIGNAL_COUNT] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
@@ -735,21 +725,6 @@ static void hold_signals(sigset_t *before_out) {
     for (size_t i = 0; i < SIGNAL_COUNT; i++)
         sigaddset(&ours, signal_numbers[i]);
     pthread_sigmask(SIG_BLOCK, &ours, before_out);
-}
-
-/* Signals are caught from the first moment, and looked at when the loop runs. */
-static void init_handles(server *s) {
-    uv_async_init(&s->loop, &s->wake, on_woken);
-    s->wake.data = s;
-    uv_prepare_init(&s->loop, &s->before_wait);
-    uv_timer_init(&s->loop, &s->tick);
-    uv_timer_init(&s->loop, &s->reload);
-    uv_timer_init(&s->loop, &s->announce);
-    for (size_t i = 0; i < SIGNAL_COUNT; i++) {
-        uv_signal_init(&s->loop, &s->signals[i]);
-        s->signals[i].data = s;
-        uv_signal_start(&s->signals[i], on_signal, signal_numbers[i]);
-    }
 }
 
 /* As many open files as we may have: every connection is one. The log, snapshots, the archive and connections that are
@@ -813,7 +788,7 @@ static int set_up(server *s) {
 /* What answers were still owed goes to exchanges whose clients are gone or were cut off. */
 static void tear_down(server *s) {
     rung_err err = {0};
-    close_handles(s);
+    leave_loop(s);
     rung_api_settle(s->api);
     if (s->hub && rung_hub_close(s->hub, &err) < 0)
         s->exit_code = fail(s, &err);
@@ -824,25 +799,42 @@ static void tear_down(server *s) {
     rung_tls_destroy(s->tls);
     rung_access_destroy(s->access);
     rung_attach_destroy(s->attach);
-    close_handle((uv_handle_t *)&s->wake); /* the hub's writer could still use it until here */
-    while (uv_run(&s->loop, UV_RUN_DEFAULT) != 0)
-        ;
+    hold_signals(NULL); /* a second SIGTERM must not end a stop */
+    rung_uv_loop_destroy(s->loop);
+}
+
+/* Signals are caught from the first moment, and looked at when the loop runs. */
+static int begin_loop(server *s, const sigset_t *before) {
+    rung_err err = {0};
+    if (rung_uv_loop_create(rung_alloc_heap(), &s->loop, &err) < 0)
+        return fail(s, &err);
+    for (size_t i = 0; i < SIGNAL_COUNT; i++)
+        rung_uv_loop_on_signal(s->loop, signal_numbers[i], on_signal, s);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+    return RUNG_EXIT_OK;
+}
+
+static int begin_recovery(server *s) {
+    rung_err err = {0};
+    s->opening = (rung_work){.run = open_folder, .done = recovered, .ctx = s};
+    join_loop(s);
+    if (rung_loop_work(s->loop, &s->opening) == RUNG_OK)
+        return RUNG_EXIT_OK;
+    rung_ignore(RUNG_FAIL(&err, RUNG_ENOMEM, "out of memory"), "it is the answer");
+    return fail(s, &err);
 }
 
 static int serve(server *s, const sigset_t *before) {
-    uv_loop_init(&s->loop);
-    init_handles(s);
-    pthread_sigmask(SIG_SETMASK, before, NULL);
+    s->exit_code = begin_loop(s, before);
+    if (s->exit_code)
+        return s->exit_code;
     s->exit_code = set_up(s);
-    if (s->exit_code == RUNG_EXIT_OK) {
-        start_handles(s);
-        s->opening.data = s;
-        uv_queue_work(&s->loop, &s->opening, open_folder, recovered);
-        uv_run(&s->loop, UV_RUN_DEFAULT);
-    } else if (s->has_http || s->has_resp) {
+    if (s->exit_code == RUNG_EXIT_OK)
+        s->exit_code = begin_recovery(s);
+    if (s->exit_code != RUNG_EXIT_OK && s->net)
         rung_net_stop(s->net, 1, net_stopped, s);
-        uv_run(&s->loop, UV_RUN_DEFAULT);
-    }
+    if (s->net)
+        rung_loop_run(s->loop, RUNG_RUN_UNTIL_STOP);
     tear_down(s);
     if (s->exit_code == RUNG_EXIT_OK)
         RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopped", {0});

@@ -15,8 +15,8 @@
 #ifndef RUNG_TESTS_FRONTKIT_H
 #define RUNG_TESTS_FRONTKIT_H
 
-#include "app/turn.h"
 #include "front/api/api.h"
+#include "front/net/uv_loop.h"
 #include "front/resp/resp.h"
 #include "support/check.h"
 #include "support/failalloc.h"
@@ -40,10 +40,9 @@ typedef struct frontkit_config {
 typedef struct frontkit {
     rung_failalloc heap; /* everybody's */
     int64_t now_ms;
-    uv_loop_t loop;
-    uv_async_t wake;
-    uv_prepare_t before_wait;
-    bool is_woken, is_stopping, is_stopped;
+    rung_loop *loop;
+    rung_task flush, apply;
+    bool is_stopping, is_stopped;
     rung_hub *hub;
     rung_access *access;
     rung_net *net;
@@ -58,18 +57,30 @@ static inline int64_t frontkit_now(void *ctx) {
 }
 
 static inline void frontkit_wake(void *ctx) {
-    uv_async_send(&((frontkit *)ctx)->wake);
+    frontkit *k = ctx;
+    rung_loop_wake(k->loop, &k->apply);
 }
 
-static inline void frontkit_on_woken(uv_async_t *async) {
-    ((frontkit *)async->data)->is_woken = true;
+static inline void frontkit_flush(void *ctx) {
+    rung_hub_flush(((frontkit *)ctx)->hub);
 }
 
-static inline void frontkit_on_before_wait(uv_prepare_t *prepare) {
-    frontkit *k = prepare->data;
-    bool is_woken = k->is_woken;
-    k->is_woken = false;
-    rung_app_turn_end(k->hub, k->net, is_woken);
+static inline bool frontkit_has_changes(const void *ctx) {
+    return rung_hub_has_new(((const frontkit *)ctx)->hub);
+}
+
+static inline void frontkit_apply(void *ctx) {
+    rung_hub_turn(((frontkit *)ctx)->hub);
+}
+
+static inline void frontkit_join_loop(frontkit *k) {
+    k->flush = (rung_task){.run = frontkit_flush,
+                           .ctx = k,
+                           .is_in_every_turn = true,
+                           .has_more = frontkit_has_changes};
+    k->apply = (rung_task){.run = frontkit_apply, .ctx = k};
+    rung_turn_add(&k->loop->turn, RUNG_PHASE_FLUSH, &k->flush);
+    rung_turn_add(&k->loop->turn, RUNG_PHASE_APPLY, &k->apply);
 }
 
 static inline void frontkit_listen(frontkit *k, const rung_protocol *protocol, void *ctx,
@@ -86,10 +97,7 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
     k->heap.fill_max = c.fill_max;
     const rung_alloc *a = rung_failalloc_port(&k->heap);
     k->now_ms = INT64_C(1800000000000);
-    CHECK(uv_loop_init(&k->loop) == 0);
-    CHECK(uv_async_init(&k->loop, &k->wake, frontkit_on_woken) == 0);
-    CHECK(uv_prepare_init(&k->loop, &k->before_wait) == 0);
-    k->wake.data = k->before_wait.data = k;
+    CHECK_OK(rung_uv_loop_create(a, &k->loop, NULL));
     rung_hub_config hub = {.alloc = a,
                            .clock = {frontkit_now, k},
                            .waiting_max = c.waiting_max,
@@ -99,7 +107,7 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
     c.access.alloc = a;
     CHECK_OK(rung_access_create(&c.access, &k->access, NULL));
     c.net.alloc = c.api.alloc = c.http.alloc = c.resp.alloc = a;
-    c.net.loop = c.api.loop = &k->loop;
+    c.net.loop = c.api.loop = k->loop;
     CHECK_OK(rung_net_create(&c.net, &k->net, NULL));
     c.api.access = c.resp.access = k->access;
     CHECK_OK(rung_api_create(&c.api, &k->api, NULL));
@@ -114,13 +122,13 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
     rung_api_start(k->api, k->hub, NULL);
     frontkit_listen(k, rung_http_protocol(), k->http, &k->http_bound);
     frontkit_listen(k, rung_resp_protocol(), k->resp, &k->resp_bound);
-    uv_prepare_start(&k->before_wait, frontkit_on_before_wait); /* runs before the net's own */
+    frontkit_join_loop(k);
 }
 
 /* Turns of the loop that do not wait. A turn ends one batch and then reads, so an answer takes two. */
 static inline void frontkit_turn(frontkit *k, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        uv_run(&k->loop, UV_RUN_NOWAIT);
+        rung_loop_run(k->loop, RUNG_RUN_NOWAIT);
 }
 
 /* Time passes for the hub: windows close, keys expire. */
@@ -144,7 +152,8 @@ static inline void frontkit_begin_stop(frontkit *k, uint32_t deadline_ms) {
 /* The net has stopped (k->is_stopped); everything else goes, in the server's order. */
 static inline void frontkit_end(frontkit *k) {
     CHECK(k->is_stopped);
-    uv_close((uv_handle_t *)&k->before_wait, NULL);
+    rung_turn_remove(&k->loop->turn, &k->flush);
+    rung_turn_remove(&k->loop->turn, &k->apply);
     rung_api_settle(k->api);
     CHECK_OK(rung_hub_close(k->hub, NULL));
     CHECK_EQ_U64(rung_resp_stat(k->resp).open, 0);
@@ -154,16 +163,14 @@ static inline void frontkit_end(frontkit *k) {
     rung_http_destroy(k->http);
     rung_net_destroy(k->net);
     rung_access_destroy(k->access);
-    uv_close((uv_handle_t *)&k->wake, NULL);
-    uv_run(&k->loop, UV_RUN_DEFAULT);
-    CHECK(uv_loop_close(&k->loop) == 0);
+    rung_uv_loop_destroy(k->loop);
     rung_failalloc_deinit(&k->heap);
 }
 
 static inline void frontkit_stop(frontkit *k) {
     frontkit_begin_stop(k, 1000);
     while (!k->is_stopped)
-        uv_run(&k->loop, UV_RUN_ONCE);
+        rung_loop_run(k->loop, RUNG_RUN_ONCE);
     frontkit_end(k);
 }
 

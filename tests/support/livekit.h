@@ -13,6 +13,7 @@
 #define RUNG_TESTS_LIVEKIT_H
 
 #include "front/live/live.h"
+#include "front/net/uv_loop.h"
 #include "support/check.h"
 #include "support/failalloc.h"
 
@@ -20,7 +21,7 @@
 
 typedef struct livekit {
     rung_failalloc heap; /* of the live room */
-    uv_loop_t loop;
+    rung_loop *loop;
     rung_state *state;
     rung_live *live;
     int64_t now_ms;
@@ -68,10 +69,10 @@ static inline void livekit_start(livekit *k, const rung_live_config *config) {
     memset(k, 0, sizeof *k);
     rung_failalloc_init(&k->heap);
     k->now_ms = INT64_C(1800000000000);
-    CHECK(uv_loop_init(&k->loop) == 0);
+    CHECK_OK(rung_uv_loop_create(rung_alloc_heap(), &k->loop, NULL));
     CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap()}, &k->state));
     c.alloc = rung_failalloc_port(&k->heap);
-    c.loop = &k->loop;
+    c.loop = k->loop;
     c.state = livekit_state;
     c.now_ms = livekit_now;
     c.write_head = livekit_head;
@@ -83,7 +84,7 @@ static inline void livekit_start(livekit *k, const rung_live_config *config) {
 static inline void livekit_stop(livekit *k) {
     rung_live_stop(k->live);
     rung_live_destroy(k->live);
-    CHECK(uv_loop_close(&k->loop) == 0);
+    rung_uv_loop_destroy(k->loop);
     rung_state_destroy(k->state);
     rung_failalloc_deinit(&k->heap);
 }

@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "front/net/net.h"
+#include "front/net/uv_loop.h"
 #include "support/check.h"
 #include "support/failalloc.h"
 
@@ -31,10 +32,10 @@
 
 typedef struct netkit {
     rung_failalloc heap; /* the loop's thread only, while it runs */
-    uv_loop_t loop;
+    rung_loop *loop;
     rung_net *net;
     uint16_t port;
-    uv_async_t async;
+    rung_task called_for;
     pthread_t thread;
     uint32_t deadline_ms;
     void (*call)(void *ctx); /* to be called in the loop's thread */
@@ -46,11 +47,11 @@ typedef struct netkit {
 
 static inline void netkit_on_stopped(void *ctx) {
     netkit *k = ctx;
-    uv_close((uv_handle_t *)&k->async, NULL);
+    rung_loop_stop(k->loop);
 }
 
-static inline void netkit_on_async(uv_async_t *async) {
-    netkit *k = async->data;
+static inline void netkit_on_call(void *ctx) {
+    netkit *k = ctx;
     pthread_mutex_lock(&k->lock);
     if (k->is_call_due) {
         k->call(k->call_ctx);
@@ -67,12 +68,12 @@ static inline void netkit_start(netkit *k, const rung_net_config *config) {
     rung_net_config c = *config;
     memset(k, 0, sizeof *k);
     rung_failalloc_init(&k->heap);
-    CHECK(uv_loop_init(&k->loop) == 0);
     c.alloc = rung_failalloc_port(&k->heap);
-    c.loop = &k->loop;
+    CHECK_OK(rung_uv_loop_create(c.alloc, &k->loop, NULL));
+    c.loop = k->loop;
     CHECK_OK(rung_net_create(&c, &k->net, NULL));
-    CHECK(uv_async_init(&k->loop, &k->async, netkit_on_async) == 0);
-    k->async.data = k;
+    k->called_for = (rung_task){.run = netkit_on_call, .ctx = k};
+    rung_turn_add(&k->loop->turn, RUNG_PHASE_ANSWER, &k->called_for);
     pthread_mutex_init(&k->lock, NULL);
     pthread_cond_init(&k->called, NULL);
 }
@@ -87,7 +88,7 @@ static inline void netkit_listen(netkit *k, const rung_protocol *protocol, void 
 
 static inline void *netkit_thread(void *ctx) {
     netkit *k = ctx;
-    uv_run(&k->loop, UV_RUN_DEFAULT);
+    rung_loop_run(k->loop, RUNG_RUN_UNTIL_STOP);
     return NULL;
 }
 
@@ -101,7 +102,7 @@ static inline void netkit_call(netkit *k, void (*call)(void *ctx), void *ctx) {
     k->call = call;
     k->call_ctx = ctx;
     k->is_call_due = true;
-    uv_async_send(&k->async);
+    rung_loop_wake(k->loop, &k->called_for);
     while (k->is_call_due)
         pthread_cond_wait(&k->called, &k->lock);
     pthread_mutex_unlock(&k->lock);
@@ -113,7 +114,7 @@ static inline void netkit_begin_stop(netkit *k, uint32_t deadline_ms) {
     k->deadline_ms = deadline_ms;
     k->is_stop_due = true;
     pthread_mutex_unlock(&k->lock);
-    uv_async_send(&k->async);
+    rung_loop_wake(k->loop, &k->called_for);
 }
 
 /* Afterwards the net is there only to be asked: rung_net_stat(k->net); then netkit_end(). */
@@ -123,7 +124,7 @@ static inline void netkit_join(netkit *k) {
 
 static inline void netkit_end(netkit *k) {
     rung_net_destroy(k->net);
-    CHECK(uv_loop_close(&k->loop) == 0);
+    rung_uv_loop_destroy(k->loop);
     rung_failalloc_deinit(&k->heap);
     pthread_mutex_destroy(&k->lock);
     pthread_cond_destroy(&k->called);

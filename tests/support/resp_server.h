@@ -12,6 +12,7 @@
 #ifndef RUNG_TESTS_RESP_SERVER_H
 #define RUNG_TESTS_RESP_SERVER_H
 
+#include "front/net/uv_loop.h"
 #include "front/resp/resp.h"
 #include "support/check.h"
 
@@ -39,10 +40,9 @@ typedef struct resp_server {
     pthread_mutex_t lock;
     pthread_cond_t is_up;
     bool up, is_real_time;
-    uv_loop_t loop;
-    uv_async_t wake, quit, run;
-    uv_prepare_t prepare;
-    uv_timer_t tick;
+    rung_loop *loop;
+    rung_task flush, apply, quit, run;
+    rung_timer tick;
     rung_hub *hub;
     rung_access *access;
     rung_net *net;
@@ -58,43 +58,38 @@ static inline int64_t resp_server_now(void *ctx) {
 
 static inline void resp_server_wake(void *ctx) {
     resp_server *srv = ctx;
-    uv_async_send(&srv->wake);
+    rung_loop_wake(srv->loop, &srv->apply);
 }
 
-static inline void resp_server_on_wake(uv_async_t *a) {
-    resp_server *srv = a->data;
-    rung_hub_turn(srv->hub);
+static inline void resp_server_apply(void *ctx) {
+    rung_hub_turn(((resp_server *)ctx)->hub);
 }
 
-static inline void resp_server_on_prepare(uv_prepare_t *p) {
-    resp_server *srv = p->data;
-    rung_hub_flush(srv->hub);
-    rung_net_flush(srv->net);
+static inline void resp_server_flush(void *ctx) {
+    rung_hub_flush(((resp_server *)ctx)->hub);
 }
 
-static inline void resp_server_on_tick(uv_timer_t *t) {
-    resp_server *srv = t->data;
-    rung_hub_tick(srv->hub);
+static inline bool resp_server_has_changes(const void *ctx) {
+    return rung_hub_has_new(((const resp_server *)ctx)->hub);
 }
 
-static inline void resp_server_on_run(uv_async_t *a) {
-    resp_server *srv = a->data;
+static inline void resp_server_on_tick(void *ctx) {
+    rung_hub_tick(((resp_server *)ctx)->hub);
+}
+
+static inline void resp_server_on_run(void *ctx) {
+    resp_server *srv = ctx;
     if (srv->job)
         srv->job(srv);
     srv->is_job_done = true;
 }
 
 static inline void resp_server_stopped(void *ctx) {
-    resp_server *srv = ctx;
-    uv_close((uv_handle_t *)&srv->wake, NULL);
-    uv_close((uv_handle_t *)&srv->quit, NULL);
-    uv_close((uv_handle_t *)&srv->run, NULL);
-    uv_close((uv_handle_t *)&srv->prepare, NULL);
-    uv_close((uv_handle_t *)&srv->tick, NULL);
+    rung_loop_stop(((resp_server *)ctx)->loop);
 }
 
-static inline void resp_server_on_quit(uv_async_t *a) {
-    resp_server *srv = a->data;
+static inline void resp_server_on_quit(void *ctx) {
+    resp_server *srv = ctx;
     rung_net_stop(srv->net, 1000, resp_server_stopped, srv);
 }
 
@@ -110,7 +105,7 @@ static inline void resp_server_open(resp_server *srv) {
     CHECK_MSG(rung_hub_open(&hub, &srv->hub, &err) == RUNG_OK, "%s", err.message);
     rung_access_config access = {.alloc = rung_alloc_heap(), .path = c->keys_path};
     CHECK_MSG(rung_access_create(&access, &srv->access, &err) == RUNG_OK, "%s", err.message);
-    rung_net_config net = {.alloc = rung_alloc_heap(), .loop = &srv->loop};
+    rung_net_config net = {.alloc = rung_alloc_heap(), .loop = srv->loop};
     CHECK_MSG(rung_net_create(&net, &srv->net, &err) == RUNG_OK, "%s", err.message);
     rung_resp_config resp = c->resp;
     resp.alloc = rung_alloc_heap();
@@ -126,29 +121,38 @@ static inline void resp_server_open(resp_server *srv) {
     srv->port = rung_address_port(&bound);
 }
 
+static inline void resp_server_join_loop(resp_server *srv) {
+    rung_turn *turn = &srv->loop->turn;
+    srv->flush = (rung_task){.run = resp_server_flush,
+                             .ctx = srv,
+                             .is_in_every_turn = true,
+                             .has_more = resp_server_has_changes};
+    srv->apply = (rung_task){.run = resp_server_apply, .ctx = srv};
+    srv->quit = (rung_task){.run = resp_server_on_quit, .ctx = srv};
+    srv->run = (rung_task){.run = resp_server_on_run, .ctx = srv};
+    srv->tick = (rung_timer){.call = resp_server_on_tick, .ctx = srv};
+    rung_turn_add(turn, RUNG_PHASE_FLUSH, &srv->flush);
+    rung_turn_add(turn, RUNG_PHASE_APPLY, &srv->apply);
+    rung_turn_add(turn, RUNG_PHASE_ANSWER, &srv->quit);
+    rung_turn_add(turn, RUNG_PHASE_ANSWER, &srv->run);
+    rung_timer_start(srv->loop, &srv->tick, 100, 100);
+}
+
 static inline void *resp_server_main(void *ctx) {
     resp_server *srv = ctx;
-    uv_loop_init(&srv->loop);
-    uv_async_init(&srv->loop, &srv->wake, resp_server_on_wake);
-    uv_async_init(&srv->loop, &srv->quit, resp_server_on_quit);
-    uv_async_init(&srv->loop, &srv->run, resp_server_on_run);
-    uv_prepare_init(&srv->loop, &srv->prepare);
-    uv_timer_init(&srv->loop, &srv->tick);
-    srv->wake.data = srv->quit.data = srv->run.data = srv->prepare.data = srv->tick.data = srv;
+    CHECK_OK(rung_uv_loop_create(rung_alloc_heap(), &srv->loop, NULL));
     resp_server_open(srv);
-    uv_prepare_start(&srv->prepare, resp_server_on_prepare);
-    uv_timer_start(&srv->tick, resp_server_on_tick, 100, 100);
+    resp_server_join_loop(srv);
     pthread_mutex_lock(&srv->lock);
     srv->up = true;
     pthread_cond_signal(&srv->is_up);
     pthread_mutex_unlock(&srv->lock);
-    uv_run(&srv->loop, UV_RUN_DEFAULT);
+    rung_loop_run(srv->loop, RUNG_RUN_UNTIL_STOP);
     CHECK_OK(rung_hub_close(srv->hub, NULL));
     rung_resp_destroy(srv->resp);
     rung_net_destroy(srv->net);
     rung_access_destroy(srv->access);
-    uv_run(&srv->loop, UV_RUN_NOWAIT);
-    CHECK(uv_loop_close(&srv->loop) == 0);
+    rung_uv_loop_destroy(srv->loop);
     return NULL;
 }
 
@@ -166,7 +170,7 @@ static inline void resp_server_start(resp_server *srv, const resp_server_config 
 }
 
 static inline void resp_server_stop(resp_server *srv) {
-    uv_async_send(&srv->quit);
+    rung_loop_wake(srv->loop, &srv->quit);
     pthread_join(srv->thread, NULL);
     pthread_mutex_destroy(&srv->lock);
     pthread_cond_destroy(&srv->is_up);
@@ -180,7 +184,7 @@ static inline void resp_server_advance(resp_server *srv, int64_t ms) {
 static inline void resp_server_run(resp_server *srv, void (*job)(resp_server *srv)) {
     srv->job = job;
     srv->is_job_done = false;
-    uv_async_send(&srv->run);
+    rung_loop_wake(srv->loop, &srv->run);
     while (!srv->is_job_done)
         usleep(200);
 }

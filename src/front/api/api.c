@@ -201,9 +201,9 @@ static void leave_waiting(rung_call *c) {
     rung__call_list_remove(&c->api->waiting, c);
 }
 
-static void wait_expired(uv_timer_t *timer) {
-    rung_api *api = timer->data;
-    int64_t now_ms = (int64_t)uv_now(api->config.loop);
+static void wait_expired(void *ctx) {
+    rung_api *api = ctx;
+    int64_t now_ms = (int64_t)rung_loop_now_ms(api->config.loop);
     while (api->waiting.first && api->waiting.first->deadline_ms <= now_ms) {
         rung_call *c = api->waiting.first;
         leave_waiting(c);
@@ -217,11 +217,11 @@ static void wait_expired(uv_timer_t *timer) {
 
 static void arm_wait_timer(rung_api *api) {
     if (!api->waiting.first) {
-        uv_timer_stop(&api->wait_timer);
+        rung_timer_stop(api->config.loop, &api->wait_timer);
         return;
     }
-    int64_t left = api->waiting.first->deadline_ms - (int64_t)uv_now(api->config.loop);
-    uv_timer_start(&api->wait_timer, wait_expired, left > 0 ? (uint64_t)left : 0, 0);
+    int64_t left = api->waiting.first->deadline_ms - (int64_t)rung_loop_now_ms(api->config.loop);
+    rung_timer_start(api->config.loop, &api->wait_timer, left > 0 ? (uint64_t)left : 0, 0);
 }
 
 static void wait_over(void *ctx) {
@@ -244,7 +244,7 @@ static void wait_for(rung_call *c, uint64_t seq) {
     }
     rung_fair_take(&api->waiting_shares, c->share, 1);
     api->metrics.waits++;
-    c->deadline_ms = (int64_t)uv_now(api->config.loop) + api->config.wait_ms;
+    c->deadline_ms = (int64_t)rung_loop_now_ms(api->config.loop) + api->config.wait_ms;
     c->waiter = (rung_hub_waiter){.seq = seq, .ready = wait_over, .ctx = c};
     rung__call_list_add(&api->waiting, c);
     if (api->waiting.count == 1)
@@ -396,10 +396,8 @@ static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {
 }
 
 static int64_t now_of(const rung_api *api) {
-    uv_timeval64_t now;
-    if (api->service.hub)
-        return rung_hub_now(api->service.hub);
-    return uv_gettimeofday(&now) == 0 ? now.tv_sec * 1000 + now.tv_usec / 1000 : 0;
+    rung_hub *hub = api->service.hub;
+    return hub ? rung_hub_now(hub) : rung_loop_wall_ms(api->config.loop);
 }
 
 /* A change asked for by a page of another origin, which its user's browser sends along. */
@@ -601,6 +599,27 @@ static void free_memory(rung_api *api) {
     rung_alloc_free(a, api, sizeof *api);
 }
 
+static void join_loop(rung_api *api) {
+    rung_turn *turn = &api->config.loop->turn;
+    api->wait_timer = (rung_timer){.call = wait_expired, .ctx = api};
+    api->ask_timer = (rung_timer){.call = rung__archive_look_again, .ctx = api};
+    api->throttled = (rung_timer){.call = rung__batch_on_throttled, .ctx = api};
+    api->line_timer = (rung_timer){.call = rung__batch_end_silent, .ctx = api};
+    api->answer_ranked = (rung_task){.run = rung__answer_ranked, .ctx = api};
+    api->answer_batches = (rung_task){.run = rung__answer_batches, .ctx = api};
+    rung_turn_add(turn, RUNG_PHASE_ANSWER, &api->answer_ranked);
+    rung_turn_add(turn, RUNG_PHASE_ANSWER, &api->answer_batches);
+}
+
+static void leave_loop(rung_api *api) {
+    rung_loop *loop = api->config.loop;
+    rung_timer *timers[] = {&api->wait_timer, &api->ask_timer, &api->throttled, &api->line_timer};
+    for (size_t i = 0; i < sizeof timers / sizeof *timers; i++)
+        rung_timer_stop(loop, timers[i]);
+    rung_turn_remove(&loop->turn, &api->answer_ranked);
+    rung_turn_remove(&loop->turn, &api->answer_batches);
+}
+
 rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, rung_err *err) {
     rung_api *api = rung_alloc_zeroed(config->alloc, sizeof *api);
     if (!api)
@@ -621,23 +640,10 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
         free_memory(api);
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     }
-    uv_timer_init(config->loop, &api->wait_timer);
-    uv_timer_init(config->loop, &api->ask_timer);
-    uv_timer_init(config->loop, &api->throttled);
-    uv_idle_init(config->loop, &api->flush);
-    uv_idle_init(config->loop, &api->answer_ranked);
-    uv_timer_init(config->loop, &api->line_timer);
-    api->wait_timer.data = api->ask_timer.data = api->throttled.data = api;
-    api->flush.data = api->answer_ranked.data = api;
-    api->line_timer.data = api;
-    api->handle_count = 6;
-    api->boot = uv_hrtime();
+    join_loop(api);
+    api->boot = rung_loop_clock_ns(config->loop);
     *api_out = api;
     return RUNG_OK;
-}
-
-static void handle_closed(uv_handle_t *handle) {
-    ((rung_api *)handle->data)->handle_count--;
 }
 
 void rung_api_destroy(rung_api *api) {
@@ -646,14 +652,7 @@ void rung_api_destroy(rung_api *api) {
     if (!api->is_stopped)
         rung_api_stop(api);
     rung_live_destroy(api->live);
-    uv_close((uv_handle_t *)&api->wait_timer, handle_closed);
-    uv_close((uv_handle_t *)&api->ask_timer, handle_closed);
-    uv_close((uv_handle_t *)&api->throttled, handle_closed);
-    uv_close((uv_handle_t *)&api->flush, handle_closed);
-    uv_close((uv_handle_t *)&api->line_timer, handle_closed);
-    uv_close((uv_handle_t *)&api->answer_ranked, handle_closed);
-    while (api->handle_count)
-        uv_run(api->config.loop, UV_RUN_ONCE);
+    leave_loop(api);
     free_memory(api);
 }
 
@@ -691,7 +690,7 @@ void rung_api_stop(rung_api *api) {
     rung__archive_stop(api);
     if (api->service.hub) {
         refuse_waiting(api);
-        rung__ranked_on_idle(&api->answer_ranked);
+        rung__answer_ranked(api);
     }
     arm_wait_timer(api);
     rung__batch_stop_all(api);

@@ -11,7 +11,7 @@
  *     rung_api_destroy(api);                           // after every exchange was ended, before the loop is closed
  *
  * Until started it answers /healthz, /metrics, /openapi.json and 503 to everything else. Thread: the loop's; questions
- * to the archive run in libuv's pool, one at a time. */
+ * to the archive run on other threads (rung_loop_work()). */
 #ifndef RUNG_FRONT_API_API_H
 #define RUNG_FRONT_API_API_H
 
@@ -25,7 +25,6 @@
 #include "service/hub.h"
 
 #include <stdint.h>
-#include <uv.h>
 
 typedef struct rung_api rung_api; /* heap object; whoever created it calls rung_api_destroy() */
 
@@ -47,7 +46,7 @@ typedef struct rung_api_resp_stat {
 /* Zero is a good default for every field but alloc, loop and access. Texts are used until destroy. */
 typedef struct rung_api_config {
     const rung_alloc *alloc;
-    uv_loop_t *loop;
+    rung_loop *loop;
     rung_access *access;
     const char *version;  /* shown in /openapi.json and /metrics */
     uint32_t body_max;    /* bytes of any body that is not streamed; 0: as the route says */
@@ -68,7 +67,7 @@ typedef struct rung_api_config {
 
 RUNG_NODISCARD rung_status rung_api_create(const rung_api_config *config, rung_api **api_out,
                                            rung_err *err);
-/* NULL is fine. Its handles close in the loop: runs it until they have. */
+/* NULL is fine. */
 void rung_api_destroy(rung_api *api);
 
 /* Whose numbers /metrics shows, and whose rules for origins hold. Either may be NULL. */

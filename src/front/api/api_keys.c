@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys over HTTP: list, make, revoke. The same file as `rung keys` has, changed the same way (guard/keys_file.h); in
- * libuv's pool, since that waits for the disk, and one at a time.
+ * another thread, since that waits for the disk, and one at a time.
  *
  *     rung_api_create_key, rung_api_revoke_key -> change_file (pool) -> file_changed (loop): reload, answer
  *
@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct rung_key_change {
-    uv_work_t work;
+    rung_work work;
     rung_call *call;
     bool is_new;
     rung_key key;                 /* to be added; its texts are in `bytes` */
@@ -103,8 +103,8 @@ static rung_status change_table(void *ctx, const rung_keys *keys, rung_keys **ke
                : rung_keys_revoke(keys, rung_slice_of(k->id, k->id_len), k->now_ms, keys_out, err);
 }
 
-static void change_file(uv_work_t *work) {
-    rung_key_change *k = work->data;
+static void change_file(rung_work *work) {
+    rung_key_change *k = work->ctx;
     const rung_api_config *config = &k->call->api->config;
     k->status = rung_keys_file_change(config->alloc, rung_access_path(config->access), change_table,
                                       k, &k->err);
@@ -135,10 +135,10 @@ static void answer_key(rung_key_change *k) {
         explicit_bzero(w->data, w->size);
 }
 
-static void file_changed(uv_work_t *work, int cancelled) {
-    rung_key_change *k = work->data;
+static void file_changed(rung_work *work) {
+    rung_key_change *k = work->ctx;
     rung_api *api = k->call->api;
-    rung_status st = cancelled ? RUNG_ECLOSED : k->status;
+    rung_status st = k->status;
     if (st >= 0)
         st = rung_access_reload(api->service.access, true, &k->err);
     api->key_change = NULL;
@@ -167,7 +167,7 @@ static rung_key_change *begin_change(rung_call *c) {
     }
     k->call = c;
     k->now_ms = rung_hub_now(api->service.hub);
-    k->work.data = k;
+    k->work = (rung_work){.run = change_file, .done = file_changed, .ctx = k};
     return k;
 }
 
@@ -181,8 +181,11 @@ static void end_change(rung_key_change *k, rung_status st, rung_stage stage) {
 static void start_change(rung_key_change *k) {
     rung_api *api = k->call->api;
     api->key_change = k;
-    if (uv_queue_work(api->config.loop, &k->work, change_file, file_changed) != 0)
-        file_changed(&k->work, UV_ECANCELED);
+    rung_status st = rung_loop_work(api->config.loop, &k->work);
+    if (st < 0) {
+        k->status = st;
+        file_changed(&k->work);
+    }
 }
 
 /* ---- a new key ---- */
@@ -232,7 +235,7 @@ static rung_status read_key(rung_key_change *k, const rung_slot *slots) {
 
 static rung_status mint(rung_key_change *k) {
     uint8_t chance[RUNG_KEY_CHANCE_SIZE];
-    if (uv_random(NULL, NULL, chance, sizeof chance, 0, NULL) != 0)
+    if (rung_loop_random(k->call->api->config.loop, chance, sizeof chance) < 0)
         return RUNG_FAIL(&k->err, RUNG_EIO, "the system has no randomness to give");
     rung_status st = rung_key_mint(&k->key, chance, k->text, &k->err);
     explicit_bzero(chance, sizeof chance);

@@ -370,11 +370,22 @@ static void write_guard(rung_json_writer *w, const rung_api *api) {
             "Tokens refused unseen, after too many bad ones from their address.", s.unverified);
 }
 
+static long resident_pages(void) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file && fscanf(file, "%*d %ld", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages;
+}
+
 static void write_process(rung_json_writer *w) {
     struct rusage usage = {0};
-    size_t resident = 0;
-    if (uv_resident_set_memory(&resident) == 0)
-        gauge(w, "process_resident_memory_bytes", "Memory of the process.", (double)resident);
+    long resident = resident_pages();
+    if (resident > 0)
+        gauge(w, "process_resident_memory_bytes", "Memory of the process.",
+              (double)resident * (double)sysconf(_SC_PAGESIZE));
     if (getrusage(RUSAGE_SELF, &usage) == 0) {
         double seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;

@@ -228,9 +228,8 @@ static void answer_some(rung_api *api) {
         find_around(&reads[i], &views[i]);
 }
 
-void rung__ranked_on_idle(uv_idle_t *idle) {
-    rung_api *api = idle->data;
-    uv_idle_stop(idle);
+void rung__answer_ranked(void *ctx) {
+    rung_api *api = ctx;
     while (api->ranked.first)
         answer_some(api);
 }
@@ -242,7 +241,7 @@ void rung_api_around(rung_call *c) {
         answer_some(
             api); /* no more of them wait, so that a burst holds no more requests than that */
     else if (api->ranked.count == 1)
-        uv_idle_start(&api->answer_ranked, rung__ranked_on_idle);
+        rung_turn_want(&api->answer_ranked);
 }
 
 /* ---- several ---- */

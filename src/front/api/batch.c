@@ -133,7 +133,7 @@ static rung_batch *create(rung_call *c, bool is_array) {
         b->next->prev = b;
     api->batches = b;
     rung_fair_take(&api->batch_shares, c->share, 1);
-    b->heard_ms = uv_now(api->config.loop);
+    b->heard_ms = rung_loop_now_ms(api->config.loop);
     b->items = is_array ? rung_alloc_get(a, sizeof *b->items) : NULL;
     if (grow_ring(b, RING_FIRST) && (b->items || !is_array))
         return b;
@@ -158,7 +158,7 @@ static void flush_soon(rung_batch *b) {
         flush(b);
     } else if (!b->is_flush_due) {
         b->is_flush_due = true;
-        uv_idle_start(&b->api->flush, rung__batch_on_idle);
+        rung_turn_want(&b->api->answer_batches);
     }
 }
 
@@ -445,16 +445,15 @@ static bool take_paid(rung_batch *b, rung_slice *text_out) {
         b->line = line;
         b->is_skipping = is_skipping;
         b->is_throttled = true;
-        if (!uv_is_active((uv_handle_t *)&b->api->throttled))
-            uv_timer_start(&b->api->throttled, rung__batch_on_throttled, THROTTLED_MS,
-                           THROTTLED_MS);
+        if (!b->api->throttled.is_running)
+            rung_timer_start(b->api->config.loop, &b->api->throttled, THROTTLED_MS, THROTTLED_MS);
         return false;
     }
     return false;
 }
 
 static void take_text(rung_batch *b, rung_slice text) {
-    b->heard_ms = uv_now(b->api->config.loop);
+    b->heard_ms = rung_loop_now_ms(b->api->config.loop);
     b->api->metrics.batch_lines++;
     if (!b->is_array && text.len > LINE_BYTES_MAX)
         refuse_long_line(b);
@@ -516,7 +515,7 @@ static void answered(void *ctx, rung_status st, const rung_outcome *outcome, con
     rung_batch *b = ctx;
     RUNG_ASSERT(b->pending && !entry_at(b, b->head)->refusal);
     write_result(b, entry_at(b, b->head), st, outcome, err);
-    b->heard_ms = uv_now(b->api->config.loop);
+    b->heard_ms = rung_loop_now_ms(b->api->config.loop);
     b->head++;
     b->pending--;
     write_refused(b);
@@ -561,9 +560,9 @@ static bool is_silent(const rung_batch *b, uint64_t now_ms) {
 }
 
 /* A place is for who submits. What keeps a connection open, such as blank lines, does not keep a place. */
-static void end_silent(uv_timer_t *timer) {
-    rung_api *api = timer->data;
-    uint64_t now_ms = uv_now(api->config.loop);
+void rung__batch_end_silent(void *ctx) {
+    rung_api *api = ctx;
+    uint64_t now_ms = rung_loop_now_ms(api->config.loop);
     for (rung_batch *b = api->batches, *next; b; b = next) {
         next = b->next;
         if (!is_silent(b, now_ms))
@@ -576,13 +575,13 @@ static void end_silent(uv_timer_t *timer) {
         pump(b);
     }
     if (!api->batches)
-        uv_timer_stop(timer);
+        rung_timer_stop(api->config.loop, &api->line_timer);
 }
 
 static void look_for_silent(rung_api *api) {
     uint64_t often_ms = api->config.line_ms / 8 + 1;
-    if (!uv_is_active((const uv_handle_t *)&api->line_timer))
-        uv_timer_start(&api->line_timer, end_silent, often_ms, often_ms);
+    if (!api->line_timer.is_running)
+        rung_timer_start(api->config.loop, &api->line_timer, often_ms, often_ms);
 }
 
 static void start_stream(rung_call *c) {
@@ -649,17 +648,16 @@ void rung_api_submit_many(rung_call *c) {
 
 /* ---- all of them ---- */
 
-void rung__batch_on_idle(uv_idle_t *idle) {
-    rung_api *api = idle->data;
-    uv_idle_stop(idle);
+void rung__answer_batches(void *ctx) {
+    rung_api *api = ctx;
     for (rung_batch *b = api->batches; b; b = b->next)
         if (b->is_flush_due)
             flush(b);
 }
 
 /* Some may have earned a submission meanwhile. */
-void rung__batch_on_throttled(uv_timer_t *timer) {
-    rung_api *api = timer->data;
+void rung__batch_on_throttled(void *ctx) {
+    rung_api *api = ctx;
     bool is_left = false;
     for (rung_batch *b = api->batches, *next; b; b = next) {
         next = b->next;
@@ -673,7 +671,7 @@ void rung__batch_on_throttled(uv_timer_t *timer) {
     for (const rung_batch *b = api->batches; b; b = b->next)
         is_left |= b->is_throttled;
     if (!is_left)
-        uv_timer_stop(timer);
+        rung_timer_stop(api->config.loop, &api->throttled);
 }
 
 void rung__batch_stop_all(rung_api *api) {

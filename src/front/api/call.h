@@ -54,7 +54,7 @@ struct rung_batch;
 
 /* A reader of the archive, and the question it is working on in the pool. */
 typedef struct rung_asker {
-    uv_work_t work;
+    rung_work work;
     rung_archive *archive;
     rung_call *call; /* NULL: it is free */
 } rung_asker;
@@ -77,18 +77,18 @@ struct rung_api {
 
     rung_call_list waiting; /* for a sequence; by deadline, since all wait equally long */
     rung_fair waiting_shares, asking_shares, batch_shares; /* who has how many */
-    uv_timer_t wait_timer;
+    rung_timer wait_timer;
 
     rung_call_list
         ranked; /* questions for a player's place, answered together at the end of the turn */
-    uv_idle_t answer_ranked;
+    rung_task answer_ranked;
 
     rung_call_list asking; /* questions to the archive, with the one under way */
     rung_asker askers[RUNG_API_ASKERS_MAX];
     uint32_t asker_count;
     uint64_t turn,
         turns[RUNG_FAIR_SHARES]; /* of the question begun last; the last one of each sender */
-    uv_timer_t ask_timer;        /* runs while questions wait for the archive to catch up */
+    rung_timer ask_timer;        /* runs while questions wait for the archive to catch up */
 
     struct rung_key_change *key_change; /* under way in the pool; NULL: none */
 
@@ -96,12 +96,11 @@ struct rung_api {
     rung_page_cache pages; /* of top lists */
 
     struct rung_batch *batches; /* all streams of submissions */
-    uv_idle_t flush;            /* runs once when a batch has results to send */
-    uv_timer_t line_timer;      /* looks for streams that send nothing, while there are streams */
-    uv_timer_t throttled;       /* runs while a batch waits for its sender's rate */
+    rung_task answer_batches;   /* wanted when a batch has results to send */
+    rung_timer line_timer;      /* looks for streams that send nothing, while there are streams */
+    rung_timer throttled;       /* runs while a batch waits for its sender's rate */
 
-    uint64_t boot;         /* tells this process from another in ETags */
-    uint32_t handle_count; /* of the loop, still open */
+    uint64_t boot; /* tells this process from another in ETags */
     rung_metrics metrics;
     char *openapi;
     size_t openapi_len, openapi_size;
@@ -166,6 +165,7 @@ typedef struct rung_past rung_past;
 void rung__archive_ask(rung_call *c, rung_past *p);
 /* Refuse all questions but the one under way. */
 void rung__archive_stop(rung_api *api);
+void rung__archive_look_again(void *api); /* the time of ask_timer */
 
 /* ---- handlers ---- */
 
@@ -217,13 +217,14 @@ bool rung__api_asset(rung_exchange *x, const rung_request *r);
 
 /* ---- places (api_reads.c) ---- */
 
-void rung__ranked_on_idle(uv_idle_t *idle);
+void rung__answer_ranked(void *api);
 
 /* ---- streams ---- */
 
 void rung__batch_stop_all(rung_api *api);
-void rung__batch_on_idle(uv_idle_t *idle);
-void rung__batch_on_throttled(uv_timer_t *timer);
+void rung__answer_batches(void *api);
+void rung__batch_on_throttled(void *api);
+void rung__batch_end_silent(void *api);
 
 /* ---- live (api_live.c) ---- */
 

@@ -65,8 +65,8 @@ static rung_api_archive_stat archive_stat(const rung_api *api) {
     return s;
 }
 
-static void work_ask(uv_work_t *work) {
-    rung_asker *asker = work->data;
+static void work_ask(rung_work *work) {
+    const rung_asker *asker = work->ctx;
     rung_past *p = asker->call->past; /* the loop leaves it alone until work_done */
     p->status = p->ask(p, asker->archive);
 }
@@ -109,18 +109,19 @@ static void refuse_late(rung_api *api, rung_call *c) {
     rung__past_destroy(api->config.alloc, p);
 }
 
-static void work_done(uv_work_t *work, int cancelled);
+static void work_done(rung_work *work);
 
 static void begin_work(rung_api *api, rung_asker *asker, rung_call *c) {
     asker->call = c;
-    asker->work.data = asker;
+    asker->work = (rung_work){.run = work_ask, .done = work_done, .ctx = asker};
     c->past->is_asked = true;
     api->turn = c->past->turn;
-    if (uv_queue_work(api->config.loop, &asker->work, work_ask, work_done) != 0)
-        work_done(&asker->work, UV_ECANCELED);
+    rung_status st = rung_loop_work(api->config.loop, &asker->work);
+    if (st < 0) {
+        c->past->status = st;
+        work_done(&asker->work);
+    }
 }
-
-static void look_again(uv_timer_t *timer);
 
 /* Whose turn it is, of those that the archive can answer now. */
 static rung_call *next_ready(const rung_api *api, uint64_t archived_seq) {
@@ -134,7 +135,7 @@ static rung_call *next_ready(const rung_api *api, uint64_t archived_seq) {
 
 /* The first that it cannot; if `late`, of those whose time is over. */
 static rung_call *first_waiting(const rung_api *api, uint64_t archived_seq, bool late) {
-    int64_t now_ms = (int64_t)uv_now(api->config.loop);
+    int64_t now_ms = (int64_t)rung_loop_now_ms(api->config.loop);
     rung_call *c = api->asking.first;
     while (c && (c->past->is_asked || c->past->needed_seq <= archived_seq ||
                  (late && c->deadline_ms > now_ms)))
@@ -156,13 +157,13 @@ static void ask_next(rung_api *api) {
         return;
     uint64_t archived_seq = archive_stat(api).cursor_seq;
     if (first_waiting(api, archived_seq, false))
-        uv_timer_start(&api->ask_timer, look_again, LOOK_MS, 0);
+        rung_timer_start(api->config.loop, &api->ask_timer, LOOK_MS, 0);
     while ((asker = free_asker(api)) != NULL && (ready = next_ready(api, archived_seq)) != NULL)
         begin_work(api, asker, ready);
 }
 
-static void look_again(uv_timer_t *timer) {
-    rung_api *api = timer->data;
+void rung__archive_look_again(void *ctx) {
+    rung_api *api = ctx;
     uint64_t archived_seq = archive_stat(api).cursor_seq;
     rung_call *late;
     while ((late = first_waiting(api, archived_seq, true)) != NULL)
@@ -170,14 +171,12 @@ static void look_again(uv_timer_t *timer) {
     ask_next(api);
 }
 
-static void work_done(uv_work_t *work, int cancelled) {
-    rung_asker *asker = work->data;
+static void work_done(rung_work *work) {
+    rung_asker *asker = work->ctx;
     rung_call *c = asker->call;
     rung_api *api = c->api;
     rung_past *p = c->past;
     p->is_asked = false;
-    if (cancelled)
-        p->status = RUNG_ECLOSED;
     api->metrics.archive_questions++;
     api->metrics.archive_failures += p->status < 0;
     if (p->status == RUNG_NOT_FOUND && p->needed_seq < p->closed_seq && !api->is_stopped) {
@@ -205,7 +204,7 @@ void rung__archive_ask(rung_call *c, rung_past *p) {
     p->closed_seq = s.closed_seq;
     p->needed_seq = p->needs_closed && s.closed_seq > s.changed_seq ? s.closed_seq : s.changed_seq;
     if (!c->deadline_ms) /* or it has waited for its min_seq */
-        c->deadline_ms = (int64_t)uv_now(api->config.loop) + api->config.wait_ms;
+        c->deadline_ms = (int64_t)rung_loop_now_ms(api->config.loop) + api->config.wait_ms;
     uint64_t *turn = &api->turns[share];
     p->turn = *turn = (*turn > api->turn ? *turn : api->turn) + 1;
     rung_fair_take(&api->asking_shares, share, 1);
@@ -215,7 +214,7 @@ void rung__archive_ask(rung_call *c, rung_past *p) {
 
 void rung__archive_stop(rung_api *api) {
     rung_call *next;
-    uv_timer_stop(&api->ask_timer);
+    rung_timer_stop(api->config.loop, &api->ask_timer);
     for (rung_call *c = api->asking.first; c; c = next) {
         next = c->next;
         if (c->past->is_asked)
@@ -234,7 +233,7 @@ static bool is_asking(const rung_api *api) {
 
 void rung_api_settle(rung_api *api) {
     while (api && (is_asking(api) || api->key_change))
-        uv_run(api->config.loop, UV_RUN_ONCE);
+        rung_loop_run(api->config.loop, RUNG_RUN_ONCE);
 }
 
 /* ---- one ranking ---- */

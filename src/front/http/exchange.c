@@ -198,7 +198,7 @@ static void end_exchange(rung_exchange *x) {
     x->is_ended = true;
     x->is_handed = true; /* one that was refused before its turn never will be */
     if (h->config.observe) {
-        uint64_t took_us = (uv_hrtime() - x->started_ns) / 1000;
+        uint64_t took_us = (rung_loop_clock_ns(h->loop) - x->started_ns) / 1000;
         h->config.observe(h->config.ctx, x, x->session ? x->status : 0, took_us, x->bytes_in,
                           x->bytes_out);
     }
@@ -292,14 +292,13 @@ static const char *reason_of(int status) {
 }
 
 static const char *date_now(rung_http *h) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME_COARSE, &now);
-    if (now.tv_sec != h->date_s) {
+    time_t now_s = (time_t)(rung_loop_wall_ms(h->loop) / 1000);
+    if (now_s != h->date_s) {
         static const char days[] = "SunMonTueWedThuFriSat",
                           months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
         struct tm t;
-        gmtime_r(&now.tv_sec, &t);
-        h->date_s = now.tv_sec;
+        gmtime_r(&now_s, &t);
+        h->date_s = now_s;
         snprintf(h->date, sizeof h->date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT",
                  days + 3 * (t.tm_wday % 7), (unsigned)t.tm_mday % 100,
                  months + 3 * (t.tm_mon % 12), (unsigned)(t.tm_year + 1900) % 10000,

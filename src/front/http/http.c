@@ -313,7 +313,7 @@ static void start_body(rung__session *s, const rung_exchange *x) {
     s->left = x->head.length;
     s->chunks = (rung_chunks){0};
     s->thrown = s->body_bytes = 0;
-    s->body_since_ms = s->body_last_ms = uv_now(rung_net_loop(s->http->config.net));
+    s->body_since_ms = s->body_last_ms = rung_loop_now_ms(s->http->loop);
 }
 
 static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_problem *p) {
@@ -322,7 +322,7 @@ static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_prob
         static char nothing[1];
         x->head_bytes = nothing;
         x->head.field_count = 0; /* offsets into bytes that are not ours */
-        x->started_ns = uv_hrtime();
+        x->started_ns = rung_loop_clock_ns(s->http->loop);
         s->http->stats.in_flight++;
         x->is_counted = true;
     }
@@ -404,7 +404,7 @@ static bool read_head(rung__session *s, rung_slice *input) {
     *input = rung_slice_of(input->ptr + size, input->len - size);
     h->stats.requests++;
     x->bytes_in = size;
-    x->started_ns = h->config.observe ? uv_hrtime() : 0;
+    x->started_ns = h->config.observe ? rung_loop_clock_ns(h->loop) : 0;
     s->reading = x;
     fill_request(s, x);
     list_add(s, x);
@@ -418,7 +418,7 @@ static bool read_head(rung__session *s, rung_slice *input) {
 
 static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, bool is_all) {
     s->body_bytes += piece.len;
-    s->body_last_ms = uv_now(rung_net_loop(s->http->config.net));
+    s->body_last_ms = rung_loop_now_ms(s->http->loop);
     if (!x || x->is_ended) {
         s->thrown += piece.len;
         if (s->thrown > s->http->config.discard_max) {
@@ -568,7 +568,7 @@ static void watch_idle(rung__session *s) {
         rung_conn_deadline(s->conn, 0);
         s->body_since_ms = 0; /* our own time is not the client's */
     } else {
-        uint64_t now = uv_now(rung_net_loop(config->net));
+        uint64_t now = rung_loop_now_ms(s->http->loop);
         if (!s->body_since_ms) {
             s->body_since_ms = s->body_last_ms = now;
             s->body_bytes = 0;
@@ -730,6 +730,7 @@ rung_status rung_http_create(const rung_http_config *config, rung_http **http_ou
     if (!h)
         return RUNG_FAIL(err, RUNG_ENOMEM, "http: out of memory");
     h->config = c;
+    h->loop = rung_net_loop(c.net);
     h->limits = (rung_head_limits){c.head_size_max, c.target_max, c.fields_max};
     h->gzip.alloc = c.alloc;
     h->date_s = -1;

@@ -103,6 +103,7 @@ struct rung__session {
 
 struct rung_http {
     rung_http_config config;
+    rung_loop *loop; /* the net's */
     rung_head_limits limits;
     rung_exchange *exchanges; /* free ones */
     rung__session *sessions;

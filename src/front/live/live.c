@@ -18,7 +18,7 @@
 #define ASK_EVERY_MS 1000 /* may it still? */
 #define SHARES       2    /* one asker has at most 1 / SHARES of viewers and topics */
 
-static void on_timer(uv_timer_t *timer);
+static void on_timer(void *ctx);
 
 /* ---- names ---- */
 
@@ -372,7 +372,7 @@ static uint64_t rights_now(const rung_live *l) {
 }
 
 void rung_live_frame(rung_live *l) {
-    uint64_t start = uv_hrtime();
+    uint64_t start = rung_loop_clock_ns(l->config.loop);
     int64_t now = l->config.now_ms(l->config.ctx);
     l->rights = rights_now(l);
     for (rung__topic *t = l->topics, *next; t; t = next) {
@@ -388,7 +388,7 @@ void rung_live_frame(rung_live *l) {
         else
             serve_topic(t, st == RUNG_OK ? newest(t) : NULL, st < 0, now);
     }
-    l->stats.frame_us += (uv_hrtime() - start) / 1000;
+    l->stats.frame_us += (rung_loop_clock_ns(l->config.loop) - start) / 1000;
 }
 
 static uint32_t interval_ms(const rung_live *l) {
@@ -397,24 +397,23 @@ static uint32_t interval_ms(const rung_live *l) {
 }
 
 static void start_timer(rung_live *l, uint64_t ms) {
-    l->is_turning = true;
-    uv_timer_start(&l->timer, on_timer, ms, 0);
+    rung_timer_start(l->config.loop, &l->timer, ms, 0);
 }
 
 /* A frame, then once more in the next turn: what was written is sent between the two, and sending it to
  * thousands is most of the work. Only then is it known how long this frame took, and when the next may be. */
-static void on_timer(uv_timer_t *timer) {
-    rung_live *l = timer->data;
-    l->is_turning = false;
+static void on_timer(void *ctx) {
+    rung_live *l = ctx;
     if (!l->is_sending) {
-        l->frame_ns = uv_hrtime();
+        l->frame_ns = rung_loop_clock_ns(l->config.loop);
         l->is_sending = true;
         rung_live_frame(l);
-        start_timer(l, 1); /* with 0 it would be called again in this very turn */
+        start_timer(l, 0);
         return;
     }
     l->is_sending = false;
-    uint64_t took_ms = (uv_hrtime() - l->frame_ns) / 1000000, wait_ms = interval_ms(l);
+    uint64_t took_ms = (rung_loop_clock_ns(l->config.loop) - l->frame_ns) / 1000000;
+    uint64_t wait_ms = interval_ms(l);
     if (wait_ms < 3 * took_ms)
         wait_ms = 3 * took_ms;
     if (l->topics)
@@ -545,7 +544,7 @@ rung_status rung_live_open(rung_live *l, const rung_live_spec *spec, const uint6
     l->stats.memory += sizeof *v;
     *viewer_out = v;
     greet(v, since, was_new, now);
-    if (!l->is_turning)
+    if (!l->timer.is_running)
         start_timer(l, interval_ms(l));
     return RUNG_OK;
 }
@@ -635,22 +634,16 @@ rung_status rung_live_create(const rung_live_config *config, rung_live **live_ou
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
     }
     l->stats.memory = sizeof *l + l->bucket_count * (sizeof *l->buckets + sizeof *l->askers);
-    uv_timer_init(config->loop, &l->timer);
-    uv_unref((uv_handle_t *)&l->timer);
-    l->timer.data = l;
+    l->timer = (rung_timer){.call = on_timer, .ctx = l};
     *live_out = l;
     return RUNG_OK;
 }
 
 void rung_live_stop(rung_live *l) {
     l->is_stopping = true;
-    uv_timer_stop(&l->timer); /* from here on there may be no state to ask */
+    rung_timer_stop(l->config.loop, &l->timer); /* from here on there may be no state to ask */
     for (rung__topic *t = l->topics; t; t = t->next)
         end_all(t, RUNG_LIVE_STOPPING);
-}
-
-static void on_timer_closed(uv_handle_t *handle) {
-    ((rung_live *)handle->data)->is_timer_closed = true;
 }
 
 void rung_live_destroy(rung_live *l) {
@@ -659,9 +652,7 @@ void rung_live_destroy(rung_live *l) {
     RUNG_ASSERT(!l->stats.viewers);
     while (l->topics)
         destroy_topic(l->topics);
-    uv_close((uv_handle_t *)&l->timer, on_timer_closed);
-    while (!l->is_timer_closed)
-        uv_run(l->config.loop, UV_RUN_NOWAIT);
+    rung_timer_stop(l->config.loop, &l->timer);
     free_memory(l);
 }
 

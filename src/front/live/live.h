@@ -95,7 +95,7 @@ typedef struct rung_live_sink {
 /* Zero is a good default for what is said to have one. */
 typedef struct rung_live_config {
     const rung_alloc *alloc;
-    uv_loop_t *loop;
+    rung_loop *loop;
     const rung_state *(*state)(void *ctx); /* NULL is returned before there is one */
     int64_t (*now_ms)(void *ctx);
     /* What a ranked answer says before its entries, as members of an open object. */
@@ -122,7 +122,7 @@ typedef struct rung_live_config {
 
 RUNG_NODISCARD rung_status rung_live_create(const rung_live_config *config, rung_live **live_out,
                                             rung_err *err);
-/* After rung_live_stop(), or when there never was a viewer. Runs the loop until its timer is closed. NULL is fine. */
+/* After rung_live_stop(), or when there never was a viewer. NULL is fine. */
 void rung_live_destroy(rung_live *l);
 
 /* A viewer of a topic. `since` (may be NULL) is the last id it has seen. The first frames are sent before this

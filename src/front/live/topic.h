@@ -76,8 +76,8 @@ struct rung_viewer {
 
 struct rung_live {
     rung_live_config config;
-    uv_timer_t timer;
-    bool is_turning, is_stopping, is_timer_closed;
+    rung_timer timer;
+    bool is_stopping;
     bool is_sending; /* a frame was made in the last turn, at: */
     uint64_t frame_ns;
     rung__topic *topics;

@@ -321,7 +321,7 @@ static void on_request(rung_websocket *ws, const request *q) {
 
 /* A token bucket, in thousandths of a message. */
 static bool take_token(rung_websocket *ws) {
-    uint64_t now = uv_now(rung_net_loop(rung_conn_net(ws->conn)));
+    uint64_t now = rung_loop_now_ms(rung_net_loop(rung_conn_net(ws->conn)));
     uint64_t more = (now - ws->tokens_ms) * MESSAGES_PER_S + ws->tokens;
     ws->tokens = more > MESSAGES_AT_ONCE * 1000 ? MESSAGES_AT_ONCE * 1000 : (uint32_t)more;
     ws->tokens_ms = now;
@@ -542,7 +542,7 @@ void rung_websocket_destroy(rung_websocket *ws) {
 void rung_websocket_begin(rung_websocket *ws, rung_conn *conn, const rung_live_spec *spec,
                           const uint64_t *since) {
     ws->conn = conn;
-    ws->tokens_ms = uv_now(rung_net_loop(rung_conn_net(conn)));
+    ws->tokens_ms = rung_loop_now_ms(rung_net_loop(rung_conn_net(conn)));
     watch_silence(ws);
     subscribe(ws, spec, since);
     rung_conn_wake(conn);

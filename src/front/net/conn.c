@@ -7,22 +7,20 @@
  * Input: read into the loop's buffer and given to the protocol at once; only what it leaves is copied into
  * `kept`, and as long as something is kept, the next bytes are read right behind it. Output: written into
  * `out`, sent by rung__conn_turn() at the end of the turn: tried at once, and what the kernel does not take is
- * handed to libuv, one uv_write at a time.
+ * handed to the loop, one write at a time.
  *
  * 1. kept_len > 0 only while the protocol waits for more bytes, is paused, or output is full.
  * 2. While is_paused or is_full, nothing is read and `data` is not called.
- * 3. At most one uv_write is under way, over the first `writing` bytes of what goes on the wire.
+ * 3. At most one write is under way, over the first `writing` bytes of what goes on the wire.
  * 4. The protocol is called from the loop only: from a read, the turn, the wheel, or the end.
- * 5. After is_closing the struct lives until libuv's close callback, and nothing is sent or given any more.
+ * 5. After is_closing the struct lives until the stream is closed, and nothing is sent or given any more.
  * 6. net.held is the sum of what connections hold; beyond held_max only those grow that stay within an equal share.
  * 7. A connection has a place until it is closing: common_count and the list of reserved ones count no others. */
 #include "front/net/conn.h"
 
 #include "base/assert.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #define BUFFERS_MAX        32u    /* buffers per attempt to write */
 #define WIRE_MAX           65536u /* encrypted ahead of the socket */
@@ -30,11 +28,15 @@
 #define KEPT_LARGE         16384u /* kept input behind which more is read in place */
 #define REFUSED_MAX        64u    /* connections beyond the limit that are being told so */
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf);
-static void on_written(uv_write_t *request, int status);
 static void close_now(rung_conn *c, bool with_reset);
 static void flush(rung_conn *c);
+static struct iovec room_to_read(rung_stream *s);
+static void on_read(rung_stream *s, char *at, ssize_t n);
+static void on_written(rung_stream *s, bool is_ok);
+static void on_closed(rung_stream *s);
+
+static const rung_stream_events events = {
+    .room = room_to_read, .got = on_read, .written = on_written, .closed = on_closed};
 
 /* ---- small questions ---- */
 
@@ -49,6 +51,7 @@ static bool is_blocked(const rung_conn *c) {
 static void to_turn(rung_conn *c) {
     if (c->is_in_turn || c->is_closing)
         return;
+    rung_turn_want(&c->net->send);
     c->is_in_turn = true;
     c->turn_next = NULL;
     c->turn_prev = c->net->turn_last;
@@ -67,8 +70,8 @@ static void update_reading(rung_conn *c) {
         return;
     c->is_reading = wants;
     if (!wants)
-        uv_read_stop(&c->stream);
-    else if (uv_read_start(&c->stream, on_alloc, on_read) != 0)
+        rung_stream_read_stop(rung__conn_stream(c));
+    else if (rung_stream_read_start(rung__conn_stream(c)) != 0)
         close_now(c, false);
 }
 
@@ -79,12 +82,12 @@ static rung_conn *struct_take(rung_net *n) {
     if (c) {
         n->idle_structs = c->next;
         n->idle_struct_count--;
-        memset(c, 0, sizeof *c);
-    } else if ((c = rung_alloc_zeroed(n->config.alloc, sizeof *c))) {
-        n->stats.memory += sizeof *c;
+        memset(c, 0, n->conn_size);
+    } else if ((c = rung_alloc_zeroed(n->config.alloc, n->conn_size))) {
+        n->stats.memory += n->conn_size;
     } else if ((c = n->spare)) {
         n->spare = NULL;
-        memset(c, 0, sizeof *c);
+        memset(c, 0, n->conn_size);
         c->is_spare = true;
     } else {
         return NULL;
@@ -100,15 +103,15 @@ static void struct_give(rung_conn *c) {
         return;
     }
 #if !defined(__SANITIZE_ADDRESS__)
-    if (n->idle_struct_count < STRUCTS_KEPT_BYTES / sizeof *c) {
+    if (n->idle_struct_count < STRUCTS_KEPT_BYTES / n->conn_size) {
         c->next = n->idle_structs;
         n->idle_structs = c;
         n->idle_struct_count++;
         return;
     }
 #endif
-    n->stats.memory -= sizeof *c;
-    rung_alloc_free(n->config.alloc, c, sizeof *c);
+    n->stats.memory -= n->conn_size;
+    rung_alloc_free(n->config.alloc, c, n->conn_size);
 }
 
 /* ---- what all hold together ---- */
@@ -166,9 +169,10 @@ static void stay_within(rung_conn *c) {
     size_t max = n->config.held_max, share = max / n->stats.open;
     if (all_held(n) <= max || weight(c) <= share)
         return;
-    if (!n->has_shed)
+    uint64_t turn = n->config.loop->turn.number + 1; /* never 0 */
+    if (n->shed_turn != turn)
         make_room(n, share);
-    n->has_shed = true;
+    n->shed_turn = turn;
     if (all_held(n) > max && !c->is_closing)
         shed(c);
 }
@@ -191,8 +195,8 @@ static void kept_free(rung_conn *c) {
     count_held(c);
 }
 
-static void on_closed(uv_handle_t *handle) {
-    rung_conn *c = handle->data;
+static void on_closed(rung_stream *s) {
+    rung_conn *c = s->ctx;
     rung_net *n = c->net;
     if (c->is_opened)
         c->protocol->closed(c);
@@ -281,9 +285,8 @@ static void take_reserved(rung_conn *c) {
 /* An IPv4 address that came to a listener of both kinds is one all the same. */
 static bool peer_address(const rung_conn *c, rung_address *out) {
     struct sockaddr_storage raw = {0};
-    int len = sizeof raw;
     *out = (rung_address){0};
-    if (uv_tcp_getpeername(&c->tcp, (struct sockaddr *)&raw, &len) != 0)
+    if (rung_stream_peer(rung__conn_stream(c), &raw) != 0)
         return false;
     if (raw.ss_family == AF_INET)
         memcpy(&out->ip4, &raw, sizeof out->ip4);
@@ -301,7 +304,7 @@ static bool peer_address(const rung_conn *c, rung_address *out) {
 static bool join_peer(rung_conn *c) {
     rung_net *n = c->net;
     rung_address from;
-    if (c->is_unix)
+    if (rung__conn_stream(c)->is_unix)
         return true;
     if (!peer_address(c, &from))
         return false;
@@ -351,17 +354,7 @@ static void close_now(rung_conn *c, bool with_reset) {
     if (!c->is_in_data)
         kept_free(c); /* the protocol may be looking at it */
     count_held(c);
-    if (with_reset && !c->is_unix && uv_tcp_close_reset(&c->tcp, on_closed) == 0)
-        return;
-    uv_close(&c->handle, on_closed);
-}
-
-static int handle_init(rung_net *n, rung_conn *c, bool is_unix) {
-    c->is_unix = is_unix;
-    int e =
-        is_unix ? uv_pipe_init(n->config.loop, &c->pipe, 0) : uv_tcp_init(n->config.loop, &c->tcp);
-    c->handle.data = c;
-    return e;
+    rung_stream_close(rung__conn_stream(c), with_reset);
 }
 
 /* Tell a connection without a place so, if there is anything to tell and not too many are being told already. */
@@ -381,16 +374,12 @@ static void refuse(rung__listener *l, rung_conn *c) {
 static void open_conn(rung__listener *l, rung_conn *c) {
     rung_net *n = c->net;
     n->stats.accepted++;
-    if (!c->is_unix) {
-        uv_tcp_nodelay(&c->tcp, 1);
-        uv_tcp_keepalive(&c->tcp, 1, 60);
-    }
     if (l->tls && rung__tls_session_create(l->tls, &n->pool, &c->tls) != RUNG_OK) {
         close_now(c, true);
         return;
     }
     if (c->tls) {
-        c->own_ms = uv_now(n->config.loop) + n->config.handshake_ms;
+        c->own_ms = rung__net_now_ms(n) + n->config.handshake_ms;
         rung__net_schedule(c);
     }
     c->session = l->protocol->opened(l->ctx, c);
@@ -407,16 +396,17 @@ void rung__conn_accept(rung__listener *l) {
     rung_conn *c = struct_take(n);
     l->is_waiting = !c;
     if (!c)
-        return; /* libuv listens no more until it is accepted: rung__net_closed() tries again */
-    int e = handle_init(n, c, l->is_unix);
-    RUNG_ASSERT(e == 0); /* it makes no socket */
+        return; /* nobody else arrives until it is accepted: rung__net_closed() tries again */
+    rung_stream *s = rung__conn_stream(c);
+    s->events = &events;
+    s->ctx = c;
     c->protocol = l->protocol;
     c->next = n->conns;
     if (c->next)
         c->next->prev = c;
     n->conns = c;
     n->stats.open++;
-    if (uv_accept(&l->stream, &c->stream) != 0 || n->is_stopping || c->is_spare)
+    if (rung_stream_accept(n->config.loop, l->from, s) != 0 || c->is_spare)
         close_now(c, true);
     else if (!find_place(c))
         refuse(l, c);
@@ -455,16 +445,13 @@ static uint32_t input_max(const rung_conn *c) {
 }
 
 /* Much plain input goes right behind what is kept; all else into the loop's buffer, so that a little takes little. */
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
-    rung_conn *c = handle->data;
-    (void)suggested;
-    if (c->kept_len < KEPT_LARGE || c->tls || c->is_finished) {
-        *buf = uv_buf_init(c->net->read_buffer, RUNG__READ_SIZE);
-    } else if (kept_grow(c, 4096)) { /* libuv would not survive a close here */
-        *buf = uv_buf_init(c->kept + c->kept_len, c->kept_size - c->kept_len);
-    } else {
-        *buf = uv_buf_init(NULL, 0); /* reported as UV_ENOBUFS to on_read */
-    }
+static struct iovec room_to_read(rung_stream *s) {
+    rung_conn *c = s->ctx;
+    if (c->kept_len < KEPT_LARGE || c->tls || c->is_finished)
+        return (struct iovec){c->net->read_buffer, RUNG__READ_SIZE};
+    if (kept_grow(c, 4096)) /* it must not be closed here */
+        return (struct iovec){c->kept + c->kept_len, c->kept_size - c->kept_len};
+    return (struct iovec){NULL, 0}; /* reported as broken */
 }
 
 static void cut_off(rung_conn *c) {
@@ -578,13 +565,13 @@ static void take_raw(rung_conn *c, rung_slice bytes) {
     pump_tls(c);
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
-    rung_conn *c = stream->data;
-    if (n == 0 || c->is_closing)
+static void on_read(rung_stream *s, char *at, ssize_t n) {
+    rung_conn *c = s->ctx;
+    if (c->is_closing)
         return;
     if (n < 0) {
         c->is_ended = true;
-        if (n != UV_EOF || c->is_shut) {
+        if (n != RUNG_STREAM_END || c->is_shut) {
             close_now(c, false);
             return;
         }
@@ -596,7 +583,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
     if (c->is_finished)
         return; /* the goodbye throws it away */
     rung_net *net = c->net;
-    rung_slice bytes = rung_slice_of(buf->base, (size_t)n);
+    rung_slice bytes = rung_slice_of(at, (size_t)n);
     if (c->tls) {
         take_raw(c, bytes);
     } else if (bytes.ptr != net->read_buffer) {
@@ -608,7 +595,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf) {
         take_plain(c, bytes);
     }
     if (net->pool.used > net->config.held_max / 2)
-        rung_net_flush(net); /* a turn of very many requests: not all of their answers at once */
+        rung__net_send(net); /* a turn of very many requests: not all of their answers at once */
 }
 
 void rung_conn_pause(rung_conn *c) {
@@ -684,10 +671,10 @@ static bool encrypt(rung_conn *c) {
     if (!rung__tls_is_open(c->tls))
         return true;
     while (c->out.size && c->tls->wire.size < WIRE_MAX) {
-        uv_buf_t buf;
+        struct iovec part;
         size_t n = 0;
-        rung__queue_front(&c->out, &buf, 1);
-        if (rung__tls_write(c->tls, rung_slice_of(buf.base, buf.len), &n) != RUNG_OK)
+        rung__queue_front(&c->out, &part, 1);
+        if (rung__tls_write(c->tls, rung_slice_of(part.iov_base, part.iov_len), &n) != RUNG_OK)
             return false;
         rung__queue_drop(&c->out, &c->net->pool, n);
     }
@@ -700,20 +687,19 @@ static void sent(rung_conn *c, size_t n) {
     c->write_ms = 0;
 }
 
-static void to_libuv(rung_conn *c, rung__queue *wire) {
-    uv_buf_t bufs[4]; /* libuv keeps up to four without allocating */
-    uint32_t count = rung__queue_front(wire, bufs, 4);
+static void send_later(rung_conn *c, rung__queue *wire) {
+    struct iovec parts[4];
+    uint32_t count = rung__queue_front(wire, parts, 4);
     c->writing = 0;
     for (uint32_t i = 0; i < count; i++)
-        c->writing += (uint32_t)bufs[i].len;
-    c->write.data = c;
-    if (uv_write(&c->write, &c->stream, bufs, count, on_written) != 0) {
+        c->writing += (uint32_t)parts[i].iov_len;
+    if (rung_stream_write(rung__conn_stream(c), parts, count) != 0) {
         c->writing = 0;
         close_now(c, true);
         return;
     }
     c->write_left = c->writing;
-    c->write_ms = uv_now(c->net->config.loop) + c->net->config.write_timeout_ms;
+    c->write_ms = rung__net_now_ms(c->net) + c->net->config.write_timeout_ms;
     rung__net_schedule(c);
     count_held(c);
     stay_within(c);
@@ -722,17 +708,17 @@ static void to_libuv(rung_conn *c, rung__queue *wire) {
 static void flush(rung_conn *c) {
     rung__queue *wire = c->tls ? &c->tls->wire : &c->out;
     while (!c->writing && !c->is_closing) {
-        uv_buf_t bufs[BUFFERS_MAX];
+        struct iovec parts[BUFFERS_MAX];
         if (c->tls && !encrypt(c)) {
             close_now(c, true);
             return;
         }
-        uint32_t count = rung__queue_front(wire, bufs, BUFFERS_MAX);
+        uint32_t count = rung__queue_front(wire, parts, BUFFERS_MAX);
         if (!count)
             return;
-        int n = uv_try_write(&c->stream, bufs, count);
-        if (n == UV_EAGAIN)
-            to_libuv(c, wire);
+        ssize_t n = rung_stream_try_write(rung__conn_stream(c), parts, count);
+        if (n == RUNG_STREAM_AGAIN)
+            send_later(c, wire);
         else if (n < 0)
             close_now(c, false);
         else
@@ -740,13 +726,13 @@ static void flush(rung_conn *c) {
     }
 }
 
-static void on_written(uv_write_t *request, int status) {
-    rung_conn *c = request->data;
+static void on_written(rung_stream *s, bool is_ok) {
+    rung_conn *c = s->ctx;
     size_t n = c->writing;
     c->writing = 0;
     if (c->is_closing)
         return;
-    if (status != 0) {
+    if (!is_ok) {
         close_now(c, false);
         return;
     }
@@ -802,12 +788,11 @@ static void say_goodbye(rung_conn *c) {
     c->is_shut = true;
     if (c->kept)
         kept_free(c);
-    uv_os_fd_t fd;
-    if (c->is_ended || uv_fileno(&c->handle, &fd) != 0 || shutdown(fd, SHUT_WR) != 0) {
+    if (c->is_ended || rung_stream_shutdown(rung__conn_stream(c)) != 0) {
         close_now(c, false);
         return;
     }
-    c->own_ms = uv_now(c->net->config.loop) + c->net->config.linger_ms;
+    c->own_ms = rung__net_now_ms(c->net) + c->net->config.linger_ms;
     rung__net_schedule(c);
     update_reading(c);
 }
@@ -832,14 +817,14 @@ void rung__conn_turn(rung_conn *c) {
 }
 
 void rung__conn_expire(rung_conn *c) {
-    uint64_t now = uv_now(c->net->config.loop);
+    uint64_t now = rung__net_now_ms(c->net);
     if (c->own_ms && c->own_ms <= now) {
         c->net->stats.timed_out += !c->is_shut;
         close_now(c, !c->is_shut);
         return;
     }
     if (c->write_ms && c->write_ms <= now) {
-        size_t left = uv_stream_get_write_queue_size(&c->stream);
+        size_t left = rung_stream_unwritten(rung__conn_stream(c));
         if (left >= c->write_left) {
             c->net->stats.timed_out++;
             close_now(c, true);
@@ -873,7 +858,7 @@ void rung__conn_stop(rung_conn *c) {
 void rung_conn_deadline(rung_conn *c, uint32_t ms) {
     if (c->is_finished)
         return;
-    c->deadline_ms = ms ? uv_now(c->net->config.loop) + ms : 0;
+    c->deadline_ms = ms ? rung__net_now_ms(c->net) + ms : 0;
     if (ms)
         rung__net_schedule(c);
 }
@@ -913,7 +898,7 @@ rung_slice rung_conn_peer_key(const rung_conn *c) {
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
     rung_address a;
     memcpy(text, "unix:", 6);
-    if (c->is_unix)
+    if (rung__conn_stream(c)->is_unix)
         return;
     text[0] = 0;
     if (peer_address(c, &a))

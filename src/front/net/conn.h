@@ -20,17 +20,11 @@
 typedef enum rung__place { RUNG__PLACE_NONE, RUNG__PLACE_COMMON, RUNG__PLACE_RESERVED } rung__place;
 
 typedef struct rung__listener {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    };
+    rung_listener *from;
     rung_net *net;
     const rung_protocol *protocol;
     void *ctx;
     rung_tls *tls;
-    bool is_unix;
     bool is_waiting; /* somebody is at the door, and there was no memory to let them in */
     struct rung__listener *next;
 } rung__listener;
@@ -38,9 +32,9 @@ typedef struct rung__listener {
 struct rung_net {
     rung_net_config config;
     rung__pool pool;
-    uv_prepare_t prepare;
-    uv_timer_t wheel_timer, stop_timer;
-    uint32_t handles_open; /* of the three above */
+    rung_task send;
+    rung_timer wheel_timer, stop_timer;
+    size_t conn_size; /* of a connection with its stream */
     rung__listener *listeners;
     rung_conn *conns;        /* all that are not closed */
     rung_conn *idle_structs; /* free ones, for reuse */
@@ -49,8 +43,8 @@ struct rung_net {
     rung_conn *turn_first, *turn_last; /* those with something to do before the loop waits */
     rung_conn *wheel[RUNG__WHEEL_SLOTS];
     uint64_t tick; /* the last step of the wheel that was worked off */
-    bool is_wheel_turning, is_stopping;
-    bool has_shed; /* in this turn */
+    bool is_stopping;
+    uint64_t shed_turn; /* the number of the turn in which room was made last */
     size_t held;   /* by all connections: the sum of theirs; without blobs, see pool.stuck */
     rung__peers peers;
     uint32_t common_count; /* connections in common places */
@@ -63,14 +57,8 @@ struct rung_net {
     char plain_buffer[RUNG__READ_SIZE]; /* what TLS decrypts */
 };
 
+/* Its stream follows it in the same block. */
 struct rung_conn {
-    union {
-        uv_handle_t handle;
-        uv_stream_t stream;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    };
-    uv_write_t write;
     rung_net *net;
     const rung_protocol *protocol;
     void *session;
@@ -78,7 +66,7 @@ struct rung_conn {
     rung__queue out;        /* to be sent; with TLS to be encrypted first */
     char *kept;             /* unconsumed input */
     uint32_t kept_len, kept_size;
-    uint32_t writing; /* bytes given to uv_write and not confirmed */
+    uint32_t writing; /* bytes of the stream's write that is under way */
     size_t
         held; /* memory of input kept, of output that the peer does not take, and of the session */
     size_t session_held; /* as the protocol says */
@@ -96,16 +84,24 @@ struct rung_conn {
     bool is_spare;
     bool is_claimed;                     /* of a reserved place */
     bool is_told;                        /* that there is no place for it */
-    bool is_unix, is_opened;             /* opened: the protocol knows it */
-    bool is_paused, is_full, is_reading; /* by the protocol; by output; uv_read_start is on */
+    bool is_opened;                      /* the protocol knows it */
+    bool is_paused, is_full, is_reading; /* by the protocol; by output; the stream is read */
     bool is_in_turn, has_input,
         is_woken;               /* in the list of this turn; kept input is to be given again */
     bool is_ended, is_end_told; /* the peer's side is closed; `ended` was called */
     bool is_finished, is_goodbye,
         is_shut;     /* finish was called; TLS said goodbye; our side is shut down */
-    bool is_closing; /* uv_close was called */
+    bool is_closing; /* the stream is being closed */
     bool is_in_data; /* the protocol's `data` is running */
 };
+
+static inline rung_stream *rung__conn_stream(const rung_conn *c) {
+    return (rung_stream *)(uintptr_t)(c + 1);
+}
+
+static inline uint64_t rung__net_now_ms(const rung_net *n) {
+    return rung_loop_now_ms(n->config.loop);
+}
 
 /* conn.c for net.c */
 void rung__conn_accept(rung__listener *l);
@@ -118,5 +114,6 @@ void rung__conn_stop(rung_conn *c);   /* the net stops */
 void rung__net_schedule(rung_conn *c); /* deadline_ms, write_ms or own_ms has changed */
 void rung__net_unschedule(rung_conn *c);
 void rung__net_closed(rung_net *n); /* a connection is gone: was it the last? */
+void rung__net_send(void *net);     /* send now what was written in this turn */
 
 #endif

@@ -46,6 +46,7 @@ enum {
 
 typedef struct rung_loop_ops {
     uint64_t (*clock_ns)(rung_loop *l);
+    int64_t (*wall_ms)(rung_loop *l);
     rung_status (*random)(rung_loop *l, void *to, size_t len);
     /* Call rung_loop_expire() once now_ms has reached `due_ms`; replaces the alarm before. UINT64_MAX: none. */
     void (*alarm)(rung_loop *l, uint64_t due_ms);
@@ -91,9 +92,9 @@ static inline void rung_loop_stop(rung_loop *l) {
     l->ops->stop(l);
 }
 
-/* From any thread: make the task due, and have its turn come soon. The task has been added, and is_due is NULL. */
+/* From any thread: make a task that was added due in the next turn, and have that come soon. */
 static inline void rung_loop_wake(rung_loop *l, rung_task *task) {
-    atomic_store(&task->is_wanted, true);
+    atomic_store(&task->is_woken, true);
     l->ops->wake(l);
 }
 
@@ -107,6 +108,11 @@ static inline uint64_t rung_loop_now_ms(const rung_loop *l) {
 /* Monotonic and precise, for measuring. */
 static inline uint64_t rung_loop_clock_ns(rung_loop *l) {
     return l->ops->clock_ns(l);
+}
+
+/* The time of day, Unix milliseconds, good to some milliseconds. */
+static inline int64_t rung_loop_wall_ms(rung_loop *l) {
+    return l->ops->wall_ms(l);
 }
 
 /* Bytes nobody can guess; RUNG_EIO: the system has none. */

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net.c - the loop's side: listeners, the end of a turn, the wheel of deadlines, stop.
- *
- * The turn: libuv runs timers, then prepare, then waits and calls readers, checks and closers. The net works in
- * prepare: all that was written since the last wait, by whomever, is sent there, just before the loop waits
- * again.
+/* net.c - the loop's side: listeners, sending at the end of a turn, the wheel of deadlines, stop.
  *
  * The wheel: one timer for all connections. A connection stands in the slot of its earliest deadline, or of an
  * earlier one: moving a deadline back (every request does) leaves it where it is, and it finds its new place
@@ -16,15 +12,6 @@
 
 #include "base/assert.h"
 #include "front/net/conn.h"
-
-#include <errno.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
-
-#define BACKLOG 1024
 
 /* ---- the wheel ---- */
 
@@ -77,9 +64,9 @@ void rung__net_unschedule(rung_conn *c) {
     wheel_remove(c);
 }
 
-static void on_wheel(uv_timer_t *timer) {
-    rung_net *n = timer->data;
-    uint64_t now = uv_now(n->config.loop) / RUNG__WHEEL_STEP_MS;
+static void on_wheel(void *ctx) {
+    rung_net *n = ctx;
+    uint64_t now = rung__net_now_ms(n) / RUNG__WHEEL_STEP_MS;
     while (n->tick < now) {
         n->tick++;
         rung_conn **slot = &n->wheel[n->tick % RUNG__WHEEL_SLOTS];
@@ -93,16 +80,16 @@ static void on_wheel(uv_timer_t *timer) {
 
 /* After a pause without connections the wheel has nothing to catch up with. */
 static void wheel_start(rung_net *n) {
-    if (n->is_wheel_turning)
+    if (n->wheel_timer.is_running)
         return;
-    n->is_wheel_turning = true;
-    n->tick = uv_now(n->config.loop) / RUNG__WHEEL_STEP_MS;
-    uv_timer_start(&n->wheel_timer, on_wheel, RUNG__WHEEL_STEP_MS, RUNG__WHEEL_STEP_MS);
+    n->tick = rung__net_now_ms(n) / RUNG__WHEEL_STEP_MS;
+    rung_timer_start(n->config.loop, &n->wheel_timer, RUNG__WHEEL_STEP_MS, RUNG__WHEEL_STEP_MS);
 }
 
 /* ---- the turn ---- */
 
-void rung_net_flush(rung_net *n) {
+void rung__net_send(void *net) {
+    rung_net *n = net;
     while (n->turn_first) {
         rung_conn *c = n->turn_first;
         rung__conn_leave_turn(c);
@@ -110,26 +97,9 @@ void rung_net_flush(rung_net *n) {
     }
 }
 
-static void on_prepare(uv_prepare_t *prepare) {
-    rung_net *n = prepare->data;
-    rung_net_flush(n);
-    n->has_shed = false;
-}
-
 /* ---- birth and death ---- */
 
-static void on_own_handle_closed(uv_handle_t *handle) {
-    rung_net *n = handle->data;
-    n->handles_open--;
-    if (!n->handles_open && n->stopped)
-        n->stopped(n->stopped_ctx);
-}
-
-static void close_own_handles(rung_net *n) {
-    uv_close((uv_handle_t *)&n->prepare, on_own_handle_closed);
-    uv_close((uv_handle_t *)&n->wheel_timer, on_own_handle_closed);
-    uv_close((uv_handle_t *)&n->stop_timer, on_own_handle_closed);
-}
+static void on_stop_time(void *ctx);
 
 static void fill_defaults(rung_net_config *c) {
 #define OR(field, value) c->field = c->field ? c->field : (value)
@@ -147,27 +117,26 @@ static void fill_defaults(rung_net_config *c) {
 }
 
 rung_status rung_net_create(const rung_net_config *config, rung_net **net_out, rung_err *err) {
+    size_t conn_size = sizeof(rung_conn) + config->loop->ops->stream_size;
     rung_net *n = rung_alloc_zeroed(config->alloc, sizeof *n);
     if (!n)
         return RUNG_FAIL(err, RUNG_ENOMEM, "net: out of memory");
-    n->spare = rung_alloc_zeroed(config->alloc, sizeof *n->spare);
+    n->spare = rung_alloc_zeroed(config->alloc, conn_size);
     if (!n->spare) {
         rung_alloc_free(config->alloc, n, sizeof *n);
         return RUNG_FAIL(err, RUNG_ENOMEM, "net: out of memory");
     }
-    signal(SIGPIPE, SIG_IGN); /* libuv writes with writev, which has no flag for that */
     n->config = *config;
+    n->conn_size = conn_size;
     n->pool.alloc = config->alloc;
-    n->stats.memory = sizeof *n + sizeof *n->spare;
+    n->stats.memory = sizeof *n + conn_size;
     fill_defaults(&n->config);
-    uv_prepare_init(config->loop, &n->prepare);
-    uv_timer_init(config->loop, &n->wheel_timer);
-    uv_timer_init(config->loop, &n->stop_timer);
-    n->prepare.data = n->wheel_timer.data = n->stop_timer.data = n;
-    n->handles_open = 3;
-    uv_prepare_start(&n->prepare, on_prepare);
-    uv_unref((uv_handle_t *)&n->prepare);
-    uv_unref((uv_handle_t *)&n->wheel_timer);
+    if (rung_loop_random(config->loop, &n->peers.hash, sizeof n->peers.hash) < 0)
+        n->peers.hash.k0 = rung_loop_clock_ns(config->loop);
+    n->send = (rung_task){.run = rung__net_send, .ctx = n};
+    n->wheel_timer = (rung_timer){.call = on_wheel, .ctx = n};
+    n->stop_timer = (rung_timer){.call = on_stop_time, .ctx = n};
+    rung_turn_add(&config->loop->turn, RUNG_PHASE_SEND, &n->send);
     *net_out = n;
     return RUNG_OK;
 }
@@ -176,16 +145,15 @@ void rung_net_destroy(rung_net *n) {
     if (!n)
         return;
     RUNG_ASSERT(!n->conns && !n->listeners);
-    if (n->handles_open && !n->is_stopping)
-        close_own_handles(n);
-    while (n->handles_open)
-        uv_run(n->config.loop, UV_RUN_NOWAIT);
+    rung_turn_remove(&n->config.loop->turn, &n->send);
+    rung_timer_stop(n->config.loop, &n->wheel_timer);
+    rung_timer_stop(n->config.loop, &n->stop_timer);
     while (n->idle_structs) {
         rung_conn *next = n->idle_structs->next;
-        rung_alloc_free(n->config.alloc, n->idle_structs, sizeof *n->idle_structs);
+        rung_alloc_free(n->config.alloc, n->idle_structs, n->conn_size);
         n->idle_structs = next;
     }
-    rung_alloc_free(n->config.alloc, n->spare, sizeof *n->spare);
+    rung_alloc_free(n->config.alloc, n->spare, n->conn_size);
     rung__net_pool_deinit(&n->pool);
     rung__peers_deinit(&n->peers, n->config.alloc);
     rung_alloc_free(n->config.alloc, n, sizeof *n);
@@ -193,124 +161,61 @@ void rung_net_destroy(rung_net *n) {
 
 /* ---- listeners ---- */
 
-static void on_connection(uv_stream_t *stream, int status) {
-    rung__listener *l = stream->data;
-    if (status != 0)
-        return;
+static void on_arrived(void *ctx, rung_listener *from) {
+    rung__listener *l = ctx;
+    (void)from;
     wheel_start(l->net);
     rung__conn_accept(l);
-}
-
-static rung_status fail_uv(rung_err *err, const rung_address *a, int e) {
-    char text[RUNG_ADDRESS_TEXT_MAX];
-    rung_address_text(a, text);
-    rung_status st = e == UV_EADDRINUSE                              ? RUNG_EBUSY
-                     : e == UV_ENOMEM                                ? RUNG_ENOMEM
-                     : e == UV_EADDRNOTAVAIL || e == UV_EAFNOSUPPORT ? RUNG_EINVAL
-                                                                     : RUNG_EIO;
-    return RUNG_FAIL_OS(err, st, -e, "listen on %s: %s", text, uv_strerror(e));
-}
-
-/* A socket file whose process is dead would be in the way for ever. RUNG_EBUSY when somebody answers there. */
-static rung_status remove_stale(const rung_address *a, rung_err *err) {
-    struct stat st;
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    if (lstat(a->path, &st) != 0 || !S_ISSOCK(st.st_mode))
-        return RUNG_OK; /* something else there is not ours to remove: bind will say so */
-    memcpy(to.sun_path, a->path, sizeof to.sun_path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return fail_uv(err, a, uv_translate_sys_error(errno));
-    int e = connect(fd, (struct sockaddr *)&to, sizeof to) == 0 ? 0 : errno;
-    close(fd);
-    if (e != ECONNREFUSED)
-        return fail_uv(err, a, UV_EADDRINUSE);
-    if (unlink(a->path) != 0)
-        return fail_uv(err, a, uv_translate_sys_error(errno));
-    return RUNG_OK;
-}
-
-static int bind_tcp(rung__listener *l, const rung_address *a) {
-    int e = uv_tcp_bind(&l->tcp, &a->any, 0);
-    if (e != UV_EAFNOSUPPORT || a->any.sa_family != AF_INET6 ||
-        !IN6_IS_ADDR_UNSPECIFIED(&a->ip6.sin6_addr))
-        return e;
-    struct sockaddr_in any = {.sin_family = AF_INET, .sin_port = a->ip6.sin6_port};
-    return uv_tcp_bind(&l->tcp, (struct sockaddr *)&any, 0); /* "*" on a machine without IPv6 */
-}
-
-static void on_listener_closed(uv_handle_t *handle) {
-    rung__listener *l = handle->data, **at = &l->net->listeners;
-    rung_net *n = l->net;
-    while (*at != l)
-        at = &(*at)->next;
-    *at = l->next;
-    rung_alloc_free(n->config.alloc, l, sizeof *l);
-    rung__net_closed(n);
-}
-
-static void bound_address(rung__listener *l, const rung_address *asked, rung_address *out) {
-    struct sockaddr_storage raw = {0};
-    int len = sizeof raw;
-    *out = *asked;
-    if (asked->is_unix || uv_tcp_getsockname(&l->tcp, (struct sockaddr *)&raw, &len) != 0)
-        return;
-    memcpy(&out->ip6, &raw, sizeof out->ip6);
 }
 
 rung_status rung_net_listen(rung_net *n, const rung_address *address, const rung_protocol *protocol,
                             void *ctx, rung_tls *tls, rung_address *bound_out, rung_err *err) {
     RUNG_ASSERT(!n->is_stopping);
-    if (address->is_unix) {
-        rung_status st = remove_stale(address, err);
-        if (st < 0)
-            return st;
-    }
+    rung_address bound;
     rung__listener *l = rung_alloc_zeroed(n->config.alloc, sizeof *l);
     if (!l)
         return RUNG_FAIL(err, RUNG_ENOMEM, "listen: out of memory");
-    l->net = n;
-    l->protocol = protocol;
-    l->ctx = ctx;
-    l->tls = tls;
-    l->is_unix = address->is_unix;
-    int e = l->is_unix ? uv_pipe_init(n->config.loop, &l->pipe, 0)
-                       : uv_tcp_init(n->config.loop, &l->tcp);
-    RUNG_ASSERT(e == 0); /* neither makes a socket yet */
-    l->handle.data = l;
-    l->next = n->listeners;
-    n->listeners = l;
-    e = l->is_unix ? uv_pipe_bind(&l->pipe, address->path) : bind_tcp(l, address);
-    if (e == 0)
-        e = uv_listen(&l->stream, BACKLOG, on_connection);
-    if (e != 0) {
-        const rung__listener *before = l->next;
-        uv_close(&l->handle, on_listener_closed);
-        while (n->listeners != before)
-            uv_run(n->config.loop, UV_RUN_NOWAIT);
-        return fail_uv(err, address, e);
+    *l = (rung__listener){
+        .net = n, .protocol = protocol, .ctx = ctx, .tls = tls, .next = n->listeners};
+    rung_status st =
+        rung_loop_listen(n->config.loop, address, on_arrived, l, &l->from, &bound, err);
+    if (st < 0) {
+        rung_alloc_free(n->config.alloc, l, sizeof *l);
+        return st;
     }
+    n->listeners = l;
     if (bound_out)
-        bound_address(l, address, bound_out);
+        *bound_out = bound;
     return RUNG_OK;
+}
+
+static void close_listeners(rung_net *n) {
+    while (n->listeners) {
+        rung__listener *l = n->listeners;
+        n->listeners = l->next;
+        rung_loop_unlisten(n->config.loop, l->from);
+        rung_alloc_free(n->config.alloc, l, sizeof *l);
+    }
 }
 
 /* ---- stop ---- */
 
 void rung__net_closed(rung_net *n) {
-    for (rung__listener *l = n->listeners; l && !n->is_stopping; l = l->next)
+    for (rung__listener *l = n->listeners; l; l = l->next)
         if (l->is_waiting)
             rung__conn_accept(l);
-    if (!n->conns && n->is_wheel_turning) {
-        n->is_wheel_turning = false;
-        uv_timer_stop(&n->wheel_timer);
-    }
-    if (n->is_stopping && !n->conns && !n->listeners && uv_is_active((uv_handle_t *)&n->stop_timer))
-        close_own_handles(n);
+    if (n->conns)
+        return;
+    rung_timer_stop(n->config.loop, &n->wheel_timer);
+    if (!n->is_stopping || !n->stop_timer.is_running)
+        return;
+    rung_timer_stop(n->config.loop, &n->stop_timer);
+    if (n->stopped)
+        n->stopped(n->stopped_ctx);
 }
 
-static void on_stop_deadline(uv_timer_t *timer) {
-    rung_net *n = timer->data;
+static void on_stop_time(void *ctx) {
+    rung_net *n = ctx;
     for (rung_conn *c = n->conns; c; c = c->next)
         rung_conn_abort(c);
     rung__net_closed(n);
@@ -321,14 +226,11 @@ void rung_net_stop(rung_net *n, uint32_t deadline_ms, void (*stopped)(void *ctx)
     n->is_stopping = true;
     n->stopped = stopped;
     n->stopped_ctx = ctx;
-    /* Repeating, so that it stays active until all is closed. */
-    uv_timer_start(&n->stop_timer, on_stop_deadline, deadline_ms, 1000);
-    for (rung__listener *l = n->listeners; l; l = l->next)
-        uv_close(&l->handle, on_listener_closed);
+    close_listeners(n);
     for (rung_conn *c = n->conns; c; c = c->next)
         rung__conn_stop(c);
-    if (!n->listeners && !n->conns)
-        uv_timer_start(&n->stop_timer, on_stop_deadline, 0, 1000);
+    /* Repeating: it runs until all is closed. */
+    rung_timer_start(n->config.loop, &n->stop_timer, n->conns ? deadline_ms : 0, 1000);
 }
 
 /* ---- what is known ---- */
@@ -340,6 +242,6 @@ rung_net_stats rung_net_stat(const rung_net *n) {
     return s;
 }
 
-uv_loop_t *rung_net_loop(const rung_net *n) {
+rung_loop *rung_net_loop(const rung_net *n) {
     return n->config.loop;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net.h - sockets on one libuv loop: listeners and connections with bounded memory, for any protocol.
+/* net.h - sockets on one event loop: listeners and connections with bounded memory, for any protocol.
  *
  *     rung_net_create(&(rung_net_config){.alloc = a, .loop = loop}, &net, &err);
  *     rung_net_listen(net, &address, &protocol, ctx, NULL, &bound, &err);
- *     uv_run(loop, UV_RUN_DEFAULT);
+ *     rung_loop_run(loop, RUNG_RUN_UNTIL_STOP);
  *     rung_net_stop(net, 10000, stopped, ctx);       // from a signal's callback; when `stopped` was called:
  *     rung_net_destroy(net);
  *
@@ -38,11 +38,11 @@
 #include "base/slice.h"
 #include "base/status.h"
 #include "front/net/address.h"
+#include "front/net/loop.h"
 #include "front/net/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
 typedef struct rung_net rung_net;   /* heap object; whoever created it calls rung_net_destroy() */
 typedef struct rung_conn rung_conn; /* owned by the net; gone after its `closed` */
@@ -78,7 +78,7 @@ typedef struct rung_protocol {
 /* Zero is a good default for every field but alloc and loop. */
 typedef struct rung_net_config {
     const rung_alloc *alloc;
-    uv_loop_t *loop;               /* outlives the net */
+    rung_loop *loop;               /* outlives the net */
     uint32_t connections_max;      /* more are told `busy` and closed; 0: 16,384 */
     uint32_t connections_reserved; /* of them; at most a quarter */
     uint32_t per_address_max;      /* from one IPv4 address or IPv6 /64; 0: as many as there are */
@@ -92,7 +92,6 @@ typedef struct rung_net_config {
     uint32_t handshake_ms; /* TLS; 0: 10 s */
 } rung_net_config;
 
-/* Also makes the process ignore SIGPIPE. */
 RUNG_NODISCARD rung_status rung_net_create(const rung_net_config *config, rung_net **net_out,
                                            rung_err *err);
 
@@ -107,12 +106,8 @@ RUNG_NODISCARD rung_status rung_net_listen(rung_net *n, const rung_address *addr
  * called, from the loop, when all is closed. Once. */
 void rung_net_stop(rung_net *n, uint32_t deadline_ms, void (*stopped)(void *ctx), void *ctx);
 
-/* After `stopped`, or when nothing was ever listened on; the loop is run until the net's last handles are closed.
- * NULL is fine. */
+/* After `stopped`, or when nothing was ever listened on. NULL is fine. */
 void rung_net_destroy(rung_net *n);
-
-/* Send now what was written in this turn; the net does so itself before the loop waits. */
-void rung_net_flush(rung_net *n);
 
 typedef struct rung_net_stats {
     uint64_t accepted, refused /* over the limit */, timed_out,
@@ -124,11 +119,11 @@ typedef struct rung_net_stats {
     uint32_t reserved; /* of them, in reserved places */
     size_t held;       /* what held_max bounds */
     size_t
-        memory; /* bytes held: connections, buffers, pools; without the kernel's, libuv's and OpenSSL's */
+        memory; /* bytes held: connections, buffers, pools; without the kernel's and OpenSSL's */
 } rung_net_stats;
 rung_net_stats rung_net_stat(const rung_net *n);
 
-uv_loop_t *rung_net_loop(const rung_net *n);
+rung_loop *rung_net_loop(const rung_net *n);
 
 /* Are seven eighths of the places taken that this protocol's connections may have? Then idle ones should go. */
 bool rung_net_is_crowded(const rung_net *n, const rung_protocol *protocol);

@@ -6,7 +6,6 @@
 
 #include <netinet/in.h>
 #include <string.h>
-#include <uv.h>
 
 enum { SLOTS_FIRST = 64 };
 
@@ -47,8 +46,6 @@ static bool grow(rung__peers *p, const rung_alloc *a) {
     bigger.slots = rung_alloc_zeroed(a, bigger.slot_count * sizeof *bigger.slots);
     if (!bigger.slots)
         return p->slot_count > 0;
-    if (!p->slot_count && uv_random(NULL, NULL, &bigger.hash, sizeof bigger.hash, 0, NULL) != 0)
-        bigger.hash.k0 = uv_hrtime();
     for (uint32_t i = 0; i < p->slot_count; i++)
         for (rung__peer *peer = p->slots[i], *next; peer; peer = next) {
             rung__peer **slot = slot_of(&bigger, peer->key);

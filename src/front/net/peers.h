@@ -23,7 +23,7 @@ typedef struct rung__peers {
     rung__peer **slots;
     uint32_t slot_count; /* a power of two, or 0 */
     uint32_t count;      /* of addresses */
-    rung_hash_key hash;  /* secret: who connects cannot choose a slot */
+    rung_hash_key hash;  /* secret, the owner sets it: who connects cannot choose a slot */
 } rung__peers;
 
 void rung__peers_deinit(rung__peers *p, const rung_alloc *a);

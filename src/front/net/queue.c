@@ -170,12 +170,12 @@ bool rung__queue_add_blob(rung__queue *q, rung__pool *p, rung_blob *b) {
     return true;
 }
 
-uint32_t rung__queue_front(const rung__queue *q, uv_buf_t *bufs, uint32_t max) {
+uint32_t rung__queue_front(const rung__queue *q, struct iovec *bufs, uint32_t max) {
     uint32_t n = 0;
     for (rung__piece *piece = q->head; piece && n < max; piece = piece->next) {
         char *bytes = piece->blob ? piece->blob->bytes : piece->bytes;
         if (piece->start < piece->end)
-            bufs[n++] = uv_buf_init(bytes + piece->start, piece->end - piece->start);
+            bufs[n++] = (struct iovec){bytes + piece->start, piece->end - piece->start};
     }
     return n;
 }

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
+#include <sys/uio.h>
 
 /* Two sizes of chunks. One answer fits a small one, so that ten thousand connections answered in one turn are
  * no burden; whoever has more to send gets large ones. */
@@ -59,7 +59,7 @@ bool rung__queue_add(rung__queue *q, rung__pool *p, rung_slice bytes);
 bool rung__queue_add_blob(rung__queue *q, rung__pool *p, rung_blob *b);
 /* The first bytes as buffers, at most `max`; returns how many. Valid until the next call that changes the
  * queue's front. */
-uint32_t rung__queue_front(const rung__queue *q, uv_buf_t *bufs, uint32_t max);
+uint32_t rung__queue_front(const rung__queue *q, struct iovec *bufs, uint32_t max);
 void rung__queue_drop(rung__queue *q, rung__pool *p,
                       size_t len); /* the first `len` bytes are done with */
 void rung__queue_clear(rung__queue *q, rung__pool *p);

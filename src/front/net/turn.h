@@ -18,8 +18,9 @@
  *   round    all phases once. A task can make another one due (an answer lets the next pipelined
  *            request in, which puts a change), so rounds repeat until nothing is due. No socket is
  *            read meanwhile, so the requests already read bound the rounds.
- *   want     make a task due, on the loop's thread
- *   wake     make a task due, from any thread (rung_loop_wake())
+ *   want     make a task due in this turn; on the loop's thread
+ *   wake     make a task due in the next turn, and have that come soon; from any thread
+ *            (rung_loop_wake())
  *   hurry    have the next turn begin without waiting: there is work left, but others go first
  *   tick     a timer that repeats
  *
@@ -39,13 +40,15 @@ typedef enum rung_phase {
     RUNG_PHASES
 } rung_phase;
 
-/* Embedded by its owner, who removes it before its memory goes. */
+/* Embedded by its owner, who removes it before its memory goes. Due when wanted or woken, and besides: */
 typedef struct rung_task {
     void (*run)(void *ctx);
-    bool (*is_due)(const void *ctx); /* NULL: it is due when it is wanted */
     void *ctx;
+    bool is_in_every_turn;             /* once, in the first round */
+    bool (*has_more)(const void *ctx); /* may be NULL. True: it is due */
+    bool is_wanted;
+    atomic_bool is_woken;
     struct rung_task *next;
-    atomic_bool is_wanted;
 } rung_task;
 
 /* The zero value has no tasks. */
@@ -60,7 +63,7 @@ void rung_turn_add(rung_turn *t, rung_phase phase, rung_task *task);
 void rung_turn_remove(rung_turn *t, rung_task *task); /* fine also when it was not added */
 
 static inline void rung_turn_want(rung_task *task) {
-    atomic_store_explicit(&task->is_wanted, true, memory_order_relaxed);
+    task->is_wanted = true;
 }
 
 static inline void rung_turn_hurry(rung_turn *t) {

@@ -7,6 +7,7 @@
 #include "front/net/uv_loop.h"
 
 #include "base/assert.h"
+#include "base/random.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -106,13 +108,14 @@ static void on_alarm(uv_timer_t *alarm) {
     rung_loop_expire(&l->base);
 }
 
+/* At least a millisecond: libuv calls a timer of 0 that a timer has started in the same turn. */
 static void uv_alarm(rung_loop *loop, uint64_t due_ms) {
     rung_uv_loop *l = loop_of(loop);
     uint64_t now_ms = uv_now(&l->uv);
     if (due_ms == UINT64_MAX)
         uv_timer_stop(&l->alarm);
     else
-        uv_timer_start(&l->alarm, on_alarm, due_ms > now_ms ? due_ms - now_ms : 0, 0);
+        uv_timer_start(&l->alarm, on_alarm, due_ms > now_ms ? due_ms - now_ms : 1, 0);
 }
 
 static void on_wake(uv_async_t *wake) {
@@ -159,9 +162,16 @@ static uint64_t uv_clock_ns(rung_loop *l) {
     return uv_hrtime();
 }
 
-static rung_status uv_random_bytes(rung_loop *l, void *to, size_t len) {
+static int64_t wall_ms(rung_loop *l) {
+    struct timespec now = {0};
     (void)l;
-    return uv_random(NULL, NULL, to, len, 0, NULL) == 0 ? RUNG_OK : RUNG_EIO;
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static rung_status random_bytes(rung_loop *l, void *to, size_t len) {
+    (void)l;
+    return rung_random_fill(NULL, to, len, NULL);
 }
 
 /* ---- work on another thread ---- */
@@ -382,7 +392,8 @@ static int uv_peer(const rung_stream *s, struct sockaddr_storage *out) {
 
 static const rung_loop_ops uv_ops = {
     .clock_ns = uv_clock_ns,
-    .random = uv_random_bytes,
+    .wall_ms = wall_ms,
+    .random = random_bytes,
     .alarm = uv_alarm,
     .wake = uv_wake,
     .run = uv_run_loop,

@@ -272,7 +272,7 @@ void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *even
     for (uint32_t i = 0; r->waiters.first && i < count; i++)
         touch_event(r, events[i]);
     if (r->waiters.touched_first)
-        rung__resp_keep_awake(r); /* the loop does not wait before they are looked at */
+        rung_turn_want(&r->answer);
 }
 
 /* ---- serving ---- */
@@ -336,7 +336,7 @@ static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
                 break;
         } else if (st < 0) {
             touch(r, k); /* for the others in its line; without any the key goes with this one */
-            rung__resp_keep_awake(r);
+            rung_turn_want(&r->answer);
             give_up(b->session, st);
             return true;
         }
@@ -375,7 +375,7 @@ void rung__resp_pop_answered(rung__resp_session *s, bool is_told) {
         take_back(b);
         for (uint32_t i = 0; i < b->wait_count; i++) /* invariant 3 */
             touch(s->r, b->waits[i].key);
-        rung__resp_keep_awake(s->r);
+        rung_turn_want(&s->r->answer);
     }
     rung__resp_session_go_on(s);
 }

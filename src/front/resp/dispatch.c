@@ -131,7 +131,7 @@ static bool must_wait(rung__resp_call *call) {
         return true;
     }
     if (call->command->flags & RUNG__HEAVY && rung__resp_is_tired(s->r)) {
-        rung__resp_keep_awake(s->r);
+        rung_turn_hurry(&s->r->loop->turn);
         rung__resp_session_enter(s, RUNG__SESSION_STALLED);
         return true;
     }

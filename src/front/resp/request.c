@@ -31,7 +31,6 @@ rung__resp_request *rung__resp_request_new(rung__resp_session *s) {
         if (!q)
             return NULL;
     }
-    rung__resp_keep_awake(r);
     memset(q, 0, offsetof(rung__resp_request, key));
     q->session = s;
     s->pending++;
@@ -205,7 +204,6 @@ static rung__resp_request *join_group(const rung__resp_call *call, rung_slice ke
     if (!q || q->command != call->command || q->style != call->style || q->joined == GROUP_MAX ||
         !rung_slice_eq(group_key(q), key))
         return begin_group(call, key);
-    rung__resp_keep_awake(s->r);
     q->joined++;
     q->left++;
     s->pending++;

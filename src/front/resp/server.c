@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the connections share: buffers for one command and its reply, the free list, the list of those who wait, and the
- * handles that look after them. The timer runs only while somebody waits. */
+ * task and the timer that look after them. The timer runs only while somebody waits. */
 #include "front/resp/server.h"
 
 enum { TICK_MS = 10, OUT_MAX = 64 << 20 };
@@ -24,39 +24,31 @@ static bool resume_stalled(rung_resp *r) {
     return r->stalled_first != NULL;
 }
 
-static void on_timer(uv_timer_t *timer) {
-    rung_resp *r = timer->data;
+static void on_timer(void *ctx) {
+    rung_resp *r = ctx;
     bool is_needed = resume_stalled(r);
     is_needed |= rung__resp_blocked_due(r, rung_hub_now(r->hub));
     if (!is_needed)
-        uv_timer_stop(timer);
+        rung_timer_stop(r->loop, &r->timer);
 }
 
 void rung__resp_timer_start(rung_resp *r) {
-    if (!uv_is_active((const uv_handle_t *)&r->timer))
-        uv_timer_start(&r->timer, on_timer, TICK_MS, TICK_MS);
+    if (!r->timer.is_running)
+        rung_timer_start(r->loop, &r->timer, TICK_MS, TICK_MS);
 }
 
-static void on_idle(uv_idle_t *idle) {
-    (void)idle;
-}
-
-void rung__resp_keep_awake(rung_resp *r) {
-    uv_idle_start(&r->idle, on_idle); /* no more than a look when it is running */
-}
-
-/* Behind the hub's turn: whoever waits is looked at when a key of theirs or the keys in force have changed. */
-static void on_check(uv_check_t *check) {
-    rung_resp *r = check->data;
-    uv_idle_stop(&r->idle);
-    r->turn_work = 0;
+/* Behind the hub's part of the turn: there may be room now. Whoever blocks is looked at when a key
+ * of theirs or the guard's keys have changed. */
+static void answer(void *ctx) {
+    rung_resp *r = ctx;
+    if (r->turn_number != r->loop->turn.number)
+        r->turn_work = 0;
+    r->turn_number = r->loop->turn.number;
     resume_stalled(r);
     if (r->stalled_first && rung__resp_is_tired(r))
-        rung__resp_keep_awake(r);
-    if (!r->waiters.touched_first && r->waiters.generation == rung_access_generation(r->access))
-        return;
-    rung__resp_blocked_look(r);
-    rung_hub_flush(r->hub);
+        rung_turn_hurry(&r->loop->turn);
+    if (r->waiters.touched_first || r->waiters.generation != rung_access_generation(r->access))
+        rung__resp_blocked_look(r);
 }
 
 static void after_answers(void *ctx) {
@@ -106,25 +98,13 @@ static void free_memory(rung_resp *r) {
     rung_alloc_free(a, r, sizeof *r);
 }
 
-static void start_handles(rung_resp *r) {
-    uv_loop_t *loop = rung_net_loop(r->config.net);
-    uv_check_init(loop, &r->check);
-    uv_timer_init(loop, &r->timer);
-    uv_idle_init(loop, &r->idle);
-    r->check.data = r->timer.data = r->idle.data = r;
-    r->handles = 3;
-    uv_check_start(&r->check, on_check);
-    uv_unref((uv_handle_t *)&r->check);
-    uv_unref((uv_handle_t *)&r->timer);
-    uv_unref((uv_handle_t *)&r->idle);
-}
-
 rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_out, rung_err *err) {
     const rung_alloc *a = config->alloc;
     rung_resp *r = rung_alloc_zeroed(a, sizeof *r);
     if (!r)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     r->config = with_defaults(config);
+    r->loop = rung_net_loop(config->net);
     r->hub = config->hub;
     r->access = config->access;
     r->args.alloc = r->out.alloc = a;
@@ -137,32 +117,26 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
         free_memory(r);
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     }
-    if (uv_random(NULL, NULL, &r->random, sizeof r->random, 0, NULL) != 0)
-        r->random = (uint64_t)uv_hrtime();
+    if (rung_loop_random(r->loop, &r->random, sizeof r->random) < 0)
+        r->random = rung_loop_clock_ns(r->loop);
     r->waiters.hash = (rung_hash_key){rung__resp_random(r), rung__resp_random(r)};
     r->waiters.clients.max = r->config.blocked_max;
     r->waiters.waits.max = RUNG__WAITS_MAX;
     rung_hub_observe(r->hub, rung__resp_applied, r);
     rung__resp_commands_index(&r->commands);
     r->started_ms = rung_hub_now(r->hub);
-    start_handles(r);
+    r->timer = (rung_timer){.call = on_timer, .ctx = r};
+    r->answer = (rung_task){.run = answer, .ctx = r, .is_in_every_turn = true};
+    rung_turn_add(&r->loop->turn, RUNG_PHASE_ANSWER, &r->answer);
     *resp_out = r;
     return RUNG_OK;
-}
-
-static void on_handle_closed(uv_handle_t *handle) {
-    rung_resp *r = handle->data;
-    r->handles--;
 }
 
 void rung_resp_destroy(rung_resp *r) {
     if (!r)
         return;
-    uv_close((uv_handle_t *)&r->check, on_handle_closed);
-    uv_close((uv_handle_t *)&r->timer, on_handle_closed);
-    uv_close((uv_handle_t *)&r->idle, on_handle_closed);
-    while (r->handles)
-        uv_run(rung_net_loop(r->config.net), UV_RUN_NOWAIT);
+    rung_turn_remove(&r->loop->turn, &r->answer);
+    rung_timer_stop(r->loop, &r->timer);
     free_memory(r);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.h - what the connections share: buffers for one command and its reply, lists, the loop's handles. */
+/* server.h - what the connections share: buffers for one command and its reply, lists, parts of the loop's turn. */
 #ifndef RUNG_FRONT_RESP_SERVER_H
 #define RUNG_FRONT_RESP_SERVER_H
 
@@ -37,18 +37,15 @@ struct rung_resp {
     uint32_t *in_flight_by_key; /* changes in flight by hash of their key */
     uint32_t in_flight_wide;
     rung__resp_waiters waiters;
-    uv_check_t check;
-    uv_timer_t timer;
-    uv_idle_t idle;                                   /* while it runs the loop does not wait */
-    uint32_t handles;                                 /* of the three above, not closed yet */
+    rung_loop *loop;                                  /* the net's */
+    rung_task answer;                                 /* looks after whoever waits */
+    rung_timer timer;                                 /* likewise, while somebody does */
     rung__resp_session *stalled_first, *stalled_last; /* in the order of coming */
-    uint64_t turn_work;                               /* since the loop's last turn */
+    uint64_t turn_number, turn_work; /* how much work was done in which turn of the loop */
     /* of the transaction being built: names that may get members of other keys, and how many */
     uint64_t moved_to[RUNG__MOVED_WORDS], moved;
 };
 
 void rung__resp_timer_start(rung_resp *r); /* somebody waits */
-/* Something was put, perhaps after the hub was flushed in this turn: the loop shall not wait before the next flush. */
-void rung__resp_keep_awake(rung_resp *r);
 
 #endif

@@ -112,7 +112,7 @@ void rung__resp_session_go_on(rung__resp_session *s) {
 /* ---- what it keeps, and since when ---- */
 
 static uint64_t loop_now(const rung__resp_session *s) {
-    return uv_now(rung_net_loop(s->r->config.net));
+    return rung_loop_now_ms(s->r->loop);
 }
 
 void rung__resp_session_tell_held(const rung__resp_session *s) {

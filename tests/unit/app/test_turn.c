@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The end of a turn: what pipelined requests put is handed over in the turn that let them in. Turns are counted; no
  * time passes. */
-#include "app/turn.h"
-
 #include "support/frontkit.h"
 
 #include <stdio.h>

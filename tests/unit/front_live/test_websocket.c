@@ -56,7 +56,7 @@ static void start(kit *k) {
     livekit_score(&k->live, "race", "ada", 10);
     netkit_start(&k->net, &(rung_net_config){0});
     CHECK_OK(rung_live_create(&(rung_live_config){.alloc = rung_alloc_heap(),
-                                                  .loop = &k->net.loop,
+                                                  .loop = k->net.loop,
                                                   .state = livekit_state,
                                                   .now_ms = livekit_now,
                                                   .write_head = livekit_head,

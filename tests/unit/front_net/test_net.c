@@ -5,6 +5,7 @@
 
 #include "support/netkit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/un.h>

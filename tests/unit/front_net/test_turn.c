@@ -67,7 +67,7 @@ TEST(rounds_repeat_until_nothing_is_due) {
     rung_turn t = {0};
     part flush = part_of("f", told), send = part_of("s", told);
     flush.task.ctx = &flush;
-    flush.task.is_due = is_part_due;
+    flush.task.has_more = is_part_due;
     flush.next = &send.task;
     flush.times = 1;
     send.task.ctx = &send;
@@ -82,6 +82,48 @@ TEST(rounds_repeat_until_nothing_is_due) {
 
 static void in_a_hurry(void *ctx) {
     rung_turn_hurry(ctx);
+}
+
+TEST(a_task_of_every_turn_runs_once_in_it) {
+    char told[64] = "";
+    rung_turn t = {0};
+    part every = part_of("e", told), other = part_of("o", told);
+    every.task.ctx = &every;
+    every.task.is_in_every_turn = true;
+    other.task.ctx = &other;
+    other.next = &other.task;
+    other.times = 1;
+    rung_turn_add(&t, RUNG_PHASE_FLUSH, &every.task);
+    rung_turn_add(&t, RUNG_PHASE_SEND, &other.task);
+    rung_turn_want(&other.task);
+    rung_turn_end(&t);
+    CHECK_EQ_STR(told, "eoo");
+    rung_turn_end(&t);
+    CHECK_EQ_STR(told, "eooe");
+}
+
+static void wake_again(void *ctx) {
+    part *p = ctx;
+    run_part(p);
+    if (p->times-- > 0)
+        atomic_store(&p->task.is_woken, true);
+}
+
+TEST(waking_counts_from_the_next_turn_on) {
+    char told[64] = "";
+    rung_turn t = {0};
+    part apply = part_of("a", told);
+    apply.task.run = wake_again;
+    apply.task.ctx = &apply;
+    apply.times = 1;
+    rung_turn_add(&t, RUNG_PHASE_APPLY, &apply.task);
+    atomic_store(&apply.task.is_woken, true);
+    rung_turn_end(&t);
+    CHECK_EQ_STR(told, "a");
+    rung_turn_end(&t);
+    CHECK_EQ_STR(told, "aa");
+    rung_turn_end(&t);
+    CHECK_EQ_STR(told, "aa");
 }
 
 TEST(a_hurried_turn_is_not_waited_after) {

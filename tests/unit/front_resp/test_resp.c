@@ -6,6 +6,7 @@
 #include "support/resp_server.h"
 #include "support/rng.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static resp_server srv;
