@@ -20,8 +20,8 @@ INNER = {
     "rating": "model base",
     "codec": "model base",
     "state": "ladder rating model base",
-    "guard": "ladder rating codec model base",
     "journal": "model base",
+    "guard": "journal ladder rating codec model base",  # of the journal the file port alone
     "service": "state guard journal ladder rating codec model base",
     "archive": "service state guard journal ladder rating codec model base",
     "stream": "service state guard journal ladder rating codec model base",

@@ -285,7 +285,7 @@ static rung_status keep_key(const create_args *args, making *m, const char *path
     rung_status st = args->output ? write_output(args->output, m->text, err) : RUNG_OK;
     if (st < 0)
         return st;
-    st = rung_keys_file_change(rung_alloc_heap(), path, add_key, m, err);
+    st = rung_keys_file_change(NULL, rung_alloc_heap(), path, add_key, m, err);
     if (st < 0 && args->output)
         unlink(args->output);
     return st;
@@ -478,7 +478,7 @@ static int run_list(const rung_command *self, int argc, char **argv) {
         return RUNG_EXIT_USAGE;
     rung_status st = find_file(&args.where, false, path, &err);
     if (st == RUNG_OK)
-        st = rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err);
+        st = rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err);
     if (st == RUNG_NOT_FOUND)
         st = rung_keys_create(rung_alloc_heap(), (rung_slice){NULL, 0}, &keys, &err);
     if (st < 0)
@@ -529,7 +529,7 @@ static int run_revoke(const rung_command *self, int argc, char **argv) {
     rung_slice id = rung_slice_str(args.id);
     rung_status st = find_file(&args.where, false, path, &err);
     if (st == RUNG_OK)
-        st = rung_keys_file_change(rung_alloc_heap(), path, revoke_key, &id, &err);
+        st = rung_keys_file_change(NULL, rung_alloc_heap(), path, revoke_key, &id, &err);
     if (st < 0)
         return rung_command_fail(self, &err);
     printf("%s %s\n", args.id, st == RUNG_UNCHANGED ? "was revoked before" : "is revoked");

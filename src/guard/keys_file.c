@@ -1,129 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "guard/keys_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-static rung_status fail_os(rung_err *err, const char *what, const char *path) {
-    int os_errno = errno;
-    rung_status st = os_errno == ENOSPC || os_errno == EDQUOT ? RUNG_ENOSPC : RUNG_EIO;
-    return RUNG_FAIL_OS(err, st, os_errno, "%.120s: cannot %s: %s", path, what, strerror(os_errno));
+/* `failed` is a negative errno. */
+static rung_status fail_os(rung_err *err, int failed, const char *what, const char *path) {
+    rung_status st = failed == -ENOSPC || failed == -EDQUOT ? RUNG_ENOSPC : RUNG_EIO;
+    return RUNG_FAIL_OS(err, st, -failed, "%.120s: cannot %s: %s", path, what,
+                        strerrordesc_np(-failed));
 }
 
-/* ---- stamps ---- */
+/* ---- a path taken apart, its folder open ---- */
 
-static rung_keys_stamp stamp_of(const struct stat *s) {
-    return (rung_keys_stamp){
-        .device = s->st_dev,
-        .inode = s->st_ino,
-        .size = (uint64_t)s->st_size,
-        .mtime_ns = (int64_t)s->st_mtim.tv_sec * 1000000000 + s->st_mtim.tv_nsec,
-        .ctime_ns = (int64_t)s->st_ctim.tv_sec * 1000000000 + s->st_ctim.tv_nsec,
-    };
-}
-
-bool rung_keys_stamp_eq(const rung_keys_stamp *a, const rung_keys_stamp *b) {
-    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
-           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
-}
-
-rung_status rung_keys_file_stamp(const char *path, rung_keys_stamp *stamp_out, rung_err *err) {
-    struct stat s;
-    if (stat(path, &s) == 0) {
-        *stamp_out = stamp_of(&s);
-        return RUNG_OK;
-    }
-    *stamp_out = (rung_keys_stamp){0};
-    return errno == ENOENT ? RUNG_NOT_FOUND : fail_os(err, "look at it", path);
-}
-
-/* ---- reading ---- */
-
-static rung_status check_file(int fd, const char *path, struct stat *s, rung_err *err) {
-    if (fstat(fd, s) != 0)
-        return fail_os(err, "look at it", path);
-    if (!S_ISREG(s->st_mode))
-        return RUNG_FAIL(err, RUNG_EREFUSED, "%.120s: not a file", path);
-    if (s->st_mode & 027)
-        return RUNG_FAIL(err, RUNG_EREFUSED,
-                         "%.120s: others than its owner may read or change it: chmod 600", path);
-    if (s->st_size == 0) /* never written so; to take it for "no keys" would open every door */
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "%.120s: the file is empty", path);
-    if ((uint64_t)s->st_size > RUNG_KEYS_BYTES_MAX)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "%.120s: larger than %zu bytes", path,
-                         RUNG_KEYS_BYTES_MAX);
-    return RUNG_OK;
-}
-
-static rung_status read_whole(int fd, const char *path, char *buffer, size_t size, rung_err *err) {
-    for (size_t got = 0; got < size;) {
-        ssize_t n = read(fd, buffer + got, size - got);
-        if (n < 0 && errno != EINTR)
-            return fail_os(err, "read it", path);
-        if (n == 0)
-            return RUNG_FAIL(err, RUNG_EIO, "%.120s: became shorter while it was read", path);
-        got += n > 0 ? (size_t)n : 0;
-    }
-    return RUNG_OK;
-}
-
-static rung_status create_from(const rung_alloc *alloc, int fd, const char *path, size_t size,
-                               rung_keys **keys_out, rung_err *err) {
-    char *buffer = rung_alloc_get(alloc, size);
-    rung_err why;
-    if (!buffer)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "%.120s: no memory to read it", path);
-    rung_status st = read_whole(fd, path, buffer, size, err);
-    if (st >= 0) {
-        st = rung_keys_create(alloc, rung_slice_of(buffer, size), keys_out, &why);
-        if (st < 0)
-            st = RUNG_FAIL(err, st, "%.100s: %s", path, why.message);
-    }
-    OPENSSL_cleanse(buffer, size);
-    rung_alloc_free(alloc, buffer, size);
-    return st;
-}
-
-static rung_status read_at(const rung_alloc *alloc, int dir, const char *name, const char *path,
-                           rung_keys **keys_out, struct stat *s, rung_err *err) {
-    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT ? RUNG_NOT_FOUND : fail_os(err, "open it", path);
-    rung_status st = check_file(fd, path, s, err);
-    if (st >= 0)
-        st = create_from(alloc, fd, path, (size_t)s->st_size, keys_out, err);
-    close(fd);
-    return st;
-}
-
-rung_status rung_keys_file_read(const rung_alloc *alloc, const char *path, rung_keys **keys_out,
-                                rung_keys_stamp *stamp_out, rung_err *err) {
-    struct stat s;
-    rung_status st = read_at(alloc, AT_FDCWD, path, path, keys_out, &s, err);
-    if (st == RUNG_OK && stamp_out)
-        *stamp_out = stamp_of(&s);
-    return st;
-}
-
-/* ---- changing ---- */
-
-/* A path taken apart, its folder open and locked. */
 typedef struct place {
+    const rung_fs *fs;
     const char *path, *name;
     char temporary[NAME_MAX + 1];
     int dir;
 } place;
 
-static rung_status open_place(place *p, const char *path, rung_err *err) {
+/* RUNG_NOT_FOUND: there is no such folder. */
+static rung_status open_place(place *p, const rung_fs *fs, const char *path, rung_err *err) {
     const char *slash = strrchr(path, '/');
     char folder[PATH_MAX];
+    p->fs = fs ? fs : rung_fs_posix();
     p->path = path;
     p->name = slash ? slash + 1 : path;
     int wrote = snprintf(p->temporary, sizeof p->temporary, "%s.new", p->name);
@@ -133,72 +38,172 @@ static rung_status open_place(place *p, const char *path, rung_err *err) {
     size_t len = !slash ? 1 : slash == path ? 1 : (size_t)(slash - path);
     memcpy(folder, slash ? path : ".", len);
     folder[len] = '\0';
-    p->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (p->dir < 0)
-        return fail_os(err, "open the folder", folder);
-    while (flock(p->dir, LOCK_EX) != 0)
-        if (errno != EINTR) {
-            rung_status st = fail_os(err, "lock the folder", folder);
-            close(p->dir);
-            return st;
-        }
-    return RUNG_OK;
-}
-
-static rung_status write_whole(int fd, const char *path, rung_slice bytes, rung_err *err) {
-    for (size_t done = 0; done < bytes.len;) {
-        ssize_t n = write(fd, bytes.ptr + done, bytes.len - done);
-        if (n < 0 && errno != EINTR)
-            return fail_os(err, "write it", path);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return fsync(fd) == 0 ? RUNG_OK : fail_os(err, "sync it", path);
-}
-
-/* Root makes keys for the server's user: the file goes to whom the folder belongs. */
-static rung_status give_to_owner(const place *p, int fd, rung_err *err) {
-    struct stat folder;
-    if (geteuid() != 0 || fstat(p->dir, &folder) != 0 || folder.st_uid == 0)
+    p->dir = p->fs->dir_open(p->fs->ctx, folder, false);
+    if (p->dir >= 0)
         return RUNG_OK;
-    return fchown(fd, folder.st_uid, folder.st_gid) == 0
-               ? RUNG_OK
-               : fail_os(err, "change the owner", p->path);
+    rung_ignore(fail_os(err, p->dir, "open the folder", folder), "told by what is returned");
+    return p->dir == -ENOENT ? RUNG_NOT_FOUND : RUNG_EIO;
 }
 
-static rung_status write_temporary(const place *p, rung_slice bytes, rung_err *err) {
-    if (unlinkat(p->dir, p->temporary, 0) != 0 && errno != ENOENT) /* what a crash left */
-        return fail_os(err, "remove the old temporary file", p->path);
-    int fd =
-        openat(p->dir, p->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return fail_os(err, "make a temporary file", p->path);
-    rung_status st = fchmod(fd, 0600) == 0 ? RUNG_OK : fail_os(err, "set the mode", p->path);
-    if (st == RUNG_OK)
-        st = give_to_owner(p, fd, err);
-    if (st == RUNG_OK)
-        st = write_whole(fd, p->path, bytes, err);
-    if (close(fd) != 0 && st == RUNG_OK)
-        st = fail_os(err, "close it", p->path);
+static void close_place(const place *p) {
+    p->fs->close(p->fs->ctx, p->dir);
+}
+
+/* ---- stamps ---- */
+
+bool rung_keys_stamp_eq(const rung_file_stamp *a, const rung_file_stamp *b) {
+    return a->device == b->device && a->inode == b->inode && a->size == b->size &&
+           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+static rung_status stamp_at(const place *p, rung_file_stamp *stamp_out, rung_err *err) {
+    int failed = p->fs->stamp(p->fs->ctx, p->dir, p->name, stamp_out);
+    if (failed == -ENOENT)
+        return RUNG_NOT_FOUND;
+    return failed < 0 ? fail_os(err, failed, "look at it", p->path) : RUNG_OK;
+}
+
+rung_status rung_keys_file_stamp(const rung_fs *fs, const char *path, rung_file_stamp *stamp_out,
+                                 rung_err *err) {
+    place p;
+    *stamp_out = (rung_file_stamp){0};
+    rung_status st = open_place(&p, fs, path, err);
+    if (st != RUNG_OK)
+        return st;
+    st = stamp_at(&p, stamp_out, err);
+    close_place(&p);
     return st;
 }
 
+/* ---- reading ---- */
+
+static rung_status check_file(const rung_file_stamp *s, const char *path, rung_err *err) {
+    if (!s->is_regular)
+        return RUNG_FAIL(err, RUNG_EREFUSED, "%.120s: not a file", path);
+    if (s->mode & 027)
+        return RUNG_FAIL(err, RUNG_EREFUSED,
+                         "%.120s: others than its owner may read or change it: chmod 600", path);
+    if (s->size == 0) /* never written so; to take it for "no keys" would open every door */
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "%.120s: the file is empty", path);
+    if (s->size > RUNG_KEYS_BYTES_MAX)
+        return RUNG_FAIL(err, RUNG_ELIMIT, "%.120s: larger than %zu bytes", path,
+                         RUNG_KEYS_BYTES_MAX);
+    return RUNG_OK;
+}
+
+static rung_status read_whole(const place *p, int file, char *buffer, size_t size, rung_err *err) {
+    for (size_t got = 0; got < size;) {
+        ssize_t n = p->fs->pread(p->fs->ctx, file, buffer + got, size - got, got);
+        if (n < 0 && n != -EINTR)
+            return fail_os(err, (int)n, "read it", p->path);
+        if (n == 0)
+            return RUNG_FAIL(err, RUNG_EIO, "%.120s: became shorter while it was read", p->path);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    return RUNG_OK;
+}
+
+static rung_status create_from(const rung_alloc *alloc, const place *p, int file, size_t size,
+                               rung_keys **keys_out, rung_err *err) {
+    char *buffer = rung_alloc_get(alloc, size);
+    rung_err why;
+    if (!buffer)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "%.120s: no memory to read it", p->path);
+    rung_status st = read_whole(p, file, buffer, size, err);
+    if (st >= 0) {
+        st = rung_keys_create(alloc, rung_slice_of(buffer, size), keys_out, &why);
+        if (st < 0)
+            st = RUNG_FAIL(err, st, "%.100s: %s", p->path, why.message);
+    }
+    OPENSSL_cleanse(buffer, size);
+    rung_alloc_free(alloc, buffer, size);
+    return st;
+}
+
+/* What is looked at first by name, so that a pipe is not opened, is looked at again once it is open. */
+static rung_status read_at(const rung_alloc *alloc, const place *p, rung_keys **keys_out,
+                           rung_file_stamp *stamp_out, rung_err *err) {
+    rung_status st = stamp_at(p, stamp_out, err);
+    if (st == RUNG_OK)
+        st = check_file(stamp_out, p->path, err);
+    if (st != RUNG_OK)
+        return st;
+    int file = p->fs->open(p->fs->ctx, p->dir, p->name, RUNG_FILE_READ);
+    if (file < 0)
+        return file == -ENOENT ? RUNG_NOT_FOUND : fail_os(err, file, "open it", p->path);
+    int failed = p->fs->stamp(p->fs->ctx, file, NULL, stamp_out);
+    st = failed < 0 ? fail_os(err, failed, "look at it", p->path)
+                    : check_file(stamp_out, p->path, err);
+    if (st >= 0)
+        st = create_from(alloc, p, file, (size_t)stamp_out->size, keys_out, err);
+    p->fs->close(p->fs->ctx, file);
+    return st;
+}
+
+rung_status rung_keys_file_read(const rung_fs *fs, const rung_alloc *alloc, const char *path,
+                                rung_keys **keys_out, rung_file_stamp *stamp_out, rung_err *err) {
+    place p;
+    rung_file_stamp stamp;
+    rung_status st = open_place(&p, fs, path, err);
+    if (st != RUNG_OK)
+        return st;
+    st = read_at(alloc, &p, keys_out, &stamp, err);
+    close_place(&p);
+    if (st == RUNG_OK && stamp_out)
+        *stamp_out = stamp;
+    return st;
+}
+
+/* ---- changing ---- */
+
+static rung_status write_whole(const place *p, int file, rung_slice bytes, rung_err *err) {
+    for (size_t done = 0; done < bytes.len;) {
+        struct iovec part = {(void *)(uintptr_t)(bytes.ptr + done), bytes.len - done};
+        ssize_t n = p->fs->pwritev(p->fs->ctx, file, &part, 1, done);
+        if (n < 0 && n != -EINTR)
+            return fail_os(err, (int)n, "write it", p->path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    int failed = p->fs->fsync(p->fs->ctx, file);
+    return failed < 0 ? fail_os(err, failed, "sync it", p->path) : RUNG_OK;
+}
+
+static rung_status write_temporary(const place *p, rung_slice bytes, rung_err *err) {
+    int failed = p->fs->unlink(p->fs->ctx, p->dir, p->temporary); /* what a crash left */
+    if (failed < 0 && failed != -ENOENT)
+        return fail_os(err, failed, "remove the old temporary file", p->path);
+    int file = p->fs->open(p->fs->ctx, p->dir, p->temporary, RUNG_FILE_PRIVATE);
+    if (file < 0)
+        return fail_os(err, file, "make a temporary file", p->path);
+    rung_status st = write_whole(p, file, bytes, err);
+    failed = p->fs->close(p->fs->ctx, file);
+    return failed < 0 && st == RUNG_OK ? fail_os(err, failed, "close it", p->path) : st;
+}
+
 static rung_status replace(const place *p, rung_slice bytes, rung_err *err) {
+    int failed = 0;
     rung_status st = write_temporary(p, bytes, err);
-    if (st == RUNG_OK && renameat(p->dir, p->temporary, p->dir, p->name) != 0)
-        st = fail_os(err, "put the new file in place", p->path);
+    if (st == RUNG_OK)
+        failed = p->fs->rename(p->fs->ctx, p->dir, p->temporary, p->name);
+    if (failed < 0)
+        st = fail_os(err, failed, "put the new file in place", p->path);
     if (st < 0) {
-        unlinkat(p->dir, p->temporary, 0);
+        p->fs->unlink(p->fs->ctx, p->dir, p->temporary);
         return st;
     }
-    return fsync(p->dir) == 0 ? RUNG_OK
-                              : fail_os(err, "sync the folder after it was changed", p->path);
+    failed = p->fs->dir_sync(p->fs->ctx, p->dir);
+    return failed < 0 ? fail_os(err, failed, "sync the folder after it was changed", p->path)
+                      : RUNG_OK;
 }
 
 static rung_status change_in(const rung_alloc *alloc, const place *p, rung_keys_change *change,
                              void *ctx, rung_err *err) {
     rung_keys *old = NULL, *new = NULL;
-    struct stat s;
-    rung_status st = read_at(alloc, p->dir, p->name, p->path, &old, &s, err);
+    rung_file_stamp stamp;
+    int failed = p->fs->dir_lock(p->fs->ctx, p->dir);
+    if (failed < 0)
+        return fail_os(err, failed, "lock the folder of", p->path);
+    rung_status st = read_at(alloc, p, &old, &stamp, err);
     if (st == RUNG_NOT_FOUND)
         st = rung_keys_create(alloc, (rung_slice){NULL, 0}, &old, err);
     if (st < 0)
@@ -211,13 +216,13 @@ static rung_status change_in(const rung_alloc *alloc, const place *p, rung_keys_
     return st;
 }
 
-rung_status rung_keys_file_change(const rung_alloc *alloc, const char *path,
+rung_status rung_keys_file_change(const rung_fs *fs, const rung_alloc *alloc, const char *path,
                                   rung_keys_change *change, void *ctx, rung_err *err) {
     place p;
-    rung_status st = open_place(&p, path, err);
-    if (st < 0)
-        return st;
+    rung_status st = open_place(&p, fs, path, err);
+    if (st != RUNG_OK)
+        return st < 0 ? st : RUNG_EIO;
     st = change_in(alloc, &p, change, ctx, err);
-    close(p.dir); /* and the lock with it */
+    close_place(&p); /* and the lock with it */
     return st;
 }

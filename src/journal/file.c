@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,14 +72,30 @@ static int os_dir_list(void *ctx, int dir, void (*each)(void *arg, const char *n
     return failed;
 }
 
+/* Root makes files for the server's user: they go to whom the folder belongs. */
+static int os_make_private(int dir, int file) {
+    struct stat folder;
+    if (fchmod(file, 0600) != 0)
+        return -errno;
+    if (geteuid() != 0 || fstat(dir, &folder) != 0 || folder.st_uid == 0)
+        return 0;
+    return os_result(fchown(file, folder.st_uid, folder.st_gid));
+}
+
 static int os_open(void *ctx, int dir, const char *name, int mode) {
     (void)ctx;
     int flags = mode == RUNG_FILE_READ ? O_RDONLY : O_RDWR;
     if (mode == RUNG_FILE_CREATE)
         flags |= O_CREAT;
-    if (mode == RUNG_FILE_EXCLUSIVE)
+    if (mode == RUNG_FILE_EXCLUSIVE || mode == RUNG_FILE_PRIVATE)
         flags |= O_CREAT | O_EXCL;
-    return os_result(openat(dir, name, flags | O_CLOEXEC, 0600));
+    int file = openat(dir, name, flags | O_CLOEXEC, 0600);
+    if (file < 0 || mode != RUNG_FILE_PRIVATE)
+        return os_result(file);
+    int failed = os_make_private(dir, file);
+    if (failed < 0)
+        close(file);
+    return failed < 0 ? failed : file;
 }
 
 static int os_close(void *ctx, int handle) {
@@ -158,6 +175,31 @@ static int os_lock(void *ctx, int file) {
     return os_result(fcntl(file, F_OFD_SETLK, &whole));
 }
 
+static int os_dir_lock(void *ctx, int dir) {
+    (void)ctx;
+    while (flock(dir, LOCK_EX) != 0)
+        if (errno != EINTR)
+            return -errno;
+    return 0;
+}
+
+static int os_stamp(void *ctx, int handle, const char *name, rung_file_stamp *out) {
+    struct stat s;
+    (void)ctx;
+    if ((name ? fstatat(handle, name, &s, 0) : fstat(handle, &s)) != 0)
+        return -errno;
+    *out = (rung_file_stamp){
+        .device = s.st_dev,
+        .inode = s.st_ino,
+        .size = (uint64_t)s.st_size,
+        .mtime_ns = (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
+        .ctime_ns = (int64_t)s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec,
+        .mode = s.st_mode & 07777,
+        .is_regular = S_ISREG(s.st_mode),
+    };
+    return 0;
+}
+
 static int os_is_at(void *ctx, int file, const char *folder, const char *name) {
     char path[4096];
     struct stat ours, there;
@@ -198,6 +240,8 @@ const rung_fs *rung_fs_posix(void) {
         .link = os_link,
         .unlink = os_unlink,
         .lock = os_lock,
+        .dir_lock = os_dir_lock,
+        .stamp = os_stamp,
         .is_at = os_is_at,
         .random = os_random,
     };

@@ -23,7 +23,16 @@ enum {
     RUNG_FILE_WRITE = 1,     /* read and write an existing file */
     RUNG_FILE_CREATE = 2,    /* read and write; created if absent */
     RUNG_FILE_EXCLUSIVE = 4, /* read and write; must not exist */
+    RUNG_FILE_PRIVATE = 8,   /* the same; and it is the folder's owner's, and nobody else's */
 };
+
+/* What is known of a file without its content; the first five tell whether it is the file it was. */
+typedef struct rung_file_stamp {
+    uint64_t device, inode, size;
+    int64_t mtime_ns, ctime_ns;
+    uint32_t mode;   /* the permission bits */
+    bool is_regular; /* neither a folder nor a device nor a pipe */
+} rung_file_stamp;
 
 /* Handles are small numbers of the implementation. Names are relative to an open folder, one component each. */
 typedef struct rung_fs {
@@ -47,7 +56,10 @@ typedef struct rung_fs {
     int (*rename)(void *ctx, int dir, const char *from, const char *to);
     int (*link)(void *ctx, int from_dir, const char *from, int to_dir, const char *to);
     int (*unlink)(void *ctx, int dir, const char *name);
-    int (*lock)(void *ctx, int file); /* exclusive, at once or -EAGAIN; held until close */
+    int (*lock)(void *ctx, int file);    /* exclusive, at once or -EAGAIN; held until close */
+    int (*dir_lock)(void *ctx, int dir); /* exclusive; waits for it; held until close */
+    /* Of the file `name` in the folder `handle`, or, without a name, of the open file itself. */
+    int (*stamp)(void *ctx, int handle, const char *name, rung_file_stamp *out);
     /* 1: this very file is what stands at folder/name; 0: another one or none does. NULL: it always is. */
     int (*is_at)(void *ctx, int file, const char *folder, const char *name);
     int (*random)(void *ctx, void *buffer, size_t len);

@@ -43,9 +43,10 @@ struct rung_access {
     uint32_t public_count;
     rung_keys *keys;
     uint64_t generation;   /* of the keys, from 1 */
-    rung_keys_stamp stamp; /* of the file last looked at, good or bad */
+    rung_file_stamp stamp; /* of the file last looked at, good or bad */
     rung_status failure;   /* of the last look; RUNG_OK: none */
-    int spare; /* a descriptor kept for reading the file, whatever becomes of the others; -1: none */
+    int spares
+        [2]; /* descriptors kept for the file and its folder, whatever becomes of the others; -1: none */
     rung_rate *rate;
     seen_token
         *tokens; /* made when the first token comes; NULL before, and where there is no memory */
@@ -56,20 +57,23 @@ struct rung_access {
 
 /* ---- life ---- */
 
-static void spare_open(rung_access *a) {
-    a->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+static void spares_open(rung_access *a) {
+    for (int i = 0; i < 2 && !a->config.fs; i++)
+        a->spares[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static void spare_close(rung_access *a) {
-    if (a->spare >= 0)
-        close(a->spare);
-    a->spare = -1;
+static void spares_close(rung_access *a) {
+    for (int i = 0; i < 2; i++) {
+        if (a->spares[i] >= 0)
+            close(a->spares[i]);
+        a->spares[i] = -1;
+    }
 }
 
 static rung_status read_first(rung_access *a, rung_err *err) {
     rung_status st = RUNG_NOT_FOUND;
     if (a->path)
-        st = rung_keys_file_read(a->config.alloc, a->path, &a->keys, &a->stamp, err);
+        st = rung_keys_file_read(a->config.fs, a->config.alloc, a->path, &a->keys, &a->stamp, err);
     if (st == RUNG_NOT_FOUND)
         st = rung_keys_create(a->config.alloc, (rung_slice){NULL, 0}, &a->keys, err);
     return st;
@@ -128,10 +132,10 @@ rung_status rung_access_create(const rung_access_config *config, rung_access **g
     if (!a->config.per_forger.count)
         a->config.per_forger = FORGER_LIMIT;
     a->generation = 1;
-    a->spare = -1;
+    a->spares[0] = a->spares[1] = -1;
     rung_status st = fill_in(a, config, err);
     if (a->path)
-        spare_open(a);
+        spares_open(a);
     if (st < 0) {
         rung_access_destroy(a);
         return st;
@@ -144,7 +148,7 @@ void rung_access_destroy(rung_access *a) {
     if (!a)
         return;
     const rung_alloc *alloc = a->config.alloc;
-    spare_close(a);
+    spares_close(a);
     rung_keys_destroy(a->keys);
     rung_rate_destroy(a->rate);
     EVP_MD_free(a->sha256);
@@ -154,15 +158,12 @@ void rung_access_destroy(rung_access *a) {
     rung_alloc_free(alloc, a, sizeof *a);
 }
 
-static rung_status read_again(rung_access *a, const rung_keys_stamp *stamp, rung_status st,
+static rung_status read_again(rung_access *a, const rung_file_stamp *stamp, rung_status st,
                               rung_err *err) {
     rung_keys *keys = NULL;
     a->stamp = *stamp;
-    if (st == RUNG_OK) {
-        spare_close(a);
-        st = rung_keys_file_read(a->config.alloc, a->path, &keys, &a->stamp, err);
-        spare_open(a);
-    }
+    if (st == RUNG_OK)
+        st = rung_keys_file_read(a->config.fs, a->config.alloc, a->path, &keys, &a->stamp, err);
     if (st == RUNG_NOT_FOUND)
         return rung_access_is_open(a)
                    ? RUNG_UNCHANGED
@@ -176,11 +177,9 @@ static rung_status read_again(rung_access *a, const rung_keys_stamp *stamp, rung
 }
 
 /* A failure is tried again at every call, since it may pass (no memory, no descriptor), but told once. */
-rung_status rung_access_reload(rung_access *a, bool force, rung_err *err) {
-    rung_keys_stamp stamp;
-    if (!a->path)
-        return RUNG_UNCHANGED;
-    rung_status st = rung_keys_file_stamp(a->path, &stamp, err);
+static rung_status read_if_changed(rung_access *a, bool force, rung_err *err) {
+    rung_file_stamp stamp;
+    rung_status st = rung_keys_file_stamp(a->config.fs, a->path, &stamp, err);
     bool is_same = rung_keys_stamp_eq(&stamp, &a->stamp);
     if (is_same && st >= 0 && a->failure == RUNG_OK && !force)
         return RUNG_UNCHANGED;
@@ -188,6 +187,15 @@ rung_status rung_access_reload(rung_access *a, bool force, rung_err *err) {
     bool is_told = st < 0 && st == a->failure && is_same && !force;
     a->failure = st < 0 ? st : RUNG_OK;
     return is_told ? RUNG_UNCHANGED : st;
+}
+
+rung_status rung_access_reload(rung_access *a, bool force, rung_err *err) {
+    if (!a->path)
+        return RUNG_UNCHANGED;
+    spares_close(a);
+    rung_status st = read_if_changed(a, force, err);
+    spares_open(a);
+    return st;
 }
 
 uint64_t rung_access_generation(const rung_access *a) {
@@ -204,6 +212,10 @@ const rung_keys *rung_access_keys(const rung_access *a) {
 
 const char *rung_access_path(const rung_access *a) {
     return a->path;
+}
+
+const rung_fs *rung_access_fs(const rung_access *a) {
+    return a->config.fs;
 }
 
 /* ---- who ---- */

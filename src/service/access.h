@@ -37,6 +37,7 @@
 #include "base/status.h"
 #include "guard/keys.h"
 #include "guard/rate.h"
+#include "journal/file.h"
 #include "model/board.h"
 
 #include <stdbool.h>
@@ -78,6 +79,7 @@ static inline rung_slice rung_who_key(const rung_who *who) {
 /* Zero is a good default for every field but alloc. */
 typedef struct rung_access_config {
     const rung_alloc *alloc;
+    const rung_fs *fs;          /* where the keys file is; NULL: the operating system's files */
     const char *path;           /* of the keys file; NULL: there are no keys. Copied */
     const char *public_boards;  /* patterns with commas between; NULL or empty: none. Copied */
     rung_hash_key hash_key;     /* secret, for the tables of rate limits */
@@ -110,6 +112,7 @@ bool rung_access_is_open(const rung_access *a);
 const rung_keys *rung_access_keys(const rung_access *a);
 /* Where they are kept, for who changes them (keys_file.h) and then calls reload; NULL: nowhere. */
 const char *rung_access_path(const rung_access *a);
+const rung_fs *rung_access_fs(const rung_access *a); /* as in the configuration */
 
 /* ---- who ---- */
 

@@ -27,8 +27,8 @@ static void make_file(void) {
     CHECK(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/keys", folder);
     CHECK_OK(rung_key_mint(&key, chance, text, NULL));
-    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, add_one, &key, NULL));
-    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, add_one, &verifier, NULL));
+    CHECK_OK(rung_keys_file_change(NULL, rung_alloc_heap(), path, add_one, &key, NULL));
+    CHECK_OK(rung_keys_file_change(NULL, rung_alloc_heap(), path, add_one, &verifier, NULL));
 }
 
 static void remove_file(void) {
@@ -98,9 +98,10 @@ TEST(change) {
         rung_key key = {.role = RUNG_ROLE_READ, .id = rung_slice_str(id), .created_ms = 1};
         rung_failalloc_init(&fa);
         rung_failalloc_fail_at(&fa, n, false);
-        rung_status st = rung_keys_file_change(rung_failalloc_port(&fa), path, add_one, &key, NULL);
+        rung_status st =
+            rung_keys_file_change(NULL, rung_failalloc_port(&fa), path, add_one, &key, NULL);
         rung_failalloc_deinit(&fa);
-        CHECK_OK(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, NULL));
+        CHECK_OK(rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, NULL));
         CHECK_EQ_U64(rung_keys_count(keys), st == RUNG_OK ? 3 : 2);
         rung_keys_destroy(keys);
         if (st == RUNG_OK && !fa.failed_count)

@@ -207,17 +207,19 @@ static void hook(rung_memfs *fs, const char *call) {
         fs->before(fs->before_arg, fs, call);
 }
 
-static bool has_space(const rung_memfs *fs, uint64_t more) {
-    if (!fs->space)
-        return true;
-    uint64_t used = more;
+uint64_t rung_memfs_used(const rung_memfs *fs) {
+    uint64_t used = 0;
     for (size_t i = 0; i < fs->inode_count; i++) {
         bool is_named = false;
         for (size_t k = 0; k < fs->seen.count; k++)
             is_named |= fs->seen.names[k].inode == (int)i;
         used += is_named ? fs->inodes[i].seen.size : 0;
     }
-    return used <= fs->space;
+    return used;
+}
+
+static bool has_space(const rung_memfs *fs, uint64_t more) {
+    return !fs->space || rung_memfs_used(fs) + more <= fs->space;
 }
 
 /* ---- the port ---- */
@@ -311,7 +313,7 @@ static int do_open(rung_memfs *fs, int handle, const char *name, int mode) {
     if (failed)
         return failed;
     memfs_name *found = find_name(&fs->seen, dir, name);
-    if (found && mode == RUNG_FILE_EXCLUSIVE)
+    if (found && mode >= RUNG_FILE_EXCLUSIVE)
         return -EEXIST;
     if (found)
         return new_handle(fs, false, found->inode);
@@ -535,6 +537,30 @@ static int mem_lock(void *ctx, int file) {
     LOCKED(self(ctx), int, do_lock(ctx, file));
 }
 
+/* Nobody else has it: who locks a folder is done with it before the next one comes. */
+static int mem_dir_lock(void *ctx, int dir) {
+    (void)dir;
+    LOCKED(self(ctx), int, fault(ctx, 'o'));
+}
+
+/* A file that is written anew is another inode, so number and size tell it apart. */
+static int do_stamp(rung_memfs *fs, int handle, const char *name, rung_file_stamp *out) {
+    int failed = fault(fs, 'o');
+    memfs_name *found = failed || !name ? NULL : find_name(&fs->seen, dir_of(fs, handle), name);
+    if (failed || (name && !found))
+        return failed ? failed : -ENOENT;
+    int inode = name ? found->inode : inode_of(fs, handle);
+    *out = (rung_file_stamp){.inode = (uint64_t)inode,
+                             .size = fs->inodes[inode].seen.size,
+                             .mode = 0600,
+                             .is_regular = true};
+    return 0;
+}
+
+static int mem_stamp(void *ctx, int handle, const char *name, rung_file_stamp *out) {
+    LOCKED(self(ctx), int, do_stamp(ctx, handle, name, out));
+}
+
 static int mem_random(void *ctx, void *buffer, size_t len) {
     rung_memfs *fs = ctx;
     uint8_t *out = buffer;
@@ -569,6 +595,8 @@ void rung_memfs_init(rung_memfs *fs) {
         .link = mem_link,
         .unlink = mem_unlink,
         .lock = mem_lock,
+        .dir_lock = mem_dir_lock,
+        .stamp = mem_stamp,
         .random = mem_random,
     };
 }
@@ -626,6 +654,10 @@ void rung_memfs_copy(rung_memfs *world, const rung_memfs *fs) {
         copy_bytes(&world->inodes[i].seen, &fs->inodes[i].seen);
         copy_bytes(&world->inodes[i].disk, &fs->inodes[i].seen);
     }
+}
+
+void rung_memfs_kill(rung_memfs *fs) {
+    memset(fs->handles, 0, sizeof fs->handles);
 }
 
 memfs_bytes *rung_memfs_bytes(rung_memfs *fs, const char *path, const char *name) {

@@ -107,6 +107,13 @@ void rung_memfs_crash(rung_memfs *world, const rung_memfs *fs, bool (*keep)(void
 /* `world` becomes a copy of what processes see now, all of it on disk: a kill without a crash. */
 void rung_memfs_copy(rung_memfs *world, const rung_memfs *fs);
 
+/* The process that used it is dead: its files are closed, its locks gone. What was not synced still may be, or be lost
+ * when the power goes. */
+void rung_memfs_kill(rung_memfs *fs);
+
+/* Bytes of all files together, as `space` counts them. */
+uint64_t rung_memfs_used(const rung_memfs *fs);
+
 /* The bytes of a file as processes see them, to read or to damage (with rung_memfs_resize). NULL when absent. */
 memfs_bytes *rung_memfs_bytes(rung_memfs *fs, const char *path, const char *name);
 void rung_memfs_resize(memfs_bytes *b, size_t size);

@@ -106,8 +106,8 @@ static rung_status change_table(void *ctx, const rung_keys *keys, rung_keys **ke
 static void change_file(rung_work *work) {
     rung_key_change *k = work->ctx;
     const rung_api_config *config = &k->call->api->config;
-    k->status = rung_keys_file_change(config->alloc, rung_access_path(config->access), change_table,
-                                      k, &k->err);
+    k->status = rung_keys_file_change(rung_access_fs(config->access), config->alloc,
+                                      rung_access_path(config->access), change_table, k, &k->err);
 }
 
 static void answer_key(rung_key_change *k) {

@@ -962,8 +962,8 @@ static void make_key(const char *path, rung_role role, const char *pattern, mint
         out->key.pattern_count = 1;
     }
     CHECK_OK(rung_key_mint(&out->key, chance, out->text, &err));
-    CHECK_MSG(rung_keys_file_change(rung_alloc_heap(), path, add_key, out, &err) == RUNG_OK, "%s",
-              err.message);
+    CHECK_MSG(rung_keys_file_change(NULL, rung_alloc_heap(), path, add_key, out, &err) == RUNG_OK,
+              "%s", err.message);
 }
 
 static void log_in(int fd, const minted *m) {

@@ -35,13 +35,13 @@ static rung_status add_key(void *ctx, const rung_keys *keys, rung_keys **keys_ou
 static rung_status change(const char *id, rung_err *err) {
     char copy[32];
     snprintf(copy, sizeof copy, "%s", id);
-    return rung_keys_file_change(rung_alloc_heap(), path, add_key, copy, err);
+    return rung_keys_file_change(NULL, rung_alloc_heap(), path, add_key, copy, err);
 }
 
 static size_t count(void) {
     rung_keys *keys;
     rung_err err = {0};
-    rung_status st = rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err);
+    rung_status st = rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err);
     if (st == RUNG_NOT_FOUND)
         return 0;
     CHECK_MSG(st == RUNG_OK, "%s", err.message);
@@ -59,19 +59,19 @@ static void write_file(const char *text, mode_t mode) {
 
 TEST(made_and_changed) {
     make_folder();
-    rung_keys_stamp none, first, second;
+    rung_file_stamp none, first, second;
     struct stat s;
     CHECK_EQ_U64(count(), 0);
-    CHECK_STATUS(rung_keys_file_stamp(path, &none, NULL), RUNG_NOT_FOUND);
+    CHECK_STATUS(rung_keys_file_stamp(NULL, path, &none, NULL), RUNG_NOT_FOUND);
     CHECK_OK(change("one", NULL));
     CHECK_EQ_U64(count(), 1);
-    CHECK_OK(rung_keys_file_stamp(path, &first, NULL));
+    CHECK_OK(rung_keys_file_stamp(NULL, path, &first, NULL));
     CHECK(!rung_keys_stamp_eq(&none, &first));
     CHECK(stat(path, &s) == 0);
     CHECK_EQ_U64(s.st_mode & 07777, 0600);
     CHECK_OK(change("two", NULL));
     CHECK_EQ_U64(count(), 2);
-    CHECK_OK(rung_keys_file_stamp(path, &second, NULL));
+    CHECK_OK(rung_keys_file_stamp(NULL, path, &second, NULL));
     CHECK(!rung_keys_stamp_eq(&first, &second));
     rung_err err;
     CHECK_STATUS(change("two", &err), RUNG_EEXIST);
@@ -87,7 +87,7 @@ TEST(not_readable_by_others) {
     CHECK_OK(change("one", NULL));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         CHECK(chmod(path, bad[i]) == 0);
-        CHECK_STATUS(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err),
+        CHECK_STATUS(rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err),
                      RUNG_EREFUSED);
         CHECK(strstr(err.message, "chmod 600"));
         CHECK_STATUS(change("two", &err), RUNG_EREFUSED);
@@ -102,26 +102,32 @@ TEST(empty_damaged_and_strange_files) {
     rung_err err;
     make_folder();
     write_file("", 0600);
-    CHECK_STATUS(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err), RUNG_ECORRUPT);
+    CHECK_STATUS(rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err),
+                 RUNG_ECORRUPT);
     CHECK_STATUS(change("one", &err), RUNG_ECORRUPT);
     write_file("rung-keys 1\n", 0600);
-    CHECK_STATUS(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err), RUNG_ECORRUPT);
+    CHECK_STATUS(rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err),
+                 RUNG_ECORRUPT);
     CHECK_MSG(strstr(err.message, path), "%s", err.message);
     write_file("rung-keys 9\nend 00000000\n", 0600);
-    CHECK_STATUS(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err), RUNG_EVERSION);
+    CHECK_STATUS(rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err),
+                 RUNG_EVERSION);
     CHECK(unlink(path) == 0 && mkdir(path, 0700) == 0);
-    CHECK_STATUS(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err), RUNG_EREFUSED);
+    CHECK_STATUS(rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err),
+                 RUNG_EREFUSED);
     CHECK(rmdir(path) == 0 && mkfifo(path, 0600) == 0);
-    CHECK_STATUS(rung_keys_file_read(rung_alloc_heap(), path, &keys, NULL, &err), RUNG_EREFUSED);
+    CHECK_STATUS(rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err),
+                 RUNG_EREFUSED);
     remove_folder();
 }
 
 TEST(paths_that_cannot_be) {
     rung_err err;
-    CHECK_STATUS(rung_keys_file_change(rung_alloc_heap(), "/tmp/", add_key, NULL, &err),
+    CHECK_STATUS(rung_keys_file_change(NULL, rung_alloc_heap(), "/tmp/", add_key, NULL, &err),
                  RUNG_EINVAL);
-    CHECK_STATUS(rung_keys_file_change(rung_alloc_heap(), "", add_key, NULL, &err), RUNG_EINVAL);
-    CHECK_STATUS(rung_keys_file_change(rung_alloc_heap(), "/tmp/no-such-folder-of-ours/keys",
+    CHECK_STATUS(rung_keys_file_change(NULL, rung_alloc_heap(), "", add_key, NULL, &err),
+                 RUNG_EINVAL);
+    CHECK_STATUS(rung_keys_file_change(NULL, rung_alloc_heap(), "/tmp/no-such-folder-of-ours/keys",
                                        add_key, NULL, &err),
                  RUNG_EIO);
 }
@@ -130,7 +136,7 @@ TEST(a_file_in_the_working_folder) {
     char id[] = "one";
     make_folder();
     CHECK(chdir(folder) == 0);
-    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), "keys", add_key, id, NULL));
+    CHECK_OK(rung_keys_file_change(NULL, rung_alloc_heap(), "keys", add_key, id, NULL));
     CHECK_EQ_U64(count(), 1);
     CHECK(chdir("/") == 0);
     remove_folder();

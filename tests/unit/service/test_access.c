@@ -33,11 +33,11 @@ static rung_status revoke_one(void *ctx, const rung_keys *keys, rung_keys **keys
 }
 
 static void add(rung_key *key) {
-    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, add_one, key, NULL));
+    CHECK_OK(rung_keys_file_change(NULL, rung_alloc_heap(), path, add_one, key, NULL));
 }
 
 static void revoke_key(rung_slice id) {
-    CHECK_OK(rung_keys_file_change(rung_alloc_heap(), path, revoke_one, &id, NULL));
+    CHECK_OK(rung_keys_file_change(NULL, rung_alloc_heap(), path, revoke_one, &id, NULL));
 }
 
 static void make_folder(void) {
