@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { OUT_KEPT = 256 << 10, GATHERED_MAX = 64 << 10, SPILL_AT = 64 << 10 };
+enum { OUT_KEPT = 256 << 10 };
 
 /* After a quarter of what one command may do, heavy ones wait for the next turn. */
 enum { TIRED = 4 };
@@ -35,17 +35,11 @@ void rung__resp_call_end(rung__resp_call *call) {
     rung_resp_writer_reset(&r->out, OUT_KEPT);
 }
 
-static rung__resp_call *gather_begin(rung__resp_session *s) {
+rung__resp_call *rung__resp_gather_begin(rung__resp_session *s) {
     rung_resp *r = s->r;
     r->gathering = rung__resp_call_begin(s);
     rung_hub_call_after(r->hub, &r->after_answers);
     return &r->gathering;
-}
-
-rung__resp_call *rung__resp_gather(rung__resp_session *s) {
-    rung_resp *r = s->r;
-    bool is_going_on = r->gathering.s == s && r->out.len < GATHERED_MAX;
-    return is_going_on ? &r->gathering : gather_begin(s);
 }
 
 void rung__resp_gather_end(rung_resp *r) {
@@ -61,11 +55,6 @@ void rung__resp_flush(rung__resp_call *call) {
     if (s->conn && !s->is_silent && call->out->len)
         rung_conn_write(s->conn, rung_slice_of(call->out->data, call->out->len));
     call->out->len = 0;
-}
-
-void rung__resp_spill(rung__resp_call *call) {
-    if (call->out->len >= SPILL_AT && call->may_spill)
-        rung__resp_flush(call);
 }
 
 const rung_alloc *rung__resp_alloc(const rung__resp_call *call) {

@@ -32,6 +32,7 @@ struct rung__resp_call {
     int64_t timeout_ms; /* of a command that blocks; 0: forever */
     bool is_inside;     /* between the changes of one event: the state has no position of its own */
     bool is_continued;  /* another piece of the same reply */
+    bool is_known;      /* the session has shown a key, or needs none */
     bool may_spill;     /* what is written goes to the connection as it is */
     uint64_t work;      /* that the change which is being built will take */
     uint64_t *spent;    /* work of the script or transaction so far; NULL: a command by itself */
@@ -41,15 +42,19 @@ struct rung__resp_call {
 /* Begin and end writing replies of one session; there is never more than one writer. */
 rung__resp_call rung__resp_call_begin(rung__resp_session *s);
 void rung__resp_call_end(rung__resp_call *call);
-/* The same for a short answer of the hub. It is sent together with the session's next ones, when somebody else writes
- * or the hub has no more. */
-rung__resp_call *rung__resp_gather(rung__resp_session *s);
+/* The same for short answers of the hub to one session (r->gathering). They are sent together, when somebody else
+ * writes or the hub has no more. */
+rung__resp_call *rung__resp_gather_begin(rung__resp_session *s);
 void rung__resp_gather_end(rung_resp *r);
 
 /* Send what was written so far. */
 void rung__resp_flush(rung__resp_call *call);
 /* The same once it is much, so that a long reply needs no long buffer. */
-void rung__resp_spill(rung__resp_call *call);
+enum { RUNG__SPILL_AT = 64 << 10 };
+static inline void rung__resp_spill(rung__resp_call *call) {
+    if (call->out->len >= RUNG__SPILL_AT && call->may_spill)
+        rung__resp_flush(call);
+}
 
 const rung_alloc *rung__resp_alloc(const rung__resp_call *call);
 uint64_t rung__resp_random(rung_resp *r);

@@ -38,6 +38,7 @@ enum {
     RUNG__REMOVES = 1 << 13, /* of a board with rules of its own only an admin may do it */
     RUNG__HEAVY = 1 << 15,   /* may take long: not two in one turn of the loop */
     RUNG__KEYED = 1 << 16,   /* that a board is public does not suffice */
+    RUNG__BATCH = 1 << 17,   /* may be answered together with others alike (zset_batch.h) */
 };
 
 typedef enum rung__resp_built {
@@ -74,6 +75,7 @@ typedef struct rung__resp_command {
     const char *group, *since, *summary;
     const char *const *subcommands; /* NULL at the end; NULL: it has none */
     /* Which of the commands that share a handler it is. */
+    bool is_incr;           /* adds to the score */
     bool is_rev;            /* from the highest score down */
     bool is_max;            /* pops the highest score */
     bool is_ms;             /* times in milliseconds, not seconds */
@@ -100,7 +102,9 @@ const rung__resp_command *rung__resp_command_at(uint32_t i);
 /* Is it a command of Redis that Rung does not have? */
 bool rung__resp_command_is_foreign(rung_slice name);
 /* Do so many arguments, with the name, fit? */
-bool rung__resp_command_takes(const rung__resp_command *c, uint32_t argc);
+static inline bool rung__resp_command_takes(const rung__resp_command *c, uint32_t argc) {
+    return c->arity > 0 ? argc == (uint32_t)c->arity : argc >= (uint32_t)-c->arity;
+}
 
 /* The i-th key of a command whose arity was checked; false: there are no more. */
 bool rung__resp_command_key(const rung__resp_command *c, const rung_slice *argv, uint32_t argc,

@@ -49,26 +49,27 @@ static const char *const command_subcommands[] = {"count", "docs", "getkeys", "i
 static const rung__resp_command commands[] = {
     /* sorted sets: questions */
     ASK("zscore", 3, rung__resp_answer_zscore, ZSET, "1.2.0",
-        "Get the score of a member in a sorted set", .flags = RF, .player_arg = 2, ONE_KEY),
+        "Get the score of a member in a sorted set", .flags = RF | RUNG__BATCH, .player_arg = 2,
+        ONE_KEY),
     ASK("zmscore", -3, rung__resp_answer_zmscore, ZSET, "6.2.0",
         "Get the scores of several members of a sorted set", .flags = RF, ONE_KEY),
     ASK("zrank", -3, rung__resp_answer_zrank, ZSET, "2.0.0",
-        "Get the index of a member, scores from low to high", .flags = RF, .player_arg = 2,
-        ONE_KEY),
+        "Get the index of a member, scores from low to high", .flags = RF | RUNG__BATCH,
+        .player_arg = 2, ONE_KEY),
     ASK("zrevrank", -3, rung__resp_answer_zrank, ZSET, "2.0.0",
-        "Get the index of a member, scores from high to low", .flags = RF, .player_arg = 2, ONE_KEY,
-        .is_rev = true),
+        "Get the index of a member, scores from high to low", .flags = RF | RUNG__BATCH,
+        .player_arg = 2, ONE_KEY, .is_rev = true),
     ASK("zcard", 2, rung__resp_answer_zcard, ZSET, "1.2.0", "Count the members of a sorted set",
         .flags = RF, ONE_KEY),
     ASK("zcount", 4, rung__resp_answer_zcount, ZSET, "2.0.0",
-        "Count the members with scores in a range", .flags = RF, ONE_KEY),
+        "Count the members with scores in a range", .flags = RF | RUNG__BATCH, ONE_KEY),
     ASK("zlexcount", 4, rung__resp_answer_zlexcount, ZSET, "2.8.9",
         "Count the members in a range of names", .flags = RF, ONE_KEY),
     ASK("zrange", -4, rung__resp_answer_zrange, ZSET, "1.2.0", "Return a range of members",
-        .flags = R, ONE_KEY, .has_order_options = true),
+        .flags = R | RUNG__BATCH, ONE_KEY, .has_order_options = true),
     ASK("zrevrange", -4, rung__resp_answer_zrange, ZSET, "1.2.0",
-        "Return a range of members by index, scores from high to low", .flags = R, ONE_KEY,
-        .is_rev = true),
+        "Return a range of members by index, scores from high to low", .flags = R | RUNG__BATCH,
+        ONE_KEY, .is_rev = true),
     ASK("zrangebyscore", -4, rung__resp_answer_zrange, ZSET, "1.0.5",
         "Return the members with scores in a range", .flags = R, ONE_KEY, .by = RUNG_RANGE_SCORE),
     ASK("zrevrangebyscore", -4, rung__resp_answer_zrange, ZSET, "2.2.0",
@@ -98,9 +99,9 @@ static const rung__resp_command commands[] = {
     CHANGE("zadd", -4, rung__resp_build_zadd, rung__resp_reply_zadd, ZSET, "1.2.0",
            "Add members, or change their scores", .flags = WF | RUNG__DENYOOM,
            .reply_score = rung__resp_reply_score_zadd, ONE_KEY),
-    CHANGE("zincrby", 4, rung__resp_build_zincrby, rung__resp_reply_zadd, ZSET, "1.2.0",
+    CHANGE("zincrby", 4, rung__resp_build_zadd, rung__resp_reply_zadd, ZSET, "1.2.0",
            "Add to the score of a member", .flags = WF | RUNG__DENYOOM,
-           .reply_score = rung__resp_reply_score_zadd, ONE_KEY),
+           .reply_score = rung__resp_reply_score_zadd, ONE_KEY, .is_incr = true),
     CHANGE("zrem", -3, rung__resp_build_members, rung__resp_reply_count, ZSET, "1.2.0",
            "Remove members", .flags = WF, ONE_KEY, .kind = RUNG_ZCOMMAND_ZREM),
     CHANGE("zremrangebyrank", 4, rung__resp_build_zremrange, rung__resp_reply_count, ZSET, "2.0.0",
@@ -516,10 +517,6 @@ bool rung__resp_command_is_foreign(rung_slice name) {
         if (is_named(foreign[i], name))
             return true;
     return false;
-}
-
-bool rung__resp_command_takes(const rung__resp_command *c, uint32_t argc) {
-    return c->arity > 0 ? argc == (uint32_t)c->arity : argc >= (uint32_t)-c->arity;
 }
 
 /* ---- keys ---- */

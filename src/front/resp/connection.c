@@ -149,6 +149,7 @@ void rung__resp_answer_reset(rung__resp_call *call) {
     s->is_silent = false;
     s->version = call->out->version = 2;
     rung__resp_forget_who(s, call->now_ms);
+    call->is_known = false;
     rung__resp_session_limits(s, call->now_ms);
     rung_resp_simple(call->out, "RESET");
 }

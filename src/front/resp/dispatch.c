@@ -249,12 +249,10 @@ static uint32_t try_batch(rung__resp_call *call, const rung__resp_command *c,
     rung_resp *r = call->r;
     rung__resp_session *s = call->s;
     const rung_slice *argvs[RUNG__BATCH_MAX];
-    if (!c || s->pending || s->multi != RUNG__MULTI_NONE || s->who.player_len ||
+    if (s->pending || s->multi != RUNG__MULTI_NONE || s->who.player_len ||
         !rung__resp_can_batch(c, r->args.items + commands[i].first, commands[i].count))
         return 0;
     uint32_t count = alike(&r->args, commands, i, n, argvs);
-    if (count < 2)
-        return 0;
     call->command = c;
     call->argv = argvs[0];
     call->argc = commands[i].count;
@@ -320,7 +318,8 @@ uint32_t rung__resp_dispatch(rung__resp_call *call, const rung__resp_parsed *com
             rung_conn_abort(s->conn);
             break;
         }
-        uint32_t batch = try_batch(call, c, commands, i, n);
+        bool may_batch = c && c->flags & RUNG__BATCH && i + 1 < n && commands[i + 1].is_alike;
+        uint32_t batch = may_batch ? try_batch(call, c, commands, i, n) : 0;
         if (!batch && !take_one(call, c, argv, commands[i].count))
             break;
         i += batch ? batch : 1;

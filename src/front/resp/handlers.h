@@ -34,7 +34,6 @@ rung__resp_answer rung__resp_answer_sscan;
 
 /* write.c */
 rung__resp_build rung__resp_build_zadd;
-rung__resp_build rung__resp_build_zincrby;
 rung__resp_build rung__resp_build_members; /* ZREM, SADD, SREM, DEL, UNLINK */
 rung__resp_build rung__resp_build_zremrange;
 rung__resp_build rung__resp_build_zpop;

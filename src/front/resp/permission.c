@@ -29,6 +29,7 @@ bool rung__resp_log_in(rung__resp_call *call, rung_slice user, rung_slice secret
         return false;
     }
     s->who = who;
+    call->is_known = false;
     rung__resp_session_limits(s, call->now_ms);
     return true;
 }
@@ -87,11 +88,12 @@ bool rung__resp_is_permitted(rung__resp_call *call) {
     rung_need need = {.role = c->role};
     if (c->flags & RUNG__NO_AUTH)
         return true;
-    if (rung__resp_is_stranger(s, call->now_ms)) {
+    if (!call->is_known && rung__resp_is_stranger(s, call->now_ms)) {
         rung__resp_session_limits(s, call->now_ms);
         rung__resp_error(call, "NOAUTH Authentication required.");
         return false;
     }
+    call->is_known = true;
     if (c->role == RUNG_ROLE_NONE)
         return true;
     if (c->first_key || c->flags & RUNG__MOVABLE ? may_use_keys(call) : may(s, &need, call->now_ms))

@@ -223,11 +223,17 @@ static bool leave_group(rung__resp_request *q) {
     return false;
 }
 
+static inline rung__resp_call *gather(rung__resp_session *s) {
+    rung_resp *r = s->r;
+    bool is_going_on = r->gathering.s == s && r->out.len < RUNG__SPILL_AT;
+    return is_going_on ? &r->gathering : rung__resp_gather_begin(s);
+}
+
 static void score_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                            const rung_err *err) {
     rung__resp_request *q = ctx;
     rung__resp_session *s = q->session;
-    rung__resp_call *call = rung__resp_gather(s);
+    rung__resp_call *call = gather(s);
     call->command = q->command;
     call->style = q->style;
     if (outcome)

@@ -83,25 +83,35 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
     return true;
 }
 
-/* One member is a score, which many can be put at a time; in a transaction it is a command on keys like the others. */
-static rung__resp_built build_scores(rung__resp_call *call, uint32_t at, uint32_t flags,
-                                     rung__resp_change *out) {
-    uint32_t count = (call->argc - at) / 2;
+static rung__resp_built build_score(rung__resp_call *call, uint32_t at, uint32_t flags,
+                                    rung_score_event *out) {
+    double value;
+    if (!take_score(call, call->argv[at], &value))
+        return RUNG__BUILD_ERROR;
+    *out = (rung_score_event){.board = call->argv[1],
+                              .player = call->argv[at + 1],
+                              .when = (uint8_t)(RUNG_SCORE_KEY | (flags & RUNG_IF_MASK)),
+                              .is_delta = flags & RUNG_ZCOMMAND_INCR,
+                              .value_count = 1,
+                              .values = {{.d = value}},
+                              .types = {RUNG_SCORE_REAL}};
+    return RUNG__BUILD_SCORE;
+}
+
+/* ZADD key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...], ZINCRBY key score member
+ *
+ * One member is a score, which many can be put of at a time; in a transaction it is a command on keys like others. */
+rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung__resp_change *out) {
+    bool is_incr = call->command->is_incr;
+    bool is_plain = is_incr || (call->argc == 4 && rung__resp_is_like_number(call->argv[2]));
+    uint32_t at = 2, flags = is_incr ? RUNG_ZCOMMAND_INCR : 0;
+    if (!is_plain && !take_zadd_flags(call, &at, &flags))
+        return RUNG__BUILD_ERROR;
     if (flags & RUNG_ZCOMMAND_INCR)
         call->style |= STYLE_INCR;
-    if (out->score && count == 1) {
-        double value;
-        if (!take_score(call, call->argv[at], &value))
-            return RUNG__BUILD_ERROR;
-        *out->score = (rung_score_event){.board = call->argv[1],
-                                         .player = call->argv[at + 1],
-                                         .when = (uint8_t)(RUNG_SCORE_KEY | (flags & RUNG_IF_MASK)),
-                                         .is_delta = flags & RUNG_ZCOMMAND_INCR,
-                                         .value_count = 1,
-                                         .values = {{.d = value}},
-                                         .types = {RUNG_SCORE_REAL}};
-        return RUNG__BUILD_SCORE;
-    }
+    uint32_t count = (call->argc - at) / 2;
+    if (out->score && count == 1)
+        return build_score(call, at, flags, out->score);
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
         return RUNG__BUILD_ERROR;
@@ -116,18 +126,6 @@ static rung__resp_built build_scores(rung__resp_call *call, uint32_t at, uint32_
                                 .item_count = count,
                                 .items = items};
     return RUNG__BUILD_KEYS;
-}
-
-rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung__resp_change *out) {
-    uint32_t at = 2, flags = 0;
-    bool is_plain = call->argc == 4 && rung__resp_is_like_number(call->argv[2]);
-    if (!is_plain && !take_zadd_flags(call, &at, &flags))
-        return RUNG__BUILD_ERROR;
-    return build_scores(call, at, flags, out);
-}
-
-rung__resp_built rung__resp_build_zincrby(rung__resp_call *call, rung__resp_change *out) {
-    return build_scores(call, 2, RUNG_ZCOMMAND_INCR, out);
 }
 
 void rung__resp_reply_zadd(rung__resp_call *call, const rung_zkey_result *result) {

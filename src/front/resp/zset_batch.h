@@ -5,7 +5,8 @@
 
 #include "front/resp/call.h"
 
-/* Can this command be answered together with others of its kind, of the same key and with as many arguments? */
+/* Can this command, which has RUNG__BATCH, be answered together with others of its kind, of the same key and with as
+ * many arguments? */
 bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, uint32_t argc);
 /* Answer n such, argvs[0 .. n), the first of which can be. Returns how many were answered: fewer where one of them has
  * to be answered by itself. */

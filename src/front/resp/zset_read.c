@@ -427,8 +427,7 @@ bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, u
         return argc == 3;
     if (c->answer == rung__resp_answer_zcount)
         return argc == 4;
-    return c->answer == rung__resp_answer_zrange && c->by == RUNG_RANGE_RANK && argc >= 4 &&
-           argc <= 6 && parse_short(argv, &range);
+    return argc >= 4 && argc <= 6 && parse_short(argv, &range);
 }
 
 uint32_t rung__resp_answer_batch(rung__resp_call *call, uint32_t n,
