@@ -4,7 +4,7 @@
 
     tools/tidy.py [ROOT]        prints path:line: rule: what; exit code 1 if there is anything to print
 
-Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, wrap, assert, words. Each has a sample
+Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, wrap, assert, words, message. Each has a sample
 that breaks it in tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
 """
 import pathlib
@@ -88,6 +88,12 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 WORDS = "src/model/words.h"
 WORD_TABLE = re.compile(r"^#define (RUNG_\w+)\(X\)((?:.*\\\n)*.*)", re.M)
 WORD_GAP = 120  # characters between two words of one table that make a second table of it
+# Compared, searched or cut up; written to; or looked at beyond "is there one".
+MESSAGE = re.compile(
+    r"\b(?:str\w*cmp|memcmp|str\w*str|str\w*chr|str\w*spn|strpbrk|strto\w+|sscanf|mem\w*chr|memmem|rung_slice_(?:eq|cmp))"
+    r"\s*\([^;{}]*?(?:\.|->)message\b"
+    r"|\b(?:memcpy|memmove|memset|\w*snprintf|strncpy)\s*\(\s*[^,;{}]*(?:\.|->)message\b"
+    r"|(?:\.|->)message\s*\[\s*(?!0\s*\])|(?:\.|->)message\s*\[\s*0\s*\]\s*[=!]=")
 ASSERT = re.compile(r"\bRUNG_ASSERT\s*\(")
 ASSERTIONS = re.compile(r"^\| `(src/[^`]+)` \| (\d+) \|", re.M)
 
@@ -141,6 +147,7 @@ class Tidy:
             self.check_words(path, raw)
             self.check_direction(path, room, includes)
             self.check_own_header(path, includes)
+            self.check_messages(path, code)
             if room != "base":
                 self.ban(path, code, HEAP, "heap", "outside base: take memory from the allocator port")
         if room in PURE and path.as_posix() not in PORTS:
@@ -149,6 +156,12 @@ class Tidy:
     def ban(self, path, code, pattern, rule, why):
         for match in pattern.finditer(code):
             self.report(path, code.count("\n", 0, match.start()) + 1, rule, f"{match[1]}() {why}")
+
+    def check_messages(self, path, code):
+        """An error's message is for people: programs decide by its code, reason and field (base/status.h)."""
+        for match in MESSAGE.finditer(code) if path.as_posix() not in PORTS else ():
+            line = code.count("\n", 0, match.start()) + 1
+            self.report(path, line, "message", "an error's message is neither compared nor parsed nor put together here")
 
     def check_layout(self, path, raw):
         if SPDX not in raw.split("\n", 1)[0]:

@@ -44,7 +44,26 @@ typedef enum rung_status {
 #define RUNG_REASON_MAP(X)                                                                         \
     X(NONE, "status and field say it all")                                                         \
     X(FLAG, "a flag of the command line is wrong, not a file or the environment")                  \
-    X(NOT_IN_MEMORY, "the state does not hold this window; an archive may")
+    X(MALFORMED, "the request cannot be read, whatever it is about")                               \
+    X(METHOD, "the path does not take this method")                                                \
+    X(MEDIA_TYPE, "the body is of a type that is not read")                                        \
+    X(TOO_LARGE, "the body, or a part of it, is too large")                                        \
+    X(SILENT, "the client sent nothing for too long")                                              \
+    X(WEBSOCKET, "the handshake asks for another version")                                         \
+    X(UNAUTHORIZED, "no key where one is needed, or not a good one")                               \
+    X(FORBIDDEN, "a good key that may not do this")                                                \
+    X(ORIGIN, "pages of this origin may not do this")                                              \
+    X(RATE, "too many in too short a time")                                                        \
+    X(OVERLOADED, "too much is in flight")                                                         \
+    X(CONNECTIONS, "all connections are taken")                                                    \
+    X(VIEWERS, "there are as many live viewers as allowed")                                        \
+    X(RECOVERING, "the server does not serve yet")                                                 \
+    X(SEQ_AHEAD, "the log is far from the sequence that was asked for")                            \
+    X(SEQ_BEHIND, "the sequence that was asked for was not reached in time")                       \
+    X(NOT_IN_MEMORY, "the state does not hold this window; an archive may")                        \
+    X(NOT_ARCHIVED, "the archive does not hold what was asked for")                                \
+    X(ARCHIVE, "the archive failed")                                                               \
+    X(ARCHIVE_BEHIND, "the archive has not caught up in time")
 
 typedef enum rung_reason {
 #define X(name, text) RUNG_REASON_##name,

@@ -23,7 +23,8 @@ enum {
     HS256_SIZE = 32
 };
 
-#define REFUSE(err, ...) RUNG_FAIL_FIELD((err), RUNG_EREFUSED, "token", __VA_ARGS__)
+#define REFUSE(err, ...)                                                                           \
+    RUNG_FAIL_FIELD_WHY((err), RUNG_EREFUSED, RUNG_REASON_UNAUTHORIZED, "token", __VA_ARGS__)
 #define NOT_GENUINE(err) REFUSE((err), "its signature is not from a key known here")
 
 typedef struct parts {

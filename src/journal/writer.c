@@ -403,7 +403,8 @@ static rung_status try_push(rung_writer *w, const rung_log_entry *entries, size_
         return RUNG_FAIL(err, RUNG_ECLOSED, "the log writer is closing");
     if (q->count + count > w->config.queue_records_max ||
         q->framed + framed > w->config.queue_bytes_max)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "the queue of the log writer is full");
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                             "the queue of the log writer is full");
     push(q, entries, count);
     q->framed += framed;
     *first_seq_out = w->next_seq;

@@ -320,7 +320,7 @@ static rung_status check_rules(const rung_event *event, rung_err *err) {
     return RUNG_OK;
 }
 
-rung_status rung_event_check(const rung_event *event, rung_err *err) {
+static rung_status check_event(const rung_event *event, rung_err *err) {
     rung_status st = check_time(event->ts_ms, "ts", err);
     if (st < 0)
         return st;
@@ -360,6 +360,14 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
         return RUNG_OK;
     }
     return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "kind", "%u is not known here", (unsigned)event->kind);
+}
+
+/* A definition can be read; its values do not fit together. All else that is refused here is malformed. */
+rung_status rung_event_check(const rung_event *event, rung_err *err) {
+    rung_status st = check_event(event, err);
+    if (st == RUNG_EINVAL && err && event->kind != RUNG_EVENT_BOARD_DEFINED)
+        err->reason = RUNG_REASON_MALFORMED;
+    return st;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */

@@ -257,21 +257,22 @@ static void set_player(rung_who *who, rung_slice player, int64_t expires_ms) {
     who->expires_ms = expires_ms;
 }
 
+static rung_verdict refuse_key(rung_err *err, const char *why) {
+    RUNG_FAIL_WHY(err, RUNG_EREFUSED, RUNG_REASON_UNAUTHORIZED, "%s", why);
+    return RUNG_ACCESS_UNKNOWN;
+}
+
 static rung_verdict check_live(const rung_key *key, int64_t now_ms, rung_err *err) {
     if (rung_key_is_live(key, now_ms))
         return RUNG_ACCESS_OK;
-    RUNG_FAIL(err, RUNG_EREFUSED,
-              key->revoked_ms ? "the key has been revoked" : "the key has expired");
-    return RUNG_ACCESS_UNKNOWN;
+    return refuse_key(err, key->revoked_ms ? "the key has been revoked" : "the key has expired");
 }
 
 static rung_verdict identify_key(rung_access *a, rung_slice presented, int64_t now_ms,
                                  rung_who *who, rung_err *err) {
     const rung_key *key = rung_keys_verify(a->keys, presented);
-    if (!key) {
-        RUNG_FAIL(err, RUNG_EREFUSED, "the key is not known");
-        return RUNG_ACCESS_UNKNOWN;
-    }
+    if (!key)
+        return refuse_key(err, "the key is not known");
     rung_verdict v = check_live(key, now_ms, err);
     if (v == RUNG_ACCESS_OK)
         set_key(a, who, key);
@@ -317,7 +318,8 @@ static rung_verdict verify(rung_access *a, rung_slice token, const rung_who *who
     rung_slice peer = peer_of(who);
     if (!rung_rate_take(a->rate, RUNG_RATE_FORGER, peer, limit, 1, now_ms, &answer->rate)) {
         a->stats.unverified++;
-        RUNG_FAIL(&answer->err, RUNG_ELIMIT, "too many bad tokens from this address");
+        RUNG_FAIL_WHY(&answer->err, RUNG_ELIMIT, RUNG_REASON_RATE,
+                      "too many bad tokens from this address");
         return refuse_rate(answer);
     }
     rung_status st = rung_jwt_verify(a->keys, token, now_ms, jwt, &answer->err);
@@ -427,7 +429,7 @@ static bool is_public(const rung_access *a, rung_role role, rung_slice board) {
 }
 
 static rung_verdict forbid(rung_err *err, const char *why) {
-    RUNG_FAIL(err, RUNG_EREFUSED, "%s", why);
+    RUNG_FAIL_WHY(err, RUNG_EREFUSED, RUNG_REASON_FORBIDDEN, "%s", why);
     return RUNG_ACCESS_FORBIDDEN;
 }
 
@@ -464,18 +466,16 @@ static rung_verdict may(rung_access *a, rung_who *who, const rung_need *need, in
     if (who->key_id_len == 0) {
         if (who->role >= need->role || is_for_all)
             return RUNG_ACCESS_OK;
-        RUNG_FAIL(err, RUNG_EREFUSED, "a key is needed: Authorization: Bearer ...");
-        return RUNG_ACCESS_UNKNOWN;
+        return refuse_key(err, "a key is needed: Authorization: Bearer ...");
     }
-    if (!key) {
-        RUNG_FAIL(err, RUNG_EREFUSED, "the key is not known");
-        return RUNG_ACCESS_UNKNOWN;
-    }
+    if (!key)
+        return refuse_key(err, "the key is not known");
     rung_verdict v = check_live(key, now_ms, err);
     if (v != RUNG_ACCESS_OK)
         return v;
     if (who->expires_ms && now_ms >= who->expires_ms) {
-        RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "token", "it has expired");
+        RUNG_FAIL_FIELD_WHY(err, RUNG_EREFUSED, RUNG_REASON_UNAUTHORIZED, "token",
+                            "it has expired");
         return RUNG_ACCESS_UNKNOWN;
     }
     return is_for_all ? RUNG_ACCESS_OK : decide(who, key, need, err);
@@ -503,7 +503,7 @@ static rung_verdict pay(rung_access *a, const rung_who *who, uint32_t cost, int6
     }
     if (rung_rate_take(a->rate, kind, name, limit, cost, now_ms, &answer->rate))
         return RUNG_ACCESS_OK;
-    RUNG_FAIL(&answer->err, RUNG_ELIMIT, "too many requests");
+    RUNG_FAIL_WHY(&answer->err, RUNG_ELIMIT, RUNG_REASON_RATE, "too many requests");
     return refuse_rate(answer);
 }
 
@@ -547,7 +547,8 @@ rung_verdict rung_access_admit(rung_access *a, rung_slice player, int64_t now_ms
     if (rung_rate_take(a->rate, RUNG_RATE_PLAYER, player, a->config.per_player, 1, now_ms,
                        &answer->rate))
         return answer->verdict = RUNG_ACCESS_OK;
-    RUNG_FAIL_FIELD(&answer->err, RUNG_ELIMIT, "player", "too many submissions");
+    RUNG_FAIL_FIELD_WHY(&answer->err, RUNG_ELIMIT, RUNG_REASON_RATE, "player",
+                        "too many submissions");
     return refuse_rate(answer);
 }
 

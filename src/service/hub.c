@@ -469,7 +469,8 @@ __attribute__((noinline)) static rung_status encode_at_front(rung_hub *h, const 
     if (st < 0)
         return st;
     if (to_end >= room || rung_event_encode(event, h->ring, room - to_end, &len) < 0)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "too many bytes are waiting");
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                             "too many bytes are waiting");
     h->ring_tail += to_end + len;
     *length_out = len;
     return RUNG_OK;
@@ -577,7 +578,8 @@ static rung_status may_put(const rung_hub *h, rung_err *err) {
         return RUNG_FAIL(err, RUNG_ENOSPC,
                          "there is no space for the log: nothing is accepted until there is some");
     if (rung_fair_free(&h->waiting) == 0)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "too many changes are waiting");
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                             "too many changes are waiting");
     return RUNG_OK;
 }
 
@@ -613,7 +615,8 @@ rung_status rung_hub_put_from(rung_hub *h, rung_hub_sender from, rung_event *eve
     size_t len = 0;
     rung_status st = may_put(h, err);
     if (st == RUNG_OK && !has_share(h, from))
-        st = RUNG_FAIL(err, RUNG_ELIMIT, "too many of this sender's changes are waiting");
+        st = RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                           "too many of this sender's changes are waiting");
     if (st == RUNG_OK)
         st = check_memory(h, event, err);
     if (st == RUNG_OK && h->lacks_first)
@@ -687,7 +690,8 @@ uint32_t rung_hub_room(const rung_hub *h) {
 rung_status rung_hub_place_from(rung_hub *h, rung_hub_sender from, rung_hub_reader *read, void *ctx,
                                 rung_err *err) {
     if (!rung_fair_may(&h->reads, from.share, from.is_patient))
-        return RUNG_FAIL(err, RUNG_ELIMIT, "too many questions are waiting");
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                             "too many questions are waiting");
     push(h, (item){.read = read, .ctx = ctx, .kind = ITEM_READ, .share = (uint16_t)from.share});
     rung_fair_take(&h->reads, from.share, 1);
     return RUNG_OK;

@@ -148,6 +148,18 @@ class TidyTest(unittest.TestCase):
                 with self.subTest(call=call, name=name):
                     self.fires("unsafe", name, HEAD + f"void f(void) {{ {call}; }}\n")
 
+    # ---- messages ----
+
+    def test_messages_are_for_people(self):
+        for use in ('strncmp(err->message, "window", 6) == 0', 'strstr(err.message, "window") != 0', "err.message[4] == 'x'",
+                    "err->message[0] == '-'", 'rung_slice_eq(rung_slice_str(err->message), board)', "strchr(err.message, ':')",
+                    'snprintf(err->message, sizeof err->message, "delta")', 'memcpy(own.message, "delta", 5)'):
+            with self.subTest(use=use):
+                self.fires("message", "src/journal/b.c", HEAD + f"int f(void) {{ return ({use}) != 0; }}\n")
+                self.silent("tests/unit/journal/test_b.c", HEAD + f"int f(void) {{ return ({use}) != 0; }}\n")
+        self.silent("src/journal/b.c", HEAD + "void f(void) { say(err.message[0] ? err.message : 0, err->message); }\n")
+        self.silent("src/journal/b.c", HEAD + "/* strcmp(err->message, 0) */\nvoid f(void) { g(\"strcmp(err->message\"); }\n")
+
     # ---- files ----
 
     def test_readme(self):

@@ -76,57 +76,66 @@ static void trim_out(rung_api *api) {
 void rung__call_answer(rung_call *c, int status) {
     rung_api *api = c->api;
     if (rung_json_failed(&api->out))
-        rung__call_problem(c, 503, "out_of_memory", NULL, "there is no memory for the answer");
+        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL,
+                             "there is no memory for the answer");
     else
         rung_exchange_answer(c->x, status, RUNG_TYPE_JSON, rung_json_written(&api->out));
     trim_out(api);
 }
 
-static void end_with(rung_call *c, const rung_problem *p) {
+static void set_number(rung_exchange *x, const char *name, uint32_t value) {
+    char digits[20];
+    rung_exchange_set(x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
+}
+
+static void end_with(rung_exchange *x, const rung_problem *p) {
     char bytes[256 + 32];
     rung_json_writer w = {.data = bytes, .size = sizeof bytes};
     rung_problem_write_field(&w, p);
     if (rung_json_failed(&w))
         rung_json_writer_reset(&w);
     if (p->retry_s)
-        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-    rung_exchange_problem_with(c->x, p->status, p->code, rung_json_written(&w), "%.*s",
+        set_number(x, "Retry-After", (uint32_t)p->retry_s);
+    rung_exchange_problem_with(x, p->status, p->code, rung_json_written(&w), "%.*s",
                                (int)p->detail.len, p->detail.ptr);
 }
 
-void rung__call_problem_of(rung_call *c, int status, const char *code, const rung_err *err) {
-    end_with(c, &(rung_problem){.status = status,
-                                .code = code,
-                                .field = rung_slice_str(err->field),
-                                .detail = rung_slice_str(err->message)});
+void rung__call_fail(rung_call *c, rung_status st, const rung_err *err) {
+    rung_problem p = rung_problem_of(st, err);
+    end_with(c->x, &p);
 }
 
-void rung__call_problem(rung_call *c, int status, const char *code, const char *field,
-                        const char *text) {
+void rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
+                          const char *text) {
     rung_err err;
     if (field)
-        RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "%s", "%s", field, text);
+        RUNG_FAIL_FIELD_WHY(&err, st, reason, "%s", "%s", field, text);
     else
-        RUNG_FAIL(&err, RUNG_EINVAL, "%s", text);
-    rung__call_problem_of(c, status, code, &err);
+        RUNG_FAIL_WHY(&err, st, reason, "%s", text);
+    rung__call_fail(c, st, &err);
 }
 
-void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage) {
-    rung_problem p = rung_problem_of(st, err, stage);
-    end_with(c, &p);
+void rung__call_malformed(rung_call *c, rung_status st, rung_err *err) {
+    if (err->reason == RUNG_REASON_NONE)
+        err->reason = RUNG_REASON_MALFORMED;
+    rung__call_fail(c, st, err);
 }
 
 void rung__call_absent(rung_call *c, const char *field, const char *text) {
-    rung_err err;
-    rung_status st = RUNG_FAIL_FIELD(&err, RUNG_NOT_FOUND, "%s", "%s", field, text);
-    rung__call_fail(c, st, &err, RUNG_STAGE_RULES);
+    rung__call_fail_with(c, RUNG_NOT_FOUND, RUNG_REASON_NONE, field, text);
 }
 
-void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
-                        rung_stage stage) {
-    rung_problem p = rung_problem_of(st, err, stage);
-    p.field = field;
-    end_with(c, &p);
+void rung__call_overloaded(rung_call *c) {
+    rung__call_fail_with(c, RUNG_ELIMIT, RUNG_REASON_OVERLOADED, NULL,
+                         rung_status_text(RUNG_ELIMIT));
+}
+
+void rung__call_not_ready(rung_call *c) {
+    if (c->api->is_stopped)
+        rung__call_fail_with(c, RUNG_ECLOSED, RUNG_REASON_NONE, NULL, "the server stops");
+    else
+        rung__call_fail_with(c, RUNG_ECLOSED, RUNG_REASON_RECOVERING, NULL,
+                             "the server is still recovering");
 }
 
 /* ---- changes ---- */
@@ -140,7 +149,7 @@ uint32_t rung__call_share(rung_call *c) {
 bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
     char *copy = rung_exchange_alloc(c->x, bytes.len + 1);
     if (!copy) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return false;
     }
     memcpy(copy, bytes.ptr, bytes.len);
@@ -153,7 +162,7 @@ void rung__call_put(rung_call *c, rung_hub_answer *answer) {
     rung_status st = rung_hub_put_from(c->api->service.hub, rung__call_sender(c), &c->api->event,
                                        NULL, answer, c, &err);
     if (st < 0)
-        rung__call_fail(c, st, &err, RUNG_STAGE_PUT);
+        rung__call_fail(c, st, &err);
 }
 
 void rung__call_answer_changed(rung_call *c, int status, bool changed) {
@@ -170,8 +179,9 @@ void rung__call_answer_changed(rung_call *c, int status, bool changed) {
 static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome,
                           const rung_err *err) {
     rung_call *c = ctx;
+    (void)outcome;
     if (st < 0)
-        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung__call_fail(c, st, err);
     else
         rung__call_answer_changed(c, 200, st == RUNG_OK);
 }
@@ -187,7 +197,7 @@ bool rung__call_read_body(rung_call *c, rung_slot *slots) {
     if (st >= 0)
         st = rung_json_end(&c->api->reader);
     if (st < 0)
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
     return st >= 0;
 }
 
@@ -208,9 +218,8 @@ static void wait_expired(void *ctx) {
         rung_call *c = api->waiting.first;
         leave_waiting(c);
         api->metrics.wait_timeouts++;
-        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-        rung__call_problem(c, 503, "seq_timeout", "min_seq",
-                           "that position has not been reached yet");
+        rung__call_fail_with(c, RUNG_EBUSY, RUNG_REASON_SEQ_BEHIND, "min_seq",
+                             "that position has not been reached yet");
     }
     arm_wait_timer(api);
 }
@@ -234,12 +243,12 @@ static void wait_over(void *ctx) {
 static void wait_for(rung_call *c, uint64_t seq) {
     rung_api *api = c->api;
     if (seq > rung_hub_reach(api->service.hub)) {
-        rung__call_problem(c, 409, "seq_ahead", "min_seq",
-                           "this log is far from that position; was it restored?");
+        rung__call_fail_with(c, RUNG_ERANGE, RUNG_REASON_SEQ_AHEAD, "min_seq",
+                             "this log is far from that position; was it restored?");
         return;
     }
     if (!rung_fair_may(&api->waiting_shares, rung__call_share(c), false)) {
-        rung__call_fail(c, RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        rung__call_overloaded(c);
         return;
     }
     rung_fair_take(&api->waiting_shares, c->share, 1);
@@ -287,12 +296,14 @@ static bool copy_body(rung_call *c, rung_slice body) {
 static void got_body(void *ctx, rung_exchange *x, rung_slice body) {
     rung_call *c = ctx;
     rung_api *api = c->api;
+    (void)x;
     if (api->is_stopped)
-        rung__call_fail(c, RUNG_ECLOSED, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ECLOSED, NULL);
     else if (body.len == 0 && c->route->body_kind != RUNG_BODY_OPTIONAL)
-        rung_exchange_problem(x, 400, "malformed", "a body is needed: JSON as application/json");
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, NULL,
+                             "a body is needed: JSON as application/json");
     else if (!copy_body(c, body))
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
     else if (rung__call_may_still(c))
         c->route->handle(c);
     if (api->body_size > OUT_KEEP) {
@@ -321,8 +332,8 @@ static bool is_type(rung_slice type, const char *wanted) {
 static bool check_type(rung_call *c) {
     rung_slice coding = rung_exchange_header(c->x, "content-encoding");
     if (coding.len && !is_type(coding, "identity")) {
-        rung__call_problem(c, 415, "unsupported_media_type", "Content-Encoding",
-                           "bodies are taken as they are, not compressed");
+        rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE, "Content-Encoding",
+                             "bodies are taken as they are, not compressed");
         return false;
     }
     rung_slice type = rung_exchange_header(c->x, "content-type");
@@ -330,9 +341,10 @@ static bool check_type(rung_call *c) {
     if (is_type(type, RUNG_TYPE_JSON) || (!is_page && (!type.ptr || is_type(type, TYPE_FORM))) ||
         (c->route->body_kind == RUNG_BODY_BATCH && is_type(type, RUNG_TYPE_NDJSON)))
         return true;
-    rung_exchange_problem(c->x, 415, "unsupported_media_type", "Content-Type: expected %s%s",
-                          RUNG_TYPE_JSON,
-                          c->route->body_kind == RUNG_BODY_BATCH ? " or " RUNG_TYPE_NDJSON : "");
+    rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_MEDIA_TYPE, "Content-Type",
+                         c->route->body_kind == RUNG_BODY_BATCH ? "expected " RUNG_TYPE_JSON
+                                                                  " or " RUNG_TYPE_NDJSON
+                                                                : "expected " RUNG_TYPE_JSON);
     return false;
 }
 
@@ -345,7 +357,8 @@ static void take_body(rung_call *c) {
     const rung_request *r = rung_exchange_request(c->x);
     rung_body_kind kind = c->route->body_kind;
     if (kind == RUNG_BODY_NONE && r->has_body)
-        rung_exchange_problem(c->x, 400, "malformed", "this request takes no body");
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, NULL,
+                             "this request takes no body");
     else if (kind == RUNG_BODY_NONE)
         go(c);
     else if (r->has_body && !check_type(c))
@@ -359,23 +372,18 @@ static void take_body(rung_call *c) {
 
 /* ---- who asks ---- */
 
-static void set_number(rung_call *c, const char *name, uint32_t value) {
-    char digits[20];
-    rung_exchange_set(c->x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
+rung_problem rung__access_problem(rung_status st, const rung_access_answer *why) {
+    rung_problem p = rung_problem_of(st, &why->err);
+    if (why->err.reason == RUNG_REASON_RATE)
+        p.retry_s = (int)why->rate.retry_s;
+    return p;
 }
 
-void rung__call_refuse(rung_call *c, rung_verdict v, const rung_access_answer *why) {
-    if (v == RUNG_ACCESS_UNKNOWN)
+void rung__call_refuse(rung_call *c, rung_status st, const rung_access_answer *why) {
+    rung_problem p = rung__access_problem(st, why);
+    if (why->err.reason == RUNG_REASON_UNAUTHORIZED)
         rung_exchange_set(c->x, "WWW-Authenticate", RUNG_SLICE("Bearer"));
-    if (v == RUNG_ACCESS_TOO_MANY)
-        set_number(c, "Retry-After", why->rate.retry_s);
-    rung__call_problem_of(c, (int)v, rung__verdict_code(v), &why->err);
-}
-
-const char *rung__verdict_code(rung_verdict v) {
-    return v == RUNG_ACCESS_UNKNOWN     ? "unauthorized"
-           : v == RUNG_ACCESS_FORBIDDEN ? "forbidden"
-                                        : "rate_limited";
+    end_with(c->x, &p);
 }
 
 /* What the route asks for, of this board. */
@@ -391,7 +399,7 @@ static bool check_may(rung_call *c, rung_slice board, int64_t now_ms) {
     rung_need need = need_of(c, board);
     rung_verdict v = rung_access_allow(c->api->service.access, &c->who, &need, now_ms, &why);
     if (v != RUNG_ACCESS_OK)
-        rung__call_refuse(c, v, &why);
+        rung__call_refuse(c, why.err.code, &why);
     return v == RUNG_ACCESS_OK;
 }
 
@@ -407,8 +415,8 @@ static bool check_origin(rung_call *c) {
     if (!(c->route->flags & RUNG_IS_CHANGE) || !origin.ptr || !http ||
         rung_http_allows_origin(http, origin, rung_exchange_request(c->x)->host))
         return true;
-    rung__call_problem(c, 403, "origin_not_allowed", NULL,
-                       "pages of this origin may not change anything");
+    rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, NULL,
+                         "pages of this origin may not change anything");
     return false;
 }
 
@@ -433,9 +441,9 @@ bool rung__call_may_still(rung_call *c) {
 static void show_rate(rung_call *c, const rung_rate_answer *rate) {
     if (!rate->limit)
         return;
-    set_number(c, "RateLimit-Limit", rate->limit);
-    set_number(c, "RateLimit-Remaining", rate->remaining);
-    set_number(c, "RateLimit-Reset", rate->reset_s);
+    set_number(c->x, "RateLimit-Limit", rate->limit);
+    set_number(c->x, "RateLimit-Remaining", rate->remaining);
+    set_number(c->x, "RateLimit-Reset", rate->reset_s);
 }
 
 static bool check_who(rung_call *c, int64_t now_ms) {
@@ -451,7 +459,7 @@ static bool check_who(rung_call *c, int64_t now_ms) {
         rung_exchange_peer_key(c->x), &need, now_ms, &c->who, &answer);
     show_rate(c, &answer.rate);
     if (v != RUNG_ACCESS_OK)
-        rung__call_refuse(c, v, &answer);
+        rung__call_refuse(c, answer.err.code, &answer);
     return v == RUNG_ACCESS_OK && check_origin(c);
 }
 
@@ -486,12 +494,12 @@ static void run(rung_call *c, const rung_slice *segments) {
     rung_err err = {0};
     char *scratch = rung_exchange_alloc(c->x, r->path.len + 2 * r->query.len + 2);
     if (!scratch) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return;
     }
     rung_status st = rung_route_read_path(c->route, segments, &c->args, scratch, &err);
     if (st < 0) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
         return;
     }
     find_subjects(c);
@@ -499,7 +507,7 @@ static void run(rung_call *c, const rung_slice *segments) {
         return;
     st = rung_route_read_query(c->route, r->query, &c->args, scratch + r->path.len, &err);
     if (st < 0) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
         return;
     }
     if (!check_query_board(c, now_ms))
@@ -513,14 +521,10 @@ static void run(rung_call *c, const rung_slice *segments) {
 
 static void refuse_route(rung_exchange *x, rung_status st, const char *allowed,
                          const rung_err *err) {
-    if (st == RUNG_EUNSUPPORTED) {
+    rung_problem p = rung_problem_of(st, err);
+    if (st == RUNG_EUNSUPPORTED)
         rung_exchange_set(x, "Allow", rung_slice_str(allowed));
-        rung_exchange_problem(x, 405, "method_not_allowed", "%s", err->message);
-    } else if (st == RUNG_NOT_FOUND) {
-        rung_exchange_problem(x, 404, "not_found", "%s", err->message);
-    } else {
-        rung_exchange_problem(x, 400, "malformed", "%s", err->message);
-    }
+    end_with(x, &p);
 }
 
 bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
@@ -548,7 +552,8 @@ void rung_api_handle(void *ctx, rung_exchange *x) {
     }
     rung_call *c = rung_exchange_alloc(x, sizeof *c);
     if (!c) {
-        rung_exchange_problem(x, 503, "out_of_memory", "there is no memory for the request");
+        rung_problem p = rung_problem_of(RUNG_ENOMEM, NULL);
+        end_with(x, &p);
         return;
     }
     c->api = api;
@@ -556,9 +561,7 @@ void rung_api_handle(void *ctx, rung_exchange *x) {
     c->route = route;
     rung_exchange_set_user(x, c);
     if ((!api->service.hub || api->is_stopped) && !(route->flags & RUNG_IS_OPEN_EARLY)) {
-        rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
-        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready", NULL,
-                           api->is_stopped ? "the server stops" : "the server is still recovering");
+        rung__call_not_ready(c);
         return;
     }
     run(c, segments);
@@ -680,7 +683,7 @@ static void refuse_waiting(rung_api *api) {
     while (api->waiting.first) {
         rung_call *c = api->waiting.first;
         leave_waiting(c);
-        rung__call_fail(c, RUNG_ECLOSED, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ECLOSED, NULL);
     }
 }
 

@@ -45,15 +45,11 @@ void rung_api_get_board(rung_call *c) {
 static void answer_define(void *ctx, rung_status st, const rung_outcome *outcome,
                           const rung_err *err) {
     rung_call *c = ctx;
+    (void)outcome;
     if (st < 0)
-        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung__call_fail(c, st, err);
     else
         answer_board(c, c->is_new ? 201 : 200);
-}
-
-/* No room is no room; all else that is said of a definition is about its fields. */
-static rung_stage define_stage(rung_status st) {
-    return st == RUNG_ELIMIT ? RUNG_STAGE_PUT : RUNG_STAGE_RULES;
 }
 
 /* A count has no score that could be held against the others. */
@@ -96,7 +92,7 @@ void rung_api_put_board(rung_call *c) {
     rung_err err = {0};
     rung_status st = rung_board_json_read(c->body, c->body_len, c->board, &def, &err);
     if (st < 0) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
         return;
     }
     c->is_new = rung_state_board(rung__api_state(c->api), c->board, &old) != RUNG_OK;
@@ -106,7 +102,7 @@ void rung_api_put_board(rung_call *c) {
     if (st == RUNG_EABSENT) /* of the zone: not what the path names */
         st = RUNG_EINVAL;
     if (st < 0)
-        rung__call_fail(c, st, &err, define_stage(st));
+        rung__call_fail(c, st, &err);
 }
 
 void rung_api_delete_board(rung_call *c) {
@@ -285,7 +281,7 @@ static void answer_windows(rung_call *c, const window_ask *ask) {
         write_windows(c, items, merge(items, count), ask && ask->count == ask->limit,
                       ask ? c->past->seq : rung_state_seq(s));
     } else {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
     }
     rung_alloc_free(a, infos, infos ? (n + 1) * sizeof *infos : 0);
     rung_alloc_free(a, items, items ? most * sizeof *items : 0);
@@ -316,7 +312,7 @@ void rung_api_windows(rung_call *c) {
     rung_past *p = rung__past_create(c->api->config.alloc, 0, 0,
                                      sizeof(window_ask) + limit * sizeof(rung_archive_window));
     if (!p) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return;
     }
     window_ask *ask = p->more;

@@ -116,7 +116,8 @@ static void answer_key(rung_key_change *k) {
     const rung_key *key =
         rung_keys_find(keys, k->is_new ? k->key.id : rung_slice_of(k->id, k->id_len));
     if (!key) { /* somebody has put another file in place meanwhile */
-        rung__call_problem(c, 503, "unavailable", NULL, "the file of keys has been exchanged");
+        rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL,
+                             "the file of keys has been exchanged");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
@@ -143,7 +144,7 @@ static void file_changed(rung_work *work) {
         st = rung_access_reload(api->service.access, true, &k->err);
     api->key_change = NULL;
     if (st < 0)
-        rung__call_fail(k->call, st, &k->err, RUNG_STAGE_APPLY);
+        rung__call_fail(k->call, st, &k->err);
     else
         answer_key(k);
     explicit_bzero(k, sizeof *k);
@@ -153,16 +154,17 @@ static void file_changed(rung_work *work) {
 /* A change that is to be filled in; NULL: there can be none now, and the call is ended. */
 static rung_key_change *begin_change(rung_call *c) {
     rung_api *api = c->api;
-    rung_err err = {0};
     if (!rung_access_path(api->service.access)) {
-        RUNG_FAIL(&err, RUNG_EUNSUPPORTED,
-                  "keys are kept in the data folder, and this server has none");
-        rung__call_fail(c, RUNG_EUNSUPPORTED, &err, RUNG_STAGE_RULES);
+        rung__call_fail_with(c, RUNG_EUNSUPPORTED, RUNG_REASON_NONE, NULL,
+                             "keys are kept in the data folder, and this server has none");
         return NULL;
     }
     rung_key_change *k = api->key_change ? NULL : rung_alloc_zeroed(api->config.alloc, sizeof *k);
     if (!k) {
-        rung__call_fail(c, api->key_change ? RUNG_ELIMIT : RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        if (api->key_change)
+            rung__call_overloaded(c);
+        else
+            rung__call_fail(c, RUNG_ENOMEM, NULL);
         return NULL;
     }
     k->call = c;
@@ -171,9 +173,9 @@ static rung_key_change *begin_change(rung_call *c) {
     return k;
 }
 
-static void end_change(rung_key_change *k, rung_status st, rung_stage stage) {
+static void end_change(rung_key_change *k, rung_status st) {
     const rung_alloc *alloc = k->call->api->config.alloc;
-    rung__call_fail(k->call, st, &k->err, stage);
+    rung__call_fail(k->call, st, &k->err);
     explicit_bzero(k, sizeof *k);
     rung_alloc_free(alloc, k, sizeof *k);
 }
@@ -254,7 +256,7 @@ void rung_api_create_key(rung_call *c) {
     if (st == RUNG_OK)
         st = mint(k);
     if (st < 0)
-        end_change(k, st, RUNG_STAGE_RULES);
+        end_change(k, st);
     else
         start_change(k);
 }

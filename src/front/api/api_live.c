@@ -96,8 +96,8 @@ static bool read_since(rung_call *c, uint64_t *since, bool *has_since) {
     *has_since = true;
     for (size_t i = 0; i < id.len; i++) {
         if (id.ptr[i] < '0' || id.ptr[i] > '9' || i >= 19) {
-            rung__call_problem(c, 400, "malformed", "Last-Event-ID",
-                               "expected a number sent before");
+            rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "Last-Event-ID",
+                                 "expected a number sent before");
             return false;
         }
         *since = *since * 10 + (uint64_t)(id.ptr[i] - '0');
@@ -223,15 +223,6 @@ static void stream_gone(void *ctx, rung_exchange *x) {
     rung_exchange_drop(x);
 }
 
-static void fail_live(rung_call *c, rung_status st, const rung_err *err) {
-    if (st == RUNG_ELIMIT) {
-        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("5"));
-        rung__call_problem_of(c, 503, "too_many_viewers", err);
-    } else {
-        rung__call_fail(c, st, err, RUNG_STAGE_FORM);
-    }
-}
-
 static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t *since) {
     static const rung_live_sink sink = {.encoding = RUNG_LIVE_SSE,
                                         .send = stream_send,
@@ -242,7 +233,7 @@ static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t
     stream *s = rung_exchange_alloc(c->x, sizeof *s);
     rung_status st = s ? rung_live_check(c->api->live, spec, &err) : RUNG_ENOMEM;
     if (st != RUNG_OK) {
-        fail_live(c, st, &err);
+        rung__call_malformed(c, st, &err);
         return;
     }
     *s = (stream){.x = c->x,
@@ -316,15 +307,18 @@ static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE
     rung_slice origin = rung_exchange_header(c->x, "origin");
     if (!rung_slice_eq(rung_exchange_header(c->x, "sec-websocket-version"), RUNG_SLICE("13"))) {
         rung_exchange_set(c->x, "Sec-WebSocket-Version", RUNG_SLICE("13"));
-        rung__call_problem(c, 426, "websocket_version", "Sec-WebSocket-Version", "expected 13");
+        rung__call_fail_with(c, RUNG_EVERSION, RUNG_REASON_WEBSOCKET, "Sec-WebSocket-Version",
+                             "expected 13");
         return false;
     }
     if (!rung_websocket_accept(rung_exchange_header(c->x, "sec-websocket-key"), accept)) {
-        rung__call_problem(c, 400, "malformed", "Sec-WebSocket-Key", "expected 16 bytes in base64");
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "Sec-WebSocket-Key",
+                             "expected 16 bytes in base64");
         return false;
     }
     if (c->api->http && !rung_http_allows_origin(c->api->http, origin, r->host)) {
-        rung__call_problem(c, 403, "origin_not_allowed", "Origin", "not among the configured ones");
+        rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, "Origin",
+                             "not among the configured ones");
         return false;
     }
     return true;
@@ -375,7 +369,7 @@ static void open_websocket(rung_call *c, const rung_live_spec *spec, const uint6
     if (st != RUNG_OK) {
         if (p)
             peer_closed(p);
-        fail_live(c, st, &err);
+        rung__call_malformed(c, st, &err);
         return;
     }
     int len = snprintf(headers, sizeof headers,
@@ -407,9 +401,10 @@ void rung_api_board_live(rung_call *c) {
     rung_access_answer why = {0};
     rung_need need = watch_need(&p, &spec);
     if (text_of(c, "player").len && text_of(c, "friends").len)
-        rung__call_problem(c, 400, "malformed", "friends", "not together with player");
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "friends",
+                             "not together with player");
     else if (allow(&p, &need, &why.err) != RUNG_ACCESS_OK)
-        rung__call_refuse(c, c->who.key_id_len ? RUNG_ACCESS_FORBIDDEN : RUNG_ACCESS_UNKNOWN, &why);
+        rung__call_refuse(c, why.err.code, &why);
     else
         open_live(c, &spec);
 }
@@ -417,7 +412,7 @@ void rung_api_board_live(rung_call *c) {
 void rung_api_player_live(rung_call *c) {
     char *sight = rung_exchange_alloc(c->x, RUNG_SIGHT_MAX);
     if (!sight) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return;
     }
     open_live(c,

@@ -34,14 +34,12 @@ void rung_api_ready(rung_call *c) {
     rung_api *api = c->api;
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     if (!api->service.hub || api->is_stopped) {
-        rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-        rung__call_problem(c, 503, api->is_stopped ? "stopping" : "not_ready", NULL,
-                           api->is_stopped ? "the server stops" : "the server is still recovering");
+        rung__call_not_ready(c);
         return;
     }
     rung_status st = rung_hub_stat(api->service.hub).status;
     if (st < 0 && st != RUNG_ENOSPC) {
-        rung__call_problem(c, 503, "unavailable", NULL, "the log has failed");
+        rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL, "the log has failed");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
@@ -87,9 +85,8 @@ void rung_api_accept_clock(rung_call *c) {
     if (!rung__call_read_body(c, slots))
         return;
     if (!slots[CLOCK_ACCEPT].integer) {
-        rung_err err = {0};
-        RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "accept", "only true can be said here");
-        rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_NONE, "accept",
+                             "only true can be said here");
         return;
     }
     rung_hub_accept_time(c->api->service.hub);
@@ -101,12 +98,8 @@ void rung_api_accept_clock(rung_call *c) {
 void rung_api_snapshot(rung_call *c) {
     rung_err err = {0};
     rung_status st = rung_hub_snapshot(c->api->service.hub, &err);
-    if (st == RUNG_EBUSY) {
-        rung__call_problem_of(c, 409, "busy", &err);
-        return;
-    }
     if (st < 0) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_APPLY);
+        rung__call_fail(c, st, &err);
         return;
     }
     rung__call_answer_changed(c, 202, st == RUNG_OK);
@@ -422,7 +415,8 @@ void rung_api_metrics(rung_call *c) {
     if (api->service.hub)
         write_boards(w, api, sight);
     if (rung_json_failed(w)) {
-        rung__call_problem(c, 503, "out_of_memory", NULL, "there is no memory for the answer");
+        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL,
+                             "there is no memory for the answer");
         return;
     }
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));

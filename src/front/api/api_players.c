@@ -22,8 +22,9 @@ static int compare_attributes(const void *a, const void *b) {
 
 static rung_status check_attribute(rung_slice name, rung_slice value, rung_err *err) {
     if (!rung_attribute_name_is_valid(name))
-        return RUNG_FAIL(err, RUNG_EINVAL, "the name of an attribute: 1 to %d of a-z A-Z 0-9 _ . -",
-                         RUNG_ATTRIBUTE_NAME_MAX);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%.*s",
+                               "the name of an attribute is 1 to %d of a-z A-Z 0-9 _ . -",
+                               (int)name.len, name.ptr, RUNG_ATTRIBUTE_NAME_MAX);
     if (value.len < 1 || value.len > RUNG_ATTRIBUTE_VALUE_MAX || !rung_utf8_is_plain(value))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%.*s",
                                "expected 1 to %d bytes of UTF-8 without control characters",
@@ -46,12 +47,13 @@ void rung_api_put_player(rung_call *c) {
             continue;
         rung_slice name =
             i < PROFILE_FIELDS ? rung_slice_str(rung_profile_schema.fields[i].name) : slots[i].name;
-        rung_status st = count == RUNG_ATTRIBUTES_MAX
-                             ? RUNG_FAIL(&err, RUNG_EINVAL, "expected at most %d attributes",
-                                         RUNG_ATTRIBUTES_MAX)
-                             : check_attribute(name, slots[i].text, &err);
+        rung_status st =
+            count == RUNG_ATTRIBUTES_MAX
+                ? RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "%.*s", "expected at most %d attributes",
+                                  (int)name.len, name.ptr, RUNG_ATTRIBUTES_MAX)
+                : check_attribute(name, slots[i].text, &err);
         if (st < 0) {
-            rung__call_fail_at(c, name, st, &err, RUNG_STAGE_FORM);
+            rung__call_malformed(c, st, &err);
             return;
         }
         e->profile.attributes[count++] = (rung_attribute){name, slots[i].text};
@@ -156,10 +158,9 @@ void rung_api_unban(rung_call *c) {
 static void befriend(rung_call *c, rung_event_kind kind) {
     rung_event *e = &c->api->event;
     rung_slice other = rung__call_arg(c, "friend")->text;
-    rung_err err = {0};
     if (rung_slice_eq(other, c->player)) {
-        RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "friend", "nobody is a friend of oneself");
-        rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_RULES);
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_NONE, "friend",
+                             "nobody is a friend of oneself");
         return;
     }
     e->kind = kind;
@@ -227,13 +228,13 @@ void rung_api_put_friends(rung_call *c) {
     e->friends.player = c->player;
     e->friends.follow = rung__call_arg(c, "follow")->number != 0;
     rung_status st = pack_friends(c, &slots[FRIENDS_FRIENDS], e, &err);
-    rung_stage stage = RUNG_STAGE_FORM;
-    if (st >= 0) {
-        st = check_friends(e, &err);
-        stage = RUNG_STAGE_RULES;
+    if (st < 0) {
+        rung__call_malformed(c, st, &err);
+        return;
     }
+    st = check_friends(e, &err);
     if (st < 0)
-        rung__call_fail(c, st, &err, stage);
+        rung__call_fail(c, st, &err);
     else
         rung__call_change(c);
 }
@@ -251,7 +252,7 @@ void rung_api_get_friends(rung_call *c) {
     uint32_t total = rung_state_friends(s, c->player, NULL, 0);
     rung_slice *ids = rung_alloc_get(a, (total + 1) * sizeof *ids);
     if (!ids) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return;
     }
     rung_state_friends(s, c->player, ids, total);
@@ -382,7 +383,7 @@ void rung_api_history(rung_call *c) {
     rung_past *p = rung__past_create(c->api->config.alloc, 0, 0,
                                      sizeof(history_ask) + limit * sizeof(rung_archive_point));
     if (!p) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return;
     }
     history_ask *ask = p->more;
@@ -430,7 +431,7 @@ static const char *refusal_code(rung_status st) {
     rung_err err = {0};
     if (st == RUNG_EABSENT)
         RUNG_FAIL_FIELD(&err, st, "board", "no such board");
-    return rung_problem_of(st, &err, RUNG_STAGE_APPLY).code;
+    return rung_problem_of(st, &err).code;
 }
 
 /* Kept as text: an object or array looks as it was sent, all else is a string. */
@@ -540,9 +541,8 @@ static bool fill_query(rung_call *c, rung_archive_score_query *q) {
         q->from_ms = q->to_ms = RUNG_TIME_MS_MIN;
     if (!before->given || read_place(before->text, q))
         return true;
-    rung_err err = {0};
-    RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "before", "expected `next` of the page before");
-    rung__call_fail(c, RUNG_EINVAL, &err, RUNG_STAGE_FORM);
+    rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "before",
+                         "expected `next` of the page before");
     return false;
 }
 
@@ -559,7 +559,7 @@ void rung_api_submissions(rung_call *c) {
         rung__past_create(c->api->config.alloc, 0, 0,
                           sizeof(submissions_ask) + (limit + 1) * sizeof(rung_archive_score));
     if (!p) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return;
     }
     submissions_ask *ask = p->more;

@@ -67,7 +67,8 @@ bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *
                     .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,
                     .now_ms = rung_hub_now(c->api->service.hub)};
     if (q.window_id.len && q.on.len) {
-        rung__call_problem(c, 400, "malformed", "on", "not together with window_id");
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "on",
+                             "not together with window_id");
         return false;
     }
     if (rung_state_board(s, c->board, &def) != RUNG_OK) {
@@ -81,7 +82,7 @@ bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *
     }
     if (err.reason == RUNG_REASON_NOT_IN_MEMORY && rung__past_begin(r, &q, def, past))
         return false;
-    rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+    rung__call_malformed(c, st, &err);
     return false;
 }
 
@@ -299,7 +300,7 @@ void rung_api_friend_ranking(rung_call *c) {
     if (st == RUNG_NOT_FOUND)
         rung__call_absent(c, "player", "no such player");
     else if (st < 0)
-        rung__call_fail(c, st, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, st, NULL);
     else
         rung__read_answer(&r);
 }
@@ -354,7 +355,7 @@ void rung_api_at_score(rung_call *c) {
         st = rung_view_at_score(&view, a.value_count, a.values, rung__call_count(c, "around"),
                                 &a.rank, a.read.rows, &a.read.count, &a.read.self, &err);
     if (st < 0)
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
     else
         rung__read_answer(&a.read);
 }
@@ -387,7 +388,8 @@ void rung_api_target(rung_call *c) {
     rung_read r = begin(c, write_target);
     const rung_arg *rank = rung__call_arg(c, "rank"), *percent = rung__call_arg(c, "top_percent");
     if (rank->given == percent->given) {
-        rung__call_problem(c, 400, "malformed", "rank", "expected either rank or top_percent");
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "rank",
+                             "expected either rank or top_percent");
         return;
     }
     if (!rung__read_open(&r, &view, false, rung__past_target))
@@ -434,7 +436,7 @@ void rung_api_count(rung_call *c) {
     if (st >= 0 && rung_view_count_range(&view, low, high, &r.count) < 0)
         st = RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "min", "out of the range of the board's scores");
     if (st < 0)
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
     else
         rung__read_answer(&r);
 }

@@ -36,7 +36,7 @@ void rung_api_scope_values(rung_call *c) {
         return;
     list.sizes = rung_exchange_alloc(c->x, limit * sizeof *list.sizes);
     if (!list.sizes) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return;
     }
     list.count = rung_scope_largest(&view, list.attribute, limit, list.sizes, &list.values);

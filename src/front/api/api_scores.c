@@ -10,11 +10,11 @@ static void answer_submit(void *ctx, rung_status st, const rung_outcome *outcome
     rung_call *c = ctx;
     const rung_board_def *def;
     if (st < 0) {
-        rung__call_fail(c, st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung__call_fail(c, st, err);
         return;
     }
     if (rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
-        rung__call_problem(c, 404, "board_not_found", "board", "it was deleted meanwhile");
+        rung__call_absent(c, "board", "it was deleted meanwhile");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
@@ -31,22 +31,20 @@ void rung_api_submit(rung_call *c) {
     rung_status st = rung_submission_read(&rung_submission_schema, c->body, c->body_len,
                                           &api->reader, slots, &why.err);
     if (st < 0) {
-        rung__call_fail(c, st, &why.err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &why.err);
         return;
     }
     st = rung_submit_open(&api->service, NULL, c->board, now_ms, &def, &why);
     if (st >= 0)
         st = rung_submission_fill(slots, c->board, def, &api->reader, &api->event, &why.err);
     if (st < 0) {
-        rung__call_fail(c, st, &why.err, RUNG_STAGE_RULES);
+        rung__call_refuse(c, st, &why);
         return;
     }
     if (!rung__call_keep(c, slots[SCORE_PLAYER].text, &c->note))
         return;
     st = rung_submit_put(&api->service, rung__call_sender(c), &api->event, now_ms, answer_submit, c,
                          &why);
-    if (why.verdict != RUNG_ACCESS_OK)
-        rung__call_refuse(c, why.verdict, &why);
-    else if (st < 0)
-        rung__call_fail(c, st, &why.err, RUNG_STAGE_PUT);
+    if (st < 0)
+        rung__call_refuse(c, st, &why);
 }

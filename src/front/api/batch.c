@@ -297,15 +297,13 @@ static void refuse(rung_batch *b, const rung_problem *p) {
     rung_exchange_charge(b->call->x, REFUSAL_MAX);
 }
 
-static void refuse_why(rung_batch *b, rung_status st, const rung_access_answer *why,
-                       rung_stage stage) {
-    rung_problem p = rung_problem_of(st, &why->err, stage);
-    if (why->verdict != RUNG_ACCESS_OK) {
-        p.status = (int)why->verdict;
-        p.code = rung__verdict_code(why->verdict);
-        p.is_rule = false;
-        p.retry_s = (int)why->rate.retry_s;
-    }
+static void refuse_why(rung_batch *b, rung_status st, const rung_access_answer *why) {
+    rung_problem p = rung__access_problem(st, why);
+    refuse(b, &p);
+}
+
+static void refuse_error(rung_batch *b, const rung_err *err) {
+    rung_problem p = rung_problem_of(err->code, err);
     refuse(b, &p);
 }
 
@@ -317,7 +315,7 @@ static void check_sender(rung_batch *b) {
                           rung_hub_now(b->api->service.hub), &why) == RUNG_ACCESS_OK)
         return;
     b->line++;
-    refuse_why(b, RUNG_EREFUSED, &why, RUNG_STAGE_PUT);
+    refuse_why(b, why.err.code, &why);
     b->is_stopping = true;
 }
 
@@ -343,24 +341,21 @@ static void submit(rung_batch *b, rung_slice text) {
     const rung_board_def *def;
     rung_slot slots[SCORE_FIELDS];
     rung_access_answer why = {0};
-    rung_stage stage = RUNG_STAGE_FORM;
     int64_t now_ms = rung_hub_now(api->service.hub);
     rung_status st = rung_submission_read(&rung_batch_submission_schema,
                                           (char *)(uintptr_t)text.ptr /* it is in b->in */,
                                           text.len, &api->reader, slots, &why.err);
     rung_slice board = slots[SCORE_BOARD].text;
-    if (st >= 0) { /* asked for every line: the key may have been revoked since the last one */
-        stage = RUNG_STAGE_RULES;
+    if (st < 0 && why.err.reason == RUNG_REASON_NONE)
+        why.err.reason = RUNG_REASON_MALFORMED;
+    if (st >= 0) /* asked for every line: the key may have been revoked since the last one */
         st = rung_submit_open(&api->service, &b->call->who, board, now_ms, &def, &why);
-    }
     if (st >= 0)
         st = rung_submission_fill(slots, board, def, &api->reader, &api->event, &why.err);
-    if (st >= 0) {
-        stage = RUNG_STAGE_PUT;
+    if (st >= 0)
         st = rung_submit_put(&api->service, sender_of(b), &api->event, now_ms, answered, b, &why);
-    }
     if (st < 0) {
-        refuse_why(b, st, &why, stage);
+        refuse_why(b, st, &why);
         return;
     }
     *entry_at(b, b->tail++) = (entry){.line = b->line,
@@ -420,9 +415,9 @@ static void finish(rung_batch *b) {
 }
 
 static void refuse_long_line(rung_batch *b) {
-    refuse(b, &(rung_problem){.status = 413,
-                              .code = "too_large",
-                              .detail = RUNG_SLICE("a line is longer than 65,536 bytes")});
+    rung_err err;
+    RUNG_FAIL_WHY(&err, RUNG_ELIMIT, RUNG_REASON_TOO_LARGE, "a line is longer than 65,536 bytes");
+    refuse_error(b, &err);
 }
 
 /* Take the next submission and pay for it. False: there is none yet, or it has to wait: it is as if not taken. */
@@ -436,7 +431,7 @@ static bool take_paid(rung_batch *b, rung_slice *text_out) {
             return true;
         if (b->is_array) {
             b->api->metrics.batch_lines++;
-            refuse_why(b, RUNG_ELIMIT, &why, RUNG_STAGE_PUT);
+            refuse_why(b, why.err.code, &why);
             if (b->is_stopping || b->is_full || !has_room(b))
                 return false;
             continue;
@@ -501,7 +496,7 @@ static void pump(rung_batch *b) {
 static void write_result(rung_batch *b, const entry *e, rung_status st, const rung_outcome *outcome,
                          const rung_err *err) {
     if (st < 0) {
-        rung_problem p = rung_problem_of(st, err, outcome ? RUNG_STAGE_APPLY : RUNG_STAGE_PUT);
+        rung_problem p = rung_problem_of(st, err);
         write_refusal(&b->out, e->line, &p);
         b->api->metrics.batch_refused++;
     } else {
@@ -568,9 +563,9 @@ void rung__batch_end_silent(void *ctx) {
         if (!is_silent(b, now_ms))
             continue;
         b->line++;
-        refuse(b, &(rung_problem){.status = 408,
-                                  .code = "request_timeout",
-                                  .detail = RUNG_SLICE("no submission came for too long")});
+        rung_err err;
+        RUNG_FAIL_WHY(&err, RUNG_EBUSY, RUNG_REASON_SILENT, "no submission came for too long");
+        refuse_error(b, &err);
         b->is_stopping = true;
         pump(b);
     }
@@ -587,7 +582,7 @@ static void look_for_silent(rung_api *api) {
 static void start_stream(rung_call *c) {
     rung_batch *b = create(c, false);
     if (!b) {
-        rung__call_fail(c, RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        rung__call_overloaded(c);
         return;
     }
     c->is_stream = true;
@@ -609,12 +604,12 @@ static bool check_array(rung_call *c, rung_json *r) {
     }
     st = rung_json_end(r);
     if (st < 0) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
         return false;
     }
     if (count > ITEMS_MAX) {
-        rung__call_problem(c, 413, "too_large", NULL,
-                           "an array has at most 10,000 submissions; send NDJSON for more");
+        rung__call_fail_with(c, RUNG_ELIMIT, RUNG_REASON_TOO_LARGE, NULL,
+                             "an array has at most 10,000 submissions; send NDJSON for more");
         return false;
     }
     return true;
@@ -627,7 +622,10 @@ static void start_array(rung_call *c) {
     if (!b || !append(b, rung_slice_of(c->body, c->body_len))) {
         if (b)
             destroy(b);
-        rung__call_fail(c, b ? RUNG_ENOMEM : RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        if (b)
+            rung__call_fail(c, RUNG_ENOMEM, NULL);
+        else
+            rung__call_overloaded(c);
         return;
     }
     rung_json_init(b->items, b->in, b->in_len, NULL);

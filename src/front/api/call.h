@@ -12,8 +12,8 @@
 #include "front/api/api.h"
 #include "front/api/metrics.h"
 #include "front/api/page_cache.h"
+#include "front/api/problem.h"
 #include "front/api/routes.h"
-#include "front/http/problem.h"
 #include "front/live/live.h"
 #include "service/service.h"
 
@@ -123,24 +123,27 @@ rung_json_writer *rung__call_begin(rung_call *c);
 void rung__call_answer(rung_call *c, int status);
 /* A whole answer: did it change anything, and the sequence that shows it. */
 void rung__call_answer_changed(rung_call *c, int status, bool changed);
-/* `field` is what of the request it is about, or NULL. */
-void rung__call_problem(rung_call *c, int status, const char *code, const char *field,
-                        const char *text);
-void rung__call_problem_of(rung_call *c, int status, const char *code, const rung_err *err);
-void rung__call_fail(rung_call *c, rung_status st, const rung_err *err, rung_stage stage);
+/* With the problem of (st, reason, field); `err` may be NULL. */
+void rung__call_fail(rung_call *c, rung_status st, const rung_err *err);
+/* The same, of an error that is made here. `field` is what of the request it is about, or NULL. */
+void rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
+                          const char *text);
+/* The request cannot be read, unless `err` has another reason. */
+void rung__call_malformed(rung_call *c, rung_status st, rung_err *err);
 /* What `field` names is not there. */
 void rung__call_absent(rung_call *c, const char *field, const char *text);
-/* The same about a field whose name the sender chose. */
-void rung__call_fail_at(rung_call *c, rung_slice field, rung_status st, const rung_err *err,
-                        rung_stage stage);
+/* There is no room for it now. */
+void rung__call_overloaded(rung_call *c);
+/* The server has not recovered yet, or stops. */
+void rung__call_not_ready(rung_call *c);
 
 /* ---- who asks ---- */
 
 /* Once more, after a wait: false: they may not any more, and the call is ended. */
 bool rung__call_may_still(rung_call *c);
-/* End the call with a verdict that was not OK; and the code of that problem. */
-void rung__call_refuse(rung_call *c, rung_verdict v, const rung_access_answer *why);
-const char *rung__verdict_code(rung_verdict v);
+/* End the call with an error of `service`, whether of access or not; and the problem that it is. */
+void rung__call_refuse(rung_call *c, rung_status st, const rung_access_answer *why);
+rung_problem rung__access_problem(rung_status st, const rung_access_answer *why);
 /* Who asks, where something is shared: the key, or the address of who has none (base/fair.h). */
 uint32_t rung__call_share(rung_call *c);
 static inline rung_hub_sender rung__call_sender(rung_call *c) {

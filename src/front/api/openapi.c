@@ -605,26 +605,30 @@ static void write_components(rung_json_writer *w) {
     rung_json_close_object(w);
 }
 
+static void write_code(rung_json_writer *w, int status, const char *code, const char *doc) {
+    rung_json_open_object(w);
+    RUNG_JSON_KEY(w, "status");
+    rung_json_write_int(w, status);
+    RUNG_JSON_KEY(w, "code");
+    write_text(w, code);
+    RUNG_JSON_KEY(w, "description");
+    write_text(w, doc);
+    rung_json_close_object(w);
+}
+
+/* The transport's and the API's, by status. */
 static void write_codes(rung_json_writer *w) {
-    static const struct {
-        int status;
-        const char *code, *doc;
-    } codes[] = {
-#define X(of, name, text) {of, name, text},
-        RUNG_PROBLEM_MAP(X)
-#undef X
-    };
     RUNG_JSON_KEY(w, "x-rung-problems");
     rung_json_open_array(w);
-    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-        rung_json_open_object(w);
-        RUNG_JSON_KEY(w, "status");
-        rung_json_write_int(w, codes[i].status);
-        RUNG_JSON_KEY(w, "code");
-        write_text(w, codes[i].code);
-        RUNG_JSON_KEY(w, "description");
-        write_text(w, codes[i].doc);
-        rung_json_close_object(w);
+    for (int status = 400; status < 600; status++) {
+#define X(of, code, doc)                                                                           \
+    if (of == status)                                                                              \
+        write_code(w, of, code, doc);
+        RUNG_HTTP_PROBLEM_MAP(X)
+#undef X
+        for (uint32_t i = 0; i < rung_problem_row_count; i++)
+            if (rung_problem_rows[i].status == status && rung_problem_rows[i].doc)
+                write_code(w, status, rung_problem_rows[i].code, rung_problem_rows[i].doc);
     }
     rung_json_close_array(w);
 }

@@ -82,6 +82,14 @@ static void leave(rung_api *api, rung_call *c) {
     rung_fair_give(&api->asking_shares, c->share, 1);
 }
 
+static void fail_question(rung_call *c, rung_past *p) {
+    if (p->status == RUNG_EABSENT)
+        p->err.reason = RUNG_REASON_NOT_ARCHIVED;
+    else if (p->status != RUNG_NOT_FOUND)
+        p->err.reason = RUNG_REASON_ARCHIVE;
+    rung__call_fail(c, p->err.reason == RUNG_REASON_ARCHIVE ? RUNG_EIO : p->status, &p->err);
+}
+
 static void end_question(rung_api *api, rung_call *c) {
     rung_past *p = c->past;
     leave(api, c);
@@ -89,12 +97,8 @@ static void end_question(rung_api *api, rung_call *c) {
         ; /* it is answered */
     else if (p->status == RUNG_OK)
         p->finish(p);
-    else if (p->status == RUNG_EABSENT)
-        rung__call_problem_of(c, 404, "not_archived", &p->err);
-    else if (p->status == RUNG_NOT_FOUND)
-        rung__call_fail(c, RUNG_NOT_FOUND, &p->err, RUNG_STAGE_RULES);
     else
-        rung__call_problem_of(c, 503, "archive_unavailable", &p->err);
+        fail_question(c, p);
     close_view(p);
     rung__past_destroy(api->config.alloc, p);
 }
@@ -103,9 +107,8 @@ static void refuse_late(rung_api *api, rung_call *c) {
     rung_past *p = c->past;
     leave(api, c);
     api->metrics.wait_timeouts++;
-    rung_exchange_set(c->x, "Retry-After", RUNG_SLICE("1"));
-    rung__call_problem(c, 503, "archive_behind", NULL,
-                       "the archive has not caught up with what changed this window");
+    rung__call_fail_with(c, RUNG_EBUSY, RUNG_REASON_ARCHIVE_BEHIND, NULL,
+                         "the archive has not caught up with what changed this window");
     rung__past_destroy(api->config.alloc, p);
 }
 
@@ -196,7 +199,10 @@ void rung__archive_ask(rung_call *c, rung_past *p) {
     uint32_t share = rung__call_share(c);
     if (api->is_stopped || !rung_fair_may(&api->asking_shares, share, false)) {
         rung__past_destroy(api->config.alloc, p);
-        rung__call_fail(c, api->is_stopped ? RUNG_ECLOSED : RUNG_ELIMIT, NULL, RUNG_STAGE_PUT);
+        if (api->is_stopped)
+            rung__call_fail(c, RUNG_ECLOSED, NULL);
+        else
+            rung__call_overloaded(c);
         return;
     }
     rung_api_archive_stat s = archive_stat(api);
@@ -397,8 +403,8 @@ bool rung__past_begin(const rung_read *r, const rung_query *q, const rung_board_
     if (!api->archive)
         return false;
     if (!rows) {
-        rung__call_problem(
-            c, 404, "not_archived", NULL,
+        rung__call_fail_with(
+            c, RUNG_EABSENT, RUNG_REASON_NOT_ARCHIVED, NULL,
             "this question is answered only as long as the window is in memory; the archive has "
             "its entries and their ranks");
         return true;
@@ -406,13 +412,13 @@ bool rung__past_begin(const rung_read *r, const rung_query *q, const rung_board_
     rung_err err = {0};
     rung_status st = check_ranking(q, def, &err);
     if (st != RUNG_OK) {
-        rung__call_fail(c, st, &err, RUNG_STAGE_FORM);
+        rung__call_malformed(c, st, &err);
         return true;
     }
     uint32_t most = rows_needed(r, rows);
     rung_past *p = rung__past_create(api->config.alloc, most, most, 0);
     if (!p) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL, RUNG_STAGE_PUT);
+        rung__call_fail(c, RUNG_ENOMEM, NULL);
         return true;
     }
     if (!name_window(p, q, def)) {

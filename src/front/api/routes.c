@@ -693,7 +693,7 @@ rung_status rung_route_find(rung_method method, rung_slice path, const rung_rout
         return RUNG_FAIL(err, RUNG_NOT_FOUND, "there is nothing at this path");
     if (allowed)
         memcpy(allowed, others, sizeof others);
-    return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "this path takes %s", others);
+    return RUNG_FAIL_WHY(err, RUNG_EUNSUPPORTED, RUNG_REASON_METHOD, "this path takes %s", others);
 }
 
 /* ---- arguments ---- */

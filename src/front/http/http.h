@@ -26,6 +26,24 @@
 typedef struct rung_http rung_http; /* heap object; whoever created it calls rung_http_destroy() */
 
 /* Zero is a good default for every field but alloc, net and handle. Texts are used until destroy. */
+/* The problems that the transport itself answers with: status, code, description. Some of these codes the handler has
+ * uses for too. Codes are never renamed. */
+#define RUNG_HTTP_PROBLEM_MAP(X)                                                                   \
+    X(400, "malformed", "not a request this server understands")                                   \
+    X(403, "origin_not_allowed", "a page that may not")                                            \
+    X(408, "request_timeout", "the head or the body came too slowly")                              \
+    X(413, "too_large", "a body, a line or an array beyond its limit")                             \
+    X(414, "target_too_long", "path and query beyond their limit")                                 \
+    X(417, "expectation_failed", "Expect is not 100-continue")                                     \
+    X(421, "unknown_host", "Host is not a name of this server")                                    \
+    X(431, "headers_too_large", "header fields beyond their limit")                                \
+    X(431, "too_many_headers", "more header fields than their limit")                              \
+    X(501, "method_not_implemented", "CONNECT: this is not a proxy")                               \
+    X(501, "coding_not_implemented", "Transfer-Encoding is not chunked")                           \
+    X(503, "overloaded", "too much is under way: try again")                                       \
+    X(503, "too_many_connections", "try again later")                                              \
+    X(505, "version_not_supported", "neither HTTP/1.1 nor HTTP/1.0")
+
 typedef struct rung_http_config {
     const rung_alloc *alloc;
     rung_net *net;

@@ -138,16 +138,18 @@ static rung_status check_room(const rung_live *l, const rung__topic *t, uint64_t
     const rung__asker *a = who ? *asker_place(l, who) : NULL;
     bool is_topic_mine = !t || !t->viewer_count; /* it would be */
     if (l->stats.viewers >= c->viewers_max)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "live: there are %u viewers already", l->stats.viewers);
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_VIEWERS,
+                             "live: there are %u viewers already", l->stats.viewers);
     if (!t && l->stats.topics >= c->topics_max && !l->idle_first)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "live: %u topics are being watched already",
-                         l->stats.topics);
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_VIEWERS,
+                             "live: %u topics are being watched already", l->stats.topics);
     if (a && a->viewers >= (c->viewers_max + SHARES - 1) / SHARES)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "live: %u viewers with this key, or from this address",
-                         a->viewers);
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_VIEWERS,
+                             "live: %u viewers with this key, or from this address", a->viewers);
     if (a && is_topic_mine && a->topics >= (c->topics_max + SHARES - 1) / SHARES)
-        return RUNG_FAIL(err, RUNG_ELIMIT,
-                         "live: %u topics watched with this key, or from this address", a->topics);
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_VIEWERS,
+                             "live: %u topics watched with this key, or from this address",
+                             a->topics);
     return RUNG_OK;
 }
 

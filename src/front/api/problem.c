@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "front/api/problem.h"
+
+#include <string.h>
+
+#define ANY       NULL
+#define R(reason) RUNG_REASON_##reason
+
+/* By HTTP status. A ranking's window is named by any of three fields. */
+const rung_problem_row rung_problem_rows[] = {
+    {400, "malformed", 0, RUNG_EINVAL, R(MALFORMED), ANY, NULL},
+    {400, "malformed", 0, RUNG_ERANGE, R(MALFORMED), ANY, NULL},
+    {400, "malformed", 0, RUNG_ELIMIT, R(MALFORMED), ANY, NULL},
+    {401, "unauthorized", 0, RUNG_EREFUSED, R(UNAUTHORIZED), ANY, "no key, or not a good one"},
+    {403, "forbidden", 0, RUNG_EREFUSED, R(FORBIDDEN), ANY,
+     "a key that may not; without keys, a Host or page not of this machine"},
+    {403, "origin_not_allowed", 0, RUNG_EREFUSED, R(ORIGIN), ANY, NULL},
+    {404, "board_not_found", 0, RUNG_EABSENT, R(NONE), "board", "no such board"},
+    {404, "player_not_found", 0, RUNG_EABSENT, R(NONE), "player",
+     "no such player, or not in this ranking"},
+    {404, "window_not_found", 0, RUNG_EABSENT, R(NONE), "window", "no such window"},
+    {404, "window_not_found", 0, RUNG_EABSENT, R(NONE), "window_id", NULL},
+    {404, "window_not_found", 0, RUNG_EABSENT, R(NONE), "on", NULL},
+    {404, "not_archived", 0, RUNG_EABSENT, R(NOT_ARCHIVED), ANY,
+     "a window that has left memory, and the archive cannot tell"},
+    {404, "not_found", 0, RUNG_EABSENT, R(NONE), ANY,
+     "nothing is at this path, or what it names is not there"},
+    {405, "method_not_allowed", 0, RUNG_EUNSUPPORTED, R(METHOD), ANY, "Allow says which are"},
+    {408, "request_timeout", 0, RUNG_EBUSY, R(SILENT), ANY, NULL},
+    {409, "id_conflict", 0, RUNG_ECONFLICT, R(NONE), ANY, "the same id with another body"},
+    {409, "busy", 0, RUNG_EBUSY, R(NONE), ANY, "the same is under way already"},
+    {409, "seq_ahead", 0, RUNG_ERANGE, R(SEQ_AHEAD), ANY,
+     "`min_seq` is further ahead than the log can come in a moment"},
+    {413, "too_large", 0, RUNG_ELIMIT, R(TOO_LARGE), ANY, NULL},
+    {415, "unsupported_media_type", 0, RUNG_EUNSUPPORTED, R(MEDIA_TYPE), ANY,
+     "Content-Type or Content-Encoding is not one we read"},
+    {422, "invalid", 0, RUNG_EINVAL, R(NONE), ANY, "well-formed, but not a value that fits here"},
+    {422, "refused", 0, RUNG_EREFUSED, R(NONE), ANY, "the board's `rule` forbids it"},
+    {422, "out_of_range", 0, RUNG_ERANGE, R(NONE), ANY, "a number beyond its range"},
+    {422, "stale_id", 0, RUNG_ESTALE, R(NONE), ANY, "an id too old to know whether it was counted"},
+    {422, "future_id", 0, RUNG_EFUTURE, R(NONE), "id",
+     "an id dated more than a minute ahead of the server's time"},
+    {422, "future_at", 0, RUNG_EFUTURE, R(NONE), ANY,
+     "`at` lies further ahead of the server's time than limits.at_ahead"},
+    {422, "limit_reached", 0, RUNG_ELIMIT, R(NONE), ANY, "there are as many as there may be"},
+    {422, "unsupported", 0, RUNG_EUNSUPPORTED, R(NONE), ANY,
+     "this cannot be done with this board or server"},
+    {426, "websocket_version", 0, RUNG_EVERSION, R(WEBSOCKET), ANY,
+     "Sec-WebSocket-Version is not 13"},
+    {429, "rate_limited", 1, RUNG_ELIMIT, R(RATE), ANY, "with Retry-After and RateLimit headers"},
+    {503, "not_ready", 1, RUNG_ECLOSED, R(RECOVERING), ANY, "the server is still recovering"},
+    {503, "overloaded", 1, RUNG_ELIMIT, R(OVERLOADED), ANY, NULL},
+    {503, "memory_full", 10, RUNG_EFULL, R(NONE), ANY,
+     "`memory.max` is used up; reads go on, and what removes something"},
+    {503, "too_many_connections", 1, RUNG_ELIMIT, R(CONNECTIONS), ANY, NULL},
+    {503, "too_many_viewers", 5, RUNG_ELIMIT, R(VIEWERS), ANY,
+     "as many live connections as there may be"},
+    {503, "seq_timeout", 1, RUNG_EBUSY, R(SEQ_BEHIND), ANY, "`min_seq` was not reached in time"},
+    {503, "archive_unavailable", 0, RUNG_EIO, R(ARCHIVE), ANY, "the archive does not answer"},
+    {503, "archive_behind", 1, RUNG_EBUSY, R(ARCHIVE_BEHIND), ANY,
+     "the archive has not caught up in time with a ban, a removal, ..."},
+    {503, "out_of_memory", 1, RUNG_ENOMEM, R(NONE), ANY, "try again"},
+    {503, "stopping", 1, RUNG_ECLOSED, R(NONE), ANY, "the server stops"},
+    {503, "unavailable", 1, RUNG_EIO, R(NONE), ANY,
+     "something has failed; the server's log says what"},
+    {507, "storage_full", 0, RUNG_ENOSPC, R(NONE), ANY, "the disk is full; reads go on"},
+};
+const uint32_t rung_problem_row_count = sizeof rung_problem_rows / sizeof rung_problem_rows[0];
+
+static const rung_problem_row *find(rung_status st, rung_reason reason, const char *field) {
+    for (uint32_t i = 0; i < rung_problem_row_count; i++) {
+        const rung_problem_row *row = &rung_problem_rows[i];
+        if (row->error == st && row->reason == reason &&
+            (!row->field || strcmp(row->field, field) == 0))
+            return row;
+    }
+    return NULL;
+}
+
+/* A status that no row names is a failure of ours. */
+static const rung_problem_row *row_of(rung_status st, rung_reason reason, const char *field) {
+    const rung_problem_row *row = NULL;
+    if (st == RUNG_NOT_FOUND)
+        st = RUNG_EABSENT;
+    if (reason != RUNG_REASON_NONE)
+        row = find(st, reason, field);
+    if (!row)
+        row = find(st, RUNG_REASON_NONE, field);
+    return row ? row : find(RUNG_EIO, RUNG_REASON_NONE, field);
+}
+
+rung_problem rung_problem_of(rung_status st, const rung_err *err) {
+    const char *field = err ? err->field : "";
+    const rung_problem_row *row = row_of(st, err ? err->reason : RUNG_REASON_NONE, field);
+    return (rung_problem){
+        .status = row->status,
+        .code = row->code,
+        .field = rung_slice_str(field),
+        .is_rule = row->error == RUNG_EREFUSED && row->reason == RUNG_REASON_NONE,
+        .detail = rung_slice_str(err && err->message[0] ? err->message : rung_status_text(st)),
+        .retry_s = row->retry_s,
+    };
+}
+
+void rung_problem_write_field(rung_json_writer *w, const rung_problem *p) {
+    if (!p->field.len)
+        return;
+    if (p->is_rule)
+        RUNG_JSON_KEY(w, "rule");
+    else
+        RUNG_JSON_KEY(w, "field");
+    rung_json_write_string(w, p->field);
+}
+
+void rung_problem_write(rung_json_writer *w, const rung_problem *p) {
+    RUNG_JSON_KEY(w, "status");
+    rung_json_write_int(w, p->status);
+    RUNG_JSON_KEY(w, "code");
+    rung_json_write_string(w, rung_slice_str(p->code));
+    RUNG_JSON_KEY(w, "detail");
+    rung_json_write_string(w, p->detail);
+    rung_problem_write_field(w, p);
+    if (p->retry_s) {
+        RUNG_JSON_KEY(w, "retry_after");
+        rung_json_write_int(w, p->retry_s);
+    }
+}
