@@ -10,8 +10,8 @@
  * Before anything is timed, the skip list is linked in the ladder's order, entry by entry, and both must then answer
  * some thousands of random questions alike; so no number here comes from a broken structure. No time is asserted: a
  * missed bar is reported, and the exit code is 0. */
-#include "ladder/ladder.h"
 #include "ladder/names.h"
+#include "ladder/pipeline.h"
 #include "skiplist.h"
 #include "support/machine.h"
 #include "support/options.h"

@@ -2,7 +2,7 @@
 /* What a submission costs (id look-up, rules, every window and scope, the answer with ranks), in bare ladder
  * moves of the same run; what a player costs in memory; what ranking friends costs. The board's update is
  * `last`, so that every submission moves an entry. */
-#include "ladder/ladder.h"
+#include "ladder/pipeline.h"
 #include "state/state.h"
 #include "support/machine.h"
 #include "support/options.h"

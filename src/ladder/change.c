@@ -11,6 +11,7 @@
  *  - All memory a change may need is secured before the first byte is moved, so failure has nothing to undo. */
 #include "base/assert.h"
 #include "ladder/ladder.h"
+#include "ladder/pipeline.h"
 #include "ladder/tree.h"
 
 #include <string.h>
@@ -624,7 +625,7 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
     rung__path from, to;
     if (l->root != RUNG__NODE_NONE) {
         /* Both leaves are likely far away: have them on their way before looking into either. */
-        rung_ladder_warm_leaf(l, player);
+        rung__prefetch_leaf(l, player);
         rung__descend_to_leaf(l, &probe, &to);
     }
     if (rung__locate(l, player, &from)) {
@@ -661,7 +662,7 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
     return RUNG_OK;
 }
 
-/* ---- moves found in advance ---- */
+/* ---- prepared moves (pipeline.h) ---- */
 
 /* One row out of a leaf and one into another, or the same. Where the two ways up meet, and above, the numbers of
  * entries stay as they are. */
@@ -685,32 +686,32 @@ INLINE void move_row(rung_ladder *l, row_form form, rung__node *from, uint32_t f
         adjust_inner(l, down, 0, out + in);
 }
 
-/* The row of a leaf before which the probe belongs; 0: it may belong into another leaf, or is the first. What the hint
- * says, where nothing changed since; a leaf's count of its changes may come round, but not so soon. */
-static uint32_t aimed_row(const rung_ladder *l, const rung_ladder_hint *hint, rung__node *leaf,
-                          const rung__probe *probe) {
-    bool same = hint->births == l->tree->births && hint->changes == leaf->changes &&
-                l->moves - hint->moves < UINT16_MAX / 2;
-    uint32_t row = same ? hint->low : rung__node_search(l, leaf, probe);
-    return row < leaf->n || hint->shape == l->shape ? row : 0;
+/* The row of a leaf before which the probe belongs; 0: it may belong in another leaf, or comes first of all. This is
+ * the descent's row, if nothing changed since. A leaf's count of changes wraps, but not within so few moves. */
+static uint32_t prepared_row(const rung_ladder *l, const rung_descent *d, rung__node *leaf,
+                             const rung__probe *probe) {
+    bool same = d->births == l->tree->births && d->changes == leaf->changes &&
+                l->moves - d->moves < UINT16_MAX / 2;
+    uint32_t row = same ? d->low : rung__node_search(l, leaf, probe);
+    return row < leaf->n || d->shape == l->shape ? row : 0;
 }
 
-/* Is it a hint for this put, of a way that was gone to its end? */
-static bool is_hint_for(const rung_ladder *l, uint32_t player, const uint64_t *key,
-                        const rung_ladder_hint *hint) {
-    bool good = hint->ladder == l && hint->player == player && l->height > 0 && hint->height == 0;
+/* Is it a descent of this put, and complete? */
+static bool is_descent_of(const rung_ladder *l, uint32_t player, const uint64_t *key,
+                          const rung_descent *d) {
+    bool good = d->ladder == l && d->player == player && l->height > 0 && d->height == 0;
     for (uint32_t k = 0; k < l->key_words; k++)
-        good = good && hint->key[k] == key[k];
+        good = good && d->key[k] == key[k];
     return good;
 }
 
-/* The move that a hint is for, if little else is to be done: no node becomes too full or too empty, or begins with the
- * entry. False: nothing was done. */
-static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uint32_t from_leaf,
-                       uint32_t from_row, const rung_ladder_hint *hint,
-                       rung_ladder_change *change) {
-    uint32_t to_leaf = hint->node;
-    if (!is_hint_for(l, player, key, hint) || !rung__is_leaf(l, from_leaf) ||
+/* Make the prepared move, if it is a simple one: no node becomes too full or too empty, or begins with the entry. Where
+ * the entry stands is checked, so a stale `source` is harmless. False: nothing was done. */
+static bool move_prepared(rung_ladder *l, uint32_t player, const uint64_t *key,
+                          const rung_descent *source, const rung_descent *target,
+                          rung_ladder_change *change) {
+    uint32_t from_leaf = source->from_leaf, from_row = source->from_row, to_leaf = target->node;
+    if (!is_descent_of(l, player, key, target) || !rung__is_leaf(l, from_leaf) ||
         !rung__is_leaf(l, to_leaf))
         return false;
     rung__node *from = rung__leaf(l, from_leaf), *to = rung__leaf(l, to_leaf);
@@ -720,10 +721,10 @@ static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uin
     rung__probe probe = {.key = key,
                          .words = l->key_words,
                          .player = player,
-                         .prefix = hint->births == l->tree->births ? hint->prefix
-                                                                   : rung__prefix_of(l, player),
+                         .prefix = target->births == l->tree->births ? target->prefix
+                                                                     : rung__prefix_of(l, player),
                          .has_player = true};
-    uint32_t to_row = aimed_row(l, hint, to, &probe);
+    uint32_t to_row = prepared_row(l, target, to, &probe);
     if (to_row == 0 || from->n <= RUNG__LEAF_CAP / 2 || to->n == RUNG__LEAF_CAP ||
         (from_row == 0 && from == to) || key_equals(l, from, from_row, key))
         return false;
@@ -757,20 +758,12 @@ static bool move_aimed(rung_ladder *l, uint32_t player, const uint64_t *key, uin
     return true;
 }
 
-rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player, const uint64_t *key,
-                                  const rung_ladder_hint *hint, rung_ladder_change *change) {
-    if (move_aimed(l, player, key, hint->from_leaf, hint->from_row, hint, change))
+rung_status rung_descent_put(rung_ladder *l, uint32_t player, const uint64_t *key,
+                             const rung_descent *from, const rung_descent *to,
+                             rung_ladder_change *change) {
+    if (move_prepared(l, player, key, from, to, change))
         return RUNG_OK;
     return rung_ladder_put(l, player, key, change);
-}
-
-rung_status rung_ladder_put_moved(rung_ladder *l, uint32_t player, const uint64_t *key,
-                                  const rung_ladder_move *move) {
-    const rung_ladder_hint *from = &move->from;
-    if (from->ladder == l && from->player == player &&
-        move_aimed(l, player, key, from->from_leaf, from->from_row, &move->to, NULL))
-        return RUNG_OK;
-    return rung_ladder_put(l, player, key, NULL);
 }
 
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player) {
@@ -839,7 +832,7 @@ typedef struct build {
 } build;
 
 /* Ask for what the build needs of a player: part 0, then part 1. */
-static void build_warm(const build *b, uint32_t player, int part) {
+static void build_prefetch(const build *b, uint32_t player, int part) {
     const rung_ladder *l = b->l;
     if (b->fill_span) {
         if (part == 0)
@@ -849,7 +842,7 @@ static void build_warm(const build *b, uint32_t player, int part) {
     if (l->tree && part == 0)
         rung_numbermap_prefetch(&l->tree->map, player);
     if (rung__uses_prefixes(l))
-        l->tie_aid->warm(l->tie_ctx, player, part);
+        l->tie_aid->prefetch(l->tie_ctx, player, part);
 }
 
 /* The next entry, valid until the next call; NULL: the source has run dry. */
@@ -858,10 +851,10 @@ static const rung_ladder_entry *build_next(build *b) {
         rung_ladder_entry *e = &b->ring[b->end % BUILD_RING];
         if (!b->next(b->ctx, e))
             return NULL;
-        build_warm(b, e->player, 0);
+        build_prefetch(b, e->player, 0);
     }
     if (b->end - b->at > BUILD_RING / 2)
-        build_warm(b, b->ring[(b->at + BUILD_RING / 2) % BUILD_RING].player, 1);
+        build_prefetch(b, b->ring[(b->at + BUILD_RING / 2) % BUILD_RING].player, 1);
     return &b->ring[b->at++ % BUILD_RING];
 }
 

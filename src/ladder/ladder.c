@@ -402,17 +402,6 @@ rung_ladder_cursor rung_ladder_seek(const rung_ladder *l, uint32_t index) {
     return c;
 }
 
-rung_ladder_cursor rung_ladder_seek_key(const rung_ladder *l, const uint64_t *key) {
-    rung_ladder_cursor c = {l, RUNG__NODE_NONE, 0};
-    if (l->count == 0)
-        return c;
-    rung__path path;
-    descend_key(l, key, l->key_words, false, &path);
-    c.leaf = path.step[0].id;
-    c.pos = path.step[0].row;
-    return c;
-}
-
 rung_status rung_ladder_seek_player(const rung_ladder *l, uint32_t player,
                                     rung_ladder_cursor *cursor_out, uint32_t *index_out) {
     rung__path path;
@@ -494,16 +483,6 @@ uint32_t rung_ladder_cursor_sparse(const rung_ladder_cursor *c, uint32_t index) 
         return index - row + last_start(upto) + 1;
     rung__climb(c->ladder, &path);
     return rung__rank_at(c->ladder, &path, RUNG_RANK_SPARSE, &index);
-}
-
-uint32_t rung_ladder_tell(const rung_ladder_cursor *c) {
-    if (c->leaf == RUNG__NODE_NONE)
-        return 0;
-    rung__path path;
-    path.step[0].id = c->leaf;
-    path.step[0].row = c->pos;
-    rung__climb(c->ladder, &path);
-    return path_index(c->ladder, &path);
 }
 
 /* ---- order ---- */

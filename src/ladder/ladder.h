@@ -36,7 +36,7 @@ typedef struct rung_ladder
 typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
 
 /* What makes ties cheap where comparing two players reads distant memory.
- *   warm          prefetches what `tie` reads of a player: part 0, then part 1, which reads what part 0 prefetched
+ *   prefetch      prefetches what `tie` reads of a player: part 0, then part 1, which reads what part 0 prefetched
  *   prefix        4 bytes kept with the entry that settle most ties: if a comes before b by `tie`, a's prefix is not
  *                 greater than b's; only for equal prefixes is `tie` called. NULL: no prefixes
  *   prefix_begin  called once, when the ladder outgrows its first leaf, with the players in it: stores in `origin`
@@ -46,7 +46,7 @@ typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
  *                 numbers. NULL (`span` may then be NULL too): only one by one */
 enum { RUNG_LADDER_ORIGIN_BYTES = 40 };
 typedef struct rung_ladder_aid {
-    void (*warm)(const void *ctx, uint32_t player, int part);
+    void (*prefetch)(const void *ctx, uint32_t player, int part);
     void (*prefix_begin)(const void *ctx, uint32_t n, const uint32_t *players, void *origin);
     uint32_t (*prefix)(const void *ctx, const void *origin, uint32_t player);
     uint32_t (*span)(const void *ctx);
@@ -107,35 +107,6 @@ RUNG_NODISCARD rung_status rung_ladder_put(rung_ladder *l, uint32_t player, cons
  * RUNG_OK, RUNG_ENOMEM or RUNG_ELIMIT. */
 RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, bool is_new);
 
-/* Where a put is headed: found in advance, while other puts are under way, so that the memory is there when its turn
- * comes. All private. A hint that has become stale is noticed and ignored. */
-typedef struct rung_ladder_hint {
-    const rung_ladder *ladder;
-    uint64_t key[RUNG_LADDER_WORDS_MAX];
-    uint32_t player, prefix;
-    uint32_t from_leaf, from_row; /* where the entry stood */
-    uint32_t node, height;        /* how far the way is gone */
-    uint32_t low, high; /* rows of that node between which it goes on; in the end, low is the row */
-    uint32_t shape, births, moves; /* the ladder's */
-    uint16_t changes;              /* the leaf's, when the row was found */
-    uint8_t errand;                /* what for: see aim.c */
-    bool is_beside;                /* begun near where it stood, not at the root */
-} rung_ladder_hint;
-
-/* rung_ladder_put(), perhaps faster. */
-RUNG_NODISCARD rung_status rung_ladder_put_aimed(rung_ladder *l, uint32_t player,
-                                                 const uint64_t *key, const rung_ladder_hint *hint,
-                                                 rung_ladder_change *change);
-
-/* Both ends of a move in a guided ladder, found in advance like a hint. */
-typedef struct rung_ladder_move {
-    rung_ladder_hint from, to;
-} rung_ladder_move;
-
-/* rung_ladder_put(), perhaps faster. */
-RUNG_NODISCARD rung_status rung_ladder_put_moved(rung_ladder *l, uint32_t player,
-                                                 const uint64_t *key, const rung_ladder_move *move);
-
 /* RUNG_OK, or RUNG_NOT_FOUND. Never needs memory. */
 rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
 
@@ -195,8 +166,6 @@ typedef struct rung_ladder_cursor {
 
 /* Stand before entry `index`; at or past the end: behind the last. */
 rung_ladder_cursor rung_ladder_seek(const rung_ladder *l, uint32_t index);
-/* Stand before the first entry whose words are not less than `key`. */
-rung_ladder_cursor rung_ladder_seek_key(const rung_ladder *l, const uint64_t *key);
 /* Stand before the player's entry, which has the index `*index_out`; RUNG_NOT_FOUND. One walk up, like a rank. */
 RUNG_NODISCARD rung_status rung_ladder_seek_player(const rung_ladder *l, uint32_t player,
                                                    rung_ladder_cursor *cursor_out,
@@ -211,16 +180,9 @@ bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out);
 uint32_t rung_ladder_cursor_rank(const rung_ladder_cursor *c, rung_rank_style style);
 /* The same in sparse style, for a caller who knows the index of that entry: then the leaf alone tells, as a rule. */
 uint32_t rung_ladder_cursor_sparse(const rung_ladder_cursor *c, uint32_t index);
-/* The index of the entry behind the cursor (the count, at the end). */
-uint32_t rung_ladder_tell(const rung_ladder_cursor *c);
 
 /* ---- many at once: same results as one by one in order, memory latency hidden by prefetch ---- */
 
-/* `keys` holds n keys of key_words words each. Stops at the first failure; `*done_out` (may be NULL) says how many
- * were put. `changes` may be NULL, else n of them with their styles set. */
-RUNG_NODISCARD rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n,
-                                                 const uint32_t *players, const uint64_t *keys,
-                                                 rung_ladder_change *changes, uint32_t *done_out);
 /* ranks_out[i] = rank of players[i], 0 where absent. */
 void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_rank_style style, uint32_t *ranks_out);
@@ -239,60 +201,9 @@ void rung_ladder_seek_batch(const rung_ladder *l, uint32_t n, const uint32_t *in
 /* Up to `count` entries on from the cursor, which steps over them; with `back` those before it, the nearest first.
  * Returns how many there were. */
 uint32_t rung_ladder_walk(rung_ladder_cursor *c, bool back, uint32_t count, rung_ladder_entry *out);
-/* Ask for what a walk of a page will read: part 0, then part 1, which finds what part 0 asked for. */
-void rung_ladder_warm_walk(const rung_ladder_cursor *c, bool back, uint32_t count, int part);
 /* counts_out[i] = rung_ladder_count_before() of keys[i], which has key_words words, and or_equal[i]. */
 void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint64_t *keys,
                                     const bool *or_equal, uint32_t *counts_out);
-
-/* For a caller with a pipeline of its own, who takes many moves one step further at a time, so that each step finds
- * what the one before asked for. They change nothing but the hint; the ladder may change between two steps of a move,
- * though not the entry that is to be moved. A move, in order:
- *
- *   warm_ladder  where there are many ladders, themselves not in the cache: part 0, then 1, then 2
- *   warm_map     asks where the player's leaf is; may be left out
- *   aim_leaf     notes it in the hint
- *   aim_players  asks who is in it; may be left out
- *   aim_row      finds the player's row, notes it in the hint, asks for the row and what moves with it
- *   aim_parent   asks for the first step up from there; `ranked`: the put will be asked for ranks
- *   aim_entry    reads it; RUNG_NOT_FOUND: there is none
- *   aim_begin    the new key is known: asks for the node two levels above the leaves
- *   aim_upper    goes past it; nothing may change between these two
- *   aim_inner    asks for the first node on the way down to it
- *   aim_step     step 0, then 1, and so on: down to the key
- *   put_aimed    the move itself */
-void rung_ladder_warm_ladder(const rung_ladder *l, int part);
-void rung_ladder_warm_map(const rung_ladder *l, uint32_t player);
-void rung_ladder_aim_leaf(const rung_ladder *l, uint32_t player, rung_ladder_hint *hint);
-void rung_ladder_aim_players(const rung_ladder *l, const rung_ladder_hint *hint);
-void rung_ladder_aim_row(const rung_ladder *l, rung_ladder_hint *hint);
-void rung_ladder_aim_parent(const rung_ladder *l, bool ranked, const rung_ladder_hint *hint);
-RUNG_NODISCARD rung_status rung_ladder_aim_entry(const rung_ladder *l, rung_ladder_hint *hint,
-                                                 rung_ladder_entry *out);
-void rung_ladder_aim_begin(const rung_ladder *l, const uint64_t *key, rung_ladder_hint *hint);
-void rung_ladder_aim_upper(const rung_ladder *l, rung_ladder_hint *hint);
-void rung_ladder_aim_inner(const rung_ladder *l, const rung_ladder_hint *hint);
-typedef struct rung_ladder_way {
-    const rung_ladder *ladder;
-    rung_ladder_hint *hint;
-} rung_ladder_way;
-/* The way to a key that aim_begin was told of begins at step RUNG_LADDER_AIM_FIRST, those of move_begin at step 0;
- * step RUNG_LADDER_AIM_LEAF does no more than ask for the leaf. */
-enum { RUNG_LADDER_AIM_STEPS = 9, RUNG_LADDER_AIM_FIRST = 4, RUNG_LADDER_AIM_LEAF = 6 };
-void rung_ladder_aim_step(const rung_ladder_way *ways, uint32_t n, uint32_t step);
-/* All steps, for callers with enough ways at a time. */
-void rung_ladder_aim_down(const rung_ladder_way *ways, uint32_t n);
-
-/* For a question with a pipeline of its own: warm_map, then these two, each with what the one before asked for. */
-void rung_ladder_warm_leaf(const rung_ladder *l, uint32_t player);
-/* The player's row, and the first step of the way up to its rank. */
-void rung_ladder_warm_row(const rung_ladder *l, uint32_t player);
-
-/* The same for a guided ladder, one of so many that not even their upper nodes are in the cache: warm_ladder with
- * parts 0, 1 and 2, then move_begin, aim_down with both hints, and put_moved. `old_key` is the guide's; NULL: the
- * player has no entry. */
-void rung_ladder_move_begin(const rung_ladder *l, uint32_t player, const uint64_t *old_key,
-                            const uint64_t *key, rung_ladder_move *move);
 
 /* ---- self-check ---- */
 

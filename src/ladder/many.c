@@ -6,6 +6,7 @@
  * entries the root and the nodes below it are in the cache, the lowest inner nodes sometimes, the leaves never. */
 #include "base/prefetch.h"
 #include "ladder/match.h"
+#include "ladder/pipeline.h"
 #include "ladder/tree.h"
 
 #ifdef RUNG_TEST_BUILD
@@ -83,7 +84,7 @@ static void prefetch_entries(const rung_ladder *l, rung__node *leaf, uint32_t ro
     rung_prefetch_range(rung__column(l, leaf, RUNG__PLAYER) + row, n * sizeof(uint32_t));
 }
 
-void rung_ladder_warm_walk(const rung_ladder_cursor *c, bool back, uint32_t count, int part) {
+void rung_ladder_prefetch_walk(const rung_ladder_cursor *c, bool back, uint32_t count, int part) {
     if (c->leaf == RUNG__NODE_NONE)
         return;
     rung_ladder_cursor on = *c;
@@ -182,9 +183,9 @@ void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
     for (uint32_t done = 0; done < n;) {
         uint32_t stop = n - done < GROUP ? n : done + GROUP;
         for (uint32_t i = done; i < stop; i++)
-            rung_ladder_warm_map(l, players[i]);
+            rung__prefetch_map(l, players[i]);
         for (uint32_t i = done; i < stop; i++)
-            rung_ladder_warm_leaf(l, players[i]);
+            rung__prefetch_leaf(l, players[i]);
         for (; done < stop; done++)
             if (rung_ladder_rank(l, players[done], style, &ranks_out[done]) != RUNG_OK)
                 ranks_out[done] = 0;
@@ -308,9 +309,9 @@ static void find_others(const rung_ladder *l, uint32_t n, const uint32_t *player
     for (uint64_t i = 0; i < (uint64_t)n + RING; i++) {
         uint64_t guide = i - LAG, who = i - 2 * LAG, at = i - 3 * LAG, read = i - 4 * LAG;
         if (i < n) /* below 0 is not below n */
-            rung_ladder_warm_map(l, players[i]);
+            rung__prefetch_map(l, players[i]);
         if (guide < n && l->guide)
-            rung_ladder_warm_leaf(l, players[guide]);
+            rung__prefetch_leaf(l, players[guide]);
         if (who < n) {
             leaf[who % RING] = rung__leaf_of(l, players[who]);
             if (l->height && leaf[who % RING] != RUNG__NODE_NONE)

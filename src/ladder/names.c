@@ -989,7 +989,7 @@ uint32_t rung_names_prefix_span(const void *table) {
     return rung_names_span(table);
 }
 
-void rung_names_warm_id(const void *table, uint32_t number, int part) {
+void rung_names_prefetch_id(const void *table, uint32_t number, int part) {
     const rung_names *t = table;
     const uint32_t *offset = offset_at(t, number);
     if (part == 0)

@@ -110,7 +110,7 @@ void rung_names_prefixes(const void *table, const void *origin, uint32_t from, u
                          uint32_t *prefixes_out);
 uint32_t rung_names_prefix_span(const void *table);
 /* Ask for what that comparison reads of a player, in the shape of a ladder's aid. */
-void rung_names_warm_id(const void *table, uint32_t number, int part);
+void rung_names_prefetch_id(const void *table, uint32_t number, int part);
 
 uint32_t rung_names_count(const rung_names *t);
 /* The highest number ever in use + 1. With rung_names_is_used() this iterates: for (i = 0; i < span; i++). */

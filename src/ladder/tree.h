@@ -340,6 +340,9 @@ uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__p
 void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path);
 /* The same and the row in it: rows before the probe counted, so it may be one past the leaf's last. */
 void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path);
+/* Prefetch the player's cell in the map, of the guide if there is one; then that leaf's header and players. */
+void rung__prefetch_map(const rung_ladder *l, uint32_t player);
+void rung__prefetch_leaf(const rung_ladder *l, uint32_t player);
 /* Ask for a leaf's header and players, by its id alone. Needs a tree of several leaves. */
 void rung__prefetch_players(const rung_ladder *l, uint32_t id);
 /* Ask for all that moves when a row is put in or taken out here; the column of players only on request. */

@@ -13,6 +13,7 @@
 #include "state/ban.h"
 #include "state/digest.h"
 #include "state/keyspace/set.h"
+#include "state/lookahead.h"
 #include "state/ranking.h"
 
 #include <string.h>
@@ -613,7 +614,7 @@ static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
             rung__window_list_add(s, b, w);
         }
         if (rung__ranking_secure(s, b, w, e.player, true) < 0 ||
-            rung__ranking_put(s, b, w, e.player, NULL, e.key, &(rung__hints){0}, &change) < 0)
+            rung__ranking_put(s, b, w, e.player, NULL, e.key, &(rung__descents){0}, &change) < 0)
             return RUNG_ENOMEM;
     }
     return RUNG_OK;

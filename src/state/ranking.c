@@ -13,6 +13,7 @@
 #include "base/assert.h"
 #include "state/attribute.h"
 #include "state/digest.h"
+#include "state/lookahead.h"
 #include "state/team.h"
 
 #include <string.h>
@@ -44,10 +45,10 @@ static void prefixes_larger_first(const void *players, const void *origin, uint3
 
 static rung_status create_ladder(const rung_state *s, const rung__board *b,
                                  const rung_ladder *guide, rung_arena *arena, rung_ladder **out) {
-    static const rung_ladder_aid smaller_first = {rung_names_warm_id, rung_names_prefix_begin,
+    static const rung_ladder_aid smaller_first = {rung_names_prefetch_id, rung_names_prefix_begin,
                                                   rung_names_prefix, rung_names_prefix_span,
                                                   rung_names_prefixes},
-                                 larger_first = {rung_names_warm_id, rung_names_prefix_begin,
+                                 larger_first = {rung_names_prefetch_id, rung_names_prefix_begin,
                                                  prefix_larger_first, rung_names_prefix_span,
                                                  prefixes_larger_first};
     rung_tie tie = b->def->key.tie;
@@ -189,12 +190,12 @@ rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w,
 }
 
 static void slot_put(rung__window *w, uint32_t slot, uint32_t value, uint32_t player,
-                     const uint64_t *key, const rung_ladder_move *move) {
+                     const uint64_t *key, const rung_descent *pair) {
     if (value == RUNG__NONE)
         return;
     rung_ladder *l = w->scopes[slot].ladders[value];
-    rung_status st =
-        move ? rung_ladder_put_moved(l, player, key, move) : rung_ladder_put(l, player, key, NULL);
+    rung_status st = pair ? rung_descent_put(l, player, key, &pair[0], &pair[1], NULL)
+                          : rung_ladder_put(l, player, key, NULL);
     RUNG_ASSERT(st >= 0); /* secured */
 }
 
@@ -213,16 +214,15 @@ static rung_digest entry_digest(const rung__board *b, const rung__window *w, uin
 
 static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
                                 const uint64_t *old, const uint64_t *key, const uint32_t *values,
-                                const rung__hints *hints, rung_ladder_change *change) {
+                                const rung__descents *d, rung_ladder_change *change) {
     bool moves = !old;
     for (uint32_t k = rung_keyspec_words(&b->def->key); k--;)
         moves |= old && old[k] != key[k];
     for (uint32_t slot = 0; moves && slot < b->scope_count; slot++)
         slot_put(w, slot, values[slot], player, key,
-                 hints->mask >> slot & 1 ? &hints->slots[slot] : NULL);
-    rung_status st = hints->main
-                         ? rung_ladder_put_aimed(w->ladder, player, key, hints->main, change)
-                         : rung_ladder_put(w->ladder, player, key, change);
+                 slot < d->slot_count ? d->slots[slot].pair : NULL);
+    rung_status st = d->main ? rung_descent_put(w->ladder, player, key, d->main, d->main, change)
+                             : rung_ladder_put(w->ladder, player, key, change);
     RUNG_ASSERT(st < 0 || (moves == (st == RUNG_OK) && change->existed == (old != NULL)));
     if (st != RUNG_OK)
         return st;
@@ -236,11 +236,11 @@ static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, 
 }
 
 rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
-                              const uint64_t *old, const uint64_t *key, const rung__hints *hints,
+                              const uint64_t *old, const uint64_t *key, const rung__descents *d,
                               rung_ladder_change *change) {
     uint32_t values[RUNG__SCOPE_SLOTS];
     values_now(s, b, player, values);
-    return place(s, b, w, player, old, key, values, hints, change);
+    return place(s, b, w, player, old, key, values, d, change);
 }
 
 rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w, uint32_t player,
@@ -253,7 +253,7 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
     }
     if (secure_values(s, b, w, player, true, values) < 0)
         return RUNG_ENOMEM;
-    return place(s, b, w, player, NULL, key, values, &(rung__hints){0}, &change);
+    return place(s, b, w, player, NULL, key, values, &(rung__descents){0}, &change);
 }
 
 /* The value a ranked player stands under in a slot. In a closed window that need not be today's. */

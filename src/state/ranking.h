@@ -14,18 +14,14 @@ RUNG_NODISCARD rung_status rung__ranking_open_value(rung_state *s, const rung__b
 /* All memory that a put of this player in this window may need. */
 RUNG_NODISCARD rung_status rung__ranking_secure(rung_state *s, rung__board *b, rung__window *w,
                                                 uint32_t player, bool is_new);
-/* Where the puts of one window are headed. */
-typedef struct rung__hints {
-    const rung_ladder_hint *main;  /* NULL: none */
-    const rung_ladder_move *slots; /* RUNG__AIM_SLOTS of them, those in `mask` filled */
-    uint32_t mask;
-} rung__hints;
+struct rung__descents;
 
-/* Put: main ranking, scopes, team, digest. `old` is the key that the player has there; NULL: none. Fails only if the
- * board has no scopes and the main ranking was not secured, and then changes nothing. */
+/* Put: main ranking, scopes, team, digest. `old` is the player's present key; NULL: none. Fails
+ * only if the board has no scopes and the main ranking was not secured, and then changes nothing. */
 RUNG_NODISCARD rung_status rung__ranking_put(rung_state *s, rung__board *b, rung__window *w,
                                              uint32_t player, const uint64_t *old,
-                                             const uint64_t *key, const rung__hints *hints,
+                                             const uint64_t *key,
+                                             const struct rung__descents *descents,
                                              rung_ladder_change *change);
 /* Remove a player. `values` (may be NULL) receives the scope values it had. RUNG_NOT_FOUND when not ranked. */
 rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w, uint32_t player,

@@ -18,11 +18,26 @@ typedef struct rung__reach {
     rung_value candidate; /* the first column of the new values, before `best` chose */
 } rung__reach;
 
-struct rung__aim;
+enum { RUNG__REACH_MAX = 6 + RUNG_SEASONS_MAX };
 
-/* `aim`: what was found out ahead of its turn; may be NULL. */
-RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
-                                             const struct rung__aim *aim, rung_outcome *out,
+/* Are the values, id and player of the kind that the board takes? */
+RUNG_NODISCARD rung_status rung__score_check(const rung__board *b, const rung_score_event *e,
                                              rung_err *err);
+/* The windows that a submission with this time reaches; returns how many, RUNG__REACH_MAX at most. */
+uint32_t rung__reach_windows(rung_state *s, rung__board *b, int64_t at_ms, rung__reach *reached);
+/* Compute r->key and r->candidate. RUNG_OK or RUNG_ERANGE. */
+RUNG_NODISCARD rung_status rung__score_become(const rung__board *b, const rung_score_event *e,
+                                              int64_t at_ms, rung__reach *r);
+/* Is the new value the whole answer? Ranks and the next player above take time to find. */
+static inline bool rung__is_brief(const rung_score_event *e) {
+    return (e->when || e->is_brief) && !e->id.len;
+}
+
+struct rung__prepared;
+
+/* Apply a submission. `prepared` comes from rung__lookahead_next(); may be NULL. */
+RUNG_NODISCARD rung_status rung__apply_score(rung_state *s, const rung_score_event *e,
+                                             const struct rung__prepared *prepared,
+                                             rung_outcome *out, rung_err *err);
 
 #endif

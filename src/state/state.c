@@ -180,8 +180,8 @@ static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
                            (int)e->kind);
 }
 
-static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__aim *aim,
-                               rung_outcome *out, rung_err *err) {
+static rung_status apply_one(rung_state *s, const rung_event *e, const rung__prepared *prepared,
+                             rung_outcome *out, rung_err *err) {
     rung_outcome scratch;
     rung_outcome *answer = out ? out : &scratch;
     if (s->broken)
@@ -200,7 +200,7 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
         st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "ts", "outside the years %d to %d", RUNG_YEAR_MIN,
                              RUNG_YEAR_MAX);
     } else if (e->kind == RUNG_EVENT_SCORE) {
-        st = rung__apply_score(s, &e->score, aim, answer, err);
+        st = rung__apply_score(s, &e->score, prepared, answer, err);
         if (st == RUNG_ENOMEM) {
             s->seq--;
             s->time_ms = before_ms;
@@ -222,14 +222,14 @@ static rung_status apply_aimed(rung_state *s, const rung_event *e, const rung__a
 
 rung_status rung_state_apply(rung_state *s, const rung_event *event, rung_outcome *out,
                              rung_err *err) {
-    return apply_aimed(s, event, NULL, out, err);
+    return apply_one(s, event, NULL, out, err);
 }
 
 rung_status rung_state_apply_keys(rung_state *s, const rung_event *event, rung_zkey_sink *sink,
                                   void *ctx, rung_err *err) {
     s->sink = sink;
     s->sink_ctx = ctx;
-    rung_status st = apply_aimed(s, event, NULL, NULL, err);
+    rung_status st = apply_one(s, event, NULL, NULL, err);
     s->sink = NULL;
     return st;
 }
@@ -266,13 +266,13 @@ uint32_t rung_state_apply_batch(rung_state *s, uint32_t n, const rung_event *con
             stop++;
         bool is_run = stop > start;
         if (is_run)
-            rung__ahead_begin(s, stop - start, score_of, events + start);
+            rung__lookahead_begin(s, stop - start, score_of, events + start);
         else
             stop = start + 1;
         for (; done < stop; done++) {
             statuses[done] =
-                apply_aimed(s, events[done], is_run ? rung__ahead_next(s) : NULL,
-                            outcomes ? &outcomes[done] : NULL, errs ? &errs[done] : NULL);
+                apply_one(s, events[done], is_run ? rung__lookahead_next(s) : NULL,
+                          outcomes ? &outcomes[done] : NULL, errs ? &errs[done] : NULL);
             if (statuses[done] == RUNG_ENOMEM)
                 break;
         }

@@ -182,7 +182,7 @@ rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around,
 
 /* Ask for the memory that n questions for a place will read: player ids[i] in views[i]. Asked together they wait for
  * it about as long as one. Changes no answer. */
-void rung_view_warm(uint32_t n, const rung_view *const *views, const rung_slice *ids);
+void rung_view_prefetch(uint32_t n, const rung_view *const *views, const rung_slice *ids);
 
 /* One row per id, in order; found[i] tells which are ranked. */
 void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows,

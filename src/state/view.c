@@ -2,6 +2,7 @@
 /* Every question. A view is one ladder with what is needed to read it; all ranks come from that ladder and
  * nowhere else, so no two answers can disagree. */
 #include "base/assert.h"
+#include "ladder/pipeline.h"
 #include "state/attribute.h"
 #include "state/decay.h"
 #include "state/people.h"
@@ -10,9 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    WARM_TOGETHER = 32
-}; /* enough to hide a cache miss, few enough to stay in the first cache */
+enum { PREFETCH_TOGETHER = 32 }; /* enough to hide a cache miss, few enough to stay in L1 */
 
 static const rung__board *board_of(const rung_view *v) {
     return v->board;
@@ -312,10 +311,10 @@ rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around,
     return RUNG_OK;
 }
 
-/* A step for all, then the next: each finds what the one before asked for. */
-static void warm_some(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
-    uint64_t hashes[WARM_TOGETHER];
-    uint32_t numbers[WARM_TOGETHER];
+/* A step for all, then the next: each reads what the one before prefetched. */
+static void prefetch_some(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
+    uint64_t hashes[PREFETCH_TOGETHER];
+    uint32_t numbers[PREFETCH_TOGETHER];
     for (uint32_t i = 0; i < n; i++) {
         hashes[i] = rung_names_hash(names_of(views[i]), ids[i]);
         rung_names_prefetch(names_of(views[i]), hashes[i]);
@@ -329,19 +328,18 @@ static void warm_some(uint32_t n, const rung_view *const *views, const rung_slic
             rung_names_find_hashed(names_of(views[i]), hashes[i], ids[i], &numbers[i]) != RUNG_OK)
             numbers[i] = RUNG_PLAYER_NONE;
         else
-            rung_ladder_warm_map(ladder_of(views[i]), numbers[i]);
+            rung_ladder_prefetch_player(ladder_of(views[i]), numbers[i], 0);
     }
-    static void (*const steps[])(const rung_ladder *, uint32_t) = {rung_ladder_warm_leaf,
-                                                                   rung_ladder_warm_row};
-    for (uint32_t step = 0; step < sizeof steps / sizeof steps[0]; step++)
+    for (int part = 1; part < 3; part++)
         for (uint32_t i = 0; i < n; i++)
             if (numbers[i] != RUNG_PLAYER_NONE)
-                steps[step](ladder_of(views[i]), numbers[i]);
+                rung_ladder_prefetch_player(ladder_of(views[i]), numbers[i], part);
 }
 
-void rung_view_warm(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
-    for (uint32_t done = 0; done < n; done += WARM_TOGETHER)
-        warm_some(n - done < WARM_TOGETHER ? n - done : WARM_TOGETHER, views + done, ids + done);
+void rung_view_prefetch(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
+    for (uint32_t done = 0; done < n; done += PREFETCH_TOGETHER)
+        prefetch_some(n - done < PREFETCH_TOGETHER ? n - done : PREFETCH_TOGETHER, views + done,
+                      ids + done);
 }
 
 void rung_view_rows(const rung_view *v, uint32_t n, const rung_slice *ids, rung_row *rows,

@@ -232,13 +232,10 @@ TEST(ends_of_iteration) {
     rung_ladder_cursor c = rung_ladder_seek(l, 0);
     CHECK(!rung_ladder_next(&c, &e));
     CHECK(!rung_ladder_prev(&c, &e));
-    CHECK_EQ_U64(rung_ladder_tell(&c), 0);
-    c = rung_ladder_seek_key(l, (uint64_t[]){1});
-    CHECK(!rung_ladder_next(&c, &e));
     for (uint32_t i = 0; i < 5; i++)
         put(l, i, 10 * i, 0);
     c = rung_ladder_seek(l, UINT32_MAX);
-    CHECK_EQ_U64(rung_ladder_tell(&c), 5);
+    CHECK_EQ_U64(rung_ladder_cursor_rank(&c, RUNG_RANK_UNIQUE), 0);
     CHECK(!rung_ladder_next(&c, &e));
     CHECK(rung_ladder_prev(&c, &e));
     CHECK_EQ_U64(e.player, 4);
@@ -248,13 +245,6 @@ TEST(ends_of_iteration) {
     CHECK(!rung_ladder_prev(&c, &e));
     CHECK(rung_ladder_next(&c, &e));
     CHECK_EQ_U64(e.player, 0);
-    c = rung_ladder_seek_key(l, (uint64_t[]){11});
-    CHECK_EQ_U64(rung_ladder_tell(&c), 2);
-    CHECK(rung_ladder_next(&c, &e));
-    CHECK_EQ_U64(e.player, 2);
-    c = rung_ladder_seek_key(l, (uint64_t[]){41});
-    CHECK_EQ_U64(rung_ladder_tell(&c), 5);
-    CHECK(!rung_ladder_next(&c, &e));
     rung_ladder_destroy(l);
 }
 

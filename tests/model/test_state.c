@@ -354,7 +354,7 @@ static rung_slice somebody(run *r, const model_view *b) {
 static void ask_around(run *r, const rung_view *a, const model_view *b) {
     rung_slice id = somebody(r, b);
     uint32_t around = below(r, 7), n = 0, self = 0, n_model = 0, self_model = 0;
-    rung_view_warm(1, &a, &id); /* changes nothing */
+    rung_view_prefetch(1, &a, &id); /* changes nothing */
     rung_status st = rung_view_around(a, id, around, rows, &n, &self);
     SAME_STATUS(r, "around", st, model_around(b, id, around, model_rows, &n_model, &self_model));
     if (st != RUNG_OK)

@@ -63,7 +63,7 @@ static ladder_op choose_op(rung_rng *rng, const phase *p, uint16_t players_max) 
         return LADDER_REMOVE;
     if (rung_rng_below(rng, 20) == 0)
         return rung_rng_below(rng, 2) ? LADDER_RANK_BATCH : LADDER_FIND_BATCH;
-    return (ladder_op)(LADDER_FIND + rung_rng_below(rng, LADDER_WARM + 1 - LADDER_FIND));
+    return (ladder_op)(LADDER_FIND + rung_rng_below(rng, LADDER_PREFETCH + 1 - LADDER_FIND));
 }
 
 static uint8_t choose_key_byte(rung_rng *rng, const phase *p) {

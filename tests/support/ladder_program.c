@@ -4,6 +4,7 @@
 #include "support/ladder_program.h"
 
 #include "base/hash.h"
+#include "ladder/pipeline.h"
 #include "support/check.h"
 #include "support/ladder_model.h"
 
@@ -28,14 +29,14 @@ typedef struct step {
     uint64_t hash; /* of the whole step */
 } step;
 
-/* A put that takes aim step by step, while other steps of the program are run. */
-enum { FLIGHTS = 3, FLIGHT_BEGUN = 4, FLIGHT_OVER = FLIGHT_BEGUN + RUNG_LADDER_AIM_STEPS };
-typedef struct flight {
-    bool is_under_way;
+/* A put whose descent advances by a stage with every step of the program. */
+enum { IN_FLIGHT = 3 };
+typedef struct in_flight {
+    bool is_in_use;
     uint32_t stage, player;
     ladder_model_key key;
-    rung_ladder_hint hint;
-} flight;
+    rung_descent descent;
+} in_flight;
 
 typedef struct run {
     const uint8_t *steps;
@@ -47,9 +48,9 @@ typedef struct run {
     ladder_verdict verdict;
 
     /* The players a tie may be asked about besides those in the model. */
-    rung_ladder_hint hint; /* from the last time somebody took aim */
-    bool has_hint;
-    flight flights[FLIGHTS];
+    rung_descent descent; /* the last one */
+    bool has_descent;
+    in_flight in_flight[IN_FLIGHT];
     const uint32_t *putting;
     uint32_t putting_count;
 } run;
@@ -188,7 +189,7 @@ static uint32_t span_of_ladder(const void *ctx) {
 }
 
 /* Called before that, for the same players. */
-static void warm_of_ladder(const void *ctx, uint32_t player, int part) {
+static void prefetch_of_ladder(const void *ctx, uint32_t player, int part) {
     run *r = *(run *const *)ctx;
     if (!is_known(r, player) || part < 0 || part > 1)
         complain(r, "part %d of %" PRIu32 " was asked for", part, player);
@@ -401,92 +402,80 @@ static void expect_change(run *r, const rung_ladder_change *got, const rung_ladd
                  want->above.key[0]);
 }
 
-/* All the steps before a put, as a caller with a pipeline makes them. */
-static void take_aim(run *r, uint32_t player, const uint64_t *words) {
+/* The descent may have missed its entry, if others changed the ladder. */
+static void check_descent(run *r, rung_descent *d, uint32_t player, bool is_fresh) {
     uint32_t index = ladder_model_index_of(&r->model, player);
     rung_ladder_entry entry;
-    rung_ladder_warm_ladder(r->ladder, 0);
-    rung_ladder_warm_ladder(r->ladder, 1);
-    rung_ladder_warm_map(r->ladder, player);
-    rung_ladder_aim_leaf(r->ladder, player, &r->hint);
-    rung_ladder_aim_players(r->ladder, &r->hint);
-    rung_ladder_aim_row(r->ladder, &r->hint);
-    rung_ladder_aim_parent(r->ladder, player & 2, &r->hint);
-    rung_status st = rung_ladder_aim_entry(r->ladder, &r->hint, &entry);
-    expect_status(r, "aim_entry", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
-    if (st == RUNG_OK)
-        expect_entry_at(r, "aim_entry", &entry, index);
-    rung_ladder_aim_begin(r->ladder, words, &r->hint);
-    rung_ladder_aim_upper(r->ladder, &r->hint);
-    rung_ladder_aim_inner(r->ladder, &r->hint);
-    rung_ladder_aim_down(&(rung_ladder_way){r->ladder, &r->hint}, 1);
-    r->has_hint = true;
+    rung_status st = rung_descent_entry(d, &entry);
+    if (is_fresh)
+        expect_status(r, "entry", st, index < r->model.count ? RUNG_OK : RUNG_NOT_FOUND);
+    else if (st == RUNG_OK && index == r->model.count)
+        complain(r, "entry: player %" PRIu32 " has none", player);
+    if (st == RUNG_OK && index < r->model.count)
+        expect_entry_at(r, "entry of a descent", &entry, index);
+}
+
+/* All stages before a put, without a change in between. */
+static void descend(run *r, uint32_t player, const uint64_t *words) {
+    rung_ladder_prefetch(r->ladder, 0);
+    rung_ladder_prefetch(r->ladder, 1);
+    rung_descent_init(&r->descent, r->ladder, player);
+    for (uint32_t stage = 0; stage < RUNG_DESCENT_UPPER; stage++)
+        if (stage != (player & 2 ? RUNG_DESCENT_COUNTS : RUNG_DESCENT_RANKS))
+            rung_descent_advance(&r->descent, 1, stage);
+    check_descent(r, &r->descent, player, true);
+    rung_descent_set_key(&r->descent, words);
+    for (uint32_t stage = RUNG_DESCENT_UPPER; stage < RUNG_DESCENT_STAGES; stage++)
+        rung_descent_advance(&r->descent, 1, stage);
+    r->has_descent = true;
 }
 
 static void start_flight(run *r, uint32_t player, const ladder_model_key *key) {
-    for (uint32_t i = 0; i < FLIGHTS; i++)
-        if (!r->flights[i].is_under_way) {
-            r->flights[i] = (flight){.is_under_way = true, .player = player, .key = *key};
+    for (uint32_t i = 0; i < IN_FLIGHT; i++)
+        if (!r->in_flight[i].is_in_use) {
+            r->in_flight[i] = (in_flight){
+                .is_in_use = true, .stage = RUNG_DESCENT_LEAF, .player = player, .key = *key};
+            rung_descent_init(&r->in_flight[i].descent, r->ladder, player);
             return;
         }
 }
 
-static void fly_on(run *r, flight *f) {
-    const rung_ladder *l = r->ladder;
-    uint32_t index = ladder_model_index_of(&r->model, f->player);
-    rung_ladder_entry entry;
+static void advance(run *r, in_flight *f) {
     tight_key tight;
-    const uint64_t *words = tighten(r, &f->key, &tight);
-    switch (f->stage) {
-    case 0:
-        rung_ladder_aim_leaf(l, f->player, &f->hint);
-        return;
-    case 1:
-        rung_ladder_aim_players(l, &f->hint);
-        return;
-    case 2:
-        rung_ladder_aim_row(l, &f->hint);
-        rung_ladder_aim_parent(l, false, &f->hint);
-        return;
-    case 3:
-        break;
-    default:
-        rung_ladder_aim_step(&(rung_ladder_way){l, &f->hint}, 1, f->stage - FLIGHT_BEGUN);
-        return;
+    if (f->stage == RUNG_DESCENT_UPPER) {
+        check_descent(r, &f->descent, f->player, false);
+        rung_descent_set_key(&f->descent, tighten(r, &f->key, &tight));
     }
-    rung_status st = rung_ladder_aim_entry(l, &f->hint, &entry);
-    if (st == RUNG_OK && index == r->model.count)
-        complain(r, "aim_entry: player %" PRIu32 " has none", f->player);
-    else if (st == RUNG_OK)
-        expect_entry_at(r, "aim_entry on the way", &entry, index);
-    rung_ladder_aim_begin(l, words, &f->hint);
-    rung_ladder_aim_upper(l, &f->hint);
-    rung_ladder_aim_inner(l, &f->hint);
+    rung_descent_advance(&f->descent, 1, f->stage++);
+    if (f->stage == RUNG_DESCENT_COUNTS) {
+        rung_descent_advance(&f->descent, 1, f->stage);
+        f->stage = RUNG_DESCENT_UPPER;
+    } else if (f->stage == RUNG_DESCENT_INNER) {
+        rung_descent_advance(&f->descent, 1, f->stage++);
+    }
 }
 
-static void land(run *r, flight *f) {
+static void put_in_flight(run *r, in_flight *f) {
     tight_key tight;
     rung_ladder_change want = {0};
-    rung_status st =
-        rung_ladder_put_aimed(r->ladder, f->player, tighten(r, &f->key, &tight), &f->hint, NULL);
-    f->is_under_way = false;
+    rung_status st = rung_descent_put(r->ladder, f->player, tighten(r, &f->key, &tight),
+                                      &f->descent, &f->descent, NULL);
+    f->is_in_use = false;
     if (!ran_out(r, st))
-        expect_status(r, "put at the end of a way", st, put_model(r, f->player, &f->key, &want));
+        expect_status(r, "put after a descent", st, put_model(r, f->player, &f->key, &want));
 }
 
-/* Everybody under way makes a step. */
-static void fly(run *r) {
-    for (uint32_t i = 0; i < FLIGHTS && r->verdict.is_good; i++) {
-        flight *f = &r->flights[i];
-        if (!f->is_under_way)
+static void advance_all(run *r) {
+    for (uint32_t i = 0; i < IN_FLIGHT && r->verdict.is_good; i++) {
+        in_flight *f = &r->in_flight[i];
+        if (!f->is_in_use)
             continue;
         r->putting = &f->player;
         r->putting_count = 1;
-        if (f->stage == FLIGHT_OVER)
-            land(r, f);
+        if (f->stage == RUNG_DESCENT_STAGES)
+            put_in_flight(r, f);
         else
-            fly_on(r, f);
-        f->stage++;
+            advance(r, f);
         r->putting_count = 0;
     }
 }
@@ -505,11 +494,11 @@ static void run_put(run *r, const step *s) {
     r->putting_count = 1;
     const uint64_t *words = tighten(r, &key, &tight);
     if (s->own == 3)
-        take_aim(r, player, words);
-    rung_status st =
-        s->own & 2 && r->has_hint /* a fresh hint, or an old one */
-            ? rung_ladder_put_aimed(r->ladder, player, words, &r->hint, wants_change ? &got : NULL)
-            : rung_ladder_put(r->ladder, player, words, wants_change ? &got : NULL);
+        descend(r, player, words);
+    rung_status st = s->own & 2 && r->has_descent /* a fresh one, or a stale one */
+                         ? rung_descent_put(r->ladder, player, words, &r->descent, &r->descent,
+                                            wants_change ? &got : NULL)
+                         : rung_ladder_put(r->ladder, player, words, wants_change ? &got : NULL);
     r->putting_count = 0;
     if (ran_out(r, st))
         return check_everything(r);
@@ -646,7 +635,7 @@ static void run_put_batch(run *r, const step *s) {
 }
 
 static void run_clear(run *r) {
-    memset(r->flights, 0, sizeof r->flights);
+    memset(r->in_flight, 0, sizeof r->in_flight);
     rung_ladder_clear(r->ladder);
     r->model.count = 0;
 }
@@ -735,7 +724,7 @@ static void run_build(run *r, const step *s) {
 
 static void run_rebuild(run *r, const step *s) {
     build_on_top(r);
-    memset(r->flights, 0, sizeof r->flights);
+    memset(r->in_flight, 0, sizeof r->in_flight);
     rung_ladder_clear(r->ladder);
     build(r, s);
 }
@@ -788,7 +777,6 @@ static void run_select(run *r, const step *s) {
 
 /* 32 moves from where the cursor stands: 1 = next, 0 = prev. */
 static void walk(run *r, rung_ladder_cursor c, uint32_t index, uint32_t directions) {
-    expect_u32(r, "tell after seek", rung_ladder_tell(&c), index);
     for (int move = 0; move < 32 && r->verdict.is_good; move++) {
         bool is_forward = directions >> move & 1,
              can_move = is_forward ? index < r->model.count : index > 0;
@@ -802,7 +790,6 @@ static void walk(run *r, rung_ladder_cursor c, uint32_t index, uint32_t directio
             expect_entry_at(r, is_forward ? "next" : "prev", &e, index);
             index += is_forward;
         }
-        expect_u32(r, "tell", rung_ladder_tell(&c), index);
         rung_rank_style style = (rung_rank_style)(move % 3);
         expect_u32(r, "cursor_rank", rung_ladder_cursor_rank(&c, style),
                    index < r->model.count ? ladder_model_rank_at(&r->model, index, style) : 0);
@@ -819,7 +806,8 @@ static void walk_back(run *r, uint32_t index, const step *s) {
     uint32_t found, back = (uint32_t)(s->hash % (index + 1));
     if (rung_ladder_at(r->ladder, index, &e) != RUNG_OK)
         return complain(r, "at %" PRIu32 ": nobody", index);
-    rung_ladder_warm_row(r->ladder, e.player);
+    for (int part = 0; part < 3; part++)
+        rung_ladder_prefetch_player(r->ladder, e.player, part);
     if (rung_ladder_seek_player(r->ladder, e.player, &c, &found) != RUNG_OK)
         return complain(r, "seek_player %" PRIu32 ": not found", e.player);
     expect_u32(r, "seek_player", found, index);
@@ -837,8 +825,9 @@ static void run_walk(run *r, const step *s) {
 static void run_walk_key(run *r, const step *s) {
     ladder_model_key key = key_of(r, s);
     tight_key tight;
-    rung_ladder_cursor c = rung_ladder_seek_key(r->ladder, tighten(r, &key, &tight));
-    walk(r, c, ladder_model_count_before(&r->model, &key, false), (uint32_t)s->hash);
+    uint32_t index = rung_ladder_count_before(r->ladder, tighten(r, &key, &tight), false);
+    walk(r, rung_ladder_seek(r->ladder, index), ladder_model_count_before(&r->model, &key, false),
+         (uint32_t)s->hash);
 }
 
 static void run_count(run *r, const step *s) {
@@ -882,13 +871,13 @@ static void run_sizes(run *r) {
                  rung_ladder_memory(r->ladder), r->model.count);
 }
 
-static void run_warm(run *r, const step *s) {
+static void run_prefetch(run *r, const step *s) {
     uint32_t player = player_of(r, s);
     ladder_model_key key = key_of(r, s);
     tight_key tight;
     r->putting = &player;
     r->putting_count = 1;
-    take_aim(r, player, tighten(r, &key, &tight)); /* for some later put, perhaps of another */
+    descend(r, player, tighten(r, &key, &tight)); /* for some later put, perhaps of another */
     r->putting_count = 0;
 }
 
@@ -953,7 +942,7 @@ static void run_step(run *r, const step *s) {
     case LADDER_COUNT: run_count(r, s); break;
     case LADDER_QUANTILE: run_quantile(r, s); break;
     case LADDER_SIZES: run_sizes(r); break;
-    case LADDER_WARM: run_warm(r, s); break;
+    case LADDER_PREFETCH: run_prefetch(r, s); break;
     case LADDER_CHECK: check_everything(r); break;
     case LADDER_PUT_BATCH: run_put_batch(r, s); break;
     case LADDER_RANK_BATCH: run_rank_batch(r, s); break;
@@ -972,7 +961,7 @@ static void run_steps(run *r) {
         size_t from = r->at;
         step s = step_at(r, r->at);
         run_step(r, &s);
-        fly(r);
+        advance_all(r);
         check_sound_when_due(r);
         r->verdict.step_count += r->at + 1 - from;
     }
@@ -994,10 +983,10 @@ ladder_verdict ladder_program_run(const uint8_t *program, size_t size,
     r.step_count = size ? (size - 1) / LADDER_STEP_SIZE : 0;
     ladder_model_init(&r.model, key_words, score_words, ties[tie]);
     run *self = &r;
-    static const rung_ladder_aid plain = {.warm = warm_of_ladder},
-                                 prefixed = {warm_of_ladder, begin_prefixes_of_ladder,
+    static const rung_ladder_aid plain = {.prefetch = prefetch_of_ladder},
+                                 prefixed = {prefetch_of_ladder, begin_prefixes_of_ladder,
                                              prefix_of_ladder, NULL, NULL},
-                                 prefixed_at_once = {warm_of_ladder, begin_prefixes_of_ladder,
+                                 prefixed_at_once = {prefetch_of_ladder, begin_prefixes_of_ladder,
                                                      prefix_of_ladder, span_of_ladder,
                                                      prefixes_of_ladder};
     static const rung_ladder_aid *const aids[] = {&plain, &prefixed, &plain, &prefixed_at_once};

@@ -47,7 +47,7 @@ typedef enum ladder_op {
     LADDER_COUNT,    /* before, not after, between */
     LADDER_QUANTILE,
     LADDER_SIZES, /* count, distinct, memory */
-    LADDER_WARM,
+    LADDER_PREFETCH,
     LADDER_CHECK,      /* everything at once, for every entry */
     LADDER_PUT_BATCH,  /* of the next (selector % 256) steps; per-op bit 0: ask for the changes */
     LADDER_RANK_BATCH, /* likewise */

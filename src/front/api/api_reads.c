@@ -224,7 +224,7 @@ static void answer_some(rung_api *api) {
         at[n] = &views[n];
         n += open_around(&reads[n], c, &ids[n], false, &views[n]);
     }
-    rung_view_warm(n, at, ids);
+    rung_view_prefetch(n, at, ids);
     for (uint32_t i = 0; i < n; i++)
         find_around(&reads[i], &views[i]);
 }

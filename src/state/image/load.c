@@ -11,6 +11,7 @@
  *
  * Failures are noted in the stream, which gives zeros from then on; whoever loops or allocates looks at it first. A
  * half-built state is given back by rung_state_destroy(), like any other. */
+#include "ladder/pipeline.h"
 #include "state/attribute.h"
 #include "state/ban.h"
 #include "state/digest.h"
@@ -309,7 +310,7 @@ enum { AHEAD = 24 };
 static void look_ahead(const entries *e) {
     uint32_t far = e->at + AHEAD;
     if (far < e->end)
-        rung_ladder_warm_map(e->main, (uint32_t)e->column[0][far % RING]);
+        rung_ladder_prefetch_player(e->main, (uint32_t)e->column[0][far % RING], 0);
 }
 
 /* Where the next entry is in the columns; false: there is none that could be. */

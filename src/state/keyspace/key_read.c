@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "ladder/list.h"
+#include "ladder/pipeline.h"
 #include "state/board.h"
 #include "state/keyspace/set.h"
 
@@ -224,7 +225,7 @@ static uint32_t read_pages(const rung_zkey *k, uint32_t n, const rung_zkey_page 
     rung_ladder_seek_batch(ladder_of(k), n, indexes, cursors);
     for (int part = 0; part < 2; part++)
         for (uint32_t i = 0; i < n; i++)
-            rung_ladder_warm_walk(&cursors[i], back, pages[i].count, part);
+            rung_ladder_prefetch_walk(&cursors[i], back, pages[i].count, part);
     for (uint32_t i = 0; i < n; i++) {
         take_rows(k, &cursors[i], back, pages[i].count, rows + total);
         total += pages[i].count;

@@ -141,10 +141,10 @@ static uint32_t next_scores(rung_zcommand *c, rung_score_event *events) {
 }
 
 static rung_status zadd_one(run *r, const rung_zcommand *c, const rung_score_event *e,
-                            const rung__aim *aim) {
+                            const rung__prepared *prepared) {
     rung_outcome outcome;
     memset(&outcome, 0, offsetof(rung_outcome, windows));
-    rung_status st = rung__apply_score(r->s, e, aim, &outcome, &r->err);
+    rung_status st = rung__apply_score(r->s, e, prepared, &outcome, &r->err);
     if (st < 0)
         return st;
     r->result.count += outcome.is_new;
@@ -171,9 +171,9 @@ static rung_status zadd(run *r, rung_zcommand *c) {
     rung_status st = RUNG_OK;
     list.time_ms = r->s->time_ms;
     for (uint32_t n; st >= 0 && (n = next_scores(c, list.events));) {
-        rung__ahead_begin(r->s, n, score_at, &list);
+        rung__lookahead_begin(r->s, n, score_at, &list);
         for (uint32_t i = 0; st >= 0 && i < n; i++)
-            st = zadd_one(r, c, &list.events[i], n > 1 ? rung__ahead_next(r->s) : NULL);
+            st = zadd_one(r, c, &list.events[i], n > 1 ? rung__lookahead_next(r->s) : NULL);
     }
     r->result.changed = r->result.count + r->result.updated > 0;
     return st < 0 ? zadd_failed(r, c, st) : RUNG_OK;

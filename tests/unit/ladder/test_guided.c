@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Guided ladders: a guide and three ladders that it guides, every player in at most one of those, as a window's ranking
  * and those of a scope are; two of them share a arena. Random puts, moves between the three and removals, with
- * fresh hints, old hints and none, against plain arrays. */
+ * fresh descents, stale ones and none, against plain arrays. */
 /* ctest: labels=release */
-#include "ladder/ladder.h"
+#include "ladder/pipeline.h"
 #include "ladder/tree.h"
 #include "support/check.h"
 #include "support/failalloc.h"
@@ -11,7 +11,11 @@
 
 #include <string.h>
 
-enum { PLAYERS = 600, VALUES = 3, OUT = VALUES, HINTS = 8 };
+enum { PLAYERS = 600, VALUES = 3, OUT = VALUES, STALE = 8 };
+
+typedef struct pair {
+    rung_descent d[2];
+} pair;
 
 typedef struct world {
     rung_failalloc fa;
@@ -20,9 +24,9 @@ typedef struct world {
     rung_arena *arena;
     uint8_t words;
     uint64_t key[PLAYERS][2];
-    uint32_t value[PLAYERS];       /* OUT: not ranked */
-    rung_ladder_move hints[HINTS]; /* of long ago */
-    uint32_t hint_count;
+    uint32_t value[PLAYERS]; /* OUT: not ranked */
+    pair stale[STALE];
+    uint32_t stale_count;
 } world;
 
 static uint32_t roll(world *w, uint32_t n) {
@@ -34,7 +38,7 @@ static int larger_first(const void *ctx, uint32_t a, uint32_t b) {
     return a < b ? 1 : a > b ? -1 : 0;
 }
 
-static void warm(const void *ctx, uint32_t player, int part) {
+static void prefetch(const void *ctx, uint32_t player, int part) {
     (void)ctx;
     (void)player;
     (void)part;
@@ -61,7 +65,7 @@ static void begin(world *w, uint64_t seed, uint8_t words, bool own_ties) {
     rung_rng_seed(&w->rng, seed);
     w->words = words;
     static const rung_ladder_aid aid = {
-        .warm = warm, .prefix_begin = begin_prefixes, .prefix = prefix};
+        .prefetch = prefetch, .prefix_begin = begin_prefixes, .prefix = prefix};
     rung_ladder_config config = {.alloc = rung_failalloc_port(&w->fa),
                                  .key_words = words,
                                  .score_words = 1,
@@ -128,25 +132,27 @@ static void check_all(const world *w) {
 
 /* ---- changes ---- */
 
-static void aim(world *w, uint32_t player, uint32_t value, const uint64_t *key,
-                rung_ladder_move *move) {
+static void descend(world *w, uint32_t player, uint32_t value, const uint64_t *key, pair *p) {
     rung_ladder *l = w->of[value];
     for (int part = 0; part < 3; part++)
-        rung_ladder_warm_ladder(l, part);
-    rung_ladder_move_begin(l, player, w->value[player] == OUT ? NULL : w->key[player], key, move);
-    rung_ladder_aim_down((rung_ladder_way[]){{l, &move->from}, {l, &move->to}}, 2);
+        rung_ladder_prefetch(l, part);
+    rung_descent_init_guided(&p->d[0], &p->d[1], l, player,
+                             w->value[player] == OUT ? NULL : w->key[player], key);
+    for (uint32_t stage = RUNG_DESCENT_DOWN; stage < RUNG_DESCENT_STAGES; stage++)
+        rung_descent_advance(p->d, 2, stage);
 }
 
 /* The guided one first; what does not succeed leaves it as it was. */
 static rung_status put(world *w, uint32_t player, uint32_t value, const uint64_t *key) {
-    rung_ladder_move move;
+    pair fresh;
     uint32_t how = roll(w, 4);
-    if (how == 0 || (how == 1 && !w->hint_count))
+    if (how == 0 || (how == 1 && !w->stale_count))
         return rung_ladder_put(w->of[value], player, key, NULL);
-    if (how == 1) /* somebody's, for some key, perhaps in another ladder */
-        return rung_ladder_put_moved(w->of[value], player, key, &w->hints[roll(w, w->hint_count)]);
-    aim(w, player, value, key, &move);
-    return rung_ladder_put_moved(w->of[value], player, key, &move);
+    if (how != 1)
+        descend(w, player, value, key, &fresh);
+    /* A stale one is of some player, for some key, perhaps in another ladder. */
+    const pair *p = how == 1 ? &w->stale[roll(w, w->stale_count)] : &fresh;
+    return rung_descent_put(w->of[value], player, key, &p->d[0], &p->d[1], NULL);
 }
 
 static void put_player(world *w, uint32_t player) {
@@ -187,10 +193,10 @@ static void take_out(world *w, uint32_t player) {
     w->value[player] = OUT;
 }
 
-static void keep_hint(world *w, uint32_t player) {
+static void keep_stale(world *w, uint32_t player) {
     uint64_t key[2] = {roll(w, 40), roll(w, 5)};
-    uint32_t at = w->hint_count < HINTS ? w->hint_count++ : roll(w, HINTS);
-    aim(w, player, roll(w, VALUES), key, &w->hints[at]);
+    uint32_t at = w->stale_count < STALE ? w->stale_count++ : roll(w, STALE);
+    descend(w, player, roll(w, VALUES), key, &w->stale[at]);
 }
 
 static void run(uint64_t seed, uint8_t words, bool own_ties, uint32_t fail_every) {
@@ -209,7 +215,7 @@ static void run(uint64_t seed, uint8_t words, bool own_ties, uint32_t fail_every
         else if (what < 14)
             change_value(&w, player);
         else
-            keep_hint(&w, player);
+            keep_stale(&w, player);
         rung_failalloc_fail_at(&w.fa, 0, false);
         check_player(&w, roll(&w, 2) ? player : roll(&w, PLAYERS));
         if (i % 32 == 0)

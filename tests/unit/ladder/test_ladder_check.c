@@ -35,7 +35,7 @@ static int smaller_first(const void *ctx, uint32_t a, uint32_t b) {
     return (a > b) - (a < b);
 }
 
-static void warm(const void *ctx, uint32_t player, int part) {
+static void prefetch(const void *ctx, uint32_t player, int part) {
     (void)ctx;
     (void)player;
     (void)part;
@@ -55,7 +55,7 @@ static uint32_t prefix(const void *ctx, const void *origin, uint32_t player) {
 
 static rung_ladder *new_ladder(uint32_t count, uint32_t factor) {
     static const rung_ladder_aid aid = {
-        .warm = warm, .prefix_begin = begin_prefixes, .prefix = prefix};
+        .prefetch = prefetch, .prefix_begin = begin_prefixes, .prefix = prefix};
     rung_ladder_config config = {.alloc = rung_alloc_heap(),
                                  .key_words = 1,
                                  .score_words = 1,
