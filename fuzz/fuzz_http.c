@@ -5,7 +5,7 @@
  * The first byte chooses how the input is cut; the rest is the stream. The other parser (http-parser) is
  * lenient: it may accept what we refuse; what both accept, they must read alike. */
 #include "base/assert.h"
-#include "front/http/parser.h"
+#include "codec/http1.h"
 
 #include <stdlib.h>
 #include <string.h>

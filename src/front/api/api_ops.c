@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operations: health, readiness, snapshots, metrics, the OpenAPI document, and the console's files. */
+#include "codec/http1.h"
 #include "front/api/assets.h"
 #include "front/api/call.h"
 #include "front/api/schemas.h"
-#include "front/http/parser.h"
 
 #include <stdio.h>
 #include <string.h>

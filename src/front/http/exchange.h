@@ -29,6 +29,7 @@
 
 #include "base/slice.h"
 #include "base/status.h"
+#include "codec/http1.h"
 #include "front/net/net.h"
 
 #include <stdbool.h>
@@ -36,17 +37,6 @@
 #include <stdint.h>
 
 typedef struct rung_exchange rung_exchange;
-
-typedef enum rung_method {
-    RUNG_METHOD_GET,
-    RUNG_METHOD_HEAD,
-    RUNG_METHOD_POST,
-    RUNG_METHOD_PUT,
-    RUNG_METHOD_DELETE,
-    RUNG_METHOD_PATCH,
-    RUNG_METHOD_OPTIONS,
-    RUNG_METHOD_OTHER, /* another valid token; its text is method_text */
-} rung_method;
 
 typedef struct rung_request {
     rung_method method;

@@ -22,7 +22,6 @@
 #include "front/http/transport.h"
 
 #include <string.h>
-#include <strings.h>
 
 /* Free exchanges and sessions kept; none under a sanitizer, so that a use after the end is seen. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -46,8 +45,6 @@ static const rung_head_problem slow_head = {408, "request_timeout",
                                             "the head of the request took too long"};
 static const rung_head_problem slow_body = {408, "request_timeout",
                                             "the body of the request came too slowly"};
-static const rung_head_problem wrong_host = {421, "unknown_host",
-                                             "Host: not a name of this server"};
 
 /* ---- pools ---- */
 
@@ -211,24 +208,6 @@ void rung__session_advance(rung__session *s) {
 
 /* ---- handing out ---- */
 
-static bool is_host_known(const rung_http *h, rung_slice host) {
-    const char *const *names = h->config.hosts;
-    if (!names || !host.len)
-        return true;
-    size_t len = host.len;
-    if (host.ptr[0] == '[') {
-        const char *end = memchr(host.ptr, ']', host.len);
-        len = end ? (size_t)(end - host.ptr) + 1 : host.len;
-    } else {
-        const char *colon = memchr(host.ptr, ':', host.len);
-        len = colon ? (size_t)(colon - host.ptr) : host.len;
-    }
-    for (; *names; names++)
-        if (strlen(*names) == len && strncasecmp(*names, host.ptr, len) == 0)
-            return true;
-    return false;
-}
-
 static void hand_out(rung__session *s, rung_exchange *x) {
     rung_http *h = s->http;
     x->is_handed = true;
@@ -236,8 +215,6 @@ static void hand_out(rung__session *s, rung_exchange *x) {
     if (h->stats.in_flight > h->config.in_flight_max) {
         h->stats.overloaded++;
         rung__exchange_refuse(x, &overloaded);
-    } else if (!is_host_known(h, x->request.host)) {
-        rung__exchange_refuse(x, &wrong_host);
     } else if (!rung__exchange_preflight(x)) {
         h->config.handle(h->config.ctx, x);
     }

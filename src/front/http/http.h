@@ -35,7 +35,6 @@ typedef struct rung_http rung_http; /* heap object; whoever created it calls run
     X(413, "too_large", "a body, a line or an array beyond its limit")                             \
     X(414, "target_too_long", "path and query beyond their limit")                                 \
     X(417, "expectation_failed", "Expect is not 100-continue")                                     \
-    X(421, "unknown_host", "Host is not a name of this server")                                    \
     X(431, "headers_too_large", "header fields beyond their limit")                                \
     X(431, "too_many_headers", "more header fields than their limit")                              \
     X(501, "method_not_implemented", "CONNECT: this is not a proxy")                               \
@@ -71,8 +70,6 @@ typedef struct rung_http_config {
     int gzip_level;    /* 1 .. 9; 0: 1 */
     const char *const
         *cors_origins; /* "https://game.example", or "*" for any; NULL-terminated; NULL: none */
-    const char *const
-        *hosts; /* names that Host may have, without port; NULL-terminated; NULL: any */
 } rung_http_config;
 
 RUNG_NODISCARD rung_status rung_http_create(const rung_http_config *config, rung_http **http_out,

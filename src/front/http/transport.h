@@ -5,10 +5,10 @@
 #ifndef RUNG_FRONT_HTTP_TRANSPORT_H
 #define RUNG_FRONT_HTTP_TRANSPORT_H
 
+#include "codec/http1.h"
 #include "front/http/exchange.h"
 #include "front/http/gzip.h"
 #include "front/http/http.h"
-#include "front/http/parser.h"
 
 typedef struct rung__session rung__session;
 

@@ -857,17 +857,4 @@ TEST(no_memory_is_no_disaster) {
     }
 }
 
-TEST(only_known_hosts_are_answered) {
-    kit k;
-    const char *const hosts[] = {"scores.example", "[::1]", NULL};
-    start_with(&k, (rung_http_config){.hosts = hosts}, (rung_net_config){0});
-    CHECK_HAS(
-        ask(&k, "GET /hello HTTP/1.1\r\nHost: Scores.Example:80\r\nConnection: close\r\n\r\n"),
-        "200 OK");
-    CHECK_HAS(ask(&k, "GET /hello HTTP/1.1\r\nHost: [::1]:80\r\nConnection: close\r\n\r\n"),
-              "200 OK");
-    CHECK_HAS(ask(&k, "GET /hello HTTP/1.1\r\nHost: evil\r\nConnection: close\r\n\r\n"), "421");
-    stop(&k);
-}
-
 RUNG_TEST_MAIN

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads and chunked bodies: what is accepted, what is refused and how, at every split. */
-#include "front/http/parser.h"
+#include "codec/http1.h"
 
 #include "support/check.h"
 

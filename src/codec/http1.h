@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parser.h - the bytes of HTTP/1.x requests, strictly: the head line by line, the chunked body piece by piece.
+/* http1.h - the bytes of HTTP/1.x requests, strictly: the head line by line, the chunked body piece by piece.
  *
  *     rung_head head = {0};
  *     st = rung_head_parse(&head, &limits, bytes, &size, &problem);   // PARTIAL: again with the same bytes and more
@@ -9,15 +9,25 @@
  * Strict means: what two implementations could read differently is refused. One line ending (CRLF), no folding,
  * no blanks around names, exactly one Host, one way to frame a body, digits only in lengths. Every refusal says
  * which rule it was. The work is linear in the bytes, however they are cut. Pure; any thread. */
-#ifndef RUNG_FRONT_HTTP_PARSER_H
-#define RUNG_FRONT_HTTP_PARSER_H
+#ifndef RUNG_CODEC_HTTP1_H
+#define RUNG_CODEC_HTTP1_H
 
 #include "base/slice.h"
 #include "base/status.h"
-#include "front/http/exchange.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+typedef enum rung_method {
+    RUNG_METHOD_GET,
+    RUNG_METHOD_HEAD,
+    RUNG_METHOD_POST,
+    RUNG_METHOD_PUT,
+    RUNG_METHOD_DELETE,
+    RUNG_METHOD_PATCH,
+    RUNG_METHOD_OPTIONS,
+    RUNG_METHOD_OTHER, /* another valid token; its text is method_text */
+} rung_method;
 
 #define RUNG_HEAD_FIELDS_MAX 100
 #define RUNG_HEAD_SIZE_MAX   65535u /* offsets are 16 bits wide */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parser.c - a request's head line by line, a chunked body byte by byte.
+/* http1.c - a request's head line by line, a chunked body byte by byte.
  *
  * Not a library's parser, and why: the ones at hand take a bare LF for a line end, blanks in field names,
  * folded lines, any byte after a CR in chunk framing. Each of these is how one server sees another request than
@@ -14,7 +14,7 @@
  *     SIZE -hex-> SIZE -;-> EXTENSION ... -CR-> SIZE_LF -LF-> DATA (or TRAILER after a size of 0)
  *     DATA -left = 0-> DATA_CR -CR-> DATA_LF -LF-> SIZE
  *     TRAILER -CR-> END_LF -LF-> done;  -token-> TRAILER_NAME -:-> TRAILER_VALUE -CR-> TRAILER_LF -LF-> TRAILER */
-#include "front/http/parser.h"
+#include "codec/http1.h"
 
 #include <string.h>
 
