@@ -71,18 +71,29 @@ static rung_status check_at(const rung_score_event *e, rung_err *err) {
                            RUNG_YEAR_MAX);
 }
 
+static inline rung_status check(const rung_service *s, const rung_score_event *e, int64_t now_ms,
+                                rung_access_answer *why) {
+    why->verdict = RUNG_ACCESS_OK;
+    rung_status st = check_at(e, &why->err);
+    if (st >= 0)
+        st = check_sums(s, e, &why->err);
+    if (st < 0)
+        return st;
+    if (rung_access_admit(s->access, e->player, now_ms, why) != RUNG_ACCESS_OK)
+        return RUNG_ELIMIT;
+    return RUNG_OK;
+}
+
+rung_status rung_submit_check(const rung_service *s, const rung_score_event *e, int64_t now_ms,
+                              rung_access_answer *why) {
+    return check(s, e, now_ms, why);
+}
+
 rung_status rung_submit_put(const rung_service *s, rung_hub_sender from, rung_event *event,
                             int64_t now_ms, rung_hub_answer *answer, void *ctx,
                             rung_access_answer *why) {
     rung_access_answer own;
     why = why ? why : &own;
-    why->verdict = RUNG_ACCESS_OK;
-    rung_status st = check_at(&event->score, &why->err);
-    if (st >= 0)
-        st = check_sums(s, &event->score, &why->err);
-    if (st < 0)
-        return st;
-    if (rung_access_admit(s->access, event->score.player, now_ms, why) != RUNG_ACCESS_OK)
-        return RUNG_ELIMIT;
-    return rung_hub_put_from(s->hub, from, event, NULL, answer, ctx, &why->err);
+    rung_status st = check(s, &event->score, now_ms, why);
+    return st < 0 ? st : rung_hub_put_from(s->hub, from, event, NULL, answer, ctx, &why->err);
 }

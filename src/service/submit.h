@@ -28,7 +28,12 @@ RUNG_NODISCARD rung_status rung_submit_open(const rung_service *s, rung_who *who
 RUNG_NODISCARD rung_status rung_submit_value(const rung_board_def *def, uint32_t column,
                                              rung_slice text, rung_score_event *e, rung_err *err);
 
-/* Propose the submission: rung_hub_put_from() behind the last checks. RUNG_OK: `answer` will be called. RUNG_ELIMIT
+/* The last checks of a submission: its time, the size of a sum's part, the player's limit. For a door that puts several
+ * in one event (ZADD of many members). RUNG_ELIMIT with a verdict: the player's limit. */
+RUNG_NODISCARD rung_status rung_submit_check(const rung_service *s, const rung_score_event *e,
+                                             int64_t now_ms, rung_access_answer *why);
+
+/* Propose the submission: rung_hub_put_from() behind these checks. RUNG_OK: `answer` will be called. RUNG_ELIMIT
  * with a verdict: the player's limit; without one the hub has no room. `why` may be NULL. */
 RUNG_NODISCARD rung_status rung_submit_put(const rung_service *s, rung_hub_sender from,
                                            rung_event *event, int64_t now_ms,

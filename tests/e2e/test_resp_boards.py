@@ -93,6 +93,18 @@ class Boards(ServerTest):
         self.server.delete("/v1/players/ada")
         self.assertEqual(self.call("SMEMBERS", "friends"), [b"bob"])
 
+    def test_sums_by_every_command(self):
+        """A part that could make a sum infinite is refused however it comes, as over HTTP."""
+        self.check(self.server.put("/v1/boards/sum", {"update": "sum", "score": {"type": "real"}}), 201)
+        self.check(self.server.post("/v1/boards/sum/scores", {"player": "ada", "score": 1e289}), 422)
+        for words in (["ZADD", "sum", "1e289", "ada"], ["ZINCRBY", "sum", "-1e289", "ada"],
+                      ["ZADD", "sum", "1", "bob", "1e289", "ada"], ["RUNG.SUBMIT", "sum", "ada", "1e289"]):
+            self.assertRegex(str(self.call(*words)), "a sum takes parts from -1e288 to 1e288", words)
+        self.assertEqual(self.call("MULTI"), "OK")
+        self.assertEqual(self.call("ZADD", "sum", "1e289", "ada"), "QUEUED")
+        self.assertRegex(str(self.call("EXEC")[0]), "a sum takes parts from -1e288 to 1e288")
+        self.assertEqual(self.call("ZCARD", "sum"), 0)
+
     def test_time_is_over(self):
         self.call("ZADD", "race", 1, "ada")
         self.call("PEXPIRE", "race", 150)
@@ -101,6 +113,35 @@ class Boards(ServerTest):
         until(lambda: self.server.get("/v1/boards/race").status == 404, "the end of the board")
         self.assertEqual(self.call("ZADD", "race", 2, "bob"), 1)
         self.assertEqual(self.call("TTL", "race"), -1)
+
+
+class Rates(ServerTest):
+    def test_one_player(self):
+        """Every submission counts for its player, whatever command it came by; the refusal says how long to wait."""
+        server = self.serve("--rates-player", "4/m")
+        redis = Connection(server.resp)
+        self.addCleanup(redis.close)
+        refusal = r"\ATHROTTLED too many submissions for this player, try again in \d+ s\Z"
+        call = lambda *words: redis.call(*words).value
+        self.assertEqual(call("ZADD", "race", 1, "ada"), 1)
+        self.assertEqual(call("ZINCRBY", "race", 1, "ada"), b"2")
+        self.assertEqual(call("RUNG.SUBMIT", "race", "ada", 3, "BRIEF"), b"3")
+        self.assertEqual(call("ZADD", "race", 4, "ada", 5, "bob"), 1)
+        for words in (["ZADD", "race", 9, "ada"], ["ZINCRBY", "race", 9, "ada"], ["ZADD", "race", 9, "eve", 9, "ada"],
+                      ["RUNG.SUBMIT", "race", "ada", 9]):
+            self.assertRegex(call(*words), refusal, words)
+        self.assertEqual(call("MULTI"), "OK")
+        self.assertEqual(call("ZADD", "race", 9, "ada"), "QUEUED")
+        self.assertRegex(call("EXEC")[0], refusal)
+        self.assertEqual(call("ZRANGE", "race", 0, -1, "WITHSCORES"), [b"ada", b"4", b"bob", b"5"])
+        self.check(server.post("/v1/boards/race/scores", {"player": "ada", "score": 9}), 429)
+
+    def test_one_address(self):
+        server = self.serve("--rates-peer", "5/m")
+        redis = Connection(server.resp)
+        self.addCleanup(redis.close)
+        replies = [redis.call("PING").value for _ in range(6)]
+        self.assertRegex(replies[-1], r"\ATHROTTLED too many commands for this key, try again in \d+ s\Z")
 
 
 if __name__ == "__main__":

@@ -283,10 +283,10 @@ static uint32_t put_alike(rung__resp_call *call, const rung__resp_parsed *comman
 }
 
 /* Too many in too short a time: as HTTP's 429. */
-static void throttle(rung__resp_call *call) {
+static void throttle(rung__resp_call *call, const rung_access_answer *why) {
     bool is_behind = call->s->pending > 0;
     size_t mark = call->out->len;
-    rung__resp_error(call, "THROTTLED too many commands for this key, try again later");
+    rung__resp_error_throttled(call, "too many commands for this key", why);
     if (is_behind)
         move_later(call, mark);
 }
@@ -299,13 +299,14 @@ static bool is_browser(rung_slice word) {
 uint32_t rung__resp_dispatch(rung__resp_call *call, const rung__resp_parsed *commands, uint32_t n) {
     rung_resp *r = call->r;
     rung__resp_session *s = call->s;
-    bool is_limited = !rung__resp_is_within_rate(call, n);
+    rung_access_answer why;
+    bool is_limited = !rung__resp_is_within_rate(call, n, &why);
     const rung__resp_command *c = NULL;
     uint32_t i = 0;
     while (i < n && s->state == RUNG__SESSION_READING && !rung_conn_is_finished(s->conn)) {
         const rung_slice *argv = r->args.items + commands[i].first;
         if (is_limited) {
-            throttle(call);
+            throttle(call, &why);
             i++;
             continue;
         }

@@ -16,12 +16,13 @@ void rung__resp_forget_who(rung__resp_session *s, int64_t now_ms) {
 bool rung__resp_log_in(rung__resp_call *call, rung_slice user, rung_slice secret) {
     rung__resp_session *s = call->s;
     rung_who who;
+    rung_access_answer why;
     rung_verdict v = RUNG_ACCESS_UNKNOWN;
     if (rung__resp_is_word(user, "default") && secret.len)
         v = rung_access_identify(call->r->access, secret, rung_conn_peer_key(s->conn), call->now_ms,
-                                 &who, NULL);
+                                 &who, &why);
     if (v == RUNG_ACCESS_TOO_MANY) {
-        rung__resp_error(call, "THROTTLED too many bad tokens from this address, try again later");
+        rung__resp_error_throttled(call, "too many bad tokens from this address", &why);
         return false;
     }
     if (v != RUNG_ACCESS_OK) {
@@ -108,8 +109,9 @@ bool rung__resp_is_permitted(rung__resp_call *call) {
     return false;
 }
 
-bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n) {
-    return may(call->s, &(rung_need){.cost = n}, call->now_ms);
+bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n, rung_access_answer *why) {
+    return rung_access_allow(call->r->access, &call->s->who, &(rung_need){.cost = n}, call->now_ms,
+                             why) == RUNG_ACCESS_OK;
 }
 
 bool rung__resp_sees_all(const rung__resp_call *call) {

@@ -20,7 +20,7 @@ bool rung__resp_has_role(rung__resp_session *s, rung_role role, rung_slice board
  * its rules between now and then. */
 bool rung__resp_is_admin(rung__resp_session *s, int64_t now_ms);
 /* So many commands were sent; false: too many in too short a time. */
-bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n);
+bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n, rung_access_answer *why);
 /* Does it see every key there is? */
 bool rung__resp_sees_all(const rung__resp_call *call);
 /* How many it sees. */

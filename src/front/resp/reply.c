@@ -4,6 +4,8 @@
 
 #include "front/resp/server.h"
 
+#include <stdio.h>
+
 enum { ERROR_MAX = 512 };
 
 void rung__resp_error(rung__resp_call *call, const char *text) {
@@ -57,6 +59,21 @@ void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_e
     else if (st == RUNG_EREFUSED)
         code = "REFUSED ";
     rung__resp_error_of(call, code, rung_slice_str(text), "");
+}
+
+void rung__resp_error_throttled(rung__resp_call *call, const char *what,
+                                const rung_access_answer *why) {
+    char after[32];
+    snprintf(after, sizeof after, ", try again in %u s", (unsigned)why->rate.retry_s);
+    rung__resp_error_of(call, "THROTTLED ", rung_slice_str(what), after);
+}
+
+void rung__resp_error_submission(rung__resp_call *call, rung_status st,
+                                 const rung_access_answer *why) {
+    if (why->verdict == RUNG_ACCESS_TOO_MANY)
+        rung__resp_error_throttled(call, "too many submissions for this player", why);
+    else
+        rung__resp_error_status(call, st, &why->err);
 }
 
 bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result) {

@@ -13,6 +13,12 @@ void rung__resp_error_syntax(rung__resp_call *call);
 void rung__resp_error_type(rung__resp_call *call);
 void rung__resp_error_denied(rung__resp_call *call);
 void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err);
+/* Too often: `what`, and when to try again. */
+void rung__resp_error_throttled(rung__resp_call *call, const char *what,
+                                const rung_access_answer *why);
+/* What service/submit refused. */
+void rung__resp_error_submission(rung__resp_call *call, rung_status st,
+                                 const rung_access_answer *why);
 /* When the result is an error, write it. */
 bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result);
 

@@ -244,31 +244,22 @@ static void score_answered(void *ctx, rung_status st, const rung_outcome *outcom
         rung__resp_session_go_on(s);
 }
 
-/* What to do when the hub refused: true when it is answered, false when it is to be tried again. */
-static bool refuse(rung__resp_call *call, rung_status st, const rung_err *err) {
-    if (st == RUNG_ELIMIT)
-        return false;
-    rung__resp_error_status(call, st, err);
-    return true;
-}
-
 bool rung__resp_put_score(rung__resp_call *call) {
     rung_event *event = &call->r->event;
     rung_access_answer why;
-    rung_service service = {call->r->access, call->r->hub};
     rung__resp_request *q = join_group(call, event->score.board);
     if (!q) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return true;
     }
     event->kind = RUNG_EVENT_SCORE;
-    rung_status st = rung_submit_put(&service, rung__resp_sender(call->s, true), event,
+    rung_status st = rung_submit_put(&call->r->service, rung__resp_sender(call->s, true), event,
                                      call->now_ms, score_answered, q, &why);
     if (st < 0) {
         leave_group(q);
-        if (why.verdict == RUNG_ACCESS_OK)
-            return refuse(call, st, &why.err);
-        rung__resp_error(call, "THROTTLED too many submissions for this player, try again later");
+        if (st == RUNG_ELIMIT && why.verdict == RUNG_ACCESS_OK)
+            return false; /* the hub has no room */
+        rung__resp_error_submission(call, st, &why);
         return true;
     }
     call->before.group = q;
@@ -295,13 +286,12 @@ uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n) {
     size_t mark = call->out->len;
     uint64_t errors = r->stats.errors;
     uint32_t room = group_room(s, q), count = n < room ? n : room, done = 0;
-    rung_service service = {r->access, r->hub};
     made.score = &event->score;
     for (; done < count; done++) {
         call->argv += call->argc;
         call->style = 0;
         if (call->command->build(call, &made) != RUNG__BUILD_SCORE || call->style != q->style ||
-            rung_submit_put(&service, rung__resp_sender(s, true), event, call->now_ms,
+            rung_submit_put(&r->service, rung__resp_sender(s, true), event, call->now_ms,
                             score_answered, q, NULL) < 0)
             break;
     }
@@ -396,7 +386,10 @@ bool rung__resp_put_keys(rung__resp_call *call, const rung_zcommand *c) {
         rung__resp_put_packed(q, 1, length, is_admin, true, keys_told, keys_answered, &err);
     if (st < 0) {
         rung__resp_request_release(q);
-        return refuse(call, st, &err);
+        if (st == RUNG_ELIMIT)
+            return false; /* the hub has no room */
+        rung__resp_error_status(call, st, &err);
+        return true;
     }
     rung__resp_enter_flight(q, slot_of_command(c));
     return true;

@@ -3,7 +3,7 @@
  * all windows of a board. A row is [rank, member, score]; a score is text, exact in the board's own type. */
 #include "front/resp/arguments.h"
 #include "front/resp/handlers.h"
-#include "front/resp/session.h"
+#include "front/resp/server.h"
 #include "model/calendar.h"
 #include "service/submit.h"
 
@@ -349,8 +349,9 @@ rung__resp_built rung__resp_build_submit(rung__resp_call *call, rung__resp_chang
     rung_score_event *out = change->score;
     bool is_good = true, has_option = false;
     *out = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
-    if (!call->before.def &&
-        rung_state_board(call->state, call->argv[1], &call->before.def) != RUNG_OK) {
+    rung_access_answer why;
+    if (!call->before.def && rung_submit_open(&call->r->service, NULL, out->board, call->now_ms,
+                                              &call->before.def, &why) < 0) {
         rung__resp_error(call, no_board);
         return RUNG__BUILD_ERROR;
     }

@@ -6,6 +6,7 @@
 #include "front/resp/block.h"
 #include "front/resp/reply.h"
 #include "front/resp/request.h"
+#include "service/service.h"
 
 #define RUNG__REDIS_VERSION "7.0.15" /* the one whose ways we have */
 
@@ -15,6 +16,7 @@ struct rung_resp {
     rung_resp_config config;
     rung_hub *hub;
     rung_access *access;
+    rung_service service; /* both, for the use cases */
     rung_resp_stats stats;
     uint64_t next_id;
     rung__resp_session *sessions;

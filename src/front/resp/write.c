@@ -4,6 +4,7 @@
 #include "front/resp/arguments.h"
 #include "front/resp/handlers.h"
 #include "front/resp/server.h"
+#include "service/submit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,19 +84,30 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
     return true;
 }
 
-static rung__resp_built build_score(rung__resp_call *call, uint32_t at, uint32_t flags,
-                                    rung_score_event *out) {
-    double value;
-    if (!take_score(call, call->argv[at], &value))
-        return RUNG__BUILD_ERROR;
-    *out = (rung_score_event){.board = call->argv[1],
-                              .player = call->argv[at + 1],
+static inline rung_score_event score_of(const rung__resp_call *call, uint32_t flags, double value,
+                                        rung_slice member) {
+    return (rung_score_event){.board = call->argv[1],
+                              .player = member,
                               .when = (uint8_t)(RUNG_SCORE_KEY | (flags & RUNG_IF_MASK)),
                               .is_delta = flags & RUNG_ZCOMMAND_INCR,
                               .value_count = 1,
                               .values = {{.d = value}},
                               .types = {RUNG_SCORE_REAL}};
-    return RUNG__BUILD_SCORE;
+}
+
+/* Members that share one event are submissions all the same. */
+static bool may_submit(rung__resp_call *call, uint32_t flags, uint32_t count,
+                       const rung_zcommand_item *items) {
+    rung_access_answer why;
+    for (uint32_t i = 0; i < count; i++) {
+        rung_score_event e = score_of(call, flags, items[i].number, items[i].name);
+        rung_status st = rung_submit_check(&call->r->service, &e, call->now_ms, &why);
+        if (st < 0) {
+            rung__resp_error_submission(call, st, &why);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ZADD key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...], ZINCRBY key score member
@@ -110,8 +122,13 @@ rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung__resp_change 
     if (flags & RUNG_ZCOMMAND_INCR)
         call->style |= STYLE_INCR;
     uint32_t count = (call->argc - at) / 2;
-    if (out->score && count == 1)
-        return build_score(call, at, flags, out->score);
+    if (out->score && count == 1) {
+        double value;
+        if (!take_score(call, call->argv[at], &value))
+            return RUNG__BUILD_ERROR;
+        *out->score = score_of(call, flags, value, call->argv[at + 1]);
+        return RUNG__BUILD_SCORE;
+    }
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
         return RUNG__BUILD_ERROR;
@@ -120,6 +137,8 @@ rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung__resp_change 
             return RUNG__BUILD_ERROR;
         items[i].name = call->argv[at + 2 * i + 1];
     }
+    if (!may_submit(call, flags, count, items))
+        return RUNG__BUILD_ERROR;
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZADD,
                                 .key = call->argv[1],
                                 .flags = flags,

@@ -165,6 +165,27 @@ TEST(limits_come_last) {
     end(&f);
 }
 
+/* A door that puts several submissions in one event asks for each of them. */
+TEST(checked_without_being_put) {
+    fixture f;
+    rung_access_answer why = {0};
+    begin(&f, 2);
+    rung_score_event e = {.board = RUNG_SLICE("sum"),
+                          .player = RUNG_SLICE("ada"),
+                          .value_count = 1,
+                          .values = {{.d = 1e289}},
+                          .types = {RUNG_SCORE_REAL}};
+    CHECK_STATUS(rung_submit_check(&f.service, &e, NOW, &why), RUNG_ERANGE);
+    CHECK_EQ_I64(why.verdict, RUNG_ACCESS_OK);
+    e.values[0].d = 1;
+    CHECK_OK(rung_submit_check(&f.service, &e, NOW, &why));
+    CHECK_OK(rung_submit_check(&f.service, &e, NOW, &why));
+    CHECK_STATUS(rung_submit_check(&f.service, &e, NOW, &why), RUNG_ELIMIT);
+    CHECK_EQ_I64(why.verdict, RUNG_ACCESS_TOO_MANY);
+    CHECK_EQ_U64(f.answers, 0);
+    end(&f);
+}
+
 TEST(access_comes_first) {
     fixture f;
     const rung_board_def *def;
