@@ -4,8 +4,8 @@
 
     tools/tidy.py [ROOT]        prints path:line: rule: what; exit code 1 if there is anything to print
 
-Rules: direction, pure, heap, unsafe, readme, layout, spdx, own-header, link, wrap, assert, words, message. Each has a sample
-that breaks it in tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
+Rules: direction, private, pure, heap, unsafe, readme, layout, spdx, own-header, link, wrap, assert, words, message. Each
+has a sample that breaks it in tests/tidy/test_tidy.py. Comments and strings are blanked before the code is searched.
 """
 import pathlib
 import re
@@ -33,6 +33,11 @@ INNER = {
 INNER = {room: set(rooms.split()) for room, rooms in INNER.items()}
 # Single headers of rooms that are closed otherwise: the ladder counts in rank styles.
 SHARED = {("ladder", "model/words.h")}
+# A header whose first lines say "Private to ROOM" or "Private to the room" is included inside that room only.
+PRIVATE = re.compile(r"\bprivate to (the room|[a-z]+(?:/[a-z]+)?)\b", re.I)
+PRIVATE_WITHIN = 1500  # characters: the head of a header
+# Foreign headers behind a port: nobody else includes them.
+ADAPTERS = {"uv.h": "src/front/net/uv_loop.c"}
 
 # Rooms that are plain functions of their arguments: no clock, chance, file, socket, thread or locale.
 PURE = {"base", "model", "ladder", "rating", "state", "codec"}
@@ -83,7 +88,7 @@ HEAP = calls(HEAP_CALLS)
 UNSAFE = calls(UNSAFE_CALLS)
 TOKEN = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
 INCLUDE = re.compile(r"^\s*#\s*include\s*([<\"])([^>\"]+)[>\"]", re.M)
-DEPS = re.compile(r"rung_(?:room|program)\(([^)]*)\)", re.S)
+DEPS = re.compile(r"rung_room\(([^)]*)\)", re.S)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 WORDS = "src/model/words.h"
 WORD_TABLE = re.compile(r"^#define (RUNG_\w+)\(X\)((?:.*\\\n)*.*)", re.M)
@@ -111,6 +116,7 @@ def blank(text):
 class Tidy:
     def __init__(self, root):
         self.root = pathlib.Path(root)
+        self.rooms = self.read_rooms()
         self.found = []
         words = self.root / WORDS
         tables = WORD_TABLE.findall(words.read_text()) if words.exists() else []
@@ -145,7 +151,8 @@ class Tidy:
         self.ban(path, code, UNSAFE, "unsafe", "is banned everywhere")
         if room:
             self.check_words(path, raw)
-            self.check_direction(path, room, includes)
+            self.check_direction(path, includes)
+            self.check_private(path, includes)
             self.check_own_header(path, includes)
             self.check_messages(path, code)
             if room != "base":
@@ -176,14 +183,33 @@ class Tidy:
         if raw and not raw.endswith("\n"):
             self.report(path, raw.count("\n") + 1, "layout", "no line break at the end of the file")
 
-    def check_direction(self, path, room, includes):
-        allowed = self.declared(room) & INNER.get(room, set())
+    def check_direction(self, path, includes):
+        room = self.room_of(path.relative_to("src").as_posix())
+        top = room.split("/")[0]
         for number, kind, name in includes:
-            target = name.split("/")[0]
-            if kind == '"' and (name.startswith(".") or target not in INNER):
+            target = self.room_of(name)
+            if kind == "<" and ADAPTERS.get(name, path.as_posix()) != path.as_posix():
+                self.report(path, number, "direction", f"<{name}> belongs to {ADAPTERS[name]}: use its port")
+            elif kind == '"' and (name.startswith(".") or target.split("/")[0] not in INNER):
                 self.report(path, number, "direction", f'"{name}" is not of the form "room/noun.h"')
-            elif kind == '"' and target != room and target not in allowed and (room, name) not in SHARED:
-                self.report(path, number, "direction", f"{room} may not include {target} (DEPS in src/{room}/CMakeLists.txt)")
+            elif kind == '"' and not self.may_include(room, target) and (room, name) not in SHARED:
+                self.report(path, number, "direction",
+                            f"{room} may not include {target} (DEPS in src/{top}/CMakeLists.txt)")
+
+    def may_include(self, room, target):
+        top, target_top = room.split("/")[0], target.split("/")[0]
+        is_inward = top == target_top or target_top in INNER.get(top, ())
+        return target == room or (is_inward and target in self.rooms.get(room, ()))
+
+    def check_private(self, path, includes):
+        for number, kind, name in includes:
+            header = self.root / "src" / name
+            if kind != '"' or not header.exists():
+                continue
+            match = PRIVATE.search(header.read_text(errors="replace")[:PRIVATE_WITHIN])
+            owner = match and (self.room_of(name) if match[1].lower() == "the room" else match[1])
+            if owner and (self.root / "src" / owner).is_dir() and not path.as_posix().startswith(f"src/{owner}/"):
+                self.report(path, number, "private", f'"{name}" is private to {owner}')
 
     def check_own_header(self, path, includes):
         own = path.with_suffix(".h")
@@ -239,18 +265,25 @@ class Tidy:
 
     # ---- one room ----
 
-    def declared(self, room):
-        """The rooms after DEPS of rung_room and ROOMS of rung_program in src/<room>/CMakeLists.txt."""
-        path = self.root / "src" / room / "CMakeLists.txt"
-        deps = set()
-        for call in DEPS.findall(path.read_text() if path.exists() else ""):
-            is_deps = False
-            for word in call.split():
-                if word.isupper():
-                    is_deps = word in ("DEPS", "ROOMS")
-                elif is_deps:
-                    deps.add(word.split("_")[0])  # front_http is a part of front
-        return deps - {room}
+    def read_rooms(self):
+        """The rooms by name, each with what follows DEPS of its rung_room in src/*/CMakeLists.txt."""
+        rooms = {}
+        for path in sorted((self.root / "src").glob("*/CMakeLists.txt")):
+            for call in DEPS.findall(path.read_text()):
+                words, key = {}, []
+                for word in call.split():
+                    if word.isupper():
+                        key = words.setdefault(word, [])
+                    else:
+                        key.append(word)
+                rooms[words["NAME"][0]] = set(words.get("DEPS", ()))
+        slashed = {name.replace("/", "_"): name for name in rooms}
+        return {name: {slashed.get(dep, dep) for dep in deps} - {name} for name, deps in rooms.items()}
+
+    def room_of(self, name):
+        """The room of a file, named from src: front/net for front/net/conn.h, state for state/image/save.h."""
+        inner = "/".join(name.split("/")[:2])
+        return inner if inner in self.rooms else name.split("/")[0]
 
     def check_room(self, room):
         where = room.relative_to(self.root)
@@ -260,8 +293,9 @@ class Tidy:
         if room.name not in INNER:
             self.report(where, 1, "direction", "not a room: tools/tidy.py does not know what it may include")
             return
-        for outer in sorted(self.declared(room.name) - INNER[room.name]):
-            self.report(where / "CMakeLists.txt", 1, "direction", f"{room.name} may not depend on {outer}")
+        for inner in sorted(name for name in self.rooms if name.split("/")[0] == room.name):
+            for outer in sorted({dep.split("/")[0] for dep in self.rooms[inner]} - INNER[room.name] - {room.name}):
+                self.report(where / "CMakeLists.txt", 1, "direction", f"{inner} may not depend on {outer}")
 
     # ---- documents ----
 

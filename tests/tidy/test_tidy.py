@@ -86,6 +86,59 @@ class TidyTest(unittest.TestCase):
         self.fires("direction", "src/model/b.c", HEAD + '#include "../state/state.h"\n')
         self.fires("direction", "src/model/b.c", HEAD + '#include "score.h"\n')
 
+    FRONT = {
+        "src/front/README.md": "#\n",
+        "src/front/CMakeLists.txt": "rung_room(NAME front/net DEPS base)\nrung_room(NAME front/http DEPS front_net base)\n"
+                                    "rung_room(NAME front/resp DEPS front_net model base)\n",
+        "src/front/net/net.h": HEAD + '#include "base/slice.h"\n',
+        "src/front/http/http.h": HEAD + '#include "front/net/net.h"\n',
+        "src/front/resp/resp.c": HEAD + '#include "front/net/net.h"\n#include "model/score.h"\n',
+    }
+
+    def test_rooms_inside_a_room(self):
+        self.assertEqual(self.found(files=self.FRONT), [])
+        for name, include, room, target in (
+                ("src/front/resp/a.c", "front/http/http.h", "front/resp", "front/http"),
+                ("src/front/net/a.c", "front/http/http.h", "front/net", "front/http"),
+                ("src/front/net/a.c", "model/score.h", "front/net", "model"),  # declared by another part of front
+                ("src/state/a.c", "front/net/net.h", "state", "front/net")):
+            with self.subTest(name=name, include=include):
+                found = self.found(files={**self.FRONT, name: HEAD + f'#include "{include}"\n'})
+                self.assertEqual(len(found), 1, found)
+                self.assertIn(f"{name}:2: direction: {room} may not include {target} ", found[0])
+
+    def test_a_room_inside_a_room_depends_outward(self):
+        cmake = self.FRONT["src/front/CMakeLists.txt"] + "rung_room(NAME front/api DEPS app)\n"
+        found = self.found(files={**self.FRONT, "src/front/CMakeLists.txt": cmake})
+        self.assertEqual(found, ["src/front/CMakeLists.txt:1: direction: front/api may not depend on app"])
+
+    def test_foreign_header_behind_a_port(self):
+        uv = HEAD + "#include <uv.h>\n"
+        self.assertEqual(self.found(files={**self.FRONT, "src/front/net/uv_loop.c": uv}), [])
+        found = self.found(files={**self.FRONT, "src/front/net/net.c": HEAD + '#include "front/net/net.h"\n#include <uv.h>\n'})
+        self.assertEqual(len(found), 1, found)
+        self.assertIn("src/front/net/net.c:3: direction: <uv.h> belongs to src/front/net/uv_loop.c", found[0])
+
+    # ---- private headers ----
+
+    def test_private_header(self):
+        service = {"src/service/README.md": "#\n", "src/service/CMakeLists.txt": "rung_room(NAME service DEPS state base)\n",
+                   "src/service/a.c": HEAD + '#include "state/board.h"\n',
+                   "src/state/keyspace/keys.c": HEAD + '#include "state/board.h"\n'}
+        for head in ("/* board.h - a board. Private to the room. */\n", "/* board.h - a board;\n * private to state. */\n"):
+            with self.subTest(head=head):
+                found = self.found(files={**service, "src/state/board.h": HEAD + head})
+                self.assertEqual(found, ['src/service/a.c:2: private: "state/board.h" is private to state'])
+        for head in ("/* board.h - a board. */\n", "/* board.h - its field is private to save.c. */\n"):
+            with self.subTest(head=head):
+                self.assertEqual(self.found(files={**service, "src/state/board.h": HEAD + head}), [])
+
+    def test_private_header_of_a_room_inside_a_room(self):
+        files = {**self.FRONT, "src/front/net/conn.h": HEAD + "/* conn.h - a connection. Private to front/net. */\n",
+                 "src/front/net/conn.c": HEAD + '#include "front/net/conn.h"\n',
+                 "src/front/http/a.c": HEAD + '#include "front/net/conn.h"\n'}
+        self.assertEqual(self.found(files=files), ['src/front/http/a.c:2: private: "front/net/conn.h" is private to front/net'])
+
     def test_include_in_a_comment(self):
         self.silent("src/model/b.c", HEAD + '/*\n#include "state/state.h"\n*/\n')
 

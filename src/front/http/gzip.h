@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip.h - whole bodies compressed with zlib, one stream and one buffer for all of them. Inside front/http only. */
+/* gzip.h - whole bodies compressed with zlib, one stream and one buffer for all of them. Private to front/http. */
 #ifndef RUNG_FRONT_HTTP_GZIP_H
 #define RUNG_FRONT_HTTP_GZIP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* transport.h - what the files of the transport know of each other: the front, a connection's session, an exchange.
  *
- * Inside front/http only: http.c reads requests, exchange.c answers them. */
+ * Private to front/http: http.c reads requests, exchange.c answers them. */
 #ifndef RUNG_FRONT_HTTP_TRANSPORT_H
 #define RUNG_FRONT_HTTP_TRANSPORT_H
 

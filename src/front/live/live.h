@@ -35,7 +35,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <uv.h>
 
 typedef struct rung_live rung_live; /* heap object; whoever created it calls rung_live_destroy() */
 typedef struct rung_viewer rung_viewer; /* owned by live, until left or ended */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* conn.h - what net.c and conn.c know of each other: the structs of a net and of a connection.
  *
- * Inside front/net only; the contract is net.h. */
+ * Private to front/net; the contract is net.h. */
 #ifndef RUNG_FRONT_NET_CONN_H
 #define RUNG_FRONT_NET_CONN_H
 

@@ -3,7 +3,7 @@
  *
  * An address is an IPv4 address, or the first 64 bits of an IPv6 one: whoever has one address of such a network has all
  * of them. Only addresses with open connections are kept, so there are never more of them than connections, and nobody
- * can push another one out. The zero value is empty. Inside front/net only. */
+ * can push another one out. The zero value is empty. Private to front/net. */
 #ifndef RUNG_FRONT_NET_PEERS_H
 #define RUNG_FRONT_NET_PEERS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* queue.h - bytes waiting to be sent: copies in pooled chunks, and shared blobs, in order.
  *
- * The zero value of a queue is empty. One pool serves all queues of a loop. Inside front/net only. */
+ * The zero value of a queue is empty. One pool serves all queues of a loop. Private to front/net. */
 #ifndef RUNG_FRONT_NET_QUEUE_H
 #define RUNG_FRONT_NET_QUEUE_H
 

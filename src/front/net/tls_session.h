@@ -6,7 +6,7 @@
  *     rung__tls_write(s, bytes, &n);            // plain text to send
  *     s->wire                                   // what the socket has to send: take from its front
  *
- * Inside front/net only. */
+ * Private to front/net. */
 #ifndef RUNG_FRONT_NET_TLS_SESSION_H
 #define RUNG_FRONT_NET_TLS_SESSION_H
 

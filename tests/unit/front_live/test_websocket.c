@@ -7,6 +7,7 @@
 #include "support/livekit.h"
 #include "support/netkit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- a server whose connections are WebSockets from the first byte ---- */
