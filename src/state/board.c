@@ -749,68 +749,91 @@ static rung_status check_change(const rung__board *b, const rung_board_def *def,
     return check_closed_seasons(b, def, err);
 }
 
+/* A redefinition in progress. */
+typedef struct redefinition {
+    rung__def *shared; /* the old definition, in use until the end */
+    uint32_t attribute[RUNG__SCOPE_SLOTS], scope_count;
+} redefinition;
+
+/* Take the new definition, and a rule if zone or day start changed. On failure the board is as before. */
+static rung_status adopt_def(rung_state *s, rung__board *b, const rung_board_def *def,
+                             rung__def *old, rung_err *err) {
+    rung_status st = take_def(s, b, def, err);
+    if (st < 0)
+        return st;
+    if (!rung_slice_eq(old->def.zone_rules, b->def->zone_rules) ||
+        old->def.day_starts_min != b->def->day_starts_min)
+        st = add_rule(s, b, b->def, false, err);
+    if (st < 0) {
+        rung__def_unuse(s, b->shared);
+        set_def(b, old);
+    }
+    return st;
+}
+
+static bool teams_differ(const rung_board_def *a, const rung_board_def *b) {
+    return a->has_teams != b->has_teams || !rung_slice_eq(a->team_by, b->team_by) ||
+           a->team_combine != b->team_combine || a->team_top != b->team_top;
+}
+
+/* Rank by the attributes of the new definition, in every window that it still has. */
+static rung_status change_slots(rung_state *s, rung__board *b, const redefinition *old) {
+    rung_status st = use_slots(s, b->def, b->attribute, &b->scope_count, &b->team_slot);
+    bool teams_changed = teams_differ(&old->shared->def, b->def);
+    for (uint32_t i = b->window_count; i-- > 0;)
+        if (!def_has_window(b->def, b->windows[i]))
+            window_remove(s, b, i);
+    for (uint32_t i = 0; st >= 0 && i < b->window_count; i++)
+        st = arrange_slots(s, b, b->windows[i], old->attribute, old->scope_count, teams_changed);
+    for (uint32_t i = 0; st >= 0 && i < old->scope_count; i++) {
+        if (!has_attribute(b->attribute, b->scope_count, old->attribute[i]))
+            rung__stash_drop_attribute(s, b->serial, old->attribute[i]);
+        rung__attribute_unuse(s, old->attribute[i]);
+    }
+    for (uint32_t i = 0; st >= 0 && b->has_stash && i < b->scope_count; i++)
+        if (!has_attribute(old->attribute, old->scope_count, b->attribute[i]))
+            rung__stash_add_attribute(s, b, i);
+    return st;
+}
+
+static rung_status change_windows(rung_state *s, rung__board *b, const rung_board_def *old) {
+    memset(b->current, 0, sizeof b->current);
+    refresh_spans(s, b);
+    rung_status st = seed_new_windows(s, b, old);
+    if (st < 0)
+        return st;
+    enforce_keep(s, b);
+    recompute_next_close(s);
+    return RUNG_OK;
+}
+
 static rung_status change_board(rung_state *s, rung__board *b, const rung_board_def *def,
                                 rung_err *err) {
     rung_status st = check_change(b, def, err);
     if (st < 0)
         return st;
-    rung__def *old_shared = b->shared; /* lives until the end of this function */
-    const rung_board_def *old = b->def;
-    uint32_t old_attribute[RUNG__SCOPE_SLOTS], old_count = b->scope_count;
-    memcpy(old_attribute, b->attribute, sizeof old_attribute);
+    redefinition old = {.shared = b->shared, .scope_count = b->scope_count};
+    memcpy(old.attribute, b->attribute, sizeof old.attribute);
     rung_digest before = rung__board_digest(s, b);
-
-    st = take_def(s, b, def, err);
-    bool is_taken = st >= 0;
-    bool new_rule = is_taken && (!rung_slice_eq(old->zone_rules, b->def->zone_rules) ||
-                                 old->day_starts_min != b->def->day_starts_min);
-    if (new_rule)
-        st = add_rule(s, b, b->def, false, err);
-    if (st < 0) {
-        if (is_taken)
-            rung__def_unuse(s, b->shared);
-        set_def(b, old_shared);
+    st = adopt_def(s, b, def, old.shared, err);
+    if (st < 0)
         return st;
-    }
-    bool same = rung_slice_eq(old_shared->bytes, b->shared->bytes) && !b->is_key;
+    bool same = rung_slice_eq(old.shared->bytes, b->shared->bytes) && !b->is_key;
+    int64_t old_grace_ms = old.shared->def.grace_ms;
     if (!same)
         b->version = s->seq;
-    if (old->grace_ms != b->def->grace_ms && s->time_ms - old->grace_ms > b->over_ms)
-        b->over_ms = s->time_ms - old->grace_ms;
+    if (old_grace_ms != b->def->grace_ms && s->time_ms - old_grace_ms > b->over_ms)
+        b->over_ms = s->time_ms - old_grace_ms;
     if (b->is_key && s->rules >= 1)
-        rung__expiry_clear(s, b->number); /* whoever gave the key an end need not be an admin */
+        rung__expiry_clear(s, b->number); /* the client that set it need not be an admin */
     b->is_key = false;
     rung__digest_subtract(&s->digest, before);
     rung__digest_add(&s->digest, rung__board_digest(s, b));
-
-    /* From here on only memory can fail, and then the state says so for ever. */
-    st = use_slots(s, b->def, b->attribute, &b->scope_count, &b->team_slot);
-    bool teams_changed =
-        old->has_teams != b->def->has_teams || !rung_slice_eq(old->team_by, b->def->team_by) ||
-        old->team_combine != b->def->team_combine || old->team_top != b->def->team_top;
-    for (uint32_t i = b->window_count; i-- > 0;)
-        if (!def_has_window(b->def, b->windows[i]))
-            window_remove(s, b, i);
-    for (uint32_t i = 0; st >= 0 && i < b->window_count; i++)
-        st = arrange_slots(s, b, b->windows[i], old_attribute, old_count, teams_changed);
-    for (uint32_t i = 0; st >= 0 && i < old_count; i++) {
-        if (!has_attribute(b->attribute, b->scope_count, old_attribute[i]))
-            rung__stash_drop_attribute(s, b->serial, old_attribute[i]);
-        rung__attribute_unuse(s, old_attribute[i]);
-    }
-    for (uint32_t i = 0; st >= 0 && b->has_stash && i < b->scope_count; i++)
-        if (!has_attribute(old_attribute, old_count, b->attribute[i]))
-            rung__stash_add_attribute(s, b, i);
-    memset(b->current, 0, sizeof b->current);
-    if (st >= 0) {
-        refresh_spans(s, b);
-        st = seed_new_windows(s, b, old);
-    }
-    if (st >= 0) {
-        enforce_keep(s, b);
-        recompute_next_close(s);
-    }
-    rung__def_unuse(s, old_shared);
+    /* From here on only memory can run out, which breaks the state for good. */
+    st = change_slots(s, b, &old);
+    if (st >= 0)
+        st = change_windows(s, b, &old.shared->def);
+    rung__def_unuse(s, old.shared);
     return st < 0 ? st : same ? RUNG_UNCHANGED : RUNG_OK;
 }
 
