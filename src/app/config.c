@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/slice.h"
 #include "cli/options.h"
+#include "front/http/origin.h"
 #include "front/net/address.h"
 #include "model/utf8.h"
 
@@ -369,24 +370,11 @@ static bool is_origin(const char *text, size_t len) {
     return scheme && !memchr(text + scheme, '/', len - scheme) && !memchr(text, ' ', len);
 }
 
-/* http://localhost:3000 and the like. */
-static bool is_local_origin(const char *text, size_t len) {
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    size_t scheme = len > 8 && memcmp(text, "https://", 8) == 0 ? 8 : 7;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t end = scheme + strlen(names[i]);
-        if (len >= end && memcmp(text + scheme, names[i], strlen(names[i])) == 0 &&
-            (len == end || text[end] == ':'))
-            return true;
-    }
-    return false;
-}
-
 /* Where everybody is an admin, so is every page that may ask. */
 static rung_status check_origins_without_keys(const rung_settings *s, rung_err *err) {
     for (const char *text = s->cors_origins; text && *text;) {
         size_t len = strcspn(text, ", ");
-        if (len && !is_local_origin(text, len))
+        if (len && !rung_origin_is_local(rung_slice_of(text, len)))
             return RUNG_FAIL_FIELD(
                 err, RUNG_EREFUSED, "cors.origins",
                 "there are no keys, so pages of %.*s could change "

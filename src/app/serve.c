@@ -41,7 +41,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -407,94 +406,14 @@ static void on_signal(void *ctx, int number) {
 
 /* ---- requests ---- */
 
-/* How far the recovery is. */
-static void answer_recovering(const server *s, rung_exchange *x) {
-    typedef unsigned long long ull;
-    char members[160];
-    const char *what = s->opening_what;
-    ull done = s->opening_done, total = s->opening_total;
-    int len = snprintf(members, sizeof members,
-                       "\"progress\":{\"reading\":\"%s\",\"done\":%llu,\"total\":%llu}",
-                       what ? what : "", done, total);
-    rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
-    rung_exchange_problem_with(x, 503, "not_ready", rung_slice_of(members, (size_t)len),
-                               "the server is still recovering: %.0f %% of the %s is read",
-                               total ? 100.0 * (double)done / (double)total : 0.0,
-                               what ? what : "folder");
-}
-
-static bool begins_with(rung_slice text, const char *start) {
-    size_t len = strlen(start);
-    return text.len >= len && memcmp(text.ptr, start, len) == 0;
-}
-
-/* Whatever its case. */
-static bool begins_with_name(rung_slice text, const char *name) {
-    return text.len >= strlen(name) && strncasecmp(text.ptr, name, strlen(name)) == 0;
-}
-
-/* Where everybody who reaches us is an admin, a page in a browser on this machine must not: neither from another site,
- * nor by giving our address a name of its own. A browser says which page asks. Origins of elsewhere cannot be
- * configured then (rung_settings_check_reach). */
-static bool is_foreign_page(const server *s, rung_exchange *x) {
-    static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
-    rung_slice origin = rung_exchange_header(x, "origin");
-    if (!origin.ptr || !rung_access_is_open(s->access))
-        return false;
-    size_t scheme = begins_with(origin, "https://") ? 8 : begins_with(origin, "http://") ? 7 : 0;
-    rung_slice host = rung_slice_of(origin.ptr + scheme, origin.len - scheme);
-    for (size_t i = 0; scheme && i < 3; i++) {
-        size_t len = strlen(ours[i]);
-        if (begins_with(host, ours[i]) && (host.len == len || host.ptr[len] == ':'))
-            return false;
-    }
-    return true;
-}
-
-/* A page whose name was made to mean this machine is of our own origin to its browser, which then says nothing of it
- * when it reads: only the Host tells. We cannot be reached under other names than these without keys; whoever sends no
- * Host is no browser. */
-static bool is_foreign_host(const server *s, rung_exchange *x) {
-    rung_slice host = rung_exchange_request(x)->host;
-    rung_address address;
-    if (!host.len || s->http_bound.is_unix || !rung_access_is_open(s->access))
-        return false;
-    if (begins_with_name(host, "localhost") && (host.len == 9 || host.ptr[9] == ':'))
-        return false;
-    bool is_ours = rung_address_parse(host, 0, &address, NULL) == RUNG_OK && !address.is_unix &&
-                   rung_address_is_local(&address);
-    return !is_ours;
-}
-
-static void on_request(void *ctx, rung_exchange *x) {
-    server *s = ctx;
-    rung_slice path = rung_exchange_request(x)->path;
-    if (rung_exchange_is_reserved(x) && !rung_api_is_urgent(s->api, x)) {
-        rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
-        rung_exchange_problem(x, 503, "too_many_connections",
-                              "only health checks and admins are answered: all other connections "
-                              "are taken, or too many are from this address");
-    } else if (is_foreign_host(s, x))
-        rung_exchange_problem_with(x, 403, "forbidden", RUNG_SLICE("\"field\":\"Host\""),
-                                   "Host: there are no keys, so only a name of this machine "
-                                   "(localhost, 127.0.0.1, [::1]) is answered");
-    else if (is_foreign_page(s, x))
-        rung_exchange_problem(x, 403, "forbidden",
-                              "there are no keys, so only pages of this machine may ask");
-    else if (s->stage == STAGE_OPENING && rung_slice_eq(path, RUNG_SLICE("/readyz")))
-        answer_recovering(s, x);
-    else if (!s->settings.metrics && rung_slice_eq(path, RUNG_SLICE("/metrics")))
-        rung_exchange_problem(x, 404, "not_found", "metrics are switched off (metrics = off)");
-    else
-        rung_api_handle(s->api, x);
+static rung_api_progress on_recovering(void *ctx) {
+    const server *s = ctx;
+    return (rung_api_progress){s->opening_what, s->opening_done, s->opening_total};
 }
 
 static void on_answered(void *ctx, const rung_exchange *x, int status, uint64_t took_us,
                         uint64_t bytes_in, uint64_t bytes_out) {
     const server *s = ctx;
-    rung_api_observe(s->api, x, status, took_us, bytes_in, bytes_out);
-    if (s->logger.level > RUNG_LOG_DEBUG)
-        return;
     char peer[RUNG_ADDRESS_TEXT_MAX];
     const rung_request *r = rung_exchange_request(x);
     rung_exchange_peer(x, peer);
@@ -614,11 +533,13 @@ static int set_up_http(server *s) {
                            .archive_stat = on_archive_stat,
                            .resp_stat = on_resp_stat,
                            .key_changed = on_key_changed,
+                           .progress = on_recovering,
+                           .answered = s->logger.level > RUNG_LOG_DEBUG ? NULL : on_answered,
+                           .is_unmeasured = !set->metrics,
                            .ctx = s};
     rung_http_config http = {.alloc = rung_alloc_heap(),
-                             .handle = on_request,
-                             .observe = on_answered,
-                             .ctx = s,
+                             .handle = rung_api_handle,
+                             .observe = rung_api_observe,
                              .idle_ms = (uint32_t)set->idle_timeout_ms,
                              .head_ms = (uint32_t)set->header_timeout_ms,
                              .body_ms = (uint32_t)set->body_timeout_ms,
@@ -629,6 +550,7 @@ static int set_up_http(server *s) {
     if (rung_net_create(&net, &s->net, &err) < 0 || rung_api_create(&api, &s->api, &err) < 0)
         return fail(s, &err);
     http.net = s->net;
+    http.ctx = s->api;
     if (rung_http_create(&http, &s->http, &err) < 0)
         return fail(s, &err);
     if (set->tls_cert &&

@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "front/api/call.h"
+#include "front/http/origin.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,21 +89,31 @@ static void set_number(rung_exchange *x, const char *name, uint32_t value) {
     rung_exchange_set(x, name, rung_slice_of(digits, rung_digits_format(value, digits)));
 }
 
+/* `members`: of the object, beside those that every problem has. */
+static void end_more(rung_exchange *x, const rung_problem *p, rung_slice members) {
+    if (p->retry_s)
+        set_number(x, "Retry-After", (uint32_t)p->retry_s);
+    rung_exchange_problem_with(x, p->status, p->code, members, "%.*s", (int)p->detail.len,
+                               p->detail.ptr);
+}
+
 static void end_with(rung_exchange *x, const rung_problem *p) {
     char bytes[256 + 32];
     rung_json_writer w = {.data = bytes, .size = sizeof bytes};
     rung_problem_write_field(&w, p);
     if (rung_json_failed(&w))
         rung_json_writer_reset(&w);
-    if (p->retry_s)
-        set_number(x, "Retry-After", (uint32_t)p->retry_s);
-    rung_exchange_problem_with(x, p->status, p->code, rung_json_written(&w), "%.*s",
-                               (int)p->detail.len, p->detail.ptr);
+    end_more(x, p, rung_json_written(&w));
 }
 
 void rung__call_fail(rung_call *c, rung_status st, const rung_err *err) {
     rung_problem p = rung_problem_of(st, err);
     end_with(c->x, &p);
+}
+
+void rung__call_fail_more(rung_call *c, const rung_err *err, rung_slice members) {
+    rung_problem p = rung_problem_of(err->code, err);
+    end_more(c->x, &p, members);
 }
 
 void rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
@@ -410,10 +421,7 @@ static int64_t now_of(const rung_api *api) {
 
 /* A change asked for by a page of another origin, which its user's browser sends along. */
 static bool check_origin(rung_call *c) {
-    rung_slice origin = rung_exchange_header(c->x, "origin");
-    const rung_http *http = c->api->http;
-    if (!(c->route->flags & RUNG_IS_CHANGE) || !origin.ptr || !http ||
-        rung_http_allows_origin(http, origin, rung_exchange_request(c->x)->host))
+    if (!(c->route->flags & RUNG_IS_CHANGE) || rung_exchange_may_change(c->x))
         return true;
     rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, NULL,
                          "pages of this origin may not change anything");
@@ -519,15 +527,14 @@ static void run(rung_call *c, const rung_slice *segments) {
 
 /* ---- the transport's side ---- */
 
-static void refuse_route(rung_exchange *x, rung_status st, const char *allowed,
-                         const rung_err *err) {
+/* Before there is a call. */
+static void refuse(rung_exchange *x, rung_status st, const rung_err *err) {
     rung_problem p = rung_problem_of(st, err);
-    if (st == RUNG_EUNSUPPORTED)
-        rung_exchange_set(x, "Allow", rung_slice_str(allowed));
     end_with(x, &p);
 }
 
-bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
+/* Is it worth a reserved place? Health, readiness and metrics are, and what somebody with an admin's key asks for. */
+static bool is_urgent(const rung_api *api, const rung_exchange *x) {
     rung_slice path = rung_exchange_request(x)->path;
     if (rung_slice_eq(path, RUNG_SLICE("/healthz")) || rung_slice_eq(path, RUNG_SLICE("/readyz")) ||
         rung_slice_eq(path, RUNG_SLICE("/metrics")))
@@ -537,6 +544,18 @@ bool rung_api_is_urgent(const rung_api *api, rung_exchange *x) {
                                 now_of(api));
 }
 
+/* What is decided before anybody looks at what is asked for. */
+static rung_status admit(const rung_api *api, const rung_exchange *x, rung_err *err) {
+    const rung_request *r = rung_exchange_request(x);
+    if (rung_exchange_is_reserved(x) && !is_urgent(api, x))
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_CONNECTIONS,
+                             "only health checks and admins are answered: all other connections "
+                             "are taken, or too many are from this address");
+    if (!rung_access_is_open(api->service.access))
+        return RUNG_OK;
+    return rung_origin_check_local(rung_exchange_header(x, "origin"), r->host, r->is_unix, err);
+}
+
 void rung_api_handle(void *ctx, rung_exchange *x) {
     rung_api *api = ctx;
     const rung_request *r = rung_exchange_request(x);
@@ -544,16 +563,25 @@ void rung_api_handle(void *ctx, rung_exchange *x) {
     rung_slice segments[RUNG_URL_SEGMENTS_MAX];
     char allowed[RUNG_ALLOWED_MAX] = "";
     rung_err err = {0};
-    rung_status st = rung_route_find(r->method, r->path, &route, segments, allowed, &err);
+    rung_status st = admit(api, x, &err);
+    if (st < 0) {
+        refuse(x, st, &err);
+        return;
+    }
+    st = rung_route_find(r->method, r->path, &route, segments, allowed, &err);
+    if (st == RUNG_NOT_FOUND && rung__api_asset(x, r))
+        return;
+    if (st == RUNG_OK && route->handle == rung_api_metrics && api->config.is_unmeasured)
+        st = RUNG_FAIL(&err, RUNG_NOT_FOUND, "metrics are switched off (metrics = off)");
+    if (st == RUNG_EUNSUPPORTED)
+        rung_exchange_set(x, "Allow", rung_slice_str(allowed));
     if (st != RUNG_OK) {
-        if (st != RUNG_NOT_FOUND || !rung__api_asset(x, r))
-            refuse_route(x, st, allowed, &err);
+        refuse(x, st, &err);
         return;
     }
     rung_call *c = rung_exchange_alloc(x, sizeof *c);
     if (!c) {
-        rung_problem p = rung_problem_of(RUNG_ENOMEM, NULL);
-        end_with(x, &p);
+        refuse(x, RUNG_ENOMEM, NULL);
         return;
     }
     c->api = api;
@@ -575,6 +603,8 @@ void rung_api_observe(void *ctx, const rung_exchange *x, int status, uint64_t to
     bool is_timed = !c || !(c->is_stream || c->route->flags & RUNG_IS_STREAM);
     rung_metrics_count(&api->metrics, route, status, is_timed ? &took_us : NULL, bytes_in,
                        bytes_out);
+    if (api->config.answered)
+        api->config.answered(api->config.ctx, x, status, took_us, bytes_in, bytes_out);
 }
 
 /* ---- lifecycle ---- */

@@ -43,6 +43,12 @@ typedef struct rung_api_resp_stat {
     uint64_t blocked_looks, work;
 } rung_api_resp_stat;
 
+/* How far the recovery is. */
+typedef struct rung_api_progress {
+    const char *what; /* that is being read: static, no JSON escapes; NULL: nothing yet */
+    uint64_t done, total;
+} rung_api_progress;
+
 /* Zero is a good default for every field but alloc, loop and access. Texts are used until destroy. */
 typedef struct rung_api_config {
     const rung_alloc *alloc;
@@ -53,6 +59,7 @@ typedef struct rung_api_config {
     uint32_t wait_ms;     /* how long a read waits for its min_seq, or for the archive; 0: 5 s */
     uint32_t waiting_max; /* reads that wait; 0: 10,000. More: 503 */
     uint32_t line_ms; /* a stream of submissions that sends no line for so long is ended; 0: 10 s */
+    bool is_unmeasured;          /* there is no /metrics */
     uint32_t metrics_boards_max; /* boards with a series of their own in /metrics; 0: 100 */
     uint32_t live_frame_rate;    /* frames per second of live topics; 0: 10 */
     uint32_t live_viewers_max;   /* 0: 20,000 */
@@ -62,6 +69,11 @@ typedef struct rung_api_config {
     bool (*resp_stat)(void *ctx, rung_api_resp_stat *out); /* likewise */
     /* A key was made or revoked over HTTP by who has the key `by` (empty: there were none); may be NULL. */
     void (*key_changed)(void *ctx, const rung_key *key, bool is_new, rung_slice by);
+    /* For /readyz until rung_api_start(); may be NULL. */
+    rung_api_progress (*progress)(void *ctx);
+    /* A request was answered, as rung_http_config.observe; for the log. May be NULL. */
+    void (*answered)(void *ctx, const rung_exchange *x, int status, uint64_t took_us,
+                     uint64_t bytes_in, uint64_t bytes_out);
     void *ctx;
 } rung_api_config;
 
@@ -70,7 +82,7 @@ RUNG_NODISCARD rung_status rung_api_create(const rung_api_config *config, rung_a
 /* NULL is fine. */
 void rung_api_destroy(rung_api *api);
 
-/* Whose numbers /metrics shows, and whose rules for origins hold. Either may be NULL. */
+/* Whose numbers /metrics shows. Either may be NULL. */
 void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http);
 
 /* The server is recovered. `archive` is a reading handle that nobody else uses, or NULL; both stay the caller's and are
@@ -84,10 +96,6 @@ void rung_api_stop(rung_api *api);
 /* Wait for that question, and for a change of the keys: when the loop has ended, before hub and archive are closed.
  * NULL is fine. */
 void rung_api_settle(rung_api *api);
-
-/* Is it worth a reserved place (rung_exchange_is_reserved())? Health, readiness and metrics are, and what somebody with
- * an admin's key asks for. */
-bool rung_api_is_urgent(const rung_api *api, rung_exchange *x);
 
 /* For rung_http_config; `api` is the ctx. */
 void rung_api_handle(void *api, rung_exchange *x);

@@ -303,8 +303,6 @@ static peer *make_peer(const rung_call *c) {
 
 /* The handshake's rules. False: the call is ended. */
 static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE]) {
-    const rung_request *r = rung_exchange_request(c->x);
-    rung_slice origin = rung_exchange_header(c->x, "origin");
     if (!rung_slice_eq(rung_exchange_header(c->x, "sec-websocket-version"), RUNG_SLICE("13"))) {
         rung_exchange_set(c->x, "Sec-WebSocket-Version", RUNG_SLICE("13"));
         rung__call_fail_with(c, RUNG_EVERSION, RUNG_REASON_WEBSOCKET, "Sec-WebSocket-Version",
@@ -316,7 +314,7 @@ static bool check_handshake(rung_call *c, char accept[RUNG_WEBSOCKET_ACCEPT_SIZE
                              "expected 16 bytes in base64");
         return false;
     }
-    if (c->api->http && !rung_http_allows_origin(c->api->http, origin, r->host)) {
+    if (!rung_exchange_may_change(c->x)) {
         rung__call_fail_with(c, RUNG_EREFUSED, RUNG_REASON_ORIGIN, "Origin",
                              "not among the configured ones");
         return false;

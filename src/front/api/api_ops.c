@@ -30,11 +30,29 @@ static void write_warnings(rung_json_writer *w, rung_hub_time t) {
     rung_json_close_array(w);
 }
 
+/* How far the recovery is. */
+static void answer_recovering(rung_call *c) {
+    char members[160];
+    rung_err err;
+    rung_api_progress p = c->api->config.progress(c->api->config.ctx);
+    int len = snprintf(
+        members, sizeof members, "\"progress\":{\"reading\":\"%s\",\"done\":%llu,\"total\":%llu}",
+        p.what ? p.what : "", (unsigned long long)p.done, (unsigned long long)p.total);
+    RUNG_FAIL_WHY(&err, RUNG_ECLOSED, RUNG_REASON_RECOVERING,
+                  "the server is still recovering: %.0f %% of the %s is read",
+                  p.total ? 100.0 * (double)p.done / (double)p.total : 0.0,
+                  p.what ? p.what : "folder");
+    rung__call_fail_more(c, &err, rung_slice_of(members, (size_t)len));
+}
+
 void rung_api_ready(rung_call *c) {
     rung_api *api = c->api;
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     if (!api->service.hub || api->is_stopped) {
-        rung__call_not_ready(c);
+        if (!api->is_stopped && api->config.progress)
+            answer_recovering(c);
+        else
+            rung__call_not_ready(c);
         return;
     }
     rung_status st = rung_hub_stat(api->service.hub).status;

@@ -128,6 +128,8 @@ void rung__call_fail(rung_call *c, rung_status st, const rung_err *err);
 /* The same, of an error that is made here. `field` is what of the request it is about, or NULL. */
 void rung__call_fail_with(rung_call *c, rung_status st, rung_reason reason, const char *field,
                           const char *text);
+/* With these members, as JSON text, instead of a field. */
+void rung__call_fail_more(rung_call *c, const rung_err *err, rung_slice members);
 /* The request cannot be read, unless `err` has another reason. */
 void rung__call_malformed(rung_call *c, rung_status st, rung_err *err);
 /* What `field` names is not there. */

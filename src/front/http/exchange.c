@@ -11,6 +11,7 @@
 
 #include "base/assert.h"
 #include "codec/json_writer.h"
+#include "front/http/origin.h"
 #include "front/http/transport.h"
 
 #include <stdarg.h>
@@ -19,7 +20,6 @@
 #include <time.h>
 
 #define BEHIND_HIGH 65536u /* bytes a streamed answer may gather while others are before it */
-#define ORIGIN_MAX  256u
 
 /* ---- buffers ---- */
 
@@ -103,6 +103,11 @@ void rung_exchange_charge(rung_exchange *x, ptrdiff_t bytes) {
 
 bool rung_exchange_is_reserved(const rung_exchange *x) {
     return x->session && rung_conn_is_reserved(x->session->conn);
+}
+
+bool rung_exchange_may_change(const rung_exchange *x) {
+    return rung_origin_may_change(x->http->config.cors_origins, rung_exchange_header(x, "origin"),
+                                  x->request.host);
 }
 
 void rung_exchange_set_user(rung_exchange *x, void *user) {
@@ -276,34 +281,11 @@ static void put_number(composer *c, uint64_t number) {
     c->at += rung_digits_format(number, c->at);
 }
 
-/* "*", the origin itself when it is on the list, or nothing. */
-static rung_slice allowed_origin(const rung_http *h, rung_slice origin) {
-    const char *const *list = h->config.cors_origins;
-    for (; list && *list && origin.len && origin.len <= ORIGIN_MAX; list++) {
-        if (strcmp(*list, "*") == 0)
-            return RUNG_SLICE("*");
-        if (rung_slice_eq(rung_slice_str(*list), origin))
-            return origin;
-    }
-    return (rung_slice){0};
-}
-
-bool rung_http_allows_origin(const rung_http *h, rung_slice origin, rung_slice host) {
-    if (!origin.ptr || allowed_origin(h, origin).len)
-        return true;
-    /* Our own pages: scheme://host, whatever the scheme. */
-    const char *slashes = origin.len > 3 ? memchr(origin.ptr, ':', origin.len) : NULL;
-    size_t scheme = slashes ? (size_t)(slashes - origin.ptr) : 0;
-    if (!slashes || origin.len - scheme < 4 || memcmp(slashes, "://", 3) != 0)
-        return false;
-    return rung_slice_eq(rung_slice_of(slashes + 3, origin.len - scheme - 3), host);
-}
-
 static void put_cors(rung_exchange *x, composer *c) {
     if (!x->http->config.cors_origins)
         return;
     rung_slice origin = rung_exchange_header(x, "origin");
-    rung_slice allowed = allowed_origin(x->http, origin);
+    rung_slice allowed = rung_origin_allowed(x->http->config.cors_origins, origin);
     if (!rung_slice_eq(allowed, RUNG_SLICE("*")))
         PUT(c, "Vary: Origin\r\n");
     if (!allowed.len)
@@ -514,7 +496,7 @@ bool rung__exchange_preflight(rung_exchange *x) {
     rung_slice origin = rung_exchange_header(x, "origin");
     if (!origin.ptr || !rung_exchange_header(x, "access-control-request-method").ptr)
         return false;
-    if (!allowed_origin(x->http, origin).len) {
+    if (!rung_origin_allowed(x->http->config.cors_origins, origin).len) {
         rung_exchange_problem(x, 403, "origin_not_allowed",
                               "Origin: not among the configured ones");
         return true;

@@ -50,6 +50,7 @@ typedef struct rung_request {
     bool
         wants_upgrade; /* Connection: upgrade and Upgrade: websocket are there; see rung_exchange_upgrade() */
     bool is_tls;
+    bool is_unix; /* it came over a unix socket */
 } rung_request;
 
 const rung_request *rung_exchange_request(const rung_exchange *x);
@@ -66,6 +67,9 @@ rung_slice rung_exchange_peer_key(const rung_exchange *x);
 /* Did it come on a connection in a reserved place (front/net/net.h)? Such places are for what must be answered when all
  * others are taken; the connection closes after it. */
 bool rung_exchange_is_reserved(const rung_exchange *x);
+
+/* Is it from no page, or from one that may change something and open WebSockets (front/http/origin.h)? */
+bool rung_exchange_may_change(const rung_exchange *x);
 
 /* ---- memory of the request ---- */
 

@@ -277,6 +277,7 @@ static void fill_request(rung__session *s, rung_exchange *x) {
         .length = h->length,
         .wants_upgrade = h->wants_upgrade && h->method == RUNG_METHOD_GET && !h->says_close,
         .is_tls = rung_conn_is_tls(s->conn),
+        .is_unix = rung_conn_is_unix(s->conn),
     };
     if (!h->query.len)
         x->request.query = (rung_slice){0};

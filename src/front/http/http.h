@@ -79,9 +79,6 @@ void rung_http_destroy(rung_http *h); /* NULL is fine */
 /* For rung_net_listen(); its ctx is the rung_http. */
 const rung_protocol *rung_http_protocol(void);
 
-/* May a page of this origin talk to us? For WebSocket, where CORS does not apply. No origin: yes. */
-bool rung_http_allows_origin(const rung_http *h, rung_slice origin, rung_slice host);
-
 typedef struct rung_http_stats {
     uint64_t requests, malformed /* refused by the transport */, overloaded /* 503 */, timed_out;
     uint64_t upgraded, gzipped;

@@ -887,6 +887,10 @@ bool rung_conn_is_tls(const rung_conn *c) {
     return c->tls != NULL;
 }
 
+bool rung_conn_is_unix(const rung_conn *c) {
+    return rung__conn_stream(c)->is_unix;
+}
+
 bool rung_conn_is_finished(const rung_conn *c) {
     return c->is_finished;
 }
@@ -898,7 +902,7 @@ rung_slice rung_conn_peer_key(const rung_conn *c) {
 void rung_conn_peer(const rung_conn *c, char text[RUNG_ADDRESS_TEXT_MAX]) {
     rung_address a;
     memcpy(text, "unix:", 6);
-    if (rung__conn_stream(c)->is_unix)
+    if (rung_conn_is_unix(c))
         return;
     text[0] = 0;
     if (peer_address(c, &a))

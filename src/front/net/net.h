@@ -118,8 +118,7 @@ typedef struct rung_net_stats {
     uint32_t open;
     uint32_t reserved; /* of them, in reserved places */
     size_t held;       /* what held_max bounds */
-    size_t
-        memory; /* bytes held: connections, buffers, pools; without the kernel's and OpenSSL's */
+    size_t memory; /* bytes held: connections, buffers, pools; without the kernel's and OpenSSL's */
 } rung_net_stats;
 rung_net_stats rung_net_stat(const rung_net *n);
 
@@ -133,6 +132,7 @@ bool rung_net_is_crowded(const rung_net *n, const rung_protocol *protocol);
 void *rung_conn_session(const rung_conn *c); /* what `opened` returned */
 rung_net *rung_conn_net(const rung_conn *c);
 bool rung_conn_is_tls(const rung_conn *c);
+bool rung_conn_is_unix(const rung_conn *c);
 bool rung_conn_is_finished(
     const rung_conn *c); /* rung_conn_finish() or rung_conn_abort() was called, or it broke */
 bool rung_conn_is_reserved(const rung_conn *c); /* it has a reserved place */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* origin.h - which web pages may talk to us: the whole policy about Origin and Host.
+ *
+ *  1. Pages of the configured origins may read and change (CORS). "*" is any page.
+ *  2. Pages that we served ourselves may change, and open WebSockets, where CORS does not apply.
+ *  3. Where there are no keys everybody who reaches us is an admin, so only pages of this machine may ask. A page of
+ *     elsewhere can also give our address a name of its own (DNS rebinding). Its browser then takes it for our own page
+ *     and sends no Origin with a read: only the Host tells. So Host must be a name of this machine too.
+ *
+ * Who sends no Origin is no page of another site; who sends no Host is no browser. Pure. */
+#ifndef RUNG_FRONT_HTTP_ORIGIN_H
+#define RUNG_FRONT_HTTP_ORIGIN_H
+
+#include "base/slice.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/* The value of Access-Control-Allow-Origin: "*", the origin itself when it is on the list, or nothing. The list ends
+ * with NULL, and may be NULL. */
+rung_slice rung_origin_allowed(const char *const *list, rung_slice origin);
+
+/* Rules 1 and 2. `host` is that of the request. */
+bool rung_origin_may_change(const char *const *list, rung_slice origin, rung_slice host);
+
+/* http://localhost:3000 and the like; http://127.0.0.1, http://[::1]. */
+bool rung_origin_is_local(rung_slice origin);
+
+/* Rule 3, for a server without keys: RUNG_OK, or RUNG_EREFUSED with the reason RUNG_REASON_FORBIDDEN. On a unix socket
+ * the Host means nothing. */
+RUNG_NODISCARD rung_status rung_origin_check_local(rung_slice origin, rung_slice host, bool is_unix,
+                                                   rung_err *err);
+
+#endif
