@@ -4,8 +4,6 @@
 #include "front/resp/handlers.h"
 #include "front/resp/permission.h"
 
-#include "codec/json_writer.h"
-
 #include <string.h>
 
 enum { PIECE = 256, SCAN_KEYS_MAX = 100000 };
@@ -87,12 +85,6 @@ void rung__resp_answer_keys(rung__resp_call *call) {
     }
 }
 
-static void put_cursor(rung__resp_call *call, uint64_t cursor) {
-    char text[20];
-    rung_resp_array(call->out, 2);
-    rung_resp_bulk(call->out, rung_slice_of(text, rung_digits_format(cursor, text)));
-}
-
 static bool is_wanted(const rung__resp_call *call, const rung__resp_scan_args *args,
                       rung_slice name, rung_zkey_kind kind, uint64_t *steps) {
     return (!args->has_pattern || rung__resp_glob(args->pattern, name, steps)) &&
@@ -122,7 +114,7 @@ void rung__resp_answer_scan(rung__resp_call *call) {
         }
         end = is_more ? cursor : 0;
         if (!pass) {
-            put_cursor(call, end);
+            rung__resp_put_cursor(call, end);
             rung_resp_array(call->out, count);
         }
     }
@@ -185,7 +177,7 @@ void rung__resp_answer_sscan(rung__resp_call *call) {
     for (uint32_t i = 0; i < n; i++)
         if (!args.has_pattern || rung__resp_glob(args.pattern, rows[i].member, NULL))
             rows[kept++] = rows[i];
-    put_cursor(call, next);
+    rung__resp_put_cursor(call, next);
     rung_resp_array(call->out, kept);
     for (uint32_t i = 0; i < kept; i++)
         rung_resp_bulk(call->out, rows[i].member);

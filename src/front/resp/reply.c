@@ -2,6 +2,7 @@
 /* Errors in the words of Redis 7: clients look at them. */
 #include "front/resp/reply.h"
 
+#include "codec/json_writer.h"
 #include "front/resp/server.h"
 
 #include <stdio.h>
@@ -119,4 +120,10 @@ void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_
     rung_resp_array(call->out, count);
     for (size_t i = 0; i < count; i++)
         rung_resp_simple(call->out, lines[i]);
+}
+
+void rung__resp_put_cursor(rung__resp_call *call, uint64_t cursor) {
+    char text[20];
+    rung_resp_array(call->out, 2);
+    rung_resp_bulk(call->out, rung_slice_of(text, rung_digits_format(cursor, text)));
 }

@@ -25,6 +25,9 @@ bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *resu
 /* An array of lines, as HELP answers. */
 void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_t count);
 
+/* The head of what SCAN and its like answer: a pair of the next cursor and what follows. */
+void rung__resp_put_cursor(rung__resp_call *call, uint64_t cursor);
+
 /* Open a key as a sorted set: false when it is a set, and the error has been written. */
 bool rung__resp_open_zset(rung__resp_call *call, rung_slice name, rung_zkey *out);
 bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out);

@@ -277,22 +277,13 @@ void rung__resp_answer_zrandmember(rung__resp_call *call) {
 
 static void put_scanned(rung__resp_call *call, uint64_t cursor, const rung_zkey_row *rows,
                         uint32_t n, const rung__resp_scan_args *args) {
-    char text[24];
     uint32_t kept = 0;
     bool keep[LISTPACK_MAX];
     for (uint32_t i = 0; i < n; i++) {
         keep[i] = !args->has_pattern || rung__resp_glob(args->pattern, rows[i].member, NULL);
         kept += keep[i];
     }
-    size_t len = 0;
-    char digits[24];
-    do
-        digits[len++] = (char)('0' + cursor % 10);
-    while (cursor /= 10);
-    for (size_t i = 0; i < len; i++)
-        text[i] = digits[len - 1 - i];
-    rung_resp_array(call->out, 2);
-    rung_resp_bulk(call->out, rung_slice_of(text, len));
+    rung__resp_put_cursor(call, cursor);
     rung_resp_array(call->out, kept * 2);
     for (uint32_t i = 0; i < n; i++)
         if (keep[i]) {
