@@ -4,6 +4,7 @@
  * same words: the field, a colon, what was expected. */
 #include "codec/board_json.h"
 
+#include "base/ascii.h"
 #include "model/calendar.h"
 #include "model/text.h"
 
@@ -343,14 +344,10 @@ static rung_status read_windows(rung_json *r, const rung_slot *slot, rung_board_
     return st < 0 ? st : RUNG_OK;
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 static rung_status read_day_starts(const rung_slot *slot, rung_board_def *def, rung_err *err) {
     const char *t = slot->text.ptr;
-    if (slot->text.len == 5 && is_digit(t[0]) && is_digit(t[1]) && t[2] == ':' && is_digit(t[3]) &&
-        is_digit(t[4])) {
+    if (slot->text.len == 5 && rung_is_digit(t[0]) && rung_is_digit(t[1]) && t[2] == ':' &&
+        rung_is_digit(t[3]) && rung_is_digit(t[4])) {
         int hour = (t[0] - '0') * 10 + t[1] - '0', minute = (t[3] - '0') * 10 + t[4] - '0';
         if (hour < 24 && minute < 60) {
             def->day_starts_min = hour * 60 + minute;
@@ -377,7 +374,7 @@ static bool read_top(rung_slice text, rung_board_def *def) {
         return false;
     uint32_t top = 0;
     for (size_t i = prefix.len; i < text.len; i++) {
-        if (!is_digit(text.ptr[i]))
+        if (!rung_is_digit(text.ptr[i]))
             return false;
         top = top * 10 + (uint32_t)(text.ptr[i] - '0');
     }

@@ -12,6 +12,7 @@
  * settled by comparing the keys themselves. */
 #include "codec/json_reader.h"
 
+#include "base/ascii.h"
 #include "base/assert.h"
 #include "model/text.h"
 #include "model/utf8.h"
@@ -126,10 +127,6 @@ static char here(const rung_json *r) {
     return r->at < r->len ? r->text[r->at] : 0;
 }
 
-static bool is_digit(char c) {
-    return (unsigned char)(c - '0') < 10;
-}
-
 /* Eight bytes, the first in the lowest place. */
 static uint64_t load_word(const char *p) {
     uint64_t w;
@@ -155,20 +152,13 @@ typedef struct string_token {
     bool has_escapes;
 } string_token;
 
-static int hex_value(char c) {
-    if (is_digit(c))
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Four hexadecimal digits at `p`, which has `left` bytes; -1 when they are not. */
 static int32_t hex4(const char *p, size_t left) {
     if (left < 4)
         return -1;
     int32_t value = 0;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_value(p[i]);
+        int digit = rung_hex_value(p[i]);
         if (digit < 0)
             return -1;
         value = value << 4 | digit;
@@ -530,7 +520,7 @@ rung_json_kind rung_json_peek(rung_json *r) {
     case 'n':
         return RUNG_JSON_NULL;
     default:
-        if (c == '-' || is_digit(c))
+        if (c == '-' || rung_is_digit(c))
             return RUNG_JSON_NUMBER;
         fail(r, r->at, RUNG_EINVAL, r->at < r->len ? "not a JSON value" : "the text ends too soon");
         return RUNG_JSON_NONE;
@@ -543,25 +533,25 @@ static rung_status scan_number(rung_json *r, rung_slice *number_out) {
         r->at++;
     if (here(r) == '0')
         r->at++;
-    else if (!is_digit(here(r)))
+    else if (!rung_is_digit(here(r)))
         return fail(r, r->at, RUNG_EINVAL, "not a number");
     else
-        while (is_digit(here(r)))
+        while (rung_is_digit(here(r)))
             r->at++;
     if (here(r) == '.') {
         r->at++;
-        if (!is_digit(here(r)))
+        if (!rung_is_digit(here(r)))
             return fail(r, r->at, RUNG_EINVAL, "expected a digit after the point");
-        while (is_digit(here(r)))
+        while (rung_is_digit(here(r)))
             r->at++;
     }
     if ((here(r) | 0x20) == 'e') {
         r->at++;
         if (here(r) == '+' || here(r) == '-')
             r->at++;
-        if (!is_digit(here(r)))
+        if (!rung_is_digit(here(r)))
             return fail(r, r->at, RUNG_EINVAL, "expected a digit in the exponent");
-        while (is_digit(here(r)))
+        while (rung_is_digit(here(r)))
             r->at++;
     }
     if (r->at - from > RUNG_JSON_NUMBER_MAX)
@@ -606,7 +596,7 @@ rung_status rung__json_whole(rung_slice number, int64_t *value_out) {
         return rung_text_parse_fixed(number, 0, value_out, NULL);
     int64_t value = 0;
     for (; i < number.len; i++) {
-        if (!is_digit(number.ptr[i]))
+        if (!rung_is_digit(number.ptr[i]))
             return rung_text_parse_fixed(number, 0, value_out, NULL);
         value = value * 10 + (number.ptr[i] - '0');
     }

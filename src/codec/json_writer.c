@@ -5,6 +5,7 @@
 
 #include "model/calendar.h"
 #include "model/text.h"
+#include "model/utf8.h"
 
 #define ONES ((uint64_t)0x0101010101010101)
 #define HIGH (ONES * 0x80)
@@ -20,28 +21,6 @@ static bool is_plain_word(const char *p) {
     uint64_t quote = w ^ (ONES * '"'), slash = w ^ (ONES * '\\');
     return ((((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((w - ONES * 0x20) & ~w) | w) &
             HIGH) == 0;
-}
-
-static bool is_tail(uint8_t byte) {
-    return (byte & 0xc0) == 0x80;
-}
-
-/* The bytes of the character beyond ASCII at `p` (RFC 3629, section 4); 0 when it is none. */
-static size_t character_size(const uint8_t *p, size_t left) {
-    uint8_t lead = p[0];
-    if (lead < 0xc2 || lead > 0xf4)
-        return 0;
-    size_t size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    if (left < size)
-        return 0;
-    uint8_t from = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
-    uint8_t to = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < from || p[1] > to)
-        return 0;
-    for (size_t i = 2; i < size; i++)
-        if (!is_tail(p[i]))
-            return 0;
-    return size;
 }
 
 static char *put_escape(char *out, uint8_t byte) {
@@ -82,7 +61,7 @@ static char *put_escape(char *out, uint8_t byte) {
 static size_t put_character(char **out, const char *p, size_t left) {
     uint8_t byte = (uint8_t)*p;
     if (byte >= 0x80) {
-        size_t size = character_size((const uint8_t *)p, left);
+        size_t size = rung_utf8_size(p, left);
         if (size) {
             memcpy(*out, p, size);
             *out += size;
@@ -156,29 +135,6 @@ void rung_json_write_string(rung_json_writer *w, rung_slice text) {
 }
 
 /* ---- numbers ---- */
-
-static size_t digit_count(uint64_t value) {
-    size_t count = 1;
-    for (; value >= 10000; value /= 10000)
-        count += 4;
-    return count + (value >= 10) + (value >= 100) + (value >= 1000);
-}
-
-size_t rung_digits_format(uint64_t value, char *out) {
-    static const char pairs[] =
-        "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-        "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-        "8081828384858687888990919293949596979899";
-    size_t count = digit_count(value);
-    char *at = out + count;
-    for (; value >= 100; value /= 100)
-        memcpy(at -= 2, pairs + value % 100 * 2, 2);
-    if (value >= 10)
-        memcpy(at - 2, pairs + value * 2, 2);
-    else
-        at[-1] = (char)('0' + value);
-    return count;
-}
 
 static void write_digits(rung_json_writer *w, bool is_negative, uint64_t value) {
     if (!rung_buffer_reserve(&w->buffer, 22))

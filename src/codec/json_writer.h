@@ -133,7 +133,4 @@ static inline void rung_json_append(rung_json_writer *w, rung_slice bytes) {
     rung_buffer_put(&w->buffer, bytes.ptr, bytes.len);
 }
 
-/* A decimal number at `out`, which has room for 20 bytes; returns its length. */
-size_t rung_digits_format(uint64_t value, char *out);
-
 #endif

@@ -8,6 +8,7 @@
  *  3. spans == own or spans has `size` places from alloc. */
 #include "codec/resp_parser.h"
 
+#include "base/ascii.h"
 #include "base/assert.h"
 
 enum { ARGS_FIRST = 256, ARGS_KEPT = 4096, LINE_KEPT = 4096 };
@@ -205,19 +206,12 @@ static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* What stands behind a backslash in double quotes at text[i]; steps i to its last byte. */
 static char unescape(rung_slice text, size_t *i) {
     char c = text.ptr[++*i];
-    if (c == 'x' && *i + 2 < text.len && hex_value(text.ptr[*i + 1]) >= 0 &&
-        hex_value(text.ptr[*i + 2]) >= 0) {
-        c = (char)(hex_value(text.ptr[*i + 1]) << 4 | hex_value(text.ptr[*i + 2]));
+    if (c == 'x' && *i + 2 < text.len && rung_hex_value(text.ptr[*i + 1]) >= 0 &&
+        rung_hex_value(text.ptr[*i + 2]) >= 0) {
+        c = (char)(rung_hex_value(text.ptr[*i + 1]) << 4 | rung_hex_value(text.ptr[*i + 2]));
         *i += 2;
         return c;
     }

@@ -2,8 +2,8 @@
 /* Room is secured once for each reply; lengths and numbers are written straight to their place. */
 #include "codec/resp_writer.h"
 
-#include "codec/json_writer.h"
 #include "codec/resp_digits.h"
+#include "model/text.h"
 
 enum { NUMBER_MAX = 24 };
 
@@ -149,6 +149,15 @@ void rung_resp_bulk_int(rung_resp_writer *w, int64_t value) {
     size_t len = value < 0;
     len += rung_digits_format(value < 0 ? -(uint64_t)value : (uint64_t)value, at + BEFORE + len);
     w->len = (size_t)(end_bulk(at, len) - w->data);
+}
+
+size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]) {
+    unsigned count;
+    if (!rung__resp_is_short(value))
+        return rung_text_format_17g(value, out);
+    uint64_t digits = rung__resp_eight((uint32_t)value, &count);
+    memcpy(out, &digits, sizeof digits);
+    return count;
 }
 
 __attribute__((noinline)) static char *put_any_double(char *at, double value, bool is_bulk) {

@@ -14,6 +14,7 @@
 #define RUNG_CODEC_RESP_WRITER_H
 
 #include "base/buffer.h"
+#include "model/text.h"
 
 #include <stdint.h>
 
@@ -55,8 +56,8 @@ void rung_resp_set(rung_resp_writer *w, uint64_t count);
 /* Bytes that are a reply already. */
 void rung_resp_raw(rung_resp_writer *w, rung_slice bytes);
 
-#define RUNG_RESP_DOUBLE_MAX 32
-/* A double as Redis 7 prints it: printf's %.17g in the C locale, exactly; "inf", "-inf", "nan". Returns the length. */
+#define RUNG_RESP_DOUBLE_MAX RUNG_TEXT_NUMBER_MAX
+/* rung_text_format_17g(), with a short way for the whole numbers that most scores are. */
 size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]);
 
 #endif

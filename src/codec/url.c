@@ -2,14 +2,8 @@
 /* A path is split before it is decoded, so that an encoded slash is part of a name and never a border. */
 #include "codec/url.h"
 
+#include "base/ascii.h"
 #include "model/utf8.h"
-
-static int hex_value(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 rung_status rung_url_decode(rung_slice text, bool plus_is_space, char *out, rung_slice *decoded_out,
                             rung_err *err) {
@@ -19,8 +13,8 @@ rung_status rung_url_decode(rung_slice text, bool plus_is_space, char *out, rung
         if (c == '+' && plus_is_space)
             c = ' ';
         if (c == '%') {
-            int high = i + 2 < text.len ? hex_value(text.ptr[i + 1]) : -1;
-            int low = high >= 0 ? hex_value(text.ptr[i + 2]) : -1;
+            int high = i + 2 < text.len ? rung_hex_value(text.ptr[i + 1]) : -1;
+            int low = high >= 0 ? rung_hex_value(text.ptr[i + 2]) : -1;
             if (low < 0)
                 return RUNG_FAIL(err, RUNG_EINVAL, "%% must be followed by two hexadecimal digits");
             c = (char)(high << 4 | low);

@@ -32,6 +32,7 @@
  *      that count) it must be 0, lest something a client said be dropped unseen. */
 #include "model/board.h"
 
+#include "base/ascii.h"
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "model/utf8.h"
@@ -55,20 +56,12 @@ bool rung_name_is_valid(rung_slice name) {
     return name.len >= 1 && name.len <= RUNG_NAME_MAX && rung_utf8_is_plain(name);
 }
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 bool rung_attribute_name_is_valid(rung_slice name) {
     if (name.len < 1 || name.len > RUNG_ATTRIBUTE_NAME_MAX)
         return false;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        if (!is_letter(c) && !is_digit(c) && c != '_' && c != '.' && c != '-')
+        if (!rung_is_letter(c) && !rung_is_digit(c) && c != '_' && c != '.' && c != '-')
             return false;
     }
     return true;
@@ -76,11 +69,11 @@ bool rung_attribute_name_is_valid(rung_slice name) {
 
 /* As IANA names its zones, without the dot that none of them has: such a name is also harmless in a path. */
 static bool is_zone_name(rung_slice name) {
-    if (name.len < 1 || name.len > RUNG_ZONE_NAME_MAX || !is_letter(name.ptr[0]))
+    if (name.len < 1 || name.len > RUNG_ZONE_NAME_MAX || !rung_is_letter(name.ptr[0]))
         return false;
     for (size_t i = 1; i < name.len; i++) {
         char c = name.ptr[i];
-        if (!is_letter(c) && !is_digit(c) && c != '_' && c != '+' && c != '-' && c != '/')
+        if (!rung_is_letter(c) && !rung_is_digit(c) && c != '_' && c != '+' && c != '-' && c != '/')
             return false;
     }
     return true;

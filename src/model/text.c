@@ -7,15 +7,19 @@
  * by construction. Up to 19 digits and 10^+-27 this takes 128-bit integers; beyond, big integers and a
  * schoolbook division. No table of powers, no approximation that would need a proof.
  *
- * From a double: most scores have at most 15 digits, and for those one multiplication finds the digits
- * and one division proves them. The rest goes through the free-format algorithm of Steele and White in
- * the form of Burger and Dybvig (1996), on big integers.
+ * From a double, the shortest text: most scores have at most 15 digits, and for those one multiplication
+ * finds the digits and one division proves them. The rest goes through the free-format algorithm of
+ * Steele and White in the form of Burger and Dybvig (1996), on big integers.
+ *
+ * From a double, 17 digits: fraction x 2^exponent over a power of ten is divided digit by digit, and what is
+ * left decides how the last one is rounded. Up to 2^-120 this takes 128 bits; beyond, big integers.
  *
  * Invariants
  *   1. A big integer has no leading zero limbs; zero has none at all.
  *   2. No big integer passes BIG_LIMBS: bounds on digits and exponent are checked before it is built. */
 #include "model/text.h"
 
+#include "base/ascii.h"
 #include "base/assert.h"
 
 #include <float.h>
@@ -50,10 +54,6 @@ typedef struct number {
 /* Beyond any exponent that makes a difference, and far from overflow in sums with a text's length. */
 #define EXPONENT_SATURATED ((int64_t)1 << 56)
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* `p` stands after the 'e'; digits must follow up to `end`. */
 static bool scan_exponent(const char *p, const char *end, int64_t *exponent_out) {
     bool negative = p < end && *p == '-';
@@ -63,7 +63,7 @@ static bool scan_exponent(const char *p, const char *end, int64_t *exponent_out)
         return false;
     int64_t exponent = 0;
     for (; p < end; p++) {
-        if (!is_digit(*p))
+        if (!rung_is_digit(*p))
             return false;
         if (exponent < EXPONENT_SATURATED)
             exponent = exponent * 10 + (*p - '0');
@@ -79,7 +79,7 @@ static bool scan_number(rung_slice text, number *n) {
         n->negative = *p++ == '-';
 
     int64_t seen = 0, seen_before_point = -1, first_at = -1, last_at = -1; /* counted in digits */
-    for (; p < end && (is_digit(*p) || (*p == '.' && seen_before_point < 0)); p++) {
+    for (; p < end && (rung_is_digit(*p) || (*p == '.' && seen_before_point < 0)); p++) {
         if (*p == '.') {
             seen_before_point = seen;
             continue;
@@ -374,17 +374,47 @@ typedef struct digits {
     int count, point;
 } digits;
 
+static size_t digit_count(uint64_t value) {
+    size_t count = 1;
+    for (; value >= 10000; value /= 10000)
+        count += 4;
+    return count + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
+size_t rung_digits_format(uint64_t value, char *out) {
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
+        "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
+        "8081828384858687888990919293949596979899";
+    size_t count = digit_count(value);
+    char *at = out + count;
+    for (; value >= 100; value /= 100)
+        memcpy(at -= 2, pairs + value % 100 * 2, 2);
+    if (value >= 10)
+        memcpy(at - 2, pairs + value * 2, 2);
+    else
+        at[-1] = (char)('0' + value);
+    return count;
+}
+
+static void strip_zeros(digits *d) {
+    while (d->count && d->digit[d->count - 1] == '0')
+        d->count--;
+}
+
 static void digits_set(digits *out, uint64_t value, int exponent) {
-    char reversed[20];
-    int n = 0;
-    for (; value; value /= 10)
-        reversed[n++] = (char)('0' + value % 10);
-    out->point = n + exponent;
-    out->count = 0;
-    while (n)
-        out->digit[out->count++] = reversed[--n];
-    while (out->count && out->digit[out->count - 1] == '0')
-        out->count--;
+    out->count = (int)rung_digits_format(value, out->digit);
+    out->point = out->count + exponent;
+    strip_zeros(out);
+}
+
+/* A finite double above 0 is fraction x 2^exponent. */
+static int split(double real, uint64_t *fraction_out) {
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    int field = (int)(bits >> 52);
+    *fraction_out = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(field > 0) << 52;
+    return (field ? field : 1) - 1075;
 }
 
 /* If at most 15 digits tell `real` (positive, finite) apart, find them. For the right number of
@@ -432,6 +462,13 @@ static bool may_round_down(const generator *g) {
     return c < 0 || (c == 0 && g->midpoints_included);
 }
 
+/* The least p, or one less, with fraction x 2^exponent < 10^p: floor(log10(2^top)) by a rational close enough for all
+ * doubles. */
+static int point_of(uint64_t fraction, int exponent) {
+    int top = exponent + 63 - __builtin_clzll(fraction);
+    return (int)(((int64_t)top * 78913) >> 18) + 1;
+}
+
 /* Set up for fraction x 2^exponent; returns the decimal point's place: the value is below 10^point. */
 static int generator_init(generator *g, uint64_t fraction, int exponent) {
     /* At a power of two the neighbour below is half as far as the one above. */
@@ -447,9 +484,7 @@ static int generator_init(generator *g, uint64_t fraction, int exponent) {
     big_set(&g->below, 1);
     big_multiply_power_of_two(&g->below, up);
 
-    /* floor(log10(2^top)) by a rational close enough for all doubles; the value's own may be one more. */
-    int top = exponent + 63 - __builtin_clzll(fraction);
-    int point = (int)(((int64_t)top * 78913) >> 18) + 1;
+    int point = point_of(fraction, exponent);
     if (point >= 0) {
         big_multiply_power_of_ten(&g->denominator, point);
     } else {
@@ -464,6 +499,14 @@ static int generator_init(generator *g, uint64_t fraction, int exponent) {
     return point;
 }
 
+/* The whole part of rest / denominator, which is below 10; the rest is what is left. */
+static char next_digit(big *rest, const big *denominator) {
+    char digit = '0';
+    for (; big_compare(rest, denominator) >= 0; digit++)
+        big_subtract(rest, denominator);
+    return digit;
+}
+
 static void many_digits(uint64_t fraction, int exponent, digits *out) {
     generator g;
     out->point = generator_init(&g, fraction, exponent);
@@ -474,11 +517,7 @@ static void many_digits(uint64_t fraction, int exponent, digits *out) {
         big_multiply(&g.rest, 10, 0);
         big_multiply(&g.above, 10, 0);
         big_multiply(&g.below, 10, 0);
-        char digit = '0';
-        while (big_compare(&g.rest, &g.denominator) >= 0) {
-            big_subtract(&g.rest, &g.denominator);
-            digit++;
-        }
+        char digit = next_digit(&g.rest, &g.denominator);
         down = may_round_down(&g);
         up = may_round_up(&g);
         if (up && down) {
@@ -489,6 +528,69 @@ static void many_digits(uint64_t fraction, int exponent, digits *out) {
     } while (!up && !down);
 }
 
+/* ---- 17 digits ---- */
+
+/* Add one to the last digit; 999... becomes 1 and one more place. */
+static void round_up(digits *d) {
+    while (d->count && d->digit[d->count - 1] == '9')
+        d->count--;
+    if (d->count) {
+        d->digit[d->count - 1]++;
+    } else {
+        d->digit[d->count++] = '1';
+        d->point++;
+    }
+}
+
+/* `compared`: what is left against half of the last place. Ties go to the even digit. */
+static void round_last(digits *d, int compared) {
+    if (compared > 0 || (compared == 0 && (d->digit[d->count - 1] - '0') % 2))
+        round_up(d);
+    strip_zeros(d);
+}
+
+/* fraction x 2^-down, down 1 to 120. */
+static void exact_digits_short(uint64_t fraction, int down, digits *d) {
+    uint64_t whole = down < 64 ? fraction >> down : 0;
+    uint128 rest = fraction - (whole << (down < 64 ? down : 0));
+    d->count = whole ? (int)rung_digits_format(whole, d->digit) : 0;
+    d->point = d->count;
+    while (d->count < REAL_DIGITS_MAX && rest) {
+        rest *= 10;
+        char digit = (char)('0' + (int)(rest >> down));
+        rest &= ((uint128)1 << down) - 1;
+        if (d->count || digit != '0')
+            d->digit[d->count++] = digit;
+        else
+            d->point--;
+    }
+    uint128 half = (uint128)1 << (down - 1);
+    round_last(d, rest < half ? -1 : rest > half);
+}
+
+static void exact_digits(uint64_t fraction, int exponent, digits *d) {
+    big rest, denominator;
+    int point = point_of(fraction, exponent);
+    big_set(&rest, fraction);
+    big_multiply_power_of_two(&rest, exponent > 0 ? exponent : 0);
+    big_set(&denominator, 1);
+    big_multiply_power_of_two(&denominator, exponent < 0 ? -exponent : 0);
+    big_multiply_power_of_ten(point >= 0 ? &denominator : &rest, point >= 0 ? point : -point);
+    if (big_compare(&rest, &denominator) >= 0) {
+        big_multiply(&denominator, 10, 0);
+        point++;
+    }
+    d->point = point;
+    for (d->count = 0; d->count < REAL_DIGITS_MAX;) {
+        big_multiply(&rest, 10, 0);
+        d->digit[d->count++] = next_digit(&rest, &denominator);
+    }
+    big_multiply(&rest, 2, 0);
+    round_last(d, big_compare(&rest, &denominator));
+}
+
+/* ---- layout ---- */
+
 /* The places [from, to): zeros before the first digit and after the last. */
 static char *put_digits(char *p, const digits *d, int from, int to) {
     for (; from < 0 && from < to; from++)
@@ -498,16 +600,13 @@ static char *put_digits(char *p, const digits *d, int from, int to) {
     return p;
 }
 
-static char *put_exponent(char *p, int exponent) {
+static char *put_exponent(char *p, int exponent, bool is_padded) {
     *p++ = 'e';
     *p++ = exponent < 0 ? '-' : '+';
     unsigned e = (unsigned)(exponent < 0 ? -exponent : exponent);
-    if (e >= 100)
-        *p++ = (char)('0' + e / 100);
-    if (e >= 10)
-        *p++ = (char)('0' + e / 10 % 10);
-    *p++ = (char)('0' + e % 10);
-    return p;
+    if (is_padded && e < 10)
+        *p++ = '0';
+    return p + rung_digits_format(e, p);
 }
 
 static char *put_plain(char *p, const digits *d) {
@@ -519,13 +618,13 @@ static char *put_plain(char *p, const digits *d) {
     return p;
 }
 
-static char *put_scientific(char *p, const digits *d) {
+static char *put_scientific(char *p, const digits *d, bool is_padded) {
     p = put_digits(p, d, 0, 1);
     if (d->count > 1) {
         *p++ = '.';
         p = put_digits(p, d, 1, d->count);
     }
-    return put_exponent(p, d->point - 1);
+    return put_exponent(p, d->point - 1, is_padded);
 }
 
 size_t rung_text_format_fixed(int64_t fixed, unsigned decimals, char out[RUNG_TEXT_NUMBER_MAX]) {
@@ -557,15 +656,40 @@ size_t rung_text_format_real(double real, char out[RUNG_TEXT_NUMBER_MAX]) {
     } else {
         digits d;
         if (!few_digits(real, &d)) {
-            uint64_t bits;
-            memcpy(&bits, &real, sizeof bits);
-            int field = (int)(bits >> 52);
-            uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
-            many_digits(field ? fraction | (uint64_t)1 << 52 : fraction, (field ? field : 1) - 1075,
-                        &d);
+            uint64_t fraction;
+            int exponent = split(real, &fraction);
+            many_digits(fraction, exponent, &d);
         }
-        p = d.point > -6 && d.point <= 21 ? put_plain(p, &d) : put_scientific(p, &d);
+        p = d.point > -6 && d.point <= 21 ? put_plain(p, &d) : put_scientific(p, &d, false);
     }
     *p = 0;
+    return (size_t)(p - out);
+}
+
+size_t rung_text_format_17g(double real, char out[RUNG_TEXT_NUMBER_MAX]) {
+    char *p = out;
+    if (__builtin_isnan(real)) {
+        memcpy(out, "nan", 3);
+        return 3;
+    }
+    if (__builtin_signbit(real)) {
+        *p++ = '-';
+        real = -real;
+    }
+    if (__builtin_isinf(real)) {
+        memcpy(p, "inf", 3);
+        return (size_t)(p + 3 - out);
+    }
+    if (real < 1e17 && (double)(uint64_t)real == real)
+        return (size_t)(p + rung_digits_format((uint64_t)real, p) - out);
+    digits d;
+    uint64_t fraction;
+    int exponent = split(real, &fraction);
+    if (exponent < 0 && exponent >= -120)
+        exact_digits_short(fraction, -exponent, &d);
+    else
+        exact_digits(fraction, exponent, &d);
+    bool is_plain = d.point > -4 && d.point <= REAL_DIGITS_MAX;
+    p = is_plain ? put_plain(p, &d) : put_scientific(p, &d, true);
     return (size_t)(p - out);
 }

@@ -56,4 +56,11 @@ size_t rung_text_format_fixed(int64_t fixed, unsigned decimals, char out[RUNG_TE
  * does: "0.1", "1e+21", "5e-324"; "inf" and "-inf"; both zeros are "0". Not for NaN. Returns the length. */
 size_t rung_text_format_real(double real, char out[RUNG_TEXT_NUMBER_MAX]);
 
+/* printf's %.17g in the C locale, exactly, as Redis 7 prints a score: "1.1000000000000001", "1e+17", "-0"; "inf",
+ * "-inf", "nan". Returns the length; no NUL. */
+size_t rung_text_format_17g(double real, char out[RUNG_TEXT_NUMBER_MAX]);
+
+/* A whole number at `out`, which has room for 20 bytes. Returns the length; no NUL. */
+size_t rung_digits_format(uint64_t value, char *out);
+
 #endif

@@ -9,9 +9,9 @@ static bool is_tail(uint8_t byte) {
     return (byte & 0xc0) == 0x80;
 }
 
-/* The bytes of the character at `p`, where `left` > 0 bytes are; 0 when it is none. The ranges of the second byte
- * are those of RFC 3629, section 4. */
-static size_t character_size(const uint8_t *p, size_t left) {
+/* The ranges of the second byte are those of RFC 3629, section 4. */
+size_t rung_utf8_size(const char *text, size_t left) {
+    const uint8_t *p = (const uint8_t *)text;
     uint8_t lead = p[0];
     if (lead < 0x80)
         return 1;
@@ -60,7 +60,7 @@ static inline bool is_plain_ascii(const uint8_t *p, size_t len) {
 
 __attribute__((noinline)) static bool is_valid(const uint8_t *p, size_t len, bool allow_control) {
     for (size_t i = 0, size; i < len; i += size) {
-        size = character_size(p + i, len - i);
+        size = rung_utf8_size((const char *)p + i, len - i);
         if (!size || (allow_control ? p[i] == 0 : is_control(p + i)))
             return false;
     }

@@ -18,6 +18,9 @@ static inline bool rung__utf8_is_ascii_word(uint64_t w) {
            0;
 }
 
+/* The bytes of the character at `text`, where `left` > 0 bytes are; 0 when there is none. */
+size_t rung_utf8_size(const char *text, size_t left);
+
 /* UTF-8 without NUL: free text, line breaks and all. The empty text is one. */
 bool rung_utf8_is_text(rung_slice text);
 

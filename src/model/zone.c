@@ -33,6 +33,7 @@
  * these rules. */
 #include "model/zone.h"
 
+#include "base/ascii.h"
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "model/civil.h"
@@ -332,12 +333,8 @@ static bool take_number(cursor *c, int *out) {
     return c->p > first;
 }
 
-static bool is_letter(char ch) {
-    return (ch | 0x20) >= 'a' && (ch | 0x20) <= 'z';
-}
-
 static bool is_name_byte(char ch, bool quoted) {
-    return is_letter(ch) || (quoted && ((ch >= '0' && ch <= '9') || ch == '+' || ch == '-'));
+    return rung_is_letter(ch) || (quoted && ((ch >= '0' && ch <= '9') || ch == '+' || ch == '-'));
 }
 
 /* An abbreviation: three or more letters, or within <> also digits and signs. We have no use for it. */

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "service/zoneinfo.h"
 
+#include "base/ascii.h"
 #include "model/board.h"
 #include "model/zone.h"
 
@@ -13,12 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_name_byte(char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '+' || c == '-';
+    return rung_is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '+' || c == '-';
 }
 
 bool rung_zoneinfo_name_is_valid(rung_slice name) {
@@ -27,7 +24,7 @@ bool rung_zoneinfo_name_is_valid(rung_slice name) {
     bool at_start = true;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        if (at_start ? !is_letter(c) : !is_name_byte(c) && c != '/')
+        if (at_start ? !rung_is_letter(c) : !is_name_byte(c) && c != '/')
             return false;
         at_start = c == '/';
     }

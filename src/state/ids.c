@@ -10,6 +10,7 @@
  *  I2  The boards that have ids form a heap, the one with the most on top; of equals, the older board. */
 #include "state/ids.h"
 
+#include "base/ascii.h"
 #include "state/board.h"
 #include "state/digest.h"
 
@@ -49,13 +50,6 @@ rung__id_record *rung__ids_record(const rung_state *s, uint32_t i) {
 
 /* ---- what an id says about itself ---- */
 
-static int hex_digit(char c) {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Crockford's base 32. */
 static int base32_digit(char c) {
     static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -71,7 +65,7 @@ static bool uuid7_time(rung_slice id, int64_t *ms_out) {
         return false;
     for (size_t i = 0; i < 36; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-        int digit = hex_digit(id.ptr[i]);
+        int digit = rung_hex_value(id.ptr[i]);
         if (dash ? id.ptr[i] != '-' : digit < 0)
             return false;
         if (!dash && i < 13)

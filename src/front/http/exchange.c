@@ -13,6 +13,7 @@
 #include "codec/json_writer.h"
 #include "front/http/origin.h"
 #include "front/http/transport.h"
+#include "model/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * us, each with what we decided. */
 #include "codec/json_reader.h"
 #include "codec/json_writer.h"
+#include "model/text.h"
 #include "support/check.h"
 
 #include <stdlib.h>

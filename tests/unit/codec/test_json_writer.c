@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/json_reader.h"
 #include "codec/json_writer.h"
+#include "model/text.h"
 #include "support/check.h"
 #include "support/failalloc.h"
 #include "support/rng.h"
