@@ -4,7 +4,7 @@
  * The answer of the oldest exchange of a connection goes straight into the connection's output; the answers of
  * those behind it gather in `out` until it is their turn.
  *
- * 1. An answer is begun once and ended once; ending it hands the exchange back (rung__session_advance).
+ * 1. An answer is begun once and ended once (rung__exchange_go); then the exchange goes back (rung__session_advance).
  * 2. is_final is decided before the head is written, and the head says so.
  * 3. Nothing a handler passes can break a header line: control characters become blanks. */
 #include "front/http/exchange.h"
@@ -131,24 +131,26 @@ bool rung_exchange_is_gone(const rung_exchange *x) {
 
 static void ask_body(rung_exchange *x, rung__body_mode mode, uint64_t limit,
                      rung_exchange_body *body, void *ctx) {
-    RUNG_ASSERT(x->body_mode == RUNG__BODY_UNASKED && !x->is_ended);
+    RUNG_ASSERT(x->body_mode == RUNG__BODY_UNASKED && x->state != RUNG__ENDED);
     x->body_mode = mode;
     x->body_limit = limit;
     x->body = body;
     x->body_ctx = ctx;
     if (!x->session)
         return;
-    if (x->head.has_length && x->head.length > limit && !x->is_begun) {
+    if (x->head.has_length && x->head.length > limit && x->state < RUNG__BEGUN) {
         static const rung_head_problem too_large = {413, "too_large",
                                                     "the body is longer than this route allows"};
         x->is_final = true;
         rung__exchange_refuse(x, &too_large);
         return;
     }
-    bool is_due = x->head.expects_continue && !x->is_body_done && !x->body_size && !x->is_begun;
+    bool is_due = x->head.expects_continue && x->body_state == RUNG__BODY_COMING && !x->body_size &&
+                  x->state < RUNG__BEGUN;
     if (is_due && x->session->first == x)
         rung_conn_write(x->session->conn, RUNG_SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
-    x->is_body_due = x->is_body_done;
+    if (x->body_state == RUNG__BODY_HERE)
+        x->body_state = RUNG__BODY_DUE;
     if (!x->session->is_in_data) {
         rung_conn_resume(x->session->conn);
         rung_conn_wake(x->session->conn);
@@ -197,11 +199,14 @@ static void emit(rung_exchange *x, rung_slice bytes) {
     }
 }
 
+void rung__exchange_go(rung_exchange *x, rung__exchange_state to) {
+    RUNG_ASSERT(x->state < to);
+    x->state = to;
+}
+
 static void end_exchange(rung_exchange *x) {
     rung_http *h = x->http;
-    RUNG_ASSERT(!x->is_ended);
-    x->is_ended = true;
-    x->is_handed = true; /* one that was refused before its turn never will be */
+    rung__exchange_go(x, RUNG__ENDED);
     if (h->config.observe) {
         uint64_t took_us = (rung_loop_clock_ns(h->loop) - x->started_ns) / 1000;
         h->config.observe(h->config.ctx, x, x->session ? x->status : 0, took_us, x->bytes_in,
@@ -305,7 +310,7 @@ static void decide_final(rung_exchange *x, bool is_body_wanted) {
     bool is_read = s->phase == RUNG__PHASE_HEAD || (s->reading == x && !x->request.has_body);
     if (s->is_stopping && x == s->last && is_read)
         x->is_final = true;
-    if (s->reading != x || x->is_body_done || is_body_wanted)
+    if (s->reading != x || x->body_state != RUNG__BODY_COMING || is_body_wanted)
         return;
     /* A body that nobody wants: thrown away when short, else not waited for. */
     bool was_never_asked_for = x->head.expects_continue && x->body_mode == RUNG__BODY_UNASKED;
@@ -361,7 +366,7 @@ static void write_head(rung_exchange *x, const char *type, framing f, uint64_t l
 
 void rung_exchange_set(rung_exchange *x, const char *name, rung_slice value) {
     size_t name_len = strlen(name), len = name_len + value.len + 4;
-    RUNG_ASSERT(!x->is_begun);
+    RUNG_ASSERT(x->state < RUNG__BEGUN);
     if (x->extra_len + len > RUNG__EXTRA_SIZE)
         return; /* a head has a limit too: what does not fit is left out */
     if (x->extra_len + len > x->extra_size) {
@@ -401,9 +406,9 @@ static bool has_no_body(int status) {
 }
 
 void rung_exchange_answer(rung_exchange *x, int status, const char *type, rung_slice body) {
-    RUNG_ASSERT(!x->is_begun && !x->is_ended && status >= 200 && status <= 599);
+    RUNG_ASSERT(status >= 200 && status <= 599);
     RUNG_ASSERT(!type || strlen(type) <= 128);
-    x->is_begun = true;
+    rung__exchange_go(x, RUNG__BEGUN);
     x->status = status;
     if (x->session) {
         const rung_http_config *config = &x->http->config;
@@ -514,8 +519,8 @@ bool rung__exchange_preflight(rung_exchange *x) {
 /* ---- answers in pieces ---- */
 
 void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
-    RUNG_ASSERT(!x->is_begun && !x->is_ended && !has_no_body(status));
-    x->is_begun = true;
+    RUNG_ASSERT(!has_no_body(status));
+    rung__exchange_go(x, RUNG__BEGUN);
     x->status = status;
     x->is_events = type && strncmp(type, RUNG_TYPE_EVENTS, strlen(RUNG_TYPE_EVENTS)) == 0;
     if (x->is_events && x->is_counted) {
@@ -532,7 +537,7 @@ void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
 }
 
 bool rung_exchange_write(rung_exchange *x, rung_slice bytes) {
-    RUNG_ASSERT(x->is_begun && !x->is_ended);
+    RUNG_ASSERT(x->state == RUNG__BEGUN);
     if (!x->session)
         return false;
     if (bytes.len && x->request.method != RUNG_METHOD_HEAD) {
@@ -568,7 +573,7 @@ size_t rung_exchange_queued(const rung_exchange *x) {
 }
 
 void rung_exchange_end(rung_exchange *x) {
-    RUNG_ASSERT(x->is_begun);
+    RUNG_ASSERT(x->state >= RUNG__BEGUN);
     if (x->is_chunked && x->request.method != RUNG_METHOD_HEAD)
         emit(x, RUNG_SLICE("0\r\n\r\n"));
     end_exchange(x);
@@ -577,7 +582,7 @@ void rung_exchange_end(rung_exchange *x) {
 /* Without its last chunk a chunked answer is seen to be incomplete, and what there is of it arrives. Any other would
  * look whole. */
 void rung__exchange_cut_off(rung_exchange *x) {
-    if (x->is_begun && x->is_chunked)
+    if (x->state >= RUNG__BEGUN && x->is_chunked)
         rung_conn_finish(x->session->conn);
     else
         rung_conn_abort(x->session->conn);
@@ -598,8 +603,8 @@ void rung_exchange_drop(rung_exchange *x) {
 rung_conn *rung_exchange_upgrade(rung_exchange *x, rung_slice headers,
                                  const rung_protocol *protocol, void *session) {
     rung__session *s = x->session;
-    RUNG_ASSERT(x->request.wants_upgrade && !x->is_begun && (!s || s->first == x));
-    x->is_begun = true;
+    RUNG_ASSERT(x->request.wants_upgrade && (!s || s->first == x));
+    rung__exchange_go(x, RUNG__BEGUN);
     x->status = 101;
     if (!s || rung_conn_is_finished(s->conn)) {
         end_exchange(x);

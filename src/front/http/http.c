@@ -177,7 +177,7 @@ void rung__session_advance(rung__session *s) {
     while (s->first) {
         rung_exchange *x = s->first;
         send_gathered(s, x);
-        if (!x->is_ended)
+        if (x->state != RUNG__ENDED)
             break;
         is_final |= x->is_final;
         list_pop(s);
@@ -198,7 +198,7 @@ void rung__session_advance(rung__session *s) {
         return;
     }
     if (s->is_in_data) {
-        if (s->first && (s->first->is_waiting || !s->last->is_handed))
+        if (s->first && (s->first->is_waiting || s->last->state == RUNG__QUEUED))
             rung_conn_wake(s->conn);
         return;
     }
@@ -210,7 +210,7 @@ void rung__session_advance(rung__session *s) {
 
 static void hand_out(rung__session *s, rung_exchange *x) {
     rung_http *h = s->http;
-    x->is_handed = true;
+    rung__exchange_go(x, RUNG__HANDED);
     rung_conn_claim(s->conn);
     if (h->stats.in_flight > h->config.in_flight_max) {
         h->stats.overloaded++;
@@ -230,12 +230,12 @@ static void fail_request(rung__session *s, rung_exchange *x, const rung_head_pro
     s->is_last = true;
     s->http->stats.malformed += p->status != 408;
     s->http->stats.timed_out += p->status == 408;
-    if (x->is_begun) {
+    if (x->state >= RUNG__BEGUN) {
         rung__exchange_cut_off(x); /* `closed` tells the handler */
         return;
     }
     x->is_final = true;
-    if (!x->is_handed || x->body_mode == RUNG__BODY_COLLECT) {
+    if (x->state == RUNG__QUEUED || x->body_mode == RUNG__BODY_COLLECT) {
         rung__exchange_refuse(x, p);
         return;
     }
@@ -397,7 +397,7 @@ static bool read_head(rung__session *s, rung_slice *input) {
 static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, bool is_all) {
     s->body_bytes += piece.len;
     s->body_last_ms = rung_loop_now_ms(s->http->loop);
-    if (!x || x->is_ended) {
+    if (!x || x->state == RUNG__ENDED) {
         s->thrown += piece.len;
         if (s->thrown > s->http->config.discard_max) {
             s->is_last = true;
@@ -417,7 +417,7 @@ static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, boo
         return true;
     }
     if (is_all) { /* the usual case: nothing is copied */
-        x->is_body_done = true;
+        x->body_state = RUNG__BODY_HERE;
         s->reading = NULL;
         s->phase = RUNG__PHASE_HEAD;
         x->body(x->body_ctx, x, piece);
@@ -432,7 +432,7 @@ static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, boo
 
 static void tell_body(rung_exchange *x) {
     rung_slice body = rung_slice_of(x->collected.data, x->collected.len);
-    x->is_body_due = false;
+    x->body_state = RUNG__BODY_HERE;
     x->body(x->body_ctx, x, x->body_mode == RUNG__BODY_COLLECT ? body : (rung_slice){0});
 }
 
@@ -440,9 +440,9 @@ static void end_body(rung__session *s) {
     rung_exchange *x = s->reading;
     s->reading = NULL;
     s->phase = RUNG__PHASE_HEAD;
-    if (!x || x->is_ended)
+    if (!x || x->state == RUNG__ENDED)
         return;
-    x->is_body_done = true;
+    x->body_state = RUNG__BODY_HERE;
     if (x->body_mode != RUNG__BODY_UNASKED)
         tell_body(x);
 }
@@ -475,7 +475,7 @@ static bool read_chunks(rung__session *s, rung_slice *input) {
         return false;
     default:
         *input = (rung_slice){0};
-        if (x && !x->is_ended) {
+        if (x && x->state != RUNG__ENDED) {
             fail_request(s, x, &bad_chunks);
         } else {
             s->is_last = true;
@@ -488,9 +488,9 @@ static bool read_chunks(rung__session *s, rung_slice *input) {
 /* May bytes of the body be looked at? The handler has to have asked, and must not hold it. */
 static bool is_body_wanted(rung__session *s) {
     rung_exchange *x = s->reading;
-    if (!x || x->is_ended)
+    if (!x || x->state == RUNG__ENDED)
         return true;
-    if (!x->is_handed || x->is_held)
+    if (x->state == RUNG__QUEUED || x->is_held)
         return false;
     return x->body_mode != RUNG__BODY_UNASKED || !x->request.has_body;
 }
@@ -499,7 +499,7 @@ static bool is_body_wanted(rung__session *s) {
 
 static bool may_read_on(const rung__session *s) {
     const rung_http *h = s->http;
-    return (!s->last || s->last->is_handed) && s->count < h->config.pipeline_max &&
+    return (!s->last || s->last->state != RUNG__QUEUED) && s->count < h->config.pipeline_max &&
            s->behind_bytes < BEHIND_MAX;
 }
 
@@ -532,7 +532,8 @@ static bool step(rung__session *s, rung_slice *input) {
 
 /* A body that goes to the handler in pieces has no size, so it may take as long as it likes; its bytes must come. */
 static bool is_streamed(const rung__session *s) {
-    return s->reading && !s->reading->is_ended && s->reading->body_mode == RUNG__BODY_STREAM;
+    return s->reading && s->reading->state != RUNG__ENDED &&
+           s->reading->body_mode == RUNG__BODY_STREAM;
 }
 
 /* The deadline that fits what the session waits for. */
@@ -578,10 +579,10 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
 static void on_woken(rung_conn *c) {
     rung__session *s = rung_conn_session(c);
     s->is_in_data = true;
-    if (s->last && !s->last->is_handed && may_run(s, s->last))
+    if (s->last && s->last->state == RUNG__QUEUED && may_run(s, s->last))
         hand_out(s, s->last);
     for (rung_exchange *x = s->first; x && !s->is_upgraded; x = x->next)
-        if (x->is_body_due && !x->is_ended) {
+        if (x->body_state == RUNG__BODY_DUE && x->state != RUNG__ENDED) {
             tell_body(x);
             break; /* the list may have changed; at most one asks so late at a time */
         }
@@ -623,7 +624,7 @@ static void on_ended(rung_conn *c) {
     } else {
         s->is_last = true;
         s->is_stopping = true; /* the last one's answer says so */
-        if (s->last->is_begun)
+        if (s->last->state >= RUNG__BEGUN)
             s->last->is_final = true;
     }
 }
@@ -634,7 +635,7 @@ static void on_expired(rung_conn *c) {
         if (rung_conn_is_full(c)) {
             s->body_since_ms = 0; /* we do not read: it is the answers that are too slow */
             watch_idle(s);
-        } else if (s->reading && !s->reading->is_ended)
+        } else if (s->reading && s->reading->state != RUNG__ENDED)
             fail_request(s, s->reading, &slow_body);
         else
             rung_conn_finish(c);
@@ -654,7 +655,7 @@ static void on_stopping(rung_conn *c) {
     s->is_stopping = true;
     if (!s->count && !s->is_head_begun)
         rung_conn_finish(c);
-    else if (s->last && s->last->is_begun)
+    else if (s->last && s->last->state >= RUNG__BEGUN)
         s->last->is_final = true;
 }
 
@@ -667,8 +668,9 @@ static void on_closed(rung_conn *c) {
     while (x) {
         rung_exchange *next = x->next;
         bool is_collecting = x->body_mode == RUNG__BODY_COLLECT;
-        bool is_ours = !x->is_handed || (is_collecting && (!x->is_body_done || x->is_body_due));
-        if (x->is_ended || is_ours)
+        bool is_ours =
+            x->state == RUNG__QUEUED || (is_collecting && x->body_state != RUNG__BODY_HERE);
+        if (x->state == RUNG__ENDED || is_ours)
             rung__exchange_release(x);
         else if (x->watcher.gone)
             x->watcher.gone(x->watcher.ctx, x);

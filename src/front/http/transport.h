@@ -34,6 +34,25 @@ typedef struct rung__block {
     _Alignas(16) char bytes[];
 } rung__block;
 
+/* How far an exchange is. It only goes forward, through rung__exchange_go():
+ *
+ *     QUEUED --its turn has come--> HANDED --the answer's head is written--> BEGUN --> ENDED
+ *
+ * One that the transport refuses in its queue skips HANDED; one whose client is gone may end from anywhere. */
+typedef enum rung__exchange_state {
+    RUNG__QUEUED, /* the handler has not seen it */
+    RUNG__HANDED, /* the handler has it */
+    RUNG__BEGUN,  /* the answer's head is written */
+    RUNG__ENDED,  /* and all of it; it waits for those before it to be sent */
+} rung__exchange_state;
+
+/* COMING --all has come--> HERE; the handler asks only then: HERE --> DUE --it is told--> HERE */
+typedef enum rung__body_state {
+    RUNG__BODY_COMING,
+    RUNG__BODY_HERE,
+    RUNG__BODY_DUE,
+} rung__body_state;
+
 struct rung_exchange {
     rung_http *http;
     rung__session *session; /* NULL: the client is gone */
@@ -48,13 +67,11 @@ struct rung_exchange {
     void *body_ctx;
     uint64_t body_limit, body_size; /* size: what has come */
     rung__buffer collected;
-    bool is_body_done, is_body_due; /* all has come; and the handler asked for it only then */
+    rung__body_state body_state;
     bool is_held;
     /* the answer */
     int status;
-    bool is_handed;    /* the handler has seen it, or never will: the transport refused it */
-    bool is_begun;     /* the answer's head is written */
-    bool is_ended;     /* and all of it */
+    rung__exchange_state state;
     bool is_chunked;   /* the answer is */
     bool is_final;     /* the connection closes after it */
     bool is_waiting;   /* was told to wait for `drained` */
@@ -122,6 +139,7 @@ void rung__session_advance(rung__session *s);
 void rung__session_tell_held(rung__session *s); /* `charged` has changed */
 
 /* exchange.c */
+void rung__exchange_go(rung_exchange *x, rung__exchange_state to);
 /* Add to a buffer of the exchange, and count it. False: no memory. */
 bool rung__exchange_keep(rung_exchange *x, rung__buffer *b, rung_slice bytes);
 void rung__buffer_deinit(rung__buffer *b, const rung_alloc *a);
