@@ -431,7 +431,7 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
                                s->tls_cert ? "key" : "cert");
     if (!s->http && !s->resp)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "http",
-                               "http and resp are both off; nobody could ask");
+                               "http and resp are both off: nothing to serve");
     if (!s->data && s->archive && strcmp(s->archive, "off") != 0)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "archive", "needs a data folder (data = DIR)");
     return RUNG_OK;

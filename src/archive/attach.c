@@ -419,7 +419,7 @@ rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out, r
     if (!a->archive)
         return RUNG_NOT_FOUND;
     if (a->more_count == RUNG_ATTACH_READERS_MAX - 1)
-        return RUNG_FAIL(err, RUNG_ELIMIT, "the archive has as many readers as it may");
+        return RUNG_FAIL(err, RUNG_ELIMIT, "reader limit of the archive reached");
     rung_status st = open_reader(a, &a->more_readers[a->more_count], err);
     if (st == RUNG_OK)
         *archive_out = a->more_readers[a->more_count++];

@@ -64,7 +64,7 @@ static rung_status take_quoted(gathering *g) {
     }
     int next = peek(g->c);
     if (next != ',' && next != '\n' && next != '\r' && next != EOF)
-        return fail(g->c, "something behind a closing quote", g->err);
+        return fail(g->c, "text after a closing quote", g->err);
     return RUNG_OK;
 }
 

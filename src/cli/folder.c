@@ -175,7 +175,8 @@ rung_status rung_folder_cat(const rung_dir *dir, uint64_t from, uint64_t to,
         if (w.next > began)
             tries = 0;
         if (!rung_folder_wait(&tries))
-            return st < 0 ? st : RUNG_FAIL(err, RUNG_ESTALE, "records went while they were read");
+            return st < 0 ? st
+                          : RUNG_FAIL(err, RUNG_ESTALE, "records were removed while being read");
     }
 }
 

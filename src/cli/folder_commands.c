@@ -366,7 +366,7 @@ static int run_copy(const rung_command *self, int argc, char **argv, copy_functi
     rung_status st = copy(&args, &from, &to, &report, &err);
     rung_progress_end(&meter.progress);
     if (st == RUNG_NOT_FOUND)
-        st = RUNG_FAIL(&err, RUNG_ESTALE, "files of %s went while they were copied", args.from);
+        st = RUNG_FAIL(&err, RUNG_ESTALE, "files of %s were removed while being copied", args.from);
     if (st < 0)
         rung_folder_clear(&to); /* it was empty: half a copy must not pass for one */
     rung_dir_close(&to);

@@ -329,7 +329,7 @@ static rung_status read_window(rung_json *r, rung_board_def *def) {
         return rung_json_refuse(r, RUNG_EINVAL,
                                 "expected one of all, hour, day, week, month, year");
     if (def->windows & RUNG_WINDOWS_BIT(kind))
-        return rung_json_refuse(r, RUNG_EINVAL, "it is there twice");
+        return rung_json_refuse(r, RUNG_EINVAL, "given twice");
     def->windows |= RUNG_WINDOWS_BIT(kind);
     return RUNG_OK;
 }

@@ -108,7 +108,7 @@ rung_status rung__json_refuse_missing(rung_json *r, const char *name) {
     if (p.len)
         path_put(&p, ".", 1);
     path_put(&p, name, strlen(name));
-    return tell(r, &p, r->at, RUNG_EINVAL, "the field is missing");
+    return tell(r, &p, r->at, RUNG_EINVAL, "required but missing");
 }
 
 /* ---- bytes ---- */
@@ -366,7 +366,7 @@ static rung_status remember_key(rung_json *r, rung_slice key) {
     uint32_t hash = key_hash(key);
     for (uint32_t i = f->first_key; i < r->key_count; i++)
         if (r->key_hashes[i] == hash && key_is(r, r->key_offsets[i], key))
-            return fail(r, f->place, RUNG_EINVAL, "the field is there twice");
+            return fail(r, f->place, RUNG_EINVAL, "given twice");
     if (r->key_count == RUNG_JSON_KEYS_MAX)
         return fail(r, f->place, RUNG_ELIMIT, "too many fields");
     r->key_hashes[r->key_count] = hash;

@@ -275,7 +275,7 @@ static rung_status read_other(const rung_schema *schema, rung_json *r, rung_slic
     rung_slot *first = slots + schema->count;
     for (uint32_t i = 0; i < *others; i++)
         if (rung_slice_eq(first[i].name, name))
-            return rung_json_refuse(r, RUNG_EINVAL, "the field is there twice");
+            return rung_json_refuse(r, RUNG_EINVAL, "given twice");
     if (*others == schema->others_max)
         return rung_json_refuse(r, RUNG_ELIMIT, "too many fields");
     rung_slot *slot = &first[(*others)++];
@@ -286,7 +286,7 @@ static rung_status read_other(const rung_schema *schema, rung_json *r, rung_slic
 static rung_status read_field(const rung_schema *schema, rung_json *r, uint32_t i,
                               rung_slot *slot) {
     if (slot->present)
-        return rung_json_refuse(r, RUNG_EINVAL, "the field is there twice");
+        return rung_json_refuse(r, RUNG_EINVAL, "given twice");
     return read_value(r, &schema->fields[i], slot);
 }
 

@@ -360,7 +360,7 @@ static rung_status read_line(reading *r) {
     if (field == FIELD_COUNT || r->keys->count == 0)
         return BAD(r, "%u: expected a field of a key", r->line);
     if (field != FIELD_BOARDS && (r->seen & BIT(field)))
-        return BAD(r, "%u: %s is there twice", r->line, fields[field]);
+        return BAD(r, "%u: %s is given twice", r->line, fields[field]);
     r->seen |= BIT(field);
     if (!read_field(r->keys, &r->keys->entries[r->keys->count - 1], field, value))
         return BAD(r, "%u: the value of %s is not valid", r->line, fields[field]);
@@ -449,7 +449,7 @@ static rung_status sort_ids(rung_keys *keys, rung_err *err) {
         rung_slice id = keys->entries[i].id;
         uint32_t at = lower_bound(keys, i, id);
         if (at < i && rung_slice_eq(keys->entries[keys->order[at]].id, id))
-            return RUNG_FAIL(err, RUNG_ECORRUPT, "the key %.*s is there twice", (int)id.len,
+            return RUNG_FAIL(err, RUNG_ECORRUPT, "the key %.*s is given twice", (int)id.len,
                              id.ptr);
         memmove(keys->order + at + 1, keys->order + at, (i - at) * sizeof keys->order[0]);
         keys->order[at] = i;

@@ -261,7 +261,7 @@ static rung_status open_mark(rung_segment_log *log, rung_err *err) {
     if (st == RUNG_OK)
         st = rung_file_open(&log->mark_file, &log->dir, RUNG_HIGH_WATER_NAME, RUNG_FILE_WRITE, err);
     return st == RUNG_NOT_FOUND
-               ? RUNG_FAIL(err, RUNG_ECORRUPT, "file %s has gone", RUNG_HIGH_WATER_NAME)
+               ? RUNG_FAIL(err, RUNG_ECORRUPT, "file %s is missing", RUNG_HIGH_WATER_NAME)
                : st;
 }
 
@@ -395,7 +395,7 @@ rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID
     rung_file file;
     rung_status st = rung_file_open(&file, dir, name, RUNG_FILE_WRITE, err);
     if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s has gone", name);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name);
     if (st < 0)
         return st;
     /* The cut must be on the disk before the footer: a footer followed by old records would look like damage. */
@@ -464,7 +464,7 @@ static rung_status save_torn(rung_segment_log *log, rung_err *err) {
     rung_file from, to = {0};
     rung_status st = rung_file_open(&from, &log->dir, name, RUNG_FILE_READ, err);
     if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s has gone", name);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name);
     if (st == RUNG_OK)
         st = rung_file_open(&to, &log->dir, copy, RUNG_FILE_CREATE, err);
     if (st == RUNG_OK)
@@ -505,7 +505,7 @@ static rung_status repersist(rung_segment_log *log, const rung_segment_info *old
         return st;
     st = rung_segment_scan_open(&scan, log->config.alloc, &log->dir, name, false, err);
     if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s has gone", name);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name);
     if (st < 0)
         return st;
     st = rung_segment_scan_seek(&scan, from, err);

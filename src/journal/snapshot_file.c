@@ -472,7 +472,7 @@ static rung_status load_one(const rung_dir *dir, const rung_alloc *alloc, const 
     rung_snapshot_reader *r;
     rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
     if (st != RUNG_OK)
-        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "the file has gone") : st;
+        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "the file is missing") : st;
     st = sink->begin(sink->ctx, seq);
     if (st < 0)
         RUNG_FAIL(err, st, "the state refused to begin: %s", rung_status_text(st));

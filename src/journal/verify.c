@@ -159,7 +159,7 @@ static rung_status read_snapshot(const rung_dir *dir, const rung_alloc *alloc, c
     rung_snapshot_reader *r;
     rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
     if (st != RUNG_OK)
-        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "a snapshot has gone") : st;
+        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "a snapshot is missing") : st;
     const void *bytes;
     size_t len;
     do

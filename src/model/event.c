@@ -230,7 +230,7 @@ static rung_status check_friend(const rung_event *e, rung_err *err) {
     if (st == RUNG_OK)
         st = check_name(e->friend.other, "friend", err);
     if (st == RUNG_OK && rung_slice_eq(e->friend.player, e->friend.other))
-        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friend", "another than the player");
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friend", "must differ from the player");
     return st;
 }
 
@@ -252,7 +252,7 @@ static rung_status check_friends(const rung_event *e, rung_err *err) {
                                    "1 to %d bytes of UTF-8 without control characters", count,
                                    RUNG_NAME_MAX);
         if (rung_slice_eq(name, e->friends.player))
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends[%u]", "another than the player",
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends[%u]", "must differ from the player",
                                    count);
     }
     if (rest.len || count != e->friends.count)
@@ -574,7 +574,7 @@ static rung_slice get_announced_text(rung_byte_reader *r) {
 static bool get_bool(rung_byte_reader *r) {
     uint8_t byte = rung_get_byte(r);
     if (byte > 1)
-        rung_byte_reader_fail(r, "neither yes nor no");
+        rung_byte_reader_fail(r, "not a boolean");
     return byte == 1;
 }
 
@@ -602,7 +602,7 @@ static void get_score(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
     for (uint32_t i = 0; i < s->value_count; i++)
         get_value(r, s, i);
     if (s->has_at && __builtin_add_overflow(ts_ms, rung_get_signed(r), &s->at_ms))
-        rung_byte_reader_fail(r, "a time beyond all times");
+        rung_byte_reader_fail(r, "time out of range");
     if (flags & SCORE_ID)
         s->id = get_announced_text(r);
     if (flags & SCORE_META)

@@ -573,7 +573,7 @@ static rung_status may_put(const rung_hub *h, rung_err *err) {
         return h->failure.code;
     }
     if (h->is_closing)
-        return RUNG_FAIL(err, RUNG_ECLOSED, "closing: nothing more is accepted");
+        return RUNG_FAIL(err, RUNG_ECLOSED, "closing: no further changes are accepted");
     if (h->is_full)
         return RUNG_FAIL(err, RUNG_ENOSPC,
                          "there is no space for the log: nothing is accepted until there is some");

@@ -130,7 +130,7 @@ static rung_status load_snapshot(rung_store *s, uint64_t seq, rung_state **state
     rung_status st = rung_snapshot_reader_open(dir, s->config.alloc, rung_segment_log_uuid(s->log),
                                                seq, &source.reader, err);
     if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu has gone", (unsigned long long)seq);
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "snapshot %llu is missing", (unsigned long long)seq);
     if (st < 0)
         return st;
     st = rung_state_load(&s->config.state, next_block, &source,
@@ -394,7 +394,7 @@ static rung_status pause_now_and_then(snapshot_target *to, size_t len) {
 static rung_status write_block(void *ctx, const void *bytes, size_t len) {
     snapshot_target *to = ctx;
     if (to->life && pause_now_and_then(to, len) < 0) /* S3 */
-        return RUNG_FAIL(to->err, RUNG_ECLOSED, "the process that asked has gone");
+        return RUNG_FAIL(to->err, RUNG_ECLOSED, "the requesting process is gone");
     return rung_snapshot_writer_append(to->writer, bytes, len, to->err);
 }
 

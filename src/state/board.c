@@ -343,10 +343,9 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
     if (w && !w->closed)
         return RUNG_UNCHANGED;
     if (!rung__window_takes_scores(s, b, span.end_ms, w))
-        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "window", "its time is over");
+        return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "window", "the window has ended");
     if (!rung__window_may_open(s, b, 1, span.start_ms > s->time_ms))
-        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window",
-                               "the board has as many windows as it may");
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window", "window limit of the board reached");
     if (rung__window_list_reserve(s, b, 1) < 0 ||
         !(w = rung__window_new(s, b, kind, &span, season)))
         return RUNG_ENOMEM;
@@ -657,12 +656,10 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
                                rung__board **out, rung_err *err) {
     uint32_t number;
     if (is_key && !rung__key_may_be_made(s))
-        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "key", "there are as many keys as there may be");
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "key", "key limit reached");
     rung_status st = rung_names_intern(s->board_ids, id, &number);
     if (st < 0)
-        return st == RUNG_ELIMIT
-                   ? RUNG_FAIL_FIELD(err, st, "board", "there are as many boards as there may be")
-                   : st;
+        return st == RUNG_ELIMIT ? RUNG_FAIL_FIELD(err, st, "board", "board limit reached") : st;
     rung__board *b = rung_alloc_zeroed(s->alloc, sizeof *b);
     if (!b || rung__grow(s->alloc, &s->boards, &s->board_cap, number + 1, sizeof *s->boards) < 0) {
         rung_alloc_free(s->alloc, b, b ? sizeof *b : 0);

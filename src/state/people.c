@@ -183,9 +183,7 @@ rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *er
     uint32_t player;
     rung_status st = rung__intern_player(s, e->profile.player, &player);
     if (st < 0)
-        return st == RUNG_ENOMEM ? st
-                                 : RUNG_FAIL_FIELD(err, st, "player",
-                                                   "there are as many players as there may be");
+        return st == RUNG_ENOMEM ? st : RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
     rung__profile *old = rung__sparse_get(&s->profiles, player), *fresh = NULL;
     if (!old && e->profile.count == 0) /* no profile is the same as an empty one */
         return st;
@@ -291,15 +289,14 @@ static bool has_room(const rung_state *s, rung_slice from, rung_slice to) {
 }
 
 static rung_status too_many_friends(rung_err *err) {
-    return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "friends", "nobody may have more than %d",
-                           RUNG_FRIENDS_MAX);
+    return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "friends", "at most %d per player", RUNG_FRIENDS_MAX);
 }
 
 rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, rung_err *err) {
     uint32_t p, q;
     bool mutual = !e->friend.follow;
     if (rung_slice_eq(e->friend.player, e->friend.other))
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friend", "nobody is a friend of oneself");
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friend", "a player cannot be their own friend");
     if (!add) {
         if (rung_names_find(s->players, e->friend.player, &p) != RUNG_OK ||
             rung_names_find(s->players, e->friend.other, &q) != RUNG_OK)
@@ -381,7 +378,8 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
     rung_slice packed = e->friends.packed, name;
     while (rung_names_next(&packed, &name))
         if (rung_slice_eq(name, e->friends.player))
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "nobody is a friend of oneself");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends",
+                                   "a player cannot be their own friend");
         else if (!e->friends.follow && !has_room(s, name, e->friends.player))
             return too_many_friends(err);
     uint32_t known = rung_names_count(s->players);
@@ -452,9 +450,7 @@ rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
     rung__board *b;
     rung_status st = rung__intern_player(s, id, &player);
     if (st < 0)
-        return st == RUNG_ENOMEM ? st
-                                 : RUNG_FAIL_FIELD(err, st, "player",
-                                                   "there are as many players as there may be");
+        return st == RUNG_ENOMEM ? st : RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
     if (rung__sparse_get(&s->bans, player))
         return RUNG_UNCHANGED;
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)

@@ -635,15 +635,14 @@ static rung_status submit(submission *u, rung_outcome *out, rung_err *err) {
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "%s", "the board's limit refuses this score",
                                limit);
     if (u->fresh && !rung__window_may_open(u->s, u->b, u->fresh, u->ahead))
-        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window",
-                               "the board has as many windows as it may");
+        return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "window", "window limit of the board reached");
     st = secure(u);
     if (st >= 0)
         st = commit(u, out);
     if (st < 0) {
         release(u);
         if (st == RUNG_ELIMIT)
-            return RUNG_FAIL_FIELD(err, st, "player", "there are as many players as there may be");
+            return RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
     }
     return st;
 }

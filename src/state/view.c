@@ -135,7 +135,7 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "now", "outside the years %d to %d", RUNG_YEAR_MIN,
                                RUNG_YEAR_MAX);
     if (b->expiry.place && b->expiry.at_ms <= now_ms)
-        return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "its time is over");
+        return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "the board has expired");
     uint32_t kind = query_kind(b, q, &season);
     if (kind == RUNG__KINDS)
         return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window",
@@ -146,10 +146,10 @@ rung_status rung_state_view(const rung_state *s, const rung_query *q, rung_view 
     const rung__window *w = rung__window_find(b, kind, span.ordinal, season);
     if (w && w->dropped)
         return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window",
-                                   "it is closed and no longer in memory");
+                                   "closed and no longer in memory");
     if (!w && !rung__window_takes_scores(s, b, span.end_ms, NULL))
         return RUNG_FAIL_FIELD_WHY(err, RUNG_NOT_FOUND, RUNG_REASON_NOT_IN_MEMORY, "window",
-                                   "it is over and no longer in memory");
+                                   "ended and no longer in memory");
     *out = (rung_view){.rank = q->has_rank ? q->rank : b->def->rank,
                        .closed = w && w->closed,
                        .kind = kind,

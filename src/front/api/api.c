@@ -77,8 +77,7 @@ static void trim_out(rung_api *api) {
 void rung__call_answer(rung_call *c, int status) {
     rung_api *api = c->api;
     if (rung_json_failed(&api->out))
-        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL,
-                             "there is no memory for the answer");
+        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL, "out of memory");
     else
         rung_exchange_answer(c->x, status, RUNG_TYPE_JSON, rung_json_written(&api->out));
     trim_out(api);
@@ -143,7 +142,7 @@ void rung__call_overloaded(rung_call *c) {
 
 void rung__call_not_ready(rung_call *c) {
     if (c->api->is_stopped)
-        rung__call_fail_with(c, RUNG_ECLOSED, RUNG_REASON_NONE, NULL, "the server stops");
+        rung__call_fail_with(c, RUNG_ECLOSED, RUNG_REASON_NONE, NULL, "server is shutting down");
     else
         rung__call_fail_with(c, RUNG_ECLOSED, RUNG_REASON_RECOVERING, NULL,
                              "the server is still recovering");

@@ -117,7 +117,7 @@ static void answer_key(rung_key_change *k) {
         rung_keys_find(keys, k->is_new ? k->key.id : rung_slice_of(k->id, k->id_len));
     if (!key) { /* somebody has put another file in place meanwhile */
         rung__call_fail_with(c, RUNG_EIO, RUNG_REASON_NONE, NULL,
-                             "the file of keys has been exchanged");
+                             "the keys file was replaced meanwhile");
         return;
     }
     rung_json_writer *w = rung__call_begin(c);

@@ -161,7 +161,7 @@ static bool may_still(const permit *p, rung_err *err) {
         return false;
     if (p->board.ptr || sight_of(p->api, p->who) == p->sight)
         return true;
-    RUNG_FAIL(err, RUNG_EREFUSED, "the key is for other boards now");
+    RUNG_FAIL(err, RUNG_EREFUSED, "the key's boards have changed");
     return false;
 }
 

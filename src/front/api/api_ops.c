@@ -103,8 +103,7 @@ void rung_api_accept_clock(rung_call *c) {
     if (!rung__call_read_body(c, slots))
         return;
     if (!slots[CLOCK_ACCEPT].integer) {
-        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_NONE, "accept",
-                             "only true can be said here");
+        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_NONE, "accept", "must be true");
         return;
     }
     rung_hub_accept_time(c->api->service.hub);
@@ -433,8 +432,7 @@ void rung_api_metrics(rung_call *c) {
     if (api->service.hub)
         write_boards(w, api, sight);
     if (rung_json_failed(w)) {
-        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL,
-                             "there is no memory for the answer");
+        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL, "out of memory");
         return;
     }
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));

@@ -160,7 +160,7 @@ static void befriend(rung_call *c, rung_event_kind kind) {
     rung_slice other = rung__call_arg(c, "friend")->text;
     if (rung_slice_eq(other, c->player)) {
         rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_NONE, "friend",
-                             "nobody is a friend of oneself");
+                             "a player cannot be their own friend");
         return;
     }
     e->kind = kind;
@@ -214,7 +214,8 @@ static rung_status check_friends(const rung_event *e, rung_err *err) {
                                RUNG_FRIENDS_BYTES_MAX);
     while (rung_names_next(&packed, &name))
         if (rung_slice_eq(name, e->friends.player))
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends", "nobody is a friend of oneself");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friends",
+                                   "a player cannot be their own friend");
     return RUNG_OK;
 }
 

@@ -893,7 +893,7 @@ static rung_status read_pair(const rung_route *route, rung_slice pair, rung_args
     }
     rung_arg *arg = &args->arg[i];
     if (arg->given)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "it is there twice", p->name);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "given twice", p->name);
     *arg = (rung_arg){.given = true};
     if (p->type == RUNG_PARAM_NAMES || p->type == RUNG_PARAM_SCORES)
         return read_list(p, value.ptr ? value : RUNG_SLICE(""), arg, scratch, err);
@@ -919,6 +919,7 @@ rung_status rung_route_read_query(const rung_route *route, rung_slice query, run
     }
     for (uint32_t i = 0; i < route->param_count; i++)
         if (!route->params[i].in_path && route->params[i].required && !args->arg[i].given)
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "it is missing", route->params[i].name);
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "required but missing",
+                                   route->params[i].name);
     return RUNG_OK;
 }

@@ -53,7 +53,7 @@ static rung_status fill_columns(const rung_slot *slot, const rung_board_def *def
         return st;
     for (uint32_t i = 1; i < def->key.column_count; i++)
         if (!(seen >> i & 1))
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns.%.*s", "it is missing",
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "columns.%.*s", "required but missing",
                                    (int)def->column_names[i - 1].len, def->column_names[i - 1].ptr);
     return RUNG_OK;
 }
@@ -65,7 +65,7 @@ static rung_status fill_score(const rung_slot *slots, const rung_board_def *def,
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "delta", "not together with score");
     if (!score->present && !delta->present) {
         if (def->update != RUNG_UPDATE_COUNT)
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "it is missing");
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "score", "required but missing");
         e->value_count = 0;
         return RUNG_OK;
     }

@@ -37,7 +37,7 @@
 
 static const rung_head_problem no_memory = {503, "overloaded", "out of memory, try again later"};
 static const rung_head_problem overloaded = {503, "overloaded",
-                                             "too many requests are under way, try again later"};
+                                             "too many requests in flight, try again later"};
 static const rung_head_problem too_large = {413, "too_large",
                                             "the body is longer than this route allows"};
 static const rung_head_problem bad_chunks = {400, "malformed", "chunked body: malformed framing"};

@@ -30,7 +30,7 @@ typedef struct rung_http rung_http; /* heap object; whoever created it calls run
  * uses for too. Codes are never renamed. */
 #define RUNG_HTTP_PROBLEM_MAP(X)                                                                   \
     X(400, "malformed", "not a request this server understands")                                   \
-    X(403, "origin_not_allowed", "a page that may not")                                            \
+    X(403, "origin_not_allowed", "pages of this origin are not allowed")                           \
     X(408, "request_timeout", "the head or the body came too slowly")                              \
     X(413, "too_large", "a body, a line or an array beyond its limit")                             \
     X(414, "target_too_long", "path and query beyond their limit")                                 \
@@ -39,7 +39,7 @@ typedef struct rung_http rung_http; /* heap object; whoever created it calls run
     X(431, "too_many_headers", "more header fields than their limit")                              \
     X(501, "method_not_implemented", "CONNECT: this is not a proxy")                               \
     X(501, "coding_not_implemented", "Transfer-Encoding is not chunked")                           \
-    X(503, "overloaded", "too much is under way: try again")                                       \
+    X(503, "overloaded", "too much in flight: try again")                                          \
     X(503, "too_many_connections", "try again later")                                              \
     X(505, "version_not_supported", "neither HTTP/1.1 nor HTTP/1.0")
 

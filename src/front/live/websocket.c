@@ -182,13 +182,13 @@ static void sink_end(void *ctx, rung_viewer *v, rung_live_end why) {
     (void)v;
     s->viewer = NULL;
     if (why == RUNG_LIVE_STOPPING)
-        close_with(s->ws, 1001, "the server stops");
+        close_with(s->ws, 1001, "server is shutting down");
     else if (why == RUNG_LIVE_FORBIDDEN)
         close_forbidden(s->ws);
     else if (why == RUNG_LIVE_FAILED)
         close_with(s->ws, 1011, "out of memory");
     else
-        close_with(s->ws, 1000, "what was watched is gone");
+        close_with(s->ws, 1000, "the watched board or player is gone");
 }
 
 static const rung_live_sink sink = {.encoding = RUNG_LIVE_WEBSOCKET,
@@ -494,7 +494,7 @@ static void on_expired(rung_conn *c) {
 }
 
 static void on_stopping(rung_conn *c) {
-    close_with(rung_conn_session(c), 1001, "the server stops");
+    close_with(rung_conn_session(c), 1001, "server is shutting down");
 }
 
 static void on_closed(rung_conn *c) {

@@ -41,7 +41,7 @@ static void damaged(loader *l, const char *fault) {
 static bool went_well(loader *l, rung_status st) {
     if (st < 0)
         rung__in_fail(&l->in, st == RUNG_EINVAL ? RUNG_ECORRUPT : st,
-                      "something is not valid, or is there twice");
+                      "something is invalid or duplicated");
     return st >= 0;
 }
 
@@ -860,7 +860,7 @@ static void load_head(loader *l, const rung_state_config *config) {
     uint8_t access = l->version < 3 ? 0 : rung__in_byte(&l->in);
     s->has_keys = access;
     if (access > 1)
-        damaged(l, "whether there are keys is neither yes nor no");
+        damaged(l, "the flag for keys is not a boolean");
     if (is_fine(l) && s->rules > RUNG_RULES_LEVEL)
         rung__in_fail(&l->in, RUNG_EVERSION, "its level of rules is not known to this version");
 }

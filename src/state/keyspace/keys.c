@@ -456,8 +456,7 @@ static rung_status rename_key(run *r, const rung_zcommand *c) {
                        : rung__set_rename(r->s, rung__set_find(r->s, c->key), c->other);
     if (st == RUNG_ELIMIT) { /* for a moment there are two names; nothing had the new one */
         r->result.count = 0;
-        rung_ignore(RUNG_FAIL_FIELD(&r->err, st, "key", "there are as many keys as there may be"),
-                    "it is the answer");
+        rung_ignore(RUNG_FAIL_FIELD(&r->err, st, "key", "key limit reached"), "it is the answer");
         return fail(r, RUNG_ZKEY_REFUSED);
     }
     r->result.changed = true;
@@ -508,9 +507,8 @@ static rung_status sadd(run *r, rung_zcommand *c) {
     if (set && set->count == 0) /* not even one found room */
         rung__set_delete(r->s, set);
     if (st < 0 && st != RUNG_ENOMEM) {
-        rung_ignore(
-            RUNG_FAIL_FIELD(&r->err, st, "player", "there are as many players as there may be"),
-            "it is the answer");
+        rung_ignore(RUNG_FAIL_FIELD(&r->err, st, "player", "player limit reached"),
+                    "it is the answer");
         return fail(r, RUNG_ZKEY_REFUSED);
     }
     return st < 0 ? st : RUNG_OK;

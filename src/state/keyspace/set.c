@@ -63,9 +63,7 @@ rung_status rung__set_create(rung_state *s, rung_slice name, rung__set **out, ru
     rung_status st =
         rung__key_may_be_made(s) ? rung_names_intern(s->board_ids, name, &number) : RUNG_ELIMIT;
     if (st < 0)
-        return st == RUNG_ELIMIT
-                   ? RUNG_FAIL_FIELD(err, st, "key", "there are as many keys as there may be")
-                   : st;
+        return st == RUNG_ELIMIT ? RUNG_FAIL_FIELD(err, st, "key", "key limit reached") : st;
     rung__set *set = rung_alloc_zeroed(s->alloc, sizeof *set);
     if (!set || rung__grow(s->alloc, &s->sets, &s->set_cap, number + 1, sizeof *s->sets) < 0) {
         rung_alloc_free(s->alloc, set, set ? sizeof *set : 0);

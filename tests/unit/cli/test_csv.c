@@ -57,7 +57,7 @@ TEST(records) {
 
 TEST(refusals) {
     must_refuse("a,\"b", "line 1: the quote does not end");
-    must_refuse("\"b\"c", "behind a closing quote");
+    must_refuse("\"b\"c", "after a closing quote");
     static char big[RUNG_CSV_RECORD_MAX + 2];
     memset(big, 'x', sizeof big - 1);
     must_refuse(big, "64 KiB");

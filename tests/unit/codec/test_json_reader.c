@@ -543,7 +543,7 @@ TEST(failures_name_the_place) {
     check_message("{\"limits\":{\"min\":01}}",
                   "limits.min: expected ',' or '}' after the value (byte 18)");
     check_message("{\"a\":[{\"b\":1},{\"b\":[0,tru]}]}", "a[1].b[1]: not a JSON value (byte 22)");
-    check_message("{\"a\":1,\"a\":2}", "a: the field is there twice (byte 7)");
+    check_message("{\"a\":1,\"a\":2}", "a: given twice (byte 7)");
     check_message("{\"a\":1,}", "byte 7: expected a field's name in quotes");
     check_message("{\"\xc3\xa4\":\"\xff\"}", "\xc3\xa4: not valid UTF-8 (byte 7)");
     check_message("{} x", "byte 3: nothing may follow the value");

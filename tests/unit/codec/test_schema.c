@@ -71,7 +71,7 @@ TEST(refusals) {
         const char *json, *want;
     } cases[] = {
         {"[]", "byte 0: expected an object"},
-        {"{}", "player: the field is missing (byte 2)"},
+        {"{}", "player: required but missing (byte 2)"},
         {"{\"plyer\":\"a\"}", "plyer: unknown field; did you mean \"player\"? (byte 9)"},
         {"{\"palyer\":\"a\"}", "palyer: unknown field; did you mean \"player\"? (byte 10)"},
         {"{\"colour\":1}", "colour: unknown field (byte 10)"},
@@ -79,9 +79,8 @@ TEST(refusals) {
         {"{\"player\":1}", "player: expected a string (byte 10)"},
         {"{\"player\":\"\"}", "player: expected 1 to 8 bytes (byte 12)"},
         {"{\"player\":\"123456789\"}", "player: expected 1 to 8 bytes (byte 21)"},
-        {"{\"player\":\"a\",\"player\":\"b\"}", "player: the field is there twice (byte 23)"},
-        {"{\"player\":\"a\",\"\\u0070layer\":\"b\"}",
-         "\\u0070layer: the field is there twice (byte 28)"},
+        {"{\"player\":\"a\",\"player\":\"b\"}", "player: given twice (byte 23)"},
+        {"{\"player\":\"a\",\"\\u0070layer\":\"b\"}", "\\u0070layer: given twice (byte 28)"},
         {"{\"score\":\"1\"}", "score: expected a number (byte 9)"},
         {"{\"score\":null}", "score: expected a number (byte 9)"},
         {"{\"score\":01}", "score: expected ',' or '}' after the value (byte 10)"},
@@ -97,7 +96,7 @@ TEST(refusals) {
         {"{\"ids\":[\"a\",1]}", "ids[1]: expected a string (byte 12)"},
         {"{\"ids\":[\"a\",\"b\",\"c\",\"d\"]}", "ids: expected 0 to 3 items (byte 24)"},
         {"{\"ids\":[\"abcde\"]}", "ids[0]: expected 0 to 4 bytes (byte 15)"},
-        {"{\"meta\":{\"a\":1,\"a\":2}}", "meta.a: the field is there twice (byte 15)"},
+        {"{\"meta\":{\"a\":1,\"a\":2}}", "meta.a: given twice (byte 15)"},
         {"{\"flag\":1}", "flag: expected true or false (byte 8)"},
         {"{\"nothing\":[]}", "nothing: expected an object or null (byte 11)"},
         {"{\"player\":\"a\"}x", "byte 14: nothing may follow the value"},
@@ -139,7 +138,7 @@ TEST(a_nested_object) {
     CHECK_OK(read_json("{\"player\":\"a\",\"meta\":{}}"));
     CHECK(rung_schema_read_at(&limits, &reader, slots[META].text, "meta", slots[META].offset, inner,
                               &err) < 0);
-    CHECK_EQ_STR(err.message, "meta.min: the field is missing (byte 23)");
+    CHECK_EQ_STR(err.message, "meta.min: required but missing (byte 23)");
 }
 
 RUNG_TEST_MAIN

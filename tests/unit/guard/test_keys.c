@@ -252,7 +252,7 @@ TEST(bad_lines_are_refused_by_number) {
         {"rung-keys 1\nrole read\n", "line 2"},
         {"rung-keys 1\n" KEY "\n", "line 6"},
         {"rung-keys 1\n" KEY "colour red\n", "line 6"},
-        {"rung-keys 1\n" KEY "role admin\n", "line 6: role is there twice"},
+        {"rung-keys 1\n" KEY "role admin\n", "line 6: role is given twice"},
         {"rung-keys 1\n" KEY "expires 0\n", "line 6"},
         {"rung-keys 1\n" KEY "expires -5\n", "line 6"},
         {"rung-keys 1\n" KEY "expires 99999999999999999999\n", "line 6"},
