@@ -78,7 +78,8 @@ hash_lanes(const rung_hash_key *key, const rung_slice *bytes, size_t words, uint
         SIP_ROUND;
         v0 ^= m;
     }
-    m = EACH_LANE(TAIL) >> 1 >> (63 - 8 * (len & 7)); /* without what is of a whole word */
+    m = EACH_LANE(TAIL) >> 1 >>
+        (63 - 8 * (len & 7)); /* shift out the bytes of the last whole word */
     m |= len << 56;
     v3 ^= m;
     SIP_ROUND;
@@ -110,7 +111,7 @@ static bool hash_together(const rung_hash_key *key, const rung_slice *bytes, uin
         differ |= bytes[i].len / 8 ^ words;
     if (!words || differ)
         return false;
-    if (__builtin_cpu_supports("avx512vl")) /* it can turn words */
+    if (__builtin_cpu_supports("avx512vl")) /* has vector rotates */
         hash_lanes_avx512(key, bytes, words, hashes_out);
     else if (__builtin_cpu_supports("avx2"))
         hash_lanes_avx2(key, bytes, words, hashes_out);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prefetch.h - ask for a cache line. */
+/* prefetch.h - prefetch cache lines to L2 or L1. */
 #ifndef RUNG_BASE_PREFETCH_H
 #define RUNG_BASE_PREFETCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* A prefetch that stays: gcc 12 takes a function that does nothing but prefetch for one without effect, and
- * drops calls to it. The empty assembly is the effect. */
+/* gcc 12 treats a function that only prefetches as one without effect, and drops calls to it. The empty assembly is an
+ * effect. */
 #define RUNG__PREFETCH(p, cache)                                                                   \
     do {                                                                                           \
         __builtin_prefetch(p, 0, cache);                                                           \
@@ -22,8 +22,7 @@
             RUNG__PREFETCH(line_, cache);                                                          \
     } while (0)
 
-/* For later, as a rule a microsecond or so, and one among many: into the second cache. The first can wait for so few
- * lines at a time that it forgets some. */
+/* To L2, for use about a microsecond later, with many others in flight: L1 has too few fill buffers. */
 static inline void rung_prefetch(const void *p) {
     RUNG__PREFETCH(p, 2);
 }
@@ -33,7 +32,7 @@ static inline void rung_prefetch_range(const void *start, size_t bytes) {
     RUNG__PREFETCH_RANGE(start, bytes, 2);
 }
 
-/* The same two for at once: whatever comes next reads it. */
+/* The same two to L1, for use at once. */
 static inline void rung_prefetch_now(const void *p) {
     RUNG__PREFETCH(p, 3);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks in a list, the newest first; what is taken is cut from the front of the newest. A new block has a quarter
- * of what there is, so that a small arena wastes little and a large one stands on huge pages. */
+/* A list of blocks, the newest first; memory is taken from the newest. A new block has a quarter of the total size, so
+ * that a small arena wastes little and a large one uses huge pages. */
 #include "ladder/arena.h"
 
 #include "base/assert.h"
@@ -15,7 +15,7 @@
 
 typedef struct block {
     struct block *before;
-    size_t size; /* this head included */
+    size_t size; /* header included */
 } block;
 
 struct rung_arena {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arena.h - where many ladders that end together take their nodes from.
+/* arena.h - node memory for many ladders that are destroyed together.
  *
- * A ladder of thousands of entries is too small for huge pages of its own; two hundred of them, moved in at random,
- * cost a page walk for every node. Here their nodes stand in blocks that grow with the whole, up to 2 MiB each.
- * Nothing is given back before all is: a ladder keeps the nodes it has taken until the arena is destroyed.
+ * A ladder of thousands of entries is too small for huge pages of its own; with two hundred of them, random moves
+ * cost a page walk per node. An arena puts their nodes into shared blocks that grow with the total, up to 2 MiB each.
+ * Memory is freed only with the arena: a ladder keeps the nodes it has taken.
  *
  * One thread at a time. */
 #ifndef RUNG_LADDER_ARENA_H

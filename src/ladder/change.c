@@ -62,8 +62,8 @@ static inline lump lump_at(const unsigned char *at) {
     return x;
 }
 
-/* Move the `bytes` from `at` on by `width`, up or (by < 0) down. A dozen rows as a rule: memmove() would take as long
- * to find out how to. The last lump on the way overlaps the one before, so it is read first. */
+/* Move the `bytes` from `at` on by `width`, up or (by < 0) down. Usually a dozen rows, for which memmove() would spend
+ * as long choosing its method. The last chunk overlaps the one before, so it is read first. */
 static inline void slide(unsigned char *at, size_t bytes, int by, size_t width) {
     enum { LUMP = sizeof(lump) };
     if (bytes < LUMP) {
@@ -114,7 +114,7 @@ INLINE void rows_slide(row_form form, rung__node *node, uint32_t from, size_t co
         slide(at, count * CELL, by, CELL);
 }
 
-/* Make room for a new row; its contents are the caller's to write. */
+/* Make room for a new row, which the caller fills. */
 INLINE void row_open(row_form form, rung__node *node, uint32_t row) {
     bool at_end = node->start + node->n == node->cap;
     if (node->start > 0 && (row < node->n / 2u || at_end)) {
@@ -148,7 +148,7 @@ static void copy_first(const rung_ladder *l, rung__node *parent, uint32_t row, r
         rung__prefixes(l, parent)[row] = rung__prefixes(l, node)[0];
 }
 
-/* Make row `row` of `parent` (at level + 1) describe child `id` truly. */
+/* Fill row `row` of `parent` (at level + 1) with the description of child `id`. */
 static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t row,
                            uint32_t id) {
     rung__node *parent = rung__inner(l, parent_id), *child = node_at(l, level, id);
@@ -167,7 +167,7 @@ static void describe_child(rung_ladder *l, uint32_t level, uint32_t parent_id, u
     child->place = (uint16_t)(parent->start + row);
 }
 
-/* Tell the children of an inner node, at `level`, where they stand. */
+/* Set parent and place in all children of an inner node at `level`. */
 static void announce_children(rung_ladder *l, uint32_t level, uint32_t id) {
     rung__node *node = rung__inner(l, id);
     const uint32_t *children = rung__column(l, node, RUNG__CHILD);
@@ -209,7 +209,7 @@ static void leaf_unlink(rung_ladder *l, uint32_t id) {
         rung__leaf(l, leaf->next)->prev = leaf->prev;
 }
 
-/* Bits one behind the other. There is a word more than they need, so that each may reach into the next. */
+/* A string of bits. It has one word more than needed, so that an access may span two words. */
 static void bits_put(uint64_t *bits, uint32_t at, uint64_t some) {
     bits[at / 64] |= some << at % 64;
     bits[at / 64 + 1] |= some >> 1 >> (63 - at % 64);
@@ -219,7 +219,7 @@ static uint64_t bits_get(const uint64_t *bits, uint32_t at, uint32_t n) {
     return (bits[at / 64] >> at % 64 | bits[at / 64 + 1] << 1 << (63 - at % 64)) & rung__mask(n);
 }
 
-/* Players of some rows stand in this leaf from now on. */
+/* Map the players of some rows to this leaf. */
 static void settle_rows(rung_ladder *l, uint32_t id, uint32_t from, uint32_t end) {
     const uint32_t *players = rung__column(l, rung__leaf(l, id), RUNG__PLAYER);
     for (uint32_t row = from; row < end; row++)
@@ -263,7 +263,7 @@ static void reshape(rung_ladder *l, uint32_t level, uint32_t parent_id, uint32_t
         node->changes++;
         rows_copy(l, level, node, 0, &all.node, from, n);
         node->starts = level == 0 ? bits_get(starts, from, n) : 0;
-        if (level == 0 && !l->guide) { /* all but those that stood here before */
+        if (level == 0 && !l->guide) { /* all but those that were here before */
             uint32_t here = end[i] > from ? end[i] - from : 0,
                      gone = end[i + 1] > from ? end[i + 1] - from : 0;
             settle_rows(l, ids[i], 0, here < n ? here : n);
@@ -334,7 +334,8 @@ static void make_room(rung_ladder *l, rung__path *path, uint32_t level) {
         reshape(l, level, parent_id, row, 1, 2);
 }
 
-/* The node at `level` of the path is less than half full: merge it away if that leaves some air, else even out. */
+/* The node at `level` of the path is less than half full: merge it with a neighbour if that leaves some slack, else
+ * spread rows evenly. */
 static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
     if (level == l->height) {
         rung__node *root = node_at(l, level, l->root);
@@ -370,7 +371,7 @@ static void mend(rung_ladder *l, const rung__path *path, uint32_t level) {
 
 /* ---- one entry in, one entry out ---- */
 
-/* In what the parent says of a leaf: so many entries and starts more; and where its rows start now. */
+/* Update what the parent stores about a leaf: counts by a difference, and the leaf's `start`. */
 static inline void adjust_leaf(const rung_ladder *l, const rung__node *leaf, int32_t count,
                                int32_t starts) {
     uint32_t *packed =
@@ -379,7 +380,7 @@ static inline void adjust_leaf(const rung_ladder *l, const rung__node *leaf, int
     *packed = *packed - rung__pack_counts(0, 0, rung__packed_start(*packed)) + more;
 }
 
-/* In what it says of an inner node. */
+/* The same for an inner node. */
 static inline void adjust_inner(const rung_ladder *l, const rung__node *node, int32_t count,
                                 int32_t starts) {
     rung__node *parent = rung__inner(l, node->parent);
@@ -387,7 +388,7 @@ static inline void adjust_inner(const rung_ladder *l, const rung__node *node, in
     rung__inner_places(l, parent, RUNG__STARTS)[node->place] += (uint32_t)starts;
 }
 
-/* All the way up from a leaf. */
+/* In all nodes above a leaf. */
 static void adjust_counts(const rung_ladder *l, const rung__node *leaf, int32_t count,
                           int32_t starts) {
     const rung__node *node = leaf;
@@ -400,7 +401,7 @@ static void adjust_counts(const rung_ladder *l, const rung__node *leaf, int32_t 
     }
 }
 
-/* The first entry of the path's leaf changed: so did the keys above it, as far as it is the first child. */
+/* The first entry of the path's leaf changed: update the keys above it, up to where it is no longer the first child. */
 static void refresh_first(rung_ladder *l, const rung__path *path) {
     rung__node *leaf = rung__leaf(l, path->step[0].id);
     l->shape++;
@@ -420,12 +421,12 @@ static void set_next_start(rung_ladder *l, rung__node *leaf, bool is_start) {
     l->distinct += (uint32_t)starts;
 }
 
-/* Take a row out of its leaf, which may be too empty then. Returns how many starts the leaf has more; the counts
- * above it are left to the caller. */
+/* Take a row out of its leaf, which may become too empty. Returns the change in the leaf's starts; the caller updates
+ * the counts above. */
 INLINE int32_t take_out(rung_ladder *l, row_form form, rung__node *leaf, uint32_t row) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
     bool start = bits >> row & 1;
-    bool heir = false; /* the next entry has the same score and takes the start over */
+    bool heir = false; /* the next entry has the same score and becomes the start */
     if (start && row + 1 < leaf->n) {
         heir = !(bits >> (row + 1) & 1);
         bits |= (uint64_t)heir << (row + 1);
@@ -450,7 +451,7 @@ static void erase(rung_ladder *l, const rung__path *path) {
         mend(l, path, 0);
 }
 
-/* The other way round: into a leaf that has room. */
+/* Put a row into a leaf that has room. Returns the change in the leaf's starts, as take_out(). */
 INLINE int32_t put_in(rung_ladder *l, row_form form, rung__node *leaf, uint32_t row,
                       const rung__probe *probe) {
     uint64_t bits = leaf->starts, below = rung__mask(row);
@@ -479,7 +480,7 @@ INLINE int32_t put_in(rung_ladder *l, row_form form, rung__node *leaf, uint32_t 
     return starts;
 }
 
-/* Room was secured: put a new entry at the path, where it belongs; if that leaf is full, the path changes. */
+/* Put a new entry where the path points; memory was secured. If that leaf is full, the path changes. */
 static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
     while (rung__leaf(l, path->step[0].id)->n == RUNG__LEAF_CAP) {
         make_room(l, path, 0);
@@ -494,7 +495,7 @@ static void insert(rung_ladder *l, const rung__probe *probe, rung__path *path) {
 
 /* ---- securing memory ---- */
 
-/* From now on there are prefixes. */
+/* Begin to use prefixes. */
 static void begin_prefixes(rung_ladder *l, rung__node *leaf) {
     const uint32_t *players = rung__column(l, leaf, RUNG__PLAYER);
     if (!l->has_prefixes)
@@ -504,13 +505,13 @@ static void begin_prefixes(rung_ladder *l, rung__node *leaf) {
         rung__prefixes(l, leaf)[i] = rung__prefix_of(l, players[i]);
 }
 
-/* The only leaf is full: everything a tree of several needs. */
+/* The only leaf is full: create what a tree of several leaves needs. */
 static rung_status begin_tree(rung_ladder *l) {
     rung__tree *tree = rung_alloc_zeroed(l->alloc, sizeof *tree);
     if (!tree)
         return RUNG_ENOMEM;
     rung__pool_init(l, &tree->inners, RUNG__INNER_COLUMNS, RUNG__INNER_CAP);
-    tree->births = l->shape; /* no birth of an earlier tree was as late */
+    tree->births = l->shape; /* later than any birth in an earlier tree */
     rung__node *leaf = l->root == RUNG__NODE_NONE ? NULL : rung__leaf(l, l->root);
     for (uint32_t i = 0; leaf && !l->guide && i < leaf->n; i++) {
         uint32_t player = rung__column(l, leaf, RUNG__PLAYER)[i];
@@ -606,8 +607,7 @@ static void move(rung_ladder *l, const rung__path *from, const rung__probe *prob
     bool same_leaf = from->step[0].id == to->step[0].id, was_first = from->step[0].row == 0;
     uint32_t shape = l->shape;
     erase(l, from);
-    /* The way to the key is the same as before, unless nodes were reshaped or the key now belongs to the leaf
-     * before. */
+    /* The path to the key is still valid, unless nodes were reshaped or the key now belongs in the leaf before. */
     if (l->shape != shape && (!was_first || same_leaf || l->shape != shape + 1))
         rung__descend(l, probe, to);
     else if (same_leaf && from->step[0].row < to->step[0].row)
@@ -624,7 +624,7 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
                          .has_player = true};
     rung__path from, to;
     if (l->root != RUNG__NODE_NONE) {
-        /* Both leaves are likely far away: have them on their way before looking into either. */
+        /* Both leaves likely miss the cache: prefetch both before reading either. */
         rung__prefetch_leaf(l, player);
         rung__descend_to_leaf(l, &probe, &to);
     }
@@ -650,7 +650,7 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
             return RUNG_ENOMEM;
         if (change)
             note_before(l, &from, false, change);
-        probe.prefix = rung__prefix_of(l, player); /* there may be prefixes only now */
+        probe.prefix = rung__prefix_of(l, player); /* securing memory may have begun them */
         rung__descend(l, &probe, &to);
         insert(l, &probe, &to);
     }
@@ -664,8 +664,8 @@ rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key
 
 /* ---- prepared moves (pipeline.h) ---- */
 
-/* One row out of a leaf and one into another, or the same. Where the two ways up meet, and above, the numbers of
- * entries stay as they are. */
+/* Move a row from one leaf to another, or within one. Where the paths to the root meet, and above, the numbers of
+ * entries do not change. */
 INLINE void move_row(rung_ladder *l, row_form form, rung__node *from, uint32_t from_row,
                      rung__node *to, uint32_t to_row, const rung__probe *probe) {
     int32_t out = take_out(l, form, from, from_row), in = put_in(l, form, to, to_row, probe);
@@ -802,7 +802,7 @@ static rung_status build_secure(rung_ladder *l, uint32_t count) {
     return rung__pool_reserve(l, &l->tree->inners, inners);
 }
 
-/* Does the entry stand behind that row? `prefix`: the entry's; NULL while there are none. */
+/* Does the entry come after that row? `prefix`: the entry's; NULL while there are none. */
 static bool is_behind(const rung_ladder *l, rung__node *leaf, uint32_t row,
                       const rung_ladder_entry *e, const uint32_t *prefix) {
     for (uint32_t k = 0; k < l->key_words; k++) {
@@ -826,12 +826,12 @@ typedef struct build {
     void *ctx;
     uint32_t left;      /* entries to be read */
     uint32_t at, end;   /* taken from the ring, and read into it, so far */
-    uint32_t fill_span; /* of players, where the map will be filled; else 0 */
+    uint32_t fill_span; /* of player numbers, if the map is filled in one go; else 0 */
     rung_numbermap_fill fill;
     rung_ladder_entry ring[BUILD_RING];
 } build;
 
-/* Ask for what the build needs of a player: part 0, then part 1. */
+/* Prefetch what the build needs of a player: part 0, then part 1. */
 static void build_prefetch(const build *b, uint32_t player, int part) {
     const rung_ladder *l = b->l;
     if (b->fill_span) {
@@ -845,7 +845,7 @@ static void build_prefetch(const build *b, uint32_t player, int part) {
         l->tie_aid->prefetch(l->tie_ctx, player, part);
 }
 
-/* The next entry, valid until the next call; NULL: the source has run dry. */
+/* The next entry, valid until the next call; NULL: the source has no more. */
 static const rung_ladder_entry *build_next(build *b) {
     for (; b->left && b->end - b->at < BUILD_RING - 1; b->left--, b->end++) {
         rung_ladder_entry *e = &b->ring[b->end % BUILD_RING];
@@ -858,10 +858,10 @@ static const rung_ladder_entry *build_next(build *b) {
     return &b->ring[b->at++ % BUILD_RING];
 }
 
-/* Note where the player stands, and give its prefix, 0 where it has none yet. RUNG_EINVAL: in two places. */
+/* Map the player to its leaf and give its prefix, 0 if there is none yet. RUNG_EINVAL: the player came twice. */
 static rung_status build_note(build *b, uint32_t id, uint32_t player, uint32_t *prefix_out) {
     rung_ladder *l = b->l;
-    bool is_first = id == l->root; /* the first leaf's prefixes are made when it is whole */
+    bool is_first = id == l->root; /* the first leaf's prefixes are computed when it is complete */
     if (b->fill.map)
         return rung_numbermap_fill_put(&b->fill, player, id, prefix_out) ? RUNG_OK : RUNG_EINVAL;
     *prefix_out = is_first ? 0 : rung__prefix_of(l, player);
@@ -903,7 +903,7 @@ static rung_status build_append(build *b, uint32_t id, const rung_ladder_entry *
     return RUNG_OK;
 }
 
-/* The first leaf is whole, so that the prefixes can be told: leave everybody's in the map, and take up its players. */
+/* The first leaf is complete, so prefixes can be computed: park all of them in the map, then map the leaf's players. */
 static rung_status build_fill(build *b, rung__node *leaf) {
     rung_ladder *l = b->l;
     if (rung_numbermap_fill_begin(&b->fill, &l->tree->map, l->alloc, b->fill_span) < 0)
@@ -920,7 +920,7 @@ static rung_status build_fill(build *b, rung__node *leaf) {
     return RUNG_OK;
 }
 
-/* Lay one level of inner nodes over the chain of nodes that starts at `first`; returns the first of the new chain.
+/* Build one level of inner nodes over the chain of nodes that starts at `first`; returns the first of the new chain.
  * While a tree is built, nodes of every level are chained by `next`. */
 static uint32_t build_level(rung_ladder *l, uint32_t level, uint32_t first, uint32_t nodes) {
     uint32_t parents = nodes_for(nodes, level + 1), chain = RUNG__NODE_NONE, last = RUNG__NODE_NONE,
@@ -976,7 +976,7 @@ static rung_status build_leaves(build *b, uint32_t count) {
     return RUNG_OK;
 }
 
-/* Where a build fills the map: the span of players; else 0. */
+/* The span of player numbers if the build fills the map in one go; else 0. */
 static uint32_t fill_span(const rung_ladder *l, uint32_t count) {
     bool may_fill = rung__uses_prefixes(l) && !l->guide && l->tie_aid->prefixes;
     uint32_t span = may_fill ? l->tie_aid->span(l->tie_ctx) : 0;

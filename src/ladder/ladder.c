@@ -3,8 +3,8 @@
  *
  * Workload: moves and "what is my rank" in equal parts, far more often than anything else, of players chosen at
  * random among millions; then the first hundred, neighbours of a player, counts. So the costs that matter are
- * cache misses: a rank takes one into the player map, one or two into the leaf, and finds the rest of the way
- * up in cache. Nothing on that way compares a key. */
+ * cache misses: a rank has one in the player map and one or two in the leaf; the inner nodes above are usually
+ * cached. It compares no keys. */
 #include "ladder/ladder.h"
 
 #include "base/assert.h"
@@ -70,8 +70,8 @@ void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_l
     out->player = rung__column(l, leaf, RUNG__PLAYER)[row];
 }
 
-/* Where `value` stands in the column of a leaf, or n. Without a branch per row: sixteen at a time, and then the last
- * sixteen, some of them once more. */
+/* The row of `value` in a column of a leaf, or n. No branch per row: sixteen rows at a time, then the last sixteen,
+ * which may overlap. */
 static uint32_t column_find(const uint32_t *column, uint32_t n, uint32_t value) {
     uint32_t i = 0;
 #if defined(__SSE2__)
@@ -129,13 +129,13 @@ uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__p
 
 void rung__prefetch_players(const rung_ladder *l, uint32_t id) {
     rung__node *leaf =
-        rung__leaf(l, id); /* not touched here: all leaves of a tree are laid out alike */
+        rung__leaf(l, id); /* address only: all leaves of a tree have the same layout */
     rung_prefetch(leaf);
     rung_prefetch_range(leaf->rows + (size_t)RUNG__LEAF_CAP * l->key_words,
                         RUNG__LEAF_CAP * sizeof(uint32_t));
 }
 
-/* For one word by itself, so that it is no loop. */
+/* Compiled for one word apart, without the loop. */
 __attribute__((always_inline)) static inline void
 prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t words, uint32_t row, bool players) {
     bool head = row < leaf->n / 2u;
@@ -157,7 +157,7 @@ void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, b
         prefetch_rows(l, leaf, l->key_words, row, players);
 }
 
-/* A binary search would meet a node's lines one miss after the other: ask for all of its first words at once. */
+/* A binary search would miss line after line: prefetch all first words at once. */
 static void prefetch_search(const rung__node *node, uint32_t cap) {
     rung_prefetch_range_now(node, sizeof *node + cap * sizeof(uint64_t));
 }
@@ -184,8 +184,8 @@ void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *p
 
 /* ---- from a player upwards ---- */
 
-/* The leaf where the player is, if anywhere, by the key that the guide has. Apart, as it needs a frame that a look into
- * the map shall not pay for. */
+/* The leaf where the player is, if anywhere, found by the guide's key. Not inlined: it needs a stack frame, which the
+ * look-up in the map should not pay for. */
 __attribute__((noinline)) static uint32_t guided_leaf(const rung_ladder *l, uint32_t player) {
     rung_ladder_entry e;
     rung__path path;
@@ -229,7 +229,7 @@ void rung__climb(const rung_ladder *l, rung__path *path) {
     }
 }
 
-/* What the inner nodes of a path have in a column before the path: entries or starts in earlier leaves. */
+/* Entries (or starts) in earlier leaves: the sum over the rows before the path in its inner nodes. */
 static uint32_t path_sum(const rung_ladder *l, const rung__path *path, uint32_t column) {
     uint32_t sum = 0;
     for (uint32_t h = 1; h <= l->height; h++) {
@@ -453,12 +453,12 @@ bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out) {
     return true;
 }
 
-/* The entry behind the cursor, as the foot of a path; false at the end. */
+/* The entry after the cursor, as the lowest step of a path; false at the end. */
 static bool entry_behind(const rung_ladder_cursor *c, rung__path *path) {
     if (c->leaf == RUNG__NODE_NONE)
         return false;
     rung__node *leaf = rung__leaf(c->ladder, c->leaf);
-    bool next = c->pos == leaf->n; /* between two leaves: the entry is the first of the second */
+    bool next = c->pos == leaf->n; /* at the end of a leaf: the entry is the first of the next */
     path->step[0].id = next ? leaf->next : c->leaf;
     path->step[0].row = next ? 0 : c->pos;
     return path->step[0].id != RUNG__NODE_NONE;

@@ -28,11 +28,11 @@
 enum { RUNG_LADDER_WORDS_MAX = 4 };
 #define RUNG_LADDER_COUNT_MAX UINT32_C(0xfffffff0)
 
-typedef struct rung_ladder
-    rung_ladder; /* heap object; whoever created it calls rung_ladder_destroy() */
+/* Heap object; the creator calls rung_ladder_destroy(). */
+typedef struct rung_ladder rung_ladder;
 
-/* Order of two players whose words are equal: <0, 0 (same player), >0. Must be total and constant for as long as
- * both are in the ladder; it is only ever asked about players that are in it or being put. */
+/* Order of two players whose words are equal: <0, 0 (same player), >0. Must be total, and constant while both
+ * are in the ladder. Called only for players that are in it or being put. */
 typedef int (*rung_ladder_tie)(const void *ctx, uint32_t a, uint32_t b);
 
 /* What makes ties cheap where comparing two players reads distant memory.
@@ -60,13 +60,12 @@ typedef struct rung_ladder_config {
     uint8_t score_words;            /* 1..key_words */
     rung_ladder_tie tie;            /* NULL: smaller player number first */
     const void *tie_ctx;            /* borrowed; outlives the ladder */
-    const rung_ladder_aid *tie_aid; /* NULL: `tie` has all at hand */
-    /* Another ladder, of the same words and order, that has everybody who is in this one, at the same key. Then this
-     * one keeps no map of its own to find a player by, but asks the guide for the key: a look-up takes longer, an
-     * entry less memory. Who changes both changes the guided one first; building one takes the guide's entries.
-     * Borrowed; NULL: none. */
+    const rung_ladder_aid *tie_aid; /* NULL: `tie` reads nothing distant */
+    /* Another ladder with the same words and order that holds every player of this one, at the same key. This one then
+     * keeps no map from players to leaves, but takes the key from the guide: look-ups are slower, entries smaller.
+     * Change the guided ladder first, then the guide. Borrowed; NULL: none. */
     const rung_ladder *guide;
-    rung_arena *arena; /* whence nodes come; outlives the ladder. NULL: from `alloc` */
+    rung_arena *arena; /* where nodes are allocated; outlives the ladder. NULL: from `alloc` */
 } rung_ladder_config;
 
 typedef struct rung_ladder_entry {
@@ -74,17 +73,16 @@ typedef struct rung_ladder_entry {
     uint32_t player;
 } rung_ladder_entry;
 
-/* What a put did, for those who ask. Ranks are in `style`, which the caller sets before the call. */
+/* What a put did. Ranks are in `style`. The caller sets the first two fields before the call. */
 typedef struct rung_ladder_change {
     rung_rank_style style;
-    bool is_brief;                           /* set by the caller, too: no more than the next one */
+    bool is_brief;                           /* fill only `existed` */
     bool existed;                            /* the player had an entry before */
     uint64_t old_key[RUNG_LADDER_WORDS_MAX]; /* when existed */
     uint32_t rank_before, rank_after;        /* before: 0 when not existed */
-    uint32_t index_before,
-        index_after;         /* places in the full order; before: the count when not existed */
-    bool has_above;          /* somebody stands just above the new place */
-    rung_ladder_entry above; /* when has_above */
+    uint32_t index_before, index_after; /* in the full order; before: the count when not existed */
+    bool has_above;                     /* there is an entry just above the new place */
+    rung_ladder_entry above;            /* when has_above */
 } rung_ladder_change;
 
 /* ---- life ---- */
@@ -92,18 +90,18 @@ typedef struct rung_ladder_change {
 RUNG_NODISCARD rung_status rung_ladder_create(const rung_ladder_config *config, rung_ladder **out);
 void rung_ladder_destroy(rung_ladder *l); /* accepts NULL */
 
-/* Back to empty, memory returned. O(n / leaf size). */
+/* Remove all entries and free the memory. O(n / leaf size). */
 void rung_ladder_clear(rung_ladder *l);
 
 /* ---- changes: on any failure the ladder is exactly as before ---- */
 
-/* Put `player` at `key`: insert, or move. RUNG_OK, RUNG_UNCHANGED (it stood exactly there; `change` is filled all the
+/* Put `player` at `key`: insert, or move. RUNG_OK, RUNG_UNCHANGED (it already had that key; `change` is filled all the
  * same), RUNG_ENOMEM, RUNG_ELIMIT (RUNG_LADDER_COUNT_MAX entries). `change` may be NULL. */
 RUNG_NODISCARD rung_status rung_ladder_put(rung_ladder *l, uint32_t player, const uint64_t *key,
                                            rung_ladder_change *change);
 
-/* Secure what a put of this player may need, so that the next change of the ladder, if it is that put, cannot
- * fail. For owners who change several ladders together or none. `is_new`: the player has no entry here.
+/* Allocate what a put of this player may need, so that the next change of the ladder, if it is that put, cannot
+ * fail. For owners who change several ladders or none. `is_new`: the player has no entry here.
  * RUNG_OK, RUNG_ENOMEM or RUNG_ELIMIT. */
 RUNG_NODISCARD rung_status rung_ladder_secure(rung_ladder *l, uint32_t player, bool is_new);
 
@@ -114,8 +112,8 @@ rung_status rung_ladder_remove(rung_ladder *l, uint32_t player);
 typedef bool (*rung_ladder_source)(void *ctx, rung_ladder_entry *out);
 
 /* Fill an empty ladder with exactly `count` entries that come in strictly ascending order. O(n). RUNG_EINVAL
- * when the ladder is not empty, the source runs dry, or the order or a player repeats; the ladder is then empty
- * (or as it was). */
+ * when the ladder is not empty, the source ends early, the order is wrong or a player comes twice; the ladder is then
+ * empty (or as it was). */
 RUNG_NODISCARD rung_status rung_ladder_build(rung_ladder *l, uint32_t count,
                                              rung_ladder_source next, void *ctx);
 
@@ -132,8 +130,8 @@ rung_status rung_ladder_find(const rung_ladder *l, uint32_t player, rung_ladder_
 rung_status rung_ladder_rank(const rung_ladder *l, uint32_t player, rung_rank_style style,
                              uint32_t *rank_out);
 
-/* The rank an entry with this key would get if it were put now by somebody not in the ladder: behind those with equal
- * words in unique style, beside those with an equal score in the others. */
+/* The rank that a new player would get with this key: after equal words in unique style, the same as an equal score in
+ * the others. */
 uint32_t rung_ladder_rank_of_key(const rung_ladder *l, const uint64_t *key, rung_rank_style style);
 
 /* The entry at `index`, or RUNG_NOT_FOUND past the end. */
@@ -164,21 +162,21 @@ typedef struct rung_ladder_cursor {
     uint32_t pos;  /* private */
 } rung_ladder_cursor;
 
-/* Stand before entry `index`; at or past the end: behind the last. */
+/* Stand before entry `index`; past the end: after the last. */
 rung_ladder_cursor rung_ladder_seek(const rung_ladder *l, uint32_t index);
 /* Stand before the player's entry, which has the index `*index_out`; RUNG_NOT_FOUND. One walk up, like a rank. */
 RUNG_NODISCARD rung_status rung_ladder_seek_player(const rung_ladder *l, uint32_t player,
                                                    rung_ladder_cursor *cursor_out,
                                                    uint32_t *index_out);
-/* Step back over `count` entries; there are as many before the cursor. O(1) within a leaf. */
+/* Step back over `count` entries; at least as many come before the cursor. O(1) within a leaf. */
 void rung_ladder_back(rung_ladder_cursor *c, uint32_t count);
-/* Give the entry behind the cursor and step over it; false at the end. O(1). */
+/* Give the entry after the cursor and step over it; false at the end. O(1). */
 bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out);
 /* Give the entry before the cursor and step back over it; false at the beginning. O(1). */
 bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out);
-/* The rank of the entry behind the cursor; 0 at the end. */
+/* The rank of the entry after the cursor; 0 at the end. */
 uint32_t rung_ladder_cursor_rank(const rung_ladder_cursor *c, rung_rank_style style);
-/* The same in sparse style, for a caller who knows the index of that entry: then the leaf alone tells, as a rule. */
+/* The same in sparse style, for a caller who knows that entry's index: then reading the leaf is usually enough. */
 uint32_t rung_ladder_cursor_sparse(const rung_ladder_cursor *c, uint32_t index);
 
 /* ---- many at once: same results as one by one in order, memory latency hidden by prefetch ---- */
@@ -192,13 +190,13 @@ int rung_ladder_compare(const rung_ladder *l, const rung_ladder_entry *a,
 /* entries_out[i] = the entry of players[i]; found_out[i] false where absent. */
 void rung_ladder_find_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             rung_ladder_entry *entries_out, bool *found_out);
-/* words_out[i] = only the first word of that entry's key; where it is absent, anything. */
+/* words_out[i] = only the first word of that entry's key; anything where absent. */
 void rung_ladder_word_batch(const rung_ladder *l, uint32_t n, const uint32_t *players,
                             uint64_t *words_out, bool *found_out);
 /* cursors_out[i] = rung_ladder_seek() of indexes[i]. */
 void rung_ladder_seek_batch(const rung_ladder *l, uint32_t n, const uint32_t *indexes,
                             rung_ladder_cursor *cursors_out);
-/* Up to `count` entries on from the cursor, which steps over them; with `back` those before it, the nearest first.
+/* Up to `count` entries after the cursor, which steps over them; with `back` those before it, the nearest first.
  * Returns how many there were. */
 uint32_t rung_ladder_walk(rung_ladder_cursor *c, bool back, uint32_t count, rung_ladder_entry *out);
 /* counts_out[i] = rung_ladder_count_before() of keys[i], which has key_words words, and or_equal[i]. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tree knows its players by their leaves; a single leaf is looked through once for each. */
+/* A tree lists its map from players to leaves; a ladder of one leaf scans it once per player listed. */
 #include "ladder/list.h"
 
 #include "ladder/tree.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ladder, reading side, many at once: ways down that are gone together, a level at a time, so that each finds what
- * the level before asked for, while the others of its group were at their own.
+/* The ladder, reading side, in batches: a group of queries descends together, one level at a time. Each level reads
+ * what the level before prefetched while the other queries of the group did theirs.
  *
- * Workload: the commands of a pipeline, a page from the middle of a board or a count of a range each. At ten million
- * entries the root and the nodes below it are in the cache, the lowest inner nodes sometimes, the leaves never. */
+ * Workload: pipelined commands, each a page from the middle of a board or a count of a range. At 10 M entries the top
+ * two levels are cached, the lowest inner nodes sometimes, the leaves never. */
 #include "base/prefetch.h"
 #include "ladder/match.h"
 #include "ladder/pipeline.h"
@@ -12,12 +12,12 @@
 #ifdef RUNG_TEST_BUILD
 enum { GROUP = 3 };
 #else
-enum { GROUP = 16 }; /* as many as the memory system has under way at a time */
+enum { GROUP = 16 }; /* about as many misses as the memory system keeps in flight */
 #endif
 
-/* Ask for the header of an inner node, `words` of its first column, its children and their counts. */
+/* Prefetch the header of an inner node, `words` of its first column, its children and their counts. */
 static void prefetch_inner(const rung_ladder *l, uint32_t id, uint32_t words) {
-    rung__node *node = rung__inner(l, id); /* not touched here: all are laid out alike */
+    rung__node *node = rung__inner(l, id); /* address only: all have the same layout */
     const uint32_t *columns =
         (const uint32_t *)(node->rows + (size_t)RUNG__INNER_CAP * l->key_words);
     rung_prefetch_range(node, sizeof *node + words * sizeof(uint64_t));
@@ -194,15 +194,15 @@ void rung_ladder_rank_batch(const rung_ladder *l, uint32_t n, const uint32_t *pl
 
 /* ---- to players' entries, by the map ---- */
 
-/* Steps of a way, each of which asks for what the next one reads. A block of players takes a step while the block
- * before it takes the next, so that nobody waits but at the end. */
+/* A pipeline over blocks of players: each step prefetches what the next one reads, and a block takes a step while the
+ * block before it takes the next. */
 #ifdef RUNG_TEST_BUILD
 enum { BLOCK = 2 };
 #else
 enum { BLOCK = 4 };
 #endif
 enum { TO_MAP, TO_LEAF, TO_ROW, TO_KEY, STEPS };
-enum { WAYS = STEPS * BLOCK }; /* under way at a time */
+enum { WAYS = STEPS * BLOCK }; /* players in flight */
 
 typedef struct ways {
     const rung_ladder *l;
@@ -228,9 +228,9 @@ static inline void go_to_leaf(ways *w, uint32_t way) {
     rung_prefetch(column + COLUMN - 1);
 }
 
-/* The player is in this leaf, as the map says, and so at one of its places. All are looked at, used or not: that spares
- * the node's head, which is a line of memory of its own. Rows that moved on may have left the player's number behind;
- * only then the head must tell. */
+/* The map says that the player is in this leaf, so it is at one of its places. Compare all places, used or not: that
+ * avoids reading the node's header, a cache line of its own. A free place may still hold the player's number; only if
+ * there are several matches is the header read. */
 static inline void go_to_row(ways *w, uint32_t way, uint32_t player) {
     if (w->leaf[way] == RUNG__NODE_NONE)
         return;
@@ -292,7 +292,8 @@ __attribute__((always_inline)) static inline void find_mapped(const rung_ladder 
     for (uint64_t at = 0; at < (uint64_t)n + STEPS * BLOCK; at += BLOCK) {
 #pragma GCC unroll 8
         for (int step = TO_MAP; step < STEPS; step++) {
-            uint64_t first = at - (uint64_t)step * BLOCK; /* below 0 is not below n */
+            uint64_t first =
+                at - (uint64_t)step * BLOCK; /* a negative number wraps and is not below n */
             for (uint64_t i = first; first < n && i < first + BLOCK && i < n; i++)
                 take_step(&w, step, (uint32_t)i, entries, words);
         }
@@ -301,14 +302,14 @@ __attribute__((always_inline)) static inline void find_mapped(const rung_ladder 
 
 /* ---- to players' entries, otherwise ---- */
 
-/* Not group by group, whose ends would wait, but in a row: each player LAG steps behind the one before it. */
+/* Not in groups, which would stall at their ends, but as one pipeline with LAG players between two steps. */
 static void find_others(const rung_ladder *l, uint32_t n, const uint32_t *players,
                         rung_ladder_entry *entries_out, bool *found_out) {
     enum { LAG = 8, RING = 4 * LAG };
     uint32_t leaf[RING], row[RING];
     for (uint64_t i = 0; i < (uint64_t)n + RING; i++) {
         uint64_t guide = i - LAG, who = i - 2 * LAG, at = i - 3 * LAG, read = i - 4 * LAG;
-        if (i < n) /* below 0 is not below n */
+        if (i < n) /* a negative number wraps and is not below n */
             rung__prefetch_map(l, players[i]);
         if (guide < n && l->guide)
             rung__prefetch_leaf(l, players[guide]);

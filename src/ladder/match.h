@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* match.h - which numbers of a column are the wanted one, a bit for each. Private to the room. */
+/* match.h - compare a column with a number, a result bit for each row. Private to ladder. */
 #ifndef RUNG_LADDER_MATCH_H
 #define RUNG_LADDER_MATCH_H
 
@@ -8,7 +8,7 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Of sixteen. */
+/* Sixteen rows. */
 static inline uint64_t rung__match_sixteen(const uint32_t *column, __m128i wanted) {
     const __m128i *p = (const __m128i *)column;
     __m128i a = _mm_packs_epi32(_mm_cmpeq_epi32(_mm_loadu_si128(p), wanted),
@@ -19,7 +19,7 @@ static inline uint64_t rung__match_sixteen(const uint32_t *column, __m128i wante
 }
 #endif
 
-/* Of all `n` <= 64 of them, without a branch that depends on them. Where n is a constant no loop is left. */
+/* `n` <= 64 rows, without data-dependent branches. Unrolls for a constant n. */
 static inline uint64_t rung__match(const uint32_t *column, uint32_t n, uint32_t value) {
     uint64_t found = 0;
     uint32_t i = 0;

@@ -12,28 +12,28 @@
  * For a 15-byte id: 16 bytes of cell, 4 of offset and 6 to 8 of bucket.
  *
  * Home of a hash: the array of `homes` buckets is the range of the hash, stretched: home = hash * homes / 2^64.
- * A full home passes the entry on to the next bucket, and each bucket counts the entries that passed it:
- * a search ends at a bucket nobody passed. Removal takes the counts back along the same path, so there are no
- * tombstones, and calls back somebody who passed the bucket that has room now. The array does not wrap; behind the
- * last home it goes on for as long as somebody was passed on.
+ * A full home passes the entry on to the next bucket, and each bucket counts the entries that passed it: a search ends
+ * at a bucket that no entry passed. Removal decrements the counts along the same path, so there are no tombstones, and
+ * moves an entry that passed the bucket back into it. The array does not wrap; it extends beyond the last home as far
+ * as entries were passed on.
  *
  * Growth is a stretch of the same array by a quarter, in place. As homes only move up, it is done from the top down,
- * old home by old home, two for each new player:
+ * old home by old home, two for each new name:
  *
  *     0                    swept          homes                      homes_next
  *     |--- old layout -----|-- emptied -----|......................|=== new layout ===|
  *                                       low_end              high_start          high_end
  *
  * A hash whose old home is below `swept` lives by the old layout, any other by the new one. Both may share a bucket;
- * that is harmless, since the counters do not ask why somebody passed. Buckets between low_end and high_start
+ * that is harmless, since the counters count both alike. Buckets between low_end and high_start
  * are not yet zeroed, perhaps not even allocated; when the two meet, the high range joins the low one.
- * Hashes are not stored: moving an entry reads its id again, and 8 bytes per player are saved.
+ * Hashes are not stored: moving an entry reads its id again, and 8 bytes per name are saved.
  *
  * Invariants (numbers in rung_names_check):
- *  1. swept <= homes <= homes_next; all three are equal when no growth is under way.
+ *  1. swept <= homes <= homes_next; all three are equal when the table is not growing.
  *  2. Every bucket that is home to some hash is open: below low_end, or from high_start to before high_end.
  *  3. A slot with tag 0 is empty; any other tag is that of the hash of its number's id.
- *  4. bucket.passed = entries with a home at or before the bucket that lie behind it.
+ *  4. bucket.passed = entries with a home at or before the bucket that lie after it.
  *  5. Each used number is in exactly one slot, and is found by its id.
  *  6. Used numbers are `count` bits below `span`; the others below `span` are the free list, once each.
  *  7. Cells in use and free cells together fill [0, cells_end). A cell does not cross a chunk. */
@@ -47,7 +47,7 @@
 #include <emmintrin.h>
 #endif
 
-/* Sizes. The test personality makes everything so small that a hundred players see all of it. */
+/* Sizes. The test personality makes everything so small that a hundred names exercise all of it. */
 #ifdef RUNG_TEST_BUILD
 #define SLOTS          3
 #define BUCKETS        ((shape){sizeof(bucket), 1, 3})
@@ -77,13 +77,12 @@
 #define NO_CELL        UINT32_MAX
 #define NO_BUCKET      UINT64_MAX
 
-/* Growth begins when 13/16 of the slots at home are taken. Two old homes move for each new player, so at the
- * end of it half a player per home has come: 0.85. Above that the runs of full buckets that a step has to read
- * become long. */
+/* Growth begins when 13/16 of the home slots are taken. Two old homes move for each new name, so by the end half a name
+ * per home has been added: a load of 0.85. Above that, the runs of full buckets that a step reads become long. */
 #define FULL_DENOMINATOR 16
 #define SWEEP_STEPS      2
 
-#define BATCH 32 /* enough to hide a cache miss, few enough to stay in the first-level cache */
+#define BATCH 32 /* enough to hide a cache miss, few enough to stay in L1 */
 
 typedef struct bucket {
     uint8_t tags[SLOTS];
@@ -213,8 +212,8 @@ static inline uint64_t *used_at(const rung_names *t, uint32_t number) {
     return chunks_at(&t->used, USED, number / 64);
 }
 
-/* A cell begins anywhere in a line and may end in the next. Further than sixteen bytes is not asked for: cells of just
- * that size, as are those of many games' ids, never do. */
+/* A cell begins anywhere in a line and may end in the next. Prefetch only its first sixteen bytes: the ids of many
+ * games fit, and cells of that size never cross a line. */
 static inline void prefetch_cell(const void *cell) {
     enum { USUAL = 16 };
     rung_prefetch(cell);
@@ -266,7 +265,7 @@ static uint32_t cell_units(size_t id_len) {
 static void cell_give(rung_names *t, uint32_t offset, uint32_t units) {
     unsigned char *cell = cell_at(t, offset);
 #ifdef RUNG_TEST_BUILD
-    memset(cell, 0xdb, units * CELL_UNIT); /* whoever still reads it shall notice */
+    memset(cell, 0xdb, units * CELL_UNIT); /* make a use after free visible */
 #endif
     memcpy(cell, &t->free_cells[units], sizeof(uint32_t));
     t->free_cells[units] = offset;
@@ -317,7 +316,7 @@ static inline uint64_t load64(const char *p) {
     return word;
 }
 
-/* Not memcmp: for short blocks the vector versions load past the end, into a cache line that nobody prefetched. */
+/* Not memcmp: for short blocks its vector versions load past the end, from a cache line that was not prefetched. */
 static inline bool id_is(rung_slice id, rung_slice other) {
     size_t len = id.len, i = 0;
     if (len != other.len)
@@ -439,8 +438,8 @@ static void entry_place(rung_names *t, uint64_t hash, uint32_t number) {
     }
 }
 
-/* List all entries of the buckets first..last with their hashes. In passes, as each pass only has to wait for
- * the memory that the one before it asked for. */
+/* List all entries of the buckets first..last with their hashes. In passes: each reads what the one
+ * before it prefetched. */
 static size_t movers_list(const rung_names *t, uint64_t first, uint64_t last, mover *movers) {
     size_t n = 0;
     for (uint64_t i = first; i <= last; i++) {
@@ -459,8 +458,8 @@ static size_t movers_list(const rung_names *t, uint64_t first, uint64_t last, mo
     return n;
 }
 
-/* Close the gap that a removal leaves in a bucket: somebody who passed it comes back, which leaves a gap further on.
- * Without this a table in motion stays right, but ends with a quarter of its entries away from home. */
+/* Close the gap that a removal leaves in a bucket: an entry that passed it moves back, which leaves a gap further on.
+ * Without this a table stays correct, but under steady change a quarter of its entries end up away from home. */
 static void gap_close(rung_names *t, uint64_t gap, unsigned slot) {
     for (uint64_t from = gap + 1; bucket_at(t, gap)->passed; from++) {
         mover movers[SLOTS];
@@ -543,8 +542,8 @@ static void sweep_home(rung_names *t, uint64_t home, uint64_t last, mover *mover
         t->homes = t->swept = t->homes_next;
 }
 
-/* Move the entries of the highest old home to the new layout. A few buckets of work, unless a great many ids
- * have the same hash, which takes somebody who knows the key. */
+/* Move the entries of the highest old home to the new layout. A few buckets of work, unless very many ids have
+ * the same hash, which only an attacker who knows the key can arrange. */
 static rung_status sweep_step(rung_names *t) {
     uint64_t home = t->swept - 1, last = home;
     while (bucket_at(t, last)->passed)
@@ -568,7 +567,7 @@ static bool is_full(uint64_t count, uint64_t homes) {
     return count * FULL_DENOMINATOR >= homes * SLOTS * FULL_NUMERATOR;
 }
 
-/* What a new player contributes to growth. */
+/* The share of growth that each new name does. */
 static rung_status grow(rung_names *t) {
     if (!is_growing(t) && is_full(t->count, t->homes))
         growth_begin(t, t->homes + (t->homes < 4 ? 1 : t->homes / 4));
@@ -674,7 +673,7 @@ void rung__names_weaken(rung_names *t, uint64_t mask) {
 
 /* --- Changes --- */
 
-/* Everything that can fail, before anything that shows. */
+/* Everything that can fail, before any visible change. */
 static rung_status intern_ready(rung_names *t, uint32_t units) {
     if (t->count >= t->limit)
         return RUNG_ELIMIT;
@@ -721,7 +720,7 @@ rung_status rung_names_remove(rung_names *t, uint32_t number) {
 
 /* --- Restoring --- */
 
-/* A free number that is not yet on the free list leads to itself. */
+/* A free number that is not yet on the free list points to itself. */
 static bool is_loose(const rung_names *t, uint32_t number) {
     return number < t->span && !rung_names_is_used(t, number) && *offset_at(t, number) == number;
 }
@@ -763,7 +762,7 @@ rung_status rung_names_restore_free(rung_names *t, uint32_t before, uint32_t num
     return RUNG_OK;
 }
 
-/* Pairs of numbers that may have the same id. They are looked at together, since the ids are far away. */
+/* Pairs of numbers that may have the same id. They are compared together, to overlap the cache misses of their ids. */
 typedef struct suspects {
     uint32_t count, numbers[BATCH], others[BATCH];
 } suspects;
@@ -780,14 +779,13 @@ static bool suspects_clear(const rung_names *t, suspects *s) {
     return differ;
 }
 
-/* The index is built region by region: 2^REGION_BITS buckets stay in the cache while a queue of those who are at home
- * there is placed, and that is twice as many. One by one, each would be a bucket that is far away.
- * One in a queue: number 32 bits | tag 8 | home in the region 24. */
+/* The index is built region by region, twice as fast as one by one: 2^REGION_BITS buckets stay in the cache while the
+ * queue of entries at home there is placed. An item of a queue: number 32 bits | tag 8 | home in the region 24. */
 _Static_assert(REGION_BITS <= 24, "a home in a region has 24 bits");
 
 typedef struct regions {
     uint64_t *queues;
-    uint32_t *lengths; /* of the queues; behind them in memory */
+    uint32_t *lengths; /* of the queues; stored after them */
     size_t count, size_bytes;
 } regions;
 
@@ -804,8 +802,8 @@ static rung_status regions_init(const rung_names *t, regions *r) {
     return RUNG_OK;
 }
 
-/* Put a number into the first bucket with an empty slot, from its home on. As nobody was ever removed, whoever has the
- * same id is on that way. False: somebody has. */
+/* Put a number into the first bucket with an empty slot, from its home on. Nothing was ever removed, so an entry
+ * with the same id is on that path. False: there is one. */
 static bool restore_place(rung_names *t, uint64_t home, uint8_t tag, uint32_t number, suspects *s) {
     for (uint64_t i = home;; i++) {
         if (i == t->low_end || i == t->high_end)
@@ -961,7 +959,7 @@ void rung_names_prefix_begin(const void *table, uint32_t n, const uint32_t *numb
     }
 }
 
-/* Ids that begin otherwise stand before or behind all that begin so. */
+/* Ids without the common beginning sort before or after all that have it. */
 static inline uint32_t prefix_of(const common *c, rung_slice id) {
     size_t len = c->len < id.len ? c->len : id.len, same = 0;
     while (same + 8 <= len && load64(id.ptr + same) == load64(c->bytes + same))
@@ -1010,7 +1008,7 @@ size_t rung_names_size_bytes(const rung_names *t) {
     return t->size_bytes;
 }
 
-/* --- Batches: each stage touches only what the stage before it has asked for --- */
+/* --- Batches: each stage reads only what the stage before it prefetched --- */
 
 void rung_names_prefetch(const rung_names *t, uint64_t hash) {
     rung_prefetch(bucket_at(t, home_of(t, hash)));
@@ -1109,12 +1107,12 @@ void rung_names_id_batch(const rung_names *t, const uint32_t *numbers, size_t n,
     }
 }
 
-/* Not group by group, whose ends would wait: number i is asked for while number i - LAG is on its way to its cell. */
+/* Not in groups, which would stall at their ends: number i is prefetched while number i - LAG reads its offset. */
 void rung_names_id_used(const rung_names *t, const uint32_t *numbers, size_t n,
                         rung_slice *ids_out) {
     enum { LAG = BATCH / 2 };
     for (size_t i = 0; i < n + 2 * LAG; i++) {
-        size_t cell = i - LAG, id = i - 2 * LAG; /* below 0 is not below n */
+        size_t cell = i - LAG, id = i - 2 * LAG; /* a negative number wraps and is not below n */
         if (i < n)
             rung_prefetch(offset_at(t, numbers[i]));
         if (cell < n) {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* players.h - the player table: id bytes <-> dense 32-bit number, once for the whole process.
+/* names.h - a table of names (ids): bytes <-> dense 32-bit numbers. The state has one for players, others for boards,
+ * attributes, their values and the ids of submissions.
  *
  * An id is 1 to 128 bytes of any value. Numbers are 0, 1, 2, ...; a removed number is given out again before a
  * new one is taken, the last removed first, so arrays indexed by number stay dense. Which number an id gets
  * depends only on the sequence of operations, never on the hash key.
  *
- *     rung_names_create(rung_alloc_heap(), &key, &players);
- *     rung_names_intern(players, RUNG_SLICE("ada"), &number);     RUNG_OK: new; RUNG_UNCHANGED: known
- *     rung_slice id = rung_names_id(players, number);
+ *     rung_names_create(rung_alloc_heap(), &key, &names);
+ *     rung_names_intern(names, RUNG_SLICE("ada"), &number);     RUNG_OK: new; RUNG_UNCHANGED: known
+ *     rung_slice id = rung_names_id(names, number);
  *
- * No call that adds, finds or removes a player does work in proportion to the table: it grows a bucket or two
+ * No call that adds, finds or removes a name does work in proportion to the table: it grows a bucket or two
  * at a time. Pure: no I/O, clock or threads. One writer at a time; readers may run beside readers. */
 #ifndef RUNG_LADDER_NAMES_H
 #define RUNG_LADDER_NAMES_H
@@ -26,8 +27,8 @@
 #define RUNG_PLAYER_ID_MAX 128
 #define RUNG_PLAYER_NONE   UINT32_MAX /* never a number: they end at 2^32 - 2 */
 
-typedef struct rung_names
-    rung_names; /* heap object; whoever created it calls rung_names_destroy() */
+/* Heap object; the creator calls rung_names_destroy(). */
+typedef struct rung_names rung_names;
 
 /* --- Life cycle --- */
 
@@ -38,14 +39,14 @@ RUNG_NODISCARD rung_status rung_names_create(const rung_alloc *alloc, const rung
 /* NULL is accepted. */
 void rung_names_destroy(rung_names *t);
 
-/* Remove everybody and give the memory back; the next id gets number 0. The limit stays. */
+/* Remove all names and free the memory; the next id gets number 0. The limit stays. */
 void rung_names_clear(rung_names *t);
 
-/* Make room for `count` players in one go, so that loading them does not grow the table step by step. O(count):
+/* Make room for `count` names in one go, so that loading them does not grow the table step by step. O(count):
  * for start-up. RUNG_OK or RUNG_ENOMEM; nothing visible changes either way. */
 RUNG_NODISCARD rung_status rung_names_reserve(rung_names *t, uint32_t count);
 
-/* At most `count` players from now on (those already here stay); 2^32 - 1 without this call. */
+/* At most `count` names from now on (those already here stay); 2^32 - 1 without this call. */
 void rung_names_set_limit(rung_names *t, uint32_t count);
 
 /* --- Changes --- */
@@ -61,19 +62,19 @@ RUNG_NODISCARD rung_status rung_names_intern_batch(rung_names *t, const rung_sli
                                                    uint32_t *numbers_out, bool *is_new_out,
                                                    size_t *done_out);
 
-/* Forget a player; its number and its bytes are reused. RUNG_OK, or RUNG_NOT_FOUND if nobody has the number. */
+/* Remove a name; its number and its memory are reused. RUNG_OK, or RUNG_NOT_FOUND if the number is not in use. */
 rung_status rung_names_remove(rung_names *t, uint32_t number);
 
 /* --- Restoring: a table with the same numbers, and the same numbers to come ---
  * Into an empty table: every number from 0 on, then the free ones in the order in which they will be given out,
- * then finish. Until then nobody is found by id, though rung_names_id() and is_used() work. After a failure only
+ * then finish. Until then no id is found, though rung_names_id() and is_used() work. After a failure only
  * rung_names_clear() and destroy remain. Memory is taken in step with what is restored. */
 
-/* The next number, with its id; with an empty id, a number that nobody has. Copies `id`. RUNG_OK, RUNG_EINVAL (too
+/* The next number, with its id; with an empty id, a number that is not in use. Copies `id`. RUNG_OK, RUNG_EINVAL (too
  * long), RUNG_ELIMIT or RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_names_restore(rung_names *t, rung_slice id);
-/* The free number that will be given out after `before`; RUNG_PLAYER_NONE: the first. RUNG_EINVAL when it is not a
- * number that nobody has, or comes twice. */
+/* The free number that will be given out after `before`; RUNG_PLAYER_NONE: the first. RUNG_EINVAL when it is
+ * in use, or comes twice. */
 RUNG_NODISCARD rung_status rung_names_restore_free(rung_names *t, uint32_t before, uint32_t number);
 /* Build the index, in one go. RUNG_EINVAL when two numbers have the same id, or a free number was left out. */
 RUNG_NODISCARD rung_status rung_names_restore_finish(rung_names *t);
@@ -92,24 +93,24 @@ RUNG_NODISCARD rung_status rung_names_find(const rung_names *t, rung_slice id,
 size_t rung_names_find_batch(const rung_names *t, const rung_slice *ids, size_t n,
                              uint32_t *numbers_out);
 
-/* The id of a number: borrowed, valid until that player is removed. Empty if nobody has the number. */
+/* The id of a number: borrowed, valid until that name is removed. Empty if the number is not in use. */
 rung_slice rung_names_id(const rung_names *t, uint32_t number);
 void rung_names_id_batch(const rung_names *t, const uint32_t *numbers, size_t n,
                          rung_slice *ids_out);
-/* The same, faster, of numbers that are all in use, as those of a ladder's entries are. */
+/* The same, faster, for numbers that are all in use, like those of a ladder's entries. */
 void rung_names_id_used(const rung_names *t, const uint32_t *numbers, size_t n,
                         rung_slice *ids_out);
 
-/* Order of two players by id bytes: <0, 0, >0. Both must be in use. `table` is a rung_names: the shape of a
- * ladder's tie-break. */
+/* Order of two names by bytes: <0, 0, >0. Both must be in use. `table` is a rung_names: the signature of
+ * a ladder's tie-break. */
 int rung_names_compare(const void *table, uint32_t a, uint32_t b);
-/* Prefixes for such a ladder (ladder.h): four bytes of the id, behind what the ids at the beginning had in common. */
+/* Prefixes for such a ladder (ladder.h): the four bytes of the id after what the first ids had in common. */
 void rung_names_prefix_begin(const void *table, uint32_t n, const uint32_t *numbers, void *origin);
 uint32_t rung_names_prefix(const void *table, const void *origin, uint32_t number);
 void rung_names_prefixes(const void *table, const void *origin, uint32_t from, uint32_t n,
                          uint32_t *prefixes_out);
 uint32_t rung_names_prefix_span(const void *table);
-/* Ask for what that comparison reads of a player, in the shape of a ladder's aid. */
+/* Prefetch what that comparison reads of a name; the signature of a ladder's aid. */
 void rung_names_prefetch_id(const void *table, uint32_t number, int part);
 
 uint32_t rung_names_count(const rung_names *t);
@@ -134,7 +135,7 @@ RUNG_NODISCARD rung_status rung_names_intern_hashed(rung_names *t, uint64_t hash
 
 /* --- Tests --- */
 
-/* NULL, or which invariant of players.c is broken. O(n). */
+/* NULL, or which invariant of names.c is broken. O(n). */
 const char *rung_names_check(const rung_names *t);
 
 /* Keep only the `mask` bits of every hash, so that tests can have collisions. Only on an empty table. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where nodes live. A pool hands out node ids; the nodes stand in slabs that grow with the pool (leaves by a
- * sixteenth, from one node up to 2 MiB), so a small ladder wastes little and a large one stands on huge pages. Inner
- * nodes are few, so they may double: they are on everybody's way, and should soon be on huge pages, too. Memory goes
- * back when the ladder is cleared or destroyed; until then a freed node waits for the next taker.
+ * sixteenth, from one node up to 2 MiB), so a small ladder wastes little and a large one uses huge pages. Inner nodes
+ * are few and every access passes them, so their slabs double, to reach huge pages soon. Memory is freed when the
+ * ladder is cleared or destroyed; until then a freed node is reused.
  *
- * A ladder with a arena takes its nodes from there, one by one: then every node is a slab.
+ * A ladder with an arena takes its nodes from there one by one: then every node is a slab.
  *
  * The first leaf is special: alone in slab 0, it starts with a few rows and doubles until it has full size, because
  * a server with a hundred thousand boards of ten players is normal. */
@@ -23,7 +23,7 @@ static size_t node_bytes(const rung_ladder *l, uint32_t columns, uint32_t cap) {
     return (bytes + 7) & ~(size_t)7;
 }
 
-/* As many to a page as fit, each in one page alone, where that takes an eighth more at most. */
+/* Pad nodes so that none crosses a page, if that costs at most an eighth more. */
 static size_t stride_of(size_t bytes) {
     size_t whole = PAGE;
     while (whole / 2 >= bytes)
@@ -46,7 +46,7 @@ static void node_reset(rung__node *node, uint32_t columns, uint32_t cap) {
     node->prefix_column = (uint16_t)columns;
 }
 
-/* One more slab, with so many nodes never used. */
+/* One more slab, with `nodes` unused nodes. */
 static rung_status slab_add(rung_ladder *l, rung__pool *pool, size_t bytes, uint32_t nodes) {
     if (pool->slab_count == pool->slab_cap) {
         uint32_t cap = pool->slab_cap ? pool->slab_cap + pool->slab_cap / 4 + 1 : 1;
@@ -77,7 +77,7 @@ rung_status rung__pool_grow(rung_ladder *l, rung__pool *pool, uint32_t want) {
                missing = want - rung__pool_spare(pool);
         nodes = nodes < missing ? missing : nodes;
         nodes = nodes > most ? most : nodes;
-        /* A full one takes the whole of its huge page: a few bytes less, and it would not be given one. */
+        /* A full slab takes a whole huge page: with a few bytes less the heap would not give it one. */
         size_t bytes = nodes == most ? SLAB_BYTES_MAX : nodes * pool->stride;
         if (slab_add(l, pool, l->arena ? 0 : bytes, l->arena ? 1 : (uint32_t)nodes) < 0)
             return RUNG_ENOMEM;
@@ -85,7 +85,7 @@ rung_status rung__pool_grow(rung_ladder *l, rung__pool *pool, uint32_t want) {
     return RUNG_OK;
 }
 
-/* The next that was never used. It is not touched before, so that memory is had only when it is needed. */
+/* The next unused node. Its memory is not touched before, so the kernel need not supply it earlier. */
 static uint32_t take_fresh(rung__pool *pool) {
     for (;; pool->fresh_slab++) {
         rung__slab *slab = &pool->slabs[pool->fresh_slab];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tree.h - the ladder's inside: nodes, pools, paths. Private to the room.
+/* tree.h - the ladder's inside: nodes, pools, paths. Private to ladder.
  *
  * A counted B+-tree. Leaves and inner nodes have one shape: `n` rows over columns, words first.
  *
@@ -9,13 +9,12 @@
  * A row of an inner node describes one child: its first entry (key, player), its id, the entries below it and
  * the "starts" below it. A start is an entry whose score differs from that of the entry before it (the first
  * entry of all is one): the number of starts up to an entry is its dense rank, and the index of the last start
- * is its sparse rank. In a leaf the starts are a bitmap; of a leaf, its parent has both numbers in one (see "counts").
- * Prefixes (ladder.h) are only there if the owner has some, and only true in a ladder of several leaves.
+ * is its sparse rank. In a leaf the starts are a bitmap; its parent packs both numbers into one (see "counts").
+ * Prefixes (ladder.h) exist only if the owner supplies them, and are valid only in a ladder of several leaves.
  *
- * A move at ten million entries meets memory whose pages even the processor's tables of them do not know, and to look
- * such a page up takes as long as to read it. So a move shall touch few pages: the map, two leaves, their two parents.
- * Nodes are addressed by 32-bit ids that tell where they are without a look at memory of their own; a leaf knows its
- * parent itself; and nodes are of sizes that do not lie across pages, where that costs little. */
+ * At 10 M entries a move misses the TLB, and the page walk costs as much as the cache miss. So a move should touch few
+ * pages: the map, two leaves, their two parents. Node ids are 32-bit numbers from which an address is computed without
+ * reading memory per node; a leaf knows its parent; and node sizes are chosen so that a node rarely crosses a page. */
 #ifndef RUNG_LADDER_TREE_H
 #define RUNG_LADDER_TREE_H
 
@@ -41,13 +40,11 @@ typedef struct rung__node {
     uint32_t prev, next; /* leaves: neighbours in order, or RUNG__NODE_NONE */
     uint16_t n;          /* rows in use */
     uint16_t cap;        /* rows there is room for */
-    uint16_t
-        start; /* free places before row 0: rows slide towards the nearer end, so half of them stay put */
-    uint16_t changes; /* counts rows put in and taken out; it may wrap */
-    uint64_t starts;  /* leaves: bit i = row i is a start */
-    uint32_t parent;  /* RUNG__NODE_NONE for the root; the next free id in a free node */
-    uint16_t
-        place; /* of its row in the parent: start + row, so that nobody need ask the parent; RUNG__PLACE_NONE: free */
+    uint16_t start;      /* free places before row 0: a change slides rows towards the nearer end */
+    uint16_t changes;    /* counts rows put in and taken out; it may wrap */
+    uint64_t starts;     /* leaves: bit i = row i is a start */
+    uint32_t parent;     /* RUNG__NODE_NONE for the root; the next free id in a free node */
+    uint16_t place;      /* of its row in the parent (start + row); RUNG__PLACE_NONE: a free node */
     uint16_t prefix_column;
     uint64_t rows[]; /* the columns, each `cap` long; row i stands at place start + i */
 } rung__node;
@@ -59,22 +56,22 @@ enum {
     RUNG__STARTS
 }; /* 32-bit columns, behind the words; prefixes come last */
 
-/* A stretch of memory with nodes; of a arena's, one alone. */
+/* A block of memory with nodes; from an arena, with a single node. */
 typedef struct rung__slab {
-    uintptr_t base; /* where node 0 of the pool would stand: ids need not be taken apart */
-    uint32_t bytes; /* 0: the arena's */
-    uint32_t used;  /* nodes that were in use at some time: what they say is true, or was */
+    uintptr_t base; /* where node 0 of the pool would be: address = base + id * stride */
+    uint32_t bytes; /* 0: it belongs to the arena */
+    uint32_t used;  /* nodes ever taken, which are safe to read */
 } rung__slab;
 
 typedef struct rung__pool {
     rung__slab *slabs;
-    uint16_t stride; /* bytes of a node, but for the first leaf */
+    uint16_t stride; /* bytes of a node, except the first leaf */
     uint16_t shift;  /* id = slab << shift | number of the node in it */
     uint32_t slab_count, slab_cap;
     uint32_t node_count;
-    uint32_t fresh_slab;  /* the first that may have nodes never used */
+    uint32_t fresh_slab;  /* the first slab that may have nodes never used */
     uint32_t fresh_count; /* nodes never used */
-    uint32_t free_head;   /* nodes no longer used: a chain through their parents */
+    uint32_t free_head;   /* freed nodes: a list through their parents */
     uint32_t free_count;
 } rung__pool;
 
@@ -82,8 +79,7 @@ typedef struct rung__pool {
 typedef struct rung__tree {
     rung__pool inners;
     rung_numbermap map;
-    uint32_t
-        births; /* grows with every leaf that is taken into use: its id may have been another's */
+    uint32_t births; /* grows with every leaf taken: its id may have been another leaf's */
     unsigned char origin[RUNG_LADDER_ORIGIN_BYTES]; /* of the prefixes */
 } rung__tree;
 
@@ -93,15 +89,15 @@ struct rung_ladder {
     const void *tie_ctx;
     const rung_ladder_aid *tie_aid; /* NULL without `tie` */
     rung__pool leaves;
-    rung__tree *tree;         /* NULL while one leaf is enough: then players are found by looking */
+    rung__tree *tree; /* NULL while there is one leaf: then players are found by scanning it */
     const rung_ladder *guide; /* instead of the map */
-    rung_arena *arena;        /* instead of slabs, but for the first leaf */
-    size_t bytes;             /* without the leaf map's, which counts its own */
+    rung_arena *arena;        /* instead of slabs, except for the first leaf */
+    size_t bytes;             /* without the map's, which counts its own */
     uint32_t count, distinct;
     uint32_t moves; /* puts and removals that changed something */
     uint32_t shape; /* changes whenever a path's inner steps may have become wrong */
     uint32_t
-        root; /* a leaf id when height is 0, else an inner id; RUNG__NODE_NONE when nothing was ever put */
+        root; /* a leaf if height is 0, else an inner node; RUNG__NODE_NONE: nothing was ever put */
     uint8_t height, key_words, score_words;
     bool has_prefixes; /* nodes have room for them */
 };
@@ -114,7 +110,7 @@ enum {
 }; /* nodes at least 7/16 full: seven levels hold more than 2^32 entries */
 #endif
 
-/* The way from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it. */
+/* The path from the root to a row of a leaf. step[0] is the leaf; step[h] the inner node h levels above it. */
 typedef struct rung__path {
     struct {
         uint32_t id, row;
@@ -127,7 +123,7 @@ static inline uint64_t *rung__words(rung__node *node, uint32_t k) {
     return node->rows + (size_t)k * node->cap + node->start;
 }
 
-/* A 32-bit column behind so many words. */
+/* A 32-bit column of a node with `words` key words. */
 static inline uint32_t *rung__column_behind(rung__node *node, uint32_t words, uint32_t column) {
     return (uint32_t *)(node->rows + (size_t)words * node->cap) + (size_t)column * node->cap +
            node->start;
@@ -145,7 +141,7 @@ static inline rung__node *rung__pool_node(const rung__pool *pool, uint32_t id) {
     return (rung__node *)(pool->slabs[id >> pool->shift].base + (uintptr_t)id * pool->stride);
 }
 
-/* Was there ever such a node? Then it can be read. Whoever remembers an id must ask. */
+/* Was this node ever taken? Then it is safe to read. Check every id that was remembered across changes. */
 static inline bool rung__pool_has(const rung__pool *pool, uint32_t id) {
     uint32_t slab = id >> pool->shift;
     return slab < pool->slab_count && rung__number_in_slab(pool, id) < pool->slabs[slab].used;
@@ -155,7 +151,7 @@ static inline rung__node *rung__leaf(const rung_ladder *l, uint32_t id) {
     return rung__pool_node(&l->leaves, id);
 }
 
-/* Is there such a leaf now? */
+/* Is this a leaf in use? */
 static inline bool rung__is_leaf(const rung_ladder *l, uint32_t id) {
     return rung__pool_has(&l->leaves, id) && rung__leaf(l, id)->place != RUNG__PLACE_NONE;
 }
@@ -164,7 +160,7 @@ static inline rung__node *rung__inner(const rung_ladder *l, uint32_t id) {
     return rung__pool_node(&l->tree->inners, id);
 }
 
-/* A 32-bit column of an inner node, from its first place on; the node itself is not touched. */
+/* A 32-bit column of an inner node from place 0 on, computed without reading the node. */
 static inline uint32_t *rung__inner_places(const rung_ladder *l, rung__node *node,
                                            uint32_t column) {
     return (uint32_t *)(node->rows + (size_t)RUNG__INNER_CAP * l->key_words) +
@@ -179,7 +175,7 @@ static inline bool rung__uses_prefixes(const rung_ladder *l) {
     return l->has_prefixes && l->tree;
 }
 
-/* 0 where there are none. */
+/* 0 if the ladder has no prefixes. */
 static inline uint32_t rung__prefix_of(const rung_ladder *l, uint32_t player) {
     return rung__uses_prefixes(l) ? l->tie_aid->prefix(l->tie_ctx, l->tree->origin, player) : 0;
 }
@@ -209,7 +205,7 @@ static inline bool rung__same_score(const rung_ladder *l, rung__node *a, uint32_
     return rung__same_words(a, row_a, b, row_b, l->score_words);
 }
 
-/* How many of three words a step apart are less; they do not wait for each other, as those of two halvings would. */
+/* How many of three words a step apart are less. The three loads are independent; two halvings would be serial. */
 static inline uint32_t rung__quarters_less(const uint64_t *words, uint32_t step, uint64_t value) {
     uint32_t less = words[step - 1] < value;
     less += words[2 * step - 1] < value;
@@ -217,7 +213,7 @@ static inline uint32_t rung__quarters_less(const uint64_t *words, uint32_t step,
     return less;
 }
 
-/* Rows whose first word is less, without a branch to mispredict: a step leaves about a quarter. */
+/* Rows whose first word is less. Branch-free: each step leaves about a quarter. */
 static inline uint32_t rung__words_less(const uint64_t *words, uint32_t n, uint64_t value) {
     uint32_t less = 0;
     while (n > 3) {
@@ -230,7 +226,7 @@ static inline uint32_t rung__words_less(const uint64_t *words, uint32_t n, uint6
     return less;
 }
 
-/* The same of n rows, which the compiler knows: then it unrolls the steps. */
+/* The same for a constant n, so that the compiler unrolls the steps. */
 __attribute__((always_inline)) static inline uint32_t
 rung__words_less_of(const uint64_t *words, uint32_t n, uint64_t value) {
     uint32_t less = 0;
@@ -246,10 +242,9 @@ rung__words_less_of(const uint64_t *words, uint32_t n, uint64_t value) {
 
 /* ---- counts: how many entries, or starts, are below each row of an inner node ----
  *
- * They are columns of their own, but in a parent of leaves: there the column of counts has both, and where the leaf's
- * rows begin (its `start`) besides, so that a change of a leaf is noted in one line of memory, and a look at the parent
- * tells where in the leaf to look. The fields are wide enough for the sum of a whole node, so rows are added up as they
- * are. */
+ * Each is a column of its own, except in a parent of leaves. There the column of counts packs both, together with the
+ * leaf's `start`, so that a change of a leaf updates one cache line, and the parent tells where in the leaf to search.
+ * The fields are wide enough for the sum over a whole node, so packed values can be added as they are. */
 
 enum { RUNG__LEAF_BITS = 13, RUNG__LEAF_START_SHIFT = 2 * RUNG__LEAF_BITS };
 _Static_assert(RUNG__LEAF_CAP < (1 << RUNG__LEAF_BITS) / RUNG__INNER_CAP, "a node's sum fits");
@@ -257,10 +252,10 @@ _Static_assert(RUNG__LEAF_CAP < 1 << (32 - RUNG__LEAF_START_SHIFT), "so does a s
 
 typedef struct rung__counts {
     const uint32_t *rows;
-    uint32_t shift, mask; /* the field in them */
+    uint32_t shift, mask; /* of the field in each row */
 } rung__counts;
 
-/* Of a node so many levels above the leaves: RUNG__COUNT or RUNG__STARTS. */
+/* The counts of a node `level` levels above the leaves; column: RUNG__COUNT or RUNG__STARTS. */
 static inline rung__counts rung__counts_of(const rung_ladder *l, rung__node *node, uint32_t level,
                                            uint32_t column) {
     if (level > 1)
@@ -277,7 +272,7 @@ static inline uint32_t rung__counts_at(const rung__counts *t, uint32_t row) {
     return rung__counts_field(t, t->rows[row]);
 }
 
-/* Of the first n rows. */
+/* The sum over the first n rows. */
 static inline uint32_t rung__counts_sum(const rung__counts *t, uint32_t n) {
     uint32_t sum = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -285,8 +280,8 @@ static inline uint32_t rung__counts_sum(const rung__counts *t, uint32_t n) {
     return rung__counts_field(t, sum);
 }
 
-/* The row below which the *k-th entry or start is, of n rows; *k is then counted from its first. The last row, where
- * they are fewer. Several rows at a time, then one by one. */
+/* The row, of n, below which the *k-th entry or start is; makes *k relative to that row. The last row if there are
+ * fewer. Adds several rows at a time, then one by one. */
 static inline uint32_t rung__counts_find(const rung__counts *t, uint32_t n, uint32_t *k) {
     enum { ROWS = 8 };
     uint32_t row = 0, left = *k;
@@ -306,7 +301,7 @@ static inline uint32_t rung__counts_find(const rung__counts *t, uint32_t n, uint
     return row;
 }
 
-/* What the parent of a leaf says of it. */
+/* What the parent of a leaf stores about it. */
 static inline uint32_t rung__pack_counts(uint32_t count, uint32_t starts, uint32_t start) {
     return count + (starts << RUNG__LEAF_BITS) + (start << RUNG__LEAF_START_SHIFT);
 }
@@ -324,11 +319,11 @@ static inline uint32_t rung__packed_start(uint32_t packed) {
 /* What a search compares rows with. Without a player, rows with equal words are before the probe iff `after_equal`. */
 typedef struct rung__probe {
     const uint64_t *key;
-    uint32_t words; /* how many of them count */
+    uint32_t words; /* how many are compared */
     uint32_t player, prefix;
     bool has_player;
     bool after_equal;
-    bool or_self; /* with a player: the row of that player itself is before the probe, too */
+    bool or_self; /* with a player: that player's own row is before the probe, too */
 } rung__probe;
 
 /* Is the row before the probe? Their first words are equal. */
@@ -336,20 +331,20 @@ bool rung__row_before(const rung_ladder *l, rung__node *node, uint32_t row,
                       const rung__probe *probe);
 /* Rows of the node that come before the probe. */
 uint32_t rung__node_search(const rung_ladder *l, rung__node *node, const rung__probe *probe);
-/* The leaf where the probe belongs and the way there; asks for the leaf's first words to be fetched. */
+/* The leaf where the probe belongs and the path to it; prefetches the leaf's first words. */
 void rung__descend_to_leaf(const rung_ladder *l, const rung__probe *probe, rung__path *path);
-/* The same and the row in it: rows before the probe counted, so it may be one past the leaf's last. */
+/* The same and the row in it, which may be one past the leaf's last. */
 void rung__descend(const rung_ladder *l, const rung__probe *probe, rung__path *path);
 /* Prefetch the player's cell in the map, of the guide if there is one; then that leaf's header and players. */
 void rung__prefetch_map(const rung_ladder *l, uint32_t player);
 void rung__prefetch_leaf(const rung_ladder *l, uint32_t player);
-/* Ask for a leaf's header and players, by its id alone. Needs a tree of several leaves. */
+/* Prefetch a leaf's header and players, by its id alone. Needs a tree of several leaves. */
 void rung__prefetch_players(const rung_ladder *l, uint32_t id);
-/* Ask for all that moves when a row is put in or taken out here; the column of players only on request. */
+/* Prefetch all that moves when a row is put in or taken out; the column of players only if `players`. */
 void rung__prefetch_rows(const rung_ladder *l, rung__node *leaf, uint32_t row, bool players);
 /* Complete a path upwards from its leaf. */
 void rung__climb(const rung_ladder *l, rung__path *path);
-/* The leaf of a player, or RUNG_NUMBER_NONE (in a ladder of one leaf: where the player is, if anywhere). */
+/* The leaf of a player, or RUNG_NUMBER_NONE. In a ladder of one leaf: that leaf, whether the player is in it or not. */
 uint32_t rung__leaf_of(const rung_ladder *l, uint32_t player);
 /* The row of a player in that leaf; false when it is not there. */
 bool rung__row_of(const rung_ladder *l, uint32_t leaf, uint32_t player, uint32_t *row_out);
@@ -363,13 +358,13 @@ void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_l
 
 /* ---- pools (pool.c) ---- */
 
-/* An empty pool of nodes with so many columns and places. */
+/* An empty pool of nodes with `columns` 32-bit columns and `cap` places. */
 void rung__pool_init(const rung_ladder *l, rung__pool *pool, uint32_t columns, uint32_t cap);
 /* How many nodes can be taken. */
 static inline uint32_t rung__pool_spare(const rung__pool *pool) {
     return pool->free_count + pool->fresh_count;
 }
-/* Have at least `want` free nodes of full size. */
+/* Make at least `want` nodes available. */
 RUNG_NODISCARD rung_status rung__pool_grow(rung_ladder *l, rung__pool *pool, uint32_t want);
 static inline rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, uint32_t want) {
     return rung__pool_spare(pool) >= want ? RUNG_OK : rung__pool_grow(l, pool, want);
@@ -377,7 +372,7 @@ static inline rung_status rung__pool_reserve(rung_ladder *l, rung__pool *pool, u
 /* A node from the reserve: empty, without parent or neighbours. */
 uint32_t rung__pool_take(rung__pool *pool, uint32_t columns, uint32_t cap);
 void rung__pool_give(rung__pool *pool, uint32_t id);
-/* Give the memory back; the pool is empty then, as after init. */
+/* Free all memory; the pool is then as after init. */
 void rung__pool_clear(rung_ladder *l, rung__pool *pool);
 /* Resize the only leaf of a small ladder to `cap` rows (RUNG__LEAF_CAP at most), creating it if there is none. */
 RUNG_NODISCARD rung_status rung__pool_fit_first_leaf(rung_ladder *l, uint32_t cap);
