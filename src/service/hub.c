@@ -38,7 +38,7 @@
 
 #ifdef RUNG_TEST_BUILD
 #define RING_BYTES       ((size_t)2 << 20)
-#define SEGMENT_SIZE_MIN ((uint64_t)1 << 20)
+#define SEGMENT_SIZE_MIN ((uint64_t)1 << 14)
 enum { SUBMIT_MAX = 16, RUN_MAX = 48, TURN_MAX = 512 };
 #else
 #define RING_BYTES       ((size_t)32 << 20) /* of events that wait: 500 bytes for each of 65,536 */

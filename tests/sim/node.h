@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* node.h - one server of the simulation: the hub, the guard, the net, HTTP with its API and RESP, wired as `rung serve`
+ * wires them, in a process whose loop, threads, clock, chance, files and snapshots are the simulator's.
+ *
+ *     sim_node_start(n);                 // from nothing, or after it died; it recovers from its disk
+ *     sim_process_step(&n->process, t);  // one of its tasks goes on
+ *     sim_node_stop(n);                  // gracefully: when its tasks have ended it is down
+ *     sim_node_kill(n);                  // or at once */
+#ifndef RUNG_TESTS_SIM_NODE_H
+#define RUNG_TESTS_SIM_NODE_H
+
+#include "front/api/api.h"
+#include "front/resp/resp.h"
+#include "service/hub.h"
+#include "sim/net.h"
+#include "sim/task.h"
+
+#define SIM_FOLDER "data"
+
+typedef enum sim_stage { SIM_DOWN, SIM_OPENING, SIM_SERVING, SIM_STOPPING } sim_stage;
+
+typedef struct sim_world sim_world;
+
+typedef struct sim_node {
+    sim_world *world;
+    sim_process process;
+    sim_stage stage;
+    bool is_fatal;           /* the log failed, and the process left */
+    rung_status open_status; /* of the folder, in this life */
+    rung_err open_err;
+    const rung_state *state; /* from the follower's `begin` on */
+    uint64_t applied;        /* the last sequence that could be seen, in any life */
+    uint64_t recovered;      /* what that was before this life */
+    uint64_t lives;
+
+    sim_loop *loop;
+    rung_clock clock;
+    rung_random random;
+    rung_children children;
+    rung_hub_follower follower;
+    rung_task flush, apply;
+    rung_timer tick;
+    rung_work opening;
+    rung_hub *hub, *opened;
+    rung_access *access;
+    rung_net *net;
+    rung_http *http;
+    rung_api *api;
+    rung_resp *resp;
+    rung_protocol resp_gate;
+} sim_node;
+
+void sim_node_init(sim_node *n, sim_world *w);
+void sim_node_start(sim_node *n);
+void sim_node_stop(sim_node *n);
+void sim_node_kill(sim_node *n); /* tasks, memory, connections, open files: all gone */
+
+#endif

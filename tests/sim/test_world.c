@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole server in one seeded, deterministic process: tests/sim/README.md says how, and what is checked.
+ *
+ * RUNG_SIM_SEED=n runs from that seed on, RUNG_SIM_SEEDS=k so many of them; RUNG_SIM_TRACE=1 tells the whole story. */
+/* ctest: timeout=300 */
+#include "sim/world.h"
+#include "support/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SEEDS = 150 };
+#else
+enum { SEEDS = 1000 };
+#endif
+
+static uint64_t setting(const char *name, uint64_t otherwise) {
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static sim_report run(uint64_t seed) {
+    sim_report report;
+    sim_run(&(sim_config){.seed = seed, .is_loud = getenv("RUNG_SIM_TRACE") != NULL}, &report);
+    return report;
+}
+
+static void add(sim_report *sum, const sim_report *r) {
+    sum->steps += r->steps;
+    sum->events += r->events;
+    sum->answers += r->answers;
+    sum->crashes += r->crashes;
+    sum->kills += r->kills;
+    sum->faults += r->faults;
+    sum->snapshots += r->snapshots;
+    sum->cuts += r->cuts;
+}
+
+static void print(const sim_report *r) {
+    printf("%llu steps, %llu events, %llu answers, %llu power cuts, %llu kills, %llu disk faults, "
+           "%llu snapshots, "
+           "%llu cut connections\n",
+           (unsigned long long)r->steps, (unsigned long long)r->events,
+           (unsigned long long)r->answers, (unsigned long long)r->crashes,
+           (unsigned long long)r->kills, (unsigned long long)r->faults,
+           (unsigned long long)r->snapshots, (unsigned long long)r->cuts);
+}
+
+TEST(many_seeds) {
+    uint64_t first = setting("RUNG_SIM_SEED", 1), count = setting("RUNG_SIM_SEEDS", SEEDS);
+    sim_report sum = {0};
+    for (uint64_t i = 0; i < count; i++) {
+        sim_report r = run(first + i);
+        add(&sum, &r);
+    }
+    print(&sum);
+}
+
+TEST(a_seed_tells_the_same_story_twice) {
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        sim_report a = run(seed), b = run(seed);
+        CHECK_EQ_U64(a.hash, b.hash);
+        CHECK_EQ_U64(a.steps, b.steps);
+    }
+}
+
+TEST(one_seed) {
+    uint64_t seed = setting("RUNG_SIM_SEED", 1);
+    sim_report r = run(seed);
+    printf("seed %llu: story %016llx\n", (unsigned long long)seed, (unsigned long long)r.hash);
+    print(&r);
+}
+
+RUNG_TEST_MAIN

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/world.h"
+
+#include "support/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t below(sim_world *w, uint32_t n) {
+    return (uint32_t)rung_rng_below(&w->rng, n);
+}
+
+static bool chance(sim_world *w, uint32_t per_mille) {
+    return below(w, 1000) < per_mille;
+}
+
+/* ---- what clients ask of it ---- */
+
+uint64_t sim_world_applied(const sim_world *w) {
+    return w->node.applied;
+}
+
+bool sim_world_is_listening(const sim_world *w, uint16_t port) {
+    return w->node.loop && sim_loop_is_listening(w->node.loop, port);
+}
+
+const char *sim_world_key(const sim_world *w, const sim_client *c) {
+    (void)w, (void)c;
+    return "";
+}
+
+void sim_world_sent(sim_world *w, sim_client *c, sim_flight *f) {
+    (void)w, (void)c, (void)f;
+}
+
+void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_answer answer,
+                        int status, const char *text) {
+    (void)c, (void)status, (void)text;
+    w->report.answers++;
+    const char *id = f->op->kind == SIM_TOP && status == 200 && answer == SIM_OK
+                         ? sim_fields_get(w->fields, "window_id")
+                         : NULL;
+    if (id && f->op->window)
+        snprintf(w->window_ids[f->op->window], sizeof w->window_ids[0], "%s", id);
+}
+
+bool sim_world_want_revocation(sim_world *w, sim_op *op) {
+    (void)w, (void)op;
+    return false;
+}
+
+/* ---- the disk ---- */
+
+/* A task that touches a file may be put aside right there. */
+static void before_file_call(void *arg, rung_memfs *fs, const char *call) {
+    sim_world *w = arg;
+    (void)fs, (void)call;
+    if (below(w, 100) < w->taste.pause)
+        sim_process_pause(&w->node.process);
+}
+
+static bool keep_some(void *arg, size_t atom) {
+    (void)atom;
+    return rung_rng_next(arg) & 1;
+}
+
+static bool keep_none(void *arg, size_t atom) {
+    (void)arg, (void)atom;
+    return false;
+}
+
+static void attach_disk(sim_world *w) {
+    w->fs->before = before_file_call;
+    w->fs->before_arg = w;
+}
+
+/* The machine goes and comes back: of what was not synced any part may be there. */
+static void lose_power(sim_world *w) {
+    rung_memfs *after = malloc(sizeof *after);
+    CHECK(after != NULL);
+    rung_memfs_crash(after, w->fs, chance(w, 300) ? keep_none : keep_some, &w->rng);
+    rung_memfs_deinit(w->fs);
+    free(w->fs);
+    w->fs = after;
+    attach_disk(w);
+    w->boots++;
+}
+
+static void heal_disk(sim_world *w) {
+    rung_memfs_fail(w->fs, 0, 0, false);
+    w->fs->only = 0;
+    w->fs->space = 0;
+    w->is_disk_bad = false;
+}
+
+static void fail_disk(sim_world *w) {
+    static const char only[] = {0, 'w', 's', 's'};
+    if (w->fs->fail_at && !w->fs->has_failed)
+        return;
+    w->fs->only = only[below(w, 4)];
+    uint32_t n = 1 + below(w, 12);
+    rung_memfs_fail(w->fs, n, EIO, chance(w, 200));
+    w->is_disk_bad = true;
+    sim_tell(&w->trace, "the disk will fail: call %u of kind %c", n,
+             w->fs->only ? w->fs->only : '*');
+    w->report.faults++;
+}
+
+static void fill_disk(sim_world *w) {
+    if (w->fs->space) {
+        w->fs->space = 0;
+        sim_tell(&w->trace, "the disk has space again");
+        return;
+    }
+    w->fs->space = rung_memfs_used(w->fs) + below(w, 2) * below(w, 20000);
+    w->is_disk_bad = true;
+    w->report.faults++;
+    sim_tell(&w->trace, "the disk fills up at %llu", (unsigned long long)w->fs->space);
+}
+
+/* ---- the server ---- */
+
+/* What was visible must be there again, whatever happened in between. */
+static void check_recovered(const sim_node *n) {
+    sim_trace *t = &n->world->trace;
+    sim_tell(t, "recovered seq %llu, before it was %llu", (unsigned long long)n->applied,
+             (unsigned long long)n->recovered);
+    if (n->applied < n->recovered)
+        sim_fail(t, "P1: seq %llu was visible, after the restart the server has %llu",
+                 (unsigned long long)n->recovered, (unsigned long long)n->applied);
+}
+
+static void kill_node(sim_world *w, bool with_power) {
+    sim_tell(&w->trace, with_power ? "the power goes" : "the process is killed");
+    sim_node_kill(&w->node);
+    if (with_power)
+        lose_power(w);
+    w->report.crashes += with_power;
+    w->report.kills += !with_power;
+}
+
+static void start_node(sim_world *w) {
+    sim_tell(&w->trace, "the server starts, life %llu", (unsigned long long)w->node.lives + 1);
+    sim_node_start(&w->node);
+}
+
+/* A folder that does not open is a failure, unless the disk was made to fail. */
+static void check_opening(sim_world *w) {
+    if (w->node.open_status >= 0 || w->is_disk_bad)
+        return;
+    sim_fail(&w->trace, "P1: the folder does not open: %s", w->node.open_err.message);
+}
+
+/* After a task's step: has the process ended, in one way or the other? */
+static void look_after_node(sim_world *w) {
+    sim_node *n = &w->node;
+    if (n->process.is_dead) {
+        if (!w->is_disk_bad)
+            sim_fail(&w->trace, "the server gave up without a reason");
+        kill_node(w, false);
+        heal_disk(w);
+        return;
+    }
+    if (n->stage == SIM_DOWN || n->process.task_count)
+        return;
+    sim_tell(&w->trace, "the server has stopped");
+    check_opening(w);
+    if (n->process.used)
+        sim_fail(&w->trace, "%zu bytes were not given back", n->process.used);
+    sim_node_kill(n);
+    if (n->open_status < 0)
+        heal_disk(w);
+}
+
+static bool step_node(sim_world *w) {
+    sim_task *ready[SIM_TASKS_MAX];
+    sim_stage before = w->node.stage;
+    uint32_t count = sim_process_ready(&w->node.process, ready);
+    if (!count)
+        return false;
+    sim_process_step(&w->node.process, ready[below(w, count)]);
+    if (before == SIM_OPENING && w->node.stage == SIM_SERVING)
+        check_recovered(&w->node);
+    look_after_node(w);
+    return true;
+}
+
+/* ---- time ---- */
+
+static void pass_time(sim_world *w, int64_t us) {
+    w->monotonic_us += us;
+    w->wall_ms += us / 1000;
+}
+
+static void pass_some_time(sim_world *w) {
+    uint32_t dice = below(w, 100);
+    pass_time(w, dice < 70 ? below(w, 20000) : dice < 97 ? below(w, 400000) : below(w, 20000000));
+}
+
+static void jump(sim_world *w) {
+    int64_t ms = (int64_t)below(w, 7200000) - 3600000;
+    sim_tell(&w->trace, "the wall clock jumps by %lld ms", (long long)ms);
+    w->wall_ms += ms;
+    w->judge.has_jumps = true;
+}
+
+/* ---- steps ---- */
+
+static sim_link *some_link(sim_world *w, bool (*has)(const sim_link *l)) {
+    sim_link *found[32];
+    uint32_t n = 0;
+    for (sim_link *l = w->net.links; l && n < 32; l = l->next)
+        if (has(l))
+            found[n++] = l;
+    return n ? found[below(w, n)] : NULL;
+}
+
+static size_t some_bytes(sim_world *w) {
+    return chance(w, 500) ? 100000 : 1 + below(w, chance(w, 500) ? 30 : 600);
+}
+
+static bool deliver(sim_world *w) {
+    bool is_up = chance(w, 500);
+    sim_link *l = some_link(w, is_up ? sim_link_has_up : sim_link_has_down);
+    if (!l)
+        return false;
+    if (is_up)
+        sim_net_deliver_up(&w->net, l, some_bytes(w));
+    else
+        sim_net_deliver_down(&w->net, l, some_bytes(w));
+    return true;
+}
+
+static bool is_connected(const sim_link *l) {
+    return l->client && !l->is_server_done;
+}
+
+/* By the network, or by the client, which does not care to hear the rest. */
+static void cut(sim_world *w) {
+    sim_link *l = some_link(w, is_connected);
+    if (!l)
+        return;
+    w->report.cuts++;
+    if (chance(w, 500))
+        sim_net_cut(&w->net, l);
+    else
+        sim_client_leave(l->client, chance(w, 500));
+}
+
+static void trouble(sim_world *w) {
+    const sim_taste *t = &w->taste;
+    uint32_t dice = below(w, 1000), at = 0;
+    if (dice < (at += t->crash)) {
+        if (w->node.stage != SIM_DOWN)
+            kill_node(w, true);
+    } else if (dice < (at += t->kill)) {
+        if (w->node.stage != SIM_DOWN)
+            kill_node(w, false);
+    } else if (dice < (at += t->fail)) {
+        fail_disk(w);
+    } else if (dice < (at += t->fill)) {
+        fill_disk(w);
+    } else if (dice < (at += t->cut)) {
+        cut(w);
+    } else if (dice < (at += t->jump)) {
+        jump(w);
+    }
+}
+
+static void step(sim_world *w) {
+    uint32_t dice = below(w, 100);
+    w->trace.step++;
+    trouble(w);
+    if (w->node.stage == SIM_DOWN && chance(w, 200))
+        start_node(w);
+    if (dice < 18)
+        sim_client_act(&w->clients[below(w, w->taste.clients)]);
+    else if (dice < 50)
+        deliver(w);
+    else if (dice < 92)
+        for (uint32_t n = 1 + below(w, 4); n > 0 && step_node(w); n--)
+            continue;
+    else
+        pass_some_time(w);
+    sim_net_sweep(&w->net);
+}
+
+/* ---- the end: everything is heard, everything is asked once more ---- */
+
+enum { PATIENCE = 20000 };
+
+static bool settle_clients(sim_world *w) {
+    bool is_busy = false;
+    for (uint32_t i = 0; i < w->taste.clients; i++)
+        is_busy |= sim_client_settle(&w->clients[i]);
+    return is_busy;
+}
+
+/* No more trouble: what can happen does, until all requests are answered. */
+static void settle(sim_world *w) {
+    heal_disk(w);
+    sim_tell(&w->trace, "no more trouble");
+    for (uint32_t i = 0; i < PATIENCE; i++) {
+        w->trace.step++;
+        if (w->node.stage == SIM_DOWN)
+            start_node(w);
+        if (w->node.stage == SIM_SERVING && !settle_clients(w))
+            return;
+        bool is_moving = chance(w, 500) ? step_node(w) | deliver(w) : deliver(w) | step_node(w);
+        if (!is_moving || chance(w, 100))
+            pass_time(w, 20000);
+        sim_net_sweep(&w->net);
+    }
+    sim_fail(&w->trace, "requests were never answered, or the server never came up");
+}
+
+/* Every ranking once more, so that what was never read is compared, too. */
+static void ask_everything(sim_world *w) {
+    sim_client *c = &w->clients[0];
+    for (uint32_t i = 0; i < SIM_BOARDS + SIM_KEYS; i++) {
+        sim_op *op = sim_judge_new_op(&w->judge);
+        op->kind = i < SIM_BOARDS ? SIM_TOP : SIM_ZTOP;
+        op->board = (uint8_t)(i < SIM_BOARDS ? i : i - SIM_BOARDS);
+        op->limit = SIM_PLAYERS;
+        sim_op_set_tag(op);
+        while (!sim_client_ask(c, op)) {
+            if (c->link)
+                sim_client_leave(c, false);
+            sim_client_act(c);
+            settle(w);
+        }
+    }
+    settle(w);
+}
+
+static void stop_node(sim_world *w) {
+    sim_tell(&w->trace, "the server is told to stop");
+    sim_node_stop(&w->node);
+    for (uint32_t i = 0; w->node.stage != SIM_DOWN; i++) {
+        w->trace.step++;
+        if (i > PATIENCE)
+            sim_fail(&w->trace, "the server does not stop");
+        bool is_moving = step_node(w) | deliver(w);
+        if (!is_moving)
+            pass_time(w, 20000);
+        sim_net_sweep(&w->net);
+    }
+}
+
+/* ---- a run ---- */
+
+static void choose_taste(sim_world *w, const sim_config *config) {
+    sim_taste *t = &w->taste;
+    t->clients = 2 + below(w, SIM_CLIENTS_MAX - 1);
+    t->steps = config->steps ? config->steps : 300 + below(w, 500);
+    t->crash = chance(w, 700) ? 1 + below(w, 8) : 0;
+    t->kill = chance(w, 500) ? 1 + below(w, 6) : 0;
+    t->fail = chance(w, 400) ? 1 + below(w, 8) : 0;
+    t->fill = chance(w, 300) ? 1 + below(w, 8) : 0;
+    t->cut = chance(w, 700) ? 1 + below(w, 20) : 0;
+    t->jump = chance(w, 400) ? 1 + below(w, 8) : 0;
+    t->pause = below(w, 4) * 25;
+    t->waiting_max = chance(w, 200) ? 2 + below(w, 8) : 1024;
+    t->segment_size = UINT64_C(16384) << below(w, 3);
+    t->snapshot_every = chance(w, 500) ? 2000 + below(w, 6000) : UINT64_MAX;
+}
+
+static void begin(sim_world *w, const sim_config *config) {
+    sim_trace_init(&w->trace, config->seed, config->is_loud);
+    rung_rng_seed(&w->rng, config->seed);
+    choose_taste(w, config);
+    w->monotonic_us = 5000000;
+    w->wall_ms =
+        INT64_C(1800000000000) + 3600000 - (int64_t)below(w, 30000); /* near an hour's end */
+    w->fs = malloc(sizeof *w->fs);
+    w->fields = malloc(sizeof *w->fields);
+    CHECK(w->fs && w->fields);
+    rung_memfs_init(w->fs);
+    w->fs->random = config->seed;
+    attach_disk(w);
+    sim_judge_init(&w->judge, &w->trace);
+    w->net = (sim_net){
+        .trace = &w->trace, .rng = &w->rng, .got = sim_client_got, .ended = sim_client_ended};
+    sim_node_init(&w->node, w);
+    for (uint8_t i = 0; i < w->taste.clients; i++)
+        sim_client_init(&w->clients[i], w, i);
+    sim_tell(&w->trace,
+             "%u clients, %u steps; per mille: crash %u, kill %u, fail %u, fill %u, "
+             "cut %u, jump %u; pause %u %%",
+             w->taste.clients, w->taste.steps, w->taste.crash, w->taste.kill, w->taste.fail,
+             w->taste.fill, w->taste.cut, w->taste.jump, w->taste.pause);
+}
+
+static void end(sim_world *w) {
+    for (uint8_t i = 0; i < w->taste.clients; i++)
+        sim_client_deinit(&w->clients[i]);
+    sim_net_deinit(&w->net);
+    sim_judge_deinit(&w->judge);
+    rung_memfs_deinit(w->fs);
+    free(w->fs);
+    free(w->fields);
+}
+
+/* What was closed well opens again as it was, also without the events behind a snapshot. */
+static void open_again(sim_world *w) {
+    start_node(w);
+    settle(w);
+    stop_node(w);
+}
+
+void sim_run(const sim_config *config, sim_report *report) {
+    sim_world *w = calloc(1, sizeof *w);
+    CHECK(w != NULL);
+    begin(w, config);
+    start_node(w);
+    while (w->trace.step < w->taste.steps)
+        step(w);
+    settle(w);
+    ask_everything(w);
+    stop_node(w);
+    open_again(w);
+    sim_judge_sum_up(&w->judge);
+    w->report.hash = w->trace.hash;
+    w->report.steps = w->trace.step;
+    w->report.events = w->judge.count;
+    *report = w->report;
+    end(w);
+    free(w);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* world.h - one run of the simulation: a server, its disk, its clients, the network between them, and time.
+ *
+ *     sim_report report;
+ *     sim_run(&(sim_config){.seed = 7}, &report);      // checked to the end, or test_fail()
+ *
+ * In every step the world chooses one thing to happen, by its seed alone: a client acts, some bytes of one connection
+ * arrive, a task of the server goes on, time passes or jumps, a connection is cut, the disk fails or fills up, the
+ * process is killed, the power goes. One seed is one run, to the letter: report.hash is the hash of its story. */
+#ifndef RUNG_TESTS_SIM_WORLD_H
+#define RUNG_TESTS_SIM_WORLD_H
+
+#include "sim/client.h"
+#include "sim/fields.h"
+#include "sim/judge.h"
+#include "sim/net.h"
+#include "sim/node.h"
+#include "sim/trace.h"
+#include "support/memfs.h"
+#include "support/rng.h"
+
+enum { SIM_CLIENTS_MAX = 5 };
+
+typedef struct sim_config {
+    uint64_t seed;
+    uint32_t steps; /* 0: as the seed says */
+    bool is_loud;
+} sim_config;
+
+typedef struct sim_report {
+    uint64_t hash; /* of the whole story */
+    uint64_t steps, events, answers, crashes, kills, faults, snapshots, cuts;
+} sim_report;
+
+void sim_run(const sim_config *config, sim_report *report);
+
+/* How a seed's run is made: what can happen in it, in parts of a thousand steps. */
+typedef struct sim_taste {
+    uint32_t clients, steps;
+    uint32_t crash, kill, fail, fill, cut, jump;
+    uint32_t pause; /* percent of file calls at which a task is put aside */
+    bool has_keys;
+    uint32_t waiting_max;
+    uint64_t segment_size, snapshot_every;
+} sim_taste;
+
+struct sim_world {
+    sim_trace trace;
+    rung_rng rng;
+    sim_taste taste;
+    int64_t wall_ms, monotonic_us;
+    uint32_t boots; /* of the machine */
+    rung_memfs *fs;
+    bool is_disk_bad; /* it was made to fail or to fill up, and not healed since */
+    sim_net net;
+    sim_node node;
+    sim_client clients[SIM_CLIENTS_MAX];
+    sim_judge judge;
+    sim_report report;
+    bool is_defined[SIM_BOARDS];
+    char window_ids[3][24]; /* seen in answers */
+    sim_fields *fields;     /* scratch: the last JSON that was read */
+};
+
+/* ---- what clients ask of it ---- */
+
+uint64_t sim_world_applied(const sim_world *w); /* by the server, now or before it died */
+bool sim_world_is_listening(const sim_world *w, uint16_t port);
+const char *sim_world_key(const sim_world *w, const sim_client *c); /* its API key; "": none */
+void sim_world_sent(sim_world *w, sim_client *c, sim_flight *f);
+void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_answer answer,
+                        int status, const char *text);
+/* Make it a revocation, if there is a key to revoke. */
+bool sim_world_want_revocation(sim_world *w, sim_op *op);
+
+#endif
