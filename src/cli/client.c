@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/client.h"
 
-#include "base/alloc.h"
+#include "base/buffer.h"
 #include "codec/url.h"
 
 #include <curl/curl.h>
@@ -62,9 +62,7 @@ struct rung_client {
     const char *socket_path; /* in url; NULL: none */
     char auth[KEY_MAX + 32]; /* the header; empty: no key */
     const char *ca_file;     /* the caller's, or the environment's; NULL: the system's */
-    char *body;
-    size_t len, size;
-    bool is_over;
+    rung_buffer body;        /* with a NUL behind it */
     char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -128,6 +126,7 @@ rung_status rung_client_create(const rung_client_config *config, rung_client **c
     rung_client *c = rung_alloc_zeroed(rung_alloc_heap(), sizeof *c);
     if (!c)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    c->body = (rung_buffer){.alloc = rung_alloc_heap(), .limit = RUNG_REPLY_MAX + 1};
     c->ca_file = config->ca_file ? config->ca_file : getenv("RUNG_CA_FILE");
     rung_status st = take_url(c, config->url, err);
     if (st == RUNG_OK)
@@ -147,7 +146,7 @@ void rung_client_destroy(rung_client *c) {
         return;
     if (c->curl)
         curl_easy_cleanup(c->curl);
-    rung_alloc_free(rung_alloc_heap(), c->body, c->size);
+    rung_buffer_deinit(&c->body);
     explicit_bzero(c->auth, sizeof c->auth);
     rung_alloc_free(rung_alloc_heap(), c, sizeof *c);
 }
@@ -161,24 +160,10 @@ const char *rung_client_url(const rung_client *c) {
 static size_t gather(char *bytes, size_t one, size_t len, void *ctx) {
     rung_client *c = ctx;
     (void)one;
-    if (len > RUNG_REPLY_MAX - c->len) {
-        c->is_over = true;
+    if (!rung_buffer_reserve(&c->body, len + 1))
         return 0;
-    }
-    if (c->size - c->len < len + 1) {
-        size_t size = c->size ? c->size : 16384;
-        while (size - c->len < len + 1)
-            size *= 2;
-        char *body = rung_alloc_resize(rung_alloc_heap(), c->body, c->size, size);
-        if (!body)
-            return 0;
-        c->body = body;
-        c->size = size;
-    }
-    if (len > 0)
-        memcpy(c->body + c->len, bytes, len);
-    c->len += len;
-    c->body[c->len] = '\0';
+    rung_buffer_put(&c->body, bytes, len);
+    c->body.data[c->body.len] = '\0';
     return len;
 }
 
@@ -245,10 +230,9 @@ rung_status rung_client_ask(rung_client *c, const char *method, const rung_path 
     if (st < 0)
         return st;
     struct curl_slist *headers = set_up(c, method, url, type);
-    c->len = 0;
-    c->is_over = false;
+    rung_buffer_reset(&c->body, RUNG_REPLY_MAX + 1);
     c->curl_error[0] = '\0';
-    if (gather(NULL, 1, 0, c) == 0 && !c->body)
+    if (gather(NULL, 1, 0, c) == 0 && !c->body.data)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, gather);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
@@ -262,11 +246,11 @@ rung_status rung_client_ask(rung_client *c, const char *method, const rung_path 
     }
     CURLcode code = curl_easy_perform(c->curl);
     curl_slist_free_all(headers);
-    if (c->is_over)
+    if (c->body.is_failed)
         return RUNG_FAIL(err, RUNG_ELIMIT, "the answer of %.80s is too long", c->url);
     if (code != CURLE_OK)
         return unreached(c, code, err);
-    *reply_out = (rung_reply){.body = c->body, .len = c->len};
+    *reply_out = (rung_reply){.body = c->body.data, .len = c->body.len};
     curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &reply_out->status);
     return RUNG_OK;
 }

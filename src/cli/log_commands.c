@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung log verify, cat, repair. The first two read only and may run beside a server. */
+#include "base/buffer.h"
 #include "cli/command.h"
 #include "cli/event_text.h"
 #include "cli/folder.h"
@@ -27,24 +28,8 @@ static const rung_option verify_options[] = {
 
 /* Lines of a report, one after the other with a NUL behind each. Kept until the end: beside a server
  * a verdict may have to be looked at again. */
-typedef struct findings {
-    char *text;
-    size_t len, capacity;
-} findings;
-
 static void keep_finding(void *ctx, const char *line) {
-    findings *f = ctx;
-    size_t size = strlen(line) + 1;
-    if (f->len + size > f->capacity) {
-        size_t grown = 2 * f->capacity + size + 1024;
-        char *text = rung_alloc_resize(rung_alloc_heap(), f->text, f->capacity, grown);
-        if (!text)
-            return; /* the counts at the end are still right */
-        f->text = text;
-        f->capacity = grown;
-    }
-    memcpy(f->text + f->len, line, size);
-    f->len += size;
+    rung_buffer_put(ctx, line, strlen(line) + 1); /* out of memory: the counts are still right */
 }
 
 static void print_finding(const char *line, const verify_args *args) {
@@ -54,15 +39,15 @@ static void print_finding(const char *line, const verify_args *args) {
                line, rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
 }
 
-static void print_findings(const findings *f, const verify_args *args) {
+static void print_findings(const rung_buffer *f, const verify_args *args) {
     fputs(args->json ? "{\"findings\":[" : "", stdout);
-    for (size_t at = 0; at < f->len; at += strlen(f->text + at) + 1) {
+    for (size_t at = 0; at < f->len; at += strlen(f->data + at) + 1) {
         if (!args->json) {
-            print_finding(f->text + at, args);
+            print_finding(f->data + at, args);
             continue;
         }
         fputs(at ? "," : "", stdout);
-        rung_print_json(stdout, rung_slice_str(f->text + at));
+        rung_print_json(stdout, rung_slice_str(f->data + at));
     }
 }
 
@@ -95,7 +80,7 @@ static void print_verify(const rung_verify_report *r, bool is_ok, const verify_a
 }
 
 /* While a server writes, a batch half there can look like damage: it is believed when it stays. */
-static rung_status verify(const verify_args *args, rung_dir *dir, rung_meter *meter, findings *f,
+static rung_status verify(const verify_args *args, rung_dir *dir, rung_meter *meter, rung_buffer *f,
                           rung_verify_report *report, rung_err *err) {
     rung_status st;
     int tries = 0;
@@ -113,7 +98,7 @@ static int run_verify(const rung_command *self, int argc, char **argv) {
     rung_dir dir;
     rung_err err = {0};
     rung_meter meter;
-    findings f = {0};
+    rung_buffer f = {.alloc = rung_alloc_heap()};
     rung_verify_report report = {0};
     if (!rung_command_read(self, argc, argv, &args))
         return RUNG_EXIT_USAGE;
@@ -124,7 +109,7 @@ static int run_verify(const rung_command *self, int argc, char **argv) {
     rung_status st = verify(&args, &dir, &meter, &f, &report, &err);
     rung_dir_close(&dir);
     print_findings(&f, &args);
-    rung_alloc_free(rung_alloc_heap(), f.text, f.capacity);
+    rung_buffer_deinit(&f);
     if (args.json)
         print_verify_json(&report, st == RUNG_OK);
     else if (st == RUNG_ECORRUPT || (st == RUNG_OK && !args.quiet))

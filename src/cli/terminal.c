@@ -73,14 +73,6 @@ const char *rung_count_text(uint64_t n, char out[RUNG_COUNT_TEXT_MAX]) {
     return out;
 }
 
-const char *rung_signed_text(int64_t n, char out[RUNG_COUNT_TEXT_MAX]) {
-    if (n >= 0)
-        return rung_count_text((uint64_t)n, out);
-    char count[RUNG_COUNT_TEXT_MAX];
-    snprintf(out, RUNG_COUNT_TEXT_MAX, "-%.30s", rung_count_text(-(uint64_t)n, count));
-    return out;
-}
-
 const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double size = (double)bytes;

@@ -35,7 +35,6 @@ enum { RUNG_COUNT_TEXT_MAX = 32 };
 
 /* 1234567 as "1,234,567". Returns `out`. */
 const char *rung_count_text(uint64_t n, char out[RUNG_COUNT_TEXT_MAX]);
-const char *rung_signed_text(int64_t n, char out[RUNG_COUNT_TEXT_MAX]);
 /* 1536 as "1.5 KiB". Returns `out`. */
 const char *rung_size_text(uint64_t bytes, char out[RUNG_COUNT_TEXT_MAX]);
 

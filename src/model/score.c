@@ -80,31 +80,6 @@ size_t rung_score_format(const rung_column *column, rung_value value,
                                            : rung_text_format_fixed(value.i, column->decimals, out);
 }
 
-static rung_status column_check(const rung_column *column, rung_err *err) {
-    if (column->type > RUNG_SCORE_REAL)
-        return RUNG_FAIL(err, RUNG_EINVAL, "unknown score type %u", (unsigned)column->type);
-    if (column->order > RUNG_ORDER_ASC)
-        return RUNG_FAIL(err, RUNG_EINVAL, "unknown order %u", (unsigned)column->order);
-    if (column->decimals > RUNG_DECIMALS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "decimals must be 0 to %d", RUNG_DECIMALS_MAX);
-    if (column->decimals && column->type != RUNG_SCORE_DECIMAL)
-        return RUNG_FAIL(err, RUNG_EINVAL, "only a decimal score has decimals");
-    return RUNG_OK;
-}
-
-rung_status rung_keyspec_check(const rung_keyspec *spec, rung_err *err) {
-    if (spec->column_count < 1 || spec->column_count > RUNG_COLUMNS_MAX)
-        return RUNG_FAIL(err, RUNG_EINVAL, "a key has 1 to %d columns", RUNG_COLUMNS_MAX);
-    if (spec->tie > RUNG_TIE_PLAYER_LAST)
-        return RUNG_FAIL(err, RUNG_EINVAL, "unknown tie rule %u", (unsigned)spec->tie);
-    for (unsigned i = 0; i < spec->column_count; i++) {
-        rung_status st = column_check(&spec->columns[i], err);
-        if (st < 0)
-            return st;
-    }
-    return RUNG_OK;
-}
-
 rung_status rung_keyspec_encode(const rung_keyspec *spec, const rung_value *values, int64_t at_ms,
                                 uint64_t words[RUNG_KEY_WORDS_MAX]) {
     unsigned n = spec->column_count;

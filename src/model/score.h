@@ -48,7 +48,7 @@ typedef struct rung_keyspec {
     rung_tie tie;
 } rung_keyspec;
 
-/* ---- one column. Its fields must be valid (checked with rung_keyspec_check). ---- */
+/* ---- one column. Its fields must be valid (checked with rung_board_def_check). ---- */
 
 /* RUNG_EINVAL for NaN. */
 RUNG_NODISCARD rung_status rung_score_encode(const rung_column *column, rung_value value,
@@ -69,9 +69,6 @@ size_t rung_score_format(const rung_column *column, rung_value value,
                          char out[RUNG_SCORE_TEXT_MAX]);
 
 /* ---- the whole key ---- */
-
-/* RUNG_EINVAL with the reason when a field is out of its range. */
-RUNG_NODISCARD rung_status rung_keyspec_check(const rung_keyspec *spec, rung_err *err);
 
 /* The leading words that make "the same score": one per column. */
 static inline unsigned rung_keyspec_score_words(const rung_keyspec *spec) {

@@ -29,8 +29,6 @@ TEST(counts_and_sizes) {
     CHECK_EQ_STR(rung_count_text(999, out), "999");
     CHECK_EQ_STR(rung_count_text(1000, out), "1,000");
     CHECK_EQ_STR(rung_count_text(UINT64_MAX, out), "18,446,744,073,709,551,615");
-    CHECK_EQ_STR(rung_signed_text(INT64_MIN, out), "-9,223,372,036,854,775,808");
-    CHECK_EQ_STR(rung_signed_text(-1, out), "-1");
     CHECK_EQ_STR(rung_size_text(1023, out), "1023 bytes");
     CHECK_EQ_STR(rung_size_text(1536, out), "1.5 KiB");
     CHECK_EQ_STR(rung_size_text((uint64_t)300 << 20, out), "300 MiB");

@@ -199,7 +199,6 @@ TEST(keys_order_as_tuples_for_all_combinations) {
     uint64_t steps = test_steps(400000);
     for (uint64_t i = 0; i < steps; i += 20) {
         rung_keyspec spec = random_spec(&rng);
-        CHECK_OK(rung_keyspec_check(&spec, NULL));
         unsigned words = rung_keyspec_words(&spec), score_words = rung_keyspec_score_words(&spec);
         CHECK(words >= 1 && words <= RUNG_KEY_WORDS_MAX &&
               words - score_words == rung_tie_keeps_time(spec.tie));
@@ -222,27 +221,6 @@ TEST(the_earlier_wins_a_tie_by_default) {
     rung_value value;
     rung_keyspec_decode(&spec, early, &value, NULL);
     CHECK_EQ_I64(value.i, 10);
-}
-
-TEST(bad_specs_are_refused) {
-    rung_err err;
-    const rung_column good = {RUNG_SCORE_DECIMAL, RUNG_ORDER_ASC, 9};
-    const rung_keyspec SPECS[] = {
-        {.columns = {good}, .column_count = 0},
-        {.columns = {good, good, good}, .column_count = 4},
-        {.columns = {good}, .column_count = 1, .tie = (rung_tie)4},
-        {.columns = {{(rung_score_type)3, RUNG_ORDER_ASC, 0}}, .column_count = 1},
-        {.columns = {{RUNG_SCORE_REAL, (rung_score_order)2, 0}}, .column_count = 1},
-        {.columns = {good, good, {RUNG_SCORE_DECIMAL, RUNG_ORDER_ASC, 10}}, .column_count = 3},
-        {.columns = {{RUNG_SCORE_INTEGER, RUNG_ORDER_ASC, 2}}, .column_count = 1},
-    };
-    for (size_t i = 0; i < COUNT(SPECS); i++) {
-        CHECK_STATUS(rung_keyspec_check(&SPECS[i], &err), RUNG_EINVAL);
-        CHECK(err.message[0] != 0);
-    }
-    CHECK_OK(rung_keyspec_check(
-        &(rung_keyspec){.columns = {good, good, good}, .column_count = 3, .tie = RUNG_TIE_PLAYER},
-        &err));
 }
 
 /* ---- text ---- */
