@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conn.h - what net.c and conn.c know of each other: the structs of a net and of a connection.
+/* conn.h - what the files of the room know of each other: the structs of a net and of a connection.
  *
  * Private to front/net; the contract is net.h. */
 #ifndef RUNG_FRONT_NET_CONN_H
@@ -17,7 +17,38 @@
 
 #define RUNG__READ_SIZE 65536u /* the loop's read buffer */
 
-typedef enum rung__place { RUNG__PLACE_NONE, RUNG__PLACE_COMMON, RUNG__PLACE_RESERVED } rung__place;
+/* A connection's life, see conn.c. From FINISHING on the protocol is given nothing more. */
+typedef enum rung__conn_state {
+    RUNG__CONN_NEW,
+    RUNG__CONN_HANDSHAKE, /* of TLS */
+    RUNG__CONN_OPEN,
+    RUNG__CONN_FINISHING, /* what is queued is still sent */
+    RUNG__CONN_GOODBYE,   /* TLS says goodbye */
+    RUNG__CONN_LINGERING, /* our side is shut down; the peer's end is waited for */
+    RUNG__CONN_CLOSING,   /* the stream is being closed */
+} rung__conn_state;
+
+typedef enum rung__place {
+    RUNG__PLACE_NONE,
+    RUNG__PLACE_TOLD, /* there is none for it, and it is being told so */
+    RUNG__PLACE_COMMON,
+    RUNG__PLACE_RESERVED,
+    RUNG__PLACE_CLAIMED, /* a reserved one that is worth it */
+} rung__place;
+
+/* The peer's side. */
+typedef enum rung__input {
+    RUNG__INPUT_OPEN,
+    RUNG__INPUT_ENDED,
+    RUNG__INPUT_END_TOLD /* `ended` was called */
+} rung__input;
+
+/* Why nothing is read; both can be true. */
+#define RUNG__HOLD_PROTOCOL 1u
+#define RUNG__HOLD_OUTPUT   2u
+/* What is to be done at the end of the turn besides sending: kept input is given again; `woken` is called. */
+#define RUNG__DUE_INPUT 1u
+#define RUNG__DUE_WOKEN 2u
 
 typedef struct rung__listener {
     rung_listener *from;
@@ -45,7 +76,7 @@ struct rung_net {
     uint64_t tick; /* the last step of the wheel that was worked off */
     bool is_stopping;
     uint64_t shed_turn; /* the number of the turn in which room was made last */
-    size_t held;   /* by all connections: the sum of theirs; without blobs, see pool.stuck */
+    size_t held;        /* by all connections: the sum of theirs; without blobs, see pool.stuck */
     rung__peers peers;
     uint32_t common_count; /* connections in common places */
     uint32_t told_count;   /* connections that got no place and are being told so */
@@ -81,18 +112,12 @@ struct rung_conn {
     uint64_t deadline_ms, write_ms,
         own_ms;        /* the protocol's; output's; handshake or goodbye. 0: none */
     size_t write_left; /* unsent when write_ms was set: has it moved since? */
-    bool is_spare;
-    bool is_claimed;                     /* of a reserved place */
-    bool is_told;                        /* that there is no place for it */
-    bool is_opened;                      /* the protocol knows it */
-    bool is_paused, is_full, is_reading; /* by the protocol; by output; the stream is read */
-    bool is_in_turn, has_input,
-        is_woken;               /* in the list of this turn; kept input is to be given again */
-    bool is_ended, is_end_told; /* the peer's side is closed; `ended` was called */
-    bool is_finished, is_goodbye,
-        is_shut;     /* finish was called; TLS said goodbye; our side is shut down */
-    bool is_closing; /* the stream is being closed */
-    bool is_in_data; /* the protocol's `data` is running */
+    rung__conn_state state;
+    rung__input input;
+    unsigned holds, due; /* RUNG__HOLD_*, RUNG__DUE_* */
+    bool is_reading;     /* the stream is read */
+    bool is_in_turn;     /* in the list of this turn */
+    bool is_in_data;     /* the protocol's `data` is running */
 };
 
 static inline rung_stream *rung__conn_stream(const rung_conn *c) {
@@ -103,14 +128,44 @@ static inline uint64_t rung__net_now_ms(const rung_net *n) {
     return rung_loop_now_ms(n->config.loop);
 }
 
-/* conn.c for net.c */
+/* Is nothing to be read or given? */
+static inline bool rung__conn_is_held(const rung_conn *c) {
+    return c->holds != 0;
+}
+
+/* conn.c */
 void rung__conn_accept(rung__listener *l);
 void rung__conn_turn(rung_conn *c); /* do what is to be done before the loop waits */
+void rung__conn_to_turn(rung_conn *c);
 void rung__conn_leave_turn(rung_conn *c);
 void rung__conn_expire(rung_conn *c); /* the wheel has come to it; it is out of the wheel */
 void rung__conn_stop(rung_conn *c);   /* the net stops */
+void rung__conn_opened(rung_conn *c); /* the handshake is over */
+void rung__conn_update_reading(rung_conn *c);
+void rung__conn_close(rung_conn *c, bool with_reset); /* now; twice is fine */
+void rung__conn_cut_off(rung_conn *c); /* the same, and counted: it wanted too much */
 
-/* net.c for conn.c */
+/* input.c */
+struct iovec rung__conn_room(rung_stream *s);
+void rung__conn_got(rung_stream *s, char *at, ssize_t n);
+void rung__conn_take_up(rung_conn *c); /* give again what was left */
+void rung__conn_drop_input(rung_conn *c);
+
+/* output.c */
+size_t rung__conn_unsent(const rung_conn *c);
+void rung__conn_flush(rung_conn *c);
+void rung__conn_written(rung_stream *s, bool is_ok);
+void rung__conn_check_drained(rung_conn *c);
+
+/* hold.c */
+void rung__conn_count_held(rung_conn *c);  /* what it holds has changed */
+void rung__conn_stay_within(rung_conn *c); /* it has come to hold more; may close it */
+
+/* place.c */
+bool rung__conn_find_place(rung_conn *c); /* false: there is none for it */
+void rung__conn_leave_place(rung_conn *c);
+
+/* net.c */
 void rung__net_schedule(rung_conn *c); /* deadline_ms, write_ms or own_ms has changed */
 void rung__net_unschedule(rung_conn *c);
 void rung__net_closed(rung_net *n); /* a connection is gone: was it the last? */

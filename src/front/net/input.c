@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* input.c - what a connection reads: into the loop's buffer, and given to the protocol at once. Only what it leaves is
+ * copied into `kept`. As long as much is kept, the next bytes are read right behind it. */
+#include "front/net/conn.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+#define KEPT_LARGE 16384u /* kept input behind which more is read in place */
+
+static void end_input(rung_conn *c) {
+    if (c->input == RUNG__INPUT_OPEN)
+        c->input = RUNG__INPUT_ENDED;
+}
+
+static bool kept_grow(rung_conn *c, uint32_t room) {
+    uint32_t need = c->kept_len + room, size = c->kept_size ? c->kept_size : 256;
+    if (need <= c->kept_size)
+        return true;
+    while (size < need)
+        size *= 2;
+    char *bigger = rung_alloc_resize(c->net->config.alloc, c->kept, c->kept_size, size);
+    if (!bigger)
+        return false;
+    c->net->stats.memory += size - c->kept_size;
+    c->kept = bigger;
+    c->kept_size = size;
+    rung__conn_count_held(c);
+    return true;
+}
+
+void rung__conn_drop_input(rung_conn *c) {
+    c->net->stats.memory -= c->kept_size;
+    rung_alloc_free(c->net->config.alloc, c->kept, c->kept_size);
+    c->kept = NULL;
+    c->kept_len = c->kept_size = 0;
+    rung__conn_count_held(c);
+}
+
+/* False: no memory, or `c` was closed because all hold too much. */
+static bool kept_reserve(rung_conn *c, uint32_t room) {
+    if (!kept_grow(c, room))
+        return false;
+    rung__conn_stay_within(c);
+    return c->state != RUNG__CONN_CLOSING;
+}
+
+static uint32_t input_max(const rung_conn *c) {
+    return c->protocol->input_max ? c->protocol->input_max : 65536;
+}
+
+/* Much plain input goes right behind what is kept; all else into the loop's buffer, so that a little takes little. */
+struct iovec rung__conn_room(rung_stream *s) {
+    rung_conn *c = s->ctx;
+    if (c->kept_len < KEPT_LARGE || c->tls || c->state >= RUNG__CONN_FINISHING)
+        return (struct iovec){c->net->read_buffer, RUNG__READ_SIZE};
+    if (kept_grow(c, 4096)) /* it must not be closed here */
+        return (struct iovec){c->kept + c->kept_len, c->kept_size - c->kept_len};
+    return (struct iovec){NULL, 0}; /* reported as broken */
+}
+
+/* Call the protocol; `bytes` are in `kept` or elsewhere. What it leaves is in `kept` afterwards. */
+static void deliver(rung_conn *c, rung_slice bytes) {
+    bool is_kept = bytes.ptr == c->kept;
+    const rung_protocol *before = c->protocol;
+    c->is_in_data = true;
+    size_t done = c->protocol->data(c, bytes);
+    c->is_in_data = false;
+    RUNG_ASSERT(done <= bytes.len);
+    if (c->state == RUNG__CONN_CLOSING)
+        return;
+    size_t rest = c->state >= RUNG__CONN_FINISHING ? 0 : bytes.len - done;
+    if (!rest) {
+        if (c->kept)
+            rung__conn_drop_input(c);
+        return;
+    }
+    if (is_kept) {
+        memmove(c->kept, c->kept + done, rest);
+    } else {
+        if (!kept_reserve(c, (uint32_t)rest)) {
+            rung__conn_cut_off(c);
+            return;
+        }
+        memcpy(c->kept, bytes.ptr + done, rest);
+    }
+    c->kept_len = (uint32_t)rest;
+    if (c->protocol != before && !rung__conn_is_held(c)) {
+        c->due |= RUNG__DUE_INPUT; /* another protocol takes over in the middle */
+        rung__conn_to_turn(c);
+    } else if (rest >= input_max(c) && !rung__conn_is_held(c)) {
+        rung__conn_cut_off(c);
+    }
+}
+
+/* New plain bytes, not yet in `kept`. */
+static void take_plain(rung_conn *c, rung_slice bytes) {
+    if (!c->kept_len) {
+        deliver(c, bytes);
+        return;
+    }
+    if (!kept_reserve(c, (uint32_t)bytes.len)) {
+        rung__conn_cut_off(c);
+        return;
+    }
+    memcpy(c->kept + c->kept_len, bytes.ptr, bytes.len);
+    c->kept_len += (uint32_t)bytes.len;
+    deliver(c, rung_slice_of(c->kept, c->kept_len));
+}
+
+static void tell_end(rung_conn *c) {
+    if (c->state >= RUNG__CONN_FINISHING || c->input == RUNG__INPUT_END_TOLD)
+        return;
+    if (rung__conn_is_held(c) && (c->kept_len || (c->tls && c->tls->in.len)))
+        return; /* it is told when it has seen all */
+    c->input = RUNG__INPUT_END_TOLD;
+    if (c->protocol->ended)
+        c->protocol->ended(c);
+    else
+        rung_conn_finish(c);
+}
+
+/* Decrypt and deliver until there is no more, or the protocol wants no more. */
+static void pump_tls(rung_conn *c) {
+    rung_status st = RUNG_OK;
+    while (st == RUNG_OK && c->state < RUNG__CONN_FINISHING && !rung__conn_is_held(c)) {
+        size_t n = 0;
+        st = rung__tls_read(c->tls, c->net->plain_buffer, RUNG__READ_SIZE, &n);
+        if (rung__tls_is_open(c->tls))
+            rung__conn_opened(c);
+        if (st == RUNG_OK)
+            take_plain(c, rung_slice_of(c->net->plain_buffer, n));
+    }
+    if (c->state == RUNG__CONN_CLOSING)
+        return;
+    if (st == RUNG_ECLOSED) {
+        end_input(c);
+        rung__conn_update_reading(c);
+        tell_end(c);
+    } else if (st < 0) {
+        c->net->stats.tls_failures++;
+        rung__queue_clear(&c->out, &c->net->pool); /* only the alert is worth sending */
+        rung_conn_finish(c);
+    }
+    if (c->state >= RUNG__CONN_FINISHING)
+        c->tls->in.len = 0;
+    if (!rung__tls_keep(c->tls)) {
+        rung__conn_cut_off(c);
+        return;
+    }
+    rung__conn_count_held(c);
+    rung__conn_stay_within(c);
+    if (c->tls->wire.size || c->out.size)
+        rung__conn_to_turn(c);
+}
+
+static void take_raw(rung_conn *c, rung_slice bytes) {
+    if (!rung__tls_feed(c->tls, bytes)) {
+        rung__conn_cut_off(c);
+        return;
+    }
+    pump_tls(c);
+}
+
+void rung__conn_got(rung_stream *s, char *at, ssize_t n) {
+    rung_conn *c = s->ctx;
+    if (c->state == RUNG__CONN_CLOSING)
+        return;
+    if (n < 0) {
+        end_input(c);
+        if (n != RUNG_STREAM_END || c->state == RUNG__CONN_LINGERING) {
+            rung__conn_close(c, false);
+            return;
+        }
+        rung__conn_update_reading(c);
+        tell_end(c);
+        return;
+    }
+    c->net->stats.bytes_in += (uint64_t)n;
+    if (c->state >= RUNG__CONN_FINISHING)
+        return; /* the goodbye throws it away */
+    rung_net *net = c->net;
+    rung_slice bytes = rung_slice_of(at, (size_t)n);
+    if (c->tls) {
+        take_raw(c, bytes);
+    } else if (bytes.ptr != net->read_buffer) {
+        c->kept_len += (uint32_t)n; /* it was read right there */
+        rung__conn_stay_within(c);
+        if (c->state != RUNG__CONN_CLOSING)
+            deliver(c, rung_slice_of(c->kept, c->kept_len));
+    } else {
+        take_plain(c, bytes);
+    }
+    if (net->pool.used > net->config.held_max / 2)
+        rung__net_send(net); /* a turn of very many requests: not all of their answers at once */
+}
+
+void rung_conn_pause(rung_conn *c) {
+    c->holds |= RUNG__HOLD_PROTOCOL;
+    rung__conn_update_reading(c);
+}
+
+void rung_conn_resume(rung_conn *c) {
+    if (!(c->holds & RUNG__HOLD_PROTOCOL))
+        return;
+    c->holds &= ~RUNG__HOLD_PROTOCOL;
+    c->due |= RUNG__DUE_INPUT;
+    rung__conn_to_turn(c);
+}
+
+void rung_conn_wake(rung_conn *c) {
+    c->due |= RUNG__DUE_WOKEN;
+    rung__conn_to_turn(c);
+}
+
+/* Give again what was left, when the protocol or the output was in the way. */
+void rung__conn_take_up(rung_conn *c) {
+    c->due &= ~RUNG__DUE_INPUT;
+    if (c->kept_len && !rung__conn_is_held(c) && c->state < RUNG__CONN_FINISHING)
+        deliver(c, rung_slice_of(c->kept, c->kept_len));
+    if (c->tls && !rung__conn_is_held(c) && c->state < RUNG__CONN_FINISHING)
+        pump_tls(c);
+    if (c->input != RUNG__INPUT_OPEN)
+        tell_end(c);
+    if (c->state != RUNG__CONN_CLOSING)
+        rung__conn_update_reading(c);
+}
