@@ -11,28 +11,28 @@
 
 #define RUNG_STATUS_MAP(X)                                                                         \
     X(PARTIAL, 4, "needs more input")                                                              \
-    X(DUPLICATE, 3, "seen before: the first answer stands")                                        \
+    X(DUPLICATE, 3, "duplicate: the first answer stands")                                          \
     X(UNCHANGED, 2, "nothing changed")                                                             \
     X(NOT_FOUND, 1, "not found")                                                                   \
     X(OK, 0, "done")                                                                               \
     X(ENOMEM, -1, "out of memory")                                                                 \
     X(EINVAL, -2, "not valid")                                                                     \
     X(ERANGE, -3, "out of range")                                                                  \
-    X(EREFUSED, -4, "refused by a rule of the board")                                              \
-    X(ECONFLICT, -5, "the same id with another body")                                              \
-    X(ESTALE, -6, "too old to be accepted safely")                                                 \
-    X(ELIMIT, -7, "a configured limit is reached")                                                 \
-    X(EEXIST, -8, "exists already")                                                                \
+    X(EREFUSED, -4, "refused by a board rule")                                                     \
+    X(ECONFLICT, -5, "same id with a different body")                                              \
+    X(ESTALE, -6, "too old to accept safely")                                                      \
+    X(ELIMIT, -7, "a configured limit was reached")                                                \
+    X(EEXIST, -8, "already exists")                                                                \
     X(EUNSUPPORTED, -9, "not supported")                                                           \
     X(EVERSION, -10, "written by a newer version")                                                 \
     X(ECORRUPT, -11, "damaged data")                                                               \
     X(EIO, -12, "input/output error")                                                              \
     X(ENOSPC, -13, "no space left")                                                                \
-    X(EBUSY, -14, "in use by another")                                                             \
+    X(EBUSY, -14, "in use by another process")                                                     \
     X(ECLOSED, -15, "closed")                                                                      \
-    X(EABSENT, -16, "what the request names does not exist")                                       \
-    X(EFUTURE, -17, "its time lies too far ahead")                                                 \
-    X(EFULL, -18, "the memory that may be used is full")
+    X(EABSENT, -16, "the named object does not exist")                                             \
+    X(EFUTURE, -17, "time too far in the future")                                                  \
+    X(EFULL, -18, "memory limit reached")
 
 typedef enum rung_status {
 #define X(name, value, text) RUNG_##name = (value),

@@ -118,7 +118,7 @@ static rung_status check_columns(const rung_board_def *def, rung_err *err) {
                                    "1 to %d of a-z A-Z 0-9 _ . - and not \"score\"",
                                    COLUMN_FIELDS[i], RUNG_ATTRIBUTE_NAME_MAX);
         if (i == 2 && rung_slice_eq(name, def->column_names[0]))
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.name", "another column has it",
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.name", "duplicate column name",
                                    COLUMN_FIELDS[i]);
     }
     if (key->tie > RUNG_TIE_PLAYER_LAST)
@@ -153,11 +153,11 @@ static rung_status check_season(const rung_board_def *def, uint32_t index, rung_
                                "1 to %d bytes of UTF-8 without control characters", index,
                                RUNG_NAME_MAX);
     if (rung_word_find(rung_plain_window_words, season->name) >= 0)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "a kind of window has it",
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "the name of a window kind",
                                index);
     for (uint32_t i = 0; i < index; i++)
         if (rung_slice_eq(season->name, def->seasons[i].name))
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "seasons[%u] has it",
+            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "same name as seasons[%u]",
                                    index, i);
     if (!is_time(season->starts_ms))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].starts", "in the years %d to %d",
@@ -166,7 +166,8 @@ static rung_status check_season(const rung_board_def *def, uint32_t index, rung_
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].ends", "in the years %d to %d", index,
                                RUNG_YEAR_MIN, RUNG_YEAR_MAX);
     if (season->starts_ms >= season->ends_ms)
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].ends", "after its start", index);
+        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].ends", "must be after its start",
+                               index);
     return RUNG_OK;
 }
 
@@ -191,7 +192,7 @@ static rung_status check_clock(const rung_board_def *def, rung_err *err) {
     if (!is_utc && !is_zone_name(def->zone_name))
         return RUNG_FAIL_FIELD(
             err, RUNG_EINVAL, "timezone",
-            "an IANA zone, a letter and then up to %d of letters, digits _ + - /",
+            "an IANA zone name: a letter, then up to %d letters, digits, _ + - /",
             RUNG_ZONE_NAME_MAX - 1);
     if (is_utc && def->zone_rules.len)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "timezone", "UTC has no rules");
@@ -219,8 +220,7 @@ static rung_status check_scopes(const rung_board_def *def, rung_err *err) {
                                    i, RUNG_ATTRIBUTE_NAME_MAX);
         for (uint32_t k = 0; k < i; k++)
             if (rung_slice_eq(def->scopes[i], def->scopes[k]))
-                return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scopes[%u]", "scopes[%u] is the same", i,
-                                       k);
+                return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scopes[%u]", "same as scopes[%u]", i, k);
     }
     return RUNG_OK;
 }

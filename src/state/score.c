@@ -550,12 +550,12 @@ static rung_status hold(const submission *u, rung_outcome *out) {
 static rung_status check_id(const submission *u, rung_outcome *out, rung_err *err) {
     rung_status st = rung__ids_look(u->s, u->b, u->e, out);
     if (st == RUNG_ECONFLICT)
-        return RUNG_FAIL_FIELD(err, st, "id", "seen before with another body");
+        return RUNG_FAIL_FIELD(err, st, "id", "seen before with a different body");
     if (st == RUNG_ESTALE)
         return RUNG_FAIL_FIELD(err, st, "id",
-                               "carries a time too far from now to be told from a repetition");
+                               "its timestamp is too far from now to detect duplicates");
     if (st == RUNG_EFUTURE)
-        return RUNG_FAIL_FIELD(err, st, "id", "carries a time more than a minute ahead");
+        return RUNG_FAIL_FIELD(err, st, "id", "its timestamp is more than a minute in the future");
     return st == RUNG_DUPLICATE ? st : RUNG_OK;
 }
 
@@ -590,7 +590,7 @@ static rung_status reach(submission *u, rung_outcome *out, rung_err *err) {
     u->count = rung__reach_windows(u->s, u->b, u->at_ms, u->reached);
     if (u->count == 0)
         return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "window",
-                               "none that contains the submission's time takes scores");
+                               "no window that contains the submission's time accepts scores");
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
         u->fresh += r->window == NULL;

@@ -96,7 +96,7 @@ static rung_status choose_scope(const rung_state *s, const rung__board *b, const
         slot++;
     if (slot == b->def->scope_count)
         return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "scope",
-                               "the board does not rank by this attribute");
+                               "the board has no ranking by this attribute");
     if (!w || value.len < 1 || value.len > RUNG_NAME_MAX ||
         rung_names_find(s->attributes[b->attribute[slot]].values, value, &number) != RUNG_OK)
         return RUNG_OK;

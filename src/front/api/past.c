@@ -386,7 +386,7 @@ static rung_status check_ranking(const rung_query *q, const rung_board_def *def,
         if (rung_slice_eq(def->scopes[i], attribute))
             return RUNG_OK;
     return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "scope",
-                           "the board does not rank by this attribute");
+                           "the board has no ranking by this attribute");
 }
 
 static uint32_t rows_needed(const rung_read *r, rung_past_rows *rows) {

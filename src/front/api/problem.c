@@ -27,7 +27,7 @@ const rung_problem_row rung_problem_rows[] = {
      "nothing at this path, or what it names does not exist"},
     {405, "method_not_allowed", 0, RUNG_EUNSUPPORTED, R(METHOD), ANY, "Allow says which are"},
     {408, "request_timeout", 0, RUNG_EBUSY, R(SILENT), ANY, NULL},
-    {409, "id_conflict", 0, RUNG_ECONFLICT, R(NONE), ANY, "the same id with another body"},
+    {409, "id_conflict", 0, RUNG_ECONFLICT, R(NONE), ANY, "same id with a different body"},
     {409, "busy", 0, RUNG_EBUSY, R(NONE), ANY, "already in progress"},
     {409, "seq_ahead", 0, RUNG_ERANGE, R(SEQ_AHEAD), ANY, "`min_seq` is far ahead of the log"},
     {413, "too_large", 0, RUNG_ELIMIT, R(TOO_LARGE), ANY, NULL},

@@ -130,7 +130,7 @@ TEST(score_and_columns) {
     REFUSED("columns[0].name: ", two_columns(&d), d.column_names[0] = (rung_slice){NULL, 0});
     REFUSED("columns[0].name: ", two_columns(&d), d.column_names[0] = RUNG_SLICE("score"));
     REFUSED("columns[1].name: ", two_columns(&d), d.column_names[1] = RUNG_SLICE("a b"));
-    REFUSED("columns[1].name: another", two_columns(&d), d.column_names[1] = RUNG_SLICE("time"));
+    REFUSED("columns[1].name: duplicate", two_columns(&d), d.column_names[1] = RUNG_SLICE("time"));
     REFUSED("tie: ", d.key.tie = (rung_tie)4);
 }
 
@@ -174,13 +174,13 @@ TEST(windows_and_seasons) {
     REFUSED("seasons: ", d.season_count = RUNG_SEASONS_MAX + 1);
     REFUSED("seasons[1].name: ", two_seasons(&d), d.seasons[1].name = (rung_slice){NULL, 0});
     REFUSED("seasons[1].name: ", two_seasons(&d), d.seasons[1].name = text_of(129, ""));
-    REFUSED("seasons[0].name: a kind", two_seasons(&d), d.seasons[0].name = RUNG_SLICE("week"));
-    REFUSED("seasons[0].name: a kind", two_seasons(&d), d.seasons[0].name = RUNG_SLICE("all"));
-    REFUSED("seasons[1].name: seasons[0]", two_seasons(&d),
+    REFUSED("seasons[0].name: the name", two_seasons(&d), d.seasons[0].name = RUNG_SLICE("week"));
+    REFUSED("seasons[0].name: the name", two_seasons(&d), d.seasons[0].name = RUNG_SLICE("all"));
+    REFUSED("seasons[1].name: same name as seasons[0]", two_seasons(&d),
             d.seasons[1].name = RUNG_SLICE("spring"));
     REFUSED("seasons[0].starts: ", two_seasons(&d), d.seasons[0].starts_ms = RUNG_TIME_MS_MIN - 1);
     REFUSED("seasons[0].ends: ", two_seasons(&d), d.seasons[0].ends_ms = RUNG_TIME_MS_END);
-    REFUSED("seasons[1].ends: after", two_seasons(&d), d.seasons[1].ends_ms = 1500);
+    REFUSED("seasons[1].ends: must be after", two_seasons(&d), d.seasons[1].ends_ms = 1500);
     REFUSED("rank: ", d.rank = (rung_rank_style)3);
 }
 
@@ -224,7 +224,7 @@ TEST(scopes_teams_and_writers) {
              d.scopes[1] = RUNG_SLICE("Country"));
     REFUSED("scopes: ", d.scope_count = RUNG_SCOPES_MAX + 1);
     REFUSED("scopes[0]: ", d.scope_count = 1);
-    REFUSED("scopes[1]: scopes[0]", d.scope_count = 2, d.scopes[0] = d.scopes[1] = RUNG_SLICE("x"));
+    REFUSED("scopes[1]: same as scopes[0]", d.scope_count = 2, d.scopes[0] = d.scopes[1] = RUNG_SLICE("x"));
     ACCEPTED(teams(&d, RUNG_COMBINE_MEAN, 0));
     ACCEPTED(teams(&d, RUNG_COMBINE_TOP, RUNG_TEAM_TOP_MAX));
     ACCEPTED(d.team_by = RUNG_SLICE("\n")); /* without has_teams: not looked at */

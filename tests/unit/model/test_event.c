@@ -553,7 +553,7 @@ static void pack(rung_event *e, uint32_t count, size_t name_size) {
 }
 
 TEST(friends) {
-    REFUSED("friend: another", friend_added_sample, e.friend.other = RUNG_SLICE("alice"));
+    REFUSED("friend: must differ", friend_added_sample, e.friend.other = RUNG_SLICE("alice"));
     ACCEPTED(friends_sample, pack(&e, RUNG_FRIENDS_MAX, 51));
     ACCEPTED(friends_sample, pack(&e, 4000, RUNG_NAME_MAX));
     REFUSED("friends: at most", friends_sample, e.friends.count = RUNG_FRIENDS_MAX + 1);
@@ -564,7 +564,7 @@ TEST(friends) {
             e.friends.packed = RUNG_SLICE("\0"));
     REFUSED("friends[0]: 1 to", friends_sample, pack(&e, 1, RUNG_NAME_MAX),
             e.friends.packed = RUNG_SLICE("\x01\n"));
-    REFUSED("friends[1]: another", friends_sample, e.friends.count = 2,
+    REFUSED("friends[1]: must differ", friends_sample, e.friends.count = 2,
             e.friends.packed = RUNG_SLICE("\x03"
                                           "bob"
                                           "\x05"
