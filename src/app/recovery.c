@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* recovery.c - from an open port to a server that is ready: the data folder is opened on another thread, the keys are
+ * looked at, and the fronts begin.
+ *
+ * Threads: rung__server_open_folder() runs on a worker, before the hub is handed over. on_wake, on_fatal, on_progress
+ * and rung__server_say are called from any thread: they touch the logger, the loop's wake and the progress only. */
+#include "app/server.h"
+
+#include "base/alloc.h"
+
+#include <rung/rung.h>
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { EXIT_LOG_FAILED = 4, EXIT_NO_MEMORY = 5 };
+
+/* ---- callbacks of the hub and the archive ---- */
+
+static void on_wake(void *ctx) {
+    rung__server *s = ctx;
+    rung_loop_wake(s->loop, &s->apply);
+}
+
+static void on_fatal(void *ctx, const rung_err *err) {
+    const rung__server *s = ctx;
+    if (err->code == RUNG_ENOMEM) {
+        RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
+                 "out of memory: stopping at once; the log has all that was acknowledged. Give the "
+                 "server more memory, or set memory.max lower",
+                 RUNG_LOG_STR("why", err->message));
+        _exit(EXIT_NO_MEMORY);
+    }
+    RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
+             "the log failed: stopping at once, nothing more is acknowledged",
+             RUNG_LOG_STR("why", err->message));
+    _exit(EXIT_LOG_FAILED);
+}
+
+void rung__server_say(void *ctx, const char *line) {
+    const rung__server *s = ctx;
+    RUNG_SAY(&s->logger, RUNG_LOG_WARNING, line, {0});
+}
+
+static void on_progress(void *ctx, const char *what, uint64_t done, uint64_t total) {
+    rung__server *s = ctx;
+    s->opening_what = what;
+    s->opening_done = done;
+    s->opening_total = total;
+}
+
+/* ---- saying where ---- */
+
+/* The one line of the log whose text is a contract: in the readable form it stands alone, without time and level. */
+void rung__server_announce(rung__server *s) {
+    char http[RUNG_ADDRESS_TEXT_MAX] = "", resp[RUNG_ADDRESS_TEXT_MAX] = "";
+    if (s->is_announced)
+        return;
+    s->is_announced = true;
+    if (s->has_http)
+        rung_address_text(&s->http_bound, http);
+    if (s->has_resp)
+        rung_address_text(&s->resp_bound, resp);
+    rung_logger loud = s->logger; /* it is said whatever the level */
+    loud.level = RUNG_LOG_DEBUG;
+    if (loud.is_json)
+        RUNG_SAY(&loud, RUNG_LOG_INFO, "listening", RUNG_LOG_STR("http", http),
+                 RUNG_LOG_STR("resp", resp));
+    else
+        fprintf(stderr, "listening%s%s%s%s\n", *http ? " http=" : "", http, *resp ? " resp=" : "",
+                resp);
+}
+
+/* ---- whether there are keys ---- */
+
+static void access_answered(void *ctx, rung_status st, const rung_outcome *outcome,
+                            const rung_err *err) {
+    rung__server *s = ctx;
+    (void)st, (void)outcome, (void)err;
+    s->is_access_put = false; /* one that failed is tried again at the next look */
+}
+
+/* The log knows whether this server has keys, so that a lost file of keys does not open everything. */
+void rung__server_note_access(rung__server *s) {
+    bool has_keys = !rung_access_is_open(s->access);
+    if (!s->hub || !s->settings.data || s->is_access_put || s->stage == RUNG__STAGE_STOPPING ||
+        rung_state_has_keys(rung_hub_state(s->hub)) == has_keys)
+        return;
+    rung_event event = {.kind = RUNG_EVENT_ACCESS_SET, .access = {has_keys}};
+    s->is_access_put = rung_hub_put(s->hub, &event, access_answered, s, NULL) == RUNG_OK;
+}
+
+/* An exit code. Without its keys a server would let everybody do everything. */
+static int check_access(rung__server *s) {
+    rung_err err = {0};
+    if (!rung_access_is_open(s->access) || !rung_state_has_keys(rung_hub_state(s->hub)))
+        return RUNG_EXIT_OK;
+    if (s->settings.allow_no_keys) {
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
+                 "this data folder has had keys and there are none now: allow_no_keys lets "
+                 "everybody do everything",
+                 {0});
+        return RUNG_EXIT_OK;
+    }
+    rung_ignore(
+        RUNG_FAIL_FIELD(&err, RUNG_EREFUSED, "keys",
+                        "this data folder has had keys, and %.100s holds none: put the file "
+                        "back, or make a key with rung keys create, or set allow_no_keys = on",
+                        rung_access_path(s->access)),
+        "it is the answer");
+    return rung__server_fail(s, &err);
+}
+
+/* ---- recovery ---- */
+
+/* A folder remembers its own; only what somebody asked for changes that. */
+static bool is_given(const rung_settings *set, rung_setting_id id) {
+    return set->sources[id] != RUNG_SETTING_FROM_DEFAULT;
+}
+
+void rung__server_open_folder(rung_work *work) {
+    rung__server *s = work->ctx;
+    const rung_settings *set = &s->settings;
+    rung_hub_config config = {
+        .alloc = rung_alloc_heap(),
+        .clock = rung_clock_real(),
+        .at_ahead_ms = (int64_t)set->at_ahead_ms,
+        .max_jump_ms = (int64_t)set->max_jump_ms,
+        .path = set->data,
+        .sync_every_ms = (uint32_t)set->sync_every_ms,
+        .id_capacity = is_given(set, RUNG_SETTING_id_capacity) ? (uint32_t)set->id_capacity : 0,
+        .id_keep_ms = is_given(set, RUNG_SETTING_id_keep_ms) ? (int64_t)set->id_keep_ms : 0,
+        .waiting_max = (uint32_t)set->waiting_max,
+        .memory_max = s->memory_max,
+        .snapshot_every = set->snapshot_every,
+        .follower = s->attach ? rung_attach_port(s->attach) : NULL,
+        .wake = on_wake,
+        .fatal = on_fatal,
+        .progress = on_progress,
+        .say = rung__server_say,
+        .ctx = s,
+    };
+    s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
+}
+
+/* The archive that answers for windows gone by; without one the server goes on, and says so. */
+static rung_archive *find_archive(rung__server *s) {
+    rung_archive *archive = NULL;
+    rung_err err = {0};
+    if (!s->attach)
+        return NULL;
+    if (rung_attach_reader(s->attach, &archive, &err) == RUNG_OK)
+        return archive;
+    RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "the archive cannot be asked",
+             RUNG_LOG_STR("why", err.message));
+    return NULL;
+}
+
+/* More readers, so that one slow question does not hold up the others. */
+static void add_readers(rung__server *s) {
+    rung_archive *archive;
+    while (s->attach && rung_attach_add_reader(s->attach, &archive, NULL) == RUNG_OK)
+        if (!rung_api_add_reader(s->api, archive))
+            return;
+}
+
+static int set_up_resp(rung__server *s) {
+    rung_err err = {0};
+    rung_resp_config config = {.alloc = rung_alloc_heap(),
+                               .net = s->net,
+                               .hub = s->hub,
+                               .access = s->access,
+                               .auth_ms = (uint32_t)s->settings.auth_timeout_ms,
+                               .command_ms = (uint32_t)s->settings.command_timeout_ms,
+                               .idle_ms = (uint32_t)s->settings.idle_timeout_ms,
+                               .port = s->has_resp ? rung_address_port(&s->resp_bound) : 0,
+                               .is_durable = s->settings.data != NULL,
+                               .work_max = s->settings.work_max,
+                               .version = rung_version()};
+    return rung_resp_create(&config, &s->resp, &err) < 0 ? rung__server_fail(s, &err)
+                                                         : RUNG_EXIT_OK;
+}
+
+void rung__server_recovered(rung_work *work) {
+    rung__server *s = work->ctx;
+    if (s->open_status < 0) {
+        bool is_memory = s->open_err.code == RUNG_ENOMEM;
+        s->exit_code = rung__server_fail(s, &s->open_err);
+        rung__server_stop(
+            s, is_memory ? "out of memory: the data folder needs more than this process may have"
+                         : "the data folder cannot be opened");
+        return;
+    }
+    s->hub = s->opened;
+    s->exit_code = check_access(s);
+    if (s->exit_code) {
+        rung__server_stop(s, "the keys are gone");
+        return;
+    }
+    rung__server_note_access(s);
+    s->exit_code = set_up_resp(s);
+    if (s->exit_code) {
+        rung__server_stop(s, "out of memory");
+        return;
+    }
+    rung_api_start(s->api, s->hub, find_archive(s));
+    add_readers(s);
+    uint64_t seq = rung_state_seq(rung_hub_state(s->hub));
+    RUNG_SAY(&s->logger, RUNG_LOG_INFO, "ready", RUNG_LOG_NUMBER("seq", seq));
+    s->stage = RUNG__STAGE_SERVING;
+    rung__server_announce(s);
+}

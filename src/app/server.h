@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* server.h - the server that `rung serve` runs: what serve.c, wiring.c and recovery.c share. Private to the room. */
+#ifndef RUNG_APP_SERVER_H
+#define RUNG_APP_SERVER_H
+
+#include "app/config.h"
+#include "app/logging.h"
+#include "archive/attach.h"
+#include "cli/command.h"
+#include "front/api/api.h"
+#include "front/http/http.h"
+#include "front/net/net.h"
+#include "front/resp/resp.h"
+#include "service/access.h"
+#include "service/hub.h"
+
+#include <limits.h>
+
+enum { RUNG__ORIGINS_MAX = 64 };
+
+typedef enum rung__stage {
+    RUNG__STAGE_OPENING,
+    RUNG__STAGE_SERVING,
+    RUNG__STAGE_STOPPING
+} rung__stage;
+
+typedef struct rung__server {
+    const rung_command *self;
+    rung_settings settings;
+    rung_logger logger;
+    rung__stage stage;
+    int exit_code;
+    bool is_announced;
+    bool is_access_put; /* an event that says whether there are keys is under way */
+
+    rung_loop *loop;
+    rung_task flush, apply; /* the hub's parts of a turn */
+    rung_timer tick, reload, announce;
+    rung_work opening;
+
+    rung_access *access;
+    rung_tls *tls;
+    rung_net *net;
+    rung_http *http;
+    rung_api *api;
+    rung_resp *resp;         /* NULL until recovered */
+    rung_protocol resp_gate; /* its protocol, with nobody let in before */
+    rung_hub *hub;           /* NULL until recovered */
+    rung_attach *attach;
+    rung_address http_bound, resp_bound;
+    bool has_http, has_resp;
+    uint32_t
+        connections_max; /* the setting, or as many as the system's limit on open files allows */
+
+    uint64_t memory_max; /* of the state; 0: no limit */
+
+    char keys_path[PATH_MAX];
+    char origins_text[4096];
+    const char *origins[RUNG__ORIGINS_MAX + 1];
+
+    /* of the worker that opens the folder, until it is done */
+    rung_hub *opened;
+    rung_status open_status;
+    rung_err open_err;
+    _Atomic(const char *) opening_what; /* static text */
+    _Atomic uint64_t opening_done, opening_total;
+} rung__server;
+
+/* serve.c */
+int rung__server_fail(const rung__server *s, const rung_err *err); /* says why; an exit code */
+void rung__server_stop(rung__server *s, const char *why);
+
+/* wiring.c: limits, the rooms and the listeners. Returns an exit code, and has said what is wrong. */
+int rung__server_set_up(rung__server *s);
+
+/* recovery.c */
+void rung__server_open_folder(rung_work *work);     /* on another thread */
+void rung__server_recovered(rung_work *work);       /* afterwards: serve, or stop */
+void rung__server_announce(rung__server *s);        /* say where it listens, once */
+void rung__server_note_access(rung__server *s);     /* tell the log whether there are keys */
+void rung__server_say(void *ctx, const char *line); /* a warning; from any thread */
+
+#endif
