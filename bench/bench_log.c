@@ -4,7 +4,6 @@
  *
  *     depth   records/s (always)   batches/s   records/batch   fdatasync/s alone   no sync   ratio */
 #include "journal/segment_log.h"
-#include "journal/writer.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -77,49 +76,48 @@ static row run(const char *path, size_t depth, double seconds, bool is_synced) {
     clear(path);
     rung_err err = {0};
     rung_segment_log *log;
-    rung_segment_log_config lc = {
-        .fs = rung_fs_posix(), .alloc = rung_alloc_heap(), .path = path, .is_relaxed = !is_synced};
-    if (rung_segment_log_open(&lc, &log, &err) < 0 || rung_segment_log_start(log, &err) < 0)
+    signal_box box = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    rung_segment_log_config lc = {.fs = rung_fs_posix(),
+                                  .alloc = rung_alloc_heap(),
+                                  .path = path,
+                                  .is_relaxed = !is_synced,
+                                  .writer = {.sync_every_ms = is_synced ? 0 : 3600 * 1000,
+                                             .wake = on_notify,
+                                             .fatal = on_fatal,
+                                             .ctx = &box}};
+    if (rung_segment_log_open(&lc, &log, &err) < 0 ||
+        rung_log_start(rung_segment_log_port(log), 1, &err) < 0)
         fail("open", &err);
     rung_log *port = rung_segment_log_port(log);
-    signal_box box = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-    rung_writer_config wc = {.log = port,
-                             .alloc = rung_alloc_heap(),
-                             .sync_every_ms = is_synced ? 0 : 3600 * 1000,
-                             .notify = on_notify,
-                             .fatal = on_fatal,
-                             .ctx = &box};
-    rung_writer *w;
-    if (rung_writer_create(&wc, &w, &err) < 0)
-        fail("writer", &err);
-    rung_ignore(rung_log_prepare(port, &err), "warm up: the first spare is not what we measure");
+    rung_ignore(rung_segment_log_prepare(log, &err), "warm up: the first spare is not measured");
 
     uint64_t submitted = 0, acked = 0;
     char payload[PAYLOAD];
     memset(payload, 'x', sizeof payload);
     rung_log_entry entries[256];
     for (size_t i = 0; i < 256; i++)
-        entries[i] = (rung_log_entry){rung_slice_of(payload, sizeof payload), 1};
+        entries[i] = (rung_log_entry){.payload = rung_slice_of(payload, sizeof payload), .type = 1};
     double start = now(), until = start + seconds;
     while (now() < until) {
         while (submitted - acked < depth) {
             /* As a loop thread does: what one turn parsed goes in together. */
-            uint64_t seq;
             size_t room = depth - (size_t)(submitted - acked), count = room < 256 ? room : 256;
-            rung_status st = rung_writer_submit_many(w, entries, count, &seq, &err);
+            rung_status st = rung_log_propose(port, entries, count, &err);
             if (st < 0)
                 fail("submit", &err);
             submitted += count;
         }
         wait_signal(&box);
-        acked = rung_writer_poll(w).durable_seq;
+        rung_log_delivery d;
+        while (rung_log_deliver(port, SIZE_MAX, &d, &err) == RUNG_OK)
+            acked += d.count;
         if (acked > (uint64_t)1 << 21 && acked % 65536 < depth)
-            rung_writer_truncate_before(w, acked - ((uint64_t)1 << 20));
+            rung_ignore(rung_log_truncate_before(port, acked - ((uint64_t)1 << 20), &err),
+                        "what stays does no harm");
     }
     double spent = now() - start;
-    rung_writer_stats stats = rung_writer_stat(w);
-    rung_writer_destroy(w);
-    rung_log_close(port, NULL);
+    rung_log_stats stats = rung_log_stat(port);
+    rung_segment_log_close(log, NULL);
     return (row){(double)acked / spent, (double)stats.batches / spent,
                  (double)stats.bytes / (double)stats.batches};
 }
@@ -167,14 +165,14 @@ static void replay(const char *path) {
     memset(payload, 'x', sizeof payload);
     rung_log_entry entries[1024];
     for (size_t i = 0; i < 1024; i++)
-        entries[i] = (rung_log_entry){rung_slice_of(payload, sizeof payload), 1};
+        entries[i] = (rung_log_entry){.payload = rung_slice_of(payload, sizeof payload), .type = 1};
     uint64_t seq, durable, total = (uint64_t)4 << 20;
     double start = now(), encode = 0;
     for (uint64_t done = 0; done < total; done += 1024)
-        if (rung_log_append(port, entries, 1024, &seq, &err) < 0)
+        if (rung_segment_log_append(log, entries, 1024, &seq, &err) < 0)
             fail("append", &err);
     encode = now() - start;
-    if (rung_log_sync(port, &durable, &err) < 0)
+    if (rung_segment_log_sync(log, &durable, &err) < 0)
         fail("sync", &err);
     printf("append  %.2f M records/s of %d bytes, one thread, no sync, %.0f ns each\n",
            (double)total / encode * 1e-6, PAYLOAD, encode / (double)total * 1e9);
@@ -199,7 +197,7 @@ static void replay(const char *path) {
     rung_log_cursor_close(cursor);
     printf("replay  %.2f M records/s (%" PRIu64 " records, %.0f MB/s, sum %" PRIu64 ")\n",
            (double)read / spent * 1e-6, read, (double)read * (32 + PAYLOAD) / spent * 1e-6, sum);
-    rung_log_close(port, NULL);
+    rung_segment_log_close(log, NULL);
 }
 
 int main(int argc, char **argv) {

@@ -5,7 +5,7 @@
 #include "journal/recovery.h"
 #include "journal/snapshot_file.h"
 #include "journal/verify.h"
-#include "service/engine.h"
+#include "service/applier.h"
 #include "state/image/save.h"
 
 #include <stdio.h>
@@ -229,8 +229,7 @@ static rung_status load_newest(const rung_dir *dir, const uint8_t *uuid,
 }
 
 typedef struct replay {
-    rung_state *state;
-    const rung_alloc *alloc;
+    rung_applier *applier;
     rung_progress *progress;
     uint64_t from, to;
     rung_err *err;
@@ -238,7 +237,7 @@ typedef struct replay {
 
 static rung_status apply_record(void *ctx, const rung_log_record *record) {
     replay *r = ctx;
-    rung_status st = rung_engine_replay(r->state, r->alloc, record, 1, r->err);
+    rung_status st = rung_applier_replay(r->applier, record, 1, r->err);
     if (st == RUNG_OK && record->seq % 1024 == 0)
         rung_progress_show(r->progress, "log", record->seq - r->from, r->to - r->from);
     return st;
@@ -256,8 +255,12 @@ rung_status rung_folder_state(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_
     rung_ignore(rung_high_water_read(dir, &mark, &is_slot_bad, NULL),
                 "only a guess at how much there is to do");
     uint64_t from = rung_state_seq(state);
-    replay r = {state, config->alloc, progress, from, mark.seq > from ? mark.seq : from, err};
-    st = rung_folder_cat(dir, from + 1, UINT64_MAX, apply_record, &r, err);
+    replay r = {NULL, progress, from, mark.seq > from ? mark.seq : from, err};
+    rung_applier_config applier = {.alloc = config->alloc, .state = state};
+    st = rung_applier_create(&applier, &r.applier, err);
+    if (st == RUNG_OK)
+        st = rung_folder_cat(dir, from + 1, UINT64_MAX, apply_record, &r, err);
+    rung_applier_destroy(r.applier);
     rung_progress_end(progress);
     if (st < 0) {
         rung_state_destroy(state);

@@ -79,7 +79,7 @@ static rung_status read_status(const status_args *args, folder_status *s, rung_e
             rung_snapshot_list(&dir, s->snapshots, RUNG_SNAPSHOT_KEEP + 2, &s->snapshot_count, err);
         if (st >= 0 && !args->quick)
             st = read_state(&dir, rung_segment_log_uuid(log), s, err);
-        rung_ignore(rung_log_close(rung_segment_log_port(log), NULL), "it was only read");
+        rung_ignore(rung_segment_log_close(log, NULL), "it was only read");
     }
     rung_dir_close(&dir);
     return st < 0 ? st : RUNG_OK;

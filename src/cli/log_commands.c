@@ -6,7 +6,7 @@
 #include "cli/folder.h"
 #include "cli/terminal.h"
 #include "journal/verify.h"
-#include "service/engine.h"
+#include "service/applier.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,18 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.h - the log port: one total order of records, made durable in batches.
+/* log.h - the log port: one total order of records. Propose hands records over, deliver returns what was committed.
  *
- * A record is opaque bytes with a 16-bit type. Sequences are consecutive from 1. A batch is all the records of one
- * append. The embedded implementation is segment_log.h; a distributed one may stand behind the same table.
+ *     ... rung_log_cursor_read(): everything up to `last` ...
+ *     rung_log_start(log, last + 1, &err);
+ *     rung_log_propose(log, entries, n, &err);       // bytes and a tag each; returns at once
+ *     ... the log's wake callback ...
+ *     rung_log_deliver(log, max, &delivery, &err);   // the next outcomes: apply, then answer
  *
- *     rung_log_append(log, entries, n, &first, &err);   // ordered and written, not yet durable
- *     rung_log_sync(log, &durable, &err);               // now they are: apply, then answer
+ * A record is opaque bytes with a 16-bit type. Sequences are consecutive from 1. The rules:
  *
- * A failed append with RUNG_ENOSPC, RUNG_ENOMEM, RUNG_ELIMIT or RUNG_EINVAL changed nothing and may be tried again.
- * Any other failure of append or sync is final: nobody can say what is on the disk, every later call returns
- * it again, and the process should end without another acknowledgement.
+ *   L1  Committed records are delivered in the order of their sequences, each once, none left out, beginning at the
+ *       sequence given to start: this node's own with their tags, those of others with RUNG_LOG_FOREIGN.
+ *   L2  Every proposal has exactly one outcome. COMMITTED: it is in the log and survives a crash. REJECTED: it is not
+ *       in the log and never will be; it may be proposed again. UNKNOWN: nobody can say; if it is in the log after all,
+ *       it is delivered as if it were another's.
+ *   L3  The outcomes of a node's own proposals come in the order in which they were proposed.
+ *   L4  The bytes of a proposal stay where they are until its outcome was delivered, after a failure until the log is
+ *       closed. So a log need not copy them, and may deliver the very same bytes.
+ *   L5  After a failure that leaves outcomes unknown nothing is committed, or taken, again.
  *
- * Threads: append, sync, maintain and truncate belong to one thread. prepare may run in one other thread beside them.
- * Cursors may be used from any thread (each by one at a time); durable_seq from anywhere. */
+ * A log on this machine's disk (segment_log.h) has no foreign records, and its outcomes become unknown when a write or
+ * a sync fails. A log shared by several nodes delivers what it reads back. A log in memory (memory_log.h) commits what
+ * it is given.
+ *
+ * Threads: start, propose, deliver, await, sync and truncate_before belong to one thread, the owner. Cursors may be
+ * used from any thread (each by one at a time), durable_seq and stat from anywhere. */
 #ifndef RUNG_JOURNAL_LOG_H
 #define RUNG_JOURNAL_LOG_H
 
@@ -24,10 +36,12 @@
 #include <stdint.h>
 
 #define RUNG_LOG_RECORD_MAX ((size_t)1 << 20) /* bytes of one payload */
+#define RUNG_LOG_FOREIGN    UINT64_MAX /* the tag of a record that this node did not propose */
 
 typedef struct rung_log_entry {
     rung_slice payload;
     uint16_t type;
+    uint64_t tag; /* the proposer's, given back with the outcome */
 } rung_log_entry;
 
 typedef struct rung_log_record {
@@ -36,13 +50,42 @@ typedef struct rung_log_record {
     uint16_t type;
 } rung_log_record;
 
+typedef enum rung_log_outcome {
+    RUNG_LOG_COMMITTED,
+    RUNG_LOG_REJECTED,
+    RUNG_LOG_UNKNOWN,
+} rung_log_outcome;
+
+/* Some entries with the same outcome. Valid until the next deliver or close. */
+typedef struct rung_log_delivery {
+    rung_log_outcome outcome;
+    size_t count;
+    const rung_log_entry *entries;
+    uint64_t first_seq; /* committed: of the first; the others follow */
+    rung_err why;       /* otherwise: the reason */
+} rung_log_delivery;
+
+/* Times in microseconds, counted in buckets: bucket i holds those below 2^i us, the last one all others. */
+#define RUNG_LOG_TIME_BUCKETS 24
+
+typedef struct rung_log_stats {
+    uint64_t batches, records, bytes; /* committed since the start */
+    uint64_t batch_records_max;
+    uint64_t queued; /* proposed, and no batch has them yet */
+    /* Write and sync of a batch (only the write, where a batch is not synced). */
+    uint64_t sync_count, sync_us_total, sync_us[RUNG_LOG_TIME_BUCKETS];
+} rung_log_stats;
+
 typedef struct rung_log rung_log;
 typedef struct rung_log_cursor rung_log_cursor;
 
 typedef struct rung_log_ops {
-    rung_status (*append)(rung_log *log, const rung_log_entry *entries, size_t count,
-                          uint64_t *first_seq_out, rung_err *err);
-    rung_status (*sync)(rung_log *log, uint64_t *durable_seq_out, rung_err *err);
+    rung_status (*start)(rung_log *log, uint64_t from_seq, rung_err *err);
+    rung_status (*propose)(rung_log *log, const rung_log_entry *entries, size_t count,
+                           rung_err *err);
+    rung_status (*deliver)(rung_log *log, size_t max, rung_log_delivery *out, rung_err *err);
+    void (*await)(rung_log *log);
+    rung_status (*sync)(rung_log *log, rung_err *err);
     uint64_t (*durable_seq)(const rung_log *log);
     rung_status (*cursor_open)(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err);
@@ -50,9 +93,7 @@ typedef struct rung_log_ops {
                                size_t *count_out, rung_err *err);
     void (*cursor_close)(rung_log_cursor *cursor);
     rung_status (*truncate_before)(rung_log *log, uint64_t seq, rung_err *err);
-    rung_status (*maintain)(rung_log *log, bool is_idle, rung_err *err);
-    rung_status (*prepare)(rung_log *log, rung_err *err);
-    size_t (*batch_bytes_max)(const rung_log *log);
+    rung_log_stats (*stat)(rung_log *log);
     rung_status (*close)(rung_log *log, rung_err *err);
 } rung_log_ops;
 
@@ -65,18 +106,38 @@ struct rung_log_cursor {
     const rung_log_ops *ops;
 };
 
-/* Order and write `count` (at least 1) records as one batch. Payloads are copied. */
-RUNG_NODISCARD static inline rung_status rung_log_append(rung_log *log,
-                                                         const rung_log_entry *entries,
-                                                         size_t count, uint64_t *first_seq_out,
-                                                         rung_err *err) {
-    return log->ops->append(log, entries, count, first_seq_out, err);
+/* Take proposals from now on, and deliver from `from_seq` on: all before was read with a cursor. RUNG_OK; RUNG_EINVAL:
+ * not a sequence this log can begin at; RUNG_ENOSPC: no space to start, try again or close. */
+RUNG_NODISCARD static inline rung_status rung_log_start(rung_log *log, uint64_t from_seq,
+                                                        rung_err *err) {
+    return log->ops->start(log, from_seq, err);
 }
 
-/* Everything appended is on stable storage when this returns RUNG_OK. */
-RUNG_NODISCARD static inline rung_status rung_log_sync(rung_log *log, uint64_t *durable_seq_out,
-                                                       rung_err *err) {
-    return log->ops->sync(log, durable_seq_out, err);
+/* Hand over one or more records; all are taken, or none. They stay together as far as the log can do that. RUNG_OK:
+ * each has an outcome, later. RUNG_ELIMIT: too much is under way (deliver, then try again), or a record is longer than
+ * the log takes. RUNG_ENOSPC: nothing is taken until there is space. Else the failure (L5). */
+RUNG_NODISCARD static inline rung_status
+rung_log_propose(rung_log *log, const rung_log_entry *entries, size_t count, rung_err *err) {
+    return log->ops->propose(log, entries, count, err);
+}
+
+/* The next outcomes: at most `max` of one kind, in order. Gives up what the call before returned. RUNG_OK, or, when
+ * there are none now: RUNG_NOT_FOUND; RUNG_ENOSPC: and nothing is taken for lack of space; or the failure (L5), every
+ * outcome having been delivered. */
+RUNG_NODISCARD static inline rung_status rung_log_deliver(rung_log *log, size_t max,
+                                                          rung_log_delivery *out, rung_err *err) {
+    return log->ops->deliver(log, max, out, err);
+}
+
+/* Wait until every proposal so far has an outcome to deliver. */
+static inline void rung_log_await(rung_log *log) {
+    log->ops->await(log);
+}
+
+/* Committed means durable, unless the log was told to sync now and then only: then this asks for it now. RUNG_OK: all
+ * that was delivered is durable. RUNG_PARTIAL: soon; the log wakes its owner, and durable_seq tells. Or the failure. */
+RUNG_NODISCARD static inline rung_status rung_log_sync(rung_log *log, rung_err *err) {
+    return log->ops->sync(log, err);
 }
 
 /* The last sequence that is durable; 0 when there is none. */
@@ -104,27 +165,15 @@ static inline void rung_log_cursor_close(rung_log_cursor *cursor) {
         cursor->ops->cursor_close(cursor);
 }
 
-/* Records before `seq` may go. What goes is the implementation's choice; nothing at or after `seq` ever does. */
+/* Records before `seq` may go, now or soon. What goes is the implementation's choice; nothing at or after `seq` ever
+ * does. */
 RUNG_NODISCARD static inline rung_status rung_log_truncate_before(rung_log *log, uint64_t seq,
                                                                   rung_err *err) {
     return log->ops->truncate_before(log, seq, err);
 }
 
-/* Housekeeping after the answers are out: call it after each sync, and with `is_idle` after a tenth of a second
- * without work. RUNG_OK, RUNG_PARTIAL when prepare would be of use, or a failure, final as in sync. */
-RUNG_NODISCARD static inline rung_status rung_log_maintain(rung_log *log, bool is_idle,
-                                                           rung_err *err) {
-    return log->ops->maintain(log, is_idle, err);
-}
-
-/* Get ready what coming appends will need (space), so that they need not wait. RUNG_UNCHANGED when all is there. */
-RUNG_NODISCARD static inline rung_status rung_log_prepare(rung_log *log, rung_err *err) {
-    return log->ops->prepare(log, err);
-}
-
-/* The most that one append takes, counted with rung_log_framed_size per record. */
-static inline size_t rung_log_batch_bytes_max(const rung_log *log) {
-    return log->ops->batch_bytes_max(log);
+static inline rung_log_stats rung_log_stat(rung_log *log) {
+    return log->ops->stat(log);
 }
 
 /* What a payload takes in a batch: header and padding included. */
@@ -132,7 +181,8 @@ static inline size_t rung_log_framed_size(size_t payload_len) {
     return 32 + ((payload_len + 7) & ~(size_t)7);
 }
 
-/* Make durable what is not, note a clean end, release everything; also after a failure. NULL is fine. */
+/* Commit what was proposed, make durable what is not, release everything; also after a failure. What was not delivered
+ * is not told any more: the next reader finds it. NULL is fine. */
 static inline rung_status rung_log_close(rung_log *log, rung_err *err) {
     return log ? log->ops->close(log, err) : RUNG_OK;
 }

@@ -80,6 +80,7 @@ struct rung_segment_log {
     rung_spare spare;
 
     _Atomic uint64_t durable_seq;
+    rung_writer *writer; /* NULL: not started through the port */
 };
 
 static rung_segment_log *self(const rung_log *port) {
@@ -515,7 +516,7 @@ static rung_status repersist(rung_segment_log *log, const rung_segment_info *old
         st = rung_segment_scan_next(&scan, true, &r, err);
         if (st != RUNG_OK)
             break;
-        rung_log_entry e = {r.payload, r.type};
+        rung_log_entry e = {.payload = r.payload, .type = r.type};
         uint16_t flags = r.seq == old->last_seq ? RUNG_RECORD_END : 0;
         rung_frame_encode(&log->state, log->buffer + len, &e, 1, flags);
         len += rung_log_framed_size(r.payload.len);
@@ -690,8 +691,6 @@ static rung_status activate_spare(rung_segment_log *log, rung_err *err) {
     return st == RUNG_OK ? write_mark(log, err) : st;
 }
 
-static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err *err);
-
 /* Go over to the next segment. Until the spare is there nothing is changed, so a full disk is no harm. */
 static rung_status rotate(rung_segment_log *log, rung_err *err) {
     rung_err detail = {0};
@@ -706,7 +705,7 @@ static rung_status rotate(rung_segment_log *log, rung_err *err) {
     }
     if (st >= 0 && log->has_unsynced) {
         uint64_t durable;
-        st = log_sync(&log->port, &durable, &detail);
+        st = rung_segment_log_sync(log, &durable, &detail);
     }
     if (st >= 0)
         st = seal_active(log, &detail);
@@ -767,9 +766,8 @@ static void forget_old(rung_segment_log *log) {
     log->forgotten = up_to;
 }
 
-static rung_status log_append(rung_log *port, const rung_log_entry *entries, size_t count,
-                              uint64_t *first_seq_out, rung_err *err) {
-    rung_segment_log *log = self(port);
+rung_status rung_segment_log_append(rung_segment_log *log, const rung_log_entry *entries,
+                                    size_t count, uint64_t *first_seq_out, rung_err *err) {
     if (log->failure.code < 0)
         return fail_for_ever(log, RUNG_OK, &log->failure, err);
     if (atomic_load(&log->is_start_due))
@@ -803,8 +801,7 @@ static rung_status log_append(rung_log *port, const rung_log_entry *entries, siz
     return RUNG_OK;
 }
 
-static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err *err) {
-    rung_segment_log *log = self(port);
+rung_status rung_segment_log_sync(rung_segment_log *log, uint64_t *durable_seq_out, rung_err *err) {
     if (log->failure.code < 0)
         return fail_for_ever(log, RUNG_OK, &log->failure, err);
     if (log->has_unsynced) {
@@ -827,8 +824,7 @@ static rung_status log_sync(rung_log *port, uint64_t *durable_seq_out, rung_err 
     return RUNG_OK;
 }
 
-static rung_status log_maintain(rung_log *port, bool is_idle, rung_err *err) {
-    rung_segment_log *log = self(port);
+rung_status rung_segment_log_maintain(rung_segment_log *log, bool is_idle, rung_err *err) {
     if (log->failure.code < 0)
         return fail_for_ever(log, RUNG_OK, &log->failure, err);
     rung_err detail = {0};
@@ -847,21 +843,19 @@ static rung_status log_maintain(rung_log *port, bool is_idle, rung_err *err) {
     return atomic_load(&log->spare.is_made) ? RUNG_OK : RUNG_PARTIAL;
 }
 
-static rung_status log_prepare(rung_log *port, rung_err *err) {
-    rung_segment_log *log = self(port);
+rung_status rung_segment_log_prepare(rung_segment_log *log, rung_err *err) {
     if (atomic_load(&log->is_start_due))
         return RUNG_FAIL(err, RUNG_ENOSPC, "there was no space to start the log");
     return rung_spare_ensure(&log->spare, &log->dir, log->config.segment_size, err);
 }
 
-static size_t log_batch_bytes_max(const rung_log *port) {
-    return (size_t)record_space(self(port)->config.segment_size);
+size_t rung_segment_log_batch_bytes_max(const rung_segment_log *log) {
+    return (size_t)record_space(log->config.segment_size);
 }
 
 /* ---- removing, reading, closing ---- */
 
-static rung_status log_truncate_before(rung_log *port, uint64_t seq, rung_err *err) {
-    rung_segment_log *log = self(port);
+rung_status rung_segment_log_truncate_before(rung_segment_log *log, uint64_t seq, rung_err *err) {
     rung_log_image *im = &log->image;
     rung_status st = RUNG_OK;
     size_t removed = 0;
@@ -939,6 +933,7 @@ static uint64_t log_durable_seq(const rung_log *port) {
 
 rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
     rung_segment_log_stats out = {.epoch = log->epoch, .torn_bytes = log->torn_bytes};
+    out.is_start_due = atomic_load(&log->is_start_due);
     rung_spare_lock(&log->spare);
     out.is_spare_ready = rung_file_is_open(&log->spare.file);
     rung_spare_unlock(&log->spare);
@@ -957,9 +952,9 @@ rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
  * is; the next start removes it. */
 static rung_status finish(rung_segment_log *log, rung_err *err) {
     uint64_t durable;
-    rung_status st = log_sync(&log->port, &durable, err);
+    rung_status st = rung_segment_log_sync(log, &durable, err);
     if (st == RUNG_OK)
-        st = log_maintain(&log->port, true, err);
+        st = rung_segment_log_maintain(log, true, err);
     if (st == RUNG_PARTIAL)
         st = RUNG_OK;
     if (st < 0 || last_segment(log)->last_seq < last_segment(log)->first_seq)
@@ -967,23 +962,79 @@ static rung_status finish(rung_segment_log *log, rung_err *err) {
     return seal_active(log, err);
 }
 
-static rung_status log_close(rung_log *port, rung_err *err) {
-    rung_segment_log *log = self(port);
+rung_status rung_segment_log_close(rung_segment_log *log, rung_err *err) {
+    rung_writer_destroy(log->writer);
     rung_status st = log->is_started ? finish(log, err) : RUNG_OK;
     release(log);
     return st;
 }
 
+/* ---- the port ---- */
+
+static rung_status log_start(rung_log *port, uint64_t from_seq, rung_err *err) {
+    rung_segment_log *log = self(port);
+    uint64_t durable = rung_log_durable_seq(port);
+    if (from_seq != durable + 1)
+        return RUNG_FAIL(err, RUNG_EINVAL, "the log goes on at %llu, not at %llu",
+                         (unsigned long long)durable + 1, (unsigned long long)from_seq);
+    rung_err why = {0};
+    rung_status st = rung_segment_log_start(log, &why);
+    bool is_full = st == RUNG_ENOSPC && log->config.writer.is_patient;
+    if (is_full) {
+        char line[400];
+        snprintf(line, sizeof line,
+                 "there is no space for the log: changes are refused until there is some, reads go "
+                 "on: %s",
+                 why.message);
+        say(log, line);
+    } else if (st < 0) {
+        if (err)
+            *err = why;
+        return st;
+    }
+    return rung_writer_create(&log->config.writer, log, is_full, &log->writer, err);
+}
+
+static rung_status log_propose(rung_log *port, const rung_log_entry *entries, size_t count,
+                               rung_err *err) {
+    return rung_writer_propose(self(port)->writer, entries, count, err);
+}
+
+static rung_status log_deliver(rung_log *port, size_t max, rung_log_delivery *out, rung_err *err) {
+    return rung_writer_deliver(self(port)->writer, max, out, err);
+}
+
+static void log_await(rung_log *port) {
+    rung_writer_await(self(port)->writer);
+}
+
+static rung_status log_sync(rung_log *port, rung_err *err) {
+    return rung_writer_sync(self(port)->writer, err);
+}
+
+static rung_status log_truncate_before(rung_log *port, uint64_t seq, rung_err *err) {
+    return rung_writer_truncate_before(self(port)->writer, seq, err);
+}
+
+static rung_log_stats log_stat(rung_log *port) {
+    return rung_writer_stat(self(port)->writer);
+}
+
+static rung_status log_close(rung_log *port, rung_err *err) {
+    return rung_segment_log_close(self(port), err);
+}
+
 static const rung_log_ops segment_log_ops = {
-    .append = log_append,
+    .start = log_start,
+    .propose = log_propose,
+    .deliver = log_deliver,
+    .await = log_await,
     .sync = log_sync,
     .durable_seq = log_durable_seq,
     .cursor_open = rung__segment_cursor_open,
     .cursor_read = rung__segment_cursor_read,
     .cursor_close = rung__segment_cursor_close,
     .truncate_before = log_truncate_before,
-    .maintain = log_maintain,
-    .prepare = log_prepare,
-    .batch_bytes_max = log_batch_bytes_max,
+    .stat = log_stat,
     .close = log_close,
 };

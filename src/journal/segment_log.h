@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segment_log.h - the log port on local files: the single-threaded core under the writer thread.
+/* segment_log.h - the log port on local files, and the single-threaded core under it.
  *
  *     rung_segment_log_open(&config, &log, &err);      // lock, judge the files; nothing is changed
- *     ... replay with a cursor of rung_segment_log_port(log) ...
- *     rung_segment_log_start(log, &err);               // fresh segment, re-persist, seal the old: now append
- *     rung_log_append(rung_segment_log_port(log), ...); rung_log_sync(...);
- *     rung_log_close(rung_segment_log_port(log), &err);
+ *     rung_log *port = rung_segment_log_port(log);
+ *     ... replay with a cursor ...
+ *     rung_log_start(port, last + 1, &err);            // fresh segment, re-persist, seal the old: now propose
+ *     rung_log_propose(port, ...); rung_log_deliver(port, ...);
+ *     rung_log_close(port, &err);
  *
  * Open refuses on damage (RUNG_ECORRUPT naming segment, offset, sequence) and on a folder in use (RUNG_EBUSY naming
- * the process). A full disk makes append return RUNG_ENOSPC with nothing changed; it succeeds again when there is
- * space. Threads: as log.h says. */
+ * the process). Tools and tests may do without the writer and use the core: start, append, sync. Threads: as log.h
+ * says. */
 #ifndef RUNG_JOURNAL_SEGMENT_LOG_H
 #define RUNG_JOURNAL_SEGMENT_LOG_H
 
@@ -19,6 +20,7 @@
 #include "journal/log.h"
 #include "journal/recovery.h"
 #include "journal/segment.h"
+#include "journal/writer.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,14 +39,43 @@ typedef struct rung_segment_log_config {
         is_read_only; /* take no lock, change nothing; start is refused. For tools beside a running server */
     void (*say)(void *ctx, const char *line); /* one line for the operator; may be NULL */
     void *say_ctx;
+    rung_writer_config writer; /* how proposals are written; its sync_every_ms wants is_relaxed */
 } rung_segment_log_config;
 
 RUNG_NODISCARD rung_status rung_segment_log_open(const rung_segment_log_config *config,
                                                  rung_segment_log **log_out, rung_err *err);
 
-/* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later; or leave that to the log's maintain,
- * and append returns RUNG_ENOSPC until it has succeeded. After any failure but that one the log must be closed. */
+/* ---- the core: used by the writer, or, where there is none, by one thread ---- */
+
+/* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later; or leave that to maintain, and append
+ * returns RUNG_ENOSPC until it has succeeded. After any failure but that one the log must be closed. */
 RUNG_NODISCARD rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err);
+
+/* Order and write `count` (at least 1) records as one batch; payloads are copied. RUNG_ENOSPC, RUNG_ENOMEM, RUNG_ELIMIT
+ * and RUNG_EINVAL changed nothing and may be tried again. Any other failure, of sync and maintain as well, is final:
+ * nobody can say what is on the disk, and every later call returns it again. */
+RUNG_NODISCARD rung_status rung_segment_log_append(rung_segment_log *log,
+                                                   const rung_log_entry *entries, size_t count,
+                                                   uint64_t *first_seq_out, rung_err *err);
+/* Everything appended is on stable storage when this returns RUNG_OK. */
+RUNG_NODISCARD rung_status rung_segment_log_sync(rung_segment_log *log, uint64_t *durable_seq_out,
+                                                 rung_err *err);
+/* Housekeeping after the answers are out: call it after each sync, and with `is_idle` after a tenth of a second
+ * without work. RUNG_OK, RUNG_PARTIAL when prepare would be of use, or a failure. */
+RUNG_NODISCARD rung_status rung_segment_log_maintain(rung_segment_log *log, bool is_idle,
+                                                     rung_err *err);
+/* Get ready the space that coming appends will need, so that they need not wait; in one other thread if need be.
+ * RUNG_UNCHANGED when all is there. */
+RUNG_NODISCARD rung_status rung_segment_log_prepare(rung_segment_log *log, rung_err *err);
+/* The most that one append takes, counted with rung_log_framed_size per record. */
+size_t rung_segment_log_batch_bytes_max(const rung_segment_log *log);
+/* RUNG_OK; RUNG_UNCHANGED when there was nothing to remove. */
+RUNG_NODISCARD rung_status rung_segment_log_truncate_before(rung_segment_log *log, uint64_t seq,
+                                                            rung_err *err);
+/* As rung_log_close of its port. */
+rung_status rung_segment_log_close(rung_segment_log *log, rung_err *err);
+
+/* ---- either way ---- */
 
 /* Is the folder still where it was opened? RUNG_EABSENT: it was removed or replaced, and what is written now is lost.
  * What cannot be told is RUNG_OK. Cheap; from any thread. */
@@ -62,6 +93,7 @@ typedef struct rung_segment_log_stats {
     uint64_t size_bytes; /* of all records and headers */
     uint64_t torn_bytes; /* cut (and saved aside) at the last start */
     bool is_spare_ready;
+    bool is_start_due; /* there was no space to start it */
     uint32_t epoch;
 } rung_segment_log_stats;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* admission.h - what hub and engine ask of a change before it is logged, beyond its being valid.
+/* admission.h - what the commit line asks of a change before it is logged, beyond its being valid.
  *
  * Settings of one server do not belong into the state machine: a log must give the same state whoever reads it. So they
  * are asked here, and what they refuse never reaches the log. Pure; any thread. */
 #ifndef RUNG_SERVICE_ADMISSION_H
 #define RUNG_SERVICE_ADMISSION_H
 
+#include "base/alloc.h"
 #include "state/state.h"
 
 #define RUNG_AT_AHEAD_DEFAULT_MS INT64_C(60000)
@@ -24,5 +25,20 @@ static inline rung_status rung_admit(const rung_event *event, const rung_state *
     return RUNG_FAIL_FIELD(err, RUNG_EFUTURE, "at", "more than %lld ms ahead of the server's time",
                            (long long)ahead_ms);
 }
+
+/* The memory that a state may take. */
+typedef struct rung_memory_limit {
+    const rung_alloc_meter *meter; /* what it takes */
+    uint64_t max;                  /* 0: no limit */
+    uint64_t refused;
+} rung_memory_limit;
+
+/* RUNG_OK, or RUNG_EFULL for an event that makes the state larger, while it is at the limit, or would be with the
+ * changes that wait. What removes something, or only says that time has passed, always gets through: it is the way
+ * out. */
+RUNG_NODISCARD rung_status rung_memory_limit_check(rung_memory_limit *limit,
+                                                   const rung_state *state, const rung_event *event,
+                                                   uint64_t waiting, uint64_t waiting_bytes,
+                                                   rung_err *err);
 
 #endif

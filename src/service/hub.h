@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hub.h - the server's way in: the changes of all connections share one log batch, and questions are answered while
- * the disk works.
+/* hub.h - the service as one object: a state, its log, its folder, its clock, and the commit line in front of them.
  *
  *     rung_hub_put(hub, &event, answer, ctx, &err);   // checked and queued; answered when durable and applied
  *     rung_hub_place(hub, read, ctx, &err);           // a question in its place between changes before and after
- *     rung_hub_flush(hub);                            // at the end of a turn of the loop: off to the writer
- *     rung_hub_turn(hub);                             // when woken: apply what is durable, answer
+ *     rung_hub_flush(hub);                            // at the end of a turn of the loop: off to the log
+ *     rung_hub_turn(hub);                             // when woken: apply what was delivered, answer
  *
- * The engine (engine.h) waits for the disk; the hub never does. Both log first, apply what they decode from the logged
- * bytes, and only then answer. A batch gathers while the one before it is being synced (writer.h): that is the group
- * commit. Items are worked off in the order in which they were put:
- *
- *     put a, place q, put b    ->    a applied, q called, b applied
+ * A server drives it from its loop and never waits for the disk: the log writes in a thread of its own, and the changes
+ * of all connections share one batch. The library (library.c) drives the same object inline: a flush returns when
+ * everything is answered. How a change gets to its answer is commit.h.
  *
  * Threads: all calls from one thread, the owner of the state, except rung_hub_open(), which may run in another
- * before the hub is handed over. `wake` is called from the writer's thread. */
+ * before the hub is handed over. `wake` is called from the log's thread. */
 #ifndef RUNG_SERVICE_HUB_H
 #define RUNG_SERVICE_HUB_H
 
@@ -26,7 +23,10 @@
 #include "journal/file.h"
 #include "model/event.h"
 #include "service/child.h"
+#include "service/commit.h"
 #include "service/hub_follower.h"
+#include "service/log_time.h"
+#include "service/waiters.h"
 #include "state/keyspace/keys.h"
 #include "state/state.h"
 
@@ -43,11 +43,12 @@ typedef struct rung_hub_config {
     const rung_random *random;
     const rung_threads *threads;
     const rung_children *children; /* who writes snapshots */
-    const char *path;              /* the folder; NULL: nothing is kept */
-    const rung_fs *fs;             /* where it is; NULL: the operating system's files */
-    uint32_t sync_every_ms;        /* as in rung_config */
-    uint64_t segment_size;         /* 0: 64 MiB */
-    uint32_t id_capacity;          /* as in rung_config; a change is the first event of this life */
+    bool is_inline;         /* no thread and no wake: the caller waits for the disk in flush */
+    const char *path;       /* the folder; NULL: nothing is kept */
+    const rung_fs *fs;      /* where it is; NULL: the operating system's files */
+    uint32_t sync_every_ms; /* as in rung_config */
+    uint64_t segment_size;  /* 0: 64 MiB */
+    uint32_t id_capacity;   /* as in rung_config; a change is the first event of this life */
     int64_t id_keep_ms;
     int64_t at_ahead_ms;     /* as in rung_config */
     int64_t max_jump_ms;     /* as in rung_config */
@@ -90,14 +91,6 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err);
 
 /* ---- changes ---- */
 
-/* The end of a change: what rung_state_apply returned, with its outcome (all zero unless a score) and, when
- * negative, why. Slices are valid during the call. May put and place; must not flush, turn, tick or close.
- * `outcome` is NULL when the change was not applied: RUNG_ENOSPC (the disk is full, nothing changed); RUNG_ENOMEM
- * in memory (the same); after the log failed the failure (RUNG_EIO, ...): only the next start tells whether it is
- * in the log. */
-typedef void rung_hub_answer(void *ctx, rung_status st, const rung_outcome *outcome,
-                             const rung_err *err);
-
 /* Queue a change; the event's texts may go after the call. Sets event->ts_ms. RUNG_OK: `answer` (may be NULL) will be
  * called exactly once, later, never from here. Otherwise it will not be, and nothing happened: RUNG_EINVAL naming
  * the field; RUNG_EFUTURE: `at` is too far ahead; RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503);
@@ -109,12 +102,6 @@ RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub
  * effect (state/keyspace/keys.h), right before `answer`. It must use nothing of the hub but rung_hub_state(). */
 RUNG_NODISCARD rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
                                              rung_hub_answer *answer, void *ctx, rung_err *err);
-
-/* Whose a change is, where the room is shared (base/fair.h). All zero: the server's own, limited by the room alone. */
-typedef struct rung_hub_sender {
-    uint32_t share;  /* below RUNG_FAIR_SHARES; rung_access_share() makes it */
-    bool is_patient; /* waits when it is refused (a stream, a pipeline), so it is refused earlier */
-} rung_hub_sender;
 
 /* The same for a sender among others; `sink` may be NULL. RUNG_ELIMIT also when the sender's share of the room is used
  * up. */
@@ -132,40 +119,20 @@ uint32_t rung_hub_room_for(const rung_hub *h, rung_hub_sender from);
 
 /* ---- questions: at any time, of rung_hub_state(); or in their place ---- */
 
-typedef void rung_hub_reader(void *ctx);
-
 /* Call `read` when all that was put so far has been applied and nothing that is put later. RUNG_OK or RUNG_ELIMIT. */
 RUNG_NODISCARD rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx,
                                           rung_err *err);
 RUNG_NODISCARD rung_status rung_hub_place_from(rung_hub *h, rung_hub_sender from,
                                                rung_hub_reader *read, void *ctx, rung_err *err);
 
-/* Wait for a sequence: min_seq= of a read. Embedded in the caller's request; zero before use. */
-typedef struct rung_hub_waiter {
-    uint64_t seq;
-    rung_hub_reader *
-        ready; /* called from rung_hub_turn() when the state has `seq`; it is no longer waiting then */
-    void *ctx;
-    /* The hub's: a pairing heap. */
-    bool is_waiting;
-    uint64_t ticket;                              /* the order of coming */
-    struct rung_hub_waiter *child, *next, *above; /* `above`: the parent, or the one before */
-} rung_hub_waiter;
-/* O(1); all who wait are called in the order of their sequences, and of coming. */
+/* Wait for a sequence: min_seq= of a read (waiters.h). All who wait are called in the order of their
+ * sequences, and of coming. */
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w);
 void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w); /* fine also when it does not wait */
 /* The last sequence that can come soon: as many changes ahead of the state as may be waiting at a time. Nobody was told
  * of a later one by this log. */
 uint64_t rung_hub_reach(const rung_hub *h);
 
-/* What answers and readers want done once for all of them, such as sending what they wrote. Embedded in the caller's
- * object; zero before use. */
-typedef struct rung_hub_after {
-    rung_hub_reader *call; /* may do what an answer may */
-    void *ctx;
-    bool is_waiting;
-    struct rung_hub_after *next;
-} rung_hub_after;
 /* From an answer, a reader or a sink: call it when the answers and readers of this flush or turn are through. Fine also
  * when it waits already. */
 void rung_hub_call_after(rung_hub *h, rung_hub_after *after);
@@ -198,21 +165,18 @@ void rung_hub_tick(rung_hub *h);
 /* Nothing is put, placed or in flight. */
 bool rung_hub_is_idle(const rung_hub *h);
 
-/* Begin a snapshot now. RUNG_OK: under way; RUNG_UNCHANGED; RUNG_EBUSY: one is under way, or the archive must catch up
- * first (`err` says which); RUNG_EUNSUPPORTED without a folder. */
+/* Begin a snapshot in the background. RUNG_OK: under way; RUNG_UNCHANGED; RUNG_EBUSY: one is under way, or the archive
+ * must catch up first (`err` says which); RUNG_EUNSUPPORTED without a folder. */
 RUNG_NODISCARD rung_status rung_hub_snapshot(rung_hub *h, rung_err *err);
+/* The same here and now; inline only. */
+RUNG_NODISCARD rung_status rung_hub_save(rung_hub *h, rung_err *err);
+/* Wait for the one in the background. RUNG_NOT_FOUND: there is none; else how it ended. */
+rung_status rung_hub_wait_for_snapshot(rung_hub *h, rung_err *err);
+/* All that was answered is durable when this returns RUNG_OK; inline only. */
+RUNG_NODISCARD rung_status rung_hub_sync(rung_hub *h, rung_err *err);
+/* RUNG_OK, or why nothing is accepted any more. */
+RUNG_NODISCARD rung_status rung_hub_failure(const rung_hub *h, rung_err *err);
 
-/* Times in microseconds, counted in buckets: bucket i holds those below 2^i us, the last one all others. */
-#define RUNG_HUB_TIME_BUCKETS 24
-/* What the time is, and whether the wall clock may be trusted (steady_clock.h). */
-typedef struct rung_hub_time {
-    int64_t wall_ms; /* the wall clock */
-    int64_t
-        log_ms; /* what the next event will count as: the time that is trusted or, if later, log time */
-    int64_t max_jump_ms; /* how far they may be apart before one of these is said: */
-    bool is_held;        /* the wall clock jumped ahead and is not followed */
-    bool is_log_ahead;   /* the wall clock is behind what has been logged */
-} rung_hub_time;
 rung_hub_time rung_hub_look_at_time(rung_hub *h);
 /* An operator confirms the wall clock: time follows it from now on. Was it held? */
 bool rung_hub_accept_time(rung_hub *h);
@@ -225,7 +189,7 @@ typedef struct rung_hub_stats {
     uint64_t waiter_steps;  /* comparisons made to keep those who wait for a sequence in order */
     uint64_t batches;
     uint64_t sync_count, sync_us_total,
-        sync_us[RUNG_HUB_TIME_BUCKETS];       /* write and sync of one batch */
+        sync_us[RUNG_LOG_TIME_BUCKETS];       /* write and sync of one batch */
     uint64_t log_bytes;                       /* written since the start */
     uint64_t memory, memory_peak, memory_max; /* of the state; max 0: no limit */
     uint64_t memory_refused;                  /* changes refused for lack of it */

@@ -90,7 +90,7 @@ static bool begin_help(void *ctx, void (*work)(void *arg), void *arg) {
     const rung_store_config *c = &h->store->config;
     h->work = work;
     h->arg = arg;
-    return rung_worker_start(c->threads, c->alloc, help, h, &h->worker, NULL) == RUNG_OK;
+    return rung_worker_start(c->writer.threads, c->alloc, help, h, &h->worker, NULL) == RUNG_OK;
 }
 
 static void wait_for_help(void *ctx) {
@@ -255,9 +255,10 @@ static rung_status open_log(rung_store *s, rung_err *err) {
         .alloc = c->alloc,
         .path = c->path,
         .segment_size = c->segment_size,
-        .is_relaxed = c->is_relaxed,
+        .is_relaxed = c->writer.sync_every_ms > 0,
         .say = c->say,
         .say_ctx = c->ctx,
+        .writer = c->writer,
     };
     return take_folder(&log, &s->log, err);
 }
@@ -278,21 +279,9 @@ static void end_follower(rung_store *s) {
 }
 
 static rung_status start_log(rung_store *s, rung_err *err) {
-    rung_err why = {0};
-    char line[400];
-    rung_status st = rung_segment_log_start(s->log, &why);
-    if (st == RUNG_ENOSPC && s->config.is_patient) {
-        s->stats.is_full = true;
-        snprintf(line, sizeof line,
-                 "there is no space for the log: changes are refused until there is some, reads go "
-                 "on: %s",
-                 why.message);
-        if (s->config.say)
-            s->config.say(s->config.ctx, line);
-        return RUNG_OK;
-    }
-    if (st < 0 && err)
-        *err = why;
+    rung_log *log = rung_store_log(s);
+    rung_status st = rung_log_start(log, rung_log_durable_seq(log) + 1, err);
+    s->stats.is_full = st == RUNG_OK && rung_segment_log_stat(s->log).is_start_due;
     return st;
 }
 

@@ -3,7 +3,7 @@
  * go what is not needed.
  *
  *     rung_store_open(&config, &store, &state, &err);   // lock, newest whole snapshot, replay of the rest, ready
- *     ... an engine or a writer appends to rung_store_log(store) ...
+ *     ... the commit line proposes to rung_store_log(store) ...
  *     rung_store_save(store, state, &err);              // a snapshot, here and now
  *     rung_store_save_begin(store, state, &err);        // or in a child process, while we go on
  *     rung_store_close(store, &err);
@@ -14,9 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/status.h"
-#include "base/worker.h"
 #include "journal/file.h"
 #include "journal/log.h"
+#include "journal/writer.h"
 #include "service/child.h"
 #include "service/hub_follower.h"
 #include "state/state.h"
@@ -29,12 +29,10 @@ typedef struct rung_store rung_store; /* heap object; whoever opened it calls ru
 typedef struct rung_store_config {
     const rung_fs *fs; /* NULL: the operating system's files */
     const rung_alloc *alloc;
-    const rung_threads *threads;   /* NULL: the system's */
     const rung_children *children; /* who writes snapshots in the background; NULL: forked ones */
     const char *path;
-    uint64_t segment_size; /* as in segment_log.h */
-    bool is_relaxed;       /* the log is synced now and then, not before every answer */
-    bool is_patient;       /* a full disk is no reason not to open: see rung_store_stats.is_full */
+    uint64_t segment_size;     /* as in segment_log.h */
+    rung_writer_config writer; /* of its log; is_patient: see rung_store_stats.is_full */
     rung_state_config
         state; /* without id_capacity, id_keep_ms and rules_level: what a log gives must not depend on who opens
                   it. Events change them (rung_store_ids_event, rung_store_rules_event) */
@@ -46,7 +44,7 @@ typedef struct rung_store_config {
     void *ctx;
 } rung_store_config;
 
-/* RUNG_OK: the state is all of the log, and the log takes appends. RUNG_EBUSY names the process
+/* RUNG_OK: the state is all of the log, and the log takes proposals. RUNG_EBUSY names the process
  * that has it. RUNG_ECORRUPT: damage, or a gap between snapshot and log; a damaged snapshot
  * alone is passed over (and said) where an older one or the whole log is there. RUNG_EVERSION,
  * RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM. On failure nothing is open. */
@@ -70,8 +68,7 @@ const rung_dir *rung_store_dir(const rung_store *s); /* the folder; borrowed */
 typedef struct rung_store_stats {
     uint64_t snapshot_seq;   /* of the snapshot that was loaded; 0: none */
     uint64_t replayed_bytes; /* of log behind it */
-    bool
-        is_full; /* there is no space for the log: it takes appends when its maintain has found some */
+    bool is_full; /* there is no space for the log: it takes proposals when it has found some */
 } rung_store_stats;
 rung_store_stats rung_store_stat(const rung_store *s); /* how it was opened */
 

@@ -38,18 +38,18 @@ static void build(fixture *f, bool is_clean) {
         } else {
             CHECK_OK(logkit_append(log, seq, 3, &err));
         }
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     CHECK_OK(logkit_open(&f->config, true, &log, &err));
     for (; seq <= RECORDS; seq += 3)
         CHECK_OK(logkit_append(log, seq, 3, &err));
     if (is_clean)
-        CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+        CHECK_OK(rung_segment_log_close(log, &err));
     else
         logkit_abandon(&f->fs, log);
     CHECK_OK(logkit_open(&f->config, false, &log, &err));
     CHECK_OK(logkit_read(log, &unused, &seq, &err));
     CHECK_EQ_U64(seq, RECORDS);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     for (int i = 0; i < FILE_COUNT; i++)
         CHECK_MSG(rung_memfs_bytes(&f->fs, LOGKIT_PATH, FILES[i]) != NULL, "no file %s", FILES[i]);
 }
@@ -66,7 +66,7 @@ static void judge(fixture *f, uint64_t may_lose, const char *what, size_t where)
             rung_log_cursor *cursor;
             st = rung_log_cursor_open(rung_segment_log_port(log), 1, &cursor, &err);
         }
-        rung_log_close(rung_segment_log_port(log), NULL);
+        rung_segment_log_close(log, NULL);
     }
     if (st == RUNG_OK) {
         CHECK_MSG(last + may_lose >= RECORDS && last <= RECORDS,
@@ -226,7 +226,7 @@ TEST(the_refusal_names_segment_offset_and_sequence) {
     CHECK_EQ_STR(err.message,
                  "segment 00000000000000000013-00000001.seg, offset 4096, sequence 13: "
                  "the payload does not match its checksum");
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&f.fs);
 }
 
@@ -258,7 +258,7 @@ TEST(a_torn_tail_is_saved_before_it_is_cut) {
     memfs_bytes *saved = rung_memfs_bytes(&f.fs, LOGKIT_PATH, copy);
     CHECK(saved != NULL);
     CHECK_EQ_U64(saved->size, rung_segment_log_stat(log).torn_bytes);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&f.fs);
 }
 

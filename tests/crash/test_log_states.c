@@ -137,7 +137,7 @@ static void submit(watch *w, rung_segment_log *log, size_t count) {
     rung_status st = logkit_append(log, seq, count, &err);
     CHECK_MSG(st == RUNG_OK, "%s", err.message);
     w->acked = w->submitted;
-    CHECK(rung_log_maintain(rung_segment_log_port(log), count % 4 == 0, &err) >= 0);
+    CHECK(rung_segment_log_maintain(log, count % 4 == 0, &err) >= 0);
 }
 
 /* Birth, batches of all shapes, rotation, removal, clean end, restart, kill, restart. */
@@ -152,10 +152,10 @@ static void live(watch *w, rung_memfs *fs, const size_t *batches, size_t batch_c
             submit(w, log, batches[i]);
         if (run == 1) {
             w->truncated = w->acked / 2;
-            CHECK(rung_log_truncate_before(rung_segment_log_port(log), w->truncated, &err) >= 0);
+            CHECK(rung_segment_log_truncate_before(log, w->truncated, &err) >= 0);
         }
         if (run == 0)
-            CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+            CHECK_OK(rung_segment_log_close(log, &err));
         else
             logkit_abandon(fs, log);
         enumerate(w, fs, "between");
@@ -213,18 +213,17 @@ TEST(every_state_of_a_relaxed_life) {
     fs.before_arg = &w;
     for (int run = 0; run < 2; run++) {
         CHECK_OK(logkit_open(&w.config, true, &log, &err));
-        rung_log *port = rung_segment_log_port(log);
         for (int i = 0; i < 30; i++) {
             char bytes[LOGKIT_PAYLOAD_MAX];
-            rung_log_entry entry = {logkit_payload_into(w.submitted + 1, bytes),
-                                    logkit_type(w.submitted + 1)};
+            rung_log_entry entry = {.payload = logkit_payload_into(w.submitted + 1, bytes),
+                                    .type = logkit_type(w.submitted + 1)};
             uint64_t seq, durable;
             w.submitted++;
-            CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
+            CHECK_OK(rung_segment_log_append(log, &entry, 1, &seq, &err));
             if (i % 4 == 3) {
-                CHECK_OK(rung_log_sync(port, &durable, &err));
+                CHECK_OK(rung_segment_log_sync(log, &durable, &err));
                 w.acked = durable;
-                CHECK(rung_log_maintain(port, i % 8 == 7, &err) >= 0);
+                CHECK(rung_segment_log_maintain(log, i % 8 == 7, &err) >= 0);
             }
         }
         logkit_abandon(&fs, log);

@@ -16,7 +16,7 @@
 #include <rung/rung.h>
 
 #include "journal/verify.h"
-#include "service/engine.h"
+#include "service/applier.h"
 #include "support/check.h"
 #include "support/rng.h"
 

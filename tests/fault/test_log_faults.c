@@ -25,7 +25,7 @@ static rung_status submit(life *l, rung_segment_log *log, size_t count) {
     rung_status st = logkit_append(log, seq, count, &err);
     if (st == RUNG_OK) {
         l->acked = seq + count - 1;
-        return rung_log_maintain(rung_segment_log_port(log), count % 2, &err);
+        return rung_segment_log_maintain(log, count % 2, &err);
     }
     CHECK(err.message[0] != '\0');
     if (st == RUNG_ENOSPC || st == RUNG_ENOMEM) {
@@ -36,7 +36,7 @@ static rung_status submit(life *l, rung_segment_log *log, size_t count) {
         return second;
     }
     uint64_t durable;
-    CHECK(rung_log_sync(rung_segment_log_port(log), &durable, NULL) < 0);
+    CHECK(rung_segment_log_sync(log, &durable, NULL) < 0);
     CHECK(logkit_append(log, seq, count, NULL) < 0);
     return st;
 }
@@ -63,7 +63,6 @@ static rung_status live(life *l, rung_memfs *fs) {
         rung_status st = rung_segment_log_open(&l->config, &log, &err);
         if (st < 0)
             return st;
-        rung_log *port = rung_segment_log_port(log);
         if (run)
             st = read_all(l, log);
         if (st == RUNG_OK)
@@ -71,18 +70,18 @@ static rung_status live(life *l, rung_memfs *fs) {
         for (size_t i = 0; st >= 0 && i < sizeof batches / sizeof batches[0]; i++) {
             st = submit(l, log, batches[i]);
             if (st >= 0 && i % 3 == 0)
-                st = rung_log_prepare(port, &err);
+                st = rung_segment_log_prepare(log, &err);
         }
         if (st >= 0) {
             l->truncated = l->acked / 2;
-            st = rung_log_truncate_before(port, l->truncated, &err);
+            st = rung_segment_log_truncate_before(log, l->truncated, &err);
         }
         if (st >= 0 && run == 0) {
-            st = rung_log_close(port, &err);
+            st = rung_segment_log_close(log, &err);
         } else if (fs) {
             logkit_abandon(fs, log);
         } else {
-            rung_log_close(port, NULL);
+            rung_segment_log_close(log, NULL);
         }
         if (st < 0)
             return st;
@@ -208,17 +207,17 @@ TEST(nothing_is_acknowledged_after_a_failed_sync) {
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_append(log, 1, 2, &err));
     rung_log *port = rung_segment_log_port(log);
-    rung_log_entry entry = {logkit_payload(3), logkit_type(3)};
-    CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
+    rung_log_entry entry = {.payload = logkit_payload(3), .type = logkit_type(3)};
+    CHECK_OK(rung_segment_log_append(log, &entry, 1, &seq, &err));
     rung_memfs_fail(&fs, 1, EIO, false);
-    CHECK_STATUS(rung_log_sync(port, &durable, &err), RUNG_EIO);
+    CHECK_STATUS(rung_segment_log_sync(log, &durable, &err), RUNG_EIO);
     for (int i = 0; i < 3; i++) {
-        CHECK_STATUS(rung_log_sync(port, &durable, &err), RUNG_EIO);
-        CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_EIO);
-        CHECK_STATUS(rung_log_maintain(port, true, &err), RUNG_EIO);
+        CHECK_STATUS(rung_segment_log_sync(log, &durable, &err), RUNG_EIO);
+        CHECK_STATUS(rung_segment_log_append(log, &entry, 1, &seq, &err), RUNG_EIO);
+        CHECK_STATUS(rung_segment_log_maintain(log, true, &err), RUNG_EIO);
     }
     CHECK_EQ_U64(rung_log_durable_seq(port), 2);
-    CHECK_STATUS(rung_log_close(port, &err), RUNG_EIO);
+    CHECK_STATUS(rung_segment_log_close(log, &err), RUNG_EIO);
     rung_memfs_deinit(&fs);
 }
 

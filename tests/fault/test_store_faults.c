@@ -11,13 +11,13 @@
 
 #include <errno.h>
 
-enum { EVENTS = 24, SAVE_AT = 12 };
+enum { EVENTS = 24, SAVE_AT = 12, SEGMENT_SIZE = 600 << 10 };
 
 static rung_store_config config_of(rung_memfs *fs, const rung_alloc *alloc) {
     return (rung_store_config){.fs = &fs->port,
                                .alloc = alloc,
                                .path = "data",
-                               .segment_size = RUNG_ENGINE_FRAMED_MAX / 4096 * 4096 + 8192 + 4096,
+                               .segment_size = SEGMENT_SIZE,
                                .state = {.alloc = alloc}};
 }
 

@@ -107,7 +107,6 @@ void archive_server_step(archive_server *s, uint32_t count) {
     enum { MAX = 64, BYTES = 512 };
     static uint8_t bytes[MAX][BYTES];
     rung_log_entry entries[MAX];
-    rung_log *log = rung_segment_log_port(s->log);
     uint64_t first, durable, next = archive_server_seq(s) + 1;
     rung_err err = {0};
     CHECK(count <= MAX);
@@ -116,9 +115,9 @@ void archive_server_step(archive_server *s, uint32_t count) {
         CHECK_OK(rung_event_encode(archive_load_event(&s->load, next + i), bytes[i], BYTES, &len));
         entries[i] = (rung_log_entry){.payload = rung_slice_of(bytes[i], len), .type = 1};
     }
-    CHECK_OK(rung_log_append(log, entries, count, &first, &err));
+    CHECK_OK(rung_segment_log_append(s->log, entries, count, &first, &err));
     CHECK_EQ_U64(first, next);
-    CHECK_OK(rung_log_sync(log, &durable, &err));
+    CHECK_OK(rung_segment_log_sync(s->log, &durable, &err));
     for (uint32_t i = 0; i < count; i++)
         apply(s, archive_load_event(&s->load, next + i));
 }
@@ -131,7 +130,7 @@ void archive_server_close(archive_server *s) {
     rung_follower_destroy(s->follower);
     rung_sampler_destroy(s->sampler);
     rung_archive_close(s->archive);
-    CHECK_OK(rung_log_close(rung_segment_log_port(s->log), NULL));
+    CHECK_OK(rung_segment_log_close(s->log, NULL));
     rung_state_destroy(s->state);
 }
 

@@ -46,7 +46,7 @@ rung_status logkit_open(const rung_segment_log_config *config, bool start,
     if (start)
         st = rung_segment_log_start(log, err);
     if (st < 0) {
-        rung_log_close(rung_segment_log_port(log), NULL);
+        rung_segment_log_close(log, NULL);
         return st;
     }
     *log_out = log;
@@ -59,14 +59,14 @@ rung_status logkit_append(rung_segment_log *log, uint64_t seq, size_t count, run
     char bytes[LOGKIT_BATCH_MAX]
               [LOGKIT_PAYLOAD_MAX]; /* on the stack: a hook may append to another log meanwhile */
     for (size_t i = 0; i < count; i++)
-        entries[i] = (rung_log_entry){logkit_payload_into(seq + i, bytes[i]), logkit_type(seq + i)};
+        entries[i] = (rung_log_entry){.payload = logkit_payload_into(seq + i, bytes[i]),
+                                      .type = logkit_type(seq + i)};
     uint64_t first = 0, durable = 0;
-    rung_log *port = rung_segment_log_port(log);
-    rung_status st = rung_log_append(port, entries, count, &first, err);
+    rung_status st = rung_segment_log_append(log, entries, count, &first, err);
     if (st < 0)
         return st;
     CHECK_EQ_U64(first, seq);
-    st = rung_log_sync(port, &durable, err);
+    st = rung_segment_log_sync(log, &durable, err);
     if (st < 0)
         return st;
     CHECK_EQ_U64(durable, seq + count - 1);
@@ -102,6 +102,6 @@ rung_status logkit_read(rung_segment_log *log, uint64_t *first_out, uint64_t *la
 
 void logkit_abandon(rung_memfs *fs, rung_segment_log *log) {
     fs->is_frozen = true;
-    rung_log_close(rung_segment_log_port(log), NULL);
+    rung_segment_log_close(log, NULL);
     fs->is_frozen = false;
 }

@@ -4,12 +4,13 @@
  * lives.
  *
  * Event 1 defines a board (sums, with day windows); every other one adds a point under an id of
- * its own. Once a day passes, and the engine puts a tick: ticks are events of the history too,
+ * its own. Once a day passes, and the commit line puts a tick: ticks are events of the history too,
  * and storekit_next() knows. Inline: only tests that link the rooms may use it. */
 #ifndef RUNG_TESTS_STOREKIT_H
 #define RUNG_TESTS_STOREKIT_H
 
-#include "service/engine.h"
+#include "journal/memory_log.h"
+#include "service/commit.h"
 #include "service/store.h"
 #include "support/check.h"
 
@@ -21,7 +22,9 @@
 typedef struct storekit {
     rung_store *store;
     rung_state *state;
-    rung_engine *engine;
+    rung_log *log; /* the store's, or one in memory */
+    rung_log_time time;
+    rung_commit *commit;
     int64_t now_ms;
 } storekit;
 
@@ -29,13 +32,52 @@ static inline int64_t storekit_now(void *ctx) {
     return ((storekit *)ctx)->now_ms;
 }
 
-/* An engine over the kit's state, and over its store where there is one. */
+/* A commit line over the kit's state, and over its store where there is one. */
 static inline rung_status storekit_start(storekit *k, const rung_alloc *alloc, rung_err *err) {
-    rung_engine_config config = {.alloc = alloc,
-                                 .clock = {storekit_now, k},
+    rung_clock clock = {.now_ms = storekit_now, .ctx = k};
+    rung_status st = RUNG_OK;
+    rung_log_time_init(&k->time, &clock, 0, NULL, NULL, NULL);
+    if (k->store)
+        k->log = rung_store_log(k->store);
+    else
+        st = rung_memory_log_create(alloc, 64, &k->log, err);
+    rung_commit_config config = {.alloc = alloc,
                                  .state = k->state,
-                                 .log = k->store ? rung_store_log(k->store) : NULL};
-    return rung_engine_create(&config, &k->engine, err);
+                                 .log = k->log,
+                                 .is_kept = k->store != NULL,
+                                 .time = &k->time,
+                                 .waiting_max = 16,
+                                 .bytes_max = (size_t)1 << 20};
+    return st < 0 ? st : rung_commit_create(&config, &k->commit, err);
+}
+
+typedef struct storekit_answer {
+    rung_status st;
+    rung_err *err;
+} storekit_answer;
+
+static inline void storekit_take_answer(void *ctx, rung_status st, const rung_outcome *outcome,
+                                        const rung_err *err) {
+    storekit_answer *a = ctx;
+    (void)outcome;
+    a->st = st;
+    if (st < 0)
+        *a->err = *err;
+}
+
+/* One event, and wait for its answer. */
+static inline rung_status storekit_submit(storekit *k, rung_event *event, rung_err *err) {
+    storekit_answer a = {.err = err};
+    rung_status st = rung_commit_put(k->commit, (rung_hub_sender){0}, event, NULL,
+                                     storekit_take_answer, &a, err);
+    if (st < 0)
+        return st;
+    while (!rung_commit_is_idle(k->commit)) {
+        rung_commit_propose(k->commit);
+        rung_log_await(k->log);
+        rung_commit_work(k->commit, true, UINT32_MAX);
+    }
+    return a.st;
 }
 
 /* Submit the event that comes next after the state's. The time follows from the sequence alone. */
@@ -60,12 +102,12 @@ static inline rung_status storekit_next(storekit *k, rung_err *err) {
                                        .values = {{.i = 1}},
                                        .id = rung_slice_str(id)}};
     }
-    return rung_engine_submit(k->engine, &event, NULL, err);
+    return storekit_submit(k, &event, err);
 }
 
 static inline rung_status storekit_close(storekit *k, rung_err *err) {
-    rung_engine_destroy(k->engine);
-    rung_status st = rung_store_close(k->store, err);
+    rung_status st = k->store ? rung_store_close(k->store, err) : rung_log_close(k->log, err);
+    rung_commit_destroy(k->commit);
     rung_state_destroy(k->state);
     *k = (storekit){0};
     return st;
@@ -73,8 +115,10 @@ static inline rung_status storekit_close(storekit *k, rung_err *err) {
 
 static inline rung_status storekit_open(storekit *k, const rung_store_config *config,
                                         rung_err *err) {
+    rung_store_config with_inline_log = *config;
+    with_inline_log.writer.is_inline = true;
     *k = (storekit){0};
-    rung_status st = rung_store_open(config, &k->store, &k->state, err);
+    rung_status st = rung_store_open(&with_inline_log, &k->store, &k->state, err);
     if (st == RUNG_OK)
         st = storekit_start(k, config->alloc, err);
     if (st < 0)

@@ -139,9 +139,9 @@ static void write_sync_times(rung_json_writer *w, const rung_hub_stats *s) {
     char label[48];
     uint64_t below = 0;
     rung_metrics_family(w, name, "histogram", "Writing and syncing one batch of events.");
-    for (unsigned i = 0; i < RUNG_HUB_TIME_BUCKETS; i++) {
+    for (unsigned i = 0; i < RUNG_LOG_TIME_BUCKETS; i++) {
         below += s->sync_us[i];
-        if (i + 1 < RUNG_HUB_TIME_BUCKETS)
+        if (i + 1 < RUNG_LOG_TIME_BUCKETS)
             snprintf(label, sizeof label, "le=\"%u.%06u\"", (1u << i) / 1000000,
                      (1u << i) % 1000000);
         else

@@ -458,7 +458,7 @@ static void read_log(fixture *f) {
         remember(f, record.seq, 1, &one);
     }
     rung_log_cursor_close(cursor);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), NULL));
+    CHECK_OK(rung_segment_log_close(log, NULL));
 }
 
 TEST(killed_at_any_moment) {

@@ -195,7 +195,7 @@ TEST(archive_ahead_of_the_log) {
         .archive = a, .log = rung_segment_log_port(log), .alloc = rung_alloc_heap()};
     CHECK_STATUS(rung_follower_create(&config, &follower, &err), RUNG_ECONFLICT);
     CHECK(err.message[0]);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_archive_close(a);
     end(&f);
 }
@@ -208,7 +208,7 @@ TEST(a_log_that_begins_later) {
     start(&f);
     steps(&f, 1200);
     wait_all(&f);
-    CHECK_OK(rung_log_truncate_before(rung_segment_log_port(f.server.log), 1100, &err));
+    CHECK_OK(rung_segment_log_truncate_before(f.server.log, 1100, &err));
     uint64_t first = rung_segment_log_stat(f.server.log).first_seq;
     CHECK(first > 1 && first <= 1100);
     archive_dir other;

@@ -89,11 +89,11 @@ TEST(a_log_on_real_files) {
         CHECK_MSG(st == RUNG_OK, "%s", err.message);
         for (int i = 0; i < 30; i++, next += 20) {
             CHECK_OK(logkit_append(log, next, 20, &err));
-            CHECK(rung_log_maintain(rung_segment_log_port(log), false, &err) >= 0);
+            CHECK(rung_segment_log_maintain(log, false, &err) >= 0);
         }
         CHECK_OK(logkit_read(log, &first, &last, &err));
         CHECK_EQ_U64(last, next - 1);
-        CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+        CHECK_OK(rung_segment_log_close(log, &err));
     }
     remove_folder(path);
 }
@@ -135,7 +135,7 @@ TEST(a_killed_process_loses_nothing_it_acknowledged) {
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK(last >= acked + 2);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     remove_folder(path);
 }
 

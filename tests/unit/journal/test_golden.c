@@ -75,7 +75,7 @@ static void write_golden(const char *to) {
     for (uint64_t seq = 1; seq <= 30; seq++)
         CHECK_OK(logkit_append(log, seq, 1, &err));
     write_snapshot(rung_segment_log_dir(log), rung_segment_log_uuid(log));
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_append(log, 31, RECORDS - 30, &err));
     digest_of(log, digest);
@@ -138,7 +138,7 @@ TEST(the_golden_log_replays_to_its_digest) {
     CHECK_OK(rung_segment_log_start(log, &err)); /* and it goes on */
     digest_of(log, got);
     CHECK_EQ_STR(got, want);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 

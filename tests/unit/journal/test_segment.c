@@ -78,7 +78,7 @@ TEST(every_bit_of_a_header_footer_and_mark_counts) {
 TEST(the_bytes_of_a_record) {
     rung_frame_state s = {.salt = rung_segment_salt(UUID), .epoch = 2, .next_seq = 5};
     uint8_t out[40];
-    rung_log_entry e = {RUNG_SLICE("abc"), 0x0102};
+    rung_log_entry e = {.payload = RUNG_SLICE("abc"), .type = 0x0102};
     CHECK_EQ_U64(rung_log_framed_size(3), 40);
     rung_frame_encode(&s, out, &e, 1, RUNG_RECORD_END);
     static const uint8_t want[40] = {3,    0,    0,    0, /* length */
@@ -102,7 +102,7 @@ TEST(records_at_every_cut_and_flip) {
     rung_frame_state w = {.salt = 77, .epoch = 1, .next_seq = 1};
     static const char *const texts[] = {"first", "", "the third record", "4"};
     for (int i = 0; i < 4; i++) {
-        rung_log_entry e = {rung_slice_str(texts[i]), (uint16_t)i};
+        rung_log_entry e = {.payload = rung_slice_str(texts[i]), .type = (uint16_t)i};
         rung_frame_encode(&w, out + len, &e, 1 + (uint32_t)i / 2, i % 2 ? RUNG_RECORD_END : 0);
         len += rung_log_framed_size(e.payload.len);
     }

@@ -18,7 +18,7 @@ TEST(an_empty_folder_becomes_a_log) {
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(first, 1);
     CHECK_EQ_U64(last, 0);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -35,12 +35,12 @@ TEST(records_come_back_after_a_clean_end_over_many_segments) {
         CHECK_EQ_U64(last, next - 1);
         for (size_t count = 1; count < 20; next += count, count++) {
             CHECK_OK(logkit_append(log, next, count, &err));
-            CHECK(rung_log_maintain(rung_segment_log_port(log), count % 3 == 0, &err) >= 0);
+            CHECK(rung_segment_log_maintain(log, count % 3 == 0, &err) >= 0);
         }
         CHECK_OK(logkit_read(log, &first, &last, &err));
         CHECK_EQ_U64(last, next - 1);
         CHECK(rung_segment_log_stat(log).segment_count > 3);
-        CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+        CHECK_OK(rung_segment_log_close(log, &err));
     }
     rung_memfs_deinit(&fs);
 }
@@ -78,7 +78,7 @@ TEST(restarts_without_records_leave_no_trace) {
         if (run % 2)
             logkit_abandon(&fs, log);
         else
-            CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+            CHECK_OK(rung_segment_log_close(log, &err));
     }
     rung_memfs_deinit(&fs);
 }
@@ -95,7 +95,7 @@ TEST(a_batch_is_one_write_and_one_sync) {
     CHECK_OK(logkit_append(log, 1, LOGKIT_BATCH_MAX, &err));
     CHECK_EQ_U64(fs.write_count - writes, 1);
     CHECK_EQ_U64(fs.sync_count - syncs, 1);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -112,8 +112,8 @@ TEST(a_second_opener_is_told_who_holds_the_folder) {
     config.is_read_only = true;
     CHECK_OK(rung_segment_log_open(&config, &second, &err));
     CHECK_STATUS(rung_segment_log_start(second, &err), RUNG_EINVAL);
-    CHECK_OK(rung_log_close(rung_segment_log_port(second), &err));
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(second, &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -128,17 +128,17 @@ TEST(limits_are_checked_before_anything_changes) {
     CHECK_STATUS(rung_segment_log_open(&config, &log, &err), RUNG_EINVAL);
     config.segment_size = 8192;
     CHECK_OK(rung_segment_log_open(&config, &log, &err));
-    rung_log *port = rung_segment_log_port(log);
-    rung_log_entry entry = {logkit_payload(1), logkit_type(1)};
-    CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_EINVAL); /* not started */
+    rung_log_entry entry = {.payload = logkit_payload(1), .type = logkit_type(1)};
+    CHECK_STATUS(rung_segment_log_append(log, &entry, 1, &seq, &err),
+                 RUNG_EINVAL); /* not started */
     CHECK_OK(rung_segment_log_start(log, &err));
-    CHECK_STATUS(rung_log_append(port, &entry, 0, &seq, &err), RUNG_EINVAL);
+    CHECK_STATUS(rung_segment_log_append(log, &entry, 0, &seq, &err), RUNG_EINVAL);
     entry.payload.len = RUNG_LOG_RECORD_MAX + 1; /* must not be read */
-    CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_ELIMIT);
+    CHECK_STATUS(rung_segment_log_append(log, &entry, 1, &seq, &err), RUNG_ELIMIT);
     entry.payload.len = 8192; /* longer than the segment */
-    CHECK_STATUS(rung_log_append(port, &entry, 1, &seq, &err), RUNG_ELIMIT);
+    CHECK_STATUS(rung_segment_log_append(log, &entry, 1, &seq, &err), RUNG_ELIMIT);
     CHECK_OK(logkit_append(log, 1, 3, &err));
-    CHECK_OK(rung_log_close(port, &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -152,18 +152,17 @@ TEST(a_batch_that_fills_the_segment_exactly_fits) {
     static char bytes[8192];
     memset(bytes, 'x', sizeof bytes);
     CHECK_OK(logkit_open(&config, true, &log, &err));
-    rung_log *port = rung_segment_log_port(log);
-    size_t max = rung_log_batch_bytes_max(port) - RUNG_RECORD_HEADER_SIZE;
+    size_t max = rung_segment_log_batch_bytes_max(log) - RUNG_RECORD_HEADER_SIZE;
     for (uint64_t i = 1; i <= 3; i++) {
-        rung_log_entry entry = {rung_slice_of(bytes, max), 1};
-        CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
-        CHECK_OK(rung_log_sync(port, &durable, &err));
+        rung_log_entry entry = {.payload = rung_slice_of(bytes, max), 1};
+        CHECK_OK(rung_segment_log_append(log, &entry, 1, &seq, &err));
+        CHECK_OK(rung_segment_log_sync(log, &durable, &err));
         CHECK_EQ_U64(durable, i);
     }
     logkit_abandon(&fs, log);
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_EQ_U64(rung_log_durable_seq(rung_segment_log_port(log)), 3);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -181,23 +180,23 @@ TEST(truncation_removes_whole_sealed_segments_only) {
     rung_segment_info segments[64];
     size_t count = rung_segment_log_segments(log, segments, 64);
     CHECK(count > 4);
-    CHECK_STATUS(rung_log_truncate_before(port, segments[0].last_seq, &err), RUNG_UNCHANGED);
+    CHECK_STATUS(rung_segment_log_truncate_before(log, segments[0].last_seq, &err), RUNG_UNCHANGED);
     rung_segment_log_pin(log);
-    CHECK_STATUS(rung_log_truncate_before(port, 300, &err), RUNG_UNCHANGED);
+    CHECK_STATUS(rung_segment_log_truncate_before(log, 300, &err), RUNG_UNCHANGED);
     rung_segment_log_unpin(log);
-    CHECK_OK(rung_log_truncate_before(port, segments[2].last_seq, &err));
+    CHECK_OK(rung_segment_log_truncate_before(log, segments[2].last_seq, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(first, segments[2].first_seq);
     CHECK_EQ_U64(last, 400);
     rung_log_cursor *cursor;
     CHECK_STATUS(rung_log_cursor_open(port, 1, &cursor, &err), RUNG_ESTALE);
-    CHECK_OK(rung_log_truncate_before(port, UINT64_MAX, &err)); /* the open one stays */
+    CHECK_OK(rung_segment_log_truncate_before(log, UINT64_MAX, &err)); /* the open one stays */
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, 400);
-    CHECK_OK(rung_log_close(port, &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_append(log, 401, 5, &err));
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -216,17 +215,17 @@ TEST(a_cursor_follows_the_writer_and_never_runs_ahead) {
         rung_log_record r;
         size_t count;
         CHECK_STATUS(rung_log_cursor_read(cursor, &r, 1, &count, &err), RUNG_NOT_FOUND);
-        rung_log_entry entry = {logkit_payload(at), logkit_type(at)};
-        CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
+        rung_log_entry entry = {logkit_payload(at), .type = logkit_type(at)};
+        CHECK_OK(rung_segment_log_append(log, &entry, 1, &seq, &err));
         CHECK_STATUS(rung_log_cursor_read(cursor, &r, 1, &count, &err),
                      RUNG_NOT_FOUND); /* not durable */
-        CHECK_OK(rung_log_sync(port, &durable, &err));
+        CHECK_OK(rung_segment_log_sync(log, &durable, &err));
         CHECK_OK(rung_log_cursor_read(cursor, &r, 1, &count, &err));
         CHECK_EQ_U64(r.seq, next++);
         CHECK(rung_slice_eq(r.payload, logkit_payload(at)));
     }
     rung_log_cursor_close(cursor);
-    CHECK_OK(rung_log_close(port, &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -257,7 +256,7 @@ TEST(a_cursor_opened_before_the_start_goes_over_to_the_new_segment) {
         CHECK(rung_slice_eq(r.payload, logkit_payload(seq)));
     }
     rung_log_cursor_close(cursor);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -307,16 +306,17 @@ TEST(a_start_begins_with_a_short_segment) {
         size_t count = rung_segment_log_segments(log, found, 4);
         CHECK_EQ_U64(found[count - 1].capacity, brief);
         CHECK_OK(logkit_append(log, 1 + (uint64_t)run * 10, 10, &err));
-        CHECK_OK(rung_log_prepare(rung_segment_log_port(log), &err)); /* of the usual size */
+        CHECK_OK(rung_segment_log_prepare(log, &err)); /* of the usual size */
         logkit_abandon(&fs, log);
     }
     CHECK_OK(logkit_open(&config, true, &log, &err));
     static char payload[1 << 20];
     rung_log_entry long_one[5];
     for (int i = 0; i < 5; i++)
-        long_one[i] = (rung_log_entry){rung_slice_of(payload, sizeof payload - 1024), 1};
-    CHECK_OK(rung_log_append(rung_segment_log_port(log), long_one, 5, &first, &err));
-    CHECK_OK(rung_log_sync(rung_segment_log_port(log), &last, &err));
+        long_one[i] =
+            (rung_log_entry){.payload = rung_slice_of(payload, sizeof payload - 1024), .type = 1};
+    CHECK_OK(rung_segment_log_append(log, long_one, 5, &first, &err));
+    CHECK_OK(rung_segment_log_sync(log, &last, &err));
     CHECK_EQ_U64(first, 21);
     CHECK_EQ_U64(last, 25);
     size_t count = rung_segment_log_segments(log, found, 4);
@@ -335,8 +335,8 @@ TEST(a_start_on_a_full_disk_uses_the_spare_of_the_last_run) {
     uint64_t first, last;
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_append(log, 1, 10, &err));
-    CHECK_OK(rung_log_prepare(rung_segment_log_port(log), &err));
-    CHECK_STATUS(rung_log_prepare(rung_segment_log_port(log), &err), RUNG_UNCHANGED);
+    CHECK_OK(rung_segment_log_prepare(log, &err));
+    CHECK_STATUS(rung_segment_log_prepare(log, &err), RUNG_UNCHANGED);
     CHECK(rung_segment_log_stat(log).is_spare_ready);
     logkit_abandon(&fs, log);
     fs.space = 1;
@@ -350,7 +350,7 @@ TEST(a_start_on_a_full_disk_uses_the_spare_of_the_last_run) {
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, 20);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -382,7 +382,7 @@ TEST(without_a_descriptor_the_log_waits) {
     CHECK_OK(logkit_append(log, next, 4, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, next + 3);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -398,24 +398,23 @@ TEST(a_start_without_space_is_made_up_for_later) {
     logkit_abandon(&fs, log);
     fs.space = 1;
     CHECK_OK(logkit_open(&config, false, &log, &err));
-    rung_log *port = rung_segment_log_port(log);
     CHECK_STATUS(rung_segment_log_start(log, &err), RUNG_ENOSPC);
     for (int i = 0; i < 3; i++) {
-        CHECK_OK(rung_log_maintain(port, true, &err)); /* in vain */
-        CHECK_STATUS(rung_log_prepare(port, &err), RUNG_ENOSPC);
+        CHECK_OK(rung_segment_log_maintain(log, true, &err)); /* in vain */
+        CHECK_STATUS(rung_segment_log_prepare(log, &err), RUNG_ENOSPC);
         CHECK_STATUS(logkit_append(log, 11, 1, &err), RUNG_ENOSPC);
         CHECK_OK(logkit_read(log, &first, &last, &err)); /* reads go on */
         CHECK_EQ_U64(last, 10);
     }
     fs.space = 0;
-    CHECK_STATUS(rung_log_maintain(port, true, &err), RUNG_PARTIAL);
-    CHECK_OK(rung_log_prepare(port, &err));
+    CHECK_STATUS(rung_segment_log_maintain(log, true, &err), RUNG_PARTIAL);
+    CHECK_OK(rung_segment_log_prepare(log, &err));
     CHECK_OK(logkit_append(log, 11, 10, &err));
-    CHECK_OK(rung_log_close(port, &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, 20);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -428,21 +427,20 @@ TEST(relaxed_appends_share_a_sync) {
     rung_err err;
     uint64_t seq, durable, first, last, next = 1;
     CHECK_OK(logkit_open(&config, true, &log, &err));
-    rung_log *port = rung_segment_log_port(log);
     for (int round = 0; round < 40; round++) {
         for (int i = 0; i < 5; i++, next++) {
-            rung_log_entry entry = {logkit_payload(next), logkit_type(next)};
-            CHECK_OK(rung_log_append(port, &entry, 1, &seq, &err));
+            rung_log_entry entry = {.payload = logkit_payload(next), .type = logkit_type(next)};
+            CHECK_OK(rung_segment_log_append(log, &entry, 1, &seq, &err));
         }
-        CHECK_OK(rung_log_sync(port, &durable, &err));
+        CHECK_OK(rung_segment_log_sync(log, &durable, &err));
         CHECK_EQ_U64(durable, next - 1);
-        CHECK(rung_log_maintain(port, false, &err) >= 0);
+        CHECK(rung_segment_log_maintain(log, false, &err) >= 0);
     }
     logkit_abandon(&fs, log);
     CHECK_OK(logkit_open(&config, true, &log, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, next - 1);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 
@@ -464,7 +462,7 @@ TEST(a_smaller_segment_size_is_no_obstacle_to_a_long_tail) {
         CHECK_OK(logkit_append(log, seq, 10, &err));
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, 400);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     rung_memfs_deinit(&fs);
 }
 

@@ -43,7 +43,7 @@ static void build(fixture *f, bool is_clean, uint64_t snapshot_seq) {
     if (snapshot_seq)
         save_snapshot(f, rung_segment_log_uuid(log), snapshot_seq);
     if (is_clean)
-        CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+        CHECK_OK(rung_segment_log_close(log, &err));
     else
         logkit_abandon(&f->fs, log);
 }
@@ -180,7 +180,7 @@ static uint64_t last_of(fixture *f, uint64_t *first_out) {
     CHECK_MSG(st == RUNG_OK, "%s", err.message);
     CHECK_OK(logkit_read(log, first_out, &last, &err));
     CHECK_OK(logkit_append(log, last + 1, 2, &err));
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     return last;
 }
 
@@ -227,7 +227,7 @@ static void repair_flips(uint64_t snapshot_seq) {
             CHECK_OK(logkit_open(&f.config, true, &log, &err));
             CHECK_EQ_U64(rung_log_durable_seq(rung_segment_log_port(log)), snapshot_seq);
             CHECK_OK(logkit_append(log, snapshot_seq + 1, 2, &err));
-            CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+            CHECK_OK(rung_segment_log_close(log, &err));
         } else {
             last = last_of(&f, &first);
             CHECK_EQ_U64(last, r.kept_seq);
@@ -272,7 +272,7 @@ TEST(repair_of_a_log_in_use_is_refused) {
     build(&f, true, 0);
     CHECK_OK(logkit_open(&f.config, true, &log, &err));
     CHECK_STATUS(rung_log_repair(&f.dir, rung_alloc_heap(), true, &r, &err), RUNG_EBUSY);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     end(&f);
 }
 
@@ -304,7 +304,7 @@ static void check_restored(fixture *f, const rung_dir *backup, uint64_t seq, uin
     CHECK_OK(logkit_read(log, &first, &last, &err));
     CHECK_EQ_U64(last, want_last);
     CHECK_OK(logkit_append(log, last + 1, 3, &err));
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     CHECK_STATUS(rung_backup_restore(&from, &to, rung_alloc_heap(), seq, &r, &err), RUNG_EEXIST);
     rung_dir_close(&to);
     rung_dir_close(&from);
@@ -328,8 +328,8 @@ TEST(a_backup_of_a_running_log_restores_to_every_sequence) {
     CHECK_STATUS(rung_backup_run(&f.dir, log, &to, rung_alloc_heap(), &r, &err), RUNG_EEXIST);
     /* The log goes on; the backup stays. */
     CHECK_OK(logkit_append(log, RECORDS + 6, 12, &err));
-    CHECK_OK(rung_log_truncate_before(rung_segment_log_port(log), 40, &err));
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_truncate_before(log, 40, &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     check_restored(&f, &to, 0, RECORDS + 5);
     for (uint64_t seq = 1; seq <= RECORDS + 5; seq++)
         check_restored(&f, &to, seq, seq);
@@ -374,7 +374,7 @@ TEST(a_backup_whose_beginning_is_gone_needs_its_snapshot) {
     rung_dir to, target;
     build(&f, true, 55);
     CHECK_OK(logkit_open(&f.config, true, &log, &err));
-    CHECK_OK(rung_log_truncate_before(rung_segment_log_port(log), 56, &err));
+    CHECK_OK(rung_segment_log_truncate_before(log, 56, &err));
     CHECK_OK(rung_dir_open(&to, &f.fs.port, "backup", true, &err));
     CHECK_OK(rung_backup_run(&f.dir, log, &to, rung_alloc_heap(), &r, &err));
     CHECK(r.first_seq > 1);
@@ -383,7 +383,7 @@ TEST(a_backup_whose_beginning_is_gone_needs_its_snapshot) {
     CHECK_STATUS(rung_backup_restore(&to, &target, rung_alloc_heap(), 54, &r, &err), RUNG_ESTALE);
     rung_dir_close(&target);
     rung_dir_close(&to);
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), &err));
+    CHECK_OK(rung_segment_log_close(log, &err));
     end(&f);
 }
 

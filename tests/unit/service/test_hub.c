@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The hub: order, one answer for each, limits, a full disk, a failed sync, restarts, snapshots beside the work, the
- * follower's port; and random histories through it, against the engine and against its own log. */
+ * follower's port; and random histories through it, driven in both ways, and against its own log. */
 /* ctest: timeout=240 labels=thread */
 #include "service/hub.h"
 
 #include "journal/segment_log.h"
-#include "service/engine.h"
 #include "service/store.h"
 #include "support/archive_dir.h"
 #include "support/check.h"
@@ -13,6 +12,7 @@
 #include "support/history_gen.h"
 #include "support/memfs.h"
 #include "support/rng.h"
+#include "support/storekit.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -254,7 +254,7 @@ TEST(changes_and_questions_keep_their_order_on_disk) {
     check_order(&f);
     rung_hub_stats s = rung_hub_stat(f.hub);
     uint64_t counted = 0;
-    for (int i = 0; i < RUNG_HUB_TIME_BUCKETS; i++)
+    for (int i = 0; i < RUNG_LOG_TIME_BUCKETS; i++)
         counted += s.sync_us[i];
     CHECK_EQ_U64(s.sync_count, s.batches);
     CHECK_EQ_U64(counted, s.batches);
@@ -1184,24 +1184,18 @@ static void count_call(void *ctx, rung_status st, const rung_outcome *outcome,
     ++*(uint32_t *)ctx;
 }
 
-static void ignore_answer(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
-                          const rung_err *err) {
-    (void)ctx, (void)i, (void)st, (void)outcome, (void)err;
-}
-
-/* The same events, in the same batches, through engine and hub. */
-TEST(the_engine_and_the_hub_agree) {
+/* The same events, in the same batches, beside the disk and waiting for it. */
+TEST(both_drivers_agree) {
     enum { STEPS = 3000 };
     for (uint64_t seed = test_seed(1), last = seed + 3; seed < last; seed++) {
         fixture f;
         rung_rng r;
         history_gen *g = history_gen_create(seed);
         const history_taste *taste = history_gen_taste(g);
-        rung_engine *engine;
-        rung_state *state;
+        rung_hub *other;
         static rung_event e, copy;
         rung_err err;
-        uint32_t put = 0, answered = 0;
+        uint32_t put = 0, answered = 0, also_answered = 0;
         rung_rng_seed(&r, seed);
         begin(&f);
         f.config.path = "data";
@@ -1210,35 +1204,32 @@ TEST(the_engine_and_the_hub_agree) {
         f.config.id_keep_ms = taste->id_keep_ms;
         open_hub(&f);
         settle(&f);
-        CHECK_OK(rung_state_create(&(rung_state_config){.alloc = rung_alloc_heap()}, &state));
-        CHECK(rung_store_rules_event(state, &e));
-        e.ts_ms = f.now_ms;
-        CHECK_OK(rung_state_apply(state, &e, NULL, &err));
-        if (rung_store_ids_event(state, taste->id_capacity, taste->id_keep_ms, &e)) {
-            e.ts_ms = f.now_ms;
-            CHECK_OK(rung_state_apply(state, &e, NULL, &err));
-        }
-        CHECK_OK(rung_engine_create(
-            &(rung_engine_config){.alloc = rung_alloc_heap(), .clock = {now, &f}, .state = state},
-            &engine, &err));
+        rung_hub_config config = f.config;
+        config.path = "other";
+        config.is_inline = true;
+        config.segment_size = (uint64_t)4 << 20;
+        CHECK_OK(rung_hub_open(&config, &other, &err));
         for (uint32_t i = 0; i < STEPS; i++) {
             history_gen_next(g, &e);
             copy = e;
-            if (rung_engine_waiting(engine) == 0)
+            if (rung_hub_is_idle(other))
                 f.now_ms = e.ts_ms;
             rung_status st = rung_hub_put(f.hub, &e, count_call, &answered, &err);
-            CHECK_STATUS(rung_engine_put(engine, &copy, &err), st);
+            CHECK_STATUS(rung_hub_put(other, &copy, count_call, &also_answered, &err), st);
             put += st == RUNG_OK;
-            bool is_begun = rung_engine_waiting(engine) > 0;
-            if (is_begun && rung_rng_below(&r, 6) && !rung_engine_is_full(engine))
+            bool is_begun = !rung_hub_is_idle(other);
+            if (is_begun && rung_rng_below(&r, 6) && rung_hub_room(other) > 0)
                 continue;
-            CHECK_OK(rung_engine_commit(engine, ignore_answer, NULL, &err));
+            rung_hub_flush(other);
+            CHECK(rung_hub_is_idle(other));
             settle(&f);
         }
-        CHECK_OK(rung_engine_commit(engine, ignore_answer, NULL, &err));
+        rung_hub_flush(other);
         settle(&f);
         CHECK_EQ_U64(answered, put);
-        rung_digest want = rung_state_digest(state), got = rung_state_digest(rung_hub_state(f.hub));
+        CHECK_EQ_U64(also_answered, put);
+        rung_digest want = rung_state_digest(rung_hub_state(other)),
+                    got = rung_state_digest(rung_hub_state(f.hub));
         CHECK_EQ_U64(got.a, want.a);
         CHECK_EQ_U64(got.b, want.b);
         CHECK_OK(rung_hub_close(f.hub, &err));
@@ -1246,8 +1237,7 @@ TEST(the_engine_and_the_hub_agree) {
         got = rung_state_digest(rung_hub_state(f.hub));
         CHECK_EQ_U64(got.a, want.a);
         CHECK_OK(rung_hub_close(f.hub, &err));
-        rung_engine_destroy(engine);
-        rung_state_destroy(state);
+        CHECK_OK(rung_hub_close(other, &err));
         history_gen_destroy(g);
         end(&f);
     }
@@ -1316,25 +1306,19 @@ TEST(a_folder_is_raised_to_our_rules) {
 /* What a version wrote that knew of no levels: its events keep their meaning, those behind them have the new one. */
 TEST(a_folder_of_an_older_version_is_raised) {
     fixture f;
-    rung_store *store;
-    rung_state *state;
-    rung_engine *engine;
+    storekit k;
     rung_err err;
     const char *far = "01a1b2c3-0000-7000-8000-000000000001"; /* a UUIDv7, dated below */
     begin(&f);
     int64_t ahead_ms = (INT64_C(0x01a1b2c3) << 16);
     f.now_ms = ahead_ms - 3600000;
-    CHECK_OK(rung_store_open(&(rung_store_config){.fs = f.config.fs,
-                                                  .alloc = rung_alloc_heap(),
-                                                  .path = "data",
-                                                  .segment_size = f.config.segment_size,
-                                                  .state = {.alloc = rung_alloc_heap()}},
-                             &store, &state, &err));
-    CHECK_OK(rung_engine_create(&(rung_engine_config){.alloc = rung_alloc_heap(),
-                                                      .clock = {now, &f},
-                                                      .state = state,
-                                                      .log = rung_store_log(store)},
-                                &engine, &err));
+    rung_store_config old = {.fs = f.config.fs,
+                             .alloc = rung_alloc_heap(),
+                             .path = "data",
+                             .segment_size = f.config.segment_size,
+                             .state = {.alloc = rung_alloc_heap()}};
+    CHECK_OK(storekit_open(&k, &old, &err));
+    k.now_ms = f.now_ms;
     rung_event board = {.kind = RUNG_EVENT_BOARD_DEFINED, .defined = {.board = RACE}};
     rung_event score = {.kind = RUNG_EVENT_SCORE,
                         .score = {.board = RACE,
@@ -1343,11 +1327,9 @@ TEST(a_folder_of_an_older_version_is_raised) {
                                   .values = {{.i = 7}},
                                   .id = rung_slice_str(far)}};
     board.defined.def = rung_board_def_default();
-    CHECK_OK(rung_engine_submit(engine, &board, NULL, &err));
-    CHECK_OK(rung_engine_submit(engine, &score, NULL, &err));
-    rung_engine_destroy(engine);
-    CHECK_OK(rung_store_close(store, &err));
-    rung_state_destroy(state);
+    CHECK_OK(storekit_submit(&k, &board, &err));
+    CHECK_OK(storekit_submit(&k, &score, &err));
+    CHECK_OK(storekit_close(&k, &err));
 
     f.config.path = "data";
     open_hub(&f);
@@ -1647,7 +1629,7 @@ static uint64_t first_in_log(const disk *d) {
                                  .segment_size = d->f.config.segment_size};
     CHECK_OK(rung_segment_log_open(&c, &log, &err));
     uint64_t first = rung_segment_log_stat(log).first_seq;
-    CHECK_OK(rung_log_close(rung_segment_log_port(log), NULL));
+    CHECK_OK(rung_segment_log_close(log, NULL));
     return first;
 }
 

@@ -241,7 +241,7 @@ TEST(a_full_disk_passes) {
                                       .values = {{.i = 1}},
                                       .meta = rung_slice_of(meta, sizeof meta)}};
         before = rung_state_digest(k.state);
-        st = rung_engine_submit(k.engine, &event, NULL, &d.err);
+        st = storekit_submit(&k, &event, &d.err);
         CHECK(st == RUNG_OK || st == RUNG_ENOSPC);
     }
     CHECK_STATUS(st, RUNG_ENOSPC);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service/admission.h"
+
+/* What a change that waits may add to the state, more than most do: a new player, or a new key, and its bytes. */
+enum { GROWTH_EACH = 1024, GROWTH_FACTOR = 4 };
+
+static bool do_commands_grow(rung_slice packed) {
+    rung_zcommand c;
+    while (rung_zcommand_next(&packed, &c, NULL) == RUNG_OK)
+        if (c.kind == RUNG_ZCOMMAND_ZADD || c.kind == RUNG_ZCOMMAND_SADD ||
+            c.kind == RUNG_ZCOMMAND_ZSTORE || c.kind == RUNG_ZCOMMAND_ZRANGESTORE)
+            return true;
+    return false;
+}
+
+/* Does the event as a rule make the state larger? What removes something, or only says that time has passed, must
+ * always get through: it is the way out. */
+static bool does_grow(const rung_state *state, const rung_event *event) {
+    const rung_board_def *def;
+    switch (event->kind) {
+    case RUNG_EVENT_SCORE:
+    case RUNG_EVENT_PLAYER_SET:
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIENDS_REPLACED:
+    case RUNG_EVENT_WINDOW_OPENED:
+        return true;
+    case RUNG_EVENT_BOARD_DEFINED: /* of one that is there: perhaps to rank by less */
+        return rung_state_board(state, event->defined.board, &def) != RUNG_OK;
+    case RUNG_EVENT_KEYS:
+        return do_commands_grow(event->keys.packed);
+    case RUNG_EVENT_BOARD_DELETED:
+    case RUNG_EVENT_ENTRY_REMOVED:
+    case RUNG_EVENT_PLAYER_ERASED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+    case RUNG_EVENT_TICK:
+    case RUNG_EVENT_IDS_SET:
+    case RUNG_EVENT_RULES_SET:
+    case RUNG_EVENT_ACCESS_SET:
+        break;
+    }
+    return false;
+}
+
+rung_status rung_memory_limit_check(rung_memory_limit *limit, const rung_state *state,
+                                    const rung_event *event, uint64_t waiting,
+                                    uint64_t waiting_bytes, rung_err *err) {
+    if (!limit->max)
+        return RUNG_OK;
+    uint64_t coming = waiting * GROWTH_EACH + waiting_bytes * GROWTH_FACTOR;
+    if (limit->meter->used + coming < limit->max || !does_grow(state, event))
+        return RUNG_OK;
+    limit->refused++;
+    return RUNG_FAIL(err, RUNG_EFULL,
+                     "the memory for players and rankings (memory.max) is full: only what removes "
+                     "something is accepted");
+}

@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commit line. Workload: small changes from thousands of connections, hundreds of thousands a second, and questions
+ * between them; or one change at a time from a program that waits for the answer.
+ *
+ * Everything put or placed stands in one line of items. Its bytes, as they are logged, stand in a ring of their own and
+ * stay there until they are applied. Three parts follow one another in the line, and each item passes from right to
+ * left; its position is its tag in the log:
+ *
+ *     head                proposed                  tail
+ *       | with the log        | put since             |
+ *
+ *     put -> propose -> the log: committed -> work (apply_run)  -> answer
+ *                                rejected  -> work (refuse_run) -> answer
+ *
+ * Invariants:
+ *   C1  Durable, then visible, then answered: an event is applied only when the log has delivered it as committed.
+ *   C2  The state's sequence is that of the last record applied; the next one that is delivered follows it.
+ *   C3  Every event that was put is answered exactly once: applied, or refused with the reason.
+ *   C4  A question is called when it stands at the head, so after all before it and before all behind it.
+ *   C5  Once it has failed nothing is proposed or applied again: all that waits, and all that comes, is refused. So no
+ *       byte of the ring is written again, which the log may still be reading.
+ *   C6  Our own events come back in the order of the line (log.h L3): the next one delivered is the first in it.
+ *   C7  All events put between two calls of propose carry one time. A window that is due then closes by a tick before
+ *       them; at most one tick is in the line.
+ *
+ * Answers and questions may put and place while the line is worked off: items and bytes are only ever added at the
+ * tail, and nothing is moved. */
+#include "service/commit.h"
+
+#include "base/assert.h"
+#include "base/fair.h"
+#include "service/applier.h"
+
+#include <stdio.h>
+
+#ifdef RUNG_TEST_BUILD
+enum { PROPOSE_MAX = 16, RUN_MAX = 48, DELIVER_MAX = 96 };
+#else
+enum {
+    PROPOSE_MAX = 4096, /* handed to the log at once */
+    RUN_MAX = 256,      /* applied at once */
+    DELIVER_MAX = 1024, /* taken from the log at once */
+};
+#endif
+
+enum { RING_SPARE = RUNG_EVENT_BYTES_MAX }; /* less room than this is none: the longest must fit */
+
+typedef enum item_kind { ITEM_EVENT, ITEM_TICK, ITEM_READ } item_kind;
+
+typedef struct item {
+    union {
+        rung_hub_answer *answer; /* may be NULL */
+        rung_hub_reader *read;
+    };
+    void *ctx;
+    rung_zkey_sink *sink; /* of an event that has one; it is applied by itself */
+    uint64_t ring_end;    /* of an event: its bytes end there */
+    uint32_t length;      /* of them */
+    uint16_t share;       /* whose it is */
+    uint8_t kind;         /* item_kind */
+    bool is_brief;        /* of a score */
+} item;
+
+typedef enum phase { PHASE_OPEN, PHASE_FULL, PHASE_CLOSING, PHASE_FAILED } phase;
+
+/* Answers and questions are being called: they must not come back here. Resting: somebody took long, the next is for
+ * another turn. */
+typedef enum activity { ACTIVITY_NONE, ACTIVITY_WORKING, ACTIVITY_RESTING } activity;
+
+struct rung_commit {
+    rung_commit_config config;
+    rung_state *state;
+    rung_applier *applier;
+    phase phase;
+    activity activity;
+    bool is_held;     /* nothing is applied */
+    rung_err failure; /* C5: code RUNG_OK while all is well */
+
+    /* The line: positions count up for ever, the item is at position & mask. */
+    item *items;
+    uint32_t mask;
+    uint64_t head, proposed, tail;
+    uint64_t looked_at;       /* the tail at the end of the last turn */
+    rung_fair waiting, reads; /* events put by callers, questions: who has how many */
+    bool has_tick;            /* C7 */
+    bool has_time;            /* since the last propose */
+    int64_t time_ms;          /* C7 */
+
+    /* The ring of bytes: positions count up, too. One event is in one piece. */
+    char *ring;
+    uint64_t ring_head, ring_tail;
+    rung_fair bytes; /* of the ring, without what is skipped at its end: who has how many */
+
+    rung_log_entry *entries; /* PROPOSE_MAX, for the log */
+    rung_log_delivery run;   /* what the log delivered last; those before run_at are done */
+    size_t run_at;
+    rung_hub_after *first_after; /* while working */
+    rung_commit_stats stats;
+};
+
+/* ---- life ---- */
+
+static void say(const rung_commit *c, const char *line) {
+    if (c->config.say)
+        c->config.say(c->config.ctx, line);
+}
+
+static uint32_t line_size(const rung_commit_config *c) {
+    uint32_t size = 64;
+    while (size < 2 * (uint64_t)c->waiting_max + 2) /* events, questions, a tick */
+        size *= 2;
+    return size;
+}
+
+rung_status rung_commit_create(const rung_commit_config *config, rung_commit **commit_out,
+                               rung_err *err) {
+    const rung_alloc *a = config->alloc;
+    uint32_t size = line_size(config);
+    rung_commit *c = rung_alloc_zeroed(a, sizeof *c);
+    if (!c)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    c->config = *config;
+    c->state = config->state;
+    c->phase = config->is_full ? PHASE_FULL : PHASE_OPEN;
+    c->mask = size - 1;
+    c->waiting.max = c->reads.max = config->waiting_max;
+    c->bytes.max = (uint32_t)config->bytes_max;
+    c->items = rung_alloc_get(a, size * sizeof *c->items);
+    c->ring = rung_alloc_get(a, config->bytes_max);
+    c->entries = rung_alloc_get(a, PROPOSE_MAX * sizeof *c->entries);
+    rung_applier_config applier = {
+        .alloc = a, .state = config->state, .follower = config->follower};
+    if (!c->items || !c->ring || !c->entries ||
+        rung_applier_create(&applier, &c->applier, NULL) < 0) {
+        rung_commit_destroy(c);
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    }
+    *commit_out = c;
+    return RUNG_OK;
+}
+
+void rung_commit_destroy(rung_commit *c) {
+    if (!c)
+        return;
+    const rung_alloc *a = c->config.alloc;
+    rung_applier_destroy(c->applier);
+    rung_alloc_free(a, c->entries, PROPOSE_MAX * sizeof *c->entries);
+    rung_alloc_free(a, c->ring, c->config.bytes_max);
+    rung_alloc_free(a, c->items, ((size_t)c->mask + 1) * sizeof *c->items);
+    rung_alloc_free(a, c, sizeof *c);
+}
+
+/* ---- the line and its bytes ---- */
+
+static item *item_at(const rung_commit *c, uint64_t position) {
+    return &c->items[position & c->mask];
+}
+
+static inline void push(rung_commit *c, item it) {
+    RUNG_ASSERT(c->tail - c->head <= c->mask);
+    *item_at(c, c->tail++) = it;
+}
+
+/* Take the first out. Its bytes stay until release_bytes(). */
+static item pop(rung_commit *c) {
+    item it = *item_at(c, c->head++);
+    c->proposed = c->proposed < c->head ? c->head : c->proposed;
+    switch (it.kind) {
+    case ITEM_EVENT:
+        rung_fair_give(&c->waiting, it.share, 1);
+        rung_fair_give(&c->bytes, it.share, it.length);
+        break;
+    case ITEM_TICK:
+        c->has_tick = false;
+        break;
+    case ITEM_READ:
+        rung_fair_give(&c->reads, it.share, 1);
+        break;
+    }
+    return it;
+}
+
+/* When nothing is left both begin at the front again, so that a short line stays in the cache. */
+static void release_bytes(rung_commit *c, uint64_t up_to) {
+    c->ring_head = up_to;
+    if (c->ring_head == c->ring_tail)
+        c->ring_head = c->ring_tail = 0;
+}
+
+static size_t ring_free(const rung_commit *c) {
+    return c->config.bytes_max - (size_t)(c->ring_tail - c->ring_head);
+}
+
+static size_t ring_index(const rung_commit *c, uint64_t position) {
+    return (size_t)position & (c->config.bytes_max - 1);
+}
+
+static rung_slice bytes_of(const rung_commit *c, const item *it) {
+    return rung_slice_of(c->ring + ring_index(c, it->ring_end - it->length), it->length);
+}
+
+/* It did not fit behind the tail. Never inlined, as it is rare. */
+__attribute__((noinline)) static rung_status
+encode_at_front(rung_commit *c, const rung_event *event, size_t *length_out, rung_err *err) {
+    size_t to_end = c->config.bytes_max - ring_index(c, c->ring_tail), room = ring_free(c), len;
+    rung_status st = rung_event_check(event, err);
+    if (st < 0)
+        return st;
+    if (to_end >= room || rung_event_encode(event, c->ring, room - to_end, &len) < 0)
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                             "too many bytes are waiting");
+    c->ring_tail += to_end + len;
+    *length_out = len;
+    return RUNG_OK;
+}
+
+/* Encode the event behind the tail, or, where the ring's end is too near, at its beginning: what is skipped counts as
+ * the event's. Its bytes end at the tail then. */
+static inline rung_status encode(rung_commit *c, const rung_event *event, size_t *length_out,
+                                 rung_err *err) {
+    size_t at = ring_index(c, c->ring_tail), to_end = c->config.bytes_max - at, room = ring_free(c);
+    size_t len;
+    if (rung_event_encode(event, c->ring + at, room < to_end ? room : to_end, &len) < 0)
+        return encode_at_front(c, event, length_out, err);
+    c->ring_tail += len;
+    *length_out = len;
+    return RUNG_OK;
+}
+
+/* ---- putting ---- */
+
+/* C7. The first since propose: one time for all, and a tick before them when a window is due. The state may lag behind
+ * the line, so a window may be found due a moment later than it is; its tick comes with the next batch then. */
+static void begin_batch(rung_commit *c) {
+    c->has_time = true;
+    c->time_ms = rung_log_time_now(c->config.time);
+    if (c->has_tick || rung_state_next_close(c->state) > c->time_ms)
+        return;
+    rung_event tick = {.kind = RUNG_EVENT_TICK, .ts_ms = c->time_ms};
+    size_t len;
+    if (encode(c, &tick, &len, NULL) < 0)
+        return; /* no room now: the next batch will have it */
+    c->has_tick = true;
+    push(c, (item){.kind = ITEM_TICK, .ring_end = c->ring_tail, .length = (uint32_t)len});
+}
+
+void rung_commit_put_tick(rung_commit *c) {
+    if (rung_commit_may_put(c, NULL) == RUNG_OK && !c->has_time)
+        begin_batch(c);
+}
+
+rung_status rung_commit_may_put(const rung_commit *c, rung_err *err) {
+    switch (c->phase) {
+    case PHASE_FAILED:
+        if (err)
+            *err = c->failure;
+        return c->failure.code;
+    case PHASE_CLOSING:
+        return RUNG_FAIL(err, RUNG_ECLOSED, "closing: no further changes are accepted");
+    case PHASE_FULL:
+        return RUNG_FAIL(err, RUNG_ENOSPC,
+                         "there is no space for the log: nothing is accepted until there is some");
+    case PHASE_OPEN:
+        break;
+    }
+    if (rung_fair_free(&c->waiting) == 0)
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                             "too many changes are waiting");
+    return RUNG_OK;
+}
+
+/* Of what is free, no sender gets all: neither of the places nor of the bytes. */
+static bool has_share(const rung_commit *c, rung_hub_sender from) {
+    return rung_fair_may(&c->waiting, from.share, from.is_patient) &&
+           rung_fair_may(&c->bytes, from.share, from.is_patient);
+}
+
+/* Encode the event behind a tick, if one is due; neither when it is refused. */
+static inline rung_status encode_in_batch(rung_commit *c, rung_event *event, size_t *length_out,
+                                          rung_err *err) {
+    uint64_t tail = c->tail, ring_tail = c->ring_tail;
+    bool had_time = c->has_time, had_tick = c->has_tick;
+    if (!had_time)
+        begin_batch(c);
+    event->ts_ms = c->time_ms;
+    rung_status st = encode(c, event, length_out, err);
+    if (st == RUNG_OK)
+        st = rung_admit(event, c->state, c->config.at_ahead_ms, err);
+    if (st < 0) {
+        c->tail = tail;
+        c->ring_tail = ring_tail;
+        c->has_time = had_time;
+        c->has_tick = had_tick;
+    }
+    return st;
+}
+
+rung_status rung_commit_put(rung_commit *c, rung_hub_sender from, rung_event *event,
+                            rung_zkey_sink *sink, rung_hub_answer *answer, void *ctx,
+                            rung_err *err) {
+    size_t len = 0;
+    rung_status st = rung_commit_may_put(c, err);
+    if (st == RUNG_OK && !has_share(c, from))
+        st = RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                           "too many of this sender's changes are waiting");
+    if (st == RUNG_OK && c->config.memory)
+        st = rung_memory_limit_check(c->config.memory, c->state, event, c->waiting.total,
+                                     c->bytes.total, err);
+    if (st == RUNG_OK)
+        st = encode_in_batch(c, event, &len, err);
+    if (st < 0) {
+        c->stats.refused++;
+        return st;
+    }
+    push(c, (item){.answer = answer,
+                   .sink = sink,
+                   .ctx = ctx,
+                   .kind = ITEM_EVENT,
+                   .share = (uint16_t)from.share,
+                   .is_brief = event->kind == RUNG_EVENT_SCORE && event->score.is_brief,
+                   .ring_end = c->ring_tail,
+                   .length = (uint32_t)len});
+    rung_fair_take(&c->waiting, from.share, 1);
+    rung_fair_take(&c->bytes, from.share, (uint32_t)len);
+    c->stats.put++;
+    return RUNG_OK;
+}
+
+uint32_t rung_commit_room(const rung_commit *c, rung_hub_sender from) {
+    if (ring_free(c) < RING_SPARE || !rung_fair_may(&c->bytes, from.share, from.is_patient))
+        return 0;
+    return rung_fair_room(&c->waiting, from.share, from.is_patient);
+}
+
+rung_status rung_commit_place(rung_commit *c, rung_hub_sender from, rung_hub_reader *read,
+                              void *ctx, rung_err *err) {
+    if (!rung_fair_may(&c->reads, from.share, from.is_patient))
+        return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                             "too many questions are waiting");
+    push(c, (item){.read = read, .ctx = ctx, .kind = ITEM_READ, .share = (uint16_t)from.share});
+    rung_fair_take(&c->reads, from.share, 1);
+    return RUNG_OK;
+}
+
+/* ---- proposing ---- */
+
+/* Events not proposed yet, at most `max`, as entries; *next_out: the position behind the last of them. */
+static uint32_t gather(const rung_commit *c, uint32_t max, uint64_t *next_out) {
+    uint32_t n = 0;
+    uint64_t position = c->proposed;
+    for (; position != c->tail && n < max; position++) {
+        const item *it = item_at(c, position);
+        if (it->kind != ITEM_READ)
+            c->entries[n++] = (rung_log_entry){
+                .payload = bytes_of(c, it), .type = RUNG_LOG_TYPE_EVENT, .tag = position};
+    }
+    *next_out = position;
+    return n;
+}
+
+/* The bytes stay in the ring, where the log reads them. What it does not take now waits for its next word: it has
+ * something to do, or has to tell why not. */
+void rung_commit_propose(rung_commit *c) {
+    c->has_time = false; /* C7 */
+    uint32_t max = c->phase == PHASE_FAILED ? 0 : PROPOSE_MAX;
+    while (c->proposed != c->tail && max > 0) {
+        uint64_t next;
+        uint32_t count = gather(c, max, &next);
+        rung_status st = RUNG_OK;
+        if (count)
+            st = rung_log_propose(c->config.log, c->entries, count, NULL);
+        if (st == RUNG_ELIMIT) {
+            max /= 2;
+            continue;
+        }
+        if (st < 0)
+            return; /* the log says so when it has delivered everything */
+        c->proposed = next;
+    }
+}
+
+/* ---- what comes after answers ---- */
+
+void rung_commit_call_after(rung_commit *c, rung_hub_after *after) {
+    RUNG_ASSERT(c->activity != ACTIVITY_NONE);
+    if (after->is_waiting)
+        return;
+    after->is_waiting = true;
+    after->next = c->first_after;
+    c->first_after = after;
+}
+
+void rung_commit_rest(rung_commit *c) {
+    if (c->activity != ACTIVITY_NONE)
+        c->activity = ACTIVITY_RESTING;
+}
+
+void rung_commit_begin_calls(rung_commit *c) {
+    RUNG_ASSERT(c->activity == ACTIVITY_NONE);
+    c->activity = ACTIVITY_WORKING;
+}
+
+void rung_commit_end_calls(rung_commit *c) {
+    while (c->first_after) {
+        rung_hub_after *after = c->first_after;
+        c->first_after = after->next;
+        after->is_waiting = false;
+        after->call(after->ctx);
+    }
+    c->activity = ACTIVITY_NONE;
+}
+
+/* ---- failing ---- */
+
+/* Answer the first in the line without applying it; a question is called as always. */
+static void refuse_front(rung_commit *c, rung_status st, const rung_err *err) {
+    item it = pop(c);
+    if (it.kind == ITEM_READ) {
+        it.read(it.ctx);
+        return;
+    }
+    release_bytes(c, it.ring_end);
+    if (it.kind == ITEM_TICK)
+        return;
+    c->stats.answered++;
+    c->stats.refused++;
+    if (it.answer)
+        it.answer(it.ctx, st, NULL, err);
+}
+
+/* C3. All that stands in the line now. */
+static void refuse_all(rung_commit *c, rung_status st, const rung_err *err) {
+    for (uint64_t end = c->tail; c->head != end;)
+        refuse_front(c, st, err);
+}
+
+/* C5. The message outlives its cause: it is what every later change is told. */
+static void fail_for_good(rung_commit *c, rung_status st, const rung_err *cause) {
+    RUNG_FAIL(&c->failure, st, "read-only, open again to go on: %s", cause->message);
+    c->failure.os_errno = cause->os_errno;
+    c->failure.where = cause->where;
+    c->phase = PHASE_FAILED;
+    c->run.count = c->run_at = 0;
+    rung_err failure = c->failure;
+    refuse_all(c, st, &failure);
+}
+
+void rung_commit_fail(rung_commit *c, rung_status st, const rung_err *cause) {
+    rung_commit_begin_calls(c);
+    fail_for_good(c, st, cause);
+    rung_commit_end_calls(c);
+}
+
+/* Memory ran out (in spite of the limit), or the bytes are no event. Where the log is kept the state is now short of an
+ * event that is in it: only a new start mends that. In memory the one event did not happen. */
+static void fail_to_apply(rung_commit *c, rung_status st, const rung_err *cause) {
+    if (!c->config.is_kept) {
+        c->run_at++;
+        refuse_front(c, st, cause);
+        return;
+    }
+    if (c->config.fatal)
+        c->config.fatal(c->config.ctx, cause);
+    fail_for_good(c, st, cause);
+}
+
+/* ---- what the log says ---- */
+
+static void enter_full(rung_commit *c, const rung_err *why) {
+    char line[400];
+    if (c->phase != PHASE_OPEN)
+        return;
+    c->phase = PHASE_FULL;
+    snprintf(line, sizeof line,
+             "there is no space for the log, changes are refused, reads go on: %s", why->message);
+    say(c, line);
+}
+
+static void leave_full(rung_commit *c) {
+    if (c->phase != PHASE_FULL)
+        return;
+    c->phase = PHASE_OPEN;
+    say(c, "there is space again: changes are taken");
+}
+
+/* The log has delivered everything: what is left in the line was not proposed. */
+static void hear_state(rung_commit *c, rung_status st, const rung_err *why) {
+    rung_err err;
+    if (st == RUNG_NOT_FOUND) {
+        leave_full(c);
+    } else if (st == RUNG_ENOSPC) {
+        enter_full(c, why);
+        RUNG_FAIL(&err, st, "there is no space for the log: nothing was changed");
+        refuse_all(c, st, &err);
+    } else if (st < 0) {
+        fail_for_good(c, st, why);
+    }
+}
+
+/* Is something left of the last delivery? */
+static bool has_run(const rung_commit *c) {
+    return c->run_at < c->run.count;
+}
+
+/* Have a run. False: the log has none. */
+static bool fetch(rung_commit *c) {
+    rung_err why = {0};
+    if (has_run(c))
+        return true;
+    c->run.count = c->run_at = 0;
+    rung_status st = rung_log_deliver(c->config.log, DELIVER_MAX, &c->run, &why);
+    if (st == RUNG_OK)
+        return true;
+    c->run.count = 0;
+    hear_state(c, st, &why);
+    return false;
+}
+
+/* ---- applying ---- */
+
+typedef struct answering {
+    rung_commit *commit;
+    uint64_t ring_end; /* of the last that was answered */
+} answering;
+
+static void answer_front(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
+                         const rung_err *err) {
+    answering *a = ctx;
+    (void)i; /* answers come in the order of the line */
+    item it = pop(a->commit);
+    a->ring_end = it.ring_end;
+    if (it.kind == ITEM_TICK)
+        return;
+    a->commit->stats.answered++;
+    if (it.answer)
+        it.answer(it.ctx, st, outcome, err);
+}
+
+/* How many of the run's next entries are ours and can be applied together: up to the next question in the line, an
+ * event with a sink alone. */
+static uint32_t gather_own(const rung_commit *c, rung_applier_payload payloads[RUN_MAX]) {
+    const rung_log_entry *entry = &c->run.entries[c->run_at];
+    size_t left = c->run.count - c->run_at, limit = left < RUN_MAX ? left : RUN_MAX;
+    uint32_t n = 0;
+    for (; n < limit && entry[n].tag != RUNG_LOG_FOREIGN; n++) {
+        const item *it = item_at(c, c->head + n);
+        if (it->kind == ITEM_READ || (it->sink && n > 0))
+            break;
+        RUNG_ASSERT(entry[n].tag == c->head + n); /* C6 */
+        payloads[n] = (rung_applier_payload){entry[n].payload, it->is_brief};
+        if (it->sink)
+            return 1;
+    }
+    return n;
+}
+
+/* C1. Apply and answer the first of the line, which the log has committed; no question stands before them. */
+static void apply_own(rung_commit *c) {
+    rung_applier_payload payloads[RUN_MAX];
+    const item *first = item_at(c, c->head);
+    answering a = {.commit = c};
+    rung_err err = {0};
+    uint32_t done, count = gather_own(c, payloads);
+    rung_status st =
+        first->sink ? rung_applier_run_keys(c->applier, payloads[0].bytes, first->sink,
+                                            answer_front, first->ctx, &a, &done, &err)
+                    : rung_applier_run(c->applier, count, payloads, answer_front, &a, &done, &err);
+    c->run_at += done;
+    if (done)
+        release_bytes(c, a.ring_end);
+    if (st < 0)
+        fail_to_apply(c, st, &err);
+}
+
+/* C1. Records of other nodes: whoever wrote them, they are checked. */
+static void apply_foreign(rung_commit *c) {
+    rung_log_record records[RUN_MAX];
+    const rung_log_entry *entry = &c->run.entries[c->run_at];
+    size_t left = c->run.count - c->run_at, limit = left < RUN_MAX ? left : RUN_MAX, n = 0;
+    rung_err err = {0};
+    for (; n < limit && entry[n].tag == RUNG_LOG_FOREIGN; n++)
+        records[n] =
+            (rung_log_record){c->run.first_seq + c->run_at + n, entry[n].payload, entry[n].type};
+    rung_status st = rung_applier_replay(c->applier, records, n, &err);
+    c->run_at += n;
+    if (st < 0)
+        fail_to_apply(c, st, &err);
+}
+
+/* Not in the log, or nobody knows: the first of the line, behind its questions. */
+static void refuse_run(rung_commit *c) {
+    const rung_err why = c->run.why;
+    rung_err err = why;
+    if (c->run.outcome == RUNG_LOG_UNKNOWN)
+        RUNG_FAIL(&err, why.code, "the log may have this change, or not: %s", why.message);
+    else if (why.code == RUNG_ENOSPC)
+        RUNG_FAIL(&err, why.code, "there is no space for the log: nothing was changed");
+    if (why.code == RUNG_ENOSPC)
+        enter_full(c, &why);
+    while (c->run_at < c->run.count && item_at(c, c->head)->kind != ITEM_READ) {
+        RUNG_ASSERT(c->run.entries[c->run_at].tag == c->head); /* C6 */
+        c->run_at++;
+        refuse_front(c, err.code, &err);
+    }
+}
+
+static void work_on_run(rung_commit *c) {
+    if (c->run.outcome != RUNG_LOG_COMMITTED) {
+        refuse_run(c);
+        return;
+    }
+    RUNG_ASSERT(!c->config.is_kept ||
+                c->run.first_seq + c->run_at == rung_state_seq(c->state) + 1); /* C2 */
+    if (c->run.entries[c->run_at].tag == RUNG_LOG_FOREIGN)
+        apply_foreign(c);
+    else
+        apply_own(c);
+}
+
+static bool is_read_at_head(const rung_commit *c) {
+    return c->head != c->tail && item_at(c, c->head)->kind == ITEM_READ;
+}
+
+/* C4. From the head on, as far as the log has delivered. Questions that come meanwhile are for the next time. */
+bool rung_commit_work(rung_commit *c, bool asks_log, uint64_t budget) {
+    uint64_t end = c->tail, stop = c->head + budget;
+    rung_commit_begin_calls(c);
+    bool is_stuck = false;
+    while (!is_stuck && c->head < stop && c->activity != ACTIVITY_RESTING) {
+        if (is_read_at_head(c) && c->head < end) {
+            item it = pop(c);
+            it.read(it.ctx);
+            continue;
+        }
+        is_stuck = is_read_at_head(c) || c->phase == PHASE_FAILED || c->is_held ||
+                   !(asks_log ? fetch(c) : has_run(c));
+        if (!is_stuck)
+            work_on_run(c);
+    }
+    rung_commit_end_calls(c);
+    return !is_stuck || is_read_at_head(c);
+}
+
+/* ---- the driver's part ---- */
+
+void rung_commit_hold(rung_commit *c, bool is_held) {
+    c->is_held = is_held;
+}
+
+void rung_commit_end_turn(rung_commit *c) {
+    c->looked_at = c->tail;
+}
+
+void rung_commit_close(rung_commit *c) {
+    if (c->phase != PHASE_FAILED)
+        c->phase = PHASE_CLOSING;
+    c->is_held = false;
+}
+
+bool rung_commit_is_idle(const rung_commit *c) {
+    return c->head == c->tail;
+}
+
+bool rung_commit_has_new(const rung_commit *c) {
+    return c->tail != c->looked_at;
+}
+
+bool rung_commit_is_working(const rung_commit *c) {
+    return c->activity != ACTIVITY_NONE;
+}
+
+rung_commit_stats rung_commit_stat(const rung_commit *c) {
+    rung_commit_stats s = c->stats;
+    s.status = c->phase == PHASE_FULL ? RUNG_ENOSPC : c->failure.code;
+    s.waiting = c->waiting.total;
+    return s;
+}
+
+const rung_err *rung_commit_failure(const rung_commit *c) {
+    return &c->failure;
+}
