@@ -235,7 +235,7 @@ static void write_text(rung_json_writer *w, const char *name, const char *text) 
     if (!text)
         return;
     rung_json_write_key(w, rung_slice_str(name));
-    rung_json_write_string(w, rung_slice_str(text));
+    rung_json_write_word(w, text);
 }
 
 static void write_number(rung_json_writer *w, const char *name, uint64_t value) {
@@ -263,8 +263,7 @@ static void write_list(rung_json_writer *w, const char *name, const char *list) 
 static void write_score_type(rung_json_writer *w, const create_args *a) {
     if (!a->type && !a->order && !a->decimals)
         return;
-    RUNG_JSON_KEY(w, "score");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "score", object);
     write_text(w, "type",
                a->type
                    ? a->type
@@ -279,10 +278,8 @@ static void write_teams(rung_json_writer *w, const char *teams) {
     if (!teams)
         return;
     size_t len = strcspn(teams, ":");
-    RUNG_JSON_KEY(w, "teams");
-    rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "by");
-    rung_json_write_string(w, rung_slice_of(teams, len));
+    RUNG_JSON_OPEN(w, "teams", object);
+    RUNG_JSON_MEMBER(w, "by", string, rung_slice_of(teams, len));
     write_text(w, "combine", teams[len] ? teams + len + 1 : rung_combine_words[RUNG_COMBINE_SUM]);
     rung_json_close_object(w);
 }

@@ -94,25 +94,22 @@ typedef struct demo_board {
 } demo_board;
 
 static void arena_score(demo *d, uint32_t player) {
-    RUNG_JSON_KEY(&d->body, "delta");
-    rung_json_write_uint(&d->body,
-                         (20 + skill_of(player) / 2 + below(d, 100)) * (below(d, 20) == 0 ? 3 : 1));
+    RUNG_JSON_MEMBER(&d->body, "delta", uint,
+                     (20 + skill_of(player) / 2 + below(d, 100)) * (below(d, 20) == 0 ? 3 : 1));
 }
 
 static void sprint_score(demo *d, uint32_t player) {
-    RUNG_JSON_KEY(&d->body, "score");
-    rung_json_write_fixed(&d->body, 9600 + (100 - skill_of(player)) * 40 + below(d, 1500), 3);
+    RUNG_JSON_MEMBER(&d->body, "score", fixed,
+                     9600 + (100 - skill_of(player)) * 40 + below(d, 1500), 3);
 }
 
 static void puzzle_score(demo *d, uint32_t player) {
-    RUNG_JSON_KEY(&d->body, "score");
-    rung_json_write_uint(&d->body, 10 * (below(d, 60) + skill_of(player) / 3 + 5));
+    RUNG_JSON_MEMBER(&d->body, "score", uint, 10 * (below(d, 60) + skill_of(player) / 3 + 5));
 }
 
 static void trending_score(demo *d, uint32_t player) {
     (void)player;
-    RUNG_JSON_KEY(&d->body, "delta");
-    rung_json_write_uint(&d->body, 1 + below(d, 5));
+    RUNG_JSON_MEMBER(&d->body, "delta", uint, 1 + below(d, 5));
 }
 
 static const demo_board boards[] = {
@@ -172,7 +169,7 @@ static void show_name(const char *id, char out[RUNG_DEMO_NAME_MAX]) {
 
 static void write_member(rung_json_writer *w, const char *name, const char *value) {
     rung_json_write_key(w, rung_slice_str(name));
-    rung_json_write_string(w, rung_slice_str(value));
+    rung_json_write_word(w, value);
 }
 
 static int put_profile(demo *d, uint32_t player) {
@@ -231,10 +228,8 @@ static void write_score(demo *d, uint32_t player, int64_t at_ms) {
     write_member(w, "board", board->id);
     write_member(w, "player", id);
     board->score(d, player);
-    if (at_ms) {
-        RUNG_JSON_KEY(w, "at");
-        rung_json_write_int(w, at_ms);
-    }
+    if (at_ms)
+        RUNG_JSON_MEMBER(w, "at", int, at_ms);
     rung_json_close_object(w);
     rung_json_append(w, RUNG_SLICE("\n"));
 }

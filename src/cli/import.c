@@ -152,10 +152,8 @@ static void write_extras(rung_json_writer *w, const rung_csv *csv, const csv_hea
     for (uint32_t i = 0; i < csv->count; i++) {
         if (head->columns[i] != COLUMN_EXTRA)
             continue;
-        if (!is_begun) {
-            RUNG_JSON_KEY(w, "columns");
-            rung_json_open_object(w);
-        }
+        if (!is_begun)
+            RUNG_JSON_OPEN(w, "columns", object);
         is_begun = true;
         rung_json_write_key(w, rung_slice_str(head->names[i]));
         write_value(w, csv->fields[i]);
@@ -185,10 +183,8 @@ static void add_record(rung_importer *im, const rung_csv *csv, const csv_head *h
         has_id |= is == COLUMN_ID;
     }
     write_extras(w, csv, head);
-    if (!has_board && im->board) {
-        RUNG_JSON_KEY(w, "board");
-        rung_json_write_string(w, rung_slice_str(im->board));
-    }
+    if (!has_board && im->board)
+        RUNG_JSON_MEMBER(w, "board", word, im->board);
     if (!has_id)
         rung_importer_write_id(im, csv->line);
     rung_importer_end(im, csv->line);
@@ -219,10 +215,8 @@ static void add_object(rung_importer *im, rung_csv *csv) {
         has_board |= is == COLUMN_BOARD;
         has_id |= is == COLUMN_ID;
     }
-    if (!has_board && im->board) {
-        RUNG_JSON_KEY(w, "board");
-        rung_json_write_string(w, rung_slice_str(im->board));
-    }
+    if (!has_board && im->board)
+        RUNG_JSON_MEMBER(w, "board", word, im->board);
     if (!has_id)
         rung_importer_write_id(im, csv->line);
     rung_importer_end(im, csv->line);

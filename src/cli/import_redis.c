@@ -100,14 +100,10 @@ static void add_member(rung_importer *im, uint64_t source_hash, const redisReply
     snprintf(id, sizeof id, "redis-%016" PRIx64 "-%016" PRIx64, source_hash,
              rung_hash_keyed(&id_hash, name.ptr, name.len));
     rung_importer_begin(im);
-    RUNG_JSON_KEY(&im->lines, "board");
-    rung_json_write_string(&im->lines, rung_slice_str(im->board));
-    RUNG_JSON_KEY(&im->lines, "player");
-    rung_json_write_string(&im->lines, name);
-    RUNG_JSON_KEY(&im->lines, "score");
-    rung_json_write_real(&im->lines, value);
-    RUNG_JSON_KEY(&im->lines, "id");
-    rung_json_write_string(&im->lines, rung_slice_str(id));
+    RUNG_JSON_MEMBER(&im->lines, "board", word, im->board);
+    RUNG_JSON_MEMBER(&im->lines, "player", string, name);
+    RUNG_JSON_MEMBER(&im->lines, "score", real, value);
+    RUNG_JSON_MEMBER(&im->lines, "id", word, id);
     rung_importer_end(im, place);
 }
 

@@ -77,8 +77,7 @@ bool rung_importer_is_full(const rung_importer *im) {
 void rung_importer_write_id(rung_importer *im, uint64_t place) {
     char id[64];
     snprintf(id, sizeof id, "import-%016" PRIx64 "-%" PRIu64, im->state.run, place);
-    RUNG_JSON_KEY(&im->lines, "id");
-    rung_json_write_string(&im->lines, rung_slice_str(id));
+    RUNG_JSON_MEMBER(&im->lines, "id", word, id);
 }
 
 static void complain(rung_importer *im, uint64_t place, const char *why) {

@@ -80,7 +80,7 @@ static void write_profile(rung_json_writer *w, const void *args) {
         if (*value == '\0')
             continue;
         rung_json_write_key(w, rung_slice_of(pairs->word[i], len));
-        rung_json_write_string(w, rung_slice_str(value));
+        rung_json_write_word(w, value);
     }
     rung_json_close_object(w);
 }

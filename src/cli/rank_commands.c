@@ -117,8 +117,7 @@ static void write_value(rung_json_writer *w, rung_slice text) {
 
 /* "lap=2,time=3.5" as an object. */
 static void write_columns(rung_json_writer *w, const char *columns) {
-    RUNG_JSON_KEY(w, "columns");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "columns", object);
     for (;;) {
         size_t len = strcspn(columns, ","), name = strcspn(columns, "=");
         name = name < len ? name : len;

@@ -527,32 +527,21 @@ void rung_score_json_write(rung_json_writer *w, const rung_column *column, rung_
         rung_json_write_real(w, value.d);
 }
 
-static void write_word(rung_json_writer *w, const char *word) {
-    rung_json_write_string(w, rung_slice_str(word));
-}
-
 static void write_column_members(rung_json_writer *w, const rung_column *column) {
-    RUNG_JSON_KEY(w, "type");
-    write_word(w, rung_score_type_words[column->type]);
-    RUNG_JSON_KEY(w, "order");
-    write_word(w, rung_score_order_words[column->order]);
-    if (column->type == RUNG_SCORE_DECIMAL) {
-        RUNG_JSON_KEY(w, "decimals");
-        rung_json_write_uint(w, column->decimals);
-    }
+    RUNG_JSON_MEMBER(w, "type", word, rung_score_type_words[column->type]);
+    RUNG_JSON_MEMBER(w, "order", word, rung_score_order_words[column->order]);
+    if (column->type == RUNG_SCORE_DECIMAL)
+        RUNG_JSON_MEMBER(w, "decimals", uint, column->decimals);
 }
 
 static void write_columns(rung_json_writer *w, const rung_board_def *def) {
-    RUNG_JSON_KEY(w, "score");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "score", object);
     write_column_members(w, &def->key.columns[0]);
     rung_json_close_object(w);
-    RUNG_JSON_KEY(w, "columns");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "columns", array);
     for (unsigned i = 1; i < def->key.column_count; i++) {
         rung_json_open_object(w);
-        RUNG_JSON_KEY(w, "name");
-        rung_json_write_string(w, def->column_names[i - 1]);
+        RUNG_JSON_MEMBER(w, "name", string, def->column_names[i - 1]);
         write_column_members(w, &def->key.columns[i]);
         rung_json_close_object(w);
     }
@@ -560,19 +549,15 @@ static void write_columns(rung_json_writer *w, const rung_board_def *def) {
 }
 
 static void write_windows(rung_json_writer *w, const rung_board_def *def) {
-    RUNG_JSON_KEY(w, "windows");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "windows", array);
     for (unsigned kind = 0; rung_plain_window_words[kind]; kind++)
         if (def->windows & RUNG_WINDOWS_BIT(kind))
-            write_word(w, rung_plain_window_words[kind]);
+            rung_json_write_word(w, rung_plain_window_words[kind]);
     for (uint32_t i = 0; i < def->season_count; i++) {
         rung_json_open_object(w);
-        RUNG_JSON_KEY(w, "name");
-        rung_json_write_string(w, def->seasons[i].name);
-        RUNG_JSON_KEY(w, "starts");
-        rung_json_write_time(w, def->seasons[i].starts_ms);
-        RUNG_JSON_KEY(w, "ends");
-        rung_json_write_time(w, def->seasons[i].ends_ms);
+        RUNG_JSON_MEMBER(w, "name", string, def->seasons[i].name);
+        RUNG_JSON_MEMBER(w, "starts", time, def->seasons[i].starts_ms);
+        RUNG_JSON_MEMBER(w, "ends", time, def->seasons[i].ends_ms);
         rung_json_close_object(w);
     }
     rung_json_close_array(w);
@@ -582,14 +567,11 @@ static void write_clock(rung_json_writer *w, const rung_board_def *def) {
     int m = def->day_starts_min;
     const char text[5] = {(char)('0' + m / 600), (char)('0' + m / 60 % 10), ':',
                           (char)('0' + m % 60 / 10), (char)('0' + m % 10)};
-    RUNG_JSON_KEY(w, "timezone");
-    rung_json_write_string(w, def->zone_name.len ? def->zone_name : RUNG_SLICE("UTC"));
-    RUNG_JSON_KEY(w, "day_starts");
-    rung_json_write_string(w, rung_slice_of(text, sizeof text));
-    RUNG_JSON_KEY(w, "grace");
-    rung_json_write_fixed(w, def->grace_ms, 3);
-    RUNG_JSON_KEY(w, "keep");
-    rung_json_write_uint(w, def->keep);
+    RUNG_JSON_MEMBER(w, "timezone", string,
+                     def->zone_name.len ? def->zone_name : RUNG_SLICE("UTC"));
+    RUNG_JSON_MEMBER(w, "day_starts", string, rung_slice_of(text, sizeof text));
+    RUNG_JSON_MEMBER(w, "grace", fixed, def->grace_ms, 3);
+    RUNG_JSON_MEMBER(w, "keep", uint, def->keep);
 }
 
 static void write_teams(rung_json_writer *w, const rung_board_def *def) {
@@ -600,22 +582,20 @@ static void write_teams(rung_json_writer *w, const rung_board_def *def) {
         return;
     }
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "by");
-    rung_json_write_string(w, def->team_by);
+    RUNG_JSON_MEMBER(w, "by", string, def->team_by);
     RUNG_JSON_KEY(w, "combine");
     if (def->team_combine == RUNG_COMBINE_TOP) {
         rung_json_write_string(w,
                                rung_slice_of(top, 4 + rung_digits_format(def->team_top, top + 4)));
     } else {
-        write_word(w, rung_combine_words[def->team_combine]);
+        rung_json_write_word(w, rung_combine_words[def->team_combine]);
     }
     rung_json_close_object(w);
 }
 
 static void write_limits(rung_json_writer *w, const rung_board_def *def) {
     const rung_column *score = &def->key.columns[0];
-    RUNG_JSON_KEY(w, "limits");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "limits", object);
     if (def->limits & RUNG_LIMIT_MIN) {
         RUNG_JSON_KEY(w, "min");
         rung_score_json_write(w, score, def->min);
@@ -628,42 +608,29 @@ static void write_limits(rung_json_writer *w, const rung_board_def *def) {
         RUNG_JSON_KEY(w, "max_step");
         rung_score_json_write(w, score, def->max_step);
     }
-    if (def->limits & RUNG_LIMIT_RATE) {
-        RUNG_JSON_KEY(w, "per_player_per_minute");
-        rung_json_write_uint(w, def->per_player_per_minute);
-    }
-    if (def->limits & RUNG_LIMIT_Z) {
-        RUNG_JSON_KEY(w, "z_score");
-        rung_json_write_real(w, def->z_score);
-    }
+    if (def->limits & RUNG_LIMIT_RATE)
+        RUNG_JSON_MEMBER(w, "per_player_per_minute", uint, def->per_player_per_minute);
+    if (def->limits & RUNG_LIMIT_Z)
+        RUNG_JSON_MEMBER(w, "z_score", real, def->z_score);
     rung_json_close_object(w);
 }
 
 void rung_board_json_write(rung_json_writer *w, rung_slice id, const rung_board_def *def) {
-    RUNG_JSON_KEY(w, "id");
-    rung_json_write_string(w, id);
-    RUNG_JSON_KEY(w, "title");
-    rung_json_write_string(w, def->title.len ? def->title : id);
+    RUNG_JSON_MEMBER(w, "id", string, id);
+    RUNG_JSON_MEMBER(w, "title", string, def->title.len ? def->title : id);
     write_columns(w, def);
-    RUNG_JSON_KEY(w, "update");
-    write_word(w, rung_update_words[def->update]);
-    if (def->update == RUNG_UPDATE_DECAY) {
-        RUNG_JSON_KEY(w, "half_life");
-        rung_json_write_fixed(w, def->half_life_ms, 3);
-    }
-    RUNG_JSON_KEY(w, "tie");
-    write_word(w, rung_tie_words[def->key.tie]);
-    RUNG_JSON_KEY(w, "rank");
-    write_word(w, rung_rank_words[def->rank]);
+    RUNG_JSON_MEMBER(w, "update", word, rung_update_words[def->update]);
+    if (def->update == RUNG_UPDATE_DECAY)
+        RUNG_JSON_MEMBER(w, "half_life", fixed, def->half_life_ms, 3);
+    RUNG_JSON_MEMBER(w, "tie", word, rung_tie_words[def->key.tie]);
+    RUNG_JSON_MEMBER(w, "rank", word, rung_rank_words[def->rank]);
     write_windows(w, def);
     write_clock(w, def);
-    RUNG_JSON_KEY(w, "scopes");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "scopes", array);
     for (uint32_t i = 0; i < def->scope_count; i++)
         rung_json_write_string(w, def->scopes[i]);
     rung_json_close_array(w);
     write_teams(w, def);
     write_limits(w, def);
-    RUNG_JSON_KEY(w, "writers");
-    write_word(w, rung_writers_words[def->writers]);
+    RUNG_JSON_MEMBER(w, "writers", word, rung_writers_words[def->writers]);
 }

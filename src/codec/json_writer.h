@@ -3,8 +3,7 @@
  *
  *     rung_json_writer w = {.alloc = alloc, .limit = 1 << 20};
  *     rung_json_open_object(&w);
- *     RUNG_JSON_KEY(&w, "rank");
- *     rung_json_write_uint(&w, 7);
+ *     RUNG_JSON_MEMBER(&w, "rank", uint, 7);
  *     rung_json_close_object(&w);
  *     if (rung_json_failed(&w)) ...              // once, at the end
  *     send(w.data, w.len);
@@ -100,6 +99,8 @@ void rung_json_write_key(rung_json_writer *w, rung_slice key);
 /* A key and its value: RUNG_JSON_MEMBER(w, "total", uint, 7) calls rung_json_write_uint(). */
 #define RUNG_JSON_MEMBER(w, literal, kind, ...)                                                    \
     (RUNG_JSON_KEY(w, literal), rung_json_write_##kind(w, __VA_ARGS__))
+/* A key and the start of its value, an array or an object: RUNG_JSON_OPEN(w, "rows", array). */
+#define RUNG_JSON_OPEN(w, literal, kind) (RUNG_JSON_KEY(w, literal), rung_json_open_##kind(w))
 
 /* ---- values ---- */
 

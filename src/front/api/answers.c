@@ -19,51 +19,37 @@ uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
 
 /* ---- heads ---- */
 
-static void write_word(rung_json_writer *w, const char *word) {
-    rung_json_write_string(w, rung_slice_str(word));
-}
-
 static void write_span(rung_json_writer *w, int64_t start_ms, int64_t end_ms, bool closed) {
-    RUNG_JSON_KEY(w, "starts");
-    rung_json_write_time(w, start_ms); /* null for all of time */
-    RUNG_JSON_KEY(w, "ends");
-    rung_json_write_time(w, end_ms);
-    RUNG_JSON_KEY(w, "closed");
-    rung_json_write_bool(w, closed);
+    RUNG_JSON_MEMBER(w, "starts", time, start_ms); /* null for all of time */
+    RUNG_JSON_MEMBER(w, "ends", time, end_ms);
+    RUNG_JSON_MEMBER(w, "closed", bool, closed);
 }
 
 void rung_answer_window(rung_json_writer *w, uint32_t kind, rung_slice id, int64_t start_ms,
                         int64_t end_ms, bool closed) {
-    RUNG_JSON_KEY(w, "kind");
-    write_word(w, rung_window_words[kind]);
-    RUNG_JSON_KEY(w, "id");
-    rung_json_write_string(w, id);
+    RUNG_JSON_MEMBER(w, "kind", word, rung_window_words[kind]);
+    RUNG_JSON_MEMBER(w, "id", string, id);
     write_span(w, start_ms, end_ms, closed);
 }
 
 void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
-    RUNG_JSON_KEY(w, "board");
-    rung_json_write_string(w, k->board);
+    RUNG_JSON_MEMBER(w, "board", string, k->board);
     rung_slice window_id = rung_slice_of(k->window_id, k->window_id_len);
     RUNG_JSON_KEY(w, "window"); /* window and window_id as a question names them */
     if (k->kind == RUNG_WINDOW_SEASON)
         rung_json_write_string(w, window_id);
     else
-        write_word(w, rung_window_words[k->kind]);
-    RUNG_JSON_KEY(w, "window_id");
-    rung_json_write_string(w, window_id);
+        rung_json_write_word(w, rung_window_words[k->kind]);
+    RUNG_JSON_MEMBER(w, "window_id", string, window_id);
     write_span(w, k->start_ms, k->end_ms, k->closed);
     RUNG_JSON_KEY(w, "scope");
     if (k->scope.len)
         rung_json_write_string(w, k->scope);
     else
         rung_json_write_null(w);
-    RUNG_JSON_KEY(w, "rank_style");
-    write_word(w, rung_rank_words[k->rank]);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, k->total);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, k->seq);
+    RUNG_JSON_MEMBER(w, "rank_style", word, rung_rank_words[k->rank]);
+    RUNG_JSON_MEMBER(w, "total", uint, k->total);
+    RUNG_JSON_MEMBER(w, "seq", uint, k->seq);
 }
 
 /* ---- rows ---- */
@@ -71,8 +57,7 @@ void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
 /* To nine decimals, which tell apart all places of a billion: the shortest text of a double takes several times as long
  * as the rest of a row. */
 static void write_percentile(rung_json_writer *w, double percentile) {
-    RUNG_JSON_KEY(w, "percentile");
-    rung_json_write_fixed(w, (int64_t)(percentile * 1e9 + 0.5), 9);
+    RUNG_JSON_MEMBER(w, "percentile", fixed, (int64_t)(percentile * 1e9 + 0.5), 9);
 }
 
 void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const rung_value *values,
@@ -81,8 +66,7 @@ void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const ru
     rung_score_json_write(w, &def->key.columns[0], values[0]);
     if (count < 2)
         return;
-    RUNG_JSON_KEY(w, "columns");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "columns", object);
     for (uint32_t i = 1; i < count && i < def->key.column_count; i++) {
         rung_json_write_key(w, def->column_names[i - 1]);
         rung_score_json_write(w, &def->key.columns[i], values[i]);
@@ -123,10 +107,8 @@ static void write_profile(rung_json_writer *w, const rung_ranking *k, const rung
     for (uint32_t i = 0; i < count; i++) {
         if (!attributes[i].name.len || !rung_board_ranks_by(k->def, attributes[i].name))
             continue;
-        if (others++ == 0) {
-            RUNG_JSON_KEY(w, "attributes");
-            rung_json_open_object(w);
-        }
+        if (others++ == 0)
+            RUNG_JSON_OPEN(w, "attributes", object);
         rung_json_write_key(w, attributes[i].name);
         rung_json_write_string(w, attributes[i].value);
     }
@@ -138,32 +120,23 @@ static void write_team_row(rung_json_writer *w, const rung_ranking *k, const run
     rung_column column = k->def->key.columns[0];
     if (k->def->team_combine == RUNG_COMBINE_MEAN)
         column = (rung_column){.type = RUNG_SCORE_REAL, .order = column.order};
-    RUNG_JSON_KEY(w, "rank");
-    rung_json_write_uint(w, row->rank);
-    RUNG_JSON_KEY(w, "team");
-    rung_json_write_string(w, row->id);
+    RUNG_JSON_MEMBER(w, "rank", uint, row->rank);
+    RUNG_JSON_MEMBER(w, "team", string, row->id);
     RUNG_JSON_KEY(w, "score");
     rung_score_json_write(w, &column, row->values[0]);
-    RUNG_JSON_KEY(w, "members");
-    rung_json_write_uint(w, row->members);
+    RUNG_JSON_MEMBER(w, "members", uint, row->members);
 }
 
 static void write_player_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row,
                              bool among) {
-    RUNG_JSON_KEY(w, "rank");
-    rung_json_write_uint(w, among ? row->list_rank : row->rank);
-    if (among) {
-        RUNG_JSON_KEY(w, "global_rank");
-        rung_json_write_uint(w, row->rank);
-    }
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, row->id);
+    RUNG_JSON_MEMBER(w, "rank", uint, among ? row->list_rank : row->rank);
+    if (among)
+        RUNG_JSON_MEMBER(w, "global_rank", uint, row->rank);
+    RUNG_JSON_MEMBER(w, "player", string, row->id);
     write_profile(w, k, row);
     rung_answer_values(w, k->def, row->values, row->value_count);
-    if (row->has_at) {
-        RUNG_JSON_KEY(w, "at");
-        rung_json_write_time(w, row->at_ms);
-    }
+    if (row->has_at)
+        RUNG_JSON_MEMBER(w, "at", time, row->at_ms);
 }
 
 void rung_answer_row(rung_json_writer *w, const rung_ranking *k, const rung_row *row, bool among) {
@@ -179,8 +152,7 @@ void rung_answer_row(rung_json_writer *w, const rung_ranking *k, const rung_row 
 void rung_answer_place(rung_json_writer *w, const rung_ranking *k, const rung_row *row,
                        uint32_t place, bool among) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "place");
-    rung_json_write_uint(w, place);
+    RUNG_JSON_MEMBER(w, "place", uint, place);
     write_player_row(w, k, row, among);
     rung_json_close_object(w);
 }
@@ -212,15 +184,11 @@ static void write_window_outcome(rung_json_writer *w, const rung_window_outcome 
     else
         rung_json_write_key(w, rung_slice_str(rung_window_words[o->kind]));
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "id");
-    rung_json_write_string(w, rung_slice_of(id, len));
-    RUNG_JSON_KEY(w, "changed");
-    rung_json_write_bool(w, o->changed);
+    RUNG_JSON_MEMBER(w, "id", string, rung_slice_of(id, len));
+    RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
     write_rank_before(w, o->rank_before);
-    RUNG_JSON_KEY(w, "rank");
-    rung_json_write_uint(w, o->rank);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, o->total);
+    RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
+    RUNG_JSON_MEMBER(w, "total", uint, o->total);
     rung_json_close_object(w);
 }
 
@@ -244,50 +212,35 @@ static void write_next(rung_json_writer *w, const rung_column *score, const rung
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
                          const rung_outcome *o) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, player);
+    RUNG_JSON_MEMBER(w, "player", string, player);
     rung_answer_values(w, def, o->values, o->value_count);
-    RUNG_JSON_KEY(w, "changed");
-    rung_json_write_bool(w, o->changed);
-    RUNG_JSON_KEY(w, "duplicate");
-    rung_json_write_bool(w, o->duplicate);
+    RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
+    RUNG_JSON_MEMBER(w, "duplicate", bool, o->duplicate);
     write_rank_before(w, o->rank_before);
-    RUNG_JSON_KEY(w, "rank");
-    rung_json_write_uint(w, o->rank);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, o->total);
+    RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
+    RUNG_JSON_MEMBER(w, "total", uint, o->total);
     write_percentile(w, o->percentile);
-    RUNG_JSON_KEY(w, "passed");
-    rung_json_write_uint(w, o->passed);
+    RUNG_JSON_MEMBER(w, "passed", uint, o->passed);
     write_next(w, &def->key.columns[0], o);
-    RUNG_JSON_KEY(w, "windows");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "windows", object);
     for (uint32_t i = 0; i < o->window_count; i++)
         write_window_outcome(w, &o->windows[i]);
     rung_json_close_object(w);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, o->seq);
+    RUNG_JSON_MEMBER(w, "seq", uint, o->seq);
     rung_json_close_object(w);
 }
 
 void rung_answer_batch_line(rung_json_writer *w, const rung_column *score, uint64_t line,
                             const rung_outcome *o) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "line");
-    rung_json_write_uint(w, line);
-    RUNG_JSON_KEY(w, "changed");
-    rung_json_write_bool(w, o->changed);
-    if (o->duplicate) {
-        RUNG_JSON_KEY(w, "duplicate");
-        rung_json_write_bool(w, true);
-    }
+    RUNG_JSON_MEMBER(w, "line", uint, line);
+    RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
+    if (o->duplicate)
+        RUNG_JSON_MEMBER(w, "duplicate", bool, true);
     RUNG_JSON_KEY(w, "score");
     rung_score_json_write(w, score, o->values[0]);
-    RUNG_JSON_KEY(w, "rank");
-    rung_json_write_uint(w, o->rank);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, o->total);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, o->seq);
+    RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
+    RUNG_JSON_MEMBER(w, "total", uint, o->total);
+    RUNG_JSON_MEMBER(w, "seq", uint, o->seq);
     rung_json_close_object(w);
 }

@@ -178,10 +178,8 @@ void rung__call_put(rung_call *c, rung_hub_answer *answer) {
 void rung__call_answer_changed(rung_call *c, int status, bool changed) {
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "changed");
-    rung_json_write_bool(w, changed);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, rung_state_seq(rung__api_state(c->api)));
+    RUNG_JSON_MEMBER(w, "changed", bool, changed);
+    RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung__api_state(c->api)));
     rung_json_close_object(w);
     rung__call_answer(c, status);
 }

@@ -15,8 +15,7 @@ static void write_end(rung_json_writer *w, const rung_state *s, rung_slice board
     rung_zkey_open(s, board, now_ms, &key);
     if (!key.has_expiry)
         return;
-    RUNG_JSON_KEY(w, "expires");
-    rung_json_write_time(w, key.expires_ms);
+    RUNG_JSON_MEMBER(w, "expires", time, key.expires_ms);
 }
 
 static void answer_board(rung_call *c, int status) {
@@ -30,8 +29,7 @@ static void answer_board(rung_call *c, int status) {
     rung_json_open_object(w);
     rung_board_json_write(w, c->board, def);
     write_end(w, s, c->board, rung_hub_now(c->api->service.hub));
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, rung_state_seq(s));
+    RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(s));
     rung_json_close_object(w);
     rung__call_answer(c, status);
 }
@@ -126,8 +124,7 @@ void rung_api_list_boards(rung_call *c) {
     int64_t now_ms = rung_hub_now(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "boards");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "boards", array);
     for (; at < span && looked < LIST_SPAN_MAX; at++, looked++) {
         rung_slice id;
         const rung_board_def *def;
@@ -146,8 +143,7 @@ void rung_api_list_boards(rung_call *c) {
         rung_json_write_uint(w, at);
     else
         rung_json_write_null(w);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, rung_state_seq(s));
+    RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(s));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
@@ -238,10 +234,9 @@ static uint32_t page_end(const window_item *items, uint32_t count, uint32_t limi
 static void write_window(rung_json_writer *w, const window_item *item) {
     rung_json_open_object(w);
     rung_answer_window(w, item->kind, item->id, item->start_ms, item->end_ms, item->closed);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, item->total);
-    RUNG_JSON_KEY(w, "source");
-    rung_json_write_string(w, item->is_archived ? RUNG_SLICE("archive") : RUNG_SLICE("memory"));
+    RUNG_JSON_MEMBER(w, "total", uint, item->total);
+    RUNG_JSON_MEMBER(w, "source", string,
+                     item->is_archived ? RUNG_SLICE("archive") : RUNG_SLICE("memory"));
     rung_json_close_object(w);
 }
 
@@ -250,10 +245,8 @@ static void write_windows(rung_call *c, window_item *items, uint32_t count, bool
     uint32_t end = page_end(items, count, rung__call_count(c, "limit"));
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "board");
-    rung_json_write_string(w, c->board);
-    RUNG_JSON_KEY(w, "windows");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "board", string, c->board);
+    RUNG_JSON_OPEN(w, "windows", array);
     for (uint32_t i = 0; i < end; i++)
         write_window(w, &items[i]);
     rung_json_close_array(w);
@@ -262,8 +255,7 @@ static void write_windows(rung_call *c, window_item *items, uint32_t count, bool
         rung_json_write_time(w, items[end - 1].end_ms);
     else
         rung_json_write_null(w);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, seq);
+    RUNG_JSON_MEMBER(w, "seq", uint, seq);
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }

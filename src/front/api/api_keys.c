@@ -45,21 +45,15 @@ static rung_slice state_of(const rung_key *key, int64_t now_ms) {
 
 /* The members of a key, in an object that is open. */
 static void write_key(rung_json_writer *w, const rung_key *key, int64_t now_ms) {
-    RUNG_JSON_KEY(w, "id");
-    rung_json_write_string(w, key->id);
-    RUNG_JSON_KEY(w, "role");
-    rung_json_write_string(w, rung_slice_str(rung_role_name(key->role)));
-    RUNG_JSON_KEY(w, "state");
-    rung_json_write_string(w, state_of(key, now_ms));
-    RUNG_JSON_KEY(w, "boards");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "id", string, key->id);
+    RUNG_JSON_MEMBER(w, "role", word, rung_role_name(key->role));
+    RUNG_JSON_MEMBER(w, "state", string, state_of(key, now_ms));
+    RUNG_JSON_OPEN(w, "boards", array);
     for (uint32_t i = 0; i < key->pattern_count; i++)
         rung_json_write_string(w, key->patterns[i]);
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "label");
-    rung_json_write_string(w, key->label);
-    RUNG_JSON_KEY(w, "created");
-    rung_json_write_time(w, key->created_ms);
+    RUNG_JSON_MEMBER(w, "label", string, key->label);
+    RUNG_JSON_MEMBER(w, "created", time, key->created_ms);
     RUNG_JSON_KEY(w, "expires");
     write_time(w, key->expires_ms);
     RUNG_JSON_KEY(w, "revoked");
@@ -77,16 +71,14 @@ void rung_api_list_keys(rung_call *c) {
     int64_t now_ms = rung_hub_now(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "keys");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "keys", array);
     for (size_t i = 0; i < rung_keys_count(keys); i++) {
         rung_json_open_object(w);
         write_key(w, rung_keys_at(keys, i), now_ms);
         rung_json_close_object(w);
     }
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "can_change");
-    rung_json_write_bool(w, rung_access_path(access) != NULL);
+    RUNG_JSON_MEMBER(w, "can_change", bool, rung_access_path(access) != NULL);
     rung_json_close_object(w);
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung__call_answer(c, 200);
@@ -123,10 +115,8 @@ static void answer_key(rung_key_change *k) {
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
     write_key(w, key, k->now_ms);
-    if (k->is_new) {
-        RUNG_JSON_KEY(w, "key");
-        rung_json_write_string(w, rung_slice_str(k->text));
-    }
+    if (k->is_new)
+        RUNG_JSON_MEMBER(w, "key", word, k->text);
     rung_json_close_object(w);
     if (c->api->config.key_changed)
         c->api->config.key_changed(c->api->config.ctx, key, k->is_new, rung_who_key(&c->who));

@@ -203,12 +203,9 @@ static void stream_end(void *ctx, rung_viewer *v, rung_live_end why) {
     s->viewer = NULL;
     rung_json_append(&w, RUNG_SLICE("event: end\ndata: "));
     rung_json_open_object(&w);
-    RUNG_JSON_KEY(&w, "why");
-    rung_json_write_string(&w, rung_slice_str(words[why]));
-    if (why == RUNG_LIVE_FORBIDDEN && !may_still(&s->permit, &err)) {
-        RUNG_JSON_KEY(&w, "detail");
-        rung_json_write_string(&w, rung_slice_str(err.message));
-    }
+    RUNG_JSON_MEMBER(&w, "why", word, words[why]);
+    if (why == RUNG_LIVE_FORBIDDEN && !may_still(&s->permit, &err))
+        RUNG_JSON_MEMBER(&w, "detail", word, err.message);
     rung_json_close_object(&w);
     rung_json_append(&w, RUNG_SLICE("\n\n"));
     if (!rung_json_failed(&w))

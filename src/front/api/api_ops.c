@@ -21,8 +21,7 @@ void rung_api_health(rung_call *c) {
 static void write_warnings(rung_json_writer *w, rung_hub_time t) {
     if (!t.is_held && !t.is_log_ahead)
         return;
-    RUNG_JSON_KEY(w, "warnings");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "warnings", array);
     if (t.is_held)
         rung_json_write_string(w, RUNG_SLICE("clock_held"));
     if (t.is_log_ahead)
@@ -62,10 +61,8 @@ void rung_api_ready(rung_call *c) {
     }
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "status");
-    rung_json_write_string(w, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, rung_state_seq(rung__api_state(api)));
+    RUNG_JSON_MEMBER(w, "status", string, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
+    RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung__api_state(api)));
     write_warnings(w, rung_hub_look_at_time(api->service.hub));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
@@ -77,18 +74,12 @@ static void answer_clock(rung_call *c) {
     rung_hub_time t = rung_hub_look_at_time(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "wall");
-    rung_json_write_time(w, t.wall_ms);
-    RUNG_JSON_KEY(w, "log_time");
-    rung_json_write_time(w, t.log_ms);
-    RUNG_JSON_KEY(w, "offset_ms");
-    rung_json_write_int(w, t.wall_ms - t.log_ms);
-    RUNG_JSON_KEY(w, "held");
-    rung_json_write_bool(w, t.is_held);
-    RUNG_JSON_KEY(w, "log_time_ahead");
-    rung_json_write_bool(w, t.is_log_ahead);
-    RUNG_JSON_KEY(w, "max_jump_ms");
-    rung_json_write_int(w, t.max_jump_ms);
+    RUNG_JSON_MEMBER(w, "wall", time, t.wall_ms);
+    RUNG_JSON_MEMBER(w, "log_time", time, t.log_ms);
+    RUNG_JSON_MEMBER(w, "offset_ms", int, t.wall_ms - t.log_ms);
+    RUNG_JSON_MEMBER(w, "held", bool, t.is_held);
+    RUNG_JSON_MEMBER(w, "log_time_ahead", bool, t.is_log_ahead);
+    RUNG_JSON_MEMBER(w, "max_jump_ms", int, t.max_jump_ms);
     rung_json_close_object(w);
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung__call_answer(c, 200);

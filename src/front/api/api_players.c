@@ -10,8 +10,7 @@
 #include <string.h>
 
 static void write_seq(rung_json_writer *w, uint64_t seq) {
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, seq);
+    RUNG_JSON_MEMBER(w, "seq", uint, seq);
 }
 
 /* ---- profile ---- */
@@ -99,10 +98,8 @@ void rung_api_get_player(rung_call *c) {
     mark_shown(c, attributes, count, shown);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, c->player);
-    RUNG_JSON_KEY(w, "profile");
-    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "player", string, c->player);
+    RUNG_JSON_OPEN(w, "profile", object);
     for (uint32_t i = 0; i < count; i++) {
         if (!shown[i])
             continue;
@@ -110,10 +107,8 @@ void rung_api_get_player(rung_call *c) {
         rung_json_write_string(w, attributes[i].value);
     }
     rung_json_close_object(w);
-    RUNG_JSON_KEY(w, "banned");
-    rung_json_write_bool(w, banned);
-    RUNG_JSON_KEY(w, "friends");
-    rung_json_write_uint(w, rung_state_friends(s, c->player, NULL, 0));
+    RUNG_JSON_MEMBER(w, "banned", bool, banned);
+    RUNG_JSON_MEMBER(w, "friends", uint, rung_state_friends(s, c->player, NULL, 0));
     write_seq(w, rung_state_seq(s));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
@@ -259,16 +254,13 @@ void rung_api_get_friends(rung_call *c) {
     rung_state_friends(s, c->player, ids, total);
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, c->player);
-    RUNG_JSON_KEY(w, "friends");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "player", string, c->player);
+    RUNG_JSON_OPEN(w, "friends", array);
     uint32_t from = rung__call_count(c, "offset"), limit = rung__call_count(c, "limit");
     for (uint32_t i = from; i < total && i - from < limit; i++)
         rung_json_write_string(w, ids[i]);
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, total);
+    RUNG_JSON_MEMBER(w, "total", uint, total);
     write_seq(w, rung_state_seq(s));
     rung_json_close_object(w);
     rung_alloc_free(a, ids, (total + 1) * sizeof *ids);
@@ -308,8 +300,7 @@ static void write_archived_values(rung_json_writer *w, const rung_archive_values
     rung_score_json_write(w, &column, v->values[0]);
     if (v->count < 2 || !def || def->key.column_count < v->count)
         return;
-    RUNG_JSON_KEY(w, "columns");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "columns", object);
     for (uint32_t i = 1; i < v->count; i++) {
         column = (rung_column){.type = (rung_score_type)v->types[i], .decimals = v->decimals[i]};
         rung_json_write_key(w, def->column_names[i - 1]);
@@ -321,21 +312,15 @@ static void write_archived_values(rung_json_writer *w, const rung_archive_values
 static void write_point(rung_json_writer *w, const rung_archive_point *point, rung_rank_style style,
                         const rung_board_def *def) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "at");
-    rung_json_write_time(w, point->time_ms);
-    RUNG_JSON_KEY(w, "taken");
-    rung_json_write_string(w, point->is_daily ? RUNG_SLICE("daily") : RUNG_SLICE("window_end"));
-    RUNG_JSON_KEY(w, "window");
-    rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "kind");
-    rung_json_write_string(w, rung_slice_str(rung_window_words[point->kind]));
-    RUNG_JSON_KEY(w, "id");
-    rung_json_write_string(w, point->window_id);
+    RUNG_JSON_MEMBER(w, "at", time, point->time_ms);
+    RUNG_JSON_MEMBER(w, "taken", string,
+                     point->is_daily ? RUNG_SLICE("daily") : RUNG_SLICE("window_end"));
+    RUNG_JSON_OPEN(w, "window", object);
+    RUNG_JSON_MEMBER(w, "kind", word, rung_window_words[point->kind]);
+    RUNG_JSON_MEMBER(w, "id", string, point->window_id);
     rung_json_close_object(w);
-    RUNG_JSON_KEY(w, "rank");
-    rung_json_write_uint(w, rank_at(point, style));
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, point->total);
+    RUNG_JSON_MEMBER(w, "rank", uint, rank_at(point, style));
+    RUNG_JSON_MEMBER(w, "total", uint, point->total);
     write_archived_values(w, &point->values, false, def);
     rung_json_close_object(w);
 }
@@ -351,19 +336,14 @@ static void answer_history(rung_call *c, const history_ask *ask) {
     rung_rank_style style = rank->given ? (rung_rank_style)rank->number : def->rank;
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, c->player);
-    RUNG_JSON_KEY(w, "board");
-    rung_json_write_string(w, c->board);
-    RUNG_JSON_KEY(w, "rank_style");
-    rung_json_write_string(w, rung_slice_str(rung_rank_words[style]));
-    RUNG_JSON_KEY(w, "points");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "player", string, c->player);
+    RUNG_JSON_MEMBER(w, "board", string, c->board);
+    RUNG_JSON_MEMBER(w, "rank_style", word, rung_rank_words[style]);
+    RUNG_JSON_OPEN(w, "points", array);
     for (uint32_t i = 0; ask && i < ask->count; i++)
         write_point(w, &ask->points[i], style, def);
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "archived_seq");
-    rung_json_write_uint(w, ask ? ask->cursor_seq : 0);
+    RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
     write_seq(w, ask ? c->past->seq : rung_state_seq(s));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
@@ -455,26 +435,18 @@ static void write_submission(rung_json_writer *w, const rung_archive_score *s, r
     if (rung_state_board(rung__api_state(api), s->board, &def) != RUNG_OK)
         def = NULL;
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, s->seq);
-    RUNG_JSON_KEY(w, "at");
-    rung_json_write_time(w, s->at_ms);
-    RUNG_JSON_KEY(w, "board");
-    rung_json_write_string(w, s->board);
+    RUNG_JSON_MEMBER(w, "seq", uint, s->seq);
+    RUNG_JSON_MEMBER(w, "at", time, s->at_ms);
+    RUNG_JSON_MEMBER(w, "board", string, s->board);
     if (s->values.count)
         write_archived_values(w, &s->values, s->is_delta, def);
-    if (s->id.len) {
-        RUNG_JSON_KEY(w, "id");
-        rung_json_write_string(w, s->id);
-    }
+    if (s->id.len)
+        RUNG_JSON_MEMBER(w, "id", string, s->id);
     if (s->meta.len)
         write_meta(w, s->meta, &api->reader);
-    RUNG_JSON_KEY(w, "outcome");
-    rung_json_write_string(w, rung_slice_str(outcome_name(s->status)));
-    if (s->status < 0) {
-        RUNG_JSON_KEY(w, "reason");
-        rung_json_write_string(w, rung_slice_str(refusal_code((rung_status)s->status)));
-    }
+    RUNG_JSON_MEMBER(w, "outcome", word, outcome_name(s->status));
+    if (s->status < 0)
+        RUNG_JSON_MEMBER(w, "reason", string, rung_slice_str(refusal_code((rung_status)s->status)));
     rung_json_close_object(w);
 }
 
@@ -506,10 +478,8 @@ static void answer_submissions(rung_call *c, const submissions_ask *ask) {
     rung_json_writer *w = rung__call_begin(c);
     uint32_t shown = !ask ? 0 : ask->count < ask->limit ? ask->count : ask->limit;
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, c->player);
-    RUNG_JSON_KEY(w, "submissions");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "player", string, c->player);
+    RUNG_JSON_OPEN(w, "submissions", array);
     for (uint32_t i = 0; i < shown; i++)
         write_submission(w, &ask->scores[i], c->api);
     rung_json_close_array(w);
@@ -518,8 +488,7 @@ static void answer_submissions(rung_call *c, const submissions_ask *ask) {
         write_place(w, &ask->scores[shown - 1]);
     else
         rung_json_write_null(w);
-    RUNG_JSON_KEY(w, "archived_seq");
-    rung_json_write_uint(w, ask ? ask->cursor_seq : 0);
+    RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
     write_seq(w, ask ? c->past->seq : rung_state_seq(rung__api_state(c->api)));
     rung_json_close_object(w);
     rung__call_answer(c, 200);

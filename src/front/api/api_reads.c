@@ -248,14 +248,12 @@ void rung_api_around(rung_call *c) {
 /* ---- several ---- */
 
 static void write_players(rung_json_writer *w, const rung_read *r) {
-    RUNG_JSON_KEY(w, "entries");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "entries", array);
     for (uint32_t i = 0; i < r->id_count; i++)
         if (r->found[i])
             rung_answer_row(w, &r->k, &r->rows[i], false);
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "missing");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "missing", array);
     for (uint32_t i = 0; i < r->id_count; i++)
         if (!r->found[i])
             rung_json_write_string(w, r->ids[i]);
@@ -281,10 +279,8 @@ void rung_api_players(rung_call *c) {
 /* ---- friends ---- */
 
 static void write_friends(rung_json_writer *w, const rung_read *r) {
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, r->call->player);
-    RUNG_JSON_KEY(w, "count");
-    rung_json_write_uint(w, r->list_total);
+    RUNG_JSON_MEMBER(w, "player", string, r->call->player);
+    RUNG_JSON_MEMBER(w, "count", uint, r->list_total);
     rung_answer_rows(w, &r->k, "entries", r->rows, r->count, true);
 }
 
@@ -323,8 +319,7 @@ typedef struct at_score {
 static void write_at_score(rung_json_writer *w, const rung_read *r) {
     const at_score *a = (const at_score *)r;
     rung_answer_values(w, r->k.def, a->values, a->value_count);
-    RUNG_JSON_KEY(w, "rank");
-    rung_json_write_uint(w, a->rank);
+    RUNG_JSON_MEMBER(w, "rank", uint, a->rank);
     rung_answer_rows(w, &r->k, "above", r->rows, r->self, false);
     rung_answer_rows(w, &r->k, "below", r->rows + r->self, r->count - r->self, false);
 }
@@ -365,11 +360,9 @@ void rung_api_at_score(rung_call *c) {
 static void write_target(rung_json_writer *w, const rung_read *r) {
     const rung_arg *rank = rung__call_arg(r->call, "rank");
     if (rank->given) {
-        RUNG_JSON_KEY(w, "rank");
-        rung_json_write_int(w, rank->number);
+        RUNG_JSON_MEMBER(w, "rank", int, rank->number);
     } else {
-        RUNG_JSON_KEY(w, "top_percent");
-        rung_json_write_real(w, rung__call_arg(r->call, "top_percent")->real);
+        RUNG_JSON_MEMBER(w, "top_percent", real, rung__call_arg(r->call, "top_percent")->real);
     }
     if (r->count) {
         rung_answer_values(w, r->k.def, r->rows[0].values, r->rows[0].value_count);
@@ -403,8 +396,7 @@ void rung_api_target(rung_call *c) {
 /* ---- counting ---- */
 
 static void write_count(rung_json_writer *w, const rung_read *r) {
-    RUNG_JSON_KEY(w, "count");
-    rung_json_write_uint(w, r->count);
+    RUNG_JSON_MEMBER(w, "count", uint, r->count);
 }
 
 /* The ends of all scores there can be. */
@@ -453,14 +445,12 @@ typedef struct distribution {
 static void write_quantiles(rung_json_writer *w, const distribution *d) {
     static const uint8_t percents[] = {1, 5, 10, 25, 50, 75, 90, 95, 99};
     rung_row row;
-    RUNG_JSON_KEY(w, "quantiles");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "quantiles", array);
     for (size_t i = 0; i < COUNT(percents); i++) {
         if (rung_view_quantile(d->view, percents[i], 100, &row) != RUNG_OK)
             break;
         rung_json_open_object(w);
-        RUNG_JSON_KEY(w, "top_percent");
-        rung_json_write_uint(w, percents[i]);
+        RUNG_JSON_MEMBER(w, "top_percent", uint, percents[i]);
         rung_answer_values(w, d->read.k.def, row.values, 1);
         rung_json_close_object(w);
     }
@@ -470,19 +460,17 @@ static void write_quantiles(rung_json_writer *w, const distribution *d) {
 static void write_distribution(rung_json_writer *w, const rung_read *r) {
     const distribution *d = (const distribution *)r;
     const rung_column *score = &r->k.def->key.columns[0];
-    RUNG_JSON_KEY(w, "by");
-    rung_json_write_string(w, rung__call_arg(r->call, "by")->number ? RUNG_SLICE("count")
-                                                                    : RUNG_SLICE("width"));
-    RUNG_JSON_KEY(w, "buckets");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "by", string,
+                     rung__call_arg(r->call, "by")->number ? RUNG_SLICE("count")
+                                                           : RUNG_SLICE("width"));
+    RUNG_JSON_OPEN(w, "buckets", array);
     for (uint32_t i = 0; i < d->count; i++) {
         rung_json_open_object(w);
         RUNG_JSON_KEY(w, "low");
         rung_score_json_write(w, score, d->buckets[i].low);
         RUNG_JSON_KEY(w, "high");
         rung_score_json_write(w, score, d->buckets[i].high);
-        RUNG_JSON_KEY(w, "count");
-        rung_json_write_uint(w, d->buckets[i].count);
+        RUNG_JSON_MEMBER(w, "count", uint, d->buckets[i].count);
         rung_json_close_object(w);
     }
     rung_json_close_array(w);

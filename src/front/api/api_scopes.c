@@ -10,18 +10,13 @@ typedef struct scope_list {
 } scope_list;
 
 static void write_scope(rung_json_writer *w, const scope_list *list) {
-    RUNG_JSON_KEY(w, "attribute");
-    rung_json_write_string(w, list->attribute);
-    RUNG_JSON_KEY(w, "value_count");
-    rung_json_write_uint(w, list->values);
-    RUNG_JSON_KEY(w, "values");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "attribute", string, list->attribute);
+    RUNG_JSON_MEMBER(w, "value_count", uint, list->values);
+    RUNG_JSON_OPEN(w, "values", array);
     for (uint32_t i = 0; i < list->count; i++) {
         rung_json_open_object(w);
-        RUNG_JSON_KEY(w, "value");
-        rung_json_write_string(w, list->sizes[i].value);
-        RUNG_JSON_KEY(w, "total");
-        rung_json_write_uint(w, list->sizes[i].total);
+        RUNG_JSON_MEMBER(w, "value", string, list->sizes[i].value);
+        RUNG_JSON_MEMBER(w, "total", uint, list->sizes[i].total);
         rung_json_close_object(w);
     }
     rung_json_close_array(w);

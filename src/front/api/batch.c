@@ -171,10 +171,8 @@ static void end_line(rung_batch *b) {
 
 static void write_refusal(rung_json_writer *w, uint64_t line, const rung_problem *p) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "line");
-    rung_json_write_uint(w, line);
-    RUNG_JSON_KEY(w, "error");
-    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "line", uint, line);
+    RUNG_JSON_OPEN(w, "error", object);
     rung_problem_write(w, p);
     rung_json_close_object(w);
     rung_json_close_object(w);

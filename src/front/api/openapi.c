@@ -17,10 +17,6 @@ typedef struct components {
     uint32_t count;
 } components;
 
-static void write_text(rung_json_writer *w, const char *text) {
-    rung_json_write_string(w, rung_slice_str(text));
-}
-
 static void write_raw(rung_json_writer *w, const char *json) {
     rung_json_write_raw(w, rung_slice_str(json));
 }
@@ -56,8 +52,7 @@ static void write_ref(rung_json_writer *w, const rung_schema *s) {
     size_t len = strlen(text), name = strlen(s->name);
     RUNG_ASSERT(len + name < sizeof text);
     memcpy(text + len, s->name, name + 1);
-    RUNG_JSON_KEY(w, "$ref");
-    write_text(w, text);
+    RUNG_JSON_MEMBER(w, "$ref", word, text);
 }
 
 /* ---- a field ---- */
@@ -67,17 +62,15 @@ static bool has_format(const rung_field *f, const char *prefix) {
 }
 
 static void write_enum(rung_json_writer *w, const char *const *values) {
-    RUNG_JSON_KEY(w, "enum");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "enum", array);
     for (; *values; values++)
-        write_text(w, *values);
+        rung_json_write_word(w, *values);
     rung_json_close_array(w);
 }
 
 /* "enum|a|b|c" */
 static void write_enum_text(rung_json_writer *w, const char *list) {
-    RUNG_JSON_KEY(w, "enum");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "enum", array);
     for (const char *at = list; *at;) {
         size_t len = strcspn(at, "|");
         rung_json_write_string(w, rung_slice_of(at, len));
@@ -96,18 +89,12 @@ static void write_string_rules(rung_json_writer *w, const rung_field *f) {
         write_enum(w, f->values);
     if (has_format(f, "enum|"))
         write_enum_text(w, f->format + 5);
-    if (has_format(f, "pattern:")) {
-        RUNG_JSON_KEY(w, "pattern");
-        write_text(w, f->format + 8);
-    }
-    if (has_format(f, "plain")) {
-        RUNG_JSON_KEY(w, "pattern");
-        write_text(w, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$");
-    }
-    if (f->types & RUNG_FIELD_STRING && has_format(f, "number")) {
-        RUNG_JSON_KEY(w, "pattern");
-        write_text(w, "^(-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?|-?inf)$");
-    }
+    if (has_format(f, "pattern:"))
+        RUNG_JSON_MEMBER(w, "pattern", word, f->format + 8);
+    if (has_format(f, "plain"))
+        RUNG_JSON_MEMBER(w, "pattern", word, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$");
+    if (f->types & RUNG_FIELD_STRING && has_format(f, "number"))
+        RUNG_JSON_MEMBER(w, "pattern", word, "^(-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?|-?inf)$");
     if (f->len_min)
         write_uint_member(w, "minLength", f->len_min);
     if (f->len_max)
@@ -116,10 +103,8 @@ static void write_string_rules(rung_json_writer *w, const rung_field *f) {
 
 static void write_number_rules(rung_json_writer *w, const rung_field *f) {
     if (f->has_range) {
-        RUNG_JSON_KEY(w, "minimum");
-        rung_json_write_int(w, f->min);
-        RUNG_JSON_KEY(w, "maximum");
-        rung_json_write_int(w, f->max);
+        RUNG_JSON_MEMBER(w, "minimum", int, f->min);
+        RUNG_JSON_MEMBER(w, "maximum", int, f->max);
     }
     if (has_format(f, "positive"))
         write_uint_member(w, "exclusiveMinimum", 0);
@@ -139,48 +124,37 @@ static void write_items(rung_json_writer *w, const rung_field *f);
 static void write_type(rung_json_writer *w, const rung_field *f, uint32_t type) {
     switch (type) {
     case RUNG_FIELD_STRING:
-        RUNG_JSON_KEY(w, "type");
-        write_text(w, "string");
+        RUNG_JSON_MEMBER(w, "type", word, "string");
         write_string_rules(w, f);
         return;
     case RUNG_FIELD_TIME:
-        RUNG_JSON_KEY(w, "type");
-        write_text(w, "string");
-        RUNG_JSON_KEY(w, "format");
-        write_text(w, "date-time");
+        RUNG_JSON_MEMBER(w, "type", word, "string");
+        RUNG_JSON_MEMBER(w, "format", word, "date-time");
         return;
     case RUNG_FIELD_NUMBER:
-        RUNG_JSON_KEY(w, "type");
-        write_text(w, "number");
+        RUNG_JSON_MEMBER(w, "type", word, "number");
         write_number_rules(w, f);
         return;
     case RUNG_FIELD_INTEGER:
-        RUNG_JSON_KEY(w, "type");
-        write_text(w, "integer");
-        RUNG_JSON_KEY(w, "format");
-        write_text(w, "int64");
+        RUNG_JSON_MEMBER(w, "type", word, "integer");
+        RUNG_JSON_MEMBER(w, "format", word, "int64");
         write_number_rules(w, f);
         return;
     case RUNG_FIELD_BOOL:
-        RUNG_JSON_KEY(w, "type");
-        write_text(w, "boolean");
+        RUNG_JSON_MEMBER(w, "type", word, "boolean");
         return;
     case RUNG_FIELD_NULL:
-        RUNG_JSON_KEY(w, "type");
-        write_text(w, "null");
+        RUNG_JSON_MEMBER(w, "type", word, "null");
         return;
     case RUNG_FIELD_ARRAY:
-        RUNG_JSON_KEY(w, "type");
-        write_text(w, "array");
+        RUNG_JSON_MEMBER(w, "type", word, "array");
         write_items(w, f);
         return;
     default:
-        if (f->nested) {
+        if (f->nested)
             write_ref(w, f->nested);
-        } else {
-            RUNG_JSON_KEY(w, "type");
-            write_text(w, "object");
-        }
+        else
+            RUNG_JSON_MEMBER(w, "type", word, "object");
     }
 }
 
@@ -192,8 +166,7 @@ static void write_types(rung_json_writer *w, const rung_field *f, uint32_t types
         write_type(w, f, types);
         return;
     }
-    RUNG_JSON_KEY(w, "anyOf");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "anyOf", array);
     for (uint32_t type = 1; type <= RUNG_FIELD_TIME; type <<= 1)
         if (types & type) {
             rung_json_open_object(w);
@@ -210,8 +183,7 @@ static void write_items(rung_json_writer *w, const rung_field *f) {
                        .format = f->format,
                        .len_min = f->item_len_max ? 1 : 0,
                        .len_max = f->item_len_max};
-    RUNG_JSON_KEY(w, "items");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "items", object);
     write_types(w, &item, f->items);
     rung_json_close_object(w);
     if (f->items_min)
@@ -223,35 +195,27 @@ static void write_items(rung_json_writer *w, const rung_field *f) {
 static void write_field(rung_json_writer *w, const rung_field *f) {
     rung_json_open_object(w);
     write_types(w, f, f->types);
-    if (f->doc) {
-        RUNG_JSON_KEY(w, "description");
-        write_text(w, f->doc);
-    }
+    if (f->doc)
+        RUNG_JSON_MEMBER(w, "description", word, f->doc);
     if (f->fallback) {
         RUNG_JSON_KEY(w, "default");
         write_raw(w, f->fallback);
     }
     if (f->example) {
-        RUNG_JSON_KEY(w, "examples");
-        rung_json_open_array(w);
+        RUNG_JSON_OPEN(w, "examples", array);
         write_raw(w, f->example);
         rung_json_close_array(w);
     }
-    if (has_format(f, "readonly")) {
-        RUNG_JSON_KEY(w, "readOnly");
-        rung_json_write_bool(w, true);
-    }
+    if (has_format(f, "readonly"))
+        RUNG_JSON_MEMBER(w, "readOnly", bool, true);
     rung_json_close_object(w);
 }
 
 static void write_schema(rung_json_writer *w, const rung_schema *s) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "type");
-    write_text(w, "object");
-    RUNG_JSON_KEY(w, "description");
-    write_text(w, s->doc);
-    RUNG_JSON_KEY(w, "properties");
-    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "type", word, "object");
+    RUNG_JSON_MEMBER(w, "description", word, s->doc);
+    RUNG_JSON_OPEN(w, "properties", object);
     for (uint32_t i = 0; i < s->count; i++) {
         if (has_format(&s->fields[i], "later"))
             continue;
@@ -259,11 +223,10 @@ static void write_schema(rung_json_writer *w, const rung_schema *s) {
         write_field(w, &s->fields[i]);
     }
     rung_json_close_object(w);
-    RUNG_JSON_KEY(w, "required");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "required", array);
     for (uint32_t i = 0; i < s->count; i++)
         if (s->fields[i].required)
-            write_text(w, s->fields[i].name);
+            rung_json_write_word(w, s->fields[i].name);
     rung_json_close_array(w);
     RUNG_JSON_KEY(w, "additionalProperties");
     if (s->others)
@@ -284,24 +247,20 @@ static void write_param_type(rung_json_writer *w, const rung_param *p) {
         [RUNG_PARAM_COUNT] = "integer", [RUNG_PARAM_REAL] = "number",
         [RUNG_PARAM_FLAG] = "boolean",  [RUNG_PARAM_CHOICE] = "string",
         [RUNG_PARAM_TIME] = "string",   [RUNG_PARAM_NAMES] = "array"};
-    RUNG_JSON_KEY(w, "type");
-    write_text(w, types[p->type]);
+    RUNG_JSON_MEMBER(w, "type", word, types[p->type]);
     switch (p->type) {
     case RUNG_PARAM_NAME:
-        RUNG_JSON_KEY(w, "pattern");
-        write_text(w, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$");
+        RUNG_JSON_MEMBER(w, "pattern", word, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$");
         __attribute__((fallthrough));
     case RUNG_PARAM_TEXT:
         write_uint_member(w, "minLength", (uint64_t)p->min);
         write_uint_member(w, "maxLength", (uint64_t)p->max);
         return;
     case RUNG_PARAM_SCORE:
-        RUNG_JSON_KEY(w, "pattern");
-        write_text(w, "^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?$");
+        RUNG_JSON_MEMBER(w, "pattern", word, "^-?[0-9]+(\\.[0-9]+)?([eE][-+]?[0-9]+)?$");
         return;
     case RUNG_PARAM_COUNT:
-        RUNG_JSON_KEY(w, "format");
-        write_text(w, "int64");
+        RUNG_JSON_MEMBER(w, "format", word, "int64");
         write_uint_member(w, "minimum", (uint64_t)p->min);
         write_uint_member(w, "maximum", (uint64_t)p->max);
         return;
@@ -313,8 +272,7 @@ static void write_param_type(rung_json_writer *w, const rung_param *p) {
         write_enum(w, p->choices);
         return;
     case RUNG_PARAM_TIME:
-        RUNG_JSON_KEY(w, "format");
-        write_text(w, "date-time");
+        RUNG_JSON_MEMBER(w, "format", word, "date-time");
         return;
     case RUNG_PARAM_SCORES:
     case RUNG_PARAM_NAMES:
@@ -337,29 +295,22 @@ static void write_default(rung_json_writer *w, const rung_param *p) {
     if (p->type == RUNG_PARAM_FLAG)
         rung_json_write_bool(w, p->otherwise != 0);
     else if (p->type == RUNG_PARAM_CHOICE)
-        write_text(w, p->choices[p->otherwise]);
+        rung_json_write_word(w, p->choices[p->otherwise]);
     else
         rung_json_write_int(w, p->otherwise);
 }
 
 static void write_param(rung_json_writer *w, const rung_param *p) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "name");
-    write_text(w, p->name);
-    RUNG_JSON_KEY(w, "in");
-    write_text(w, p->in_path ? "path" : "query");
-    RUNG_JSON_KEY(w, "required");
-    rung_json_write_bool(w, p->required);
-    RUNG_JSON_KEY(w, "description");
-    write_text(w, p->doc);
+    RUNG_JSON_MEMBER(w, "name", word, p->name);
+    RUNG_JSON_MEMBER(w, "in", word, p->in_path ? "path" : "query");
+    RUNG_JSON_MEMBER(w, "required", bool, p->required);
+    RUNG_JSON_MEMBER(w, "description", word, p->doc);
     if (p->type == RUNG_PARAM_NAMES || p->type == RUNG_PARAM_SCORES) {
-        RUNG_JSON_KEY(w, "style");
-        write_text(w, "form");
-        RUNG_JSON_KEY(w, "explode");
-        rung_json_write_bool(w, false);
+        RUNG_JSON_MEMBER(w, "style", word, "form");
+        RUNG_JSON_MEMBER(w, "explode", bool, false);
     }
-    RUNG_JSON_KEY(w, "schema");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "schema", object);
     write_param_type(w, p);
     write_default(w, p);
     rung_json_close_object(w);
@@ -371,8 +322,7 @@ static void write_param(rung_json_writer *w, const rung_param *p) {
 static void open_content(rung_json_writer *w, const char *type) {
     rung_json_write_key(w, rung_slice_str(type));
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "schema");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "schema", object);
 }
 
 static void close_content(rung_json_writer *w) {
@@ -383,10 +333,8 @@ static void close_content(rung_json_writer *w) {
 /* A batch is an array of the schema, or lines of it. */
 static void write_batch_content(rung_json_writer *w, const rung_schema *s) {
     open_content(w, RUNG_TYPE_JSON);
-    RUNG_JSON_KEY(w, "type");
-    write_text(w, "array");
-    RUNG_JSON_KEY(w, "items");
-    rung_json_open_object(w);
+    RUNG_JSON_MEMBER(w, "type", word, "array");
+    RUNG_JSON_OPEN(w, "items", object);
     write_ref(w, s);
     rung_json_close_object(w);
     close_content(w);
@@ -398,12 +346,9 @@ static void write_batch_content(rung_json_writer *w, const rung_schema *s) {
 static void write_body(rung_json_writer *w, const rung_route *r) {
     if (r->body_kind == RUNG_BODY_NONE)
         return;
-    RUNG_JSON_KEY(w, "requestBody");
-    rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "required");
-    rung_json_write_bool(w, r->body_kind != RUNG_BODY_OPTIONAL);
-    RUNG_JSON_KEY(w, "content");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "requestBody", object);
+    RUNG_JSON_MEMBER(w, "required", bool, r->body_kind != RUNG_BODY_OPTIONAL);
+    RUNG_JSON_OPEN(w, "content", object);
     if (r->body_kind == RUNG_BODY_BATCH) {
         write_batch_content(w, r->body);
     } else {
@@ -423,11 +368,9 @@ static void write_status_key(rung_json_writer *w, int status) {
 static void write_result(rung_json_writer *w, const rung_route *r, const rung_result *result) {
     write_status_key(w, result->status);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "description");
-    write_text(w, result->doc);
+    RUNG_JSON_MEMBER(w, "description", word, result->doc);
     if (result->type) {
-        RUNG_JSON_KEY(w, "content");
-        rung_json_open_object(w);
+        RUNG_JSON_OPEN(w, "content", object);
         if (r->body_kind == RUNG_BODY_BATCH) {
             write_batch_content(w, result->schema);
         } else {
@@ -435,8 +378,8 @@ static void write_result(rung_json_writer *w, const rung_route *r, const rung_re
             if (result->schema) {
                 write_ref(w, result->schema);
             } else {
-                RUNG_JSON_KEY(w, "type");
-                write_text(w, strcmp(result->type, RUNG_TYPE_JSON) == 0 ? "object" : "string");
+                RUNG_JSON_MEMBER(w, "type", word,
+                                 strcmp(result->type, RUNG_TYPE_JSON) == 0 ? "object" : "string");
             }
             close_content(w);
         }
@@ -451,7 +394,7 @@ static void write_problem(rung_json_writer *w, int status, const char *name) {
     RUNG_JSON_KEY(w, "$ref");
     char text[96] = "#/components/responses/";
     memcpy(text + strlen(text), name, strlen(name) + 1);
-    write_text(w, text);
+    rung_json_write_word(w, text);
     rung_json_close_object(w);
 }
 
@@ -511,30 +454,23 @@ static void write_operation(rung_json_writer *w, const rung_route *r) {
                                           [RUNG_METHOD_DELETE] = "delete"};
     rung_json_write_key(w, rung_slice_str(methods[r->method]));
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "operationId");
-    write_text(w, r->id);
-    RUNG_JSON_KEY(w, "tags");
-    rung_json_open_array(w);
-    write_text(w, r->tag);
+    RUNG_JSON_MEMBER(w, "operationId", word, r->id);
+    RUNG_JSON_OPEN(w, "tags", array);
+    rung_json_write_word(w, r->tag);
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "summary");
-    write_text(w, r->summary);
-    RUNG_JSON_KEY(w, "description");
-    write_text(w, r->doc);
-    RUNG_JSON_KEY(w, "x-rung-role");
-    write_text(w, rung_role_name(r->role));
+    RUNG_JSON_MEMBER(w, "summary", word, r->summary);
+    RUNG_JSON_MEMBER(w, "description", word, r->doc);
+    RUNG_JSON_MEMBER(w, "x-rung-role", word, rung_role_name(r->role));
     if (r->flags & RUNG_IS_UNGUARDED) {
         RUNG_JSON_KEY(w, "security");
         write_raw(w, "[]");
     }
-    RUNG_JSON_KEY(w, "parameters");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "parameters", array);
     for (uint32_t i = 0; i < r->param_count; i++)
         write_param(w, &r->params[i]);
     rung_json_close_array(w);
     write_body(w, r);
-    RUNG_JSON_KEY(w, "responses");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "responses", object);
     for (size_t i = 0; i < sizeof r->results / sizeof r->results[0]; i++)
         if (r->results[i].status)
             write_result(w, r, &r->results[i]);
@@ -555,8 +491,7 @@ static bool is_first_of_path(uint32_t i) {
 }
 
 static void write_paths(rung_json_writer *w) {
-    RUNG_JSON_KEY(w, "paths");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "paths", object);
     for (uint32_t i = 0; i < rung_route_count; i++) {
         if (!is_first_of_path(i))
             continue;
@@ -573,24 +508,19 @@ static void write_paths(rung_json_writer *w) {
 static void write_components(rung_json_writer *w) {
     components all = {.count = 0};
     gather_all(&all);
-    RUNG_JSON_KEY(w, "components");
-    rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "schemas");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "components", object);
+    RUNG_JSON_OPEN(w, "schemas", object);
     for (uint32_t i = 0; i < all.count; i++) {
         rung_json_write_key(w, rung_slice_str(all.list[i]->name));
         write_schema(w, all.list[i]);
     }
     rung_json_close_object(w);
-    RUNG_JSON_KEY(w, "responses");
-    rung_json_open_object(w);
+    RUNG_JSON_OPEN(w, "responses", object);
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         rung_json_write_key(w, rung_slice_str(problems[i].name));
         rung_json_open_object(w);
-        RUNG_JSON_KEY(w, "description");
-        write_text(w, problems[i].doc);
-        RUNG_JSON_KEY(w, "content");
-        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "description", word, problems[i].doc);
+        RUNG_JSON_OPEN(w, "content", object);
         open_content(w, "application/problem+json");
         write_ref(w, &rung_problem_schema);
         close_content(w);
@@ -607,19 +537,15 @@ static void write_components(rung_json_writer *w) {
 
 static void write_code(rung_json_writer *w, int status, const char *code, const char *doc) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "status");
-    rung_json_write_int(w, status);
-    RUNG_JSON_KEY(w, "code");
-    write_text(w, code);
-    RUNG_JSON_KEY(w, "description");
-    write_text(w, doc);
+    RUNG_JSON_MEMBER(w, "status", int, status);
+    RUNG_JSON_MEMBER(w, "code", word, code);
+    RUNG_JSON_MEMBER(w, "description", word, doc);
     rung_json_close_object(w);
 }
 
 /* The transport's and the API's, by status. */
 static void write_codes(rung_json_writer *w) {
-    RUNG_JSON_KEY(w, "x-rung-problems");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "x-rung-problems", array);
     for (int status = 400; status < 600; status++) {
 #define X(of, code, doc)                                                                           \
     if (of == status)                                                                              \
@@ -635,17 +561,13 @@ static void write_codes(rung_json_writer *w) {
 
 void rung_openapi_write(rung_json_writer *w, const char *version) {
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "openapi");
-    write_text(w, "3.1.0");
-    RUNG_JSON_KEY(w, "info");
-    rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "title");
-    write_text(w, "Rung");
+    RUNG_JSON_MEMBER(w, "openapi", word, "3.1.0");
+    RUNG_JSON_OPEN(w, "info", object);
+    RUNG_JSON_MEMBER(w, "title", word, "Rung");
     RUNG_JSON_KEY(w, "description");
-    write_text(
+    rung_json_write_word(
         w, "Leaderboards: send scores, ask who is on top, where a player stands, and who is near.");
-    RUNG_JSON_KEY(w, "version");
-    write_text(w, version);
+    RUNG_JSON_MEMBER(w, "version", word, version);
     RUNG_JSON_KEY(w, "license");
     write_raw(w, "{\"name\":\"Apache-2.0\",\"identifier\":\"Apache-2.0\"}");
     rung_json_close_object(w);

@@ -105,22 +105,16 @@ void rung_problem_write_field(rung_json_writer *w, const rung_problem *p) {
     if (!p->field.len)
         return;
     if (p->is_rule)
-        RUNG_JSON_KEY(w, "rule");
+        RUNG_JSON_MEMBER(w, "rule", string, p->field);
     else
-        RUNG_JSON_KEY(w, "field");
-    rung_json_write_string(w, p->field);
+        RUNG_JSON_MEMBER(w, "field", string, p->field);
 }
 
 void rung_problem_write(rung_json_writer *w, const rung_problem *p) {
-    RUNG_JSON_KEY(w, "status");
-    rung_json_write_int(w, p->status);
-    RUNG_JSON_KEY(w, "code");
-    rung_json_write_string(w, rung_slice_str(p->code));
-    RUNG_JSON_KEY(w, "detail");
-    rung_json_write_string(w, p->detail);
+    RUNG_JSON_MEMBER(w, "status", int, p->status);
+    RUNG_JSON_MEMBER(w, "code", word, p->code);
+    RUNG_JSON_MEMBER(w, "detail", string, p->detail);
     rung_problem_write_field(w, p);
-    if (p->retry_s) {
-        RUNG_JSON_KEY(w, "retry_after");
-        rung_json_write_int(w, p->retry_s);
-    }
+    if (p->retry_s)
+        RUNG_JSON_MEMBER(w, "retry_after", int, p->retry_s);
 }

@@ -435,16 +435,11 @@ static rung_slice problem_body(char text[PROBLEM_SIZE], int status, const char *
     rung_json_writer w = {.data = text, .size = PROBLEM_SIZE};
     RUNG_ASSERT(members.len <= 2048);
     rung_json_open_object(&w);
-    RUNG_JSON_KEY(&w, "type");
-    rung_json_write_string(&w, RUNG_SLICE("about:blank"));
-    RUNG_JSON_KEY(&w, "title");
-    rung_json_write_string(&w, rung_slice_str(reason_of(status)));
-    RUNG_JSON_KEY(&w, "status");
-    rung_json_write_uint(&w, (uint64_t)status);
-    RUNG_JSON_KEY(&w, "code");
-    rung_json_write_string(&w, rung_slice_str(code));
-    RUNG_JSON_KEY(&w, "detail");
-    rung_json_write_string(&w, rung_slice_str(detail));
+    RUNG_JSON_MEMBER(&w, "type", string, RUNG_SLICE("about:blank"));
+    RUNG_JSON_MEMBER(&w, "title", word, reason_of(status));
+    RUNG_JSON_MEMBER(&w, "status", uint, (uint64_t)status);
+    RUNG_JSON_MEMBER(&w, "code", word, code);
+    RUNG_JSON_MEMBER(&w, "detail", word, detail);
     if (members.len) {
         rung_json_append(&w, RUNG_SLICE(","));
         rung_json_append(&w, members);

@@ -167,10 +167,8 @@ static void newcomers(const standing *then, const sight *now, names *out) {
 static void write_crossing(rung_json_writer *w, const char *key, const names *n, uint32_t net) {
     rung_json_write_key(w, rung_slice_str(key));
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "count");
-    rung_json_write_uint(w, net > n->count ? net : n->count);
-    RUNG_JSON_KEY(w, "players");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "count", uint, net > n->count ? net : n->count);
+    RUNG_JSON_OPEN(w, "players", array);
     for (uint32_t i = 0; i < n->count; i++)
         rung_json_write_string(w, n->ids[i]);
     rung_json_close_array(w);
@@ -211,13 +209,11 @@ static void write_event(rung__topic *t, rung_json_writer *w, const standing *the
         newcomers(then, now, &passed_by);
     }
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "board");
-    rung_json_write_string(w, then->board);
+    RUNG_JSON_MEMBER(w, "board", string, then->board);
     write_window(w, now->view.kind, now->view.ordinal, t->spec.window);
     write_rank(w, "rank_before", then->is_ranked && is_same_window, then->rank);
     write_rank(w, "rank", now->is_ranked, now->is_ranked ? now->rows[now->self].rank : 0);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, now->view.total);
+    RUNG_JSON_MEMBER(w, "total", uint, now->view.total);
     RUNG_JSON_KEY(w, "entry");
     if (entry.len)
         rung_json_write_raw(w, entry);
@@ -340,18 +336,12 @@ static void write_change(rung__topic *t, uint64_t seq) {
     rung_json_writer *w = &t->live->out;
     rung_json_writer_reset(w);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "type");
-    rung_json_write_string(w, RUNG_SLICE("change"));
-    RUNG_JSON_KEY(w, "topic");
-    rung_json_write_string(w, rung_slice_of(t->memory, t->name_len));
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, t->spec.player);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, seq);
-    RUNG_JSON_KEY(w, "since");
-    rung_json_write_uint(w, t->seq);
-    RUNG_JSON_KEY(w, "boards");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "type", string, RUNG_SLICE("change"));
+    RUNG_JSON_MEMBER(w, "topic", string, rung_slice_of(t->memory, t->name_len));
+    RUNG_JSON_MEMBER(w, "player", string, t->spec.player);
+    RUNG_JSON_MEMBER(w, "seq", uint, seq);
+    RUNG_JSON_MEMBER(w, "since", uint, t->seq);
+    RUNG_JSON_OPEN(w, "boards", array);
     rung_json_append(w, rung_json_written(&t->live->rows));
     rung_json_close_array(w);
     rung_json_close_object(w);
@@ -403,25 +393,19 @@ rung_status rung__feed_refresh(rung__topic *t, rung_err *err) {
 }
 
 void rung__feed_write_state(rung__topic *t, rung_json_writer *w) {
-    RUNG_JSON_KEY(w, "player");
-    rung_json_write_string(w, t->spec.player);
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, t->seq);
-    RUNG_JSON_KEY(w, "boards");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "player", string, t->spec.player);
+    RUNG_JSON_MEMBER(w, "seq", uint, t->seq);
+    RUNG_JSON_OPEN(w, "boards", array);
     for (uint32_t i = 0; i < t->feed->count; i++) {
         const standing *s = &t->feed->boards[i];
         if (!s->board.ptr || !s->is_ranked)
             continue;
         rung_json_open_object(w);
-        RUNG_JSON_KEY(w, "board");
-        rung_json_write_string(w, s->board);
+        RUNG_JSON_MEMBER(w, "board", string, s->board);
         write_window(w, s->kind, s->ordinal, t->spec.window);
         write_rank(w, "rank", true, s->rank);
-        RUNG_JSON_KEY(w, "total");
-        rung_json_write_uint(w, s->total);
-        RUNG_JSON_KEY(w, "entry");
-        rung_json_write_raw(w, rung_slice_of(s->entry, s->entry_len));
+        RUNG_JSON_MEMBER(w, "total", uint, s->total);
+        RUNG_JSON_MEMBER(w, "entry", raw, rung_slice_of(s->entry, s->entry_len));
         rung_json_close_object(w);
     }
     rung_json_close_array(w);

@@ -442,12 +442,9 @@ static void send_resumed(rung_viewer *v, uint64_t since, int64_t now) {
     rung_json_writer *w = &l->out;
     rung_json_writer_reset(w);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "type");
-    rung_json_write_string(w, RUNG_SLICE("resumed"));
-    RUNG_JSON_KEY(w, "topic");
-    rung_json_write_string(w, rung_viewer_topic(v));
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, since);
+    RUNG_JSON_MEMBER(w, "type", string, RUNG_SLICE("resumed"));
+    RUNG_JSON_MEMBER(w, "topic", string, rung_viewer_topic(v));
+    RUNG_JSON_MEMBER(w, "seq", uint, since);
     rung_json_close_object(w);
     if (rung__frame_make(l, &f, "resumed", since))
         send_to(v, &f, now);

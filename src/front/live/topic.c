@@ -210,10 +210,8 @@ static void write_start(rung__topic *t, const char *type) {
     rung_json_writer *w = &t->live->out;
     rung_json_writer_reset(w);
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "type");
-    rung_json_write_string(w, rung_slice_str(type));
-    RUNG_JSON_KEY(w, "topic");
-    rung_json_write_string(w, rung_slice_of(t->memory, t->name_len));
+    RUNG_JSON_MEMBER(w, "type", word, type);
+    RUNG_JSON_MEMBER(w, "topic", string, rung_slice_of(t->memory, t->name_len));
 }
 
 /* The state as it was last shown. */
@@ -225,8 +223,7 @@ static void write_state(rung__topic *t) {
     } else {
         rung_json_append(w, RUNG_SLICE(","));
         rung_json_append(w, rung_slice_of(t->list->head, t->list->head_len));
-        RUNG_JSON_KEY(w, "entries");
-        rung_json_open_array(w);
+        RUNG_JSON_OPEN(w, "entries", array);
         for (uint32_t i = 0; i < t->list->count; i++)
             rung_json_write_raw(w, text_at(t->list, i));
         rung_json_close_array(w);
@@ -248,20 +245,15 @@ static void write_change(rung__topic *t, uint64_t seq, uint32_t total, uint32_t 
     rung_live *l = t->live;
     rung_json_writer *w = &l->out;
     write_start(t, "change");
-    RUNG_JSON_KEY(w, "seq");
-    rung_json_write_uint(w, seq);
-    RUNG_JSON_KEY(w, "since");
-    rung_json_write_uint(w, t->seq);
-    RUNG_JSON_KEY(w, "total");
-    rung_json_write_uint(w, total);
-    RUNG_JSON_KEY(w, "changed");
-    rung_json_open_array(w);
+    RUNG_JSON_MEMBER(w, "seq", uint, seq);
+    RUNG_JSON_MEMBER(w, "since", uint, t->seq);
+    RUNG_JSON_MEMBER(w, "total", uint, total);
+    RUNG_JSON_OPEN(w, "changed", array);
     for (uint32_t i = 0; i < count; i++)
         if (!l->is_same[i])
             rung_json_write_raw(w, new_text(l, i));
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "gone");
-    rung_json_open_array(w);
+    RUNG_JSON_OPEN(w, "gone", array);
     for (uint32_t i = 0; i < t->list->count; i++)
         if (!t->live->is_found[i])
             rung_json_write_string(w, id_at(t->list, i));

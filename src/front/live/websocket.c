@@ -139,12 +139,9 @@ static void say_error(rung_websocket *ws, const char *code, const char *detail) 
     char text[1024];
     rung_json_writer w = {.data = text, .size = sizeof text};
     rung_json_open_object(&w);
-    RUNG_JSON_KEY(&w, "type");
-    rung_json_write_string(&w, RUNG_SLICE("error"));
-    RUNG_JSON_KEY(&w, "code");
-    rung_json_write_string(&w, rung_slice_str(code));
-    RUNG_JSON_KEY(&w, "detail");
-    rung_json_write_string(&w, rung_slice_str(detail));
+    RUNG_JSON_MEMBER(&w, "type", string, RUNG_SLICE("error"));
+    RUNG_JSON_MEMBER(&w, "code", word, code);
+    RUNG_JSON_MEMBER(&w, "detail", word, detail);
     rung_json_close_object(&w);
     if (!rung_json_failed(&w))
         say(ws, 1, rung_json_written(&w));
