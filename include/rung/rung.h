@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung.h - the embeddable leaderboard: exact ranks in memory, every event in a durable log, in
- * your own process.
+/* rung.h - the embeddable leaderboard: exact ranks in memory and a durable log, inside your own process.
  *
  *     rung *db;
  *     rung_open(&(rung_config){.path = "scores"}, &db, &err);           // no path: in memory only
@@ -12,21 +11,20 @@
  *     count = rung_view_top(&view, 0, 10, rows);
  *     rung_close(db, &err);
  *
- * This header opens, changes and closes. Its words (boards, scores, statuses) and every question
- * that can be asked are in the headers it includes: state/state.h has the questions,
- * model/board.h the boards, model/event.h the submissions, base/status.h the statuses.
- * docs/library.md is the tour.
+ * This header opens a database, changes it and closes it. The headers it includes define the types: model/board.h
+ * boards, model/event.h submissions, base/status.h statuses. state/state.h has all the queries. docs/library.md is
+ * the tour.
  *
- * Errors: negative = failed or refused, 0 = done, positive = an expected other answer. `err`
- * comes last, may be NULL, and is filled on failure only. Decide by its code, reason and field
- * (the part of the input at fault, if any); its message is for people and may change.
+ * Errors: a negative status means failed or refused, 0 means done, a positive status is another expected result.
+ * `err` is the last parameter, may be NULL, and is filled on failure only. Programs test its code, reason and field
+ * (the part of the input at fault, if any). Its message is for people and may change.
  *
- * Texts are slices, pointer and length; the library keeps none beyond the call. Slices and views
- * in answers are valid until the next change of the same handle.
+ * Texts are slices (pointer and length). The library copies what it keeps. Slices and views that it returns are valid
+ * until the next change through the same handle.
  *
- * Threads: one at a time per handle; which one does not matter. Several handles are independent
- * of each other: there are no globals, and no hidden threads. After a fork() only one of the two
- * processes may go on using a handle; the folder stays locked until both have ended. */
+ * Threads: use a handle from one thread at a time; it need not be the same thread. Handles are independent of each
+ * other: there are no globals and no hidden threads. After fork() only one of the two processes may use a handle. The
+ * folder stays locked until both have ended. */
 #ifndef RUNG_RUNG_H
 #define RUNG_RUNG_H
 
@@ -42,160 +40,157 @@
 
 #define RUNG_VERSION "0.1.0"
 
-/* The version of the library that is linked: compare with RUNG_VERSION, the one compiled
- * against. */
+/* The version of the linked library. Compare it with RUNG_VERSION, the version compiled against. */
 const char *rung_version(void);
 
-typedef struct rung rung; /* heap object; whoever opened it calls rung_close() */
+/* Heap object. Release it with rung_close(). */
+typedef struct rung rung;
 
-/* Zero is a good default for every field. Texts and functions are used until close. */
+/* Zero is a good default for every field. The library uses the texts and functions until close. */
 typedef struct rung_config {
-    /* The folder, created if absent (not its parents). NULL: in memory, gone with close. */
+    /* The data folder, created if absent (but not its parents). NULL: keep everything in memory only. */
     const char *path;
-    /* 0: a change is on stable storage before it is answered; nothing answered is ever lost. N: answered
-     * when written, synced by the first call that finds N ms passed (rung_tick() from a timer will do): a
-     * killed process loses nothing, a crashed machine the changes since the last sync. */
+    /* 0: every change is on stable storage before its call returns, so no acknowledged change is ever lost. N: a call
+     * returns when its change is written, and the first call after N ms syncs (a timer that calls rung_tick() will
+     * do). A killed process then loses nothing; a machine that crashes loses the changes since the last sync. */
     uint32_t sync_every_ms;
-    /* Bytes of one log file, preallocated: 4 MiB or more, a multiple of 512. 0: 16 MiB. */
+    /* Size of one preallocated log file in bytes: at least 4 MiB, a multiple of 512. 0: 16 MiB. */
     uint64_t segment_size;
-    /* How many submission ids are remembered, and for how long. 0: as the path has them; at first 1,000,000
-     * and 24 hours. Other values than the path has are an event of their own: it keeps them from then on. */
+    /* How many submission ids to remember, and for how long. 0: keep the settings stored in the path, initially
+     * 1,000,000 and 24 hours. Other values are logged as an event and become the stored settings. */
     uint32_t id_capacity;
     int64_t id_keep_ms;
-    /* How far after now a submission's `at` may lie; one that lies further is refused (RUNG_EFUTURE). 0: one minute.
-     * INT64_MAX: as far as it likes, and every window that it opens stays until its time has come. */
+    /* How far in the future a submission's `at` may be; beyond that it is refused (RUNG_EFUTURE). 0: one minute.
+     * INT64_MAX: no limit, but every window opened that way stays in memory until its time comes. */
     int64_t at_ahead_ms;
-    /* How far the system's clock may jump ahead and still be followed; beyond that time goes on as if it had not
-     * (rung_time_look). 0: five minutes. INT64_MAX: however far. Without meaning where now_ms is given. */
+    /* The largest forward jump of the system clock to follow. After a larger jump, time continues as if there had
+     * been none (see rung_time_look). 0: five minutes. INT64_MAX: no limit. Ignored when now_ms is given. */
     int64_t max_jump_ms;
-    const char *zoneinfo;         /* the folder of time zone files; NULL: /usr/share/zoneinfo */
+    const char *zoneinfo;         /* folder of time zone files; NULL: /usr/share/zoneinfo */
     const rung_alloc *alloc;      /* NULL: the process heap */
-    int64_t (*now_ms)(void *ctx); /* Unix milliseconds; NULL: the system's clock */
-    /* While a path is opened: what is being read ("snapshot", then "log"), and how far it is. */
+    int64_t (*now_ms)(void *ctx); /* Unix milliseconds; NULL: the system clock */
+    /* Progress while rung_open() reads a path: what it reads ("snapshot", then "log") and how far it is. */
     void (*progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
-    /* One line for the operator: a torn tail cut off, a damaged snapshot passed over. */
+    /* One line for the operator, such as "cut a torn tail" or "skipped a damaged snapshot". */
     void (*say)(void *ctx, const char *line);
-    void *ctx; /* for the three above */
+    void *ctx; /* passed to the three functions above */
 } rung_config;
 
-/* Open. `config` NULL: in memory with the defaults. With a path: takes its lock, loads the
- * newest whole snapshot, replays the rest of the log, and only then returns. RUNG_EBUSY names
- * the process that has it open, RUNG_ECORRUPT the file and place of the damage (nothing is ever
- * skipped or repaired), RUNG_EVERSION, RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM, RUNG_EINVAL. */
+/* Open a database. `config` NULL: in memory, with the defaults. With a path, this locks the folder, loads the newest
+ * intact snapshot and replays the rest of the log before it returns. RUNG_EBUSY names the process that has the folder
+ * open. RUNG_ECORRUPT names the file and offset of the damage; open never skips or repairs anything. Also
+ * RUNG_EVERSION, RUNG_EIO, RUNG_ENOSPC, RUNG_ENOMEM and RUNG_EINVAL. */
 RUNG_NODISCARD rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err);
 
-/* Wait for a snapshot in the background, sync what is not yet, release everything; the handle is
- * gone whatever is returned. NULL is accepted. A failure concerns changes answered under
- * sync_every_ms, or repeats that the log had failed before. */
+/* Wait for a background snapshot, sync, and release everything. The handle is gone whatever this returns. Accepts
+ * NULL. A failure means that changes acknowledged under sync_every_ms may be lost, or repeats an earlier failure of
+ * the log. */
 rung_status rung_close(rung *db, rung_err *err);
 
 /* ---- changes ----
  *
- * Each is one event: checked, stamped with the clock's time, made durable, applied, answered.
- * Common to all: RUNG_OK; RUNG_UNCHANGED when it was so already; RUNG_EINVAL (ill-formed, not
- * taken in at all); RUNG_EABSENT, RUNG_EREFUSED and others when the state says no
- * (docs/boards.md lists them; the event is in the log as refused); RUNG_ENOSPC: the disk is
- * full, nothing changed, try again when it is not; RUNG_ENOMEM; RUNG_EIO: the log failed, and
- * from then on the handle answers questions but refuses every change with the same message:
- * close and open again. A window whose time is up by the clock is closed before the change. */
+ * Each change is one event: check it, stamp it with the time, make it durable, apply it, return the result. All
+ * return:
+ *   RUNG_OK
+ *   RUNG_UNCHANGED   the state was like that already
+ *   RUNG_EINVAL      malformed; not logged
+ *   RUNG_EABSENT, RUNG_EREFUSED and others: the state refused it (docs/boards.md); logged as refused
+ *   RUNG_ENOSPC      the disk is full; nothing changed; retry when there is space
+ *   RUNG_ENOMEM
+ *   RUNG_EIO         the log failed; from now on the handle still answers queries but refuses every change with the
+ *                    same message: close it and open it again
+ * Before each change, every window that is due closes. */
 
-/* One score. `out` (may be NULL) tells what it did: rank before and after, who is next.
- * RUNG_DUPLICATE: the id was seen before, `out` is the first answer. The
- * fields of a submission are described at rung_score_event. */
+/* Submit one score. `out` (may be NULL) receives the effect: rank before and after, and the next player above.
+ * RUNG_DUPLICATE: the id was seen before; `out` holds the first result. rung_score_event describes the fields. */
 RUNG_NODISCARD rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *out,
                                        rung_err *err);
 
-/* Many scores, the same as one by one in order and much faster: one sync for every 4,096 of them
- * or 1 MiB. statuses[i] is what rung_submit would have returned; outs and errs (n of each) may
- * be NULL. Returns RUNG_OK when all were dealt with; a failure of the log or of memory is
- * returned, and is the status of every score that was not applied. */
+/* Submit many scores. The result is the same as one by one in order, but much faster: one sync per 4,096 scores or 1
+ * MiB. statuses[i] is what rung_submit would have returned; outs and errs (n of each) may be NULL. Returns RUNG_OK
+ * when all were processed. If the log or an allocation fails, returns that failure, which is also the status of every
+ * score that was not applied. */
 RUNG_NODISCARD rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
                                             rung_status *statuses, rung_outcome *outs,
                                             rung_err *errs, rung_err *err);
 
-/* Create a board, or change it (what can be changed: docs/boards.md; else RUNG_EUNSUPPORTED
- * naming the field). A zone is named in def->zone_name; where zone_rules is empty its rules are
- * read from the zoneinfo folder, now, and kept in the log: RUNG_EABSENT when there is no such
- * zone. */
+/* Create a board, or change it (docs/boards.md says what can change; otherwise RUNG_EUNSUPPORTED names the field).
+ * def->zone_name names a time zone. If zone_rules is empty, the rules are read from the zoneinfo folder now and
+ * stored in the log; RUNG_EABSENT if there is no such zone. */
 RUNG_NODISCARD rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def,
                                              rung_err *err);
 RUNG_NODISCARD rung_status rung_board_delete(rung *db, rung_slice board, rung_err *err);
 
-/* Take the player out of every window of one board. */
+/* Remove the player from every window of one board. */
 RUNG_NODISCARD rung_status rung_entry_remove(rung *db, rung_slice board, rung_slice player,
                                              rung_err *err);
 
-/* The whole profile, in place of the old one; attributes in any order, each name once. They
- * decide the rankings of scopes and teams. */
+/* Replace the whole profile. Attributes may come in any order, each name once. They decide which scopes and teams the
+ * player belongs to. */
 RUNG_NODISCARD rung_status rung_player_set(rung *db, rung_slice player, uint32_t count,
                                            const rung_attribute *attributes, rung_err *err);
-/* Forget the player everywhere: entries, profile, friendships, ban and name. The log keeps the
- * past events until a snapshot lets them go. */
+/* Forget the player everywhere: entries, profile, friendships, ban and name. Past events stay in the log until
+ * snapshots let it be truncated. */
 RUNG_NODISCARD rung_status rung_player_erase(rung *db, rung_slice player, rung_err *err);
 
-/* Hide the player from every ranking at once; unban puts everything back. `reason` is kept in
- * the log; may be empty. */
+/* Hide the player from every ranking; unban restores every entry. The log keeps `reason`, which may be empty. */
 RUNG_NODISCARD rung_status rung_player_ban(rung *db, rung_slice player, rung_slice reason,
                                            rung_err *err);
 RUNG_NODISCARD rung_status rung_player_unban(rung *db, rung_slice player, rung_slice reason,
                                              rung_err *err);
 
-/* Mutual friendship, or with `follow` one way: player -> other. */
+/* A mutual friendship, or with `follow` one way: player -> other. */
 RUNG_NODISCARD rung_status rung_friend_add(rung *db, rung_slice player, rung_slice other,
                                            bool follow, rung_err *err);
 RUNG_NODISCARD rung_status rung_friend_remove(rung *db, rung_slice player, rung_slice other,
                                               bool follow, rung_err *err);
-/* All of a player's friends at once, in place of the old list; up to RUNG_FRIENDS_MAX. */
+/* Replace the whole list of a player's friends; at most RUNG_FRIENDS_MAX. */
 RUNG_NODISCARD rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count,
                                                 const rung_slice *others, bool follow,
                                                 rung_err *err);
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
-/* A view of one ranking: board, window, scope. query->now_ms 0 means the clock's time. RUNG_OK,
- * RUNG_NOT_FOUND or RUNG_EINVAL (`err` tells which and why). The view costs nothing to keep or
- * drop; ask it with the rung_view_*() functions. */
+/* A view of one ranking: board, window, scope. query->now_ms 0 means now. RUNG_OK, RUNG_NOT_FOUND or RUNG_EINVAL
+ * (`err` says what and why). A view needs no release. Query it with the rung_view_*() functions. */
 RUNG_NODISCARD rung_status rung_ask(const rung *db, const rung_query *query, rung_view *view_out,
                                     rung_err *err);
 
-/* The state, for reading: rung_state_board(), rung_state_windows(), rung_state_player(),
- * rung_state_friends(), rung_state_digest(), rung_state_stats(), rung_state_seq(), ... Valid
- * until close. */
+/* The state, read-only, for rung_state_board(), rung_state_windows(), rung_state_player(), rung_state_friends(),
+ * rung_state_digest(), rung_state_stats(), rung_state_seq() and others. Valid until close. */
 const rung_state *rung_state_of(const rung *db);
 
-/* The time as the handle sees it, Unix milliseconds. */
+/* The current time of this handle, in Unix milliseconds. */
 int64_t rung_now(const rung *db);
 
 /* ---- upkeep ---- */
 
-/* Close the windows whose time is up, and sync if sync_every_ms has passed. Call it from a timer
- * (rung_state_next_close() says when it is due), or not at all: the next change does the same.
- * RUNG_UNCHANGED when nothing was due. */
+/* Close every window that is due, and sync if sync_every_ms has passed. Call it from a timer (rung_state_next_close()
+ * says when it is due) or never: the next change does the same. RUNG_UNCHANGED: nothing was due. */
 RUNG_NODISCARD rung_status rung_tick(rung *db, rung_err *err);
 
-/* The system's clock, and the time that changes get. Log time never runs back, so a clock that jumps ahead by more
- * than max_jump_ms is not followed: time is held, and goes on from the last trusted time, until the clock is back or
- * rung_time_accept() confirms it. */
+/* The system clock, and the time that changes are stamped with. Log time never runs backwards, so a clock that jumps
+ * ahead by more than max_jump_ms is not followed: time is held. It continues from the last trusted time until the
+ * clock returns or rung_time_accept() confirms the jump. */
 typedef struct rung_time {
-    int64_t wall_ms; /* the system's clock */
-    int64_t log_ms;  /* what the next change will count as */
+    int64_t wall_ms; /* the system clock */
+    int64_t log_ms;  /* stamp of the next change */
     bool is_held;
 } rung_time;
 rung_time rung_time_look(rung *db);
-bool rung_time_accept(rung *db); /* was it held? */
+bool rung_time_accept(rung *db); /* returns whether it was held */
 
-/* Everything answered so far is on stable storage when this returns RUNG_OK. Nothing to do with
- * sync_every_ms 0. */
+/* Make every acknowledged change durable. A no-op when sync_every_ms is 0. */
 RUNG_NODISCARD rung_status rung_sync(rung *db, rung_err *err);
 
-/* Write the whole state beside the log, so that the next open need not replay what is in it. Two
- * are kept, and of the log what comes after the older. RUNG_UNCHANGED when nothing has changed
- * since the last one; RUNG_EUNSUPPORTED without a path. `in_background`: a forked child writes
- * it and RUNG_OK means that it has begun (RUNG_EBUSY: one is under way). */
+/* Write a snapshot, so that the next open need not replay the events it contains. The two newest snapshots are kept,
+ * and the log from the older one on. RUNG_UNCHANGED: nothing changed since the last snapshot. RUNG_EUNSUPPORTED: no
+ * path. With `in_background` a forked child writes it; RUNG_OK then means that it has started, RUNG_EBUSY that one is
+ * running. */
 RUNG_NODISCARD rung_status rung_snapshot(rung *db, bool in_background, rung_err *err);
 
-/* Wait for a snapshot in the background: how it ended, or RUNG_UNCHANGED when there was none.
- * rung_tick() and rung_snapshot() also notice the end (and tell `say` of a failure). */
+/* Wait for the background snapshot and return how it ended; RUNG_UNCHANGED if there was none. rung_tick() and
+ * rung_snapshot() also notice its end and report a failure through `say`. */
 RUNG_NODISCARD rung_status rung_snapshot_wait(rung *db, rung_err *err);
 
 #endif

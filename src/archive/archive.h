@@ -69,8 +69,8 @@ typedef struct rung_archive_window {
     uint32_t total, distinct; /* hidden standings included; `total` of a list of windows: without */
     rung_rank_style rank;
     rung_slice definition; /* rung_board_def_encode() bytes, as it was when the window closed */
-    bool
-        has_scopes; /* found: it came with its scopes; windows archived before there were any did not */
+    /* found: it came with its scopes; windows archived before there were any did not */
+    bool has_scopes;
 } rung_archive_window;
 
 /* One value of an attribute that the board ranked by, or made teams of, when a window closed: "country:FI". */
@@ -80,9 +80,9 @@ typedef struct rung_archive_scope {
     uint32_t total, distinct; /* hidden standings included */
     uint32_t hidden;          /* how many those are; not when it is added */
     bool is_team;             /* teams are made of this attribute: */
-    __int128
-        team_sum; /* the sum of contributions (state/team.h) of all who count for the team; on decay
-                               * boards the bits of a double, the sum of the scores as of the window's end */
+    /* the sum of contributions (state/team.h) of all who count for the team; on decay boards the bits of a double,
+     * the sum of the scores as of the window's end */
+    __int128 team_sum;
 } rung_archive_scope;
 
 /* Where a standing is in one scope. */

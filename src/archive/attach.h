@@ -20,8 +20,8 @@
 #include "archive/follower.h"
 #include "service/hub_follower.h"
 
-typedef struct rung_attach
-    rung_attach; /* heap object; whoever created it calls rung_attach_destroy() */
+/* heap object; whoever created it calls rung_attach_destroy() */
+typedef struct rung_attach rung_attach;
 
 #define RUNG_ATTACH_FILE "archive.db" /* inside the folder */
 
@@ -30,13 +30,13 @@ typedef struct rung_attach_config {
     const rung_alloc *alloc;
     const char *folder; /* the hub's: the file is RUNG_ATTACH_FILE in it */
     const char *path;   /* or the file itself */
-    rung_follower_config
-        follower; /* limits and times; what is ours (archive, log, alloc, first_seq) is set here */
+    /* limits and times; what is ours (archive, log, alloc, first_seq) is set here */
+    rung_follower_config follower;
     uint32_t sample_players_max; /* as in sampler.h */
     size_t replay_bytes_max; /* of closed windows that wait while a log is replayed; 0: 128 MiB */
     const char *vfs;         /* as in sqlite_archive.h */
-    void (*say)(void *ctx,
-                const char *line); /* one line for the operator; from any thread; may be NULL */
+    /* one line for the operator; from any thread; may be NULL */
+    void (*say)(void *ctx, const char *line);
     void *ctx;
 } rung_attach_config;
 
@@ -65,8 +65,8 @@ rung_follower_stats rung_attach_stat(rung_attach *a);
 /* How far an archive must have come to be believed; all zero while no hub is open. A state that came from a
  * snapshot counts as changed by its last event: what happened before is not told. */
 typedef struct rung_attach_marks {
-    uint64_t
-        changed_seq; /* the last event that changed how closed windows are answered: a ban, a removal, ... */
+    /* the last event that changed how closed windows are answered: a ban, a removal, ... */
+    uint64_t changed_seq;
     uint64_t closed_seq; /* the last that closed a window */
 } rung_attach_marks;
 rung_attach_marks rung_attach_mark(rung_attach *a);

@@ -48,11 +48,11 @@ typedef struct rung_packed_reader {
     int64_t time_ms;            /* of a sample */
     rung_archive_window window; /* slices borrow from the packed bytes */
     uint32_t row_count;
-    uint32_t
-        slot_count; /* attributes that came with it: the board's scopes, and that of its teams */
+    /* attributes that came with it: the board's scopes, and that of its teams */
+    uint32_t slot_count;
     rung_slice attributes[RUNG_SCOPE_SLOTS_MAX];
-    rung_slice scope_values
-        [RUNG_SCOPE_SLOTS_MAX]; /* of the last row read: what it stands under; empty: nothing */
+    /* of the last row read: what it stands under; empty: nothing */
+    rung_slice scope_values[RUNG_SCOPE_SLOTS_MAX];
     /* private */
     rung_archive_values format;
     bool has_at;

@@ -31,8 +31,8 @@
 #include "journal/log.h"
 #include "service/child.h"
 
-typedef struct rung_follower
-    rung_follower; /* heap object; whoever created it calls rung_follower_destroy() */
+/* heap object; whoever created it calls rung_follower_destroy() */
+typedef struct rung_follower rung_follower;
 
 typedef struct rung_follower_config {
     rung_archive *archive;         /* borrowed; the follower's alone until it is destroyed */
@@ -42,22 +42,20 @@ typedef struct rung_follower_config {
     const rung_children *children; /* who packs large windows; NULL: forked ones */
     rung_clock clock;              /* only its monotonic time is used; zero: the system's */
     uint16_t event_type;           /* type of the log's records that are events; 0: 1 */
-    uint64_t
-        first_seq; /* where the log begins, if the archive may leave out what is no longer there (it notes
-                                 the gap); 0: an archive that misses events fails */
+    /* where the log begins, if the archive may leave out what is no longer there (it notes the gap); 0: an archive
+     * that misses events fails */
+    uint64_t first_seq;
     uint32_t batch_events;               /* at most so many in one transaction; 0: 4096 */
     uint32_t statuses_max;               /* waiting; 0: 1,048,576 */
     size_t pinned_bytes_max;             /* of closed windows waiting; 0: 1 GiB */
     uint32_t retry_ms_min, retry_ms_max; /* after failures; 0: 50 and 5000 */
     uint32_t stop_ms;                    /* how long a stop goes on archiving; 0: 5000 */
     uint32_t sample_top;                 /* players of a daily sample; 0: 1000 */
-    uint32_t
-        fork_rows; /* windows of so many rows (half of it with one scope, and so on) are packed by a child
-                                 (pack_job.h), so that the owner does not stop for it; 0: 100,000; UINT32_MAX: none */
-    void (*say)(
-        void *ctx,
-        const char *line); /* one line when it begins to fail and when it works again; may be NULL.
-                                                 From the follower's thread */
+    /* windows of so many rows (half of it with one scope, and so on) are packed by a child (pack_job.h), so that the
+     * owner does not stop for it; 0: 100,000; UINT32_MAX: none */
+    uint32_t fork_rows;
+    /* one line when it begins to fail and when it works again; may be NULL. From the follower's thread */
+    void (*say)(void *ctx, const char *line);
     void *say_ctx;
 } rung_follower_config;
 
@@ -92,8 +90,8 @@ uint64_t rung_follower_cursor(rung_follower *f);
 
 typedef struct rung_follower_pins {
     size_t bytes; /* of closed windows and samples in memory */
-    uint64_t
-        oldest_seq; /* no snapshot at or beyond this sequence, or a crash loses a window; 0: nothing waits */
+    /* no snapshot at or beyond this sequence, or a crash loses a window; 0: nothing waits */
+    uint64_t oldest_seq;
 } rung_follower_pins;
 rung_follower_pins rung_follower_pinned(rung_follower *f);
 
@@ -104,8 +102,8 @@ typedef struct rung_follower_stats {
     uint64_t batches, windows, failures;
     uint64_t statuses_lost; /* events archived without their outcome */
     rung_status status;     /* RUNG_OK, or why it does not get on now */
-    rung_err
-        last_error; /* of the last failure, also when it works again; code RUNG_OK: there was none */
+    /* of the last failure, also when it works again; code RUNG_OK: there was none */
+    rung_err last_error;
 } rung_follower_stats;
 rung_follower_stats rung_follower_stat(rung_follower *f);
 

@@ -17,8 +17,8 @@
 #include "archive/closed_window.h"
 #include "service/child.h"
 
-typedef struct rung_pack_job
-    rung_pack_job; /* heap object; whoever began it calls rung_pack_job_end() */
+/* heap object; whoever began it calls rung_pack_job_end() */
+typedef struct rung_pack_job rung_pack_job;
 
 /* RUNG_OK: under way. RUNG_ENOMEM, RUNG_EIO: no child could be had; pack it here and now instead. */
 RUNG_NODISCARD rung_status rung_pack_job_begin(const rung_children *children,

@@ -12,8 +12,8 @@
 
 #include "archive/follower.h"
 
-typedef struct rung_sampler
-    rung_sampler; /* heap object; whoever created it calls rung_sampler_destroy() */
+/* heap object; whoever created it calls rung_sampler_destroy() */
+typedef struct rung_sampler rung_sampler;
 
 #define RUNG_SAMPLER_PLAYERS_DEFAULT 1000000u
 

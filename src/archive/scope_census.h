@@ -17,8 +17,8 @@
 
 #include "archive/closed_window.h"
 
-typedef struct rung__census
-    rung__census; /* heap object; whoever created it calls rung__census_destroy() */
+/* heap object; whoever created it calls rung__census_destroy() */
+typedef struct rung__census rung__census;
 
 /* Of the window that `r` reads. RUNG_OK, RUNG_ENOMEM, or what the source of random numbers answers: strangers choose
  * the values. */

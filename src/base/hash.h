@@ -33,7 +33,7 @@ static inline uint64_t rung_hash_word(uint64_t x) {
 
 /* CRC-32C (Castagnoli). Pass 0 to start, the previous value to go on. */
 uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len);
-uint32_t rung_crc32c_table(uint32_t crc, const void *bytes,
-                           size_t len); /* portable; same answers */
+/* portable; same answers */
+uint32_t rung_crc32c_table(uint32_t crc, const void *bytes, size_t len);
 
 #endif

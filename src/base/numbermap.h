@@ -35,8 +35,8 @@ typedef struct rung_numbermap {
     uint32_t array_count;   /* players in the array */
     uint32_t array_drained; /* with hash_is_home: every player below this is out of the array */
     /* the hash table: extendible, pages chosen by the top `depth` bits */
-    rung__number_page *
-        *pages; /* 1 << depth pointers; a page of local depth d stands 1 << (depth - d) times */
+    /* 1 << depth pointers; a page of local depth d stands 1 << (depth - d) times */
+    rung__number_page **pages;
     uint32_t hash_count;
     uint32_t hash_drained; /* without hash_is_home: slots of the directory below this are empty */
     uint8_t depth;

@@ -17,8 +17,8 @@
 typedef struct rung_sqlite_archive_config {
     const char *path;        /* the file; created unless read-only. Its folder must exist */
     const rung_alloc *alloc; /* for answers; SQLite has memory of its own */
-    rung_slice
-        log_id; /* identity of the log it follows, any text; another one is refused. Empty: not checked */
+    /* identity of the log it follows, any text; another one is refused. Empty: not checked */
+    rung_slice log_id;
     bool is_read_only;
     int busy_timeout_ms; /* how long to wait for another writer; 0: 5000 */
     const char *vfs;     /* NULL: SQLite's own; for tests */

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.h - the words a saved state is spelled with, written to a sink and read from a source piece by piece;
- * private to save.c and load.c.
+/* stream.h - the primitives of a saved state, written to a sink and read from a source; private to save.c and load.c.
  *
  *   byte      one byte
- *   number    unsigned, LEB128: 7 bits a byte, the lowest first, in the fewest bytes there are (at most 10)
+ *   number    unsigned, LEB128: 7 bits per byte, lowest first, in the shortest form (at most 10 bytes)
  *   signed    zigzag (0, -1, 1, -2, ... become 0, 1, 2, 3, ...), then a number
- *   word      8 bytes, the lowest first
- *   text      a number, its length, and that many bytes
- *   column    n numbers whose n the reader knows, up to RUNG__COLUMN_MAX: a byte, the width w in bits (0 to 56, or
- *             64); a number, the smallest of them; then how far each is above it in w bits, packed from the
- *             lowest bit of the first byte on, the last byte filled up with zeros
+ *   word      8 bytes, little-endian
+ *   text      its length as a number, then the bytes
+ *   column    n numbers (the reader knows n), up to RUNG__COLUMN_MAX: a byte with the width w in bits (0 to 56, or 64);
+ *             the smallest of them as a number; then each one's difference from it in w bits, packed from the lowest
+ *             bit of the first byte on and padded with zero bits
  *
- * A column takes one load, one shift and one mask to read, whatever its width: no branch depends on the data.
- * Both ends are sticky: after the first failure the writer writes nothing and the reader gives zeros. */
+ * Reading a column takes one load, one shift and one mask per number, whatever its width: no branch depends on the
+ * data. Errors are sticky: after the first failure the writer writes nothing and the reader returns zeros. */
 #ifndef RUNG_STATE_IMAGE_STREAM_H
 #define RUNG_STATE_IMAGE_STREAM_H
 
@@ -22,16 +21,16 @@
 #include <string.h>
 
 enum {
-    RUNG__COLUMN_MAX =
-        256, /* long enough to forget the 10 bytes around it, short enough for narrow widths */
-    RUNG__COLUMN_BYTES =
-        RUNG__COLUMN_MAX * 8 + 8, /* the last load may reach past the last number */
+    /* Long enough to amortise the 10 bytes of overhead, short enough to keep widths narrow. */
+    RUNG__COLUMN_MAX = 256,
+    /* The last load may read past the last number. */
+    RUNG__COLUMN_BYTES = RUNG__COLUMN_MAX * 8 + 8,
 #ifdef RUNG_TEST_BUILD
     RUNG__OUT_SIZE = 61,
 #else
     RUNG__OUT_SIZE = 1 << 16,
 #endif
-    RUNG__TAKE_MAX = 256, /* what can be read in one piece */
+    RUNG__TAKE_MAX = 256, /* the most that one take can read */
 };
 
 #define RUNG__STREAM_MAGIC "RUNGSTAT"
@@ -40,15 +39,15 @@ static inline size_t rung__column_size(uint32_t n, unsigned width) {
     return ((size_t)n * width + 7) / 8;
 }
 
-/* As rung_state_load(), for tests and fuzzing: with `any_digest` the digest written down is not compared, so
- * that bytes by chance get as far as they can. */
+/* As rung_state_load(), for tests and fuzzing. With `any_digest` it does not compare the digest, so that random bytes
+ * get as far as they can. */
 RUNG_NODISCARD rung_status rung__state_load(const rung_state_config *config,
                                             rung_load_source source, void *ctx,
                                             const rung_save_progress *progress,
                                             const rung_load_helper *helper, bool any_digest,
                                             rung_state **out, rung_err *err);
 
-/* ---- how far ---- */
+/* ---- progress ---- */
 
 enum { RUNG__METER_STEP = 1 << 16 };
 
@@ -70,7 +69,7 @@ static inline void rung__meter_add(rung__meter *m, uint64_t n) {
 typedef struct rung__out {
     rung_save_sink sink;
     void *ctx;
-    rung_status st; /* of the sink; negative: nothing more is written */
+    rung_status st; /* the sink's status; negative: write nothing more */
     rung__meter meter;
     size_t used;
     uint8_t bytes[RUNG__OUT_SIZE];
@@ -115,27 +114,27 @@ typedef struct rung__in {
     rung_load_source source;
     void *ctx;
     const uint8_t *at, *end;
-    rung_status st;    /* RUNG_OK, or why nothing more is read */
-    const char *fault; /* with RUNG_ECORRUPT: what is wrong; static */
-    uint64_t before;   /* bytes given out before this piece */
+    rung_status st;    /* RUNG_OK, or why reading stopped */
+    const char *fault; /* with RUNG_ECORRUPT: the reason; static */
+    uint64_t before;   /* bytes before this piece */
     const uint8_t *piece;
     rung__meter meter;
-    uint8_t joined[RUNG__TAKE_MAX]; /* what lies across two pieces of the source */
+    uint8_t joined[RUNG__TAKE_MAX]; /* bytes that span two pieces of the source */
 } rung__in;
 
-/* Note the first failure. */
+/* Record the first failure. */
 void rung__in_fail(rung__in *in, rung_status st, const char *fault);
 /* Bytes read so far. */
 uint64_t rung__in_offset(const rung__in *in);
-/* The next bytes, however many; zeros after a failure. */
+/* Read any number of bytes; zeros after a failure. */
 void rung__in_bytes(rung__in *in, void *out, size_t len);
-/* Nothing may follow. */
+/* Fail unless the source has ended. */
 void rung__in_finish(rung__in *in);
 uint64_t rung__in_long_number(rung__in *in);
 const uint8_t *rung__in_joined(rung__in *in, size_t len);
 void rung__in_column(rung__in *in, uint64_t *values, uint32_t n);
 
-/* The next `len` bytes (up to RUNG__TAKE_MAX) in one piece, valid until the next call. */
+/* The next `len` bytes (up to RUNG__TAKE_MAX), contiguous, valid until the next call. */
 static inline const uint8_t *rung__in_take(rung__in *in, size_t len) {
     if ((size_t)(in->end - in->at) < len)
         return rung__in_joined(in, len);
@@ -153,7 +152,7 @@ static inline uint64_t rung__in_number(rung__in *in) {
     return rung__in_long_number(in);
 }
 
-/* A number of at most `max`, which fits 32 bits; 0 and a failure if it is larger. */
+/* A number up to `max`, which fits in 32 bits; fails and returns 0 if it is larger. */
 static inline uint32_t rung__in_count(rung__in *in, uint64_t max) {
     uint64_t number = rung__in_number(in);
     if (number > max) {
