@@ -378,10 +378,12 @@ static rung_status name_segment(rung_segment_log *log, const rung_segment_header
 
 /* ---- starting ---- */
 
-rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
-                               const rung_segment_info *info, rung_err *err) {
+/* The footer of a sealed segment, and its file. */
+static rung_status open_to_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                const rung_segment_info *info,
+                                uint8_t footer_out[RUNG_SEGMENT_FOOTER_SIZE], rung_file *file,
+                                rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
-    uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
     rung_segment_footer f = {
         .first_seq = info->first_seq,
         .last_seq = info->last_seq,
@@ -391,12 +393,23 @@ rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID
     };
     memcpy(f.uuid, uuid, RUNG_UUID_SIZE);
     memcpy(f.sha, info->sha, sizeof f.sha);
-    rung_segment_footer_encode(&f, bytes);
+    rung_segment_footer_encode(&f, footer_out);
     rung_segment_name(name, info->first_seq, info->epoch);
+    rung_status st = rung_file_open(file, dir, name, RUNG_FILE_WRITE, err);
+    return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name) : st;
+}
+
+static rung_status put_footer(const rung_file *file, const rung_segment_info *info,
+                              const uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE], rung_err *err) {
+    rung_status st = rung_file_write(file, footer, RUNG_SEGMENT_FOOTER_SIZE, info->end, err);
+    return st == RUNG_OK ? rung_file_sync(file, err) : st;
+}
+
+rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                               const rung_segment_info *info, rung_err *err) {
+    uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE];
     rung_file file;
-    rung_status st = rung_file_open(&file, dir, name, RUNG_FILE_WRITE, err);
-    if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name);
+    rung_status st = open_to_seal(dir, uuid, info, footer, &file, err);
     if (st < 0)
         return st;
     /* The cut must be on the disk before the footer: a footer followed by old records would look like damage. */
@@ -404,9 +417,7 @@ rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID
     if (st == RUNG_OK)
         st = rung_file_sync(&file, err);
     if (st == RUNG_OK)
-        st = rung_file_write(&file, bytes, sizeof bytes, info->end, err);
-    if (st == RUNG_OK)
-        st = rung_file_sync(&file, err);
+        st = put_footer(&file, info, footer, err);
     rung_file_close(&file);
     return st;
 }
@@ -605,6 +616,27 @@ static rung_status finish_start(rung_segment_log *log, rung_err *err) {
     return st == RUNG_OK ? retire(log, log->image.count - 2, err) : st;
 }
 
+/* The last seal may be one whose sync failed in another life: the page cache shows the footer, and the disk never got
+ * it. A segment without one, with others behind it, would be damage after a power cut. So it is written once more
+ * before anything follows. */
+static rung_status seal_again(rung_segment_log *log, rung_err *err) {
+    const rung_log_image *im = &log->image;
+    size_t i = im->count;
+    while (i > 0 && !im->segments[i - 1].is_sealed)
+        i--;
+    if (i == 0)
+        return RUNG_OK;
+    uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE];
+    rung_file file;
+    const rung_segment_info *info = &im->segments[i - 1];
+    rung_status st = open_to_seal(&log->dir, log->uuid, info, footer, &file, err);
+    if (st < 0)
+        return st;
+    st = put_footer(&file, info, footer, err);
+    rung_file_close(&file);
+    return st;
+}
+
 static rung_status start(rung_segment_log *log, rung_err *err) {
     if (log->config.is_read_only)
         return RUNG_FAIL(err, RUNG_EINVAL, "the log is open for reading only");
@@ -613,6 +645,8 @@ static rung_status start(rung_segment_log *log, rung_err *err) {
     rung_status st = open_mark(log, err);
     if (st == RUNG_OK && im->count >= 2 && !im->segments[im->count - 2].is_sealed)
         st = finish_start(log, err);
+    if (st == RUNG_OK)
+        st = seal_again(log, err);
     if (st == RUNG_OK && im->count)
         st = save_torn(log, err);
     if (st == RUNG_OK)
@@ -628,9 +662,48 @@ static rung_status start(rung_segment_log *log, rung_err *err) {
     return st;
 }
 
+/* There is no space for a new segment, so what is behind the sure part stays where it is, and will be read. It may be
+ * in the page cache alone: it is written once more, in place, which takes no space. */
+static rung_status keep_tail(rung_segment_log *log, rung_err *err) {
+    const rung_segment_info *last = log->image.count ? last_segment(log) : NULL;
+    char name[RUNG_FILE_NAME_MAX];
+    uint8_t bytes[4096];
+    rung_file file;
+    if (!last || last->is_sealed)
+        return RUNG_OK;
+    rung_segment_name(name, last->first_seq, last->epoch);
+    rung_status st = rung_file_open(&file, &log->dir, name, RUNG_FILE_WRITE, err);
+    if (st != RUNG_OK)
+        return st;
+    for (uint64_t at = log->image.sure.offset; st == RUNG_OK && at < last->end;) {
+        uint64_t left = last->end - at;
+        size_t got = 0;
+        st = rung_file_read(&file, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, at,
+                            &got, err);
+        if (st == RUNG_OK && got == 0)
+            st = RUNG_FAIL(err, RUNG_EIO, "segment %s changed while it was read", name);
+        if (st == RUNG_OK)
+            st = rung_file_write(&file, bytes, got, at, err);
+        at += got;
+    }
+    if (st == RUNG_OK)
+        st = rung_file_datasync(&file, err);
+    rung_file_close(&file);
+    return st;
+}
+
 rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err) {
     RUNG_ASSERT(!log->is_started);
     rung_status st = start(log, err);
+    if (st == RUNG_ENOSPC && !atomic_load(&log->is_start_due)) {
+        rung_err detail;
+        rung_status kept = keep_tail(log, &detail);
+        if (kept < 0 && kept != RUNG_ENOSPC) {
+            if (err)
+                *err = detail;
+            st = kept;
+        }
+    }
     atomic_store(&log->is_start_due, st == RUNG_ENOSPC);
     return st;
 }

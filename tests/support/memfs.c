@@ -176,6 +176,15 @@ static void forget(rung_memfs *fs, int inode, int dir) {
     fs->atom_count = kept;
 }
 
+/* The kernel calls the pages of a failed sync clean. A size is the file system's own, and stays pending. */
+static void forget_sectors(rung_memfs *fs, int inode) {
+    size_t kept = 0;
+    for (size_t i = 0; i < fs->atom_count; i++)
+        if (fs->atoms[i].kind != MEMFS_SECTOR || fs->atoms[i].inode != inode)
+            fs->atoms[kept++] = fs->atoms[i];
+    fs->atom_count = kept;
+}
+
 /* ---- faults ---- */
 
 void rung_memfs_fail(rung_memfs *fs, uint64_t n, int os_errno, bool is_sticky) {
@@ -416,10 +425,13 @@ static int do_sync(rung_memfs *fs, int handle) {
     fs->sync_count++;
     if (fs->is_frozen)
         return failed;
-    if (!failed)
-        apply_inode(&fs->inodes[inode].disk, fs, inode, keep_all, NULL);
+    if (failed) {
+        forget_sectors(fs, inode);
+        return failed;
+    }
+    apply_inode(&fs->inodes[inode].disk, fs, inode, keep_all, NULL);
     forget(fs, inode, -1);
-    return failed;
+    return 0;
 }
 
 static int mem_sync(void *ctx, int file) {

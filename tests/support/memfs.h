@@ -12,8 +12,8 @@
  *     fs.before = look; fs.before_arg = ...;       // called before each call that changes something
  *     rung_memfs_crash(&world, &fs, keep_some, &rng);
  *
- * A sync that fails drops the file's atoms: the page cache still shows them, the disk never gets them (what Linux
- * does). Calls are guarded by a mutex; the hook runs outside of it. */
+ * A sync that fails drops the sectors that it was for: the page cache still shows them, the disk never gets them
+ * (what Linux does). Calls are guarded by a mutex; the hook runs outside of it. */
 #ifndef RUNG_TESTS_MEMFS_H
 #define RUNG_TESTS_MEMFS_H
 
