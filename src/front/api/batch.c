@@ -372,11 +372,18 @@ static void hub_has_room(void *ctx) {
     pump(b);
 }
 
-/* The hub is full of others' changes: look again when it has applied one. */
+static void look_again_soon(rung_api *api) {
+    if (!api->throttled.is_running)
+        rung_timer_start(api->config.loop, &api->throttled, THROTTLED_MS, THROTTLED_MS);
+}
+
+/* The hub is full of others' changes: look again when it has applied one. All may be applied already and merely not
+ * answered yet, or be refused since the disk is full: no sequence comes then, so the clock is asked, too. */
 static void wait_for_hub(rung_batch *b) {
     if (b->is_waiting || b->pending)
         return;
     b->is_waiting = true;
+    look_again_soon(b->api);
     b->waiter = (rung_hub_waiter){
         .seq = rung_state_seq(rung__api_state(b->api)) + 1, .ready = hub_has_room, .ctx = b};
     rung_hub_wait(b->api->service.hub, &b->waiter);
@@ -438,8 +445,7 @@ static bool take_paid(rung_batch *b, rung_slice *text_out) {
         b->line = line;
         b->is_skipping = is_skipping;
         b->is_throttled = true;
-        if (!b->api->throttled.is_running)
-            rung_timer_start(b->api->config.loop, &b->api->throttled, THROTTLED_MS, THROTTLED_MS);
+        look_again_soon(b->api);
         return false;
     }
     return false;
@@ -651,13 +657,13 @@ void rung__answer_batches(void *ctx) {
             flush(b);
 }
 
-/* Some may have earned a submission meanwhile. */
+/* Some may have earned a submission meanwhile, or the hub have room. */
 void rung__batch_on_throttled(void *ctx) {
     rung_api *api = ctx;
     bool is_left = false;
     for (rung_batch *b = api->batches, *next; b; b = next) {
         next = b->next;
-        if (!b->is_throttled)
+        if (!b->is_throttled && !b->is_waiting)
             continue;
         b->is_throttled = false;
         if (!b->is_stopping)
@@ -665,7 +671,7 @@ void rung__batch_on_throttled(void *ctx) {
         pump(b);
     }
     for (const rung_batch *b = api->batches; b; b = b->next)
-        is_left |= b->is_throttled;
+        is_left |= b->is_throttled || b->is_waiting;
     if (!is_left)
         rung_timer_stop(api->config.loop, &api->throttled);
 }
