@@ -11,7 +11,7 @@
 #include <string.h>
 
 void sim_client_init(sim_client *c, sim_world *w, uint8_t number) {
-    *c = (sim_client){.world = w, .number = number};
+    *c = (sim_client){.world = w, .number = number, .key = number};
 }
 
 void sim_client_deinit(sim_client *c) {
@@ -131,6 +131,8 @@ static void answered(sim_client *c, const sim_flight *f, sim_answer answer, int 
     sim_world_answered(c->world, c, f, answer, status, text);
     if (op->kind == SIM_PROBE)
         check_probe(c, op, status, text);
+    if (answer == SIM_DENIED)
+        c->is_denied = true;
     if (answer == SIM_NOT_TAKEN || answer == SIM_DENIED) {
         op->denied++;
         retry(c, op);
@@ -330,7 +332,7 @@ static void forget_connection(sim_client *c) {
     c->link = NULL;
     c->in.len = c->line.len = 0;
     c->unread = 0;
-    c->is_streaming = c->is_stream_over = c->is_answering = false;
+    c->is_streaming = c->is_stream_over = c->is_answering = c->is_denied = false;
     c->chunk_left = 0;
 }
 
@@ -424,6 +426,8 @@ bool sim_client_ask(sim_client *c, sim_op *op) {
 static bool open_connection(sim_client *c) {
     char bytes[200];
     c->mode = (sim_mode)below(c, 3);
+    if (c->world->keys[c->key].is_revoked_perhaps && chance(c, 70))
+        c->key = 0;
     uint16_t port = c->mode == SIM_MODE_RESP ? SIM_RESP_PORT : SIM_HTTP_PORT;
     if (!sim_world_is_listening(c->world, port))
         return false;
@@ -587,7 +591,7 @@ void sim_client_act(sim_client *c) {
         end_stream(c);
         return;
     }
-    if (!c->flight_count && !c->is_streaming && chance(c, 5)) {
+    if ((c->is_denied && chance(c, 50)) || (!c->flight_count && !c->is_streaming && chance(c, 5))) {
         sim_client_leave(c, chance(c, 50));
         return;
     }
@@ -596,6 +600,8 @@ void sim_client_act(sim_client *c) {
 }
 
 bool sim_client_settle(sim_client *c) {
+    if (c->is_denied && c->link)
+        sim_client_leave(c, false);
     if (!c->link && c->retry_count)
         open_connection(c);
     while (c->link && c->retry_count && sim_client_ask(c, c->retries[c->retry_count - 1]))

@@ -37,7 +37,9 @@ typedef struct sim_client {
     sim_bytes in;    /* heard, not understood yet */
     uint64_t seen;   /* the highest sequence in any answer */
     uint32_t ids;    /* made */
+    uint32_t key;    /* which one it shows; may change when it connects */
     uint32_t unread; /* replies to come that answer no request: AUTH's */
+    bool is_denied;  /* on this connection: its key is good no longer */
     /* A stream. */
     bool is_streaming, is_stream_over /* nothing more is sent */, is_answering, is_in_body;
     size_t chunk_left;

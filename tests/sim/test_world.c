@@ -51,6 +51,8 @@ TEST(many_seeds) {
     uint64_t first = setting("RUNG_SIM_SEED", 1), count = setting("RUNG_SIM_SEEDS", SEEDS);
     sim_report sum = {0};
     for (uint64_t i = 0; i < count; i++) {
+        if (getenv("RUNG_SIM_COUNT")) /* so that also a crash tells where it was */
+            printf("seed %llu\n", (unsigned long long)(first + i)), fflush(stdout);
         sim_report r = run(first + i);
         add(&sum, &r);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/world.h"
 
+#include "guard/keys_file.h"
 #include "support/check.h"
 
 #include <errno.h>
@@ -27,18 +28,32 @@ bool sim_world_is_listening(const sim_world *w, uint16_t port) {
 }
 
 const char *sim_world_key(const sim_world *w, const sim_client *c) {
-    (void)w, (void)c;
-    return "";
+    return w->keys[c->key].text;
 }
 
 void sim_world_sent(sim_world *w, sim_client *c, sim_flight *f) {
-    (void)w, (void)c, (void)f;
+    f->key_number = c->key;
+    f->is_key_gone = w->keys[c->key].is_revoked;
+    for (uint32_t i = 1; f->op->kind == SIM_REVOKE && i < SIM_CLIENTS_MAX; i++)
+        w->keys[i].is_revoked_perhaps |= strcmp(w->keys[i].id, f->op->id) == 0;
+}
+
+/* A key is good until somebody asks for its end, and never after somebody was told of it. */
+static void check_key(sim_world *w, const sim_client *c, const sim_flight *f, sim_answer answer) {
+    const sim_key *key = &w->keys[f->key_number];
+    if (answer == SIM_DENIED && !key->is_revoked_perhaps)
+        sim_fail(&w->trace, "client %u was denied with a good key", c->number);
+    if ((answer == SIM_OK || answer == SIM_REFUSED) && f->is_key_gone && f->op->kind != SIM_PROBE)
+        sim_fail(&w->trace, "client %u was served with a key that had been revoked", c->number);
+    for (uint32_t i = 1; f->op->kind == SIM_REVOKE && answer == SIM_OK && i < SIM_CLIENTS_MAX; i++)
+        w->keys[i].is_revoked |= strcmp(w->keys[i].id, f->op->id) == 0;
 }
 
 void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_answer answer,
                         int status, const char *text) {
-    (void)c, (void)status, (void)text;
+    (void)text;
     w->report.answers++;
+    check_key(w, c, f, answer);
     const char *id = f->op->kind == SIM_TOP && status == 200 && answer == SIM_OK
                          ? sim_fields_get(w->fields, "window_id")
                          : NULL;
@@ -47,8 +62,33 @@ void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_an
 }
 
 bool sim_world_want_revocation(sim_world *w, sim_op *op) {
-    (void)w, (void)op;
-    return false;
+    sim_key *key = &w->keys[1 + below(w, SIM_CLIENTS_MAX - 1)];
+    if (!w->taste.has_keys || key->is_revoked || below(w, 2))
+        return false;
+    op->kind = SIM_REVOKE;
+    snprintf(op->id, sizeof op->id, "%s", key->id);
+    return true;
+}
+
+static rung_status add_key(void *ctx, const rung_keys *keys, rung_keys **keys_out, rung_err *err) {
+    return rung_keys_add(keys, ctx, keys_out, err);
+}
+
+/* The file of keys, as `rung keys create` makes it before a server starts. */
+static void make_keys(sim_world *w) {
+    rung_dir dir;
+    CHECK_OK(rung_dir_open(&dir, &w->fs->port, SIM_FOLDER, true, NULL));
+    rung_dir_close(&dir);
+    for (uint32_t i = 0; i < SIM_CLIENTS_MAX; i++) {
+        uint8_t bytes[RUNG_KEY_CHANCE_SIZE];
+        rung_key key = {.role = RUNG_ROLE_ADMIN, .created_ms = w->wall_ms};
+        for (size_t k = 0; k < sizeof bytes; k++)
+            bytes[k] = (uint8_t)rung_rng_next(&w->rng);
+        CHECK_OK(rung_key_mint(&key, bytes, w->keys[i].text, NULL));
+        snprintf(w->keys[i].id, sizeof w->keys[i].id, "%.*s", (int)key.id.len, key.id.ptr);
+        CHECK_OK(rung_keys_file_change(&w->fs->port, rung_alloc_heap(), SIM_FOLDER "/keys", add_key,
+                                       &key, NULL));
+    }
 }
 
 /* ---- the disk ---- */
@@ -92,6 +132,8 @@ static void heal_disk(sim_world *w) {
     rung_memfs_fail(w->fs, 0, 0, false);
     w->fs->only = 0;
     w->fs->space = 0;
+    if (w->is_disk_bad)
+        w->bad_life = w->node.lives;
     w->is_disk_bad = false;
 }
 
@@ -148,7 +190,7 @@ static void start_node(sim_world *w) {
 
 /* A folder that does not open is a failure, unless the disk was made to fail. */
 static void check_opening(sim_world *w) {
-    if (w->node.open_status >= 0 || w->is_disk_bad)
+    if (w->node.open_status >= 0 || w->is_disk_bad || w->bad_life == w->node.lives)
         return;
     sim_fail(&w->trace, "P1: the folder does not open: %s", w->node.open_err.message);
 }
@@ -157,7 +199,7 @@ static void check_opening(sim_world *w) {
 static void look_after_node(sim_world *w) {
     sim_node *n = &w->node;
     if (n->process.is_dead) {
-        if (!w->is_disk_bad)
+        if (!w->is_disk_bad && w->bad_life != w->node.lives)
             sim_fail(&w->trace, "the server gave up without a reason");
         kill_node(w, false);
         heal_disk(w);
@@ -335,6 +377,17 @@ static void ask_everything(sim_world *w) {
     settle(w);
 }
 
+/* A while after the last request: no window is open whose time is over by the server's clock. */
+static void check_windows(sim_world *w) {
+    int64_t until_us = w->monotonic_us + 2000000;
+    for (uint32_t i = 0; i < PATIENCE && w->monotonic_us < until_us; i++)
+        if (!step_node(w))
+            pass_time(w, 20000);
+    if (w->node.stage == SIM_SERVING && !w->fs->has_failed &&
+        rung_state_next_close(w->node.state) < rung_hub_now(w->node.hub) - 1000)
+        sim_fail(&w->trace, "P4: a window is still open after its time");
+}
+
 static void stop_node(sim_world *w) {
     sim_tell(&w->trace, "the server is told to stop");
     sim_node_stop(&w->node);
@@ -364,6 +417,7 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->pause = below(w, 4) * 25;
     t->waiting_max = chance(w, 200) ? 2 + below(w, 8) : 1024;
     t->segment_size = UINT64_C(16384) << below(w, 3);
+    t->has_keys = chance(w, 400);
     t->snapshot_every = chance(w, 500) ? 2000 + below(w, 6000) : UINT64_MAX;
 }
 
@@ -383,14 +437,17 @@ static void begin(sim_world *w, const sim_config *config) {
     sim_judge_init(&w->judge, &w->trace);
     w->net = (sim_net){
         .trace = &w->trace, .rng = &w->rng, .got = sim_client_got, .ended = sim_client_ended};
+    if (w->taste.has_keys)
+        make_keys(w);
     sim_node_init(&w->node, w);
     for (uint8_t i = 0; i < w->taste.clients; i++)
         sim_client_init(&w->clients[i], w, i);
     sim_tell(&w->trace,
              "%u clients, %u steps; per mille: crash %u, kill %u, fail %u, fill %u, "
-             "cut %u, jump %u; pause %u %%",
+             "cut %u, jump %u; pause %u %%; %u may wait; %s",
              w->taste.clients, w->taste.steps, w->taste.crash, w->taste.kill, w->taste.fail,
-             w->taste.fill, w->taste.cut, w->taste.jump, w->taste.pause);
+             w->taste.fill, w->taste.cut, w->taste.jump, w->taste.pause, w->taste.waiting_max,
+             w->taste.has_keys ? "keys" : "no keys");
 }
 
 static void end(sim_world *w) {
@@ -419,6 +476,7 @@ void sim_run(const sim_config *config, sim_report *report) {
         step(w);
     settle(w);
     ask_everything(w);
+    check_windows(w);
     stop_node(w);
     open_again(w);
     sim_judge_sum_up(&w->judge);

@@ -44,6 +44,12 @@ typedef struct sim_taste {
     uint64_t segment_size, snapshot_every;
 } sim_taste;
 
+/* An API key. All are of admins; the first is never revoked. */
+typedef struct sim_key {
+    char text[RUNG_KEY_TEXT_MAX], id[RUNG_KEY_ID_SIZE + 1];
+    bool is_revoked_perhaps, is_revoked; /* somebody asked for it; somebody was told so */
+} sim_key;
+
 struct sim_world {
     sim_trace trace;
     rung_rng rng;
@@ -51,7 +57,8 @@ struct sim_world {
     int64_t wall_ms, monotonic_us;
     uint32_t boots; /* of the machine */
     rung_memfs *fs;
-    bool is_disk_bad; /* it was made to fail or to fill up, and not healed since */
+    bool is_disk_bad;  /* it was made to fail or to fill up, and not healed since */
+    uint64_t bad_life; /* the life of the server in which it was healed */
     sim_net net;
     sim_node node;
     sim_client clients[SIM_CLIENTS_MAX];
@@ -59,7 +66,8 @@ struct sim_world {
     sim_report report;
     bool is_defined[SIM_BOARDS];
     char window_ids[3][24]; /* seen in answers */
-    sim_fields *fields;     /* scratch: the last JSON that was read */
+    sim_key keys[SIM_CLIENTS_MAX];
+    sim_fields *fields; /* scratch: the last JSON that was read */
 };
 
 /* ---- what clients ask of it ---- */

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plant bugs, one at a time, in a copy of the tree, and count the seeds that the simulator takes to find each.
+
+    tests/sim/mutate.py [--seeds N] [--markdown] [name ...]     also ./dev hunt mutations
+
+A mutation replaces one piece of text in one file. Where the text is gone the mutation is stale: that is a failure here,
+so that this list stays honest. The copy is .cache/mutations; the tree itself is never touched.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+COPY = ROOT / ".cache" / "mutations"
+BUILD = COPY / "build" / "dev"
+
+# name: (file, text, replacement)
+MUTATIONS = {
+    "skipped sync": (
+        "src/journal/segment_log.c",
+        "rung_status st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n            return fail",
+        "rung_status st = RUNG_OK;\n        if (st < 0)\n            return fail"),
+    "every eighth sync skipped": (
+        "src/journal/segment_log.c",
+        "rung_status st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n            return fail",
+        "rung_status st = log->state.next_seq % 8 ? rung_file_datasync(&log->active, &detail) : RUNG_OK;\n"
+        "        if (st < 0)\n            return fail"),
+    "failed sync tried again": (
+        "src/journal/segment_log.c",
+        "rung_status st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n            return fail",
+        "rung_status st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n"
+        "            st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n            return fail"),
+    "answer before durable": (
+        "src/journal/writer.c",
+        "    if (w->config.sync_every_ms == 0 ||\n",
+        "    publish(w, w->written_seq, q, 0);\n    if (w->config.sync_every_ms == 0 ||\n"),
+    "rename without directory sync": (
+        "src/journal/spare.c",
+        "        st = rung_dir_rename(dir, SPARE_NAME, name, err);\n    if (st == RUNG_OK)\n"
+        "        st = rung_dir_sync(dir, err);\n",
+        "        st = rung_dir_rename(dir, SPARE_NAME, name, err);\n"),
+    "torn tail accepted": (
+        "src/journal/segment_scan.c",
+        "t.data_end > s->offset || !is_batch_whole ? RUNG_TAIL_TORN",
+        "t.data_end > s->offset + 4096 ? RUNG_TAIL_TORN"),
+    "recovered segment sealed without sync": (
+        "src/journal/segment_log.c",
+        "    st = rung_file_truncate(&file, info->end, err);\n    if (st == RUNG_OK)\n"
+        "        st = rung_file_sync(&file, err);\n",
+        "    st = rung_file_truncate(&file, info->end, err);\n"),
+    "missed window": (
+        "src/state/score.c",
+        "            reach_calendar(&to, order[i]);",
+        "            if (order[i] != RUNG_WINDOW_HOUR || s->seq % 16)\n                reach_calendar(&to, order[i]);"),
+    "double apply: id table not consulted": (
+        "src/state/ids.c",
+        "        answer_again(s, rung__ids_record(s, i), out);\n        return RUNG_DUPLICATE;",
+        "        if (s->seq % 2)\n            return RUNG_NOT_FOUND;\n"
+        "        answer_again(s, rung__ids_record(s, i), out);\n        return RUNG_DUPLICATE;"),
+    "ids lost with a snapshot": (
+        "src/state/image/load.c",
+        "    rung_status st = rung__ids_restore(l->s, rung_slice_of(key, len), &r);",
+        "    key[len - 1] ^= 1;\n    rung_status st = rung__ids_restore(l->s, rung_slice_of(key, len), &r);"),
+    "answer of a repeated id wrong after a snapshot": (
+        "src/state/image/load.c",
+        "    r.rank = rung__in_count(&l->in, UINT32_MAX);",
+        "    r.rank = rung__in_count(&l->in, UINT32_MAX) + 1;"),
+    "log time runs backwards": (
+        "src/state/state.c",
+        "if (in_time && e->ts_ms > s->time_ms)",
+        "if (in_time)"),
+    "banned player scores": (
+        "src/state/score.c",
+        "rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE)",
+        "rung_numbermap_get(&s->bans.map, u->player) != RUNG_NUMBER_NONE && s->seq % 4)"),
+    "wrong order of ties": (
+        "src/state/ranking.c",
+        ".tie = tie == RUNG_TIE_PLAYER        ? rung_names_compare",
+        ".tie = tie == RUNG_TIE_PLAYER        ? compare_larger_first"),
+    "min_seq answered early": (
+        "src/front/api/api.c",
+        "(uint64_t)arg->number > rung_state_seq(",
+        "(uint64_t)arg->number > 1 + rung_state_seq("),
+    "stale page": (
+        "src/front/api/page_cache.c",
+        "    page->seq = key->seq;",
+        "    page->seq = key->seq + 1;"),
+    "pipelined answers swapped": (
+        "src/front/http/exchange.c",
+        "    return x->session && x->session->first == x;",
+        "    return x->session != NULL;"),
+    "lost tick": (
+        "src/service/hub.c",
+        "if (h->has_tick || rung_state_next_close(h->state) > h->time_ms)",
+        "if (h->has_tick || rung_state_next_close(h->state) < INT64_MAX)"),
+    "lost wake-up": (
+        "src/journal/writer.c",
+        "    s->sync_us[time_bucket(us)]++;\n    pthread_mutex_unlock(&w->lock);\n    notify(w);",
+        "    s->sync_us[time_bucket(us)]++;\n    pthread_mutex_unlock(&w->lock);\n"
+        "    if (seq % 8)\n        notify(w);"),
+    "refusal of a full disk forgotten": (
+        "src/journal/writer.c",
+        "    w->refused_to = w->next_seq - 1;\n    w->next_seq = w->written_seq + 1;",
+        "    w->refused_to = w->refused_from;\n    w->next_seq = w->written_seq + 1;"),
+    "revoked key still writes": (
+        "src/guard/keys.c",
+        "return key->revoked_ms == 0 && (",
+        "return (key->revoked_ms == 0 || key->role == RUNG_ROLE_ADMIN) && ("),
+    "revocation not durable": (
+        "src/guard/keys_file.c",
+        "    failed = p->fs->dir_sync(p->fs->ctx, p->dir);\n",
+        "    failed = 0;\n"),
+}
+
+
+def run(command, **more):
+    return subprocess.run(command, cwd=COPY, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **more)
+
+
+def make_copy():
+    """The tree as it is, with a build folder that stays for the next time."""
+    COPY.mkdir(parents=True, exist_ok=True)
+    for old in COPY.iterdir():
+        if old.name != "build":
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, text=True, check=True,
+                           stdout=subprocess.PIPE).stdout.split("\n")
+    for name in filter(None, files):
+        source, target = ROOT / name, COPY / name
+        if source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    run(["cmake", "--preset", "dev"], check=True)
+
+
+def build():
+    return run(["cmake", "--build", str(BUILD), "--target", "test_sim_world"])
+
+
+def hunt(seeds):
+    """How many seeds until the simulator fails, and what it says; None if it never does."""
+    for first in range(1, seeds + 1, 100):
+        count = min(100, seeds + 1 - first)
+        try:
+            done = run([str(BUILD / "tests" / "test_sim_world"), "many_seeds"], timeout=300,
+                       env={"RUNG_SIM_SEED": str(first), "RUNG_SIM_SEEDS": str(count), "RUNG_SIM_COUNT": "1"})
+        except subprocess.TimeoutExpired:
+            return first, "it hangs"
+        if done.returncode == 0:
+            continue
+        why = re.search(r"^seed (\d+): (.*)$", done.stdout, re.M)
+        at = re.findall(r"^seed (\d+)$", done.stdout, re.M)
+        if why:
+            return int(why[1]), why[2]
+        lines = done.stdout.strip().split("\n")
+        return int(at[-1]) if at else first, next((x for x in lines if "assert" in x.lower()), lines[-1])
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--seeds", type=int, default=1000)
+    parser.add_argument("--markdown", action="store_true")
+    args = parser.parse_args()
+    make_copy()
+    missed = 0
+    for name in args.names or MUTATIONS:
+        path, text, replacement = MUTATIONS[name]
+        file = COPY / path
+        before = file.read_text()
+        if before.count(text) != 1:
+            print(f"{name}: stale, {path} has the text {before.count(text)} times", flush=True)
+            missed += 1
+            continue
+        file.write_text(before.replace(text, replacement))
+        built = build()
+        begun = time.time()
+        found = hunt(args.seeds) if built.returncode == 0 else None
+        took = time.time() - begun
+        file.write_text(before)
+        if built.returncode != 0:
+            print(f"{name}: does not build\n{built.stdout[-2000:]}", flush=True)
+            missed += 1
+        elif args.markdown:
+            print(f"| {name} | {found[0] if found else '-'} | {found[1][:90] if found else 'not found'} |", flush=True)
+        else:
+            print(f"{name}: " + (f"seed {found[0]}, {took:.1f} s: {found[1][:150]}" if found
+                                 else f"not found in {args.seeds} seeds"), flush=True)
+        missed += built.returncode == 0 and not found
+    return missed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
