@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* archive.h - the archive port: score events, closed windows with every final standing, players, an audit trail.
+/* archive.h - the archive port: score events, closed windows with all final standings, players, an audit trail.
  *
- * The archive is written by one follower of the log, in batches; what a batch covers and how far it reaches (the
- * cursor) become visible together or not at all. It answers for windows that have left memory, with the rows that
- * the state would have given. Not the truth about anything open: that is the state.
+ * One follower of the log writes the archive in batches. A batch and its cursor (how far the archive has got) become
+ * visible atomically. The archive answers queries on windows that have left memory, with the same rows that the state
+ * would have returned. For open windows the state is the authority.
  *
  *     rung_archive_begin(a, &err); rung_archive_add_event(a, seq, &event, st, &err); rung_archive_commit(a, seq, t,
  *     &err);
@@ -13,8 +13,8 @@
  *     rung_archive_view_top(&view, 0, 10, rows, &count, &err);
  *     rung_archive_view_close(&view);
  *
- * Times are Unix milliseconds. A failure inside a batch is answered with rung_archive_rollback(), then the batch
- * may be tried again. Threads: an archive is used by one thread at a time; a second thread opens one of its own. */
+ * Times are Unix milliseconds. After a failure inside a batch, call rung_archive_rollback() and retry the batch.
+ * Threads: one thread at a time uses an archive; a second thread opens its own. */
 #ifndef RUNG_ARCHIVE_ARCHIVE_H
 #define RUNG_ARCHIVE_ARCHIVE_H
 
@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A score or tuple that knows its types. */
+/* Score columns with their types. */
 typedef struct rung_archive_values {
     uint32_t count;
     rung_value values[RUNG_COLUMNS_MAX];
@@ -36,13 +36,13 @@ typedef struct rung_archive_values {
     uint8_t decimals[RUNG_COLUMNS_MAX]; /* of decimals */
 } rung_archive_values;
 
-#define RUNG_STATUS_UNKNOWN 127 /* an event whose outcome the archive was not told */
+#define RUNG_STATUS_UNKNOWN 127 /* the outcome of the event is not known */
 
 typedef struct rung_archive_score {
     uint64_t seq;
     rung_slice board, player;
     bool is_delta, has_at;
-    int64_t at_ms; /* as sent, or the log time where the sender named none */
+    int64_t at_ms; /* as sent, or else the log time */
     int64_t ts_ms;
     rung_archive_values values;
     rung_slice id, meta; /* may be empty */
@@ -59,49 +59,49 @@ typedef struct rung_archive_audit {
 } rung_archive_audit;
 
 typedef struct rung_archive_window {
-    int64_t key; /* the implementation's name for it */
+    int64_t key; /* key of the implementation */
     rung_slice board;
     uint32_t kind; /* a rung_window_kind */
     rung_slice id; /* "2026-W46", or the season's name */
     int64_t start_ms, end_ms;
     uint64_t closed_seq;
     int64_t closed_ms;        /* log time */
-    uint32_t total, distinct; /* hidden standings included; `total` of a list of windows: without */
+    uint32_t total, distinct; /* including hidden standings, except in lists of windows */
     rung_rank_style rank;
-    rung_slice definition; /* rung_board_def_encode() bytes, as it was when the window closed */
+    rung_slice definition; /* encoded definition at the time the window closed */
     /* found: it came with its scopes; windows archived before there were any did not */
     bool has_scopes;
 } rung_archive_window;
 
-/* One value of an attribute that the board ranked by, or made teams of, when a window closed: "country:FI". */
+/* One value of a scope or team attribute at the time a window closed, such as "country:FI". */
 typedef struct rung_archive_scope {
-    int64_t key; /* the implementation's name for it; not when it is added */
+    int64_t key; /* key of the implementation; unused when adding */
     rung_slice attribute, value;
-    uint32_t total, distinct; /* hidden standings included */
-    uint32_t hidden;          /* how many those are; not when it is added */
-    bool is_team;             /* teams are made of this attribute: */
+    uint32_t total, distinct; /* including hidden standings */
+    uint32_t hidden;          /* number of hidden standings; unused when adding */
+    bool is_team;             /* this attribute forms the teams */
     /* the sum of contributions (state/team.h) of all who count for the team; on decay boards the bits of a double,
      * the sum of the scores as of the window's end */
     __int128 team_sum;
 } rung_archive_scope;
 
-/* Where a standing is in one scope. */
+/* The position of a standing in one scope. */
 typedef struct rung_archive_scope_rank {
-    uint32_t scope; /* index among the scopes that the window came with */
+    uint32_t scope; /* index in the window's list of scopes */
     uint32_t place, sparse, dense;
 } rung_archive_scope_rank;
 
-/* One final standing. Decayed scores are those of the window's end. */
+/* One final standing. Decayed scores are as of the window's end. */
 typedef struct rung_archive_row {
-    uint32_t place; /* in the full order, from 1: the unique rank */
+    uint32_t place; /* position in the full order, from 1: the unique rank */
     uint32_t sparse, dense;
     uint32_t number; /* the player's number at the time */
     rung_slice player;
     rung_archive_values values;
     bool has_at;
     int64_t at_ms;
-    uint32_t hidden; /* when it is added: why it is not shown (bits, below), or 0 */
-    const rung_archive_scope_rank *scopes; /* when it is added: the scopes it is in */
+    uint32_t hidden;                       /* when adding: why it is not shown (bits below), or 0 */
+    const rung_archive_scope_rank *scopes; /* when adding: its scopes */
     uint32_t scope_count;
 } rung_archive_row;
 
@@ -111,7 +111,7 @@ typedef struct rung_archive_ranking {
     int64_t scope;  /* 0: everybody */
 } rung_archive_ranking;
 
-/* Where a player stood at some time. */
+/* A player's position at some time. */
 typedef struct rung_archive_point {
     int64_t time_ms;
     bool is_daily; /* a daily sample; otherwise a window's end */
@@ -127,24 +127,24 @@ typedef struct rung_archive_sample {
     rung_archive_point point;
 } rung_archive_sample;
 
-/* Why a standing is not shown. Bits. */
+/* Why a standing is hidden; bits. */
 enum { RUNG_HIDDEN_BANNED = 1, RUNG_HIDDEN_REMOVED = 2 };
 
-/* Gives rows in order: RUNG_OK, RUNG_NOT_FOUND at the end, or a failure. */
+/* Returns rows in order: RUNG_OK, RUNG_NOT_FOUND at the end, or a failure. */
 typedef rung_status rung_archive_next_row(void *ctx, rung_archive_row *row_out, rung_err *err);
 
 typedef struct rung_archive_score_query {
     rung_slice board, player; /* at least one is not empty */
     int64_t from_ms, to_ms;   /* by at: [from, to); both 0: always */
     bool newest_first;        /* else oldest first */
-    int64_t
-        after_at_ms;    /* with after_seq: those behind this one in that order, for the next page */
+    /* With after_seq: those behind this one in that order, for the next page. */
+    int64_t after_at_ms;
     uint64_t after_seq; /* 0: from the beginning */
 } rung_archive_score_query;
 
 typedef struct rung_archive rung_archive;
 
-/* What an implementation gives. Slices it returns live in the archive's arena (rung__archive_keep). */
+/* An implementation. The slices it returns live in the archive's arena (rung__archive_keep). */
 typedef struct rung_archive_ops {
     /* a batch */
     rung_status (*begin)(rung_archive *a, rung_err *err);
@@ -156,7 +156,7 @@ typedef struct rung_archive_ops {
                               const rung_archive_scope *scopes, uint32_t scope_count,
                               rung_archive_next_row *next, void *ctx, rung_err *err);
     rung_status (*add_sample)(rung_archive *a, const rung_archive_sample *s, rung_err *err);
-    /* Set or clear a bit on all standings of the player; of one board unless it is empty. */
+    /* Set or clear a bit on all standings of the player: on one board, or on all if `board` is empty. */
     rung_status (*hide)(rung_archive *a, rung_slice board, rung_slice player, uint32_t bit, bool on,
                         rung_err *err);
     rung_status (*erase)(rung_archive *a, rung_slice player, rung_err *err);
@@ -164,7 +164,7 @@ typedef struct rung_archive_ops {
     rung_status (*retire_all)(rung_archive *a, uint64_t seq, rung_err *err);
     rung_status (*commit)(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err);
     void (*rollback)(rung_archive *a);
-    /* questions; read_begin to read_end see one moment */
+    /* queries; between read_begin and read_end they see one snapshot */
     rung_status (*cursor)(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
                           rung_err *err);
     rung_status (*read_begin)(rung_archive *a, rung_err *err);
@@ -174,19 +174,20 @@ typedef struct rung_archive_ops {
     rung_status (*windows)(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms,
                            uint32_t limit, rung_archive_window *out, uint32_t *count_out,
                            rung_err *err);
-    /* One scope of a window, without its hidden ones. RUNG_NOT_FOUND: nobody was in it. */
+    /* One scope of a window, without its hidden standings. RUNG_NOT_FOUND: it was empty. */
     rung_status (*find_scope)(rung_archive *a, int64_t window, rung_slice attribute,
                               rung_slice value, rung_archive_scope *out, rung_err *err);
     /* All scopes of one attribute; `*scopes_out` in the arena. */
     rung_status (*scopes)(rung_archive *a, int64_t window, rung_slice attribute,
                           rung_archive_scope **scopes_out, uint32_t *count_out, rung_err *err);
-    /* Of one ranking, places and ranks those in it. Hidden standings, ascending; `*rows_out` in the arena. */
+    /* The hidden standings of one ranking, ascending, with their places and ranks in it; `*rows_out` is in the arena.
+     */
     rung_status (*hidden)(rung_archive *a, const rung_archive_ranking *r,
                           rung_archive_row **rows_out, uint32_t *count_out, rung_err *err);
-    /* Up to `limit` visible standings from a place on. */
+    /* Up to `limit` visible standings, starting at a place. */
     rung_status (*rows)(rung_archive *a, const rung_archive_ranking *r, uint32_t from_place,
                         uint32_t limit, rung_archive_row *out, uint32_t *count_out, rung_err *err);
-    /* The player's, if visible. RUNG_NOT_FOUND. */
+    /* The player's standing, if visible. RUNG_NOT_FOUND. */
     rung_status (*row_of)(rung_archive *a, const rung_archive_ranking *r, rung_slice player,
                           rung_archive_row *out, rung_err *err);
     rung_status (*history)(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
@@ -204,34 +205,34 @@ struct rung_archive {
     struct rung__archive_chunk *arena; /* texts of answers */
 };
 
-void rung_archive_close(rung_archive *a); /* accepts NULL; an open batch is undone */
+void rung_archive_close(rung_archive *a); /* accepts NULL; rolls back an open batch */
 
 /* ---- changes, between begin and commit ---- */
 
 RUNG_NODISCARD rung_status rung_archive_begin(rung_archive *a, rung_err *err);
-/* All that the archive has to know of an event, by its kind: a score, an audit record, a profile, hidden or erased
- * standings. `log_time_ms` is the largest ts up to this event. */
+/* Archive an event according to its kind: a score, an audit record, a profile, hidden or erased standings.
+ * `log_time_ms` is the largest ts up to this event. */
 RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq,
                                                   const rung_event *event, int64_t log_time_ms,
                                                   int status, rung_err *err);
-/* Does such an event change what is answered of windows that were archived before it: who is shown, or whether they
- * are still the board's? */
+/* Does the event change the results for windows archived earlier: who is shown, or whether they still belong to the
+ * board? */
 bool rung_archive_is_changed_by(const rung_event *event);
-/* A closed window or a set of samples, as packed by closed_window.h; a window also leaves an audit record.
- * RUNG_ECORRUPT for other bytes. Events up to its sequence must have been added before. */
+/* Add a closed window or a set of samples, packed by closed_window.h; a window also gets an audit record.
+ * RUNG_ECORRUPT: not such bytes. All events up to its sequence must have been added before. */
 RUNG_NODISCARD rung_status rung_archive_add_packed(rung_archive *a, rung_slice packed,
                                                    rung_err *err);
-/* A note that events up to `seq` were never archived. */
+/* Record that events up to `seq` were never archived. */
 RUNG_NODISCARD rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq,
                                                 uint64_t last_seq, rung_err *err);
-/* Make the batch durable and visible; the cursor is `seq` from now on. */
+/* Make the batch durable and visible; the cursor becomes `seq`. */
 RUNG_NODISCARD rung_status rung_archive_commit(rung_archive *a, uint64_t seq, int64_t log_time_ms,
                                                rung_err *err);
-void rung_archive_rollback(rung_archive *a); /* also when there is no batch */
+void rung_archive_rollback(rung_archive *a); /* a no-op without a batch */
 
 /* ---- questions ---- */
 
-/* The last sequence archived, 0 for none, and the log time there. `log_time_ms_out` may be NULL. */
+/* The last archived sequence (0: none) and the log time there. `log_time_ms_out` may be NULL. */
 RUNG_NODISCARD rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out,
                                                int64_t *log_time_ms_out, rung_err *err);
 
@@ -246,7 +247,7 @@ typedef struct rung_archive_query {
     int64_t now_ms;       /* the time decayed scores are shown for; 0: the window's end */
 } rung_archive_query;
 
-/* One closed window at one moment of the archive. Private but for what is commented. */
+/* One closed window in one snapshot of the archive. Fields without a comment are private. */
 typedef struct rung_archive_view {
     uint32_t total, distinct; /* without hidden standings */
     rung_rank_style rank;
@@ -259,16 +260,17 @@ typedef struct rung_archive_view {
     double decay;          /* factor on scores */
 } rung_archive_view;
 
-/* RUNG_OK: close it again; until then it is the only question of this archive. RUNG_NOT_FOUND: the archive has no
- * such window (yet: look at the cursor). Of several of that name (a board deleted and made again) the last.
- * RUNG_EABSENT: it has the window, but not this ranking: the board did not rank by the attribute, or had no teams,
- * when the window closed, or the window was archived before scopes were. RUNG_EINVAL: a malformed scope. */
+/* RUNG_OK: the view must be closed; until then this archive takes no other query. RUNG_NOT_FOUND: the archive has no
+ * such window (yet: compare the cursor). If several have that name (the board was deleted and created again), the
+ * last one counts. RUNG_EABSENT: it has the window but not this ranking: the board did not rank by the attribute or
+ * had no teams when the window closed, or an old version archived the window without scopes. RUNG_EINVAL: malformed
+ * scope. */
 RUNG_NODISCARD rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
                                                   rung_archive_view *view_out, rung_err *err);
-void rung_archive_view_close(rung_archive_view *view); /* slices in its answers end here */
+void rung_archive_view_close(rung_archive_view *view); /* invalidates slices in its rows */
 
-/* As rung_view_top, rung_view_around and rung_view_rows of state.h, with the same rows, but for the numbers of teams:
- * they are 0. */
+/* As rung_view_top, rung_view_around and rung_view_rows of state.h, with the same rows, except that team numbers are
+ * 0. */
 RUNG_NODISCARD rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset,
                                                  uint32_t limit, rung_row *rows,
                                                  uint32_t *count_out, rung_err *err);
@@ -280,27 +282,27 @@ RUNG_NODISCARD rung_status rung_archive_view_rows(rung_archive_view *view, uint3
                                                   const rung_slice *ids, rung_row *rows,
                                                   bool *found, rung_err *err);
 
-/* Closed windows of a board, the last ended first; kind 0: all kinds; before_end_ms INT64_MAX, then the end of the
- * last one shown, for pages. Answers live until the next question. */
+/* Closed windows of a board, latest end first. kind 0: all kinds. before_end_ms is INT64_MAX for the first page, then
+ * the end of the last window shown. Results are valid until the next query. */
 RUNG_NODISCARD rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind,
                                                 int64_t before_end_ms, uint32_t limit,
                                                 rung_archive_window *out, uint32_t *count_out,
                                                 rung_err *err);
-/* Where a player stood on a board, in [from, to), oldest first: at the ends of windows and at daily samples. Ranks
- * are those of the time. Answers live until the next question. */
+/* A player's positions on a board in [from, to), oldest first: at the ends of windows and in daily samples, with the
+ * ranks of that time. Results are valid until the next query. */
 RUNG_NODISCARD rung_status rung_archive_history(rung_archive *a, rung_slice board,
                                                 rung_slice player, int64_t from_ms, int64_t to_ms,
                                                 uint32_t limit, rung_archive_point *out,
                                                 uint32_t *count_out, rung_err *err);
-/* Score events by board, player and time, ordered by (at, seq), forwards or backwards. Answers live until the next
- * question. */
+/* Score events by board, player and time, ordered by (at, seq) in either direction. Results are valid until the next
+ * query. */
 RUNG_NODISCARD rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q,
                                                uint32_t limit, rung_archive_score *out,
                                                uint32_t *count_out, rung_err *err);
 
 /* ---- for implementations ---- */
 
-/* Bytes in the arena, for the current answer; NULL when out of memory. */
+/* Allocate in the arena, for the current result; NULL: out of memory. */
 void *rung__archive_get(rung_archive *a, size_t size);
 RUNG_NODISCARD bool rung__archive_keep(rung_archive *a, const void *bytes, size_t len,
                                        rung_slice *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* closed_window.h - a ranking taken out of the state as bytes that stand alone.
+/* closed_window.h - a ranking copied out of the state into self-contained bytes.
  *
- * A window that closes may leave memory in the same event, so all of it is packed inside the state's on_close, in
- * some 20 bytes a row, for the archive to take its time with. Daily samples use the same bytes. They live in memory
- * only, between two threads of one process: a version byte guards against mistakes, not against other versions.
+ * A window that closes may leave memory in the same event, so the state's on_close packs all of it, at about 20 bytes
+ * per row, and the archive stores it later. Daily samples use the same format. The bytes live only in memory, between
+ * two threads of one process: the version byte guards against mistakes, not against other versions.
  *
  *     rung_closed_window_pack(alloc, board, view, &packed);           // inside on_close
  *     rung_packed_open(packed.slice, &reader, &err);
@@ -18,27 +18,26 @@
 typedef struct rung_packed {
     char *ptr; /* owned: rung_packed_deinit() */
     size_t len, cap;
-    uint64_t seq; /* of the event that closed the window or called for the sample */
+    uint64_t seq; /* of the event that closed the window or triggered the sample */
 } rung_packed;
 
 void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
 
-/* All rows of a view with their scopes, and those that bans hold of it, as hidden ones. `board` is the one the view
- * is of. Scores of decay boards are taken as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us a row, and as
- * long again, or less, for each attribute. */
+/* Pack all rows of a view with their scopes, and the rows hidden by bans. `board` is the view's. Scores of decay
+ * boards are as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us per row, and up to as much again per
+ * attribute. */
 RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
                                                    const rung_view *view, rung_packed *out);
 
-/* Takes the next bytes. A negative status ends the packing and is its answer. */
+/* Receives the next bytes. A negative status ends the packing, which returns it. */
 typedef rung_status rung_packed_sink(void *ctx, const void *bytes, size_t len);
 
-/* The same bytes, piece by piece. RUNG_OK, RUNG_ENOMEM, or what the sink answered. */
+/* The same bytes, piece by piece. RUNG_OK, RUNG_ENOMEM, or the failure of the sink. */
 RUNG_NODISCARD rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board,
                                                     const rung_view *view, rung_packed_sink *sink,
                                                     void *ctx);
 
-/* The first `top` rows of a view, and those of the `n` ids that are ranked below them, as samples taken at
- * `time_ms`. */
+/* Pack the first `top` rows of a view, and those of the `n` ids that rank below, as samples taken at `time_ms`. */
 RUNG_NODISCARD rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board,
                                             const rung_view *view, int64_t time_ms, uint32_t top,
                                             uint32_t n, const rung_slice *ids, rung_packed *out);

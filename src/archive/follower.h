@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* follower.h - keeps an archive up with the log, in a thread of its own, without ever making the server wait.
+/* follower.h - keeps an archive up to date with the log, in its own thread, and never makes the server wait.
  *
- * Events are read from the log, as far as the owner says they are applied; beside them the owner hands over what
- * the log does not hold: how each event ended, and every window that closed, packed inside the state's on_close.
- * Everything up to a sequence is archived in one transaction with the cursor, so a crash at any moment loses and
- * doubles nothing:
+ * The follower reads events from the log, up to what the owner reports as applied. The owner also hands over what the
+ * log does not contain: the outcome of each event, and every closed window, packed inside the state's on_close.
+ * Everything up to a sequence is archived in one transaction with the cursor, so a crash at any time neither loses
+ * nor duplicates anything:
  *
  *   - events after the cursor are read again from the log, which must not be truncated beyond rung_follower_cursor();
  *   - closed windows after the cursor come again when the state is rebuilt, because no snapshot is taken beyond a
  *     window that waits: rung_follower_pinned();
- *   - whatever comes at or before the cursor is there already, and is ignored.
+ *   - anything at or before the cursor is archived already and is ignored.
  *
- * When the archive fails it is tried again, ever less often, until it works; rung_follower_stat() shows how far
- * behind it is and why. Statuses wait in a ring (1 byte each); those that find no room are archived as unknown.
- * Windows wait up to a limit of bytes; at the limit, or when memory for one is lacking, or the child that packed it
- * was killed, the follower stops before that window (RUNG_ELIMIT, RUNG_ENOMEM, RUNG_EIO in the stats): a restart
- * rebuilds it, nothing is lost.
+ * If the archive fails, the follower retries with backoff until it works; rung_follower_stat() shows how far behind
+ * it is and why. Statuses wait in a ring of 1 byte each; those that do not fit are archived as unknown. Windows wait
+ * up to a limit of bytes. At the limit, without memory, or if the child that packed a window was killed, the follower
+ * stops before that window (RUNG_ELIMIT, RUNG_ENOMEM, RUNG_EIO in the stats). A restart rebuilds the window, so
+ * nothing is lost.
  *
  *     rung_follower_create(&config, &f, &err);         // before the log is replayed
  *     on_close:  rung_follower_close_window(f, board, view);
@@ -35,62 +35,62 @@
 typedef struct rung_follower rung_follower;
 
 typedef struct rung_follower_config {
-    rung_archive *archive;         /* borrowed; the follower's alone until it is destroyed */
+    rung_archive *archive;         /* borrowed; only the follower uses it until destroy */
     rung_log *log;                 /* borrowed; open until the follower is destroyed */
     const rung_alloc *alloc;       /* used from both threads */
     const rung_threads *threads;   /* NULL: the system's */
-    const rung_children *children; /* who packs large windows; NULL: forked ones */
+    const rung_children *children; /* to pack large windows; NULL: forked processes */
     rung_clock clock;              /* only its monotonic time is used; zero: the system's */
-    uint16_t event_type;           /* type of the log's records that are events; 0: 1 */
-    /* where the log begins, if the archive may leave out what is no longer there (it notes the gap); 0: an archive
-     * that misses events fails */
+    uint16_t event_type;           /* record type of events in the log; 0: 1 */
+    /* Set to the start of the log if the archive may skip events that are no longer there (it records the gap). 0: an
+     * archive that misses events fails. */
     uint64_t first_seq;
-    uint32_t batch_events;               /* at most so many in one transaction; 0: 4096 */
+    uint32_t batch_events;               /* events per transaction, at most; 0: 4096 */
     uint32_t statuses_max;               /* waiting; 0: 1,048,576 */
     size_t pinned_bytes_max;             /* of closed windows waiting; 0: 1 GiB */
     uint32_t retry_ms_min, retry_ms_max; /* after failures; 0: 50 and 5000 */
-    uint32_t stop_ms;                    /* how long a stop goes on archiving; 0: 5000 */
+    uint32_t stop_ms;                    /* how long destroy keeps archiving; 0: 5000 */
     uint32_t sample_top;                 /* players of a daily sample; 0: 1000 */
-    /* windows of so many rows (half of it with one scope, and so on) are packed by a child (pack_job.h), so that the
-     * owner does not stop for it; 0: 100,000; UINT32_MAX: none */
+    /* A child process (pack_job.h) packs windows with this many rows (half as many with one scope, and so on), so
+     * that the owner does not stop for it. 0: 100,000; UINT32_MAX: never. */
     uint32_t fork_rows;
-    /* one line when it begins to fail and when it works again; may be NULL. From the follower's thread */
+    /* One line when it starts to fail and when it works again; may be NULL. Called in the follower's thread. */
     void (*say)(void *ctx, const char *line);
     void *say_ctx;
 } rung_follower_config;
 
-/* RUNG_OK; RUNG_ECONFLICT: the archive is ahead of the log, so it has seen another history; RUNG_ENOMEM; RUNG_EIO
- * (no thread); or why the archive's cursor cannot be read. */
+/* RUNG_OK; RUNG_ECONFLICT: the archive is ahead of the log, so it belongs to another history; RUNG_ENOMEM; RUNG_EIO:
+ * no thread; or why the archive's cursor cannot be read. */
 RUNG_NODISCARD rung_status rung_follower_create(const rung_follower_config *config,
                                                 rung_follower **out, rung_err *err);
-/* Archive what is ready (giving up at the first failure and after stop_ms: the log has the rest, for the next time),
- * stop the thread, free. NULL is fine. */
+/* Archive what is ready, stop the thread, and free. Gives up at the first failure and after stop_ms: the rest is in
+ * the log for the next start. Accepts NULL. */
 void rung_follower_destroy(rung_follower *f);
 
 /* ---- from the owner of the state; none of them waits for the archive ---- */
 
-/* The state was loaded from a snapshot: it has all events up to `seq`, and the windows that closed among them were
- * archived before it was taken. Before the first event is applied. */
+/* The state was loaded from a snapshot with all events up to `seq`, whose closed windows were archived before it was
+ * taken. Call it before the first event is applied. */
 void rung_follower_resume(rung_follower *f, uint64_t seq);
-/* Events first_seq .. first_seq + count - 1 are applied, with these outcomes (NULL: not known). In order, live and
- * replayed. */
+/* Events first_seq .. first_seq + count - 1 are applied, with these outcomes (NULL: unknown). Call it in order, for
+ * live and replayed events. */
 void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
                            const rung_status *statuses);
-/* For on_close, before the event is reported applied. */
+/* Call it from on_close, before the event is reported as applied. */
 void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view);
-/* A daily sample: the first sample_top of a ranking, and those of the ids that stand below. It goes with event
- * `seq`, the next to be applied. */
+/* A daily sample: the first sample_top of a ranking, and those of the ids that rank below. It belongs to event `seq`,
+ * the next to be applied. */
 void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view,
                           int64_t time_ms, uint32_t n, const rung_slice *ids);
 
-/* ---- looking ---- */
+/* ---- status ---- */
 
-/* All up to here is archived: the log may be truncated before this + 1, as far as the archive is concerned. */
+/* Everything up to here is archived: the archive no longer needs the log before this + 1. */
 uint64_t rung_follower_cursor(rung_follower *f);
 
 typedef struct rung_follower_pins {
     size_t bytes; /* of closed windows and samples in memory */
-    /* no snapshot at or beyond this sequence, or a crash loses a window; 0: nothing waits */
+    /* Take no snapshot at or beyond this sequence, or a crash loses a window. 0: nothing waits. */
     uint64_t oldest_seq;
 } rung_follower_pins;
 rung_follower_pins rung_follower_pinned(rung_follower *f);
@@ -98,11 +98,11 @@ rung_follower_pins rung_follower_pinned(rung_follower *f);
 typedef struct rung_follower_stats {
     uint64_t cursor_seq, applied_seq;
     uint64_t behind_events;
-    int64_t behind_ms; /* how long the oldest event known to wait has waited, to within one batch */
+    int64_t behind_ms; /* how long the oldest waiting event has waited, to within one batch */
     uint64_t batches, windows, failures;
     uint64_t statuses_lost; /* events archived without their outcome */
-    rung_status status;     /* RUNG_OK, or why it does not get on now */
-    /* of the last failure, also when it works again; code RUNG_OK: there was none */
+    rung_status status;     /* RUNG_OK, or why it is stuck */
+    /* The last failure, even if it works again; code RUNG_OK: none. */
     rung_err last_error;
 } rung_follower_stats;
 rung_follower_stats rung_follower_stat(rung_follower *f);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pack_job.h - a large closed window packed by a forked child, so that the owner of the state stops for the fork
- * and not for the packing: ten million rows take seconds.
+/* pack_job.h - pack a large closed window in a forked child: the owner of the state waits only for the fork. Packing
+ * ten million rows takes seconds.
  *
- * The child has the state as it was at the fork, whatever becomes of the window afterwards. Its bytes go to a file
- * in memory that has no name. A child that cannot finish costs the window: whoever waits for it must be able to
- * rebuild it.
+ * The child has the state as of the fork, whatever happens to the window later. It writes to an unnamed file in
+ * memory. If the child dies, the window is lost: the caller must be able to rebuild it.
  *
  *     rung_pack_job_begin(NULL, alloc, board, view, &job, &err);   // inside on_close
- *     rung_pack_job_wait(job, &packed, &err);                      // from any thread: seconds, perhaps
+ *     rung_pack_job_wait(job, &packed, &err);                      // any thread; may take seconds
  *     rung_pack_job_end(job);
  *
- * Linux. Threads: begin from the owner of the state, the others from one other. */
+ * Linux. Threads: begin from the owner of the state, the others from one other thread. */
 #ifndef RUNG_ARCHIVE_PACK_JOB_H
 #define RUNG_ARCHIVE_PACK_JOB_H
 
@@ -20,18 +19,18 @@
 /* heap object; whoever began it calls rung_pack_job_end() */
 typedef struct rung_pack_job rung_pack_job;
 
-/* RUNG_OK: under way. RUNG_ENOMEM, RUNG_EIO: no child could be had; pack it here and now instead. */
+/* RUNG_OK: running. RUNG_ENOMEM, RUNG_EIO: no child; pack the window synchronously instead. */
 RUNG_NODISCARD rung_status rung_pack_job_begin(const rung_children *children,
                                                const rung_alloc *alloc, rung_slice board,
                                                const rung_view *view, rung_pack_job **job_out,
                                                rung_err *err);
 
-/* Wait for the child. RUNG_OK: all bytes, valid until the job's end; the same again if asked again. Otherwise the
+/* Wait for the child. RUNG_OK: all bytes, valid until the job ends; repeated calls return the same. Otherwise the
  * failure. */
 RUNG_NODISCARD rung_status rung_pack_job_wait(rung_pack_job *job, rung_slice *packed_out,
                                               rung_err *err);
 
-/* Ends the child if it is still at work. Accepts NULL. */
+/* Kill the child if it is still running. Accepts NULL. */
 void rung_pack_job_end(rung_pack_job *job);
 
 #endif

@@ -20,8 +20,8 @@
 /* heap object; whoever created it calls rung__census_destroy() */
 typedef struct rung__census rung__census;
 
-/* Of the window that `r` reads. RUNG_OK, RUNG_ENOMEM, or what the source of random numbers answers: strangers choose
- * the values. */
+/* A census of the window that `r` reads. RUNG_OK, RUNG_ENOMEM, or the failure of the random source (clients choose
+ * the values, so the hash key must be secret). */
 RUNG_NODISCARD rung_status rung__census_create(const rung_alloc *alloc, const rung_packed_reader *r,
                                                rung__census **out, rung_err *err);
 void rung__census_destroy(rung__census *c); /* accepts NULL */
@@ -32,7 +32,7 @@ RUNG_NODISCARD rung_status rung__census_count(rung__census *c, const rung_packed
 /* All scopes, once everything was counted; valid until destroy. RUNG_OK or RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung__census_list(rung__census *c, const rung_archive_scope **scopes_out,
                                              uint32_t *count_out, rung_err *err);
-/* Where the row stands in its scopes: row->scopes is valid until the next call. Every row was counted before. */
+/* Fill row->scopes with the row's position in its scopes; valid until the next call. Every row was counted before. */
 void rung__census_rank(rung__census *c, const rung_packed_reader *r, rung_archive_row *row);
 
 #endif

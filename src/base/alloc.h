@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alloc.h - the allocator port: one function, Lua's contract, sizes always known.
+/* alloc.h - the allocator port: one function with Lua's contract; the caller always knows the size.
  *
- *   resize(ctx, NULL, 0, n)    allocate n bytes; NULL when there are none
+ *   resize(ctx, NULL, 0, n)    allocate n bytes; NULL: out of memory
  *   resize(ctx, p, old, n)     grow or shrink; on NULL the old block is untouched
  *   resize(ctx, p, old, 0)     free; returns NULL
  *
- * malloc and friends are not called outside base/, so every room can be swept for out-of-memory.
- * Threads: rung_alloc_heap() may be used from any thread. */
+ * Only base/ calls malloc, so tests can make every allocation of every other room fail. rung_alloc_heap() may be used
+ * from any thread. */
 #ifndef RUNG_BASE_ALLOC_H
 #define RUNG_BASE_ALLOC_H
 
@@ -18,9 +18,9 @@ typedef struct rung_alloc {
     void *ctx;
 } rung_alloc;
 
-/* The process heap. Blocks of RUNG_ALLOC_HUGE bytes and more are mapped on their own, aligned to huge
- * pages and advised to use them (a random access into a 1 GB block then costs one miss, not three);
- * they grow in place where the address space allows. Static storage; never freed. */
+/* The process heap. Blocks of RUNG_ALLOC_HUGE bytes or more get a mapping of their own, aligned to huge pages and
+ * with madvise(MADV_HUGEPAGE): a random access into a 1 GB block then costs one miss instead of three. They grow in
+ * place where the address space allows it. Static storage. */
 const rung_alloc *rung_alloc_heap(void);
 
 #define RUNG_ALLOC_HUGE ((size_t)2 << 20)
@@ -38,19 +38,19 @@ static inline void *rung_alloc_resize(const rung_alloc *a, void *ptr, size_t old
     return a->resize(a->ctx, ptr, old_size, new_size);
 }
 
-/* Give back; NULL with size 0 is accepted. */
+/* Free; accepts NULL with size 0. */
 static inline void rung_alloc_free(const rung_alloc *a, void *ptr, size_t size) {
     if (ptr)
         a->resize(a->ctx, ptr, size, 0);
 }
 
-/* May several threads use it at a time? The heap, and a meter on it. */
+/* May several threads use it at a time? True for the heap and for a meter on it. */
 bool rung_alloc_is_shared(const rung_alloc *a);
 
-/* An allocator that knows how much it has given out: with what the heap adds to small blocks, and whole pages of large
- * ones. Embedded; `inner` is used as long as it is. */
+/* An allocator that counts what it has handed out, including the heap's overhead for small blocks and whole pages for
+ * large ones. Embed it by value. It uses `inner` throughout its life. */
 typedef struct rung_alloc_meter {
-    rung_alloc port; /* give this to whoever is to be measured */
+    rung_alloc port; /* pass this to the code to be measured */
     const rung_alloc *inner;
     _Atomic size_t used, peak;
 } rung_alloc_meter;

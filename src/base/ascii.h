@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ascii.h - classes of characters, whatever the locale. Pure. */
+/* ascii.h - character classes, independent of the locale. Pure. */
 #ifndef RUNG_BASE_ASCII_H
 #define RUNG_BASE_ASCII_H
 

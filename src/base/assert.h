@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assert.h - checks of our own reasoning. On in release; input from outside is never checked this way.
- * No side effects inside either macro. */
+/* assert.h - assertions about our own code. Enabled in release builds; never used to check input. Neither macro's
+ * argument may have side effects. */
 #ifndef RUNG_BASE_ASSERT_H
 #define RUNG_BASE_ASSERT_H
 
@@ -9,7 +9,7 @@ _Noreturn void rung_assert_failed(const char *what, const char *file, int line);
 #define RUNG_ASSERT(cond)                                                                          \
     (__builtin_expect(!(cond), 0) ? rung_assert_failed(#cond, __FILE__, __LINE__) : (void)0)
 
-/* For checks that cost more than the work they guard: test builds only. */
+/* For checks that cost more than the code they guard: test builds only. */
 #ifdef RUNG_TEST_BUILD
 #define RUNG_ASSERT_SLOW(cond) RUNG_ASSERT(cond)
 #else

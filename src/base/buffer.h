@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buffer.h - bytes that grow: append, look once at the end whether all of it fitted.
+/* buffer.h - a growing byte buffer: append, then test once at the end whether everything fitted.
  *
  *     rung_buffer b = {.alloc = alloc, .limit = 1 << 20};
  *     rung_buffer_put(&b, bytes, len);
  *     if (b.is_failed) ...
  *     rung_buffer_deinit(&b);
  *
- * It grows by doubling up to `limit` (0: as long as there is memory); without an allocator it is the caller's memory
- * and fixed. The first failure to grow is sticky: nothing more is appended, and what is in `data` is not the whole.
- * Pure; one thread at a time.
+ * It doubles up to `limit` (0: no limit). Without an allocator it is a fixed buffer in the caller's memory. The first
+ * failure to grow is sticky: nothing more is appended, and `data` is incomplete. Pure; one thread at a time.
  *
- * A writer of a format has the fields of a buffer and some of its own:
+ * The writer of a format embeds the fields of a buffer beside its own:
  *
  *     typedef struct json_writer { RUNG_BUFFER_PART; bool is_comma_due; } json_writer;     // w->len, &w->buffer */
 #ifndef RUNG_BASE_BUFFER_H
@@ -28,7 +27,7 @@
         bool is_failed;                                                                            \
     }
 
-typedef struct rung_buffer { /* zero and an allocator, or zero and memory, is ready for use */
+typedef struct rung_buffer { /* initialise to zero with an allocator, or with memory */
     RUNG__BUFFER_FIELDS;
 } rung_buffer;
 
@@ -38,15 +37,15 @@ typedef struct rung_buffer { /* zero and an allocator, or zero and memory, is re
         RUNG__BUFFER_FIELDS;                                                                       \
     }
 
-/* Give the memory back, if it is the buffer's own; it is empty then, with the same allocator and limit. */
+/* Free the memory if the buffer owns it. The buffer is then empty, with the same allocator and limit. */
 void rung_buffer_deinit(rung_buffer *b);
-/* Begin anew in the same memory, of which more than `keep` bytes are given back. */
+/* Empty the buffer for reuse, and shrink its memory to at most `keep` bytes. */
 void rung_buffer_reset(rung_buffer *b, size_t keep);
 
-/* For the next function: grow to hold `n` more bytes, or fail for good. */
+/* For the next function: grow to hold `n` more bytes, or set is_failed. */
 bool rung_buffer_grow(rung_buffer *b, size_t n);
 
-/* Make room for `n` bytes at data + len: false when there is none. */
+/* Make room for `n` bytes at data + len. false: there is none. */
 static inline bool rung_buffer_reserve(rung_buffer *b, size_t n) {
     return __builtin_expect(b->size - b->len >= n && !b->is_failed, 1) || rung_buffer_grow(b, n);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bytes.h - numbers, texts and little-endian words as bytes: the one codec under every format of ours.
+/* bytes.h - numbers, texts and little-endian words as bytes: the codec under all of our formats.
  *
  *   byte      one byte
- *   number    unsigned, LEB128: 7 bits a byte, the lowest first, in the fewest bytes there are (at most 10)
+ *   number    unsigned, LEB128: 7 bits per byte, lowest first, in the shortest form (at most 10 bytes)
  *   signed    zigzag (0, -1, 1, -2, ... become 0, 1, 2, 3, ...), then a number
- *   real      the 8 bytes of an IEEE 754 double, the lowest first
- *   text      a number, its length, and that many bytes
+ *   real      an IEEE 754 double, 8 bytes little-endian
+ *   text      its length as a number, then the bytes
  *
- * Every value has one form, and the reader accepts no other: what can be read is what the writer writes.
+ * Every value has exactly one encoding, and the reader accepts no other.
  *
- * The writer never stops: it counts what it has no room for, so that one pass also answers "how much would it take".
- * The reader is sticky: after the first fault it gives zeros and empty texts until the caller looks at `fault`.
+ * The writer never stops: it counts the bytes that do not fit, so one pass also computes the size needed. Errors of
+ * the reader are sticky: after the first fault it returns zeros and empty texts; the caller tests `fault` at the end.
  * Pure; one thread at a time per reader or writer. */
 #ifndef RUNG_BASE_BYTES_H
 #define RUNG_BASE_BYTES_H
@@ -20,7 +20,7 @@
 
 #define RUNG_NUMBER_BYTES_MAX 10
 
-/* ---- fixed width, the lowest byte first ---- */
+/* ---- fixed width, little-endian ---- */
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define RUNG_LE(bits, v) __builtin_bswap##bits(v)
@@ -69,13 +69,13 @@ static inline int64_t rung_unzigzag(uint64_t number) {
     return (int64_t)((number >> 1) ^ -(number & 1));
 }
 
-/* memcmp of the bytes with themselves one further: the fastest plain C there is for it. */
+/* Compares the bytes with themselves, shifted by one: the fastest way in plain C. */
 static inline bool rung_is_zero(const void *bytes, size_t len) {
     const uint8_t *p = bytes;
     return len == 0 || (p[0] == 0 && memcmp(p, p + 1, len - 1) == 0);
 }
 
-/* ---- writing where there is room for the longest form; all return what is behind it ---- */
+/* ---- writing into sufficient space; all return the end of what they wrote ---- */
 
 uint8_t *rung_encode_long_number(uint8_t *at, uint64_t number); /* private to the next function */
 
@@ -106,7 +106,7 @@ static inline uint8_t *rung_encode_text(uint8_t *at, rung_slice text) {
 /* ---- writing anywhere ---- */
 
 typedef struct rung_byte_writer {
-    uint8_t *start, *at, *end; /* at == end for good once something did not fit */
+    uint8_t *start, *at, *end; /* at == end from the first overflow on */
     size_t lost;               /* bytes that did not fit */
 } rung_byte_writer;
 
@@ -119,7 +119,7 @@ static inline size_t rung_byte_writer_room(const rung_byte_writer *w) {
     return (size_t)(w->end - w->at);
 }
 
-/* Of all that was put, whether it fitted or not. */
+/* The length of everything put, whether it fitted or not. */
 static inline size_t rung_byte_writer_length(const rung_byte_writer *w) {
     return (size_t)(w->at - w->start) + w->lost;
 }
@@ -142,8 +142,7 @@ static inline void rung_put_byte(rung_byte_writer *w, uint8_t byte) {
 }
 
 static inline void rung_put_number(rung_byte_writer *w, uint64_t number) {
-    if (rung_byte_writer_room(w) >=
-        RUNG_NUMBER_BYTES_MAX) { /* nearly always: straight into place */
+    if (rung_byte_writer_room(w) >= RUNG_NUMBER_BYTES_MAX) { /* the common case: encode in place */
         w->at = rung_encode_number(w->at, number);
         return;
     }
@@ -170,7 +169,7 @@ static inline void rung_put_text(rung_byte_writer *w, rung_slice text) {
 typedef struct rung_byte_reader {
     const uint8_t *at, *end;
     const char *fault; /* NULL, or what is wrong; static */
-    size_t left;       /* at the fault: bytes that were still to come */
+    size_t left;       /* bytes not yet read at the fault */
 } rung_byte_reader;
 
 static inline rung_byte_reader rung_byte_reader_of(rung_slice bytes) {
@@ -182,7 +181,7 @@ static inline size_t rung_byte_reader_left(const rung_byte_reader *r) {
     return (size_t)(r->end - r->at);
 }
 
-/* Note the first fault; from here on there is nothing more to read. */
+/* Record the first fault. From here on there is nothing more to read. */
 static inline void rung_byte_reader_fail(rung_byte_reader *r, const char *fault) {
     if (!r->fault) {
         r->fault = fault;
@@ -194,7 +193,7 @@ static inline void rung_byte_reader_fail(rung_byte_reader *r, const char *fault)
 rung_status rung_byte_reader_failure(rung_byte_reader r, rung_slice bytes, const char *what,
                                      rung_err *err);
 
-/* For the end of what is read: nothing may follow. RUNG_OK, or RUNG_ECORRUPT with the place of the fault in `bytes`. */
+/* Fail if bytes are left. RUNG_OK, or RUNG_ECORRUPT with the offset of the fault in `bytes`. */
 static inline rung_status rung_byte_reader_finish(const rung_byte_reader *r, rung_slice bytes,
                                                   const char *what, rung_err *err) {
     if (!r->fault && r->at == r->end)
@@ -212,11 +211,11 @@ static inline uint8_t rung_get_byte(rung_byte_reader *r) {
 
 typedef struct rung_number {
     uint64_t value;
-    const uint8_t *behind; /* what follows it; NULL: look at it carefully */
+    const uint8_t *behind; /* what follows it; NULL: use rung_careful_number() */
 } rung_number;
 
-/* The first: of 2 to 8 bytes, with 8 there to be read. The second is private to the next function. A reader's own
- * address goes nowhere, so that it can be kept in registers. */
+/* The first reads numbers of 2 to 8 bytes if 8 bytes are readable. The second is private to the next function, which
+ * passes it a copy: the reader's own address never escapes, so the compiler can keep it in registers. */
 rung_number rung_long_number(const uint8_t *at, const uint8_t *end);
 uint64_t rung_careful_number(rung_byte_reader *r);
 
@@ -234,7 +233,7 @@ static inline uint64_t rung_get_number(rung_byte_reader *r) {
     return number.value;
 }
 
-/* A number of at most `max`, which fits 32 bits. */
+/* A number up to `max`, which fits in 32 bits. */
 static inline uint32_t rung_get_count(rung_byte_reader *r, uint32_t max) {
     uint64_t number = rung_get_number(r);
     if (number > max) {
@@ -275,7 +274,7 @@ static inline rung_slice rung_get_text(rung_byte_reader *r) {
     return text;
 }
 
-/* All that is left. */
+/* Everything that is left. */
 static inline rung_slice rung_get_rest(rung_byte_reader *r) {
     rung_slice rest = rung_slice_of(r->at, rung_byte_reader_left(r));
     r->at = r->end;

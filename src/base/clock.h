@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* clock.h - where time comes from: the clock port, and the system's clocks behind it.
+/* clock.h - the clock port, and the system's clocks behind it.
  *
- * The state machine takes time as an argument; whoever calls it gets the time here. Any thread. */
+ * The state machine takes time as an argument; its callers get the time here. Any thread. */
 #ifndef RUNG_BASE_CLOCK_H
 #define RUNG_BASE_CLOCK_H
 
@@ -10,13 +10,14 @@
 
 #define RUNG_BOOT_ID_MAX 40 /* with its NUL */
 
-/* The time of day, Unix milliseconds; and, for who must know whether it jumped (steady_clock.h), a clock that nobody
- * can set. A plain value; tests bring their own functions. */
+/* The time of day in Unix milliseconds, and a clock that nobody can set, to detect jumps (steady_clock.h). A plain
+ * value; tests pass their own functions. */
 typedef struct rung_clock {
     int64_t (*now_ms)(void *ctx);
     void *ctx;
-    int64_t (*boot_ms)(void *ctx); /* since the machine's start, sleep included; NULL: unknown */
-    bool (*boot_id)(void *ctx, char out[RUNG_BOOT_ID_MAX]); /* which start; with boot_ms */
+    int64_t (*boot_ms)(void *ctx); /* since boot, including sleep; NULL: unknown */
+    /* Identifies the boot; set with boot_ms. */
+    bool (*boot_id)(void *ctx, char out[RUNG_BOOT_ID_MAX]);
     int64_t (*monotonic_us)(void *ctx); /* as rung_clock_monotonic_us; NULL: the system's */
 } rung_clock;
 
@@ -27,7 +28,7 @@ static inline int64_t rung_clock_now(const rung_clock *c) {
 /* The system's clock. */
 rung_clock rung_clock_real(void);
 
-/* Microseconds that never jump, from an arbitrary beginning: for "has N us passed". `c` may be NULL: the system's. */
+/* Monotonic microseconds from an arbitrary origin, to measure durations. `c` may be NULL: the system's. */
 int64_t rung_clock_monotonic_us(const rung_clock *c);
 
 static inline int64_t rung_clock_monotonic_ms(const rung_clock *c) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fair.h - a room of limited size that senders share who do not know each other.
+/* fair.h - fair shares of a limited resource among senders who do not know each other.
  *
- *     if (rung_fair_may(&f, share, false))   // nobody holds more than what is left free ...
+ *     if (rung_fair_may(&f, share, false))   // the share holds less than what is free
  *         rung_fair_take(&f, share, 1);
  *     rung_fair_give(&f, share, 1);
  *
- * A sender may take more only while it holds less than what is free. One busy sender then gets half of the room, two
- * get a third each, n get 1/(n + 1); so there is always something left for the next who comes, without knowing who is
- * busy. Who can wait instead of being refused is patient, and stops earlier: at a quarter of what is free.
+ * A sender may take more only while it holds less than what is free. One busy sender then gets half of the resource,
+ * two get a third each, n get 1/(n + 1) each. So there is always something left for a new sender, and nobody has to
+ * count the busy ones. A patient sender, one that can wait instead of being refused, stops at a quarter of what is
+ * free.
  *
- * A share is a small number that stands for a sender, made by hashing who it is: two senders seldom have the
- * same one, and then share it. Share 0 is the server's own: the room alone limits it.
+ * A share is a small number: the hash of the sender's identity. Two senders rarely collide; if they do, they share.
+ * Share 0 is the server's own and is limited only by the total.
  *
- * Threads: one at a time. */
+ * One thread at a time. */
 #ifndef RUNG_BASE_FAIR_H
 #define RUNG_BASE_FAIR_H
 
@@ -32,10 +33,10 @@ static inline uint32_t rung_fair_free(const rung_fair *f) {
     return f->total < f->max ? f->max - f->total : 0;
 }
 
-/* How much more the share may take; the last of it may be larger than this. */
+/* How much more the share may take. The last piece taken may exceed it. */
 static inline uint32_t rung_fair_room(const rung_fair *f, uint32_t share, bool is_patient) {
     uint32_t left = rung_fair_free(f);
-    uint32_t most = is_patient ? left / 4 + (left % 4 != 0) : left; /* one, where one is free */
+    uint32_t most = is_patient ? left / 4 + (left % 4 != 0) : left; /* at least 1 if any is free */
     if (share == 0)
         return left;
     return f->held[share] < most ? most - f->held[share] : 0;

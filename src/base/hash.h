@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hash.h - hashing of bytes and words.
  *
- * rung_hash_keyed is SipHash-1-3: for tables filled by strangers, with a secret key, so that nobody can
- * choose ids that collide. rung_hash_word is a fast fixed mixer for numbers we gave out ourselves.
- * rung_crc32c guards bytes on disk (hardware where there is some; tested against the table version). */
+ * rung_hash_keyed is SipHash-1-3 with a secret key, for tables whose keys clients choose: nobody can craft
+ * collisions. rung_hash_word is a fast fixed mixer for numbers that we assign ourselves. rung_crc32c protects bytes
+ * on disk; it uses the hardware where possible, and tests compare that with the table version. */
 #ifndef RUNG_BASE_HASH_H
 #define RUNG_BASE_HASH_H
 
@@ -18,7 +18,7 @@ typedef struct rung_hash_key {
 
 uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len);
 
-/* The same of each of `n`, several at a time where the processor can and their lengths are alike. */
+/* The same for each of `n`, several at a time if the CPU supports it and their lengths are similar. */
 void rung_hash_keyed_many(const rung_hash_key *key, const rung_slice *bytes, size_t n,
                           uint64_t *hashes_out);
 
@@ -31,7 +31,7 @@ static inline uint64_t rung_hash_word(uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/* CRC-32C (Castagnoli). Pass 0 to start, the previous value to go on. */
+/* CRC-32C (Castagnoli). Pass 0 to start, or the previous value to continue. */
 uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len);
 /* portable; same answers */
 uint32_t rung_crc32c_table(uint32_t crc, const void *bytes, size_t len);

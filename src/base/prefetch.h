@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* gcc 12 treats a function that only prefetches as one without effect, and drops calls to it. The empty assembly is an
- * effect. */
+/* gcc 12 considers a function that only prefetches free of side effects and drops calls to it. The empty assembly is
+ * a side effect. */
 #define RUNG__PREFETCH(p, cache)                                                                   \
     do {                                                                                           \
         __builtin_prefetch(p, 0, cache);                                                           \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* random.h - where chance comes from: the random port, and the system's generator behind it. Any thread. */
+/* random.h - the port for random numbers, and the system's generator behind it. Any thread. */
 #ifndef RUNG_BASE_RANDOM_H
 #define RUNG_BASE_RANDOM_H
 
@@ -13,8 +13,8 @@ typedef struct rung_random {
     void *ctx;
 } rung_random;
 
-/* Fill with bytes that nobody can guess. `r` may be NULL: the system's. RUNG_OK, or RUNG_EIO where the system has no
- * randomness to give. */
+/* Fill with unpredictable bytes. `r` may be NULL: the system's. RUNG_OK, or RUNG_EIO if the system has no entropy
+ * source. */
 RUNG_NODISCARD rung_status rung_random_fill(const rung_random *r, void *bytes, size_t len,
                                             rung_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slice.h - borrowed bytes. Never assumed NUL-terminated; the owner says how long they live. */
+/* slice.h - borrowed bytes, not necessarily NUL-terminated. The owner documents how long they live. */
 #ifndef RUNG_BASE_SLICE_H
 #define RUNG_BASE_SLICE_H
 
@@ -28,7 +28,7 @@ static inline bool rung_slice_eq(rung_slice a, rung_slice b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-/* memcpy() for what is short as a rule: 4 to 16 bytes are two words or halves of one, which overlap, without a call. */
+/* memcpy() for short lengths: copies 4 to 16 bytes as two overlapping words or half words, without a call. */
 static inline void rung_bytes_copy(void *to, const void *from, size_t len) {
     const char *source = from;
     char *target = to;

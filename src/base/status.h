@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.h - one list of outcomes for the whole house.
+/* status.h - one list of results for all code.
  *
- * Negative = failed, 0 = done, positive = an expected other answer. `if (st < 0)` is the failure test.
- * Results come through trailing `*_out` pointers, written only on success. Details for people go into a
- * caller-owned rung_err, passed last and optional (NULL is fine). Threads: plain values, no globals. */
+ * Negative = failed, 0 = done, positive = another expected result. `if (st < 0)` tests for failure. Results come
+ * through trailing `*_out` pointers, which are written only on success. Details for people go into a rung_err that
+ * the caller owns; it is the last parameter and may be NULL. Plain values, no globals. */
 #ifndef RUNG_BASE_STATUS_H
 #define RUNG_BASE_STATUS_H
 
@@ -40,7 +40,7 @@ typedef enum rung_status {
 #undef X
 } rung_status;
 
-/* Why it failed, where a caller has to tell apart what has the same status and field. One row each. */
+/* The reason for a failure, where callers must distinguish failures with the same status and field. */
 #define RUNG_REASON_MAP(X)                                                                         \
     X(NONE, "status and field say it all")                                                         \
     X(FLAG, "a flag of the command line is wrong, not a file or the environment")                  \
@@ -71,15 +71,15 @@ typedef enum rung_reason {
 #undef X
 } rung_reason;
 
-/* Detail of a failure, in the caller's storage. Programs decide by `code`, `reason` and `field`. `message` is for
- * people and never compared or parsed: it is the field, ": " and a text, or the text alone. */
+/* Details of a failure, in the caller's storage. Programs test `code`, `reason` and `field`. `message` is for people;
+ * never compare or parse it. It is the field, ": " and a text, or the text alone. */
 typedef struct rung_err {
     rung_status code;
     rung_reason reason;
     int os_errno;      /* 0 when no system call was involved */
-    char field[124];   /* what of the input it is about, such as "limits.min"; "" when nothing */
+    char field[124];   /* the part of the input at fault, such as "limits.min"; "" if none */
     const char *where; /* "file.c:123", static */
-    char message[232]; /* complete, without a line end */
+    char message[232]; /* without a newline */
 } rung_err;
 
 /* "OK", "NOT_FOUND", ...; never NULL. */
@@ -87,12 +87,11 @@ const char *rung_status_name(rung_status st);
 /* The text of the map; never NULL. */
 const char *rung_status_text(rung_status st);
 
-/* Fill `err` (may be NULL) and return `st`. `field` is NULL or the format of the field, which takes the first of the
- * arguments; `format` is that of the message. Called through the macros below:
+/* Fill `err` (may be NULL) and return `st`. `field` is NULL or the format of the field, which consumes the first
+ * arguments; `format` is the format of the message. Called through the macros below:
  *
  *     return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
- *     return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "%d bytes at most", i, MAX);
- */
+ *     return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "seasons[%u].name", "%d bytes at most", i, MAX); */
 rung_status rung_err_set(rung_err *err, rung_status st, rung_reason reason, int os_errno,
                          const char *where, const char *field, const char *format, ...)
     __attribute__((format(printf, 7, 8)));
@@ -108,7 +107,7 @@ rung_status rung_err_set(rung_err *err, rung_status st, rung_reason reason, int 
     rung_err_set((err), (st), (reason), 0, RUNG_HERE, NULL, __VA_ARGS__)
 #define RUNG_FAIL_OS(err, st, os_errno, ...)                                                       \
     rung_err_set((err), (st), RUNG_REASON_NONE, (os_errno), RUNG_HERE, NULL, __VA_ARGS__)
-/* `field` and the text after it are literals. */
+/* `field` and the format after it are literals. */
 #define RUNG_FAIL_FIELD(err, st, field, ...)                                                       \
     RUNG_FAIL_FIELD_WHY(err, st, RUNG_REASON_NONE, field, __VA_ARGS__)
 #define RUNG_FAIL_FIELD_WHY(err, st, reason, field, ...)                                           \
@@ -116,7 +115,7 @@ rung_status rung_err_set(rung_err *err, rung_status st, rung_reason reason, int 
 
 #define RUNG_NODISCARD __attribute__((warn_unused_result))
 
-/* A deliberate discard, with its reason. */
+/* Discard a status on purpose, and say why. */
 static inline void rung_ignore(rung_status st, const char *why) {
     (void)st;
     (void)why;

@@ -21,14 +21,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a step returns: in how many milliseconds it wants to be called at the latest, or one of these. It may be called
- * earlier, and must look at the clock itself. */
+/* What a step returns: the delay in milliseconds until its next call, or one of these. The call may come earlier, so
+ * a step looks at the clock itself. */
 #define RUNG_WORKER_AGAIN 0u               /* at once */
 #define RUNG_WORKER_SLEEP UINT32_MAX       /* when woken */
 #define RUNG_WORKER_END   (UINT32_MAX - 1) /* never */
 
-/* `is_stopping`: rung_worker_stop() was called. The first step then that does not return RUNG_WORKER_AGAIN is the
- * last. */
+/* `is_stopping`: rung_worker_stop() was called. From then on the worker ends after the first step that does not
+ * return RUNG_WORKER_AGAIN. */
 typedef uint32_t rung_worker_step(void *arg, bool is_stopping);
 typedef bool rung_worker_test(void *arg);
 
@@ -52,7 +52,8 @@ struct rung_worker {
 /* Each worker is a thread with all signals blocked. Static storage. */
 const rung_threads *rung_threads_system(void);
 
-/* The first step comes at once. RUNG_OK, RUNG_ENOMEM, RUNG_EIO (no thread). `alloc` is used by the owner alone. */
+/* Start a worker; its first step runs at once. RUNG_OK, RUNG_ENOMEM, or RUNG_EIO: no thread. Only the owner's thread
+ * uses `alloc`. */
 RUNG_NODISCARD static inline rung_status
 rung_worker_start(const rung_threads *threads, const rung_alloc *alloc, rung_worker_step *step,
                   void *arg, rung_worker **worker_out, rung_err *err) {
@@ -60,19 +61,19 @@ rung_worker_start(const rung_threads *threads, const rung_alloc *alloc, rung_wor
     return threads->start(threads, alloc, step, arg, worker_out, err);
 }
 
-/* Call the step soon, and once more if it is under way. */
+/* Run a step soon. If one is running, run another after it. */
 static inline void rung_worker_wake(rung_worker *worker) {
     worker->threads->wake(worker);
 }
 
-/* Wait until `is_done` is true: it is asked now and after every step. False after timeout_ms (UINT32_MAX: never), and
- * when the worker has ended. */
+/* Wait until `is_done` returns true; it is called now and after every step. false after timeout_ms (UINT32_MAX: wait
+ * forever), or when the worker has ended. */
 static inline bool rung_worker_await(rung_worker *worker, rung_worker_test *is_done, void *arg,
                                      uint32_t timeout_ms) {
     return worker->threads->await(worker, is_done, arg, timeout_ms);
 }
 
-/* Let it finish, then free it. NULL is fine. */
+/* Let the worker finish, then free it. Accepts NULL. */
 static inline void rung_worker_stop(rung_worker *worker) {
     if (worker)
         worker->threads->stop(worker);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http1.h - the bytes of HTTP/1.x requests, strictly: the head line by line, the chunked body piece by piece.
+/* http1.h - a strict parser for HTTP/1.x requests: the head line by line, the chunked body piece by piece.
  *
  *     rung_head head = {0};
- *     st = rung_head_parse(&head, &limits, bytes, &size, &problem);   // PARTIAL: again with the same bytes and more
+ *     st = rung_head_parse(&head, &limits, bytes, &size, &problem);   // PARTIAL: call again with more bytes appended
  *     rung_chunks chunks = {0};
  *     while (rung_chunks_next(&chunks, &bytes, &piece) == RUNG_CHUNKS_PIECE) ...
  *
- * Strict means: what two implementations could read differently is refused. One line ending (CRLF), no folding,
- * no blanks around names, exactly one Host, one way to frame a body, digits only in lengths. Every refusal says
- * which rule it was. The work is linear in the bytes, however they are cut. Pure; any thread. */
+ * It refuses whatever two implementations could interpret differently. Lines end with CRLF; no folding, no blanks
+ * around names, exactly one Host, one way to frame a body, only digits in lengths. Every refusal names the rule. The
+ * work is linear in the bytes, however they are split. Pure; any thread. */
 #ifndef RUNG_CODEC_HTTP1_H
 #define RUNG_CODEC_HTTP1_H
 
@@ -47,7 +47,7 @@ typedef struct rung_head_field {
 
 /* Zero before the first byte. Offsets count from the first byte given. */
 typedef struct rung_head {
-    uint32_t line, scanned; /* where the line being read starts; where to look for its end */
+    uint32_t line, scanned; /* start of the current line; where to search for its end */
     bool has_request_line;
     rung_method method;
     uint8_t minor_version; /* HTTP/1.0 or HTTP/1.1 */
@@ -60,14 +60,14 @@ typedef struct rung_head {
     rung_head_field fields[RUNG_HEAD_FIELDS_MAX];
 } rung_head;
 
-/* A refusal: what to answer. All texts are static. */
+/* A refusal: the response. All texts are static. */
 typedef struct rung_head_problem {
     int status;
     const char *code, *detail;
 } rung_head_problem;
 
-/* RUNG_OK: the head is `*size_out` bytes long; RUNG_PARTIAL; RUNG_EINVAL: refused, see `problem`: nothing after
- * it can be trusted. `bytes` starts at the same byte in every call for one head. */
+/* RUNG_OK: the head is `*size_out` bytes long; RUNG_PARTIAL; RUNG_EINVAL: refused, see `problem`, and the rest of the
+ * input cannot be trusted. `bytes` starts at the same byte in every call for one head. */
 RUNG_NODISCARD rung_status rung_head_parse(rung_head *h, const rung_head_limits *limits,
                                            rung_slice bytes, size_t *size_out,
                                            rung_head_problem *problem);
@@ -79,16 +79,16 @@ static inline rung_slice rung_head_slice(const char *bytes, rung_head_part part)
 /* Lower-case the names of the fields in a copy of the head, for rung_head_find(). */
 void rung_head_fold(const rung_head *h, char *bytes);
 
-/* The first field of that name (in lower case, as they are in `bytes`); ptr is NULL when there is none. */
+/* The first field with that name (lower case, as in `bytes`); ptr is NULL if there is none. */
 rung_slice rung_head_find(const rung_head *h, const char *bytes, rung_slice lower_name);
 
-/* Does a comma-separated list have this token (lower case), any parameters aside and without q=0? */
+/* Does a comma-separated list contain this token (lower case), ignoring parameters but not with q=0? */
 bool rung_list_has(rung_slice list, rung_slice token);
 
 /* ---- chunked ---- */
 
 typedef enum rung_chunks_event {
-    RUNG_CHUNKS_MORE,  /* all input is taken: more is needed */
+    RUNG_CHUNKS_MORE,  /* all input is consumed; more is needed */
     RUNG_CHUNKS_PIECE, /* bytes of the body */
     RUNG_CHUNKS_END,   /* the body is complete; what is left of the input follows it */
     RUNG_CHUNKS_BAD,

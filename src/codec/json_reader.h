@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_reader.h - pull values out of one complete JSON text, strictly, in one pass, without memory of its own.
+/* json_reader.h - a strict pull parser for one complete JSON text: one pass, no allocation.
  *
  *     rung_json_init(&r, text, len, &err);
  *     rung_json_enter_object(&r);
  *     while (rung_json_next_key(&r, &key) == RUNG_OK)
  *         if (rung_slice_eq(key, RUNG_SLICE("score"))) st = rung_json_number(&r, &score);
  *         else                                         st = rung_json_skip(&r, NULL);
- *     st = rung_json_end(&r);                  // the first failure, if there was one
+ *     st = rung_json_end(&r);                  // the first failure, if any
  *
- * RFC 8259 to the letter, and then refused: the same key twice in an object (read or skipped), bytes that are not
- * UTF-8, half a surrogate pair, anything after the value, more than the limits below. A byte order mark is not JSON.
+ * It accepts exactly RFC 8259, and also refuses: a repeated key in an object (read or skipped), invalid UTF-8, an
+ * unpaired surrogate, anything after the value, a byte order mark, and texts beyond the limits below.
  *
- * Failure is sticky: the first one is told in `err` as "limits.min: expected a number (byte 57)" and every later call
- * returns it. So a caller may read on and look at the status once.
+ * Errors are sticky: `err` gets the first one as "limits.min: expected a number (byte 57)", and every later call
+ * returns it. So a caller may continue and test the status once.
  *
- * The text is the caller's and must be writable: a string with escapes is unescaped in place when it is read as a
- * string. All slices point into the text and live as long as it does, except a key (see rung_json_next_key). What is
- * skipped is left as it was. Numbers come as text: whoever knows the column decides what is exact.
+ * The caller owns the text, which must be writable: reading a string with escapes unescapes it in place. All slices
+ * point into the text and live as long as it does, except a key (see rung_json_next_key). Skipped values stay
+ * unchanged. Numbers are returned as text: the caller, who knows the column, decides what is exact.
  *
- * A reader is about 9 KB, of which little is touched: keep one and use it again. Pure; one thread at a time. */
+ * A reader takes about 9 KB, of which little is touched: keep one and reuse it. Pure; one thread at a time. */
 #ifndef RUNG_CODEC_JSON_READER_H
 #define RUNG_CODEC_JSON_READER_H
 
@@ -44,12 +44,12 @@ typedef enum rung_json_kind {
 } rung_json_kind;
 
 typedef struct rung__json_frame {
-    bool is_array, is_begun; /* begun: the first key or item has been handed out */
+    bool is_array, is_begun; /* begun: the first key or item was returned */
     uint32_t place;     /* object: offset of the current key's quote; array: the current index */
     uint32_t first_key; /* object: where its keys begin in key_hashes */
 } rung__json_frame;
 
-typedef struct rung_json { /* private; in the caller's storage, set up by rung_json_init() */
+typedef struct rung_json { /* private; initialise with rung_json_init() */
     char *text;
     size_t len, at;
     rung_status status;
@@ -63,22 +63,22 @@ typedef struct rung_json { /* private; in the caller's storage, set up by rung_j
     uint32_t key_offsets[RUNG_JSON_KEYS_MAX];
 } rung_json;
 
-/* Begin at the start of `text`, less than 4 GiB. `err` (may be NULL) is kept for the first failure. */
+/* Start reading `text`, less than 4 GiB. `err` (may be NULL) receives the first failure. */
 void rung_json_init(rung_json *r, char *text, size_t len, rung_err *err);
 
-/* The same for a piece of a larger text, such as what rung_json_skip() gave: failures are told with `prefix` (may be
- * NULL; "limits", "columns[1]"; kept) before the path and `base` added to the byte. */
+/* The same for a part of a larger text, such as a result of rung_json_skip(). Failures report `prefix` (may be NULL;
+ * "limits", "columns[1]"; must outlive the reader) before the path, and add `base` to the byte offset. */
 void rung_json_init_at(rung_json *r, rung_slice piece, const char *prefix, size_t base,
                        rung_err *err);
 
-/* What kind of value comes next. RUNG_JSON_NONE: none, and the reader has failed. */
+/* The kind of the next value. RUNG_JSON_NONE: none, and the reader has failed. */
 rung_json_kind rung_json_peek(rung_json *r);
 
-/* ---- objects and arrays: each value is read or skipped before the next is asked for ---- */
+/* ---- objects and arrays: read or skip each value before asking for the next ---- */
 
 RUNG_NODISCARD rung_status rung_json_enter_object(rung_json *r);
-/* RUNG_OK: `*key_out`, valid until the next call if it has escapes, as long as the text otherwise; its value is
- * next. RUNG_NOT_FOUND: the object has ended. */
+/* RUNG_OK: `*key_out`; its value is next. A key with escapes is valid until the next call, others as long as the
+ * text. RUNG_NOT_FOUND: the object has ended. */
 RUNG_NODISCARD rung_status rung_json_next_key(rung_json *r, rung_slice *key_out);
 
 RUNG_NODISCARD rung_status rung_json_enter_array(rung_json *r);
@@ -89,7 +89,7 @@ RUNG_NODISCARD rung_status rung_json_next_item(rung_json *r);
 
 RUNG_NODISCARD rung_status rung_json_string(rung_json *r, rung_slice *text_out);
 RUNG_NODISCARD rung_status rung_json_number(rung_json *r, rung_slice *number_out);
-/* A number that is whole and in range, however it is written: 1e3 is 1000. */
+/* An integer in range, however it is written: 1e3 is 1000. */
 RUNG_NODISCARD rung_status rung_json_int64(rung_json *r, int64_t *value_out);
 RUNG_NODISCARD rung_status rung_json_uint32(rung_json *r, uint32_t *value_out);
 RUNG_NODISCARD rung_status rung_json_bool(rung_json *r, bool *value_out);
@@ -98,26 +98,26 @@ RUNG_NODISCARD rung_status rung_json_null(rung_json *r);
 /* Check any value and step over it; `*raw_out` (may be NULL) is its text. */
 RUNG_NODISCARD rung_status rung_json_skip(rung_json *r, rung_slice *raw_out);
 
-/* Nothing but white space is left. Returns the first failure of all, if there was one. */
+/* Check that only white space is left. Returns the first failure, if there was one. */
 RUNG_NODISCARD rung_status rung_json_end(rung_json *r);
 
-/* Fail at the value read or skipped last: the caller's own rule, told in the same words as the reader's. */
+/* Fail at the value read or skipped last, for a rule of the caller; formatted like the reader's own failures. */
 rung_status rung_json_refuse(rung_json *r, rung_status st, const char *what);
 
-/* Where the next byte is, counted from the start of the larger text. */
+/* The offset of the next byte in the larger text. */
 static inline size_t rung_json_offset(const rung_json *r) {
     return r->base + r->at;
 }
 
 /* ---- shared inside the room ---- */
 
-/* As rung_json_next_key, for a caller who finds out about repeated keys by itself. */
+/* As rung_json_next_key, for a caller that detects repeated keys itself. */
 RUNG_NODISCARD rung_status rung__json_next_key_unchecked(rung_json *r, rung_slice *key_out);
 /* Unescape the current key in place, so that it lives as long as the text. */
 rung_slice rung__json_keep_key(rung_json *r);
 /* Fail because the object just read has no field `name`. */
 rung_status rung__json_refuse_missing(rung_json *r, const char *name);
-/* A number's text as an int64, whole and exact. RUNG_EINVAL or RUNG_ERANGE. */
+/* Convert a number's text to an exact int64. RUNG_EINVAL or RUNG_ERANGE. */
 RUNG_NODISCARD rung_status rung__json_whole(rung_slice number, int64_t *value_out);
 
 #endif

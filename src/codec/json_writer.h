@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_writer.h - append JSON to a buffer: commas by themselves, text always valid UTF-8.
+/* json_writer.h - append JSON to a buffer: inserts commas, and the output is always valid UTF-8.
  *
  *     rung_json_writer w = {.alloc = alloc, .limit = 1 << 20};
  *     rung_json_open_object(&w);
- *     RUNG_JSON_MEMBER(&w, "rank", uint, 7);
+ *     RUNG_JSON_KEY(&w, "rank");
+ *     rung_json_write_uint(&w, 7);
  *     rung_json_close_object(&w);
  *     if (rung_json_failed(&w)) ...              // once, at the end
  *     send(w.data, w.len);
  *     rung_json_writer_deinit(&w);
  *
- * The text goes to a rung_buffer (base/buffer.h): it grows up to `limit`, or is the caller's memory. When it cannot
- * grow the writer has failed, stays so, and what is in `data` is not a whole text. Nesting is the caller's business:
- * the writer knows only whether a comma is due. Pure; one thread at a time. */
+ * The text goes to a rung_buffer (base/buffer.h), which grows up to `limit` or is fixed memory of the caller. A
+ * failure to grow is sticky, and `data` is then incomplete. The caller keeps the nesting correct: the writer only
+ * tracks whether a comma is due. Pure; one thread at a time. */
 #ifndef RUNG_CODEC_JSON_WRITER_H
 #define RUNG_CODEC_JSON_WRITER_H
 
@@ -26,13 +27,13 @@ typedef struct rung_json_writer { /* as a rung_buffer: zero and an allocator is 
     bool is_comma_due;
 } rung_json_writer;
 
-/* Give the memory back, if it is the writer's own; the writer is empty then. */
+/* Free the memory if the writer owns it. The writer is then empty. */
 static inline void rung_json_writer_deinit(rung_json_writer *w) {
     rung_buffer_deinit(&w->buffer);
     w->is_comma_due = false;
 }
 
-/* Begin anew in the same buffer. */
+/* Empty the writer and keep its buffer. */
 static inline void rung_json_writer_reset(rung_json_writer *w) {
     w->len = 0;
     w->is_comma_due = false;
@@ -49,7 +50,7 @@ static inline rung_slice rung_json_written(const rung_json_writer *w) {
 
 /* ---- structure ---- */
 
-/* `byte` after the comma that may be due. */
+/* Write `byte`, after a comma if one is due. */
 static inline void rung__json_open(rung_json_writer *w, char byte) {
     if (!rung_buffer_reserve(&w->buffer, 2))
         return;
@@ -79,7 +80,7 @@ static inline void rung_json_close_array(rung_json_writer *w) {
     rung__json_close(w, ']');
 }
 
-/* A value (or a key with its colon) that is JSON already, after the comma that may be due. */
+/* Write a value (or a key with its colon) that is JSON already, after a comma if one is due. */
 static inline void rung__json_put(rung_json_writer *w, const char *bytes, size_t len,
                                   bool is_comma_due) {
     if (!rung_buffer_reserve(&w->buffer, len + 1))
@@ -129,7 +130,7 @@ static inline void rung_json_write_null(rung_json_writer *w) {
     rung__json_put(w, "null", 4, true);
 }
 
-/* Bytes as they are, no comma before or after: line ends, text around the JSON. */
+/* Append bytes without commas: newlines, or text around the JSON. */
 static inline void rung_json_append(rung_json_writer *w, rung_slice bytes) {
     rung_buffer_put(&w->buffer, bytes.ptr, bytes.len);
 }

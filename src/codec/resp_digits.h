@@ -8,14 +8,14 @@
 
 #define RUNG__RESP_EIGHT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* where it works */
 
-/* Can the digits be had by rung__resp_eight()? Not of 0, which has a sign. */
+/* May rung__resp_eight() format this value? Not 0, which has a sign. */
 static inline bool rung__resp_is_short(double value) {
     return RUNG__RESP_EIGHT && value > 0 && value < 1e8 && (double)(uint32_t)value == value;
 }
 
-/* The digits of a value below 10^8 as the bytes of a word, the first one lowest, and how many they are; what follows
- * them is 0. Four and four, then pairs, then single ones, side by side: divisions are multiplications that are exact
- * for numbers so small. Leading zeros are shifted out. */
+/* The digits of a value below 10^8 as the bytes of a word, first digit lowest, and their number; the other bytes are
+ * 0. Splits the value into fours, then pairs, then digits, in parallel lanes of one word. The divisions are
+ * multiplications that are exact for numbers this small. Leading zeros are shifted out. */
 static inline uint64_t rung__resp_eight(uint32_t value, unsigned *count_out) {
     uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
     uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f);

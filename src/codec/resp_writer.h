@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resp_writer.h - append replies of the Redis protocol to a buffer, as RESP2 or RESP3.
+/* resp_writer.h - append Redis replies to a buffer, as RESP2 or RESP3.
  *
  *     rung_resp_writer w = {.alloc = alloc, .limit = 64 << 20, .version = 2};
  *     rung_resp_array(&w, 2);
@@ -7,9 +7,8 @@
  *     rung_resp_double(&w, 12.5);
  *     if (w.is_failed) ...
  *
- * What RESP2 has no word for is said as Redis says it there: a map is an array, a double a bulk string, a truth 0 or 1.
- * The buffer grows up to `limit` (0: as long as there is memory), the failure to do so is sticky. Pure; one thread at a
- * time. */
+ * Types that RESP2 lacks are written as Redis does: a map as an array, a double as a bulk string, a boolean as 0 or
+ * 1. The buffer grows up to `limit` (0: no limit); a failure to grow is sticky. Pure; one thread at a time. */
 #ifndef RUNG_CODEC_RESP_WRITER_H
 #define RUNG_CODEC_RESP_WRITER_H
 
@@ -27,7 +26,7 @@ typedef struct
 static inline void rung_resp_writer_deinit(rung_resp_writer *w) {
     rung_buffer_deinit(&w->buffer);
 }
-/* Begin anew; memory beyond `keep` bytes is given back. */
+/* Empty the writer, and shrink its memory to at most `keep` bytes. */
 static inline void rung_resp_writer_reset(rung_resp_writer *w, size_t keep) {
     rung_buffer_reset(&w->buffer, keep);
 }
@@ -43,7 +42,7 @@ void rung_resp_null(rung_resp_writer *w);                    /* RESP2: a null bu
 void rung_resp_null_array(rung_resp_writer *w);
 void rung_resp_bool(rung_resp_writer *w, bool value);
 void rung_resp_double(rung_resp_writer *w, double value);
-/* A member with its score: an array of two in RESP3, one after the other in RESP2. */
+/* A member with its score: an array of two in RESP3, two items in RESP2. */
 void rung_resp_row(rung_resp_writer *w, rung_slice member, double score);
 /* Text with lines: verbatim in RESP3, a bulk string in RESP2. */
 void rung_resp_verbatim(rung_resp_writer *w, rung_slice text);
@@ -53,11 +52,11 @@ void rung_resp_array(rung_resp_writer *w, uint64_t count);
 void rung_resp_map(rung_resp_writer *w, uint64_t count);
 void rung_resp_set(rung_resp_writer *w, uint64_t count);
 
-/* Bytes that are a reply already. */
+/* Append bytes that are a reply already. */
 void rung_resp_raw(rung_resp_writer *w, rung_slice bytes);
 
 #define RUNG_RESP_DOUBLE_MAX RUNG_TEXT_NUMBER_MAX
-/* rung_text_format_17g(), with a short way for the whole numbers that most scores are. */
+/* rung_text_format_17g(), with a fast path for small integers, as most scores are. */
 size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]);
 
 #endif

@@ -51,8 +51,8 @@ typedef struct rung_field { /* static tables; zero means: no such rule */
     uint32_t items;            /* an array's items: of rung_field_type; 0: anything */
     const rung_schema *nested; /* an object's, or the items' when they are objects */
     const char *const *values; /* a string's (or string item's): one of these, NULL at the end */
-    uint32_t len_min,
-        len_max; /* a string's bytes; max 0: no limit. Of an array's items: see item_len_max */
+    /* A string's bytes; max 0: no limit. Of an array's items: see item_len_max. */
+    uint32_t len_min, len_max;
     uint32_t items_min, items_max; /* an array's count; max 0: no limit */
     uint32_t item_len_max;         /* of string items */
     bool has_range;
@@ -74,26 +74,26 @@ struct rung_schema {
     uint32_t others_max;
 };
 
-/* What was read of one field. */
+/* The value of one field. */
 typedef struct rung_slot {
     bool present;
     rung_json_kind kind;
     uint32_t choice; /* values[choice] of an enumeration */
     rung_slice text; /* a string, unescaped; a number's text; an object's or array's JSON */
-    int64_t
-        integer; /* of INTEGER and TIME (milliseconds) fields; 0 or 1 of a BOOL; an ARRAY's items */
-    size_t offset;   /* where the value begins, for messages */
-    rung_slice name; /* of a field by another name */
+    /* Of INTEGER and TIME (milliseconds) fields; 0 or 1 of a BOOL; an ARRAY's items. */
+    int64_t integer;
+    size_t offset;   /* offset of the value, for messages */
+    rung_slice name; /* of a field that is not in the table */
 } rung_slot;
 
-/* Read the object at the reader's place. `slots` has schema->count + schema->others_max places, one for each field in
- * the table's order, then those of other names in the order they came; slots without a field are not present. Slices
- * are valid as long as the text. RUNG_OK, or the reader's failure. */
+/* Read the object at the reader's position. `slots` has schema->count + schema->others_max elements: one per field in
+ * the table's order, then the other fields in the order they came. Slots without a field are not present. Slices are
+ * valid as long as the text. RUNG_OK, or the reader's failure. */
 RUNG_NODISCARD rung_status rung_schema_read(const rung_schema *schema, rung_json *r,
                                             rung_slot *slots);
 
-/* The same for an object that was handed out as text by a slot: `path` ("limits", "columns[1]") begins its messages.
- * The text is read to its end. `r` may be the reader the slot came from. */
+/* The same for an object that a slot holds as text: its messages start with `path` ("limits", "columns[1]"). Reads
+ * the text to its end. `r` may be the reader that filled the slot. */
 RUNG_NODISCARD rung_status rung_schema_read_at(const rung_schema *schema, rung_json *r,
                                                rung_slice object, const char *path, size_t offset,
                                                rung_slot *slots, rung_err *err);

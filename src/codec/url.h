@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* url.h - the parts of a request's target: path segments, query pairs, percent-encoding (RFC 3986), strictly.
+/* url.h - parse a request's target strictly: path segments, query pairs, percent-encoding (RFC 3986).
  *
- * Refused rather than guessed at: half an escape, escapes that are no hexadecimal digits, NUL, bytes that are not
- * UTF-8, more than the limits, the same name twice in a query. Pure; any thread. */
+ * Refuses incomplete escapes, escapes that are not hexadecimal, NUL, invalid UTF-8, anything beyond the limits, and
+ * repeated names in a query. Pure; any thread. */
 #ifndef RUNG_CODEC_URL_H
 #define RUNG_CODEC_URL_H
 
@@ -14,7 +14,7 @@
 
 #define RUNG_URL_SEGMENTS_MAX 16
 
-/* Decode `text` into `out`, which has room for text.len bytes and may be where the text is. `plus_is_space` as in a
+/* Decode `text` into `out`, which has room for text.len bytes and may overlap the text. `plus_is_space` as in a
  * query. RUNG_OK or RUNG_EINVAL. */
 RUNG_NODISCARD rung_status rung_url_decode(rung_slice text, bool plus_is_space, char *out,
                                            rung_slice *decoded_out, rung_err *err);

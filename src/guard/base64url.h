@@ -14,11 +14,11 @@
 #define RUNG_BASE64URL_TEXT_SIZE(bytes) (((bytes)*4 + 2) / 3)
 #define RUNG_BASE64URL_BYTES_MAX(chars) ((chars)*3 / 4)
 
-/* Writes RUNG_BASE64URL_TEXT_SIZE(bytes.len) characters, no NUL. Returns how many. */
+/* Writes RUNG_BASE64URL_TEXT_SIZE(bytes.len) characters without a NUL. Returns how many. */
 size_t rung_base64url_encode(rung_slice bytes, char *text_out);
 
-/* Writes RUNG_BASE64URL_BYTES_MAX(text.len) bytes; `bytes_out` may be where the text is. false: not such a text, and
- * `bytes_out` holds anything. */
+/* Writes RUNG_BASE64URL_BYTES_MAX(text.len) bytes; `bytes_out` may overlap the text. false: not valid base64url, and
+ * `bytes_out` is undefined. */
 bool rung_base64url_decode(rung_slice text, uint8_t *bytes_out, size_t *len_out);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* keys_file.h - the file `keys` of a data folder: read whole, replaced whole.
+/* keys_file.h - the file `keys` in a data folder, always read and replaced as a whole.
  *
- * Changes go through rung_keys_file_change(): lock the folder, read, change, write a new file beside the old one, sync,
- * rename, sync the folder. A crash leaves the old file or the new one; two commands at once come one after the other;
- * a server that looks at the stamp sees the change at its next look. The file is for its owner only (mode 0600: it may
- * hold HS256 secrets); one that others can read or write is refused. `fs` may be NULL: the
- * operating system's files. Any thread. */
+ * rung_keys_file_change() locks the folder, reads, changes, writes a new file beside the old one, syncs it, renames
+ * it and syncs the folder. A crash leaves the old file or the new one. Two concurrent commands run one after the
+ * other. A server polls the stamp and sees the change at its next poll. Only the owner may access the file (mode
+ * 0600: it may hold HS256 secrets); a file that others can read or write is refused. `fs` may be NULL: the operating
+ * system's files. Any thread. */
 #ifndef RUNG_GUARD_KEYS_FILE_H
 #define RUNG_GUARD_KEYS_FILE_H
 
@@ -30,13 +30,13 @@ RUNG_NODISCARD rung_status rung_keys_file_read(const rung_fs *fs, const rung_all
                                                const char *path, rung_keys **keys_out,
                                                rung_file_stamp *stamp_out, rung_err *err);
 
-/* A change of the table: as rung_keys_add() and rung_keys_revoke() make one. */
+/* Makes a changed table, as rung_keys_add() and rung_keys_revoke() do. */
 typedef rung_status rung_keys_change(void *ctx, const rung_keys *keys, rung_keys **keys_out,
                                      rung_err *err);
 
-/* Change the file, or make it. RUNG_OK: it is durable. What `change` returns otherwise (RUNG_UNCHANGED too), and then
- * the file is as it was; so it is after RUNG_EIO, RUNG_ENOSPC and all others, unless the very last step failed (the
- * sync of the folder, which the message says). */
+/* Change the file, or create it. RUNG_OK: the change is durable. Otherwise, including when `change` returns
+ * RUNG_UNCHANGED, the file is as it was, unless only the last step failed, the sync of the folder; the message says
+ * so. */
 RUNG_NODISCARD rung_status rung_keys_file_change(const rung_fs *fs, const rung_alloc *alloc,
                                                  const char *path, rung_keys_change *change,
                                                  void *ctx, rung_err *err);

@@ -36,17 +36,17 @@
 #include <stdint.h>
 
 #define RUNG_LOG_RECORD_MAX ((size_t)1 << 20) /* bytes of one payload */
-#define RUNG_LOG_FOREIGN    UINT64_MAX /* the tag of a record that this node did not propose */
+#define RUNG_LOG_FOREIGN    UINT64_MAX        /* tag of a record that another node proposed */
 
 typedef struct rung_log_entry {
     rung_slice payload;
     uint16_t type;
-    uint64_t tag; /* the proposer's, given back with the outcome */
+    uint64_t tag; /* chosen by the proposer, returned with the outcome */
 } rung_log_entry;
 
 typedef struct rung_log_record {
     uint64_t seq;
-    rung_slice payload; /* borrowed from the cursor: until its next read or close */
+    rung_slice payload; /* borrowed from the cursor until its next read or close */
     uint16_t type;
 } rung_log_record;
 
@@ -56,23 +56,23 @@ typedef enum rung_log_outcome {
     RUNG_LOG_UNKNOWN,
 } rung_log_outcome;
 
-/* Some entries with the same outcome. Valid until the next deliver or close. */
+/* Entries with the same outcome. Valid until the next deliver or close. */
 typedef struct rung_log_delivery {
     rung_log_outcome outcome;
     size_t count;
     const rung_log_entry *entries;
-    uint64_t first_seq; /* committed: of the first; the others follow */
+    uint64_t first_seq; /* if committed: of the first entry; the others follow */
     rung_err why;       /* otherwise: the reason */
 } rung_log_delivery;
 
-/* Times in microseconds, counted in buckets: bucket i holds those below 2^i us, the last one all others. */
+/* A histogram of times: bucket i counts those below 2^i us, the last bucket all others. */
 #define RUNG_LOG_TIME_BUCKETS 24
 
 typedef struct rung_log_stats {
     uint64_t batches, records, bytes; /* committed since the start */
     uint64_t batch_records_max;
-    uint64_t queued; /* proposed, and no batch has them yet */
-    /* Write and sync of a batch (only the write, where a batch is not synced). */
+    uint64_t queued; /* proposed, but not in a batch yet */
+    /* Write and sync of a batch, or only the write if it is not synced. */
     uint64_t sync_count, sync_us_total, sync_us[RUNG_LOG_TIME_BUCKETS];
 } rung_log_stats;
 
@@ -106,24 +106,24 @@ struct rung_log_cursor {
     const rung_log_ops *ops;
 };
 
-/* Take proposals from now on, and deliver from `from_seq` on: all before was read with a cursor. RUNG_OK; RUNG_EINVAL:
- * not a sequence this log can begin at; RUNG_ENOSPC: no space to start, try again or close. */
+/* Accept proposals, and deliver from `from_seq` on; a cursor has read everything before. RUNG_OK; RUNG_EINVAL: the
+ * log cannot start at this sequence; RUNG_ENOSPC: no space to start; retry or close. */
 RUNG_NODISCARD static inline rung_status rung_log_start(rung_log *log, uint64_t from_seq,
                                                         rung_err *err) {
     return log->ops->start(log, from_seq, err);
 }
 
-/* Hand over one or more records; all are taken, or none. They stay together as far as the log can do that. RUNG_OK:
- * each has an outcome, later. RUNG_ELIMIT: too much is under way (deliver, then try again), or a record is longer than
- * the log takes. RUNG_ENOSPC: nothing is taken until there is space. Else the failure (L5). */
+/* Propose one or more records, all or none. They stay together as far as the log can do that. RUNG_OK: each gets an
+ * outcome later. RUNG_ELIMIT: too many in flight (deliver, then retry), or a record is too long. RUNG_ENOSPC: no
+ * space. Otherwise the failure (L5). */
 RUNG_NODISCARD static inline rung_status
 rung_log_propose(rung_log *log, const rung_log_entry *entries, size_t count, rung_err *err) {
     return log->ops->propose(log, entries, count, err);
 }
 
-/* The next outcomes: at most `max` of one kind, in order. Gives up what the call before returned. RUNG_OK, or, when
- * there are none now: RUNG_NOT_FOUND; RUNG_ENOSPC: and nothing is taken for lack of space; or the failure (L5), every
- * outcome having been delivered. */
+/* The next outcomes in order: at most `max`, all of one kind. Invalidates the previous delivery. RUNG_OK. If there
+ * are none now: RUNG_NOT_FOUND; RUNG_ENOSPC: the log also accepts nothing for lack of space; or the failure (L5),
+ * once every outcome was delivered. */
 RUNG_NODISCARD static inline rung_status rung_log_deliver(rung_log *log, size_t max,
                                                           rung_log_delivery *out, rung_err *err) {
     return log->ops->deliver(log, max, out, err);
@@ -134,26 +134,27 @@ static inline void rung_log_await(rung_log *log) {
     log->ops->await(log);
 }
 
-/* Committed means durable, unless the log was told to sync now and then only: then this asks for it now. RUNG_OK: all
- * that was delivered is durable. RUNG_PARTIAL: soon; the log wakes its owner, and durable_seq tells. Or the failure. */
+/* Committed means durable unless the log is configured to sync periodically; this call then requests a sync. RUNG_OK:
+ * all that was delivered is durable. RUNG_PARTIAL: soon; the log wakes its owner, and durable_seq shows it. Or the
+ * failure. */
 RUNG_NODISCARD static inline rung_status rung_log_sync(rung_log *log, rung_err *err) {
     return log->ops->sync(log, err);
 }
 
-/* The last sequence that is durable; 0 when there is none. */
+/* The last durable sequence; 0: none. */
 static inline uint64_t rung_log_durable_seq(const rung_log *log) {
     return log->ops->durable_seq(log);
 }
 
-/* Read from `from_seq` (at least 1) on. RUNG_ESTALE when the log begins later than that. */
+/* Open a cursor at `from_seq` (at least 1). RUNG_ESTALE: the log begins later. */
 RUNG_NODISCARD static inline rung_status rung_log_cursor_open(rung_log *log, uint64_t from_seq,
                                                               rung_log_cursor **cursor_out,
                                                               rung_err *err) {
     return log->ops->cursor_open(log, from_seq, cursor_out, err);
 }
 
-/* Up to `max` records, in order. RUNG_NOT_FOUND when there is nothing durable beyond (ask again later);
- * RUNG_ECORRUPT names segment, offset and sequence. */
+/* Read up to `max` records, in order. RUNG_NOT_FOUND: no durable record left; retry later. RUNG_ECORRUPT names
+ * segment, offset and sequence. */
 RUNG_NODISCARD static inline rung_status rung_log_cursor_read(rung_log_cursor *cursor,
                                                               rung_log_record *records, size_t max,
                                                               size_t *count_out, rung_err *err) {
@@ -165,8 +166,7 @@ static inline void rung_log_cursor_close(rung_log_cursor *cursor) {
         cursor->ops->cursor_close(cursor);
 }
 
-/* Records before `seq` may go, now or soon. What goes is the implementation's choice; nothing at or after `seq` ever
- * does. */
+/* Allow the log to remove records before `seq`. The implementation decides which; it never removes `seq` or later. */
 RUNG_NODISCARD static inline rung_status rung_log_truncate_before(rung_log *log, uint64_t seq,
                                                                   rung_err *err) {
     return log->ops->truncate_before(log, seq, err);
@@ -176,13 +176,13 @@ static inline rung_log_stats rung_log_stat(rung_log *log) {
     return log->ops->stat(log);
 }
 
-/* What a payload takes in a batch: header and padding included. */
+/* The size of a record in the log, with header and padding. */
 static inline size_t rung_log_framed_size(size_t payload_len) {
     return 32 + ((payload_len + 7) & ~(size_t)7);
 }
 
-/* Commit what was proposed, make durable what is not, release everything; also after a failure. What was not delivered
- * is not told any more: the next reader finds it. NULL is fine. */
+/* Commit what was proposed, sync, and release everything, even after a failure. Outcomes not yet delivered are
+ * dropped; the next reader finds those records. Accepts NULL. */
 static inline rung_status rung_log_close(rung_log *log, rung_err *err) {
     return log ? log->ops->close(log, err) : RUNG_OK;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recovery.h - look at a log's folder and decide what the log is. Reads only; what to do about it is the caller's.
+/* recovery.h - examine a log's folder and describe the log in it. Only reads; the caller acts on the result.
  *
- * The image is complete or there is none: RUNG_ECORRUPT names segment, offset and sequence, and nothing was
- * changed. A torn tail is not damage: it is described in the image, and the log goes on before it. */
+ * Returns a complete image or none: RUNG_ECORRUPT names segment, offset and sequence, and changes nothing. A torn
+ * tail is not damage: the image describes it, and the log continues before it. */
 #ifndef RUNG_JOURNAL_RECOVERY_H
 #define RUNG_JOURNAL_RECOVERY_H
 
@@ -19,16 +19,16 @@
 typedef struct rung_segment_info {
     uint64_t first_seq;
     uint64_t last_seq; /* first_seq - 1 when it holds no record */
-    uint64_t end;      /* offset behind the last record */
+    uint64_t end;      /* end offset of the last record */
     uint64_t capacity;
     uint32_t epoch;
-    uint32_t chain_before, chain; /* before the first and of the last record */
+    uint32_t chain_before, chain; /* before the first record, and after the last */
     bool is_sealed;               /* its footer is on the disk */
     uint8_t previous_sha[RUNG_SHA256_SIZE];
     uint8_t sha[RUNG_SHA256_SIZE]; /* when sealed */
 } rung_segment_info;
 
-/* A place between two records. */
+/* A position between two records. */
 typedef struct rung_log_place {
     uint64_t seq; /* of the record before it */
     uint64_t offset;
@@ -39,15 +39,15 @@ typedef struct rung_log_image {
     const rung_alloc *alloc;
     uint8_t uuid[RUNG_UUID_SIZE]; /* valid when has_mark */
     bool has_mark;                /* false: the folder holds no log yet */
-    rung_high_water mark;         /* the newer whole slot */
-    bool is_mark_slot_bad;        /* the other slot was not whole */
-    rung_segment_info *segments;  /* by first sequence, then epoch; the last one is the newest */
+    rung_high_water mark;         /* the newer valid slot */
+    bool is_mark_slot_bad;        /* the other slot was invalid */
+    rung_segment_info *segments;  /* by first sequence, then epoch; the last one is newest */
     size_t count, capacity;
-    /* Of the last segment, when it is not sealed: */
+    /* For the last segment, if it is not sealed: */
     rung_tail tail;
-    uint64_t torn_end; /* behind the last byte that is not zero; torn bytes are [end, torn_end) */
-    rung_log_place
-        sure; /* synced for certain: the mark, or the segment's beginning; what follows is re-persisted */
+    uint64_t torn_end; /* end of the last non-zero byte; torn bytes are [end, torn_end) */
+    /* Known to be synced: the mark, or the start of the segment. Records after it are persisted again. */
+    rung_log_place sure;
     uint8_t sure_sha[RUNG_SHA256_SIZE];
     uint32_t epoch_max;
 } rung_log_image;
@@ -57,12 +57,11 @@ RUNG_NODISCARD rung_status rung_log_image_read(rung_log_image *image, const rung
                                                const rung_dir *dir, rung_err *err);
 void rung_log_image_deinit(rung_log_image *image);
 
-/* The newer whole slot of the high-water file. RUNG_NOT_FOUND when there is no file, RUNG_ECORRUPT when neither slot
- * is whole. */
+/* Read the newer valid slot of the high-water file. RUNG_NOT_FOUND: no file; RUNG_ECORRUPT: neither slot is valid. */
 RUNG_NODISCARD rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out,
                                                 bool *is_slot_bad_out, rung_err *err);
 
-/* The names of all segments, in order, as `segments` with first_seq and epoch only. */
+/* List all segments in order; fills only first_seq and epoch of each. */
 RUNG_NODISCARD rung_status rung_log_image_list(rung_log_image *image, const rung_alloc *alloc,
                                                const rung_dir *dir, rung_err *err);
 

@@ -10,13 +10,13 @@
 #include "journal/recovery.h"
 
 /* Write the segment `from_name` up to `last_seq` (at least its first) as the sealed file `to_name`, which must not
- * exist. All records are checked on the way. `info_out` describes the copy. */
+ * exist. Verifies every record. `info_out` describes the copy. */
 RUNG_NODISCARD rung_status rung_segment_copy(const rung_alloc *alloc, const rung_dir *from,
                                              const char *from_name, const rung_dir *to,
                                              const char *to_name, uint64_t last_seq,
                                              rung_segment_info *info_out, rung_err *err);
 
-/* The whole file. RUNG_NOT_FOUND when there is none. An existing target is replaced. */
+/* Copy a whole file, replacing the target. RUNG_NOT_FOUND: no such file. */
 RUNG_NODISCARD rung_status rung_file_copy(const rung_alloc *alloc, const rung_dir *from,
                                           const char *from_name, const rung_dir *to,
                                           const char *to_name, rung_err *err);

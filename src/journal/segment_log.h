@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segment_log.h - the log port on local files, and the single-threaded core under it.
+/* segment_log.h - the log port on local files: the single-threaded core under the writer thread.
  *
- *     rung_segment_log_open(&config, &log, &err);      // lock, judge the files; nothing is changed
- *     rung_log *port = rung_segment_log_port(log);
- *     ... replay with a cursor ...
- *     rung_log_start(port, last + 1, &err);            // fresh segment, re-persist, seal the old: now propose
- *     rung_log_propose(port, ...); rung_log_deliver(port, ...);
- *     rung_log_close(port, &err);
+ *     rung_segment_log_open(&config, &log, &err);      // lock and examine the files; changes nothing
+ *     ... replay with a cursor of rung_segment_log_port(log) ...
+ *     rung_segment_log_start(log, &err);               // new segment, re-persist, seal the old one: now append
+ *     rung_log_append(rung_segment_log_port(log), ...); rung_log_sync(...);
+ *     rung_log_close(rung_segment_log_port(log), &err);
  *
- * Open refuses on damage (RUNG_ECORRUPT naming segment, offset, sequence) and on a folder in use (RUNG_EBUSY naming
- * the process). Tools and tests may do without the writer and use the core: start, append, sync. Threads: as log.h
- * says. */
+ * Open refuses damage (RUNG_ECORRUPT names segment, offset, sequence) and a folder in use (RUNG_EBUSY names the
+ * process). On a full disk append returns RUNG_ENOSPC and changes nothing; it succeeds again once there is space.
+ * Threads: see log.h. */
 #ifndef RUNG_JOURNAL_SEGMENT_LOG_H
 #define RUNG_JOURNAL_SEGMENT_LOG_H
 
@@ -25,18 +24,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct rung_segment_log
-    rung_segment_log; /* heap object; released by rung_log_close() of its port */
+/* Heap object. Release it with rung_log_close() of its port. */
+typedef struct rung_segment_log rung_segment_log;
 
 typedef struct rung_segment_log_config {
     const rung_fs *fs;
-    const rung_alloc *alloc; /* used from every thread that uses the log */
-    const char *path;        /* the folder, used until close; created if absent unless read-only */
-    uint64_t segment_size;   /* bytes, multiple of 512; 0 = 64 MiB */
-    uint32_t mark_every;     /* batches between two high-water marks; 0 = 64 */
-    bool is_relaxed;         /* several appends may share one sync ("sync every N ms") */
-    bool
-        is_read_only; /* take no lock, change nothing; start is refused. For tools beside a running server */
+    const rung_alloc *alloc; /* used by every thread that uses the log */
+    /* The folder; must stay valid until close; created if absent unless read-only. */
+    const char *path;
+    uint64_t segment_size; /* bytes, multiple of 512; 0 = 64 MiB */
+    uint32_t mark_every;   /* batches between two high-water marks; 0 = 64 */
+    bool is_relaxed;       /* several appends may share one sync ("sync every N ms") */
+    /* Take no lock, change nothing, refuse to start. For tools beside a running server. */
+    bool is_read_only;
     void (*say)(void *ctx, const char *line); /* one line for the operator; may be NULL */
     void *say_ctx;
     rung_writer_config writer; /* how proposals are written; its sync_every_ms wants is_relaxed */
@@ -47,8 +47,8 @@ RUNG_NODISCARD rung_status rung_segment_log_open(const rung_segment_log_config *
 
 /* ---- the core: used by the writer, or, where there is none, by one thread ---- */
 
-/* Make it writable. RUNG_ENOSPC: nothing acknowledged is lost, try again later; or leave that to maintain, and append
- * returns RUNG_ENOSPC until it has succeeded. After any failure but that one the log must be closed. */
+/* Make the log writable. RUNG_ENOSPC: nothing acknowledged is lost; retry later, or let maintain retry: append
+ * returns RUNG_ENOSPC until it succeeds. After any other failure the log must be closed. */
 RUNG_NODISCARD rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err);
 
 /* Order and write `count` (at least 1) records as one batch; payloads are copied. RUNG_ENOSPC, RUNG_ENOMEM, RUNG_ELIMIT
@@ -77,21 +77,21 @@ rung_status rung_segment_log_close(rung_segment_log *log, rung_err *err);
 
 /* ---- either way ---- */
 
-/* Is the folder still where it was opened? RUNG_EABSENT: it was removed or replaced, and what is written now is lost.
- * What cannot be told is RUNG_OK. Cheap; from any thread. */
+/* Is the folder still where it was opened? RUNG_EABSENT: it was removed or replaced, and new records would be lost.
+ * RUNG_OK if that cannot be determined. Cheap; any thread. */
 RUNG_NODISCARD rung_status rung_segment_log_check_place(const rung_segment_log *log, rung_err *err);
 
 rung_log *rung_segment_log_port(rung_segment_log *log); /* borrowed; the same object */
 
-/* 16 bytes, the identity of this log from its first open on; valid while the log is open. */
+/* The identity of this log, 16 bytes, fixed at its first open; valid while the log is open. */
 const uint8_t *rung_segment_log_uuid(const rung_segment_log *log);
 
 typedef struct rung_segment_log_stats {
-    uint64_t first_seq; /* the oldest record still here; durable_seq + 1 when there is none */
+    uint64_t first_seq; /* the oldest record present; durable_seq + 1 if there is none */
     uint64_t durable_seq;
     uint64_t segment_count;
     uint64_t size_bytes; /* of all records and headers */
-    uint64_t torn_bytes; /* cut (and saved aside) at the last start */
+    uint64_t torn_bytes; /* cut at the last start, and saved in a file */
     bool is_spare_ready;
     bool is_start_due; /* there was no space to start it */
     uint32_t epoch;
@@ -100,19 +100,19 @@ typedef struct rung_segment_log_stats {
 /* From any thread. */
 rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log);
 
-/* While pinned, truncate_before removes nothing (RUNG_UNCHANGED): a backup is under way. From any thread. */
+/* While pinned, truncate_before removes nothing (RUNG_UNCHANGED), for a running backup. Any thread. */
 void rung_segment_log_pin(rung_segment_log *log);
 void rung_segment_log_unpin(rung_segment_log *log);
 
-/* A copy of the list of segments, durable ends included, in `out` (room for `max`); returns how many there are.
- * From any thread. */
+/* Copy the list of segments, with their durable ends, to `out` (room for `max`). Returns how many there are. Any
+ * thread. */
 size_t rung_segment_log_segments(rung_segment_log *log, rung_segment_info *out, size_t max);
 const rung_dir *rung_segment_log_dir(const rung_segment_log *log);
 
 /* ---- shared inside the room ---- */
 
-/* The segment that holds `seq`, as far as it is durable. RUNG_NOT_FOUND when `seq` is not durable yet, RUNG_ESTALE when
- * it has been removed. */
+/* The segment that contains `seq`, up to its durable end. RUNG_NOT_FOUND: `seq` is not durable yet; RUNG_ESTALE: it
+ * was removed. */
 rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq,
                                      rung_segment_info *info_out, rung_err *err);
 const rung_alloc *rung__segment_log_alloc(const rung_segment_log *log);
@@ -122,10 +122,10 @@ rung_status rung__segment_cursor_read(rung_log_cursor *cursor, rung_log_record *
                                       size_t *count_out, rung_err *err);
 void rung__segment_cursor_close(rung_log_cursor *cursor);
 
-/* Write the footer of `info` at `info->end` and cut the file there: sealed and synced when this returns RUNG_OK. */
+/* Write the footer of `info` at `info->end` and truncate the file there. RUNG_OK: sealed and synced. */
 rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
                                const rung_segment_info *info, rung_err *err);
-/* A high-water file with `mark` in it, in place of any other. */
+/* Create a high-water file with `mark`, replacing any other. */
 rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark,
                                     rung_err *err);
 

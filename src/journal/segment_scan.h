@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* segment_scan.h - one segment file, read record by record in large blocks, and the judgement of its tail.
+/* segment_scan.h - read one segment file record by record, in large blocks, and classify its tail.
  *
- * Used by everyone who reads a log: recovery, cursors, verify, backup. Never writes. One thread at a time. */
+ * Used by everything that reads a log: recovery, cursors, verify, backup. Never writes. One thread at a time. */
 #ifndef RUNG_JOURNAL_SEGMENT_SCAN_H
 #define RUNG_JOURNAL_SEGMENT_SCAN_H
 
@@ -15,15 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Open for reading: callers look at `header`, `offset`, `state` and `verdict`. */
+/* Public for reading: `header`, `offset`, `state` and `verdict`. */
 typedef struct rung_segment_scan {
     const rung_alloc *alloc;
     rung_file file;
     uint64_t file_size;
     rung_segment_header header;
-    rung_frame_state state;     /* behind the last good record */
+    rung_frame_state state;     /* after the last good record */
     uint64_t offset;            /* of the next record */
-    uint64_t limit;             /* records may end here at the latest */
+    uint64_t limit;             /* records must end here at the latest */
     rung_frame_verdict verdict; /* why `next` ended */
     bool has_sha;
     rung_sha256 sha; /* of the file up to `offset`, when asked for */
@@ -32,42 +32,42 @@ typedef struct rung_segment_scan {
     uint64_t buffer_at; /* file offset of buffer[0] */
 } rung_segment_scan;
 
-/* Open `name`, check its header and that the name tells the truth. RUNG_NOT_FOUND, RUNG_ECORRUPT, RUNG_EVERSION,
- * RUNG_ENOMEM or RUNG_EIO leave the scan closed. */
+/* Open `name`, and check its header and that the header matches the name. RUNG_NOT_FOUND, RUNG_ECORRUPT,
+ * RUNG_EVERSION, RUNG_ENOMEM and RUNG_EIO leave the scan closed. */
 RUNG_NODISCARD rung_status rung_segment_scan_open(rung_segment_scan *s, const rung_alloc *alloc,
                                                   const rung_dir *dir, const char *name,
                                                   bool with_sha, rung_err *err);
 void rung_segment_scan_close(rung_segment_scan *s);
 
-/* The next record; the payload is borrowed until the next call. RUNG_NOT_FOUND at the limit, at zeros or at a
- * footer; RUNG_ECORRUPT at anything else, named. `verdict` says which. Without `may_refill` the buffer stays as it
- * is, so that payloads handed out before remain valid: RUNG_PARTIAL when that is not enough. */
+/* Read the next record; the payload is borrowed until the next call. RUNG_NOT_FOUND at the limit, at zeros or at a
+ * footer; RUNG_ECORRUPT at anything else. `verdict` says which. Without `may_refill` the buffer is not refilled, so
+ * that earlier payloads stay valid; RUNG_PARTIAL if it does not contain the next record. */
 RUNG_NODISCARD rung_status rung_segment_scan_next(rung_segment_scan *s, bool may_refill,
                                                   rung_log_record *record_out, rung_err *err);
 
-/* Skip to the record `seq`, checking all on the way; RUNG_NOT_FOUND if the records end before. */
+/* Skip to record `seq`, verifying all records before it. RUNG_NOT_FOUND: the records end before. */
 RUNG_NODISCARD rung_status rung_segment_scan_seek(rung_segment_scan *s, uint64_t seq,
                                                   rung_err *err);
 
-/* The footer at the present offset. RUNG_OK when it is whole and agrees with the records read (not with their hash:
- * see footer_out->sha), RUNG_NOT_FOUND when there is none, RUNG_ECORRUPT when it is not whole or does not agree. */
+/* Read the footer at the current offset. RUNG_OK: valid, and consistent with the records read (except their hash: see
+ * footer_out->sha); RUNG_NOT_FOUND: none; RUNG_ECORRUPT: invalid or inconsistent. */
 RUNG_NODISCARD rung_status rung_segment_scan_footer(rung_segment_scan *s,
                                                     rung_segment_footer *footer_out, rung_err *err);
 
-/* The footer of a sealed file without reading its records: at the very end of the file, where sealing leaves it.
- * RUNG_NOT_FOUND when there is no whole one that fits the header. */
+/* Read the footer at the very end of a sealed file, without reading its records. RUNG_NOT_FOUND: no valid footer that
+ * matches the header. */
 RUNG_NODISCARD rung_status rung_segment_scan_last_footer(rung_segment_scan *s,
                                                          rung_segment_footer *footer_out,
                                                          rung_err *err);
 
 typedef enum rung_tail {
-    RUNG_TAIL_CLEAN, /* the records end on an end of batch and zeros follow */
-    RUNG_TAIL_TORN,  /* the last batch did not reach the disk whole: a crash explains every byte */
+    RUNG_TAIL_CLEAN,   /* the records end with a complete batch, and zeros follow */
+    RUNG_TAIL_TORN,    /* the last batch is incomplete: a crash explains every byte */
     RUNG_TAIL_DAMAGED, /* no crash explains it */
 } rung_tail;
 
-/* Judge what follows the last good record of an open segment; to be called when `next` has ended. `data_end_out` is
- * behind the last byte that is not zero. `why_out` gets static text for RUNG_TAIL_DAMAGED. Ends the scan. */
+/* Classify what follows the last good record of an open segment; call it when `next` has ended. `data_end_out` is the
+ * end of the last non-zero byte. `why_out` receives a static text for RUNG_TAIL_DAMAGED. Ends the scan. */
 RUNG_NODISCARD rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out,
                                                    uint64_t *data_end_out, const char **why_out,
                                                    rung_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sha256.h - SHA-256 of a stream, by OpenSSL. Zero is a valid empty state; deinit may be called twice. */
+/* sha256.h - streaming SHA-256, by OpenSSL. Zero is a valid empty state; deinit may be called twice. */
 #ifndef RUNG_JOURNAL_SHA256_H
 #define RUNG_JOURNAL_SHA256_H
 
@@ -14,10 +14,10 @@ typedef struct rung_sha256 {
     void *context; /* EVP_MD_CTX */
 } rung_sha256;
 
-/* Start over. RUNG_ENOMEM when the first start finds no memory. */
+/* Start over. RUNG_ENOMEM is possible only at the first start. */
 RUNG_NODISCARD rung_status rung_sha256_start(rung_sha256 *h);
 void rung_sha256_add(rung_sha256 *h, const void *bytes, size_t len);
-/* The digest of all added so far; the stream is at its end after that. */
+/* The digest of everything added; ends the stream. */
 void rung_sha256_finish(rung_sha256 *h, uint8_t digest_out[RUNG_SHA256_SIZE]);
 void rung_sha256_deinit(rung_sha256 *h);
 

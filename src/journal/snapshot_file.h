@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* snapshot_file.h - a stream of bytes in a file that is whole or is not there: the state at one sequence.
+/* snapshot_file.h - a byte stream in a file that is complete or absent: the state at one sequence.
  *
- * What the bytes mean is the caller's. Each block carries a check, a trailer carries the total and a digest of the
- * state; the file gets its name only when all is synced. Two snapshots are kept, listed in a manifest.
+ * The caller defines the content. Each block has a checksum; a trailer has the total and a digest of the state. The
+ * file gets its name only after everything is synced. Two snapshots are kept, listed in a manifest.
  * docs/formats/snapshot-file.md specifies every byte.
  *
  *     rung_snapshot_writer_begin(&dir, alloc, uuid, seq, &w, &err);
- *     rung_snapshot_writer_append(w, bytes, len, &err);          // as often as needed
+ *     rung_snapshot_writer_append(w, bytes, len, &err);          // any number of times
  *     rung_snapshot_writer_finish(w, digest, &info, &err);       // or rung_snapshot_writer_abort(w)
  *
- *     rung_snapshot_load(&dir, alloc, uuid, &sink, &info, &err); // the newest whole one
+ *     rung_snapshot_load(&dir, alloc, uuid, &sink, &info, &err); // the newest intact one
  *
  * Threads: a writer or reader belongs to one thread; both may run beside the log. One writer per folder. */
 #ifndef RUNG_JOURNAL_SNAPSHOT_FILE_H
@@ -37,8 +37,8 @@ typedef struct rung_snapshot_info {
     uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE];
 } rung_snapshot_info;
 
-typedef struct rung_snapshot_writer
-    rung_snapshot_writer; /* heap object; ended by finish or abort */
+/* Heap object. Finish or abort releases it. */
+typedef struct rung_snapshot_writer rung_snapshot_writer;
 
 RUNG_NODISCARD rung_status rung_snapshot_writer_begin(const rung_dir *dir, const rung_alloc *alloc,
                                                       const uint8_t uuid[RUNG_UUID_SIZE],
@@ -48,15 +48,15 @@ RUNG_NODISCARD rung_status rung_snapshot_writer_begin(const rung_dir *dir, const
 /* After a failure only abort remains. */
 RUNG_NODISCARD rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *bytes,
                                                        size_t len, rung_err *err);
-/* Make it durable, name it, list it, remove all but the newest two. Frees the writer in any case. On failure the older
- * snapshots are as they were, and this one may or may not exist; if it does, it is whole. */
+/* Sync the file, give it its name, list it, and remove all but the newest two. Frees the writer in any case. After a
+ * failure the older snapshots are unchanged; this one may exist, and if it does, it is complete. */
 RUNG_NODISCARD rung_status rung_snapshot_writer_finish(
     rung_snapshot_writer *w, const uint8_t digest[RUNG_SNAPSHOT_DIGEST_SIZE],
     rung_snapshot_info *info_out, rung_err *err);
 void rung_snapshot_writer_abort(rung_snapshot_writer *w); /* NULL is fine */
 
-typedef struct rung_snapshot_reader
-    rung_snapshot_reader; /* heap object; whoever opened it closes it */
+/* Heap object. Release it with rung_snapshot_reader_close(). */
+typedef struct rung_snapshot_reader rung_snapshot_reader;
 
 /* The snapshot at `seq` of the log `uuid`. RUNG_NOT_FOUND, RUNG_ECORRUPT, RUNG_EVERSION. */
 RUNG_NODISCARD rung_status rung_snapshot_reader_open(const rung_dir *dir, const rung_alloc *alloc,
@@ -64,8 +64,8 @@ RUNG_NODISCARD rung_status rung_snapshot_reader_open(const rung_dir *dir, const 
                                                      uint64_t seq,
                                                      rung_snapshot_reader **reader_out,
                                                      rung_err *err);
-/* The next bytes, borrowed until the next call: one block at a time, checked. RUNG_NOT_FOUND at the end, when the
- * trailer has been checked as well; before that nothing may be believed. RUNG_ECORRUPT names file and offset. */
+/* Read the next block, verified; borrowed until the next call. RUNG_NOT_FOUND at the end, after the trailer was
+ * verified: do not trust the data before that. RUNG_ECORRUPT names file and offset. */
 RUNG_NODISCARD rung_status rung_snapshot_reader_next(rung_snapshot_reader *r,
                                                      const void **bytes_out, size_t *len_out,
                                                      rung_err *err);
@@ -73,27 +73,26 @@ RUNG_NODISCARD rung_status rung_snapshot_reader_next(rung_snapshot_reader *r,
 rung_snapshot_info rung_snapshot_reader_info(const rung_snapshot_reader *r);
 void rung_snapshot_reader_close(rung_snapshot_reader *r); /* NULL is fine */
 
-/* Where a load goes. `begin` starts over (it may come twice: a damaged snapshot is noticed late), `end` may refuse with
- * RUNG_ECORRUPT when the digest is not that of the state. Other failures end the load. */
+/* Receives a load. `begin` starts over; it may be called twice, since a damaged snapshot is detected late. `end` may
+ * return RUNG_ECORRUPT if the digest does not match the state. Any other failure ends the load. */
 typedef struct rung_snapshot_sink {
     void *ctx;
     rung_status (*begin)(void *ctx, uint64_t seq);
     rung_status (*feed)(void *ctx, const void *bytes, size_t len);
     rung_status (*end)(void *ctx, const rung_snapshot_info *info);
-    void (*say)(
-        void *ctx,
-        const char *line); /* one line for the operator when one is passed over; may be NULL */
+    /* One line for the operator when one is passed over; may be NULL. */
+    void (*say)(void *ctx, const char *line);
 } rung_snapshot_sink;
 
-/* Feed the newest snapshot that is whole, no newer than `seq_max`. RUNG_NOT_FOUND when there is none at all;
- * RUNG_ECORRUPT when there are only damaged ones. */
+/* Feed the newest intact snapshot that is not newer than `seq_max`. RUNG_NOT_FOUND: there is none; RUNG_ECORRUPT: all
+ * are damaged. */
 RUNG_NODISCARD rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc,
                                               const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq_max,
                                               const rung_snapshot_sink *sink,
                                               rung_snapshot_info *info_out, rung_err *err);
 
-/* Say what the manifest promises and the folder does not hold, and that it is damaged, if it is: nothing is lost by
- * that, but somebody was here. `seqs` are those of rung_snapshot_list(). */
+/* Report through `say` snapshots that the manifest lists and the folder lacks, or a damaged manifest. No data is
+ * lost, but somebody changed the folder. `seqs` come from rung_snapshot_list(). */
 void rung_snapshot_compare_manifest(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
                                     const uint64_t *seqs, size_t count,
                                     void (*say)(void *ctx, const char *line), void *ctx);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.h - proposals to a segment log: one write and one sync for all that queued up meanwhile.
+/* writer.h - the part of the segment log that proposes and delivers (log.h): one write and one sync per batch.
  *
- * The part of the segment log that proposes and delivers (log.h). Either a worker writes, and while it syncs one batch
- * the next one gathers: that is the group commit. Or, inline, deliver writes and syncs itself, and the owner waits.
+ * With a worker, the next batch collects while the worker syncs the current one (group commit). Inline, deliver
+ * itself writes and syncs, and the owner waits.
  *
- * A full disk rejects everything that is queued, propose returns RUNG_ENOSPC, and the worker tries for space until
- * there is some; inline, the next proposal tries. A failed write or sync calls `fatal` once, from the worker, and
- * nothing is committed again: the server leaves with _exit there.
+ * When the disk is full, everything queued is rejected, propose returns RUNG_ENOSPC, and the worker retries until
+ * there is space; inline, the next proposal retries. When a write or sync fails, the worker calls `fatal` once and
+ * nothing is committed any more; there the server calls _exit.
  *
- * Threads: as log.h says. */
+ * Threads: see log.h. */
 #ifndef RUNG_JOURNAL_WRITER_H
 #define RUNG_JOURNAL_WRITER_H
 
@@ -22,28 +22,29 @@
 #include <stdint.h>
 
 struct rung_segment_log;
-typedef struct rung_writer
-    rung_writer; /* heap object; whoever created it calls rung_writer_destroy() */
+/* Heap object; whoever created it calls rung_writer_destroy(). */
+typedef struct rung_writer rung_writer;
 
 /* Zero is a good default. */
 typedef struct rung_writer_config {
     bool is_inline;              /* no worker: deliver writes and syncs */
-    bool is_patient;             /* a full disk is no reason not to start */
+    bool is_patient;             /* start even if the disk is full */
     const rung_threads *threads; /* NULL: the system's */
     rung_clock clock;            /* only its monotonic time is used; zero: the system's */
-    size_t proposals_max;        /* under way; 0 = 65,536 */
-    /* 0 = sync before a record counts as committed. Else commit what is written, sync this often: a crash of the
-     * machine may lose what was committed since. Needs a relaxed log. */
+    size_t proposals_max;        /* in flight; 0 = 65,536 */
+    /* 0 = sync before a record counts as committed. Otherwise commit what is written and sync this often: a crash of
+     * the machine may lose what was committed since the last sync. Needs a relaxed log. */
     uint32_t sync_every_ms;
     uint32_t space_retry_ms; /* how often to look for space on a full disk; 0 = 200 */
-    /* There is something to deliver, or the log's state has changed; from the worker, never with a lock held. */
+    /* Called when there is something to deliver or the log's state has changed; by the worker, without holding a
+     * lock. */
     void (*wake)(void *ctx);
     void (*fatal)(void *ctx, const rung_err *err);
     void *ctx;
 } rung_writer_config;
 
-/* `log` is started, or, with `is_full`, could not be for lack of space; nobody else appends to it. RUNG_ENOMEM,
- * RUNG_EIO (no thread) or RUNG_OK. */
+/* `log` is started, or with `is_full` could not start for lack of space. Only the writer appends to it. RUNG_OK,
+ * RUNG_ENOMEM, or RUNG_EIO: no thread. */
 RUNG_NODISCARD rung_status rung_writer_create(const rung_writer_config *config,
                                               struct rung_segment_log *log, bool is_full,
                                               rung_writer **writer_out, rung_err *err);

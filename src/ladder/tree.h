@@ -96,8 +96,8 @@ struct rung_ladder {
     uint32_t count, distinct;
     uint32_t moves; /* puts and removals that changed something */
     uint32_t shape; /* changes whenever a path's inner steps may have become wrong */
-    uint32_t
-        root; /* a leaf if height is 0, else an inner node; RUNG__NODE_NONE: nothing was ever put */
+    /* A leaf if height is 0, else an inner node; RUNG__NODE_NONE: nothing was ever put. */
+    uint32_t root;
     uint8_t height, key_words, score_words;
     bool has_prefixes; /* nodes have room for them */
 };

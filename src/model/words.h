@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* words.h - every choice that a board's definition or a question offers: its value and its word, once.
+/* words.h - every enumeration of a board's definition or a query: each value and its name, defined once.
  *
- * Each table lists X(ENUMERATOR, value, "word"). The enumeration, the array of words and the texts of the command line
- * and of /openapi.json all come from it. The values are written to the log and the words to the archive: they never
- * change. Zero is a new board's default, except for the rank style.
+ * Each table lists X(ENUMERATOR, value, "word"). It generates the enumeration, the array of words, and the texts of
+ * the command line and of /openapi.json. The log stores the values and the archive the words: they never change. Zero
+ * is the default of a new board, except for the rank style.
  *
  *     rung_rank_words[def->rank]                              // "sparse"
  *     int rank = rung_word_find(rung_rank_words, text);       // a rung_rank_style, or -1
  *     RUNG_ALTERNATIVES(RUNG_RANK_STYLES)                     // "unique|sparse|dense", a constant
  *
- * No dependency but base: the ladder includes this one header of model. Pure; any thread. */
+ * Depends only on base, since the ladder includes this one header of model. Pure; any thread. */
 #ifndef RUNG_MODEL_WORDS_H
 #define RUNG_MODEL_WORDS_H
 
 #include "base/slice.h"
 
-/* How a place is counted. */
+/* How ranks count ties. */
 #define RUNG_RANK_STYLES(X)                                                                        \
     X(RUNG_RANK_UNIQUE, 0, "unique") /* 1 2 3 4: position in the full order */                     \
     X(RUNG_RANK_SPARSE, 1, "sparse") /* 1 1 3 4: 1 + the number of entries with a better score */  \
     X(RUNG_RANK_DENSE, 2, "dense")   /* 1 1 2 3: 1 + the number of better scores */
 
-/* The windows a board can switch on by name, with the ordinal and the id of those that have a calendar. */
+/* The windows that a board can enable by name; for calendar windows, the ordinal and an example id. */
 #define RUNG_PLAIN_WINDOWS(X)                                                                      \
     X(RUNG_WINDOW_ALL, 0, "all")     /* all of time */                                             \
     X(RUNG_WINDOW_HOUR, 1, "hour")   /* civil hours since 1970-01-01T00       2026-11-15T14 */     \
@@ -33,7 +33,7 @@
     RUNG_PLAIN_WINDOWS(X)                                                                          \
     X(RUNG_WINDOW_SEASON, 6, "season") /* has a name and dates of its own */
 
-/* What a submission does to the score that stands. */
+/* How a submission changes the current score. */
 #define RUNG_UPDATES(X)                                                                            \
     X(RUNG_UPDATE_BEST, 0, "best")                                                                 \
     X(RUNG_UPDATE_LAST, 1, "last")                                                                 \
@@ -41,7 +41,7 @@
     X(RUNG_UPDATE_COUNT, 3, "count")                                                               \
     X(RUNG_UPDATE_DECAY, 4, "decay")
 
-/* Who stands higher among equal scores. */
+/* Who ranks higher among equal scores. */
 #define RUNG_TIES(X)                                                                               \
     X(RUNG_TIE_FIRST, 0, "first")             /* who reached the score earlier */                  \
     X(RUNG_TIE_LAST, 1, "last")               /* who reached it later */                           \
@@ -57,7 +57,7 @@
     X(RUNG_ORDER_DESC, 0, "desc") /* bigger is better */                                           \
     X(RUNG_ORDER_ASC, 1, "asc")   /* smaller is better */
 
-/* A team's score, from its members'. */
+/* How a team's score follows from its members' scores. */
 #define RUNG_COMBINES(X)                                                                           \
     X(RUNG_COMBINE_SUM, 0, "sum")                                                                  \
     X(RUNG_COMBINE_MEAN, 1, "mean")                                                                \

@@ -42,8 +42,8 @@ typedef struct rung__board {
     rung__def *shared;
     const rung_board_def *def; /* in `shared` */
     int64_t created_ms;
-    int64_t
-        over_ms; /* windows that ended by then and are not in memory take no scores, whatever `grace` is */
+    /* Windows that ended by then and are not in memory take no scores, whatever `grace` is. */
+    int64_t over_ms;
     rung__rule *rules;
     uint32_t rule_count;
     uint32_t scope_count;                  /* slots in use, the hidden one included */

@@ -41,8 +41,8 @@ struct rung_state {
     uint32_t attribute_cap;
     rung__sparse profiles, friends, bans;
     rung__ids ids;
-    uint32_t
-        rules;     /* the level of rules by which events are applied; 0: before there were levels */
+    /* The level of rules by which events are applied; 0: before there were levels. */
+    uint32_t rules;
     bool has_keys; /* the server that wrote the log had API keys */
     uint64_t seq, refused, friendships;
     uint64_t people_version; /* the last event that changed a profile or ban; not in the digest */

@@ -18,8 +18,8 @@
 #define RUNG_SCOPE_SLOTS_MAX (RUNG_SCOPES_MAX + 1)
 
 typedef struct rung_scope_values {
-    uint32_t
-        count; /* the board's scopes in their order, then the attribute of its teams if it is none of them */
+    /* The board's scopes in their order, then the attribute of its teams if it is none of them. */
+    uint32_t count;
     rung_slice attributes[RUNG_SCOPE_SLOTS_MAX];
     /* private */
     const void *names[RUNG_SCOPE_SLOTS_MAX];

@@ -207,10 +207,9 @@ RUNG_NODISCARD rung_status rung_view_count_range(const rung_view *v, rung_value 
                                                  rung_value high, uint32_t *count_out);
 
 typedef struct rung_bucket {
-    rung_value low,
-        /* By width: [low, high), and the last bucket includes high. By count: the smallest and largest score in the
+    /* By width: [low, high), and the last bucket includes high. By count: the smallest and largest score in the
          * bucket. */
-        high;
+    rung_value low, high;
     uint32_t count;
 } rung_bucket;
 

@@ -89,9 +89,9 @@ struct rung_live {
     rung_json_writer rows, ids, head, out; /* scratch: rows, ids, a head; a frame's text */
     rung_row row_scratch[RUNG__ROWS_MAX];
     uint32_t row_ends[RUNG__ROWS_MAX], id_ends[RUNG__ROWS_MAX]; /* in rows and ids */
-    bool is_same[RUNG__ROWS_MAX],
-        is_found[RUNG__ROWS_MAX]; /* new rows as they were; old ones still there */
-    rung_blob *beat;              /* a comment, for server-sent events */
+    /* New rows as they were; old ones still there. */
+    bool is_same[RUNG__ROWS_MAX], is_found[RUNG__ROWS_MAX];
+    rung_blob *beat; /* a comment, for server-sent events */
     rung_live_stats stats;
 };
 

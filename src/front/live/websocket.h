@@ -29,8 +29,8 @@ typedef struct rung_websocket rung_websocket; /* its connection's, once begun */
 typedef struct rung_websocket_config {
     const rung_alloc *alloc;
     rung_live *live;
-    rung_slice
-        board; /* what "subscribe" is about; copied. Empty: there is no subscribing by message */
+    /* What "subscribe" is about; copied. Empty: there is no subscribing by message. */
+    rung_slice board;
     /* May this be watched? It fills in what the peer leaves unsaid: who asks, and who "me" is. With NULL: may the
      * connection still be there? */
     bool (*may)(void *ctx, rung_live_spec *spec, rung_err *err);
