@@ -35,19 +35,11 @@ MUTATIONS = {
         "rung_status st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n            return fail",
         "rung_status st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n"
         "            st = rung_file_datasync(&log->active, &detail);\n        if (st < 0)\n            return fail"),
-    "answer before durable": (
-        "src/journal/writer.c",
-        "    if (w->config.sync_every_ms == 0 ||\n",
-        "    publish(w, w->written_seq, q, 0);\n    if (w->config.sync_every_ms == 0 ||\n"),
     "rename without directory sync": (
         "src/journal/spare.c",
         "        st = rung_dir_rename(dir, SPARE_NAME, name, err);\n    if (st == RUNG_OK)\n"
         "        st = rung_dir_sync(dir, err);\n",
         "        st = rung_dir_rename(dir, SPARE_NAME, name, err);\n"),
-    "torn tail accepted": (
-        "src/journal/segment_scan.c",
-        "t.data_end > s->offset || !is_batch_whole ? RUNG_TAIL_TORN",
-        "t.data_end > s->offset + 4096 ? RUNG_TAIL_TORN"),
     "recovered segment sealed without sync": (
         "src/journal/segment_log.c",
         "    st = rung_file_truncate(&file, info->end, err);\n    if (st == RUNG_OK)\n"
@@ -86,27 +78,49 @@ MUTATIONS = {
         "src/front/api/api.c",
         "(uint64_t)arg->number > rung_state_seq(",
         "(uint64_t)arg->number > 1 + rung_state_seq("),
+    "answer before durable": (
+        "src/journal/writer.c",
+        "    if (is_sync_due(w))\n        st = sync_log(w, err);\n    if (st < 0)\n        return st;\n"
+        "    publish(w, d->count, d->bytes, (uint64_t)(now_us(w) - begun_us));\n",
+        "    publish(w, d->count, d->bytes, (uint64_t)(now_us(w) - begun_us));\n"
+        "    if (is_sync_due(w))\n        st = sync_log(w, err);\n    if (st < 0)\n        return st;\n"),
+    "torn tail accepted": (
+        "src/journal/segment_scan.c",
+        "t.data_end > s->offset || !is_batch_whole ? RUNG_TAIL_TORN",
+        "is_batch_whole && t.data_end > s->offset + 65536 ? RUNG_TAIL_TORN"),
+    "seal not written again": (
+        "src/journal/segment_log.c",
+        "        st = seal_again(log, err);",
+        "        st = log->epoch == UINT32_MAX ? seal_again(log, err) : RUNG_OK;"),
+    "tail not kept on a full disk": (
+        "src/journal/segment_log.c",
+        "    if (st == RUNG_ENOSPC && !atomic_load(&log->is_start_due)) {",
+        "    if (st == RUNG_ENOSPC && log->epoch == UINT32_MAX) {"),
+    "stream waits for a sequence alone": (
+        "src/front/api/batch.c",
+        "        if (!b->is_throttled && !b->is_waiting)",
+        "        if (!b->is_throttled)"),
     "stale page": (
         "src/front/api/page_cache.c",
-        "    page->seq = key->seq;",
-        "    page->seq = key->seq + 1;"),
+        "page->seq == key->seq && page->ordinal",
+        "page->seq + 4 >= key->seq && page->ordinal"),
     "pipelined answers swapped": (
         "src/front/http/exchange.c",
-        "    return x->session && x->session->first == x;",
-        "    return x->session != NULL;"),
+        "    if (s->first == x) {\n        rung_conn_write(s->conn, bytes);",
+        "    if (s->first) {\n        rung_conn_write(s->conn, bytes);"),
     "lost tick": (
-        "src/service/hub.c",
-        "if (h->has_tick || rung_state_next_close(h->state) > h->time_ms)",
-        "if (h->has_tick || rung_state_next_close(h->state) < INT64_MAX)"),
+        "src/service/commit.c",
+        "if (c->has_tick || rung_state_next_close(c->state) > c->time_ms)",
+        "if (c->has_tick || rung_state_next_close(c->state) > INT64_MIN)"),
     "lost wake-up": (
         "src/journal/writer.c",
-        "    s->sync_us[time_bucket(us)]++;\n    pthread_mutex_unlock(&w->lock);\n    notify(w);",
+        "    s->sync_us[time_bucket(us)]++;\n    pthread_mutex_unlock(&w->lock);\n    wake(w);",
         "    s->sync_us[time_bucket(us)]++;\n    pthread_mutex_unlock(&w->lock);\n"
-        "    if (seq % 8)\n        notify(w);"),
-    "refusal of a full disk forgotten": (
+        "    if (s->batches % 8)\n        wake(w);"),
+    "refusal of a full disk told as done": (
         "src/journal/writer.c",
-        "    w->refused_to = w->next_seq - 1;\n    w->next_seq = w->written_seq + 1;",
-        "    w->refused_to = w->refused_from;\n    w->next_seq = w->written_seq + 1;"),
+        "    rung_proposals_settle(&w->proposals, RUNG_LOG_REJECTED, why);\n    w->status = w->config.is_inline",
+        "    rung_proposals_commit(&w->proposals);\n    w->status = w->config.is_inline"),
     "revoked key still writes": (
         "src/guard/keys.c",
         "return key->revoked_ms == 0 && (",

@@ -407,7 +407,7 @@ static void stop_node(sim_world *w) {
 static void choose_taste(sim_world *w, const sim_config *config) {
     sim_taste *t = &w->taste;
     t->clients = 2 + below(w, SIM_CLIENTS_MAX - 1);
-    t->steps = config->steps ? config->steps : 300 + below(w, 500);
+    t->steps = config->steps ? config->steps : 400 + below(w, 1200);
     t->crash = chance(w, 700) ? 1 + below(w, 8) : 0;
     t->kill = chance(w, 500) ? 1 + below(w, 6) : 0;
     t->fail = chance(w, 400) ? 1 + below(w, 8) : 0;
