@@ -1004,9 +1004,12 @@ static uint64_t log_durable_seq(const rung_log *port) {
     return atomic_load_explicit(&self(port)->durable_seq, memory_order_acquire);
 }
 
+bool rung_segment_log_is_start_due(const rung_segment_log *log) {
+    return atomic_load(&log->is_start_due);
+}
+
 rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
     rung_segment_log_stats out = {.epoch = log->epoch, .torn_bytes = log->torn_bytes};
-    out.is_start_due = atomic_load(&log->is_start_due);
     rung_spare_lock(&log->spare);
     out.is_spare_ready = rung_file_is_open(&log->spare.file);
     rung_spare_unlock(&log->spare);

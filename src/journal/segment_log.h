@@ -93,9 +93,11 @@ typedef struct rung_segment_log_stats {
     uint64_t size_bytes; /* of all records and headers */
     uint64_t torn_bytes; /* cut at the last start, and saved in a file */
     bool is_spare_ready;
-    bool is_start_due; /* there was no space to start it */
     uint32_t epoch;
 } rung_segment_log_stats;
+
+/* There was no space to start it, and there is none yet. From any thread. */
+bool rung_segment_log_is_start_due(const rung_segment_log *log);
 
 /* From any thread. */
 rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log);

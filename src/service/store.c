@@ -281,7 +281,7 @@ static void end_follower(rung_store *s) {
 static rung_status start_log(rung_store *s, rung_err *err) {
     rung_log *log = rung_store_log(s);
     rung_status st = rung_log_start(log, rung_log_durable_seq(log) + 1, err);
-    s->stats.is_full = st == RUNG_OK && rung_segment_log_stat(s->log).is_start_due;
+    s->stats.is_full = st == RUNG_OK && rung_segment_log_is_start_due(s->log);
     return st;
 }
 

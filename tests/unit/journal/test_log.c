@@ -63,8 +63,10 @@ static bool keep_none(void *arg, size_t atom) {
 static void disk_crash(void *ctx, rung_log *log) {
     disk *d = ctx;
     rung_memfs after;
+    pthread_mutex_lock(&d->fs.lock); /* the writer may be at work */
     rung_memfs_crash(&after, &d->fs, keep_none, NULL);
     d->fs.is_frozen = true; /* the process is dead: what is freed now writes nothing */
+    pthread_mutex_unlock(&d->fs.lock);
     rung_ignore(rung_log_close(log, NULL), "it cannot succeed");
     rung_memfs_deinit(&d->fs);
     rung_memfs_copy(&d->fs, &after);
