@@ -143,24 +143,21 @@ void rung__server_open_folder(rung_work *work) {
     s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
 }
 
-/* The archive that answers for windows gone by; without one the server goes on, and says so. */
-static rung_archive *find_archive(rung__server *s) {
-    rung_archive *archive = NULL;
+/* Readers of the archive that answers for windows gone by: more than one, so that a slow question does not hold up the
+ * others. Without one the server goes on, and says so. */
+static void add_readers(rung__server *s) {
+    rung_asker *asker = rung_api_asker(s->api);
+    rung_archive *archive;
     rung_err err = {0};
     if (!s->attach)
-        return NULL;
-    if (rung_attach_reader(s->attach, &archive, &err) == RUNG_OK)
-        return archive;
-    RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "the archive cannot be asked",
-             RUNG_LOG_STR("why", err.message));
-    return NULL;
-}
-
-/* More readers, so that one slow question does not hold up the others. */
-static void add_readers(rung__server *s) {
-    rung_archive *archive;
-    while (s->attach && rung_attach_add_reader(s->attach, &archive, NULL) == RUNG_OK)
-        if (!rung_api_add_reader(s->api, archive))
+        return;
+    if (rung_attach_reader(s->attach, &archive, &err) != RUNG_OK) {
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "the archive cannot be asked",
+                 RUNG_LOG_STR("why", err.message));
+        return;
+    }
+    while (rung_asker_add_reader(asker, &rung_archive_reading, archive))
+        if (rung_attach_add_reader(s->attach, &archive, NULL) != RUNG_OK)
             return;
 }
 
@@ -203,7 +200,7 @@ void rung__server_recovered(rung_work *work) {
         rung__server_stop(s, "out of memory");
         return;
     }
-    rung_api_start(s->api, s->hub, find_archive(s));
+    rung_api_start(s->api, s->hub);
     add_readers(s);
     uint64_t seq = rung_state_seq(rung_hub_state(s->hub));
     RUNG_SAY(&s->logger, RUNG_LOG_INFO, "ready", RUNG_LOG_NUMBER("seq", seq));

@@ -355,3 +355,13 @@ rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const ru
     }
     return RUNG_OK;
 }
+
+const rung_archive_port rung_archive_reading = {.cursor = rung_archive_cursor,
+                                                .open = rung_archive_view_open,
+                                                .close = rung_archive_view_close,
+                                                .top = rung_archive_view_top,
+                                                .around = rung_archive_view_around,
+                                                .rows = rung_archive_view_rows,
+                                                .windows = rung_archive_windows,
+                                                .history = rung_archive_history,
+                                                .scores = rung_archive_scores};

@@ -41,6 +41,24 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+uint32_t rung_board_window_kind(const rung_board_def *def, rung_slice name,
+                                rung_slice *season_out) {
+    static const uint8_t order[] = {0,
+                                    RUNG_WINDOW_YEAR,
+                                    RUNG_WINDOW_MONTH,
+                                    RUNG_WINDOW_WEEK,
+                                    RUNG_WINDOW_DAY,
+                                    RUNG_WINDOW_HOUR};
+    int named = name.len ? rung_word_find(rung_plain_window_words, name) : -1;
+    if (named >= 0)
+        return (uint32_t)named;
+    for (uint32_t i = 0; i < sizeof order && !name.len; i++)
+        if (def->windows >> order[i] & 1)
+            return order[i];
+    *season_out = name.len ? name : def->seasons[0].name;
+    return RUNG_WINDOW_SEASON;
+}
+
 rung_board_def rung_board_def_default(void) {
     return (rung_board_def){
         .key = {.column_count = 1},

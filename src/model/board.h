@@ -93,6 +93,11 @@ bool rung_name_is_valid(rung_slice name);
 /* An attribute name: 1..64 of a-z A-Z 0-9 _ . - */
 bool rung_attribute_name_is_valid(rung_slice name);
 
+/* Which kind of window a query's `window` names: the kind's word, else the season of that name (also one that the
+ * board does not have, or no longer), with *season_out; empty: the first that the board has, of all, year .. hour,
+ * seasons. */
+uint32_t rung_board_window_kind(const rung_board_def *def, rung_slice name, rung_slice *season_out);
+
 /* RUNG_OK, or RUNG_EINVAL with a message that starts with the field's name in the API ("limits.min: ...") and says
  * what was expected. Checks everything that needs no other state: enumerators, ranges, names, duplicates; count needs
  * integer and no columns; decay needs real, desc, no columns and a half life; min <= max; no NaN. It does not check

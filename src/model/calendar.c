@@ -422,3 +422,9 @@ size_t rung_time_format(int64_t at_ms, char out[RUNG_TIME_TEXT_MAX]) {
     *p = 0;
     return (size_t)(p - out);
 }
+
+rung_status rung_window_find(rung_window_kind kind, rung_slice id, rung_slice on,
+                             int64_t *ordinal_out, rung_err *err) {
+    return id.len ? rung_window_id_parse(kind, id, ordinal_out, err)
+                  : rung_window_on(kind, on, ordinal_out, err);
+}

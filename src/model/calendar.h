@@ -50,6 +50,10 @@ RUNG_NODISCARD rung_status rung_window_span(rung_window_kind kind, int64_t ordin
 /* Write the id, in local dates. Returns its length. The ordinal must come from a function here. */
 size_t rung_window_id_format(rung_window_kind kind, int64_t ordinal, char out[RUNG_WINDOW_ID_MAX]);
 
+/* The window that `id` names or, if that is empty, the one that the date `on` is in. */
+RUNG_NODISCARD rung_status rung_window_find(rung_window_kind kind, rung_slice id, rung_slice on,
+                                            int64_t *ordinal_out, rung_err *err);
+
 /* Accepts exactly what rung_window_id_format() writes. RUNG_EINVAL, or RUNG_ERANGE outside the supported years. */
 RUNG_NODISCARD rung_status rung_window_id_parse(rung_window_kind kind, rung_slice id,
                                                 int64_t *ordinal_out, rung_err *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* service.h - what the use cases work with, whatever the protocol.
  *
- *     rung_service service = {.access = access, .hub = hub};
+ *     rung_service service = {.access = access, .hub = hub, .asker = asker, .alloc = alloc};
  *     rung_submit_put(&service, from, &event, now_ms, answer, ctx, &why);
  *
  * A plain value of borrowed parts. Thread: the owner of the state. */
@@ -9,11 +9,14 @@
 #define RUNG_SERVICE_SERVICE_H
 
 #include "service/access.h"
+#include "service/asker.h"
 #include "service/hub.h"
 
 typedef struct rung_service {
     rung_access *access;
-    rung_hub *hub; /* NULL: not started */
+    rung_hub *hub;           /* NULL: not started */
+    rung_asker *asker;       /* NULL: windows that have left memory are not found */
+    const rung_alloc *alloc; /* for questions that wait */
 } rung_service;
 
 #endif

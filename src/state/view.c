@@ -25,22 +25,13 @@ static const rung_ladder *ladder_of(const rung_view *v) {
 
 /* The kind a query names, or the board's first; RUNG__KINDS when it has no such one. */
 static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice *season_out) {
-    static const uint8_t order[] = {0,
-                                    RUNG_WINDOW_YEAR,
-                                    RUNG_WINDOW_MONTH,
-                                    RUNG_WINDOW_WEEK,
-                                    RUNG_WINDOW_DAY,
-                                    RUNG_WINDOW_HOUR};
-    int named = q->window.len == 0 ? -1 : rung_word_find(rung_plain_window_words, q->window);
-    for (uint32_t i = 0; i < sizeof order; i++) {
-        bool has = b->def->windows >> order[i] & 1;
-        if (has && (q->window.len == 0 || named == order[i]))
-            return order[i];
-    }
+    uint32_t kind = rung_board_window_kind(b->def, q->window, season_out);
+    if (kind != RUNG_WINDOW_SEASON)
+        return b->def->windows >> kind & 1 ? kind : RUNG__KINDS;
     for (uint32_t i = 0; i < b->def->season_count; i++)
-        if (q->window.len == 0 || rung_slice_eq(q->window, b->def->seasons[i].name)) {
+        if (rung_slice_eq(*season_out, b->def->seasons[i].name)) {
             *season_out = b->def->seasons[i].name;
-            return RUNG_WINDOW_SEASON;
+            return kind;
         }
     return RUNG__KINDS;
 }
@@ -66,12 +57,9 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
     }
     rung_status st;
     rung_err why;
-    if (q->window_id.len)
-        st = rung_window_id_parse((rung_window_kind)kind, q->window_id, &span->ordinal, &why);
-    else if (q->on.len)
-        st = rung_window_on((rung_window_kind)kind, q->on, &span->ordinal, &why);
-    else
+    if (!q->window_id.len && !q->on.len)
         return rung__window_at(b, kind, now_ms, span);
+    st = rung_window_find((rung_window_kind)kind, q->window_id, q->on, &span->ordinal, &why);
     if (st < 0)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s", "%s", q->window_id.len ? "window_id" : "on",
                                why.message);

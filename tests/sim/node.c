@@ -218,7 +218,7 @@ static void recovered(rung_work *work) {
                              .is_durable = true,
                              .version = "sim"};
     CHECK_OK(rung_resp_create(&resp, &n->resp, NULL));
-    rung_api_start(n->api, n->hub, NULL);
+    rung_api_start(n->api, n->hub);
     n->stage = SIM_SERVING;
     n->recovered = n->applied;
     n->applied = rung_state_seq(n->state);

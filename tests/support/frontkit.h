@@ -119,7 +119,7 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
     rung_api_attach(k->api, k->net, k->http);
     c.resp.hub = k->hub;
     CHECK_OK(rung_resp_create(&c.resp, &k->resp, NULL));
-    rung_api_start(k->api, k->hub, NULL);
+    rung_api_start(k->api, k->hub);
     frontkit_listen(k, rung_http_protocol(), k->http, &k->http_bound);
     frontkit_listen(k, rung_resp_protocol(), k->resp, &k->resp_bound);
     frontkit_join_loop(k);

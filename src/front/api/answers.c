@@ -6,17 +6,6 @@
 #include "codec/board_json.h"
 #include "model/calendar.h"
 
-uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
-                              char out[RUNG_NAME_MAX + 1]) {
-    if (kind != 0 && kind != RUNG_WINDOW_SEASON)
-        return (uint32_t)rung_window_id_format((rung_window_kind)kind, ordinal, out);
-    rung_slice id = kind == 0 ? RUNG_SLICE("all") : season;
-    uint32_t len = id.len <= RUNG_NAME_MAX ? (uint32_t)id.len : RUNG_NAME_MAX;
-    memcpy(out, id.ptr, len);
-    out[len] = 0;
-    return len;
-}
-
 /* ---- heads ---- */
 
 static void write_span(rung_json_writer *w, int64_t start_ms, int64_t end_ms, bool closed) {

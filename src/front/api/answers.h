@@ -10,30 +10,11 @@
 #include "base/slice.h"
 #include "codec/json_writer.h"
 #include "model/board.h"
+#include "service/ask.h"
 #include "state/state.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-/* What a ranked answer is about. */
-typedef struct rung_ranking {
-    rung_slice board, scope; /* scope empty: everybody */
-    const rung_board_def *def;
-    const rung_state *state; /* where names come from */
-    uint32_t kind;           /* of window, as in rung_view */
-    char window_id[RUNG_NAME_MAX + 1];
-    uint32_t window_id_len;
-    int64_t start_ms, end_ms;
-    bool closed, teams;
-    bool has_numbers; /* numbers of rows are those of the state now: not so in the archive's */
-    rung_rank_style rank;
-    uint32_t total;
-    uint64_t seq;
-} rung_ranking;
-
-/* The id of a window: returns its length. */
-uint32_t rung_window_id_write(uint32_t kind, int64_t ordinal, rung_slice season,
-                              char out[RUNG_NAME_MAX + 1]);
 
 /* Is the attribute one of its scopes, or what its teams are made by? Then its entries show it. */
 bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute);

@@ -4,12 +4,13 @@
  *
  * Invariants:
  *  1. A call that waits for a sequence is in `waiting`, and its waiter in the hub; both end together.
- *  2. `asking` holds calls that wait for the archive; the pool works on those of the askers.
+ *  2. A call that waits for the archive is the asker's until it is answered.
  *  3. Nothing is started after rung_api_stop().
  *  4. answer_ranked is active while `ranked` has calls: the loop does not wait before they are answered. */
 #include "front/api/api.h"
 
 #include "base/assert.h"
+#include "front/api/archive_calls.h"
 #include "front/api/call.h"
 #include "front/http/origin.h"
 
@@ -621,6 +622,7 @@ static rung_status make_openapi(rung_api *api) {
 
 static void free_memory(rung_api *api) {
     const rung_alloc *a = api->config.alloc;
+    rung_asker_destroy(api->service.asker);
     rung_json_writer_deinit(&api->out);
     rung_page_cache_deinit(&api->pages, a);
     rung_alloc_free(a, api->body, api->body_size);
@@ -632,7 +634,6 @@ static void free_memory(rung_api *api) {
 static void join_loop(rung_api *api) {
     rung_turn *turn = &api->config.loop->turn;
     api->wait_timer = (rung_timer){.call = wait_expired, .ctx = api};
-    api->ask_timer = (rung_timer){.call = rung__archive_look_again, .ctx = api};
     api->throttled = (rung_timer){.call = rung__batch_on_throttled, .ctx = api};
     api->line_timer = (rung_timer){.call = rung__batch_end_silent, .ctx = api};
     api->answer_ranked = (rung_task){.run = rung__answer_ranked, .ctx = api};
@@ -655,18 +656,18 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     if (!api)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     api->config = *config;
-    api->service.access = config->access;
+    api->service = (rung_service){.access = config->access, .alloc = config->alloc};
     api->config.wait_ms = config->wait_ms ? config->wait_ms : WAIT_MS;
     api->config.waiting_max = config->waiting_max ? config->waiting_max : WAITING_MAX;
     api->config.line_ms = config->line_ms ? config->line_ms : LINE_MS;
     api->waiting_shares.max = api->config.waiting_max;
-    api->asking_shares.max = RUNG_API_ASKING_MAX;
     api->batch_shares.max = RUNG_API_BATCHES_MAX;
     if (!config->metrics_boards_max)
         api->config.metrics_boards_max = METRICS_BOARDS_MAX;
     api->out = (rung_json_writer){.alloc = config->alloc, .limit = OUT_MAX};
     api->rows = rung_alloc_zeroed(config->alloc, RUNG_API_ROWS_MAX * sizeof *api->rows);
-    if (!api->rows || make_openapi(api) < 0 || rung__live_create(api, err) < 0) {
+    if (!api->rows || make_openapi(api) < 0 || rung__archive_create(api, err) < 0 ||
+        rung__live_create(api, err) < 0) {
         free_memory(api);
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     }
@@ -691,19 +692,19 @@ void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http) 
     api->http = http;
 }
 
-void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive) {
+void rung_api_start(rung_api *api, rung_hub *hub) {
     RUNG_ASSERT(!api->is_stopped);
     api->service.hub = hub;
-    api->archive = archive;
-    if (archive)
-        rung_api_add_reader(api, archive);
+    rung_asker_start(api->service.asker, rung_hub_state(hub));
 }
 
-bool rung_api_add_reader(rung_api *api, rung_archive *archive) {
-    if (api->asker_count == RUNG_API_ASKERS_MAX)
-        return false;
-    api->askers[api->asker_count++].archive = archive;
-    return true;
+rung_asker *rung_api_asker(rung_api *api) {
+    return api->service.asker;
+}
+
+void rung_api_settle(rung_api *api) {
+    while (api && (rung_asker_is_busy(api->service.asker) || api->key_change))
+        rung_loop_run(api->config.loop, RUNG_RUN_ONCE);
 }
 
 static void refuse_waiting(rung_api *api) {
@@ -717,7 +718,8 @@ static void refuse_waiting(rung_api *api) {
 void rung_api_stop(rung_api *api) {
     api->is_stopped = true;
     rung_live_stop(api->live);
-    rung__archive_stop(api);
+    rung_timer_stop(api->config.loop, &api->ask_timer);
+    rung_asker_stop(api->service.asker);
     if (api->service.hub) {
         refuse_waiting(api);
         rung__answer_ranked(api);

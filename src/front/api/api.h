@@ -4,7 +4,7 @@
  *     rung_api_create(&(rung_api_config){.alloc = a, .loop = loop, .access = access, .version = v}, &api, &err);
  *     rung_http_create(&(rung_http_config){.handle = rung_api_handle, .observe = rung_api_observe, .ctx = api, ...});
  *     rung_api_attach(api, net, http);                 // so that they show in /metrics
- *     rung_api_start(api, hub, archive);               // recovered: from now on /readyz says so
+ *     rung_api_start(api, hub);                        // recovered: from now on /readyz says so
  *     ...
  *     rung_api_stop(api);                              // before the net stops: who waits is told to come back
  *     rung_api_settle(api);                            // when the loop has ended, before the hub is closed
@@ -15,13 +15,13 @@
 #ifndef RUNG_FRONT_API_API_H
 #define RUNG_FRONT_API_API_H
 
-#include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/status.h"
 #include "front/http/exchange.h"
 #include "front/http/http.h"
 #include "front/net/net.h"
 #include "service/access.h"
+#include "service/asker.h"
 #include "service/hub.h"
 
 #include <stdint.h>
@@ -85,11 +85,11 @@ void rung_api_destroy(rung_api *api);
 /* Whose numbers /metrics shows. Either may be NULL. */
 void rung_api_attach(rung_api *api, const rung_net *net, const rung_http *http);
 
-/* The server is recovered. `archive` is a reading handle that nobody else uses, or NULL; both stay the caller's and are
- * used until rung_api_stop(). */
-void rung_api_start(rung_api *api, rung_hub *hub, rung_archive *archive);
-/* Another reader of the same archive, so that questions are worked on side by side; false: there are enough. */
-bool rung_api_add_reader(rung_api *api, rung_archive *archive);
+/* The server is recovered. The hub stays the caller's and is used until rung_api_stop(). */
+void rung_api_start(rung_api *api, rung_hub *hub);
+/* Who asks the archive, for other fronts too: give it readers before questions come. Without any, windows that have
+ * left memory are not found. */
+rung_asker *rung_api_asker(rung_api *api);
 /* Answer 503 to all who wait and to all who come. What was put into the hub is still answered, and so is the question
  * to the archive that is under way. */
 void rung_api_stop(rung_api *api);

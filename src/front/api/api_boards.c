@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boards: define, read, list, delete; and their windows, of memory and archive together. */
 #include "codec/board_json.h"
-#include "front/api/reads.h"
+#include "front/api/answers.h"
+#include "front/api/archive_calls.h"
 #include "state/keyspace/keys.h"
 
 #include <stdlib.h>
@@ -162,6 +163,7 @@ typedef struct window_item {
 
 /* What is asked of the archive, and room for its answer. */
 typedef struct window_ask {
+    rung_archive_call base; /* the first member */
     uint32_t limit, count, kind;
     int64_t before_ms;
     rung_archive_window found[];
@@ -271,7 +273,7 @@ static void answer_windows(rung_call *c, const window_ask *ask) {
         uint32_t count = gather_memory(c, infos, n, items);
         count += gather_archive(ask, items + count);
         write_windows(c, items, merge(items, count), ask && ask->count == ask->limit,
-                      ask ? c->past->seq : rung_state_seq(s));
+                      ask ? ask->base.job.seq : rung_state_seq(s));
     } else {
         rung__call_fail(c, RUNG_ENOMEM, NULL);
     }
@@ -279,14 +281,15 @@ static void answer_windows(rung_call *c, const window_ask *ask) {
     rung_alloc_free(a, items, items ? most * sizeof *items : 0);
 }
 
-static rung_status ask_windows(rung_past *p, rung_archive *a) {
-    window_ask *ask = p->more;
-    return rung_archive_windows(a, p->read.call->board, ask->kind, ask->before_ms, ask->limit,
-                                ask->found, &ask->count, &p->err);
+static rung_status ask_windows(rung_archive_job *job, const rung_archive_port *port,
+                               rung_archive *archive) {
+    window_ask *ask = (window_ask *)job;
+    return port->windows(archive, ask->base.call->board, ask->kind, ask->before_ms, ask->limit,
+                         ask->found, &ask->count, &job->err);
 }
 
-static void finish_windows(rung_past *p) {
-    answer_windows(p->read.call, p->more);
+static void finish_windows(rung_archive_call *a) {
+    answer_windows(a->call, (const window_ask *)a);
 }
 
 void rung_api_windows(rung_call *c) {
@@ -296,24 +299,18 @@ void rung_api_windows(rung_call *c) {
         rung__call_absent(c, "board", "no such board");
         return;
     }
-    if (!c->api->archive || (kind->given && kind->number == 0)) {
+    if (!rung_asker_has_archive(c->api->service.asker) || (kind->given && kind->number == 0)) {
         answer_windows(c, NULL);
         return;
     }
     uint32_t limit = rung__call_count(c, "limit") + TOGETHER_MAX;
-    rung_past *p = rung__past_create(c->api->config.alloc, 0, 0,
-                                     sizeof(window_ask) + limit * sizeof(rung_archive_window));
-    if (!p) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL);
+    window_ask *ask = rung__archive_call_new(
+        c, sizeof(window_ask) + limit * sizeof(rung_archive_window), ask_windows, finish_windows);
+    if (!ask)
         return;
-    }
-    window_ask *ask = p->more;
     ask->limit = limit;
     ask->kind = kind->given ? (uint32_t)kind->number : 0;
     ask->before_ms = before->given ? before->number : INT64_MAX;
-    p->read.call = c;
-    p->needs_closed = true;
-    p->ask = ask_windows;
-    p->finish = finish_windows;
-    rung__archive_ask(c, p);
+    ask->base.job.needs_closed = true;
+    rung__archive_call_put(&ask->base);
 }

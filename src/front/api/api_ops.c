@@ -294,17 +294,18 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
         gauge(w, "rung_http_in_flight", "Requests under way.", h.in_flight);
     }
     const rung_metrics *m = &api->metrics;
+    rung_asker_stats asked = rung_asker_stat(api->service.asker);
     counter(w, "rung_http_received_bytes_total", "Bytes of requests.", m->bytes_in);
     counter(w, "rung_http_sent_bytes_total", "Bytes of answers.", m->bytes_out);
     counter(w, "rung_batch_lines_total", "Submissions in batches.", m->batch_lines);
     counter(w, "rung_batch_refused_total", "Of those, refused.", m->batch_refused);
     gauge(w, "rung_batches", "Batches under way.", api->batch_shares.total);
     counter(w, "rung_waits_total", "Reads that waited for a sequence.", m->waits);
-    counter(w, "rung_wait_timeouts_total", "Of those, in vain.", m->wait_timeouts);
+    counter(w, "rung_wait_timeouts_total", "Of those, in vain.", m->wait_timeouts + asked.late);
     gauge(w, "rung_waiting", "Reads that wait now.", api->waiting.count);
-    counter(w, "rung_archive_questions_total", "Questions to the archive.", m->archive_questions);
-    counter(w, "rung_archive_question_failures_total", "Of those, failed.", m->archive_failures);
-    gauge(w, "rung_archive_asking", "Questions to the archive that wait.", api->asking.count);
+    counter(w, "rung_archive_questions_total", "Questions to the archive.", asked.questions);
+    counter(w, "rung_archive_question_failures_total", "Of those, failed.", asked.failures);
+    gauge(w, "rung_archive_asking", "Questions to the archive that wait.", asked.waiting);
 }
 
 static void write_live(rung_json_writer *w, const rung_api *api) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Players: profile, friends, ban, erasure, history, submissions. */
 #include "codec/board_json.h"
+#include "front/api/archive_calls.h"
 #include "front/api/reads.h"
 #include "front/api/schemas.h"
 #include "model/text.h"
@@ -270,19 +271,22 @@ void rung_api_get_friends(rung_call *c) {
 /* ---- history ---- */
 
 typedef struct history_ask {
+    rung_archive_call base; /* the first member */
     int64_t from_ms, to_ms;
     uint32_t limit, count;
     uint64_t cursor_seq;
     rung_archive_point points[];
 } history_ask;
 
-static rung_status ask_history(rung_past *p, rung_archive *a) {
-    history_ask *ask = p->more;
-    rung_status st = rung_archive_cursor(a, &ask->cursor_seq, NULL, &p->err);
+static rung_status ask_history(rung_archive_job *job, const rung_archive_port *port,
+                               rung_archive *archive) {
+    history_ask *ask = (history_ask *)job;
+    const rung_call *c = ask->base.call;
+    rung_status st = port->cursor(archive, &ask->cursor_seq, NULL, &job->err);
     if (st < 0)
         return st;
-    return rung_archive_history(a, p->read.call->board, p->read.call->player, ask->from_ms,
-                                ask->to_ms, ask->limit, ask->points, &ask->count, &p->err);
+    return port->history(archive, c->board, c->player, ask->from_ms, ask->to_ms, ask->limit,
+                         ask->points, &ask->count, &job->err);
 }
 
 static uint32_t rank_at(const rung_archive_point *point, rung_rank_style style) {
@@ -344,54 +348,51 @@ static void answer_history(rung_call *c, const history_ask *ask) {
         write_point(w, &ask->points[i], style, def);
     rung_json_close_array(w);
     RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
-    write_seq(w, ask ? c->past->seq : rung_state_seq(s));
+    write_seq(w, ask ? ask->base.job.seq : rung_state_seq(s));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
 
-static void finish_history(rung_past *p) {
-    answer_history(p->read.call, p->more);
+static void finish_history(rung_archive_call *a) {
+    answer_history(a->call, (const history_ask *)a);
 }
 
 void rung_api_history(rung_call *c) {
     const rung_arg *from = rung__call_arg(c, "from"), *to = rung__call_arg(c, "to");
     const rung_board_def *def;
     uint32_t limit = rung__call_count(c, "limit");
-    if (!c->api->archive || rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
+    if (!rung_asker_has_archive(c->api->service.asker) ||
+        rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
         answer_history(c, NULL);
         return;
     }
-    rung_past *p = rung__past_create(c->api->config.alloc, 0, 0,
-                                     sizeof(history_ask) + limit * sizeof(rung_archive_point));
-    if (!p) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL);
+    history_ask *ask = rung__archive_call_new(
+        c, sizeof(history_ask) + limit * sizeof(rung_archive_point), ask_history, finish_history);
+    if (!ask)
         return;
-    }
-    history_ask *ask = p->more;
     ask->limit = limit;
     ask->from_ms = from->given ? from->number : RUNG_TIME_MS_MIN;
     ask->to_ms = to->given ? to->number : RUNG_TIME_MS_END;
-    p->read.call = c;
-    p->ask = ask_history;
-    p->finish = finish_history;
-    rung__archive_ask(c, p);
+    rung__archive_call_put(&ask->base);
 }
 
 /* ---- submissions ---- */
 
 typedef struct submissions_ask {
+    rung_archive_call base; /* the first member */
     rung_archive_score_query query;
     uint32_t limit, count; /* one more than the limit is asked for: is there a next page? */
     uint64_t cursor_seq;
     rung_archive_score scores[];
 } submissions_ask;
 
-static rung_status ask_submissions(rung_past *p, rung_archive *a) {
-    submissions_ask *ask = p->more;
-    rung_status st = rung_archive_cursor(a, &ask->cursor_seq, NULL, &p->err);
+static rung_status ask_submissions(rung_archive_job *job, const rung_archive_port *port,
+                                   rung_archive *archive) {
+    submissions_ask *ask = (submissions_ask *)job;
+    rung_status st = port->cursor(archive, &ask->cursor_seq, NULL, &job->err);
     if (st < 0)
         return st;
-    return rung_archive_scores(a, &ask->query, ask->limit + 1, ask->scores, &ask->count, &p->err);
+    return port->scores(archive, &ask->query, ask->limit + 1, ask->scores, &ask->count, &job->err);
 }
 
 static const char *outcome_name(int status) {
@@ -489,13 +490,13 @@ static void answer_submissions(rung_call *c, const submissions_ask *ask) {
     else
         rung_json_write_null(w);
     RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
-    write_seq(w, ask ? c->past->seq : rung_state_seq(rung__api_state(c->api)));
+    write_seq(w, ask ? ask->base.job.seq : rung_state_seq(rung__api_state(c->api)));
     rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
 
-static void finish_submissions(rung_past *p) {
-    answer_submissions(p->read.call, p->more);
+static void finish_submissions(rung_archive_call *a) {
+    answer_submissions(a->call, (const submissions_ask *)a);
 }
 
 /* What the arguments ask for; false: `before` is no place, and the call is ended. */
@@ -521,22 +522,16 @@ void rung_api_submissions(rung_call *c) {
     uint32_t limit = rung__call_count(c, "limit");
     if (!fill_query(c, &query))
         return;
-    if (!c->api->archive) {
+    if (!rung_asker_has_archive(c->api->service.asker)) {
         answer_submissions(c, NULL);
         return;
     }
-    rung_past *p =
-        rung__past_create(c->api->config.alloc, 0, 0,
-                          sizeof(submissions_ask) + (limit + 1) * sizeof(rung_archive_score));
-    if (!p) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL);
+    submissions_ask *ask = rung__archive_call_new(
+        c, sizeof(submissions_ask) + (limit + 1) * sizeof(rung_archive_score), ask_submissions,
+        finish_submissions);
+    if (!ask)
         return;
-    }
-    submissions_ask *ask = p->more;
     ask->query = query;
     ask->limit = limit;
-    p->read.call = c;
-    p->ask = ask_submissions;
-    p->finish = finish_submissions;
-    rung__archive_ask(c, p);
+    rung__archive_call_put(&ask->base);
 }

@@ -33,64 +33,65 @@ static int rank_of(const rung_call *c) {
     return -1;
 }
 
-static void set_ranking(rung_read *r, const rung_view *view, const rung_board_def *def) {
-    rung_ranking *k = &r->k;
-    k->def = def;
-    k->has_numbers = true;
-    k->kind = view->kind;
-    k->window_id_len = rung_window_id_write(view->kind, view->ordinal, view->season, k->window_id);
-    k->start_ms = view->start_ms;
-    k->end_ms = view->end_ms;
-    k->closed = view->closed;
-    k->rank = view->rank;
-    k->total = view->total;
+static void archive_answered(void *ctx, rung_status st, const rung_question *q,
+                             const rung_err *err) {
+    rung_call *c = ctx;
+    if (!rung__call_may_still(c))
+        return; /* it is answered */
+    if (st == RUNG_OK)
+        rung__read_answer(&(rung_read){.q = *q, .call = c});
+    else
+        rung__call_fail(c, st, err);
 }
 
-bool rung__read_open(rung_read *r, rung_view *view, bool teams, rung_past_rows *past) {
+static void ask_archive(rung_read *r) {
     rung_call *c = r->call;
-    const rung_state *s = rung__api_state(c->api);
-    const rung_board_def *def;
+    rung_err err = {0};
+    rung_ask_later later = {.done = archive_answered,
+                            .ctx = c,
+                            .share = rung__call_share(c),
+                            .deadline_ms = c->deadline_ms};
+    rung_status st = rung_question_defer(&c->api->service, &r->q, &later, &err);
+    if (st != RUNG_OK)
+        rung__call_malformed(c, st, &err);
+}
+
+bool rung__read_open(rung_read *r, rung_view *view, bool teams) {
+    rung_call *c = r->call;
     int rank = rank_of(c);
     rung_err err = {0};
-    r->k = (rung_ranking){.board = c->board,
-                          .scope = text_of(c, "scope"),
-                          .state = s,
-                          .teams = teams,
-                          .seq = rung_state_seq(s)};
-    rung_query q = {.board = c->board,
-                    .window = text_of(c, "window"),
-                    .window_id = text_of(c, "window_id"),
-                    .on = text_of(c, "on"),
-                    .scope = r->k.scope,
-                    .teams = teams,
-                    .has_rank = rank >= 0,
-                    .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,
-                    .now_ms = rung_hub_now(c->api->service.hub)};
-    if (q.window_id.len && q.on.len) {
-        rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "on",
-                             "not together with window_id");
-        return false;
-    }
-    if (rung_state_board(s, c->board, &def) != RUNG_OK) {
-        rung__call_absent(c, "board", "no such board");
-        return false;
-    }
-    rung_status st = rung_state_view(s, &q, view, &err);
-    if (st == RUNG_OK) {
-        set_ranking(r, view, def);
-        return true;
-    }
-    if (err.reason == RUNG_REASON_NOT_IN_MEMORY && rung__past_begin(r, &q, def, past))
-        return false;
-    rung__call_malformed(c, st, &err);
-    return false;
+    r->q.query = (rung_query){.board = c->board,
+                              .window = text_of(c, "window"),
+                              .window_id = text_of(c, "window_id"),
+                              .on = text_of(c, "on"),
+                              .scope = text_of(c, "scope"),
+                              .teams = teams,
+                              .has_rank = rank >= 0,
+                              .rank = rank >= 0 ? (rung_rank_style)rank : RUNG_RANK_UNIQUE,
+                              .now_ms = rung_hub_now(c->api->service.hub)};
+    rung_status st = rung_question_open(&c->api->service, &r->q, view, &err);
+    if (st == RUNG_PARTIAL)
+        ask_archive(r);
+    else if (st != RUNG_OK)
+        rung__call_malformed(c, st, &err);
+    return st == RUNG_OK;
+}
+
+/* Read the view and answer. */
+static void answer_view(rung_read *r, const rung_view *view) {
+    rung_err err = {0};
+    rung_status st = rung_question_read(&r->q, view, r->call->api->config.alloc, &err);
+    if (st == RUNG_OK)
+        rung__read_answer(r);
+    else
+        rung__call_fail(r->call, st, &err);
 }
 
 rung_json_writer *rung__read_write(const rung_read *r) {
     rung_json_writer *w = rung__call_begin(r->call);
     rung_json_open_object(w);
-    rung_answer_head(w, &r->k);
-    r->write(w, r);
+    rung_answer_head(w, &r->q.k);
+    r->call->write(w, r);
     rung_json_close_object(w);
     return w;
 }
@@ -100,8 +101,10 @@ void rung__read_answer(const rung_read *r) {
     rung__call_answer(r->call, 200);
 }
 
-static rung_read begin(rung_call *c, void (*write)(rung_json_writer *, const rung_read *)) {
-    return (rung_read){.call = c, .write = write, .rows = c->api->rows};
+static rung_read begin(rung_call *c, rung_ask_kind kind,
+                       void (*write)(rung_json_writer *, const rung_read *)) {
+    c->write = write;
+    return (rung_read){.q = {.kind = kind, .rows = c->api->rows}, .call = c};
 }
 
 /* ---- top ---- */
@@ -142,25 +145,25 @@ static bool is_known(rung_call *c, const rung_view *view, const rung_board_def *
 }
 
 static void write_entries(rung_json_writer *w, const rung_read *r) {
-    rung_answer_rows(w, &r->k, "entries", r->rows, r->count, false);
+    rung_answer_rows(w, &r->q.k, "entries", r->q.rows, r->q.count, false);
 }
 
 static void top(rung_call *c, bool teams) {
     rung_view view;
-    rung_read r = begin(c, write_entries);
-    r.limit = rung__call_count(c, "limit");
-    r.offset = rung__call_count(c, "offset");
-    if (!rung__read_open(&r, &view, teams, rung__past_top) || is_known(c, &view, r.k.def))
+    rung_read r = begin(c, RUNG_ASK_TOP, write_entries);
+    r.q.limit = rung__call_count(c, "limit");
+    r.q.offset = rung__call_count(c, "offset");
+    if (!rung__read_open(&r, &view, teams) || is_known(c, &view, r.q.k.def))
         return;
     const rung_request *q = rung_exchange_request(c->x);
     rung_page_key key = {q->path, q->query, rung_state_seq(view.state), view.kind, view.ordinal};
-    bool keeps = r.k.def->update != RUNG_UPDATE_DECAY; /* decayed scores depend on the clock */
+    bool keeps = r.q.k.def->update != RUNG_UPDATE_DECAY; /* decayed scores depend on the clock */
     rung_slice page = keeps ? rung_page_find(&c->api->pages, &key) : (rung_slice){NULL, 0};
     if (page.ptr) {
         rung_exchange_answer(c->x, 200, RUNG_TYPE_JSON, page);
         return;
     }
-    r.count = rung_view_top(&view, r.offset, r.limit, r.rows);
+    rung_ignore(rung_question_read(&r.q, &view, NULL, NULL), "a top list is always there");
     rung_json_writer *w = rung__read_write(&r);
     if (keeps && !rung_json_failed(w))
         rung_page_keep(&c->api->pages, c->api->config.alloc, &key, rung_json_written(w));
@@ -179,25 +182,19 @@ void rung_api_teams(rung_call *c) {
 
 static void write_around(rung_json_writer *w, const rung_read *r) {
     RUNG_JSON_KEY(w, "entry");
-    rung_answer_row(w, &r->k, &r->rows[r->self], false);
-    rung_answer_rows(w, &r->k, "above", r->rows, r->self, false);
-    rung_answer_rows(w, &r->k, "below", r->rows + r->self + 1, r->count - r->self - 1, false);
-}
-
-static void find_around(rung_read *r, const rung_view *view) {
-    if (rung_view_around(view, *r->ids, r->around, r->rows, &r->count, &r->self) == RUNG_OK)
-        rung__read_answer(r);
-    else
-        rung__call_absent(r->call, r->k.teams ? "team" : "player", "not ranked here");
+    rung_answer_row(w, &r->q.k, &r->q.rows[r->q.self], false);
+    rung_answer_rows(w, &r->q.k, "above", r->q.rows, r->q.self, false);
+    rung_answer_rows(w, &r->q.k, "below", r->q.rows + r->q.self + 1, r->q.count - r->q.self - 1,
+                     false);
 }
 
 /* False: the call has ended, or has gone to ask the archive. `*id` is the caller's. */
 static bool open_around(rung_read *r, rung_call *c, rung_slice *id, bool teams, rung_view *view) {
-    *r = begin(c, write_around);
-    r->around = rung__call_count(c, "around");
-    r->ids = id;
-    r->id_count = 1;
-    return rung__read_open(r, view, teams, rung__past_around);
+    *r = begin(c, RUNG_ASK_AROUND, write_around);
+    r->q.around = rung__call_count(c, "around");
+    r->q.ids = id;
+    r->q.id_count = 1;
+    return rung__read_open(r, view, teams);
 }
 
 void rung_api_team(rung_call *c) {
@@ -205,7 +202,7 @@ void rung_api_team(rung_call *c) {
     rung_view view;
     rung_read r;
     if (open_around(&r, c, &id, true, &view))
-        find_around(&r, &view);
+        answer_view(&r, &view);
 }
 
 enum { TOGETHER = 32 };
@@ -226,7 +223,7 @@ static void answer_some(rung_api *api) {
     }
     rung_view_prefetch(n, at, ids);
     for (uint32_t i = 0; i < n; i++)
-        find_around(&reads[i], &views[i]);
+        answer_view(&reads[i], &views[i]);
 }
 
 void rung__answer_ranked(void *ctx) {
@@ -249,14 +246,14 @@ void rung_api_around(rung_call *c) {
 
 static void write_players(rung_json_writer *w, const rung_read *r) {
     RUNG_JSON_OPEN(w, "entries", array);
-    for (uint32_t i = 0; i < r->id_count; i++)
-        if (r->found[i])
-            rung_answer_row(w, &r->k, &r->rows[i], false);
+    for (uint32_t i = 0; i < r->q.id_count; i++)
+        if (r->q.found[i])
+            rung_answer_row(w, &r->q.k, &r->q.rows[i], false);
     rung_json_close_array(w);
     RUNG_JSON_OPEN(w, "missing", array);
-    for (uint32_t i = 0; i < r->id_count; i++)
-        if (!r->found[i])
-            rung_json_write_string(w, r->ids[i]);
+    for (uint32_t i = 0; i < r->q.id_count; i++)
+        if (!r->q.found[i])
+            rung_json_write_string(w, r->q.ids[i]);
     rung_json_close_array(w);
 }
 
@@ -264,41 +261,34 @@ void rung_api_players(rung_call *c) {
     rung_view view;
     rung_slice ids[RUNG_API_ROWS_MAX];
     bool found[RUNG_API_ROWS_MAX];
-    rung_read r = begin(c, write_players);
-    r.ids = ids;
-    r.found = found;
+    rung_read r = begin(c, RUNG_ASK_PLAYERS, write_players);
+    r.q.ids = ids;
+    r.q.found = found;
     rung_slice names = rung__call_arg(c, "ids")->text;
-    while (r.id_count < RUNG_API_ROWS_MAX && rung_arg_next(&names, &ids[r.id_count]))
-        r.id_count++;
-    if (!rung__read_open(&r, &view, false, rung__past_players))
+    while (r.q.id_count < RUNG_API_ROWS_MAX && rung_arg_next(&names, &ids[r.q.id_count]))
+        r.q.id_count++;
+    if (!rung__read_open(&r, &view, false))
         return;
-    rung_view_rows(&view, r.id_count, ids, r.rows, found);
-    rung__read_answer(&r);
+    answer_view(&r, &view);
 }
 
 /* ---- friends ---- */
 
 static void write_friends(rung_json_writer *w, const rung_read *r) {
     RUNG_JSON_MEMBER(w, "player", string, r->call->player);
-    RUNG_JSON_MEMBER(w, "count", uint, r->list_total);
-    rung_answer_rows(w, &r->k, "entries", r->rows, r->count, true);
+    RUNG_JSON_MEMBER(w, "count", uint, r->q.list_total);
+    rung_answer_rows(w, &r->q.k, "entries", r->q.rows, r->q.count, true);
 }
 
 void rung_api_friend_ranking(rung_call *c) {
     rung_view view;
-    rung_read r = begin(c, write_friends);
-    r.limit = rung__call_count(c, "limit");
-    r.offset = rung__call_count(c, "offset");
-    if (!rung__read_open(&r, &view, false, rung__past_friends))
-        return;
-    rung_status st = rung_view_friends(&view, c->api->config.alloc, c->player, r.offset, r.limit,
-                                       r.rows, &r.count, &r.list_total);
-    if (st == RUNG_NOT_FOUND)
-        rung__call_absent(c, "player", "no such player");
-    else if (st < 0)
-        rung__call_fail(c, st, NULL);
-    else
-        rung__read_answer(&r);
+    rung_read r = begin(c, RUNG_ASK_FRIENDS, write_friends);
+    r.q.limit = rung__call_count(c, "limit");
+    r.q.offset = rung__call_count(c, "offset");
+    r.q.ids = &c->player;
+    r.q.id_count = 1;
+    if (rung__read_open(&r, &view, false))
+        answer_view(&r, &view);
 }
 
 /* ---- where a score would stand ---- */
@@ -318,14 +308,14 @@ typedef struct at_score {
 
 static void write_at_score(rung_json_writer *w, const rung_read *r) {
     const at_score *a = (const at_score *)r;
-    rung_answer_values(w, r->k.def, a->values, a->value_count);
+    rung_answer_values(w, r->q.k.def, a->values, a->value_count);
     RUNG_JSON_MEMBER(w, "rank", uint, a->rank);
-    rung_answer_rows(w, &r->k, "above", r->rows, r->self, false);
-    rung_answer_rows(w, &r->k, "below", r->rows + r->self, r->count - r->self, false);
+    rung_answer_rows(w, &r->q.k, "above", r->q.rows, r->q.self, false);
+    rung_answer_rows(w, &r->q.k, "below", r->q.rows + r->q.self, r->q.count - r->q.self, false);
 }
 
 static rung_status read_scores(const rung_call *c, at_score *a, rung_err *err) {
-    const rung_keyspec *key = &a->read.k.def->key;
+    const rung_keyspec *key = &a->read.q.k.def->key;
     rung_slice rest = rung__call_arg(c, "columns")->text, text;
     rung_status st =
         read_score(&key->columns[0], rung__call_arg(c, "score")->text, "score", &a->values[0], err);
@@ -342,13 +332,13 @@ static rung_status read_scores(const rung_call *c, at_score *a, rung_err *err) {
 void rung_api_at_score(rung_call *c) {
     rung_view view;
     rung_err err = {0};
-    at_score a = {.read = begin(c, write_at_score)};
-    if (!rung__read_open(&a.read, &view, false, NULL))
+    at_score a = {.read = begin(c, RUNG_ASK_MEMORY, write_at_score)};
+    if (!rung__read_open(&a.read, &view, false))
         return;
     rung_status st = read_scores(c, &a, &err);
     if (st >= 0)
         st = rung_view_at_score(&view, a.value_count, a.values, rung__call_count(c, "around"),
-                                &a.rank, a.read.rows, &a.read.count, &a.read.self, &err);
+                                &a.rank, a.read.q.rows, &a.read.q.count, &a.read.q.self, &err);
     if (st < 0)
         rung__call_malformed(c, st, &err);
     else
@@ -364,10 +354,10 @@ static void write_target(rung_json_writer *w, const rung_read *r) {
     } else {
         RUNG_JSON_MEMBER(w, "top_percent", real, rung__call_arg(r->call, "top_percent")->real);
     }
-    if (r->count) {
-        rung_answer_values(w, r->k.def, r->rows[0].values, r->rows[0].value_count);
+    if (r->q.count) {
+        rung_answer_values(w, r->q.k.def, r->q.rows[0].values, r->q.rows[0].value_count);
         RUNG_JSON_KEY(w, "entry");
-        rung_answer_row(w, &r->k, &r->rows[0], false);
+        rung_answer_row(w, &r->q.k, &r->q.rows[0], false);
         return;
     }
     RUNG_JSON_KEY(w, "score");
@@ -378,25 +368,23 @@ static void write_target(rung_json_writer *w, const rung_read *r) {
 
 void rung_api_target(rung_call *c) {
     rung_view view;
-    rung_read r = begin(c, write_target);
+    rung_read r = begin(c, RUNG_ASK_TARGET, write_target);
     const rung_arg *rank = rung__call_arg(c, "rank"), *percent = rung__call_arg(c, "top_percent");
     if (rank->given == percent->given) {
         rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, "rank",
                              "expected either rank or top_percent");
         return;
     }
-    if (!rung__read_open(&r, &view, false, rung__past_target))
-        return;
-    rung_status st = rank->given ? rung_view_target_rank(&view, (uint32_t)rank->number, &r.rows[0])
-                                 : rung_view_target_percent(&view, percent->real, &r.rows[0]);
-    r.count = st == RUNG_OK;
-    rung__read_answer(&r);
+    r.q.target_rank = rank->given ? (uint32_t)rank->number : 0;
+    r.q.target_percent = percent->real;
+    if (rung__read_open(&r, &view, false))
+        answer_view(&r, &view);
 }
 
 /* ---- counting ---- */
 
 static void write_count(rung_json_writer *w, const rung_read *r) {
-    RUNG_JSON_MEMBER(w, "count", uint, r->count);
+    RUNG_JSON_MEMBER(w, "count", uint, r->q.count);
 }
 
 /* The ends of all scores there can be. */
@@ -415,17 +403,17 @@ void rung_api_count(rung_call *c) {
     rung_value low, high;
     rung_err err = {0};
     rung_status st = RUNG_OK;
-    rung_read r = begin(c, write_count);
-    if (!rung__read_open(&r, &view, false, NULL))
+    rung_read r = begin(c, RUNG_ASK_MEMORY, write_count);
+    if (!rung__read_open(&r, &view, false))
         return;
     const rung_arg *min = rung__call_arg(c, "min"), *max = rung__call_arg(c, "max");
-    const rung_column *score = &r.k.def->key.columns[0];
-    widest(r.k.def, &low, &high);
+    const rung_column *score = &r.q.k.def->key.columns[0];
+    widest(r.q.k.def, &low, &high);
     if (min->given)
         st = read_score(score, min->text, "min", &low, &err);
     if (st >= 0 && max->given)
         st = read_score(score, max->text, "max", &high, &err);
-    if (st >= 0 && rung_view_count_range(&view, low, high, &r.count) < 0)
+    if (st >= 0 && rung_view_count_range(&view, low, high, &r.q.count) < 0)
         st = RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "min", "out of the range of the board's scores");
     if (st < 0)
         rung__call_malformed(c, st, &err);
@@ -451,7 +439,7 @@ static void write_quantiles(rung_json_writer *w, const distribution *d) {
             break;
         rung_json_open_object(w);
         RUNG_JSON_MEMBER(w, "top_percent", uint, percents[i]);
-        rung_answer_values(w, d->read.k.def, row.values, 1);
+        rung_answer_values(w, d->read.q.k.def, row.values, 1);
         rung_json_close_object(w);
     }
     rung_json_close_array(w);
@@ -459,7 +447,7 @@ static void write_quantiles(rung_json_writer *w, const distribution *d) {
 
 static void write_distribution(rung_json_writer *w, const rung_read *r) {
     const distribution *d = (const distribution *)r;
-    const rung_column *score = &r->k.def->key.columns[0];
+    const rung_column *score = &r->q.k.def->key.columns[0];
     RUNG_JSON_MEMBER(w, "by", string,
                      rung__call_arg(r->call, "by")->number ? RUNG_SLICE("count")
                                                            : RUNG_SLICE("width"));
@@ -480,8 +468,9 @@ static void write_distribution(rung_json_writer *w, const rung_read *r) {
 void rung_api_distribution(rung_call *c) {
     rung_view view;
     rung_bucket buckets[RUNG_API_ROWS_MAX];
-    distribution d = {.read = begin(c, write_distribution), .view = &view, .buckets = buckets};
-    if (!rung__read_open(&d.read, &view, false, NULL))
+    distribution d = {
+        .read = begin(c, RUNG_ASK_MEMORY, write_distribution), .view = &view, .buckets = buckets};
+    if (!rung__read_open(&d.read, &view, false))
         return;
     uint32_t n = rung__call_count(c, "buckets");
     d.count = rung__call_arg(c, "by")->number ? rung_view_distribution_by_count(&view, n, buckets)

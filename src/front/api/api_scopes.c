@@ -27,7 +27,7 @@ void rung_api_scope_values(rung_call *c) {
     rung_view view;
     uint32_t limit = rung__call_count(c, "limit");
     scope_list list = {.attribute = rung__call_arg(c, "attribute")->text};
-    if (!rung__read_open(&r, &view, false, NULL))
+    if (!rung__read_open(&r, &view, false))
         return;
     list.sizes = rung_exchange_alloc(c->x, limit * sizeof *list.sizes);
     if (!list.sizes) {
@@ -41,7 +41,7 @@ void rung_api_scope_values(rung_call *c) {
     }
     rung_json_writer *w = rung__call_begin(c);
     rung_json_open_object(w);
-    rung_answer_head(w, &r.k);
+    rung_answer_head(w, &r.q.k);
     write_scope(w, &list);
     rung_json_close_object(w);
     rung__call_answer(c, 200);

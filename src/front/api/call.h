@@ -19,8 +19,8 @@
 
 #define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
 #define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
-#define RUNG_API_ASKERS_MAX  3    /* of them worked on at a time: libuv's pool has four threads */
-#define RUNG_API_ASKING_MAX  1024 /* questions to the archive; one more: 503 */
+
+struct rung_read;
 
 typedef struct rung_call {
     rung_api *api;
@@ -40,7 +40,7 @@ typedef struct rung_call {
     rung_hub_waiter waiter;
     int64_t deadline_ms;
     struct rung_call *prev, *next;
-    struct rung_past *past;
+    void (*write)(rung_json_writer *w, const struct rung_read *r); /* members of a ranked answer */
 } rung_call;
 
 typedef struct rung_call_list {
@@ -52,17 +52,9 @@ void rung__call_list_remove(rung_call_list *l, rung_call *c);
 
 struct rung_batch;
 
-/* A reader of the archive, and the question it is working on in the pool. */
-typedef struct rung_asker {
-    rung_work work;
-    rung_archive *archive;
-    rung_call *call; /* NULL: it is free */
-} rung_asker;
-
 struct rung_api {
     rung_api_config config;
     rung_service service; /* its hub is NULL until started */
-    rung_archive *archive;
     const rung_net *net;
     const rung_http *http;
     bool is_stopped;
@@ -76,19 +68,15 @@ struct rung_api {
     size_t body_size;
 
     rung_call_list waiting; /* for a sequence; by deadline, since all wait equally long */
-    rung_fair waiting_shares, asking_shares, batch_shares; /* who has how many */
+    rung_fair waiting_shares, batch_shares; /* who has how many */
     rung_timer wait_timer;
 
     rung_call_list
         ranked; /* questions for a player's place, answered together at the end of the turn */
     rung_task answer_ranked;
 
-    rung_call_list asking; /* questions to the archive, with the one under way */
-    rung_asker askers[RUNG_API_ASKERS_MAX];
-    uint32_t asker_count;
-    uint64_t turn,
-        turns[RUNG_FAIR_SHARES]; /* of the question begun last; the last one of each sender */
-    rung_timer ask_timer;        /* runs while questions wait for the archive to catch up */
+    rung_work archive_work[RUNG_ASKER_READERS_MAX];
+    rung_timer ask_timer; /* runs while questions wait for the archive to catch up */
 
     struct rung_key_change *key_change; /* under way in the pool; NULL: none */
 
@@ -162,15 +150,6 @@ void rung__call_put(rung_call *c, rung_hub_answer *answer);
 bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out);
 /* Read the body by the route's schema; false: it is malformed, and the call is ended. */
 bool rung__call_read_body(rung_call *c, rung_slot *slots);
-
-/* ---- the archive (reads.h) ---- */
-
-/* Queue a question; c->past is the API's from then on. Without room, or while stopping, the call is ended here. */
-typedef struct rung_past rung_past;
-void rung__archive_ask(rung_call *c, rung_past *p);
-/* Refuse all questions but the one under way. */
-void rung__archive_stop(rung_api *api);
-void rung__archive_look_again(void *api); /* the time of ask_timer */
 
 /* ---- handlers ---- */
 

@@ -23,8 +23,7 @@ typedef struct rung_metrics {
     rung_route_metrics routes[RUNG_METRICS_ROUTES_MAX];
     uint64_t bytes_in, bytes_out;
     uint64_t batch_lines, batch_refused; /* submissions of batches */
-    uint64_t archive_questions, archive_failures;
-    uint64_t waits, wait_timeouts; /* reads that waited for a sequence */
+    uint64_t waits, wait_timeouts;       /* reads that waited for a sequence */
 } rung_metrics;
 
 /* One request is answered; `status` 0: its client went away. `took_us` NULL: counted, but not timed. */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* archive_port.h - what the use cases ask of an archive: windows that have left memory, and what happened.
+ *
+ *     rung_archive_view view;
+ *     if (port->open(archive, &(rung_archive_query){.board = b, .kind = RUNG_WINDOW_WEEK, .window_id = id}, &view,
+ *                    &err) == RUNG_OK) {
+ *         port->top(&view, 0, 10, rows, &count, &err);
+ *         port->close(&view);
+ *     }
+ *
+ * The room `archive` implements it. Rows are those that the state would have given. A call may wait for a disk, so
+ * the owner of the state never makes one: service/asker.h has threads for it. Times are Unix milliseconds.
+ * Threads: an archive is used by one thread at a time; a second thread has one of its own. */
+#ifndef RUNG_SERVICE_ARCHIVE_PORT_H
+#define RUNG_SERVICE_ARCHIVE_PORT_H
+
+#include "base/slice.h"
+#include "base/status.h"
+#include "state/state.h"
+
+typedef struct rung_archive rung_archive; /* the implementation's */
+struct rung_archive_row;
+
+/* Score columns with their types. */
+typedef struct rung_archive_values {
+    uint32_t count;
+    rung_value values[RUNG_COLUMNS_MAX];
+    uint8_t types[RUNG_COLUMNS_MAX];    /* rung_score_type */
+    uint8_t decimals[RUNG_COLUMNS_MAX]; /* of decimals */
+} rung_archive_values;
+
+#define RUNG_STATUS_UNKNOWN 127 /* the outcome of the event is not known */
+
+typedef struct rung_archive_score {
+    uint64_t seq;
+    rung_slice board, player;
+    bool is_delta, has_at;
+    int64_t at_ms; /* as sent, or else the log time */
+    int64_t ts_ms;
+    rung_archive_values values;
+    rung_slice id, meta; /* may be empty */
+    int status;          /* rung_status of applying it, or RUNG_STATUS_UNKNOWN */
+} rung_archive_score;
+
+typedef struct rung_archive_window {
+    int64_t key; /* key of the implementation */
+    rung_slice board;
+    uint32_t kind; /* a rung_window_kind */
+    rung_slice id; /* "2026-W46", or the season's name */
+    int64_t start_ms, end_ms;
+    uint64_t closed_seq;
+    int64_t closed_ms;        /* log time */
+    uint32_t total, distinct; /* including hidden standings, except in lists of windows */
+    rung_rank_style rank;
+    rung_slice definition; /* encoded definition at the time the window closed */
+    /* found: it came with its scopes; windows archived before there were any did not */
+    bool has_scopes;
+} rung_archive_window;
+
+/* One ranking of a closed window. */
+typedef struct rung_archive_ranking {
+    int64_t window; /* keys */
+    int64_t scope;  /* 0: everybody */
+} rung_archive_ranking;
+
+/* A player's position at some time. */
+typedef struct rung_archive_point {
+    int64_t time_ms;
+    bool is_daily; /* a daily sample; otherwise a window's end */
+    uint32_t kind; /* of window; 0: all of time */
+    rung_slice window_id;
+    uint32_t place, sparse, dense, total;
+    rung_archive_values values;
+} rung_archive_point;
+
+typedef struct rung_archive_score_query {
+    rung_slice board, player; /* at least one is not empty */
+    int64_t from_ms, to_ms;   /* by at: [from, to); both 0: always */
+    bool newest_first;        /* else oldest first */
+    /* With after_seq: those behind this one in that order, for the next page. */
+    int64_t after_at_ms;
+    uint64_t after_seq; /* 0: from the beginning */
+} rung_archive_score_query;
+
+typedef struct rung_archive_query {
+    rung_slice board;
+    uint32_t kind; /* a rung_window_kind */
+    rung_slice window_id;
+    rung_slice scope; /* "country:FI"; empty: everybody */
+    bool teams;       /* the team ranking instead of the players' */
+    bool has_rank;
+    rung_rank_style rank; /* when has_rank, else the board's at the time */
+    int64_t now_ms;       /* the time decayed scores are shown for; 0: the window's end */
+} rung_archive_query;
+
+/* One closed window in one snapshot of the archive. Fields without a comment are private. */
+typedef struct rung_archive_view {
+    uint32_t total, distinct; /* without hidden standings */
+    rung_rank_style rank;
+    rung_archive_window window;
+    rung_archive *archive;
+    rung_archive_ranking ranking;
+    struct rung_archive_row *hidden;
+    uint32_t hidden_count;
+    const rung_row *teams; /* all of them, in order; NULL: a ranking of players */
+    double decay;          /* factor on scores */
+} rung_archive_view;
+
+typedef struct rung_archive_port {
+    /* The last archived sequence (0: none) and the log time there. `log_time_ms_out` may be NULL. */
+    rung_status (*cursor)(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
+                          rung_err *err);
+
+    /* RUNG_OK: the view must be closed; until then this archive takes no other query. RUNG_NOT_FOUND: the archive has
+     * no such window (yet: compare the cursor). If several have that name (the board was deleted and created again),
+     * the last one counts. RUNG_EABSENT: it has the window but not this ranking: the board did not rank by the
+     * attribute or had no teams when the window closed, or an old version archived the window without scopes.
+     * RUNG_EINVAL: malformed scope. */
+    rung_status (*open)(rung_archive *a, const rung_archive_query *q, rung_archive_view *view_out,
+                        rung_err *err);
+    void (*close)(rung_archive_view *view); /* invalidates slices in its rows */
+    /* As rung_view_top, rung_view_around and rung_view_rows of state.h, with the same rows, except that team
+     * numbers are 0. */
+    rung_status (*top)(rung_archive_view *view, uint32_t offset, uint32_t limit, rung_row *rows,
+                       uint32_t *count_out, rung_err *err);
+    rung_status (*around)(rung_archive_view *view, rung_slice id, uint32_t around, rung_row *rows,
+                          uint32_t *count_out, uint32_t *self_out, rung_err *err);
+    rung_status (*rows)(rung_archive_view *view, uint32_t n, const rung_slice *ids, rung_row *rows,
+                        bool *found, rung_err *err);
+
+    /* The next three: results are valid until the next query. */
+
+    /* Closed windows of a board, latest end first. kind 0: all kinds. before_end_ms is INT64_MAX for the first page,
+     * then the end of the last window shown. */
+    rung_status (*windows)(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms,
+                           uint32_t limit, rung_archive_window *out, uint32_t *count_out,
+                           rung_err *err);
+    /* A player's positions on a board in [from, to), oldest first: at the ends of windows and in daily samples, with
+     * the ranks of that time. */
+    rung_status (*history)(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
+                           int64_t to_ms, uint32_t limit, rung_archive_point *out,
+                           uint32_t *count_out, rung_err *err);
+    /* Score events by board, player and time, ordered by (at, seq) in either direction. */
+    rung_status (*scores)(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
+                          rung_archive_score *out, uint32_t *count_out, rung_err *err);
+} rung_archive_port;
+
+/* How far an archive is, and how far it must be to be believed. */
+typedef struct rung_archive_marks {
+    uint64_t cursor_seq; /* the last event in it */
+    uint64_t
+        changed_seq; /* the last that changed how closed windows are answered: a ban, a removal, ... */
+    uint64_t closed_seq; /* the last that closed a window */
+} rung_archive_marks;
+
+#endif
