@@ -133,7 +133,7 @@ static double decay_factor(const rung_board_def *def, int64_t end_ms, int64_t no
     return exp2(-((double)now_ms - (double)end_ms) / (double)def->half_life_ms);
 }
 
-/* Read the hidden rows and find out which scores are gone with them: A1. */
+/* Read the hidden rows and determine which scores disappear with them (A1). */
 static rung_status load_hidden(rung_archive_view *v, rung_err *err) {
     rung_archive *a = v->archive;
     rung_status st = a->ops->hidden(a, &v->ranking, &v->hidden, &v->hidden_count, err);
@@ -165,7 +165,7 @@ static bool ranks_by(const rung_board_def *def, rung_slice attribute) {
     return false;
 }
 
-/* Make it the view of one scope. Where nobody stands it is empty, and asks for no rows. */
+/* Turn the view into one of a single scope. An empty scope reads no rows. */
 static rung_status choose_scope(rung_archive_view *v, const rung_board_def *def, rung_slice scope,
                                 rung_err *err) {
     rung_archive_scope found = {0};
@@ -245,8 +245,7 @@ void rung_archive_view_close(rung_archive_view *view) {
     *view = (rung_archive_view){0};
 }
 
-/* Hidden rows before a place: how many there are, with a better score than `sparse`, and how many scores are gone
- * with them. */
+/* Count the hidden rows before a place, those with a better score than `sparse`, and the scores that disappear. */
 typedef struct gone {
     uint32_t rows, better, scores;
 } gone;
@@ -286,7 +285,7 @@ static uint32_t place_of_index(const rung_archive_view *v, uint32_t index) {
     return place;
 }
 
-/* The standing of a player, or the row of a team, as it is shown. RUNG_NOT_FOUND. */
+/* The displayed row of a player or team. RUNG_NOT_FOUND. */
 static rung_status find_row(rung_archive_view *view, rung_slice id, rung_row *out, rung_err *err) {
     rung_archive_row found;
     for (uint32_t i = 0; view->teams && i < view->total; i++)

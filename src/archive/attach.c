@@ -42,7 +42,7 @@ struct rung_attach {
     bool has_checker;
     _Atomic bool is_check_over; /* by itself, or it shall be */
     _Atomic int checked;        /* a status */
-    pthread_mutex_t lock;       /* of the next: who asks for the stats may be another thread */
+    pthread_mutex_t lock;       /* protects the next: another thread may ask for the stats */
     rung_follower *follower;
     rung_attach_marks marks;
     rung_archive *checking; /* the checker's, while it may be interrupted */
@@ -112,7 +112,7 @@ static void *run_check(void *ctx) {
     return NULL;
 }
 
-/* Without a thread there is no search; it is not worth more. */
+/* If no thread can be started, skip the search. */
 static void begin_check(rung_attach *a) {
     sigset_t all, before;
     a->is_check_over = false;
@@ -123,7 +123,7 @@ static void begin_check(rung_attach *a) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* An interruption is lost on a check that has not begun its work, so it is said until it is heard. */
+/* SQLite loses an interruption that comes before the check has begun, so repeat it until the check ends. */
 static void end_check(rung_attach *a) {
     if (!a->has_checker)
         return;
@@ -138,7 +138,7 @@ static void end_check(rung_attach *a) {
     a->has_checker = false;
 }
 
-/* A file of no bytes is one that was emptied: SQLite leaves none. */
+/* A file of 0 bytes was emptied by somebody: SQLite leaves none. */
 static void look_for_emptied(const rung_attach *a) {
     struct stat s;
     char line[PATH_SIZE + 160];
@@ -189,7 +189,7 @@ static rung_status open_file(rung_attach *a, const uint8_t log_id[16], rung_err 
     if (st != RUNG_ENOSPC || c.vfs)
         return st;
     c.vfs = a->vfs =
-        "unix-excl"; /* the index of its WAL in memory: so it needs no space to be read */
+        "unix-excl"; /* keep the WAL index in memory: reading then needs no disk space */
     st = rung_sqlite_archive_open(&c, &a->archive, err);
     if (st == RUNG_OK)
         say(a,
@@ -264,7 +264,7 @@ static void add_windows_of(rung_attach *a, const rung_state *state, rung_slice b
     rung_alloc_free(a->config.alloc, windows, size);
 }
 
-/* Those that the state still has and the archive never saw go with the state's last event. */
+/* Windows that the state still has and the archive never saw are added with the state's last event. */
 static void add_missed_windows(rung_attach *a, const rung_state *state) {
     rung_archive *reader;
     rung_slice board;
@@ -332,7 +332,7 @@ static void on_close(void *ctx, rung_slice board, const rung_view *view) {
     rung_follower_close_window(a->follower, board, view);
 }
 
-/* Nobody is served yet: better to wait for the archive than to pile up windows. Not for one that fails, though. */
+/* No client is served yet: wait for the archive rather than queue up windows, unless the archive fails. */
 static void catch_up(void *ctx) {
     rung_attach *a = ctx;
     size_t max = a->config.replay_bytes_max ? a->config.replay_bytes_max : REPLAY_BYTES_DEFAULT;

@@ -148,8 +148,8 @@ typedef struct packing {
     uint32_t hidden_count, hidden_done;
 } packing;
 
-/* Rows with one score have one mark, which differs from that of the row above if the scores do: the sparse rank,
- * doubled, of the shown rows that have the score; an odd number where all that have it are hidden. */
+/* Rows with equal scores have the same mark, and it differs from the mark of the row above if the scores differ. It
+ * is twice the sparse rank of the visible rows with that score, or an odd number if all of them are hidden. */
 static void put_standing(packing *p, uint64_t mark, bool is_hidden, const rung_row *row) {
     put_number(&p->b, (mark != p->mark ? STEP : 0) | (is_hidden ? HIDDEN : 0));
     put_row(&p->b, p->def, p->end_ms, row);
@@ -158,7 +158,7 @@ static void put_standing(packing *p, uint64_t mark, bool is_hidden, const rung_r
     p->mark = mark;
 }
 
-/* The hidden rows that stand before the shown row number `index`. */
+/* The hidden rows before the visible row `index`. */
 static void put_hidden_before(packing *p, uint32_t index) {
     for (; p->hidden_done < p->hidden_count && p->hidden[p->hidden_done].above <= index;
          p->hidden_done++) {
@@ -203,7 +203,7 @@ static rung_status pack(packing *p, rung_slice board, const rung_view *view) {
     const rung_alloc *alloc = p->b.alloc;
     rung_view v = *view;
     v.rank =
-        RUNG_RANK_SPARSE; /* two scores can look the same and not be (decay): the ladder's own ranks tell */
+        RUNG_RANK_SPARSE; /* two decayed scores can look equal and differ: use the ladder's ranks */
     v.now_ms = v.end_ms;
     p->def = definition_of(view, board);
     p->end_ms = v.end_ms;

@@ -27,14 +27,14 @@
 #define STOP_MS_DEFAULT      5000u
 #define SAMPLE_TOP_DEFAULT   1000u
 #define FORK_ROWS_DEFAULT    100000u /* some 20 ms of packing: about what a fork takes then */
-#define JOB_ROW_BYTES        24 /* what a row of a job will take, as far as one can tell before */
+#define JOB_ROW_BYTES        24      /* estimated size of a row of a job */
 #define NOT_DURABLE_YET_RETRY_MS                                                                   \
-    10 /* with relaxed syncing an event is applied a little before it can be read */
+    10 /* with relaxed syncing an event is applied slightly before it can be read */
 #define RECORDS_AT_ONCE 64
 
 typedef struct item {
     struct item *next;
-    rung_packed packed; /* or, without bytes, the sequence and the size expected of the job */
+    rung_packed packed; /* or, without bytes, the sequence and expected size of the job */
     rung_pack_job *job; /* NULL: `packed` has the bytes */
 } item;
 
@@ -123,7 +123,7 @@ static uint64_t target_seq(const rung_follower *f) {
 
 /* ---- from the owner ---- */
 
-/* F4: take what follows on the ring; what does not fit, or comes after something that did not, is lost. */
+/* F4: append statuses to the ring; those that do not fit, or follow a gap, are lost. */
 static void ring_add(rung_follower *f, uint64_t first_seq, uint32_t count,
                      const rung_status *statuses) {
     uint32_t max = f->config.statuses_max;
@@ -142,7 +142,7 @@ static void ring_add(rung_follower *f, uint64_t first_seq, uint32_t count,
     }
 }
 
-/* All up to `seq` is applied. Under the lock; returns whether the thread is to be woken. */
+/* Everything up to `seq` is applied. Lock held. Returns whether to wake the thread. */
 static bool advance(rung_follower *f, uint64_t seq) {
     bool was_idle = target_seq(f) <= f->cursor_seq;
     f->applied_seq = seq;
@@ -173,7 +173,7 @@ void rung_follower_applied(rung_follower *f, uint64_t first_seq, uint32_t count,
         rung_worker_wake(f->worker);
 }
 
-/* The window of event `seq` cannot be kept: archive nothing from there on. Under the lock. */
+/* The window of event `seq` cannot be kept: archive nothing from there on. Lock held. */
 static void block(rung_follower *f, uint64_t seq, rung_status st) {
     if (f->blocked_seq)
         return;
@@ -189,7 +189,7 @@ static void block(rung_follower *f, uint64_t seq, rung_status st) {
     f->stats.failures++;
 }
 
-/* Queue packed bytes, or a job that makes them, or block. Takes both over. */
+/* Queue packed bytes or the job that makes them, or block. Takes ownership of both. */
 static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packed *packed,
                       rung_pack_job *job) {
     item *i = st == RUNG_OK ? rung_alloc_zeroed(f->config.alloc, sizeof *i) : NULL;
@@ -218,7 +218,7 @@ static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packe
         rung_packed_deinit(f->config.alloc, packed);
 }
 
-/* Is it worth packing? Replay brings back windows that are archived already. */
+/* Must it be packed? A replay repeats windows that are archived already. */
 static bool is_wanted(rung_follower *f, uint64_t seq) {
     pthread_mutex_lock(&f->lock);
     bool is = seq > f->cursor_seq && (!f->blocked_seq || seq < f->blocked_seq);
@@ -226,7 +226,7 @@ static bool is_wanted(rung_follower *f, uint64_t seq) {
     return is;
 }
 
-/* In rows: each attribute that a row is ranked by takes as long again, or less. */
+/* In rows: each attribute that a row is ranked by takes up to as long again. */
 static uint64_t packing_work(const rung_view *view, rung_slice board) {
     const rung_board_def *def;
     uint64_t attributes = 0;
@@ -323,7 +323,7 @@ static void take(rung_follower *f, uint64_t last) {
     f->taken_seq = f->taken.first ? f->taken.first->packed.seq : 0;
 }
 
-/* What a batch left, in front of the queue again (F1). Under the lock. */
+/* Return the remainder of a batch to the front of the queue (F1). Lock held. */
 static void give_back(rung_follower *f) {
     if (f->taken.first) {
         f->taken.last->next = f->queue.first;
@@ -353,7 +353,7 @@ static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64
     return rung_archive_add_event(f->config.archive, seq, &f->event, *log_time_ms, status, err);
 }
 
-/* The bytes of an item. A job that failed has lost its window. */
+/* The bytes of an item. If its job failed, the window is lost. */
 static rung_status item_bytes(rung_follower *f, item *i, rung_slice *out, rung_err *err) {
     *out = rung_slice_of(i->packed.ptr, i->packed.len);
     if (!i->job)
@@ -377,8 +377,8 @@ static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_e
     return RUNG_OK;
 }
 
-/* Add events from + 1 .. last with all that belongs to them. `*done_out` is how far it came: less than `last` when
- * the log has not synced the rest yet. */
+/* Add events from + 1 .. last with everything that belongs to them. `*done_out` is the last one added: less than
+ * `last` if the log has not synced the rest yet. */
 static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out,
                               item **next, int64_t *log_time_ms, rung_err *err) {
     rung_log_record records[RECORDS_AT_ONCE];
@@ -408,7 +408,7 @@ static void close_log_cursor(rung_follower *f) {
     f->log_cursor = NULL;
 }
 
-/* A commit that was reported as failed may have happened after all. Ask, rather than archive it twice. */
+/* A commit that was reported as failed may have succeeded: read the cursor rather than archive twice. */
 static rung_status check_cursor(rung_follower *f, uint64_t from, uint64_t *seq_out, rung_err *err) {
     rung_status st = rung_archive_cursor(f->config.archive, seq_out, NULL, err);
     if (st >= 0 && *seq_out < from)
@@ -430,7 +430,7 @@ static rung_status catch_up(rung_follower *f, uint64_t seq, uint64_t *done_out, 
     return st;
 }
 
-/* One transaction. RUNG_OK with how far it came, perhaps nowhere; after a failure nothing has changed. */
+/* One transaction. RUNG_OK with its last event, possibly none; after a failure nothing has changed. */
 static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out,
                                  item **next, rung_err *err) {
     rung_archive *a = f->config.archive;
@@ -458,7 +458,7 @@ static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last,
     return RUNG_OK;
 }
 
-/* An archive that is new, or was away too long, begins where the log does, and says what it has not seen. */
+/* A new archive, or one that was detached too long, starts where the log does and records the gap. */
 static rung_status skip_gap(rung_follower *f, uint64_t from, rung_err *err) {
     rung_archive *a = f->config.archive;
     rung_status st = rung_archive_begin(a, err);
@@ -473,8 +473,7 @@ static rung_status skip_gap(rung_follower *f, uint64_t from, rung_err *err) {
 
 /* ---- the thread: its life ---- */
 
-/* After a commit up to `done`, `next` being the first item it did not hold. F3. Under the lock; returns what is to
- * be freed. */
+/* After a commit up to `done`; `next` is the first item not in it (F3). Lock held. Returns the items to free. */
 static item_list settle(rung_follower *f, uint64_t done, const item *next) {
     item_list archived = {0};
     while (f->taken.first && f->taken.first != next) {
@@ -537,7 +536,7 @@ static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
     return done == from ? RUNG_NOT_FOUND : RUNG_OK;
 }
 
-/* Tell the operator when it begins to fail and when it works again. Under the lock, which is let go to speak. */
+/* Tell the operator when it starts to fail and when it works again. Releases the lock to do so. */
 static void report(rung_follower *f, rung_status st) {
     char line[sizeof f->stats.last_error.message + 64];
     bool is_failing = st < 0;

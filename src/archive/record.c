@@ -57,7 +57,7 @@ static void put_window(rung_json_writer *w, uint32_t kind, rung_slice id) {
     RUNG_JSON_MEMBER(w, "window", string, id);
 }
 
-/* Commands by name and key; what they did to each member is the log's to tell. */
+/* Commands by name and key; the log has their effect on each member. */
 static void put_commands(rung_json_writer *w, const rung_event *e) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
@@ -81,7 +81,7 @@ static bool renews_key(const rung_zcommand *c) {
            c->kind == RUNG_ZCOMMAND_ZRANGESTORE;
 }
 
-/* Keys that a command takes away or writes anew begin a new life: what is archived under the name is of the old one. */
+/* A key that a command deletes or overwrites starts anew: what is archived under its name belongs to the old one. */
 static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *e, rung_err *err) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
@@ -100,7 +100,7 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
     return st;
 }
 
-/* Members come and go by the million; whole keys that somebody deleted or renamed are for the audit trail. */
+/* Members come and go by the million; the audit trail lists only whole keys that were deleted or renamed. */
 static bool takes_keys_away(const rung_event *e) {
     rung_slice rest = e->keys.packed;
     rung_zcommand c;
@@ -155,7 +155,7 @@ static void put_event_details(rung_json_writer *w, const rung_event *e) {
     }
 }
 
-/* Write `r` with the details in `w`; an empty object says nothing. */
+/* Write `r` with the details in `w`; an empty object is omitted. */
 static rung_status write_audit(rung_archive *a, rung_archive_audit r, rung_json_writer *w,
                                rung_err *err) {
     if (w->len > 2)
@@ -225,7 +225,7 @@ rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_eve
     case RUNG_EVENT_FRIEND_REMOVED:
     case RUNG_EVENT_FRIENDS_REPLACED:
     case RUNG_EVENT_TICK:
-        return RUNG_OK; /* who follows whom is nobody's history; what a tick closed comes as windows */
+        return RUNG_OK; /* friendships are not archived; windows that a tick closed arrive separately */
     }
     return RUNG_FAIL(err, RUNG_EVERSION, "event %" PRIu64 ": kind %d is not known", seq,
                      (int)e->kind);

@@ -11,14 +11,14 @@
 /* Somebody played on a board today. */
 typedef struct sample {
     uint32_t board, player; /* their numbers in the tables below */
-    uint32_t next;          /* of the same board, in the order of coming; NONE: the last */
+    uint32_t next;          /* next sample of the same board, by arrival; NONE: the last */
 } sample;
 
 typedef struct line {
-    uint32_t first, last, count; /* of a board's samples; nothing else is set while count is 0 */
+    uint32_t first, last, count; /* of a board's samples; other fields are unset while count is 0 */
 } line;
 
-/* One table of names for all boards, and a few words for each board: there may be a million boards of one player. */
+/* One table of names for all boards, and a few words per board: there may be a million boards of one player. */
 struct rung_sampler {
     const rung_alloc *alloc;
     rung_hash_key key;
@@ -71,7 +71,7 @@ void rung_sampler_destroy(rung_sampler *s) {
 
 /* ---- who played ---- */
 
-/* An array for more than `index` elements, the new ones zero; NULL: no memory, and nothing has changed. */
+/* Grow an array to more than `index` elements, the new ones zero. NULL: out of memory, and nothing changed. */
 static void *array_for(const rung_alloc *a, void *array, uint32_t *cap, uint32_t index,
                        size_t size) {
     if (index < *cap)
@@ -159,7 +159,7 @@ static void sample_board(rung_sampler *s, const rung_state *state, rung_follower
     uint32_t number, n = 0;
     rung_slice *ids = NULL;
     line l = {0};
-    /* The day that ended decides which window it was: its last millisecond. */
+    /* The last millisecond of the day that ended determines its window. */
     if (rung_state_view(state, &(rung_query){.board = board, .now_ms = time_ms - 1}, &view, NULL) !=
             RUNG_OK ||
         view.total == 0)

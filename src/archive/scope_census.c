@@ -11,7 +11,7 @@
 
 typedef struct counted {
     uint32_t total, distinct;
-    uint32_t last;                 /* the sparse rank, among everybody, of the last one that came */
+    uint32_t last;                 /* the sparse rank, among everybody, of the last row counted */
     uint32_t place, sparse, dense; /* of that one, here: second reading */
     rung__tally tally;             /* of teams */
 } counted;

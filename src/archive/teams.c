@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Team scores are made by the state's own arithmetic from exact sums. On decay boards they are sums of doubles, where
- * the state adds weights of 38 bits: equal to some eleven digits. */
+/* The state's own arithmetic computes team scores from exact sums. On decay boards they are sums of doubles, where
+ * the state adds weights of 38 bits: equal to about eleven digits. */
 #include "archive/teams.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ rung_team_sum rung__tally_sum(const rung__tally *t, const rung_board_def *def) {
     return def->update == RUNG_UPDATE_DECAY ? decayed.i : t->sum;
 }
 
-/* The members that are shown, from the top, as many as count. */
+/* The visible members from the top, as many as count. */
 static rung_status add_up(const rung_archive_view *v, const rung_board_def *def,
                           rung_archive_scope *team, rung_err *err) {
     enum { AT_ONCE = 64 };

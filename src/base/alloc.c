@@ -64,7 +64,7 @@ static void *heap_resize(void *ctx, void *ptr, size_t old_size, size_t new_size)
     if (is_mapped(old_size) && is_mapped(new_size)) {
         if (page_round(old_size) == page_round(new_size))
             return ptr;
-        /* In place when it can be, so that the alignment (and the huge pages) stay. */
+        /* In place if possible, to keep the alignment and the huge pages. */
         if (mremap(ptr, page_round(old_size), page_round(new_size), 0) != MAP_FAILED) {
             madvise(ptr, page_round(new_size), MADV_HUGEPAGE);
             return ptr;
@@ -94,7 +94,7 @@ void *rung_alloc_zeroed(const rung_alloc *a, size_t size) {
 
 /* ---- the meter ---- */
 
-/* As glibc's malloc: eight bytes before each block, in steps of sixteen, from 32 on. */
+/* As glibc's malloc: 8 bytes of header per block, in steps of 16, at least 32. */
 static size_t cost_of(size_t size) {
     if (size == 0)
         return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slow and the failing ends of bytes.h. Times are numbers of 6 bytes: up to 8 bytes are written and read as one
- * word, in which every byte has 7 bits of the number and a high bit, set in all bytes but the last. */
+/* The slow paths and failures of bytes.h. Times are numbers of 6 bytes: up to 8 bytes are encoded and decoded as one
+ * word with 7 bits of the number per byte, and the high bit set in all bytes except the last. */
 #include "base/bytes.h"
 
 #define HIGH_BITS UINT64_C(0x8080808080808080)
 
-/* 56 bits, 7 in each byte: halves first, then halves of those. */
+/* Spread 56 bits, 7 per byte: first into halves, then quarters, and so on. */
 static uint64_t spread(uint64_t word) {
     word = (word & 0x000000000fffffff) | (word & 0x00fffffff0000000) << 4;
     word = (word & 0x00003fff00003fff) | (word & 0x0fffc0000fffc000) << 2;

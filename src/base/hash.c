@@ -55,7 +55,7 @@ uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len
     return v0 ^ v1 ^ v2 ^ v3;
 }
 
-/* Of LANES texts at once, side by side in vectors; false, and nothing done, where that cannot be. */
+/* Hash LANES texts at once in vectors. false: not possible, and nothing done. */
 enum { LANES = 4 };
 
 #if defined(__x86_64__)
@@ -65,7 +65,7 @@ typedef uint64_t lanes __attribute__((vector_size(LANES * sizeof(uint64_t))));
 #define WORD(i)       load64le((const unsigned char *)bytes[i].ptr + at)
 #define TAIL(i)       load64le((const unsigned char *)bytes[i].ptr + bytes[i].len - 8)
 
-/* All are `words` whole words long, one at least, and perhaps some bytes. */
+/* All have `words` whole words, at least one, and possibly some bytes. */
 __attribute__((always_inline)) static inline void
 hash_lanes(const rung_hash_key *key, const rung_slice *bytes, size_t words, uint64_t *hashes_out) {
     const lanes zero = {0};
@@ -137,7 +137,7 @@ void rung_hash_keyed_many(const rung_hash_key *key, const rung_slice *bytes, siz
     }
 }
 
-/* One byte at a time over the reflected polynomial; slow and obviously right. */
+/* One byte at a time with the reflected polynomial: slow and obviously correct. */
 uint32_t rung_crc32c_table(uint32_t crc, const void *bytes, size_t len) {
     static const uint32_t nibble[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
                                         0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Invariants, checked by rung_numbermap_check():
  *
- *  L1  A player is in at most one of the two stores.
- *  L2  array_count and hash_count are the numbers of players in each.
- *  L3  A page of local depth d stands in exactly the 1 << (depth - d) directory slots that share its top d bits,
- *      and holds only players whose hash starts with them, each reachable by probing from its home slot.
- *  L4  A page is never full, so probing ends.
+ *   L1 A key is in at most one of the two stores.
+ *   L2 array_count and hash_count are the numbers of keys in each.
+ *   L3 A page of local depth d is in exactly the 1 << (depth - d) directory slots that share its top d bits, and
+ *      contains only keys whose hash starts with them, each reachable by probing from its home slot.
+ *   L4 A page is never full, so probing ends.
  *
- * The array costs 4 bytes times the span, the hash table about 13 bytes an entry: the array wins from a density of
- * about 1/3 on. Between 1/12 and 1/3 nothing switches, so a board cannot flap between homes. */
+ * The array costs 4 bytes times the span, the hash table about 13 bytes per entry: the array wins from a density of
+ * about 1/3. Between 1/12 and 1/3 nothing switches, so a map cannot flap between homes. */
 #include "base/numbermap.h"
 
 #include "base/assert.h"
@@ -56,7 +56,7 @@ static uint32_t slot_player(uint64_t slot) {
     return (uint32_t)(slot >> 32);
 }
 
-/* The slot of the player, or the empty slot where probing for it ends (L4). */
+/* The slot of the key, or the empty slot where probing for it ends (L4). */
 static uint32_t page_probe(const rung__number_page *page, uint32_t player, uint64_t h) {
     uint32_t i = home_slot(h);
     while (page->slot[i] != EMPTY && slot_player(page->slot[i]) != player)
@@ -84,7 +84,7 @@ static void page_add(rung__number_page *page, uint32_t player, uint32_t value) {
     page->used++;
 }
 
-/* Close the gap so that no probe sequence is cut: pull back whoever may stand in the hole. */
+/* Close the gap so that no probe sequence is cut: move back every entry that may fill the hole. */
 static void page_erase(rung__number_page *page, uint32_t hole) {
     uint32_t i = hole;
     page->used--;
@@ -127,7 +127,7 @@ static rung_status directory_double(rung_numbermap *m, const rung_alloc *a) {
     return RUNG_OK;
 }
 
-/* Split the page under directory slot `at`; its players go left or right by the next bit of their hash. */
+/* Split the page at directory slot `at`; its keys go left or right by the next bit of their hash. */
 static rung_status page_split(rung_numbermap *m, const rung_alloc *a, uint32_t at) {
     rung__number_page *page = m->pages[at];
     if (page->local_depth == m->depth) {
@@ -198,7 +198,8 @@ static void hash_free(rung_numbermap *m, const rung_alloc *a) {
 
 /* ---- the array ---- */
 
-/* A place for the player, who has none; it and those that come with it are not zeroed, `*fresh_out` of them. */
+/* Make an array cell for the key, which has none. The cell and the `*fresh_out` cells allocated with it are not
+ * zeroed. */
 static uint32_t *array_open(rung_numbermap *m, const rung_alloc *a, uint32_t player,
                             uint32_t *fresh_out) {
     uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
@@ -275,8 +276,8 @@ static void choose_home(rung_numbermap *m, uint32_t player) {
     }
 }
 
-/* Move a few entries from the array into the hash table, but not into the place reserved for `guest`: a reservation
- * made twice must not need memory the second time. Out of memory only means: later. */
+/* Move a few entries from the array into the hash table, but not into the slot reserved for `guest`: a repeated
+ * reservation must not need memory. If out of memory, retry later. */
 static void drain_array(rung_numbermap *m, const rung_alloc *a, uint32_t guest) {
     for (int i = 0; i < ARRAY_DRAIN && m->array_count; i++) {
         uint32_t player = m->array_drained, *value = rung__numbermap_cell(m, player);
@@ -301,8 +302,8 @@ static void drain_array(rung_numbermap *m, const rung_alloc *a, uint32_t guest) 
         array_free(m, a);
 }
 
-/* Move a page of the hash table, or as much of it as fits with one chunk opened, into the array: a chunk is 2 MiB of
- * zeros, and a page has players all over the span. */
+/* Move a page of the hash table, or as much as fits with one new chunk, into the array: a chunk is 2 MiB of zeros,
+ * and the keys of a page are scattered over the span. */
 static void drain_hash(rung_numbermap *m, const rung_alloc *a) {
     if (m->hash_count) {
         rung__number_page *page = m->pages[m->hash_drained];
@@ -371,8 +372,7 @@ rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a, uint32_t 
                                uint32_t value) {
     uint32_t *cell = rung__numbermap_cell(m, player);
     RUNG_ASSERT(value != RUNG_NUMBER_NONE);
-    /* As a rule there is no more to it: one more within a span that the array was chosen for cannot make it the wrong
-     * home. */
+    /* The common case: another key within a span for which the array was chosen cannot make it the wrong home. */
     if (cell && !*cell && player < m->span && !m->hash_is_home && !m->pages) {
         *cell = value + 1;
         m->array_count++;
@@ -440,7 +440,7 @@ uint32_t *rung_numbermap_fill_notes(const rung_numbermap_fill *f, uint32_t from,
     return rung__numbermap_cell(f->map, from);
 }
 
-/* Of 64 places from `at` on: count those who are in, and clear the others. */
+/* In 64 cells from `at` on: count the filled ones, and clear the others. */
 static void settle(rung_numbermap *m, uint64_t at, uint64_t is_in) {
     m->array_count += (uint32_t)__builtin_popcountll(is_in);
     if (is_in)
@@ -477,7 +477,7 @@ void rung_numbermap_fill_end(rung_numbermap_fill *f) {
 
 /* ---- in order ---- */
 
-/* The smallest numbers offered so far: a heap with the largest on top, where it can be replaced. */
+/* The smallest numbers so far: a max-heap, whose top can be replaced. */
 typedef struct smallest {
     uint32_t *heap;
     uint32_t count, room;

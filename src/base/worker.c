@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Workers as threads. A wake sets a flag that the next step clears before it looks for work: what came before the flag
- * was cleared is seen by that step, what comes later sets it again. */
+/* Workers as threads. A wake sets a flag that the next step clears before it looks for work. So that step sees
+ * everything from before it cleared the flag, and anything later sets the flag again. */
 #define _GNU_SOURCE
 #include "base/worker.h"
 
@@ -49,7 +49,7 @@ static void sleep_for(thread *t, uint32_t ms) {
                                             : pthread_cond_timedwait(&t->work, &t->lock, &until);
 }
 
-/* Tell those who await, then rest as the step asked. Is there another? */
+/* Wake the waiters, then sleep as the step asked. Returns whether there is another step. */
 static bool rest(thread *t, uint32_t ms, bool was_stopping, bool *is_stopping_out) {
     pthread_mutex_lock(&t->lock);
     t->has_ended = ms == RUNG_WORKER_END || (was_stopping && ms != RUNG_WORKER_AGAIN);
@@ -82,7 +82,7 @@ static void release(thread *t) {
     rung_alloc_free(t->alloc, t, sizeof *t);
 }
 
-/* Signals are the owner's: nothing that a worker does may be interrupted. */
+/* Signals go to the owner: nothing may interrupt a worker. */
 static int start_thread(thread *t) {
     sigset_t all, before;
     sigfillset(&all);
@@ -122,12 +122,12 @@ static void wake(rung_worker *worker) {
     thread *t = (thread *)worker;
     if (atomic_exchange(&t->is_woken, true))
         return;
-    pthread_mutex_lock(&t->lock); /* or it might be between its look at the flag and its sleep */
+    pthread_mutex_lock(&t->lock); /* otherwise it could be between testing the flag and sleeping */
     pthread_mutex_unlock(&t->lock);
     pthread_cond_signal(&t->work);
 }
 
-/* Wait for a step after `seen`. Lock held; false: there will be none in time. */
+/* Wait for a step after `seen`. Lock held. false: none came in time. */
 static bool wait_for_step(thread *t, uint64_t seen, uint32_t timeout_ms,
                           const struct timespec *until) {
     int timed_out = 0;

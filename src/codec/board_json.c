@@ -14,7 +14,7 @@
 
 static const char *const UPDATES_LATER[] = {"elo", "glicko2", "openskill", NULL};
 
-/* The score has no name of its own: it is the table without its last field. */
+/* The score has no name: it uses the table without its last field. */
 enum { COLUMN_TYPE, COLUMN_ORDER, COLUMN_DECIMALS, COLUMN_NAME, COLUMN_FIELDS };
 static const rung_field column_fields[COLUMN_FIELDS] = {
     [COLUMN_TYPE] =
@@ -507,7 +507,7 @@ rung_status rung_board_json_read(char *body, size_t len, rung_slice id, rung_boa
     st = read_slots(&r, slots, &def, err);
     if (st < 0)
         return st;
-    /* What a definition says by saying nothing is kept that way: what was read and sent back is no change. */
+    /* Defaults are kept as such: sending back what was read is no change. */
     if (rung_slice_eq(def.title, id))
         def.title = (rung_slice){0};
     if (rung_slice_eq(def.zone_name, RUNG_SLICE("UTC")))

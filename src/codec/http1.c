@@ -175,7 +175,7 @@ static rung_method method_of(rung_slice text) {
     return RUNG_METHOD_OTHER;
 }
 
-/* http://host/path: the part behind the scheme and authority is the path. */
+/* http://host/path: the path follows the scheme and authority. */
 static rung_status absolute_target(reading *r, rung_slice *target) {
     size_t scheme = 0;
     if (target->len > 7 && is_name(rung_slice_of(target->ptr, 7), RUNG_SLICE("http://")))
@@ -302,7 +302,7 @@ static rung_status parse_expect(reading *r, rung_slice value) {
     return RUNG_OK;
 }
 
-/* The fields that mean something here, and those that must not come twice. */
+/* The fields with a meaning here, and those that must not repeat. */
 typedef enum known {
     HOST_FIELD,
     LENGTH,
@@ -418,7 +418,7 @@ static rung_status parse_line(reading *r, rung_slice line, bool *done) {
     rung_head *h = r->head;
     if (!h->has_request_line) {
         if (!line.len && h->line == 0)
-            return RUNG_OK; /* one empty line before a request is forgiven, as RFC 9112 asks */
+            return RUNG_OK; /* allow one empty line before a request, as RFC 9112 asks */
         h->has_request_line = true;
         return line.len ? parse_request_line(r, line)
                         : malformed(r, "request line: expected METHOD TARGET HTTP/1.1");
@@ -429,7 +429,7 @@ static rung_status parse_line(reading *r, rung_slice line, bool *done) {
     return check_head(r);
 }
 
-/* What has come of an unfinished head may be wrong already: who speaks another protocol is told at once. */
+/* An unfinished head may already be invalid: refuse other protocols at once. */
 static rung_status check_start(reading *r, rung_slice bytes) {
     if (r->head->has_request_line || !bytes.len)
         return RUNG_PARTIAL;

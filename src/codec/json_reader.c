@@ -46,7 +46,7 @@ static void path_put_index(path *p, uint32_t index) {
     path_put(p, digits + at, sizeof digits - at);
 }
 
-/* The key as it is spelled, so that nothing unprintable gets into a message. */
+/* The key as spelled in the text, so that a message contains nothing unprintable. */
 static void path_put_key(path *p, const rung_json *r, size_t quote) {
     size_t from = quote + 1, to = from;
     while (to < r->len && r->text[to] != '"')
@@ -137,8 +137,8 @@ static uint64_t load_word(const char *p) {
     return w;
 }
 
-/* A high bit for each byte that is a quote, a backslash, a control character or not ASCII. A borrow can set a wrong
- * bit only above a right one, and only the lowest is looked at. */
+/* Sets the high bit of each byte that is a quote, a backslash, a control character or not ASCII. A borrow can set a
+ * wrong bit only above a right one, and only the lowest is used. */
 static uint64_t stops(uint64_t w) {
     uint64_t quote = w ^ (ONES * '"'), slash = w ^ (ONES * '\\');
     return (((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((w - ONES * 0x20) & ~w) | w) &
@@ -174,7 +174,7 @@ static bool is_low_surrogate(int32_t unit) {
     return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/* The bytes of the escape at `p` (a backslash); 0 when it is none. */
+/* The length of the escape at `p` (a backslash); 0: not valid. */
 static size_t escape_size(const char *p, size_t left) {
     if (left < 2)
         return 0;
@@ -263,7 +263,7 @@ static char *put_utf8(char *out, uint32_t code) {
     return out;
 }
 
-/* What the checked escape at *p says, into out[4]; returns its bytes and steps *p behind it. */
+/* Decode the validated escape at *p into out[4]; returns its length and advances *p. */
 static size_t unescape_one(const char **p, char out[4]) {
     const char *at = *p;
     if (at[1] != 'u') {
@@ -282,7 +282,7 @@ static size_t unescape_one(const char **p, char out[4]) {
     return (size_t)(put_utf8(out, (uint32_t)unit) - out);
 }
 
-/* Unescape checked bytes to `out`, which may be where they are: an escape is never shorter than what it says. */
+/* Unescape validated bytes to `out`, which may overlap them: an escape is never shorter than its value. */
 static size_t unescape(const char *from, const char *to, char *out) {
     char *start = out, bytes[4];
     while (from < to) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Room is secured once per value for the worst case, so that the bytes themselves are written without checks. Strings
- * are looked at eight bytes at a time; names rarely have anything to escape. */
+/* Reserve room once per value for the worst case, so that writing needs no checks. Strings are scanned eight bytes at
+ * a time; names rarely need escapes. */
 #include "codec/json_writer.h"
 
 #include "model/calendar.h"
@@ -91,7 +91,7 @@ static char *put_text(char *out, rung_slice text) {
     return out;
 }
 
-/* Only where there is not room for six times its length is a text measured. */
+/* Measure the text only if there is no room for six times its length. */
 static size_t escaped_len(rung_slice text) {
     char scratch[ESCAPED_MAX];
     size_t len = 0;

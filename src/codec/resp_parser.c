@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words of the errors and the order in which they are found are those of Redis 7's networking.c, so that a client's
- * tests of its own mistakes pass here, too. As there, the two bytes behind a bulk string are not looked at.
+/* Error texts and the order of checks are those of Redis 7's networking.c, so that client tests of protocol errors
+ * pass here, too. As in Redis, the two bytes after a bulk string are not checked.
  *
  * Invariants:
- *  1. at <= what was given; bytes before `at` are understood and never looked at again.
- *  2. count spans are known; args_left more are to come. bulk_len >= 0: the header of the next one is behind `at`.
- *  3. spans == own or spans has `size` places from alloc. */
+ *   1. at <= the length given; bytes before `at` are parsed and never read again.
+ *   2. `count` spans are known; args_left more are to come. bulk_len >= 0: the header of the next one was parsed.
+ *   3. spans == own, or spans has `size` elements from alloc. */
 #include "codec/resp_parser.h"
 
 #include "base/ascii.h"
@@ -125,8 +125,8 @@ bool rung_resp_integer(rung_slice text, int64_t *value_out) {
     return true;
 }
 
-/* The line behind `at`, up to its '\r', with room for the byte behind that. RUNG_OK and `at` behind it, RUNG_PARTIAL,
- * or `too_big`. */
+/* The line at `at`, up to its '\r', including the byte after that. RUNG_OK, with `at` after it; RUNG_PARTIAL; or
+ * `too_big`. */
 static rung_status take_line(rung_resp_parser *p, rung_slice bytes, const char *too_big,
                              rung_slice *line_out) {
     const char *from = bytes.ptr + p->at;
@@ -171,7 +171,7 @@ static rung_status read_bulk_length(rung_resp_parser *p, rung_slice bytes) {
     if (!line.len || line.ptr[0] != '$') {
         char what[] = "Protocol error: expected '$', got '?'";
         char got = line.len ? line.ptr[0] : '\r';
-        /* A reply is one line: a byte that would end it is shown as a space, as Redis does. */
+        /* A reply is one line: bytes that would end it become spaces, as in Redis. */
         what[sizeof what - 3] = got == '\r' || got == '\n' || got == 0 ? ' ' : got;
         return fail(p, what);
     }
@@ -206,7 +206,7 @@ static bool is_space(char c) {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* What stands behind a backslash in double quotes at text[i]; steps i to its last byte. */
+/* Decode the escape after a backslash in double quotes at text[i]; advances i to its last byte. */
 static char unescape(rung_slice text, size_t *i) {
     char c = text.ptr[++*i];
     if (c == 'x' && *i + 2 < text.len && rung_hex_value(text.ptr[*i + 1]) >= 0 &&
@@ -231,8 +231,8 @@ static char unescape(rung_slice text, size_t *i) {
     }
 }
 
-/* One quoted part from the quote at text[*i] on, appended at out; steps behind the closing quote. false: there is none,
- * or no space behind it. */
+/* Append the quoted part that starts at text[*i] to `out`; advances past the closing quote. false: there is none, or
+ * no space after it. */
 static bool take_quoted(rung_slice text, size_t *i, char **out) {
     char quote = text.ptr[*i];
     for (size_t at = *i + 1; at < text.len; at++) {
@@ -312,8 +312,7 @@ static rung_status read_inline(rung_resp_parser *p, rung_resp_args *args, rung_s
 
 /* ---- one command ---- */
 
-/* The line at `p`: its type and a number of one to three digits. Returns what is behind it; NULL: it is not that
- * simple. */
+/* Parse the line at `p`: its type and a number of one to three digits. Returns its end; NULL: not that simple. */
 static inline const char *take_header(const char *p, const char *end, char type,
                                       uint32_t *value_out) {
     enum { HEADER_MAX = 6 };
@@ -332,9 +331,9 @@ static inline const char *take_header(const char *p, const char *end, char type,
     return p + 2;
 }
 
-enum { HEAD_ARGS = 2 }; /* name and key: pipelined commands mostly differ only behind them */
+enum { HEAD_ARGS = 2 }; /* name and key: pipelined commands mostly differ only after them */
 
-/* The arguments from the i-th on. Returns what is behind them; NULL: one of them is not plain. */
+/* Parse the arguments from the i-th on. Returns their end; NULL: one of them is not that simple. */
 static inline const char *take_args(const rung_resp_parser *p, const char *at, const char *end,
                                     uint32_t i, uint32_t count, rung_slice *items) {
     for (uint32_t len; i < count; i++) {
@@ -347,8 +346,8 @@ static inline const char *take_args(const rung_resp_parser *p, const char *at, c
     return at;
 }
 
-/* Nearly every command is here in one piece and has a few short arguments: it is read in one go. Returns what is behind
- * it; NULL: it is not like that. */
+/* Fast path: nearly every command is complete and has a few short arguments. Returns its end; NULL: not such a
+ * command. */
 static inline const char *take_plain(const rung_resp_parser *p, const rung_resp_args *args,
                                      const char *at, const char *end, uint32_t *count_out,
                                      size_t *head_len_out) {
@@ -366,8 +365,8 @@ static inline const char *take_plain(const rung_resp_parser *p, const rung_resp_
     return take_args(p, at, end, HEAD_ARGS, count, items);
 }
 
-/* The same for a command with the first bytes of the one before: its first arguments stand where they stood there. The
- * limits may be others now. */
+/* The same for a command that starts with the same bytes as the previous one: its first arguments are at the same
+ * offsets. The limits may have changed. */
 static inline const char *take_alike(const rung_resp_parser *p, const rung_resp_args *args,
                                      const char *at, const char *end) {
     rung_slice head = args->head;

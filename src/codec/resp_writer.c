@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Room is secured once for each reply; lengths and numbers are written straight to their place. */
+/* Reserve room once per reply; lengths and numbers are written in place. */
 #include "codec/resp_writer.h"
 
 #include "codec/resp_digits.h"
@@ -109,8 +109,8 @@ void rung_resp_text(rung_resp_writer *w, const char *text) {
 
 /* ---- numbers ---- */
 
-/* A number is written behind a length that has one digit as a rule, which "$6\r\n" leaves room for; else it makes
- * room. */
+/* A number follows its length, which usually has one digit: "$6\r\n" leaves room for that, otherwise the digits move.
+ */
 enum { BEFORE = 4, DOUBLE_MAX = RUNG_RESP_DOUBLE_MAX + NUMBER_MAX };
 
 static char *end_bulk(char *at, size_t len) {
@@ -121,7 +121,7 @@ static char *end_bulk(char *at, size_t len) {
     return at + 2;
 }
 
-/* Most numbers are short and whole: their length and their digits are two words. */
+/* Most numbers are small integers: their length and digits are two words. */
 static inline char *put_eight(char *at, uint32_t value, bool is_bulk) {
     unsigned count;
     uint64_t digits = rung__resp_eight(value, &count);

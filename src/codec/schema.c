@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields mostly come in the order of the table, so the search for a name begins behind the one found last. A repeated
- * field is one whose slot is taken: the reader's own, slower memory of keys is not used at this level. */
+/* Fields mostly come in the order of the table, so the search for a name starts after the last one found. A field is
+ * repeated if its slot is taken; the reader's own, slower check of keys is not used here. */
 #include "codec/schema.h"
 
 #include "base/assert.h"
@@ -83,7 +83,7 @@ static rung_status refuse_span(rung_json *r, rung_status st, int64_t low, int64_
     return rung_json_refuse(r, st, m.text);
 }
 
-/* Letters to change, add, drop or swap between two short names; `limit` + 1 when there are more. */
+/* The edit distance (change, add, drop, swap) between two short names; `limit` + 1 if it is more. */
 static uint32_t distance(rung_slice a, rung_slice b, uint32_t limit) {
     uint8_t rows[3][NAME_NEAR_MAX + 1];
     size_t gap = a.len > b.len ? a.len - b.len : b.len - a.len;
@@ -195,7 +195,7 @@ static rung_status check_item(rung_json *r, const rung_field *f) {
         return refuse_types(r, f->items);
     rung_slice raw = {0};
     rung_status st = rung_json_skip(r, &raw);
-    /* Escapes only make a string longer, so that what passes here may still be checked by its reader. */
+    /* Escapes only make a string longer, so the reader checks again what passes here. */
     if (st == RUNG_OK && kind == RUNG_JSON_STRING && f->item_len_max &&
         raw.len - 2 > f->item_len_max && !memchr(raw.ptr, '\\', raw.len))
         return refuse_span(r, RUNG_EINVAL, 0, f->item_len_max, true, " bytes");
@@ -256,7 +256,7 @@ static rung_status read_value(rung_json *r, const rung_field *f, rung_slot *slot
 
 /* ---- objects ---- */
 
-/* The field of that name, looked for from `from` on, around the table; count: none. */
+/* Find the field with that name, starting at `from` and wrapping around; count: none. */
 static uint32_t find_field(const rung_schema *schema, rung_slice name, uint32_t from) {
     for (uint32_t n = 0, i = from; n < schema->count; n++, i++) {
         if (i >= schema->count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A path is split before it is decoded, so that an encoded slash is part of a name and never a border. */
+/* A path is split before it is decoded, so an encoded slash is part of a name, never a separator. */
 #include "codec/url.h"
 
 #include "base/ascii.h"
@@ -28,7 +28,7 @@ rung_status rung_url_decode(rung_slice text, bool plus_is_space, char *out, rung
     return RUNG_OK;
 }
 
-/* The part of `*rest` before `border`, which is taken off with it; all of it when there is none. */
+/* Take the part of `*rest` before `border` off the front, with the border; all of it if there is no border. */
 static rung_slice take_part(rung_slice *rest, char border, bool *is_last) {
     const char *end = rest->len ? memchr(rest->ptr, border, rest->len) : NULL;
     *is_last = !end;

@@ -45,8 +45,7 @@ bool rung_base64url_decode(rung_slice text, uint8_t *bytes_out, size_t *len_out)
             bytes_out[written++] = (uint8_t)(bits >> held);
         }
     }
-    if (bits &
-        ((1u << held) - 1)) /* bits that belong to no byte: a second text for the same bytes */
+    if (bits & ((1u << held) - 1)) /* leftover bits would give the same bytes a second text */
         return false;
     *len_out = written;
     return true;

@@ -71,7 +71,7 @@ static rung_status read_header(rung_json *r, header *h) {
     return rung_json_end(r);
 }
 
-/* Types are compared without regard to case (RFC 7515, 4.1.9). */
+/* Types are compared case-insensitively (RFC 7515, 4.1.9). */
 static bool is_type(rung_slice typ, const char *name) {
     if (typ.len != strlen(name))
         return false;

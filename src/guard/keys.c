@@ -89,7 +89,7 @@ static bool is_continuation(char c) {
     return ((uint8_t)c & 0xC0) == 0x80;
 }
 
-/* Only the last star is ever tried again: what an earlier one could still take, the last one can take as well. */
+/* Backtrack only to the last star: whatever an earlier one could match, the last one can match as well. */
 bool rung_pattern_matches(rung_slice pattern, rung_slice text) {
     size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
     while (t < text.len) {
@@ -117,7 +117,7 @@ bool rung_pattern_matches(rung_slice pattern, rung_slice text) {
     return p == pattern.len;
 }
 
-/* ---- is it a key at all? The same rules for what is added and for what is read ---- */
+/* ---- validation, for keys that are added and keys that are read ---- */
 
 static bool is_id(rung_slice id) {
     for (size_t i = 0; i < id.len; i++) {
@@ -367,7 +367,7 @@ static rung_status read_line(reading *r) {
     return RUNG_OK;
 }
 
-/* Cut off the last line and hold its checksum against all before it. */
+/* Cut off the last line and compare its checksum with the bytes before it. */
 static rung_status check_frame(rung_slice bytes, size_t *body_len_out, rung_err *err) {
     static const char end[] = "end ";
     enum { LAST_LINE = sizeof end - 1 + 8 + 1, FIRST = sizeof FIRST_LINE - 1 };
@@ -431,8 +431,8 @@ static rung_status create_block(const rung_alloc *alloc, rung_slice bytes, size_
     return RUNG_OK;
 }
 
-/* The place in `order` of the first id not before `id`. Always the same number of steps: an id that is there is found
- * no faster than one that is not. */
+/* The index in `order` of the first id not before `id`. Always takes the same number of steps: a known id is found no
+ * faster than an unknown one. */
 static uint32_t lower_bound(const rung_keys *keys, uint32_t count, rung_slice id) {
     uint32_t from = 0;
     while (count > 0) {
@@ -592,7 +592,7 @@ static void put_end(writing *w) {
     put_hex(w, "end", sum, sizeof sum);
 }
 
-/* The table with `key` in place of the entry at `index`, or behind all of them when that is the count. */
+/* The table with `key` replacing the entry at `index`, or appended if that is the count. */
 static rung_status create_with(const rung_keys *keys, uint32_t index, const rung_key *key,
                                rung_keys **keys_out, rung_err *err) {
     size_t room = keys->len + KEY_BYTES_MAX + 64;
@@ -662,7 +662,7 @@ rung_slice rung_keys_bytes(const rung_keys *keys) {
 
 /* ---- secrets ---- */
 
-/* Five bits a character: no i, l, o, u, so an id can be read aloud and holds no words. */
+/* Five bits per character: without i, l, o and u, an id can be read aloud and contains no words. */
 static void write_id(const uint8_t chance[8], char out[RUNG_KEY_ID_SIZE]) {
     static const char letters[32] = "0123456789abcdefghjkmnpqrstvwxyz";
     uint64_t bits;
@@ -699,7 +699,7 @@ rung_status rung_key_mint(rung_key *key, const uint8_t chance[RUNG_KEY_CHANCE_SI
     return RUNG_OK;
 }
 
-/* Where the id is in the text of a key; empty when it has not the shape of one, which is no secret. */
+/* The id in the text of a key; empty if the text is malformed, which is no secret. */
 static rung_slice id_in(rung_slice text) {
     enum { TAIL = 1 + RUNG_KEY_ID_SIZE + 1 + SECRET_CHARS };
     if (text.len < 5 + 4 + TAIL || text.len >= RUNG_KEY_TEXT_MAX ||
@@ -713,7 +713,7 @@ static rung_slice id_in(rung_slice text) {
 
 const rung_key *rung_keys_verify(const rung_keys *keys, rung_slice presented) {
     static const rung_key
-        nobody; /* its hash is all zero: compared like any other, and equal to none */
+        nobody; /* its hash is all zeros: compared like any other, and equal to none */
     uint8_t hash[32];
     rung_slice id = id_in(presented);
     if (id.len == 0 || hash_text(keys->sha256, presented, hash) < 0)

@@ -83,7 +83,8 @@ static rung_status check_file(const rung_file_stamp *s, const char *path, rung_e
     if (s->mode & 027)
         return RUNG_FAIL(err, RUNG_EREFUSED,
                          "%.120s: others than its owner may read or change it: chmod 600", path);
-    if (s->size == 0) /* never written so; to take it for "no keys" would open every door */
+    if (s->size ==
+        0) /* never written like this; treating it as "no keys" would disable all access control */
         return RUNG_FAIL(err, RUNG_ECORRUPT, "%.120s: the file is empty", path);
     if (s->size > RUNG_KEYS_BYTES_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "%.120s: larger than %zu bytes", path,
@@ -120,7 +121,7 @@ static rung_status create_from(const rung_alloc *alloc, const place *p, int file
     return st;
 }
 
-/* What is looked at first by name, so that a pipe is not opened, is looked at again once it is open. */
+/* Checked by name first, to avoid opening a pipe, and again once it is open. */
 static rung_status read_at(const rung_alloc *alloc, const place *p, rung_keys **keys_out,
                            rung_file_stamp *stamp_out, rung_err *err) {
     rung_status st = stamp_at(p, stamp_out, err);

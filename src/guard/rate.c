@@ -106,7 +106,7 @@ static uint32_t claim(rung_rate *r) {
     return i;
 }
 
-/* The bucket of this hash, now the newest; a new one is full. */
+/* Find the bucket of this hash and make it the newest; a new one is full. */
 static bucket *use(rung_rate *r, uint64_t hash, uint64_t full, int64_t now_ms) {
     uint32_t *head = head_of(r, hash);
     uint32_t i = *head;
@@ -149,7 +149,7 @@ static void fill(bucket *b, uint64_t count, uint64_t period, int64_t now_ms) {
     b->at_ms = now_ms;
 }
 
-/* Never inlined: where there is no limit nothing is paid for it. */
+/* Never inlined, so that requests without a limit pay nothing. */
 __attribute__((noinline)) static bool take(rung_rate *r, rung_rate_kind kind, rung_slice name,
                                            rung_rate_limit limit, uint32_t cost, int64_t now_ms,
                                            rung_rate_answer *answer_out) {

@@ -85,7 +85,7 @@ static rung_status bring(backup *b, const char *name, rung_err *err) {
     return st;
 }
 
-/* Segments up to `seq_max`; the last of them is cut there, or where it is durable. */
+/* Copy the segments up to `seq_max`; the last one is cut there, or at its durable end. */
 static rung_status bring_segments(backup *b, const rung_segment_info *segments, size_t count,
                                   uint64_t seq_max, rung_err *err) {
     rung_backup_report *rep = b->report;
@@ -113,7 +113,7 @@ static rung_status bring_segments(backup *b, const rung_segment_info *segments, 
         rep->segment_count++;
         rep->last_seq = b->last.last_seq;
     }
-    /* A log that begins behind a snapshot and has no record yet: the empty segment says where it begins. */
+    /* A log that begins after a snapshot and has no record yet: the empty segment says where it begins. */
     if (rep->segment_count == 0 && rep->first_seq > 1 && rep->first_seq <= seq_max) {
         char name[RUNG_FILE_NAME_MAX];
         b->last = segments[count - 1];
@@ -125,7 +125,7 @@ static rung_status bring_segments(backup *b, const rung_segment_info *segments, 
     return RUNG_OK;
 }
 
-/* Read the snapshot to its end: one that is not whole has no place in a backup. */
+/* Read the snapshot to its end: a damaged one does not belong in a backup. */
 static rung_status check_snapshot(const backup *b, uint64_t seq, rung_snapshot_info *info_out,
                                   rung_err *err) {
     rung_snapshot_reader *r;
@@ -142,8 +142,8 @@ static rung_status check_snapshot(const backup *b, uint64_t seq, rung_snapshot_i
     return st == RUNG_NOT_FOUND ? RUNG_OK : st;
 }
 
-/* Snapshots at or before the last record (and at or behind the first: the others need records that are not there).
- * One that the server removes meanwhile, or that is damaged, is left out; the records make up for it. */
+/* Copy the snapshots from the first record to the last; older ones need records that are gone. A snapshot that the
+ * server removes meanwhile, or that is damaged, is left out; the records make up for it. */
 static rung_status bring_snapshots(backup *b, rung_err *err) {
     uint64_t seqs[16];
     size_t count = 0, kept = 0;
@@ -169,7 +169,7 @@ static rung_status bring_snapshots(backup *b, rung_err *err) {
     return kept ? rung_snapshot_manifest_write(b->to, b->uuid, infos, kept, err) : RUNG_OK;
 }
 
-/* A log without its beginning needs a snapshot from which to go on. */
+/* A log without its beginning needs a snapshot to start from. */
 static rung_status check_reach(const backup *b, rung_err *err) {
     const rung_backup_report *r = b->report;
     if (r->first_seq > 1 && (r->snapshot_count == 0 || r->newest_snapshot_seq + 1 < r->first_seq))
@@ -217,7 +217,7 @@ static rung_status run_from_log(backup *b, rung_segment_log *log, rung_err *err)
 static rung_status run_from_folder(backup *b, uint64_t seq_max, rung_err *err) {
     rung_log_image image;
     rung_status st;
-    int tries = 4; /* beside a running server a batch may be on its way */
+    int tries = 4; /* a running server may be writing a batch */
     do
         st = rung_log_image_read(&image, b->alloc, b->from, err);
     while (st == RUNG_ECORRUPT && --tries > 0);
@@ -254,7 +254,7 @@ rung_status rung_backup_run(const rung_dir *from, rung_segment_log *log, const r
 rung_status rung_backup_restore(const rung_dir *from, const rung_dir *to, const rung_alloc *alloc,
                                 uint64_t seq, rung_backup_report *report_out, rung_err *err) {
     *report_out = (rung_backup_report){0};
-    /* Copies, not links: what happens to the restored files must not reach the backup. */
+    /* Copies, not links: changes of the restored files must not reach the backup. */
     backup b = {.from = from, .to = to, .alloc = alloc, .report = report_out};
     rung_status st = check_marker(from, err);
     if (st == RUNG_OK)

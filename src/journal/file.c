@@ -51,7 +51,7 @@ static int os_dir_open(void *ctx, const char *path, bool create) {
     return os_result(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
-/* Without a stream, which would take memory: a forked child lists, too. */
+/* Without opendir(), which allocates: a forked child lists folders, too. */
 static int os_dir_list(void *ctx, int dir, void (*each)(void *arg, const char *name), void *arg) {
     (void)ctx;
     _Alignas(struct dirent64) char buffer[4096];
@@ -72,7 +72,7 @@ static int os_dir_list(void *ctx, int dir, void (*each)(void *arg, const char *n
     return failed;
 }
 
-/* Root makes files for the server's user: they go to whom the folder belongs. */
+/* When run by root: give the file to the owner of the folder. */
 static int os_make_private(int dir, int file) {
     struct stat folder;
     if (fchmod(file, 0600) != 0)
@@ -168,7 +168,7 @@ static int os_unlink(void *ctx, int dir, const char *name) {
     return os_result(unlinkat(dir, name, 0));
 }
 
-/* Bound to the open file, not to the process: a second opener in the same process is refused as well. */
+/* The lock belongs to the open file, not to the process: a second open in the same process is refused as well. */
 static int os_lock(void *ctx, int file) {
     (void)ctx;
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -350,7 +350,7 @@ void rung_file_close(rung_file *f) {
     f->fs = NULL;
 }
 
-/* Write all of `parts`, which is used up on the way. */
+/* Write all of `parts`, which this modifies. */
 static rung_status write_parts(const rung_file *f, struct iovec *parts, int count, uint64_t offset,
                                rung_err *err) {
     while (count > 0) {
@@ -430,8 +430,8 @@ rung_status rung_file_sync(const rung_file *f, rung_err *err) {
     return result < 0 ? FAIL_IO(err, result, "cannot sync", f->name) : RUNG_OK;
 }
 
-/* Where there is no such call nothing is lost; but a failure to write is told here once, and the sync that comes later
- * may not hear of it again. */
+/* Without this call nothing is lost. But it reports a write error only once, and a later sync may not report it
+ * again. */
 rung_status rung_file_write_out(const rung_file *f, uint64_t offset, uint64_t len, rung_err *err) {
     int result = f->fs->write_out ? f->fs->write_out(f->fs->ctx, f->handle, offset, len) : 0;
     if (result == -ENOSYS || result == -EINVAL || result == -EINTR)
@@ -444,7 +444,7 @@ void rung_file_forget(const rung_file *f, uint64_t offset, uint64_t len) {
         f->fs->forget(f->fs->ctx, f->handle, offset, len);
 }
 
-/* A file system without preallocation is no failure: the zeros that follow take the space. */
+/* A file system without preallocation is fine: writing the zeros takes the space. */
 rung_status rung_file_reserve(const rung_file *f, uint64_t size, rung_err *err) {
     int result;
     do

@@ -124,11 +124,11 @@ static void take_footer(rung_segment_info *info, const rung_segment_footer *f) {
     memcpy(info->sha, f->sha, sizeof info->sha);
 }
 
-/* R3: does `info` go on from the segment before it? */
+/* R3: does `info` continue the previous segment? */
 static rung_status check_link(const rung_segment_scan *s, const rung_segment_info *before,
                               const rung_segment_info *info, rung_err *err) {
     if (!before)
-        return RUNG_OK; /* older segments may have been removed; whoever needs them will say so */
+        return RUNG_OK; /* older segments may have been removed; a reader that needs them will fail */
     if (info->first_seq != before->last_seq + 1)
         return rung_segment_scan_damage(
             s, "records are missing between this segment and the one before", err);
@@ -152,7 +152,7 @@ static rung_status check_zeros(rung_segment_scan *s, uint64_t from, rung_err *er
     return RUNG_OK;
 }
 
-/* A footer found by reading up to it: sealed, but a crash came before the file was shortened (R5). */
+/* A footer found by reading up to it: sealed, but a crash came before the file was truncated (R5). */
 static rung_status accept_footer(rung_segment_scan *s, rung_segment_info *info,
                                  const rung_segment_footer *f, rung_err *err) {
     take_footer(info, f);
@@ -161,7 +161,7 @@ static rung_status accept_footer(rung_segment_scan *s, rung_segment_info *info,
     return check_zeros(s, f->offset + RUNG_SEGMENT_FOOTER_SIZE, err);
 }
 
-/* A segment before the last, with no footer at its end: read it up to where the next one begins (R4). */
+/* A segment before the last without a footer at its end: read it up to where the next one begins (R4). */
 static rung_status read_inner(rung_segment_scan *s, rung_segment_info *info,
                               const rung_segment_info *next, bool may_be_open, rung_err *err) {
     rung_status st = rung_segment_scan_seek(s, next->first_seq, err);
@@ -184,7 +184,7 @@ static rung_status read_inner(rung_segment_scan *s, rung_segment_info *info,
     return may_be_open ? RUNG_OK : rung_segment_scan_damage(s, "the segment is not sealed", err);
 }
 
-/* Up to the mark every record must be whole, and the mark must be right about it (R6, R7). */
+/* Up to the mark every record must be intact, and the mark must match the log (R6, R7). */
 static rung_status read_to_mark(rung_log_image *im, rung_segment_scan *s, rung_err *err) {
     const rung_high_water *m = &im->mark;
     rung_log_record r;
@@ -252,7 +252,7 @@ static rung_status read_segment(rung_log_image *im, rung_segment_scan *s, size_t
         st = read_inner(s, info, info + 1, i + 2 == im->count && info[1].epoch > info->epoch, err);
     if (st < 0)
         return st;
-    s->offset = 0; /* the header is what links to the segment before */
+    s->offset = 0; /* the header links to the previous segment */
     s->state.next_seq = info->first_seq;
     return check_link(s, i ? info - 1 : NULL, info, err);
 }

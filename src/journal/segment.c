@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every block carries magic, version and a CRC32C of all its bytes with the CRC's own place taken as zero, so any
- * changed bit of a block is seen. Unused bytes are zero and covered as well: they can get a meaning in a later
- * version without an older reader mistaking it. */
+/* Every block has a magic, a version and a CRC32C of all its bytes (with the CRC field as zero), so any changed bit
+ * is detected. Unused bytes are zero and covered as well: a later version can use them, and an older reader notices. */
 #include "journal/segment.h"
 
 #include "base/assert.h"
@@ -15,7 +14,7 @@ static const char SEGMENT_MAGIC[8] = {'R', 'U', 'N', 'G', 'L', 'O', 'G', '1'};
 static const char FOOTER_MAGIC[8] = {'R', 'U', 'N', 'G', 'S', 'E', 'A', 'L'};
 static const char MARK_MAGIC[8] = {'R', 'U', 'N', 'G', 'M', 'A', 'R', 'K'};
 
-/* Blocks begin alike: magic 8, version 4, CRC 4, uuid 16. */
+/* All blocks start with: magic 8, version 4, CRC 4, uuid 16. */
 enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };
 
 void rung_segment_name(char name_out[RUNG_FILE_NAME_MAX], uint64_t first_seq, uint32_t epoch) {
@@ -175,7 +174,7 @@ rung_status rung_high_water_decode(const uint8_t in[RUNG_HIGH_WATER_SLOT_SIZE],
 
 /* ---- records ---- */
 
-/* The header's check covers its 32 bytes with the place of the check, bytes 4 to 7, as zero. */
+/* The header's checksum covers its 32 bytes, with the checksum field (bytes 4 to 7) as zero. */
 void rung_record_header_encode(const rung_record_header *r, uint32_t salt,
                                uint8_t out[RUNG_RECORD_HEADER_SIZE]) {
     rung_put32(out, r->length);
@@ -224,8 +223,8 @@ void rung_frame_encode(rung_frame_state *s, uint8_t *out, const rung_log_entry *
     s->flags = flags;
 }
 
-/* Which batch may the next record be of? The same one while its append goes on (or while "sync every" holds back
- * the sync), the following one after an end. */
+/* The batch that the next record may belong to: the same one while its append continues (or while sync_every_ms
+ * delays the sync), the next one after an end. */
 static bool is_batch_in_order(const rung_frame_state *s, const rung_record_header *r) {
     if (s->batch == 0)
         return r->batch == 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A reader of the segment log. It keeps one segment open and asks the log, once per read, where its next record is:
- * that answer also carries how far the segment is durable, so a reader beside the writer never sees more. A start
- * of the log may move records to a new segment; the answer then names that one and the reader goes over. */
+/* A reader of the segment log. It keeps one segment open and asks the log once per read where its next record is. The
+ * answer includes the durable end of the segment, so a reader beside the writer never reads further. When a start of
+ * the log moves records to a new segment, the answer names that one and the reader switches. */
 #include "base/assert.h"
 #include "journal/segment_log.h"
 #include "journal/segment_scan.h"
@@ -88,6 +88,6 @@ rung_status rung__segment_cursor_read(rung_log_cursor *cursor, rung_log_record *
         st = rung_segment_scan_damage(&c->scan, rung_frame_verdict_text(c->scan.verdict), err);
     if (st < 0 && count == 0)
         return st;
-    *count_out = count; /* a failure behind good records is met again by the next read */
+    *count_out = count; /* the next read meets a failure after good records again */
     return RUNG_OK;
 }

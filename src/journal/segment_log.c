@@ -36,7 +36,7 @@
 #define MARK_EVERY_DEFAULT 64
 #define COPY_SIZE          ((size_t)1 << 20)
 #define START_SIZE         ((uint64_t)4 << 20)
-#define BLOCK_SIZE         ((uint64_t)4096) /* written as a whole, it need not be read before */
+#define BLOCK_SIZE         ((uint64_t)4096) /* written as a whole, so the kernel need not read it first */
 #ifdef RUNG_TEST_BUILD
 #define CACHED_SIZE BLOCK_SIZE
 #else
@@ -54,7 +54,7 @@ struct rung_segment_log {
     /* The appending thread's. */
     bool is_started;
     _Atomic bool
-        is_start_due; /* there was no space for it: maintain tries again. Read by any thread */
+        is_start_due; /* there was no space to start: maintain retries. Read by any thread */
     rung_err failure; /* code RUNG_OK while all is well */
     uint32_t epoch;
     rung_file active; /* the file of the last entry of image.segments, once started */
@@ -73,7 +73,7 @@ struct rung_segment_log {
     uint64_t torn_bytes;
 
     pthread_mutex_t
-        list_lock; /* guards image.segments, .count and pin_count; never held across I/O on records */
+        list_lock; /* protects image.segments, .count and pin_count; never held during I/O on records */
     rung_log_image image;
     unsigned pin_count;
 
@@ -92,7 +92,7 @@ static void say(const rung_segment_log *log, const char *line) {
         log->config.say(log->config.say_ctx, line);
 }
 
-/* I5: remember the first failure; whatever comes later is told of it. */
+/* I5: remember the first failure; every later call returns it. */
 static rung_status fail_for_ever(rung_segment_log *log, rung_status st, const rung_err *detail,
                                  rung_err *err) {
     if (log->failure.code == RUNG_OK) {
@@ -141,7 +141,7 @@ static rung_status take_lock(rung_segment_log *log, rung_err *err) {
     return RUNG_OK;
 }
 
-/* Beside a running server a batch may be on its way while we look: look again before calling it damage. */
+/* A running server may be writing a batch while we read: read again before calling it damage. */
 static rung_status read_image(rung_segment_log *log, rung_err *err) {
     rung_status st;
     int tries = log->config.is_read_only ? 4 : 1;
@@ -266,7 +266,7 @@ static rung_status open_mark(rung_segment_log *log, rung_err *err) {
                : st;
 }
 
-/* Note that everything up to `place` of segment `info` is durable (I4: it has been synced). */
+/* Record that everything up to `place` of segment `info` is durable (I4: it has been synced). */
 static rung_status write_mark_at(rung_segment_log *log, const rung_segment_info *info,
                                  const rung_log_place *place, rung_err *err) {
     rung_high_water m = log->mark;
@@ -298,7 +298,7 @@ static rung_status write_mark(rung_segment_log *log, rung_err *err) {
 
 /* ---- making a segment the active one ---- */
 
-/* Secure room for one more list entry, so that activation cannot run out of memory half way. */
+/* Reserve room for one more list entry, so that activation cannot run out of memory halfway. */
 static rung_status reserve_entry(rung_segment_log *log, rung_err *err) {
     rung_log_image *im = &log->image;
     rung_status st = RUNG_OK;
@@ -330,7 +330,7 @@ static rung_status reserve_buffer(rung_segment_log *log, size_t size, rung_err *
     return RUNG_OK;
 }
 
-/* Write `header` to the spare and let the hash, the state and the end follow. Spare lock held. */
+/* Write `header` to the spare and update hash, state and end. Spare lock held. */
 static rung_status begin_segment(rung_segment_log *log, const rung_segment_header *h,
                                  rung_err *err) {
     uint8_t bytes[RUNG_SEGMENT_HEADER_SIZE];
@@ -412,7 +412,7 @@ rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID
     rung_status st = open_to_seal(dir, uuid, info, footer, &file, err);
     if (st < 0)
         return st;
-    /* The cut must be on the disk before the footer: a footer followed by old records would look like damage. */
+    /* The truncation must be durable before the footer: a footer followed by old records would look like damage. */
     st = rung_file_truncate(&file, info->end, err);
     if (st == RUNG_OK)
         st = rung_file_sync(&file, err);
@@ -422,7 +422,7 @@ rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID
     return st;
 }
 
-/* An old open segment, cut at `info->last_seq`: seal it, or remove it when nothing is left. Entry `i` of the list. */
+/* Seal an old open segment at `info->last_seq`, or remove it if it is empty. Entry `i` of the list. */
 static rung_status retire(rung_segment_log *log, size_t i, rung_err *err) {
     rung_segment_info info = log->image.segments[i];
     if (info.last_seq >= info.first_seq) {
@@ -464,7 +464,7 @@ static rung_status copy_range(const rung_file *from, const rung_file *to, uint64
     return rung_file_sync(to, err);
 }
 
-/* Keep the bytes of a torn tail in a file of their own before they are cut. */
+/* Save the bytes of a torn tail in a separate file before they are cut. */
 static rung_status save_torn(rung_segment_log *log, rung_err *err) {
     const rung_segment_info *info = last_segment(log);
     if (log->image.tail != RUNG_TAIL_TORN || log->image.torn_end <= info->end)
@@ -505,7 +505,7 @@ static rung_status flush_copy(rung_segment_log *log, size_t len, rung_err *err) 
     return st;
 }
 
-/* I6: records `from`.. of the old segment go into the new one, as its first batch. */
+/* I6: copy records from `from` on of the old segment into the new one, as its first batch. */
 static rung_status repersist(rung_segment_log *log, const rung_segment_info *old, uint64_t from,
                              uint64_t bytes, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
@@ -542,8 +542,8 @@ static rung_status repersist(rung_segment_log *log, const rung_segment_info *old
                : st;
 }
 
-/* The header of the segment that this start writes, going on from the sure part of the log. It is a short one if it can
- * be, as everybody waits for it; one of the usual size is made while it fills. */
+/* The header of the segment that this start writes, continuing the sure part of the log. The segment is short if
+ * possible, since everyone waits for it; one of the usual size is made while it fills. */
 static rung_segment_header plan_segment(const rung_segment_log *log, uint64_t *copy_bytes_out) {
     rung_segment_header h = {.first_seq = 1, .epoch = log->image.epoch_max + 1};
     memcpy(h.uuid, log->uuid, sizeof h.uuid);
@@ -590,7 +590,7 @@ static rung_status renew(rung_segment_log *log, rung_err *err) {
     return st;
 }
 
-/* The new segment is there; what the old one holds beyond the cut has moved. */
+/* The new segment exists; the old one's records beyond the cut have moved to it. */
 static rung_status retire_old(rung_segment_log *log, rung_err *err) {
     rung_log_image *im = &log->image;
     if (im->count < 2)
@@ -607,8 +607,9 @@ static rung_status retire_old(rung_segment_log *log, rung_err *err) {
     return retire(log, im->count - 2, err);
 }
 
-/* The last start was cut short between naming its segment and retiring the old one. Finish it before the next one
- * begins: R4 allows one open segment before the last, not two. The mark first, which may still name the old one. */
+/* The last start was interrupted between naming its segment and retiring the old one. Finish that before the next
+ * start:
+ *   R4 allows one open segment before the last, not two. Write the mark first, which may still name the old one. */
 static rung_status finish_start(rung_segment_log *log, rung_err *err) {
     rung_status st = RUNG_OK;
     if (!last_segment(log)->is_sealed)
@@ -657,7 +658,7 @@ static rung_status start(rung_segment_log *log, rung_err *err) {
     if (st == RUNG_OK)
         st = retire_old(log, err);
     if (st == RUNG_ENOSPC)
-        st = RUNG_EIO; /* too late for a second try in this process: the new segment has its name */
+        st = RUNG_EIO; /* too late to retry in this process: the new segment has its name */
     log->is_started = st == RUNG_OK;
     return st;
 }
@@ -715,7 +716,7 @@ static void hash_pending(rung_segment_log *log) {
     log->unhashed = 0;
 }
 
-/* The active segment is synced and full, or the log closes: put the footer behind its records. */
+/* The active segment is synced and full, or the log closes: write the footer after its records. */
 static rung_status seal_active(rung_segment_log *log, rung_err *err) {
     RUNG_ASSERT(!log->has_unsynced);
     hash_pending(log);
@@ -764,7 +765,7 @@ static rung_status activate_spare(rung_segment_log *log, rung_err *err) {
     return st == RUNG_OK ? write_mark(log, err) : st;
 }
 
-/* Go over to the next segment. Until the spare is there nothing is changed, so a full disk is no harm. */
+/* Switch to the next segment. Nothing changes before the spare is ready, so a full disk does no harm. */
 static rung_status rotate(rung_segment_log *log, rung_err *err) {
     rung_err detail = {0};
     rung_status st = reserve_entry(log, err);
@@ -821,8 +822,7 @@ static void encode(rung_segment_log *log, const rung_log_entry *entries, size_t 
     }
 }
 
-/* The batch, and behind it, to the end of its last block, the zeros that stand there anyway: so the system need not
- * look on the disk for them. */
+/* Write the batch, and zeros up to the end of its last block, which is zero anyway: so the kernel need not read it. */
 static rung_status write_batch(const rung_segment_log *log, size_t size, rung_err *err) {
     uint64_t end = log->end + size, filled = (end + BLOCK_SIZE - 1) / BLOCK_SIZE * BLOCK_SIZE;
     filled = filled < log->capacity ? filled : log->capacity;
@@ -830,7 +830,7 @@ static rung_status write_batch(const rung_segment_log *log, size_t size, rung_er
     return rung_file_write(&log->active, log->buffer, (size_t)(filled - log->end), log->end, err);
 }
 
-/* Let go of what is in memory of the active file, but for its end. */
+/* Drop the active file from the page cache, except its end. */
 static void forget_old(rung_segment_log *log) {
     if (log->has_unsynced || log->end - log->forgotten < 2 * CACHED_SIZE)
         return;
@@ -882,7 +882,7 @@ rung_status rung_segment_log_sync(rung_segment_log *log, uint64_t *durable_seq_o
         rung_status st = rung_file_datasync(&log->active, &detail);
         if (st < 0)
             return fail_for_ever(log, st, &detail, err);
-        /* Before the list: a reader that finds a record there must not be told that it is not durable. */
+        /* Update this before the list: a reader that finds a record there must see it as durable. */
         atomic_store_explicit(&log->durable_seq, log->state.next_seq - 1, memory_order_release);
         pthread_mutex_lock(&log->list_lock);
         rung_segment_info *info = last_segment(log);
@@ -1024,8 +1024,8 @@ rung_segment_log_stats rung_segment_log_stat(rung_segment_log *log) {
     return out;
 }
 
-/* A clean end: all synced, sealed and marked, so that the next start finds no doubt. An empty segment stays as it
- * is; the next start removes it. */
+/* A clean end: sync, seal and mark everything, so that the next start has nothing to check. An empty segment stays;
+ * the next start removes it. */
 static rung_status finish(rung_segment_log *log, rung_err *err) {
     uint64_t durable;
     rung_status st = rung_segment_log_sync(log, &durable, err);

@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-/* Room for the longest record behind a block of the size we like to read. */
+/* Room for the longest record after a block of the preferred read size. */
 #define READ_SIZE       ((size_t)1 << 20)
 #define BUFFER_SIZE_MAX (READ_SIZE + RUNG_LOG_RECORD_MAX + RUNG_SEGMENT_HEADER_SIZE)
 
@@ -81,7 +81,7 @@ rung_status rung_segment_scan_open(rung_segment_scan *s, const rung_alloc *alloc
         st = RUNG_FAIL(err, RUNG_ENOMEM, "no memory to read segment %s", name);
         goto fail;
     }
-    /* Small first, so that looking at a header does not read a megabyte. */
+    /* Small at first, so that reading a header does not read a megabyte. */
     s->limit = RUNG_SEGMENT_HEADER_SIZE;
     st = fill(s, err);
     if (st == RUNG_OK)
@@ -123,7 +123,7 @@ static void accept(rung_segment_scan *s, const uint8_t *in, const rung_record_he
     s->offset = rung_record_end(s->offset, r->length);
 }
 
-/* Forget what was read from the offset on and read it again: beside a writer, a block is old as soon as it is read. */
+/* Drop the buffer from the offset on and read it again: beside a writer, a block is stale as soon as it is read. */
 static rung_status renew(rung_segment_scan *s, rung_err *err) {
     s->buffer_at = s->offset;
     s->buffer_len = 0;
@@ -236,7 +236,7 @@ typedef struct tail_search {
     const char *why; /* the first rule broken */
 } tail_search;
 
-/* The batch that the record at X would be of: the one going on, or the next after an end. */
+/* The batch that the record at X belongs to: the current one, or the next one after an end. */
 static uint32_t batch_at_x(const rung_frame_state *s) {
     return s->batch == 0 ? 1 : s->flags & RUNG_RECORD_END ? s->batch + 1 : s->batch;
 }
@@ -252,7 +252,7 @@ static void look_at(tail_search *t, const uint8_t *p) {
     }
 }
 
-/* Search the bytes at `at` .. for headers; those that begin in the last 24 bytes come again with the next block. */
+/* Search the bytes from `at` on for headers; those that begin in the last 24 bytes come again with the next block. */
 static void search_block(tail_search *t, const uint8_t *bytes, size_t len, uint64_t at) {
     for (size_t i = 0; i < len; i += 8) {
         if (i % 4096 == 0 && rung_is_zero(bytes + i, len - i < 4096 ? len - i : 4096)) {
@@ -289,7 +289,7 @@ static rung_status search_tail(tail_search *t, rung_segment_scan *s, rung_err *e
     return RUNG_OK;
 }
 
-/* T5: is one of the sectors that the bad record lies in still as it was before the record was written? */
+/* T5: is one of the bad record's sectors still as it was before the record was written? */
 static rung_status find_lost_sector(rung_segment_scan *s, uint64_t extent, bool *found_out,
                                     rung_err *err) {
     uint64_t end = s->offset + extent;
@@ -310,7 +310,7 @@ static rung_status find_lost_sector(rung_segment_scan *s, uint64_t extent, bool 
     return RUNG_OK;
 }
 
-/* How far the thing at X reaches, as far as it can be known. */
+/* The end of the record at X, as far as it can be known. */
 static rung_status extent_at_x(rung_segment_scan *s, uint64_t *extent_out, rung_err *err) {
     uint8_t bytes[RUNG_RECORD_HEADER_SIZE];
     size_t got;
@@ -328,7 +328,7 @@ static rung_status extent_at_x(rung_segment_scan *s, uint64_t *extent_out, rung_
     return RUNG_OK;
 }
 
-/* A whole record stands at the offset by now: a writer has gone on since the scan ended there. */
+/* There is an intact record at the offset now: a writer has continued since the scan ended there. */
 static rung_status has_grown(rung_segment_scan *s, bool *grown_out, rung_err *err) {
     rung_record_header r;
     rung_frame_state state = s->state; /* only a look: the scan stays where it is */
@@ -365,7 +365,7 @@ rung_status rung_segment_scan_judge(rung_segment_scan *s, rung_tail *tail_out,
         st = has_grown(s, &grown, err);
     if (st < 0)
         return st;
-    if (grown) { /* what was scanned is whole; what is behind it is the writer's, at this moment */
+    if (grown) { /* what was scanned is intact; what follows is being written */
         t.why = NULL;
         t.data_end = s->offset;
         is_batch_whole = true;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file: header 64 | block | block | ... | trailer 96, nothing behind it.
+/* The file: header 64 | block | block | ... | trailer 96, and nothing after it.
  *
- * A block's check is the CRC of the whole stream up to its end, so a block that is lost, repeated or moved breaks
- * every check from there on, and the last one is the total. The block header has a check of its own: a
- * length is believed only then.
+ * A block's checksum is the CRC of the whole stream up to its end, so a lost, repeated or moved block breaks every
+ * later checksum, and the last one covers everything. The block header has its own checksum, which validates the
+ * length.
  *
- * The manifest says what should be there; the files say by themselves whether they are whole. A crash between the
- * two leaves a whole snapshot that is not listed, which is as good. So loading goes by the folder, newest
- * first, and the manifest only helps to notice that one is missing.
+ * The manifest says which snapshots should exist; each file shows by itself whether it is intact. A crash between the
+ * two leaves an intact snapshot that is not listed, which is just as good. So loading goes by the folder, newest
+ * first, and the manifest only helps to notice a missing one.
  *
- * What is written goes to the disk piece by piece, by rung_file_write_out, and is synced once at the end. One sync of
- * a gigabyte would hold up the log's, and so would many small ones: each is a commit of the file system's own journal,
- * because the file grows. Measured beside 16 submissions in flight at 10 M players: their p99 is 8 times as long with
- * a sync every 8 MiB. */
+ * The writer sends data to the disk piece by piece with rung_file_write_out, and syncs once at the end. One sync of a
+ * gigabyte would delay the log's syncs, and so would many small ones: each commits the file system's journal, because
+ * the file grows. Measured with 16 submissions in flight at 10 M players: a sync every 8 MiB makes their p99 8 times
+ * as long. */
 #include "journal/snapshot_file.h"
 
 #include "base/assert.h"
@@ -25,7 +25,7 @@
 #define TEMPORARY_NAME "snapshot.tmp"
 #define PIECE          ((uint64_t)64 << 10)
 enum { HEADER_SIZE = 64, BLOCK_HEADER_SIZE = 16, TRAILER_SIZE = 96, ENTRY_SIZE = 56 };
-/* Blocks of the file begin alike: magic 8, version 4, CRC 4, uuid 16. */
+/* All blocks start with: magic 8, version 4, CRC 4, uuid 16. */
 enum { AT_VERSION = 8, AT_CRC = 12, AT_UUID = 16, AT_BODY = 32 };
 
 static const char HEADER_MAGIC[8] = {'R', 'U', 'N', 'G', 'S', 'N', 'A', 'P'};
@@ -83,7 +83,7 @@ static rung_status seal_check(const uint8_t *bytes, size_t size, const char magi
     return RUNG_OK;
 }
 
-/* The header check of a block: bound to the log and to the snapshot. */
+/* The checksum of a block header includes the identity of the log and of the snapshot. */
 static uint32_t block_salt(const uint8_t *uuid, uint64_t seq) {
     uint8_t bytes[8];
     rung_put64(bytes, seq);
@@ -113,7 +113,7 @@ struct rung_snapshot_writer {
     uint8_t uuid[RUNG_UUID_SIZE];
     uint32_t salt;
     uint64_t offset; /* in the file, of the next block */
-    uint64_t cached; /* of these, the last ones that are not yet on their way to the disk */
+    uint64_t cached; /* of these, the last ones not yet sent to the disk */
     uint32_t block_count;
     rung_snapshot_info info;
     size_t used; /* bytes of the block so far */
@@ -202,7 +202,7 @@ static rung_status put_trailer(rung_snapshot_writer *w, rung_err *err) {
     return put_bytes(w, trailer, sizeof trailer, err);
 }
 
-/* The new one first, then the newest of the others that are there. */
+/* The new one first, then the newest existing others. */
 static rung_status list_in_manifest(rung_snapshot_writer *w, rung_err *err) {
     rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP + 1] = {w->info}, known[RUNG_SNAPSHOT_KEEP];
     size_t count = 1, known_count = 0;
@@ -249,7 +249,7 @@ rung_status rung_snapshot_writer_finish(rung_snapshot_writer *w,
         *info_out = w->info;
         remove_old(&w->dir, w->info.seq);
     }
-    rung_snapshot_writer_abort(w); /* the temporary name is gone by now, or has to go */
+    rung_snapshot_writer_abort(w); /* remove the temporary file if it still exists */
     return st;
 }
 
@@ -337,7 +337,7 @@ rung_snapshot_info rung_snapshot_reader_info(const rung_snapshot_reader *r) {
     return r->info;
 }
 
-/* The block at hand is no block: it must be the trailer, agree with all that was read, and end the file. */
+/* Not a block: it must be the trailer, match everything read, and end the file. */
 static rung_status check_trailer(rung_snapshot_reader *r, size_t got, rung_err *err) {
     if (got != TRAILER_SIZE)
         return damaged(r, "neither a block nor the end", err);

@@ -27,9 +27,9 @@ void rung_spare_unlock(rung_spare *s) {
 
 /* ---- making ---- */
 
-/* Piece by piece onto the disk: with all of it in the page cache at once, every sync of the log would wait until the
- * last of it is written. The sync that makes it durable comes later and is short. Each piece has the memory of the one
- * before: a log that takes new memory for all it ever writes pays more for that than for the writing. */
+/* Write piece by piece to the disk: with all of it in the page cache at once, every sync of the log would wait until
+ * the last of it is written. The sync that makes it durable comes later and is short. Each piece reuses the page
+ * cache memory of the one before: allocating new pages would cost more than the writing. */
 static rung_status write_zeros_out(const rung_file *f, uint64_t size, rung_err *err) {
     rung_status st = RUNG_OK;
     for (uint64_t at = 0; st == RUNG_OK && at < size; at += FILL_SIZE) {

@@ -44,7 +44,7 @@ static void add_damage(verify *v, const rung_err *err) {
     tell(v, "damage: %s", err->message);
 }
 
-/* The footer behind the records, with the hash that recovery leaves to us. */
+/* The footer after the records, with the hash, which recovery does not check. */
 static rung_status check_seal(verify *v, rung_segment_scan *s, rung_err *err) {
     rung_segment_footer f;
     uint8_t sha[RUNG_SHA256_SIZE];
@@ -128,8 +128,8 @@ static rung_status verify_segments(verify *v, rung_err *err) {
     return st < 0 ? st : RUNG_OK;
 }
 
-/* The rules about marks, links and sizes are recovery's: whatever it refuses is damage, seen here already or not. A
- * running server may be in the middle of something: look again before believing it. */
+/* Recovery has the rules about marks, links and sizes: whatever it refuses is damage. A running server may be in the
+ * middle of a change: read again before reporting it. */
 static rung_status verify_rules(verify *v, rung_err *err) {
     rung_log_image image;
     rung_err detail = {0};
@@ -222,8 +222,8 @@ rung_status rung_log_verify(const rung_dir *dir, const rung_alloc *alloc,
 
 /* ---- cat ---- */
 
-/* The records of the last segment have ended. A batch that a crash cut short, or that a server is writing, is no
- * damage; a record missing before `mark`, which was read first, is. */
+/* The records of the last segment have ended. An incomplete batch, from a crash or a running server, is not damage; a
+ * record missing before `mark`, which was read first, is. */
 static rung_status judge_end(rung_segment_scan *s, const rung_high_water *mark, rung_err *err) {
     rung_tail tail;
     uint64_t data_end;
@@ -243,7 +243,7 @@ static rung_status judge_end(rung_segment_scan *s, const rung_high_water *mark, 
 
 typedef struct walk {
     uint64_t from, to;
-    uint64_t stop; /* where the next segment begins; UINT64_MAX: there is none */
+    uint64_t stop; /* start of the next segment; UINT64_MAX: none */
     rung_status (*each)(void *ctx, const rung_log_record *record);
     void *ctx;
     const rung_high_water *mark; /* NULL: there is none */
@@ -295,20 +295,20 @@ rung_status rung_log_cat(const rung_dir *dir, const rung_alloc *alloc, uint64_t 
 
 /* ---- repair ---- */
 
-/* The longest whole beginning: segments 0 .. `whole` - 1 of the list, and of number `whole` the records up to
- * `cut_seq` (0: nothing of it). */
+/* The longest intact prefix: segments 0 .. `whole` - 1 of the list, and the records up to `cut_seq` of segment
+ * `whole` (0: none of it). */
 typedef struct beginning {
     size_t whole;
     uint64_t last_seq;
     uint64_t cut_seq;
-    uint64_t seen_seq; /* the highest sequence that anything on the disk speaks of */
+    uint64_t seen_seq; /* the highest sequence that anything on the disk mentions */
     uint32_t epoch_max;
     rung_segment_info last; /* of the last whole one */
     uint8_t uuid[RUNG_UUID_SIZE];
     bool has_uuid;
 } beginning;
 
-/* Does the segment open in `s` go on from `b`? The first one always does. */
+/* Does the segment open in `s` continue `b`? The first one always does. */
 static bool is_next(const beginning *b, const rung_segment_scan *s) {
     if (b->whole == 0)
         return true;
@@ -317,7 +317,7 @@ static bool is_next(const beginning *b, const rung_segment_scan *s) {
            memcmp(s->header.uuid, b->uuid, RUNG_UUID_SIZE) == 0;
 }
 
-/* Read on; true when the whole segment belongs to the beginning. `stop`: where the next begins, 0 at the end. */
+/* Read the segment; true if all of it belongs to the prefix. `stop`: start of the next segment, 0 at the end. */
 static bool extend(beginning *b, rung_segment_scan *s, uint64_t stop) {
     if (!is_next(b, s))
         return false;
@@ -356,7 +356,7 @@ static void note_seen(beginning *b, uint64_t seq) {
     b->seen_seq = seq > b->seen_seq ? seq : b->seen_seq;
 }
 
-/* Entries of the list that are whole are filled in; one that only lacks its seal counts as whole. */
+/* Fills in the intact entries of the list; a segment that only lacks its seal counts as intact. */
 static rung_status find_beginning(const rung_dir *dir, const rung_alloc *alloc,
                                   rung_log_image *list, beginning *b, rung_err *err) {
     bool is_broken = false;
@@ -390,7 +390,7 @@ static rung_status find_beginning(const rung_dir *dir, const rung_alloc *alloc,
     return RUNG_OK;
 }
 
-/* Keep the file under another name. It may be there from a repair that was cut short. */
+/* Keep the file under another name. An interrupted repair may have left it there already. */
 static rung_status keep_aside(const rung_dir *dir, const char *name, bool remove, rung_err *err) {
     char kept[RUNG_FILE_NAME_MAX];
     int n = snprintf(kept, sizeof kept, "damaged-%s", name);
@@ -406,7 +406,7 @@ static rung_status keep_aside(const rung_dir *dir, const char *name, bool remove
     return st < 0 ? st : rung_dir_sync(dir, err);
 }
 
-/* Put a sealed copy up to `last_seq` in place of a segment. */
+/* Replace a segment with a sealed copy up to `last_seq`. */
 static rung_status replace_segment(const rung_dir *dir, const rung_alloc *alloc,
                                    const rung_segment_info *info, uint64_t last_seq,
                                    rung_segment_info *info_out, rung_err *err) {
@@ -421,7 +421,7 @@ static rung_status replace_segment(const rung_dir *dir, const rung_alloc *alloc,
     return st == RUNG_OK ? rung_dir_sync(dir, err) : st;
 }
 
-/* Seal what is whole but not sealed; take out what a later start has emptied. */
+/* Seal intact segments that are not sealed; remove those that a later start has emptied. */
 static rung_status seal_whole(const rung_dir *dir, const rung_alloc *alloc,
                               const rung_log_image *list, size_t whole, rung_err *err) {
     rung_status st = RUNG_OK;
@@ -439,7 +439,7 @@ static rung_status seal_whole(const rung_dir *dir, const rung_alloc *alloc,
     return st;
 }
 
-/* An empty segment behind sequence `seq`, where only a snapshot is left. */
+/* Create an empty segment after sequence `seq`, where only a snapshot is left. */
 static rung_status restart_behind(const rung_dir *dir, beginning *b, uint64_t seq, rung_err *err) {
     rung_segment_header h = {
         .first_seq = seq + 1, .capacity = RUNG_SEGMENT_SIZE_MIN, .epoch = b->epoch_max + 1};
@@ -485,7 +485,7 @@ static rung_status renew_mark(const rung_dir *dir, const beginning *b, rung_err 
     return rung__high_water_create(dir, &m, err);
 }
 
-/* The newest snapshot that can be read to its end; 0 when there is none. */
+/* The newest intact snapshot; 0: none. */
 static uint64_t newest_snapshot(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid) {
     uint64_t seqs[16];
     size_t count = 0;
@@ -508,7 +508,7 @@ static rung_status rebuild(const rung_dir *dir, const rung_alloc *alloc, const r
         b->whole++;
     }
     size_t keep = is_restart ? 0 : b->whole;
-    /* From the end, so that what remains is a beginning at every moment. */
+    /* From the end, so that a prefix remains at every moment. */
     for (size_t i = list->count; st >= 0 && i > keep; i--) {
         char name[RUNG_FILE_NAME_MAX];
         rung_segment_name(name, list->segments[i - 1].first_seq, list->segments[i - 1].epoch);
@@ -519,7 +519,7 @@ static rung_status rebuild(const rung_dir *dir, const rung_alloc *alloc, const r
     return st < 0 ? st : renew_mark(dir, b, err);
 }
 
-/* RUNG_OK or RUNG_ECORRUPT for the log alone, every record read. */
+/* Check the log alone, reading every record. RUNG_OK or RUNG_ECORRUPT. */
 static rung_status is_log_whole(const rung_dir *dir, const rung_alloc *alloc, rung_err *err) {
     rung_verify_report report = {0};
     verify v = {.dir = dir, .alloc = alloc, .report = &report};

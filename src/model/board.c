@@ -85,7 +85,7 @@ bool rung_attribute_name_is_valid(rung_slice name) {
     return true;
 }
 
-/* As IANA names its zones, without the dot that none of them has: such a name is also harmless in a path. */
+/* The syntax of IANA zone names, without the dot, which none of them has: such a name is also safe in a path. */
 static bool is_zone_name(rung_slice name) {
     if (name.len < 1 || name.len > RUNG_ZONE_NAME_MAX || !rung_is_letter(name.ptr[0]))
         return false;
@@ -406,7 +406,7 @@ static rung_value get_value(rung_byte_reader *r, rung_score_type type) {
                                    : (rung_value){.i = rung_get_signed(r)};
 }
 
-/* A number that becomes an int64; one too large for that is left to the check as a negative one. */
+/* A number that becomes an int64; a larger one becomes negative, which the check refuses. */
 static int64_t get_int64(rung_byte_reader *r) {
     return (int64_t)rung_get_number(r);
 }

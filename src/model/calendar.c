@@ -226,7 +226,7 @@ size_t rung_window_id_format(rung_window_kind kind, int64_t ordinal, char out[RU
     return (size_t)(p - out);
 }
 
-/* Reads from the front; once something does not match, everything fails. */
+/* Reads from the front; after the first mismatch everything fails. */
 typedef struct scanner {
     const char *p, *end;
     bool is_bad;

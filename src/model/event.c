@@ -362,7 +362,7 @@ static rung_status check_event(const rung_event *event, rung_err *err) {
     return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "kind", "%u is not known here", (unsigned)event->kind);
 }
 
-/* A definition can be read; its values do not fit together. All else that is refused here is malformed. */
+/* A definition is well-formed but its values do not fit together. Everything else refused here is malformed. */
 rung_status rung_event_check(const rung_event *event, rung_err *err) {
     rung_status st = check_event(event, err);
     if (st == RUNG_EINVAL && err && event->kind != RUNG_EVENT_BOARD_DEFINED)
@@ -372,7 +372,7 @@ rung_status rung_event_check(const rung_event *event, rung_err *err) {
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
 
-/* No score is longer: version, kind, time, flags, four lengths, the values, another time, conditions; and the texts. */
+/* The longest score: version, kind, time, flags, four lengths, the values, another time, conditions, and the texts. */
 enum {
     SCORE_FIXED_MAX =
         4 + 6 * RUNG_NUMBER_BYTES_MAX + RUNG_COLUMNS_MAX * (1 + RUNG_NUMBER_BYTES_MAX),
@@ -397,7 +397,7 @@ __attribute__((noinline)) static uint8_t *spell_extras(uint8_t *at, const rung_e
     return at;
 }
 
-/* The whole event, where there is room for it. Returns what is behind it. */
+/* Encode the whole event if there is room. Returns its end. */
 static inline uint8_t *spell_score(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
     bool is_more = has_extras(s);
@@ -420,7 +420,7 @@ static inline uint8_t *spell_score(uint8_t *at, const rung_event *e) {
     return at + (s->when != 0);
 }
 
-/* Near the end of the room. Never inlined, since the frame is large. */
+/* Near the end of the buffer. Never inlined, since its stack frame is large. */
 __attribute__((noinline)) static rung_status encode_score_aside(const rung_event *e, void *out,
                                                                 size_t size, size_t *length_out) {
     uint8_t bytes[SCORE_BYTES_MAX];
@@ -611,8 +611,8 @@ static void get_score(rung_byte_reader *r, rung_score_event *s, int64_t ts_ms) {
         rung_byte_reader_fail(r, "announced conditions are none");
 }
 
-/* The straight path: touches only the score's part of the large event. A result is written only on success, so what may
- * fail is built aside. */
+/* Fast path: touches only the score's part of the large event. A result is written only on success, so it is built in
+ * a local copy. */
 static inline rung_status decode_score(rung_byte_reader *r, rung_slice bytes, int64_t ts_ms,
                                        bool is_own, rung_event *event_out, rung_err *err) {
     rung_score_event aside, *score = is_own ? &event_out->score : &aside;
@@ -657,7 +657,7 @@ static void get_window(rung_byte_reader *r, rung_event *e) {
         e->window.ordinal = rung_get_signed(r);
 }
 
-/* RUNG_EVERSION for a kind not known here; what is wrong with the bytes is left in the reader. */
+/* RUNG_EVERSION: an unknown kind. Other faults are recorded in the reader. */
 static rung_status get_body(rung_byte_reader *r, rung_event *e, rung_err *err) {
     switch (e->kind) {
     case RUNG_EVENT_BOARD_DEFINED:
@@ -718,8 +718,8 @@ static rung_status get_body(rung_byte_reader *r, rung_event *e, rung_err *err) {
     return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);
 }
 
-/* Built aside, since a result is written only on success; never inlined, since the frame is large and scores, which do
- * not come here, would pay for it. */
+/* Built in a local copy, since a result is written only on success. Never inlined: the stack frame is large, and
+ * scores, which do not come here, would pay for it. */
 __attribute__((noinline)) static rung_status decode_other(rung_byte_reader r, rung_slice bytes,
                                                           rung_event_kind kind, int64_t ts_ms,
                                                           bool is_own, rung_event *event_out,
@@ -735,8 +735,8 @@ __attribute__((noinline)) static rung_status decode_other(rung_byte_reader r, ru
     return st;
 }
 
-/* Nearly every score of our own: short names, one value, which is a real, and nothing else but conditions. It is read
- * in one go. false: it is not like that, or not valid, and nothing has been written. */
+/* Fast path for nearly every score of our own: short names, one real value, and nothing else except conditions; read
+ * in one go. false: not such a score, or not valid; nothing was written. */
 static inline bool decode_usual(rung_slice bytes, rung_event *event_out) {
     enum { START = 2 + 8 + 2 }; /* a time, flags and a length are within it */
     const uint8_t *p = (const uint8_t *)bytes.ptr, *end = p + bytes.len;

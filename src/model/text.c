@@ -51,7 +51,7 @@ typedef struct number {
     bool negative;
 } number;
 
-/* Beyond any exponent that makes a difference, and far from overflow in sums with a text's length. */
+/* Beyond any exponent that matters, and far from overflow in sums with a text's length. */
 #define EXPONENT_SATURATED ((int64_t)1 << 56)
 
 /* `p` stands after the 'e'; digits must follow up to `end`. */
@@ -146,7 +146,7 @@ rung_status rung_text_parse_fixed(rung_slice text, unsigned decimals, int64_t *f
 /* The widest is 800 digits over 5^1143 (2,658 and 2,654 bits), aligned to each other and doubled, or
  * 10^324 x 2^60 while writing. 3,072 bits hold any of them. */
 #define BIG_LIMBS  96
-#define DIGITS_MAX 800 /* more cannot matter: 767 digits decide any tie between two doubles */
+#define DIGITS_MAX 800 /* more digits cannot matter: 767 decide any tie between two doubles */
 
 typedef struct big {
     int count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nearly all names are plain ASCII: look at 8 bytes as one word, the last such word overlapping the one before, and
- * only if something else turns up walk character by character. Fewer than 8 bytes are put together to a word. */
+/* Fast path: nearly all names are plain ASCII. Check 8 bytes as one word, the last word overlapping the one before;
+ * walk character by character only if something else turns up. Fewer than 8 bytes are combined into one word. */
 #include "model/utf8.h"
 
 #define ONES RUNG__UTF8_ONES
@@ -35,7 +35,7 @@ static bool is_control(const uint8_t *character) {
            (character[0] == 0xc2 && character[1] < 0xa0);
 }
 
-/* A word with all of 1 to 7 bytes, some of them twice, and spaces where there is room left. */
+/* A word that contains all of 1 to 7 bytes, some of them twice, padded with spaces. */
 static inline uint64_t short_word(const uint8_t *p, size_t len) {
     uint32_t first, last;
     if (len < sizeof first)

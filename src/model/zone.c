@@ -139,7 +139,7 @@ static change last_in(const rule *r, int64_t number) {
     return later(begin_in(r, &y), end_in(r, &y));
 }
 
-/* Calm: the changes of one year lie within it, so that those of its neighbours surround them. */
+/* Calm: the changes of a year lie within it, so that those of the adjacent years surround them. */
 static rung_zone_stretch rule_find_calm(const rule *r, int64_t number, int64_t unix_s) {
     year y = year_of(number);
     change begin = begin_in(r, &y), end = end_in(r, &y);
@@ -151,7 +151,7 @@ static rung_zone_stretch rule_find_calm(const rule *r, int64_t number, int64_t u
     return stretch_between(last, first_in(r, number + 1));
 }
 
-/* Keep the list in order of time; of equal times the one added last counts. */
+/* Keep the list sorted by time; of equal times, the one added last counts. */
 static void change_insert(change *list, int count, change c) {
     int i = count;
     for (; i > 0 && list[i - 1].at_s > c.at_s; i--)
@@ -159,8 +159,8 @@ static void change_insert(change *list, int count, change c) {
     list[i] = c;
 }
 
-/* Changes may stray ten days into a neighbouring year, and one year's end may be the next one's begin
- * (daylight saving all year round): line up five years of them. */
+/* Changes may fall up to ten days into an adjacent year, and one year's end may be the next one's beginning (daylight
+ * saving all year round): consider five years of them. */
 static rung_zone_stretch rule_find_any(const rule *r, int64_t number, int64_t unix_s) {
     change list[10] = {0};
     for (int i = 0; i < 5; i++) {
@@ -185,8 +185,8 @@ static rung_zone_stretch rule_find(const rule *r, int64_t unix_s) {
     return r->is_calm ? rule_find_calm(r, number, unix_s) : rule_find_any(r, number, unix_s);
 }
 
-/* Does the change stay in its own year, by standard time? The day varies by a week with the weekday and
- * by one with the leap year; the two offsets differ by 52 hours at most; 2001 is any year. */
+/* Does the change stay in its own year, by standard time? The day varies by a week with the weekday and by one with
+ * leap years; the two offsets differ by at most 52 hours; 2001 stands for any year. */
 static bool is_within_year(const rule_day *r) {
     year y = year_of(2001);
     int64_t day = rule_day_in(r, &y) - y.first_day;
@@ -337,7 +337,7 @@ static bool is_name_byte(char ch, bool quoted) {
     return rung_is_letter(ch) || (quoted && ((ch >= '0' && ch <= '9') || ch == '+' || ch == '-'));
 }
 
-/* An abbreviation: three or more letters, or within <> also digits and signs. We have no use for it. */
+/* Skip an abbreviation: three or more letters, or within <> also digits and signs. */
 static bool skip_name(cursor *c) {
     bool quoted = take(c, '<');
     const char *first = c->p;
@@ -362,7 +362,7 @@ static bool take_time(cursor *c, int hours_max, int32_t *seconds_out) {
     return true;
 }
 
-/* A POSIX offset counts westwards: what to add to local time to have UTC. */
+/* A POSIX offset is positive westwards: local time plus offset is UTC. */
 static bool take_offset(cursor *c, int32_t *offset_out) {
     if (!take_time(c, 24, offset_out))
         return false;
@@ -441,8 +441,7 @@ static int32_t load_offset(const tzif_block *b, uint32_t type) {
     return load_i32(b->types + (size_t)type * TZIF_TYPE);
 }
 
-/* Find the parts of the block whose header stands at `*position`, and move past it. False when it does
- * not fit. */
+/* Find the parts of the block whose header is at `*position`, and move past it. false: it does not fit. */
 static bool read_block(rung_slice tzif, size_t *position, int time_size, tzif_block *b) {
     const unsigned char *header = (const unsigned char *)tzif.ptr + *position;
     if (tzif.len - *position < TZIF_HEADER || memcmp(header, "TZif", 4) != 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Boards: their definitions and how they change, their windows and how these open and close.
  *
- *  B1  Slot i < def.scope_count ranks by def.scopes[i]; the team attribute has the slot of its scope, or one
- *      behind them.
- *  B2  A board's rules are in order of their making; for a kind of window, the last rule whose `from` is not after an
- *      instant decides. Where it would lead back to the window before it, or to an earlier one, that window goes on:
- *      numbers never fall as time goes by, and every window is one stretch of time.
- *  B3  next_close_ms is not later than the end plus grace of any open window. */
+ *   B1 Slot i < def.scope_count ranks by def.scopes[i]. The team attribute uses the slot of its scope, or one after
+ *      them.
+ *   B2 A board's rules are in order of creation. For a kind of window, the last rule whose `from` is not after an
+ *      instant decides. If it would lead back to the window before it, or to an earlier one, that window continues.
+ *      So ordinals never decrease over time, and every window is one contiguous interval.
+ *   B3 next_close_ms is not later than the end plus grace of any open window. */
 #include "state/board.h"
 
 #include "state/attribute.h"
@@ -74,8 +74,7 @@ rung_status rung__window_span(const rung__board *b, uint32_t kind, int64_t ordin
         all.end_ms = end > all.end_ms ? end : all.end_ms;
     }
     if (all.start_ms >=
-        all.end_ms) { /* no instant belongs to it; but it may have been opened ahead, by an
-                                       * earlier rule */
+        all.end_ms) { /* empty, but an earlier rule may have opened it ahead of time */
         const rung__window *w = rung__window_find(b, kind, ordinal, (rung_slice){NULL, 0});
         if (!w || w->dropped)
             return RUNG_NOT_FOUND;
@@ -174,8 +173,8 @@ bool rung__window_takes_scores(const rung_state *s, const rung__board *b, int64_
     return (w ? !w->closed : end_ms > b->over_ms) && s->time_ms < end_ms + b->def->grace_ms;
 }
 
-/* Since level 1 only windows that begin after log time are limited: whoever fills the board with those keeps nobody
- * from a window that has begun. How many of these there can be follows from `grace` and `keep`. */
+/* Since level 1 only windows that begin after log time are limited: a client that fills the board with those cannot
+ * block a window that has begun. `grace` and `keep` bound the number of the others. */
 bool rung__window_may_open(const rung_state *s, const rung__board *b, uint32_t fresh,
                            uint32_t ahead) {
     if (s->rules < 1)
@@ -185,7 +184,7 @@ bool rung__window_may_open(const rung_state *s, const rung__board *b, uint32_t f
     return ahead <= RUNG__WINDOWS_MAX;
 }
 
-/* The facts about entries that go when a window's rankings do. */
+/* The facts about a window's entries, which disappear with its rankings. */
 static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
     if (!w->ladder)
         return;
@@ -210,8 +209,9 @@ static void window_remove(rung_state *s, rung__board *b, uint32_t i) {
     rung__window_free(s, b, w);
 }
 
-/* Might a submission want to open this closed window again, were it forgotten? A season's name tells that its dates
- * are fixed, and a window closed before its time has some of it left; a change of zone may have made that more. */
+/* If this closed window were forgotten, could a submission open it again? A season must be kept because its dates are
+ * fixed, and a window that was closed early because part of its time is left; a change of zone may have added to
+ * that. */
 static bool could_open_again(const rung_state *s, const rung__board *b, const rung__window *w) {
     rung_window span = {w->ordinal, w->start_ms, w->end_ms};
     if (w->kind == RUNG_WINDOW_SEASON)
@@ -221,7 +221,7 @@ static bool could_open_again(const rung_state *s, const rung__board *b, const ru
     return rung__window_takes_scores(s, b, span.end_ms, NULL);
 }
 
-/* Drop a closed window from memory. Its name stays while it is needed. */
+/* Drop a closed window from memory. Its name stays as long as it is needed. */
 static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
     rung__window *w = b->windows[i];
     if (!could_open_again(s, b, w)) {
@@ -239,7 +239,7 @@ static void window_drop(rung_state *s, rung__board *b, uint32_t i) {
     window_empty(s, w);
 }
 
-/* Of those that end together, the smaller number or name counts as the older. */
+/* Windows that end together are ordered by ordinal or name. */
 static bool ended_before(const rung__window *a, const rung__window *b) {
     if (a->end_ms != b->end_ms)
         return a->end_ms < b->end_ms;
@@ -469,8 +469,7 @@ static rung_status take_def(rung_state *s, rung__board *b, const rung_board_def 
     return st;
 }
 
-/* Add the definition's zone and day start as the newest rule: at once, or from the end of the windows of this
- * moment. */
+/* Add the definition's zone and day start as the newest rule: effective at once, or when the current windows end. */
 static rung_status add_rule(rung_state *s, rung__board *b, const rung_board_def *def, bool first,
                             rung_err *err) {
     if (b->rule_count >= RUNG__RULES_MAX)
@@ -534,13 +533,13 @@ static bool def_has_season(const rung_board_def *def, rung_slice name) {
     return season_of(def, name) != NULL;
 }
 
-/* Does the definition still have windows such as this one? */
+/* Does the definition still have this kind of window? */
 static bool def_has_window(const rung_board_def *def, const rung__window *w) {
     return w->kind == RUNG_WINDOW_SEASON ? def_has_season(def, w->season)
                                          : def->windows >> w->kind & 1;
 }
 
-/* The attribute numbers of a definition's slots (B1), each used once more. */
+/* Get the attribute numbers of a definition's slots (B1), and count each as used. */
 static rung_status use_slots(rung_state *s, const rung_board_def *def, uint32_t *attribute,
                              uint32_t *count_out, uint32_t *team_slot_out) {
     uint32_t count = 0, team = RUNG__NONE;
@@ -588,7 +587,7 @@ static rung_status arrange_slots(rung_state *s, rung__board *b, rung__window *w,
     return RUNG_OK;
 }
 
-/* A new kind of window (or season) starts with what is known: standing scores reached inside it. */
+/* A new kind of window (or season) starts with the known scores that were reached inside it. */
 static rung_status seed_window(rung_state *s, rung__board *b, uint32_t kind,
                                const rung_window *span, rung_slice season) {
     rung__window *all = rung__window_find(b, 0, 0, (rung_slice){NULL, 0}), *w = NULL;
@@ -720,8 +719,8 @@ static bool has_attribute(const uint32_t *attributes, uint32_t count, uint32_t a
     return false;
 }
 
-/* A season that has closed keeps its dates. It is named by its place in the list of windows as the board shows it:
- * seasons come last. */
+/* A season that has closed keeps its dates. The error names it by its index in the board's list, where seasons come
+ * last. */
 static rung_status check_closed_seasons(const rung__board *b, const rung_board_def *def,
                                         rung_err *err) {
     for (uint32_t i = 0; i < def->season_count; i++) {
@@ -826,7 +825,7 @@ static rung_status change_board(rung_state *s, rung__board *b, const rung_board_
     b->is_key = false;
     rung__digest_subtract(&s->digest, before);
     rung__digest_add(&s->digest, rung__board_digest(s, b));
-    /* From here on only memory can run out, which breaks the state for good. */
+    /* From here on only an allocation can fail, which makes the state unusable. */
     st = change_slots(s, b, &old);
     if (st >= 0)
         st = change_windows(s, b, &old.shared->def);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* R1, R2: each scope ranking holds what it should, and all of them together no more. */
+/* R1, R2: each scope ranking contains what it should, and together they contain nothing else. */
 static const char *check_slot(const rung_state *s, const rung__board *b, const rung__window *w,
                               uint32_t slot) {
     const rung__scope *scope = &w->scopes[slot];

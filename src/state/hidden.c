@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The entries that bans hold of one window, put in order among themselves and counted into the window's ladder. */
+/* The entries that bans hold of one window, sorted and counted into the window's ladder. */
 #include "state/hidden.h"
 
 #include "base/assert.h"
@@ -39,7 +39,7 @@ static uint32_t count_held(const rung_view *v) {
     return count;
 }
 
-/* Bottom-up merge sort: no memory but `spare`, and no worse in any order. */
+/* Bottom-up merge sort: needs no memory except `spare`, and has no bad case. */
 static void sort_entries(const rung_ladder *l, rung_ladder_entry *entries, rung_ladder_entry *spare,
                          uint32_t count) {
     for (uint64_t width = 1; width < count; width *= 2) {
@@ -57,8 +57,7 @@ static void sort_entries(const rung_ladder *l, rung_ladder_entry *entries, rung_
     }
 }
 
-/* Rows of the ladder that stand above `e`: those with lesser words, and of those with equal ones the ones that go
- * first. */
+/* Rows of the ladder above `e`: those with smaller keys, and those with equal keys that win the tie. */
 static uint32_t count_above(const rung_ladder *l, const rung_ladder_entry *e) {
     uint32_t low = rung_ladder_count_before(l, e->key, false);
     uint32_t high = rung_ladder_count_before(l, e->key, true);

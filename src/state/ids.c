@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submissions seen before. A record per remembered id, in a list by arrival; a table from (board, id) to
- * records. docs/boards.md, "Ids", says what is remembered for how long and why an id with its own time is
- * applied at most once for ever. A record costs about 220 bytes with a 36-byte id.
+/* Remembered submissions: a record per id in a list by arrival, and a table from (board, id) to records.
+ * docs/boards.md, "Ids", specifies how long they are remembered, and why an id with its own time is never applied
+ * twice. A record costs about 220 bytes with a 36-byte id.
  *
- * Since level 1 the room is shared by the boards, so that no board can push out the ids of another one that holds
- * fewer:
- *
- *  I1  Every record is in the list of its board, too, in the same order as in the list of all.
- *  I2  The boards that have ids form a heap, the one with the most on top; of equals, the older board. */
+ * Since level 1 the boards share the capacity, so that no board can push out the ids of another one that holds fewer:
+ *   I1 Every record is also in the list of its board, in the same order as in the list of all.
+ *   I2 The boards that have ids form a max-heap by the number of ids; of equals, the older board comes first. */
 #include "state/ids.h"
 
 #include "base/ascii.h"
@@ -19,7 +17,7 @@
 
 enum { CHUNK = 1024 };
 enum { AHEAD_MS = 60 * 1000 }; /* how far ahead of log time an id may be dated */
-enum { TURNS = 16 };           /* ids ahead of log time that are passed over for one that must go */
+enum { TURNS = 16 };           /* how many ids ahead of log time to skip before evicting one */
 #define KEEP_DEFAULT_MS  (INT64_C(24) * 3600 * 1000)
 #define CAPACITY_DEFAULT 1000000u
 
@@ -271,9 +269,9 @@ static void raise_horizon(rung_state *s, rung__board *b, int64_t ms) {
     rung__digest_add(&s->digest, rung__ids_horizon_digest(b));
 }
 
-/* The oldest id of the board that holds the most. One whose own time is still to come goes to the end instead: were it
- * forgotten, the board's horizon would pass log time. It does so only where nearly all that the board sent in the last
- * minute was dated ahead, and then by less than AHEAD_MS. */
+/* Evict the oldest id of the board that holds the most. An id whose own time is still ahead goes to the end instead:
+ * if it were forgotten, the board's horizon would pass log time. That can only happen if nearly everything that the
+ * board got in the last minute was dated ahead, and then by less than AHEAD_MS. */
 static void forget_of_largest(rung_state *s) {
     rung__board *b = s->ids.largest[0];
     for (uint32_t turn = 0; turn < TURNS; turn++) {
@@ -407,7 +405,7 @@ void rung__ids_remember(rung_state *s, rung__board *b, uint32_t record, bool old
     forget_beyond_capacity(s);
 }
 
-/* Ids that aged out under a shorter memory stay refused under a longer one: they may have been applied. */
+/* Ids that expired under a shorter memory stay refused under a longer one: they may have been applied. */
 rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms) {
     if (s->ids.capacity == capacity && s->ids.keep_ms == keep_ms)
         return RUNG_UNCHANGED;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Players beside their scores: profiles and attributes, friendships, bans, erasure.
+/* Everything about players except their scores: profiles and attributes, friendships, bans, erasure.
  *
- *  P1  An attribute in use knows, for every player whose profile has it with 1 to 128 bytes, that value's number.
- *  P2  q is among p's following iff p is among q's followers.
- *  P3  A banned player is in no ranking. */
+ *   P1 For every attribute in use: if a player's profile has it with 1 to 128 bytes, of_player has that value's
+ *      number.
+ *   P2 q is among p's following iff p is among q's followers.
+ *   P3 A banned player is in no ranking. */
 #include "state/people.h"
 
 #include "base/assert.h"
@@ -74,7 +75,7 @@ static bool profile_value(const rung__profile *p, rung_slice name, rung_slice *o
 
 /* ---- attributes that boards rank by ---- */
 
-/* The number of the player's value by this profile, interned; RUNG__NONE when there is none to rank. */
+/* The interned number of the player's value in this profile; RUNG__NONE: none that is ranked. */
 static rung_status ranked_value(rung__attribute *a, const rung__profile *p, uint32_t *number_out) {
     rung_slice value;
     *number_out = RUNG__NONE;
@@ -139,7 +140,7 @@ void rung__attribute_unuse(rung_state *s, uint32_t number) {
     rung_names_remove(s->attribute_ids, number);
 }
 
-/* The player's value of an attribute becomes `now`: move in every open window of every board that ranks by it. */
+/* Set the player's value of an attribute to `now`, and move the player in every open window that ranks by it. */
 static rung_status move_scopes(rung_state *s, uint32_t attribute, uint32_t player, uint32_t now) {
     rung__attribute *a = &s->attributes[attribute];
     uint32_t old = rung_numbermap_get(&a->of_player, player);
@@ -279,7 +280,7 @@ static uint32_t following_count(const rung_state *s, uint32_t player) {
     return f ? f->following_count : 0;
 }
 
-/* May `from` follow `to`? Asked before anybody becomes known: a refusal leaves no trace. */
+/* May `from` follow `to`? Checked before any player is interned, so that a refusal leaves no trace. */
 static bool has_room(const rung_state *s, rung_slice from, rung_slice to) {
     uint32_t p, q;
     if (rung_names_find(s->players, from, &p) != RUNG_OK ||
@@ -539,8 +540,8 @@ static void stash_filter(rung_state *s, uint32_t player, rung__ban *ban, uint64_
     ban->count = kept;
 }
 
-/* The next banned player from *player on; NULL when there are no more. Few are banned, and keys come and go often: the
- * walk is over those few. */
+/* The next banned player from *player on; NULL at the end. Walks over the bans, since few players are banned while
+ * keys come and go often. */
 static rung__ban *next_ban(const rung_state *s, uint32_t *player) {
     if (rung_numbermap_list(&s->bans.map, *player, player, 1) == 0)
         return NULL;
@@ -604,7 +605,7 @@ void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t a
     }
 }
 
-/* One more scope of an entry, where there is room: of at most as many as a board may have, some may be dropped ones. */
+/* Add a scope to an entry if there is room: some of its scopes may be dropped ones. */
 static void stashed_add(rung__stashed *e, uint32_t attribute, uint32_t value) {
     uint32_t at = 0;
     while (at < e->scope_count && e->attributes[at] != RUNG__NONE)
@@ -729,7 +730,7 @@ static uint32_t list_players(const rung_state *s, uint32_t from, uint32_t n, uin
     return count;
 }
 
-/* Names are hashed many at a time, and apart from the rest: neither waits for the other. */
+/* Hash names in bulk, separately from the rest, so that the two overlap. */
 rung_digest rung__people_digest_all(const rung_state *s) {
     enum { BLOCK = 32 };
     rung_digest d = {0, 0};

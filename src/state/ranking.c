@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One window's rankings, kept in step: everybody, each value of each scope, the teams.
+/* One window's rankings, kept consistent: everybody, each value of each scope, the teams.
  *
- *  R1  In an open window a player is in the ranking of scope value v iff the player is ranked and has the value v.
- *  R2  A scope's entry has the same key as the main one, which is how it is found: the main ranking guides those of
- *      the scopes. So the scopes are changed first.
- *  R3  A team is ranked iff it has a ranked member; its key is that of its members' scores.
+ *   R1 In an open window a player is in the ranking of scope value v iff the player is ranked and has the value v.
+ *   R2 A scope's entry has the same key as the main one and is found by it: the main ranking guides the scopes'
+ *      ladders. So the scopes change first.
+ *   R3 A team is ranked iff it has a ranked member; its key follows from its members' scores.
  *
- * Memory is secured for all of them before the first is changed. */
+ * Memory for all of them is reserved before the first one changes. */
 #include "state/ranking.h"
 #include "state/decay.h"
 
@@ -124,7 +124,8 @@ uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t va
     return word;
 }
 
-/* A member's key in the team of `value` changed from `old` (NULL: was none) to `key` (NULL: no longer one). */
+/* Update the team of `value`: a member's key changed from `old` (NULL: new member) to `key` (NULL: no longer a
+ * member). */
 static void team_update(const rung__board *b, rung__window *w, uint32_t value, const uint64_t *old,
                         const uint64_t *key) {
     if (!w->team_ladder || value == RUNG__NONE)
@@ -256,7 +257,7 @@ rung_status rung__ranking_restore(rung_state *s, rung__board *b, rung__window *w
     return place(s, b, w, player, NULL, key, values, &(rung__descents){0}, &change);
 }
 
-/* The value a ranked player stands under in a slot. In a closed window that need not be today's. */
+/* The value under which a ranked player is listed in a slot. In a closed window it may differ from today's. */
 static uint32_t value_in(const rung_state *s, const rung__board *b, const rung__window *w,
                          uint32_t slot, uint32_t player) {
     const rung__scope *scope = &w->scopes[slot];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read off the scope rankings themselves, which alone know what a closed window had; a look-up per player would have to
- * try every value. */
+/* Read the values from the scope rankings themselves: only they know them for a closed window, and a look-up per
+ * player would have to try every value. */
 #include "state/scope_values.h"
 
 #include "base/assert.h"
@@ -89,7 +89,7 @@ static bool is_larger(const rung_scope_size *a, const rung_scope_size *b) {
     return a->total != b->total ? a->total > b->total : rung_slice_cmp(a->value, b->value) < 0;
 }
 
-/* `heap` is one, its smallest on top, but for the place `at`. */
+/* Restore the min-heap after the element at `at` changed. */
 static void sift_down(rung_scope_size *heap, uint32_t count, uint32_t at) {
     rung_scope_size moved = heap[at];
     for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A submission: check, compute what every reached window's entry becomes, secure all memory, then change all
- * together.
- *
- * Nothing is changed before the last step that can fail. The order of the checks is the law's (docs/boards.md),
- * because which refusal comes first is part of the answer. */
+/* A submission: check it, compute the new entry of every reached window, reserve all memory, then change everything.
+ * Nothing changes before the last step that can fail. docs/boards.md fixes the order of the checks, because it
+ * decides which refusal is reported. */
 #include "state/score.h"
 #include "state/decay.h"
 
@@ -31,7 +29,7 @@ typedef struct submission {
     uint32_t fresh;  /* of these, to be opened */
     uint32_t ahead;  /* of these, that begin after log time */
     rung_numbermap *
-        new_minute; /* the counts of a minute that begins with this submission; NULL: no rate limit */
+        new_minute; /* the rate counts of a minute that begins with this submission; NULL: no rate limit */
     rung__reach *reached;
 } submission;
 
@@ -238,7 +236,7 @@ static rung_status find_and_become(const submission *u, rung__reach *r) {
 
 /* ---- limits ---- */
 
-/* A decimal in its smallest unit: only ratios are of interest here. */
+/* A decimal in its smallest unit: only ratios matter here. */
 static double magnitude(const rung_column *column, rung_value v) {
     return column->type == RUNG_SCORE_REAL ? v.d : (double)v.i;
 }
@@ -370,8 +368,8 @@ static void release(submission *u) {
     }
 }
 
-/* Everything the change may need, new windows included. Exception: without scopes the first window's put is not
- * secured; it comes first and may fail. */
+/* Reserve everything the change may need, including new windows. Exception: without scopes, the first window's put is
+ * not reserved; it comes first and may fail. */
 static rung_status secure(submission *u) {
     rung_state *s = u->s;
     if (u->player == RUNG_PLAYER_NONE) {
@@ -432,7 +430,7 @@ static void answer(const submission *u, const rung_ladder_change *change, rung_o
     rung_value above[RUNG_COLUMNS_MAX];
     rung__key_values(b, change->above.key, now, above, NULL);
     out->next_number = change->above.player;
-    if (!u->prepared) /* in a run the names are looked up at the end, all together */
+    if (!u->prepared) /* in a run, names are looked up at the end, in bulk */
         out->next = rung_names_id(u->s->players, change->above.player);
     if (b->def->key.columns[0].type == RUNG_SCORE_REAL) {
         out->gap.d = above[0].d == out->values[0].d
@@ -452,13 +450,13 @@ static rung__descents descents_for(const submission *u, uint32_t i) {
     return (rung__descents){&p->descents[i], p->slots[i], p->slot_count};
 }
 
-/* All together. Only the very first put can fail, and then nothing has changed. */
+/* Change everything. Only the very first put can fail, and then nothing has changed. */
 static rung_status commit(submission *u, rung_outcome *out) {
     rung_status any = RUNG_UNCHANGED;
     bool brief = rung__is_brief(u->e), fresh = false;
     for (uint32_t i = 0; i < u->count; i++) {
         rung__reach *r = &u->reached[i];
-        rung_ladder_change change; /* the put fills the rest, or as much of it as is asked for */
+        rung_ladder_change change; /* the put fills the remaining fields that are needed */
         change.style = u->b->def->rank;
         change.is_brief = brief;
         rung__descents descents = descents_for(u, i);
@@ -519,7 +517,7 @@ static bool needs_conversion(const rung__board *b, const rung_score_event *e) {
            b->def->key.columns[0].type != RUNG_SCORE_REAL;
 }
 
-/* Does a condition hold the submission back? It is asked of the first window reached. */
+/* Does a condition prevent the submission? It applies to the first window reached. */
 static bool is_held(const submission *u) {
     const rung__reach *first = &u->reached[0];
     const rung_column *column = &u->b->def->key.columns[0];
@@ -559,8 +557,7 @@ static rung_status check_id(const submission *u, rung_outcome *out, rung_err *er
     return st == RUNG_DUPLICATE ? st : RUNG_OK;
 }
 
-/* Who submits, what, when: everything that can be refused without looking at windows. RUNG_DUPLICATE: `out` has the
- * answer. */
+/* All checks that need no windows: player, values, time. RUNG_DUPLICATE: `out` has the first result. */
 static rung_status check(submission *u, bool is_ready, rung_outcome *out, rung_err *err) {
     rung_state *s = u->s;
     const rung_score_event *e = u->e;
@@ -584,8 +581,8 @@ static rung_status check(submission *u, bool is_ready, rung_outcome *out, rung_e
     return RUNG_OK;
 }
 
-/* Find the windows and compute the new entries, where that was not done ahead. RUNG_UNCHANGED: a condition holds the
- * submission back, and `out` has the answer. */
+/* Find the windows and compute the new entries, unless the look-ahead did. RUNG_UNCHANGED: a condition prevents the
+ * submission, and `out` has the result. */
 static rung_status reach(submission *u, rung_outcome *out, rung_err *err) {
     u->count = rung__reach_windows(u->s, u->b, u->at_ms, u->reached);
     if (u->count == 0)

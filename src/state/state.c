@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Life of a state, the dispatch of events, the digest, statistics.
+/* Creation and destruction of a state, dispatch of events, the digest, statistics.
  *
- * The digest is a sum: every fact (an entry, a friendship, a definition, a remembered id, ...) has a 128-bit
- * number, and the digest is the total of all facts that hold, modulo 2^64 in each half. A change adds and
- * subtracts a few numbers, so it is always up to date, and it does not depend on the order in which facts came
- * to be. What is derived (scopes, teams, counts) is not in it. Player numbers may stand in facts because they,
- * too, depend on the events alone. */
+ * The digest is a sum: every fact (an entry, a friendship, a definition, a remembered id, ...) has a 128-bit number,
+ * and the digest is the sum of all current facts, modulo 2^64 in each half. A change adds and subtracts a few
+ * numbers, so the digest is always up to date and does not depend on the order in which facts arose. Derived data
+ * (scopes, teams, counts) is not included. Facts may contain player numbers because those, too, depend only on the
+ * events. */
 #include "state/state.h"
 
 #include "state/attribute.h"

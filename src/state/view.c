@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every question. A view is one ladder with what is needed to read it; all ranks come from that ladder and
- * nowhere else, so no two answers can disagree. */
+/* All queries. A view is one ladder with what is needed to read it. All ranks come from that ladder, so results
+ * cannot disagree. */
 #include "base/assert.h"
 #include "ladder/pipeline.h"
 #include "state/attribute.h"
@@ -23,7 +23,7 @@ static const rung_ladder *ladder_of(const rung_view *v) {
 
 /* ---- choosing a ranking ---- */
 
-/* The kind a query names, or the board's first; RUNG__KINDS when it has no such one. */
+/* The kind that a query names, or the board's first; RUNG__KINDS: no such kind. */
 static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice *season_out) {
     uint32_t kind = rung_board_window_kind(b->def, q->window, season_out);
     if (kind != RUNG_WINDOW_SEASON)
@@ -212,7 +212,7 @@ static void set_ranks(const rung_view *v, rung_row *row, uint32_t sparse, uint32
     row->percentile = 100.0 * (double)(v->total - sparse + 1) / (double)v->total;
 }
 
-/* The names of rows, all together: each is likely in a place of its own, far away. */
+/* Look up the names of rows in bulk: each is likely a cache miss. */
 static void name_rows(const rung_view *v, uint32_t count, rung_row *rows) {
     enum { TOGETHER = 64 };
     uint32_t numbers[TOGETHER];
@@ -227,8 +227,8 @@ static void name_rows(const rung_view *v, uint32_t count, rung_row *rows) {
     }
 }
 
-/* Read the `count` rows behind a cursor, that are known to exist; the first has the index `offset`. The first one's
- * ranks are looked up, the others counted on. */
+/* Read `count` existing rows from a cursor; the first has index `offset`. Looks up the ranks of the first row and
+ * counts on for the others. */
 static void read_rows_at(const rung_view *v, rung_ladder_cursor c, uint32_t offset, uint32_t count,
                          rung_row *rows) {
     rung_ladder_entry e, before = {0};
@@ -299,7 +299,7 @@ rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around,
     return RUNG_OK;
 }
 
-/* A step for all, then the next: each reads what the one before prefetched. */
+/* One step for all, then the next step: each reads what the previous one prefetched. */
 static void prefetch_some(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
     uint64_t hashes[PREFETCH_TOGETHER];
     uint32_t numbers[PREFETCH_TOGETHER];
@@ -424,8 +424,8 @@ static rung_value first_value_at(const rung_view *v, uint32_t index) {
     return row.values[0];
 }
 
-/* Decayed scores are compared as they are shown: those that have left the range of a double are 0 or infinite, and no
- * key says so. They never rise from row to row; this many are above `edge`, or, if asked, equal to it. */
+/* Decayed scores are compared as displayed: those outside the range of a double are 0 or infinite, which no key
+ * shows. They never rise from row to row; returns how many are above `edge`, or with a flag, equal to it. */
 static uint32_t count_decayed(const rung_view *v, double edge, bool or_equal) {
     uint32_t low = 0, high = v->total;
     while (low < high) {
@@ -554,7 +554,7 @@ rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, r
 
 /* ---- friends and lists ---- */
 
-/* Let list[root] sink to where it belongs: both heaps below it are in order, the first in the ladder on top. */
+/* Sift list[root] down: both heaps below it are in order, the first in the ladder on top. */
 static void sink_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t n, uint32_t root) {
     rung_ladder_entry item = list[root];
     uint32_t child;
@@ -581,7 +581,7 @@ static rung_ladder_entry pop_listed(const rung_ladder *l, rung_ladder_entry *lis
     return first;
 }
 
-/* Read rows [offset, offset + limit) of the list, which is a heap of n and is used up. */
+/* Read rows [offset, offset + limit) of the list, a heap of n, which this destroys. */
 static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n, uint32_t offset,
                         uint32_t limit, rung_row *rows, uint32_t *count_out) {
     uint32_t sparse = 0, dense = 0,
@@ -605,8 +605,8 @@ static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n,
 }
 
 /* Rank `players` (each once; RUNG_PLAYER_NONE and unranked ones are left out) among themselves and read a page of the
- * result. Only the page is ranked in the view: a list of ten thousand costs ten thousand look-ups, and a heap instead
- * of a sort. */
+ * result. Only the page gets ranks in the view: a list of ten thousand costs ten thousand look-ups, and a heap
+ * instead of a sort. */
 static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
                              const uint32_t *players, uint32_t offset, uint32_t limit,
                              rung_row *rows, uint32_t *count_out, uint32_t *total_out) {
@@ -745,7 +745,7 @@ static bool window_first(const rung__window *a, const rung__window *b) {
     if (a->start_ms != b->start_ms)
         return a->start_ms > b->start_ms;
     if (a->ordinal !=
-        b->ordinal) /* a change of zone can leave a window that was opened ahead without a time of its own */
+        b->ordinal) /* a change of zone can leave a window that was opened ahead of time empty */
         return a->ordinal > b->ordinal;
     return rung_slice_cmp(a->season, b->season) < 0;
 }
@@ -755,7 +755,7 @@ uint32_t rung_state_windows(const rung_state *s, rung_slice board, rung_window_i
     const rung__board *b = rung__board_find(s, board);
     const rung__window *last = NULL;
     uint32_t count = 0;
-    for (;;) { /* the next one in order, until there is none: lists are short */
+    for (;;) { /* find the next one in order until there is none: lists are short */
         const rung__window *next = NULL;
         for (uint32_t i = 0; b && i < b->window_count; i++) {
             const rung__window *w = b->windows[i];

@@ -43,7 +43,7 @@ enum { SUM_BYTES = 16 };
     "t.scope_place, t.sparse_rank, t.dense_rank, s.player_number, s.player, s.score, s.column1, "  \
     "s.column2, s.at_ms,"                                                                          \
     " w.score_format"
-/* The scopes that the hidden standings of window ?1 are in. */
+/* The scopes of the hidden standings of window ?1. */
 #define HIDDEN_IN_SCOPES                                                                           \
     " FROM standings h INDEXED BY standings_hidden CROSS JOIN scope_standings t INDEXED BY "       \
     "scope_standings_by_place"                                                                     \
@@ -185,7 +185,7 @@ typedef struct sqlite_archive {
     sqlite3 *db;
     sqlite3_stmt *statements[S_COUNT]; /* prepared when first used */
     bool is_broken;                    /* something in this batch failed: Q2 */
-    bool has_erased; /* old names are still in the WAL: empty it after the commit */
+    bool has_erased; /* old names are still in the WAL: truncate it after the commit */
 } sqlite_archive;
 
 static sqlite_archive *self_of(rung_archive *a) {
@@ -463,7 +463,7 @@ static rung_status add_scope(rung_archive *archive, int64_t window, int64_t key,
     return run(&u, err);
 }
 
-/* Keys are given in order: `*last_out` is the one before the first. */
+/* Keys are assigned in order: `*last_out` is the one before the first. */
 static rung_status add_scopes(rung_archive *archive, int64_t window,
                               const rung_archive_scope *scopes, uint32_t count, int64_t *last_out,
                               rung_err *err) {
@@ -608,8 +608,8 @@ static rung_status sq_retire_all(rung_archive *archive, uint64_t seq, rung_err *
     return st < 0 ? st : run_plain(archive, S_DROP_ALL_SAMPLES, err);
 }
 
-/* Move the WAL into the file and empty it, so that an erased name is nowhere. Readers may be in the way: the next
- * erasure, or the next opening, does it then. */
+/* Checkpoint and truncate the WAL, so that an erased name is nowhere. If readers block it, the next erasure or
+ * opening does it. */
 static void empty_wal(sqlite_archive *a) {
     sqlite3_wal_checkpoint_v2(a->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 }
@@ -708,7 +708,7 @@ static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint3
     return st;
 }
 
-/* The first number that a statement of a window gives; 0 if none. */
+/* The first number that a statement returns for a window; 0 if none. */
 static rung_status count_of(use u, uint32_t *out, rung_err *err) {
     rung_status st = step(&u, err);
     *out = st == RUNG_OK ? u32_at(&u, 0) : 0;
@@ -716,7 +716,8 @@ static rung_status count_of(use u, uint32_t *out, rung_err *err) {
     return st;
 }
 
-/* Without the hidden standings. A statement of the same moment: the one that lists the windows is under way. */
+/* Excludes hidden standings. Uses a second statement in the same transaction, since the one that lists the windows is
+ * active. */
 static rung_status leave_hidden(rung_archive *archive, rung_archive_window *w, rung_err *err) {
     uint32_t hidden;
     use u = start(archive, S_COUNT_HIDDEN);
@@ -952,7 +953,7 @@ static rung_status sq_scores(rung_archive *archive, const rung_archive_score_que
     int64_t from_ms = is_always ? INT64_MIN : q->from_ms, to_ms = is_always ? INT64_MAX : q->to_ms;
     int64_t after_ms = q->after_seq ? q->after_at_ms : q->newest_first ? INT64_MAX : INT64_MIN;
     uint32_t count = 0;
-    /* The index is entered by one of two bounds, as the planner likes: both lead to where the page begins. */
+    /* The planner uses either of two bounds on the index: both lead to the start of the page. */
     if (q->newest_first && after_ms < to_ms)
         to_ms = after_ms + 1;
     if (!q->newest_first && after_ms > from_ms)
@@ -1055,7 +1056,7 @@ static rung_status check_version(sqlite_archive *a, int64_t *version_out, rung_e
     return RUNG_OK;
 }
 
-/* From any older version to today's, in one transaction; nothing happens to a file that is up to date. */
+/* Upgrade from any older version to the current one, in one transaction; a no-op for a current file. */
 static rung_status migrate(sqlite_archive *a, rung_slice log_id, rung_err *err) {
     int64_t version;
     char sql[96];
@@ -1104,7 +1105,7 @@ static rung_status check_log_id(sqlite_archive *a, rung_slice log_id, rung_err *
     return st;
 }
 
-/* SQLite would make the file for everybody to read; what it makes beside it has the file's own mode. */
+/* SQLite would create a world-readable file; the files beside it get the mode of this one. */
 static rung_status make_private(const rung_sqlite_archive_config *c, rung_err *err) {
     struct stat s;
     int fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -1137,7 +1138,7 @@ static rung_status connect(sqlite_archive *a, const rung_sqlite_archive_config *
                 err);
 }
 
-/* A file that is not in WAL mode (a disk that cannot have it) would still be right, but not readable beside us. */
+/* A file that is not in WAL mode (some file systems do not support it) would be correct, but not readable meanwhile. */
 static rung_status check_wal(sqlite_archive *a, rung_err *err) {
     sqlite3_stmt *stmt = NULL;
     int rc = sqlite3_prepare_v2(a->db, "PRAGMA journal_mode", -1, &stmt, NULL);

@@ -134,7 +134,7 @@ typedef struct names {
     uint32_t count;
 } names;
 
-/* Those of `then` who stand on the other side of the player now. */
+/* The neighbours in `then` who are now on the other side of the player. */
 static void crossed(const idlist *then, const sight *now, bool are_below_now, names *out) {
     rung_slice ids[SEEN_MAX];
     rung_row rows[SEEN_MAX];
@@ -149,8 +149,8 @@ static void crossed(const idlist *then, const sight *now, bool are_below_now, na
             out->ids[out->count++] = ids[i];
 }
 
-/* Those above now who were not among the neighbours: newcomers, if somebody known stands even higher or all who stood
- * above were known. */
+/* Players above now who were not among the neighbours. They are newcomers if a known player is even higher, or if
+ * everyone above was known. */
 static void newcomers(const standing *then, const sight *now, names *out) {
     bool is_known_higher = then->above.count == then->index; /* nobody above was unknown */
     if (now->def->update == RUNG_UPDATE_LAST)
@@ -224,7 +224,7 @@ static void write_event(rung__topic *t, rung_json_writer *w, const standing *the
     rung_json_close_object(w);
 }
 
-/* Remember what is seen now. False: no memory; it will be looked at again. */
+/* Remember the current state. false: out of memory; it will be checked again. */
 static bool remember(rung__topic *t, standing *s, const sight *g, rung_slice entry,
                      uint64_t version) {
     const rung_alloc *a = t->live->config.alloc;
@@ -250,7 +250,7 @@ static bool remember(rung__topic *t, standing *s, const sight *g, rung_slice ent
     return true;
 }
 
-/* Look at one board. RUNG_OK: something is different, and an event was written; RUNG_UNCHANGED; RUNG_ENOMEM. */
+/* Check one board. RUNG_OK: it changed, and an event was written; RUNG_UNCHANGED; RUNG_ENOMEM. */
 static rung_status visit(rung__topic *t, standing *s, rung_slice board, const rung_board_def *def,
                          uint64_t version, bool is_first) {
     rung_live *l = t->live;
@@ -296,13 +296,13 @@ static bool grow(rung__topic *t, uint32_t count) {
     return true;
 }
 
-/* What a topic may show is decided once for each board: its sight never changes. */
+/* Decide once per board whether a topic may show it: its sight never changes. */
 static bool sees(const rung__topic *t, rung_slice board) {
     const rung_live_config *c = &t->live->config;
     return !t->spec.sight.ptr || !c->sees || c->sees(c->ctx, t->spec.sight, board);
 }
 
-/* Board number i. Adds to `*changed` when an event was written. */
+/* Check board number i. Increments `*changed` if an event was written. */
 static rung_status visit_number(rung__topic *t, const rung_state *state, uint32_t i,
                                 uint32_t *changed) {
     const rung_alloc *a = t->live->config.alloc;

@@ -131,7 +131,7 @@ static void let_go(rung_live *l, rung__asker *a) {
     rung_alloc_free(l->config.alloc, a, sizeof *a);
 }
 
-/* Is there room for another viewer of `t`, which is NULL for a topic that is not there yet? */
+/* Is there room for another viewer of `t`? NULL: of a new topic. */
 static rung_status check_room(const rung_live *l, const rung__topic *t, uint64_t who,
                               rung_err *err) {
     const rung_live_config *c = &l->config;
@@ -155,7 +155,7 @@ static rung_status check_room(const rung_live *l, const rung__topic *t, uint64_t
 
 /* ---- topics ---- */
 
-/* The sight stands behind the name: the same feed seen differently is another topic of the same name. */
+/* The sight follows the name: the same feed with another sight is another topic with the same name. */
 static bool is_topic(const rung__topic *t, uint64_t hash, rung_slice text, rung_slice sight) {
     return t->name_hash == hash && rung_slice_eq(rung_slice_of(t->memory, t->name_len), text) &&
            !t->spec.sight.ptr == !sight.ptr && rung_slice_eq(t->spec.sight, sight);
@@ -323,7 +323,7 @@ static void end_all(rung__topic *t, rung_live_end why) {
         end_viewer(t->viewers, why);
 }
 
-/* One viewer's part of a frame; `f` is NULL when there is nothing new. False: it is gone. */
+/* Send a frame to one viewer; `f` is NULL if there is nothing new. false: the viewer is gone. */
 static bool serve(rung_viewer *v, rung__frame *f, int64_t now) {
     rung_live *l = v->topic->live;
     if (now - v->asked_ms >= ASK_EVERY_MS || v->asked_rights != l->rights) {
@@ -353,7 +353,7 @@ static bool serve(rung_viewer *v, rung__frame *f, int64_t now) {
     return true;
 }
 
-/* has_failed: there may be a frame that could not be made; a full state makes up for it. */
+/* has_failed: a frame may be missing; the full state replaces it. */
 static void serve_topic(rung__topic *t, rung__frame *f, bool has_failed, int64_t now) {
     for (rung_viewer *v = t->viewers, *next; v; v = next) {
         next = v->next;
@@ -402,8 +402,8 @@ static void start_timer(rung_live *l, uint64_t ms) {
     rung_timer_start(l->config.loop, &l->timer, ms, 0);
 }
 
-/* A frame, then once more in the next turn: what was written is sent between the two, and sending it to
- * thousands is most of the work. Only then is it known how long this frame took, and when the next may be. */
+/* Make a frame, then run again in the next turn of the loop. The output is sent between the two, and sending it to
+ * thousands is most of the work. Only then is it known how long this frame took and when the next one is due. */
 static void on_timer(void *ctx) {
     rung_live *l = ctx;
     if (!l->is_sending) {
@@ -424,8 +424,8 @@ static void on_timer(void *ctx) {
 
 /* ---- opening and leaving ---- */
 
-/* Which kept frame follows `since`; UINT32_MAX: that cannot be said. A topic asked for the first time knows no
- * past; but if its board has not changed since, there is none to know. */
+/* The index of the kept frame that follows `since`; UINT32_MAX: unknown. A new topic has no past, but if its board
+ * has not changed since, there is none to know. */
 static uint32_t resume_from(const rung__topic *t, uint64_t since, bool was_new) {
     bool is_timeless = t->spec.kind != RUNG_LIVE_FEED && (t->kind == 0 || t->spec.window_id.len);
     if (since == t->seq || (was_new && is_timeless && t->version <= since && since < t->seq))
@@ -487,7 +487,7 @@ static rung_status find_or_create(rung_live *l, const rung_live_spec *spec, rung
     return st < 0 || *out ? st : create_topic(l, spec, &n, hash, out, err);
 }
 
-/* Count a new viewer against the share of its asker, and its topic if nobody else watches it. False: no memory. */
+/* Count a new viewer against its asker's share, and its topic if nobody else watches it. false: out of memory. */
 static bool take_share(rung_live *l, rung__topic *t, rung_viewer *v, uint64_t who) {
     v->asker = who ? find_or_create_asker(l, who) : NULL;
     if (who && !v->asker)
@@ -514,7 +514,7 @@ rung_status rung_live_open(rung_live *l, const rung_live_spec *spec, const uint6
     rung_status st = find_or_create(l, spec, &t, &was_new, err);
     if (st < 0)
         return st;
-    /* A topic that others watch is as new as its last frame, and so is what a newcomer sees. */
+    /* A topic with viewers is as current as its last frame, and so is what a new viewer sees. */
     if (!t->viewer_count) {
         st = rung__topic_refresh(t, err);
         if (st == RUNG_NOT_FOUND || st < 0) {

@@ -104,7 +104,7 @@ static rung_slice new_id(const rung_live *l, uint32_t i) {
     return rung_slice_of(l->ids.data + start, l->id_ends[i] - start);
 }
 
-/* Where in the old list an id is; most stay near their place. */
+/* The index of an id in the old list; most stay near their place. */
 static uint32_t find_old(const rung__list *l, rung_slice id, uint32_t near) {
     if (near < l->count && rung_slice_eq(id_at(l, near), id))
         return near;
@@ -125,7 +125,7 @@ static bool reserve(const rung_alloc *a, char **data, uint32_t *room, uint32_t n
     return true;
 }
 
-/* Room first, so that taking the new list over cannot fail. */
+/* Reserve room first, so that taking over the new list cannot fail. */
 static bool reserve_list(rung__topic *t) {
     rung_live *l = t->live;
     rung__list *list = t->list;
@@ -167,7 +167,7 @@ static rung_status open_view(const rung__topic *t, rung_view *view, rung_err *er
     return rung_state_view(c->state(c->ctx), &q, view, err);
 }
 
-/* The rows; somebody who is not ranked, or not known, has none. */
+/* Query the rows; a player who is unranked or unknown has none. */
 static rung_status ask_rows(rung__topic *t, const rung_view *view, uint32_t *count_out) {
     const rung_live_spec *s = &t->spec;
     rung_row *rows = t->live->row_scratch;
@@ -240,7 +240,7 @@ rung__frame *rung__topic_full(rung__topic *t) {
     return &t->full;
 }
 
-/* Rows that are not as they were, and ids that are no longer there. */
+/* Write the rows that changed, and the ids that are gone. */
 static void write_change(rung__topic *t, uint64_t seq, uint32_t total, uint32_t count) {
     rung_live *l = t->live;
     rung_json_writer *w = &l->out;
@@ -261,7 +261,7 @@ static void write_change(rung__topic *t, uint64_t seq, uint32_t total, uint32_t 
     rung_json_close_object(w);
 }
 
-/* Fill is_same (of new rows) and is_found (of old ones); true: everything is as it was. */
+/* Fill is_same (for new rows) and is_found (for old ones); true: nothing changed. */
 static bool compare(rung__topic *t, uint32_t count) {
     rung_live *l = t->live;
     const rung__list *old = t->list;
@@ -283,7 +283,7 @@ static bool is_other_window(const rung__topic *t, const rung_view *view) {
     return view->kind != t->kind || view->ordinal != t->ordinal;
 }
 
-/* With the new rows in the scratch: the frame that leads there, if one is needed. */
+/* With the new rows in the scratch buffers: make the frame that leads to them, if one is needed. */
 static rung_status make_frame(rung__topic *t, const rung_view *view, uint64_t seq, uint32_t count) {
     rung_live *l = t->live;
     rung__frame f = {0};
@@ -312,7 +312,7 @@ static rung_status make_frame(rung__topic *t, const rung_view *view, uint64_t se
     t->has_state = true;
     if (is_change) {
         rung__topic_keep(t, &f, since);
-    } else if (had_state) { /* another window: a state takes its place among the frames */
+    } else if (had_state) { /* another window: a full state takes the place of a frame */
         write_state(t);
         if (rung__frame_make(l, &f, "state", seq))
             rung__topic_keep(t, &f, since);

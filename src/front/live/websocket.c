@@ -41,7 +41,7 @@ struct rung_websocket {
     rung_conn *conn;
     wslay_event_context_ptr wslay; /* NULL between two messages */
     rung_slice in;                 /* bytes that wslay has not read yet; during `data` */
-    uint64_t fed, framed; /* bytes given to this context; bytes of all frames begun in it */
+    uint64_t fed, framed; /* bytes passed to this context; bytes of all frames begun in it */
     bool is_parted;       /* the last data frame was not the end of its message */
     subscription viewers[RUNG_WEBSOCKET_TOPICS_MAX];
     uint32_t tokens; /* messages it may send now, times 1000 */
@@ -98,7 +98,7 @@ bool rung_websocket_accept(rung_slice key, char out[RUNG_WEBSOCKET_ACCEPT_SIZE])
     static const char magic[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     unsigned char text[24 + sizeof magic], digest[EVP_MAX_MD_SIZE], decoded[24];
     unsigned len = 0;
-    /* 16 bytes in base64: 22 characters and two signs of padding. */
+    /* 16 bytes in base64: 22 characters and two padding characters. */
     if (key.len != 24 || memcmp(key.ptr + 22, "==", 2) != 0 || key.ptr[21] == '=')
         return false;
     if (EVP_DecodeBlock(decoded, (const unsigned char *)key.ptr, 24) != 18)
@@ -273,7 +273,7 @@ static rung_status read_message(char *text, size_t len, request *q, rung_err *er
     return rung_json_end(&reader);
 }
 
-/* What is asked for: around a player, friends, or the top. */
+/* The kind of query: around a player, friends, or the top. */
 static bool spec_of(rung_websocket *ws, const request *q, rung_live_spec *spec, const char **why) {
     *spec = (rung_live_spec){.kind = q->player.len    ? RUNG_LIVE_AROUND
                                      : q->friends.len ? RUNG_LIVE_FRIENDS
@@ -409,7 +409,7 @@ static bool wake_wslay(rung_websocket *ws) {
     return true;
 }
 
-/* Invariant 3. All bytes were parts of frames that are whole: wslay reads on until there are none. */
+/* Invariant 3. All bytes belonged to complete frames: wslay reads until there are none left. */
 static void rest_wslay(rung_websocket *ws) {
     if (!ws->wslay || ws->is_closing || ws->fed != ws->framed || ws->is_parted ||
         wslay_event_want_write(ws->wslay) || wslay_event_get_close_sent(ws->wslay) ||
@@ -445,7 +445,7 @@ static void watch_silence(rung_websocket *ws) {
         rung_conn_deadline(ws->conn, ws->config.ping_ms);
 }
 
-/* A frame that is none. wslay would close without saying why. */
+/* An invalid frame. wslay would close without a reason. */
 static void fail_protocol(rung_websocket *ws) {
     rung_blob *close_1002 = rung__websocket_frame(ws->config.alloc, 8, RUNG_SLICE("\x03\xea"));
     if (close_1002 && !ws->is_closing)

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the state. The bytes have normally passed the checks of whoever keeps them, but nothing here relies
- * on that:
+/* Reading the state. The bytes have normally passed the checks of the file, but nothing here relies on that:
  *
- *  S1  Every number that refers to something (a player, an attribute, a value, a window) is checked when it is read.
- *  S2  Memory is taken only for what has been read, or is no more than a small multiple of it: names as they come; a
- *      ranking for at most as many as there are players.
- *  S3  No key, time or profile gets in that apply would not have made: what comes later may rely on them.
- *  S4  The digest is computed anew from all that was built, and must be the one written down. What the digest
- *      does not cover (answers to remembered ids, scopes of closed windows) only has to be valid.
+ *   S1 Every reference (to a player, attribute, value or window) is checked when it is read.
+ *   S2 Memory grows only with what was read, or by a small multiple of it: names as they come, and a ranking for at
+ *      most as many entries as there are players.
+ *   S3 No key, time or profile is accepted that apply would not have made: later code may rely on them.
+ *   S4 The digest is recomputed from everything that was built, and must equal the saved one. What the digest does
+ *      not cover (results of remembered ids, scopes of closed windows) only has to be valid.
  *
- * Failures are noted in the stream, which gives zeros from then on; whoever loops or allocates looks at it first. A
- * half-built state is given back by rung_state_destroy(), like any other. */
+ * The stream records the first failure and returns zeros from then on; loops and allocations check it first.
+ * rung_state_destroy() frees a half-built state like any other. */
 #include "ladder/pipeline.h"
 #include "state/attribute.h"
 #include "state/ban.h"
@@ -67,7 +66,7 @@ static int64_t load_time_or(loader *l, int64_t otherwise) {
     return ms;
 }
 
-/* `len` fresh bytes from the stream; NULL after a failure, and for none. */
+/* Allocate `len` bytes and read them from the stream; NULL after a failure, or if `len` is 0. */
 static char *load_block(loader *l, size_t len) {
     if (!len)
         return NULL;
@@ -121,8 +120,7 @@ static void load_names(loader *l, rung_names *t) {
         went_well(l, rung_names_restore_finish(t));
 }
 
-/* The index of the players is needed by nobody until all is loaded, and touches nothing that is read meanwhile: ids
- * and who is there. */
+/* Nothing needs the players' index until loading ends, and building it does not touch what is read meanwhile. */
 static void finish_players(void *arg) {
     loader *l = arg;
     l->index_status = rung_names_restore_finish(l->s->players);
@@ -159,7 +157,7 @@ static bool load_player(loader *l, uint32_t *player) {
 
 /* ---- people ---- */
 
-/* Names ascend, lengths are those of events, and all of the bytes are used (S3). */
+/* Names ascend, lengths are those allowed in events, and all bytes are used (S3). */
 static bool profile_is_valid(rung__profile *p) {
     rung_attribute a = {{NULL, 0}, {NULL, 0}};
     uint32_t offset = 0;
@@ -253,7 +251,7 @@ static void release_attributes(loader *l) {
 
 /* ---- rankings ---- */
 
-/* A key that apply may have made (S3): real numbers that are numbers, and a time in the supported years. */
+/* A key that apply could have made (S3): no NaN, and a time in the supported years. */
 static bool key_is_valid(const rung__board *b, const uint64_t *key) {
     const rung_keyspec *spec = &b->def->key;
     rung_value values[RUNG_COLUMNS_MAX];
@@ -270,8 +268,8 @@ static bool key_is_valid(const rung__board *b, const uint64_t *key) {
     return true;
 }
 
-/* Entries of a window's main ranking on their way into it, or members of one of its scopes, whose keys are there. The
- * columns are rings of two pieces: as all pieces but the last are full, entry `i` stands at i modulo RING. */
+/* Entries on their way into a window's main ranking, or members of one of its scopes, whose keys are known already.
+ * The columns are rings of two pieces: all pieces except the last are full, so entry `i` is at i modulo RING. */
 enum { RING = 2 * RUNG__COLUMN_MAX };
 typedef uint64_t ring[RING];
 
@@ -304,7 +302,7 @@ static bool read_piece(entries *e) {
     return is_valid && is_fine(e->l);
 }
 
-/* Each member is somewhere else in the main ranking's map: ask for those places so many members ahead. */
+/* Members are scattered over the main ranking's map: prefetch this many members ahead. */
 enum { AHEAD = 24 };
 
 static void look_ahead(const entries *e) {
@@ -313,7 +311,7 @@ static void look_ahead(const entries *e) {
         rung_ladder_prefetch_player(e->main, (uint32_t)e->column[0][far % RING], 0);
 }
 
-/* Where the next entry is in the columns; false: there is none that could be. */
+/* The column index of the next entry; false: there is none, or it cannot be valid. */
 static bool next_place(entries *e, uint32_t *place_out) {
     while (e->left && e->end - e->at <= RUNG__COLUMN_MAX)
         if (!read_piece(e))
@@ -405,7 +403,8 @@ static void load_scopes(loader *l, rung__board *b, rung__window *w) {
 static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_window *span,
                             rung_slice season) {
     const int64_t slack_ms =
-        INT64_C(400) * 86400000; /* a year that begins elsewhere, a zone, a day that begins late */
+        INT64_C(400) *
+        86400000; /* allow for a year that starts late, a zone offset and a late day start */
     rung_window calendar;
     if (kind == 0)
         return b->def->windows & RUNG_WINDOWS_ALL;
@@ -494,7 +493,7 @@ static void load_zone(loader *l, rung_slice packed, rung_zone **zone) {
                       "the rules of a time zone are not valid");
 }
 
-/* Zone and day start: the definition's in the newest rule, its own in the others. */
+/* The newest rule has the definition's zone and day start; older rules have their own. */
 static void load_rule_zone(loader *l, const rung__board *b, rung__rule *rule, bool is_newest) {
     if (is_newest) {
         rule->day_starts_min = b->def->day_starts_min;
@@ -528,7 +527,7 @@ static void load_rule(loader *l, rung__board *b, uint32_t count) {
     }
 }
 
-/* The attribute of each slot, which the definition gives by name; one user more. */
+/* The attribute of each slot, by its name in the definition; counts one more user. */
 static bool use_attribute(loader *l, rung__board *b, rung_slice name) {
     uint32_t *number = &b->attribute[b->scope_count];
     if (rung_names_find(l->s->attribute_ids, name, number) != RUNG_OK) {
@@ -648,7 +647,7 @@ static key_head load_key_head(loader *l) {
     return h;
 }
 
-/* A board that commands made has the shape they give it, and nothing is read of it on trust. */
+/* A board created by a Redis command must have exactly the definition that commands give it. */
 static bool key_board_is_valid(const rung__board *b) {
     const rung_board_def *def = b->def;
     return def->key.column_count == 1 && def->key.columns[0].type == RUNG_SCORE_REAL &&
@@ -725,7 +724,7 @@ static void load_stashed_scopes(loader *l, const rung__board *b, rung__stashed *
     }
 }
 
-/* One entry that a ban took out of a window; `after` is the one before it: board and window ascend. */
+/* One entry that a ban holds; `after` is the previous one: board and window ascend. */
 static void load_stashed(loader *l, rung__stashed *e, uint32_t after[2]) {
     const rung_state *s = l->s;
     uint32_t board = rung__in_count(&l->in, RUNG__NONE - 1),
@@ -865,7 +864,7 @@ static void load_head(loader *l, const rung_state_config *config) {
         rung__in_fail(&l->in, RUNG_EVERSION, "its level of rules is not known to this version");
 }
 
-/* S4. The facts that were added up on the way are counted again, so that one rule holds for all of them. */
+/* S4. Recompute even the facts that were added up on the way, so that one rule covers all of them. */
 static void check_digest(loader *l, bool any_digest) {
     rung_state *s = l->s;
     s->digest = rung__people_digest_all(s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing the state. docs/formats/state.md has the bytes; here is why they are in this order: whatever refers to
- * something (a profile to a player, a board to an attribute, a ban's entry to a window) comes after it, so that the
- * reader can check each reference as it comes. Numbers of players are written in ascending order wherever the state
- * itself has no order, so equal states have equal bytes.
+/* Writing the state. docs/formats/state.md has the bytes. Their order: a reference (from a profile to a player, from
+ * a board to an attribute, from a ban's entry to a window) comes after what it refers to, so that the reader can
+ * check it at once. Player numbers are written in ascending order wherever the state has no order of its own, so
+ * equal states have equal bytes.
  *
- * May run in a forked child of a process with threads: no memory is taken, nothing is changed. */
+ * May run in a forked child of a process with threads: allocates nothing and changes nothing. */
 #include "state/image/save.h"
 
 #include "base/assert.h"
@@ -27,7 +27,7 @@ static size_t shared_prefix(rung_slice a, rung_slice b) {
     return n;
 }
 
-/* All names in order of number, each without what it shares with the one before; then the free numbers. */
+/* All names by number, each without the prefix it shares with the one before; then the free numbers. */
 static void save_names(rung__out *o, const rung_names *t, bool is_metered) {
     uint32_t span = rung_names_span(t);
     rung_slice last = {NULL, 0};
@@ -48,7 +48,7 @@ static void save_names(rung__out *o, const rung_names *t, bool is_metered) {
         rung__out_number(o, n);
 }
 
-/* Players one after the other, ascending: each as the distance from the one before. */
+/* Players in ascending order, each as the difference from the one before. */
 static void save_player(rung__out *o, uint32_t player, uint32_t *before) {
     rung__out_number(o, player - *before); /* `before` starts at -1: never 0, which is the end */
     *before = player;
@@ -101,7 +101,7 @@ static void save_people(rung__out *o, const rung_state *s) {
     rung__out_number(o, 0);
 }
 
-/* The numbers of attributes and their values stay the same, since answers show those of teams. */
+/* The numbers of attributes and values are preserved, since results show those of teams. */
 static void save_attributes(rung__out *o, const rung_state *s) {
     save_names(o, s->attribute_ids, false);
     for (uint32_t i = 0; i < rung_names_span(s->attribute_ids); i++)
@@ -111,7 +111,7 @@ static void save_attributes(rung__out *o, const rung_state *s) {
 
 /* ---- rankings ---- */
 
-/* Entries in order, column by column. The first word ascends: it is written as steps. */
+/* Entries in order, column by column. The first word ascends, so it is written as differences. */
 static void save_entries(rung__out *o, const rung_ladder *l, uint32_t words) {
     uint64_t column[RUNG_LADDER_WORDS_MAX + 1][RUNG__COLUMN_MAX], last = 0;
     uint32_t left = rung_ladder_count(l);
@@ -149,7 +149,7 @@ static void save_members(rung__out *o, const rung_ladder *l) {
     }
 }
 
-/* A closed window's scopes have the values of their time, which nothing else remembers. */
+/* A closed window's scopes have the values of their time, which are stored nowhere else. */
 static void save_closed_scope(rung__out *o, const rung__scope *scope) {
     for (uint32_t value = 0; value < scope->cap; value++) {
         uint32_t count = scope->ladders[value] ? rung_ladder_count(scope->ladders[value]) : 0;
@@ -182,7 +182,7 @@ static void save_window(rung__out *o, const rung__board *b, const rung__window *
 
 /* ---- boards ---- */
 
-/* The newest rule has zone and day start of the definition; the first one holds for ever back. */
+/* The newest rule has the definition's zone and day start; the first one covers all earlier time. */
 static void save_rule(rung__out *o, const rung__rule *rule, bool is_first, bool is_newest) {
     if (!is_newest) {
         uint8_t packed[RUNG_ZONE_PACKED_MAX];
@@ -260,7 +260,7 @@ static void save_boards(rung__out *o, const rung_state *s) {
 
 /* ---- bans ---- */
 
-/* What a ban took out stands in the order of boards and windows: one walk over them finds all. */
+/* A ban's entries are in the order of boards and windows: one walk over those finds them all. */
 typedef struct walk {
     uint32_t board, window;
 } walk;
@@ -298,7 +298,8 @@ static void save_ban(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
     rung__out_number(o, ban->count);
     for (uint32_t k = 0; k < ban->count; k++, at.window++) {
         const rung__board *b = walk_to(p->s, &at, &ban->entries[k]);
-        RUNG_ASSERT(b); /* what is gone was forgotten, and boards and windows never change places */
+        RUNG_ASSERT(
+            b); /* entries of deleted boards were dropped, and boards and windows never change their order */
         save_stashed(o, &ban->entries[k], b, at);
     }
 }

@@ -29,7 +29,7 @@ void rung__out_long_number(rung__out *o, uint64_t number) {
     rung__out_bytes(o, bytes, (size_t)(rung_encode_number(bytes, number) - bytes));
 }
 
-/* Bits that a distance takes; above 56 all 64, since a load of 8 bytes has at most 7 bits to skip. */
+/* Bits needed for a difference; 64 above 56, since a load of 8 bytes has to skip up to 7 bits. */
 static unsigned width_of(uint64_t distance) {
     unsigned width = distance ? 64 - (unsigned)__builtin_clzll(distance) : 0;
     return width > 56 ? 64 : width;
@@ -69,7 +69,7 @@ uint64_t rung__in_offset(const rung__in *in) {
     return in->before + (uint64_t)(in->at - in->piece);
 }
 
-/* The next piece of the source, when this one is used up. False at the end and after a failure. */
+/* Get the next piece of the source when this one is used up. false at the end and after a failure. */
 static bool next_piece(rung__in *in) {
     while (in->at == in->end && in->st >= 0) {
         const void *bytes = NULL;
@@ -110,7 +110,7 @@ const uint8_t *rung__in_joined(rung__in *in, size_t len) {
     return in->joined;
 }
 
-/* A number may lie across two pieces: gather its bytes first. */
+/* A number may span two pieces: collect its bytes first. */
 uint64_t rung__in_long_number(rung__in *in) {
     uint8_t bytes[RUNG_NUMBER_BYTES_MAX];
     size_t n = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys whose time ends: a binary heap of their numbers, the first to end on top. A key knows its place in the heap,
- * so that one that goes before its time, or is given another, costs O(log n).
+/* Keys that expire: a binary min-heap of their numbers, the first to expire on top. A key knows its place in the
+ * heap, so removing it or changing its expiry costs O(log n).
  *
- *  E1  A key is in the heap, at the place it knows, iff its time ends.
- *  E2  No key ends before the one above it; of those that end together the smaller number is above. The order in
- *  which keys
- *      go, and with it which numbers come free first, depends on nothing but the events. */
+ *   E1 A key is in the heap, at the place it knows, iff it expires.
+ *   E2 No key expires before its parent; of keys that expire together, the smaller number is above. So the order in
+ *      which keys expire, and in which their numbers become free, depends only on the events. */
 #include "state/keyspace/expiry.h"
 
 #include "state/keyspace/commands.h"

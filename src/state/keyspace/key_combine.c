@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unions, intersections and differences of keys, with Redis's arithmetic: keys are taken in order of size, the
- * smallest first (of equal ones the first named), because sums of doubles depend on the order. A product that is not
- * a number counts as 0; in an intersection that is so of the smallest key only, and those of the others make the
- * whole sum 0.
+/* Unions, intersections and differences of keys, with Redis's arithmetic. Keys are processed by size, smallest first
+ * (of equals, the first named), because sums of doubles depend on the order. A product that is NaN counts as 0. In an
+ * intersection that holds only for the smallest key; a NaN in any other makes the whole sum 0.
  *
- * The workload is the friends pattern: a set of a few hundred and a board of millions. An intersection walks the
- * smallest key and looks its members up in the others, a group at a time so that memory latency is hidden. */
+ * The typical workload is friends: a set of a few hundred and a board of millions. An intersection walks the smallest
+ * key and looks up its members in the others, in groups, to hide memory latency. */
 #include "state/keyspace/key_read.h"
 #include "state/keyspace/set.h"
 #include "state/machine.h"
@@ -52,7 +51,7 @@ static void merge(const rung_names *players, const rung__pair *from, rung__pair 
                                                                                     : from[b++];
 }
 
-/* Merge sort, from the bottom up: n log n comparisons at worst, whoever chose the scores. */
+/* Bottom-up merge sort: at most n log n comparisons, whatever scores a client chose. */
 static void sort_by_merging(const rung_names *players, rung__pair *pairs, rung__pair *spare,
                             size_t n) {
     rung__pair *from = pairs, *to = spare;
@@ -75,8 +74,7 @@ static uint64_t bits_of(const rung__pair *p) {
     return bits;
 }
 
-/* From scores to bits that compare as unsigned numbers the way scores do, or back again. The two zeros differ in
- * them, but stand side by side. */
+/* Map scores to unsigned numbers with the same order, or back. The two zeros differ but are adjacent. */
 static void turn(rung__pair *pairs, size_t n, bool back) {
     const uint64_t sign = (uint64_t)1 << 63;
     for (size_t i = 0; i < n; i++) {
@@ -86,7 +84,7 @@ static void turn(rung__pair *pairs, size_t n, bool back) {
     }
 }
 
-/* Eight of the bits, counted out: `to` has the pairs by those, else in the order of `from`. */
+/* One counting pass over eight bits: `to` gets the pairs sorted by them, otherwise in the order of `from`. */
 static void sort_by_byte(const rung__pair *from, rung__pair *to, size_t n, unsigned shift) {
     uint32_t places[256] = {0}, place = 0;
     for (size_t i = 0; i < n; i++)
@@ -100,8 +98,8 @@ static void sort_by_byte(const rung__pair *from, rung__pair *to, size_t n, unsig
         to[places[bits_of(&from[i]) >> shift & 255]++] = from[i];
 }
 
-/* By score alone, eight bits at a time from the lowest in which any differ: no branch depends on the scores. Whole
- * numbers up to a million differ in 24 bits, as a rule. */
+/* Radix sort by score, eight bits at a time, starting at the lowest differing bits: no branch depends on the scores.
+ * Integers up to a million usually differ in 24 bits. */
 static void sort_by_counting(rung__pair *pairs, rung__pair *spare, size_t n) {
     rung__pair *from = pairs, *to = spare;
     uint64_t differing = 0;
@@ -122,8 +120,7 @@ static void sort_by_counting(rung__pair *pairs, rung__pair *spare, size_t n) {
     turn(pairs, n, true);
 }
 
-/* Where a score lies between the least one and the greatest. Rounded, but of two scores the greater is never put
- * before the less. */
+/* The relative position of a score between the lowest and highest. Rounded, but monotonic. */
 static inline uint32_t bucket_of(double score, double least, double scale) {
     return (uint32_t)(int32_t)((score - least) * scale);
 }
@@ -143,8 +140,8 @@ static void sort_by_bucket(const rung__pair *from, rung__pair *to, size_t n, dou
         to[places[bucket_of(from[i].score, least, scale)]++] = from[i];
 }
 
-/* By score alone, of at most SOME: into buckets, then each to its place among the few that it shares one with. As a
- * rule scores are spread well enough for that. false: they are not, and `pairs` are in any order. */
+/* Bucket sort by score, for at most SOME pairs: into buckets, then insertion within each. Scores are usually spread
+ * well enough. false: they are not, and `pairs` is in any order. */
 static bool sort_by_spread(rung__pair *pairs, rung__pair *spare, size_t n) {
     double least = pairs[0].score, most = least;
     for (size_t i = 1; i < n; i++) {
@@ -169,7 +166,7 @@ static bool sort_by_spread(rung__pair *pairs, rung__pair *spare, size_t n) {
     return true;
 }
 
-/* Names are read only of those whose scores tie: they lie all over memory. */
+/* Read only the names of members whose scores tie: names are scattered over memory. */
 rung_status rung__pairs_sort(const rung_alloc *alloc, const rung_names *players,
                              rung__pairs *pairs) {
     size_t n = pairs->count, bytes = n * sizeof *pairs->items;
@@ -231,7 +228,7 @@ static void walk_begin(walk *w, const rung_zkey *k) {
         w->cursor = rung_ladder_seek(k->ladder, 0);
 }
 
-/* Banned players are in no ranking: a set may have them, what is made of it may not. */
+/* Banned players are in no ranking: a set may contain them, a ranking made from it may not. */
 static void drop_banned(walk *w) {
     const rung__sparse *bans = &w->k->state->bans;
     uint32_t kept = 0;
@@ -284,8 +281,8 @@ static double aggregate_of(rung_aggregate aggregate, double a, double b) {
     return isnan(sum) ? 0 : sum;
 }
 
-/* The order in which keys are taken: by size, equal ones as they were named. A merge sort from the bottom up: a command
- * may name as many keys as it has room for. `order` has 2 n places, and the first n are the answer. */
+/* The order in which to process keys: by size, equals as named. Bottom-up merge sort, since a command may name very
+ * many keys. `order` has room for 2 n; the first n are the result. */
 static void order_by_size(uint32_t n, const rung_zkey *keys, uint32_t *order) {
     uint32_t *from = order, *to = order + n;
     for (uint32_t i = 0; i < n; i++)
@@ -325,7 +322,7 @@ static double weight_of(const combination *c, uint32_t key) {
     return c->weights ? c->weights[key] : 1;
 }
 
-/* Of the walk's group, keep those that are in a key (or are not). Their values are aggregated. */
+/* Keep the members of the group that are in a key (or are not), and aggregate their values. */
 static void keep_members(const combination *c, walk *w, double *values, uint32_t key, bool wanted) {
     double scores[GROUP];
     bool found[GROUP];
@@ -367,7 +364,7 @@ static rung_status intersect(const combination *c) {
     return RUNG_OK;
 }
 
-/* The first key against all members of the others, gathered once. */
+/* Compare the first key with the members of all others, collected once. */
 static rung_status subtract_gathered(const combination *c) {
     rung_numbermap others = {0};
     rung_status st = RUNG_OK;
@@ -397,7 +394,8 @@ static rung_status subtract_gathered(const combination *c) {
     return st;
 }
 
-/* A few look-ups are cheaper than gathering; a large key and a thousand small ones are not to be looked up. */
+/* A few look-ups are cheaper than collecting; with a large first key and a thousand small keys, collecting is
+ * cheaper. */
 static bool is_gathered_cheaper(const rung_zkey_sizes *sizes) {
     return sizes->first * sizes->n > 2 * sizes->all;
 }
@@ -420,7 +418,7 @@ static rung_status subtract(const combination *c) {
     return RUNG_OK;
 }
 
-/* One member of one key into the union. `places`: where each is among the pairs. */
+/* Add one member of one key to the union. `places` has the index of each among the pairs. */
 static rung_status unite_one(const combination *c, rung_numbermap *places, uint32_t player,
                              double value) {
     rung__pairs *out = c->out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Questions about one key. A key made by commands is a board with one ladder, best first: descending by score, then
- * by member, which is ZREVRANGE's order; ZRANGE's is the same from the other end. A board with rules of its own is
- * read through the same few functions: only direction and score differ. */
+/* Queries on one key. A key created by commands is a board with one ladder, best first: descending by score, then by
+ * member, which is ZREVRANGE's order; ZRANGE reads it from the other end. The same few functions read a defined
+ * board: only direction and score differ. */
 #include "state/keyspace/key_read.h"
 
 #include "base/assert.h"
@@ -17,7 +17,7 @@ enum { GROUP = 5, FOUND = 7, PAGES = 3, RANGES = 3 };
 #else
 enum {
     GROUP = 32,  /* members looked up by name at a time */
-    FOUND = 256, /* by number: more, as nothing waits but at the end of a group */
+    FOUND = 256, /* by number: larger groups, since only the end of a group waits */
     PAGES = 16,
     RANGES = 32
 };
@@ -186,7 +186,7 @@ bool rung_zkey_has(const rung_zkey *k, rung_slice member) {
 
 /* ---- by place ---- */
 
-/* Rows on from a cursor, not yet named: until then the length of a member is its number. */
+/* Read rows from a cursor without names: the length of a member temporarily holds its number. */
 static void take_rows(const rung_zkey *k, rung_ladder_cursor *c, bool back, uint32_t count,
                       rung_zkey_row *rows) {
     rung_ladder_entry entries[GROUP];
@@ -273,7 +273,7 @@ static void range_by_rank(const rung_zkey *k, int64_t start, int64_t stop, bool 
     *end = (uint32_t)(rev ? n - start : stop + 1);
 }
 
-/* Members with a score below `bound`, or at it with `or_equal`, by the scores as they are shown: of any type. */
+/* The number of members with a displayed score below `bound`, or equal with `or_equal`; for any type. */
 static uint32_t count_below(const rung_zkey *k, double bound, bool or_equal) {
     uint32_t low = 0, high = k->count;
     while (low < high) {
@@ -289,8 +289,8 @@ static uint32_t count_below(const rung_zkey *k, double bound, bool or_equal) {
     return low;
 }
 
-/* The same of both ends of at most RANGES ranges of a sorted set: descending, so that those not below come first. One
- * word is the whole key. */
+/* The same for both ends of at most RANGES ranges of a sorted set. The ladder is descending, so members not below the
+ * bound come first. One word is the whole key. */
 static void ranges_of_zset(const rung_zkey *k, uint32_t n, const rung_range *ranges,
                            uint32_t *firsts, uint32_t *ends) {
     const rung__board *b = k->board;

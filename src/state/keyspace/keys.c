@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands of the Redis protocol, applied. Each does what Redis does, found out here and nowhere else, so that a
- * replayed log gives the same replies and the same state.
+/* Apply Redis commands. What a command does is computed only here, so that replaying a log gives the same replies and
+ * the same state.
  *
- *  K1  A key is a board or a set, never both: they share one table of names.
- *  K2  A board that a command made and that has no entries any more is gone, unless a ban holds some of them back.
+ *   K1 A key is a board or a set, never both: they share one table of names.
+ *   K2 A board created by a command is deleted when it has no entries, unless a ban holds some.
  *
- * Out of memory anywhere ends the event, and the state with it (state.h). */
+ * Out of memory anywhere ends the event and makes the state unusable (state.h). */
 #include "state/keyspace/keys.h"
 
 #include "base/assert.h"
@@ -101,8 +101,8 @@ static bool is_in_the_way(run *r, rung_slice name) {
     return true;
 }
 
-/* Since level 1: a board with rules of its own goes, or gets an end, only by an admin's command. The sender's right was
- * asked when the command was sent, but the board may have been defined since. */
+/* Since level 1 only an admin's command deletes or expires a defined board. The sender's rights were checked when the
+ * command was sent, but the board may have been defined since. */
 static bool is_denied(const run *r, rung_slice name) {
     if (r->s->rules < 1 || r->is_admin)
         return false;
@@ -195,8 +195,7 @@ static rung_status zrem(run *r, rung_zcommand *c) {
     return RUNG_OK;
 }
 
-/* Take out up to PIECE members at the ascending index `from`, in order or from there down; with `rows`, tell who they
- * are. */
+/* Remove up to PIECE members from the ascending index `from`, upwards or downwards; with `rows`, report them. */
 static uint32_t take_out(run *r, rung_slice name, uint32_t from, uint32_t count, bool down,
                          rung_zkey_row *rows) {
     rung_zkey k = open_key(r, name);
@@ -301,7 +300,7 @@ static rung_status fill(rung_state *s, rung__board *b, const rung__pairs *pairs)
     return st;
 }
 
-/* The pairs become the key `name`; none of them: it goes. Frees them. */
+/* Store the pairs as the key `name`; without pairs, delete it. Frees them. */
 static rung_status store(run *r, rung_slice name, rung__pairs *pairs) {
     rung_state *s = r->s;
     rung__board *b;
@@ -321,7 +320,7 @@ static rung_status store(run *r, rung_slice name, rung__pairs *pairs) {
     return st < 0 && st != RUNG_ENOMEM ? fail(r, RUNG_ZKEY_REFUSED) : st;
 }
 
-/* Cut ascending indexes [first, end) to those that LIMIT leaves. */
+/* Apply LIMIT to ascending indexes [first, end). */
 static void limit_range(const rung_zcommand *c, uint32_t *first, uint32_t *end) {
     uint32_t n = *end - *first;
     bool rev = c->flags & RUNG_ZCOMMAND_REV;
@@ -454,7 +453,7 @@ static rung_status rename_key(run *r, const rung_zcommand *c) {
     rung__board *b = board_of(r, c->key);
     rung_status st = b ? rung__board_rename(r->s, b, c->other)
                        : rung__set_rename(r->s, rung__set_find(r->s, c->key), c->other);
-    if (st == RUNG_ELIMIT) { /* for a moment there are two names; nothing had the new one */
+    if (st == RUNG_ELIMIT) { /* both names exist briefly; the new one was free */
         r->result.count = 0;
         rung_ignore(RUNG_FAIL_FIELD(&r->err, st, "key", "key limit reached"), "it is the answer");
         return fail(r, RUNG_ZKEY_REFUSED);
@@ -478,7 +477,7 @@ static rung_status flush(run *r) {
 
 /* ---- sets ---- */
 
-/* The set to add to, made if need be. NULL: the key holds something else. */
+/* The set to add to, created if absent. NULL: the key holds something else. */
 static rung_status open_set(run *r, rung_slice name, rung__set **out) {
     rung_zkey k = open_key(r, name);
     *out = rung__set_find(r->s, name);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of members: the friends of a ZINTERSTORE. Most are small, and there may be one for every player: an ascending
- * list of player numbers, 4 bytes each, found by halving. One that grows large moves to a number map and stays there.
+/* Sets of members, such as the friends in a ZINTERSTORE. Most are small, and there may be one per player: an
+ * ascending list of player numbers, 4 bytes each, with binary search. A set that grows large moves to a number map
+ * and stays there.
  *
- *  M1  Members are players in use; in the list they ascend.
- *  M2  A set has at least one member: who takes out the last one deletes it. */
+ *   M1 Members are players in use; the list ascends.
+ *   M2 A set has at least one member: removing the last one deletes the set. */
 #include "state/keyspace/set.h"
 
 #include "state/board.h"
@@ -14,7 +15,9 @@
 #ifdef RUNG_TEST_BUILD
 enum { LIST_MAX = 8 };
 #else
-enum { LIST_MAX = 1024 }; /* an insertion moves 2 KiB on average: what a look-up in a map costs */
+enum {
+    LIST_MAX = 1024
+}; /* an insertion moves 2 KiB on average, which costs as much as a look-up in a map */
 #endif
 
 /* ---- facts ---- */
