@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every archive does the same way: memory for answers, and the arithmetic of hidden standings.
+/* Shared by all archives: memory for results, and the arithmetic of hidden standings.
  *
- * Standings are stored once, with the ranks they had when the window closed, and never renumbered: a ban would
- * otherwise rewrite every row below it. A hidden row (banned, removed) is left out of answers, and what stands
- * below it moves up by counting the hidden rows above:
+ * Standings are stored once, with their ranks at the time the window closed, and never renumbered: otherwise a ban
+ * would rewrite every row below it. Results leave out a hidden row (banned, removed), and the rows below it move up
+ * by the number of hidden rows above them:
  *
  *   unique = place  - hidden rows above
  *   sparse = sparse - hidden rows with a better score
  *   dense  = dense  - better scores of which every row is hidden
  *
- * A scope is a ranking with places, ranks and hidden rows of its own, to which all of this applies as well.
+ * A scope is a ranking with its own places, ranks and hidden rows, and the same rules.
  *
  * Invariants:
- *   A1  view->hidden ascends by place; a row whose score is hidden altogether, and is the last of it, has number 1,
- *       others 0. So the number of scores gone among the first k hidden rows is a sum.
- *   A2  Places are 1 .. total, hidden ones included, without gaps, so the visible row number i has the smallest place
- *       p with p - (hidden places <= p) == i + 1. */
+ *   A1 view->hidden ascends by place. If every row of a score is hidden, the last of them has number 1; all others
+ *      have 0. So the number of scores that disappear among the first k hidden rows is a sum.
+ *   A2 Places are 1 .. total without gaps, including hidden ones. So visible row i has the smallest place p with p -
+ *      (hidden places <= p) == i + 1. */
 #include "archive/archive.h"
 
 #include "archive/teams.h"
@@ -245,7 +245,8 @@ void rung_archive_view_close(rung_archive_view *view) {
     *view = (rung_archive_view){0};
 }
 
-/* Count the hidden rows before a place, those with a better score than `sparse`, and the scores that disappear. */
+/* What is hidden before a place: rows, rows with a better score than `sparse`, and scores of which every row is
+ * hidden. */
 typedef struct gone {
     uint32_t rows, better, scores;
 } gone;

@@ -2,12 +2,12 @@
 /* A step of the follower's worker: take -> archive -> settle.
  *
  * Invariants:
- *   F1  Packed windows are in order of their sequence: first `taken` (the thread has them), then the queue.
- *   F2  A batch ends at or before `applied_seq`, so the windows its events closed have been handed over; and before
- *       `blocked_seq`, the first event of which a window is missing.
- *   F3  cursor_seq moves only after a commit; what waits in memory is freed only after the commit that holds it.
- *   F4  The ring has the statuses of events ring_first .. ring_first + ring_count - 1; that of seq is at seq %
- *   statuses_max. */
+ *   F1 Packed windows are in order of their sequence: first `taken` (in use by the thread), then the queue.
+ *   F2 A batch ends at or before `applied_seq`, so the windows that its events closed were handed over; and before
+ *      `blocked_seq`, the first event with a missing window.
+ *   F3 cursor_seq moves only after a commit; an item in memory is freed only after the commit that contains it.
+ *   F4 The ring has the statuses of events ring_first .. ring_first + ring_count - 1; that of seq is at seq %
+ *      statuses_max. */
 #include "archive/follower.h"
 
 #include "archive/closed_window.h"

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http1.c - a request's head line by line, a chunked body byte by byte.
  *
- * Not a library's parser, and why: the ones at hand take a bare LF for a line end, blanks in field names,
- * folded lines, any byte after a CR in chunk framing. Each of these is how one server sees another request than
- * its neighbour does. The fuzz target holds us against such a library: what we accept, it must read in the same
- * way.
+ * Why not a library: the available parsers accept a bare LF as a line end, blanks in field names, folded lines, or
+ * any byte after a CR in chunk framing. Each of these lets two servers see different requests in the same bytes. The
+ * fuzz target compares us with such a library: it must parse whatever we accept in the same way.
  *
- * 1. A line is looked at once, when its LF is there; the search for the LF goes on where it stopped.
- * 2. A line ends in CRLF, and has no other CR, LF or control character but a tab inside a value.
- * 3. At RUNG_OK: at most one of is_chunked and has_length; HTTP/1.1 has a host; path starts with '/' or is "*".
+ *   1. A line is parsed once, when its LF has arrived; the search for the LF continues where it stopped.
+ *   2. A line ends with CRLF and contains no other CR, LF or control character except a tab in a value.
+ *   3. At RUNG_OK: at most one of is_chunked and has_length; HTTP/1.1 has a host; path starts with '/' or is "*".
  *
- * The chunked decoder, edges by the byte that is read:
+ * The chunked decoder, edges by the byte read:
  *     SIZE -hex-> SIZE -;-> EXTENSION ... -CR-> SIZE_LF -LF-> DATA (or TRAILER after a size of 0)
  *     DATA -left = 0-> DATA_CR -CR-> DATA_LF -LF-> SIZE
  *     TRAILER -CR-> END_LF -LF-> done;  -token-> TRAILER_NAME -:-> TRAILER_VALUE -CR-> TRAILER_LF -LF-> TRAILER */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One cursor over the text and a stack of frames, one for each object or array that is open.
+/* One cursor over the text, and a stack with one frame per open object or array.
  *
  * Invariants:
- *  1. at <= len; status < 0 means nothing is read any more.
- *  2. Before a value is read, `at` is anywhere in the white space before it; after, at the byte behind it.
- *  3. key_hashes[first_key .. key_count) are the keys of the innermost object that were handed out, in order, as
- *     hashes of what they say, not of how they are spelled; key_offsets tell where each is spelled.
+ *   1. at <= len; status < 0 means that reading has stopped.
+ *   2. Before a value is read, `at` is anywhere in the white space before it; afterwards at the byte after it.
+ *   3. key_hashes[first_key .. key_count) are the hashes of the unescaped keys of the innermost object that were
+ *      returned, in order; key_offsets has their positions in the text.
  *
- * Repeated keys are found by comparing hashes of 32 bits with those before in the same object: a short run of words for
- * the objects people send, and at the limit of keys some tens of microseconds, whoever chose the keys. Equal hashes are
- * settled by comparing the keys themselves. */
+ * Repeated keys are found by comparing 32-bit hashes with those before in the same object: a short array for usual
+ * objects, and some tens of microseconds at the limit, whatever keys a client chose. If hashes are equal, the keys
+ * themselves are compared. */
 #include "codec/json_reader.h"
 
 #include "base/ascii.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* jwt.c - header, key, signature, claims, in that order: no claim is looked at before the signature holds.
+/* jwt.c - header, key, signature, claims, in that order: no claim is trusted before the signature is verified.
  *
  *     base64url(header) . base64url(claims) . base64url(signature)
  *     '------------- signed ------------'
  *
- * Until the signature holds every refusal is the same sentence, but for the token's own form, which its sender knows
- * anyway. */
+ * Before the signature is verified every refusal has the same text, except for a malformed token, whose form its
+ * sender knows anyway. */
 #include "guard/jwt.h"
 
 #include "codec/json_reader.h"

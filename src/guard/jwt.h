@@ -10,8 +10,8 @@
  *   claims   exp required; nbf and iat not in the future; sub required: the player, a valid name;
  *            iss and aud must equal the key's if the key has them; a token with aud is refused if the key has none
  *
- * The signature costs 100 times as much as everything else, so it is checked last: a token that its own claims rule
- * out, such as one that has expired, is refused before.
+ * Verifying the signature costs 100 times as much as everything else. So a token that can be refused without it is
+ * refused first, including one whose own exp has passed.
  *
  * Clocks may differ by RUNG_JWT_SKEW_S. Times are whole or fractional seconds. Pure except for OpenSSL. Any thread. */
 #ifndef RUNG_GUARD_JWT_H

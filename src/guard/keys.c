@@ -712,8 +712,8 @@ static rung_slice id_in(rung_slice text) {
 }
 
 const rung_key *rung_keys_verify(const rung_keys *keys, rung_slice presented) {
-    static const rung_key
-        nobody; /* its hash is all zeros: compared like any other, and equal to none */
+    /* Its hash is all zeros: compared like any other, and equal to none. */
+    static const rung_key nobody;
     uint8_t hash[32];
     rung_slice id = id_in(presented);
     if (id.len == 0 || hash_text(keys->sha256, presented, hash) < 0)

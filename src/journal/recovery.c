@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules, in the order in which they are applied:
  *
- *   R1  A log has a high-water file with at least one whole slot (it is made before the first segment).
- *   R2  The mark's segment exists (it is named only after the segment's name was synced).
- *   R3  Each segment goes on where the one before ends: sequence, chain and SHA-256. A hole is damage.
- *   R4  Every segment but the last is sealed. One exception: the one before the last, when the last was made by a
- *       later start (a higher epoch). A crash came between making the new segment and sealing the old; the new
- *       header says where the old one is cut, and up to there it must be whole.
- *   R5  An open last segment has the size its header says, a sealed one ends with its footer or is followed by
- *       zeros to that size. (Sizes are synced before names.)
- *   R6  In an open last segment, a bad record below the mark is damage; above it the tail rules decide
- *       (segment_scan.c).
- *   R7  At the mark, sequence and chain are those of the log; the log does not end before the mark.
+ *   R1 A log has a high-water file with at least one valid slot (it is created before the first segment).
+ *   R2 The mark's segment exists (the mark names a segment only after the segment's name was synced).
+ *   R3 Each segment continues the one before: sequence, chain and SHA-256. A hole is damage.
+ *   R4 Every segment except the last is sealed. One exception: the second to last, if a later start (a higher epoch)
+ *      made the last one. Then a crash came between making the new segment and sealing the old one. The new header
+ *      says where the old one is cut, and up to there it must be intact.
+ *   R5 An open last segment has the size in its header. A sealed one ends with its footer, or zeros follow up to that
+ *      size. (Sizes are synced before names.)
+ *   R6 In an open last segment, a bad record below the mark is damage; above it the tail rules decide
+ *      (segment_scan.c).
+ *   R7 At the mark, sequence and chain are those of the log; the log does not end before the mark.
  *
- * Records of sealed segments are not read here: whoever replays them checks them. */
+ * Recovery does not read the records of sealed segments: their readers check them. */
 #include "journal/recovery.h"
 
 #include "base/assert.h"

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The segment log. Workload: batches of one to some thousand small records, each batch one write and one fdatasync;
- * a full read once per start; now and then a reader beside.
+/* The segment log. Workload: batches of one to several thousand small records, each batch one write and one
+ * fdatasync; a full read at each start; occasionally a concurrent reader.
  *
  * Invariants:
- *   I1  One batch in flight (Rule S): a batch is written only when the one before is synced. Under is_relaxed, all
- *       appends between two syncs are one batch.
- *   I2  Only a file that is zero, synced and has its name synced gets records: `spare` until then.
- *   I3  A record is reported durable only after fdatasync of its segment returned success.
- *   I4  The high-water mark never claims more than what was synced before it was written.
- *   I5  After a failed write or sync nothing more is written: `failure` is returned for ever.
- *   I6  Each start writes a segment of its own. Records of the old one beyond what is sure (page cache may show what
- *       the disk never got) are copied into it before it gets its name, so that it appears whole or not at all;
- *       its header then cuts the old one.
- *   I7  Segments are removed one by one, oldest first, each removal synced: no crash leaves a hole.
+ *   I1 One batch in flight (Rule S): a batch is written only after the previous one is synced. Under is_relaxed, all
+ *      appends between two syncs are one batch.
+ *   I2 Records go only to a file that is all zeros, synced, and whose name is synced. Until then it is `spare`.
+ *   I3 A record is reported durable only after fdatasync of its segment succeeded.
+ *   I4 The high-water mark never claims more than was synced before it was written.
+ *   I5 After a failed write or sync nothing more is written, and every call returns `failure`.
+ *   I6 Each start writes a new segment. Records of the old one beyond the sure part (the page cache may show what
+ *      never reached the disk) are copied into it before it gets its name, so that it appears complete or not at all.
+ *      Its header then cuts the old one.
+ *   I7 Segments are removed one by one, oldest first, each removal synced: no crash leaves a hole.
  *
- * States: opened -> rung_segment_log_start -> writable -> (failed) -> closed; without space it is start_due until
- * maintain
- * has started it. */
+ * States: opened -> rung_segment_log_start -> writable -> (failed) -> closed; without disk space it is start_due
+ * until maintain has started it. */
 #define _GNU_SOURCE
 #include "journal/segment_log.h"
 
@@ -53,8 +52,8 @@ struct rung_segment_log {
 
     /* The appending thread's. */
     bool is_started;
-    _Atomic bool
-        is_start_due; /* there was no space to start: maintain retries. Read by any thread */
+    /* There was no space to start: maintain retries. Read by any thread. */
+    _Atomic bool is_start_due;
     rung_err failure; /* code RUNG_OK while all is well */
     uint32_t epoch;
     rung_file active; /* the file of the last entry of image.segments, once started */
@@ -72,8 +71,8 @@ struct rung_segment_log {
     uint32_t batches_since_mark;
     uint64_t torn_bytes;
 
-    pthread_mutex_t
-        list_lock; /* protects image.segments, .count and pin_count; never held during I/O on records */
+    /* Protects image.segments, .count and pin_count; never held during I/O on records. */
+    pthread_mutex_t list_lock;
     rung_log_image image;
     unsigned pin_count;
 
@@ -608,8 +607,8 @@ static rung_status retire_old(rung_segment_log *log, rung_err *err) {
 }
 
 /* The last start was interrupted between naming its segment and retiring the old one. Finish that before the next
- * start:
- *   R4 allows one open segment before the last, not two. Write the mark first, which may still name the old one. */
+ * start, since rule R4 allows one open segment before the last, not two. Write the mark first: it may still name the
+ * old one. */
 static rung_status finish_start(rung_segment_log *log, rung_err *err) {
     rung_status st = RUNG_OK;
     if (!last_segment(log)->is_sealed)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a torn tail is told from damage.
+/* How to distinguish a torn tail from damage.
  *
  * A segment file is zero before its first record is written, and batch N+1 is written only after the sync of batch N
- * returned. So a crash can only leave this: all batches but the last whole, and of the last one any set of
- * sectors, the others zero (in the sector that the batch shares with its predecessor: zero from the batch on).
- * The first bad record X is then a tear only if all of the following hold; otherwise something else than a
- * crash has been at work, and nothing may be cut:
+ * returned. So after a crash all batches except the last are complete, and any of the last batch's sectors may be
+ * missing, that is, zero (in the sector it shares with the previous batch: zero from the start of the batch on). The
+ * first bad record X is a tear only if all of the following hold. Otherwise something other than a crash happened,
+ * and nothing may be cut:
  *
- *   T1  no whole record header of a later batch stands behind X (it proves that X's batch had been synced);
- *   T2  no whole header behind X is out of place (earlier batch, a sequence at or before X): files are never reused;
- *   T3  no whole footer stands behind X (a footer follows only synced records);
- *   T4  X itself is neither a whole header of another place nor longer than the segment;
- *   T5  one of X's own sectors is missing: from X, or from the sector's start, to its end there are only zeros.
+ *   T1 no valid record header of a later batch follows X (it would prove that X's batch was synced);
+ *   T2 no valid header after X is out of place (an earlier batch, a sequence at or before X): files are never reused;
+ *   T3 no valid footer follows X (a footer follows only synced records);
+ *   T4 X itself is neither a valid header for another position nor longer than the segment;
+ *   T5 one of X's own sectors is missing: from X, or from the sector's start, to its end there are only zeros.
  *
- * T5 is what etcd calls a tear by itself; here it is only one condition of five. The high-water mark adds the
- * sixth, which the caller checks: X is not below it. */
+ * For etcd, T5 alone makes a tear; here it is one of five conditions. The caller checks a sixth: X is not below the
+ * high-water mark. */
 #include "journal/segment_scan.h"
 
 #include "base/assert.h"

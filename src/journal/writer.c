@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proposals wait in a ring (proposals.h): taking "all that is queued" is a position moved under the lock, however much
- * that is. A second worker prepares the next segment, so that the writer does not wait for 64 MiB of zeros.
+/* Proposals wait in a ring (proposals.h): taking everything queued only advances a position under the lock. A second
+ * worker prepares the next segment, so that the writer does not wait for 64 MiB of zeros.
  *
  * Invariants:
- *   W1  Sequences follow the order of the ring.
- *   W2  One batch is in flight (Rule S); the sync of a batch returns before the next is appended.
- *   W3  A batch is committed only after its sync (or after the write, when sync_every_ms says so).
- *   W4  After a failure nothing is committed again; what was not is unknown.
+ *   W1 Sequences follow the order of the ring.
+ *   W2 One batch is in flight (Rule S); the sync of a batch returns before the next one is appended.
+ *   W3 A batch is committed only after its sync (or after the write, with sync_every_ms).
+ *   W4 After a failure nothing more is committed; the outcome of the rest is unknown.
  *
- * A step of the writer: take_duties -> put_down -> publish -> maintain; keep_house when nothing came for a while.
- * Inline, deliver is the one who steps. */
+ * A step of the writer: take_duties -> put_down -> publish -> maintain; keep_house when idle. Inline, deliver runs
+ * the steps. */
 #include "journal/writer.h"
 
 #include "base/assert.h"
@@ -66,7 +66,7 @@ static void wake(rung_writer *w) {
         w->config.wake(w->config.ctx);
 }
 
-/* W4. The lock is free at the calls: `fatal` may never return. */
+/* W4. Releases the lock for the calls: `fatal` may never return. */
 static void die(rung_writer *w, rung_status st, const rung_err *err) {
     pthread_mutex_lock(&w->lock);
     w->status = st;
@@ -94,7 +94,7 @@ static void publish(rung_writer *w, size_t count, size_t bytes, uint64_t us) {
     wake(w);
 }
 
-/* The disk is full: give back the batch and all that queued up behind it. Inline, who comes next may try. */
+/* The disk is full: reject the batch and everything queued after it. Inline, the next proposal may retry. */
 static void reject(rung_writer *w, const rung_err *why) {
     pthread_mutex_lock(&w->lock);
     rung_proposals_settle(&w->proposals, RUNG_LOG_REJECTED, why);
@@ -119,7 +119,7 @@ static bool is_sync_due(const rung_writer *w) {
                                now_us(w) - w->synced_us >= (int64_t)w->config.sync_every_ms * 1000);
 }
 
-/* What the log wants prepared is the helper's; a lack of space is told by who needs it. */
+/* The helper prepares what the log needs; whoever needs space reports the lack of it. */
 static rung_status maintain(rung_writer *w, bool is_idle, rung_err *err) {
     rung_status st = rung_segment_log_maintain(w->log, is_idle, err);
     if (st != RUNG_PARTIAL)
@@ -178,13 +178,13 @@ static rung_status put_down(rung_writer *w, const duties *d, rung_err *err) {
     return maintain(w, false, err);
 }
 
-/* Nothing came for a while: sync what waits for it, move the mark up. */
+/* Idle: sync what is not synced, and advance the mark. */
 static rung_status keep_house(rung_writer *w, rung_err *err) {
     rung_status st = w->has_unsynced ? sync_log(w, err) : RUNG_OK;
     return st < 0 ? st : maintain(w, true, err);
 }
 
-/* On a full disk: is there space again? The owner must have heard of the rejection before we accept anew. */
+/* On a full disk: is there space again? The owner must have seen the rejection before we accept again. */
 static void look_for_space(rung_writer *w) {
     rung_err err;
     rung_status st = rung_segment_log_prepare(w->log, &err);
@@ -206,7 +206,7 @@ static rung_status truncate_log(rung_writer *w, uint64_t before, rung_err *err) 
     return rung_segment_log_sync(w->log, &durable, err);
 }
 
-/* Somebody waits for the log to be as far on the disk as it is committed. */
+/* Somebody waits until everything committed is durable. */
 static rung_status sync_as_asked(rung_writer *w, rung_err *err) {
     rung_status st = w->has_unsynced ? sync_log(w, err) : RUNG_OK;
     if (st >= 0)
@@ -229,7 +229,7 @@ static rung_status do_duties(rung_writer *w, const duties *d, rung_err *err) {
     return st;
 }
 
-/* How long until there is something to do without being asked. */
+/* The time until the next scheduled work. */
 static uint32_t rest_ms(rung_writer *w) {
     uint32_t every = w->config.sync_every_ms;
     pthread_mutex_lock(&w->lock);

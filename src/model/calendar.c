@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All windows rest on one question: what is the earliest instant at which local time is at or past a
- * civil time L? Local time is UTC + offset, piecewise; before L - (the zone's largest offset) it cannot
- * have got there, so walk the stretches of constant offset from that instant on and take the first that
- * reaches L. Usually that is the first one.
+/* All windows depend on one question: what is the earliest instant at which local time is at or past a civil time L?
+ * Local time is UTC + offset, piecewise. It cannot reach L before L - (the zone's largest offset), so walk the spans
+ * of constant offset from that instant on and take the first that reaches L. Usually that is the first one.
  *
- * The window that holds an instant: local time there names a first guess, whose start is surely past.
- * When local time has run back across a border, a later window has begun already; step forward while
- * the next has begun.
+ * To find the window that contains an instant, start with the one that its local time names, which has certainly
+ * begun. If local time has run back across a border, a later window has begun already: step forward while the next
+ * one has begun.
  *
- * Work is in whole seconds: offsets, transitions and civil borders all are. Invariants
+ * All arithmetic is in whole seconds, like offsets, transitions and civil borders. Invariants:
  *   1. window_start() never decreases with the ordinal, so windows are contiguous and ordered.
- *   2. Ordinals given out lie between those of 1900-01-01 and 9999-12-31; their neighbours are still computable. */
+ *   2. Returned ordinals lie between those of 1900-01-01 and 9999-12-31; their neighbours are still computable. */
 #include "model/calendar.h"
 
 #include "base/assert.h"

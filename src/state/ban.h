@@ -22,7 +22,7 @@ typedef struct rung__ban {
 
 /* Do bans hold entries of a board? */
 bool rung__stash_has(const rung_state *s, uint64_t board_serial);
-/* A board has a new number: sort what bans hold of it again. */
+/* A board's number changed: sort the entries that bans hold of it again. */
 void rung__stash_sort(rung_state *s, uint64_t board_serial);
 /* A board, or one window of it, was deleted: forget what bans hold of it. */
 void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag);

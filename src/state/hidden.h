@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hidden.h - who would stand in a ranking were it not for a ban, and where.
+/* hidden.h - the entries that a ban hides from a ranking, and where they would rank.
  *
- * A ban takes entries out and keeps them, so that an unban can put them back (docs/boards.md). Whoever copies a
- * ranking for good, as an archive does with a window that closed, copies these, too, or an unban would find nothing
- * to bring back.
+ * A ban removes entries and keeps them, so that an unban can restore them (docs/boards.md). Code that copies a
+ * ranking for good, such as an archive, must copy these, too, or an unban would have nothing to restore.
  *
  *     rung_view_hidden(&view, alloc, &rows, &count);
  *     ... rung_view_hidden_free(alloc, rows, count);
@@ -22,9 +21,8 @@ typedef struct rung_hidden_row {
     bool is_same;    /* the hidden row before this one has the same score */
 } rung_hidden_row;
 
-/* The hidden rows of a main ranking (no scope, no teams), in the order in which they would stand. *rows_out is NULL
- * when there are none. RUNG_OK or RUNG_ENOMEM. O(banned players + k log^2 n), and k log k to put k of them in
- * order. */
+/* The hidden rows of a main ranking (no scope, no teams), in the order in which they would rank. *rows_out is NULL if
+ * there are none. RUNG_OK or RUNG_ENOMEM. O(banned players + k log^2 n), and k log k to sort k of them. */
 RUNG_NODISCARD rung_status rung_view_hidden(const rung_view *v, const rung_alloc *alloc,
                                             rung_hidden_row **rows_out, uint32_t *count_out);
 void rung_view_hidden_free(const rung_alloc *alloc, rung_hidden_row *rows, uint32_t count);

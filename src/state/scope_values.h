@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scope_values.h - under which value of each attribute everybody in one window stands, and which values there are.
+/* scope_values.h - the scope value of every entry in one window, for each attribute, and the largest values.
  *
- * The value is that of the window: in a closed one not necessarily today's. Those whom a ban holds back count with
- * the value that an unban would put them back under. For whoever copies a window for good, as an archive does.
+ * The values are those of the window: in a closed one they may differ from today's. Entries hidden by a ban have the
+ * value under which an unban would restore them. For code that copies a window for good, such as an archive.
  *
  *     rung_scope_values_init(&view, alloc, &values);
  *     rung_slice country = rung_scope_values_of(&values, 0, row.number);
@@ -32,20 +32,20 @@ RUNG_NODISCARD rung_status rung_scope_values_init(const rung_view *v, const rung
                                                   rung_scope_values *out);
 void rung_scope_values_deinit(rung_scope_values *values, const rung_alloc *alloc);
 
-/* The value of attribute number i that the player with this number stands under; empty: none. */
+/* The value of attribute number i for the player with this number; empty: none. */
 rung_slice rung_scope_values_of(const rung_scope_values *values, uint32_t i, uint32_t player);
 
-/* A value of a scope and how many are ranked under it. */
+/* A value of a scope, and its number of entries. */
 typedef struct rung_scope_size {
     rung_slice value;
     uint32_t total;
 } rung_scope_size;
 
-#define RUNG_SCOPE_LOOK_MAX 65536 /* values looked at, those known longest first */
+#define RUNG_SCOPE_LOOK_MAX 65536 /* values examined, the oldest first */
 
-/* Up to `limit` values of a scope of the board, those with the most entries first, equal ones by their bytes; `v` is a
- * main ranking. Returns how many; *values_out is how many values have an entry at all, of those looked at.
- * RUNG_SCOPE_NONE: the board has no such scope. O(values looked at x log limit), without memory of its own. */
+/* Up to `limit` values of a scope of the board, by number of entries, then by bytes; `v` is a main ranking. Returns
+ * how many; *values_out is the number of values with an entry, among those examined. RUNG_SCOPE_NONE: the board has
+ * no such scope. O(values examined x log limit); allocates nothing. */
 #define RUNG_SCOPE_NONE UINT32_MAX
 uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t limit,
                             rung_scope_size *sizes, uint32_t *values_out);

@@ -28,8 +28,8 @@ typedef struct submission {
     uint32_t count;  /* windows reached */
     uint32_t fresh;  /* of these, to be opened */
     uint32_t ahead;  /* of these, that begin after log time */
-    rung_numbermap *
-        new_minute; /* the rate counts of a minute that begins with this submission; NULL: no rate limit */
+    /* The rate counts of a minute that begins with this submission; NULL: no rate limit. */
+    rung_numbermap *new_minute;
     rung__reach *reached;
 } submission;
 

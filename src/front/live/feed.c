@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed.c - what happens to one player on every board: rank changes, who passed them, whom they passed.
+/* feed.c - the events of one player on every board: rank changes, who passed them, whom they passed.
  *
- * Of each board the player's standing at the last frame is kept, with the ids of the neighbours. At the next
+ * For each board the feed keeps the player's standing at the last frame, with the ids of the neighbours. At the next
  * frame:
  *
  *     passed:     neighbours above then, below now
- *     passed_by:  neighbours below then, above now; and whoever stands among those above without having been there
+ *     passed_by:  neighbours below then, above now; and players who are new among those above
  *
- * So names are those of the nearest (NEAR on either side); counts are the net change of place, or the names if
- * they are more. A player in the upper group who sank towards ours is not told from one who rose, on boards
- * where scores can get worse (`last`): there only neighbours are named.
+ * So only the nearest players (NEAR on either side) are named; counts are the net change of position, or the number
+ * of names if that is more. On boards where scores can get worse (`last`), a new player above may have risen or sunk:
+ * there only neighbours are named.
  *
- * 1. boards[i] is about board number i of the state; its id tells when the number was given to another board.
- * 2. Of a board that the topic's sight does not cover nothing is known but its id. */
+ *   1. boards[i] describes board number i of the state; its id shows when the number was reused for another board.
+ *   2. For a board outside the topic's sight only its id is known. */
 #include "front/live/topic.h"
 
 #include "model/calendar.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live.c - topics by name, their viewers, and the clock that makes frames.
+/* live.c - topics by name, their viewers, and the timer that makes frames.
  *
- * 1. Every viewer is on the list of its topic; a topic without viewers stays for keep_ms, for those who come
- *    back, or until its place is needed. It is on the idle list, and belongs to no asker.
- * 2. The timer runs as long as there are topics. When making frames takes long, the next one is later: at least
- *    two thirds of the time stay for everybody else.
- * 3. A viewer that is_behind is sent nothing until its queue is empty; then a full state. */
+ *   1. Every viewer is on the list of its topic. A topic without viewers stays for keep_ms, for viewers that
+ *      reconnect, or until its place is needed. It is on the idle list and counts against no asker.
+ *   2. The timer runs as long as there are topics. If making a frame takes long, the next one is delayed: at least
+ *      two thirds of the time remain for other work.
+ *   3. A viewer that is_behind gets nothing until its queue is empty, then the full state. */
 #include "front/live/live.h"
 
 #include "base/assert.h"

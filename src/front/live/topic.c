@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topic.c - ask again, compare, put the difference into a frame.
+/* topic.c - query again, compare, and put the difference into a frame.
  *
- * What was shown last is kept as text, row by row: a row has changed when its text has. A full state is made
- * from the kept text, without asking the state, so it is always the state of the last frame and fits the frames
- * that follow.
+ * A topic keeps what it last showed as text, row by row: a row has changed if its text has. The full state is made
+ * from the kept text, without a query, so it is always the state of the last frame and fits the frames that follow.
  *
- * 1. list, seq, total and ordinal belong together: the state shown by the newest kept frame, or by the full
- *    one.
- * 2. Kept frames are in order of seq; applying those after one's seq to the state at that seq gives the state
- *    now. */
+ *   1. list, seq, total and ordinal belong together: the state shown by the newest kept frame, or by the full one.
+ *   2. Kept frames are in order of seq; applying the frames after some seq to the state at that seq gives the current
+ *      state. */
 #include "front/live/topic.h"
 
 #include <stdio.h>

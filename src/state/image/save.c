@@ -298,8 +298,8 @@ static void save_ban(rung__out *o, void *ctx, uint32_t player, uint32_t slot) {
     rung__out_number(o, ban->count);
     for (uint32_t k = 0; k < ban->count; k++, at.window++) {
         const rung__board *b = walk_to(p->s, &at, &ban->entries[k]);
-        RUNG_ASSERT(
-            b); /* entries of deleted boards were dropped, and boards and windows never change their order */
+        /* Entries of deleted boards were dropped, and boards and windows never change their order. */
+        RUNG_ASSERT(b);
         save_stashed(o, &ban->entries[k], b, at);
     }
 }
