@@ -92,9 +92,9 @@ static inline void rung_loop_stop(rung_loop *l) {
     l->ops->stop(l);
 }
 
-/* From any thread: make a task that was added due in the next turn, and have that come soon. */
+/* From any thread: make a task due in the next turn, and have that come soon. */
 static inline void rung_loop_wake(rung_loop *l, rung_task *task) {
-    atomic_store(&task->is_woken, true);
+    rung_turn_wake(&l->turn, task);
     l->ops->wake(l);
 }
 

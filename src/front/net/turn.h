@@ -45,16 +45,19 @@ typedef struct rung_task {
     void (*run)(void *ctx);
     void *ctx;
     bool is_in_every_turn;             /* once, in the first round */
-    bool (*has_more)(const void *ctx); /* may be NULL. True: it is due */
+    bool (*has_more)(const void *ctx); /* of the flush phase only; may be NULL. True: it is due */
     bool is_wanted;
     atomic_bool is_woken;
+    struct rung_turn *turn; /* to which it was added */
     struct rung_task *next;
 } rung_task;
 
 /* The zero value has no tasks. */
 typedef struct rung_turn {
     rung_task *tasks[RUNG_PHASES];
-    uint64_t number; /* of turns so far: tells one turn from the next */
+    uint64_t number;      /* of turns so far: tells one turn from the next */
+    atomic_bool is_woken; /* some task is */
+    uint32_t wanted_count;
     bool is_hurried;
 } rung_turn;
 
@@ -63,7 +66,14 @@ void rung_turn_add(rung_turn *t, rung_phase phase, rung_task *task);
 void rung_turn_remove(rung_turn *t, rung_task *task); /* fine also when it was not added */
 
 static inline void rung_turn_want(rung_task *task) {
+    task->turn->wanted_count += !task->is_wanted;
     task->is_wanted = true;
+}
+
+/* rung_loop_wake()'s part; from any thread. */
+static inline void rung_turn_wake(rung_turn *t, rung_task *task) {
+    atomic_store(&task->is_woken, true);
+    atomic_store(&t->is_woken, true);
 }
 
 static inline void rung_turn_hurry(rung_turn *t) {

@@ -106,7 +106,7 @@ static void wake_again(void *ctx) {
     part *p = ctx;
     run_part(p);
     if (p->times-- > 0)
-        atomic_store(&p->task.is_woken, true);
+        rung_turn_wake(p->task.turn, &p->task);
 }
 
 TEST(waking_counts_from_the_next_turn_on) {
@@ -117,7 +117,7 @@ TEST(waking_counts_from_the_next_turn_on) {
     apply.task.ctx = &apply;
     apply.times = 1;
     rung_turn_add(&t, RUNG_PHASE_APPLY, &apply.task);
-    atomic_store(&apply.task.is_woken, true);
+    rung_turn_wake(&t, &apply.task);
     rung_turn_end(&t);
     CHECK_EQ_STR(told, "a");
     rung_turn_end(&t);
