@@ -167,6 +167,7 @@ static int set_up_resp(rung__server *s) {
                                .net = s->net,
                                .hub = s->hub,
                                .access = s->access,
+                               .asker = rung_api_asker(s->api),
                                .auth_ms = (uint32_t)s->settings.auth_timeout_ms,
                                .command_ms = (uint32_t)s->settings.command_timeout_ms,
                                .idle_ms = (uint32_t)s->settings.idle_timeout_ms,

@@ -115,6 +115,71 @@ class Boards(ServerTest):
         self.assertEqual(self.call("TTL", "race"), -1)
 
 
+class Past(ServerTest):
+    """Windows that have left memory are answered by the archive, as over HTTP."""
+    SEASON = {"name": "s", "starts": "2026-01-01T00:00:00Z", "ends": "2026-02-01T00:00:00Z"}
+    BOARD = {"windows": ["all", SEASON], "grace": 366 * 86400, "keep": 0}
+
+    def setUp(self):
+        self.server = server = self.serve()
+        self.check(server.put("/v1/boards/b", self.BOARD), 201)
+        for i in range(10):
+            score = {"player": f"p{i}", "score": 100 - i, "at": "2026-01-02T00:00:00Z"}
+            self.check(server.post("/v1/boards/b/scores", score), 200)
+        for friend in ("p3", "p9", "nobody"):
+            self.check(server.put(f"/v1/players/p7/friends/{friend}"), 200)
+        self.check(server.put("/v1/boards/b", {**self.BOARD, "grace": 0}), 200)
+        windows = lambda: server.get("/v1/boards/b/windows?kind=season").json["windows"]
+        until(lambda: [w["source"] for w in windows() if w["closed"]] == ["archive"], "the archive")
+        self.redis = Connection(server.resp)
+        self.addCleanup(self.redis.close)
+
+    def call(self, *words):
+        return self.redis.call(*words).value
+
+    def test_every_question(self):
+        window = ["WINDOW", "s"]
+        self.assertEqual(self.call("RUNG.RANK", "b", "p4", *window), 5)
+        self.assertIsNone(self.call("RUNG.RANK", "b", "nobody", *window))
+        self.assertEqual(self.call("RUNG.PERCENTILE", "b", "p0", *window), b"100")
+        self.assertEqual(self.call("RUNG.MRANK", "b", 3, "p9", "nobody", "p0", *window), [10, None, 1])
+        self.assertEqual(self.call("RUNG.TOP", "b", "COUNT", 2, "OFFSET", 1, *window), [[2, b"p1", b"99"], [3, b"p2", b"98"]])
+        self.assertEqual(self.call("RUNG.AROUND", "b", "p5", "COUNT", 1, *window),
+                         [[5, b"p4", b"96"], [6, b"p5", b"95"], [7, b"p6", b"94"]])
+        self.assertEqual(self.call("RUNG.AROUND", "b", "nobody", *window), [])
+        self.assertEqual(self.call("RUNG.FRIENDS", "b", "p7", *window),
+                         [[1, b"p3", b"97", 4], [2, b"p7", b"93", 8], [3, b"p9", b"91", 10]])
+        self.assertIsInstance(self.call("RUNG.TOP", "b", "WINDOW", "t"), Error)
+        self.assertEqual(self.call("RUNG.TOP", "nokey", *window), [])
+        over_http = self.check(self.server.get("/v1/boards/b/top?window=s"), 200).json["entries"]
+        self.assertEqual(self.call("RUNG.TOP", "b", *window),
+                         [[e["rank"], e["player"].encode(), str(e["score"]).encode()] for e in over_http])
+
+    def test_in_its_place(self):
+        """Replies come in order, whatever is before and behind."""
+        past = ["RUNG.RANK", "b", "p4", "WINDOW", "s"]
+        lines = [["ZADD", "k", 1, "a"], past, ["ZADD", "k", 2, "b"], ["ZCARD", "k"], past, past, ["PING"],
+                 ["RUNG.RANK", "k", "a"], past]
+        for _ in range(20):
+            self.call("DEL", "k")
+            replies = [reply.value for reply in self.redis.pipeline(lines)]
+            self.assertEqual(replies, [1, 5, 1, 2, 5, 5, "PONG", 2, 5])
+
+    def test_not_in_a_transaction(self):
+        self.assertEqual(self.call("MULTI"), "OK")
+        self.assertEqual(self.call("RUNG.RANK", "b", "p4", "WINDOW", "s"), "QUEUED")
+        self.assertEqual(self.call("RUNG.RANK", "b", "p4"), "QUEUED")
+        replies = self.call("EXEC")
+        self.assertRegex(replies[0], "left memory")
+        self.assertEqual(replies[1], 5)
+
+    def test_gone_before_the_answer(self):
+        for _ in range(20):
+            with Connection(self.server.resp) as c:
+                c.send(*[["RUNG.TOP", "b", "WINDOW", "s"]] * 3)
+        self.assertEqual(self.call("RUNG.RANK", "b", "p4", "WINDOW", "s"), 5)
+
+
 class Rates(ServerTest):
     def test_one_player(self):
         """Every submission counts for its player, whatever command it came by; the refusal says how long to wait."""

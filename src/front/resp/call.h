@@ -32,6 +32,7 @@ struct rung__resp_call {
     int64_t timeout_ms; /* of a command that blocks; 0: forever */
     bool is_inside;     /* between the changes of one event: the state has no position of its own */
     bool is_continued;  /* another piece of the same reply */
+    bool may_wait;      /* nothing is behind or around it: its answer may come later */
     bool is_known;      /* the session has shown a key, or needs none */
     bool may_spill;     /* what is written goes to the connection as it is */
     uint64_t work;      /* that the change which is being built will take */

@@ -106,13 +106,23 @@ static bool is_acceptable(rung__resp_call *call) {
 
 /* ---- now? ---- */
 
+/* Does it name a window, which may have left memory? */
+static bool names_window(const rung__resp_call *call) {
+    for (uint32_t i = 2; i < call->argc; i++)
+        if (rung__resp_is_word(call->argv[i], "window") ||
+            rung__resp_is_word(call->argv[i], "windowid") ||
+            rung__resp_is_word(call->argv[i], "on"))
+            return true;
+    return false;
+}
+
 /* Must all that the connection has in flight be answered before this can be looked at? */
 static bool is_alone(const rung__resp_call *call) {
     const rung__resp_session *s = call->s;
     uint32_t flags = call->command->flags;
     const rung_board_def *def;
     return flags & RUNG__ALONE || (flags & RUNG__BLOCKS && s->multi == RUNG__MULTI_NONE) ||
-           (flags & RUNG__EXEC && s->watched_count) ||
+           (flags & RUNG__EXEC && s->watched_count) || (flags & RUNG__PAST && names_window(call)) ||
            (flags & RUNG__ON_BOARD &&
             rung_state_board(call->state, call->argv[1], &def) != RUNG_OK);
 }
@@ -144,7 +154,9 @@ static bool must_wait(rung__resp_call *call) {
 static bool answer(rung__resp_call *call) {
     if (call->s->pending && !(call->command->flags & RUNG__NOW))
         return rung__resp_ask_later(call);
+    call->may_wait = !(call->command->flags & RUNG__NOW);
     call->command->answer(call);
+    call->may_wait = false;
     return true;
 }
 

@@ -22,6 +22,7 @@
 #include "base/status.h"
 #include "front/net/net.h"
 #include "service/access.h"
+#include "service/asker.h"
 #include "service/hub.h"
 
 #include <stdint.h>
@@ -34,6 +35,7 @@ typedef struct rung_resp_config {
     rung_net *net;
     rung_hub *hub;
     rung_access *access;
+    rung_asker *asker;          /* for windows that have left memory; NULL: they are not found */
     uint32_t args_max;          /* arguments of one command; 0: 1,048,576 */
     uint32_t bulk_max;          /* bytes of one argument; 0: 1 MiB */
     uint32_t command_max;       /* bytes of one command; 0: 4 MiB, and no more than that */

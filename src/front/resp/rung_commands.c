@@ -5,17 +5,13 @@
 #include "front/resp/handlers.h"
 #include "front/resp/server.h"
 #include "model/calendar.h"
+#include "service/ask.h"
 #include "service/submit.h"
 
 enum { STYLE_BRIEF = 1 }; /* RUNG.SUBMIT: what `build` tells `reply` */
 enum { ROWS_MAX = 1000, AROUND_MAX = 100, AROUND_DEFAULT = 5, MEMBERS_PIECE = 64 };
 
 /* ---- arguments ---- */
-
-typedef struct question {
-    rung_query query;
-    int64_t count, offset;
-} question;
 
 static bool take_style(rung_slice word, rung_query *q) {
     for (unsigned i = 0; rung_rank_words[i]; i++)
@@ -28,7 +24,9 @@ static bool take_style(rung_slice word, rung_query *q) {
 }
 
 /* [DENSE|SPARSE|UNIQUE] [WINDOW w] [WINDOWID id] [ON date] [SCOPE s] [COUNT n] [OFFSET n] from argv[at] on. */
-static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max, question *out) {
+static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max,
+                          rung_question *out) {
+    int64_t number;
     rung_query *q = &out->query;
     q->board = call->argv[1];
     q->now_ms = call->now_ms;
@@ -52,10 +50,12 @@ static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max,
             q->scope = value;
         else if (count_max && rung__resp_is_word(word, "count"))
             is_good = rung__resp_take_between(call, value, 0, count_max,
-                                              "ERR COUNT is out of range", &out->count);
+                                              "ERR COUNT is out of range", &number) &&
+                      (out->limit = (uint32_t)number, true);
         else if (count_max && rung__resp_is_word(word, "offset"))
             is_good = rung__resp_take_between(call, value, 0, UINT32_MAX,
-                                              "ERR OFFSET is out of range", &out->offset);
+                                              "ERR OFFSET is out of range", &number) &&
+                      (out->offset = (uint32_t)number, true);
         else {
             rung__resp_error_syntax(call);
             return false;
@@ -64,21 +64,6 @@ static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max,
             return false;
     }
     return true;
-}
-
-/* RUNG_OK; RUNG_NOT_FOUND: there is no such key; negative: an error has been written. */
-static rung_status open_view(rung__resp_call *call, const question *q, rung_view *view) {
-    rung_zkey k;
-    rung_err err = {0};
-    if (!rung__resp_open_zset(call, call->argv[1], &k))
-        return RUNG_EINVAL;
-    if (k.kind == RUNG_ZKEY_NONE)
-        return RUNG_NOT_FOUND;
-    rung_status st = rung_state_view(call->state, &q->query, view, &err);
-    if (st == RUNG_OK)
-        return RUNG_OK;
-    rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
-    return RUNG_EINVAL;
 }
 
 /* The member meant: "me" is the player of a token. */
@@ -124,75 +109,178 @@ static void put_row(rung__resp_call *call, const rung_board_def *def, const rung
         rung_resp_int(call->out, row->rank);
 }
 
-static void put_rows(rung__resp_call *call, const rung_row *rows, uint32_t count, bool is_friend) {
-    const rung_board_def *def = NULL;
-    if (rung_state_board(call->state, call->argv[1], &def) != RUNG_OK)
-        count = 0;
-    rung_resp_array(call->out, count);
-    for (uint32_t i = 0; i < count; i++)
-        put_row(call, def, &rows[i], is_friend);
+/* ---- answers ---- */
+
+/* What is answered: call->style, kept with a request whose answer comes later. */
+enum { SHOW_ROWS, SHOW_RANK, SHOW_RANKS, SHOW_PERCENTILE };
+
+static void put_answer(rung__resp_call *call, const rung_question *q) {
+    if (call->style == SHOW_ROWS || call->style == SHOW_RANKS)
+        rung_resp_array(call->out, call->style == SHOW_ROWS ? q->count : q->id_count);
+    if (call->style == SHOW_ROWS) {
+        for (uint32_t i = 0; i < q->count; i++)
+            put_row(call, q->k.def, &q->rows[i], q->kind == RUNG_ASK_FRIENDS);
+        return;
+    }
+    for (uint32_t i = 0; i < q->id_count; i++)
+        if (!q->found[i])
+            rung_resp_null(call->out);
+        else if (call->style == SHOW_PERCENTILE)
+            rung_resp_double(call->out, q->rows[i].percentile);
+        else
+            rung_resp_int(call->out, q->rows[i].rank);
 }
 
-/* Room for rows; NULL with an error. */
-static rung_row *rows_new(rung__resp_call *call, size_t count) {
-    rung_row *rows = rung_alloc_get(rung__resp_alloc(call), (count + 1) * sizeof *rows);
-    if (!rows)
+/* Nobody, or nobody of that name, is ranked. */
+static void put_nothing(rung__resp_call *call, const rung_question *q) {
+    if (call->style == SHOW_ROWS || call->style == SHOW_RANKS)
+        rung_resp_array(call->out, call->style == SHOW_ROWS ? 0 : q->id_count);
+    for (uint32_t i = 0; i < q->id_count && call->style != SHOW_ROWS; i++)
+        rung_resp_null(call->out);
+}
+
+static void put_failure(rung__resp_call *call, rung_status st, const rung_question *q,
+                        const rung_err *err) {
+    if (st == RUNG_NOT_FOUND && strcmp(err->field, "player") == 0)
+        put_nothing(call, q);
+    else if (st > 0)
+        rung__resp_error_of(call, "ERR ", rung_slice_str(err->message), "");
+    else
+        rung__resp_error_status(call, st, err);
+}
+
+/* ---- from the archive: the connection waits, the others do not ---- */
+
+static void archive_answered(void *ctx, rung_status st, const rung_question *q,
+                             const rung_err *err) {
+    rung__resp_request *request = ctx;
+    rung__resp_call call = rung__resp_request_call(request);
+    if (st == RUNG_OK)
+        put_answer(&call, q);
+    else
+        put_failure(&call, st, q, err);
+    rung__resp_call_end(&call);
+    rung__resp_request_finish(request);
+}
+
+static void ask_archive(rung__resp_call *call, const rung_question *q) {
+    rung__resp_session *s = call->s;
+    rung_err err = {0};
+    if (!call->may_wait) {
+        rung__resp_error(call, "ERR the window has left memory, so that a transaction cannot ask");
+        return;
+    }
+    if (q->id_count > ROWS_MAX) {
+        rung__resp_error(call, "ERR at most 1000 members of a window that has left memory");
+        return;
+    }
+    rung__resp_request *request = rung__resp_request_new(s);
+    if (!request) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
-    return rows;
-}
-
-static void rows_free(rung__resp_call *call, rung_row *rows, size_t count) {
-    rung_alloc_free(rung__resp_alloc(call), rows, (count + 1) * sizeof *rows);
+        return;
+    }
+    request->command = call->command;
+    request->style = call->style;
+    rung_ask_later later = {.done = archive_answered, .ctx = request, .share = s->share};
+    rung_status st = rung_question_defer(&call->r->service, q, &later, &err);
+    if (st == RUNG_OK) {
+        rung__resp_session_pause(s, 0);
+        return;
+    }
+    rung__resp_request_release(request);
+    put_failure(call, st, q, &err);
 }
 
 /* ---- questions ---- */
 
+/* Which ranking. RUNG_OK: `view` can be read; else it is answered, or will be. */
+static rung_status open_ranking(rung__resp_call *call, rung_question *q, rung_view *view) {
+    rung_zkey k;
+    rung_err err = {0};
+    if (!rung__resp_open_zset(call, call->argv[1], &k))
+        return RUNG_EINVAL;
+    if (k.kind == RUNG_ZKEY_NONE) {
+        put_nothing(call, q);
+        return RUNG_NOT_FOUND;
+    }
+    rung_status st = rung_question_open(&call->r->service, q, view, &err);
+    if (st == RUNG_PARTIAL)
+        ask_archive(call, q);
+    else if (st != RUNG_OK)
+        rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
+    return st;
+}
+
+static void ask(rung__resp_call *call, rung_question *q) {
+    rung_view view;
+    rung_err err = {0};
+    if (open_ranking(call, q, &view) != RUNG_OK)
+        return;
+    rung_status st = rung_question_read(q, &view, rung__resp_alloc(call), &err);
+    if (st == RUNG_OK)
+        put_answer(call, q);
+    else
+        put_failure(call, st, q, &err);
+}
+
+/* The same for up to so many rows. */
+static void ask_rows(rung__resp_call *call, rung_question *q, size_t count) {
+    const rung_alloc *a = rung__resp_alloc(call);
+    call->style = SHOW_ROWS;
+    q->rows = rung_alloc_get(a, (count + 1) * sizeof *q->rows);
+    if (!q->rows) {
+        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+        return;
+    }
+    ask(call, q);
+    rung_alloc_free(a, q->rows, (count + 1) * sizeof *q->rows);
+}
+
+static void ask_one(rung__resp_call *call, uint32_t style) {
+    rung_row row;
+    bool found;
+    rung_slice member = member_of(call, 2);
+    rung_question q = {
+        .kind = RUNG_ASK_PLAYERS, .ids = &member, .id_count = 1, .rows = &row, .found = &found};
+    call->style = style;
+    if (take_question(call, 3, 0, &q))
+        ask(call, &q);
+}
+
 /* RUNG.RANK key member [options] */
 void rung__resp_answer_rung_rank(rung__resp_call *call) {
-    question q = {0};
-    rung_view view;
-    rung_row row;
-    bool found = false;
-    if (!take_question(call, 3, 0, &q))
-        return;
-    rung_status st = open_view(call, &q, &view);
-    if (st < 0)
-        return;
-    rung_slice member = member_of(call, 2);
-    if (st == RUNG_OK)
-        rung_view_rows(&view, 1, &member, &row, &found);
-    if (found)
-        rung_resp_int(call->out, row.rank);
-    else
-        rung_resp_null(call->out);
+    ask_one(call, SHOW_RANK);
 }
 
 /* RUNG.PERCENTILE key member [options] */
 void rung__resp_answer_rung_percentile(rung__resp_call *call) {
-    question q = {0};
+    ask_one(call, SHOW_PERCENTILE);
+}
+
+/* As many as fit are asked at a time, so that many need no more room. The archive is asked for all of them at once. */
+static void ask_many(rung__resp_call *call, rung_question *q) {
+    bool found[MEMBERS_PIECE];
+    rung_row rows[MEMBERS_PIECE];
     rung_view view;
-    rung_row row;
-    bool found = false;
-    if (!take_question(call, 3, 0, &q))
+    const uint32_t count = q->id_count;
+    rung_status st = open_ranking(call, q, &view);
+    if (st != RUNG_OK)
         return;
-    rung_status st = open_view(call, &q, &view);
-    if (st < 0)
-        return;
-    rung_slice member = member_of(call, 2);
-    if (st == RUNG_OK)
-        rung_view_rows(&view, 1, &member, &row, &found);
-    if (found)
-        rung_resp_double(call->out, row.percentile);
-    else
-        rung_resp_null(call->out);
+    q->rows = rows;
+    q->found = found;
+    rung_resp_array(call->out, count);
+    call->style = SHOW_RANK;
+    for (uint32_t at = 0; at < count; at += q->id_count) {
+        q->id_count = count - at < MEMBERS_PIECE ? count - at : MEMBERS_PIECE;
+        rung_ignore(rung_question_read(q, &view, NULL, NULL), "each is ranked or is not");
+        put_answer(call, q);
+        q->ids += q->id_count;
+    }
 }
 
 /* RUNG.MRANK key count member [member ...] [options] */
 void rung__resp_answer_rung_mrank(rung__resp_call *call) {
-    question q = {0};
-    rung_view view;
-    rung_row rows[MEMBERS_PIECE];
-    bool found[MEMBERS_PIECE];
+    rung_question q = {.kind = RUNG_ASK_PLAYERS};
     int64_t count;
     if (!rung__resp_take_between(call, call->argv[2], 1, INT64_MAX,
                                  "ERR count should be greater than 0", &count))
@@ -201,79 +289,37 @@ void rung__resp_answer_rung_mrank(rung__resp_call *call) {
         rung__resp_error_syntax(call);
         return;
     }
-    if (!take_question(call, 3 + (uint32_t)count, 0, &q))
-        return;
-    rung_status st = open_view(call, &q, &view);
-    if (st < 0)
-        return;
-    rung_resp_array(call->out, (uint64_t)count);
-    for (uint32_t at = 0; at < (uint32_t)count; at += MEMBERS_PIECE) {
-        uint32_t left = (uint32_t)count - at, n = left < MEMBERS_PIECE ? left : MEMBERS_PIECE;
-        memset(found, 0, sizeof found);
-        if (st == RUNG_OK)
-            rung_view_rows(&view, n, call->argv + 3 + at, rows, found);
-        for (uint32_t i = 0; i < n; i++)
-            if (found[i])
-                rung_resp_int(call->out, rows[i].rank);
-            else
-                rung_resp_null(call->out);
-    }
+    q.ids = (rung_slice *)(call->argv + 3); /* is not written to */
+    q.id_count = (uint32_t)count;
+    call->style = SHOW_RANKS;
+    if (take_question(call, 3 + (uint32_t)count, 0, &q))
+        ask_many(call, &q);
 }
 
 /* RUNG.TOP key [COUNT n] [OFFSET n] [options] */
 void rung__resp_answer_rung_top(rung__resp_call *call) {
-    question q = {.count = 10};
-    rung_view view;
-    if (!take_question(call, 2, ROWS_MAX, &q))
-        return;
-    rung_status st = open_view(call, &q, &view);
-    rung_row *rows = st < 0 ? NULL : rows_new(call, ROWS_MAX);
-    if (!rows)
-        return;
-    uint32_t n = 0;
-    if (st == RUNG_OK)
-        n = rung_view_top(&view, (uint32_t)q.offset, (uint32_t)q.count, rows);
-    put_rows(call, rows, n, false);
-    rows_free(call, rows, ROWS_MAX);
+    rung_question q = {.kind = RUNG_ASK_TOP, .limit = 10};
+    if (take_question(call, 2, ROWS_MAX, &q))
+        ask_rows(call, &q, q.limit);
 }
 
 /* RUNG.AROUND key member [COUNT n] [options] */
 void rung__resp_answer_rung_around(rung__resp_call *call) {
-    question q = {.count = AROUND_DEFAULT};
-    rung_view view;
+    rung_slice member = member_of(call, 2);
+    rung_question q = {
+        .kind = RUNG_ASK_AROUND, .limit = AROUND_DEFAULT, .ids = &member, .id_count = 1};
     if (!take_question(call, 3, AROUND_MAX, &q))
         return;
-    rung_status st = open_view(call, &q, &view);
-    rung_row *rows = st < 0 ? NULL : rows_new(call, 2 * AROUND_MAX + 1);
-    if (!rows)
-        return;
-    uint32_t n = 0, self;
-    if (st == RUNG_OK &&
-        rung_view_around(&view, member_of(call, 2), (uint32_t)q.count, rows, &n, &self) != RUNG_OK)
-        n = 0;
-    put_rows(call, rows, n, false);
-    rows_free(call, rows, 2 * AROUND_MAX + 1);
+    q.around = q.limit;
+    ask_rows(call, &q, 2 * (size_t)q.around + 1);
 }
 
 /* RUNG.FRIENDS key player [COUNT n] [OFFSET n] [options] */
 void rung__resp_answer_rung_friends(rung__resp_call *call) {
-    question q = {.count = 100};
-    rung_view view;
-    if (!take_question(call, 3, ROWS_MAX, &q))
-        return;
-    rung_status st = open_view(call, &q, &view);
-    rung_row *rows = st < 0 ? NULL : rows_new(call, ROWS_MAX);
-    if (!rows)
-        return;
-    uint32_t n = 0, total;
-    if (st == RUNG_OK)
-        st = rung_view_friends(&view, rung__resp_alloc(call), member_of(call, 2),
-                               (uint32_t)q.offset, (uint32_t)q.count, rows, &n, &total);
-    if (st < 0)
-        rung__resp_error_status(call, st, NULL);
-    else
-        put_rows(call, rows, st == RUNG_OK ? n : 0, true);
-    rows_free(call, rows, ROWS_MAX);
+    rung_slice member = member_of(call, 2);
+    rung_question q = {.kind = RUNG_ASK_FRIENDS, .limit = 100, .ids = &member, .id_count = 1};
+    if (take_question(call, 3, ROWS_MAX, &q))
+        ask_rows(call, &q, q.limit);
 }
 
 /* ---- RUNG.SUBMIT key member [score [column ...]] [DELTA] [AT time] [ID id] [META text] [BRIEF] ---- */

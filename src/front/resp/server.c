@@ -107,7 +107,8 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
     r->loop = rung_net_loop(config->net);
     r->hub = config->hub;
     r->access = config->access;
-    r->service = (rung_service){.access = config->access, .hub = config->hub};
+    r->service = (rung_service){
+        .access = config->access, .hub = config->hub, .asker = config->asker, .alloc = a};
     r->args.alloc = r->out.alloc = a;
     r->out.version = 2;
     r->out.limit = OUT_MAX;
