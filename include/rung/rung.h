@@ -106,7 +106,7 @@ rung_status rung_close(rung *db, rung_err *err);
 RUNG_NODISCARD rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *out,
                                        rung_err *err);
 
-/* Submit many scores. The result is the same as one by one in order, but much faster: one sync per 4,096 scores or 1
+/* Submit many scores. The result is the same as one by one in order, but much faster: one sync per 4,096 scores or 1.5
  * MiB. statuses[i] is what rung_submit would have returned; outs and errs (n of each) may be NULL. Returns RUNG_OK
  * when all were processed. If the log or an allocation fails, returns that failure, which is also the status of every
  * score that was not applied. */

@@ -175,7 +175,7 @@ static rung_status open_commit(rung_hub *h, rung_err *err) {
                                  .is_kept = h->store != NULL,
                                  .is_full = h->store && rung_store_stat(h->store).is_full,
                                  .time = &h->time,
-                                 .memory = &h->memory,
+                                 .memory = c->memory_max ? &h->memory : NULL,
                                  .follower = &h->listener,
                                  .waiting_max = c->waiting_max,
                                  .bytes_max = c->is_inline ? INLINE_BYTES_MAX : BYTES_MAX,

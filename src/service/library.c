@@ -145,11 +145,14 @@ rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
     rung_event event = {.kind = RUNG_EVENT_SCORE};
     m.failure = rung_hub_failure(db->hub, err);
     for (size_t i = 0; i < n;) {
-        for (; i < n && m.failure == RUNG_OK && rung_hub_room(db->hub) > 0; i++) {
+        uint32_t room = m.failure < 0 ? 0 : rung_hub_room(db->hub);
+        for (; i < n && room > 0; i++, room--) {
             event.score = scores[i];
             event.score.is_brief |= !outs;
             statuses[i] =
                 rung_hub_put(db->hub, &event, answer_one_of_many, &m, errs ? &errs[i] : NULL);
+            if (statuses[i] == RUNG_ELIMIT)
+                break; /* no room for its bytes: it goes with the next batch */
             if (statuses[i] == RUNG_OK)
                 statuses[i] = RUNG_PARTIAL;
         }
