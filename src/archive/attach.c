@@ -72,7 +72,7 @@ static void say(const rung_attach *a, const char *line) {
         a->config.say(a->config.ctx, line);
 }
 
-/* A reader of its own: the follower goes on meanwhile. */
+/* Uses its own reader: the follower continues meanwhile. */
 static rung_status check_file(rung_attach *a, rung_err *err) {
     rung_archive *archive;
     rung_sqlite_archive_config c = {
@@ -298,7 +298,7 @@ static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uin
     }
     if (state_seq) {
         mark(a, state_seq, state_seq);
-        add_missed_windows(a, state); /* before the follower is told that it may go on past them */
+        add_missed_windows(a, state); /* before the follower may continue past them */
         rung_follower_resume(a->follower, state_seq);
     }
     return RUNG_OK;

@@ -20,7 +20,7 @@
 #include "archive/follower.h"
 #include "service/hub_follower.h"
 
-/* heap object; whoever created it calls rung_attach_destroy() */
+/* Heap object. Release it with rung_attach_destroy(). */
 typedef struct rung_attach rung_attach;
 
 #define RUNG_ATTACH_FILE "archive.db" /* inside the folder */

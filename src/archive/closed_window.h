@@ -50,7 +50,7 @@ typedef struct rung_packed_reader {
     /* attributes that came with it: the board's scopes, and that of its teams */
     uint32_t slot_count;
     rung_slice attributes[RUNG_SCOPE_SLOTS_MAX];
-    /* of the last row read: what it stands under; empty: nothing */
+    /* The scope values of the last row read; empty: none. */
     rung_slice scope_values[RUNG_SCOPE_SLOTS_MAX];
     /* private */
     rung_archive_values format;

@@ -31,7 +31,7 @@
 #include "journal/log.h"
 #include "service/child.h"
 
-/* heap object; whoever created it calls rung_follower_destroy() */
+/* Heap object. Release it with rung_follower_destroy(). */
 typedef struct rung_follower rung_follower;
 
 typedef struct rung_follower_config {

@@ -16,7 +16,7 @@
 #include "archive/closed_window.h"
 #include "service/child.h"
 
-/* heap object; whoever began it calls rung_pack_job_end() */
+/* Heap object. Release it with rung_pack_job_end(). */
 typedef struct rung_pack_job rung_pack_job;
 
 /* RUNG_OK: running. RUNG_ENOMEM, RUNG_EIO: no child; pack the window synchronously instead. */

@@ -12,7 +12,7 @@
 
 #include "archive/follower.h"
 
-/* heap object; whoever created it calls rung_sampler_destroy() */
+/* Heap object. Release it with rung_sampler_destroy(). */
 typedef struct rung_sampler rung_sampler;
 
 #define RUNG_SAMPLER_PLAYERS_DEFAULT 1000000u

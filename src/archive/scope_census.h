@@ -17,7 +17,7 @@
 
 #include "archive/closed_window.h"
 
-/* heap object; whoever created it calls rung__census_destroy() */
+/* Heap object. Release it with rung__census_destroy(). */
 typedef struct rung__census rung__census;
 
 /* A census of the window that `r` reads. RUNG_OK, RUNG_ENOMEM, or the failure of the random source (clients choose

@@ -203,7 +203,7 @@ static size_t escape_size(const char *p, size_t left) {
     return is_low_surrogate(hex4(p + 8, left - 8)) ? 12 : 0;
 }
 
-/* Check the string whose opening quote is at the cursor, and step behind it. */
+/* Validate the string whose opening quote is at the cursor, and step past it. */
 static rung_status scan_string(rung_json *r, string_token *token) {
     const char *text = r->text;
     size_t at = r->at + 1;

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "journal/log.h"
 
-/* Room for `proposals_max` under way. RUNG_OK or RUNG_ENOMEM. Released by rung_log_close(). */
+/* Room for `proposals_max` in flight. RUNG_OK or RUNG_ENOMEM. Release it with rung_log_close(). */
 RUNG_NODISCARD rung_status rung_memory_log_create(const rung_alloc *alloc, size_t proposals_max,
                                                   rung_log **log_out, rung_err *err);
 

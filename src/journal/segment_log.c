@@ -58,7 +58,7 @@ struct rung_segment_log {
     uint32_t epoch;
     rung_file active; /* the file of the last entry of image.segments, once started */
     rung_frame_state state;
-    uint64_t end;       /* offset behind the last record written */
+    uint64_t end;       /* end offset of the last record written */
     uint64_t forgotten; /* what is before it is no longer in memory */
     uint64_t capacity;
     bool has_unsynced;
@@ -616,8 +616,8 @@ static rung_status finish_start(rung_segment_log *log, rung_err *err) {
     return st == RUNG_OK ? retire(log, log->image.count - 2, err) : st;
 }
 
-/* The last seal may be one whose sync failed in another life: the page cache shows the footer, and the disk never got
- * it. A segment without one, with others behind it, would be damage after a power cut. So it is written once more
+/* The sync of the last seal may have failed in an earlier run: the page cache shows the footer, but it never reached
+ * the disk. After a power cut, an unsealed segment with others after it would be damage. So write the footer again
  * before anything follows. */
 static rung_status seal_again(rung_segment_log *log, rung_err *err) {
     const rung_log_image *im = &log->image;
@@ -662,8 +662,8 @@ static rung_status start(rung_segment_log *log, rung_err *err) {
     return st;
 }
 
-/* There is no space for a new segment, so what is behind the sure part stays where it is, and will be read. It may be
- * in the page cache alone: it is written once more, in place, which takes no space. */
+/* There is no space for a new segment, so the records after the sure part stay in place and will be read. They may be
+ * only in the page cache: write them again in place, which takes no space. */
 static rung_status keep_tail(rung_segment_log *log, rung_err *err) {
     const rung_segment_info *last = log->image.count ? last_segment(log) : NULL;
     char name[RUNG_FILE_NAME_MAX];
@@ -985,7 +985,7 @@ rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq,
         st = RUNG_FAIL(err, RUNG_ESTALE, "sequence %llu is wanted, but the log begins at %llu",
                        (unsigned long long)seq, (unsigned long long)s[0].first_seq);
     } else if (high && seq <= s[high - 1].last_seq) {
-        while (high - low > 1) { /* the last one that does not begin behind seq */
+        while (high - low > 1) { /* the last one that does not begin after seq */
             size_t middle = low + (high - low) / 2;
             if (s[middle].first_seq <= seq)
                 low = middle;

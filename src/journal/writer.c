@@ -31,7 +31,7 @@ struct rung_writer {
     rung_worker *writer, *helper; /* NULL: inline */
 
     pthread_mutex_t lock;
-    /* Under the lock; `head`, `freed` and the entries behind `tail` are the owner's. */
+    /* Protected by the lock, except `head`, `freed` and the entries after `tail`, which belong to the owner. */
     rung_proposals proposals;
     rung_status status; /* RUNG_OK; RUNG_ENOSPC while the disk is full; the failure */
     rung_err why;       /* of it */
@@ -135,7 +135,7 @@ static rung_status maintain(rung_writer *w, bool is_idle, rung_err *err) {
     return st;
 }
 
-/* Who asked for what, taken under the lock. */
+/* Pending requests, read under the lock. */
 typedef struct duties {
     const rung_log_entry *batch; /* NULL: none */
     size_t count, bytes;         /* of it */
@@ -382,7 +382,8 @@ rung_status rung_writer_propose(rung_writer *w, const rung_log_entry *entries, s
         st = rung_proposals_add(&w->proposals, count, err);
     pthread_mutex_unlock(&w->lock);
     if (st == RUNG_OK && w->writer)
-        rung_worker_wake(w->writer); /* behind the lock: it runs at once, and needs it */
+        rung_worker_wake(
+            w->writer); /* after the lock is initialised: the worker runs at once and needs it */
     return st;
 }
 

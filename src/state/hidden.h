@@ -15,7 +15,7 @@
 
 typedef struct rung_hidden_row {
     rung_row row;    /* without ranks, index and percentile: it has none */
-    uint32_t above;  /* rows of the view that would stand above it */
+    uint32_t above;  /* rows of the view that would rank above it */
     uint32_t better; /* of them, those with a better score */
     bool is_tied;    /* some row of the view has the same score */
     bool is_same;    /* the hidden row before this one has the same score */

@@ -218,7 +218,7 @@ static rung__friends *friends_of(rung_state *s, uint32_t player, bool create) {
     return f;
 }
 
-/* Where `player` stands, or would, in an ascending list. */
+/* The index of `player` in an ascending list, or where it would be inserted. */
 static uint32_t list_place(const uint32_t *list, uint32_t n, uint32_t player) {
     uint32_t low = 0, high = n;
     while (low < high) {

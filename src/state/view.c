@@ -738,7 +738,7 @@ static void window_info(const rung__window *w, rung_window_info *out) {
         rung_window_id_format((rung_window_kind)w->kind, w->ordinal, out->id);
 }
 
-/* Should a stand before b in a listing? */
+/* Does a rank before b in a listing? */
 static bool window_first(const rung__window *a, const rung__window *b) {
     if (a->kind != b->kind)
         return a->kind < b->kind;

@@ -1065,7 +1065,7 @@ static rung_status migrate(sqlite_archive *a, rung_slice log_id, rung_err *err) 
         return st;
     st = exec(a, "BEGIN IMMEDIATE", err);
     if (st == RUNG_OK)
-        st = check_version(a, &version, err); /* somebody else may have been faster */
+        st = check_version(a, &version, err); /* another process may have been faster */
     for (int64_t i = version; st == RUNG_OK && i < RUNG_ARCHIVE_SCHEMA_VERSION; i++)
         st = exec(a, rung__archive_schema_step((int)i), err);
     if (st == RUNG_OK && version == 0) {
@@ -1113,7 +1113,7 @@ static rung_status make_private(const rung_sqlite_archive_config *c, rung_err *e
         return RUNG_FAIL_OS(err, errno == ENOSPC ? RUNG_ENOSPC : RUNG_EIO, errno,
                             "archive: cannot open %s: %s", c->path, strerror(errno));
     if (fstat(fd, &s) == 0 && s.st_mode & 07 && fchmod(fd, s.st_mode & 0770) != 0)
-        errno = 0; /* somebody else's file: they know what they do */
+        errno = 0; /* another user's file: leave its mode alone */
     close(fd);
     return RUNG_OK;
 }

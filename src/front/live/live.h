@@ -84,7 +84,7 @@ typedef struct rung_live_sink {
     rung_live_encoding encoding;
     void (*send)(void *ctx, rung_blob *frame); /* must take its own reference to keep it */
     size_t (*queued)(void *ctx);               /* bytes sent but not yet taken by the peer */
-    /* Still allowed? asked every second, and when config.rights() changes. */
+    /* Is it still allowed? Checked every second, and when config.rights() changes. */
     bool (*may)(void *ctx);
     /* The viewer is over, and gone after this call. */
     void (*end)(void *ctx, rung_viewer *v, rung_live_end why);

@@ -51,7 +51,7 @@ struct rung__topic {
     bool has_state;
     uint64_t seq, version;
     uint32_t kind;              /* of window */
-    int64_t ordinal, looked_ms; /* which one; when the clock was last asked about it */
+    int64_t ordinal, looked_ms; /* which one; when the clock was last checked for it */
     uint32_t total;
     rung__list *list; /* NULL for a feed */
     rung__feed *feed;
@@ -95,8 +95,8 @@ struct rung_live {
     rung_live_stats stats;
 };
 
-/* topic.c: ask the state again; RUNG_OK with a frame kept when something is different, RUNG_UNCHANGED,
- * RUNG_NOT_FOUND when what it is about is gone, or a failure after which it is as it was. */
+/* topic.c: query the state again. RUNG_OK: something changed, and a frame is kept; RUNG_UNCHANGED; RUNG_NOT_FOUND:
+ * its board or player is gone; or a failure, which leaves it unchanged. */
 RUNG_NODISCARD rung_status rung__topic_refresh(rung__topic *t, rung_err *err);
 /* The full state as a frame; NULL: no memory. */
 rung__frame *rung__topic_full(rung__topic *t);

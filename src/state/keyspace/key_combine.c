@@ -17,9 +17,9 @@ enum { GROUP = 5, FEW = 6, SOME = 16, BUCKETS = 8 };
 #else
 enum {
     GROUP = 256,  /* members looked up at a time */
-    FEW = 48,     /* so many are sorted sooner by comparing than by counting */
-    SOME = 1024,  /* and so many by the places that their scores suggest */
-    BUCKETS = 256 /* such places */
+    FEW = 48,     /* up to this many, a comparison sort beats the radix sort */
+    SOME = 1024,  /* and up to this many, a bucket sort */
+    BUCKETS = 256 /* of the bucket sort */
 };
 #endif
 

@@ -228,7 +228,7 @@ static rung_status zremrange(run *r, const rung_zcommand *c) {
     return RUNG_OK;
 }
 
-/* Piece by piece; the last one is told by the caller. */
+/* Piece by piece; the caller reports the last one. */
 static void pop(run *r, const rung_zcommand *c, rung_slice name, uint32_t card,
                 rung_zkey_row *rows) {
     bool down = c->flags & RUNG_ZCOMMAND_MAX;

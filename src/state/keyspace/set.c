@@ -123,7 +123,7 @@ rung_status rung__set_rename(rung_state *s, rung__set *set, rung_slice name) {
 
 /* ---- members ---- */
 
-/* Where `player` stands in the list, or would. */
+/* The index of `player` in the list, or where it would be inserted. */
 static uint32_t list_place(const rung__set *set, uint32_t player) {
     uint32_t low = 0, high = set->count;
     while (low < high) {
