@@ -63,6 +63,7 @@ struct rung_client {
     char auth[KEY_MAX + 32]; /* the header; empty: no key */
     const char *ca_file;     /* the caller's, or the environment's; NULL: the system's */
     rung_buffer body;        /* with a NUL behind it */
+    bool is_too_long;        /* the answer, for the body */
     char curl_error[CURL_ERROR_SIZE];
 };
 
@@ -160,7 +161,8 @@ const char *rung_client_url(const rung_client *c) {
 static size_t gather(char *bytes, size_t one, size_t len, void *ctx) {
     rung_client *c = ctx;
     (void)one;
-    if (!rung_buffer_reserve(&c->body, len + 1))
+    c->is_too_long = len > RUNG_REPLY_MAX - c->body.len;
+    if (c->is_too_long || !rung_buffer_reserve(&c->body, len + 1))
         return 0;
     rung_buffer_put(&c->body, bytes, len);
     c->body.data[c->body.len] = '\0';
@@ -229,11 +231,11 @@ rung_status rung_client_ask(rung_client *c, const char *method, const rung_path 
     rung_status st = make_url(c, path, url, err);
     if (st < 0)
         return st;
-    struct curl_slist *headers = set_up(c, method, url, type);
     rung_buffer_reset(&c->body, RUNG_REPLY_MAX + 1);
-    c->curl_error[0] = '\0';
     if (gather(NULL, 1, 0, c) == 0 && !c->body.data)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    struct curl_slist *headers = set_up(c, method, url, type);
+    c->curl_error[0] = '\0';
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, gather);
     curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
     curl_easy_setopt(c->curl, CURLOPT_ACCEPT_ENCODING, "gzip");
@@ -246,8 +248,10 @@ rung_status rung_client_ask(rung_client *c, const char *method, const rung_path 
     }
     CURLcode code = curl_easy_perform(c->curl);
     curl_slist_free_all(headers);
-    if (c->body.is_failed)
+    if (c->is_too_long)
         return RUNG_FAIL(err, RUNG_ELIMIT, "the answer of %.80s is too long", c->url);
+    if (c->body.is_failed)
+        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     if (code != CURLE_OK)
         return unreached(c, code, err);
     *reply_out = (rung_reply){.body = c->body.data, .len = c->body.len};

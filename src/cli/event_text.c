@@ -10,35 +10,21 @@
 
 /* ---- kinds ---- */
 
-static const char *const kind_words[] = {
-    [RUNG_EVENT_BOARD_DEFINED] = "board-defined",
-    [RUNG_EVENT_BOARD_DELETED] = "board-deleted",
-    [RUNG_EVENT_SCORE] = "score",
-    [RUNG_EVENT_ENTRY_REMOVED] = "entry-removed",
-    [RUNG_EVENT_PLAYER_SET] = "player-set",
-    [RUNG_EVENT_PLAYER_ERASED] = "player-erased",
-    [RUNG_EVENT_FRIEND_ADDED] = "friend-added",
-    [RUNG_EVENT_FRIEND_REMOVED] = "friend-removed",
-    [RUNG_EVENT_FRIENDS_REPLACED] = "friends-replaced",
-    [RUNG_EVENT_BANNED] = "banned",
-    [RUNG_EVENT_UNBANNED] = "unbanned",
-    [RUNG_EVENT_WINDOW_OPENED] = "window-opened",
-    [RUNG_EVENT_WINDOW_CLOSED] = "window-closed",
-    [RUNG_EVENT_TICK] = "tick",
-    [RUNG_EVENT_KEYS] = "keys",
-    [RUNG_EVENT_IDS_SET] = "ids-set",
-    [RUNG_EVENT_RULES_SET] = "rules-set",
-    [RUNG_EVENT_ACCESS_SET] = "access-set",
-};
-enum { KIND_END = sizeof kind_words / sizeof kind_words[0] };
+enum { KIND_WORD_MAX = 32 };
 
-const char *rung_event_kind_word(rung_event_kind kind) {
-    return (int)kind > 0 && (int)kind < (int)KIND_END ? kind_words[kind] : "unknown";
+/* "board-defined": the kind's name in one word. */
+static const char *kind_word(rung_event_kind kind, char word[KIND_WORD_MAX]) {
+    snprintf(word, KIND_WORD_MAX, "%s", rung_event_kind_name(kind));
+    for (char *p = word; *p; p++)
+        if (*p == ' ')
+            *p = '-';
+    return word;
 }
 
 bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
-    for (int i = 1; i < KIND_END; i++)
-        if (strcmp(word, kind_words[i]) == 0) {
+    char known[KIND_WORD_MAX];
+    for (int i = RUNG_EVENT_BOARD_DEFINED; i <= RUNG_EVENT_ACCESS_SET; i++)
+        if (strcmp(word, kind_word((rung_event_kind)i, known)) == 0) {
             *kind_out = (rung_event_kind)i;
             return true;
         }
@@ -384,20 +370,20 @@ static void describe(const writer *w, const rung_event *e) {
 }
 
 void rung_event_print_line(FILE *out, uint64_t seq, const rung_event *e) {
-    char time[RUNG_TIME_TEXT_MAX];
+    char time[RUNG_TIME_TEXT_MAX], kind[KIND_WORD_MAX];
     int len = (int)rung_time_format(e->ts_ms, time);
     fprintf(out, "%8llu  %s%.*s%s  %-13s", (unsigned long long)seq,
             rung_terminal_color(out, RUNG_COLOR_DIM), len, time,
-            rung_terminal_color(out, RUNG_COLOR_PLAIN), rung_event_kind_word(e->kind));
+            rung_terminal_color(out, RUNG_COLOR_PLAIN), kind_word(e->kind, kind));
     describe(&(writer){.out = out}, e);
     fputc('\n', out);
 }
 
 void rung_event_print_json(FILE *out, uint64_t seq, const rung_event *e) {
-    char time[RUNG_TIME_TEXT_MAX];
+    char time[RUNG_TIME_TEXT_MAX], kind[KIND_WORD_MAX];
     int len = (int)rung_time_format(e->ts_ms, time);
     fprintf(out, "{\"seq\":%llu,\"ts\":\"%.*s\",\"kind\":\"%s\"", (unsigned long long)seq, len,
-            time, rung_event_kind_word(e->kind));
+            time, kind_word(e->kind, kind));
     describe(&(writer){.out = out, .is_json = true}, e);
     fputs("}\n", out);
 }

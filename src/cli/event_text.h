@@ -21,8 +21,7 @@ rung_slice rung_event_player(const rung_event *event);
 /* Does it speak of this player, as the one or as the other of a friendship? */
 bool rung_event_is_about(const rung_event *event, rung_slice player);
 
-/* "score", "board-defined": as rung_event_kind_name(), in one word. */
-const char *rung_event_kind_word(rung_event_kind kind);
+/* The kind of a word such as "score" or "board-defined": rung_event_kind_name(), in one word. */
 bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out);
 
 #endif
