@@ -22,13 +22,13 @@ static bool is_first_of_its_family(size_t i) {
     return true;
 }
 
-/* Text inside single quotes of a shell. */
-static void put_quoted(FILE *out, const char *text) {
-    for (; *text; text++)
-        if (*text == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*text, out);
+/* Text inside single quotes of a shell, with a backslash before each of `special`. */
+static void put_quoted(FILE *out, const char *text, const char *special) {
+    for (; *text; text++) {
+        if (strchr(special, *text))
+            fputc('\\', out);
+        fputs(*text == '\'' ? "'\\''" : (char[]){*text, 0}, out);
+    }
 }
 
 static void put_first_words(FILE *out) {
@@ -39,11 +39,22 @@ static void put_first_words(FILE *out) {
     fputs("help", out);
 }
 
-static void put_second_words(FILE *out, const char *family, size_t len) {
+static const char *summary(const rung_command *c) {
+    return strchr(c->name, ' ') ? "several commands" : c->summary;
+}
+
+/* A case for each first word with second words: at its place the second words are what to choose from. */
+static void put_families(FILE *out, const char *before, const char *behind) {
     for (size_t i = 0; i < rung_command_count; i++) {
-        const char *name = rung_command_table[i]->name;
-        if (first_word(name) == len && memcmp(name, family, len) == 0 && name[len])
-            fprintf(out, "%s ", name + len + 1);
+        const char *family = rung_command_table[i]->name;
+        size_t len = first_word(family);
+        if (!family[len] || !is_first_of_its_family(i))
+            continue;
+        fprintf(out, "    %.*s)\n        if (%s", (int)len, family, before);
+        for (size_t k = i; k < rung_command_count; k++)
+            if (strncmp(rung_command_table[k]->name, family, len + 1) == 0)
+                fprintf(out, "%s ", rung_command_table[k]->name + len + 1);
+        fputs(behind, out);
     }
 }
 
@@ -86,16 +97,8 @@ static void print_bash(FILE *out) {
         "    name=${COMP_WORDS[1]}\n"
         "    case \"$name\" in\n",
         out);
-    for (size_t i = 0; i < rung_command_count; i++) {
-        const char *name = rung_command_table[i]->name;
-        size_t len = first_word(name);
-        if (!name[len] || !is_first_of_its_family(i))
-            continue;
-        fprintf(out, "    %.*s)\n        if (( COMP_CWORD == 2 )); then COMPREPLY=($(compgen -W '",
-                (int)len, name);
-        put_second_words(out, name, len);
-        fputs("' -- \"$word\")); return; fi\n        name=\"$name ${COMP_WORDS[2]}\" ;;\n", out);
-    }
+    put_families(out, "( COMP_CWORD == 2 )); then COMPREPLY=($(compgen -W '",
+                 "' -- \"$word\")); return; fi\n        name=\"$name ${COMP_WORDS[2]}\" ;;\n");
     fputs("    esac\n    if (( COMP_CWORD == 1 )); then words='", out);
     put_first_words(out);
     fputs("'; else\n    case \"$name/$before\" in\n", out);
@@ -120,21 +123,11 @@ static void print_bash(FILE *out) {
 
 /* ---- zsh ---- */
 
-/* Inside the brackets of _arguments. */
-static void put_zsh_help(FILE *out, const char *text) {
-    for (; *text; text++) {
-        if (strchr("[]:\\", *text))
-            fputc('\\', out);
-        if (*text == '\'')
-            fputs("'\\''", out);
-        else
-            fputc(*text, out);
-    }
-}
+#define ZSH_SPECIAL "[]:\\" /* inside the brackets of _arguments */
 
 static void put_zsh_option(FILE *out, const rung_option *o) {
     fprintf(out, " \\\n            '%s[", o->name);
-    put_zsh_help(out, o->help);
+    put_quoted(out, o->help, ZSH_SPECIAL);
     fputs("]", out);
     if (has_choices(o)) {
         fputs(":value:(", out);
@@ -157,21 +150,14 @@ static void print_zsh(FILE *out) {
         if (!is_first_of_its_family(i))
             continue;
         fprintf(out, "        '%.*s:", (int)len, name);
-        put_zsh_help(out, name[len] ? "several commands" : rung_command_table[i]->summary);
+        put_quoted(out, summary(rung_command_table[i]), ZSH_SPECIAL);
         fputs("'\n", out);
     }
     fputs("        'help:about a command')\n    _describe command commands\n    return\nfi\ncase "
           "$name in\n",
           out);
-    for (size_t i = 0; i < rung_command_count; i++) {
-        const char *name = rung_command_table[i]->name;
-        size_t len = first_word(name);
-        if (!name[len] || !is_first_of_its_family(i))
-            continue;
-        fprintf(out, "    %.*s)\n        if (( CURRENT == 3 )); then compadd ", (int)len, name);
-        put_second_words(out, name, len);
-        fputs("; return; fi\n        name=\"$name ${words[3]}\" skip=3 ;;\n", out);
-    }
+    put_families(out, "( CURRENT == 3 )); then compadd ",
+                 "; return; fi\n        name=\"$name ${words[3]}\" skip=3 ;;\n");
     fputs("esac\nshift $(( skip - 1 )) words\n(( CURRENT -= skip - 1 ))\ncase $name in\n", out);
     for (size_t i = 0; i < rung_command_count; i++) {
         const rung_command *c = rung_command_table[i];
@@ -198,7 +184,7 @@ static void print_fish_option(FILE *out, const char *seen, const rung_option *o)
         fputs(" -r", out);
     }
     fputs(" -d '", out);
-    put_quoted(out, o->help);
+    put_quoted(out, o->help, "");
     fputs("'\n", out);
 }
 
@@ -211,13 +197,13 @@ static void print_fish(FILE *out) {
         if (is_first_of_its_family(i)) {
             fprintf(out, "complete -c rung -f -n __fish_use_subcommand -a %.*s -d '", (int)len,
                     c->name);
-            put_quoted(out, c->name[len] ? "several commands" : c->summary);
+            put_quoted(out, summary(c), "");
             fputs("'\n", out);
         }
         snprintf(seen, sizeof seen, "__fish_seen_subcommand_from %.*s", (int)len, c->name);
         if (c->name[len]) {
             fprintf(out, "complete -c rung -f -n '%s' -a %s -d '", seen, c->name + len + 1);
-            put_quoted(out, c->summary);
+            put_quoted(out, c->summary, "");
             fputs("'\n", out);
             snprintf(seen, sizeof seen,
                      "__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s",

@@ -318,8 +318,8 @@ rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, run
     return back < 0 || there == RUNG_UNCHANGED ? back : there;
 }
 
-/* Sort ascending and drop repetitions; returns how many are left. Heap sort: no recursion, no allocation. */
-static uint32_t sort_unique(uint32_t *list, uint32_t n) {
+/* Heap sort: no recursion, no allocation. */
+uint32_t rung__sort_unique(uint32_t *list, uint32_t n) {
     for (uint32_t end = n, start = n / 2; end > 1;) {
         uint32_t value;
         if (start > 0) {
@@ -393,7 +393,7 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
     while (st >= 0 && n < e->friends.count && rung_names_next(&packed, &name))
         st = rung__intern_player(s, name, &list[n++]) < 0 ? RUNG_ENOMEM : RUNG_OK;
     if (st >= 0)
-        st = replace_friends(s, p, !e->friends.follow, list, sort_unique(list, n));
+        st = replace_friends(s, p, !e->friends.follow, list, rung__sort_unique(list, n));
     if (st == RUNG_UNCHANGED && rung_names_count(s->players) != known)
         st = RUNG_OK; /* somebody became known */
     rung_alloc_free(s->alloc, list, bytes);

@@ -649,29 +649,6 @@ rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_
     return st;
 }
 
-/* Ascending; in place, without recursion. */
-static void sort_numbers(uint32_t *list, uint32_t n) {
-    for (uint32_t end = n, start = n / 2; end > 1;) {
-        uint32_t item;
-        if (start > 0) {
-            item = list[--start];
-        } else {
-            item = list[--end];
-            list[end] = list[0];
-        }
-        uint32_t root = start, child;
-        while ((child = 2 * root + 1) < end) {
-            if (child + 1 < end && list[child] < list[child + 1])
-                child++;
-            if (list[child] <= item)
-                break;
-            list[root] = list[child];
-            root = child;
-        }
-        list[root] = item;
-    }
-}
-
 rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
                            const rung_slice *ids, uint32_t offset, uint32_t limit, rung_row *rows,
                            uint32_t *count_out, uint32_t *total_out) {
@@ -682,11 +659,7 @@ rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t
     if (!players)
         return RUNG_ENOMEM;
     rung_names_find_batch(names_of(v), ids, n, players);
-    sort_numbers(players, n);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (kept == 0 || players[i] != players[kept - 1])
-            players[kept++] = players[i];
+    uint32_t kept = rung__sort_unique(players, n);
     rung_status st = rank_list(v, alloc, kept, players, offset, limit, rows, count_out, total_out);
     rung_alloc_free(alloc, players, n * sizeof *players);
     return st;
