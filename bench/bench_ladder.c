@@ -13,7 +13,9 @@
 #include "ladder/names.h"
 #include "ladder/pipeline.h"
 #include "skiplist.h"
+#include "support/ladder_batch.h"
 #include "support/machine.h"
+#include "support/names_batch.h"
 #include "support/options.h"
 #include "support/report.h"
 #include "support/rng.h"
@@ -124,7 +126,7 @@ static void load_batched(duel *d, const bench_shuffle *order, bench_laps *laps) 
         uint64_t keys[BATCH][2];
         for (uint32_t k = 0; k < count; k++)
             players[k] = arrival(order, i + k, keys[k]);
-        must(rung_ladder_put_batch(d->ladder, count, players, keys[0], NULL, NULL), "put");
+        must(ladder_put_batch(d->ladder, 2, count, players, keys[0], NULL, NULL), "put");
         bench_lap(laps);
     }
 }
@@ -237,8 +239,7 @@ static uint64_t move_single(duel *d, const chunk *c) {
 
 static uint64_t move_batched(duel *d, const chunk *c) {
     for (uint32_t i = 0; i < CHUNK; i += BATCH)
-        must(rung_ladder_put_batch(d->ladder, BATCH, &c->players[i], c->keys[i], NULL, NULL),
-             "put");
+        must(ladder_put_batch(d->ladder, 2, BATCH, &c->players[i], c->keys[i], NULL, NULL), "put");
     return 0;
 }
 
@@ -568,7 +569,7 @@ static rung_names *load_ids(duel *d, uint64_t seed, outcome *o) {
         size_t done;
         for (uint32_t k = 0; k < count; k++)
             c.ids[k] = write_id(c.text[k], bench_shuffle_at(&order, i + k));
-        must(rung_names_intern_batch(players, c.ids, count, numbers, NULL, &done), "intern");
+        must(names_intern_batch(players, c.ids, count, numbers, NULL, &done), "intern");
         bench_lap(&laps);
     }
     o->id_longest_us = (double)laps.longest_ns * 1e-3;
@@ -587,7 +588,7 @@ static void run_ids(duel *d, const rung_names *players, const id_chunk *ids, con
         if (what == ID_RANK)
             rung_ladder_rank_batch(d->ladder, BATCH, numbers, RUNG_RANK_UNIQUE, ranks);
         else if (what == ID_MOVE)
-            must(rung_ladder_put_batch(d->ladder, BATCH, numbers, c->keys[i], NULL, NULL), "put");
+            must(ladder_put_batch(d->ladder, 2, BATCH, numbers, c->keys[i], NULL, NULL), "put");
         bench_use(numbers[BATCH - 1]);
     }
 }

@@ -7,6 +7,7 @@
  * the kernel does to find memory: a fresh huge page is zeroed, which takes some hundred microseconds. */
 #include "ladder/names.h"
 #include "support/machine.h"
+#include "support/names_batch.h"
 #include "support/options.h"
 #include "support/report.h"
 #include "support/rng.h"
@@ -111,7 +112,7 @@ static double load_reserved(id_list *list, const bench_shuffle *order) {
     for (uint64_t done = 0; done < order->n; done += CHUNK) {
         size_t len = next_ids(list, order, done), interned;
         start = cpu_ns();
-        if (rung_names_intern_batch(t, list->ids, len, list->numbers, NULL, &interned) < 0)
+        if (names_intern_batch(t, list->ids, len, list->numbers, NULL, &interned) < 0)
             bench_die("out of memory at %" PRIu64 " players", done + interned);
         spent += cpu_ns() - start;
     }

@@ -4,6 +4,7 @@
  * `last`, so that every submission moves an entry. */
 #include "ladder/pipeline.h"
 #include "state/state.h"
+#include "support/ladder_batch.h"
 #include "support/machine.h"
 #include "support/options.h"
 #include "support/stopwatch.h"
@@ -62,7 +63,7 @@ static double time_moves(rung_ladder *l, uint32_t players, uint32_t ops, uint64_
             keys[2 * k] = ~(roll() % SCORES);
             keys[2 * k + 1] = (*clock)++;
         }
-        if (rung_ladder_put_batch(l, BATCH, who, keys, NULL, NULL) < 0)
+        if (ladder_put_batch(l, 2, BATCH, who, keys, NULL, NULL) < 0)
             bench_die("out of memory");
     }
     return (double)(bench_cpu_ns() - start) / ops;
@@ -262,8 +263,9 @@ int main(int argc, char **argv) {
         &report,
         "`update: last`, in batches of %d; every one moves an entry and is answered with ranks,",
         BATCH);
-    bench_report_line(&report, "percentile and the next player. A move is rung_ladder_put_batch of "
-                               "the same size, in turn");
+    bench_report_line(&report,
+                      "percentile and the next player. A move is one of a batch of puts of "
+                      "the same size, in turn");
     bench_report_line(&report, "in the same run. Processor time of the one thread.");
     bench_report_gap(&report);
     bench_table_head(&t, 9, "players, windows", "M events/s", "one by one", "M moves/s",

@@ -52,7 +52,7 @@ static void copy_value(rung_json *r, rung_json_writer *w) {
             rung_json_write_bool(w, flag);
         break;
     case RUNG_JSON_NULL:
-        if (rung_json_null(r) == RUNG_OK)
+        if (rung_json_skip(r, &text) == RUNG_OK)
             rung_json_write_null(w);
         break;
     case RUNG_JSON_NONE:

@@ -5,6 +5,7 @@
 #include "journal/snapshot_file.h"
 #include "support/check.h"
 #include "support/memfs.h"
+#include "support/snapshot_load.h"
 
 #include <string.h>
 
@@ -75,10 +76,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         memcpy(snapshot->bytes, data + 1, size - 1);
     }
     load l = {.len = 0};
-    rung_snapshot_sink sink = {&l, on_begin, on_feed, on_end, NULL};
+    snapshot_sink sink = {&l, on_begin, on_feed, on_end, NULL};
     rung_snapshot_info info;
-    rung_status st =
-        rung_snapshot_load(&dir, rung_alloc_heap(), UUID, UINT64_MAX, &sink, &info, &err);
+    rung_status st = snapshot_load(&dir, rung_alloc_heap(), UUID, UINT64_MAX, &sink, &info, &err);
     if (is_ours) { /* the older one is good in any case */
         CHECK_OK(st);
         CHECK_EQ_U64(l.len, sizeof TEXT);

@@ -642,11 +642,6 @@ rung_status rung_json_bool(rung_json *r, bool *value_out) {
     return st == RUNG_OK ? scan_bool(r, value_out) : st;
 }
 
-rung_status rung_json_null(rung_json *r) {
-    rung_status st = expect(r, RUNG_JSON_NULL, "expected null");
-    return st == RUNG_OK ? scan_word(r, "null", 4) : st;
-}
-
 static rung_status skip_value(rung_json *r);
 
 static rung_status skip_object(rung_json *r) {

@@ -93,7 +93,6 @@ RUNG_NODISCARD rung_status rung_json_number(rung_json *r, rung_slice *number_out
 RUNG_NODISCARD rung_status rung_json_int64(rung_json *r, int64_t *value_out);
 RUNG_NODISCARD rung_status rung_json_uint32(rung_json *r, uint32_t *value_out);
 RUNG_NODISCARD rung_status rung_json_bool(rung_json *r, bool *value_out);
-RUNG_NODISCARD rung_status rung_json_null(rung_json *r);
 
 /* Check any value and step over it; `*raw_out` (may be NULL) is its text. */
 RUNG_NODISCARD rung_status rung_json_skip(rung_json *r, rung_slice *raw_out);

@@ -456,94 +456,29 @@ rung_status rung_snapshot_manifest_read(const rung_dir *dir, const uint8_t uuid[
     return RUNG_OK;
 }
 
-/* ---- loading ---- */
-
-static void sink_say(const rung_snapshot_sink *sink, const char *format_what, const char *detail) {
-    char line[300];
-    if (!sink->say)
-        return;
-    snprintf(line, sizeof line, "%s: %s", format_what, detail);
-    sink->say(sink->ctx, line);
-}
-
-static rung_status load_one(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid,
-                            uint64_t seq, const rung_snapshot_sink *sink,
-                            rung_snapshot_info *info_out, rung_err *err) {
-    rung_snapshot_reader *r;
-    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
-    if (st != RUNG_OK)
-        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "the file is missing") : st;
-    st = sink->begin(sink->ctx, seq);
-    if (st < 0)
-        RUNG_FAIL(err, st, "the state refused to begin: %s", rung_status_text(st));
-    while (st >= 0) {
-        const void *bytes = NULL;
-        size_t len = 0;
-        st = rung_snapshot_reader_next(r, &bytes, &len, err);
-        if (st != RUNG_OK)
-            break;
-        st = sink->feed(sink->ctx, bytes, len);
-        if (st < 0)
-            RUNG_FAIL(err, st, "the state refused the content: %s", rung_status_text(st));
-    }
-    if (st == RUNG_NOT_FOUND) {
-        rung_snapshot_info info = rung_snapshot_reader_info(r);
-        st = sink->end(sink->ctx, &info);
-        if (st < 0)
-            RUNG_FAIL(err, st, "the digest is not that of the state: %s", rung_status_text(st));
-        else
-            *info_out = info;
-    }
-    rung_snapshot_reader_close(r);
-    return st;
-}
-
 void rung_snapshot_compare_manifest(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
                                     const uint64_t *seqs, size_t count,
                                     void (*say)(void *ctx, const char *line), void *ctx) {
-    const rung_snapshot_sink words = {.say = say, .ctx = ctx}, *sink = &words;
     rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
+    char line[300];
     size_t listed = 0;
     rung_err err = {0};
+    if (!say)
+        return;
     rung_status st = rung_snapshot_manifest_read(dir, uuid, infos, &listed, &err);
-    if (st < 0)
-        sink_say(sink, "snapshot: the manifest is passed over", err.message);
+    if (st < 0) {
+        snprintf(line, sizeof line, "snapshot: the manifest is passed over: %s", err.message);
+        say(ctx, line);
+    }
     for (size_t i = 0; st == RUNG_OK && i < listed; i++) {
         bool is_there = false;
         for (size_t k = 0; k < count; k++)
             is_there |= seqs[k] == infos[i].seq;
         char name[RUNG_FILE_NAME_MAX];
         rung_snapshot_name(name, infos[i].seq);
+        snprintf(line, sizeof line, "snapshot: the manifest lists a file that is missing: %s",
+                 name);
         if (!is_there)
-            sink_say(sink, "snapshot: the manifest lists a file that is missing", name);
+            say(ctx, line);
     }
-}
-
-rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc,
-                               const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq_max,
-                               const rung_snapshot_sink *sink, rung_snapshot_info *info_out,
-                               rung_err *err) {
-    uint64_t seqs[16];
-    size_t count = 0;
-    rung_status st = rung_snapshot_list(dir, seqs, 16, &count, err);
-    if (st < 0)
-        return st;
-    rung_snapshot_compare_manifest(dir, uuid, seqs, count, sink->say, sink->ctx);
-    st = RUNG_NOT_FOUND;
-    for (size_t i = 0; i < count; i++) {
-        if (seqs[i] > seq_max)
-            continue;
-        rung_err detail = {0};
-        st = load_one(dir, alloc, uuid, seqs[i], sink, info_out, &detail);
-        if (st >= 0)
-            return RUNG_OK;
-        if (err)
-            *err = detail;
-        if (st != RUNG_ECORRUPT)
-            return st;
-        char name[RUNG_FILE_NAME_MAX + 64] = "snapshot: passed over for an older one: ";
-        rung_snapshot_name(name + strlen(name), seqs[i]);
-        sink_say(sink, name, detail.message);
-    }
-    return st;
 }

@@ -9,7 +9,8 @@
  *     rung_snapshot_writer_append(w, bytes, len, &err);          // any number of times
  *     rung_snapshot_writer_finish(w, digest, &info, &err);       // or rung_snapshot_writer_abort(w)
  *
- *     rung_snapshot_load(&dir, alloc, uuid, &sink, &info, &err); // the newest intact one
+ *     rung_snapshot_reader_open(&dir, alloc, uuid, seq, &r, &err);
+ *     rung_snapshot_reader_next(r, &bytes, &len, &err);          // until RUNG_NOT_FOUND
  *
  * Threads: a writer or reader belongs to one thread; both may run beside the log. One writer per folder. */
 #ifndef RUNG_JOURNAL_SNAPSHOT_FILE_H
@@ -73,26 +74,8 @@ RUNG_NODISCARD rung_status rung_snapshot_reader_next(rung_snapshot_reader *r,
 rung_snapshot_info rung_snapshot_reader_info(const rung_snapshot_reader *r);
 void rung_snapshot_reader_close(rung_snapshot_reader *r); /* NULL is fine */
 
-/* Receives a load. `begin` starts over; it may be called twice, since a damaged snapshot is detected late. `end` may
- * return RUNG_ECORRUPT if the digest does not match the state. Any other failure ends the load. */
-typedef struct rung_snapshot_sink {
-    void *ctx;
-    rung_status (*begin)(void *ctx, uint64_t seq);
-    rung_status (*feed)(void *ctx, const void *bytes, size_t len);
-    rung_status (*end)(void *ctx, const rung_snapshot_info *info);
-    /* One line for the operator when one is passed over; may be NULL. */
-    void (*say)(void *ctx, const char *line);
-} rung_snapshot_sink;
-
-/* Feed the newest intact snapshot that is not newer than `seq_max`. RUNG_NOT_FOUND: there is none; RUNG_ECORRUPT: all
- * are damaged. */
-RUNG_NODISCARD rung_status rung_snapshot_load(const rung_dir *dir, const rung_alloc *alloc,
-                                              const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq_max,
-                                              const rung_snapshot_sink *sink,
-                                              rung_snapshot_info *info_out, rung_err *err);
-
-/* Report through `say` snapshots that the manifest lists and the folder lacks, or a damaged manifest. No data is
- * lost, but somebody changed the folder. `seqs` come from rung_snapshot_list(). */
+/* Report through `say` (may be NULL) snapshots that the manifest lists and the folder lacks, or a damaged manifest. No
+ * data is lost, but somebody changed the folder. `seqs` come from rung_snapshot_list(). */
 void rung_snapshot_compare_manifest(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
                                     const uint64_t *seqs, size_t count,
                                     void (*say)(void *ctx, const char *line), void *ctx);

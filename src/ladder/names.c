@@ -1065,26 +1065,6 @@ size_t rung_names_find_batch(const rung_names *t, const rung_slice *ids, size_t 
     return found;
 }
 
-rung_status rung_names_intern_batch(rung_names *t, const rung_slice *ids, size_t n,
-                                    uint32_t *numbers_out, bool *is_new_out, size_t *done_out) {
-    uint64_t hashes[BATCH];
-    rung_status st = RUNG_OK;
-    size_t done = 0;
-    while (done < n && st >= 0) {
-        size_t start = done, end = n - start < BATCH ? n : start + BATCH;
-        batch_prepare(t, ids + start, end - start, hashes);
-        for (; done < end; done++) {
-            st = rung_names_intern_hashed(t, hashes[done - start], ids[done], numbers_out + done);
-            if (st < 0)
-                break;
-            if (is_new_out)
-                is_new_out[done] = st == RUNG_OK;
-        }
-    }
-    *done_out = done;
-    return st < 0 ? st : RUNG_OK;
-}
-
 void rung_names_id_batch(const rung_names *t, const uint32_t *numbers, size_t n,
                          rung_slice *ids_out) {
     for (size_t start = 0; start < n; start += BATCH) {

@@ -56,12 +56,6 @@ void rung_names_set_limit(rung_names *t, uint32_t count);
  * table is as before. */
 RUNG_NODISCARD rung_status rung_names_intern(rung_names *t, rung_slice id, uint32_t *number_out);
 
-/* Intern `n` ids in order, several times faster than one by one. `is_new_out` may be NULL. Stops at the first
- * failure and returns it; `*done_out` ids are then interned and stay. RUNG_OK when all are. */
-RUNG_NODISCARD rung_status rung_names_intern_batch(rung_names *t, const rung_slice *ids, size_t n,
-                                                   uint32_t *numbers_out, bool *is_new_out,
-                                                   size_t *done_out);
-
 /* Remove a name; its number and its memory are reused. RUNG_OK, or RUNG_NOT_FOUND if the number is not in use. */
 rung_status rung_names_remove(rung_names *t, uint32_t number);
 

@@ -14,7 +14,6 @@
 #include "ladder/tree.h"
 
 /* Descents of a batch: enough misses in flight to keep the memory system busy, few enough to stay in L1. */
-enum { GROUP = 16 };
 
 /* A word is searched REACH rows before and after its expected place. In a leaf, the first of several equal words is
  * usually LEAN rows before that place. */
@@ -550,42 +549,4 @@ DOWN(0) DOWN(1) DOWN(2) DOWN(3) DOWN(4) DOWN(5) DOWN(6) DOWN(7) DOWN(8)
         down_stage_4, down_stage_5, down_stage_6,  down_stage_7, down_stage_8};
     _Static_assert(sizeof stages / sizeof *stages == RUNG_DESCENT_STAGES, "a function for each");
     stages[stage](d, n);
-}
-
-/* ---- a whole batch ---- */
-
-/* Find the places of up to GROUP moves, which all begin and end together. */
-static void descend(const rung_ladder *l, uint32_t n, const uint32_t *players, const uint64_t *keys,
-                    bool ranked, rung_descent *d) {
-    for (uint32_t i = 0; i < n; i++)
-        rung_descent_init(&d[i], l, players[i]);
-    for (uint32_t stage = RUNG_DESCENT_MAP; stage < RUNG_DESCENT_COUNTS; stage++)
-        rung_descent_advance(d, n, stage);
-    prefetch_parents(d, n, ranked);
-    for (uint32_t i = 0; i < n; i++)
-        rung_descent_set_key(&d[i], keys + (size_t)i * l->key_words);
-    for (uint32_t stage = RUNG_DESCENT_UPPER; stage < RUNG_DESCENT_STAGES; stage++)
-        if (stage < RUNG_DESCENT_DOWN || stage >= RUNG_DESCENT_DOWN_LAST)
-            rung_descent_advance(d, n, stage);
-}
-
-rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n, const uint32_t *players,
-                                  const uint64_t *keys, rung_ladder_change *changes,
-                                  uint32_t *done_out) {
-    rung_status st = RUNG_OK;
-    uint32_t done = 0;
-    rung_descent descents[GROUP];
-    while (done < n && st >= 0) {
-        uint32_t start = done, stop = n - done < GROUP ? n : done + GROUP;
-        descend(l, stop - start, players + start, keys + (size_t)start * l->key_words,
-                changes != NULL, descents);
-        for (; done < stop && st >= 0; done += st >= 0) {
-            const rung_descent *d = &descents[done - start];
-            st = rung_descent_put(l, players[done], keys + (size_t)done * l->key_words, d, d,
-                                  changes ? &changes[done] : NULL);
-        }
-    }
-    if (done_out)
-        *done_out = done;
-    return st < 0 ? st : RUNG_OK;
 }

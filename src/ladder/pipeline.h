@@ -78,12 +78,6 @@ RUNG_NODISCARD rung_status rung_descent_put(rung_ladder *l, uint32_t player, con
                                             const rung_descent *from, const rung_descent *to,
                                             rung_ladder_change *change);
 
-/* Many puts, with the same result as one by one. `keys` holds n keys of key_words words each. Stops at the first
- * failure; `*done_out` (may be NULL) says how many were put. `changes` may be NULL, else n of them, styles set. */
-RUNG_NODISCARD rung_status rung_ladder_put_batch(rung_ladder *l, uint32_t n,
-                                                 const uint32_t *players, const uint64_t *keys,
-                                                 rung_ladder_change *changes, uint32_t *done_out);
-
 /* ---- prefetch in parts 0, 1, ...: each part reads what the one before prefetched ---- */
 
 /* The ladder itself, for callers with many ladders. 3 parts. */

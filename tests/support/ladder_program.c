@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "ladder/pipeline.h"
 #include "support/check.h"
+#include "support/ladder_batch.h"
 #include "support/ladder_model.h"
 
 #include <inttypes.h>
@@ -617,8 +618,8 @@ static void run_put_batch(run *r, const step *s) {
 
     r->putting = b.players;
     r->putting_count = b.n;
-    rung_status st = rung_ladder_put_batch(r->ladder, b.n, b.players, packed,
-                                           wants_changes ? changes : NULL, done_out);
+    rung_status st = ladder_put_batch(r->ladder, r->model.key_words, b.n, b.players, packed,
+                                      wants_changes ? changes : NULL, done_out);
     r->putting_count = 0;
     done = done_of_batch(r, &b, st, done_out);
     for (uint32_t i = 0; i < done && r->verdict.is_good; i++) {

@@ -3,6 +3,7 @@
 
 #include "ladder/names.h"
 #include "support/check.h"
+#include "support/names_batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -209,8 +210,8 @@ static void run_intern_batch(run *r, const step *s) {
     bool wants_new = s->selector & 1;
     rung_status st, want_st = RUNG_OK;
     do {
-        st = rung_names_intern_batch(r->t, ids + start, n - start, got + start,
-                                     wants_new ? is_new + start : NULL, &done);
+        st = names_intern_batch(r->t, ids + start, n - start, got + start,
+                                wants_new ? is_new + start : NULL, &done);
         for (size_t i = start; i < start + done; i++) {
             want_st = model_intern(&r->m, ids[i], &want);
             CHECK(want_st >= 0);

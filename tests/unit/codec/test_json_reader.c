@@ -489,7 +489,8 @@ TEST(pulling_an_object) {
     CHECK_OK(rung_json_uint32(&reader, &small));
     CHECK_EQ_U64(small, UINT32_MAX);
     CHECK_OK(rung_json_next_key(&reader, &key));
-    CHECK_OK(rung_json_null(&reader));
+    CHECK_OK(rung_json_skip(&reader, &raw));
+    CHECK(rung_slice_eq(raw, RUNG_SLICE("null")));
     CHECK_OK(rung_json_next_key(&reader, &key));
     CHECK_OK(rung_json_skip(&reader, &raw));
     CHECK(rung_slice_eq(raw, RUNG_SLICE("{\"q\":[1, 2 ]}")));

@@ -8,6 +8,7 @@
 #include "journal/verify.h"
 #include "support/check.h"
 #include "support/logkit.h"
+#include "support/snapshot_load.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,10 +178,9 @@ TEST(the_golden_snapshot_loads_and_all_verifies) {
     CHECK_EQ_U64(report.record_count, RECORDS);
     CHECK_EQ_U64(report.newest_snapshot_seq, 20);
     CHECK_OK(rung_high_water_read(&dir, &mark, &is_slot_bad, &err));
-    rung_snapshot_sink sink = {&len, take_begin, take_bytes, take_end, NULL};
+    snapshot_sink sink = {&len, take_begin, take_bytes, take_end, NULL};
     rung_snapshot_info info;
-    CHECK_OK(
-        rung_snapshot_load(&dir, rung_alloc_heap(), mark.uuid, UINT64_MAX, &sink, &info, &err));
+    CHECK_OK(snapshot_load(&dir, rung_alloc_heap(), mark.uuid, UINT64_MAX, &sink, &info, &err));
     CHECK_EQ_U64(len, 24);
     rung_dir_close(&dir);
     rung_memfs_deinit(&fs);

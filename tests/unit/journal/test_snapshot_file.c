@@ -7,6 +7,7 @@
 #include "support/failalloc.h"
 #include "support/memfs.h"
 #include "support/rng.h"
+#include "support/snapshot_load.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -93,9 +94,9 @@ static void on_say(void *ctx, const char *line) {
 
 static rung_status restore(const rung_dir *dir, load *l, rung_err *err) {
     *l = (load){0};
-    rung_snapshot_sink sink = {l, on_begin, on_feed, on_end, on_say};
+    snapshot_sink sink = {l, on_begin, on_feed, on_end, on_say};
     rung_snapshot_info info;
-    return rung_snapshot_load(dir, rung_alloc_heap(), UUID, UINT64_MAX, &sink, &info, err);
+    return snapshot_load(dir, rung_alloc_heap(), UUID, UINT64_MAX, &sink, &info, err);
 }
 
 static void begin(rung_memfs *fs, rung_dir *dir) {
@@ -148,10 +149,10 @@ TEST(two_are_kept_and_listed) {
         CHECK_OK(restore(&dir, &l, &err));
         CHECK_EQ_U64(l.seq, seq);
     }
-    rung_snapshot_sink sink = {&l, on_begin, on_feed, on_end, on_say};
+    snapshot_sink sink = {&l, on_begin, on_feed, on_end, on_say};
     rung_snapshot_info info;
     l = (load){0};
-    CHECK_OK(rung_snapshot_load(&dir, rung_alloc_heap(), UUID, 45, &sink, &info, &err));
+    CHECK_OK(snapshot_load(&dir, rung_alloc_heap(), UUID, 45, &sink, &info, &err));
     CHECK_EQ_U64(l.seq, 40);
     end(&fs, &dir);
 }
@@ -268,9 +269,9 @@ TEST(only_damaged_ones_are_an_error_and_another_logs_are_refused) {
     begin(&fs, &dir);
     CHECK_OK(save(&dir, rung_alloc_heap(), 1, 50, &err));
     uint8_t other[16] = {9};
-    rung_snapshot_sink sink = {&l, on_begin, on_feed, on_end, on_say};
+    snapshot_sink sink = {&l, on_begin, on_feed, on_end, on_say};
     rung_snapshot_info info;
-    CHECK_STATUS(rung_snapshot_load(&dir, rung_alloc_heap(), other, UINT64_MAX, &sink, &info, &err),
+    CHECK_STATUS(snapshot_load(&dir, rung_alloc_heap(), other, UINT64_MAX, &sink, &info, &err),
                  RUNG_ECORRUPT);
     CHECK(strstr(err.message, "another log") != NULL);
     end(&fs, &dir);

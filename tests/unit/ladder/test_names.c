@@ -5,6 +5,7 @@
 
 #include "support/check.h"
 #include "support/failalloc.h"
+#include "support/names_batch.h"
 #include "support/names_program.h"
 #include "support/rng.h"
 
@@ -198,7 +199,7 @@ TEST(the_limit_is_told_and_kept) {
     uint32_t numbers[4];
     size_t done;
     rung_names_set_limit(t, 2);
-    CHECK_STATUS(rung_names_intern_batch(t, ids, 4, numbers, NULL, &done), RUNG_ELIMIT);
+    CHECK_STATUS(names_intern_batch(t, ids, 4, numbers, NULL, &done), RUNG_ELIMIT);
     CHECK_EQ_U64(done, 2);
     CHECK_EQ_U64(rung_names_count(t), 2);
     intern(t, "b", RUNG_UNCHANGED);
