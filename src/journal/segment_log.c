@@ -643,6 +643,9 @@ static rung_status start(rung_segment_log *log, rung_err *err) {
     rung_log_image *im = &log->image;
     rung_file_close(&log->mark_file);
     rung_status st = open_mark(log, err);
+    if (st ==
+        RUNG_OK) /* names that a life gave which was killed: the next one must not be there without them */
+        st = rung_dir_sync(&log->dir, err);
     if (st == RUNG_OK && im->count >= 2 && !im->segments[im->count - 2].is_sealed)
         st = finish_start(log, err);
     if (st == RUNG_OK)
