@@ -303,6 +303,11 @@ static bool hear_reply(sim_client *c) {
         c->unread--;
         return true;
     }
+    if (!c->flight_count &&
+        text[0] == '-') { /* why it is about to close, such as no AUTH in time */
+        sim_tell(&c->world->trace, "client %u is told: %.100s", c->number, text);
+        return true;
+    }
     if (c->flight_count && --c->flights[0].replies_left > 0) {
         if (strcmp(text, "OK") != 0 && strcmp(text, "QUEUED") != 0 && text[0] != '-')
             sim_fail(&c->world->trace, "client %u: %s within a transaction", c->number, text);
