@@ -52,26 +52,27 @@ uint32_t rung_segment_salt(const uint8_t uuid[RUNG_UUID_SIZE]) {
 
 /* ---- blocks ---- */
 
-static uint32_t block_crc(const uint8_t *block, size_t size) {
+uint32_t rung__block_crc(const uint8_t *block, size_t size) {
     static const uint8_t zero[4];
     uint32_t crc = rung_crc32c(0, block, AT_CRC);
     crc = rung_crc32c(crc, zero, sizeof zero);
     return rung_crc32c(crc, block + AT_CRC + 4, size - AT_CRC - 4);
 }
 
-static void block_begin(uint8_t *block, size_t size, const char magic[8], const uint8_t *uuid) {
+void rung__block_begin(uint8_t *block, size_t size, const char magic[8], uint32_t version,
+                       const uint8_t uuid[RUNG_UUID_SIZE]) {
     memset(block, 0, size);
     memcpy(block, magic, 8);
-    rung_put32(block + AT_VERSION, RUNG_SEGMENT_VERSION);
+    rung_put32(block + AT_VERSION, version);
     memcpy(block + AT_UUID, uuid, RUNG_UUID_SIZE);
 }
 
-static void block_end(uint8_t *block, size_t size) {
-    rung_put32(block + AT_CRC, block_crc(block, size));
+void rung__block_end(uint8_t *block, size_t size) {
+    rung_put32(block + AT_CRC, rung__block_crc(block, size));
 }
 
 static rung_status block_check(const uint8_t *block, size_t size, const char magic[8]) {
-    if (memcmp(block, magic, 8) != 0 || rung_get32(block + AT_CRC) != block_crc(block, size))
+    if (memcmp(block, magic, 8) != 0 || rung_get32(block + AT_CRC) != rung__block_crc(block, size))
         return RUNG_ECORRUPT;
     uint32_t version = rung_get32(block + AT_VERSION);
     if (version > RUNG_SEGMENT_VERSION)
@@ -81,13 +82,13 @@ static rung_status block_check(const uint8_t *block, size_t size, const char mag
 
 void rung_segment_header_encode(const rung_segment_header *h,
                                 uint8_t out[RUNG_SEGMENT_HEADER_SIZE]) {
-    block_begin(out, RUNG_SEGMENT_HEADER_SIZE, SEGMENT_MAGIC, h->uuid);
+    rung__block_begin(out, RUNG_SEGMENT_HEADER_SIZE, SEGMENT_MAGIC, RUNG_SEGMENT_VERSION, h->uuid);
     rung_put64(out + AT_BODY, h->first_seq);
     rung_put64(out + AT_BODY + 8, h->capacity);
     rung_put32(out + AT_BODY + 16, h->epoch);
     rung_put32(out + AT_BODY + 20, h->chain);
     memcpy(out + AT_BODY + 24, h->previous_sha, RUNG_SHA256_SIZE);
-    block_end(out, RUNG_SEGMENT_HEADER_SIZE);
+    rung__block_end(out, RUNG_SEGMENT_HEADER_SIZE);
 }
 
 rung_status rung_segment_header_decode(const uint8_t in[RUNG_SEGMENT_HEADER_SIZE],
@@ -112,7 +113,7 @@ rung_status rung_segment_header_decode(const uint8_t in[RUNG_SEGMENT_HEADER_SIZE
 
 void rung_segment_footer_encode(const rung_segment_footer *f,
                                 uint8_t out[RUNG_SEGMENT_FOOTER_SIZE]) {
-    block_begin(out, RUNG_SEGMENT_FOOTER_SIZE, FOOTER_MAGIC, f->uuid);
+    rung__block_begin(out, RUNG_SEGMENT_FOOTER_SIZE, FOOTER_MAGIC, RUNG_SEGMENT_VERSION, f->uuid);
     rung_put64(out + AT_BODY, f->first_seq);
     rung_put64(out + AT_BODY + 8, f->last_seq);
     rung_put64(out + AT_BODY + 16, f->last_seq - f->first_seq + 1);
@@ -120,7 +121,7 @@ void rung_segment_footer_encode(const rung_segment_footer *f,
     rung_put32(out + AT_BODY + 32, f->epoch);
     rung_put32(out + AT_BODY + 36, f->chain);
     memcpy(out + AT_BODY + 40, f->sha, RUNG_SHA256_SIZE);
-    block_end(out, RUNG_SEGMENT_FOOTER_SIZE);
+    rung__block_end(out, RUNG_SEGMENT_FOOTER_SIZE);
 }
 
 rung_status rung_segment_footer_decode(const uint8_t in[RUNG_SEGMENT_FOOTER_SIZE],
@@ -145,14 +146,14 @@ rung_status rung_segment_footer_decode(const uint8_t in[RUNG_SEGMENT_FOOTER_SIZE
 }
 
 void rung_high_water_encode(const rung_high_water *m, uint8_t out[RUNG_HIGH_WATER_SLOT_SIZE]) {
-    block_begin(out, RUNG_HIGH_WATER_SLOT_SIZE, MARK_MAGIC, m->uuid);
+    rung__block_begin(out, RUNG_HIGH_WATER_SLOT_SIZE, MARK_MAGIC, RUNG_SEGMENT_VERSION, m->uuid);
     rung_put64(out + AT_BODY, m->generation);
     rung_put64(out + AT_BODY + 8, m->seq);
     rung_put64(out + AT_BODY + 16, m->segment_first_seq);
     rung_put64(out + AT_BODY + 24, m->offset);
     rung_put32(out + AT_BODY + 32, m->segment_epoch);
     rung_put32(out + AT_BODY + 36, m->chain);
-    block_end(out, RUNG_HIGH_WATER_SLOT_SIZE);
+    rung__block_end(out, RUNG_HIGH_WATER_SLOT_SIZE);
 }
 
 rung_status rung_high_water_decode(const uint8_t in[RUNG_HIGH_WATER_SLOT_SIZE],

@@ -89,6 +89,12 @@ bool rung_segment_name_parse(const char *name, uint64_t *first_seq_out, uint32_t
 /* The seed of header checksums: records of another log never look valid in this one. */
 uint32_t rung_segment_salt(const uint8_t uuid[RUNG_UUID_SIZE]);
 
+/* The blocks of segments and snapshots: begin with magic, version and log, end with the CRC. */
+void rung__block_begin(uint8_t *block, size_t size, const char magic[8], uint32_t version,
+                       const uint8_t uuid[RUNG_UUID_SIZE]);
+void rung__block_end(uint8_t *block, size_t size);
+uint32_t rung__block_crc(const uint8_t *block, size_t size);
+
 void rung_segment_header_encode(const rung_segment_header *h,
                                 uint8_t out[RUNG_SEGMENT_HEADER_SIZE]);
 void rung_segment_footer_encode(const rung_segment_footer *f,

@@ -53,27 +53,9 @@ bool rung_snapshot_name_parse(const char *name, uint64_t *seq_out) {
 
 /* ---- sealed blocks: header, trailer, manifest ---- */
 
-static uint32_t sealed_crc(const uint8_t *bytes, size_t size) {
-    static const uint8_t zero[4];
-    uint32_t crc = rung_crc32c(0, bytes, AT_CRC);
-    crc = rung_crc32c(crc, zero, sizeof zero);
-    return rung_crc32c(crc, bytes + AT_CRC + 4, size - AT_CRC - 4);
-}
-
-static void seal_begin(uint8_t *bytes, size_t size, const char magic[8], const uint8_t *uuid) {
-    memset(bytes, 0, size);
-    memcpy(bytes, magic, 8);
-    rung_put32(bytes + AT_VERSION, RUNG_SNAPSHOT_VERSION);
-    memcpy(bytes + AT_UUID, uuid, RUNG_UUID_SIZE);
-}
-
-static void seal_end(uint8_t *bytes, size_t size) {
-    rung_put32(bytes + AT_CRC, sealed_crc(bytes, size));
-}
-
 static rung_status seal_check(const uint8_t *bytes, size_t size, const char magic[8],
                               const uint8_t *uuid, const char *name, rung_err *err) {
-    if (memcmp(bytes, magic, 8) != 0 || rung_get32(bytes + AT_CRC) != sealed_crc(bytes, size))
+    if (memcmp(bytes, magic, 8) != 0 || rung_get32(bytes + AT_CRC) != rung__block_crc(bytes, size))
         return RUNG_FAIL(err, RUNG_ECORRUPT, "%s: the %.8s block does not match its checksum", name,
                          magic);
     if (rung_get32(bytes + AT_VERSION) > RUNG_SNAPSHOT_VERSION)
@@ -144,10 +126,10 @@ rung_status rung_snapshot_writer_begin(const rung_dir *dir, const rung_alloc *al
     w->salt = block_salt(uuid, seq);
     memcpy(w->uuid, uuid, sizeof w->uuid);
     uint8_t header[HEADER_SIZE];
-    seal_begin(header, sizeof header, HEADER_MAGIC, uuid);
+    rung__block_begin(header, sizeof header, HEADER_MAGIC, RUNG_SNAPSHOT_VERSION, uuid);
     rung_put64(header + AT_BODY, seq);
     rung_put32(header + AT_BODY + 8, (uint32_t)RUNG_SNAPSHOT_BLOCK_SIZE);
-    seal_end(header, sizeof header);
+    rung__block_end(header, sizeof header);
     rung_status st = rung_file_open(&w->file, dir, TEMPORARY_NAME, RUNG_FILE_CREATE, err);
     if (st == RUNG_OK)
         st = rung_file_truncate(&w->file, 0, err);
@@ -195,10 +177,10 @@ rung_status rung_snapshot_writer_append(rung_snapshot_writer *w, const void *byt
 
 static rung_status put_trailer(rung_snapshot_writer *w, rung_err *err) {
     uint8_t trailer[TRAILER_SIZE];
-    seal_begin(trailer, sizeof trailer, TRAILER_MAGIC, w->uuid);
+    rung__block_begin(trailer, sizeof trailer, TRAILER_MAGIC, RUNG_SNAPSHOT_VERSION, w->uuid);
     put_info(trailer + AT_BODY, &w->info);
     rung_put32(trailer + AT_BODY + 20, w->block_count);
-    seal_end(trailer, sizeof trailer);
+    rung__block_end(trailer, sizeof trailer);
     return put_bytes(w, trailer, sizeof trailer, err);
 }
 
@@ -420,11 +402,11 @@ rung_status rung_snapshot_manifest_write(const rung_dir *dir, const uint8_t uuid
                                          rung_err *err) {
     uint8_t bytes[RUNG_SNAPSHOT_MANIFEST_SIZE];
     RUNG_ASSERT(count <= RUNG_SNAPSHOT_KEEP);
-    seal_begin(bytes, sizeof bytes, MANIFEST_MAGIC, uuid);
+    rung__block_begin(bytes, sizeof bytes, MANIFEST_MAGIC, RUNG_SNAPSHOT_VERSION, uuid);
     rung_put32(bytes + AT_BODY, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
         put_info(bytes + AT_BODY + 8 + i * ENTRY_SIZE, &infos[i]);
-    seal_end(bytes, sizeof bytes);
+    rung__block_end(bytes, sizeof bytes);
     return rung_file_replace(dir, RUNG_SNAPSHOT_MANIFEST, bytes, sizeof bytes, err);
 }
 
