@@ -110,39 +110,34 @@ static void print_status_json(const folder_status *s) {
     puts("}");
 }
 
-static void line(const char *name, const char *text) {
-    printf("%s%-12s%s %s\n", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
-           rung_terminal_color(stdout, RUNG_COLOR_PLAIN), text);
-}
-
 static void print_state_part(const folder_status *s) {
     char text[160], a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX], c[RUNG_COUNT_TEXT_MAX];
     snprintf(text, sizeof text, "%s board%s, %s player%s, %s ranked entr%s",
              rung_count_text(s->state.boards, a), s->state.boards == 1 ? "" : "s",
              rung_count_text(s->state.players, b), s->state.players == 1 ? "" : "s",
              rung_count_text(s->state.entries, c), s->state.entries == 1 ? "y" : "ies");
-    line("state", text);
+    rung_terminal_line("state", text);
     snprintf(text, sizeof text, "%s events, %s of them refused", rung_count_text(s->state.seq, a),
              rung_count_text(s->state.refused, b));
-    line("", text);
-    line("memory", rung_size_text(s->state.bytes_total, a));
+    rung_terminal_line("", text);
+    rung_terminal_line("memory", rung_size_text(s->state.bytes_total, a));
     snprintf(text, sizeof text, "%016llx%016llx", (ull)s->digest.a, (ull)s->digest.b);
-    line("digest", text);
+    rung_terminal_line("digest", text);
 }
 
 static void print_status(const folder_status *s) {
     char text[160], a[RUNG_COUNT_TEXT_MAX], b[RUNG_COUNT_TEXT_MAX];
-    line("sequence", rung_count_text(s->log.durable_seq, a));
+    rung_terminal_line("sequence", rung_count_text(s->log.durable_seq, a));
     snprintf(text, sizeof text, "%llu segment%s, %s, from sequence %s on",
              (ull)s->log.segment_count, s->log.segment_count == 1 ? "" : "s",
              rung_size_text(s->log.size_bytes, a), rung_count_text(s->log.first_seq, b));
-    line("log", text);
+    rung_terminal_line("log", text);
     for (size_t i = 0; i < s->snapshot_count; i++)
-        line(i ? "" : "snapshots", rung_count_text(s->snapshots[i], a));
+        rung_terminal_line(i ? "" : "snapshots", rung_count_text(s->snapshots[i], a));
     if (s->snapshot_count == 0)
-        line("snapshots", "none");
+        rung_terminal_line("snapshots", "none");
     snprintf(text, sizeof text, "by process %ld; all this was only read", s->user);
-    line("in use", s->user ? text : "no");
+    rung_terminal_line("in use", s->user ? text : "no");
     if (s->has_state)
         print_state_part(s);
 }

@@ -31,11 +31,6 @@ bool rung_metric_find(rung_slice text, const char *name, double *value_out) {
     return is_found;
 }
 
-static void line(const char *name, const char *text) {
-    printf("%s%-12s%s %s\n", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
-           rung_terminal_color(stdout, RUNG_COLOR_PLAIN), text);
-}
-
 static uint64_t metric(rung_slice text, const char *name) {
     double value = 0;
     return rung_metric_find(text, name, &value) && value > 0 ? (uint64_t)value : 0;
@@ -48,22 +43,22 @@ static void print_numbers(rung_slice m) {
              rung_count_text(metric(m, "rung_boards"), a),
              rung_count_text(metric(m, "rung_players"), b),
              rung_count_text(metric(m, "rung_entries"), c));
-    line("state", text);
+    rung_terminal_line("state", text);
     snprintf(text, sizeof text, "%s, of them %s the state",
              rung_size_text(metric(m, "process_resident_memory_bytes"), a),
              rung_size_text(metric(m, "rung_state_bytes"), b));
-    line("memory", text);
+    rung_terminal_line("memory", text);
     snprintf(text, sizeof text, "%s open, %s requests under way, %s changes waiting for the disk",
              rung_count_text(metric(m, "rung_connections"), a),
              rung_count_text(metric(m, "rung_http_in_flight"), b),
              rung_count_text(metric(m, "rung_changes_waiting"), c));
-    line("connections", text);
+    rung_terminal_line("connections", text);
     rung_metric_find(m, "rung_log_writable", &writable);
     if (writable < 1)
-        line("log", "cannot be written: the disk is full, or it failed");
+        rung_terminal_line("log", "cannot be written: the disk is full, or it failed");
     if (rung_metric_find(m, "rung_archive_behind_events", &behind)) {
         snprintf(text, sizeof text, "%s events behind", rung_count_text((uint64_t)behind, a));
-        line("archive", text);
+        rung_terminal_line("archive", text);
     }
 }
 
@@ -98,12 +93,12 @@ static void print_json(const rung_client *c, bool is_ready, int64_t seq, rung_sl
 
 static void print_ready(const rung_client *c, bool is_ready, rung_slice ready) {
     char text[300], count[RUNG_COUNT_TEXT_MAX];
-    line("server", rung_client_url(c));
+    rung_terminal_line("server", rung_client_url(c));
     if (is_ready)
         snprintf(text, sizeof text, "%s",
                  rung_count_text((uint64_t)rung_answer_number(ready, "seq", 0), count));
-    line(is_ready ? "sequence" : "not ready",
-         is_ready ? text : rung_answer_member(ready, "detail", text, sizeof text));
+    rung_terminal_line(is_ready ? "sequence" : "not ready",
+                       is_ready ? text : rung_answer_member(ready, "detail", text, sizeof text));
 }
 
 int rung_server_status(const rung_command *self, const rung_ask_args *args, bool is_quiet) {

@@ -381,3 +381,8 @@ void rung_progress_end(rung_progress *p) {
         fputs("\r\033[K", stderr);
     *p = (rung_progress){0};
 }
+
+void rung_terminal_line(const char *name, const char *text) {
+    printf("%s%-12s%s %s\n", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
+           rung_terminal_color(stdout, RUNG_COLOR_PLAIN), text);
+}

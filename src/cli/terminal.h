@@ -86,4 +86,7 @@ void rung_progress_end(rung_progress *p); /* wipes it */
 
 int64_t rung_elapsed_ms(void); /* since some moment; never jumps */
 
+/* One line of a report: a dim name, then the text. */
+void rung_terminal_line(const char *name, const char *text);
+
 #endif

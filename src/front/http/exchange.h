@@ -111,7 +111,6 @@ void rung_exchange_go_on(rung_exchange *x);
 #define RUNG_TYPE_JSON    "application/json"
 #define RUNG_TYPE_NDJSON  "application/x-ndjson"
 #define RUNG_TYPE_TEXT    "text/plain; charset=utf-8"
-#define RUNG_TYPE_HTML    "text/html; charset=utf-8"
 #define RUNG_TYPE_EVENTS  "text/event-stream"
 #define RUNG_TYPE_PROBLEM "application/problem+json"
 
