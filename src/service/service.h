@@ -13,7 +13,7 @@
 #include "service/hub.h"
 
 typedef struct rung_service {
-    rung_access *access;
+    rung_access *access;     /* NULL: everybody may do everything, as often as they like */
     rung_hub *hub;           /* NULL: not started */
     rung_asker *asker;       /* NULL: windows that have left memory are not found */
     const rung_alloc *alloc; /* for questions that wait */

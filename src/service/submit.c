@@ -79,7 +79,7 @@ static inline rung_status check(const rung_service *s, const rung_score_event *e
         st = check_sums(s, e, &why->err);
     if (st < 0)
         return st;
-    if (rung_access_admit(s->access, e->player, now_ms, why) != RUNG_ACCESS_OK)
+    if (s->access && rung_access_admit(s->access, e->player, now_ms, why) != RUNG_ACCESS_OK)
         return RUNG_ELIMIT;
     return RUNG_OK;
 }

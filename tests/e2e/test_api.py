@@ -13,6 +13,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(__file__))
+from resp import Connection, Error
 from server import ServerTest, quote, until  # noqa: E402
 
 NDJSON = {"Content-Type": "application/x-ndjson"}
@@ -651,10 +652,31 @@ class Windows(ServerTest):
             return answers
         before = ask()
         self.assertTrue(all(a["closed"] for a in before))
+        day = ("WINDOW", "day", "WINDOWID", "2026-10-03")
+        commands = [("RUNG.RANK", "race", "p3", *day), ("RUNG.PERCENTILE", "race", "p3", *day, "DENSE"),
+                    ("RUNG.MRANK", "race", 3, "p1", "zed", "p2", *day), ("RUNG.TOP", "race", "COUNT", 3, "OFFSET", 2, *day),
+                    ("RUNG.TOP", "race", "WINDOW", "day", "ON", "2026-10-05", "SCOPE", "country:FI"),
+                    ("RUNG.AROUND", "race", "p7", "COUNT", 2, *day), ("RUNG.AROUND", "race", "nobody", *day),
+                    ("RUNG.FRIENDS", "race", "p3", *day), ("RUNG.FRIENDS", "race", "nobody", *day),
+                    ("RUNG.RANK", "race", "nobody", *day), ("RUNG.TOP", "nowhere", *day)]
+        with Connection(server.resp) as c:
+            by_resp = [reply.value for reply in c.pipeline(commands)]
         self.check(server.put("/v1/boards/race", {**definition, "grace": 0, "keep": 0}), 200)
         until(lambda: [w["source"] for w in listed()] == ["archive"] * 7, "the archive")
         for question, old, new in zip(questions, before, ask()):
             self.assertEqual(old, new, question)
+        with Connection(server.resp) as c:  # the same over RESP, in a pipeline among changes and other questions
+            mixed = [word for command in commands for word in (("ZADD", "other", 1, "x"), command, ("ZCARD", "other"))]
+            replies = [reply.value for reply in c.pipeline(mixed)]
+            self.assertEqual(replies[1::3], by_resp)
+            self.assertEqual(replies[2::3], [1] * len(commands))
+            self.assertIsInstance(c.call("RUNG.TOP", "race", "WINDOW", "day", "WINDOWID", "2026-09-03").value, Error)
+            self.assertIsInstance(c.call("RUNG.TOP", "race", "WINDOW", "day", "WINDOWID", "soon").value, Error)
+            c.call("MULTI")
+            c.call(*commands[0])
+            self.assertIsInstance(c.call("EXEC").value[0], Error)  # a transaction sees one moment, of memory
+        with Connection(server.resp) as c:  # who leaves while the archive is asked leaves nothing behind
+            c.send(*commands)
         self.check(server.get("/v1/boards/race/players/nobody?window=day&window_id=2026-10-03"), 404, "player_not_found")
         self.check(server.get("/v1/boards/race/top?window=day&window_id=2026-09-03"), 404, "window_not_found")
         day = "window=day&window_id=2026-10-03"
