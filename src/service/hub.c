@@ -361,13 +361,9 @@ uint32_t rung_hub_room(const rung_hub *h) {
     return rung_commit_room(h->commit, (rung_hub_sender){0});
 }
 
-rung_status rung_hub_place_from(rung_hub *h, rung_hub_sender from, rung_hub_reader *read, void *ctx,
-                                rung_err *err) {
+rung_status rung_hub_place(rung_hub *h, rung_hub_sender from, rung_hub_reader *read, void *ctx,
+                           rung_err *err) {
     return rung_commit_place(h->commit, from, read, ctx, err);
-}
-
-rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx, rung_err *err) {
-    return rung_commit_place(h->commit, (rung_hub_sender){0}, read, ctx, err);
 }
 
 void rung_hub_call_after(rung_hub *h, rung_hub_after *after) {

@@ -2,7 +2,7 @@
 /* hub.h - the service as one object: a state, its log, its folder, its clock, and the commit line in front of them.
  *
  *     rung_hub_put(hub, &event, answer, ctx, &err);   // checked and queued; answered when durable and applied
- *     rung_hub_place(hub, read, ctx, &err);           // a question in its place between changes before and after
+ *     rung_hub_place(hub, sender, read, ctx, &err);   // a question in its place between changes before and after
  *     rung_hub_flush(hub);                            // at the end of a turn of the loop: off to the log
  *     rung_hub_turn(hub);                             // when woken: apply what was delivered, answer
  *
@@ -120,10 +120,8 @@ uint32_t rung_hub_room_for(const rung_hub *h, rung_hub_sender from);
 /* ---- questions: at any time, of rung_hub_state(); or in their place ---- */
 
 /* Call `read` when all that was put so far has been applied and nothing that is put later. RUNG_OK or RUNG_ELIMIT. */
-RUNG_NODISCARD rung_status rung_hub_place(rung_hub *h, rung_hub_reader *read, void *ctx,
-                                          rung_err *err);
-RUNG_NODISCARD rung_status rung_hub_place_from(rung_hub *h, rung_hub_sender from,
-                                               rung_hub_reader *read, void *ctx, rung_err *err);
+RUNG_NODISCARD rung_status rung_hub_place(rung_hub *h, rung_hub_sender from, rung_hub_reader *read,
+                                          void *ctx, rung_err *err);
 
 /* Wait for a sequence: min_seq= of a read (waiters.h). All who wait are called in the order of their
  * sequences, and of coming. */

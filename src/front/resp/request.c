@@ -143,8 +143,8 @@ static rung__resp_request *open_script(rung__resp_session *s) {
     rung__resp_request *q = rung__resp_request_new(s);
     if (!q)
         return NULL;
-    if (rung_hub_place_from(s->r->hub, rung__resp_sender(s, true), rung__resp_script_ready, q,
-                            NULL) < 0) {
+    if (rung_hub_place(s->r->hub, rung__resp_sender(s, true), rung__resp_script_ready, q, NULL) <
+        0) {
         rung__resp_request_release(q);
         return NULL;
     }

@@ -213,13 +213,13 @@ static void check_order(fixture *f) {
     define_race(f);
     for (int i = 0; i < 4; i++)
         q[i] = (question){.f = f};
-    CHECK_OK(rung_hub_place(f->hub, ask_for_ann, &q[0], &err));
+    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[0], &err));
     CHECK_OK(put_score(f, "ann", 1, &a[0]));
-    CHECK_OK(rung_hub_place(f->hub, ask_for_ann, &q[1], &err));
+    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[1], &err));
     CHECK_OK(put_score(f, "ann", 10, &a[1]));
     CHECK_OK(put_score(f, "ann", 100, &a[2]));
-    CHECK_OK(rung_hub_place(f->hub, ask_for_ann, &q[2], &err));
-    CHECK_OK(rung_hub_place(f->hub, ask_for_ann, &q[3], &err));
+    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[2], &err));
+    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[3], &err));
     CHECK_EQ_U64(a[0].calls + q[0].calls, 0); /* never from inside put and place */
     CHECK(!rung_hub_is_idle(f->hub));
     settle(f);
@@ -348,7 +348,7 @@ static void check_after(fixture *f) {
     for (int i = 0; i < 10; i++) {
         rung_event e = score_event(RUNG_SLICE("ann"), 1);
         CHECK_OK(rung_hub_put(f->hub, &e, gather_answer, &g[i % 2], NULL));
-        CHECK_OK(rung_hub_place(f->hub, gather_reader, &g[1], NULL));
+        CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, gather_reader, &g[1], NULL));
     }
     CHECK_EQ_U64(g[0].calls + g[1].calls, 0);
     settle(f);
@@ -395,7 +395,7 @@ TEST(the_disk_works_while_answers_are_given) {
     open_on_disk(&f);
     define_race(&f);
     meanwhile m = {.f = &f, .seen = wakes(&f)};
-    CHECK_OK(rung_hub_place(f.hub, wait_for_the_disk, &m, NULL));
+    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, wait_for_the_disk, &m, NULL));
     CHECK_OK(put_score(&f, "ann", 5, &a));
     rung_hub_flush(f.hub);
     CHECK_EQ_U64(m.calls, 1);
@@ -426,7 +426,7 @@ TEST(closing_answers_all_and_takes_no_more) {
         a[i] = (answer){.hub = f.hub};
         CHECK_OK(rung_hub_put(f.hub, &e, put_while_closing, &a[i], NULL));
     }
-    CHECK_OK(rung_hub_place(f.hub, ask_for_ann, &q, NULL));
+    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, NULL));
     CHECK_OK(rung_hub_close(f.hub, NULL));
     for (int i = 0; i < 500; i++) {
         CHECK_EQ_U64(a[i].calls, 1);
@@ -492,11 +492,12 @@ TEST(too_many_are_refused_until_there_is_room) {
         CHECK_EQ_U64(rung_hub_room(f.hub), 4);
         for (int i = 0; i < 4; i++) {
             CHECK_OK(put_score(&f, "ann", 1, &a[i]));
-            CHECK_OK(rung_hub_place(f.hub, ask_for_ann, &q, &err));
+            CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, &err));
         }
         CHECK_EQ_U64(rung_hub_room(f.hub), 0);
         CHECK_STATUS(put_score(&f, "ann", 1, &late), RUNG_ELIMIT);
-        CHECK_STATUS(rung_hub_place(f.hub, ask_for_ann, &q, &err), RUNG_ELIMIT);
+        CHECK_STATUS(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, &err),
+                     RUNG_ELIMIT);
         settle(&f);
         for (int i = 0; i < 4; i++)
             CHECK_EQ_U64(a[i].calls, 1);
@@ -579,7 +580,7 @@ static void fill(fixture *f) {
             a[n] = (answer){0};
             CHECK_OK(rung_hub_put(f->hub, &e, on_answer, &a[n], &err));
         }
-        CHECK_OK(rung_hub_place(f->hub, ask_for_ann, &q, &err));
+        CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q, &err));
         settle(f);
         for (uint32_t i = 0; i < n; i++) {
             CHECK_EQ_U64(a[i].calls, 1);
@@ -604,7 +605,8 @@ TEST(a_full_disk_refuses_and_returns_by_itself) {
         fill(&f);
         CHECK_STATUS(put_score(&f, "ann", 1, &a), RUNG_ENOSPC);
         CHECK_STATUS(rung_hub_stat(f.hub).status, RUNG_ENOSPC);
-        CHECK_OK(rung_hub_place(f.hub, ask_for_ann, &q, NULL)); /* reading goes on */
+        CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q,
+                                NULL)); /* reading goes on */
         settle(&f);
         CHECK_EQ_U64(q.calls, 1 + round);
         set_space(&f, 0);
@@ -642,7 +644,7 @@ TEST(a_start_on_a_full_disk_reads_and_returns_by_itself) {
     open_hub(&f);
     CHECK_STATUS(rung_hub_stat(f.hub).status, RUNG_ENOSPC);
     CHECK_STATUS(put_score(&f, "ann", 1, &a), RUNG_ENOSPC);
-    CHECK_OK(rung_hub_place(f.hub, ask_for_ann, &q, NULL));
+    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, NULL));
     settle(&f);
     CHECK_EQ_I64(q.points, points);
     rung_hub_tick(f.hub);
@@ -721,7 +723,7 @@ TEST(after_a_failed_sync_nothing_is_acknowledged) {
             break; /* the writer's own housekeeping may have failed first */
         CHECK_OK(st);
     }
-    CHECK_OK(rung_hub_place(f.hub, ask_for_ann, &q, NULL));
+    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, NULL));
     settle(&f);
     for (uint32_t i = 0; i < n; i++) {
         CHECK_EQ_U64(a[i].calls, 1);
@@ -1004,10 +1006,10 @@ TEST(questions_are_shared_as_changes_are) {
     f.config.waiting_max = 100;
     open_hub(&f);
     define_race(&f);
-    while (rung_hub_place_from(f.hub, (rung_hub_sender){7, true}, ask_for_ann, &q, NULL) == RUNG_OK)
+    while (rung_hub_place(f.hub, (rung_hub_sender){7, true}, ask_for_ann, &q, NULL) == RUNG_OK)
         n++;
     CHECK_EQ_U64(n, 20);
-    CHECK_OK(rung_hub_place_from(f.hub, (rung_hub_sender){8, true}, ask_for_ann, &q, NULL));
+    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){8, true}, ask_for_ann, &q, NULL));
     settle(&f);
     CHECK_EQ_U64(q.calls, 21);
     CHECK_OK(rung_hub_close(f.hub, NULL));
