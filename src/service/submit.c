@@ -57,7 +57,9 @@ rung_status rung_submit_value(const rung_board_def *def, uint32_t column, rung_s
 static rung_status check_sums(const rung_service *s, const rung_score_event *e, rung_err *err) {
     const rung_board_def *def;
     rung_status st = RUNG_OK;
-    for (uint32_t i = 0; i < e->value_count && st >= 0; i++)
+    /* The library may bring more values than there are; the event's own check refuses that. */
+    uint32_t count = e->value_count < RUNG_COLUMNS_MAX ? e->value_count : RUNG_COLUMNS_MAX;
+    for (uint32_t i = 0; i < count && st >= 0; i++)
         if (e->types[i] == RUNG_SCORE_REAL && is_beyond_sums(e->values[i].d) &&
             rung_state_board(rung_hub_state(s->hub), e->board, &def) == RUNG_OK)
             st = check_update(def, i, e, err);
