@@ -152,7 +152,6 @@ static inline void *resp_server_main(void *ctx) {
     rung_resp_destroy(srv->resp);
     rung_net_destroy(srv->net);
     rung_access_destroy(srv->access);
-    rung_uv_loop_destroy(srv->loop);
     return NULL;
 }
 
@@ -172,6 +171,7 @@ static inline void resp_server_start(resp_server *srv, const resp_server_config 
 static inline void resp_server_stop(resp_server *srv) {
     rung_loop_wake(srv->loop, &srv->quit);
     pthread_join(srv->thread, NULL);
+    rung_uv_loop_destroy(srv->loop); /* not before: we may still be waking it */
     pthread_mutex_destroy(&srv->lock);
     pthread_cond_destroy(&srv->is_up);
 }
