@@ -4,7 +4,9 @@
 #include <rung/rung.h>
 
 #include "base/assert.h"
+#include "service/define.h"
 #include "service/hub.h"
+#include "service/moderate.h"
 #include "service/submit.h"
 
 #include <string.h>
@@ -95,7 +97,9 @@ static void settle(rung *db) {
 
 static rung_status submit(rung *db, rung_event *event, rung_outcome *out, rung_err *err) {
     one_answer one = {.out = out, .err = err};
-    rung_status st = rung_hub_put(db->hub, event, take_answer, &one, err);
+    rung_service service = {.hub = db->hub};
+    rung_status st =
+        rung_moderate_put(&service, (rung_hub_sender){0}, event, take_answer, &one, err);
     if (st < 0)
         return st;
     settle(db);
@@ -184,7 +188,8 @@ rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
 rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def,
                               rung_err *err) {
     one_answer one = {.err = err};
-    rung_status st = rung_hub_define(db->hub, board, def, take_answer, &one, err);
+    rung_service service = {.hub = db->hub};
+    rung_status st = rung_define_put(&service, board, def, NULL, take_answer, &one, err);
     if (st < 0)
         return st;
     settle(db);

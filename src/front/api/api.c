@@ -13,6 +13,7 @@
 #include "front/api/archive_calls.h"
 #include "front/api/call.h"
 #include "front/http/origin.h"
+#include "service/moderate.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -170,8 +171,8 @@ bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
 
 void rung__call_put(rung_call *c, rung_hub_answer *answer) {
     rung_err err = {0};
-    rung_status st = rung_hub_put_from(c->api->service.hub, rung__call_sender(c), &c->api->event,
-                                       NULL, answer, c, &err);
+    rung_status st =
+        rung_moderate_put(&c->api->service, rung__call_sender(c), &c->api->event, answer, c, &err);
     if (st < 0)
         rung__call_fail(c, st, &err);
 }

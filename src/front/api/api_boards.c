@@ -3,6 +3,7 @@
 #include "codec/board_json.h"
 #include "front/api/answers.h"
 #include "front/api/archive_calls.h"
+#include "service/define.h"
 #include "state/keyspace/keys.h"
 
 #include <stdlib.h>
@@ -51,42 +52,7 @@ static void answer_define(void *ctx, rung_status st, const rung_outcome *outcome
         answer_board(c, c->is_new ? 201 : 200);
 }
 
-/* A count has no score that could be held against the others. */
-static rung_status check_limits(const rung_board_def *def, rung_err *err) {
-    const char *name = def->limits & RUNG_LIMIT_MIN    ? "min"
-                       : def->limits & RUNG_LIMIT_MAX  ? "max"
-                       : def->limits & RUNG_LIMIT_STEP ? "max_step"
-                       : def->limits & RUNG_LIMIT_Z    ? "z_score"
-                                                       : NULL;
-    if (def->update != RUNG_UPDATE_COUNT || !name)
-        return RUNG_OK;
-    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "limits.%s",
-                           "a count board has no limit but per_player_per_minute", name);
-}
-
-/* Files of the zone folder that are no zones, but whichever the machine is set to. */
-static rung_status check_zone(const rung_board_def *def, rung_err *err) {
-    if (rung_slice_eq(def->zone_name, RUNG_SLICE("localtime")) ||
-        rung_slice_eq(def->zone_name, RUNG_SLICE("posixrules")))
-        return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "timezone",
-                               "expected the name of a zone, such as Europe/Helsinki");
-    return RUNG_OK;
-}
-
-/* What the state would take, but nobody can mean. A board that has it already may be sent back as it was read; `old`
- * is NULL for a new one. */
-static rung_status check_sense(const rung_board_def *def, const rung_board_def *old,
-                               rung_err *err) {
-    rung_status st = RUNG_OK;
-    if (!old || old->limits != def->limits)
-        st = check_limits(def, err);
-    if (st >= 0 && (!old || !rung_slice_eq(old->zone_name, def->zone_name)))
-        st = check_zone(def, err);
-    return st;
-}
-
 void rung_api_put_board(rung_call *c) {
-    const rung_board_def *old;
     rung_board_def def;
     rung_err err = {0};
     rung_status st = rung_board_json_read(c->body, c->body_len, c->board, &def, &err);
@@ -94,10 +60,7 @@ void rung_api_put_board(rung_call *c) {
         rung__call_malformed(c, st, &err);
         return;
     }
-    c->is_new = rung_state_board(rung__api_state(c->api), c->board, &old) != RUNG_OK;
-    st = check_sense(&def, c->is_new ? NULL : old, &err);
-    if (st >= 0)
-        st = rung_hub_define(c->api->service.hub, c->board, &def, answer_define, c, &err);
+    st = rung_define_put(&c->api->service, c->board, &def, &c->is_new, answer_define, c, &err);
     if (st == RUNG_EABSENT) /* of the zone: not what the path names */
         st = RUNG_EINVAL;
     if (st < 0)
