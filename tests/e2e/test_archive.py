@@ -241,7 +241,7 @@ class File(ServerTest):
         self.assertEqual(server.stop(), 0)
         file.write_bytes(b"")
         server.start()
-        self.assertIn("is an empty file and begins anew", server.log)
+        until(lambda: "is an empty file and begins anew" in server.log, "the line in the log")
         self.wait_archived(server)
 
     def test_a_gap_is_said(self):

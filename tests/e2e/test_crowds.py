@@ -237,7 +237,7 @@ class Files(Crowd):
     def test_connections_fit_the_open_files(self):
         """All descriptors that strangers can have are taken: the log goes on, and a revoked key is no good any more."""
         server = self.limited()
-        self.assertIn("connections=100", server.log)
+        until(lambda: "connections=100" in server.log, "the line in the log")
         admin, bad = server.key("admin"), server.key("server")
         self.check(server.put("/v1/boards/race", {}, key=admin), 201)
         with Connection(server.resp) as c:

@@ -316,7 +316,7 @@ class FullDisk(ServerTest):
                 os.unlink(f"{inside}/{name}")
         self.fill(f"{inside}/ballast")
         server.start()
-        self.assertIn("there is no space for the log", server.log)
+        until(lambda: "there is no space for the log" in server.log, "the line in the log")
         self.assertEqual(server.get("/readyz").json["status"], "read_only")
         self.assertEqual(server.get("/v1/boards/race/top").json["entries"][0]["score"], 1)
         self.check(server.post("/v1/boards/race/scores", {"player": "ada", "delta": 1}), 507, "storage_full")

@@ -168,7 +168,7 @@ class Serve(ServerTest):
         server.process.send_signal(signal.SIGUSR1)
         until(lambda: list(server.data.glob("snapshot-*.snap")), "the snapshot")
         self.assertEqual(server.stop(), 0)
-        self.assertIn("snapshot begun", server.log)
+        until(lambda: "snapshot begun" in server.log, "the line in the log")
 
     def test_snapshot_over_http(self):
         server = self.serve("--snapshot-every", "off")
