@@ -21,7 +21,7 @@
 #ifndef RUNG_FUZZ_SESSION_H
 #define RUNG_FUZZ_SESSION_H
 
-#include "front/api/call.h"
+#include "front/api/parts.h"
 #include "guard/keys.h"
 #include "support/frontkit.h"
 

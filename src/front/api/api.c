@@ -11,7 +11,8 @@
 
 #include "base/assert.h"
 #include "front/api/archive_calls.h"
-#include "front/api/call.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/http/origin.h"
 #include "service/moderate.h"
 

@@ -3,6 +3,8 @@
 #include "codec/board_json.h"
 #include "front/api/answers.h"
 #include "front/api/archive_calls.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "service/define.h"
 #include "state/keyspace/keys.h"
 

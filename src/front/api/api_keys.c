@@ -7,7 +7,8 @@
  * Invariants:
  *  1. The text of a new key is in the change and in the answer, and nowhere else; both are wiped.
  *  2. What is answered is in force: rung_access has read the file again. */
-#include "front/api/call.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/api/schemas.h"
 #include "guard/keys_file.h"
 

@@ -4,6 +4,8 @@
  * What is shown is the live room's business (front/live); here are the request's parameters, who may, and how a
  * row looks: as in every other answer, with its place in the list and without the percentile, which changes
  * whenever anybody comes. */
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/api/reads.h"
 #include "front/live/live.h"
 #include "front/live/websocket.h"

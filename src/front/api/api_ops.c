@@ -2,7 +2,8 @@
 /* Operations: health, readiness, snapshots, metrics, the OpenAPI document, and the console's files. */
 #include "codec/http1.h"
 #include "front/api/assets.h"
-#include "front/api/call.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/api/schemas.h"
 
 #include <stdio.h>

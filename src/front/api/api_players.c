@@ -2,6 +2,8 @@
 /* Players: profile, friends, ban, erasure, history, submissions. */
 #include "codec/board_json.h"
 #include "front/api/archive_calls.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/api/reads.h"
 #include "front/api/schemas.h"
 #include "model/text.h"

@@ -4,6 +4,8 @@
  * Rows live in the API's scratch: a handler that answers now needs them no longer than that. Only questions for a
  * player's place do not answer now: those of one turn of the loop are answered together at its end. */
 #include "codec/board_json.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/api/reads.h"
 
 #include <stdio.h>

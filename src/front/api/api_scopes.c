@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which values a scope has, the largest first: what a page offers as tabs. */
+#include "front/api/handlers.h"
 #include "front/api/reads.h"
 #include "state/scope_values.h"
 

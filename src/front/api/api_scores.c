@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One submission: read, put, answered when it is durable and applied. */
 #include "front/api/answers.h"
-#include "front/api/call.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/api/submission.h"
 #include "service/submit.h"
 

@@ -2,6 +2,7 @@
 /* The asker on the loop, and the calls that wait for it. */
 #include "front/api/archive_calls.h"
 
+#include "front/api/parts.h"
 #include "front/net/loop.h"
 
 /* ---- the loop's side ---- */

@@ -20,7 +20,8 @@
  *  4. The batch lives until pending is 0 and its exchange is ended. */
 #include "base/assert.h"
 #include "front/api/answers.h"
-#include "front/api/call.h"
+#include "front/api/handlers.h"
+#include "front/api/parts.h"
 #include "front/api/submission.h"
 #include "service/submit.h"
 

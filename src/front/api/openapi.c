@@ -5,7 +5,7 @@
  * Schemas become components; those that are used are found by walking from the routes, and written once each. */
 #include "base/assert.h"
 #include "codec/board_json.h"
-#include "front/api/call.h"
+#include "front/api/parts.h"
 #include "front/api/schemas.h"
 
 #include <string.h>

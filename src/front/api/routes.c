@@ -9,7 +9,7 @@
 #include "front/api/routes.h"
 
 #include "codec/board_json.h"
-#include "front/api/call.h"
+#include "front/api/handlers.h"
 #include "front/api/schemas.h"
 #include "model/board.h"
 #include "model/calendar.h"

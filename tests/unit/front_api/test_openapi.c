@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memmem */
 #include "codec/json_reader.h"
-#include "front/api/call.h"
+#include "front/api/parts.h"
 #include "support/check.h"
 
 #include <stdio.h>

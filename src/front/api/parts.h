@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* parts.h - shared inside the room: the API object, and what its parts do for its life and its turns of the loop. */
+#ifndef RUNG_FRONT_API_PARTS_H
+#define RUNG_FRONT_API_PARTS_H
+
+#include "base/fair.h"
+#include "codec/json_reader.h"
+#include "front/api/call.h"
+#include "front/api/metrics.h"
+#include "front/api/page_cache.h"
+#include "front/live/live.h"
+
+#define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
+#define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
+
+typedef struct rung_call_list {
+    rung_call *first, *last;
+    uint32_t count;
+} rung_call_list;
+void rung__call_list_add(rung_call_list *l, rung_call *c);
+void rung__call_list_remove(rung_call_list *l, rung_call *c);
+
+struct rung_batch;
+
+struct rung_api {
+    rung_api_config config;
+    rung_service service; /* its hub is NULL until started */
+    const rung_net *net;
+    const rung_http *http;
+    bool is_stopped;
+
+    /* scratch of the call that is being handled */
+    rung_json_writer out;
+    rung_json reader;
+    rung_event event;
+    rung_row *rows; /* RUNG_API_ROWS_MAX */
+    char *body;
+    size_t body_size;
+
+    rung_call_list waiting; /* for a sequence; by deadline, since all wait equally long */
+    rung_fair waiting_shares, batch_shares; /* who has how many */
+    rung_timer wait_timer;
+
+    rung_call_list
+        ranked; /* questions for a player's place, answered together at the end of the turn */
+    rung_task answer_ranked;
+
+    rung_work archive_work[RUNG_ASKER_READERS_MAX];
+    rung_timer ask_timer; /* runs while questions wait for the archive to catch up */
+
+    struct rung_key_change *key_change; /* under way in the pool; NULL: none */
+
+    rung_live *live;
+    rung_page_cache pages; /* of top lists */
+
+    struct rung_batch *batches; /* all streams of submissions */
+    rung_task answer_batches;   /* wanted when a batch has results to send */
+    rung_timer line_timer;      /* looks for streams that send nothing, while there are streams */
+    rung_timer throttled;       /* runs while a batch waits for its sender's rate */
+
+    uint64_t boot; /* tells this process from another in ETags */
+    rung_metrics metrics;
+    char *openapi;
+    size_t openapi_len, openapi_size;
+};
+
+static inline const rung_state *rung__api_state(const rung_api *api) {
+    return rung_hub_state(api->service.hub);
+}
+
+/* A file of the console; false: there is none at this path. */
+bool rung__api_asset(rung_exchange *x, const rung_request *r);
+
+/* ---- places (api_reads.c) ---- */
+
+void rung__answer_ranked(void *api);
+
+/* ---- streams ---- */
+
+void rung__batch_stop_all(rung_api *api);
+void rung__answer_batches(void *api);
+void rung__batch_on_throttled(void *api);
+void rung__batch_end_silent(void *api);
+
+/* ---- live (api_live.c) ---- */
+
+rung_status rung__live_create(rung_api *api, rung_err *err);
+
+/* ---- the document ---- */
+
+/* The OpenAPI document, from the table of routes; the writer's failure if it fails. */
+void rung_openapi_write(rung_json_writer *w, const char *version);
+
+#endif
