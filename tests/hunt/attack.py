@@ -596,6 +596,17 @@ def thief(world, chance):
         world.stop.wait(0.5)
 
 
+def read_until(s, wanted, seconds):
+    s.settimeout(seconds)
+    got = b""
+    while wanted not in got:
+        piece = s.recv(1 << 16)
+        if not piece:
+            raise OSError("turned away")
+        got += piece
+    return got
+
+
 def is_known(world, key):
     with world.dial(world.http, "127.0.0.6") as s:
         s.sendall(head("GET", "/v1/boards/sandbox/top", key, "Connection: close\r\n"))
@@ -613,7 +624,7 @@ def steal(world, key):
         time.sleep(0.05)
     with world.dial(world.http, "127.0.0.6") as s:
         s.sendall(head("POST", "/v1/scores", key, "Content-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n") + piece)
-        before = drain(s, 0.5)
+        before = read_until(s, b'"line":1', 30)  # accepted before the key ends
         rung("keys", "revoke", key.split("_")[2], "--data", world.keys["folder"])
         while is_known(world, key) and not world.stop.is_set() and time.monotonic() < end:
             time.sleep(0.05)
