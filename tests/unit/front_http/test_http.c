@@ -16,6 +16,7 @@ typedef struct kit {
     rung_http *http;
     rung_exchange *later[64]; /* those that wait for answer_later() */
     uint32_t later_count, gone, observed, handled, drained;
+    bool is_held; /* a stream's body has been held up */
     uint64_t observed_bytes_in, observed_bytes_out;
     int last_status;
 } kit;
@@ -51,11 +52,12 @@ static void got_body_later(void *ctx, rung_exchange *x, rung_slice body) {
 }
 
 static void got_piece(void *ctx, rung_exchange *x, rung_slice piece) {
-    (void)ctx;
-    if (!piece.len)
+    if (!piece.len) {
         rung_exchange_end(x);
-    else if (!rung_exchange_write(x, piece))
+    } else if (!rung_exchange_write(x, piece)) {
+        ((kit *)ctx)->is_held = true;
         rung_exchange_hold(x);
+    }
 }
 
 static void on_stream_drained(void *ctx, rung_exchange *x) {
@@ -217,27 +219,36 @@ static void stop(kit *k) {
     netkit_end(&k->net);
 }
 
-static uint32_t later_count(kit *k);
-
 typedef struct count_call {
     kit *kit;
     uint32_t count;
 } count_call;
 
-static void read_count(void *ctx) {
+static void read_later(void *ctx) {
     count_call *c = ctx;
     c->count = c->kit->later_count;
 }
 
-static uint32_t later_count(kit *k) {
+static void read_is_held(void *ctx) {
+    count_call *c = ctx;
+    c->count = c->kit->is_held;
+}
+
+static void read_refused(void *ctx) {
+    count_call *c = ctx;
+    rung_http_stats stats = rung_http_stat(c->kit->http);
+    c->count = (uint32_t)(stats.malformed + stats.timed_out);
+}
+
+/* Wait until the server's thread counts that many. */
+static void await(kit *k, void (*read)(void *ctx), uint32_t count) {
     count_call c = {k, 0};
-    netkit_call(&k->net, read_count, &c);
-    return c.count;
+    while (netkit_call(&k->net, read, &c), c.count != count)
+        usleep(1000);
 }
 
 static void await_later(kit *k, uint32_t count) {
-    while (later_count(k) != count)
-        usleep(1000);
+    await(k, read_later, count);
 }
 
 /* ---- a client ---- */
@@ -548,7 +559,7 @@ TEST(a_stream_goes_both_ways_within_bounds) {
     int fd = netkit_connect(&k.net);
     netkit_send(fd, "POST /stream HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                     "Transfer-Encoding: chunked\r\n\r\n");
-    pid_t child = fork(); /* one sends, one reads, the reader slowly at first */
+    pid_t child = fork(); /* one sends; the other reads when the server has stopped reading */
     if (child == 0) {
         static char piece[SIZE + 16];
         int head = snprintf(piece, sizeof piece, "%x\r\n", SIZE);
@@ -559,7 +570,7 @@ TEST(a_stream_goes_both_ways_within_bounds) {
         netkit_send(fd, "0\r\n\r\n");
         _exit(0);
     }
-    usleep(300000);
+    await(&k, read_is_held, 1);
     size_t len = 0, in_body = 0;
     for (answer[0] = 0; !strstr(answer, "\r\n\r\n"); len++)
         netkit_read_exactly(fd, answer + len, 1);
@@ -771,18 +782,6 @@ TEST(malformed_requests_end_the_connection) {
     CHECK_EQ_U64(k.handled, 2);
 }
 
-static void read_refused(void *ctx) {
-    count_call *c = ctx;
-    rung_http_stats stats = rung_http_stat(c->kit->http);
-    c->count = (uint32_t)(stats.malformed + stats.timed_out);
-}
-
-static void await_refused(kit *k, uint32_t count) {
-    count_call c = {k, 0};
-    while (netkit_call(&k->net, read_refused, &c), c.count != count)
-        usleep(1000);
-}
-
 /* The refusal waits for its turn; the handler never sees the request. */
 TEST(a_request_refused_behind_one_under_way_is_answered_in_its_turn) {
     static const char *const seconds[] = {"X\r\n\r\n", "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
@@ -794,7 +793,7 @@ TEST(a_request_refused_behind_one_under_way_is_answered_in_its_turn) {
         netkit_send(fd, "GET /later?first HTTP/1.1\r\nHost: x\r\n\r\n");
         await_later(&k, 1);
         netkit_send(fd, seconds[i]);
-        await_refused(&k, i + 1);
+        await(&k, read_refused, i + 1);
         netkit_call(&k.net, answer_oldest, &k);
         CHECK_EQ_STR(next_answer(fd), "first");
         netkit_read_all(fd, answer, sizeof answer, NULL);
@@ -812,7 +811,7 @@ TEST(a_client_may_leave_before_a_refusal_is_sent) {
     start(&k);
     int fd = netkit_connect(&k.net);
     netkit_send(fd, "GET /later?1 HTTP/1.1\r\nHost: x\r\n\r\nX\r\n\r\n");
-    await_refused(&k, 1);
+    await(&k, read_refused, 1);
     close(fd);
     stop(&k);
     CHECK_EQ_U64(k.handled, 1);
