@@ -66,7 +66,8 @@ static void exchange(door *d, const rung_address *to, const char *text) {
 
 /* ---- HTTP ---- */
 
-static verdict verdict_of_json(const char *text, const char *retry) {
+/* How long to wait: a request that is refused whole says it in its head, one submission of a batch in its error. */
+static verdict verdict_of_json(const char *text) {
     static const struct {
         const char *code;
         decision decision;
@@ -74,8 +75,12 @@ static verdict verdict_of_json(const char *text, const char *retry) {
                  {"board_not_found", ABSENT}, {"refused", RULE},       {"future_at", FUTURE},
                  {"id_conflict", CONFLICT},   {"rate_limited", LIMIT}, {"unauthorized", UNKNOWN},
                  {"forbidden", FORBIDDEN}};
-    const char *wait = strstr(text, retry);
-    verdict v = {ACCEPTED, wait ? atoi(wait + strlen(retry)) : 0};
+    static const char *const waits[] = {"Retry-After: ", "\"retry_after\":"};
+    verdict v = {ACCEPTED, 0};
+    for (size_t i = 0; i < 2; i++) {
+        const char *wait = strstr(text, waits[i]);
+        v.retry_s = wait ? atoi(wait + strlen(waits[i])) : v.retry_s;
+    }
     const char *code = strstr(text, "\"code\":\"");
     for (size_t i = 0; code && i < sizeof codes / sizeof *codes; i++)
         if (strncmp(code + 8, codes[i].code, strlen(codes[i].code)) == 0) {
@@ -116,14 +121,14 @@ static verdict submit_http(door *d, const submission *s) {
     snprintf(path, sizeof path, "/v1/boards/%s/scores", s->board);
     write_json(s, false, body, sizeof body);
     post(d, path, "application/json", body);
-    return verdict_of_json(reply, "Retry-After: ");
+    return verdict_of_json(reply);
 }
 
 static verdict submit_ndjson(door *d, const submission *s) {
     char body[512];
     write_json(s, true, body, sizeof body);
     post(d, "/v1/scores", "application/x-ndjson", body);
-    return verdict_of_json(reply, "\"retry_after\":");
+    return verdict_of_json(reply);
 }
 
 static verdict submit_array(door *d, const submission *s) {
@@ -131,7 +136,7 @@ static verdict submit_array(door *d, const submission *s) {
     write_json(s, true, body, sizeof body);
     snprintf(array, sizeof array, "[%s]", body);
     post(d, "/v1/scores", "application/json", array);
-    return verdict_of_json(reply, "\"retry_after\":");
+    return verdict_of_json(reply);
 }
 
 /* ---- RESP ---- */
@@ -340,6 +345,7 @@ TEST(every_door_decides_alike) {
             verdict v = d->submit(d, s);
             CHECK_MSG(v.decision == rows[r].expected, "%s, row %zu (%s %s): %s, expected %s",
                       d->name, r, s->board, s->score, names[v.decision], names[rows[r].expected]);
+            CHECK_MSG(v.retry_s == 0, "%s, row %zu: no waiting would help", d->name, r);
         }
         close_door(d);
     }
@@ -368,6 +374,27 @@ TEST(limits_come_last_and_say_how_long) {
                   names[v.decision], v.retry_s);
         CHECK_EQ_I64(d->submit(d, &(submission){"best", "ada", "x", 0, NULL}).decision, INVALID);
         CHECK_EQ_I64(d->submit(d, &(submission){"best", "bob", "5", 0, NULL}).decision, ACCEPTED);
+        close_door(d);
+    }
+}
+
+/* The sender's own limit, whoever the player is: the third request of a minute's two. */
+TEST(a_sender_is_told_how_long_to_wait) {
+    frontkit_config config = {.access = {.per_peer = {2, 60000}, .rate_capacity = 64}};
+    static const char *const players[] = {"ada", "bob", "cyd"};
+    for (size_t i = 0; i < DOORS; i++) {
+        door *d = &doors[i];
+        frontkit kit;
+        if (d->is_library)
+            continue;
+        open_door(d, &kit, &config);
+        for (int n = 0; n < 3; n++) {
+            verdict v = d->submit(d, &(submission){"best", players[n], "5", 0, NULL});
+            CHECK_MSG(v.decision == (n < 2 ? ACCEPTED : LIMIT) && v.retry_s == (n < 2 ? 0 : 30),
+                      "%s, request %d: %s, wait %d s", d->name, n, names[v.decision], v.retry_s);
+        }
+        kit.now_ms += 30000; /* as told */
+        CHECK_EQ_I64(d->submit(d, &(submission){"best", "dan", "5", 0, NULL}).decision, ACCEPTED);
         close_door(d);
     }
 }
