@@ -668,10 +668,16 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
         api->config.metrics_boards_max = METRICS_BOARDS_MAX;
     api->out = (rung_json_writer){.alloc = config->alloc, .limit = OUT_MAX};
     api->rows = rung_alloc_zeroed(config->alloc, RUNG_API_ROWS_MAX * sizeof *api->rows);
-    if (!api->rows || make_openapi(api) < 0 || rung__archive_create(api, err) < 0 ||
-        rung__live_create(api, err) < 0) {
+    rung_status st = api->rows ? make_openapi(api) : RUNG_ENOMEM;
+    if (st < 0)
+        RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+    if (st >= 0)
+        st = rung__archive_create(api, err);
+    if (st >= 0)
+        st = rung__live_create(api, err);
+    if (st < 0) {
         free_memory(api);
-        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
+        return st;
     }
     join_loop(api);
     api->boot = rung_loop_clock_ns(config->loop);
