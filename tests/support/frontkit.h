@@ -34,7 +34,8 @@ typedef struct frontkit_config {
     rung_resp_config resp;
     rung_access_config access;
     uint32_t waiting_max; /* of the hub */
-    size_t fill_max;      /* of the heap */
+    bool is_recovering; /* the API does not get the hub: it answers as before a server's recovery */
+    size_t fill_max;    /* of the heap */
 } frontkit_config;
 
 typedef struct frontkit {
@@ -119,7 +120,8 @@ static inline void frontkit_start(frontkit *k, const frontkit_config *config) {
     rung_api_attach(k->api, k->net, k->http);
     c.resp.hub = k->hub;
     CHECK_OK(rung_resp_create(&c.resp, &k->resp, NULL));
-    rung_api_start(k->api, k->hub);
+    if (!c.is_recovering)
+        rung_api_start(k->api, k->hub);
     frontkit_listen(k, rung_http_protocol(), k->http, &k->http_bound);
     frontkit_listen(k, rung_resp_protocol(), k->resp, &k->resp_bound);
     frontkit_join_loop(k);
