@@ -196,6 +196,22 @@ static void expect_end(int fd) {
     close(fd);
 }
 
+typedef struct held_question {
+    const rung_net *net;
+    rung_net_stats stats;
+} held_question;
+
+static void ask_stats(void *ctx) {
+    held_question *q = ctx;
+    q->stats = rung_net_stat(q->net);
+}
+
+static rung_net_stats stats_of(kit *k) {
+    held_question q = {.net = k->net.net};
+    netkit_call(&k->net, ask_stats, &q);
+    return q.stats;
+}
+
 /* ---- tests ---- */
 
 TEST(bytes_split_anywhere_are_put_together) {
@@ -281,7 +297,8 @@ TEST(a_slow_reader_stops_being_read_from_and_goes_on_later) {
     /* More than the kernel's buffers hold: the rest waits with us, and the second flood is not even read. */
     netkit_send(fd, "flood 8000000\nflood 4000000\necho end\n");
     size_t total = 0;
-    usleep(50000);
+    while (!stats_of(&k).held) /* the kernel's buffers are full */
+        usleep(1000);
     while (total < 12000003) {
         ssize_t n = netkit_read(fd, got, sizeof got);
         CHECK(n > 0);
@@ -352,22 +369,9 @@ TEST(unfinished_input_of_all_together_has_a_limit) {
     close(polite);
 }
 
-typedef struct cut_off_question {
-    const rung_net *net;
-    uint64_t count;
-} cut_off_question;
-
-static void ask_cut_off(void *ctx) {
-    cut_off_question *q = ctx;
-    q->count = rung_net_stat(q->net).cut_off;
-}
-
 static void wait_for_cut_off(kit *k, uint64_t count) {
-    cut_off_question q = {.net = k->net.net};
-    while (q.count < count) {
-        netkit_call(&k->net, ask_cut_off, &q);
+    while (stats_of(k).cut_off < count)
         usleep(1000);
-    }
 }
 
 TEST(unread_output_of_all_together_has_a_limit) {
@@ -395,22 +399,6 @@ TEST(unread_output_of_all_together_has_a_limit) {
 }
 
 /* ---- what protocols hold ---- */
-
-typedef struct held_question {
-    const rung_net *net;
-    rung_net_stats stats;
-} held_question;
-
-static void ask_stats(void *ctx) {
-    held_question *q = ctx;
-    q->stats = rung_net_stat(q->net);
-}
-
-static rung_net_stats stats_of(kit *k) {
-    held_question q = {.net = k->net.net};
-    netkit_call(&k->net, ask_stats, &q);
-    return q.stats;
-}
 
 static int hold(kit *k, const char *line) {
     int fd = netkit_connect(&k->net);
