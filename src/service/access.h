@@ -155,7 +155,7 @@ struct rung_access_answer {
     rung_err err; /* set when the verdict is not RUNG_ACCESS_OK */
 };
 
-/* May `who` do it, now? `answer` may be NULL. */
+/* May `who` do it, now? `answer` may be NULL if it costs nothing. */
 rung_verdict rung_access_allow(rung_access *a, rung_who *who, const rung_need *need, int64_t now_ms,
                                rung_access_answer *answer);
 /* Both in one, for who comes with a single request. */

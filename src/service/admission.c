@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/admission.h"
 
-/* What a change that waits may add to the state, more than most do: a new player, or a new key, and its bytes. */
-enum { GROWTH_EACH = 1024, GROWTH_FACTOR = 4 };
-
 static bool do_commands_grow(rung_slice packed) {
     rung_zcommand c;
     while (rung_zcommand_next(&packed, &c, NULL) == RUNG_OK)
@@ -44,13 +41,9 @@ static bool does_grow(const rung_state *state, const rung_event *event) {
     return false;
 }
 
-rung_status rung_memory_limit_check(rung_memory_limit *limit, const rung_state *state,
-                                    const rung_event *event, uint64_t waiting,
-                                    uint64_t waiting_bytes, rung_err *err) {
-    if (!limit->max)
-        return RUNG_OK;
-    uint64_t coming = waiting * GROWTH_EACH + waiting_bytes * GROWTH_FACTOR;
-    if (limit->meter->used + coming < limit->max || !does_grow(state, event))
+rung_status rung__memory_limit_reached(rung_memory_limit *limit, const rung_state *state,
+                                       const rung_event *event, rung_err *err) {
+    if (!does_grow(state, event))
         return RUNG_OK;
     limit->refused++;
     return RUNG_FAIL(err, RUNG_EFULL,

@@ -104,20 +104,22 @@ rung_status rung_question_open(const rung_service *s, rung_question *q, rung_vie
                                rung_err *err) {
     const rung_state *state = rung_hub_state(s->hub);
     const rung_board_def *def;
-    rung_err why = {0};
-    q->k = (rung_ranking){.board = q->query.board,
-                          .scope = q->query.scope,
-                          .state = state,
-                          .teams = q->query.teams,
-                          .seq = rung_state_seq(state)};
+    rung_err why;
+    q->k.board = q->query.board;
+    q->k.scope = q->query.scope;
+    q->k.state = state;
+    q->k.teams = q->query.teams;
+    q->k.seq = rung_state_seq(state);
     if (q->query.window_id.len && q->query.on.len)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "on", "not together with window_id");
     if (rung_state_board(state, q->query.board, &def) != RUNG_OK)
         return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "no such board");
     rung_status st = rung_state_view(state, &q->query, view, &why);
-    if (st == RUNG_OK)
+    if (st == RUNG_OK) {
         set_ranking(&q->k, view, def);
-    else if (err)
+        return RUNG_OK;
+    }
+    if (err)
         *err = why;
     return why.reason == RUNG_REASON_NOT_IN_MEMORY ? leave_memory(s, q, def, st, err) : st;
 }

@@ -94,8 +94,6 @@ rung_status rung_submit_check(const rung_service *s, const rung_score_event *e, 
 rung_status rung_submit_put(const rung_service *s, rung_hub_sender from, rung_event *event,
                             int64_t now_ms, rung_hub_answer *answer, void *ctx,
                             rung_access_answer *why) {
-    rung_access_answer own;
-    why = why ? why : &own;
     rung_status st = check(s, &event->score, now_ms, why);
     return st < 0 ? st : rung_hub_put_from(s->hub, from, event, NULL, answer, ctx, &why->err);
 }

@@ -34,7 +34,7 @@ RUNG_NODISCARD rung_status rung_submit_check(const rung_service *s, const rung_s
                                              int64_t now_ms, rung_access_answer *why);
 
 /* Propose the submission: rung_hub_put_from() behind these checks. RUNG_OK: `answer` will be called. RUNG_ELIMIT
- * with a verdict: the player's limit; without one the hub has no room. `why` may be NULL. */
+ * with a verdict: the player's limit; without one the hub has no room. */
 RUNG_NODISCARD rung_status rung_submit_put(const rung_service *s, rung_hub_sender from,
                                            rung_event *event, int64_t now_ms,
                                            rung_hub_answer *answer, void *ctx,

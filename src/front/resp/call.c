@@ -13,7 +13,7 @@ enum { OUT_KEPT = 256 << 10 };
 /* After a quarter of what one command may do, heavy ones wait for the next turn. */
 enum { TIRED = 4 };
 
-rung__resp_call rung__resp_call_begin(rung__resp_session *s) {
+static rung__resp_call begin(rung__resp_session *s, int64_t now_ms) {
     rung_resp *r = s->r;
     rung__resp_gather_end(r);
     RUNG_ASSERT(r->out.len == 0);
@@ -22,8 +22,12 @@ rung__resp_call rung__resp_call_begin(rung__resp_session *s) {
                              .s = s,
                              .out = &r->out,
                              .state = rung_hub_state(r->hub),
-                             .now_ms = rung_hub_now(r->hub),
+                             .now_ms = now_ms,
                              .may_spill = true};
+}
+
+rung__resp_call rung__resp_call_begin(rung__resp_session *s) {
+    return begin(s, rung_hub_now(s->r->hub));
 }
 
 void rung__resp_call_end(rung__resp_call *call) {
@@ -37,7 +41,7 @@ void rung__resp_call_end(rung__resp_call *call) {
 
 rung__resp_call *rung__resp_gather_begin(rung__resp_session *s) {
     rung_resp *r = s->r;
-    r->gathering = rung__resp_call_begin(s);
+    r->gathering = begin(s, 0);
     rung_hub_call_after(r->hub, &r->after_answers);
     return &r->gathering;
 }

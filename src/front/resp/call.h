@@ -43,8 +43,8 @@ struct rung__resp_call {
 /* Begin and end writing replies of one session; there is never more than one writer. */
 rung__resp_call rung__resp_call_begin(rung__resp_session *s);
 void rung__resp_call_end(rung__resp_call *call);
-/* The same for short answers of the hub to one session (r->gathering). They are sent together, when somebody else
- * writes or the hub has no more. */
+/* The same for short answers of the hub to one session (r->gathering), without the time of day. They are sent together,
+ * when another session writes or the hub has no more. */
 rung__resp_call *rung__resp_gather_begin(rung__resp_session *s);
 void rung__resp_gather_end(rung_resp *r);
 

@@ -283,6 +283,7 @@ uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n) {
     rung__resp_request *q = call->before.group;
     rung_event *event = &r->event;
     rung__resp_change made;
+    rung_access_answer why;
     size_t mark = call->out->len;
     uint64_t errors = r->stats.errors;
     uint32_t room = group_room(s, q), count = n < room ? n : room, done = 0;
@@ -292,7 +293,7 @@ uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n) {
         call->style = 0;
         if (call->command->build(call, &made) != RUNG__BUILD_SCORE || call->style != q->style ||
             rung_submit_put(&r->service, rung__resp_sender(s, true), event, call->now_ms,
-                            score_answered, q, NULL) < 0)
+                            score_answered, q, &why) < 0)
             break;
     }
     call->out->len = mark;

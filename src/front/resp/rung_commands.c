@@ -196,24 +196,22 @@ static void ask_archive(rung__resp_call *call, const rung_question *q) {
 /* Which ranking. RUNG_OK: `view` can be read; else it is answered, or will be. */
 static rung_status open_ranking(rung__resp_call *call, rung_question *q, rung_view *view) {
     rung_zkey k;
-    rung_err err = {0};
-    if (!rung__resp_open_zset(call, call->argv[1], &k))
-        return RUNG_EINVAL;
-    if (k.kind == RUNG_ZKEY_NONE) {
-        put_nothing(call, q);
-        return RUNG_NOT_FOUND;
-    }
+    rung_err err;
     rung_status st = rung_question_open(&call->r->service, q, view, &err);
-    if (st == RUNG_PARTIAL)
+    if (st == RUNG_OK || !rung__resp_open_zset(call, call->argv[1], &k))
+        return st;
+    if (k.kind == RUNG_ZKEY_NONE)
+        put_nothing(call, q);
+    else if (st == RUNG_PARTIAL)
         ask_archive(call, q);
-    else if (st != RUNG_OK)
+    else
         rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
     return st;
 }
 
 static void ask(rung__resp_call *call, rung_question *q) {
     rung_view view;
-    rung_err err = {0};
+    rung_err err;
     if (open_ranking(call, q, &view) != RUNG_OK)
         return;
     rung_status st = rung_question_read(q, &view, rung__resp_alloc(call), &err);

@@ -37,17 +37,17 @@ void rung__resp_timer_start(rung_resp *r) {
         rung_timer_start(r->loop, &r->timer, TICK_MS, TICK_MS);
 }
 
-/* Behind the hub's part of the turn: there may be room now. Whoever blocks is looked at when a key
- * of theirs or the guard's keys have changed. */
+/* Runs after the hub's part of the turn, which may have made room. Blocked clients are looked at when one of the keys
+ * they wait for has changed, or their rights. */
 static void answer(void *ctx) {
     rung_resp *r = ctx;
     if (r->turn_number != r->loop->turn.number)
         r->turn_work = 0;
     r->turn_number = r->loop->turn.number;
-    resume_stalled(r);
-    if (r->stalled_first && rung__resp_is_tired(r))
+    if (r->stalled_first && resume_stalled(r) && rung__resp_is_tired(r))
         rung_turn_hurry(&r->loop->turn);
-    if (r->waiters.touched_first || r->waiters.generation != rung_access_generation(r->access))
+    if (r->waiters.first &&
+        (r->waiters.touched_first || r->waiters.generation != rung_access_generation(r->access)))
         rung__resp_blocked_look(r);
 }
 

@@ -162,7 +162,7 @@ void rung__resp_reply_zadd(rung__resp_call *call, const rung_zkey_result *result
 static void score_refused(rung__resp_call *call, rung_slice key, rung_status st,
                           const rung_err *err) {
     rung_zkey k;
-    rung_zkey_open(call->state, key, call->now_ms, &k);
+    rung_zkey_open(call->state, key, rung_hub_now(call->r->hub), &k);
     if (st == RUNG_EUNSUPPORTED)
         rung__resp_error_type(call);
     else if (st == RUNG_ERANGE && k.kind != RUNG_ZKEY_BOARD)

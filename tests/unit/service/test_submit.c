@@ -122,6 +122,7 @@ TEST(doubles_without_the_board) {
                 {"a new key", 1.7e308, RUNG_OK},
                 {"sum", -1e300, RUNG_ERANGE}};
     fixture f;
+    rung_access_answer why;
     begin(&f, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         f.event.kind = RUNG_EVENT_SCORE;
@@ -132,7 +133,7 @@ TEST(doubles_without_the_board) {
                                            .values = {{.d = rows[i].value}},
                                            .types = {RUNG_SCORE_REAL}};
         CHECK_STATUS(
-            rung_submit_put(&f.service, (rung_hub_sender){0}, &f.event, NOW, answered, &f, NULL),
+            rung_submit_put(&f.service, (rung_hub_sender){0}, &f.event, NOW, answered, &f, &why),
             rows[i].status);
     }
     end(&f);
