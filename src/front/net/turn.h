@@ -37,10 +37,9 @@ typedef enum rung_phase {
     RUNG_PHASE_APPLY,
     RUNG_PHASE_ANSWER,
     RUNG_PHASE_SEND,
-    RUNG_PHASES
 } rung_phase;
 
-/* Embedded by its owner, who removes it before its memory goes. Due when wanted or woken, and besides: */
+/* Embedded by its owner, who removes it before freeing it. Due when wanted or woken, or as these fields say: */
 typedef struct rung_task {
     void (*run)(void *ctx);
     void *ctx;
@@ -48,13 +47,14 @@ typedef struct rung_task {
     bool (*has_more)(const void *ctx); /* of the flush phase only; may be NULL. True: it is due */
     bool is_wanted;
     atomic_bool is_woken;
+    rung_phase phase;
     struct rung_turn *turn; /* to which it was added */
     struct rung_task *next;
 } rung_task;
 
 /* The zero value has no tasks. */
 typedef struct rung_turn {
-    rung_task *tasks[RUNG_PHASES];
+    rung_task *tasks;     /* in the order of running */
     uint64_t number;      /* of turns so far: tells one turn from the next */
     atomic_bool is_woken; /* some task is */
     uint32_t wanted_count;
