@@ -8,7 +8,7 @@
  * A finish is possible from NEW (to tell somebody that there is no place) and during the handshake. An abort, an error
  * or a timeout leads from every state to CLOSING. enter() knows all of that, and what each state begins with.
  *
- *  1. kept_len > 0 only while the protocol waits for more bytes, is paused, or output is full.
+ *  1. kept.len > 0 only while the protocol waits for more bytes, is paused, or output is full.
  *  2. While the protocol or the output holds the input, nothing is read and `data` is not called.
  *  3. At most one write is under way, over the first `writing` bytes of what goes on the wire.
  *  4. The protocol is called from the loop only: from a read, the turn, the wheel, or the end.
@@ -38,34 +38,20 @@ void rung__conn_to_turn(rung_conn *c) {
         return;
     rung_turn_want(&c->net->send);
     c->is_in_turn = true;
-    c->turn_next = NULL;
-    c->turn_prev = c->net->turn_last;
-    if (c->net->turn_last)
-        c->net->turn_last->turn_next = c;
-    else
-        c->net->turn_first = c;
-    c->net->turn_last = c;
+    RUNG_LIST_APPEND(&c->net->turn, c, turn);
 }
 
 void rung__conn_leave_turn(rung_conn *c) {
-    rung_net *n = c->net;
     if (!c->is_in_turn)
         return;
-    if (c->turn_prev)
-        c->turn_prev->turn_next = c->turn_next;
-    else
-        n->turn_first = c->turn_next;
-    if (c->turn_next)
-        c->turn_next->turn_prev = c->turn_prev;
-    else
-        n->turn_last = c->turn_prev;
+    RUNG_LIST_REMOVE(&c->net->turn, c, turn);
     c->is_in_turn = false;
 }
 
 /* Read when somebody wants it: the protocol, or the goodbye, which throws it away. */
 void rung__conn_update_reading(rung_conn *c) {
-    bool is_wanted = c->state == RUNG__CONN_LINGERING ||
-                     (c->state < RUNG__CONN_FINISHING && !rung__conn_is_held(c));
+    bool is_wanted =
+        c->state == RUNG__CONN_LINGERING || (c->state < RUNG__CONN_FINISHING && !c->holds);
     bool wants = is_wanted && c->input == RUNG__INPUT_OPEN;
     if (wants == c->is_reading)
         return;
@@ -114,7 +100,7 @@ static void enter(rung_conn *c, rung__conn_state state) {
         rung__tls_goodbye(c->tls);
         break;
     case RUNG__CONN_LINGERING:
-        if (c->kept)
+        if (c->kept.data)
             rung__conn_drop_input(c);
         set_own_deadline(c, c->net->config.linger_ms);
         rung__conn_update_reading(c);
@@ -156,7 +142,7 @@ void rung__conn_cut_off(rung_conn *c) {
 static rung_conn *struct_take(rung_net *n, bool *is_spare_out) {
     rung_conn *c = n->idle_structs;
     if (c) {
-        n->idle_structs = c->next;
+        n->idle_structs = c->all.next;
         n->idle_struct_count--;
         memset(c, 0, n->conn_size);
     } else if ((c = rung_alloc_zeroed(n->config.alloc, n->conn_size))) {
@@ -169,6 +155,7 @@ static rung_conn *struct_take(rung_net *n, bool *is_spare_out) {
         return NULL;
     }
     c->net = n;
+    c->kept.alloc = n->config.alloc;
     return c;
 }
 
@@ -180,7 +167,7 @@ static void struct_give(rung_conn *c) {
     }
 #if !defined(__SANITIZE_ADDRESS__)
     if (n->idle_struct_count < STRUCTS_KEPT_BYTES / n->conn_size) {
-        c->next = n->idle_structs;
+        c->all.next = n->idle_structs;
         n->idle_structs = c;
         n->idle_struct_count++;
         return;
@@ -198,18 +185,14 @@ static void on_closed(rung_stream *s) {
     rung__queue_clear(&c->out, &n->pool);
     rung__tls_session_destroy(c->tls);
     rung__conn_drop_input(c);
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        n->conns = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
+    RUNG_LIST_REMOVE(&n->all, c, all);
     n->stats.open--;
     struct_give(c);
     rung__net_closed(n);
 }
 
-/* Tell a connection without a place so, if there is anything to tell and not too many are being told already. */
+/* Tell a connection that there is no place for it, unless the protocol has no words for that or too many are being
+ * told already. */
 static void refuse(rung__listener *l, rung_conn *c) {
     rung_net *n = c->net;
     n->stats.refused++;
@@ -250,10 +233,7 @@ void rung__conn_accept(rung__listener *l) {
     s->events = &events;
     s->ctx = c;
     c->protocol = l->protocol;
-    c->next = n->conns;
-    if (c->next)
-        c->next->prev = c;
-    n->conns = c;
+    RUNG_LIST_PREPEND(&n->all, c, all);
     n->stats.open++;
     if (rung_stream_accept(n->config.loop, l->from, s) != 0 || is_spare)
         rung__conn_close(c, true);
@@ -266,9 +246,8 @@ void rung__conn_accept(rung__listener *l) {
 /* ---- the end ---- */
 
 void rung_conn_finish(rung_conn *c) {
-    if (c->state >= RUNG__CONN_FINISHING)
-        return;
-    enter(c, RUNG__CONN_FINISHING);
+    if (c->state < RUNG__CONN_FINISHING)
+        enter(c, RUNG__CONN_FINISHING);
 }
 
 void rung_conn_abort(rung_conn *c) {
@@ -367,7 +346,7 @@ void rung_conn_switch(rung_conn *c, const rung_protocol *protocol, void *session
     c->protocol = protocol;
     c->session = session;
     c->deadline_ms = 0;
-    if (c->kept_len && !c->is_in_data) {
+    if (c->kept.len && !c->is_in_data) {
         c->due |= RUNG__DUE_INPUT;
         rung__conn_to_turn(c);
     }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* conn.h - what the files of the room know of each other: the structs of a net and of a connection.
- *
- * Private to front/net; the contract is net.h. */
+/* conn.h - the structs of a net and of a connection, and what the files of the room call of each other. The contract
+ * is net.h. Private to front/net. */
 #ifndef RUNG_FRONT_NET_CONN_H
 #define RUNG_FRONT_NET_CONN_H
 
+#include "base/buffer.h"
+#include "base/list.h"
 #include "front/net/net.h"
 #include "front/net/peers.h"
 #include "front/net/queue.h"
 #include "front/net/tls_session.h"
 
-/* The wheel: deadlines are kept in steps of a quarter second, and looked at again after one round when further
- * away. */
+/* The timer wheel has steps of a quarter second. Deadlines more than one round away are looked at again. */
 #define RUNG__WHEEL_STEP_MS 250u
 #define RUNG__WHEEL_SLOTS   64u
 
@@ -30,10 +30,10 @@ typedef enum rung__conn_state {
 
 typedef enum rung__place {
     RUNG__PLACE_NONE,
-    RUNG__PLACE_TOLD, /* there is none for it, and it is being told so */
+    RUNG__PLACE_TOLD, /* refused, and being told so */
     RUNG__PLACE_COMMON,
     RUNG__PLACE_RESERVED,
-    RUNG__PLACE_CLAIMED, /* a reserved one that is worth it */
+    RUNG__PLACE_CLAIMED, /* reserved, see rung_conn_claim() */
 } rung__place;
 
 /* The peer's side. */
@@ -43,7 +43,7 @@ typedef enum rung__input {
     RUNG__INPUT_END_TOLD /* `ended` was called */
 } rung__input;
 
-/* Why nothing is read; both can be true. */
+/* Why nothing is read; both can be set. */
 #define RUNG__HOLD_PROTOCOL 1u
 #define RUNG__HOLD_OUTPUT   2u
 /* What is to be done at the end of the turn besides sending: kept input is given again; `woken` is called. */
@@ -56,7 +56,7 @@ typedef struct rung__listener {
     const rung_protocol *protocol;
     void *ctx;
     rung_tls *tls;
-    bool is_waiting; /* somebody is at the door, and there was no memory to let them in */
+    bool is_waiting; /* a connection was not accepted yet for lack of memory */
     struct rung__listener *next;
 } rung__listener;
 
@@ -67,20 +67,20 @@ struct rung_net {
     rung_timer wheel_timer, stop_timer;
     size_t conn_size; /* of a connection with its stream */
     rung__listener *listeners;
-    rung_conn *conns;        /* all that are not closed */
-    rung_conn *idle_structs; /* free ones, for reuse */
+    RUNG_LIST(rung_conn) all; /* that are not closed */
+    rung_conn *idle_structs;  /* free ones, for reuse */
     uint32_t idle_struct_count;
-    rung_conn *spare;                  /* to turn somebody away when there is no memory */
-    rung_conn *turn_first, *turn_last; /* those with something to do before the loop waits */
-    rung_conn *wheel[RUNG__WHEEL_SLOTS];
-    uint64_t tick; /* the last step of the wheel that was worked off */
+    rung_conn *spare;          /* to refuse a connection when there is no memory */
+    RUNG_LIST(rung_conn) turn; /* those with something to do before the loop waits */
+    RUNG_LIST(rung_conn) wheel[RUNG__WHEEL_SLOTS];
+    uint64_t tick; /* the last step of the wheel that is done */
     bool is_stopping;
-    uint64_t shed_turn; /* the number of the turn in which room was made last */
+    uint64_t shed_turn; /* the turn in which connections were last cut off to free memory */
     size_t held;        /* by all connections: the sum of theirs; without blobs, see pool.stuck */
     rung__peers peers;
-    uint32_t common_count; /* connections in common places */
-    uint32_t told_count;   /* connections that got no place and are being told so */
-    rung_conn *reserved_first, *reserved_last; /* in reserved places, in the order they came */
+    uint32_t common_count;         /* connections in common places */
+    uint32_t told_count;           /* refused connections that are being told so */
+    RUNG_LIST(rung_conn) reserved; /* in reserved places, in the order they came */
     void (*stopped)(void *ctx);
     void *stopped_ctx;
     rung_net_stats stats;
@@ -95,29 +95,25 @@ struct rung_conn {
     void *session;
     rung__tls_session *tls; /* NULL: plain */
     rung__queue out;        /* to be sent; with TLS to be encrypted first */
-    char *kept;             /* unconsumed input */
-    uint32_t kept_len, kept_size;
-    uint32_t writing; /* bytes of the stream's write that is under way */
-    size_t
-        held; /* memory of input kept, of output that the peer does not take, and of the session */
+    rung_buffer kept;       /* unconsumed input */
+    uint32_t writing;       /* bytes of the stream's write in flight */
+    size_t held;         /* memory of kept input, output that the peer does not take, the session */
     size_t session_held; /* as the protocol says */
     rung__peer *peer;    /* whose address it has; NULL: not counted */
     uint64_t peer_key;   /* rung__peer_key() of that address; 0 on a unix socket */
     rung__place place;
-    rung_conn *reserved_prev, *reserved_next;
-    rung_conn *prev, *next;
-    rung_conn *turn_prev, *turn_next;
-    rung_conn *wheel_prev, *wheel_next;
+    RUNG_LINK(rung_conn) all, reserved, turn, wheel;
     uint64_t wheel_tick; /* 0: not in the wheel */
-    uint64_t deadline_ms, write_ms,
-        own_ms;        /* the protocol's; output's; handshake or goodbye. 0: none */
-    size_t write_left; /* unsent when write_ms was set: has it moved since? */
+    /* Deadlines of the protocol, of output, of the handshake or goodbye; 0: none. */
+    uint64_t deadline_ms, write_ms, own_ms;
+    size_t write_left; /* unsent when write_ms was set: has any been sent since? */
     rung__conn_state state;
     rung__input input;
-    unsigned holds, due; /* RUNG__HOLD_*, RUNG__DUE_* */
-    bool is_reading;     /* the stream is read */
-    bool is_in_turn;     /* in the list of this turn */
-    bool is_in_data;     /* the protocol's `data` is running */
+    unsigned holds;  /* RUNG__HOLD_*; not 0: nothing is read, nothing given to the protocol */
+    unsigned due;    /* RUNG__DUE_* */
+    bool is_reading; /* the stream is read */
+    bool is_in_turn; /* in the list of this turn */
+    bool is_in_data; /* the protocol's `data` is running */
 };
 
 static inline rung_stream *rung__conn_stream(const rung_conn *c) {
@@ -128,22 +124,17 @@ static inline uint64_t rung__net_now_ms(const rung_net *n) {
     return rung_loop_now_ms(n->config.loop);
 }
 
-/* Is nothing to be read or given? */
-static inline bool rung__conn_is_held(const rung_conn *c) {
-    return c->holds != 0;
-}
-
 /* conn.c */
 void rung__conn_accept(rung__listener *l);
-void rung__conn_turn(rung_conn *c); /* do what is to be done before the loop waits */
+void rung__conn_turn(rung_conn *c); /* its part of the send phase */
 void rung__conn_to_turn(rung_conn *c);
 void rung__conn_leave_turn(rung_conn *c);
-void rung__conn_expire(rung_conn *c); /* the wheel has come to it; it is out of the wheel */
+void rung__conn_expire(rung_conn *c); /* its step of the wheel has come; it is out of the wheel */
 void rung__conn_stop(rung_conn *c);   /* the net stops */
 void rung__conn_opened(rung_conn *c); /* the handshake is over */
 void rung__conn_update_reading(rung_conn *c);
 void rung__conn_close(rung_conn *c, bool with_reset); /* now; twice is fine */
-void rung__conn_cut_off(rung_conn *c); /* the same, and counted: it wanted too much */
+void rung__conn_cut_off(rung_conn *c); /* with a reset, and counted: it exceeded a limit */
 
 /* input.c */
 struct iovec rung__conn_room(rung_stream *s);
@@ -152,7 +143,6 @@ void rung__conn_take_up(rung_conn *c); /* give again what was left */
 void rung__conn_drop_input(rung_conn *c);
 
 /* output.c */
-size_t rung__conn_unsent(const rung_conn *c);
 void rung__conn_flush(rung_conn *c);
 void rung__conn_written(rung_stream *s, bool is_ok);
 void rung__conn_check_drained(rung_conn *c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input.c - what a connection reads: into the loop's buffer, and given to the protocol at once. Only what it leaves is
- * copied into `kept`. As long as much is kept, the next bytes are read right behind it. */
+/* input.c - bytes are read into the loop's buffer and given to the protocol at once. Only what it leaves is copied into
+ * `kept`. While much is kept, the next bytes are read right behind it. */
 #include "front/net/conn.h"
 
 #include "base/assert.h"
@@ -14,55 +14,49 @@ static void end_input(rung_conn *c) {
         c->input = RUNG__INPUT_ENDED;
 }
 
-static bool kept_grow(rung_conn *c, uint32_t room) {
-    uint32_t need = c->kept_len + room, size = c->kept_size ? c->kept_size : 256;
-    if (need <= c->kept_size)
-        return true;
-    while (size < need)
-        size *= 2;
-    char *bigger = rung_alloc_resize(c->net->config.alloc, c->kept, c->kept_size, size);
-    if (!bigger)
-        return false;
-    c->net->stats.memory += size - c->kept_size;
-    c->kept = bigger;
-    c->kept_size = size;
+static bool kept_reserve(rung_conn *c, size_t room) {
+    size_t before = c->kept.size;
+    bool has_room = rung_buffer_reserve(&c->kept, room);
+    c->net->stats.memory += c->kept.size - before;
     rung__conn_count_held(c);
-    return true;
+    return has_room;
 }
 
 void rung__conn_drop_input(rung_conn *c) {
-    c->net->stats.memory -= c->kept_size;
-    rung_alloc_free(c->net->config.alloc, c->kept, c->kept_size);
-    c->kept = NULL;
-    c->kept_len = c->kept_size = 0;
+    c->net->stats.memory -= c->kept.size;
+    rung_buffer_deinit(&c->kept);
     rung__conn_count_held(c);
 }
 
-/* False: no memory, or `c` was closed because all hold too much. */
-static bool kept_reserve(rung_conn *c, uint32_t room) {
-    if (!kept_grow(c, room))
-        return false;
+/* False: the connection was cut off, for lack of memory or because all connections hold too much. */
+static bool keep(rung_conn *c, rung_slice bytes) {
+    bool has_room = kept_reserve(c, bytes.len);
     rung__conn_stay_within(c);
-    return c->state != RUNG__CONN_CLOSING;
+    if (!has_room)
+        rung__conn_cut_off(c);
+    if (c->state == RUNG__CONN_CLOSING)
+        return false;
+    rung_buffer_put(&c->kept, bytes.ptr, bytes.len);
+    return true;
 }
 
 static uint32_t input_max(const rung_conn *c) {
     return c->protocol->input_max ? c->protocol->input_max : 65536;
 }
 
-/* Much plain input goes right behind what is kept; all else into the loop's buffer, so that a little takes little. */
+/* Behind much kept plain input; otherwise the loop's buffer, so that a little input needs little memory. */
 struct iovec rung__conn_room(rung_stream *s) {
     rung_conn *c = s->ctx;
-    if (c->kept_len < KEPT_LARGE || c->tls || c->state >= RUNG__CONN_FINISHING)
+    if (c->kept.len < KEPT_LARGE || c->tls || c->state >= RUNG__CONN_FINISHING)
         return (struct iovec){c->net->read_buffer, RUNG__READ_SIZE};
-    if (kept_grow(c, 4096)) /* it must not be closed here */
-        return (struct iovec){c->kept + c->kept_len, c->kept_size - c->kept_len};
+    if (kept_reserve(c, 4096)) /* it must not be closed here */
+        return (struct iovec){c->kept.data + c->kept.len, c->kept.size - c->kept.len};
     return (struct iovec){NULL, 0}; /* reported as broken */
 }
 
 /* Call the protocol; `bytes` are in `kept` or elsewhere. What it leaves is in `kept` afterwards. */
 static void deliver(rung_conn *c, rung_slice bytes) {
-    bool is_kept = bytes.ptr == c->kept;
+    bool is_kept = bytes.ptr == c->kept.data;
     const rung_protocol *before = c->protocol;
     c->is_in_data = true;
     size_t done = c->protocol->data(c, bytes);
@@ -72,48 +66,37 @@ static void deliver(rung_conn *c, rung_slice bytes) {
         return;
     size_t rest = c->state >= RUNG__CONN_FINISHING ? 0 : bytes.len - done;
     if (!rest) {
-        if (c->kept)
+        if (c->kept.data)
             rung__conn_drop_input(c);
         return;
     }
     if (is_kept) {
-        memmove(c->kept, c->kept + done, rest);
-    } else {
-        if (!kept_reserve(c, (uint32_t)rest)) {
-            rung__conn_cut_off(c);
-            return;
-        }
-        memcpy(c->kept, bytes.ptr + done, rest);
+        memmove(c->kept.data, c->kept.data + done, rest);
+        c->kept.len = rest;
+    } else if (!keep(c, rung_slice_of(bytes.ptr + done, rest))) {
+        return;
     }
-    c->kept_len = (uint32_t)rest;
-    if (c->protocol != before && !rung__conn_is_held(c)) {
+    if (c->protocol != before && !c->holds) {
         c->due |= RUNG__DUE_INPUT; /* another protocol takes over in the middle */
         rung__conn_to_turn(c);
-    } else if (rest >= input_max(c) && !rung__conn_is_held(c)) {
+    } else if (rest >= input_max(c) && !c->holds) {
         rung__conn_cut_off(c);
     }
 }
 
 /* New plain bytes, not yet in `kept`. */
 static void take_plain(rung_conn *c, rung_slice bytes) {
-    if (!c->kept_len) {
+    if (!c->kept.len)
         deliver(c, bytes);
-        return;
-    }
-    if (!kept_reserve(c, (uint32_t)bytes.len)) {
-        rung__conn_cut_off(c);
-        return;
-    }
-    memcpy(c->kept + c->kept_len, bytes.ptr, bytes.len);
-    c->kept_len += (uint32_t)bytes.len;
-    deliver(c, rung_slice_of(c->kept, c->kept_len));
+    else if (keep(c, bytes))
+        deliver(c, rung_buffer_slice(&c->kept));
 }
 
 static void tell_end(rung_conn *c) {
     if (c->state >= RUNG__CONN_FINISHING || c->input == RUNG__INPUT_END_TOLD)
         return;
-    if (rung__conn_is_held(c) && (c->kept_len || (c->tls && c->tls->in.len)))
-        return; /* it is told when it has seen all */
+    if (c->holds && (c->kept.len || (c->tls && c->tls->in.len)))
+        return; /* it is told once it has seen everything */
     c->input = RUNG__INPUT_END_TOLD;
     if (c->protocol->ended)
         c->protocol->ended(c);
@@ -124,7 +107,7 @@ static void tell_end(rung_conn *c) {
 /* Decrypt and deliver until there is no more, or the protocol wants no more. */
 static void pump_tls(rung_conn *c) {
     rung_status st = RUNG_OK;
-    while (st == RUNG_OK && c->state < RUNG__CONN_FINISHING && !rung__conn_is_held(c)) {
+    while (st == RUNG_OK && c->state < RUNG__CONN_FINISHING && !c->holds) {
         size_t n = 0;
         st = rung__tls_read(c->tls, c->net->plain_buffer, RUNG__READ_SIZE, &n);
         if (rung__tls_is_open(c->tls))
@@ -155,14 +138,6 @@ static void pump_tls(rung_conn *c) {
         rung__conn_to_turn(c);
 }
 
-static void take_raw(rung_conn *c, rung_slice bytes) {
-    if (!rung__tls_feed(c->tls, bytes)) {
-        rung__conn_cut_off(c);
-        return;
-    }
-    pump_tls(c);
-}
-
 void rung__conn_got(rung_stream *s, char *at, ssize_t n) {
     rung_conn *c = s->ctx;
     if (c->state == RUNG__CONN_CLOSING)
@@ -179,21 +154,23 @@ void rung__conn_got(rung_stream *s, char *at, ssize_t n) {
     }
     c->net->stats.bytes_in += (uint64_t)n;
     if (c->state >= RUNG__CONN_FINISHING)
-        return; /* the goodbye throws it away */
+        return; /* discarded during the goodbye */
     rung_net *net = c->net;
     rung_slice bytes = rung_slice_of(at, (size_t)n);
-    if (c->tls) {
-        take_raw(c, bytes);
+    if (c->tls && rung__tls_feed(c->tls, bytes)) {
+        pump_tls(c);
+    } else if (c->tls) {
+        rung__conn_cut_off(c);
     } else if (bytes.ptr != net->read_buffer) {
-        c->kept_len += (uint32_t)n; /* it was read right there */
+        c->kept.len += bytes.len; /* it was read right there */
         rung__conn_stay_within(c);
         if (c->state != RUNG__CONN_CLOSING)
-            deliver(c, rung_slice_of(c->kept, c->kept_len));
+            deliver(c, rung_buffer_slice(&c->kept));
     } else {
         take_plain(c, bytes);
     }
     if (net->pool.used > net->config.held_max / 2)
-        rung__net_send(net); /* a turn of very many requests: not all of their answers at once */
+        rung__net_send(net); /* very many requests in one turn: do not hold all their answers */
 }
 
 void rung_conn_pause(rung_conn *c) {
@@ -214,12 +191,11 @@ void rung_conn_wake(rung_conn *c) {
     rung__conn_to_turn(c);
 }
 
-/* Give again what was left, when the protocol or the output was in the way. */
 void rung__conn_take_up(rung_conn *c) {
     c->due &= ~RUNG__DUE_INPUT;
-    if (c->kept_len && !rung__conn_is_held(c) && c->state < RUNG__CONN_FINISHING)
-        deliver(c, rung_slice_of(c->kept, c->kept_len));
-    if (c->tls && !rung__conn_is_held(c) && c->state < RUNG__CONN_FINISHING)
+    if (c->kept.len && !c->holds && c->state < RUNG__CONN_FINISHING)
+        deliver(c, rung_buffer_slice(&c->kept));
+    if (c->tls && !c->holds && c->state < RUNG__CONN_FINISHING)
         pump_tls(c);
     if (c->input != RUNG__INPUT_OPEN)
         tell_end(c);

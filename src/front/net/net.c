@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* net.c - the loop's side: listeners, sending at the end of a turn, the wheel of deadlines, stop.
+/* net.c - the loop's side: listeners, sending at the end of a turn, the timer wheel, stop.
  *
- * The wheel: one timer for all connections. A connection stands in the slot of its earliest deadline, or of an
- * earlier one: moving a deadline back (every request does) leaves it where it is, and it finds its new place
- * when the wheel comes to it. So a deadline costs a store in the usual case.
+ * One wheel serves all connections. A connection is in the slot of its earliest deadline, or in an earlier one:
+ * postponing a deadline (every request does) leaves it there, and it moves when the wheel reaches it. So setting a
+ * deadline usually costs one store.
  *
- * 1. wheel_tick is the step at which a connection will be visited, never later than its earliest deadline's
- *    step, and at most RUNG__WHEEL_SLOTS - 1 steps away; 0 when it is in no slot.
+ * 1. wheel_tick is the step at which a connection will be visited, never later than the step of its earliest deadline,
+ *    and at most RUNG__WHEEL_SLOTS - 1 steps away; 0 when it is in no slot.
  * 2. The wheel's timer runs as long as there are connections. */
 #include "front/net/net.h"
 
@@ -26,15 +26,10 @@ static uint64_t earliest(const rung_conn *c) {
     return first;
 }
 
-static void wheel_remove(rung_conn *c) {
+void rung__net_unschedule(rung_conn *c) {
     if (!c->wheel_tick)
         return;
-    if (c->wheel_prev)
-        c->wheel_prev->wheel_next = c->wheel_next;
-    else
-        c->net->wheel[c->wheel_tick % RUNG__WHEEL_SLOTS] = c->wheel_next;
-    if (c->wheel_next)
-        c->wheel_next->wheel_prev = c->wheel_prev;
+    RUNG_LIST_REMOVE(&c->net->wheel[c->wheel_tick % RUNG__WHEEL_SLOTS], c, wheel);
     c->wheel_tick = 0;
 }
 
@@ -50,18 +45,9 @@ void rung__net_schedule(rung_conn *c) {
         tick = n->tick + RUNG__WHEEL_SLOTS - 1;
     if (c->wheel_tick && c->wheel_tick <= tick)
         return;
-    wheel_remove(c);
-    rung_conn **slot = &n->wheel[tick % RUNG__WHEEL_SLOTS];
+    rung__net_unschedule(c);
     c->wheel_tick = tick;
-    c->wheel_prev = NULL;
-    c->wheel_next = *slot;
-    if (*slot)
-        (*slot)->wheel_prev = c;
-    *slot = c;
-}
-
-void rung__net_unschedule(rung_conn *c) {
-    wheel_remove(c);
+    RUNG_LIST_PREPEND(&n->wheel[tick % RUNG__WHEEL_SLOTS], c, wheel);
 }
 
 static void on_wheel(void *ctx) {
@@ -69,16 +55,16 @@ static void on_wheel(void *ctx) {
     uint64_t now = rung__net_now_ms(n) / RUNG__WHEEL_STEP_MS;
     while (n->tick < now) {
         n->tick++;
-        rung_conn **slot = &n->wheel[n->tick % RUNG__WHEEL_SLOTS];
-        while (*slot) { /* whoever stays is put into a later slot, so this one becomes empty */
-            rung_conn *c = *slot;
-            wheel_remove(c);
+        rung_conn *c;
+        /* Those that stay go to a later slot, so this one becomes empty. */
+        while ((c = n->wheel[n->tick % RUNG__WHEEL_SLOTS].first)) {
+            rung__net_unschedule(c);
             rung__conn_expire(c);
         }
     }
 }
 
-/* After a pause without connections the wheel has nothing to catch up with. */
+/* After a time without connections the wheel has nothing to catch up on. */
 static void wheel_start(rung_net *n) {
     if (n->wheel_timer.is_running)
         return;
@@ -90,8 +76,8 @@ static void wheel_start(rung_net *n) {
 
 void rung__net_send(void *net) {
     rung_net *n = net;
-    while (n->turn_first) {
-        rung_conn *c = n->turn_first;
+    rung_conn *c;
+    while ((c = n->turn.first)) {
         rung__conn_leave_turn(c);
         rung__conn_turn(c);
     }
@@ -144,12 +130,12 @@ rung_status rung_net_create(const rung_net_config *config, rung_net **net_out, r
 void rung_net_destroy(rung_net *n) {
     if (!n)
         return;
-    RUNG_ASSERT(!n->conns && !n->listeners);
+    RUNG_ASSERT(!n->all.first && !n->listeners);
     rung_turn_remove(&n->config.loop->turn, &n->send);
     rung_timer_stop(n->config.loop, &n->wheel_timer);
     rung_timer_stop(n->config.loop, &n->stop_timer);
     while (n->idle_structs) {
-        rung_conn *next = n->idle_structs->next;
+        rung_conn *next = n->idle_structs->all.next;
         rung_alloc_free(n->config.alloc, n->idle_structs, n->conn_size);
         n->idle_structs = next;
     }
@@ -204,7 +190,7 @@ void rung__net_closed(rung_net *n) {
     for (rung__listener *l = n->listeners; l; l = l->next)
         if (l->is_waiting)
             rung__conn_accept(l);
-    if (n->conns)
+    if (n->all.first)
         return;
     rung_timer_stop(n->config.loop, &n->wheel_timer);
     if (!n->is_stopping || !n->stop_timer.is_running)
@@ -216,7 +202,7 @@ void rung__net_closed(rung_net *n) {
 
 static void on_stop_time(void *ctx) {
     rung_net *n = ctx;
-    for (rung_conn *c = n->conns; c; c = c->next)
+    for (rung_conn *c = n->all.first; c; c = c->all.next)
         rung_conn_abort(c);
     rung__net_closed(n);
 }
@@ -227,10 +213,10 @@ void rung_net_stop(rung_net *n, uint32_t deadline_ms, void (*stopped)(void *ctx)
     n->stopped = stopped;
     n->stopped_ctx = ctx;
     close_listeners(n);
-    for (rung_conn *c = n->conns; c; c = c->next)
+    for (rung_conn *c = n->all.first; c; c = c->all.next)
         rung__conn_stop(c);
     /* Repeating: it runs until all is closed. */
-    rung_timer_start(n->config.loop, &n->stop_timer, n->conns ? deadline_ms : 0, 1000);
+    rung_timer_start(n->config.loop, &n->stop_timer, n->all.first ? deadline_ms : 0, 1000);
 }
 
 /* ---- what is known ---- */

@@ -6,12 +6,12 @@
 #define BUFFERS_MAX 32u    /* buffers per attempt to write */
 #define WIRE_MAX    65536u /* encrypted ahead of the socket */
 
-size_t rung__conn_unsent(const rung_conn *c) {
+size_t rung_conn_queued(const rung_conn *c) {
     return c->out.size + (c->tls ? c->tls->wire.size : 0);
 }
 
 static void after_write(rung_conn *c) {
-    size_t size = rung__conn_unsent(c);
+    size_t size = rung_conn_queued(c);
     if (size > c->net->config.output_max) {
         rung__conn_cut_off(c);
         return;
@@ -121,7 +121,7 @@ void rung__conn_written(rung_stream *s, bool is_ok) {
 }
 
 void rung__conn_check_drained(rung_conn *c) {
-    if (!(c->holds & RUNG__HOLD_OUTPUT) || rung__conn_unsent(c) > c->net->config.output_low ||
+    if (!(c->holds & RUNG__HOLD_OUTPUT) || rung_conn_queued(c) > c->net->config.output_low ||
         c->state == RUNG__CONN_CLOSING)
         return;
     c->holds &= ~RUNG__HOLD_OUTPUT;
@@ -129,10 +129,6 @@ void rung__conn_check_drained(rung_conn *c) {
     rung__conn_to_turn(c);
     if (c->state < RUNG__CONN_FINISHING && c->protocol->drained)
         c->protocol->drained(c);
-}
-
-size_t rung_conn_queued(const rung_conn *c) {
-    return rung__conn_unsent(c);
 }
 
 bool rung_conn_is_full(const rung_conn *c) {

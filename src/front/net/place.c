@@ -9,10 +9,7 @@ void rung__conn_leave_place(rung_conn *c) {
     if (c->place == RUNG__PLACE_COMMON) {
         n->common_count--;
     } else if (rung_conn_is_reserved(c)) {
-        *(c->reserved_prev ? &c->reserved_prev->reserved_next : &n->reserved_first) =
-            c->reserved_next;
-        *(c->reserved_next ? &c->reserved_next->reserved_prev : &n->reserved_last) =
-            c->reserved_prev;
+        RUNG_LIST_REMOVE(&n->reserved, c, reserved);
         n->stats.reserved--;
     } else if (c->place == RUNG__PLACE_TOLD) {
         n->told_count--;
@@ -33,11 +30,11 @@ bool rung_net_is_crowded(const rung_net *n, const rung_protocol *protocol) {
     return n->common_count >= max - max / 8;
 }
 
-/* A reserved place is free, or whoever came first to one and has not claimed it goes. */
+/* Find a free reserved place, or free one: the oldest connection that has not claimed its place is closed. */
 static bool find_reserved(rung_net *n) {
     if (n->stats.reserved < n->config.connections_reserved)
         return true;
-    for (rung_conn *c = n->reserved_first; c; c = c->reserved_next)
+    for (rung_conn *c = n->reserved.first; c; c = c->reserved.next)
         if (c->place != RUNG__PLACE_CLAIMED || c->state >= RUNG__CONN_FINISHING) {
             rung__conn_close(c, true);
             return true;
@@ -48,13 +45,11 @@ static bool find_reserved(rung_net *n) {
 static void take_reserved(rung_conn *c) {
     rung_net *n = c->net;
     c->place = RUNG__PLACE_RESERVED;
-    c->reserved_prev = n->reserved_last;
-    *(n->reserved_last ? &n->reserved_last->reserved_next : &n->reserved_first) = c;
-    n->reserved_last = c;
+    RUNG_LIST_APPEND(&n->reserved, c, reserved);
     n->stats.reserved++;
 }
 
-/* An IPv4 address that came to a listener of both kinds is one all the same. */
+/* An IPv4 address mapped to IPv6 counts as IPv4. */
 static bool peer_address(const rung_conn *c, rung_address *out) {
     struct sockaddr_storage raw = {0};
     *out = (rung_address){0};
@@ -87,7 +82,6 @@ static bool join_peer(rung_conn *c) {
     return c->peer != NULL;
 }
 
-/* Give it a place; false: there is none for it. */
 bool rung__conn_find_place(rung_conn *c) {
     rung_net *n = c->net;
     if (!join_peer(c))

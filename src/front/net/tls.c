@@ -1,41 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tls.c - OpenSSL behind two small doors: the certificate (rung_tls), and one connection (rung__tls_session).
  *
- * The session's BIO has no socket and no buffer of its own: reading takes from the bytes the loop has just
- * read, writing appends to the queue that is sent anyway. So an idle connection holds nothing but OpenSSL's own
- * state, and OpenSSL releases its record buffers between records (SSL_MODE_RELEASE_BUFFERS).
+ * The session's BIO has no socket and no buffer of its own: it reads from the bytes that the loop has just read, and
+ * writes to the queue that is sent anyway. So an idle connection holds nothing but OpenSSL's own state, and OpenSSL
+ * releases its record buffers between records (SSL_MODE_RELEASE_BUFFERS).
  *
- * 1. `in` points into the loop's buffer only between feed and keep; after keep it is empty or points into
- *    `kept`.
- * 2. A context is replaced as a whole, by one that was checked (key fits certificate); sessions hold their own
- *    reference. */
+ * 1. `in` points into the loop's buffer only between feed and keep, and only if `kept` is empty. After keep both are
+ *    empty, or `in` points into `kept`.
+ * 2. A reload replaces the whole context, once the new one is checked (the key fits the certificate). Sessions hold
+ *    their own reference. */
 #include "front/net/tls.h"
 
 #include "front/net/tls_session.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <stdio.h>
 #include <string.h>
 
 struct rung_tls {
     const rung_alloc *alloc;
     SSL_CTX *context;
     BIO_METHOD *bio;
-    size_t cert_size, key_size;
-    char *cert_path, *key_path;
+    rung_buffer cert_path, key_path; /* with their NUL */
 };
 
 /* ---- the certificate ---- */
 
-/* The newest reason OpenSSL gives, for people. */
+/* OpenSSL's newest error as text. */
 static const char *reason(char text[160]) {
     unsigned long code = ERR_peek_last_error();
     const char *why = code ? ERR_reason_error_string(code) : NULL;
-    if (why)
-        strncpy(text, why, 159);
-    else
-        strncpy(text, "unknown reason", 159);
-    text[159] = 0;
+    snprintf(text, 160, "%s", why ? why : "unknown reason");
     ERR_clear_error();
     return text;
 }
@@ -56,6 +52,7 @@ static int choose_alpn(SSL *ssl, const unsigned char **out, unsigned char *out_l
 
 static rung_status load(const rung_tls *t, SSL_CTX **out, rung_err *err) {
     char why[160];
+    const char *cert_path = t->cert_path.data, *key_path = t->key_path.data;
     ERR_clear_error();
     SSL_CTX *context = SSL_CTX_new(TLS_server_method());
     if (!context)
@@ -65,7 +62,7 @@ static rung_status load(const rung_tls *t, SSL_CTX **out, rung_err *err) {
                                      SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    /* TLS 1.2 only with forward secrecy: a key that leaks later opens nothing that was recorded before. */
+    /* TLS 1.2 only with forward secrecy: a key that leaks later does not decrypt what was recorded before. */
     if (SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") != 1) {
         SSL_CTX_free(context);
         return RUNG_FAIL(err, RUNG_EUNSUPPORTED, "tls: no ciphers: %s", reason(why));
@@ -73,13 +70,12 @@ static rung_status load(const rung_tls *t, SSL_CTX **out, rung_err *err) {
     SSL_CTX_set_session_id_context(context, (const unsigned char *)"rung", 4);
     SSL_CTX_set_alpn_select_cb(context, choose_alpn, NULL);
     rung_status st = RUNG_OK;
-    if (SSL_CTX_use_certificate_chain_file(context, t->cert_path) != 1)
-        st = RUNG_FAIL(err, RUNG_EINVAL, "tls certificate %s: %s", t->cert_path, reason(why));
-    else if (SSL_CTX_use_PrivateKey_file(context, t->key_path, SSL_FILETYPE_PEM) != 1)
-        st = RUNG_FAIL(err, RUNG_EINVAL, "tls key %s: %s", t->key_path, reason(why));
+    if (SSL_CTX_use_certificate_chain_file(context, cert_path) != 1)
+        st = RUNG_FAIL(err, RUNG_EINVAL, "tls certificate %s: %s", cert_path, reason(why));
+    else if (SSL_CTX_use_PrivateKey_file(context, key_path, SSL_FILETYPE_PEM) != 1)
+        st = RUNG_FAIL(err, RUNG_EINVAL, "tls key %s: %s", key_path, reason(why));
     else if (SSL_CTX_check_private_key(context) != 1)
-        st = RUNG_FAIL(err, RUNG_EINVAL, "tls key %s: does not belong to %s", t->key_path,
-                       t->cert_path);
+        st = RUNG_FAIL(err, RUNG_EINVAL, "tls key %s: does not belong to %s", key_path, cert_path);
     if (st < 0) {
         SSL_CTX_free(context);
         return st;
@@ -98,16 +94,6 @@ rung_status rung_tls_reload(rung_tls *t, rung_err *err) {
     return RUNG_OK;
 }
 
-static char *copy_text(const rung_alloc *alloc, const char *text, size_t *size_out) {
-    *size_out = strlen(text) + 1;
-    char *copy = rung_alloc_get(alloc, *size_out);
-    if (copy)
-        memcpy(copy, text, *size_out);
-    else
-        *size_out = 0;
-    return copy;
-}
-
 static BIO_METHOD *make_bio_method(void);
 
 rung_status rung_tls_create(const rung_alloc *alloc, const char *cert_path, const char *key_path,
@@ -115,11 +101,11 @@ rung_status rung_tls_create(const rung_alloc *alloc, const char *cert_path, cons
     rung_tls *t = rung_alloc_zeroed(alloc, sizeof *t);
     if (!t)
         return RUNG_FAIL(err, RUNG_ENOMEM, "tls: out of memory");
-    t->alloc = alloc;
-    t->cert_path = copy_text(alloc, cert_path, &t->cert_size);
-    t->key_path = copy_text(alloc, key_path, &t->key_size);
+    t->alloc = t->cert_path.alloc = t->key_path.alloc = alloc;
+    rung_buffer_put(&t->cert_path, cert_path, strlen(cert_path) + 1);
+    rung_buffer_put(&t->key_path, key_path, strlen(key_path) + 1);
     t->bio = make_bio_method();
-    rung_status st = t->cert_path && t->key_path && t->bio
+    rung_status st = !t->cert_path.is_failed && !t->key_path.is_failed && t->bio
                          ? load(t, &t->context, err)
                          : RUNG_FAIL(err, RUNG_ENOMEM, "tls: out of memory");
     if (st < 0)
@@ -134,8 +120,8 @@ void rung_tls_destroy(rung_tls *t) {
         return;
     SSL_CTX_free(t->context);
     BIO_meth_free(t->bio);
-    rung_alloc_free(t->alloc, t->cert_path, t->cert_size);
-    rung_alloc_free(t->alloc, t->key_path, t->key_size);
+    rung_buffer_deinit(&t->cert_path);
+    rung_buffer_deinit(&t->key_path);
     rung_alloc_free(t->alloc, t, sizeof *t);
 }
 
@@ -190,6 +176,7 @@ rung_status rung__tls_session_create(rung_tls *t, rung__pool *pool, rung__tls_se
     if (!s)
         return RUNG_ENOMEM;
     s->pool = pool;
+    s->kept.alloc = pool->alloc;
     s->ssl = SSL_new(t->context);
     BIO *bio = s->ssl ? BIO_new(t->bio) : NULL;
     if (!bio) {
@@ -209,7 +196,7 @@ void rung__tls_session_destroy(rung__tls_session *s) {
         return;
     SSL_free(s->ssl);
     rung__queue_clear(&s->wire, s->pool);
-    rung_alloc_free(s->pool->alloc, s->kept, s->kept_size);
+    rung_buffer_deinit(&s->kept);
     rung_alloc_free(s->pool->alloc, s, sizeof *s);
 }
 
@@ -218,35 +205,22 @@ bool rung__tls_feed(rung__tls_session *s, rung_slice bytes) {
         s->in = bytes;
         return true;
     }
-    size_t size = s->in.len + bytes.len; /* rare: something was left from before */
-    char *both = rung_alloc_get(s->pool->alloc, size);
-    if (!both)
-        return false;
-    memcpy(both, s->in.ptr, s->in.len);
-    memcpy(both + s->in.len, bytes.ptr, bytes.len);
-    rung_alloc_free(s->pool->alloc, s->kept, s->kept_size);
-    s->kept = both;
-    s->kept_size = size;
-    s->in = rung_slice_of(both, size);
-    return true;
+    /* Rare: something was left from before, in `kept`. */
+    memmove(s->kept.data, s->in.ptr, s->in.len);
+    s->kept.len = s->in.len;
+    rung_buffer_put(&s->kept, bytes.ptr, bytes.len);
+    s->in = rung_buffer_slice(&s->kept);
+    return !s->kept.is_failed;
 }
 
 bool rung__tls_keep(rung__tls_session *s) {
-    bool is_kept = s->kept && s->in.ptr >= s->kept && s->in.ptr <= s->kept + s->kept_size;
-    if (is_kept && s->in.len)
-        return true;
-    char *copy = NULL;
-    if (s->in.len) {
-        copy = rung_alloc_get(s->pool->alloc, s->in.len);
-        if (!copy)
-            return false;
-        memcpy(copy, s->in.ptr, s->in.len);
+    if (!s->in.len) {
+        rung_buffer_deinit(&s->kept);
+    } else if (!s->kept.len) {
+        rung_buffer_put(&s->kept, s->in.ptr, s->in.len);
+        s->in = rung_buffer_slice(&s->kept);
     }
-    rung_alloc_free(s->pool->alloc, s->kept, s->kept_size);
-    s->kept = copy;
-    s->kept_size = copy ? s->in.len : 0;
-    s->in.ptr = copy;
-    return true;
+    return !s->kept.is_failed;
 }
 
 rung_status rung__tls_read(rung__tls_session *s, char *to, size_t room, size_t *n_out) {

@@ -10,6 +10,7 @@
 #ifndef RUNG_FRONT_NET_TLS_SESSION_H
 #define RUNG_FRONT_NET_TLS_SESSION_H
 
+#include "base/buffer.h"
 #include "front/net/queue.h"
 #include "front/net/tls.h"
 
@@ -19,9 +20,8 @@ typedef struct rung__tls_session {
     SSL *ssl;
     rung__pool *pool;
     rung__queue wire; /* cipher text to send */
-    rung_slice in;    /* cipher text not read yet: the loop's buffer while feeding, `kept` else */
-    char *kept;       /* of kept_size bytes */
-    size_t kept_size;
+    rung_slice in;    /* cipher text not read yet, in the loop's buffer or in `kept` */
+    rung_buffer kept;
     bool is_out_of_memory; /* wire could not grow: the connection is lost */
 } rung__tls_session;
 
