@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "journal/file.h"
 
-#include "base/assert.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -287,6 +285,19 @@ rung_status rung_dir_open(rung_dir *d, const rung_fs *fs, const char *path, bool
     return RUNG_OK;
 }
 
+rung_status rung_dir_open_parent(rung_dir *d, const rung_fs *fs, const char *path,
+                                 const char **name_out, rung_err *err) {
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    size_t len = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    *d = (rung_dir){0};
+    *name_out = slash ? slash + 1 : path;
+    if (**name_out == '\0' || len >= sizeof folder)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%.120s is not the path of a file", path);
+    snprintf(folder, sizeof folder, "%.*s", len ? (int)len : 1, len ? path : ".");
+    return rung_dir_open(d, fs, folder, false, err);
+}
+
 void rung_dir_close(rung_dir *d) {
     if (d->fs)
         d->fs->close(d->fs->ctx, d->handle);
@@ -487,10 +498,14 @@ rung_status rung_file_is_at(const rung_file *f, const char *folder, rung_err *er
     return result ? RUNG_OK : RUNG_NOT_FOUND;
 }
 
-static rung_status write_new(const rung_dir *d, const char *name, const void *bytes, size_t len,
-                             rung_err *err) {
+static rung_status write_new(const rung_dir *d, const char *name, int mode, const void *bytes,
+                             size_t len, rung_err *err) {
     rung_file f;
-    rung_status st = rung_file_open(&f, d, name, RUNG_FILE_CREATE, err);
+    rung_status st = RUNG_OK;
+    if (mode == RUNG_FILE_PRIVATE)
+        st = rung_dir_unlink(d, name, err); /* left by a crash */
+    if (st >= 0)
+        st = rung_file_open(&f, d, name, mode, err);
     if (st < 0)
         return st;
     st = rung_file_truncate(&f, 0, err);
@@ -502,12 +517,13 @@ static rung_status write_new(const rung_dir *d, const char *name, const void *by
     return st;
 }
 
-rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes, size_t len,
-                              rung_err *err) {
-    char temporary[RUNG_FILE_NAME_MAX];
+static rung_status replace(const rung_dir *d, const char *name, int mode, const void *bytes,
+                           size_t len, rung_err *err) {
+    char temporary[sizeof((rung_file *)0)->name];
     int n = snprintf(temporary, sizeof temporary, "%s.tmp", name);
-    RUNG_ASSERT(n > 0 && (size_t)n < sizeof temporary);
-    rung_status st = write_new(d, temporary, bytes, len, err);
+    if (n < 0 || (size_t)n >= sizeof temporary)
+        return RUNG_FAIL(err, RUNG_EINVAL, "the file name %.100s is too long", name);
+    rung_status st = write_new(d, temporary, mode, bytes, len, err);
     if (st == RUNG_OK)
         st = rung_dir_rename(d, temporary, name, err);
     if (st == RUNG_OK)
@@ -515,4 +531,14 @@ rung_status rung_file_replace(const rung_dir *d, const char *name, const void *b
     rung_ignore(rung_dir_unlink(d, temporary, NULL),
                 "the failure that brought us here is the one to report");
     return st;
+}
+
+rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes, size_t len,
+                              rung_err *err) {
+    return replace(d, name, RUNG_FILE_CREATE, bytes, len, err);
+}
+
+rung_status rung_file_replace_private(const rung_dir *d, const char *name, const void *bytes,
+                                      size_t len, rung_err *err) {
+    return replace(d, name, RUNG_FILE_PRIVATE, bytes, len, err);
 }

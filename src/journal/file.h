@@ -80,13 +80,16 @@ typedef struct rung_dir {
 typedef struct rung_file {
     const rung_fs *fs;
     int handle;
-    char name[RUNG_FILE_NAME_MAX];
+    char name[256];
 } rung_file;
 
 /* All return RUNG_OK or the translated failure, with `err` filled. RUNG_ENOSPC also stands for a quota and for the
  * limit on open files: a retry may succeed. */
 RUNG_NODISCARD rung_status rung_dir_open(rung_dir *d, const rung_fs *fs, const char *path,
                                          bool create, rung_err *err);
+/* Open the folder of the file at `path`. `*name_out` is its name there, a part of `path`. */
+RUNG_NODISCARD rung_status rung_dir_open_parent(rung_dir *d, const rung_fs *fs, const char *path,
+                                                const char **name_out, rung_err *err);
 void rung_dir_close(rung_dir *d);
 RUNG_NODISCARD rung_status rung_dir_sync(const rung_dir *d, rung_err *err);
 RUNG_NODISCARD rung_status rung_dir_list(const rung_dir *d,
@@ -135,5 +138,8 @@ RUNG_NODISCARD rung_status rung_file_is_at(const rung_file *f, const char *folde
  * renames it, syncs the folder. */
 RUNG_NODISCARD rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes,
                                              size_t len, rung_err *err);
+/* The same with RUNG_FILE_PRIVATE. */
+RUNG_NODISCARD rung_status rung_file_replace_private(const rung_dir *d, const char *name,
+                                                     const void *bytes, size_t len, rung_err *err);
 
 #endif

@@ -145,7 +145,7 @@ TEST(a_file_in_the_working_folder) {
 TEST(what_a_crash_left_is_taken_away) {
     char temporary[96];
     make_folder();
-    snprintf(temporary, sizeof temporary, "%s.new", path);
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
     CHECK_OK(change("one", NULL));
     CHECK(symlink("/etc/passwd", temporary) == 0);
     CHECK_OK(change("two", NULL));
@@ -165,7 +165,7 @@ TEST(a_write_that_fails_changes_nothing) {
     CHECK_STATUS(change("two", &err), RUNG_EIO);
     CHECK_EQ_U64(count(), 1);
     char temporary[96];
-    snprintf(temporary, sizeof temporary, "%s.new", path);
+    snprintf(temporary, sizeof temporary, "%s.tmp", path);
     CHECK(access(temporary, F_OK) != 0);
     remove_folder();
 }
