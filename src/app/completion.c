@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung completion - scripts for bash, zsh and fish, from the table of commands.
  *
- * Each script knows the commands, their options, and the words of options that take one of a few; where a file may
- * stand it leaves the word to the shell. */
+ * A script completes commands, options, and the values of options that have a fixed list of words. Elsewhere the shell
+ * completes file names. */
 #include "cli/command.h"
 
 #include <string.h>
@@ -237,25 +237,23 @@ static const rung_option completion_options[] = {
     RUNG_OPERAND(completion_args, shell, "SHELL", "bash, zsh or fish"),
 };
 
-static int run_completion(const rung_command *self, int argc, char **argv) {
-    completion_args args = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    if (rung_completion_print(args.shell, stdout))
+static int run_completion(const rung_command *self, void *args) {
+    const char *shell = ((const completion_args *)args)->shell;
+    if (rung_completion_print(shell, stdout))
         return RUNG_EXIT_OK;
-    fprintf(stderr, "rung completion: SHELL: expected bash, zsh or fish, not \"%s\"\n", args.shell);
-    return RUNG_EXIT_USAGE;
+    return rung_command_refuse(self, RUNG_EXIT_USAGE,
+                               "SHELL: expected bash, zsh or fish, not \"%s\"", shell);
 }
 
 const rung_command rung_command_completion = {
     .group = RUNG_GROUP_HELP,
     .name = "completion",
     .summary = "print a completion script for a shell",
-    .details = "A package installs them. By hand:\n"
+    .details = "Packages install these scripts. By hand:\n"
                "\n"
                "  source <(rung completion bash)\n"
                "  rung completion zsh > \"${fpath[1]}/_rung\"\n"
                "  rung completion fish > ~/.config/fish/completions/rung.fish\n",
-    RUNG_OPTIONS(completion_options),
+    RUNG_OPTIONS(completion_args, completion_options),
     .run = run_completion,
 };

@@ -73,6 +73,10 @@ static const unit time_units[] = {{"ms", 1},      {"s", 1000},     {"m", 60000},
                                   {"h", 3600000}, {"d", 86400000}, {NULL, 0}};
 static const unit rate_units[] = {{"/s", 1}, {"/m", 1}, {NULL, 0}};
 
+bool rung_setting_parse_time(const char *text, uint64_t *ms_out) {
+    return parse_units(text, time_units, ms_out);
+}
+
 static bool parse_rate(const char *text, rung_rate_limit *out) {
     uint64_t count;
     if (strcmp(text, "off") == 0) {

@@ -236,6 +236,9 @@ RUNG_NODISCARD rung_status rung_settings_check_reach(const rung_settings *s,
 /* "default", "rung.conf:12", "RUNG_HTTP", "--http". Returns `out`. */
 const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out, size_t size);
 
+/* "250ms", "30s", "5m", "24h", "90d" in milliseconds; false: none of these. */
+bool rung_setting_parse_time(const char *text, uint64_t *ms_out);
+
 enum { RUNG_CONFIG_FILE_MAX = 64 << 10 };
 
 #endif

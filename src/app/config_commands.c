@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung config check, show: what a server would take from file, environment and flags, and where from. */
+/* rung config check, show: the settings a server would use, and where they come from. */
 #include "app/config.h"
 #include "base/alloc.h"
 #include "cli/command.h"
@@ -17,15 +17,16 @@ typedef struct config_args {
 static const rung_option check_options[] = {RUNG_SETTING_OPTIONS};
 
 static const rung_option show_options[] = {
-    RUNG_SETTING_OPTIONS RUNG_OPTION_FLAG(config_args, json, "--json", "as one JSON object"),
+    RUNG_SETTING_OPTIONS RUNG_OPTION_FLAG(config_args, json, "--json", "print one JSON object"),
     RUNG_OPTION_FLAG(config_args, example, "--example",
-                     "as a configuration file with every setting and what it means"),
-    RUNG_OPTION_FLAG(config_args, markdown, "--markdown", "the table of docs/configuration.md"),
+                     "print a configuration file with every setting explained"),
+    RUNG_OPTION_FLAG(config_args, markdown, "--markdown",
+                     "print the table of docs/configuration.md"),
 };
 
 /* ---- check ---- */
 
-/* What the settings name must be there and good. */
+/* Check the files that the settings name. */
 static rung_status check_files(const rung_settings *s, rung_err *err) {
     char path[4096];
     rung_access *access = NULL;
@@ -43,13 +44,10 @@ static rung_status check_files(const rung_settings *s, rung_err *err) {
     return st;
 }
 
-static int run_check(const rung_command *self, int argc, char **argv) {
-    config_args args = {0};
+static int run_check(const rung_command *self, void *args) {
     rung_settings settings;
     rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    rung_status st = rung_settings_load_flags(&settings, &args.settings, &err);
+    rung_status st = rung_settings_load_flags(&settings, args, &err);
     if (st == RUNG_OK)
         st = check_files(&settings, &err);
     size_t given = 0;
@@ -66,13 +64,13 @@ static int run_check(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_config_check = {
     .group = RUNG_GROUP_SERVER,
     .name = "config check",
-    .summary = "would a server start with this configuration?",
-    .details = "Reads file, environment, flags, keys and certificate as rung serve does, and "
-               "changes nothing. A\n"
-               "mistake is told with its place and setting, with exit code 1:\n"
+    .summary = "check a server's configuration",
+    .details = "Reads file, environment, flags, keys and certificate as rung serve does, and\n"
+               "changes nothing. Exit code 1 if a server would not start; the message names the\n"
+               "place and the setting.\n"
                "\n"
                "  rung config check --config /etc/rung/rung.conf && systemctl restart rung\n",
-    RUNG_OPTIONS(check_options),
+    RUNG_OPTIONS(rung_setting_flags, check_options),
     .run = run_check,
 };
 
@@ -145,18 +143,16 @@ static void show_markdown(void) {
     }
 }
 
-static int run_show(const rung_command *self, int argc, char **argv) {
-    config_args args = {0};
+static int run_show(const rung_command *self, void *arguments) {
+    const config_args *args = arguments;
     rung_settings settings;
     rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    rung_status st = rung_settings_load_flags(&settings, &args.settings, &err);
-    if (st == RUNG_OK && args.json)
+    rung_status st = rung_settings_load_flags(&settings, &args->settings, &err);
+    if (st == RUNG_OK && args->json)
         show_json(&settings);
-    else if (st == RUNG_OK && args.example)
+    else if (st == RUNG_OK && args->example)
         show_example(&settings);
-    else if (st == RUNG_OK && args.markdown)
+    else if (st == RUNG_OK && args->markdown)
         show_markdown();
     else if (st == RUNG_OK)
         show_table(&settings);
@@ -167,11 +163,11 @@ static int run_show(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_config_show = {
     .group = RUNG_GROUP_SERVER,
     .name = "config show",
-    .summary = "every setting, its value, and where the value comes from",
-    .details = "Flag before environment before file before default. --example makes a file to "
-               "begin with:\n"
+    .summary = "show every setting, its value and where it comes from",
+    .details = "Flags override the environment, which overrides the file, which overrides the\n"
+               "defaults. To start a configuration file:\n"
                "\n"
                "  rung config show --example --data /var/lib/rung > rung.conf\n",
-    RUNG_OPTIONS(show_options),
+    RUNG_OPTIONS(config_args, show_options),
     .run = run_show,
 };

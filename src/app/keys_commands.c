@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung keys create, list, revoke: the file of keys. A server that runs on it sees every change within half a second. */
+/* rung keys create, list, revoke: change the file of keys. A running server notices within half a second. */
 #include "app/config.h"
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 #include "cli/terminal.h"
 #include "guard/base64url.h"
 #include "guard/keys_file.h"
-#include "model/civil.h"
+#include "model/calendar.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-typedef unsigned long long ull;
-
 /* ---- which file ---- */
 
 typedef struct where_args {
@@ -31,37 +29,34 @@ typedef struct where_args {
 
 #define WHERE_OPTIONS                                                                              \
     RUNG_OPTION_TEXT(where_args, data, "--data", "DIR",                                            \
-                     "the data folder of the server (or RUNG_DATA)"),                              \
+                     "the server's data folder (or RUNG_DATA)"),                                   \
         RUNG_OPTION_TEXT(where_args, keys, "--keys", "FILE",                                       \
-                         "the file of keys, if it is not keys in there (or RUNG_KEYS)"),           \
+                         "the file of keys, if not DIR/keys (or RUNG_KEYS)"),                      \
         RUNG_OPTION_TEXT(where_args, config, "--config", "FILE",                                   \
-                         "the configuration that says where (or RUNG_CONFIG)")
+                         "the configuration that names them (or RUNG_CONFIG)")
 
-/* The path of the file, as `rung serve` would find it. With `is_new` the data folder is made. */
+/* The path of the file, as `rung serve` finds it. With `is_new` the data folder is created. */
 static rung_status find_file(const where_args *where, bool is_new, char path[PATH_MAX],
                              rung_err *err) {
     rung_setting_flags flags = {.config = where->config};
-    rung_settings settings;
+    rung_settings set;
+    struct stat about;
     flags.flags[RUNG_SETTING_data] = where->data;
     flags.flags[RUNG_SETTING_keys] = where->keys;
-    rung_status st = rung_settings_load_flags(&settings, &flags, err);
-    if (st == RUNG_OK && !settings.keys && !settings.data)
-        st = RUNG_FAIL(err, RUNG_EINVAL, "whose keys? --data DIR or --keys FILE says it");
-    if (st == RUNG_OK && !settings.keys && is_new && mkdir(settings.data, 0700) != 0 &&
-        errno != EEXIST)
-        st = RUNG_FAIL_OS(err, RUNG_EIO, errno, "%.120s: cannot make the folder: %s", settings.data,
+    rung_status st = rung_settings_load_flags(&set, &flags, err);
+    if (st == RUNG_OK && !set.keys && !set.data)
+        st = RUNG_FAIL(err, RUNG_EINVAL, "which keys? Use --data DIR or --keys FILE");
+    if (st == RUNG_OK && !set.keys && is_new && mkdir(set.data, 0700) != 0 && errno != EEXIST)
+        st = RUNG_FAIL_OS(err, RUNG_EIO, errno, "%.120s: cannot create the folder: %s", set.data,
                           strerror(errno));
-    struct stat about;
-    if (st == RUNG_OK && !settings.keys && stat(settings.data, &about) != 0)
-        st = RUNG_FAIL_OS(err, RUNG_EABSENT, errno, "%.120s: cannot look into the folder: %s",
-                          settings.data, strerror(errno));
-    if (st == RUNG_OK) {
-        int len = settings.keys ? snprintf(path, PATH_MAX, "%s", settings.keys)
-                                : snprintf(path, PATH_MAX, "%s/keys", settings.data);
-        if (len < 0 || len >= PATH_MAX)
-            st = RUNG_FAIL(err, RUNG_EINVAL, "the path of the file is too long");
-    }
-    rung_settings_deinit(&settings);
+    if (st == RUNG_OK && !set.keys && stat(set.data, &about) != 0)
+        st = RUNG_FAIL_OS(err, RUNG_EABSENT, errno, "%.120s: cannot open the folder: %s", set.data,
+                          strerror(errno));
+    if (st == RUNG_OK && strlen(set.keys ? set.keys : set.data) >= PATH_MAX - 5)
+        st = RUNG_FAIL(err, RUNG_EINVAL, "the path of the file is too long");
+    if (st == RUNG_OK && rung_settings_keys_path(&set, path, PATH_MAX) != path)
+        snprintf(path, PATH_MAX, "%s", set.keys);
+    rung_settings_deinit(&set);
     return st;
 }
 
@@ -84,57 +79,35 @@ static const rung_option create_options[] = {
     RUNG_OPTION_TEXT(create_args, role, "--role", "ROLE", "read, server, admin or player-token"),
     RUNG_OPTION_TEXT(create_args, boards, "--boards", "PATTERNS",
                      "only these boards: race-*,weekly (* any, ? one character)"),
-    RUNG_OPTION_TEXT(create_args, label, "--label", "TEXT", "what it is for"),
+    RUNG_OPTION_TEXT(create_args, label, "--label", "TEXT", "a note for yourself"),
     RUNG_OPTION_TEXT(create_args, expires_in, "--expires-in", "TIME",
-                     "90d, 12h, 30m: it ends by itself"),
+                     "when it expires: 90d, 12h, 30m"),
     RUNG_OPTION_TEXT(create_args, output, "--output", "FILE",
-                     "write the key to a new file that only you may read, instead of printing it"),
+                     "write the key to a new file that only you can read"),
     RUNG_OPTION_NUMBER(create_args, rate, "--rate", "N",
-                       "requests per second, in place of the server's rates.key"),
+                       "requests per second, instead of the server's rates.key"),
     RUNG_OPTION_TEXT(create_args, alg, "--alg", "ALG", "player-token: EdDSA or HS256"),
     RUNG_OPTION_TEXT(create_args, public_file, "--public", "FILE",
                      "EdDSA: the issuer's Ed25519 public key, PEM"),
     RUNG_OPTION_TEXT(create_args, secret_file, "--secret", "FILE",
-                     "HS256: the shared secret, 32 to 128 bytes; without it one is made"),
+                     "HS256: the shared secret, 32 to 128 bytes (default: a new one)"),
     RUNG_OPTION_TEXT(create_args, id, "--id", "KID",
-                     "player-token: the tokens' kid; without it one is made"),
-    RUNG_OPTION_TEXT(create_args, issuer, "--issuer", "TEXT",
-                     "player-token: the iss that tokens must have"),
-    RUNG_OPTION_TEXT(create_args, audience, "--audience", "TEXT",
-                     "player-token: the aud that tokens must have"),
+                     "player-token: the kid of the tokens (default: a new one)"),
+    RUNG_OPTION_TEXT(create_args, issuer, "--issuer", "TEXT", "player-token: the required iss"),
+    RUNG_OPTION_TEXT(create_args, audience, "--audience", "TEXT", "player-token: the required aud"),
     RUNG_OPTION_NUMBER(create_args, life_s, "--life", "SECONDS",
-                       "player-token: the longest life of a token (default a day)"),
+                       "player-token: the longest lifetime of a token (default one day)"),
     WHERE_OPTIONS,
-    RUNG_OPTION_FLAG(create_args, json, "--json", "as one JSON object"),
+    RUNG_OPTION_FLAG(create_args, json, "--json", "print one JSON object"),
 };
 
-/* A key in the making, with the memory its texts are in. */
+/* A new key, with the memory of its texts. */
 typedef struct making {
     rung_key key;
-    char text[RUNG_KEY_TEXT_MAX]; /* what is shown once; empty: nothing */
+    char text[RUNG_KEY_TEXT_MAX]; /* shown once; empty: nothing to show */
     char id[RUNG_KEY_ID_SIZE];
     uint8_t verify[RUNG_KEY_SECRET_MAX + 1];
 } making;
-
-/* "90d" in milliseconds. */
-static bool parse_time(const char *text, int64_t *ms_out) {
-    static const struct {
-        char unit;
-        int64_t ms;
-    } units[] = {{'s', 1000}, {'m', 60000}, {'h', 3600000}, {'d', 86400000}};
-    char digits[16];
-    size_t len = strlen(text);
-    uint64_t number;
-    if (len < 2 || len > sizeof digits)
-        return false;
-    memcpy(digits, text, len - 1);
-    digits[len - 1] = '\0';
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-        if (text[len - 1] == units[i].unit)
-            return rung_number_parse(digits, &number) && number > 0 && number < 1000000000 &&
-                   !__builtin_mul_overflow((int64_t)number, units[i].ms, ms_out);
-    return false;
-}
 
 static rung_status split_patterns(const char *list, rung_key *key, rung_err *err) {
     for (const char *at = list; at; at = *at ? at + 1 : NULL) {
@@ -148,27 +121,20 @@ static rung_status split_patterns(const char *list, rung_key *key, rung_err *err
     return RUNG_OK;
 }
 
-/* The bytes of a small file; one more than fits is refused. */
-static rung_status read_small(const char *path, uint8_t *buffer, size_t size, size_t *len_out,
-                              rung_err *err) {
-    FILE *f = fopen(path, "rb");
+static FILE *open_file(const char *path, rung_err *err) {
+    FILE *f = fopen(path, "rbe");
     if (!f)
-        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "%.120s: cannot open it: %s", path,
-                            strerror(errno));
-    *len_out = fread(buffer, 1, size, f);
-    bool is_whole = !ferror(f) && *len_out < size;
-    fclose(f);
-    return is_whole
-               ? RUNG_OK
-               : RUNG_FAIL(err, RUNG_EINVAL, "%.120s: not a small file that can be read", path);
+        rung_ignore(
+            RUNG_FAIL_OS(err, RUNG_EIO, errno, "%.120s: cannot open it: %s", path, strerror(errno)),
+            "the caller returns it");
+    return f;
 }
 
 static rung_status read_public(const char *path, making *m, rung_err *err) {
     size_t size = 32;
-    FILE *f = fopen(path, "rb");
+    FILE *f = open_file(path, err);
     if (!f)
-        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "%.120s: cannot open it: %s", path,
-                            strerror(errno));
+        return RUNG_EIO;
     EVP_PKEY *pkey = PEM_read_PUBKEY(f, NULL, NULL, NULL);
     fclose(f);
     bool is_good = pkey && EVP_PKEY_get_id(pkey) == EVP_PKEY_ED25519 &&
@@ -183,15 +149,21 @@ static rung_status read_public(const char *path, making *m, rung_err *err) {
 }
 
 static rung_status read_secret(const char *path, making *m, rung_err *err) {
-    size_t len = 0;
-    rung_status st = read_small(path, m->verify, sizeof m->verify, &len, err);
-    if (st == RUNG_OK && len && m->verify[len - 1] == '\n')
+    FILE *f = open_file(path, err);
+    if (!f)
+        return RUNG_EIO;
+    size_t len = fread(m->verify, 1, sizeof m->verify, f);
+    bool is_whole = !ferror(f) && len < sizeof m->verify;
+    fclose(f);
+    if (!is_whole)
+        return RUNG_FAIL(err, RUNG_EINVAL, "%.120s: cannot be read, or is too large", path);
+    if (len && m->verify[len - 1] == '\n')
         len--;
     m->key.verify = rung_slice_of(m->verify, len);
-    return st;
+    return RUNG_OK;
 }
 
-/* The secret is the text itself, so that nobody has to wonder whether to decode it. */
+/* The secret is the text itself: nobody has to decode it. */
 static void make_secret(const uint8_t chance[32], making *m) {
     size_t len = rung_base64url_encode(rung_slice_of(chance, 32), m->text);
     m->text[len] = '\0';
@@ -231,7 +203,7 @@ static rung_status make_token_key(const create_args *args, const uint8_t *chance
 
 static rung_status make_key(const create_args *args, making *m, rung_err *err) {
     uint8_t chance[RUNG_KEY_CHANCE_SIZE];
-    int64_t life_ms = 0;
+    uint64_t life_ms = 0;
     rung_key *key = &m->key;
     if (!args->role || !rung_role_parse(rung_slice_str(args->role), &key->role))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--role",
@@ -242,17 +214,18 @@ static rung_status make_key(const create_args *args, making *m, rung_err *err) {
         return RUNG_FAIL(err, RUNG_EINVAL,
                          "--alg, --public, --secret, --id, --issuer, --audience and --life are for "
                          "the role player-token");
-    if (args->expires_in && !parse_time(args->expires_in, &life_ms))
+    if (args->expires_in && (!rung_setting_parse_time(args->expires_in, &life_ms) || !life_ms ||
+                             life_ms > INT64_MAX / 2))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--expires-in",
                                "expected a time such as 90d, 12h or 30m");
     if (args->rate > UINT32_MAX)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "--rate", "expected a smaller number");
     if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance)
-        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "the system has no randomness to give");
+        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "the system has no randomness");
     key->label = rung_slice_str(args->label ? args->label : "");
     key->rate_per_s = (uint32_t)args->rate;
     key->created_ms = now_ms();
-    key->expires_ms = life_ms ? key->created_ms + life_ms : 0;
+    key->expires_ms = life_ms ? key->created_ms + (int64_t)life_ms : 0;
     rung_status st = args->boards ? split_patterns(args->boards, key, err) : RUNG_OK;
     if (st == RUNG_OK)
         st = key->role == RUNG_ROLE_PLAYER ? make_token_key(args, chance, m, err)
@@ -280,7 +253,7 @@ static rung_status write_output(const char *path, const char *text, rung_err *er
                         strerror(why));
 }
 
-/* The output comes first: a key that nobody could read must not get into the file of keys. */
+/* The output comes first: no key that nobody could read gets into the file of keys. */
 static rung_status keep_key(const create_args *args, making *m, const char *path, rung_err *err) {
     rung_status st = args->output ? write_output(args->output, m->text, err) : RUNG_OK;
     if (st < 0)
@@ -291,61 +264,54 @@ static rung_status keep_key(const create_args *args, making *m, const char *path
     return st;
 }
 
-static void print_written(const making *m, const char *path, const create_args *args) {
-    if (args->json) {
-        fputs("{\"id\":", stdout);
-        rung_print_json(stdout, m->key.id);
-        printf(",\"role\":\"%s\",\"output\":", rung_role_name(m->key.role));
-        rung_print_json(stdout, rung_slice_str(args->output));
-        puts("}");
-        return;
+static void print_key_json(const making *m, const char *output) {
+    fputs("{\"id\":", stdout);
+    rung_print_json(stdout, m->key.id);
+    printf(",\"role\":\"%s\"", rung_role_name(m->key.role));
+    if (output) {
+        fputs(",\"output\":", stdout);
+        rung_print_json(stdout, rung_slice_str(output));
+    } else if (m->text[0]) {
+        printf(",\"%s\":\"%s\"", m->key.role == RUNG_ROLE_PLAYER ? "secret" : "key", m->text);
     }
-    fprintf(stderr, "%s %.*s, in %s. The %s is in %s, and nowhere else: keep it.\n",
-            m->key.role == RUNG_ROLE_PLAYER ? "Tokens with the kid" : "The key", (int)m->key.id.len,
-            m->key.id.ptr, path, m->key.role == RUNG_ROLE_PLAYER ? "secret" : "key", args->output);
+    puts("}");
 }
 
-static void print_created(const making *m, const char *path, bool json) {
-    const rung_key *key = &m->key;
-    if (json) {
-        fputs("{\"id\":", stdout);
-        rung_print_json(stdout, key->id);
-        printf(",\"role\":\"%s\"", rung_role_name(key->role));
-        if (m->text[0])
-            printf(",\"%s\":\"%s\"", key->role == RUNG_ROLE_PLAYER ? "secret" : "key", m->text);
-        puts("}");
-        return;
-    }
-    if (m->text[0])
+/* The key goes to standard output, everything else to standard error. */
+static void print_key(const making *m, const char *path, const char *output) {
+    bool is_player = m->key.role == RUNG_ROLE_PLAYER;
+    int id_len = (int)m->key.id.len;
+    if (!output && m->text[0])
         puts(m->text);
+    else if (!output)
+        printf("%.*s\n", id_len, m->key.id.ptr);
+    fflush(stdout); /* keeps the order when both streams go to one place */
+    fprintf(stderr, "%s %.*s, in %s.", is_player ? "Tokens with the kid" : "The key", id_len,
+            m->key.id.ptr, path);
+    if (output)
+        fprintf(stderr, " The %s is only in %s: keep it.\n", is_player ? "secret" : "key", output);
     else
-        printf("%.*s\n", (int)key->id.len, key->id.ptr);
-    fflush(stdout); /* so that the two come in order where they go to one place */
-    fprintf(stderr, "%s %.*s, in %s.%s\n",
-            key->role == RUNG_ROLE_PLAYER ? "Tokens with the kid" : "The key", (int)key->id.len,
-            key->id.ptr, path, m->text[0] ? " It is shown this once: keep it." : "");
+        fprintf(stderr, "%s\n", m->text[0] ? " It is shown only once: keep it." : "");
 }
 
-static int run_create(const rung_command *self, int argc, char **argv) {
-    create_args args = {0};
+static int run_create(const rung_command *self, void *arguments) {
+    const create_args *args = arguments;
     making m = {0};
     char path[PATH_MAX];
     rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    rung_status st = make_key(&args, &m, &err);
-    if (st == RUNG_OK && args.output && !m.text[0])
+    rung_status st = make_key(args, &m, &err);
+    if (st == RUNG_OK && args->output && !m.text[0])
         st = RUNG_FAIL_FIELD(&err, RUNG_EINVAL, "--output",
-                             "this key is yours already, nothing is made");
+                             "you have this key already, nothing is created");
     bool is_misused = st == RUNG_EINVAL;
     if (st == RUNG_OK)
-        st = find_file(&args.where, true, path, &err);
+        st = find_file(&args->where, true, path, &err);
     if (st == RUNG_OK)
-        st = keep_key(&args, &m, path, &err);
-    if (st == RUNG_OK && args.output)
-        print_written(&m, path, &args);
+        st = keep_key(args, &m, path, &err);
+    if (st == RUNG_OK && args->json)
+        print_key_json(&m, args->output);
     else if (st == RUNG_OK)
-        print_created(&m, path, args.json);
+        print_key(&m, path, args->output);
     OPENSSL_cleanse(&m, sizeof m);
     if (st == RUNG_OK)
         return RUNG_EXIT_OK;
@@ -356,30 +322,24 @@ static int run_create(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_keys_create = {
     .group = RUNG_GROUP_SERVER,
     .name = "keys create",
-    .summary = "make a key, shown once and kept as a hash",
+    .summary = "create a key; only its hash is stored",
     .details =
-        "Roles: read asks, server also submits scores and keeps players, admin also defines "
-        "boards,\n"
-        "bans and erases. A key with --boards may touch those boards only; patterns are separated "
-        "by\n"
-        "commas (a comma in a name is written ?). The key is the only line on standard output, or "
-        "goes\n"
-        "to a file of its own, which is never overwritten and which only its owner may read:\n"
+        "Roles: read can only read, server also submits scores and changes players, admin also\n"
+        "defines boards, bans and erases. --boards limits a key to some boards; separate patterns\n"
+        "with commas (for a comma in a name write ?). The key is the only line on standard\n"
+        "output, or goes to a new file that only its owner can read:\n"
         "\n"
-        "  rung keys create --data /var/lib/rung --role server --boards 'race-*' --output "
-        "server.key\n"
-        "  curl -H \"Authorization: Bearer $(cat server.key)\" ...\n"
+        "  rung keys create --data /var/lib/rung --role server --boards 'race-*' --output s.key\n"
+        "  curl -H \"Authorization: Bearer $(cat s.key)\" ...\n"
         "\n"
-        "As soon as there is a key, requests without one are refused, also by a server that runs.\n"
+        "Once there is a key, requests without one are refused, also by a running server.\n"
         "\n"
-        "A key of the role player-token verifies tokens (JWT) that your login service signs for\n"
-        "players; a game client then reads its own player's places, as players/me, and nothing "
-        "else:\n"
+        "A player-token key verifies the tokens (JWT) that your login service signs for players.\n"
+        "A game client with a token can read its own player's data, as players/me:\n"
         "\n"
-        "  rung keys create --data /var/lib/rung --role player-token --alg EdDSA --public "
-        "login.pem \\\n"
-        "      --id login-1 --audience rung\n",
-    RUNG_OPTIONS(create_options),
+        "  rung keys create --data /var/lib/rung --role player-token --alg EdDSA \\\n"
+        "      --public login.pem --id login-1 --audience rung\n",
+    RUNG_OPTIONS(create_args, create_options),
     .run = run_create,
 };
 
@@ -392,14 +352,13 @@ typedef struct list_args {
 
 static const rung_option list_options[] = {
     WHERE_OPTIONS,
-    RUNG_OPTION_FLAG(list_args, json, "--json", "as one JSON object"),
+    RUNG_OPTION_FLAG(list_args, json, "--json", "print one JSON object"),
 };
 
-static const char *time_text(int64_t ms, char out[48]) {
-    int64_t days = rung_floor_div(ms, 86400000), seconds = (ms - days * 86400000) / 1000;
-    rung_civil c = rung_civil_from_days(days);
-    snprintf(out, 48, "%04lld-%02d-%02dT%02d:%02d:%02dZ", (long long)c.year % 10000, c.month, c.day,
-             (int)(seconds / 3600), (int)(seconds / 60 % 60), (int)(seconds % 60));
+/* Without milliseconds. */
+static const char *time_text(int64_t ms, char out[RUNG_TIME_TEXT_MAX]) {
+    size_t len = rung_time_format(ms < RUNG_TIME_MS_END ? ms : RUNG_TIME_MS_END - 1, out);
+    snprintf(out + len - 5, 2, "Z");
     return out;
 }
 
@@ -408,7 +367,7 @@ static const char *state_of(const rung_key *key, int64_t now) {
 }
 
 static void print_list_json(const rung_keys *keys, int64_t now) {
-    char text[48];
+    char text[RUNG_TIME_TEXT_MAX];
     fputs("{\"keys\":[", stdout);
     for (size_t i = 0; i < rung_keys_count(keys); i++) {
         const rung_key *key = rung_keys_at(keys, i);
@@ -452,7 +411,7 @@ static void print_list(const rung_keys *keys, int64_t now) {
     static const rung_table_column columns[] = {
         {"id", false},      {"role", false},  {"state", false}, {"boards", false},
         {"created", false}, {"until", false}, {"label", false}};
-    char text[48];
+    char text[RUNG_TIME_TEXT_MAX];
     rung_table *t = rung_table_begin(sizeof columns / sizeof columns[0], columns);
     for (size_t i = 0; i < rung_keys_count(keys); i++) {
         const rung_key *key = rung_keys_at(keys, i);
@@ -469,26 +428,24 @@ static void print_list(const rung_keys *keys, int64_t now) {
     rung_table_print(t, stdout);
 }
 
-static int run_list(const rung_command *self, int argc, char **argv) {
-    list_args args = {0};
+static int run_list(const rung_command *self, void *arguments) {
+    const list_args *args = arguments;
     char path[PATH_MAX];
     rung_keys *keys = NULL;
     rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    rung_status st = find_file(&args.where, false, path, &err);
+    rung_status st = find_file(&args->where, false, path, &err);
     if (st == RUNG_OK)
         st = rung_keys_file_read(NULL, rung_alloc_heap(), path, &keys, NULL, &err);
     if (st == RUNG_NOT_FOUND)
         st = rung_keys_create(rung_alloc_heap(), (rung_slice){NULL, 0}, &keys, &err);
     if (st < 0)
         return rung_command_fail(self, &err);
-    if (args.json)
+    if (args->json)
         print_list_json(keys, now_ms());
     else if (rung_keys_count(keys))
         print_list(keys, now_ms());
     else
-        puts("there are no keys: a server listens on loopback only, and asks nobody for one");
+        puts("there are no keys: a server listens on loopback only and needs none");
     rung_keys_destroy(keys);
     return RUNG_EXIT_OK;
 }
@@ -496,10 +453,9 @@ static int run_list(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_keys_list = {
     .group = RUNG_GROUP_SERVER,
     .name = "keys list",
-    .summary = "the keys there are, without their secrets",
-    .details =
-        "Revoked and expired keys stay in the list, so that an id in a log can be looked up.\n",
-    RUNG_OPTIONS(list_options),
+    .summary = "list the keys, without their secrets",
+    .details = "Revoked and expired keys stay listed, so that you can look up an id from a log.\n",
+    RUNG_OPTIONS(list_args, list_options),
     .run = run_list,
 };
 
@@ -520,29 +476,25 @@ static rung_status revoke_key(void *ctx, const rung_keys *keys, rung_keys **keys
     return rung_keys_revoke(keys, *(const rung_slice *)ctx, now_ms(), keys_out, err);
 }
 
-static int run_revoke(const rung_command *self, int argc, char **argv) {
-    revoke_args args = {0};
+static int run_revoke(const rung_command *self, void *arguments) {
+    const revoke_args *args = arguments;
     char path[PATH_MAX];
     rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    rung_slice id = rung_slice_str(args.id);
-    rung_status st = find_file(&args.where, false, path, &err);
+    rung_slice id = rung_slice_str(args->id);
+    rung_status st = find_file(&args->where, false, path, &err);
     if (st == RUNG_OK)
         st = rung_keys_file_change(NULL, rung_alloc_heap(), path, revoke_key, &id, &err);
     if (st < 0)
         return rung_command_fail(self, &err);
-    printf("%s %s\n", args.id, st == RUNG_UNCHANGED ? "was revoked before" : "is revoked");
+    printf("%s %s\n", args->id, st == RUNG_UNCHANGED ? "was revoked before" : "is revoked");
     return RUNG_EXIT_OK;
 }
 
 const rung_command rung_command_keys_revoke = {
     .group = RUNG_GROUP_SERVER,
     .name = "keys revoke",
-    .summary = "end a key at once",
-    .details = "A running server refuses it within half a second, also on connections that are "
-               "open. It cannot be\n"
-               "taken back: make a new key.\n",
-    RUNG_OPTIONS(revoke_options),
+    .summary = "revoke a key, for good",
+    .details = "A running server refuses it within half a second, also on open connections.\n",
+    RUNG_OPTIONS(revoke_args, revoke_options),
     .run = run_revoke,
 };

@@ -2,7 +2,7 @@
 #include "app/logging.h"
 
 #include "cli/terminal.h"
-#include "model/civil.h"
+#include "model/calendar.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,14 +76,6 @@ static rung_slice clean(rung_slice text, char out[TEXT_MAX + 8]) {
 
 /* ---- lines ---- */
 
-static void print_time(FILE *f, int64_t now_ms) {
-    int64_t days = rung_floor_div(now_ms, 86400000), rest = now_ms - days * 86400000;
-    rung_civil d = rung_civil_from_days(days);
-    fprintf(f, "%04lld-%02d-%02dT%02d:%02d:%02d.%03dZ", (long long)d.year, d.month, d.day,
-            (int)(rest / 3600000), (int)(rest / 60000 % 60), (int)(rest / 1000 % 60),
-            (int)(rest % 1000));
-}
-
 static void print_field(FILE *f, const rung_logger *l, const rung_log_field *field) {
     char buffer[TEXT_MAX + 8];
     rung_slice text = names_a_secret(field->name) ? RUNG_SLICE("***") : clean(field->text, buffer);
@@ -100,9 +92,10 @@ static void print_line(FILE *f, const rung_logger *l, rung_log_level level, cons
                        size_t count, const rung_log_field *fields) {
     char buffer[TEXT_MAX + 8];
     rung_slice text = clean(rung_slice_str(message), buffer);
+    char time[RUNG_TIME_TEXT_MAX];
     rung_clock clock = l->clock.now_ms ? l->clock : rung_clock_real();
-    fputs(l->is_json ? "{\"ts\":\"" : "", f);
-    print_time(f, rung_clock_now(&clock));
+    int time_len = (int)rung_time_format(rung_clock_now(&clock), time);
+    fprintf(f, "%s%.*s", l->is_json ? "{\"ts\":\"" : "", time_len, time);
     if (l->is_json) {
         fprintf(f, "\",\"level\":\"%s\",\"msg\":", level_names[level]);
         rung_print_json(f, text);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung - the command. Finds the command by its name, prints help from the same table, and hands
- * over. */
+/* rung - find the command by its name and run it, or print its help. */
 #include "cli/command.h"
 #include "cli/terminal.h"
 
@@ -11,7 +10,7 @@
 
 /* ---- finding ---- */
 
-/* The command whose name the words begin with; `*used_out` is of how many words it is. NULL: none. */
+/* The command whose name the words begin with; its name has `*used_out` words. NULL: none. */
 static const rung_command *find(int argc, char **argv, int *used_out) {
     for (size_t i = 0; i < rung_command_count; i++) {
         const char *name = rung_command_table[i]->name, *space = strchr(name, ' ');
@@ -26,12 +25,15 @@ static const rung_command *find(int argc, char **argv, int *used_out) {
     return NULL;
 }
 
-/* Is `word` the first of commands of two words ("log")? */
-static bool is_group(const char *word) {
+/* Is `word` the first of two words in its name ("log")? */
+static bool is_of_family(const rung_command *c, const char *word) {
     size_t len = strlen(word);
+    return strncmp(c->name, word, len) == 0 && c->name[len] == ' ';
+}
+
+static bool is_family(const char *word) {
     for (size_t i = 0; i < rung_command_count; i++)
-        if (strncmp(rung_command_table[i]->name, word, len) == 0 &&
-            rung_command_table[i]->name[len] == ' ')
+        if (is_of_family(rung_command_table[i], word))
             return true;
     return false;
 }
@@ -43,12 +45,9 @@ static void print_command(const rung_command *c, FILE *out) {
             rung_terminal_color(out, RUNG_COLOR_PLAIN), c->summary);
 }
 
-/* The commands whose first word is `word`. */
 static void print_family(const char *word, FILE *out) {
-    size_t len = strlen(word);
     for (size_t i = 0; i < rung_command_count; i++)
-        if (strncmp(rung_command_table[i]->name, word, len) == 0 &&
-            rung_command_table[i]->name[len] == ' ')
+        if (is_of_family(rung_command_table[i], word))
             print_command(rung_command_table[i], out);
 }
 
@@ -63,15 +62,15 @@ static int print_overview(void) {
         group = c->group;
         print_command(c, stdout);
     }
-    puts("\nrung help COMMAND tells more of one, rung help --man prints the manual page,\n"
-         "rung --version says which Rung this is.\n"
+    puts("\nrung help COMMAND explains a command, rung help --man prints the manual page,\n"
+         "rung --version prints the version.\n"
          "Exit codes: " RUNG_EXIT_CODES_TEXT ".");
     return RUNG_EXIT_OK;
 }
 
 static int print_help(const rung_command *c) {
-    printf("%s%s%s - %s\n\n", rung_terminal_color(stdout, RUNG_COLOR_BOLD), c->name,
-           rung_terminal_color(stdout, RUNG_COLOR_PLAIN), c->summary);
+    rung_print_colored(RUNG_COLOR_BOLD, "%s", c->name);
+    printf(" - %s\n\n", c->summary);
     rung_command_print_usage(c, stdout);
     if (c->option_count)
         putchar('\n');
@@ -83,7 +82,7 @@ static int print_help(const rung_command *c) {
 /* ---- running ---- */
 
 static int refuse(const char *word) {
-    if (is_group(word)) {
+    if (is_family(word)) {
         fprintf(stderr, "rung %s: which one?\n", word);
         print_family(word, stderr);
     } else {
@@ -103,7 +102,7 @@ static int help(int argc, char **argv) {
     }
     if (c)
         return print_help(c);
-    if (argc == 1 && is_group(argv[0])) {
+    if (argc == 1 && is_family(argv[0])) {
         print_family(argv[0], stdout);
         return RUNG_EXIT_OK;
     }
@@ -130,13 +129,13 @@ static int dispatch(int argc, char **argv) {
         return RUNG_EXIT_OK;
     }
     const rung_command *c = find(argc, argv, &used);
-    if (!c && is_group(argv[0]) && asks_for_help(argc - 1, argv + 1))
+    if (!c && is_family(argv[0]) && asks_for_help(argc - 1, argv + 1))
         return help(1, argv);
     if (!c)
         return refuse(argv[0]);
     if (asks_for_help(argc - used, argv + used))
         return print_help(c);
-    return c->run(c, argc - used, argv + used);
+    return rung_command_run(c, argc - used, argv + used);
 }
 
 int main(int argc, char **argv) {

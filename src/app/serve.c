@@ -235,17 +235,13 @@ static int serve(rung__server *s, const sigset_t *before) {
 
 static const rung_option serve_options[] = {RUNG_SETTING_OPTIONS};
 
-static int run_serve(const rung_command *self, int argc, char **argv) {
-    static rung__server s; /* one in a process: signals have no other way to it */
-    rung_setting_flags flags = {0};
+static int run_serve(const rung_command *self, void *flags) {
+    static rung__server s; /* static: it is large */
     rung_err err = {0};
     sigset_t before;
     rung_memory_save_address_space();
     hold_signals(&before);
-    if (!rung_command_read(self, argc, argv, &flags))
-        return RUNG_EXIT_USAGE;
-    s.self = self;
-    if (rung_settings_load_flags(&s.settings, &flags, &err) < 0) {
+    if (rung_settings_load_flags(&s.settings, flags, &err) < 0) {
         rung_settings_deinit(&s.settings);
         rung_command_fail(self, &err);
         return err.reason == RUNG_REASON_FLAG ? RUNG_EXIT_USAGE : RUNG_EXIT_PROBLEM;
@@ -262,18 +258,16 @@ const rung_command rung_command_serve = {
     .name = "serve",
     .summary = "run the server",
     .details =
-        "Every setting can also come from the environment (--http is RUNG_HTTP) or from a file;\n"
+        "Settings can also come from the environment (--http is RUNG_HTTP) or from a file;\n"
         "docs/configuration.md explains them, rung config check checks them.\n"
         "\n"
-        "Says \"listening http=ADDR:PORT resp=ADDR:PORT\" on standard error. Without --data "
-        "nothing is\n"
-        "kept. Without keys it listens on this machine only: rung keys create makes one. SIGTERM "
-        "and\n"
-        "SIGINT stop it after finishing what is under way (exit code 0), SIGHUP reads keys and\n"
-        "certificate again, SIGUSR1 takes a snapshot. When the log cannot be written it ends at\n"
-        "once with exit code 4, when there is no memory left with 5.\n"
+        "Prints \"listening http=ADDR:PORT resp=ADDR:PORT\" on standard error. Without --data\n"
+        "nothing is stored. Without keys it listens on this machine only: rung keys create makes\n"
+        "one. SIGTERM and SIGINT stop it after it has answered the requests in flight (exit code\n"
+        "0), SIGHUP reloads keys and certificate, SIGUSR1 takes a snapshot. If the log cannot be\n"
+        "written it exits at once with code 4, without memory with code 5.\n"
         "\n"
         "  rung serve --data /var/lib/rung\n",
-    RUNG_OPTIONS(serve_options),
+    RUNG_OPTIONS(rung_setting_flags, serve_options),
     .run = run_serve,
 };

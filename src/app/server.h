@@ -25,7 +25,6 @@ typedef enum rung__stage {
 } rung__stage;
 
 typedef struct rung__server {
-    const rung_command *self;
     rung_settings settings;
     rung_logger logger;
     rung__stage stage;

@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void rung_view_query(rung_path *path, const rung_view_args *view) {
-    rung_path_query(path, "window", view->window);
-    rung_path_query(path, "window_id", view->window_id);
-    rung_path_query(path, "on", view->on);
-    rung_path_query(path, "scope", view->scope);
-    rung_path_query(path, "rank", view->rank);
-}
-
 int rung_ask_open(const rung_command *self, const rung_ask_args *args, rung_client **client_out) {
     rung_err err = {0};
     rung_client_config config = {
@@ -23,27 +15,37 @@ int rung_ask_open(const rung_command *self, const rung_ask_args *args, rung_clie
     return st == RUNG_EINVAL ? RUNG_EXIT_USAGE : RUNG_EXIT_PROBLEM;
 }
 
+int rung_ask_run(const rung_command *self, void *args) {
+    rung_client *client;
+    int code = rung_ask_open(self, args, &client);
+    if (code)
+        return code;
+    code = self->ask ? self->ask(self, client, args)
+                     : rung_question_send(self, client, self->question, args);
+    rung_client_destroy(client);
+    return code;
+}
+
 int rung_ask_fail(const rung_command *self, const rung_reply *reply) {
     char code[64], detail[512];
     rung_slice body = rung_reply_body(reply);
     rung_answer_member(body, "code", code, sizeof code);
     rung_answer_member(body, "detail", detail, sizeof detail);
     rung_answer_cut_place(detail);
-    fflush(stdout);
-    fprintf(stderr, "rung %s: ", self->name);
-    for (const char *p = detail; *p; p++) /* a server's text may be a stranger's */
-        fputc((unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p, stderr);
-    fprintf(stderr, "%s(%ld%s%s)\n", *detail ? " " : "the server refused ", reply->status,
-            *code ? " " : "", code);
+    for (char *p = detail; *p; p++) /* a server's text may be a stranger's */
+        *p = (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p;
+    rung_command_refuse(self, RUNG_EXIT_PROBLEM, "%s (%ld%s%s)",
+                        *detail ? detail : "the server refused", reply->status, *code ? " " : "",
+                        code);
     if (reply->status == 401)
-        fputs("RUNG_KEY or --key-file gives a key; rung keys create makes one.\n", stderr);
+        fputs("Give a key with RUNG_KEY or --key-file. rung keys create makes one.\n", stderr);
     return RUNG_EXIT_PROBLEM;
 }
 
 static int ask(const rung_command *self, rung_client *c, const char *method, const rung_path *path,
-               rung_slice body, rung_reply *reply_out) {
+               const char *type, rung_slice body, rung_reply *reply_out) {
     rung_err err = {0};
-    rung_status st = rung_client_ask(c, method, path, NULL, body, reply_out, &err);
+    rung_status st = rung_client_ask(c, method, path, type, body, reply_out, &err);
     if (st >= 0)
         return RUNG_EXIT_OK;
     rung_command_fail(self, &err);
@@ -52,22 +54,29 @@ static int ask(const rung_command *self, rung_client *c, const char *method, con
 
 int rung_ask_for(const rung_command *self, rung_client *c, const char *method,
                  const rung_path *path, rung_slice body, rung_reply *reply_out) {
-    int code = ask(self, c, method, path, body, reply_out);
+    int code = ask(self, c, method, path, NULL, body, reply_out);
     return code || reply_out->status < 300 ? code : rung_ask_fail(self, reply_out);
 }
 
 int rung_ask_status(const rung_command *self, rung_client *c, const char *method,
                     const rung_path *path, rung_reply *reply_out) {
-    return ask(self, c, method, path, (rung_slice){0}, reply_out);
+    return ask(self, c, method, path, NULL, (rung_slice){0}, reply_out);
 }
 
-/* ---- one question ---- */
+int rung_ask_submit(const rung_command *self, rung_client *c, rung_slice lines,
+                    rung_reply *reply_out) {
+    rung_path path = {0};
+    rung_path_add(&path, "/v1/scores");
+    return ask(self, c, "POST", &path, "application/x-ndjson", lines, reply_out);
+}
+
+/* ---- one request as data ---- */
 
 static const void *field_of(const rung_option *o, const void *args) {
     return (const char *)args + o->offset;
 }
 
-/* The option or operand of that name; a query's are without dashes. The table has it: questions are ours. */
+/* The option or operand of that name; in a query, without its dashes. The table always has it. */
 static const rung_option *option_named(const rung_command *self, rung_slice name, bool is_query) {
     for (size_t i = 0; i < self->option_count; i++) {
         const char *known =
@@ -99,8 +108,7 @@ static void add_parameter(const rung_command *self, rung_path *path, rung_slice 
     }
 }
 
-static void fill_path(const rung_command *self, const char *text, rung_path *path,
-                      const void *args) {
+void rung_ask_path(const rung_command *self, const char *text, const void *args, rung_path *path) {
     char literal[64];
     for (; *text && *text != '?'; text += strcspn(text, "}") + 1) {
         size_t len = strcspn(text, "{?"), name = strcspn(text + len, "}");
@@ -124,7 +132,7 @@ int rung_question_send(const rung_command *self, rung_client *c, const rung_ques
     rung_path path = {0};
     rung_reply reply;
     rung_json_writer body = {.alloc = rung_alloc_heap()};
-    fill_path(self, q->path, &path, args);
+    rung_ask_path(self, q->path, args, &path);
     if (q->write)
         q->write(&body, args);
     int code = rung_ask_for(self, c, q->method, &path, rung_json_written(&body), &reply);
@@ -136,23 +144,16 @@ int rung_question_send(const rung_command *self, rung_client *c, const rung_ques
     return code;
 }
 
-int rung_question_ask(const rung_command *self, const rung_question *q, const void *args) {
-    rung_client *client;
-    int code = rung_ask_open(self, args, &client);
-    if (code)
-        return code;
-    code = rung_question_send(self, client, q, args);
-    rung_client_destroy(client);
-    return code;
-}
+/* ---- bodies and answers ---- */
 
-int rung_question_run(const rung_command *self, int argc, char **argv) {
-    void *args = rung_alloc_zeroed(rung_alloc_heap(), self->args_size);
-    int code = args && rung_command_read(self, argc, argv, args)
-                   ? rung_question_ask(self, self->question, args)
-                   : RUNG_EXIT_USAGE;
-    rung_alloc_free(rung_alloc_heap(), args, self->args_size);
-    return code;
+void rung_value_write(rung_json_writer *w, rung_slice text) {
+    rung_json r;
+    rung_slice number;
+    rung_json_init_at(&r, text, NULL, 0, NULL);
+    if (rung_json_number(&r, &number) == RUNG_OK && rung_json_end(&r) == RUNG_OK)
+        rung_json_write_raw(w, number);
+    else
+        rung_json_write_string(w, text);
 }
 
 void rung_reply_print(const rung_reply *reply) {
@@ -163,14 +164,18 @@ void rung_reply_print(const rung_reply *reply) {
 
 void rung_change_print(rung_slice answer, const void *args) {
     (void)args;
-    puts(rung_answer_is_true(answer, "changed") ? "changed" : "it was so already");
+    puts(rung_answer_is_true(answer, "changed") ? "changed" : "unchanged");
+}
+
+void rung_value_print(rung_slice raw) {
+    char text[600];
+    rung_print_word(stdout, rung_slice_str(rung_answer_text(raw, text, sizeof text)));
 }
 
 void rung_member_print(const char *name, rung_slice raw) {
-    char text[600];
-    printf("%s%-12s%s ", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
-           rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
-    rung_print_word(stdout, rung_slice_str(rung_answer_text(raw, text, sizeof text)));
+    rung_print_colored(RUNG_COLOR_DIM, "%-12s", name);
+    putchar(' ');
+    rung_value_print(raw);
     putchar('\n');
 }
 
@@ -178,24 +183,25 @@ void rung_member_print(const char *name, rung_slice raw) {
 
 void rung_ranking_print_title(rung_slice answer) {
     char text[300];
-    rung_slice total, count;
-    printf("%s", rung_terminal_color(stdout, RUNG_COLOR_BOLD));
-    rung_print_word(stdout, rung_slice_str(rung_answer_member(answer, "board", text, sizeof text)));
+    rung_slice raw;
+    fputs(rung_terminal_color(stdout, RUNG_COLOR_BOLD), stdout);
+    rung_answer_find(answer, "board", &raw);
+    rung_value_print(raw);
     rung_answer_member(answer, "window", text, sizeof text);
     if (strcmp(text, "all") != 0) {
         printf(", %s ", text);
-        rung_print_word(stdout,
-                        rung_slice_str(rung_answer_member(answer, "window_id", text, sizeof text)));
+        rung_answer_find(answer, "window_id", &raw);
+        rung_value_print(raw);
     }
-    if (*rung_answer_member(answer, "scope", text, sizeof text)) {
+    if (rung_answer_find(answer, "scope", &raw)) {
         fputs(", ", stdout);
-        rung_print_word(stdout, rung_slice_str(text));
+        rung_value_print(raw);
     }
     printf("%s: ", rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
-    if (rung_answer_find(answer, "count", &count)) /* friends: so many of them are in it */
-        printf("%s of ", rung_answer_amount(count, text, sizeof text));
-    rung_answer_find(answer, "total", &total);
-    rung_answer_amount(total, text, sizeof text);
+    if (rung_answer_find(answer, "count", &raw)) /* friends: so many of them are in it */
+        printf("%s of ", rung_answer_amount(raw, text, sizeof text));
+    rung_answer_find(answer, "total", &raw);
+    rung_answer_amount(raw, text, sizeof text);
     printf("%s %s%s\n", text, strcmp(text, "1") == 0 ? "entry" : "entries",
            rung_answer_is_true(answer, "closed") ? ", closed" : "");
 }
@@ -204,16 +210,6 @@ static const rung_table_column entry_columns[] = {
     {"rank", true},  {"player", false},    {"name", false},
     {"score", true}, {"percentile", true}, {"since", false},
 };
-
-rung_table *rung_ranking_begin(void) {
-    return rung_table_begin(sizeof entry_columns / sizeof entry_columns[0], entry_columns);
-}
-
-void rung_ranking_print(rung_table *t) {
-    enum { NAME = 2 };
-    rung_table_drop_empty(t, NAME);
-    rung_table_print(t, stdout);
-}
 
 /* "4,200", or "4,200 / 17 / 3" with more columns. */
 static const char *score_text(rung_slice entry, char out[192]) {
@@ -233,7 +229,7 @@ static const char *score_text(rung_slice entry, char out[192]) {
     return out;
 }
 
-void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked) {
+static void add_entry(rung_table *t, rung_slice entry, bool is_marked) {
     char text[192], name[300];
     rung_slice raw;
     rung_answer_find(entry, "rank", &raw);
@@ -258,22 +254,28 @@ void rung_ranking_add_one(rung_table *t, rung_slice entry, bool is_marked) {
         rung_table_mark(t);
 }
 
-void rung_ranking_show(rung_slice answer, const char *marked) {
-    rung_slice entries;
-    rung_ranking_print_title(answer);
-    if (!rung_answer_find(answer, "entries", &entries))
+static void add_entries(rung_table *t, rung_slice answer, const char *name, const char *marked) {
+    rung_answer_items it;
+    rung_slice entries, entry;
+    char player[300];
+    if (!rung_answer_find(answer, name, &entries))
         return;
-    rung_table *t = rung_ranking_begin();
-    rung_ranking_add(t, entries, marked);
-    rung_ranking_print(t);
+    for (rung_answer_begin(&it, entries); rung_answer_next(&it, &entry);) {
+        rung_answer_member(entry, "player", player, sizeof player);
+        add_entry(t, entry, marked && strcmp(player, marked) == 0);
+    }
 }
 
-void rung_ranking_add(rung_table *t, rung_slice entries, const char *marked) {
-    rung_answer_items it;
+void rung_ranking_print(rung_slice answer, const char *marked) {
+    enum { NAME = 2 };
     rung_slice entry;
-    char name[300];
-    for (rung_answer_begin(&it, entries); rung_answer_next(&it, &entry);)
-        rung_ranking_add_one(
-            t, entry,
-            marked && strcmp(rung_answer_member(entry, "player", name, sizeof name), marked) == 0);
+    rung_ranking_print_title(answer);
+    rung_table *t = rung_table_begin(sizeof entry_columns / sizeof entry_columns[0], entry_columns);
+    add_entries(t, answer, "above", NULL);
+    if (rung_answer_find(answer, "entry", &entry))
+        add_entry(t, entry, true);
+    add_entries(t, answer, "below", NULL);
+    add_entries(t, answer, "entries", marked);
+    rung_table_drop_empty(t, NAME);
+    rung_table_print(t, stdout);
 }

@@ -44,9 +44,8 @@ static void add_board(rung_table *t, rung_slice board) {
     rung_table_cell(t, RUNG_COLOR_DIM, "%s", text);
 }
 
-/* One page after the other; with --json each as a line. */
-static int list_all(const rung_command *self, const rung_ask_args *args, rung_client *client,
-                    rung_table *t) {
+/* Page by page; with --json each is a line. */
+static int add_pages(const rung_command *self, rung_client *client, bool is_json, rung_table *t) {
     char cursor[32] = "";
     rung_answer_items it;
     rung_reply reply;
@@ -61,7 +60,7 @@ static int list_all(const rung_command *self, const rung_ask_args *args, rung_cl
             return code;
         rung_slice body = rung_reply_body(&reply);
         rung_answer_member(body, "next", cursor, sizeof cursor);
-        if (args->json)
+        if (is_json)
             rung_reply_print(&reply);
         else if (rung_answer_find(body, "boards", &boards))
             for (rung_answer_begin(&it, boards); rung_answer_next(&it, &board);)
@@ -70,34 +69,26 @@ static int list_all(const rung_command *self, const rung_ask_args *args, rung_cl
     return RUNG_EXIT_OK;
 }
 
-static int run_list(const rung_command *self, int argc, char **argv) {
+static int list_boards(const rung_command *self, rung_client *client, void *args) {
     static const rung_table_column columns[] = {{"board", false},
                                                 {"title", false},
                                                 {"score", false},
                                                 {"update", false},
                                                 {"windows", false}};
-    rung_ask_args args = {0};
-    rung_client *client;
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args, &client);
-    if (code)
-        return code;
+    bool is_json = ((const rung_ask_args *)args)->json;
     rung_table *t = rung_table_begin(5, columns);
-    code = list_all(self, &args, client, t);
-    rung_client_destroy(client);
-    FILE *out = code || args.json ? NULL : stdout;
-    rung_table_print(t, out);
+    int code = add_pages(self, client, is_json, t);
+    rung_table_print(t, code || is_json ? NULL : stdout);
     return code;
 }
 
 const rung_command rung_command_board_list = {
     .group = RUNG_GROUP_ASK,
     .name = "board list",
-    .summary = "all boards",
+    .summary = "list all boards",
     .details = "",
-    RUNG_OPTIONS(list_options),
-    .run = run_list,
+    RUNG_OPTIONS(rung_ask_args, list_options),
+    .ask = list_boards,
 };
 
 /* ---- show and delete ---- */
@@ -113,22 +104,21 @@ static const rung_option show_options[] = {
     RUNG_ASK_OPTIONS,
 };
 
-/* One line for every member: simple ones as they are, others as JSON. */
+/* One line per member: simple values as text, others as JSON. */
 static void print_members(rung_slice object, const void *args) {
     rung_answer_items it;
     rung_slice raw;
     char text[300];
     (void)args;
     for (rung_answer_begin(&it, object); rung_answer_next(&it, &raw);) {
-        printf("%s%-14s%s ", rung_terminal_color(stdout, RUNG_COLOR_DIM), it.key,
-               rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+        rung_print_colored(RUNG_COLOR_DIM, "%-14s ", it.key);
         if (raw.ptr[0] == '{' || raw.ptr[0] == '[')
-            printf("%.*s\n", (int)raw.len, raw.ptr);
-        else if (raw.ptr[0] == '"') {
-            rung_print_word(stdout, rung_slice_str(rung_answer_text(raw, text, sizeof text)));
-            putchar('\n');
-        } else
-            printf("%s\n", rung_answer_amount(raw, text, sizeof text));
+            printf("%.*s", (int)raw.len, raw.ptr);
+        else if (raw.ptr[0] == '"')
+            rung_value_print(raw);
+        else
+            fputs(rung_answer_amount(raw, text, sizeof text), stdout);
+        putchar('\n');
     }
 }
 
@@ -137,19 +127,19 @@ static const rung_question show = {"GET", "/v1/boards/{BOARD}", .print = print_m
 const rung_command rung_command_board_show = {
     .group = RUNG_GROUP_ASK,
     .name = "board show",
-    .summary = "a board's definition",
+    .summary = "show a board's definition",
     .details = "",
-    RUNG_OPTIONS(show_options),
-    RUNG_QUESTION(board_args, &show),
+    RUNG_OPTIONS(board_args, show_options),
+    .question = &show,
 };
 
 static const rung_option delete_options[] = {
     RUNG_OPERAND(board_args, board, "BOARD", "the board"),
-    RUNG_OPTION_FLAG(board_args, yes, "--yes", "do not ask"),
+    RUNG_OPTION_FLAG(board_args, yes, "--yes", "do not ask for confirmation"),
     RUNG_ASK_OPTIONS,
 };
 
-/* On a terminal a slip of the fingers can be taken back; a script says --yes. */
+/* Ask on a terminal; a script passes --yes. */
 static bool is_meant(const board_args *args) {
     char line[16] = "";
     if (args->yes)
@@ -165,24 +155,21 @@ static void print_deleted(rung_slice answer, const void *args) {
     printf("board %s is deleted\n", ((const board_args *)args)->board);
 }
 
-static int run_delete(const rung_command *self, int argc, char **argv) {
+static int delete_board(const rung_command *self, rung_client *client, void *args) {
     static const rung_question delete = {"DELETE", "/v1/boards/{BOARD}", .print = print_deleted};
-    board_args args = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    if (is_meant(&args))
-        return rung_question_ask(self, &delete, &args);
-    fprintf(stderr, "rung %s: nothing was deleted; --yes does it without asking\n", self->name);
-    return RUNG_EXIT_PROBLEM;
+    if (is_meant(args))
+        return rung_question_send(self, client, &delete, args);
+    return rung_command_refuse(self, RUNG_EXIT_PROBLEM,
+                               "nothing was deleted; --yes deletes without asking");
 }
 
 const rung_command rung_command_board_delete = {
     .group = RUNG_GROUP_ASK,
     .name = "board delete",
     .summary = "delete a board with all its scores",
-    .details = "Asks first on a terminal; elsewhere --yes is needed.\n",
-    RUNG_OPTIONS(delete_options),
-    .run = run_delete,
+    .details = "Asks for confirmation on a terminal; elsewhere it needs --yes.\n",
+    RUNG_OPTIONS(board_args, delete_options),
+    .ask = delete_board,
 };
 
 /* ---- create ---- */
@@ -198,36 +185,38 @@ typedef struct create_args {
 
 static const rung_option create_options[] = {
     RUNG_OPERAND(create_args, board, "BOARD", "its id: 1 to 128 bytes"),
-    RUNG_OPTION_TEXT(create_args, title, "--title", "TEXT", "for people"),
+    RUNG_OPTION_TEXT(create_args, title, "--title", "TEXT", "shown to people"),
     RUNG_OPTION_TEXT(create_args, type, "--type", RUNG_ALTERNATIVES(RUNG_SCORE_TYPES),
-                     "of the score (default integer)"),
-    RUNG_OPTION_TEXT(create_args, decimals, "--decimals", "N", "of a decimal score, 0 to 9"),
+                     "score type (default integer)"),
+    RUNG_OPTION_TEXT(create_args, decimals, "--decimals", "N",
+                     "decimals of a decimal score, 0 to 9"),
     RUNG_OPTION_TEXT(create_args, order, "--order", RUNG_ALTERNATIVES(RUNG_SCORE_ORDERS),
-                     "asc: less is better (default desc)"),
+                     "asc: lower is better (default desc)"),
     RUNG_OPTION_TEXT(create_args, update, "--update", RUNG_ALTERNATIVES(RUNG_UPDATES),
-                     "what a new score does (default best)"),
-    RUNG_OPTION_TEXT(create_args, half_life, "--half-life", "SECONDS", "of a decay board"),
+                     "how a new score changes the old one (default best)"),
+    RUNG_OPTION_TEXT(create_args, half_life, "--half-life", "SECONDS",
+                     "half-life of a decay board"),
     RUNG_OPTION_TEXT(create_args, tie, "--tie", RUNG_ALTERNATIVES(RUNG_TIES),
-                     "who is ahead among equals (default first)"),
+                     "who is ahead on equal scores (default first)"),
     RUNG_OPTION_TEXT(create_args, rank, "--rank", RUNG_ALTERNATIVES(RUNG_RANK_STYLES),
-                     "how equals are counted (default sparse)"),
+                     "how equal scores are ranked (default sparse)"),
     RUNG_OPTION_TEXT(create_args, windows, "--windows", "LIST",
                      "all,hour,day,week,month,year (default all)"),
     RUNG_OPTION_TEXT(create_args, timezone, "--timezone", "ZONE",
-                     "of the windows: Europe/Helsinki (default UTC)"),
+                     "time zone of the windows: Europe/Helsinki (default UTC)"),
     RUNG_OPTION_TEXT(create_args, day_starts, "--day-starts", "HH:MM",
                      "when a day begins (default 00:00)"),
     RUNG_OPTION_NUMBER(create_args, grace, "--grace", "SECONDS",
-                       "late scores still count for so long"),
+                       "how long late scores still count"),
     RUNG_OPTION_NUMBER(create_args, keep, "--keep", "N",
                        "closed windows kept in memory (default 2)"),
     RUNG_OPTION_TEXT(create_args, scopes, "--scopes", "LIST",
-                     "attributes with rankings of their own: country,guild"),
+                     "attributes with their own rankings: country,guild"),
     RUNG_OPTION_TEXT(create_args, teams, "--teams", "BY:COMBINE",
                      "guild:sum, guild:mean, guild:top:5"),
     RUNG_OPTION_TEXT(create_args, file, "--file", "FILE",
-                     "the whole definition as JSON instead; - is standard input"),
-    RUNG_OPTION_FLAG(create_args, change, "--change", "change a board that is there already"),
+                     "the whole definition as JSON; - is standard input"),
+    RUNG_OPTION_FLAG(create_args, change, "--change", "change an existing board"),
     RUNG_ASK_OPTIONS,
 };
 
@@ -324,81 +313,73 @@ static rung_status read_definition(rung_json_writer *w, const char *path, rung_e
                : RUNG_OK;
 }
 
-/* 0: it may be put; else the exit code. */
 static int check_absent(const rung_command *self, rung_client *client, const create_args *args) {
     rung_reply reply;
     rung_path path = {0};
     if (args->change)
         return RUNG_EXIT_OK;
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, args->board);
+    rung_ask_path(self, "/v1/boards/{BOARD}", args, &path);
     int code = rung_ask_status(self, client, "GET", &path, &reply);
     if (code || reply.status == 404)
         return code;
     if (reply.status != 200)
         return rung_ask_fail(self, &reply);
-    fprintf(stderr, "rung %s: there is a board %s already; --change changes it\n", self->name,
-            args->board);
-    return RUNG_EXIT_PROBLEM;
+    return rung_command_refuse(self, RUNG_EXIT_PROBLEM,
+                               "board %s exists already; --change changes it", args->board);
 }
 
-/* What goes into the definition as it is. */
-static bool has_numbers(const rung_command *self, const create_args *a) {
+/* These two go into the definition unquoted. NULL: both are numbers. */
+static const char *check_numbers(const create_args *a) {
     uint64_t n;
     char *end;
-    const char *why = NULL;
     if (a->decimals && (!rung_number_parse(a->decimals, &n) || n > 9 || strlen(a->decimals) > 1))
-        why = "--decimals: expected 0 to 9";
-    else if (a->half_life && (strspn(a->half_life, "0123456789.") != strlen(a->half_life) ||
-                              !(strtod(a->half_life, &end) > 0) || *end))
-        why = "--half-life: expected seconds, such as 86400";
-    if (why)
-        fprintf(stderr, "rung %s: %s\n", self->name, why);
-    return !why;
+        return "--decimals: expected 0 to 9";
+    if (a->half_life && (strspn(a->half_life, "0123456789.") != strlen(a->half_life) ||
+                         !(strtod(a->half_life, &end) > 0) || *end))
+        return "--half-life: expected seconds, such as 86400";
+    return NULL;
 }
 
 static void print_created(rung_slice answer, const void *args) {
     const create_args *a = args;
     (void)answer;
-    printf("board %s is %s\n", a->board, a->change ? "as you say" : "made");
+    printf("board %s %s\n", a->board, a->change ? "changed" : "created");
 }
 
-static int run_create(const rung_command *self, int argc, char **argv) {
+static int create_board(const rung_command *self, rung_client *client, void *args) {
     static const rung_question create = {"PUT", "/v1/boards/{BOARD}", write_definition,
                                          print_created};
-    create_args args = {.text = {.alloc = rung_alloc_heap(), .limit = 1 << 20}};
-    rung_client *client;
+    create_args *a = args;
     rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args) || !has_numbers(self, &args))
-        return RUNG_EXIT_USAGE;
-    int code = rung_ask_open(self, &args.ask, &client);
-    if (code)
-        return code;
-    if (args.file && read_definition(&args.text, args.file, &err) < 0)
+    const char *why = check_numbers(a);
+    if (why)
+        return rung_command_refuse(self, RUNG_EXIT_USAGE, "%s", why);
+    a->text = (rung_json_writer){.alloc = rung_alloc_heap(), .limit = 1 << 20};
+    int code = RUNG_EXIT_OK;
+    if (a->file && read_definition(&a->text, a->file, &err) < 0)
         code = rung_command_fail(self, &err);
     if (code == RUNG_EXIT_OK)
-        code = check_absent(self, client, &args);
+        code = check_absent(self, client, a);
     if (code == RUNG_EXIT_OK)
-        code = rung_question_send(self, client, &create, &args);
-    rung_json_writer_deinit(&args.text);
-    rung_client_destroy(client);
+        code = rung_question_send(self, client, &create, args);
+    rung_json_writer_deinit(&a->text);
     return code;
 }
 
 const rung_command rung_command_board_create = {
     .group = RUNG_GROUP_ASK,
     .name = "board create",
-    .summary = "make a board, or change one",
+    .summary = "create or change a board",
     .details =
-        "docs/http.md has every field (Board), docs/boards.md says what they do to a score. What\n"
-        "the options do not cover (seasons, columns, limits) is said as JSON. A board that decays\n"
-        "has real scores, order desc, no further columns, and a half-life of 60 seconds to 36500\n"
-        "days:\n"
+        "docs/boards.md explains what the fields do, docs/http.md lists them all. Fields\n"
+        "without an option (seasons, columns, limits) need a JSON definition. A decay board\n"
+        "has real scores, order desc, one column, and a half-life of 60 seconds to 36500\n"
+        "days.\n"
         "\n"
         "  rung board create race --windows all,week,day --scopes country\n"
         "  rung board create hot --type real --update decay --half-life 86400\n"
         "  rung board create laps --type decimal --decimals 3 --order asc\n"
         "  echo '{\"limits\":{\"max\":100000}}' | rung board create quiz --file -\n",
-    RUNG_OPTIONS(create_options),
-    .run = run_create,
+    RUNG_OPTIONS(create_args, create_options),
+    .ask = create_board,
 };

@@ -13,14 +13,11 @@ static void print_clock(rung_slice answer, const void *args) {
         if (rung_answer_find(answer, members[i][1], &raw))
             rung_member_print(members[i][0], raw);
     if (rung_answer_is_true(answer, "held"))
-        printf("%sheld: the wall clock has jumped ahead and is not followed; "
-               "rung clock accept confirms it%s\n",
-               rung_terminal_color(stdout, RUNG_COLOR_BAD),
-               rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+        rung_print_colored(RUNG_COLOR_BAD, "held: the wall clock jumped ahead and is not followed; "
+                                           "rung clock accept confirms it\n");
     if (rung_answer_is_true(answer, "log_time_ahead"))
-        printf("%slog time is ahead of the wall clock and stands still%s\n",
-               rung_terminal_color(stdout, RUNG_COLOR_BAD),
-               rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+        rung_print_colored(RUNG_COLOR_BAD,
+                           "log time is ahead of the wall clock and stands still\n");
 }
 
 static void write_accept(rung_json_writer *w, const void *args) {
@@ -34,20 +31,19 @@ static const rung_question confirm = {"POST", "/v1/clock", write_accept, print_c
 const rung_command rung_command_clock_show = {
     .group = RUNG_GROUP_SERVER,
     .name = "clock show",
-    .summary = "what time a server goes by, and whether it follows the wall clock",
-    .details = "Needs an admin's key where there are keys.\n",
-    RUNG_OPTIONS(clock_options),
-    RUNG_QUESTION(rung_ask_args, &show),
+    .summary = "show a server's time, and whether it follows the wall clock",
+    .details = "Needs an admin key if the server has keys.\n",
+    RUNG_OPTIONS(rung_ask_args, clock_options),
+    .question = &show,
 };
 
 const rung_command rung_command_clock_accept = {
     .group = RUNG_GROUP_SERVER,
     .name = "clock accept",
-    .summary = "confirm a wall clock that has jumped ahead",
-    .details =
-        "A server does not follow a clock that jumps ahead by more than clock.max_jump. Where the\n"
-        "jump was right, this lets it follow. Windows that are over by then close, and log time\n"
-        "never runs back: make sure first that the clock is right.\n",
-    RUNG_OPTIONS(clock_options),
-    RUNG_QUESTION(rung_ask_args, &confirm),
+    .summary = "confirm a wall clock that jumped ahead",
+    .details = "A server does not follow a clock that jumps ahead by more than clock.max_jump.\n"
+               "This command makes it follow. Windows that are over by then close, and log time\n"
+               "never goes back: make sure first that the clock is right.\n",
+    RUNG_OPTIONS(rung_ask_args, clock_options),
+    .question = &confirm,
 };

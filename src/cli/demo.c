@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung demo - a few boards on a server, and players who do not stop playing.
+/* rung demo - four boards on a server, with simulated players.
  *
- * Four boards that differ in what a score means, a thousand players with names, countries and guilds who join as they
- * play, and a handful near the top who fight it out. All of it over HTTP, as any game would do it. */
+ * The boards differ in what a score means. A thousand players with names, countries and guilds join as they play, and
+ * a few rivals compete at the top. It uses HTTP only, as a game would. */
 #include "cli/ask.h"
-#include "cli/demo_people.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -26,6 +25,7 @@ enum {
     PAST_EACH = 4, /* scores of a player before the demo begins */
     RIVALS = 12,
     FRIENDS = 6,
+    NAME_SIZE = 24,
 };
 
 typedef struct demo_args {
@@ -35,10 +35,10 @@ typedef struct demo_args {
 
 static const rung_option demo_options[] = {
     RUNG_OPTION_NUMBER(demo_args, players, "--players", "N",
-                       "how many (default 1000, 10 to 100000)"),
-    RUNG_OPTION_NUMBER(demo_args, rate, "--rate", "N", "scores a second (default 40)"),
+                       "number of players, 10 to 100000 (default 1000)"),
+    RUNG_OPTION_NUMBER(demo_args, rate, "--rate", "N", "scores per second (default 40)"),
     RUNG_OPTION_NUMBER(demo_args, seconds, "--seconds", "N",
-                       "stop after so long (default: Ctrl-C)"),
+                       "stop after this many seconds (default: Ctrl-C)"),
     RUNG_ASK_OPTIONS,
 };
 
@@ -64,14 +64,6 @@ static void on_interrupt(int number) {
 
 static uint32_t below(demo *d, uint32_t n) {
     return (uint32_t)((rung_hash_word(d->chance += 0x9e3779b97f4a7c15u) >> 32) * n >> 32);
-}
-
-/* Players by number, so that neighbours share neither name nor nickname. */
-static uint32_t person(uint32_t player) {
-    enum { PLAIN_NAMES = 4896 }; /* after those, names have numbers */
-    uint64_t scattered =
-        (uint64_t)player % PLAIN_NAMES * 611953u % PLAIN_NAMES; /* a prime: no two meet */
-    return (uint32_t)scattered + player / PLAIN_NAMES * PLAIN_NAMES;
 }
 
 /* Some play far more than others. */
@@ -133,21 +125,82 @@ static const demo_board boards[] = {
 };
 enum { BOARD_COUNT = sizeof boards / sizeof boards[0] };
 
+/* PUT first + name + second + other, where `second` may be "". */
+static int put(demo *d, const char *first, const char *name, const char *second, const char *other,
+               rung_slice body) {
+    rung_path path = {0};
+    rung_reply reply;
+    rung_path_add(&path, first);
+    rung_path_name(&path, name);
+    rung_path_add(&path, second);
+    rung_path_name(&path, other);
+    return rung_ask_for(d->self, d->client, "PUT", &path, body, &reply);
+}
+
 static int make_boards(demo *d) {
-    for (size_t i = 0; i < BOARD_COUNT; i++) {
-        rung_path path = {0};
-        rung_reply reply;
-        rung_path_add(&path, "/v1/boards/");
-        rung_path_name(&path, boards[i].id);
-        int code = rung_ask_for(d->self, d->client, "PUT", &path,
-                                rung_slice_str(boards[i].definition), &reply);
-        if (code)
-            return code;
-    }
-    return RUNG_EXIT_OK;
+    int code = RUNG_EXIT_OK;
+    for (size_t i = 0; code == RUNG_EXIT_OK && i < BOARD_COUNT; i++)
+        code = put(d, "/v1/boards/", boards[i].id, "", "", rung_slice_str(boards[i].definition));
+    return code;
 }
 
 /* ---- players ---- */
+
+typedef struct given_name {
+    const char *name, *country;
+} given_name;
+
+static const given_name given[] = {
+    {"aino", "FI"},    {"eero", "FI"},   {"helmi", "FI"},   {"onni", "FI"},    {"venla", "FI"},
+    {"oskari", "FI"},  {"astrid", "SE"}, {"elias", "SE"},   {"freja", "SE"},   {"gustav", "SE"},
+    {"linnea", "SE"},  {"ingrid", "NO"}, {"sindre", "NO"},  {"solveig", "NO"}, {"magnus", "NO"},
+    {"mads", "DK"},    {"signe", "DK"},  {"rasmus", "DK"},  {"kaarel", "EE"},  {"liis", "EE"},
+    {"anna", "DE"},    {"emil", "DE"},   {"finn", "DE"},    {"greta", "DE"},   {"jonas", "DE"},
+    {"lena", "DE"},    {"moritz", "DE"}, {"paula", "DE"},   {"camille", "FR"}, {"hugo", "FR"},
+    {"jules", "FR"},   {"lea", "FR"},    {"manon", "FR"},   {"theo", "FR"},    {"amelia", "GB"},
+    {"callum", "GB"},  {"harry", "GB"},  {"isla", "GB"},    {"poppy", "GB"},   {"rhys", "GB"},
+    {"aoife", "IE"},   {"cian", "IE"},   {"niamh", "IE"},   {"alba", "ES"},    {"diego", "ES"},
+    {"lucia", "ES"},   {"pablo", "ES"},  {"sofia", "ES"},   {"chiara", "IT"},  {"enzo", "IT"},
+    {"giulia", "IT"},  {"luca", "IT"},   {"marta", "PL"},   {"kuba", "PL"},    {"zofia", "PL"},
+    {"wojtek", "PL"},  {"olena", "UA"},  {"taras", "UA"},   {"ayse", "TR"},    {"emre", "TR"},
+    {"zeynep", "TR"},  {"ava", "US"},    {"caleb", "US"},   {"dylan", "US"},   {"ella", "US"},
+    {"grace", "US"},   {"hazel", "US"},  {"jayden", "US"},  {"logan", "US"},   {"mason", "US"},
+    {"nora", "US"},    {"owen", "US"},   {"riley", "US"},   {"tyler", "US"},   {"zoe", "US"},
+    {"beatriz", "BR"}, {"caio", "BR"},   {"joao", "BR"},    {"larissa", "BR"}, {"rafa", "BR"},
+    {"thiago", "BR"},  {"camila", "MX"}, {"mateo", "MX"},   {"ximena", "MX"},  {"aarav", "IN"},
+    {"diya", "IN"},    {"ishaan", "IN"}, {"kavya", "IN"},   {"rohan", "IN"},   {"tara", "IN"},
+    {"haruto", "JP"},  {"hina", "JP"},   {"ren", "JP"},     {"sakura", "JP"},  {"yui", "JP"},
+    {"jihoon", "KR"},  {"minseo", "KR"}, {"seoyeon", "KR"}, {"amara", "NG"},   {"chidi", "NG"},
+    {"thandi", "ZA"},  {"sipho", "ZA"},
+};
+static const char *const nicknames[] = {
+    "fox",   "owl",   "wolf",  "hawk",  "lynx",  "raven", "otter", "moth",  "storm", "ember",
+    "frost", "comet", "pixel", "bolt",  "blaze", "ghost", "ninja", "viper", "nova",  "orbit",
+    "quark", "delta", "sigma", "echo",  "turbo", "drift", "rider", "pilot", "chef",  "bard",
+    "monk",  "rogue", "titan", "gizmo", "toast", "mango", "peach", "plum",  "berry", "basil",
+    "mint",  "maple", "cedar", "reed",  "flint", "onyx",  "ruby",  "topaz",
+};
+enum {
+    GIVEN_COUNT = sizeof given / sizeof given[0],
+    NICKNAME_COUNT = sizeof nicknames / sizeof nicknames[0],
+};
+
+/* Scatter the players over the names, so that neighbours share neither given name nor nickname. */
+static uint32_t person(uint32_t player) {
+    enum { PLAIN_NAMES = GIVEN_COUNT * NICKNAME_COUNT }; /* after those, names have numbers */
+    uint64_t scattered =
+        (uint64_t)player % PLAIN_NAMES * 611953u % PLAIN_NAMES; /* a prime: no two are equal */
+    return (uint32_t)scattered + player / PLAIN_NAMES * PLAIN_NAMES;
+}
+
+/* "aino.fox", "aino.fox37" */
+static void name_of(uint32_t player, char out[NAME_SIZE]) {
+    uint32_t i = person(player), turn = i / GIVEN_COUNT / NICKNAME_COUNT;
+    int len = snprintf(out, NAME_SIZE, "%s.%s", given[i % GIVEN_COUNT].name,
+                       nicknames[i / GIVEN_COUNT % NICKNAME_COUNT]);
+    if (turn > 0) /* 37 and 100 are coprime: each turn has its own number */
+        snprintf(out + len, NAME_SIZE - (size_t)len, "%02u", turn * 37 % 100);
+}
 
 static const char *const guilds[] = {"Night Owls", "Iron Foxes",   "Moss Knights",
                                      "Comet Club", "Salt & Pixel", "The Lanterns",
@@ -155,7 +208,7 @@ static const char *const guilds[] = {"Night Owls", "Iron Foxes",   "Moss Knights
 enum { GUILD_COUNT = sizeof guilds / sizeof guilds[0] };
 
 /* "aino.fox" as "Aino Fox" */
-static void show_name(const char *id, char out[RUNG_DEMO_NAME_MAX]) {
+static void show_name(const char *id, char out[NAME_SIZE]) {
     bool is_start = true;
     size_t i = 0;
     for (; id[i]; i++) {
@@ -167,43 +220,28 @@ static void show_name(const char *id, char out[RUNG_DEMO_NAME_MAX]) {
     out[i] = '\0';
 }
 
-static void write_member(rung_json_writer *w, const char *name, const char *value) {
-    rung_json_write_key(w, rung_slice_str(name));
-    rung_json_write_word(w, value);
-}
-
 static int put_profile(demo *d, uint32_t player) {
-    char id[RUNG_DEMO_NAME_MAX], name[RUNG_DEMO_NAME_MAX];
+    char id[NAME_SIZE], name[NAME_SIZE];
     rung_json_writer *w = &d->body;
-    rung_path path = {0};
-    rung_reply reply;
-    rung_demo_name(person(player), id);
+    name_of(player, id);
     show_name(id, name);
     rung_json_writer_reset(w);
     rung_json_open_object(w);
-    write_member(w, "name", name);
-    write_member(w, "country", rung_demo_country(person(player)));
+    RUNG_JSON_MEMBER(w, "name", word, name);
+    RUNG_JSON_MEMBER(w, "country", word, given[person(player) % GIVEN_COUNT].country);
     if (rung_hash_word(player + 7) % 10 < 8)
-        write_member(w, "guild", guilds[rung_hash_word(player + 9) % GUILD_COUNT]);
+        RUNG_JSON_MEMBER(w, "guild", word, guilds[rung_hash_word(player + 9) % GUILD_COUNT]);
     rung_json_close_object(w);
-    rung_path_add(&path, "/v1/players/");
-    rung_path_name(&path, id);
-    return rung_ask_for(d->self, d->client, "PUT", &path, rung_json_written(w), &reply);
+    return put(d, "/v1/players/", id, "", "", rung_json_written(w));
 }
 
 static int befriend(demo *d, uint32_t player) {
-    char id[RUNG_DEMO_NAME_MAX], other[RUNG_DEMO_NAME_MAX];
-    rung_path path = {0};
-    rung_reply reply;
-    rung_demo_name(person(player), id);
-    rung_demo_name(person(below(d, d->players)), other);
+    char id[NAME_SIZE], other[NAME_SIZE];
+    name_of(player, id);
+    name_of(below(d, d->players), other);
     if (strcmp(id, other) == 0)
         return RUNG_EXIT_OK;
-    rung_path_add(&path, "/v1/players/");
-    rung_path_name(&path, id);
-    rung_path_add(&path, "/friends/");
-    rung_path_name(&path, other);
-    return rung_ask_for(d->self, d->client, "PUT", &path, (rung_slice){0}, &reply);
+    return put(d, "/v1/players/", id, "/friends/", other, (rung_slice){0});
 }
 
 static int introduce(demo *d, uint32_t player) {
@@ -219,14 +257,14 @@ static int introduce(demo *d, uint32_t player) {
 /* ---- scores ---- */
 
 static void write_score(demo *d, uint32_t player, int64_t at_ms) {
-    char id[RUNG_DEMO_NAME_MAX];
+    char id[NAME_SIZE];
     const demo_board *board = &boards[below(d, 10) < 5 ? 0 : 1 + below(d, BOARD_COUNT - 1)];
     rung_json_writer *w = &d->body;
-    rung_demo_name(person(player), id);
+    name_of(player, id);
     w->is_comma_due = false;
     rung_json_open_object(w);
-    write_member(w, "board", board->id);
-    write_member(w, "player", id);
+    RUNG_JSON_MEMBER(w, "board", word, board->id);
+    RUNG_JSON_MEMBER(w, "player", word, id);
     board->score(d, player);
     if (at_ms)
         RUNG_JSON_MEMBER(w, "at", int, at_ms);
@@ -237,9 +275,7 @@ static void write_score(demo *d, uint32_t player, int64_t at_ms) {
 /* `count` scores; those of the past lie in the last six hours. */
 static int play(demo *d, uint32_t count, bool is_past) {
     static uint32_t who[BATCH_MAX];
-    rung_path path = {0};
     rung_reply reply;
-    rung_err err = {0};
     rung_clock clock = rung_clock_real();
     int code = RUNG_EXIT_OK;
     for (uint32_t i = 0; code == RUNG_EXIT_OK && i < count; i++) {
@@ -253,12 +289,9 @@ static int play(demo *d, uint32_t count, bool is_past) {
     for (uint32_t i = 0; i < count; i++)
         write_score(d, who[i],
                     is_past ? rung_clock_now(&clock) - (int64_t)below(d, 6 * 3600000) : 0);
-    rung_path_add(&path, "/v1/scores");
-    if (rung_client_ask(d->client, "POST", &path, "application/x-ndjson",
-                        rung_json_written(&d->body), &reply, &err) < 0) {
-        rung_command_fail(d->self, &err);
-        return RUNG_EXIT_UNREACHED;
-    }
+    code = rung_ask_submit(d->self, d->client, rung_json_written(&d->body), &reply);
+    if (code)
+        return code;
     d->sent += count;
     return reply.status < 300 ? RUNG_EXIT_OK : rung_ask_fail(d->self, &reply);
 }
@@ -286,7 +319,7 @@ static int play_on(demo *d, const demo_args *args) {
         uint32_t count = due < BATCH_MAX ? (uint32_t)due : BATCH_MAX;
         if (count > 0)
             code = play(d, count, false);
-        done += due; /* what was too much is not caught up with */
+        done += due; /* what exceeds a batch is dropped */
         nanosleep(&(struct timespec){.tv_nsec = TURN_MS * 1000000L}, NULL);
     }
     return code;
@@ -305,51 +338,45 @@ static int run_all(demo *d, const demo_args *args) {
         code = play_past(d);
     if (code)
         return code;
-    printf("boards arena, sprint, puzzle and trending on %s, %s scores so far; playing on\n",
+    printf("boards arena, sprint, puzzle and trending on %s, %s scores so far; playing\n",
            rung_client_url(d->client), rung_count_text(d->sent, count));
     fflush(stdout);
     return play_on(d, args);
 }
 
-static int run_demo(const rung_command *self, int argc, char **argv) {
-    demo_args args = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    uint64_t players = args.players ? args.players : PLAYERS_DEFAULT;
-    if (players < 10 || players > PLAYERS_MAX || args.rate > RATE_MAX) {
-        fprintf(stderr, "rung demo: %s\n",
-                args.rate > RATE_MAX ? "--rate: at most 100000"
-                                     : "--players: expected 10 to 100000");
-        return RUNG_EXIT_USAGE;
-    }
+static int run_demo(const rung_command *self, rung_client *client, void *arguments) {
+    const demo_args *args = arguments;
+    uint64_t players = args->players ? args->players : PLAYERS_DEFAULT;
+    if (players < 10 || players > PLAYERS_MAX)
+        return rung_command_refuse(self, RUNG_EXIT_USAGE, "--players: expected 10 to 100000");
+    if (args->rate > RATE_MAX)
+        return rung_command_refuse(self, RUNG_EXIT_USAGE, "--rate: at most 100000");
     demo d = {.self = self,
+              .client = client,
               .players = (uint32_t)players,
               .chance = 1,
               .body = {.alloc = rung_alloc_heap()}};
-    int code = rung_ask_open(self, &args.ask, &d.client);
-    if (code)
-        return code;
     d.is_known = rung_alloc_zeroed(rung_alloc_heap(), players * sizeof *d.is_known);
+    if (!d.is_known)
+        return rung_command_refuse(self, RUNG_EXIT_PROBLEM, "out of memory");
     struct sigaction stop = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &stop, NULL);
     sigaction(SIGTERM, &stop, NULL);
-    if (d.is_known)
-        code = run_all(&d, &args);
+    int code = run_all(&d, args);
     rung_alloc_free(rung_alloc_heap(), d.is_known, players * sizeof *d.is_known);
     rung_json_writer_deinit(&d.body);
-    rung_client_destroy(d.client);
     return is_interrupted ? RUNG_EXIT_OK : code;
 }
 
 const rung_command rung_command_demo = {
     .group = RUNG_GROUP_SERVER,
     .name = "demo",
-    .summary = "a few lively boards on a server: players who do not stop playing",
-    .details = "Makes the boards arena, sprint, puzzle and trending, lets a thousand players play "
-               "there, and goes on\n"
-               "until Ctrl-C. For a server whose data you do not mind; ./dev up starts both.\n"
+    .summary = "fill a server with demo boards and simulated players",
+    .details = "Creates the boards arena, sprint, puzzle and trending and submits scores of a\n"
+               "thousand players until Ctrl-C. Use a server without real data; ./dev up starts\n"
+               "both.\n"
                "\n"
                "  rung demo & rung watch arena --window day\n",
-    RUNG_OPTIONS(demo_options),
-    .run = run_demo,
+    RUNG_OPTIONS(demo_args, demo_options),
+    .ask = run_demo,
 };

@@ -18,7 +18,8 @@ typedef struct export_args {
 static const rung_option export_options[] = {
     RUNG_OPERAND(export_args, board, "BOARD", "the board"),
     RUNG_OPTION_TEXT(export_args, format, "--format", "csv|ndjson", "(default csv)"),
-    RUNG_OPTION_TEXT(export_args, output, "--output", "FILE", "instead of standard output"),
+    RUNG_OPTION_TEXT(export_args, output, "--output", "FILE",
+                     "write here instead of standard output"),
     RUNG_VIEW_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
@@ -96,19 +97,15 @@ static void print_entry(exporting *e, rung_slice entry) {
 
 /* ---- pages ---- */
 
-/* RUNG_EXIT_OK and *more_out; or a code. */
 static int export_page(exporting *e, bool *more_out) {
     static rung_answer_items it;
     rung_path path = {0};
     rung_reply reply;
     rung_slice entries, entry;
     uint64_t before = e->count;
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, e->args->board);
-    rung_path_add(&path, "/top");
+    rung_ask_path(e->self, "/v1/boards/{BOARD}/top?" RUNG_VIEW_QUERY, e->args, &path);
     rung_path_query_number(&path, "limit", PAGE);
     rung_path_query_number(&path, "offset", e->count);
-    rung_view_query(&path, &e->args->view);
     int code = rung_ask_for(e->self, e->client, "GET", &path, (rung_slice){0}, &reply);
     if (code)
         return code;
@@ -133,64 +130,48 @@ static int export_all(exporting *e) {
     if (code == RUNG_EXIT_OK && e->is_csv && !e->has_head)
         fputs("rank,player,score,at\n", e->out);
     if (code == RUNG_EXIT_OK && e->first_seq != e->last_seq && e->count > PAGE)
-        fprintf(stderr,
-                "rung export: the board changed meanwhile (sequence %" PRId64 " to %" PRId64
-                "): entries that moved\nbetween pages may be missing or twice. A closed window, or "
-                "a server on a "
-                "restored backup, stands still.\n",
-                e->first_seq, e->last_seq);
+        rung_command_refuse(e->self, code,
+                            "the board changed during the export (sequence %" PRId64 " to %" PRId64
+                            "): entries that moved\nbetween pages may be missing or duplicated. A "
+                            "closed window, or a restored backup, does not change.",
+                            e->first_seq, e->last_seq);
     return code;
 }
 
 static int finish(exporting *e, int code) {
-    rung_err err = {0};
+    char text[RUNG_COUNT_TEXT_MAX];
     bool is_bad = fflush(e->out) != 0 || ferror(e->out);
     if (e->out != stdout)
         is_bad |= fclose(e->out) != 0;
-    if (is_bad && code == RUNG_EXIT_OK) {
-        RUNG_FAIL(&err, RUNG_EIO, "cannot write the output");
-        return rung_command_fail(e->self, &err);
-    }
-    if (code == RUNG_EXIT_OK && e->out != stdout) {
-        char text[RUNG_COUNT_TEXT_MAX];
-        printf("%s entries in %s\n", rung_count_text(e->count, text), e->args->output);
-    }
-    return code;
-}
-
-static int run_export(const rung_command *self, int argc, char **argv) {
-    export_args args = {0};
-    exporting e = {.self = self, .args = &args, .out = stdout};
-    rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    e.is_csv = !args.format || strcmp(args.format, "csv") == 0;
-    if (!e.is_csv && strcmp(args.format, "ndjson") != 0) {
-        fprintf(stderr, "rung %s: --format: expected csv or ndjson\n", self->name);
-        return RUNG_EXIT_USAGE;
-    }
-    int code = rung_ask_open(self, &args.view.ask, &e.client);
     if (code)
         return code;
-    if (args.output && !(e.out = fopen(args.output, "we"))) {
-        RUNG_FAIL_OS(&err, RUNG_EIO, errno, "cannot open %.120s: %s", args.output, strerror(errno));
-        rung_client_destroy(e.client);
-        return rung_command_fail(self, &err);
-    }
-    code = finish(&e, export_all(&e));
-    rung_client_destroy(e.client);
-    return code;
+    if (is_bad)
+        return rung_command_refuse(e->self, RUNG_EXIT_PROBLEM, "cannot write the output");
+    if (e->out != stdout)
+        printf("%s entries in %s\n", rung_count_text(e->count, text), e->args->output);
+    return RUNG_EXIT_OK;
+}
+
+static int export(const rung_command *self, rung_client *client, void *arguments) {
+    const export_args *args = arguments;
+    exporting e = {.self = self, .args = args, .client = client, .out = stdout};
+    e.is_csv = !args->format || strcmp(args->format, "csv") == 0;
+    if (!e.is_csv && strcmp(args->format, "ndjson") != 0)
+        return rung_command_refuse(self, RUNG_EXIT_USAGE, "--format: expected csv or ndjson");
+    if (args->output && !(e.out = fopen(args->output, "we")))
+        return rung_command_refuse(self, RUNG_EXIT_PROBLEM, "cannot open %.120s: %s", args->output,
+                                   strerror(errno));
+    return finish(&e, export_all(&e));
 }
 
 const rung_command rung_command_export = {
     .group = RUNG_GROUP_MOVE,
     .name = "export",
-    .summary = "a ranking as CSV or NDJSON",
-    .details = "Whole, in order, in pages of 1,000; rung import reads what it writes. While the "
-               "board changes, pages\n"
-               "may not fit each other: it says so.\n"
+    .summary = "write a ranking as CSV or NDJSON",
+    .details = "Reads the ranking in pages of 1,000 and warns if the board changed meanwhile.\n"
+               "rung import reads the output.\n"
                "\n"
                "  rung export race --window week --window-id 2026-W46 > week.csv\n",
-    RUNG_OPTIONS(export_options),
-    .run = run_export,
+    RUNG_OPTIONS(export_args, export_options),
+    .ask = export,
 };

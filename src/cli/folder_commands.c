@@ -23,11 +23,11 @@ typedef struct status_args {
 
 static const rung_option status_options[] = {
     RUNG_OPERAND_OPTIONAL(status_args, folder, "DIR",
-                          "a data folder or a backup, instead of a server"),
+                          "a data folder or backup, instead of a server"),
     RUNG_OPTION_FLAG(status_args, ready, "--ready",
-                     "of a server: say nothing; exit code 0 when it is ready"),
+                     "server: print nothing; exit code 0 if it is ready"),
     RUNG_OPTION_FLAG(status_args, quick, "--quick",
-                     "of a folder: files only, do not build the state"),
+                     "folder: look at the files only, do not build the state"),
     RUNG_ASK_OPTIONS,
 };
 
@@ -45,9 +45,7 @@ static rung_status read_state(const rung_dir *dir, const uint8_t *uuid, folder_s
                               rung_err *err) {
     rung_progress progress = {0};
     rung_state *state;
-    rung_state_config config = {
-        .alloc = rung_alloc_heap(),
-    };
+    rung_state_config config = {.alloc = rung_alloc_heap()};
     rung_status st = rung_folder_state(dir, uuid, &config, &progress, &state, err);
     if (st < 0)
         return st;
@@ -142,17 +140,15 @@ static void print_status(const folder_status *s) {
         print_state_part(s);
 }
 
-static int run_status(const rung_command *self, int argc, char **argv) {
-    status_args args = {0};
+static int run_status(const rung_command *self, void *arguments) {
+    const status_args *args = arguments;
     folder_status status = {0};
     rung_err err = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    if (!args.folder)
-        return rung_server_status(self, &args.ask, args.ready);
-    if (read_status(&args, &status, &err) < 0)
+    if (!args->folder)
+        return rung_server_status(self, &args->ask, args->ready);
+    if (read_status(args, &status, &err) < 0)
         return rung_command_fail(self, &err);
-    if (args.ask.json)
+    if (args->ask.json)
         print_status_json(&status);
     else
         print_status(&status);
@@ -162,31 +158,28 @@ static int run_status(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_status = {
     .group = RUNG_GROUP_FOLDER,
     .name = "status",
-    .summary =
-        "how a server fares; or what a data folder holds: log, snapshots, state and its digest",
-    .details =
-        "Without DIR it asks the server, with exit code 1 when that is not ready and 3 when there "
-        "is none.\n"
-        "\n"
-        "With DIR it looks at a folder:\n"
-        "Reads only, takes no lock, and may run beside a server. The state is built in memory\n"
-        "from the newest snapshot and the log behind it, which needs as much memory as a\n"
-        "server would; --quick leaves that out. Two folders with the same sequence and the\n"
-        "same digest hold the same state.\n",
-    RUNG_OPTIONS(status_options),
+    .summary = "show the status of a server, or the contents of a data folder",
+    .details = "Without DIR it asks the server: exit code 1 if that is not ready, 3 if it cannot\n"
+               "be reached.\n"
+               "\n"
+               "With DIR it reads that folder, without a lock, even while a server uses it. It\n"
+               "builds the state in memory from the newest snapshot and the log, which needs as\n"
+               "much memory as a server; --quick skips that. Two folders with the same sequence\n"
+               "and digest hold the same state.\n",
+    RUNG_OPTIONS(status_args, status_options),
     .run = run_status,
 };
 
 /* ---- snapshot ---- */
 
 typedef struct snapshot_args {
-    rung_ask_args ask; /* the first member */
+    rung_ask_args ask;
     const char *folder;
 } snapshot_args;
 
 static const rung_option snapshot_options[] = {
     RUNG_OPERAND_OPTIONAL(snapshot_args, folder, "DIR",
-                          "a data folder that is not in use, instead of a server"),
+                          "a data folder not in use, instead of a server"),
     RUNG_ASK_OPTIONS,
 };
 
@@ -199,7 +192,7 @@ static void say_line(void *ctx, const char *text) {
     fprintf(stderr, "rung: %s\n", text);
 }
 
-/* Opening makes a folder that is not there: a mistyped name must not. */
+/* rung_open() would create a folder for a mistyped name. */
 static rung_status check_is_there(const char *path, rung_err *err) {
     rung_dir dir;
     rung_status st = rung_folder_open(&dir, rung_fs_posix(), path, err);
@@ -219,13 +212,13 @@ static void print_snapshot(rung_status st, uint64_t seq, bool is_json) {
                rung_count_text(seq, text));
 }
 
-/* A server writes it beside its work: it has begun when this returns. */
+/* A server writes it in the background. */
 static void print_begun(rung_slice answer, const void *args) {
     char text[RUNG_COUNT_TEXT_MAX];
     (void)args;
     rung_count_text((uint64_t)rung_answer_number(answer, "seq", 0), text);
     printf(rung_answer_is_true(answer, "changed")
-               ? "snapshot of sequence %s begun\n"
+               ? "snapshot of sequence %s started\n"
                : "nothing has changed since the snapshot of sequence %s\n",
            text);
 }
@@ -242,12 +235,13 @@ static int snapshot_of_folder(const rung_command *self, const snapshot_args *arg
         .say = say_line,
         .ctx = &progress,
     };
-    if (check_is_there(args->folder, &err) < 0 || rung_open(&config, &db, &err) < 0) {
-        rung_progress_end(&progress);
-        return rung_command_fail(self, &err);
-    }
+    rung_status st = check_is_there(args->folder, &err);
+    if (st == RUNG_OK)
+        st = rung_open(&config, &db, &err);
     rung_progress_end(&progress);
-    rung_status st = rung_snapshot(db, false, &err);
+    if (st < 0)
+        return rung_command_fail(self, &err);
+    st = rung_snapshot(db, false, &err);
     uint64_t seq = rung_state_seq(rung_state_of(db));
     rung_status closed = rung_close(db, st < 0 ? NULL : &err);
     if (st < 0 || closed < 0)
@@ -256,25 +250,21 @@ static int snapshot_of_folder(const rung_command *self, const snapshot_args *arg
     return RUNG_EXIT_OK;
 }
 
-static int run_snapshot(const rung_command *self, int argc, char **argv) {
-    snapshot_args args = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    return args.folder ? snapshot_of_folder(self, &args)
-                       : rung_question_ask(self, &snapshot_of_server, &args);
+static int run_snapshot(const rung_command *self, void *args) {
+    return ((const snapshot_args *)args)->folder ? snapshot_of_folder(self, args)
+                                                 : rung_ask_run(self, args);
 }
 
 const rung_command rung_command_snapshot = {
     .group = RUNG_GROUP_FOLDER,
     .name = "snapshot",
-    .summary = "write a snapshot of the state, so that the next start need not replay the log",
-    .details =
-        "Without DIR it tells the server to begin one, which needs an admin's key where there are "
-        "keys.\n"
-        "With DIR it opens that folder as a server does, so it must not be in use. Two snapshots\n"
-        "are kept, and of the log what comes after the older.\n",
-    RUNG_OPTIONS(snapshot_options),
+    .summary = "write a snapshot, so that the next start replays less of the log",
+    .details = "Without DIR it tells the server to start one; this needs an admin key if the\n"
+               "server has keys. With DIR it opens that folder, which must not be in use. Two\n"
+               "snapshots are kept, and the log from the older one on.\n",
+    RUNG_OPTIONS(snapshot_args, snapshot_options),
     .run = run_snapshot,
+    .question = &snapshot_of_server,
 };
 
 /* ---- backup and restore ---- */
@@ -287,23 +277,21 @@ typedef struct copy_args {
 
 static const rung_option backup_options[] = {
     RUNG_OPERAND(copy_args, from, "DIR", "the data folder; a server may be using it"),
-    RUNG_OPERAND(copy_args, to, "TO", "a folder that is empty or not there yet"),
+    RUNG_OPERAND(copy_args, to, "TO", "an empty or new folder"),
     RUNG_OPTION_FLAG(copy_args, json, "--json", "the result as one JSON object"),
 };
 
 static const rung_option restore_options[] = {
     RUNG_OPERAND(copy_args, from, "FROM", "the backup"),
-    RUNG_OPERAND(copy_args, to, "TO", "a folder that is empty or not there yet"),
-    RUNG_OPTION_NUMBER(copy_args, to_seq, "--to-seq", "SEQ",
-                       "as of this record, and nothing after it"),
+    RUNG_OPERAND(copy_args, to, "TO", "an empty or new folder"),
+    RUNG_OPTION_NUMBER(copy_args, to_seq, "--to-seq", "SEQ", "stop after this record"),
     RUNG_OPTION_FLAG(copy_args, json, "--json", "the result as one JSON object"),
 };
 
 typedef rung_status copy_function(const copy_args *args, const rung_dir *from, const rung_dir *to,
                                   rung_backup_report *report, rung_err *err);
 
-/* A server that removes segments while we copy makes the copy fail; then the next one finds the
- * new beginning. */
+/* If a server removes segments meanwhile, the copy fails; the next try starts from the new beginning. */
 static rung_status back_up(const copy_args *args, const rung_dir *from, const rung_dir *to,
                            rung_backup_report *report, rung_err *err) {
     (void)args;
@@ -341,67 +329,64 @@ static void print_copy(const rung_backup_report *r, const char *done, const copy
            r->snapshot_count == 1 ? "" : "s", (ull)r->linked_count, (ull)r->copied_count);
 }
 
-static int run_copy(const rung_command *self, int argc, char **argv, copy_function *copy,
+static int run_copy(const rung_command *self, const copy_args *args, copy_function *copy,
                     uint64_t passes) {
-    copy_args args = {0};
     rung_dir from, to;
     rung_err err = {0};
     rung_meter meter;
     rung_backup_report report = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
     rung_meter_init(&meter, self->name);
-    if (rung_folder_open(&from, &meter.fs, args.from, &err) < 0)
+    if (rung_folder_open(&from, &meter.fs, args->from, &err) < 0)
         return rung_command_fail(self, &err);
-    if (rung_folder_open_empty(&to, &meter.fs, args.to, &err) < 0) {
+    if (rung_folder_open_empty(&to, &meter.fs, args->to, &err) < 0) {
         rung_dir_close(&from);
         return rung_command_fail(self, &err);
     }
     meter.total = passes * rung_folder_size(&from);
-    rung_status st = copy(&args, &from, &to, &report, &err);
+    rung_status st = copy(args, &from, &to, &report, &err);
     rung_progress_end(&meter.progress);
     if (st == RUNG_NOT_FOUND)
-        st = RUNG_FAIL(&err, RUNG_ESTALE, "files of %s were removed while being copied", args.from);
+        st =
+            RUNG_FAIL(&err, RUNG_ESTALE, "files of %s were removed while being copied", args->from);
     if (st < 0)
-        rung_folder_clear(&to); /* it was empty: half a copy must not pass for one */
+        rung_folder_clear(&to); /* it was empty; half a copy must not look like a whole one */
     rung_dir_close(&to);
     rung_dir_close(&from);
     if (st < 0)
         return rung_command_fail(self, &err);
-    print_copy(&report, copy == restore ? "restored" : "backed up", &args);
+    print_copy(&report, copy == restore ? "restored" : "backed up", args);
     return RUNG_EXIT_OK;
 }
 
-static int run_backup(const rung_command *self, int argc, char **argv) {
-    return run_copy(self, argc, argv, back_up, 1);
+static int run_backup(const rung_command *self, void *args) {
+    return run_copy(self, args, back_up, 1);
 }
 
-static int run_restore(const rung_command *self, int argc, char **argv) {
-    return run_copy(self, argc, argv, restore, 2); /* what is written is read again and checked */
+static int run_restore(const rung_command *self, void *args) {
+    return run_copy(self, args, restore, 2); /* the copy is read again and checked */
 }
 
 const rung_command rung_command_backup = {
     .group = RUNG_GROUP_FOLDER,
     .name = "backup",
-    .summary = "copy a data folder, consistently, also while a server is using it",
-    .details =
-        "Files that no longer change are linked where both folders are on one file system, so\n"
-        "a backup there costs next to nothing; copy it to another disk to be safe. A backup\n"
-        "is complete when the file backup-complete is in it.\n"
-        "\n"
-        "  rung backup /var/lib/rung /backups/monday\n",
-    RUNG_OPTIONS(backup_options),
+    .summary = "copy a data folder consistently, even while a server uses it",
+    .details = "On the same file system, files that no longer change are hard links, so a backup\n"
+               "costs little; copy it to another disk to be safe. A backup is complete when it\n"
+               "contains the file backup-complete.\n"
+               "\n"
+               "  rung backup /var/lib/rung /backups/monday\n",
+    RUNG_OPTIONS(copy_args, backup_options),
     .run = run_backup,
 };
 
 const rung_command rung_command_restore = {
     .group = RUNG_GROUP_FOLDER,
     .name = "restore",
-    .summary = "make a data folder from a backup, as it was at its end or at an earlier moment",
-    .details = "Copies, and then checks every byte of the copy. With --to-seq nothing after that\n"
-               "record is in it: find the sequence with rung log cat.\n"
+    .summary = "create a data folder from a backup, whole or up to a record",
+    .details = "Copies the backup, then checks every byte of the copy. To stop at an earlier\n"
+               "record, find its sequence with rung log cat.\n"
                "\n"
                "  rung restore /backups/monday /var/lib/rung --to-seq 12345\n",
-    RUNG_OPTIONS(restore_options),
+    RUNG_OPTIONS(copy_args, restore_options),
     .run = run_restore,
 };

@@ -22,24 +22,23 @@ typedef struct import_args {
 
 static const rung_option import_options[] = {
     RUNG_OPERAND_OPTIONAL(import_args, file, "FILE", "the file; - is standard input"),
-    RUNG_OPTION_TEXT(import_args, board, "--board", "BOARD", "for scores that do not name one"),
+    RUNG_OPTION_TEXT(import_args, board, "--board", "BOARD", "for scores that name no board"),
     RUNG_OPTION_TEXT(import_args, format, "--format", "csv|ndjson",
-                     "by default as the file's name ends"),
+                     "default: by the file name's extension"),
     RUNG_OPTION_TEXT(import_args, redis, "--redis", "HOST:PORT",
-                     "from a Redis server (password: REDISCLI_AUTH)"),
+                     "read from a Redis server (password: REDISCLI_AUTH)"),
     RUNG_OPTION_TEXT(import_args, redis_key, "--redis-key", "KEY", "the sorted set"),
     RUNG_OPTION_NUMBER(import_args, redis_db, "--redis-db", "N", "the database (default 0)"),
     RUNG_OPTION_FLAG(import_args, create, "--create",
-                     "make the board: real scores, the last one counts"),
+                     "create the board: real scores, the last one counts"),
     RUNG_OPTION_NUMBER(import_args, batch, "--batch", "N",
-                       "scores in one request (default and at most 4096)"),
+                       "scores per request (default and maximum 4096)"),
     RUNG_OPTION_TEXT(import_args, state, "--state", "FILE",
-                     "how far it is (default: FILE.rung-import)"),
-    RUNG_OPTION_FLAG(
-        import_args, again, "--again",
-        "all of it once more, after lines were corrected: what counted stays counted once"),
+                     "where to record the progress (default: FILE.rung-import)"),
+    RUNG_OPTION_FLAG(import_args, again, "--again",
+                     "send everything again after correcting lines; nothing counts twice"),
     RUNG_OPTION_FLAG(import_args, restart, "--restart",
-                     "begin anew, as if nothing had been imported"),
+                     "forget the progress and count everything again"),
     RUNG_ASK_OPTIONS,
 };
 
@@ -53,24 +52,18 @@ typedef enum column {
     COLUMN_AT,
     COLUMN_ID,
     COLUMN_META,
-    COLUMN_PASSED_OVER, /* what an export says besides */
-    COLUMN_EXTRA,       /* a further column of the board */
+    COLUMN_IGNORED, /* columns of an export that a submission does not have */
+    COLUMN_EXTRA,   /* a further column of the board */
 } column;
 
 static const struct {
     const char *name;
     column is;
 } column_names[] = {
-    {"player", COLUMN_PLAYER},
-    {"score", COLUMN_SCORE},
-    {"delta", COLUMN_DELTA},
-    {"board", COLUMN_BOARD},
-    {"at", COLUMN_AT},
-    {"id", COLUMN_ID},
-    {"meta", COLUMN_META},
-    {"rank", COLUMN_PASSED_OVER},
-    {"percentile", COLUMN_PASSED_OVER},
-    {"name", COLUMN_PASSED_OVER},
+    {"player", COLUMN_PLAYER}, {"score", COLUMN_SCORE},  {"delta", COLUMN_DELTA},
+    {"board", COLUMN_BOARD},   {"at", COLUMN_AT},        {"id", COLUMN_ID},
+    {"meta", COLUMN_META},     {"rank", COLUMN_IGNORED}, {"percentile", COLUMN_IGNORED},
+    {"name", COLUMN_IGNORED},
 };
 
 static column column_of(rung_slice name) {
@@ -78,44 +71,6 @@ static column column_of(rung_slice name) {
         if (rung_slice_eq(name, rung_slice_str(column_names[i].name)))
             return column_names[i].is;
     return COLUMN_EXTRA;
-}
-
-static size_t count_digits(const char *p) {
-    return strspn(p, "0123456789");
-}
-
-/* As JSON has numbers: no sign but minus, no leading zeros. */
-static bool is_number(rung_slice text) {
-    char copy[64];
-    if (text.len == 0 || text.len >= sizeof copy)
-        return false;
-    memcpy(copy, text.ptr, text.len);
-    copy[text.len] = '\0';
-    const char *p = copy + (copy[0] == '-');
-    size_t whole = count_digits(p);
-    if (whole == 0 || (whole > 1 && *p == '0'))
-        return false;
-    p += whole;
-    if (*p == '.') {
-        if (count_digits(++p) == 0)
-            return false;
-        p += count_digits(p);
-    }
-    if (*p == 'e' || *p == 'E') {
-        p += 1 + (p[1] == '+' || p[1] == '-');
-        if (count_digits(p) == 0)
-            return false;
-        p += count_digits(p);
-    }
-    return *p == '\0';
-}
-
-/* What is no number is sent as a string, and the server says what it expected. */
-static void write_value(rung_json_writer *w, rung_slice text) {
-    if (is_number(text))
-        rung_json_write_raw(w, text);
-    else
-        rung_json_write_string(w, text);
 }
 
 typedef struct csv_head {
@@ -156,7 +111,7 @@ static void write_extras(rung_json_writer *w, const rung_csv *csv, const csv_hea
             RUNG_JSON_OPEN(w, "columns", object);
         is_begun = true;
         rung_json_write_key(w, rung_slice_str(head->names[i]));
-        write_value(w, csv->fields[i]);
+        rung_value_write(w, csv->fields[i]);
     }
     if (is_begun)
         rung_json_close_object(w);
@@ -172,25 +127,21 @@ static void add_record(rung_importer *im, const rung_csv *csv, const csv_head *h
     rung_importer_begin(im);
     for (uint32_t i = 0; i < csv->count; i++) {
         column is = head->columns[i];
-        if (is == COLUMN_PASSED_OVER || is == COLUMN_EXTRA || csv->fields[i].len == 0)
+        if (is == COLUMN_IGNORED || is == COLUMN_EXTRA || csv->fields[i].len == 0)
             continue;
         rung_json_write_key(w, rung_slice_str(head->names[i]));
         if (is == COLUMN_SCORE || is == COLUMN_DELTA || is == COLUMN_AT)
-            write_value(w, csv->fields[i]);
+            rung_value_write(w, csv->fields[i]);
         else
             rung_json_write_string(w, csv->fields[i]);
         has_board |= is == COLUMN_BOARD;
         has_id |= is == COLUMN_ID;
     }
     write_extras(w, csv, head);
-    if (!has_board && im->board)
-        RUNG_JSON_MEMBER(w, "board", word, im->board);
-    if (!has_id)
-        rung_importer_write_id(im, csv->line);
-    rung_importer_end(im, csv->line);
+    rung_importer_end(im, csv->line, has_board, has_id);
 }
 
-/* A line of NDJSON: checked, and written again with what it lacks. */
+/* Check a line of NDJSON, and copy it with the members that it lacks. */
 static void add_object(rung_importer *im, rung_csv *csv) {
     static rung_answer_items it;
     rung_json check;
@@ -208,60 +159,54 @@ static void add_object(rung_importer *im, rung_csv *csv) {
     rung_importer_begin(im);
     for (rung_answer_begin(&it, line); rung_answer_next(&it, &raw);) {
         column is = column_of(rung_slice_str(it.key));
-        if (is == COLUMN_PASSED_OVER)
+        if (is == COLUMN_IGNORED)
             continue;
         rung_json_write_key(w, rung_slice_str(it.key));
         rung_json_write_raw(w, raw);
         has_board |= is == COLUMN_BOARD;
         has_id |= is == COLUMN_ID;
     }
-    if (!has_board && im->board)
-        RUNG_JSON_MEMBER(w, "board", word, im->board);
-    if (!has_id)
-        rung_importer_write_id(im, csv->line);
-    rung_importer_end(im, csv->line);
+    rung_importer_end(im, csv->line, has_board, has_id);
 }
 
 /* ---- a file ---- */
 
-static const rung_hash_key head_key = {0x68656164, 0x72756e67};
+enum { HEAD_MAX = 16384 };
 
 static uint64_t hash_head(FILE *f, uint64_t size) {
-    char bytes[16384];
+    static const rung_hash_key head_key = {0x68656164, 0x72756e67};
+    char bytes[HEAD_MAX];
     size_t got = fread(bytes, 1, size < sizeof bytes ? size : sizeof bytes, f);
     rewind(f);
     return rung_hash_keyed(&head_key, bytes, got);
 }
 
-/* Where to go on, by the state file; RUNG_UNCHANGED: it is all done. The file may have grown at its end since. */
+/* Find out where to resume. RUNG_UNCHANGED: everything is done. The file may have grown at its end. */
 static rung_status resume(rung_importer *im, FILE *f, uint64_t size, const import_args *args,
                           rung_err *err) {
     rung_import_state *s = &im->state;
-    bool is_restart = args->restart;
-    rung_status st = is_restart ? RUNG_NOT_FOUND : rung_import_state_read(im->state_path, s, err);
+    rung_status st =
+        args->restart ? RUNG_NOT_FOUND : rung_import_state_read(im->state_path, s, err);
     if (st < 0)
         return st;
-    if (st == RUNG_OK && args->again) { /* the run's name stays, and so do the ids of its lines */
-        *s = (rung_import_state){.run = s->run, .head_size = size < 16384 ? size : 16384};
-        s->head_hash = hash_head(f, s->head_size);
-        return RUNG_OK;
-    }
-    if (st == RUNG_NOT_FOUND) {
-        *s = (rung_import_state){.head_size = size < 16384 ? size : 16384};
-        s->head_hash = hash_head(f, s->head_size);
-        s->run =
-            s->head_hash ^ (is_restart ? (uint64_t)rung_elapsed_ms() * 0x9e3779b97f4a7c15u : 0);
+    if (st == RUNG_NOT_FOUND || args->again) {
+        uint64_t run = s->run, head_size = size < HEAD_MAX ? size : HEAD_MAX;
+        *s = (rung_import_state){.head_size = head_size, .head_hash = hash_head(f, head_size)};
+        if (st == RUNG_OK)
+            s->run = run; /* the ids of its lines stay the same */
+        else
+            s->run = s->head_hash ^
+                     (args->restart ? (uint64_t)rung_elapsed_ms() * 0x9e3779b97f4a7c15u : 0);
         return RUNG_OK;
     }
     if (size < s->offset || hash_head(f, s->head_size) != s->head_hash)
         return RUNG_FAIL(err, RUNG_ECONFLICT,
-                         "%.100s is about another file; --again if only lines of it were "
-                         "corrected, --restart begins anew",
+                         "%.100s belongs to another file; use --again if you only corrected "
+                         "lines, --restart to begin anew",
                          im->state_path);
     return s->offset == size ? RUNG_UNCHANGED : RUNG_OK;
 }
 
-/* Over the lines that are done, which are the same as before. */
 static rung_status skip_done(rung_csv *csv, bool is_lines, uint64_t offset, rung_err *err) {
     while (csv->offset < offset) {
         rung_status st = rung_csv_next(csv, is_lines, err);
@@ -269,16 +214,6 @@ static rung_status skip_done(rung_csv *csv, bool is_lines, uint64_t offset, rung
             return st;
     }
     return RUNG_OK;
-}
-
-static void show(rung_importer *im, uint64_t done, uint64_t total) {
-    static char note[96];
-    char count[RUNG_COUNT_TEXT_MAX], rate[RUNG_COUNT_TEXT_MAX];
-    double seconds = (double)(rung_elapsed_ms() - im->began_ms + 1) / 1000;
-    snprintf(note, sizeof note, "%s scores, %s a second", rung_count_text(im->sent, count),
-             rung_count_text((uint64_t)((double)im->sent / seconds), rate));
-    im->progress.note = note;
-    rung_progress_show(&im->progress, "import", done, total);
 }
 
 static int import_lines(rung_importer *im, rung_csv *csv, bool is_lines, const csv_head *head,
@@ -293,7 +228,7 @@ static int import_lines(rung_importer *im, rung_csv *csv, bool is_lines, const c
         if (st == RUNG_OK && !rung_importer_is_full(im))
             continue;
         int code = rung_importer_send(im, csv->offset, csv->lines_read);
-        show(im, csv->offset, size);
+        rung_importer_show(im, csv->offset, size);
         if (code)
             return code;
         if (st == RUNG_NOT_FOUND)
@@ -308,20 +243,13 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* RUNG_EXIT_USAGE where it cannot be told. */
-static int choose_format(const rung_command *self, const import_args *args, bool *is_lines_out) {
+/* false: unknown. */
+static bool choose_format(const import_args *args, bool *is_lines_out) {
     const char *f = args->format;
-    if (f ? strcmp(f, "ndjson") == 0
-          : ends_with(args->file, ".ndjson") || ends_with(args->file, ".jsonl") ||
-                ends_with(args->file, ".json"))
-        *is_lines_out = true;
-    else if (f ? strcmp(f, "csv") == 0 : ends_with(args->file, ".csv"))
-        *is_lines_out = false;
-    else {
-        fprintf(stderr, "rung %s: --format: expected csv or ndjson\n", self->name);
-        return RUNG_EXIT_USAGE;
-    }
-    return RUNG_EXIT_OK;
+    *is_lines_out = f ? strcmp(f, "ndjson") == 0
+                      : ends_with(args->file, ".ndjson") || ends_with(args->file, ".jsonl") ||
+                            ends_with(args->file, ".json");
+    return *is_lines_out || (f ? strcmp(f, "csv") == 0 : ends_with(args->file, ".csv"));
 }
 
 static int import_open_file(rung_importer *im, const import_args *args, FILE *f, bool is_lines) {
@@ -350,16 +278,13 @@ static int import_open_file(rung_importer *im, const import_args *args, FILE *f,
 
 static int import_file(rung_importer *im, const import_args *args) {
     bool is_lines;
-    rung_err err = {0};
-    int code = choose_format(im->self, args, &is_lines);
-    if (code)
-        return code;
+    if (!choose_format(args, &is_lines))
+        return rung_command_refuse(im->self, RUNG_EXIT_USAGE, "--format: expected csv or ndjson");
     FILE *f = strcmp(args->file, "-") == 0 ? stdin : fopen(args->file, "re");
-    if (!f) {
-        RUNG_FAIL_OS(&err, RUNG_EIO, errno, "cannot open %.120s: %s", args->file, strerror(errno));
-        return rung_command_fail(im->self, &err);
-    }
-    code = import_open_file(im, args, f, is_lines);
+    if (!f)
+        return rung_command_refuse(im->self, RUNG_EXIT_PROBLEM, "cannot open %.120s: %s",
+                                   args->file, strerror(errno));
+    int code = import_open_file(im, args, f, is_lines);
     if (f != stdin)
         fclose(f);
     return code;
@@ -367,16 +292,14 @@ static int import_file(rung_importer *im, const import_args *args) {
 
 /* ---- the command ---- */
 
-/* As the Redis protocol would make it: members are players, scores doubles, ties by name. */
-static int create_board(const rung_command *self, rung_client *client, const char *board) {
+/* As the Redis protocol does: members are players, scores are doubles, ties are ordered by name. */
+static int create_board(const rung_command *self, rung_client *client, const import_args *args) {
     rung_path path = {0};
     rung_reply reply;
-    rung_err err = {0};
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, board);
-    if (rung_client_ask(client, "GET", &path, NULL, (rung_slice){0}, &reply, &err) == RUNG_OK &&
-        reply.status == 200)
-        return RUNG_EXIT_OK;
+    rung_ask_path(self, "/v1/boards/{--board}", args, &path);
+    int code = rung_ask_status(self, client, "GET", &path, &reply);
+    if (code || reply.status == 200)
+        return code;
     return rung_ask_for(
         self, client, "PUT", &path,
         RUNG_SLICE("{\"score\":{\"type\":\"real\"},\"update\":\"last\",\"tie\":\"player\"}"),
@@ -396,24 +319,23 @@ static void print_report(const rung_importer *im, bool is_json) {
         return;
     }
     if (read == 0 && s->line > 0 && s->refused > 0)
-        printf("nothing to do: all of it was read before, %s scores counted and %s were refused; "
-               "once they are corrected in their places, --again sends them\n",
+        printf("nothing to do: the whole file was read before, %s scores counted, %s were refused; "
+               "correct them in place and use --again\n",
                rung_count_text(s->accepted + s->duplicate, a), rung_count_text(s->refused, b));
     else if (read == 0 && s->line > 0)
-        printf("nothing to do: all of it was imported before (%s scores); --restart imports it "
-               "again\n",
+        printf("nothing to do: the whole file was imported before (%s scores); --restart imports "
+               "it again\n",
                rung_count_text(s->accepted + s->duplicate, a));
     else
-        printf(
-            "%s scores in %.1f s, %s a second; in all %s accepted, %s known before, %s refused\n",
-            rung_count_text(read, a), seconds,
-            rung_count_text((uint64_t)((double)read / seconds), b), rung_count_text(s->accepted, c),
-            rung_count_text(s->duplicate, d),
-            rung_count_text(s->refused, (char[RUNG_COUNT_TEXT_MAX]){0}));
+        printf("%s scores in %.1f s, %s per second; in total %s accepted, %s known before, %s "
+               "refused\n",
+               rung_count_text(read, a), seconds,
+               rung_count_text((uint64_t)((double)read / seconds), b),
+               rung_count_text(s->accepted, c), rung_count_text(s->duplicate, d),
+               rung_count_text(s->refused, (char[RUNG_COUNT_TEXT_MAX]){0}));
 }
 
-/* A run over the set that was broken off goes on where it was, if its state was kept; a finished one begins again,
- * as the set may have changed. */
+/* An interrupted run resumes if its state was recorded. A finished one starts again: the set may have changed. */
 static int import_redis(rung_importer *im, const import_args *args) {
     rung_err err = {0};
     rung_import_state state = {0};
@@ -432,66 +354,56 @@ static int import_redis(rung_importer *im, const import_args *args) {
     return code;
 }
 
-static bool is_usable(const rung_command *self, const import_args *args) {
-    const char *why = !args->file == !args->redis           ? "expected either FILE or --redis"
-                      : args->redis && !args->redis_key     ? "--redis needs --redis-key"
-                      : args->redis && !args->board         ? "--redis needs --board"
-                      : args->again && args->restart        ? "--again or --restart"
-                      : args->create && !args->board        ? "--create needs --board"
-                      : args->batch > RUNG_IMPORT_BATCH_MAX ? "--batch: at most 4096"
-                                                            : NULL;
-    if (why)
-        fprintf(stderr, "rung %s: %s\n", self->name, why);
-    return why == NULL;
+/* NULL: the options fit together. */
+static const char *check_args(const import_args *args) {
+    return !args->file == !args->redis           ? "expected either FILE or --redis"
+           : args->redis && !args->redis_key     ? "--redis needs --redis-key"
+           : args->redis && !args->board         ? "--redis needs --board"
+           : args->again && args->restart        ? "use either --again or --restart"
+           : args->create && !args->board        ? "--create needs --board"
+           : args->batch > RUNG_IMPORT_BATCH_MAX ? "--batch: at most 4096"
+                                                 : NULL;
 }
 
-static int run_import(const rung_command *self, int argc, char **argv) {
+static int import(const rung_command *self, rung_client *client, void *arguments) {
     static rung_importer im;
-    import_args args = {0};
-    if (!rung_command_read(self, argc, argv, &args) || !is_usable(self, &args))
-        return RUNG_EXIT_USAGE;
+    const import_args *args = arguments;
+    const char *why = check_args(args);
+    if (why)
+        return rung_command_refuse(self, RUNG_EXIT_USAGE, "%s", why);
     im = (rung_importer){.self = self,
-                         .board = args.board,
+                         .client = client,
+                         .board = args->board,
                          .lines = {.alloc = rung_alloc_heap()},
-                         .batch_max = args.batch ? (uint32_t)args.batch : RUNG_IMPORT_BATCH_MAX,
-                         .state_path = args.state,
+                         .batch_max = args->batch ? (uint32_t)args->batch : RUNG_IMPORT_BATCH_MAX,
+                         .state_path = args->state,
                          .began_ms = rung_elapsed_ms()};
-    int code = rung_ask_open(self, &args.ask, &im.client);
-    if (code)
-        return code;
-    if (args.create)
-        code = create_board(self, im.client, args.board);
-    if (code == RUNG_EXIT_OK && args.redis)
-        code = import_redis(&im, &args);
-    else if (code == RUNG_EXIT_OK)
-        code = import_file(&im, &args);
+    int code = args->create ? create_board(self, client, args) : RUNG_EXIT_OK;
+    if (code == RUNG_EXIT_OK)
+        code = args->redis ? import_redis(&im, args) : import_file(&im, args);
     rung_progress_end(&im.progress);
     if (code == RUNG_EXIT_OK)
-        print_report(&im, args.ask.json);
+        print_report(&im, args->ask.json);
     rung_json_writer_deinit(&im.lines);
-    rung_client_destroy(im.client);
     return code == RUNG_EXIT_OK && im.state.refused ? RUNG_EXIT_PROBLEM : code;
 }
 
 const rung_command rung_command_import = {
     .group = RUNG_GROUP_MOVE,
     .name = "import",
-    .summary = "scores from a CSV or NDJSON file, or a sorted set from a Redis server",
+    .summary = "import scores from CSV, NDJSON or a Redis sorted set",
     .details =
-        "CSV has the names of its fields in the first line: player and score (or delta), and "
-        "board,\n"
-        "at, id, meta as needed; other names are further columns of the board. NDJSON has one\n"
-        "submission on each line, as POST /v1/scores takes them.\n"
+        "The first line of a CSV file names its fields: player, score (or delta), and as\n"
+        "needed board, at, id, meta; other names are further columns of the board. NDJSON\n"
+        "has one submission per line, as for POST /v1/scores.\n"
         "\n"
-        "An import that was broken off goes on where it was when the same command is given again, "
-        "and\n"
-        "counts nothing twice; FILE.rung-import says how far it is. Exit code 1 where scores were\n"
-        "refused; the first ten are told with their lines. Correct them where they stand, adding "
-        "no\n"
-        "lines before others, and --again, within a day, counts just those that had not counted.\n"
+        "Run the command again to resume an interrupted import: nothing counts twice.\n"
+        "FILE.rung-import records the progress. If scores are refused, the exit code is 1\n"
+        "and the first ten are listed. Correct these lines in place, add no lines, and use\n"
+        "--again within a day: only the scores that did not count before count then.\n"
         "\n"
         "  rung import scores.csv --board race\n"
         "  rung import --redis 127.0.0.1:6379 --redis-key leaderboard --board race --create\n",
-    RUNG_OPTIONS(import_options),
-    .run = run_import,
+    RUNG_OPTIONS(import_args, import_options),
+    .ask = import,
 };

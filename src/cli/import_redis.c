@@ -21,18 +21,17 @@ typedef struct redis {
 } redis;
 
 static int fail(const redis *r, const char *what, const char *why) {
-    fprintf(stderr, "rung %s: redis: %s%s%s\n", r->self->name, what, *why ? ": " : "", why);
-    return RUNG_EXIT_PROBLEM;
+    return rung_command_refuse(r->self, RUNG_EXIT_PROBLEM, "redis: %s: %s", what, why);
 }
 
-/* The reply if it is of that type, else told and NULL. Freed by the caller. */
+/* The reply if it is of that type, else NULL after printing why. The caller frees it. */
 static redisReply *expect(const redis *r, redisReply *reply, int type, const char *what) {
     if (reply && reply->type == type)
         return reply;
     if (!reply)
         fail(r, what, r->context->errstr);
     else
-        fail(r, what, reply->type == REDIS_REPLY_ERROR ? reply->str : "an answer of another kind");
+        fail(r, what, reply->type == REDIS_REPLY_ERROR ? reply->str : "unexpected type of reply");
     if (reply)
         freeReplyObject(reply);
     return NULL;
@@ -49,7 +48,8 @@ static int connect_to(redis *r, const char *address) {
         size_t len = colon ? (size_t)(colon - address) : strlen(address);
         if (len == 0 || len >= sizeof host ||
             (colon && (!rung_number_parse(colon + 1, &port) || port > 65535)))
-            return fail(r, "--redis: expected HOST:PORT or unix:PATH, not", address);
+            return rung_command_refuse(r->self, RUNG_EXIT_PROBLEM,
+                                       "--redis: expected HOST:PORT or unix:PATH, not %s", address);
         snprintf(host, sizeof host, "%.*s", (int)len, address);
         r->context = redisConnectWithTimeout(host, (int)port, patience);
     }
@@ -59,28 +59,28 @@ static int connect_to(redis *r, const char *address) {
     return RUNG_EXIT_UNREACHED;
 }
 
+/* Consume the reply of a command. false: it failed. */
+static bool is_done(const redis *r, redisReply *reply, const char *what) {
+    reply = expect(r, reply, REDIS_REPLY_STATUS, what);
+    if (reply)
+        freeReplyObject(reply);
+    return reply != NULL;
+}
+
 static int greet(redis *r, const rung_redis_source *source, uint64_t *total_out) {
     const char *password = getenv("REDISCLI_AUTH");
-    redisReply *reply;
-    if (password && *password) {
-        reply =
-            expect(r, redisCommand(r->context, "AUTH %s", password), REDIS_REPLY_STATUS, "AUTH");
-        if (!reply)
-            return RUNG_EXIT_PROBLEM;
-        freeReplyObject(reply);
-    }
-    reply = expect(r, redisCommand(r->context, "SELECT %llu", (unsigned long long)source->database),
-                   REDIS_REPLY_STATUS, "SELECT");
-    if (!reply)
+    if (password && *password && !is_done(r, redisCommand(r->context, "AUTH %s", password), "AUTH"))
         return RUNG_EXIT_PROBLEM;
-    freeReplyObject(reply);
-    reply = expect(r, redisCommand(r->context, "ZCARD %s", source->key), REDIS_REPLY_INTEGER,
-                   source->key);
+    if (!is_done(r, redisCommand(r->context, "SELECT %llu", (unsigned long long)source->database),
+                 "SELECT"))
+        return RUNG_EXIT_PROBLEM;
+    redisReply *reply = expect(r, redisCommand(r->context, "ZCARD %s", source->key),
+                               REDIS_REPLY_INTEGER, source->key);
     if (!reply)
         return RUNG_EXIT_PROBLEM;
     *total_out = (uint64_t)reply->integer;
     freeReplyObject(reply);
-    return *total_out ? RUNG_EXIT_OK : fail(r, source->key, "there is no such sorted set");
+    return *total_out ? RUNG_EXIT_OK : fail(r, source->key, "no such sorted set");
 }
 
 static void add_member(rung_importer *im, uint64_t source_hash, const redisReply *member,
@@ -100,21 +100,10 @@ static void add_member(rung_importer *im, uint64_t source_hash, const redisReply
     snprintf(id, sizeof id, "redis-%016" PRIx64 "-%016" PRIx64, source_hash,
              rung_hash_keyed(&id_hash, name.ptr, name.len));
     rung_importer_begin(im);
-    RUNG_JSON_MEMBER(&im->lines, "board", word, im->board);
     RUNG_JSON_MEMBER(&im->lines, "player", string, name);
     RUNG_JSON_MEMBER(&im->lines, "score", real, value);
     RUNG_JSON_MEMBER(&im->lines, "id", word, id);
-    rung_importer_end(im, place);
-}
-
-static void show(rung_importer *im, uint64_t done, uint64_t total) {
-    static char note[96];
-    char count[RUNG_COUNT_TEXT_MAX], rate[RUNG_COUNT_TEXT_MAX];
-    double seconds = (double)(rung_elapsed_ms() - im->began_ms + 1) / 1000;
-    snprintf(note, sizeof note, "%s members, %s a second", rung_count_text(done, count),
-             rung_count_text((uint64_t)((double)im->sent / seconds), rate));
-    im->progress.note = note;
-    rung_progress_show(&im->progress, "import", done, total);
+    rung_importer_end(im, place, false, true);
 }
 
 enum { PAGE = 1000 };
@@ -123,8 +112,8 @@ static void ask_for_page(const redis *r, const char *key, uint64_t cursor) {
     redisAppendCommand(r->context, "ZSCAN %s %llu COUNT %d", key, (unsigned long long)cursor, PAGE);
 }
 
-/* The members of one page to the batch. A page may be longer than asked for, and than a batch: what is sent on the
- * way is sent with the cursor of this page, so that going on from there repeats and never leaves out. */
+/* Add the members of one page. A page may be larger than a batch: then part of it is sent with the cursor of this
+ * page, so that resuming repeats members but never skips any. */
 static int add_members(rung_importer *im, uint64_t source_hash, const redisReply *list,
                        uint64_t *done) {
     for (size_t i = 0; i + 1 < list->elements; i += 2) {
@@ -138,8 +127,8 @@ static int add_members(rung_importer *im, uint64_t source_hash, const redisReply
     return RUNG_EXIT_OK;
 }
 
-/* One reply of ZSCAN. `*cursor` is where to go on, 0 at the end; the next page is asked for before this one is sent
- * on, so that both servers work. */
+/* Process one reply of ZSCAN. `*cursor` becomes the next one, 0 at the end. Requests the next page before sending this
+ * one, so that both servers work at the same time. */
 static int take_page(const redis *r, rung_importer *im, const char *key, uint64_t source_hash,
                      uint64_t *cursor, uint64_t *done) {
     void *raw = NULL;
@@ -151,7 +140,7 @@ static int take_page(const redis *r, rung_importer *im, const char *key, uint64_
     int code = RUNG_EXIT_PROBLEM;
     if (page->elements != 2 || page->element[1]->type != REDIS_REPLY_ARRAY ||
         !page->element[0]->str || !rung_number_parse(page->element[0]->str, cursor)) {
-        fail(r, "ZSCAN", "an answer of another kind");
+        fail(r, "ZSCAN", "unexpected type of reply");
     } else {
         if (*cursor != 0)
             ask_for_page(r, key, *cursor);
@@ -179,7 +168,7 @@ int rung_import_redis(rung_importer *im, const rung_redis_source *source) {
             code = take_page(&r, im, source->key, source_hash, &cursor, &done);
         if (code == RUNG_EXIT_OK)
             code = rung_importer_send(im, cursor, done);
-        show(im, done, total);
+        rung_importer_show(im, done, total);
     } while (code == RUNG_EXIT_OK && cursor != 0);
     if (r.context)
         redisFree(r.context);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/importer.h"
 
+#include "journal/file.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* ---- the state file ---- */
 
@@ -32,29 +33,23 @@ rung_status rung_import_state_read(const char *path, rung_import_state *out, run
     fclose(f);
     if (got != 9)
         return RUNG_FAIL(err, RUNG_ECORRUPT,
-                         "%.120s is no state file of an import; --restart begins anew", path);
+                         "%.120s is not the state file of an import; --restart begins anew", path);
     s.is_done = is_done != 0;
     *out = s;
     return RUNG_OK;
 }
 
-/* Beside, then renamed: a reader sees the old one or the new one, whole. */
 rung_status rung_import_state_write(const char *path, const rung_import_state *s, rung_err *err) {
-    char beside[4200];
-    snprintf(beside, sizeof beside, "%s.new", path);
-    FILE *f = fopen(beside, "we");
-    if (!f)
-        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot write %.120s: %s", beside,
-                            strerror(errno));
-    fprintf(f, STATE_FORMAT, s->run, s->head_size, s->head_hash, s->offset, s->line, s->accepted,
-            s->duplicate, s->refused, s->is_done);
-    bool is_good = !ferror(f);
-    is_good &= fclose(f) == 0;
-    if (!is_good || rename(beside, path) != 0) {
-        unlink(beside);
-        return RUNG_FAIL_OS(err, RUNG_EIO, errno, "cannot write %.120s: %s", path, strerror(errno));
-    }
-    return RUNG_OK;
+    char text[400];
+    int len = snprintf(text, sizeof text, STATE_FORMAT, s->run, s->head_size, s->head_hash,
+                       s->offset, s->line, s->accepted, s->duplicate, s->refused, s->is_done);
+    const char *name;
+    rung_dir folder;
+    rung_status st = rung_dir_open_parent(&folder, rung_fs_posix(), path, &name, err);
+    if (st == RUNG_OK)
+        st = rung_file_replace(&folder, name, text, (size_t)len, err);
+    rung_dir_close(&folder);
+    return st;
 }
 
 /* ---- a batch ---- */
@@ -64,7 +59,13 @@ void rung_importer_begin(rung_importer *im) {
     rung_json_open_object(&im->lines);
 }
 
-void rung_importer_end(rung_importer *im, uint64_t place) {
+void rung_importer_end(rung_importer *im, uint64_t place, bool has_board, bool has_id) {
+    char id[64];
+    snprintf(id, sizeof id, "import-%016" PRIx64 "-%" PRIu64, im->state.run, place);
+    if (!has_board && im->board)
+        RUNG_JSON_MEMBER(&im->lines, "board", word, im->board);
+    if (!has_id)
+        RUNG_JSON_MEMBER(&im->lines, "id", word, id);
     rung_json_close_object(&im->lines);
     rung_json_append(&im->lines, RUNG_SLICE("\n"));
     im->places[im->count++] = place;
@@ -74,10 +75,14 @@ bool rung_importer_is_full(const rung_importer *im) {
     return im->count >= im->batch_max || im->lines.len >= RUNG_IMPORT_BYTES_MAX;
 }
 
-void rung_importer_write_id(rung_importer *im, uint64_t place) {
-    char id[64];
-    snprintf(id, sizeof id, "import-%016" PRIx64 "-%" PRIu64, im->state.run, place);
-    RUNG_JSON_MEMBER(&im->lines, "id", word, id);
+void rung_importer_show(rung_importer *im, uint64_t done, uint64_t total) {
+    static char note[96];
+    char count[RUNG_COUNT_TEXT_MAX], rate[RUNG_COUNT_TEXT_MAX];
+    double seconds = (double)(rung_elapsed_ms() - im->began_ms + 1) / 1000;
+    snprintf(note, sizeof note, "%s scores, %s per second", rung_count_text(im->sent, count),
+             rung_count_text((uint64_t)((double)im->sent / seconds), rate));
+    im->progress.note = note;
+    rung_progress_show(&im->progress, "import", done, total);
 }
 
 static void complain(rung_importer *im, uint64_t place, const char *why) {
@@ -87,9 +92,9 @@ static void complain(rung_importer *im, uint64_t place, const char *why) {
         return;
     rung_progress_end(&im->progress);
     if (im->complaints++ == COMPLAINTS_MAX)
-        fprintf(stderr, "rung %s: further refusals are only counted\n", im->self->name);
+        rung_command_refuse(im->self, RUNG_EXIT_OK, "further refusals are only counted");
     else
-        fprintf(stderr, "rung %s: line %" PRIu64 ": %s\n", im->self->name, place, why);
+        rung_command_refuse(im->self, RUNG_EXIT_OK, "line %" PRIu64 ": %s", place, why);
 }
 
 void rung_importer_refuse(rung_importer *im, uint64_t place, const char *why) {
@@ -120,15 +125,19 @@ static int64_t refusal(rung_slice line, char why[400]) {
     return status;
 }
 
-/* Read the answers; refusals are told only in the last try. */
+static rung_slice next_line(const char **at, const char *end) {
+    const char *from = *at, *stop = memchr(from, '\n', (size_t)(end - from));
+    *at = stop ? stop + 1 : end;
+    return rung_slice_of(from, (size_t)((stop ? stop : end) - from));
+}
+
+/* Count the answers. Refusals are printed once they are final: no retry follows. */
 static verdicts read_answers(rung_importer *im, rung_slice body, bool is_last_try) {
     verdicts v = {0};
     char why[400];
     const char *at = body.ptr, *end = body.ptr + body.len;
     while (at < end && v.read < im->count) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        rung_slice line = rung_slice_of(at, (size_t)((stop ? stop : end) - at));
-        at = stop ? stop + 1 : end;
+        rung_slice line = next_line(&at, end);
         int64_t status = refusal(line, why);
         v.is_full |= means_later(status);
         if (status == 0 && rung_answer_is_true(line, "duplicate"))
@@ -140,13 +149,9 @@ static verdicts read_answers(rung_importer *im, rung_slice body, bool is_last_tr
         v.read++;
     }
     at = body.ptr;
-    for (uint64_t i = 0; i < v.read; i++) { /* once more, now that they are final */
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        rung_slice line = rung_slice_of(at, (size_t)((stop ? stop : end) - at));
-        at = stop ? stop + 1 : end;
-        if (refusal(line, why))
+    for (uint64_t i = 0; i < v.read; i++)
+        if (refusal(next_line(&at, end), why))
             complain(im, im->places[i], why);
-    }
     return v;
 }
 
@@ -154,25 +159,12 @@ static void pause_ms(long ms) {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
-static int post(rung_importer *im, rung_reply *reply) {
-    rung_path path = {0};
-    rung_err err = {0};
-    rung_path_add(&path, "/v1/scores");
-    rung_status st = rung_client_ask(im->client, "POST", &path, "application/x-ndjson",
-                                     rung_json_written(&im->lines), reply, &err);
-    if (st == RUNG_OK)
-        return RUNG_EXIT_OK;
-    rung_progress_end(&im->progress);
-    rung_command_fail(im->self, &err);
-    return st == RUNG_EIO ? RUNG_EXIT_UNREACHED : RUNG_EXIT_PROBLEM;
-}
-
-/* Until it is taken in. The ids let the whole batch be sent again. */
+/* Retry until the server accepts the batch. Ids make it safe to send all of it again. */
 static int post_patiently(rung_importer *im, verdicts *v) {
     enum { TRIES = 60 };
     rung_reply reply;
     for (int try = 1;; try++) {
-        int code = post(im, &reply);
+        int code = rung_ask_submit(im->self, im->client, rung_json_written(&im->lines), &reply);
         if (code)
             return code;
         bool is_refused = reply.status >= 300;
@@ -183,7 +175,7 @@ static int post_patiently(rung_importer *im, verdicts *v) {
             pause_ms(try < 10 ? 100 * try : 1000);
             continue;
         }
-        if (try > 1) { /* what was taken in before is known now */
+        if (try > 1) { /* the duplicates are from our own earlier tries */
             v->accepted += v->duplicate;
             v->duplicate = 0;
         }
@@ -192,9 +184,9 @@ static int post_patiently(rung_importer *im, verdicts *v) {
         rung_progress_end(&im->progress);
         if (is_refused)
             return rung_ask_fail(im->self, &reply);
-        fprintf(stderr, "rung %s: the server answered %" PRIu64 " of %u submissions\n",
-                im->self->name, v->read, im->count);
-        return RUNG_EXIT_PROBLEM;
+        return rung_command_refuse(im->self, RUNG_EXIT_PROBLEM,
+                                   "the server answered %" PRIu64 " of %u submissions", v->read,
+                                   im->count);
     }
 }
 
@@ -202,10 +194,8 @@ int rung_importer_send(rung_importer *im, uint64_t offset, uint64_t line) {
     rung_err err = {0};
     verdicts v = {0};
     int code = RUNG_EXIT_OK;
-    if (rung_json_failed(&im->lines)) {
-        RUNG_FAIL(&err, RUNG_ENOMEM, "out of memory");
-        return rung_command_fail(im->self, &err);
-    }
+    if (rung_json_failed(&im->lines))
+        return rung_command_refuse(im->self, RUNG_EXIT_PROBLEM, "out of memory");
     if (im->count > 0)
         code = post_patiently(im, &v);
     if (code)

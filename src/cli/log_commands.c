@@ -23,11 +23,11 @@ typedef struct verify_args {
 static const rung_option verify_options[] = {
     RUNG_OPERAND(verify_args, folder, "DIR", "the data folder, or a backup"),
     RUNG_OPTION_FLAG(verify_args, quiet, "--quiet", "print nothing but damage"),
-    RUNG_OPTION_FLAG(verify_args, json, "--json", "the findings as one JSON object"),
+    RUNG_OPTION_FLAG(verify_args, json, "--json", "print the findings as one JSON object"),
 };
 
-/* Lines of a report, one after the other with a NUL behind each. Kept until the end: beside a server
- * a verdict may have to be looked at again. */
+/* Collects the lines of the report, each with a NUL. They are printed at the end: next to a running server the check
+ * may have to be repeated. */
 static void keep_finding(void *ctx, const char *line) {
     rung_buffer_put(ctx, line, strlen(line) + 1); /* out of memory: the counts are still right */
 }
@@ -35,8 +35,7 @@ static void keep_finding(void *ctx, const char *line) {
 static void print_finding(const char *line, const verify_args *args) {
     bool is_damage = strncmp(line, "damage: ", 8) == 0;
     if (is_damage || !args->quiet)
-        printf("%s%s%s\n", rung_terminal_color(stdout, is_damage ? RUNG_COLOR_BAD : RUNG_COLOR_DIM),
-               line, rung_terminal_color(stdout, RUNG_COLOR_PLAIN));
+        rung_print_colored(is_damage ? RUNG_COLOR_BAD : RUNG_COLOR_DIM, "%s\n", line);
 }
 
 static void print_findings(const rung_buffer *f, const verify_args *args) {
@@ -62,11 +61,10 @@ static void print_verify_json(const rung_verify_report *r, bool is_ok) {
 
 static void print_verify(const rung_verify_report *r, bool is_ok, const verify_args *args) {
     char records[RUNG_COUNT_TEXT_MAX], size[RUNG_COUNT_TEXT_MAX];
-    printf("%s%s%s: %s records in %llu segment%s, %s",
-           rung_terminal_color(stdout, is_ok ? RUNG_COLOR_GOOD : RUNG_COLOR_BAD),
-           is_ok ? "fine" : "damaged", rung_terminal_color(stdout, RUNG_COLOR_PLAIN),
-           rung_count_text(r->record_count, records), (ull)r->segment_count,
-           r->segment_count == 1 ? "" : "s", rung_size_text(r->size_bytes, size));
+    rung_print_colored(is_ok ? RUNG_COLOR_GOOD : RUNG_COLOR_BAD, is_ok ? "fine" : "damaged");
+    printf(": %s records in %llu segment%s, %s", rung_count_text(r->record_count, records),
+           (ull)r->segment_count, r->segment_count == 1 ? "" : "s",
+           rung_size_text(r->size_bytes, size));
     if (r->record_count)
         printf("; sequence %llu to %llu", (ull)r->first_seq, (ull)r->last_seq);
     if (r->snapshot_count)
@@ -79,7 +77,7 @@ static void print_verify(const rung_verify_report *r, bool is_ok, const verify_a
         printf("Restore a backup, or see what rung log repair %s could keep.\n", args->folder);
 }
 
-/* While a server writes, a batch half there can look like damage: it is believed when it stays. */
+/* While a server writes, a partial batch can look like damage: only damage that stays counts. */
 static rung_status verify(const verify_args *args, rung_dir *dir, rung_meter *meter, rung_buffer *f,
                           rung_verify_report *report, rung_err *err) {
     rung_status st;
@@ -93,27 +91,25 @@ static rung_status verify(const verify_args *args, rung_dir *dir, rung_meter *me
     return st;
 }
 
-static int run_verify(const rung_command *self, int argc, char **argv) {
-    verify_args args = {0};
+static int run_verify(const rung_command *self, void *arguments) {
+    const verify_args *args = arguments;
     rung_dir dir;
     rung_err err = {0};
     rung_meter meter;
     rung_buffer f = {.alloc = rung_alloc_heap()};
     rung_verify_report report = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
     rung_meter_init(&meter, "verify");
-    if (rung_folder_open(&dir, &meter.fs, args.folder, &err) < 0)
+    if (rung_folder_open(&dir, &meter.fs, args->folder, &err) < 0)
         return rung_command_fail(self, &err);
     meter.total = rung_folder_size(&dir);
-    rung_status st = verify(&args, &dir, &meter, &f, &report, &err);
+    rung_status st = verify(args, &dir, &meter, &f, &report, &err);
     rung_dir_close(&dir);
-    print_findings(&f, &args);
+    print_findings(&f, args);
     rung_buffer_deinit(&f);
-    if (args.json)
+    if (args->json)
         print_verify_json(&report, st == RUNG_OK);
-    else if (st == RUNG_ECORRUPT || (st == RUNG_OK && !args.quiet))
-        print_verify(&report, st == RUNG_OK, &args);
+    else if (st == RUNG_ECORRUPT || (st == RUNG_OK && !args->quiet))
+        print_verify(&report, st == RUNG_OK, args);
     if (st < 0 && st != RUNG_ECORRUPT)
         return rung_command_fail(self, &err);
     return st == RUNG_OK ? RUNG_EXIT_OK : RUNG_EXIT_PROBLEM;
@@ -122,13 +118,13 @@ static int run_verify(const rung_command *self, int argc, char **argv) {
 const rung_command rung_command_log_verify = {
     .group = RUNG_GROUP_FOLDER,
     .name = "log verify",
-    .summary = "read the whole log and its snapshots, and say whether every byte is right",
+    .summary = "check every byte of the log and its snapshots",
     .details =
-        "Checks every record, seal and snapshot, and all the rules by which a server would\n"
-        "accept or refuse the folder. Reads only, takes no lock, and may run beside a server.\n"
-        "Exit code 1 when there is damage; a torn tail, which a crash leaves behind and the\n"
-        "next start cuts, is none.\n",
-    RUNG_OPTIONS(verify_options),
+        "Checks every record, seal and snapshot, and every rule by which a server accepts\n"
+        "a folder. Takes no lock and can run while a server uses the folder. Exit code 1 if\n"
+        "there is damage. A torn tail is not damage: a crash leaves it and the next start\n"
+        "cuts it.\n",
+    RUNG_OPTIONS(verify_args, verify_options),
     .run = run_verify,
 };
 
@@ -142,11 +138,11 @@ typedef struct cat_args {
 
 static const rung_option cat_options[] = {
     RUNG_OPERAND(cat_args, folder, "DIR", "the data folder, or a backup"),
-    RUNG_OPTION_NUMBER(cat_args, from, "--from", "SEQ", "begin with this record"),
-    RUNG_OPTION_NUMBER(cat_args, to, "--to", "SEQ", "end with this record"),
-    RUNG_OPTION_TEXT(cat_args, board, "--board", "BOARD", "only what happened on this board"),
-    RUNG_OPTION_TEXT(cat_args, player, "--player", "PLAYER", "only what concerns this player"),
-    RUNG_OPTION_TEXT(cat_args, kind, "--kind", "KIND", "only events of this kind, see below"),
+    RUNG_OPTION_NUMBER(cat_args, from, "--from", "SEQ", "first record"),
+    RUNG_OPTION_NUMBER(cat_args, to, "--to", "SEQ", "last record"),
+    RUNG_OPTION_TEXT(cat_args, board, "--board", "BOARD", "only events of this board"),
+    RUNG_OPTION_TEXT(cat_args, player, "--player", "PLAYER", "only events about this player"),
+    RUNG_OPTION_TEXT(cat_args, kind, "--kind", "KIND", "only events of this kind (listed below)"),
     RUNG_OPTION_FLAG(cat_args, json, "--json", "one JSON object per line"),
 };
 
@@ -191,25 +187,21 @@ static rung_status print_record(void *ctx, const rung_log_record *r) {
     return ferror(stdout) ? RUNG_EIO : RUNG_OK;
 }
 
-static int run_cat(const rung_command *self, int argc, char **argv) {
-    cat_args args = {0};
-    cat c = {.args = &args};
+static int run_cat(const rung_command *self, void *arguments) {
+    const cat_args *args = arguments;
+    cat c = {.args = args};
     rung_dir dir;
     rung_err err = {.message = "cannot write the output"};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    if (args.kind && !rung_event_kind_parse(args.kind, &c.kind)) {
-        fprintf(stderr,
-                "rung log cat: --kind: there is no kind \"%s\"; rung help log cat lists them\n",
-                args.kind);
-        return RUNG_EXIT_USAGE;
-    }
-    c.board = args.board ? rung_slice_str(args.board) : c.board;
-    c.player = args.player ? rung_slice_str(args.player) : c.player;
-    if (rung_folder_open(&dir, rung_fs_posix(), args.folder, &err) < 0)
+    if (args->kind && !rung_event_kind_parse(args->kind, &c.kind))
+        return rung_command_refuse(self, RUNG_EXIT_USAGE,
+                                   "--kind: there is no kind \"%s\"; rung help log cat lists them",
+                                   args->kind);
+    c.board = args->board ? rung_slice_str(args->board) : c.board;
+    c.player = args->player ? rung_slice_str(args->player) : c.player;
+    if (rung_folder_open(&dir, rung_fs_posix(), args->folder, &err) < 0)
         return rung_command_fail(self, &err);
-    rung_status st = rung_folder_cat(&dir, args.from ? args.from : 1,
-                                     args.to ? args.to : UINT64_MAX, print_record, &c, &err);
+    rung_status st = rung_folder_cat(&dir, args->from ? args->from : 1,
+                                     args->to ? args->to : UINT64_MAX, print_record, &c, &err);
     rung_dir_close(&dir);
     if (st < 0)
         return rung_command_fail(self, &err);
@@ -221,9 +213,8 @@ const rung_command rung_command_log_cat = {
     .name = "log cat",
     .summary = "print the events of the log, all or some",
     .details =
-        "Prints what is in the log, also what a board refused: the log is all that was asked,\n"
-        "in order. Reads only, takes no lock, and may run beside a server. Where the log is\n"
-        "damaged it stops there, with exit code 1.\n"
+        "Prints every event in order, including those a board refused. Takes no lock and\n"
+        "can run while a server uses the folder. Stops at damage, with exit code 1.\n"
         "\n"
         "Kinds: score, board-defined, board-deleted, entry-removed, player-set,\n"
         "player-erased, friend-added, friend-removed, friends-replaced, banned, unbanned,\n"
@@ -231,7 +222,7 @@ const rung_command rung_command_log_cat = {
         "rules-set, access-set.\n"
         "\n"
         "  rung log cat scores --board race --player ada --json | tail -n 5\n",
-    RUNG_OPTIONS(cat_options),
+    RUNG_OPTIONS(cat_args, cat_options),
     .run = run_cat,
 };
 
@@ -244,8 +235,8 @@ typedef struct repair_args {
 
 static const rung_option repair_options[] = {
     RUNG_OPERAND(repair_args, folder, "DIR", "the data folder"),
-    RUNG_OPTION_FLAG(repair_args, accept_loss, "--accept-loss", "do it, even if records are lost"),
-    RUNG_OPTION_FLAG(repair_args, json, "--json", "the result as one JSON object"),
+    RUNG_OPTION_FLAG(repair_args, accept_loss, "--accept-loss", "repair, even if records are lost"),
+    RUNG_OPTION_FLAG(repair_args, json, "--json", "print the result as one JSON object"),
 };
 
 static void print_repair_json(const rung_repair_report *r, rung_status st) {
@@ -259,59 +250,55 @@ static void print_repair_json(const rung_repair_report *r, rung_status st) {
 
 static void print_repair(const rung_repair_report *r, rung_status st, const repair_args *args) {
     if (st == RUNG_UNCHANGED) {
-        puts("nothing to repair: a server would accept this folder as it is");
+        puts("nothing to repair: a server would accept this folder");
         return;
     }
-    const char *would = st == RUNG_OK ? "" : "would be ";
+    const char *was = st == RUNG_OK ? "was" : "would be";
     if (r->is_mark_only)
-        printf("only the note of what was synced is bad: it %swritten anew; no record known to us "
-               "is lost\n",
-               st == RUNG_OK ? "was " : would);
+        printf("only the record of what was synced is damaged: it %s rewritten; no known event is "
+               "lost\n",
+               was);
     else if (r->is_restarted)
-        printf("the newest snapshot is ahead of the last whole record: the log %sbegun anew behind "
+        printf("the newest snapshot is ahead of the last whole record: the log %s restarted after "
                "sequence %llu\n",
-               st == RUNG_OK ? "was " : would, (ull)r->kept_seq);
+               was, (ull)r->kept_seq);
     else
-        printf("the log %scut behind sequence %llu\n", st == RUNG_OK ? "was " : would,
-               (ull)r->kept_seq);
+        printf("the log %s cut after sequence %llu\n", was, (ull)r->kept_seq);
     if (r->lost_to)
-        printf("%slost: sequence %llu to %llu, perhaps more\n", would, (ull)r->lost_from,
-               (ull)r->lost_to);
+        printf("%slost: sequence %llu to %llu, perhaps more\n", st == RUNG_OK ? "" : "would be ",
+               (ull)r->lost_from, (ull)r->lost_to);
     if (st == RUNG_OK)
-        puts("every byte taken out of the log is kept in files named damaged-*");
+        puts("every byte removed from the log is kept in files named damaged-*");
     else
-        printf("Nothing was changed. To do it: rung log repair %s --accept-loss\n", args->folder);
+        printf("Nothing was changed. To repair: rung log repair %s --accept-loss\n", args->folder);
 }
 
-static int run_repair(const rung_command *self, int argc, char **argv) {
-    repair_args args = {0};
+static int run_repair(const rung_command *self, void *arguments) {
+    const repair_args *args = arguments;
     rung_dir dir;
     rung_err err = {0};
     rung_repair_report report = {0};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    if (rung_folder_open(&dir, rung_fs_posix(), args.folder, &err) < 0)
+    if (rung_folder_open(&dir, rung_fs_posix(), args->folder, &err) < 0)
         return rung_command_fail(self, &err);
-    rung_status st = rung_log_repair(&dir, rung_alloc_heap(), args.accept_loss, &report, &err);
+    rung_status st = rung_log_repair(&dir, rung_alloc_heap(), args->accept_loss, &report, &err);
     rung_dir_close(&dir);
     if (st < 0 && st != RUNG_EREFUSED)
         return rung_command_fail(self, &err);
-    if (args.json)
+    if (args->json)
         print_repair_json(&report, st);
     else
-        print_repair(&report, st, &args);
+        print_repair(&report, st, args);
     return st < 0 ? RUNG_EXIT_PROBLEM : RUNG_EXIT_OK;
 }
 
 const rung_command rung_command_log_repair = {
     .group = RUNG_GROUP_FOLDER,
     .name = "log repair",
-    .summary = "bring a damaged log back to its longest whole beginning",
-    .details =
-        "For when there is damage and no backup. Without --accept-loss it only says what\n"
-        "would be lost, and changes nothing (exit code 1 where there is something to repair).\n"
-        "Every byte it takes out of the log is kept, in files named damaged-*. The server\n"
-        "must be stopped. A server never repairs by itself.\n",
-    RUNG_OPTIONS(repair_options),
+    .summary = "cut a damaged log after its last whole record",
+    .details = "For damage without a backup. Without --accept-loss it only reports what would be\n"
+               "lost (exit code 1 if there is something to repair). Every byte it removes is kept\n"
+               "in files named damaged-*. Stop the server first; a server never repairs by\n"
+               "itself.\n",
+    RUNG_OPTIONS(repair_args, repair_options),
     .run = run_repair,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung top, rank, submit: the three things a leaderboard is for. */
+/* rung top, rank, submit. */
 #include "cli/ask.h"
 
 #include <string.h>
@@ -15,26 +15,26 @@ typedef struct top_args {
 static const rung_option top_options[] = {
     RUNG_OPERAND(top_args, board, "BOARD", "the board"),
     RUNG_OPTION_NUMBER(top_args, limit, "--limit", "N", "how many (default 10)"),
-    RUNG_OPTION_NUMBER(top_args, offset, "--offset", "N", "pass over so many first"),
+    RUNG_OPTION_NUMBER(top_args, offset, "--offset", "N", "skip this many first"),
     RUNG_VIEW_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
 
-static void print_top(rung_slice answer, const void *args) {
+static void print_ranking(rung_slice answer, const void *args) {
     (void)args;
-    rung_ranking_show(answer, NULL);
+    rung_ranking_print(answer, NULL);
 }
 
 static const rung_question top = {"GET", "/v1/boards/{BOARD}/top?limit=10,offset," RUNG_VIEW_QUERY,
-                                  .print = print_top};
+                                  .print = print_ranking};
 
 const rung_command rung_command_top = {
     .group = RUNG_GROUP_ASK,
     .name = "top",
-    .summary = "the best of a board",
+    .summary = "show the best players of a board",
     .details = "  rung top race --limit 20 --window week --scope country:FI\n",
-    RUNG_OPTIONS(top_options),
-    RUNG_QUESTION(top_args, &top),
+    RUNG_OPTIONS(top_args, top_options),
+    .question = &top,
 };
 
 /* ---- rank ---- */
@@ -48,37 +48,24 @@ typedef struct rank_args {
 static const rung_option rank_options[] = {
     RUNG_OPERAND(rank_args, board, "BOARD", "the board"),
     RUNG_OPERAND(rank_args, player, "PLAYER", "the player"),
-    RUNG_OPTION_NUMBER(rank_args, around, "--around", "N", "so many above and below (default 2)"),
+    RUNG_OPTION_NUMBER(rank_args, around, "--around", "N",
+                       "neighbours above and below (default 2)"),
     RUNG_VIEW_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
 
-static void print_rank(rung_slice answer, const void *args) {
-    rung_slice part;
-    (void)args;
-    rung_ranking_print_title(answer);
-    rung_table *t = rung_ranking_begin();
-    if (rung_answer_find(answer, "above", &part))
-        rung_ranking_add(t, part, NULL);
-    if (rung_answer_find(answer, "entry", &part))
-        rung_ranking_add_one(t, part, true);
-    if (rung_answer_find(answer, "below", &part))
-        rung_ranking_add(t, part, NULL);
-    rung_ranking_print(t);
-}
-
 static const rung_question rank = {
-    "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY, .print = print_rank};
+    "GET", "/v1/boards/{BOARD}/players/{PLAYER}?around=2," RUNG_VIEW_QUERY, .print = print_ranking};
 
 const rung_command rung_command_rank = {
     .group = RUNG_GROUP_ASK,
     .name = "rank",
-    .summary = "where a player stands, and who is just above and below",
+    .summary = "show a player's rank and neighbours",
     .details = "Exit code 1 when the player is not on the board.\n"
                "\n"
                "  rung rank race ada --around 5 --window week\n",
-    RUNG_OPTIONS(rank_options),
-    RUNG_QUESTION(rank_args, &rank),
+    RUNG_OPTIONS(rank_args, rank_options),
+    .question = &rank,
 };
 
 /* ---- submit ---- */
@@ -92,28 +79,17 @@ typedef struct submit_args {
 static const rung_option submit_options[] = {
     RUNG_OPERAND(submit_args, board, "BOARD", "the board"),
     RUNG_OPERAND(submit_args, player, "PLAYER", "who scored"),
-    RUNG_OPERAND_OPTIONAL(submit_args, score, "SCORE", "the score; only a count board needs none"),
-    RUNG_OPTION_FLAG(submit_args, delta, "--delta", "add it to what stands"),
+    RUNG_OPERAND_OPTIONAL(submit_args, score, "SCORE", "the score; not needed on a count board"),
+    RUNG_OPTION_FLAG(submit_args, delta, "--delta", "add it to the current score"),
     RUNG_OPTION_TEXT(submit_args, columns, "--columns", "NAME=VALUE,...",
-                     "the further columns of the board"),
+                     "the board's further columns"),
     RUNG_OPTION_TEXT(submit_args, at, "--at", "TIME",
-                     "when: RFC 3339, or Unix milliseconds (default: now)"),
+                     "RFC 3339 or Unix milliseconds (default: now)"),
     RUNG_OPTION_TEXT(submit_args, id, "--id", "ID",
-                     "so that it counts once, however often it is sent"),
-    RUNG_OPTION_TEXT(submit_args, meta, "--meta", "TEXT", "kept with the score"),
+                     "a repeated submission with the same id counts once"),
+    RUNG_OPTION_TEXT(submit_args, meta, "--meta", "TEXT", "stored with the score"),
     RUNG_ASK_OPTIONS,
 };
-
-/* What looks like a JSON number is one; the server judges all else. */
-static void write_value(rung_json_writer *w, rung_slice text) {
-    bool is_number = text.len > 0;
-    for (size_t i = 0; i < text.len; i++)
-        is_number &= strchr("0123456789+-.eE", text.ptr[i]) != NULL;
-    if (is_number)
-        rung_json_write_raw(w, text);
-    else
-        rung_json_write_string(w, text);
-}
 
 /* "lap=2,time=3.5" as an object. */
 static void write_columns(rung_json_writer *w, const char *columns) {
@@ -122,7 +98,8 @@ static void write_columns(rung_json_writer *w, const char *columns) {
         size_t len = strcspn(columns, ","), name = strcspn(columns, "=");
         name = name < len ? name : len;
         rung_json_write_key(w, rung_slice_of(columns, name));
-        write_value(w, rung_slice_of(columns + name + (name < len), len - name - (name < len)));
+        rung_value_write(w,
+                         rung_slice_of(columns + name + (name < len), len - name - (name < len)));
         if (columns[len] == '\0')
             break;
         columns += len + 1;
@@ -136,13 +113,13 @@ static void write_submission(rung_json_writer *w, const void *args) {
     RUNG_JSON_MEMBER(w, "player", word, a->player);
     if (a->score) {
         rung_json_write_key(w, a->delta ? RUNG_SLICE("delta") : RUNG_SLICE("score"));
-        write_value(w, rung_slice_str(a->score));
+        rung_value_write(w, rung_slice_str(a->score));
     }
     if (a->columns)
         write_columns(w, a->columns);
     if (a->at) {
         RUNG_JSON_KEY(w, "at");
-        write_value(w, rung_slice_str(a->at));
+        rung_value_write(w, rung_slice_str(a->at));
     }
     if (a->id)
         RUNG_JSON_MEMBER(w, "id", word, a->id);
@@ -160,23 +137,22 @@ static void print_amount(const char *before, rung_slice answer, const char *name
 }
 
 static void print_outcome(rung_slice answer, const void *args) {
-    char player[300];
+    rung_slice player;
     (void)args;
-    rung_print_word(stdout,
-                    rung_slice_str(rung_answer_member(answer, "player", player, sizeof player)));
+    rung_answer_find(answer, "player", &player);
+    rung_value_print(player);
     print_amount(" has ", answer, "score", "");
     print_amount(": rank ", answer, "rank", "");
     print_amount(" (was ", answer, "rank_before", ")");
     print_amount(" of ", answer, "total", "");
     if (rung_answer_number(answer, "passed", 0) > 0)
         print_amount(", ", answer, "passed", " passed");
-    puts(rung_answer_is_true(answer, "duplicate") ? "; the id was known: nothing changed"
+    puts(rung_answer_is_true(answer, "duplicate") ? "; known id, nothing changed"
          : rung_answer_is_true(answer, "changed") ? ""
                                                   : "; nothing changed");
-    rung_answer_member(answer, "next.player", player, sizeof player);
-    if (*player) {
+    if (rung_answer_find(answer, "next.player", &player)) {
         fputs("next: ", stdout);
-        rung_print_word(stdout, rung_slice_str(player));
+        rung_value_print(player);
         print_amount(", ", answer, "next.gap", " ahead");
         putchar('\n');
     }
@@ -188,10 +164,10 @@ static const rung_question submit = {"POST", "/v1/boards/{BOARD}/scores", write_
 const rung_command rung_command_submit = {
     .group = RUNG_GROUP_ASK,
     .name = "submit",
-    .summary = "a score for a player",
-    .details = "Answered when it is on disk and ranked. For many scores: rung import.\n"
+    .summary = "submit a score for a player",
+    .details = "Returns when the score is on disk and ranked. For many scores, use rung import.\n"
                "\n"
                "  rung submit race ada 4200 --id run-17\n",
-    RUNG_OPTIONS(submit_options),
-    RUNG_QUESTION(submit_args, &submit),
+    RUNG_OPTIONS(submit_args, submit_options),
+    .question = &submit,
 };

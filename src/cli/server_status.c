@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "cli/server_status.h"
 
 #include <stdlib.h>
@@ -9,22 +10,17 @@ bool rung_metric_find(rung_slice text, const char *name, double *value_out) {
     const char *at = text.ptr, *end = text.ptr + text.len;
     double sum = 0;
     bool is_found = false;
-    while (at < end) {
+    for (size_t line; at < end; at += line + 1) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t line = (size_t)((stop ? stop : end) - at);
-        if (line > len && memcmp(at, name, len) == 0 && (at[len] == ' ' || at[len] == '{')) {
-            char copy[64];
-            size_t from = line;
-            while (from > 0 && at[from - 1] != ' ')
-                from--;
-            if (line - from >= sizeof copy)
-                return false;
-            memcpy(copy, at + from, line - from);
-            copy[line - from] = '\0';
-            sum += strtod(copy, NULL);
-            is_found = true;
-        }
-        at += line + 1;
+        line = (size_t)((stop ? stop : end) - at);
+        if (line <= len || memcmp(at, name, len) != 0 || (at[len] != ' ' && at[len] != '{'))
+            continue;
+        const char *space = memrchr(at, ' ', line);
+        char copy[64] = "";
+        if (space)
+            snprintf(copy, sizeof copy, "%.*s", (int)(at + line - space - 1), space + 1);
+        sum += strtod(copy, NULL);
+        is_found = true;
     }
     if (is_found)
         *value_out = sum;
@@ -44,18 +40,18 @@ static void print_numbers(rung_slice m) {
              rung_count_text(metric(m, "rung_players"), b),
              rung_count_text(metric(m, "rung_entries"), c));
     rung_terminal_line("state", text);
-    snprintf(text, sizeof text, "%s, of them %s the state",
+    snprintf(text, sizeof text, "%s, of which %s for the state",
              rung_size_text(metric(m, "process_resident_memory_bytes"), a),
              rung_size_text(metric(m, "rung_state_bytes"), b));
     rung_terminal_line("memory", text);
-    snprintf(text, sizeof text, "%s open, %s requests under way, %s changes waiting for the disk",
+    snprintf(text, sizeof text, "%s open, %s requests in flight, %s changes waiting for the disk",
              rung_count_text(metric(m, "rung_connections"), a),
              rung_count_text(metric(m, "rung_http_in_flight"), b),
              rung_count_text(metric(m, "rung_changes_waiting"), c));
     rung_terminal_line("connections", text);
     rung_metric_find(m, "rung_log_writable", &writable);
     if (writable < 1)
-        rung_terminal_line("log", "cannot be written: the disk is full, or it failed");
+        rung_terminal_line("log", "cannot be written: the disk is full or failed");
     if (rung_metric_find(m, "rung_archive_behind_events", &behind)) {
         snprintf(text, sizeof text, "%s events behind", rung_count_text((uint64_t)behind, a));
         rung_terminal_line("archive", text);
@@ -101,33 +97,39 @@ static void print_ready(const rung_client *c, bool is_ready, rung_slice ready) {
                        is_ready ? text : rung_answer_member(ready, "detail", text, sizeof text));
 }
 
-int rung_server_status(const rung_command *self, const rung_ask_args *args, bool is_quiet) {
-    rung_client *client;
+static int ask_status(const rung_command *self, rung_client *client, bool is_json, bool is_quiet) {
     rung_path ready_path = {0}, metrics_path = {0};
     rung_reply ready, metrics = {0};
-    rung_err err = {0};
+    rung_slice text = {"", 0};
+    rung_path_add(&ready_path, "/readyz");
+    rung_path_add(&metrics_path, "/metrics");
+    int code = rung_ask_status(self, client, "GET", &ready_path, &ready);
+    if (code)
+        return code;
+    bool is_ready = ready.status == 200;
+    code = is_ready ? RUNG_EXIT_OK : RUNG_EXIT_PROBLEM;
+    if (is_quiet)
+        return code;
+    if (!is_json)
+        print_ready(client, is_ready, rung_reply_body(&ready)); /* the next request replaces it */
+    int64_t seq = rung_answer_number(rung_reply_body(&ready), "seq", 0);
+    if (rung_client_ask(client, "GET", &metrics_path, NULL, (rung_slice){0}, &metrics, NULL) ==
+            RUNG_OK &&
+        metrics.status == 200)
+        text = rung_reply_body(&metrics);
+    if (is_json)
+        print_json(client, is_ready, seq, text);
+    else if (text.len)
+        print_numbers(text);
+    return code;
+}
+
+int rung_server_status(const rung_command *self, const rung_ask_args *args, bool is_quiet) {
+    rung_client *client;
     int code = rung_ask_open(self, args, &client);
     if (code)
         return code;
-    rung_path_add(&ready_path, "/readyz");
-    rung_path_add(&metrics_path, "/metrics");
-    if (rung_client_ask(client, "GET", &ready_path, NULL, (rung_slice){0}, &ready, &err) < 0) {
-        rung_command_fail(self, &err);
-        rung_client_destroy(client);
-        return RUNG_EXIT_UNREACHED;
-    }
-    bool is_ready = ready.status == 200;
-    if (!is_quiet && !args->json)
-        print_ready(client, is_ready, rung_reply_body(&ready)); /* before the next question */
-    int64_t seq = rung_answer_number(rung_reply_body(&ready), "seq", 0);
-    if (!is_quiet &&
-        rung_client_ask(client, "GET", &metrics_path, NULL, (rung_slice){0}, &metrics, &err) < 0)
-        metrics = (rung_reply){0};
-    rung_slice text = metrics.status == 200 ? rung_reply_body(&metrics) : (rung_slice){"", 0};
-    if (!is_quiet && args->json)
-        print_json(client, is_ready, seq, text);
-    else if (!is_quiet && text.len)
-        print_numbers(text);
+    code = ask_status(self, client, args->json, is_quiet);
     rung_client_destroy(client);
-    return is_ready ? RUNG_EXIT_OK : RUNG_EXIT_PROBLEM;
+    return code;
 }

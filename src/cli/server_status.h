@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server_status.h - how a running server fares, from /readyz and /metrics. One thread. */
+/* server_status.h - the status of a running server, from /readyz and /metrics. One thread. */
 #ifndef RUNG_CLI_SERVER_STATUS_H
 #define RUNG_CLI_SERVER_STATUS_H
 
@@ -7,10 +7,10 @@
 
 #include <stdbool.h>
 
-/* Print it; an exit code: RUNG_EXIT_PROBLEM when the server is not ready. With `is_quiet` nothing is printed. */
+/* Print it, unless `is_quiet`. Returns an exit code: RUNG_EXIT_PROBLEM when the server is not ready. */
 int rung_server_status(const rung_command *self, const rung_ask_args *args, bool is_quiet);
 
-/* The value of a series without labels, or the sum of those with labels, in the text of /metrics; false: none. */
+/* The value of a metric in the text of /metrics: the sum over its labels. false: none. */
 bool rung_metric_find(rung_slice text, const char *name, double *value_out);
 
 #endif

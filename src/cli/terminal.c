@@ -59,6 +59,15 @@ const char *rung_terminal_color(FILE *out, rung_color color) {
     return rung_terminal_has_color(out) ? codes[color] : "";
 }
 
+void rung_print_colored(rung_color color, const char *format, ...) {
+    va_list args;
+    fputs(rung_terminal_color(stdout, color), stdout);
+    va_start(args, format);
+    vprintf(format, args);
+    va_end(args);
+    fputs(rung_terminal_color(stdout, RUNG_COLOR_PLAIN), stdout);
+}
+
 /* ---- text ---- */
 
 const char *rung_count_text(uint64_t n, char out[RUNG_COUNT_TEXT_MAX]) {
@@ -383,6 +392,6 @@ void rung_progress_end(rung_progress *p) {
 }
 
 void rung_terminal_line(const char *name, const char *text) {
-    printf("%s%-12s%s %s\n", rung_terminal_color(stdout, RUNG_COLOR_DIM), name,
-           rung_terminal_color(stdout, RUNG_COLOR_PLAIN), text);
+    rung_print_colored(RUNG_COLOR_DIM, "%-12s", name);
+    printf(" %s\n", text);
 }

@@ -28,6 +28,9 @@ bool rung_terminal_has_color(FILE *out);
 bool rung_terminal_has_unicode(void);
 /* The escape sequence, or "" where `out` shall have no colours. Static text. */
 const char *rung_terminal_color(FILE *out, rung_color color);
+/* printf() in that colour. */
+void rung_print_colored(rung_color color, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* ---- text ---- */
 

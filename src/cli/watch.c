@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rung watch: the top of a board as it changes.
  *
- * The list is asked for whole whenever something happened: the server's live stream says when, and where there is none
- * it is asked for again and again. So what is shown is always one true answer, never a sum of differences. */
+ * Whenever the live stream reports a change, or every half second without a stream, it asks for the whole list again.
+ * So it always shows one consistent answer. */
 #include "cli/ask.h"
 
 #include <signal.h>
@@ -23,7 +23,7 @@ static const rung_option watch_options[] = {
     RUNG_OPERAND(watch_args, board, "BOARD", "the board"),
     RUNG_OPTION_NUMBER(watch_args, limit, "--limit", "N", "how many (default 10, at most 100)"),
     RUNG_OPTION_NUMBER(watch_args, seconds, "--seconds", "N",
-                       "stop after so long (default: Ctrl-C)"),
+                       "stop after this many seconds (default: Ctrl-C)"),
     RUNG_VIEW_OPTIONS,
     RUNG_ASK_OPTIONS,
 };
@@ -104,15 +104,11 @@ static void draw(watching *w, rung_slice answer) {
     w->count = count;
 }
 
-/* Ask, and show it if it is new. False: enough. */
+/* Ask, and show the answer if it is new. false: failed. */
 static bool look(watching *w) {
     rung_path path = {0};
     rung_reply reply;
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, w->args->board);
-    rung_path_add(&path, "/top");
-    rung_path_query_number(&path, "limit", w->args->limit);
-    rung_view_query(&path, &w->args->view);
+    rung_ask_path(w->self, "/v1/boards/{BOARD}/top?limit," RUNG_VIEW_QUERY, w->args, &path);
     w->code = rung_ask_for(w->self, w->client, "GET", &path, (rung_slice){0}, &reply);
     if (w->code)
         return false;
@@ -130,7 +126,7 @@ static bool look(watching *w) {
     return true;
 }
 
-/* ---- until it is enough ---- */
+/* ---- following ---- */
 
 /* Something happened, or time passed. */
 static bool on_stream(void *ctx, rung_slice bytes) {
@@ -141,7 +137,7 @@ static bool on_stream(void *ctx, rung_slice bytes) {
     return !is_due || look(w);
 }
 
-static void poll_for_ever(watching *w) {
+static void poll_forever(watching *w) {
     while (!is_over(w)) {
         nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000L}, NULL);
         if (!is_over(w) && !look(w))
@@ -152,16 +148,12 @@ static void poll_for_ever(watching *w) {
 static void follow(watching *w) {
     rung_path path = {0};
     rung_err err = {0};
-    rung_path_add(&path, "/v1/boards/");
-    rung_path_name(&path, w->args->board);
-    rung_path_add(&path, "/live");
-    rung_path_query_number(&path, "limit", w->args->limit);
-    rung_view_query(&path, &w->args->view);
+    rung_ask_path(w->self, "/v1/boards/{BOARD}/live?limit," RUNG_VIEW_QUERY, w->args, &path);
     if (!look(w))
         return;
     rung_status st = rung_client_follow(w->stream, &path, on_stream, w, &err);
     if (st != RUNG_OK && w->code == RUNG_EXIT_OK)
-        poll_for_ever(w); /* no stream here, or it broke: a server that is gone shows itself */
+        poll_forever(w); /* no stream, or it broke; a dead server shows itself here */
 }
 
 /* A frame that is drawn over the one before must fit on the screen. */
@@ -174,41 +166,32 @@ static uint64_t fitting(uint64_t limit) {
     return limit < rows ? limit : rows;
 }
 
-static int run_watch(const rung_command *self, int argc, char **argv) {
+static int watch(const rung_command *self, rung_client *client, void *arguments) {
     static watching w;
-    watch_args args = {.limit = 10};
-    if (!rung_command_read(self, argc, argv, &args))
-        return RUNG_EXIT_USAGE;
-    if (args.limit > ROWS_MAX) {
-        fprintf(stderr, "rung %s: --limit: at most %d\n", self->name, ROWS_MAX);
-        return RUNG_EXIT_USAGE;
-    }
-    args.limit = fitting(args.limit);
-    w = (watching){.self = self, .args = &args, .seq = -1};
-    w.end_ms = args.seconds ? rung_elapsed_ms() + (int64_t)args.seconds * 1000 : 0;
-    int code = rung_ask_open(self, &args.view.ask, &w.client);
-    if (code == RUNG_EXIT_OK)
-        code = rung_ask_open(self, &args.view.ask, &w.stream);
-    if (code == RUNG_EXIT_OK) {
-        struct sigaction stop = {.sa_handler = on_interrupt};
-        sigaction(SIGINT, &stop, NULL);
-        sigaction(SIGTERM, &stop, NULL);
-        follow(&w);
-        code = w.code;
-    }
-    rung_client_destroy(w.client);
+    watch_args *args = arguments;
+    if (args->limit > ROWS_MAX)
+        return rung_command_refuse(self, RUNG_EXIT_USAGE, "--limit: at most %d", ROWS_MAX);
+    args->limit = fitting(args->limit ? args->limit : 10);
+    w = (watching){.self = self, .args = args, .client = client, .seq = -1};
+    w.end_ms = args->seconds ? rung_elapsed_ms() + (int64_t)args->seconds * 1000 : 0;
+    int code = rung_ask_open(self, &args->view.ask, &w.stream);
+    if (code)
+        return code;
+    struct sigaction stop = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
+    follow(&w);
     rung_client_destroy(w.stream);
-    return code;
+    return w.code;
 }
 
 const rung_command rung_command_watch = {
     .group = RUNG_GROUP_ASK,
     .name = "watch",
-    .summary = "the top of a board, live",
-    .details =
-        "Arrows show who moved since the frame before. With --json every new answer is a line.\n"
-        "\n"
-        "  rung watch arena --window day\n",
-    RUNG_OPTIONS(watch_options),
-    .run = run_watch,
+    .summary = "show the top of a board, live",
+    .details = "Arrows show who moved since the last update. With --json each answer is a line.\n"
+               "\n"
+               "  rung watch arena --window day\n",
+    RUNG_OPTIONS(watch_args, watch_options),
+    .ask = watch,
 };

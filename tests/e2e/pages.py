@@ -2,7 +2,7 @@
 """Pages of documentation that are run: every console block, command by command, its output held against the page.
 
     $ rung board create race            a command, run by bash in an empty folder
-    board race is made                  what it must print (standard output and error); ... stands for anything
+    board race created                  what it must print (standard output and error); ... stands for anything
 
 "..." alone on a line is any lines. `$ rung serve ...` starts a server on a free port and stops the one before; wherever
 the page says 127.0.0.1:7864, its address is meant. A command with "# a moment later" behind it is tried until it is so."""

@@ -215,19 +215,19 @@ class Client(ServerTest):
         path.write_text("player,delta\nbob,1\nbob,2\nbob,3\n")
         self.rung("import", path, "--board", "sum", code=1, err="another file")
         path.with_suffix(".csv.rung-import").write_text("nonsense")
-        self.rung("import", path, "--board", "sum", code=1, err="no state file")
+        self.rung("import", path, "--board", "sum", code=1, err="not the state file")
 
     def test_corrected_lines_are_imported_again(self):
         self.server.put("/v1/boards/sum", {"update": "sum"})
         path = self.folder / "in.csv"
         path.write_text("player,delta\nada,5\nbob,x\ncleo\ndan,4\n")
         out = self.rung("import", path, "--board", "sum", code=1, err="line 3: delta: not a number")
-        self.assertRegex(out, r"\A4 scores in .*in all 2 accepted, 0 known before, 2 refused\n\Z")
-        self.assertIn("2 scores counted and 2 were refused", self.rung("import", path, "--board", "sum", code=1))
+        self.assertRegex(out, r"\A4 scores in .*in total 2 accepted, 0 known before, 2 refused\n\Z")
+        self.assertIn("2 scores counted, 2 were refused", self.rung("import", path, "--board", "sum", code=1))
         path.write_text("player,delta\nada,5\nbob,6\ncleo,7\ndan,4\n")
         self.rung("import", path, "--board", "sum", code=1, err="--again")
         out = self.rung("import", path, "--board", "sum", "--again")
-        self.assertIn("in all 2 accepted, 2 known before, 0 refused", out)
+        self.assertIn("in total 2 accepted, 2 known before, 0 refused", out)
         self.assertEqual(sorted(self.sums()), [("ada", 5), ("bob", 6), ("cleo", 7), ("dan", 4)])
         self.assertIn("nothing to do", self.rung("import", path, "--board", "sum"))
         self.rung("import", path, "--board", "sum", "--again", "--restart", code=2, err="--again or --restart")

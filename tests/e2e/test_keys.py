@@ -40,7 +40,7 @@ class Keys(unittest.TestCase):
             run = self.keys("create", "--role", role)
             self.assertRegex(run.stdout, KEY)
             self.assertTrue(run.stdout.startswith(f"rung_{role}_"))
-            self.assertIn("shown this once", run.stderr)
+            self.assertIn("shown only once", run.stderr)
             secret = run.stdout.strip()[-43:]
             self.assertNotIn(secret, (self.data / "keys").read_text())
         self.assertEqual((self.data / "keys").stat().st_mode & 0o777, 0o600)
@@ -135,7 +135,7 @@ class Keys(unittest.TestCase):
         ):
             self.assertIn(why, self.keys("create", *words, code=1).stderr, words)
         self.assertFalse((self.data / "keys").exists())
-        self.assertIn("whose keys", self.keys("list", code=1, where=False).stderr)
+        self.assertIn("which keys", self.keys("list", code=1, where=False).stderr)
 
     def test_a_damaged_file_is_left_alone(self):
         self.keys("create", "--role", "read")
