@@ -14,6 +14,7 @@
 
 #include "archive/sqlite/schema.h"
 #include "base/assert.h"
+#include "base/bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +68,13 @@ enum { SUM_BYTES = 16 };
     X(BEGIN_READ, "BEGIN")                                                                         \
     X(COMMIT, "COMMIT")                                                                            \
     X(ROLLBACK, "ROLLBACK")                                                                        \
+    X(APPLICATION_ID, "PRAGMA application_id")                                                     \
+    X(SCHEMA_VERSION, "PRAGMA user_version")                                                       \
+    X(COUNT_TABLES, "SELECT count(*) FROM sqlite_master")                                          \
+    X(JOURNAL_MODE, "PRAGMA journal_mode")                                                         \
+    X(QUICK_CHECK, "PRAGMA quick_check(1)")                                                        \
+    X(ADD_SOURCE, "INSERT INTO source VALUES (1, ifnull(?1, ''), 0, NULL)")                        \
+    X(LOG_ID, "SELECT log_id FROM source")                                                         \
     X(GET_CURSOR, "SELECT cursor, log_time_ms FROM source")                                        \
     X(SET_CURSOR, "UPDATE source SET cursor = ?1, log_time_ms = ?2 WHERE cursor <= ?1")            \
     X(ADD_SCORE, "INSERT INTO score_events VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, " \
@@ -197,13 +205,9 @@ static sqlite_archive *self_of(rung_archive *a) {
 static rung_status status_of(int rc) {
     if (rc == SQLITE_IOERR_NOMEM)
         return RUNG_ENOMEM;
-    if (rc == SQLITE_IOERR_SHMSIZE) /* its index of the WAL could not be made */
+    if (rc == SQLITE_IOERR_SHMSIZE) /* cannot create the index of the WAL */
         return RUNG_ENOSPC;
     switch (rc & 0xff) {
-    case SQLITE_OK:
-    case SQLITE_ROW:
-    case SQLITE_DONE:
-        return RUNG_OK;
     case SQLITE_NOMEM:
         return RUNG_ENOMEM;
     case SQLITE_FULL:
@@ -211,10 +215,11 @@ static rung_status status_of(int rc) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return RUNG_EBUSY;
+    case SQLITE_DONE: /* an expected row is missing */
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_CONSTRAINT: /* something would be there twice */
-    case SQLITE_ERROR:      /* tables that should be there are not */
+    case SQLITE_CONSTRAINT: /* a key would occur twice */
+    case SQLITE_ERROR:      /* a table is missing */
     case SQLITE_MISMATCH:
         return RUNG_ECORRUPT;
     default:
@@ -224,65 +229,57 @@ static rung_status status_of(int rc) {
 
 /* The only place where SQLite's codes become ours. */
 static rung_status fail(sqlite_archive *a, int rc, const char *what, rung_err *err) {
+    bool is_last = a->db && sqlite3_extended_errcode(a->db) == rc;
     a->is_broken = true;
-    rung_status st = status_of(rc);
-    if (st == RUNG_OK)
-        st = RUNG_ECORRUPT;
-    return RUNG_FAIL_OS(err, st, sqlite3_system_errno(a->db), "archive: %s: %s (SQLite %d)", what,
-                        a->db ? sqlite3_errmsg(a->db) : sqlite3_errstr(rc), rc);
+    return RUNG_FAIL_OS(err, status_of(rc), sqlite3_system_errno(a->db),
+                        "archive: %s: %s (SQLite %d)", what,
+                        is_last ? sqlite3_errmsg(a->db) : sqlite3_errstr(rc), rc);
 }
 
-static rung_status no_memory(sqlite_archive *a, rung_err *err) {
-    a->is_broken = true;
-    return RUNG_FAIL(err, RUNG_ENOMEM, "archive: out of memory");
+static rung_status no_memory(rung_archive *archive, rung_err *err) {
+    return fail(self_of(archive), SQLITE_NOMEM, "reading failed", err);
 }
 
 /* ---- using statements ---- */
 
-typedef struct use {
-    sqlite_archive *a;
-    sqlite3_stmt *stmt; /* NULL: could not be prepared */
-    int rc;             /* the first failure */
-} use;
+/* The value of a parameter. Bytes are borrowed until finish(). */
+typedef struct argument {
+    enum { NOTHING, INTEGER, REAL, TEXT, BLOB } type;
+    rung_value number;
+    rung_slice bytes;
+} argument;
 
-static use start(rung_archive *archive, statement which) {
-    sqlite_archive *a = self_of(archive);
-    use u = {a, a->statements[which], SQLITE_OK};
-    if (!u.stmt) {
-        u.rc = sqlite3_prepare_v3(a->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
-                                  &u.stmt, NULL);
-        a->statements[which] = u.stmt;
-    }
-    return u;
+static argument integer(int64_t n) {
+    return (argument){.type = INTEGER, .number.i = n};
 }
 
-static void note(use *u, int rc) {
-    if (u->rc == SQLITE_OK)
-        u->rc = rc;
+/* An empty text is NULL. */
+static argument text(rung_slice bytes) {
+    return (argument){.type = bytes.len ? TEXT : NOTHING, .bytes = bytes};
 }
 
-static void bind_int(use *u, int i, int64_t n) {
-    if (u->stmt)
-        note(u, sqlite3_bind_int64(u->stmt, i, n));
+static argument word(const char *word) {
+    return text(rung_slice_str(word));
 }
 
-/* Borrowed until finish(). An empty text is NULL. */
-static void bind_text(use *u, int i, rung_slice text) {
-    if (u->stmt && text.len)
-        note(u, sqlite3_bind_text64(u->stmt, i, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8));
+static argument blob(const void *bytes, size_t len) {
+    return (argument){.type = BLOB, .bytes = rung_slice_of(bytes, len)};
 }
 
-static void bind_str(use *u, int i, const char *text) {
-    bind_text(u, i, rung_slice_str(text));
+static argument outcome(int status) {
+    return status == RUNG_STATUS_UNKNOWN ? (argument){0}
+                                         : word(rung_status_name((rung_status)status));
 }
 
-/* Three columns from `first` on. */
-static void bind_values(use *u, int first, const rung_archive_values *v) {
-    for (uint32_t k = 0; u->stmt && k < v->count; k++)
-        note(u, v->types[k] == RUNG_SCORE_REAL
-                    ? sqlite3_bind_double(u->stmt, first + (int)k, v->values[k].d)
-                    : sqlite3_bind_int64(u->stmt, first + (int)k, v->values[k].i));
+static argument score(const rung_archive_values *v, uint32_t i) {
+    if (i >= v->count)
+        return (argument){0};
+    return (argument){.type = v->types[i] == RUNG_SCORE_REAL ? REAL : INTEGER,
+                      .number = v->values[i]};
 }
+
+/* The three columns of a score. */
+#define SCORES(v) score(v, 0), score(v, 1), score(v, 2)
 
 static int64_t format_of(const rung_archive_values *v) {
     int64_t format = (int64_t)v->count << 24;
@@ -290,6 +287,56 @@ static int64_t format_of(const rung_archive_values *v) {
         format |= (int64_t)(v->types[k] | v->decimals[k] << 4) << (8 * k);
     return format;
 }
+
+typedef struct use {
+    sqlite_archive *a;
+    sqlite3_stmt *stmt; /* NULL: could not be prepared */
+    int rc;             /* the first failure */
+} use;
+
+static void note(use *u, int rc) {
+    if (u->rc == SQLITE_OK)
+        u->rc = rc;
+}
+
+static void bind(use *u, int i, const argument *arg) {
+    rung_slice b = arg->bytes;
+    switch (arg->type) {
+    case INTEGER:
+        note(u, sqlite3_bind_int64(u->stmt, i, arg->number.i));
+        break;
+    case REAL:
+        note(u, sqlite3_bind_double(u->stmt, i, arg->number.d));
+        break;
+    case TEXT:
+        note(u, sqlite3_bind_text64(u->stmt, i, b.ptr, b.len, SQLITE_STATIC, SQLITE_UTF8));
+        break;
+    case BLOB:
+        note(u, sqlite3_bind_blob64(u->stmt, i, b.ptr, b.len, SQLITE_STATIC));
+        break;
+    case NOTHING:
+        break;
+    }
+}
+
+/* The first argument is ?1, and so on. Those beyond the statement's last parameter are ignored. */
+static use start(rung_archive *archive, statement which, const argument *args, int count) {
+    sqlite_archive *a = self_of(archive);
+    use u = {a, a->statements[which], SQLITE_OK};
+    if (!u.stmt) {
+        u.rc = sqlite3_prepare_v3(a->db, statement_sql[which], -1, SQLITE_PREPARE_PERSISTENT,
+                                  &u.stmt, NULL);
+        a->statements[which] = u.stmt;
+    }
+    int room = u.stmt ? sqlite3_bind_parameter_count(u.stmt) : 0;
+    for (int i = 0; i < count && i < room; i++)
+        bind(&u, i + 1, &args[i]);
+    return u;
+}
+
+#define ARGUMENTS(...)                                                                             \
+    (const argument[]){__VA_ARGS__}, (int)(sizeof((argument[]){__VA_ARGS__}) / sizeof(argument))
+#define START(archive, which, ...) start(archive, which, ARGUMENTS(__VA_ARGS__))
 
 /* RUNG_OK: a row; RUNG_NOT_FOUND: no more. */
 static rung_status step(use *u, rung_err *err) {
@@ -304,24 +351,48 @@ static rung_status step(use *u, rung_err *err) {
     return fail(u->a, u->rc, "reading or writing failed", err);
 }
 
-/* Q1 */
-static void finish(use *u) {
-    if (!u->stmt)
-        return;
+/* Q1. Returns `st`, or the failure of reading the last row. */
+static rung_status finish(use *u, rung_status st, rung_err *err) {
+    if (st >= 0 && u->rc != SQLITE_OK)
+        st = fail(u->a, u->rc, "reading failed", err);
     sqlite3_reset(u->stmt); /* its code repeats the failure of step */
     sqlite3_clear_bindings(u->stmt);
+    return st;
 }
 
-/* A statement without rows. */
-static rung_status run(use *u, rung_err *err) {
-    rung_status st = step(u, err);
-    finish(u);
+/* Execute a statement without rows. */
+static rung_status run(use u, rung_err *err) {
+    rung_status st = finish(&u, step(&u, err), err);
     return st < 0 ? st : RUNG_OK;
 }
+#define RUN(archive, which, err, ...) run(START(archive, which, __VA_ARGS__), err)
 
 static rung_status run_plain(rung_archive *a, statement which, rung_err *err) {
-    use u = start(a, which);
-    return run(&u, err);
+    return run(start(a, which, NULL, 0), err);
+}
+
+/* Reads the current row; notes a failure in `u`. */
+typedef void read_row(use *u, void *out);
+
+/* The first row. RUNG_NOT_FOUND: there is none. */
+static rung_status find(use u, read_row *read, void *out, rung_err *err) {
+    rung_status st = step(&u, err);
+    if (st == RUNG_OK)
+        read(&u, out);
+    return finish(&u, st, err);
+}
+
+/* Up to `room` rows into an array with elements of `size` bytes. */
+static rung_status list(use u, read_row *read, void *out, size_t size, uint32_t room,
+                        uint32_t *count_out, rung_err *err) {
+    rung_status st = RUNG_OK;
+    uint32_t count = 0;
+    while (count < room && u.rc == SQLITE_OK && (st = step(&u, err)) == RUNG_OK)
+        read(&u, (char *)out + size * count++);
+    st = finish(&u, st, err);
+    if (st >= 0)
+        *count_out = count;
+    return st < 0 ? st : RUNG_OK;
 }
 
 /* ---- reading columns ---- */
@@ -334,15 +405,22 @@ static uint32_t u32_at(use *u, int i) {
     return (uint32_t)sqlite3_column_int64(u->stmt, i);
 }
 
+static bool is_null_at(use *u, int i) {
+    return sqlite3_column_type(u->stmt, i) == SQLITE_NULL;
+}
+
 /* The text itself, until the next step. */
 static rung_slice peek_text(use *u, int i) {
     const void *bytes = sqlite3_column_blob(u->stmt, i);
     return rung_slice_of(bytes, (size_t)sqlite3_column_bytes(u->stmt, i));
 }
 
-static bool text_at(use *u, int i, rung_slice *out) {
+/* A copy in the arena. */
+static rung_slice text_at(use *u, int i) {
     rung_slice text = peek_text(u, i);
-    return rung__archive_keep(&u->a->port, text.ptr, text.len, out);
+    if (!rung__archive_keep(&u->a->port, text.ptr, text.len, &text))
+        note(u, SQLITE_NOMEM);
+    return text;
 }
 
 static rung_archive_values values_at(use *u, int first, int64_t format) {
@@ -374,9 +452,8 @@ static int status_at(use *u, int i) {
     return RUNG_STATUS_UNKNOWN;
 }
 
-static void bind_status(use *u, int i, int status) {
-    if (status != RUNG_STATUS_UNKNOWN)
-        bind_str(u, i, rung_status_name((rung_status)status));
+static void read_int(use *u, void *out) {
+    *(int64_t *)out = int_at(u, 0);
 }
 
 /* ---- a batch ---- */
@@ -390,90 +467,49 @@ static rung_status sq_begin(rung_archive *archive, rung_err *err) {
 }
 
 static rung_status sq_add_score(rung_archive *archive, const rung_archive_score *s, rung_err *err) {
-    use u = start(archive, S_ADD_SCORE);
-    bind_int(&u, 1, (int64_t)s->seq);
-    bind_text(&u, 2, s->board);
-    bind_text(&u, 3, s->player);
-    bind_str(&u, 4, s->is_delta ? "delta" : "score");
-    bind_values(&u, 5, &s->values);
-    bind_int(&u, 8, format_of(&s->values));
-    bind_int(&u, 9, s->at_ms);
-    bind_int(&u, 10, s->has_at);
-    bind_int(&u, 11, s->ts_ms);
-    bind_text(&u, 12, s->id);
-    bind_text(&u, 13, s->meta);
-    bind_status(&u, 14, s->status);
-    return run(&u, err);
+    return RUN(archive, S_ADD_SCORE, err, integer((int64_t)s->seq), text(s->board), text(s->player),
+               word(s->is_delta ? "delta" : "score"), SCORES(&s->values),
+               integer(format_of(&s->values)), integer(s->at_ms), integer(s->has_at),
+               integer(s->ts_ms), text(s->id), text(s->meta), outcome(s->status));
 }
 
 static rung_status sq_add_audit(rung_archive *archive, const rung_archive_audit *r, rung_err *err) {
-    use u = start(archive, S_ADD_AUDIT);
-    bind_int(&u, 1, (int64_t)r->seq);
-    if (r->ts_ms)
-        bind_int(&u, 2, r->ts_ms);
-    bind_str(&u, 3, r->kind);
-    bind_text(&u, 4, r->board);
-    bind_text(&u, 5, r->player);
-    bind_text(&u, 6, r->details);
-    bind_status(&u, 7, r->status);
-    return run(&u, err);
+    return RUN(archive, S_ADD_AUDIT, err, integer((int64_t)r->seq),
+               r->ts_ms ? integer(r->ts_ms) : (argument){0}, word(r->kind), text(r->board),
+               text(r->player), text(r->details), outcome(r->status));
 }
 
 static rung_status sq_put_player(rung_archive *archive, uint64_t seq, int64_t ts_ms,
                                  rung_slice player, rung_slice profile, rung_err *err) {
-    use u = start(archive, S_PUT_PLAYER);
-    bind_text(&u, 1, player);
-    bind_text(&u, 2, profile);
-    bind_int(&u, 3, (int64_t)seq);
-    bind_int(&u, 4, ts_ms);
-    return run(&u, err);
+    return RUN(archive, S_PUT_PLAYER, err, text(player), text(profile), integer((int64_t)seq),
+               integer(ts_ms));
 }
 
 static rung_status add_standing(rung_archive *archive, int64_t window, const rung_archive_row *row,
                                 rung_err *err) {
-    use u = start(archive, S_ADD_STANDING);
-    bind_int(&u, 1, window);
-    bind_int(&u, 2, row->place);
-    bind_int(&u, 3, row->sparse);
-    bind_int(&u, 4, row->dense);
-    bind_text(&u, 5, row->player);
-    bind_int(&u, 6, row->number);
-    bind_values(&u, 7, &row->values);
-    if (row->has_at)
-        bind_int(&u, 10, row->at_ms);
-    bind_int(&u, 11, row->hidden);
-    return run(&u, err);
+    return RUN(archive, S_ADD_STANDING, err, integer(window), integer(row->place),
+               integer(row->sparse), integer(row->dense), text(row->player), integer(row->number),
+               SCORES(&row->values), row->has_at ? integer(row->at_ms) : (argument){0},
+               integer(row->hidden));
 }
 
 static rung_status add_scope(rung_archive *archive, int64_t window, int64_t key,
                              const rung_archive_scope *s, rung_err *err) {
     uint8_t sum[SUM_BYTES];
-    unsigned __int128 bits = (unsigned __int128)s->team_sum;
-    for (int i = 0; i < SUM_BYTES; i++)
-        sum[i] = (uint8_t)(bits >> (8 * i));
-    use u = start(archive, S_ADD_SCOPE);
-    bind_int(&u, 1, key);
-    bind_int(&u, 2, window);
-    bind_text(&u, 3, s->attribute);
-    bind_text(&u, 4, s->value);
-    bind_int(&u, 5, s->total);
-    bind_int(&u, 6, s->distinct);
-    if (u.stmt && s->is_team)
-        note(&u, sqlite3_bind_blob(u.stmt, 7, sum, sizeof sum, SQLITE_STATIC));
-    return run(&u, err);
+    rung_put64(sum, (uint64_t)s->team_sum);
+    rung_put64(sum + 8, (uint64_t)(s->team_sum >> 64));
+    return RUN(archive, S_ADD_SCOPE, err, integer(key), integer(window), text(s->attribute),
+               text(s->value), integer(s->total), integer(s->distinct),
+               s->is_team ? blob(sum, sizeof sum) : (argument){0});
 }
 
 /* Keys are assigned in order: `*last_out` is the one before the first. */
 static rung_status add_scopes(rung_archive *archive, int64_t window,
                               const rung_archive_scope *scopes, uint32_t count, int64_t *last_out,
                               rung_err *err) {
-    use u = start(archive, S_LAST_SCOPE);
-    rung_status st = step(&u, err);
-    int64_t last = st == RUNG_OK ? int_at(&u, 0) : 0;
-    finish(&u);
+    rung_status st = find(start(archive, S_LAST_SCOPE, NULL, 0), read_int, last_out, err);
     for (uint32_t i = 0; st >= 0 && i < count; i++)
-        st = add_scope(archive, window, last + 1 + i, &scopes[i], err);
-    *last_out = last;
+        st = add_scope(archive, window, *last_out + 1 + i, &scopes[i], err);
     return st;
 }
 
@@ -482,14 +518,9 @@ static rung_status add_scope_standings(rung_archive *archive, int64_t window, in
     rung_status st = RUNG_OK;
     for (uint32_t i = 0; st >= 0 && i < row->scope_count; i++) {
         const rung_archive_scope_rank *r = &row->scopes[i];
-        use u = start(archive, S_ADD_SCOPE_STANDING);
-        bind_int(&u, 1, last_scope + 1 + r->scope);
-        bind_int(&u, 2, r->place);
-        bind_int(&u, 3, r->sparse);
-        bind_int(&u, 4, r->dense);
-        bind_int(&u, 5, window);
-        bind_int(&u, 6, row->place);
-        st = run(&u, err);
+        st = RUN(archive, S_ADD_SCOPE_STANDING, err, integer(last_scope + 1 + r->scope),
+                 integer(r->place), integer(r->sparse), integer(r->dense), integer(window),
+                 integer(row->place));
     }
     return st;
 }
@@ -505,22 +536,11 @@ static rung_status sq_add_window(rung_archive *archive, const rung_archive_windo
         return st;
     }
     rung_archive_values format = rung_archive_values_of(&def);
-    use u = start(archive, S_ADD_WINDOW);
-    bind_text(&u, 1, w->board);
-    bind_str(&u, 2, rung_window_words[w->kind]);
-    bind_text(&u, 3, w->id);
-    bind_int(&u, 4, w->start_ms);
-    bind_int(&u, 5, w->end_ms);
-    bind_int(&u, 6, (int64_t)w->closed_seq);
-    bind_int(&u, 7, w->closed_ms);
-    bind_int(&u, 8, w->total);
-    bind_int(&u, 9, w->distinct);
-    bind_str(&u, 10, rung_rank_words[w->rank]);
-    bind_int(&u, 11, format_of(&format));
-    if (u.stmt)
-        note(&u,
-             sqlite3_bind_blob64(u.stmt, 12, w->definition.ptr, w->definition.len, SQLITE_STATIC));
-    st = run(&u, err);
+    st = RUN(archive, S_ADD_WINDOW, err, text(w->board), word(rung_window_words[w->kind]),
+             text(w->id), integer(w->start_ms), integer(w->end_ms), integer((int64_t)w->closed_seq),
+             integer(w->closed_ms), integer(w->total), integer(w->distinct),
+             word(rung_rank_words[w->rank]), integer(format_of(&format)),
+             blob(w->definition.ptr, w->definition.len));
     int64_t window = sqlite3_last_insert_rowid(a->db);
     int64_t last_scope = 0;
     if (st >= 0)
@@ -542,40 +562,20 @@ static rung_status sq_add_window(rung_archive *archive, const rung_archive_windo
 
 static rung_status sq_add_sample(rung_archive *archive, const rung_archive_sample *s,
                                  rung_err *err) {
-    use u = start(archive, S_ADD_SAMPLE);
-    bind_text(&u, 1, s->board);
-    bind_text(&u, 2, s->player);
-    bind_int(&u, 3, s->point.time_ms);
-    bind_str(&u, 4, rung_window_words[s->point.kind]);
-    bind_text(&u, 5, s->point.window_id);
-    bind_int(&u, 6, (int64_t)s->seq);
-    bind_int(&u, 7, s->point.place);
-    bind_int(&u, 8, s->point.sparse);
-    bind_int(&u, 9, s->point.dense);
-    bind_int(&u, 10, s->point.total);
-    bind_values(&u, 11, &s->point.values);
-    bind_int(&u, 14, format_of(&s->point.values));
-    return run(&u, err);
-}
-
-static rung_status drop_samples(rung_archive *archive, rung_slice board, rung_slice player,
-                                rung_err *err) {
-    use u = start(archive, S_DROP_SAMPLES);
-    bind_text(&u, 1, board);
-    bind_text(&u, 2, player);
-    return run(&u, err);
+    const rung_archive_point *p = &s->point;
+    return RUN(archive, S_ADD_SAMPLE, err, text(s->board), text(s->player), integer(p->time_ms),
+               word(rung_window_words[p->kind]), text(p->window_id), integer((int64_t)s->seq),
+               integer(p->place), integer(p->sparse), integer(p->dense), integer(p->total),
+               SCORES(&p->values), integer(format_of(&p->values)));
 }
 
 static rung_status sq_hide(rung_archive *archive, rung_slice board, rung_slice player, uint32_t bit,
                            bool on, rung_err *err) {
-    use u = start(archive, on ? S_HIDE : S_SHOW);
-    bind_text(&u, 1, board);
-    bind_text(&u, 2, player);
-    bind_int(&u, 3, bit);
-    rung_status st = run(&u, err);
+    rung_status st =
+        RUN(archive, on ? S_HIDE : S_SHOW, err, text(board), text(player), integer(bit));
     if (st < 0 || bit != RUNG_HIDDEN_REMOVED)
         return st;
-    return drop_samples(archive, board, player, err);
+    return RUN(archive, S_DROP_SAMPLES, err, text(board), text(player));
 }
 
 static rung_status sq_erase(rung_archive *archive, rung_slice player, rung_err *err) {
@@ -583,28 +583,20 @@ static rung_status sq_erase(rung_archive *archive, rung_slice player, rung_err *
                                     S_ERASE_STANDINGS, S_ERASE_SCORES, S_ERASE_SAMPLES,
                                     S_ERASE_PLAYER,    S_ERASE_AUDIT};
     rung_status st = RUNG_OK;
-    for (size_t i = 0; st >= 0 && i < sizeof all / sizeof *all; i++) {
-        use u = start(archive, all[i]);
-        bind_text(&u, 1, player);
-        st = run(&u, err);
-    }
+    for (size_t i = 0; st >= 0 && i < sizeof all / sizeof *all; i++)
+        st = RUN(archive, all[i], err, text(player));
     self_of(archive)->has_erased = true;
     return st;
 }
 
 static rung_status sq_retire_board(rung_archive *archive, rung_slice board, uint64_t seq,
                                    rung_err *err) {
-    use u = start(archive, S_RETIRE_BOARD);
-    bind_text(&u, 1, board);
-    bind_int(&u, 2, (int64_t)seq);
-    rung_status st = run(&u, err);
-    return st < 0 ? st : drop_samples(archive, board, (rung_slice){NULL, 0}, err);
+    rung_status st = RUN(archive, S_RETIRE_BOARD, err, text(board), integer((int64_t)seq));
+    return st < 0 ? st : RUN(archive, S_DROP_SAMPLES, err, text(board));
 }
 
 static rung_status sq_retire_all(rung_archive *archive, uint64_t seq, rung_err *err) {
-    use u = start(archive, S_RETIRE_ALL);
-    bind_int(&u, 1, (int64_t)seq);
-    rung_status st = run(&u, err);
+    rung_status st = RUN(archive, S_RETIRE_ALL, err, integer((int64_t)seq));
     return st < 0 ? st : run_plain(archive, S_DROP_ALL_SAMPLES, err);
 }
 
@@ -619,10 +611,7 @@ static rung_status sq_commit(rung_archive *archive, uint64_t seq, int64_t log_ti
     sqlite_archive *a = self_of(archive);
     if (a->is_broken || sqlite3_get_autocommit(a->db))
         return RUNG_FAIL(err, RUNG_EIO, "archive: a batch that failed cannot be committed");
-    use u = start(archive, S_SET_CURSOR);
-    bind_int(&u, 1, (int64_t)seq);
-    bind_int(&u, 2, log_time_ms);
-    rung_status st = run(&u, err);
+    rung_status st = RUN(archive, S_SET_CURSOR, err, integer((int64_t)seq), integer(log_time_ms));
     if (st >= 0 && sqlite3_changes(a->db) != 1) /* Q3 */
         st = fail(a, SQLITE_CONSTRAINT,
                   "the cursor would move back: does another process write to it?", err);
@@ -645,296 +634,217 @@ static void sq_rollback(rung_archive *archive) {
 
 /* ---- questions ---- */
 
+typedef struct cursor {
+    uint64_t seq;
+    int64_t log_time_ms;
+} cursor;
+
+static void read_cursor(use *u, void *out) {
+    *(cursor *)out = (cursor){(uint64_t)int_at(u, 0), is_null_at(u, 1) ? INT64_MIN : int_at(u, 1)};
+}
+
 static rung_status sq_cursor(rung_archive *archive, uint64_t *seq_out, int64_t *log_time_ms_out,
                              rung_err *err) {
-    use u = start(archive, S_GET_CURSOR);
-    rung_status st = step(&u, err);
-    if (st == RUNG_OK) {
-        *seq_out = (uint64_t)int_at(&u, 0);
-        if (log_time_ms_out)
-            *log_time_ms_out =
-                sqlite3_column_type(u.stmt, 1) == SQLITE_NULL ? INT64_MIN : int_at(&u, 1);
-    } else if (st == RUNG_NOT_FOUND) {
-        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it has lost its cursor");
-    }
-    finish(&u);
-    return st;
+    cursor c;
+    rung_status st = find(start(archive, S_GET_CURSOR, NULL, 0), read_cursor, &c, err);
+    if (st == RUNG_NOT_FOUND)
+        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it has lost its cursor");
+    if (st < 0)
+        return st;
+    *seq_out = c.seq;
+    if (log_time_ms_out)
+        *log_time_ms_out = c.log_time_ms;
+    return RUNG_OK;
 }
 
 static rung_status sq_read_begin(rung_archive *archive, rung_err *err) {
     return run_plain(archive, S_BEGIN_READ, err);
 }
 
-static void sq_read_end(rung_archive *archive) {
-    sq_rollback(archive);
-}
-
 /* The columns of WINDOW_COLUMNS. */
-static rung_status read_window(use *u, rung_archive_window *out, rung_err *err) {
-    rung_slice style = peek_text(u, 10);
+static void read_window(use *u, void *out) {
     int kind = rung_word_find(rung_window_words, peek_text(u, 2));
-    *out = (rung_archive_window){.key = int_at(u, 0),
-                                 .kind = (uint32_t)kind,
-                                 .start_ms = int_at(u, 4),
-                                 .end_ms = int_at(u, 5),
-                                 .closed_seq = (uint64_t)int_at(u, 6),
-                                 .closed_ms = int_at(u, 7),
-                                 .total = u32_at(u, 8),
-                                 .distinct = u32_at(u, 9),
-                                 .has_scopes = int_at(u, 12) != 0};
-    while (out->rank < RUNG_RANK_DENSE &&
-           !rung_slice_eq(style, rung_slice_str(rung_rank_words[out->rank])))
-        out->rank++;
-    if (kind < 0)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "archive: a closed window of unknown kind");
-    if (!text_at(u, 1, &out->board) || !text_at(u, 3, &out->id) ||
-        !text_at(u, 11, &out->definition))
-        return no_memory(u->a, err);
-    return RUNG_OK;
+    int style = rung_word_find(rung_rank_words, peek_text(u, 10));
+    if (kind < 0 || style < 0)
+        note(u, SQLITE_CORRUPT);
+    *(rung_archive_window *)out = (rung_archive_window){.key = int_at(u, 0),
+                                                        .board = text_at(u, 1),
+                                                        .kind = (uint32_t)kind,
+                                                        .id = text_at(u, 3),
+                                                        .start_ms = int_at(u, 4),
+                                                        .end_ms = int_at(u, 5),
+                                                        .closed_seq = (uint64_t)int_at(u, 6),
+                                                        .closed_ms = int_at(u, 7),
+                                                        .total = u32_at(u, 8),
+                                                        .distinct = u32_at(u, 9),
+                                                        .rank = (rung_rank_style)style,
+                                                        .definition = text_at(u, 11),
+                                                        .has_scopes = int_at(u, 12) != 0};
 }
 
 static rung_status sq_find_window(rung_archive *archive, rung_slice board, uint32_t kind,
                                   rung_slice id, rung_archive_window *out, rung_err *err) {
-    use u = start(archive, S_FIND_WINDOW);
-    bind_text(&u, 1, board);
-    bind_str(&u, 2, rung_window_words[kind]);
-    bind_text(&u, 3, id);
-    rung_status st = step(&u, err);
-    if (st == RUNG_OK)
-        st = read_window(&u, out, err);
-    else if (st == RUNG_NOT_FOUND)
+    rung_status st =
+        find(START(archive, S_FIND_WINDOW, text(board), word(rung_window_words[kind]), text(id)),
+             read_window, out, err);
+    if (st == RUNG_NOT_FOUND)
         RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "window", "it is not in the archive");
-    finish(&u);
-    return st;
-}
-
-/* The first number that a statement returns for a window; 0 if none. */
-static rung_status count_of(use u, uint32_t *out, rung_err *err) {
-    rung_status st = step(&u, err);
-    *out = st == RUNG_OK ? u32_at(&u, 0) : 0;
-    finish(&u);
-    return st;
-}
-
-/* Excludes hidden standings. Uses a second statement in the same transaction, since the one that lists the windows is
- * active. */
-static rung_status leave_hidden(rung_archive *archive, rung_archive_window *w, rung_err *err) {
-    uint32_t hidden;
-    use u = start(archive, S_COUNT_HIDDEN);
-    bind_int(&u, 1, w->key);
-    rung_status st = count_of(u, &hidden, err);
-    w->total -= st == RUNG_OK ? hidden : 0;
     return st;
 }
 
 static rung_status sq_windows(rung_archive *archive, rung_slice board, uint32_t kind,
                               int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
                               uint32_t *count_out, rung_err *err) {
-    use u = start(archive, S_WINDOWS);
-    uint32_t count = 0;
-    bind_text(&u, 1, board);
-    if (kind)
-        bind_str(&u, 2, rung_window_words[kind]);
-    bind_int(&u, 3, before_end_ms);
-    bind_int(&u, 4, limit);
-    rung_status st;
-    while ((st = step(&u, err)) == RUNG_OK && (st = read_window(&u, &out[count], err)) == RUNG_OK &&
-           (st = leave_hidden(archive, &out[count], err)) == RUNG_OK)
-        count++;
-    finish(&u);
+    uint32_t count;
+    rung_status st = list(START(archive, S_WINDOWS, text(board),
+                                kind ? word(rung_window_words[kind]) : (argument){0},
+                                integer(before_end_ms), integer(limit)),
+                          read_window, out, sizeof *out, limit, &count, err);
+    for (uint32_t i = 0; st >= 0 && i < count; i++) {
+        int64_t hidden = 0;
+        st = find(START(archive, S_COUNT_HIDDEN, integer(out[i].key)), read_int, &hidden, err);
+        out[i].total -= (uint32_t)hidden;
+    }
     if (st < 0)
         return st;
     *count_out = count;
     return RUNG_OK;
+}
+
+static void read_scope(use *u, void *out) {
+    *(rung_archive_scope *)out =
+        (rung_archive_scope){.key = int_at(u, 0), .total = u32_at(u, 1), .distinct = u32_at(u, 2)};
 }
 
 static rung_status sq_find_scope(rung_archive *archive, int64_t window, rung_slice attribute,
                                  rung_slice value, rung_archive_scope *out, rung_err *err) {
-    use u = start(archive, S_FIND_SCOPE);
-    bind_int(&u, 1, window);
-    bind_text(&u, 2, attribute);
-    bind_text(&u, 3, value);
-    rung_status st = step(&u, err);
-    if (st == RUNG_OK)
-        *out = (rung_archive_scope){.key = int_at(&u, 0),
-                                    .attribute = attribute,
-                                    .value = value,
-                                    .total = u32_at(&u, 1),
-                                    .distinct = u32_at(&u, 2)};
-    finish(&u);
-    return st;
+    return find(START(archive, S_FIND_SCOPE, integer(window), text(attribute), text(value)),
+                read_scope, out, err);
 }
 
 static __int128 sum_at(use *u, int i) {
+    uint8_t sum[SUM_BYTES] = {0};
     rung_slice bytes = peek_text(u, i);
-    unsigned __int128 bits = 0;
-    for (size_t k = bytes.len < SUM_BYTES ? bytes.len : SUM_BYTES; k > 0; k--)
-        bits = bits << 8 | (uint8_t)bytes.ptr[k - 1];
-    return (__int128)bits;
+    rung_bytes_copy(sum, bytes.ptr, bytes.len < SUM_BYTES ? bytes.len : SUM_BYTES);
+    return (__int128)((unsigned __int128)rung_get64(sum + 8) << 64 | rung_get64(sum));
 }
 
-static use start_scopes(rung_archive *archive, statement which, int64_t window,
-                        rung_slice attribute) {
-    use u = start(archive, which);
-    bind_int(&u, 1, window);
-    bind_text(&u, 2, attribute);
-    return u;
+static void read_scope_of_attribute(use *u, void *out) {
+    *(rung_archive_scope *)out = (rung_archive_scope){.key = int_at(u, 0),
+                                                      .value = text_at(u, 1),
+                                                      .total = u32_at(u, 2),
+                                                      .distinct = u32_at(u, 3),
+                                                      .is_team = !is_null_at(u, 4),
+                                                      .team_sum = sum_at(u, 4),
+                                                      .hidden = u32_at(u, 5)};
+}
+
+/* All rows of a statement, in the arena; `count` returns their number. */
+static rung_status list_all(rung_archive *archive, use count, use rows, read_row *read, size_t size,
+                            void **out, uint32_t *count_out, rung_err *err) {
+    int64_t room = 0;
+    rung_status st = find(count, read_int, &room, err);
+    void *all = st < 0 ? NULL : rung__archive_get(archive, ((size_t)room + 1) * size);
+    if (st >= 0 && !all)
+        st = no_memory(archive, err);
+    if (st < 0)
+        return finish(&rows, st, err);
+    *out = all;
+    return list(rows, read, all, size, (uint32_t)room, count_out, err);
 }
 
 static rung_status sq_scopes(rung_archive *archive, int64_t window, rung_slice attribute,
                              rung_archive_scope **scopes_out, uint32_t *count_out, rung_err *err) {
-    uint32_t room, count = 0;
-    rung_status st = count_of(start_scopes(archive, S_COUNT_SCOPES, window, attribute), &room, err);
-    if (st < 0)
-        return st;
-    rung_archive_scope *all = rung__archive_get(archive, (room + (size_t)1) * sizeof *all);
-    if (!all)
-        return no_memory(self_of(archive), err);
-    use u = start_scopes(archive, S_SCOPES, window, attribute);
-    while (count < room && (st = step(&u, err)) == RUNG_OK) {
-        all[count] = (rung_archive_scope){.key = int_at(&u, 0),
-                                          .attribute = attribute,
-                                          .total = u32_at(&u, 2),
-                                          .distinct = u32_at(&u, 3),
-                                          .is_team = sqlite3_column_type(u.stmt, 4) != SQLITE_NULL,
-                                          .team_sum = sum_at(&u, 4),
-                                          .hidden = u32_at(&u, 5)};
-        if (!text_at(&u, 1, &all[count++].value)) {
-            st = no_memory(u.a, err);
-            break;
-        }
-    }
-    finish(&u);
-    if (st < 0)
-        return st;
-    *scopes_out = all;
-    *count_out = count;
-    return RUNG_OK;
+    void *all;
+    rung_status st =
+        list_all(archive, START(archive, S_COUNT_SCOPES, integer(window), text(attribute)),
+                 START(archive, S_SCOPES, integer(window), text(attribute)),
+                 read_scope_of_attribute, sizeof **scopes_out, &all, count_out, err);
+    if (st == RUNG_OK)
+        *scopes_out = all;
+    return st;
 }
 
-static use start_hidden(rung_archive *archive, const rung_archive_ranking *r, statement everybody,
-                        statement scope) {
-    use u = start(archive, r->scope ? scope : everybody);
-    bind_int(&u, 1, r->window);
-    if (r->scope)
-        bind_int(&u, 2, r->scope);
-    return u;
+static void read_ranks(use *u, void *out) {
+    *(rung_archive_row *)out =
+        (rung_archive_row){.place = u32_at(u, 0), .sparse = u32_at(u, 1), .dense = u32_at(u, 2)};
 }
 
 static rung_status sq_hidden(rung_archive *archive, const rung_archive_ranking *r,
                              rung_archive_row **rows_out, uint32_t *count_out, rung_err *err) {
-    uint32_t room, count = 0;
-    rung_status st =
-        count_of(start_hidden(archive, r, S_COUNT_HIDDEN, S_COUNT_SCOPE_HIDDEN), &room, err);
-    *count_out = 0;
-    if (st < 0 || room == 0)
-        return st < 0 ? st : RUNG_OK;
-    rung_archive_row *rows = rung__archive_get(archive, room * sizeof *rows);
-    if (!rows)
-        return no_memory(self_of(archive), err);
-    use u = start_hidden(archive, r, S_HIDDEN, S_SCOPE_HIDDEN);
-    while ((st = step(&u, err)) == RUNG_OK && count < room)
-        rows[count++] = (rung_archive_row){
-            .place = u32_at(&u, 0), .sparse = u32_at(&u, 1), .dense = u32_at(&u, 2)};
-    finish(&u);
-    if (st < 0)
-        return st;
-    *rows_out = rows;
-    *count_out = count;
-    return RUNG_OK;
+    void *all;
+    rung_status st = list_all(
+        archive,
+        START(archive, r->scope ? S_COUNT_SCOPE_HIDDEN : S_COUNT_HIDDEN, integer(r->window),
+              integer(r->scope)),
+        START(archive, r->scope ? S_SCOPE_HIDDEN : S_HIDDEN, integer(r->window), integer(r->scope)),
+        read_ranks, sizeof **rows_out, &all, count_out, err);
+    if (st == RUNG_OK)
+        *rows_out = all;
+    return st;
 }
 
 /* The columns of STANDING_COLUMNS or SCOPE_COLUMNS. */
-static rung_status read_standing(use *u, rung_archive_row *out, rung_err *err) {
-    *out = (rung_archive_row){.place = u32_at(u, 0),
-                              .sparse = u32_at(u, 1),
-                              .dense = u32_at(u, 2),
-                              .number = u32_at(u, 3),
-                              .values = values_at(u, 5, int_at(u, 9)),
-                              .has_at = sqlite3_column_type(u->stmt, 8) != SQLITE_NULL,
-                              .at_ms = int_at(u, 8)};
-    return text_at(u, 4, &out->player) ? RUNG_OK : no_memory(u->a, err);
+static void read_standing(use *u, void *out) {
+    *(rung_archive_row *)out = (rung_archive_row){.place = u32_at(u, 0),
+                                                  .sparse = u32_at(u, 1),
+                                                  .dense = u32_at(u, 2),
+                                                  .number = u32_at(u, 3),
+                                                  .player = text_at(u, 4),
+                                                  .values = values_at(u, 5, int_at(u, 9)),
+                                                  .has_at = !is_null_at(u, 8),
+                                                  .at_ms = int_at(u, 8)};
 }
 
 static rung_status sq_rows(rung_archive *archive, const rung_archive_ranking *r,
                            uint32_t from_place, uint32_t limit, rung_archive_row *out,
                            uint32_t *count_out, rung_err *err) {
-    use u = start(archive, r->scope ? S_SCOPE_ROWS : S_ROWS);
-    uint32_t count = 0;
-    bind_int(&u, 1, r->window);
-    bind_int(&u, 2, from_place);
-    bind_int(&u, 3, limit);
-    if (r->scope)
-        bind_int(&u, 4, r->scope);
-    rung_status st;
-    while ((st = step(&u, err)) == RUNG_OK && (st = read_standing(&u, &out[count], err)) == RUNG_OK)
-        count++;
-    finish(&u);
-    if (st < 0)
-        return st;
-    *count_out = count;
-    return RUNG_OK;
+    return list(START(archive, r->scope ? S_SCOPE_ROWS : S_ROWS, integer(r->window),
+                      integer(from_place), integer(limit), integer(r->scope)),
+                read_standing, out, sizeof *out, limit, count_out, err);
 }
 
 static rung_status sq_row_of(rung_archive *archive, const rung_archive_ranking *r,
                              rung_slice player, rung_archive_row *out, rung_err *err) {
-    use u = start(archive, r->scope ? S_SCOPE_ROW_OF : S_ROW_OF);
-    bind_int(&u, 1, r->window);
-    bind_text(&u, 2, player);
-    if (r->scope)
-        bind_int(&u, 3, r->scope);
-    rung_status st = step(&u, err);
-    if (st == RUNG_OK)
-        st = read_standing(&u, out, err);
-    finish(&u);
-    return st;
+    return find(START(archive, r->scope ? S_SCOPE_ROW_OF : S_ROW_OF, integer(r->window),
+                      text(player), integer(r->scope)),
+                read_standing, out, err);
+}
+
+static void read_point(use *u, void *out) {
+    int kind = rung_word_find(rung_window_words, peek_text(u, 2));
+    *(rung_archive_point *)out = (rung_archive_point){.time_ms = int_at(u, 0),
+                                                      .is_daily = int_at(u, 1),
+                                                      .kind = kind < 0 ? 0 : (uint32_t)kind,
+                                                      .window_id = text_at(u, 3),
+                                                      .place = u32_at(u, 4),
+                                                      .sparse = u32_at(u, 5),
+                                                      .dense = u32_at(u, 6),
+                                                      .total = u32_at(u, 7),
+                                                      .values = values_at(u, 8, int_at(u, 11))};
 }
 
 static rung_status sq_history(rung_archive *archive, rung_slice board, rung_slice player,
                               int64_t from_ms, int64_t to_ms, uint32_t limit,
                               rung_archive_point *out, uint32_t *count_out, rung_err *err) {
-    use u = start(archive, S_HISTORY);
-    uint32_t count = 0;
-    bind_text(&u, 1, board);
-    bind_text(&u, 2, player);
-    bind_int(&u, 3, from_ms);
-    bind_int(&u, 4, to_ms);
-    bind_int(&u, 5, limit);
-    rung_status st;
-    while ((st = step(&u, err)) == RUNG_OK) {
-        int kind = rung_word_find(rung_window_words, peek_text(&u, 2));
-        rung_archive_point p = {.time_ms = int_at(&u, 0),
-                                .is_daily = int_at(&u, 1),
-                                .kind = kind < 0 ? 0 : (uint32_t)kind,
-                                .place = u32_at(&u, 4),
-                                .sparse = u32_at(&u, 5),
-                                .dense = u32_at(&u, 6),
-                                .total = u32_at(&u, 7),
-                                .values = values_at(&u, 8, int_at(&u, 11))};
-        if (!text_at(&u, 3, &p.window_id)) {
-            st = no_memory(u.a, err);
-            break;
-        }
-        out[count++] = p;
-    }
-    finish(&u);
-    if (st < 0)
-        return st;
-    *count_out = count;
-    return RUNG_OK;
+    return list(START(archive, S_HISTORY, text(board), text(player), integer(from_ms),
+                      integer(to_ms), integer(limit)),
+                read_point, out, sizeof *out, limit, count_out, err);
 }
 
-static rung_status read_score(use *u, rung_archive_score *out, rung_err *err) {
-    *out = (rung_archive_score){.seq = (uint64_t)int_at(u, 0),
-                                .is_delta = rung_slice_eq(peek_text(u, 3), RUNG_SLICE("delta")),
-                                .values = values_at(u, 4, int_at(u, 7)),
-                                .at_ms = int_at(u, 8),
-                                .has_at = int_at(u, 9),
-                                .ts_ms = int_at(u, 10),
-                                .status = status_at(u, 13)};
-    bool kept = text_at(u, 1, &out->board) && text_at(u, 2, &out->player) &&
-                text_at(u, 11, &out->id) && text_at(u, 12, &out->meta);
-    return kept ? RUNG_OK : no_memory(u->a, err);
+static void read_score(use *u, void *out) {
+    *(rung_archive_score *)out =
+        (rung_archive_score){.seq = (uint64_t)int_at(u, 0),
+                             .board = text_at(u, 1),
+                             .player = text_at(u, 2),
+                             .is_delta = rung_slice_eq(peek_text(u, 3), RUNG_SLICE("delta")),
+                             .values = values_at(u, 4, int_at(u, 7)),
+                             .at_ms = int_at(u, 8),
+                             .has_at = int_at(u, 9),
+                             .ts_ms = int_at(u, 10),
+                             .id = text_at(u, 11),
+                             .meta = text_at(u, 12),
+                             .status = status_at(u, 13)};
 }
 
 static statement scores_statement(const rung_archive_score_query *q) {
@@ -948,31 +858,18 @@ static statement scores_statement(const rung_archive_score_query *q) {
 static rung_status sq_scores(rung_archive *archive, const rung_archive_score_query *q,
                              uint32_t limit, rung_archive_score *out, uint32_t *count_out,
                              rung_err *err) {
-    use u = start(archive, scores_statement(q));
     bool is_always = q->from_ms == 0 && q->to_ms == 0;
     int64_t from_ms = is_always ? INT64_MIN : q->from_ms, to_ms = is_always ? INT64_MAX : q->to_ms;
     int64_t after_ms = q->after_seq ? q->after_at_ms : q->newest_first ? INT64_MAX : INT64_MIN;
-    uint32_t count = 0;
     /* The planner uses either of two bounds on the index: both lead to the start of the page. */
     if (q->newest_first && after_ms < to_ms)
         to_ms = after_ms + 1;
     if (!q->newest_first && after_ms > from_ms)
         from_ms = after_ms;
-    bind_text(&u, 1, q->board);
-    bind_text(&u, 2, q->player);
-    bind_int(&u, 3, from_ms);
-    bind_int(&u, 4, to_ms);
-    bind_int(&u, 5, after_ms);
-    bind_int(&u, 6, (int64_t)q->after_seq);
-    bind_int(&u, 7, limit);
-    rung_status st;
-    while ((st = step(&u, err)) == RUNG_OK && (st = read_score(&u, &out[count], err)) == RUNG_OK)
-        count++;
-    finish(&u);
-    if (st < 0)
-        return st;
-    *count_out = count;
-    return RUNG_OK;
+    return list(START(archive, scores_statement(q), text(q->board), text(q->player),
+                      integer(from_ms), integer(to_ms), integer(after_ms),
+                      integer((int64_t)q->after_seq), integer(limit)),
+                read_score, out, sizeof *out, limit, count_out, err);
 }
 
 /* ---- life ---- */
@@ -983,6 +880,7 @@ static void sq_close(rung_archive *archive) {
         sqlite3_finalize(a->statements[i]);
     int rc = sqlite3_close(a->db); /* undoes an open batch */
     RUNG_ASSERT(rc == SQLITE_OK);
+    rung__archive_forget(archive);
     rung_alloc_free(archive->alloc, a, sizeof *a);
 }
 
@@ -1001,7 +899,7 @@ static const rung_archive_ops sqlite_ops = {
     .rollback = sq_rollback,
     .cursor = sq_cursor,
     .read_begin = sq_read_begin,
-    .read_end = sq_read_end,
+    .read_end = sq_rollback,
     .find_window = sq_find_window,
     .windows = sq_windows,
     .find_scope = sq_find_scope,
@@ -1021,29 +919,16 @@ static rung_status exec(sqlite_archive *a, const char *sql, rung_err *err) {
     return rc == SQLITE_OK ? RUNG_OK : fail(a, rc, "opening failed", err);
 }
 
-/* A query of one number. */
-static rung_status ask_int(sqlite_archive *a, const char *sql, int64_t *out, rung_err *err) {
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(a->db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW)
-        *out = sqlite3_column_int64(stmt, 0);
-    rung_status st = rc == SQLITE_ROW ? RUNG_OK : fail(a, rc, "opening failed", err);
-    sqlite3_finalize(stmt);
-    return st;
-}
-
 /* The file's version; refuses what is not ours. */
 static rung_status check_version(sqlite_archive *a, int64_t *version_out, rung_err *err) {
-    int64_t id = 0, version = 0, tables = 0;
-    rung_status st = ask_int(a, "PRAGMA application_id", &id, err);
-    if (st == RUNG_OK)
-        st = ask_int(a, "PRAGMA user_version", &version, err);
-    if (st == RUNG_OK)
-        st = ask_int(a, "SELECT count(*) FROM sqlite_master", &tables, err);
-    if (st < 0)
-        return st;
+    static const statement questions[] = {S_APPLICATION_ID, S_SCHEMA_VERSION, S_COUNT_TABLES};
+    int64_t answers[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        rung_status st = find(start(&a->port, questions[i], NULL, 0), read_int, &answers[i], err);
+        if (st < 0)
+            return st;
+    }
+    int64_t id = answers[0], version = answers[1], tables = answers[2];
     bool is_fresh = id == 0 && version == 0 && tables == 0;
     if (!is_fresh && id != RUNG_ARCHIVE_APPLICATION_ID)
         return RUNG_FAIL(err, RUNG_ECORRUPT,
@@ -1068,14 +953,8 @@ static rung_status migrate(sqlite_archive *a, rung_slice log_id, rung_err *err) 
         st = check_version(a, &version, err); /* another process may have been faster */
     for (int64_t i = version; st == RUNG_OK && i < RUNG_ARCHIVE_SCHEMA_VERSION; i++)
         st = exec(a, rung__archive_schema_step((int)i), err);
-    if (st == RUNG_OK && version == 0) {
-        use u = {a, NULL, SQLITE_OK};
-        u.rc = sqlite3_prepare_v2(a->db, "INSERT INTO source VALUES (1, ifnull(?1, ''), 0, NULL)",
-                                  -1, &u.stmt, NULL);
-        bind_text(&u, 1, log_id);
-        st = run(&u, err);
-        sqlite3_finalize(u.stmt);
-    }
+    if (st == RUNG_OK && version == 0)
+        st = RUN(&a->port, S_ADD_SOURCE, err, text(log_id));
     snprintf(sql, sizeof sql, "PRAGMA application_id = %d; PRAGMA user_version = %d",
              RUNG_ARCHIVE_APPLICATION_ID, RUNG_ARCHIVE_SCHEMA_VERSION);
     if (st == RUNG_OK)
@@ -1087,21 +966,21 @@ static rung_status migrate(sqlite_archive *a, rung_slice log_id, rung_err *err) 
     return st;
 }
 
+static void read_text(use *u, void *out) {
+    *(rung_slice *)out = text_at(u, 0);
+}
+
 static rung_status check_log_id(sqlite_archive *a, rung_slice log_id, rung_err *err) {
-    use u = {a, NULL, SQLITE_OK};
+    rung_slice have;
     if (log_id.len == 0)
         return RUNG_OK;
-    u.rc = sqlite3_prepare_v2(a->db, "SELECT log_id FROM source", -1, &u.stmt, NULL);
-    rung_status st = step(&u, err);
-    if (st == RUNG_OK) {
-        rung_slice have = peek_text(&u, 0);
-        if (have.len && !rung_slice_eq(have, log_id))
-            st = RUNG_FAIL(err, RUNG_ECONFLICT, "archive: it follows another log (%.*s)",
-                           (int)have.len, have.ptr);
-    } else if (st == RUNG_NOT_FOUND) {
+    rung_status st = find(start(&a->port, S_LOG_ID, NULL, 0), read_text, &have, err);
+    if (st == RUNG_OK && have.len && !rung_slice_eq(have, log_id))
+        st = RUNG_FAIL(err, RUNG_ECONFLICT, "archive: it follows another log (%.*s)", (int)have.len,
+                       have.ptr);
+    else if (st == RUNG_NOT_FOUND)
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: it has lost its cursor");
-    }
-    sqlite3_finalize(u.stmt);
+    rung__archive_forget(&a->port);
     return st;
 }
 
@@ -1140,15 +1019,11 @@ static rung_status connect(sqlite_archive *a, const rung_sqlite_archive_config *
 
 /* A file that is not in WAL mode (some file systems do not support it) would be correct, but not readable meanwhile. */
 static rung_status check_wal(sqlite_archive *a, rung_err *err) {
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(a->db, "PRAGMA journal_mode", -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    rung_status st = rc == SQLITE_ROW ? RUNG_OK : fail(a, rc, "opening failed", err);
-    if (st == RUNG_OK && strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") != 0)
+    rung_slice mode;
+    rung_status st = find(start(&a->port, S_JOURNAL_MODE, NULL, 0), read_text, &mode, err);
+    if (st == RUNG_OK && !rung_slice_eq(mode, RUNG_SLICE("wal")))
         st = RUNG_FAIL(err, RUNG_EUNSUPPORTED,
                        "archive: this disk does not allow SQLite's WAL mode");
-    sqlite3_finalize(stmt);
     return st;
 }
 
@@ -1188,21 +1063,14 @@ rung_status rung_sqlite_archive_open(const rung_sqlite_archive_config *config,
 /* ---- looking for damage ---- */
 
 rung_status rung_sqlite_archive_check(rung_archive *archive, rung_err *err) {
-    sqlite_archive *a = self_of(archive);
-    sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(a->db, "PRAGMA quick_check(1)", -1, &stmt, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(stmt);
-    rung_status st = RUNG_OK;
-    if (rc == SQLITE_INTERRUPT)
+    use u = start(archive, S_QUICK_CHECK, NULL, 0);
+    rung_status st = step(&u, err);
+    rung_slice found = st == RUNG_OK ? peek_text(&u, 0) : (rung_slice){0};
+    if (u.rc == SQLITE_INTERRUPT)
         st = RUNG_ECLOSED;
-    else if (rc != SQLITE_ROW)
-        st = fail(a, rc, "it cannot be looked through", err);
-    else if (strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
-        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: %s",
-                       (const char *)sqlite3_column_text(stmt, 0));
-    sqlite3_finalize(stmt);
-    return st;
+    else if (st == RUNG_OK && !rung_slice_eq(found, RUNG_SLICE("ok")))
+        st = RUNG_FAIL(err, RUNG_ECORRUPT, "archive: %.*s", (int)found.len, found.ptr);
+    return finish(&u, st, err);
 }
 
 void rung_sqlite_archive_interrupt(rung_archive *archive) {
