@@ -13,13 +13,12 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REPLAY_BYTES_DEFAULT ((size_t)128 << 20)
@@ -33,132 +32,126 @@ struct rung_attach {
     /* T1 */
     rung_archive *archive;
     rung_sampler *sampler;
-    rung_archive *reader; /* NULL: not asked for yet */
-    rung_archive *more_readers[RUNG_ATTACH_READERS_MAX - 1];
-    uint32_t more_count;
+    rung_archive *readers[RUNG_ATTACH_READERS_MAX]; /* opened when asked for */
+    uint32_t reader_count;
     const char *vfs;
-    /* Of the thread that looks for damage. */
-    pthread_t checker;
-    bool has_checker;
-    _Atomic bool is_check_over; /* by itself, or it shall be */
-    _Atomic int checked;        /* a status */
-    pthread_mutex_t lock;       /* protects the next: another thread may ask for the stats */
+    rung_worker *checker;   /* searches for damage; NULL: not running */
+    _Atomic bool is_ending; /* the search shall stop */
+    _Atomic int checked;    /* a status: RUNG_PARTIAL while it searches */
+    pthread_mutex_t lock;   /* protects the next: another thread may ask for the stats */
     rung_follower *follower;
     rung_attach_marks marks;
     rung_archive *checking; /* the checker's, while it may be interrupted */
 };
 
-/* ---- beginning and ending ---- */
+/* ---- the file ---- */
 
-static void log_id_text(const uint8_t id[16], char out[LOG_ID_SIZE]) {
-    static const char digits[] = "0123456789abcdef";
-    for (int i = 0; i < 16; i++) {
-        out[2 * i] = digits[id[i] >> 4];
-        out[2 * i + 1] = digits[id[i] & 15];
-    }
+/* Tell the operator. */
+__attribute__((format(printf, 2, 3))) static void say(const rung_attach *a, const char *format,
+                                                      ...) {
+    char line[PATH_SIZE + 256];
+    va_list args;
+    if (!a->config.say)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    a->config.say(a->config.ctx, line);
 }
+
+static rung_status open_reader(const rung_attach *a, rung_archive **archive_out, rung_err *err) {
+    rung_sqlite_archive_config c = {
+        .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
+    return rung_sqlite_archive_open(&c, archive_out, err);
+}
+
+static void set_checking(rung_attach *a, rung_archive *archive) {
+    pthread_mutex_lock(&a->lock);
+    a->checking = archive;
+    pthread_mutex_unlock(&a->lock);
+}
+
+/* Uses its own reader: the follower continues meanwhile. */
+static rung_status check_file(rung_attach *a, rung_err *err) {
+    rung_archive *archive;
+    rung_status st = open_reader(a, &archive, err);
+    if (st != RUNG_OK)
+        return st;
+    set_checking(a, archive);
+    st = a->is_ending ? RUNG_ECLOSED : rung_sqlite_archive_check(archive, err);
+    set_checking(a, NULL);
+    rung_archive_close(archive);
+    return st;
+}
+
+/* The step of the worker that searches for damage. */
+static uint32_t check(void *arg, bool is_stopping) {
+    rung_attach *a = arg;
+    rung_err err = {0};
+    (void)is_stopping;               /* is_ending was set before */
+    if (!a->config.follower.threads) /* this thread reads only while the disk is idle */
+        syscall(SYS_ioprio_set, 1 /* IOPRIO_WHO_PROCESS */, 0, 3 << 13 /* IOPRIO_CLASS_IDLE */);
+    rung_status st = check_file(a, &err);
+    if (st == RUNG_ECORRUPT)
+        say(a,
+            "the archive is damaged: %s. Windows gone by may be missing or wrong: restore "
+            "%.80s from a backup",
+            err.message, a->path);
+    else if (st < 0 && st != RUNG_ECLOSED)
+        say(a, "the archive could not be looked through for damage: %s", err.message);
+    a->checked = st == RUNG_ECORRUPT ? st : RUNG_OK;
+    return RUNG_WORKER_END;
+}
+
+/* If no thread can be started, skip the search. */
+static void begin_check(rung_attach *a) {
+    a->is_ending = false;
+    a->checked = RUNG_PARTIAL;
+    rung_ignore(
+        rung_worker_start(a->config.follower.threads, a->config.alloc, check, a, &a->checker, NULL),
+        "the archive works without it");
+}
+
+static bool is_checked(void *arg) {
+    return ((const rung_attach *)arg)->checked != RUNG_PARTIAL;
+}
+
+/* SQLite loses an interruption that comes before the check has begun, so repeat it until the check ends. */
+static void end_check(rung_attach *a) {
+    a->is_ending = true;
+    while (a->checker && !rung_worker_await(a->checker, is_checked, a, 1)) {
+        pthread_mutex_lock(&a->lock);
+        if (a->checking)
+            rung_sqlite_archive_interrupt(a->checking);
+        pthread_mutex_unlock(&a->lock);
+    }
+    rung_worker_stop(a->checker);
+    a->checker = NULL;
+}
+
+/* SQLite leaves no file of 0 bytes: another program emptied it. */
+static void look_for_emptied(const rung_attach *a) {
+    struct stat s;
+    if (stat(a->path, &s) == 0 && s.st_size == 0)
+        say(a, "the archive %s is an empty file and begins anew: if it held anything, that is gone",
+            a->path);
+}
+
+static void look_for_gap(const rung_attach *a, uint64_t cursor_seq, uint64_t first_seq) {
+    if (cursor_seq + 1 < first_seq)
+        say(a,
+            "the archive has events up to %" PRIu64 ", the log begins at %" PRIu64
+            ": it goes on with a gap. Was archive.db removed, or an old one put in its place?",
+            cursor_seq, first_seq);
+}
+
+/* ---- beginning and ending ---- */
 
 static void set_follower(rung_attach *a, rung_follower *f) {
     pthread_mutex_lock(&a->lock);
     a->follower = f;
     a->marks = (rung_attach_marks){0};
     pthread_mutex_unlock(&a->lock);
-}
-
-/* ---- damage ---- */
-
-static void say(const rung_attach *a, const char *line) {
-    if (a->config.say)
-        a->config.say(a->config.ctx, line);
-}
-
-/* Uses its own reader: the follower continues meanwhile. */
-static rung_status check_file(rung_attach *a, rung_err *err) {
-    rung_archive *archive;
-    rung_sqlite_archive_config c = {
-        .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
-    rung_status st = rung_sqlite_archive_open(&c, &archive, err);
-    if (st != RUNG_OK)
-        return st;
-    pthread_mutex_lock(&a->lock);
-    a->checking = archive;
-    pthread_mutex_unlock(&a->lock);
-    st = a->is_check_over ? RUNG_ECLOSED : rung_sqlite_archive_check(archive, err);
-    pthread_mutex_lock(&a->lock);
-    a->checking = NULL;
-    pthread_mutex_unlock(&a->lock);
-    rung_archive_close(archive);
-    return st;
-}
-
-static void *run_check(void *ctx) {
-    rung_attach *a = ctx;
-    rung_err err = {0};
-    char line[sizeof err.message + 320];
-    syscall(SYS_ioprio_set, 1 /* this thread */, 0, 3 << 13 /* when nobody else reads or writes */);
-    rung_status st = check_file(a, &err);
-    if (st == RUNG_ECORRUPT)
-        snprintf(line, sizeof line,
-                 "the archive is damaged: %s. Windows gone by may be missing or wrong: restore "
-                 "%.80s from a backup",
-                 err.message, a->path);
-    else
-        snprintf(line, sizeof line, "the archive could not be looked through for damage: %s",
-                 err.message);
-    if (st < 0 && st != RUNG_ECLOSED)
-        say(a, line);
-    a->checked = st == RUNG_ECORRUPT ? st : RUNG_OK;
-    a->is_check_over = true;
-    return NULL;
-}
-
-/* If no thread can be started, skip the search. */
-static void begin_check(rung_attach *a) {
-    sigset_t all, before;
-    a->is_check_over = false;
-    a->checked = RUNG_PARTIAL;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    a->has_checker = pthread_create(&a->checker, NULL, run_check, a) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-/* SQLite loses an interruption that comes before the check has begun, so repeat it until the check ends. */
-static void end_check(rung_attach *a) {
-    if (!a->has_checker)
-        return;
-    a->is_check_over = true;
-    while (pthread_tryjoin_np(a->checker, NULL) != 0) {
-        pthread_mutex_lock(&a->lock);
-        if (a->checking)
-            rung_sqlite_archive_interrupt(a->checking);
-        pthread_mutex_unlock(&a->lock);
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    a->has_checker = false;
-}
-
-/* A file of 0 bytes was emptied by somebody: SQLite leaves none. */
-static void look_for_emptied(const rung_attach *a) {
-    struct stat s;
-    char line[PATH_SIZE + 160];
-    if (stat(a->path, &s) != 0 || s.st_size != 0)
-        return;
-    snprintf(line, sizeof line,
-             "the archive %s is an empty file and begins anew: if it held anything, that is gone",
-             a->path);
-    say(a, line);
-}
-
-static void look_for_gap(const rung_attach *a, uint64_t cursor_seq, uint64_t first_seq) {
-    char line[240];
-    if (cursor_seq + 1 >= first_seq)
-        return;
-    snprintf(line, sizeof line,
-             "the archive has events up to %" PRIu64 ", the log begins at %" PRIu64
-             ": it goes on with a gap. Was archive.db removed, or an old one put in its place?",
-             cursor_seq, first_seq);
-    say(a, line);
 }
 
 static void end(void *ctx) {
@@ -168,20 +161,20 @@ static void end(void *ctx) {
     set_follower(a, NULL);
     rung_follower_destroy(f); /* T2 */
     rung_sampler_destroy(a->sampler);
-    rung_archive_close(a->reader);
-    while (a->more_count)
-        rung_archive_close(a->more_readers[--a->more_count]);
+    while (a->reader_count)
+        rung_archive_close(a->readers[--a->reader_count]);
     rung_archive_close(a->archive);
     a->sampler = NULL;
-    a->reader = a->archive = NULL;
+    a->archive = NULL;
 }
 
 static rung_status open_file(rung_attach *a, const uint8_t log_id[16], rung_err *err) {
-    char id[LOG_ID_SIZE];
-    log_id_text(log_id, id);
+    char id[LOG_ID_SIZE + 1];
+    for (int i = 0; i < LOG_ID_SIZE / 2; i++)
+        snprintf(id + 2 * i, 3, "%02x", log_id[i]);
     rung_sqlite_archive_config c = {.path = a->path,
                                     .alloc = a->config.alloc,
-                                    .log_id = rung_slice_of(id, sizeof id),
+                                    .log_id = rung_slice_of(id, LOG_ID_SIZE),
                                     .vfs = a->config.vfs};
     look_for_emptied(a);
     a->vfs = a->config.vfs;
@@ -228,13 +221,13 @@ static rung_status make_follower(rung_attach *a, rung_log *log, uint64_t first_s
 
 /* ---- windows that closed while no archive was attached ---- */
 
+/* After a failure assume that it is there, rather than add it twice. */
 static bool has_window(rung_archive *archive, rung_slice board, const rung_window_info *w) {
-    rung_archive_view view;
-    rung_archive_query q = {.board = board, .kind = w->kind, .window_id = rung_slice_str(w->id)};
-    rung_status st = rung_archive_view_open(archive, &q, &view, NULL);
-    if (st == RUNG_OK)
-        rung_archive_view_close(&view);
-    return st != RUNG_NOT_FOUND; /* in doubt it has: once is better than twice */
+    rung_archive_window found;
+    rung_status st =
+        archive->ops->find_window(archive, board, w->kind, rung_slice_str(w->id), &found, NULL);
+    rung__archive_forget(archive);
+    return st != RUNG_NOT_FOUND;
 }
 
 static void add_window(rung_attach *a, const rung_state *state, rung_slice board,
@@ -259,7 +252,7 @@ static void add_windows_of(rung_attach *a, const rung_state *state, rung_slice b
         return;
     rung_state_windows(state, board, windows, count);
     for (uint32_t i = 0; i < count; i++)
-        if (windows[i].closed && !has_window(a->reader, board, &windows[i]))
+        if (windows[i].closed && !has_window(a->readers[0], board, &windows[i]))
             add_window(a, state, board, &windows[i]);
     rung_alloc_free(a->config.alloc, windows, size);
 }
@@ -397,32 +390,21 @@ const rung_hub_follower *rung_attach_port(rung_attach *a) {
 
 /* ---- asking ---- */
 
-static rung_status open_reader(rung_attach *a, rung_archive **archive_out, rung_err *err) {
-    rung_sqlite_archive_config c = {
-        .path = a->path, .alloc = a->config.alloc, .is_read_only = true, .vfs = a->vfs};
-    return rung_sqlite_archive_open(&c, archive_out, err);
-}
-
 rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out, rung_err *err) {
-    if (!a->archive)
-        return RUNG_NOT_FOUND;
-    if (!a->reader) {
-        rung_status st = open_reader(a, &a->reader, err);
-        if (st != RUNG_OK)
-            return st;
-    }
-    *archive_out = a->reader;
+    if (!a->reader_count)
+        return rung_attach_add_reader(a, archive_out, err);
+    *archive_out = a->readers[0];
     return RUNG_OK;
 }
 
 rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out, rung_err *err) {
     if (!a->archive)
         return RUNG_NOT_FOUND;
-    if (a->more_count == RUNG_ATTACH_READERS_MAX - 1)
+    if (a->reader_count == RUNG_ATTACH_READERS_MAX)
         return RUNG_FAIL(err, RUNG_ELIMIT, "reader limit of the archive reached");
-    rung_status st = open_reader(a, &a->more_readers[a->more_count], err);
+    rung_status st = open_reader(a, &a->readers[a->reader_count], err);
     if (st == RUNG_OK)
-        *archive_out = a->more_readers[a->more_count++];
+        *archive_out = a->readers[a->reader_count++];
     return st;
 }
 

@@ -5,12 +5,12 @@
  *     rung_attach_create(&(rung_attach_config){.alloc = a, .folder = path}, &attach, &err);
  *     hub_config.follower = rung_attach_port(attach);
  *     rung_hub_open(&hub_config, &hub, &err);            // opens the file; fails if it belongs to another log
- *     if (rung_attach_reader(attach, &archive, &err) == RUNG_OK) ... rung_archive_view_open(archive, ...) ...
+ *     if (rung_attach_reader(attach, &archive, &err) == RUNG_OK) ... rung_archive_reading.open(archive, ...) ...
  *     rung_hub_close(hub, &err);                         // archives what is ready, closes the file
  *     rung_attach_destroy(attach);
  *
  * At the start it reports problems with the file: it was emptied, or it lacks events that the log no longer has. A
- * separate thread searches for damage inside the file, since that takes as long as reading it.
+ * worker searches for damage inside the file, since that takes as long as reading it.
  *
  * Threads: the owner of the state; rung_attach_stat(), rung_attach_mark() and rung_attach_checked() from any. */
 #ifndef RUNG_ARCHIVE_ATTACH_H
@@ -55,7 +55,7 @@ const rung_hub_follower *rung_attach_port(rung_attach *a);
  * RUNG_NOT_FOUND: there is none yet; or why it cannot be opened. */
 RUNG_NODISCARD rung_status rung_attach_reader(rung_attach *a, rung_archive **archive_out,
                                               rung_err *err);
-/* Another one, for another thread. RUNG_ELIMIT: RUNG_ATTACH_READERS_MAX are open. */
+/* After the first: another one, for another thread. RUNG_ELIMIT: RUNG_ATTACH_READERS_MAX are open. */
 #define RUNG_ATTACH_READERS_MAX 3
 RUNG_NODISCARD rung_status rung_attach_add_reader(rung_attach *a, rung_archive **archive_out,
                                                   rung_err *err);
