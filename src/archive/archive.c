@@ -77,48 +77,24 @@ rung_archive_values rung_archive_values_of(const rung_board_def *def) {
     return v;
 }
 
-/* ---- plain passing on ---- */
+/* ---- lists ---- */
 
-void rung_archive_close(rung_archive *a) {
-    if (!a)
-        return;
-    rung__archive_forget(a);
-    a->ops->close(a);
-}
-
-rung_status rung_archive_begin(rung_archive *a, rung_err *err) {
-    return a->ops->begin(a, err);
-}
-
-rung_status rung_archive_commit(rung_archive *a, uint64_t seq, int64_t log_time_ms, rung_err *err) {
-    return a->ops->commit(a, seq, log_time_ms, err);
-}
-
-void rung_archive_rollback(rung_archive *a) {
-    a->ops->rollback(a);
-}
-
-rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out,
-                                rung_err *err) {
-    return a->ops->cursor(a, seq_out, log_time_ms_out, err);
-}
-
-rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind,
-                                 int64_t before_end_ms, uint32_t limit, rung_archive_window *out,
-                                 uint32_t *count_out, rung_err *err) {
+static rung_status windows(rung_archive *a, rung_slice board, uint32_t kind, int64_t before_end_ms,
+                           uint32_t limit, rung_archive_window *out, uint32_t *count_out,
+                           rung_err *err) {
     rung__archive_forget(a);
     return a->ops->windows(a, board, kind, before_end_ms, limit, out, count_out, err);
 }
 
-rung_status rung_archive_history(rung_archive *a, rung_slice board, rung_slice player,
-                                 int64_t from_ms, int64_t to_ms, uint32_t limit,
-                                 rung_archive_point *out, uint32_t *count_out, rung_err *err) {
+static rung_status history(rung_archive *a, rung_slice board, rung_slice player, int64_t from_ms,
+                           int64_t to_ms, uint32_t limit, rung_archive_point *out,
+                           uint32_t *count_out, rung_err *err) {
     rung__archive_forget(a);
     return a->ops->history(a, board, player, from_ms, to_ms, limit, out, count_out, err);
 }
 
-rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
-                                rung_archive_score *out, uint32_t *count_out, rung_err *err) {
+static rung_status scores(rung_archive *a, const rung_archive_score_query *q, uint32_t limit,
+                          rung_archive_score *out, uint32_t *count_out, rung_err *err) {
     if (q->board.len == 0 && q->player.len == 0)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "scores", "name a board or a player");
     rung__archive_forget(a);
@@ -223,8 +199,8 @@ static rung_status open_window(rung_archive_view *v, const rung_archive_query *q
     return st < 0 || v->teams || v->total == 0 ? st : load_hidden(v, err);
 }
 
-rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
-                                   rung_archive_view *view_out, rung_err *err) {
+static rung_status open_view(rung_archive *a, const rung_archive_query *q,
+                             rung_archive_view *view_out, rung_err *err) {
     rung_archive_view v = {.archive = a};
     rung__archive_forget(a);
     rung_status st = a->ops->read_begin(a, err);
@@ -239,7 +215,7 @@ rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
     return RUNG_OK;
 }
 
-void rung_archive_view_close(rung_archive_view *view) {
+static void close_view(rung_archive_view *view) {
     view->archive->ops->read_end(view->archive);
     rung__archive_forget(view->archive);
     *view = (rung_archive_view){0};
@@ -302,8 +278,8 @@ static rung_status find_row(rung_archive_view *view, rung_slice id, rung_row *ou
     return st;
 }
 
-rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint32_t limit,
-                                  rung_row *rows, uint32_t *count_out, rung_err *err) {
+static rung_status top(rung_archive_view *view, uint32_t offset, uint32_t limit, rung_row *rows,
+                       uint32_t *count_out, rung_err *err) {
     enum { AT_ONCE = 64 };
     rung_archive *a = view->archive;
     rung_archive_row some[AT_ONCE];
@@ -329,9 +305,9 @@ rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset, uint
     return RUNG_OK;
 }
 
-rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uint32_t around,
-                                     rung_row *rows, uint32_t *count_out, uint32_t *self_out,
-                                     rung_err *err) {
+static rung_status around_player(rung_archive_view *view, rung_slice id, uint32_t around,
+                                 rung_row *rows, uint32_t *count_out, uint32_t *self_out,
+                                 rung_err *err) {
     rung_row self;
     rung_status st = find_row(view, id, &self, err);
     if (st != RUNG_OK)
@@ -342,11 +318,11 @@ rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id, uin
     if (first + count > view->total)
         first = view->total - count;
     *self_out = self.index - first;
-    return rung_archive_view_top(view, first, count, rows, count_out, err);
+    return top(view, first, count, rows, count_out, err);
 }
 
-rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const rung_slice *ids,
-                                   rung_row *rows, bool *found, rung_err *err) {
+static rung_status rows_of(rung_archive_view *view, uint32_t n, const rung_slice *ids,
+                           rung_row *rows, bool *found, rung_err *err) {
     for (uint32_t i = 0; i < n; i++) {
         rung_status st = find_row(view, ids[i], &rows[i], err);
         if (st < 0)
@@ -357,11 +333,11 @@ rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n, const ru
 }
 
 const rung_archive_port rung_archive_reading = {.cursor = rung_archive_cursor,
-                                                .open = rung_archive_view_open,
-                                                .close = rung_archive_view_close,
-                                                .top = rung_archive_view_top,
-                                                .around = rung_archive_view_around,
-                                                .rows = rung_archive_view_rows,
-                                                .windows = rung_archive_windows,
-                                                .history = rung_archive_history,
-                                                .scores = rung_archive_scores};
+                                                .open = open_view,
+                                                .close = close_view,
+                                                .top = top,
+                                                .around = around_player,
+                                                .rows = rows_of,
+                                                .windows = windows,
+                                                .history = history,
+                                                .scores = scores};

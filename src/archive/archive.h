@@ -5,13 +5,11 @@
  * visible atomically. The archive answers queries on windows that have left memory, with the same rows that the state
  * would have returned. For open windows the state is the authority.
  *
- *     rung_archive_begin(a, &err); rung_archive_add_event(a, seq, &event, st, &err); rung_archive_commit(a, seq, t,
- *     &err);
+ *     rung_archive_begin(a, &err);
+ *     rung_archive_add_event(a, seq, &event, log_time_ms, status, &err);
+ *     rung_archive_commit(a, seq, log_time_ms, &err);
  *
- *     rung_archive_view_open(a, &(rung_archive_query){.board = b, .kind = RUNG_WINDOW_WEEK, .window_id = id},
- *     &view, &err);
- *     rung_archive_view_top(&view, 0, 10, rows, &count, &err);
- *     rung_archive_view_close(&view);
+ * Queries go through the port rung_archive_reading (service/archive_port.h).
  *
  * Times are Unix milliseconds. After a failure inside a batch, call rung_archive_rollback() and retry the batch.
  * Threads: one thread at a time uses an archive; a second thread opens its own. */
@@ -143,11 +141,18 @@ struct rung_archive {
     struct rung__archive_chunk *arena; /* texts of answers */
 };
 
-void rung_archive_close(rung_archive *a); /* accepts NULL; rolls back an open batch */
+/* Accepts NULL; rolls back an open batch. */
+static inline void rung_archive_close(rung_archive *a) {
+    if (a)
+        a->ops->close(a);
+}
 
 /* ---- changes, between begin and commit ---- */
 
-RUNG_NODISCARD rung_status rung_archive_begin(rung_archive *a, rung_err *err);
+RUNG_NODISCARD static inline rung_status rung_archive_begin(rung_archive *a, rung_err *err) {
+    return a->ops->begin(a, err);
+}
+
 /* Archive an event according to its kind: a score, an audit record, a profile, hidden or erased standings.
  * `log_time_ms` is the largest ts up to this event. */
 RUNG_NODISCARD rung_status rung_archive_add_event(rung_archive *a, uint64_t seq,
@@ -163,47 +168,27 @@ RUNG_NODISCARD rung_status rung_archive_add_packed(rung_archive *a, rung_slice p
 /* Record that events up to `seq` were never archived. */
 RUNG_NODISCARD rung_status rung_archive_add_gap(rung_archive *a, uint64_t first_seq,
                                                 uint64_t last_seq, rung_err *err);
-/* Make the batch durable and visible; the cursor becomes `seq`. */
-RUNG_NODISCARD rung_status rung_archive_commit(rung_archive *a, uint64_t seq, int64_t log_time_ms,
-                                               rung_err *err);
-void rung_archive_rollback(rung_archive *a); /* a no-op without a batch */
 
-/* ---- questions ---- */
+/* Make the batch durable and visible; the cursor becomes `seq`. */
+RUNG_NODISCARD static inline rung_status rung_archive_commit(rung_archive *a, uint64_t seq,
+                                                             int64_t log_time_ms, rung_err *err) {
+    return a->ops->commit(a, seq, log_time_ms, err);
+}
+
+/* A no-op without a batch. */
+static inline void rung_archive_rollback(rung_archive *a) {
+    a->ops->rollback(a);
+}
+
+/* ---- queries ---- */
 
 /* The last archived sequence (0: none) and the log time there. `log_time_ms_out` may be NULL. */
-RUNG_NODISCARD rung_status rung_archive_cursor(rung_archive *a, uint64_t *seq_out,
-                                               int64_t *log_time_ms_out, rung_err *err);
+RUNG_NODISCARD static inline rung_status
+rung_archive_cursor(rung_archive *a, uint64_t *seq_out, int64_t *log_time_ms_out, rung_err *err) {
+    return a->ops->cursor(a, seq_out, log_time_ms_out, err);
+}
 
-/* As service/archive_port.h describes them, and all of them together. */
-RUNG_NODISCARD rung_status rung_archive_view_open(rung_archive *a, const rung_archive_query *q,
-                                                  rung_archive_view *view_out, rung_err *err);
-void rung_archive_view_close(rung_archive_view *view);
-
-RUNG_NODISCARD rung_status rung_archive_view_top(rung_archive_view *view, uint32_t offset,
-                                                 uint32_t limit, rung_row *rows,
-                                                 uint32_t *count_out, rung_err *err);
-RUNG_NODISCARD rung_status rung_archive_view_around(rung_archive_view *view, rung_slice id,
-                                                    uint32_t around, rung_row *rows,
-                                                    uint32_t *count_out, uint32_t *self_out,
-                                                    rung_err *err);
-RUNG_NODISCARD rung_status rung_archive_view_rows(rung_archive_view *view, uint32_t n,
-                                                  const rung_slice *ids, rung_row *rows,
-                                                  bool *found, rung_err *err);
-
-RUNG_NODISCARD rung_status rung_archive_windows(rung_archive *a, rung_slice board, uint32_t kind,
-                                                int64_t before_end_ms, uint32_t limit,
-                                                rung_archive_window *out, uint32_t *count_out,
-                                                rung_err *err);
-
-RUNG_NODISCARD rung_status rung_archive_history(rung_archive *a, rung_slice board,
-                                                rung_slice player, int64_t from_ms, int64_t to_ms,
-                                                uint32_t limit, rung_archive_point *out,
-                                                uint32_t *count_out, rung_err *err);
-
-RUNG_NODISCARD rung_status rung_archive_scores(rung_archive *a, const rung_archive_score_query *q,
-                                               uint32_t limit, rung_archive_score *out,
-                                               uint32_t *count_out, rung_err *err);
-
+/* All other queries. */
 extern const rung_archive_port rung_archive_reading;
 
 /* ---- for implementations ---- */

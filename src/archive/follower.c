@@ -13,6 +13,7 @@
 #include "archive/closed_window.h"
 #include "archive/pack_job.h"
 #include "base/assert.h"
+#include "service/applier.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -341,7 +342,7 @@ static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64
         return RUNG_FAIL(err, RUNG_ECORRUPT,
                          "archive: the log gave event %" PRIu64 " instead of %" PRIu64, r->seq,
                          seq);
-    if (r->type != f->config.event_type)
+    if (r->type != RUNG_LOG_TYPE_EVENT)
         return RUNG_FAIL(err, RUNG_EVERSION,
                          "archive: record %" PRIu64 " is of type %u, which is not known", seq,
                          (unsigned)r->type);
@@ -418,9 +419,9 @@ static rung_status check_cursor(rung_follower *f, uint64_t from, uint64_t *seq_o
     return st;
 }
 
-/* The archive is further than we thought: so are we. */
-static rung_status catch_up(rung_follower *f, uint64_t seq, uint64_t *done_out, item **next,
-                            rung_err *err) {
+/* The archive is ahead of cursor_seq: continue from there. */
+static rung_status catch_up(rung_follower *f, uint64_t *done_out, item **next, rung_err *err) {
+    uint64_t seq = 0;
     rung_archive_rollback(f->config.archive);
     close_log_cursor(f);
     rung_status st = rung_archive_cursor(f->config.archive, &seq, &f->log_time_ms, err);
@@ -440,7 +441,7 @@ static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last,
     if (st >= 0)
         st = check_cursor(f, from, &seq, err);
     if (st >= 0 && seq > from)
-        return catch_up(f, seq, done_out, next, err);
+        return catch_up(f, done_out, next, err);
     if (st >= 0)
         st = add_events(f, from, last, done_out, next, &log_time_ms, err);
     if (st >= 0 && *done_out == from) {
@@ -498,8 +499,8 @@ static item_list settle(rung_follower *f, uint64_t done, const item *next) {
     return archived;
 }
 
-/* Under the lock, which is let go while it works. */
-static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
+/* Lock held on entry and return; released while it works. */
+static rung_status one_batch(rung_follower *f) {
     uint64_t from = f->cursor_seq, last = target_seq(f), done = from;
     bool is_gap = from + 1 < f->config.first_seq;
     if (last - from > f->config.batch_events)
@@ -529,7 +530,6 @@ static rung_status one_batch(rung_follower *f, uint64_t *done_out) {
         archived = settle(f, done, next);
     else
         give_back(f);
-    *done_out = done;
     pthread_mutex_unlock(&f->lock);
     list_free(f, &archived);
     pthread_mutex_lock(&f->lock);
@@ -577,8 +577,7 @@ static uint32_t work(rung_follower *f) {
     int64_t wait_ms = f->not_before_ms - monotonic_ms(f);
     if (!f->is_stopping && wait_ms > 0)
         return (uint32_t)wait_ms;
-    uint64_t done;
-    rung_status st = one_batch(f, &done);
+    rung_status st = one_batch(f);
     report(f, st);
     return next_in_ms(f, st);
 }
@@ -596,7 +595,6 @@ static uint32_t step(void *arg, bool is_stopping) {
 
 static rung_follower_config with_defaults(const rung_follower_config *config) {
     rung_follower_config c = *config;
-    c.event_type = c.event_type ? c.event_type : 1;
     c.batch_events = c.batch_events ? c.batch_events : BATCH_EVENTS_DEFAULT;
     c.statuses_max = c.statuses_max ? c.statuses_max : STATUSES_DEFAULT;
     c.pinned_bytes_max = c.pinned_bytes_max ? c.pinned_bytes_max : PINNED_BYTES_DEFAULT;

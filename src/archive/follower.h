@@ -41,7 +41,6 @@ typedef struct rung_follower_config {
     const rung_threads *threads;   /* NULL: the system's */
     const rung_children *children; /* to pack large windows; NULL: forked processes */
     rung_clock clock;              /* only its monotonic time is used; zero: the system's */
-    uint16_t event_type;           /* record type of events in the log; 0: 1 */
     /* Set to the start of the log if the archive may skip events that are no longer there (it records the gap). 0: an
      * archive that misses events fails. */
     uint64_t first_seq;

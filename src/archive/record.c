@@ -76,9 +76,18 @@ static void put_commands(rung_json_writer *w, const rung_event *e) {
     rung_json_close_array(w);
 }
 
-static bool renews_key(const rung_zcommand *c) {
-    return c->kind == RUNG_ZCOMMAND_RENAME || c->kind == RUNG_ZCOMMAND_ZSTORE ||
-           c->kind == RUNG_ZCOMMAND_ZRANGESTORE;
+#define COMMAND(kind) (UINT64_C(1) << RUNG_ZCOMMAND_##kind)
+/* Commands that end the life of a key, and those that make its name another key's. */
+#define ENDS_KEYS   (COMMAND(DEL) | COMMAND(RENAME) | COMMAND(FLUSH))
+#define RENEWS_KEYS (COMMAND(RENAME) | COMMAND(ZSTORE) | COMMAND(ZRANGESTORE))
+
+static bool has_command(const rung_event *e, uint64_t kinds) {
+    rung_slice rest = e->keys.packed;
+    rung_zcommand c;
+    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
+        if (kinds >> c.kind & 1)
+            return true;
+    return false;
 }
 
 /* A key that a command deletes or overwrites starts anew: what is archived under its name belongs to the old one. */
@@ -88,7 +97,7 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
     rung_zcommand_item item;
     rung_status st = RUNG_OK;
     while (st >= 0 && rung_zcommand_next(&rest, &c, NULL) == RUNG_OK) {
-        if (renews_key(&c))
+        if (RENEWS_KEYS >> c.kind & 1)
             st = a->ops->retire_board(a, c.key, seq, err);
         if (st >= 0 && c.kind == RUNG_ZCOMMAND_RENAME)
             st = a->ops->retire_board(a, c.other, seq, err);
@@ -98,26 +107,6 @@ static rung_status retire_keys(rung_archive *a, uint64_t seq, const rung_event *
             st = a->ops->retire_all(a, seq, err);
     }
     return st;
-}
-
-/* Members come and go by the million; the audit trail lists only whole keys that were deleted or renamed. */
-static bool takes_keys_away(const rung_event *e) {
-    rung_slice rest = e->keys.packed;
-    rung_zcommand c;
-    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
-        if (c.kind == RUNG_ZCOMMAND_DEL || c.kind == RUNG_ZCOMMAND_RENAME ||
-            c.kind == RUNG_ZCOMMAND_FLUSH)
-            return true;
-    return false;
-}
-
-static bool retires_keys(const rung_event *e) {
-    rung_slice rest = e->keys.packed;
-    rung_zcommand c;
-    while (rung_zcommand_next(&rest, &c, NULL) == RUNG_OK)
-        if (c.kind == RUNG_ZCOMMAND_DEL || c.kind == RUNG_ZCOMMAND_FLUSH || renews_key(&c))
-            return true;
-    return false;
 }
 
 /* The members of the details. */
@@ -188,47 +177,57 @@ static rung_status add_audit(rung_archive *a, uint64_t seq, const rung_event *e,
 
 rung_status rung_archive_add_event(rung_archive *a, uint64_t seq, const rung_event *e,
                                    int64_t log_time_ms, int status, rung_err *err) {
-    const rung_slice none = {NULL, 0};
-    rung_status st;
+    rung_slice board = {0}, player = {0}; /* of the audit record */
+    rung_status st = RUNG_OK;
     switch (e->kind) {
     case RUNG_EVENT_SCORE:
         return add_score(a, seq, e, log_time_ms, status, err);
     case RUNG_EVENT_PLAYER_SET:
         return put_profile(a, seq, e, err);
-    case RUNG_EVENT_BOARD_DEFINED:
-        return add_audit(a, seq, e, e->defined.board, none, status, err);
-    case RUNG_EVENT_BOARD_DELETED:
-        st = a->ops->retire_board(a, e->deleted.board, seq, err);
-        return st < 0 ? st : add_audit(a, seq, e, e->deleted.board, none, status, err);
-    case RUNG_EVENT_ENTRY_REMOVED:
-        st = a->ops->hide(a, e->removed.board, e->removed.player, RUNG_HIDDEN_REMOVED, true, err);
-        return st < 0 ? st : add_audit(a, seq, e, e->removed.board, e->removed.player, status, err);
-    case RUNG_EVENT_PLAYER_ERASED: /* the audit record does not say who */
-        st = a->ops->erase(a, e->erased.player, err);
-        return st < 0 ? st : add_audit(a, seq, e, none, none, status, err);
-    case RUNG_EVENT_BANNED:
-    case RUNG_EVENT_UNBANNED:
-        st = a->ops->hide(a, none, e->ban.player, RUNG_HIDDEN_BANNED, e->kind == RUNG_EVENT_BANNED,
-                          err);
-        return st < 0 ? st : add_audit(a, seq, e, none, e->ban.player, status, err);
-    case RUNG_EVENT_WINDOW_OPENED:
-    case RUNG_EVENT_WINDOW_CLOSED:
-        return add_audit(a, seq, e, e->window.board, none, status, err);
-    case RUNG_EVENT_IDS_SET:
-    case RUNG_EVENT_RULES_SET:
-    case RUNG_EVENT_ACCESS_SET:
-        return add_audit(a, seq, e, none, none, status, err);
-    case RUNG_EVENT_KEYS:
-        st = status == RUNG_OK ? retire_keys(a, seq, e, err) : RUNG_OK;
-        return st < 0 || !takes_keys_away(e) ? st : add_audit(a, seq, e, none, none, status, err);
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIEND_REMOVED:
     case RUNG_EVENT_FRIENDS_REPLACED:
     case RUNG_EVENT_TICK:
         return RUNG_OK; /* friendships are not archived; windows that a tick closed arrive separately */
+    case RUNG_EVENT_BOARD_DEFINED:
+        board = e->defined.board;
+        break;
+    case RUNG_EVENT_BOARD_DELETED:
+        board = e->deleted.board;
+        st = a->ops->retire_board(a, board, seq, err);
+        break;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        board = e->removed.board;
+        player = e->removed.player;
+        st = a->ops->hide(a, board, player, RUNG_HIDDEN_REMOVED, true, err);
+        break;
+    case RUNG_EVENT_PLAYER_ERASED: /* the audit record does not say who */
+        st = a->ops->erase(a, e->erased.player, err);
+        break;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        player = e->ban.player;
+        st = a->ops->hide(a, board, player, RUNG_HIDDEN_BANNED, e->kind == RUNG_EVENT_BANNED, err);
+        break;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        board = e->window.board;
+        break;
+    case RUNG_EVENT_IDS_SET:
+    case RUNG_EVENT_RULES_SET:
+    case RUNG_EVENT_ACCESS_SET:
+        break;
+    case RUNG_EVENT_KEYS:
+        if (status == RUNG_OK)
+            st = retire_keys(a, seq, e, err);
+        if (!has_command(e, ENDS_KEYS)) /* members come and go by the million */
+            return st;
+        break;
+    default:
+        return RUNG_FAIL(err, RUNG_EVERSION, "event %" PRIu64 ": kind %d is not known", seq,
+                         (int)e->kind);
     }
-    return RUNG_FAIL(err, RUNG_EVERSION, "event %" PRIu64 ": kind %d is not known", seq,
-                     (int)e->kind);
+    return st < 0 ? st : add_audit(a, seq, e, board, player, status, err);
 }
 
 bool rung_archive_is_changed_by(const rung_event *event) {
@@ -240,7 +239,7 @@ bool rung_archive_is_changed_by(const rung_event *event) {
     case RUNG_EVENT_BOARD_DELETED:
         return true;
     case RUNG_EVENT_KEYS:
-        return retires_keys(event);
+        return has_command(event, ENDS_KEYS | RENEWS_KEYS);
     default:
         return false;
     }

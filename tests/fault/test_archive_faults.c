@@ -85,14 +85,14 @@ static rung_status ask(world *w, rung_err *err) {
     rung_archive_query q = {.board = RUNG_SLICE("load"),
                             .kind = RUNG_WINDOW_HOUR,
                             .window_id = RUNG_SLICE("2025-11-15T00")};
-    rung_status st = rung_archive_view_open(w->archive, &q, &v, err);
+    rung_status st = rung_archive_reading.open(w->archive, &q, &v, err);
     if (st == RUNG_OK) {
-        st = rung_archive_view_top(&v, 0, 50, rows, &count, err);
+        st = rung_archive_reading.top(&v, 0, 50, rows, &count, err);
         if (st == RUNG_OK)
-            st = rung_archive_view_around(&v, rows[count / 2].id, 2, rows, &count, &self, err);
+            st = rung_archive_reading.around(&v, rows[count / 2].id, 2, rows, &count, &self, err);
         if (st == RUNG_OK)
             CHECK_EQ_U64(count, 5);
-        rung_archive_view_close(&v);
+        rung_archive_reading.close(&v);
     }
     return st;
 }

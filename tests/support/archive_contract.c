@@ -236,7 +236,7 @@ static void compare_around(const rung_view *v, rung_archive_view *av, rung_slice
     rung_err err;
     CHECK(a && b);
     rung_status st = rung_view_around(v, id, around, a, &na, &sa);
-    CHECK_STATUS(rung_archive_view_around(av, id, around, b, &nb, &sb, &err), st);
+    CHECK_STATUS(rung_archive_reading.around(av, id, around, b, &nb, &sb, &err), st);
     CHECK_EQ_U64(na, nb);
     CHECK_EQ_U64(sa, sb);
     for (uint32_t i = 0; i < na; i++)
@@ -255,7 +255,7 @@ static void compare_view(const rung_view *v, rung_archive_view *av, bool is_deca
     static const uint32_t offsets[] = {0, 1, 3};
     for (size_t k = 0; k < sizeof offsets / sizeof *offsets; k++) {
         na = rung_view_top(v, offsets[k], k == 2 ? 2 : room, a);
-        CHECK_OK(rung_archive_view_top(av, offsets[k], k == 2 ? 2 : room, b, &nb, &err));
+        CHECK_OK(rung_archive_reading.top(av, offsets[k], k == 2 ? 2 : room, b, &nb, &err));
         CHECK_EQ_U64(na, nb);
         for (uint32_t i = 0; i < na; i++)
             same_row(&a[i], &b[i], is_decay);
@@ -263,7 +263,7 @@ static void compare_view(const rung_view *v, rung_archive_view *av, bool is_deca
     na = rung_view_top(v, 0, room, a);
     for (uint32_t i = 0; i < na; i += 1 + na / 4) {
         bool found = false;
-        CHECK_OK(rung_archive_view_rows(av, 1, &a[i].id, b, &found, &err));
+        CHECK_OK(rung_archive_reading.rows(av, 1, &a[i].id, b, &found, &err));
         CHECK(found);
         same_row(&a[i], &b[0], is_decay);
         compare_around(v, av, a[i].id, i % 4, is_decay);
@@ -285,16 +285,16 @@ static void open_both(const rung_state *state, rung_archive *archive, const rung
     rung_status st = rung_state_view(state, &q, v, &err);
     CHECK_MSG(st == RUNG_OK, "state: %s", err.message);
     CHECK(v->closed);
-    st = rung_archive_view_open(archive,
-                                &(rung_archive_query){.board = q.board,
-                                                      .kind = w->kind,
-                                                      .window_id = q.window_id,
-                                                      .scope = q.scope,
-                                                      .teams = q.teams,
-                                                      .has_rank = true,
-                                                      .rank = q.rank,
-                                                      .now_ms = q.now_ms},
-                                av, &err);
+    st = rung_archive_reading.open(archive,
+                                   &(rung_archive_query){.board = q.board,
+                                                         .kind = w->kind,
+                                                         .window_id = q.window_id,
+                                                         .scope = q.scope,
+                                                         .teams = q.teams,
+                                                         .has_rank = true,
+                                                         .rank = q.rank,
+                                                         .now_ms = q.now_ms},
+                                   av, &err);
     CHECK_MSG(st == RUNG_OK, "archive: window %s: %s", w->id, err.message);
 }
 
@@ -306,19 +306,19 @@ static void compare_ranking(const rung_state *state, rung_archive *archive,
         q.rank = (rung_rank_style)style;
         open_both(state, archive, w, q, &v, &av);
         compare_view(&v, &av, is_decay);
-        rung_archive_view_close(&av);
+        rung_archive_reading.close(&av);
     }
 }
 
 static uint64_t closed_seq_of(rung_archive *archive, rung_slice board, const rung_window_info *w) {
     rung_archive_view av;
     rung_err err = {0};
-    CHECK_OK(rung_archive_view_open(
+    CHECK_OK(rung_archive_reading.open(
         archive,
         &(rung_archive_query){.board = board, .kind = w->kind, .window_id = rung_slice_str(w->id)},
         &av, &err));
     uint64_t seq = av.window.closed_seq;
-    rung_archive_view_close(&av);
+    rung_archive_reading.close(&av);
     return seq;
 }
 
@@ -334,7 +334,7 @@ static uint32_t compare_scope(const rung_state *state, rung_archive *archive,
     rung_archive_view av;
     rung_scope_values of_players;
     open_both(state, archive, w, (rung_query){.board = board}, &v, &av);
-    rung_archive_view_close(&av);
+    rung_archive_reading.close(&av);
     rung_row *rows = calloc(v.total + 1, sizeof *rows);
     CHECK(rows);
     CHECK_OK(rung_scope_values_init(&v, rung_alloc_heap(), &of_players));
@@ -378,14 +378,14 @@ static void compare_decayed_teams(const rung_state *state, rung_archive *archive
         rung_row a, b;
         bool found;
         CHECK_EQ_U64(rung_view_top(&v, i, 1, &a), 1);
-        CHECK_OK(rung_archive_view_rows(&av, 1, &a.id, &b, &found, &err));
+        CHECK_OK(rung_archive_reading.rows(&av, 1, &a.id, &b, &found, &err));
         CHECK(found);
         CHECK_EQ_U64(a.members, b.members);
         CHECK_MSG(fabs(a.values[0].d - b.values[0].d) <= 1e-9 * fabs(a.values[0].d) ||
                       fabs(a.values[0].d) < 1e-300,
                   "decayed %g is not %g", a.values[0].d, b.values[0].d);
     }
-    rung_archive_view_close(&av);
+    rung_archive_reading.close(&av);
 }
 
 static uint32_t compare_scopes_of(const rung_state *state, rung_archive *archive,
@@ -482,18 +482,19 @@ void archive_contract_empty(const archive_maker *m) {
     CHECK_EQ_U64(seq, 0);
     CHECK_EQ_I64(time_ms, INT64_MIN);
     CHECK_STATUS(
-        rung_archive_view_open(a,
-                               &(rung_archive_query){.board = RUNG_SLICE("b"),
-                                                     .kind = RUNG_WINDOW_DAY,
-                                                     .window_id = RUNG_SLICE("2025-11-15")},
-                               &view, &err),
+        rung_archive_reading.open(a,
+                                  &(rung_archive_query){.board = RUNG_SLICE("b"),
+                                                        .kind = RUNG_WINDOW_DAY,
+                                                        .window_id = RUNG_SLICE("2025-11-15")},
+                                  &view, &err),
         RUNG_NOT_FOUND);
     CHECK(err.message[0]);
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1,
-                                 scores, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")},
+                                         1, scores, &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_STATUS(rung_archive_scores(a, &(rung_archive_score_query){0}, 1, scores, &count, &err),
-                 RUNG_EINVAL);
+    CHECK_STATUS(
+        rung_archive_reading.scores(a, &(rung_archive_score_query){0}, 1, scores, &count, &err),
+        RUNG_EINVAL);
     rung_archive_rollback(a); /* harmless without a batch */
     rung_archive_close(a);
     rung_archive_close(NULL);
@@ -503,8 +504,9 @@ static uint32_t count_scores(rung_archive *a, const char *board) {
     static rung_archive_score scores[1000];
     uint32_t count;
     rung_err err;
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = rung_slice_str(board)},
-                                 1000, scores, &count, &err));
+    CHECK_OK(
+        rung_archive_reading.scores(a, &(rung_archive_score_query){.board = rung_slice_str(board)},
+                                    1000, scores, &count, &err));
     return count;
 }
 
@@ -579,7 +581,7 @@ void archive_contract_score_events(const archive_maker *m) {
     CHECK_OK(rung_archive_commit(a, 5, T0 + 9, &err));
 
     rung_archive_score_query q = {.board = RUNG_SLICE("b"), .player = RUNG_SLICE("ada")};
-    CHECK_OK(rung_archive_scores(a, &q, 8, s, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &q, 8, s, &count, &err));
     CHECK_EQ_U64(count, 3);
     CHECK_EQ_U64(s[0].seq, 1);
     CHECK_EQ_I64(s[0].at_ms, T0 + 3);
@@ -602,37 +604,37 @@ void archive_contract_score_events(const archive_maker *m) {
     q = (rung_archive_score_query){.board = RUNG_SLICE("b")};
     uint64_t want[] = {1, 2, 4, 5}; /* log time was T0 + 3 for all that name no time */
     for (uint32_t i = 0; i < 4; i++) {
-        CHECK_OK(rung_archive_scores(a, &q, 1, s, &count, &err));
+        CHECK_OK(rung_archive_reading.scores(a, &q, 1, s, &count, &err));
         CHECK_EQ_U64(count, 1);
         CHECK_EQ_U64(s[0].seq, want[i]);
         q.after_at_ms = s[0].at_ms;
         q.after_seq = s[0].seq;
     }
-    CHECK_OK(rung_archive_scores(a, &q, 1, s, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &q, 1, s, &count, &err));
     CHECK_EQ_U64(count, 0);
     q = (rung_archive_score_query){.board = RUNG_SLICE("b"), .newest_first = true};
     for (uint32_t i = 4; i-- > 0;) {
-        CHECK_OK(rung_archive_scores(a, &q, 1, s, &count, &err));
+        CHECK_OK(rung_archive_reading.scores(a, &q, 1, s, &count, &err));
         CHECK_EQ_U64(count, 1);
         CHECK_EQ_U64(s[0].seq, want[i]);
         q.after_at_ms = s[0].at_ms;
         q.after_seq = s[0].seq;
     }
-    CHECK_OK(rung_archive_scores(a, &q, 1, s, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &q, 1, s, &count, &err));
     CHECK_EQ_U64(count, 0);
     q = (rung_archive_score_query){.player = RUNG_SLICE("ada"), .newest_first = true};
-    CHECK_OK(rung_archive_scores(a, &q, 3, s, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &q, 3, s, &count, &err));
     CHECK(count == 3 && s[0].seq == 5 && s[1].seq == 4 && s[2].seq == 3);
     q.board = RUNG_SLICE("b");
-    CHECK_OK(rung_archive_scores(a, &q, 8, s, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &q, 8, s, &count, &err));
     CHECK(count == 3 && s[0].seq == 5 && s[1].seq == 4 && s[2].seq == 1);
     q = (rung_archive_score_query){.player = RUNG_SLICE("ada"), .from_ms = T0 + 3, .to_ms = T0 + 4};
-    CHECK_OK(rung_archive_scores(a, &q, 8, s, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &q, 8, s, &count, &err));
     CHECK_EQ_U64(count, 4);
     CHECK(rung_slice_eq(s[1].board, RUNG_SLICE("c")));
     q.from_ms = T0 + 4;
     q.to_ms = T0 + 400;
-    CHECK_OK(rung_archive_scores(a, &q, 8, s, &count, &err));
+    CHECK_OK(rung_archive_reading.scores(a, &q, 8, s, &count, &err));
     CHECK_EQ_U64(count, 0);
     rung_archive_close(a);
 }
@@ -675,38 +677,38 @@ void archive_contract_closed_windows(const archive_maker *m) {
     rung_archive_view v;
     rung_row rows[16];
     uint32_t count;
-    CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
+    CHECK_OK(rung_archive_reading.open(a, &that_day, &v, &err));
     CHECK_EQ_U64(v.total, 9);
     CHECK_EQ_U64(v.distinct, 5);
     CHECK_EQ_I64(v.window.start_ms, T0);
     CHECK_EQ_I64(v.window.end_ms, T0 + DAY_MS);
     CHECK_EQ_U64(v.window.closed_seq, 11);
-    CHECK_OK(rung_archive_view_top(&v, 0, 16, rows, &count, &err));
+    CHECK_OK(rung_archive_reading.top(&v, 0, 16, rows, &count, &err));
     CHECK_EQ_U64(count, 9);
     CHECK(rung_slice_eq(rows[0].id, RUNG_SLICE("p8")));
     CHECK_EQ_U64(rows[2].rank, 2); /* sparse */
     CHECK_EQ_U64(rows[4].rank, 5);
-    CHECK_OK(rung_archive_view_top(&v, 9, 16, rows, &count, &err));
+    CHECK_OK(rung_archive_reading.top(&v, 9, 16, rows, &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_OK(rung_archive_view_top(&v, 0, 0, rows, &count, &err));
+    CHECK_OK(rung_archive_reading.top(&v, 0, 0, rows, &count, &err));
     CHECK_EQ_U64(count, 0);
-    rung_archive_view_close(&v);
+    rung_archive_reading.close(&v);
     rung_archive_window w[4];
-    CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 4, w, &count, &err));
+    CHECK_OK(rung_archive_reading.windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 4, w, &count, &err));
     CHECK_EQ_U64(count, 1);
     CHECK_EQ_U64(w[0].kind, RUNG_WINDOW_DAY);
     CHECK(rung_slice_eq(w[0].id, RUNG_SLICE("2025-11-15")));
-    CHECK_OK(
-        rung_archive_windows(a, RUNG_SLICE("b"), RUNG_WINDOW_WEEK, INT64_MAX, 4, w, &count, &err));
+    CHECK_OK(rung_archive_reading.windows(a, RUNG_SLICE("b"), RUNG_WINDOW_WEEK, INT64_MAX, 4, w,
+                                          &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), 0, T0 + DAY_MS, 4, w, &count, &err));
+    CHECK_OK(rung_archive_reading.windows(a, RUNG_SLICE("b"), 0, T0 + DAY_MS, 4, w, &count, &err));
     CHECK_EQ_U64(count, 0);
     /* A deleted board has no windows; one of the same name begins anew. */
     apply_ok(&k, (rung_event){.kind = RUNG_EVENT_BOARD_DELETED,
                               .ts_ms = T0 + DAY_MS,
                               .deleted = {RUNG_SLICE("b")}});
     archive_kit_commit(&k);
-    CHECK_STATUS(rung_archive_view_open(a, &that_day, &v, &err), RUNG_NOT_FOUND);
+    CHECK_STATUS(rung_archive_reading.open(a, &that_day, &v, &err), RUNG_NOT_FOUND);
     archive_kit_deinit(&k);
     rung_archive_close(a);
 }
@@ -729,8 +731,8 @@ static void take_samples(const archive_kit *k, rung_archive *a) {
 static uint32_t history_of_p0(rung_archive *a, rung_archive_point points[8]) {
     rung_err err = {0};
     uint32_t count;
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, points,
-                                  &count, &err));
+    CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, INT64_MAX, 8,
+                                          points, &count, &err));
     return count;
 }
 
@@ -743,8 +745,8 @@ void archive_contract_flushed(const archive_maker *m) {
     rung_archive_point points[8];
     take_samples(&k, a);
     CHECK_EQ_U64(history_of_p0(a, points), 2);
-    CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
-    rung_archive_view_close(&v);
+    CHECK_OK(rung_archive_reading.open(a, &that_day, &v, &err));
+    rung_archive_reading.close(&v);
     char packed[64];
     size_t length;
     CHECK_OK(rung_zcommand_encode(&(rung_zcommand){.kind = RUNG_ZCOMMAND_FLUSH}, packed,
@@ -757,7 +759,7 @@ void archive_contract_flushed(const archive_maker *m) {
     rung_board_def def = daily_board();
     apply_ok(&k, archive_event_define("b", &def, T0 + DAY_MS));
     archive_kit_commit(&k);
-    CHECK_STATUS(rung_archive_view_open(a, &that_day, &v, &err), RUNG_NOT_FOUND);
+    CHECK_STATUS(rung_archive_reading.open(a, &that_day, &v, &err), RUNG_NOT_FOUND);
     CHECK_EQ_U64(history_of_p0(a, points), 0);
     archive_kit_deinit(&k);
     rung_archive_close(a);
@@ -785,11 +787,11 @@ void archive_contract_hidden(const archive_maker *m) {
     rung_archive_window w;
     rung_err err = {0};
     uint32_t count;
-    CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 1, &w, &count, &err));
+    CHECK_OK(rung_archive_reading.windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 1, &w, &count, &err));
     CHECK_EQ_U64(w.total, 9);
     apply_ok(&k, archive_event_ban("p3", true, T0 + DAY_MS));
     archive_kit_commit(&k);
-    CHECK_OK(rung_archive_windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 1, &w, &count, &err));
+    CHECK_OK(rung_archive_reading.windows(a, RUNG_SLICE("b"), 0, INT64_MAX, 1, &w, &count, &err));
     CHECK_EQ_U64(w.total, 8);
     /* Removed stays removed, banned or not. */
     apply_ok(&k, archive_event_ban("p2", true, T0 + DAY_MS));
@@ -876,27 +878,27 @@ void archive_contract_scopes(const archive_maker *m) {
     rung_row rows[16];
     uint32_t count, self;
     q.scope = RUNG_SLICE("country:FI");
-    CHECK_OK(rung_archive_view_open(a, &q, &v, &err));
+    CHECK_OK(rung_archive_reading.open(a, &q, &v, &err));
     CHECK_EQ_U64(v.total, 4);
     CHECK_EQ_U64(v.distinct, 3);
-    CHECK_OK(rung_archive_view_around(&v, RUNG_SLICE("p0"), 1, rows, &count, &self, &err));
+    CHECK_OK(rung_archive_reading.around(&v, RUNG_SLICE("p0"), 1, rows, &count, &self, &err));
     CHECK_EQ_U64(count, 3);
     CHECK_EQ_U64(self, 1);
     CHECK_EQ_U64(rows[1].rank, 3); /* p5 has the same score, later */
     CHECK_EQ_U64(rows[2].rank, 3);
-    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("p8"), 1, rows, &count, &self, &err),
+    CHECK_STATUS(rung_archive_reading.around(&v, RUNG_SLICE("p8"), 1, rows, &count, &self, &err),
                  RUNG_NOT_FOUND);
-    rung_archive_view_close(&v);
+    rung_archive_reading.close(&v);
     q.scope = RUNG_SLICE("country");
-    CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EINVAL);
+    CHECK_STATUS(rung_archive_reading.open(a, &q, &v, &err), RUNG_EINVAL);
     q.scope = RUNG_SLICE("planet:Mars");
-    CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EABSENT);
+    CHECK_STATUS(rung_archive_reading.open(a, &q, &v, &err), RUNG_EABSENT);
     q.scope = RUNG_SLICE("guild:g0"); /* teams are made of it */
-    CHECK_OK(rung_archive_view_open(a, &q, &v, &err));
+    CHECK_OK(rung_archive_reading.open(a, &q, &v, &err));
     CHECK_EQ_U64(v.total, 4);
-    rung_archive_view_close(&v);
+    rung_archive_reading.close(&v);
     q.teams = true;
-    CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EINVAL);
+    CHECK_STATUS(rung_archive_reading.open(a, &q, &v, &err), RUNG_EINVAL);
     hide_some(&k);
     /* A scope that comes later is not that of windows that closed before. */
     rung_board_def def = daily_board();
@@ -907,10 +909,10 @@ void archive_contract_scopes(const archive_maker *m) {
     q = that_day;
     q.window_id = RUNG_SLICE("2025-11-16");
     q.scope = RUNG_SLICE("country:FI");
-    CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EABSENT);
+    CHECK_STATUS(rung_archive_reading.open(a, &q, &v, &err), RUNG_EABSENT);
     q.scope = (rung_slice){NULL, 0};
     q.teams = true;
-    CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EABSENT);
+    CHECK_STATUS(rung_archive_reading.open(a, &q, &v, &err), RUNG_EABSENT);
     archive_kit_deinit(&k);
     rung_archive_close(a);
 }
@@ -927,9 +929,9 @@ void archive_contract_teams(const archive_maker *m, rung_combine combine, uint32
     rung_row rows[4];
     uint32_t count;
     q.teams = true;
-    CHECK_OK(rung_archive_view_open(a, &q, &v, &err));
+    CHECK_OK(rung_archive_reading.open(a, &q, &v, &err));
     CHECK_EQ_U64(v.total, 3);
-    CHECK_OK(rung_archive_view_top(&v, 0, 4, rows, &count, &err));
+    CHECK_OK(rung_archive_reading.top(&v, 0, 4, rows, &count, &err));
     CHECK_EQ_U64(count, 3);
     if (combine == RUNG_COMBINE_SUM) { /* p6 is banned */
         CHECK(rung_slice_eq(rows[0].id, RUNG_SLICE("g0")) && rows[0].values[0].i == 90 &&
@@ -938,7 +940,7 @@ void archive_contract_teams(const archive_maker *m, rung_combine combine, uint32
               rows[1].members == 2);
         CHECK(rung_slice_eq(rows[2].id, RUNG_SLICE("g2")) && rows[2].rank == 2);
     }
-    rung_archive_view_close(&v);
+    rung_archive_reading.close(&v);
     hide_some(&k);
     archive_kit_deinit(&k);
     rung_archive_close(a);
@@ -965,33 +967,34 @@ void archive_contract_erased(const archive_maker *m) {
     uint32_t count, self;
     rung_archive_score scores[4];
     rung_archive_point points[4];
-    CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
-    CHECK_OK(rung_archive_view_top(&v, 0, 16, rows, &count, &err));
+    CHECK_OK(rung_archive_reading.open(a, &that_day, &v, &err));
+    CHECK_OK(rung_archive_reading.top(&v, 0, 16, rows, &count, &err));
     CHECK_EQ_U64(count, 8);
-    rung_archive_view_close(&v);
+    rung_archive_reading.close(&v);
     CHECK_EQ_U64(archive_compare(k.state, a), 1); /* as in memory */
-    CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
-    CHECK_OK(rung_archive_view_top(&v, 0, 16, rows, &count, &err));
+    CHECK_OK(rung_archive_reading.open(a, &that_day, &v, &err));
+    CHECK_OK(rung_archive_reading.top(&v, 0, 16, rows, &count, &err));
     for (uint32_t i = 0; i < count; i++)
         CHECK(!rung_slice_eq(rows[i].id, RUNG_SLICE("p6")));
-    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("p6"), 1, rows, &count, &self, &err),
+    CHECK_STATUS(rung_archive_reading.around(&v, RUNG_SLICE("p6"), 1, rows, &count, &self, &err),
                  RUNG_NOT_FOUND);
-    CHECK_STATUS(rung_archive_view_around(&v, RUNG_SLICE("erased-3"), 1, rows, &count, &self, &err),
-                 RUNG_NOT_FOUND);
-    rung_archive_view_close(&v);
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.player = RUNG_SLICE("p6")}, 4,
-                                 scores, &count, &err));
+    CHECK_STATUS(
+        rung_archive_reading.around(&v, RUNG_SLICE("erased-3"), 1, rows, &count, &self, &err),
+        RUNG_NOT_FOUND);
+    rung_archive_reading.close(&v);
+    CHECK_OK(rung_archive_reading.scores(a, &(rung_archive_score_query){.player = RUNG_SLICE("p6")},
+                                         4, scores, &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p6"), 0, INT64_MAX, 4, points,
-                                  &count, &err));
+    CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("b"), RUNG_SLICE("p6"), 0, INT64_MAX, 4,
+                                          points, &count, &err));
     CHECK_EQ_U64(count, 0);
     /* Somebody else by that name is somebody else. */
     apply_ok(&k, archive_event_score("b", "p6", 5, T0 + DAY_MS + 1));
     apply_ok(&k, archive_event_ban("p6", true, T0 + DAY_MS + 1));
     archive_kit_commit(&k);
-    CHECK_OK(rung_archive_view_open(a, &that_day, &v, &err));
+    CHECK_OK(rung_archive_reading.open(a, &that_day, &v, &err));
     CHECK_EQ_U64(v.total, 8);
-    rung_archive_view_close(&v);
+    rung_archive_reading.close(&v);
     archive_kit_deinit(&k);
     rung_archive_close(a);
 }
@@ -1016,20 +1019,20 @@ void archive_contract_history(const archive_maker *m) {
     CHECK(!p[0].is_daily && p[0].kind == RUNG_WINDOW_DAY &&
           rung_slice_eq(p[0].window_id, RUNG_SLICE("2025-11-15")));
     CHECK(p[1].is_daily && p[1].kind == 0 && rung_slice_eq(p[1].window_id, RUNG_SLICE("all")));
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p4"), 0, INT64_MAX, 8, p, &count,
-                                  &err));
+    CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("b"), RUNG_SLICE("p4"), 0, INT64_MAX, 8, p,
+                                          &count, &err));
     CHECK_EQ_U64(count, 2); /* second: in the top 2 of the sample */
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p8"), 0, INT64_MAX, 8, p, &count,
-                                  &err));
+    CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("b"), RUNG_SLICE("p8"), 0, INT64_MAX, 8, p,
+                                          &count, &err));
     CHECK_EQ_U64(count, 2);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p1"), 0, INT64_MAX, 8, p, &count,
-                                  &err));
+    CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("b"), RUNG_SLICE("p1"), 0, INT64_MAX, 8, p,
+                                          &count, &err));
     CHECK_EQ_U64(count, 1);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, T0 + DAY_MS, 8, p,
-                                  &count, &err));
+    CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("b"), RUNG_SLICE("p0"), 0, T0 + DAY_MS, 8,
+                                          p, &count, &err));
     CHECK_EQ_U64(count, 0);
-    CHECK_OK(rung_archive_history(a, RUNG_SLICE("c"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, p, &count,
-                                  &err));
+    CHECK_OK(rung_archive_reading.history(a, RUNG_SLICE("c"), RUNG_SLICE("p0"), 0, INT64_MAX, 8, p,
+                                          &count, &err));
     CHECK_EQ_U64(count, 0);
     archive_kit_deinit(&k);
     rung_archive_close(a);

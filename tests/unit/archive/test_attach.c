@@ -404,8 +404,8 @@ TEST(windows_that_closed_without_an_archive) {
         CHECK(archive_compare_scopes(rung_hub_state(f.hub), archive, NULL) > 7);
         rung_archive_window windows[16];
         uint32_t count;
-        CHECK_OK(rung_archive_windows(archive, RUNG_SLICE("b"), 0, INT64_MAX, 16, windows, &count,
-                                      &err));
+        CHECK_OK(rung_archive_reading.windows(archive, RUNG_SLICE("b"), 0, INT64_MAX, 16, windows,
+                                              &count, &err));
         CHECK_EQ_U64(count, 7); /* none twice */
         CHECK_OK(rung_hub_close(f.hub, NULL));
     }

@@ -73,8 +73,8 @@ TEST(follows_and_compares) {
     /* Two days have passed: daily samples of everybody. */
     rung_archive_point points[200];
     uint32_t count, daily = 0;
-    CHECK_OK(rung_archive_history(reader, RUNG_SLICE("load"), RUNG_SLICE("player7"), 0, INT64_MAX,
-                                  200, points, &count, &err));
+    CHECK_OK(rung_archive_reading.history(reader, RUNG_SLICE("load"), RUNG_SLICE("player7"), 0,
+                                          INT64_MAX, 200, points, &count, &err));
     for (uint32_t i = 0; i < count; i++)
         daily += points[i].is_daily;
     CHECK_EQ_U64(daily, 2);
@@ -232,8 +232,8 @@ TEST(a_log_that_begins_later) {
     rung_follower_destroy(follower);
     rung_archive_score s[8];
     uint32_t count;
-    CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("load")}, 1, s,
-                                 &count, &err));
+    CHECK_OK(rung_archive_reading.scores(
+        a, &(rung_archive_score_query){.board = RUNG_SLICE("load")}, 1, s, &count, &err));
     CHECK_EQ_U64(count, 1);
     CHECK(s[0].seq >= first);
     rung_archive_close(a);

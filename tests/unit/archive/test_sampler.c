@@ -9,9 +9,9 @@ static void note(rung_sampler *s, uint32_t board, uint32_t player) {
     char board_name[32], player_name[32];
     snprintf(board_name, sizeof board_name, "board%u", board);
     snprintf(player_name, sizeof player_name, "player%u", player);
-    rung_event e = {.kind = RUNG_EVENT_SCORE,
-                    .score = {.board = rung_slice_str(board_name),
-                              .player = rung_slice_str(player_name)}};
+    rung_event e = {
+        .kind = RUNG_EVENT_SCORE,
+        .score = {.board = rung_slice_str(board_name), .player = rung_slice_str(player_name)}};
     rung_sampler_note(s, &e);
 }
 

@@ -119,8 +119,8 @@ TEST(older_files_are_brought_up_to_date) {
         CHECK_EQ_U64(seq, 7);
         rung_archive_score s;
         uint32_t count;
-        CHECK_OK(rung_archive_scores(a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1,
-                                     &s, &count, &err));
+        CHECK_OK(rung_archive_reading.scores(
+            a, &(rung_archive_score_query){.board = RUNG_SLICE("b")}, 1, &s, &count, &err));
         CHECK_EQ_U64(count, 1);
         CHECK_EQ_I64(s.values.values[0].i, 5);
         rung_archive_close(a);
@@ -282,11 +282,11 @@ TEST(windows_without_scopes) {
     CHECK_OK(archive_dir_open(&d, &a, &err));
     rung_archive_query q = {
         .board = RUNG_SLICE("b"), .kind = RUNG_WINDOW_DAY, .window_id = RUNG_SLICE("2025-11-15")};
-    CHECK_OK(rung_archive_view_open(a, &q, &v, &err));
+    CHECK_OK(rung_archive_reading.open(a, &q, &v, &err));
     CHECK_EQ_U64(v.total, 1);
-    rung_archive_view_close(&v);
+    rung_archive_reading.close(&v);
     q.scope = RUNG_SLICE("country:FI");
-    CHECK_STATUS(rung_archive_view_open(a, &q, &v, &err), RUNG_EABSENT);
+    CHECK_STATUS(rung_archive_reading.open(a, &q, &v, &err), RUNG_EABSENT);
     rung_archive_close(a);
     archive_dir_deinit(&d);
 }
