@@ -14,11 +14,9 @@
 
 #include "base/ascii.h"
 #include "base/assert.h"
+#include "base/bytes.h"
 #include "model/text.h"
 #include "model/utf8.h"
-
-#define ONES ((uint64_t)0x0101010101010101)
-#define HIGH (ONES * 0x80)
 
 enum { PATH_MAX_BYTES = 120 };
 
@@ -36,14 +34,10 @@ static void path_put(path *p, const char *bytes, size_t len) {
 }
 
 static void path_put_index(path *p, uint32_t index) {
-    char digits[12];
-    size_t at = sizeof digits;
-    digits[--at] = ']';
-    do
-        digits[--at] = (char)('0' + index % 10);
-    while (index /= 10);
-    digits[--at] = '[';
-    path_put(p, digits + at, sizeof digits - at);
+    char text[24] = "[";
+    size_t len = 1 + rung_digits_format(index, text + 1);
+    text[len++] = ']';
+    path_put(p, text, len);
 }
 
 /* The key as spelled in the text, so that a message contains nothing unprintable. */
@@ -127,24 +121,6 @@ static char here(const rung_json *r) {
     return r->at < r->len ? r->text[r->at] : 0;
 }
 
-/* Eight bytes, the first in the lowest place. */
-static uint64_t load_word(const char *p) {
-    uint64_t w;
-    memcpy(&w, p, sizeof w);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    w = __builtin_bswap64(w);
-#endif
-    return w;
-}
-
-/* Sets the high bit of each byte that is a quote, a backslash, a control character or not ASCII. A borrow can set a
- * wrong bit only above a right one, and only the lowest is used. */
-static uint64_t stops(uint64_t w) {
-    uint64_t quote = w ^ (ONES * '"'), slash = w ^ (ONES * '\\');
-    return (((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((w - ONES * 0x20) & ~w) | w) &
-           HIGH;
-}
-
 /* ---- strings ---- */
 
 typedef struct string_token {
@@ -178,21 +154,10 @@ static bool is_low_surrogate(int32_t unit) {
 static size_t escape_size(const char *p, size_t left) {
     if (left < 2)
         return 0;
-    switch (p[1]) {
-    case '"':
-    case '\\':
-    case '/':
-    case 'b':
-    case 'f':
-    case 'n':
-    case 'r':
-    case 't':
+    if (p[1] && strchr("\"\\/bfnrt", p[1]))
         return 2;
-    case 'u':
-        break;
-    default:
+    if (p[1] != 'u')
         return 0;
-    }
     int32_t unit = hex4(p + 2, left - 2);
     if (unit < 0 || is_low_surrogate(unit))
         return 0;
@@ -212,7 +177,7 @@ static rung_status scan_string(rung_json *r, string_token *token) {
     token->has_escapes = false;
     for (;;) {
         if (r->len - at >= sizeof(uint64_t)) {
-            uint64_t found = stops(load_word(text + at));
+            uint64_t found = rung__json_stops(text + at);
             if (!found) {
                 at += sizeof(uint64_t);
                 continue;
@@ -244,23 +209,13 @@ static rung_status scan_string(rung_json *r, string_token *token) {
     return RUNG_OK;
 }
 
-static char *put_utf8(char *out, uint32_t code) {
-    if (code < 0x80) {
-        *out++ = (char)code;
-    } else if (code < 0x800) {
-        *out++ = (char)(0xc0 | code >> 6);
-        *out++ = (char)(0x80 | (code & 0x3f));
-    } else if (code < 0x10000) {
-        *out++ = (char)(0xe0 | code >> 12);
-        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *out++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *out++ = (char)(0xf0 | code >> 18);
-        *out++ = (char)(0x80 | (code >> 12 & 0x3f));
-        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *out++ = (char)(0x80 | (code & 0x3f));
-    }
-    return out;
+static size_t put_utf8(char *out, uint32_t code) {
+    static const uint8_t lead[] = {0, 0xc0, 0xe0, 0xf0};
+    unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    out[0] = (char)(lead[more] | code >> 6 * more);
+    for (unsigned i = 1; i <= more; i++)
+        out[i] = (char)(0x80 | (code >> 6 * (more - i) & 0x3f));
+    return more + 1;
 }
 
 /* Decode the validated escape at *p into out[4]; returns its length and advances *p. */
@@ -279,29 +234,30 @@ static size_t unescape_one(const char **p, char out[4]) {
         unit = 0x10000 + ((unit - 0xd800) << 10) + (hex4(at + 8, 4) - 0xdc00);
         *p = at + 12;
     }
-    return (size_t)(put_utf8(out, (uint32_t)unit) - out);
+    return put_utf8(out, (uint32_t)unit);
 }
 
-/* Unescape validated bytes to `out`, which may overlap them: an escape is never shorter than its value. */
-static size_t unescape(const char *from, const char *to, char *out) {
-    char *start = out, bytes[4];
-    while (from < to) {
-        if (*from != '\\') {
-            *out++ = *from++;
-            continue;
-        }
-        size_t size = unescape_one(&from, bytes);
-        memcpy(out, bytes, size);
-        out += size;
+/* Unescape validated bytes to `out`, which may overlap them: an escape is never shorter than its value. Returns the
+ * length; more than `room`: they do not fit. */
+static size_t unescape(const char *from, const char *to, char *out, size_t room) {
+    size_t len = 0, size;
+    for (char bytes[4]; from < to && len <= room; len += size) {
+        size = 1;
+        if (*from == '\\')
+            size = unescape_one(&from, bytes);
+        else
+            bytes[0] = *from++;
+        if (len + size <= room)
+            memcpy(out + len, bytes, size);
     }
-    return (size_t)(out - start);
+    return len;
 }
 
 static rung_slice string_value(rung_json *r, const string_token *token) {
     char *from = r->text + token->from;
     size_t len = token->to - token->from;
     if (token->has_escapes)
-        len = unescape(from, from + len, from);
+        len = unescape(from, from + len, from, len);
     return rung_slice_of(from, len);
 }
 
@@ -309,27 +265,15 @@ static rung_slice string_value(rung_json *r, const string_token *token) {
 
 /* The key as text: in place when it has no escapes, else in the reader's own buffer. */
 static rung_status key_value(rung_json *r, const string_token *token, rung_slice *key_out) {
-    const char *from = r->text + token->from, *to = r->text + token->to;
-    if (!token->has_escapes) {
-        if (token->to - token->from > RUNG_JSON_KEY_MAX)
-            return fail(r, token->from, RUNG_ELIMIT, "a key is longer than 256 bytes");
-        *key_out = rung_slice_of(from, token->to - token->from);
-        return RUNG_OK;
+    const char *from = r->text + token->from;
+    size_t len = token->to - token->from;
+    if (token->has_escapes) {
+        len = unescape(from, from + len, r->key, RUNG_JSON_KEY_MAX);
+        from = r->key;
     }
-    size_t len = 0;
-    while (from < to) {
-        char bytes[4];
-        size_t size = 1;
-        if (*from == '\\')
-            size = unescape_one(&from, bytes);
-        else
-            bytes[0] = *from++;
-        if (len + size > RUNG_JSON_KEY_MAX)
-            return fail(r, token->from, RUNG_ELIMIT, "a key is longer than 256 bytes");
-        memcpy(r->key + len, bytes, size);
-        len += size;
-    }
-    *key_out = rung_slice_of(r->key, len);
+    if (len > RUNG_JSON_KEY_MAX)
+        return fail(r, token->from, RUNG_ELIMIT, "a key is longer than 256 bytes");
+    *key_out = rung_slice_of(from, len);
     return RUNG_OK;
 }
 
@@ -337,7 +281,7 @@ static uint32_t key_hash(rung_slice key) {
     uint64_t h = key.len;
     size_t i = 0;
     for (; i + 8 <= key.len; i += 8)
-        h = (h ^ load_word(key.ptr + i)) * 0x9e3779b97f4a7c15u;
+        h = (h ^ rung_get64((const uint8_t *)key.ptr + i)) * 0x9e3779b97f4a7c15u;
     for (; i < key.len; i++)
         h = (h ^ (unsigned char)key.ptr[i]) * 0x9e3779b97f4a7c15u;
     return (uint32_t)(h >> 32);
@@ -456,7 +400,7 @@ rung_slice rung__json_keep_key(rung_json *r) {
         has_escapes |= *to == '\\';
         to += *to == '\\' ? 2 : 1;
     }
-    size_t len = has_escapes ? unescape(from, to, from) : (size_t)(to - from);
+    size_t len = has_escapes ? unescape(from, to, from, (size_t)(to - from)) : (size_t)(to - from);
     from[len] = '"'; /* the path finds its end here */
     return rung_slice_of(from, len);
 }
@@ -467,14 +411,12 @@ rung_status rung_json_next_item(rung_json *r) {
     RUNG_ASSERT(r->depth && r->frames[r->depth - 1].is_array);
     rung__json_frame *f = &r->frames[r->depth - 1];
     skip_space(r);
+    if (here(r) == ']')
+        return leave(r);
     if (!f->is_begun) {
-        if (here(r) == ']')
-            return leave(r);
         f->is_begun = true;
         return RUNG_OK;
     }
-    if (here(r) == ']')
-        return leave(r);
     if (here(r) != ',')
         return fail(r, r->at, RUNG_EINVAL, "expected ',' or ']' after the item");
     r->at++;
@@ -527,32 +469,31 @@ rung_json_kind rung_json_peek(rung_json *r) {
     }
 }
 
+/* false: there is none. */
+static bool skip_digits(rung_json *r) {
+    size_t from = r->at;
+    while (rung_is_digit(here(r)))
+        r->at++;
+    return r->at > from;
+}
+
 static rung_status scan_number(rung_json *r, rung_slice *number_out) {
     size_t from = r->at;
-    if (here(r) == '-')
-        r->at++;
+    r->at += here(r) == '-';
     if (here(r) == '0')
         r->at++;
-    else if (!rung_is_digit(here(r)))
+    else if (!skip_digits(r))
         return fail(r, r->at, RUNG_EINVAL, "not a number");
-    else
-        while (rung_is_digit(here(r)))
-            r->at++;
     if (here(r) == '.') {
         r->at++;
-        if (!rung_is_digit(here(r)))
+        if (!skip_digits(r))
             return fail(r, r->at, RUNG_EINVAL, "expected a digit after the point");
-        while (rung_is_digit(here(r)))
-            r->at++;
     }
     if ((here(r) | 0x20) == 'e') {
         r->at++;
-        if (here(r) == '+' || here(r) == '-')
-            r->at++;
-        if (!rung_is_digit(here(r)))
+        r->at += here(r) == '+' || here(r) == '-';
+        if (!skip_digits(r))
             return fail(r, r->at, RUNG_EINVAL, "expected a digit in the exponent");
-        while (rung_is_digit(here(r)))
-            r->at++;
     }
     if (r->at - from > RUNG_JSON_NUMBER_MAX)
         return fail(r, from, RUNG_ELIMIT, "a number is longer than 1024 bytes");

@@ -22,6 +22,7 @@
 #ifndef RUNG_CODEC_JSON_READER_H
 #define RUNG_CODEC_JSON_READER_H
 
+#include "base/bytes.h"
 #include "base/slice.h"
 #include "base/status.h"
 
@@ -109,6 +110,16 @@ static inline size_t rung_json_offset(const rung_json *r) {
 }
 
 /* ---- shared inside the room ---- */
+
+/* Of eight bytes, the first in the lowest place: the high bit of each that is a quote, a backslash, a control character
+ * or not ASCII. A borrow can set a wrong bit only above a right one: use only the lowest. */
+static inline uint64_t rung__json_stops(const char *p) {
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t w = rung_get64((const uint8_t *)p), quote = w ^ (ones * '"'),
+             slash = w ^ (ones * '\\');
+    return (((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((w - ones * 0x20) & ~w) | w) &
+           ones * 0x80;
+}
 
 /* As rung_json_next_key, for a caller that detects repeated keys itself. */
 RUNG_NODISCARD rung_status rung__json_next_key_unchecked(rung_json *r, rung_slice *key_out);

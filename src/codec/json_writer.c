@@ -3,58 +3,28 @@
  * a time; names rarely need escapes. */
 #include "codec/json_writer.h"
 
+#include "codec/json_reader.h"
 #include "model/calendar.h"
 #include "model/text.h"
 #include "model/utf8.h"
-
-#define ONES ((uint64_t)0x0101010101010101)
-#define HIGH (ONES * 0x80)
 
 enum { ESCAPED_MAX = 6 }; /* \u001f is the longest for one byte */
 
 /* ---- strings ---- */
 
-/* Eight bytes without a quote, a backslash, a control character or anything beyond ASCII. */
-static bool is_plain_word(const char *p) {
-    uint64_t w;
-    memcpy(&w, p, sizeof w);
-    uint64_t quote = w ^ (ONES * '"'), slash = w ^ (ONES * '\\');
-    return ((((quote - ONES) & ~quote) | ((slash - ONES) & ~slash) | ((w - ONES * 0x20) & ~w) | w) &
-            HIGH) == 0;
-}
-
-static char *put_escape(char *out, uint8_t byte) {
-    static const char hex[] = "0123456789abcdef";
-    char letter = 0;
-    switch (byte) {
-    case '"':
-    case '\\':
-        letter = (char)byte;
-        break;
-    case '\b':
-        letter = 'b';
-        break;
-    case '\f':
-        letter = 'f';
-        break;
-    case '\n':
-        letter = 'n';
-        break;
-    case '\r':
-        letter = 'r';
-        break;
-    case '\t':
-        letter = 't';
-        break;
-    default:
-        memcpy(out, "\\u00", 4);
-        out[4] = hex[byte >> 4];
-        out[5] = hex[byte & 15];
-        return out + 6;
+static char *put_escape(char *out, char byte) {
+    static const char bytes[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt",
+                      hex[] = "0123456789abcdef";
+    const char *found = byte ? strchr(bytes, byte) : NULL;
+    *out++ = '\\';
+    if (found) {
+        *out++ = letters[found - bytes];
+        return out;
     }
-    out[0] = '\\';
-    out[1] = letter;
-    return out + 2;
+    memcpy(out, "u00", 3);
+    out[3] = hex[byte >> 4];
+    out[4] = hex[byte & 15];
+    return out + 5;
 }
 
 /* One character of `p`; returns the bytes it took. */
@@ -70,7 +40,7 @@ static size_t put_character(char **out, const char *p, size_t left) {
         memcpy(*out, "\xef\xbf\xbd", 3);
         *out += 3;
     } else if (byte < 0x20 || byte == '"' || byte == '\\') {
-        *out = put_escape(*out, byte);
+        *out = put_escape(*out, *p);
     } else {
         *(*out)++ = (char)byte;
     }
@@ -80,7 +50,7 @@ static size_t put_character(char **out, const char *p, size_t left) {
 static char *put_text(char *out, rung_slice text) {
     size_t i = 0;
     while (i < text.len) {
-        if (text.len - i >= sizeof(uint64_t) && is_plain_word(text.ptr + i)) {
+        if (text.len - i >= sizeof(uint64_t) && !rung__json_stops(text.ptr + i)) {
             memcpy(out, text.ptr + i, sizeof(uint64_t));
             out += sizeof(uint64_t);
             i += sizeof(uint64_t);

@@ -5,6 +5,8 @@
 
 #include "base/assert.h"
 #include "model/calendar.h"
+#include "model/text.h"
+#include "model/words.h"
 
 enum { NAME_NEAR_MAX = 48, TEXT_MAX = 200 };
 
@@ -22,16 +24,9 @@ static void say(message *m, const char *text) {
 }
 
 static void say_number(message *m, int64_t value) {
-    char digits[24];
-    size_t at = sizeof digits;
-    uint64_t rest = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    digits[--at] = 0;
-    do
-        digits[--at] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (value < 0)
-        digits[--at] = '-';
-    say(m, digits + at);
+    char digits[RUNG_TEXT_NUMBER_MAX];
+    digits[rung_text_format_fixed(value, 0, digits)] = 0;
+    say(m, digits);
 }
 
 static void say_types(message *m, uint32_t types) {
@@ -152,12 +147,11 @@ static uint32_t type_of(rung_json_kind kind) {
 
 static rung_status check_choice(rung_json *r, const char *const *values, rung_slice text,
                                 uint32_t *choice_out) {
-    for (uint32_t i = 0; values[i]; i++)
-        if (strlen(values[i]) == text.len && memcmp(values[i], text.ptr, text.len) == 0) {
-            *choice_out = i;
-            return RUNG_OK;
-        }
-    return refuse_values(r, values);
+    int choice = rung_word_find(values, text);
+    if (choice < 0)
+        return refuse_values(r, values);
+    *choice_out = (uint32_t)choice;
+    return RUNG_OK;
 }
 
 static rung_status check_string(rung_json *r, const rung_field *f, rung_slot *slot) {
