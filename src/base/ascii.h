@@ -13,6 +13,10 @@ static inline bool rung_is_letter(char c) {
     return (unsigned char)((c | 0x20) - 'a') < 26;
 }
 
+static inline char rung_lower(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
 /* 0 to 15 for a hexadecimal digit of either case, else -1. */
 static inline int rung_hex_value(char c) {
     if (rung_is_digit(c))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/hash.h"
 
+#include "base/bytes.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,15 +14,6 @@
 
 /* Of a word, or of several in a vector. */
 #define ROTL(x, b) ((x) << (b) | (x) >> (64 - (b)))
-
-static inline uint64_t load64le(const unsigned char *p) {
-    uint64_t v;
-    memcpy(&v, p, 8);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    v = __builtin_bswap64(v);
-#endif
-    return v;
-}
 
 #define SIP_ROUND                                                                                  \
     do {                                                                                           \
@@ -35,14 +28,14 @@ uint64_t rung_hash_keyed(const rung_hash_key *key, const void *bytes, size_t len
     uint64_t v2 = key->k0 ^ 0x6c7967656e657261u, v3 = key->k1 ^ 0x7465646279746573u;
     const unsigned char *p = bytes, *whole = p + (len & ~(size_t)7);
     for (; p != whole; p += 8) {
-        uint64_t m = load64le(p);
+        uint64_t m = rung_get64(p);
         v3 ^= m;
         SIP_ROUND;
         v0 ^= m;
     }
     uint64_t last = (uint64_t)len << 56;
     if (len >= 8 && len & 7) /* in one piece: the end of the last 8 bytes there are */
-        last |= load64le(p + (len & 7) - 8) >> (64 - 8 * (len & 7));
+        last |= rung_get64(p + (len & 7) - 8) >> (64 - 8 * (len & 7));
     for (size_t i = 0; len < 8 && i < len; i++)
         last |= (uint64_t)p[i] << (8 * i);
     v3 ^= last;
@@ -62,8 +55,8 @@ enum { LANES = 4 };
 typedef uint64_t lanes __attribute__((vector_size(LANES * sizeof(uint64_t))));
 #define EACH_LANE(of) ((lanes){of(0), of(1), of(2), of(3)})
 #define LEN(i)        (bytes[i].len)
-#define WORD(i)       load64le((const unsigned char *)bytes[i].ptr + at)
-#define TAIL(i)       load64le((const unsigned char *)bytes[i].ptr + bytes[i].len - 8)
+#define WORD(i)       rung_get64((const uint8_t *)bytes[i].ptr + at)
+#define TAIL(i)       rung_get64((const uint8_t *)bytes[i].ptr + bytes[i].len - 8)
 
 /* All have `words` whole words, at least one, and possibly some bytes. */
 __attribute__((always_inline)) static inline void
@@ -158,7 +151,7 @@ __attribute__((target("sse4.2"))) static uint32_t
 crc32c_hardware(uint32_t crc, const unsigned char *p, size_t len) {
     uint64_t c = ~crc;
     for (; len >= 8; p += 8, len -= 8)
-        c = _mm_crc32_u64(c, load64le(p));
+        c = _mm_crc32_u64(c, rung_get64(p));
     for (; len; p++, len--)
         c = _mm_crc32_u8((uint32_t)c, *p);
     return ~(uint32_t)c;
@@ -173,7 +166,7 @@ uint32_t rung_crc32c(uint32_t crc, const void *bytes, size_t len) {
     const unsigned char *p = bytes;
     crc = ~crc;
     for (; len >= 8; p += 8, len -= 8)
-        crc = __crc32cd(crc, load64le(p));
+        crc = __crc32cd(crc, rung_get64(p));
     for (; len; p++, len--)
         crc = __crc32cb(crc, *p);
     return ~crc;

@@ -15,6 +15,8 @@
  *     TRAILER -CR-> END_LF -LF-> done;  -token-> TRAILER_NAME -:-> TRAILER_VALUE -CR-> TRAILER_LF -LF-> TRAILER */
 #include "codec/http1.h"
 
+#include "base/ascii.h"
+
 #include <string.h>
 
 /* ---- classes of bytes ---- */
@@ -30,26 +32,18 @@ static const uint8_t classes[256] = {
     ['!'] = TOKEN | TARGET | VALUE | HOST,
     ['"'] = VALUE,
     ['#'] = TOKEN | VALUE,
-    ['$'] = TOKEN | TARGET | VALUE | HOST,
-    ['%'] = TOKEN | TARGET | VALUE | HOST,
-    ['&'] = TOKEN | TARGET | VALUE | HOST,
-    ['\''] = TOKEN | TARGET | VALUE | HOST,
-    ['('] = TARGET | VALUE | HOST,
-    [')'] = TARGET | VALUE | HOST,
-    ['*'] = TOKEN | TARGET | VALUE | HOST,
-    ['+'] = TOKEN | TARGET | VALUE | HOST,
+    ['$' ... '\''] = TOKEN | TARGET | VALUE | HOST,
+    ['(' ... ')'] = TARGET | VALUE | HOST,
+    ['*' ... '+'] = TOKEN | TARGET | VALUE | HOST,
     [','] = TARGET | VALUE | HOST,
-    ['-'] = TOKEN | TARGET | VALUE | HOST,
-    ['.'] = TOKEN | TARGET | VALUE | HOST,
+    ['-' ... '.'] = TOKEN | TARGET | VALUE | HOST,
     ['/'] = TARGET | VALUE,
     ['0' ... '9'] = TOKEN | TARGET | VALUE | HOST,
-    [':'] = TARGET | VALUE | HOST,
-    [';'] = TARGET | VALUE | HOST,
+    [':' ... ';'] = TARGET | VALUE | HOST,
     ['<'] = VALUE,
     ['='] = TARGET | VALUE | HOST,
     ['>'] = VALUE,
-    ['?'] = TARGET | VALUE,
-    ['@'] = TARGET | VALUE,
+    ['?' ... '@'] = TARGET | VALUE,
     ['A' ... 'Z'] = TOKEN | TARGET | VALUE | HOST,
     ['['] = TARGET | VALUE | HOST,
     ['\\'] = VALUE,
@@ -76,16 +70,12 @@ static bool is_all(rung_slice text, unsigned of) {
     return true;
 }
 
-static char lower(char byte) {
-    return byte >= 'A' && byte <= 'Z' ? (char)(byte | 0x20) : byte;
-}
-
 /* `name` is in lower case. */
 static bool is_name(rung_slice text, rung_slice name) {
     if (text.len != name.len)
         return false;
     for (size_t i = 0; i < text.len; i++)
-        if (lower(text.ptr[i]) != name.ptr[i])
+        if (rung_lower(text.ptr[i]) != name.ptr[i])
             return false;
     return true;
 }
@@ -119,7 +109,7 @@ static bool has_zero_weight(rung_slice parameters) {
     const char *p = parameters.ptr, *end = p + parameters.len;
     while (p < end && (*p == ';' || *p == ' ' || *p == '\t'))
         p++;
-    if (end - p < 3 || lower(p[0]) != 'q' || p[1] != '=' || p[2] != '0')
+    if (end - p < 3 || rung_lower(p[0]) != 'q' || p[1] != '=' || p[2] != '0')
         return false;
     for (p += 3; p < end; p++)
         if (*p >= '1' && *p <= '9')
@@ -161,16 +151,15 @@ static rung_head_part part_of(const reading *r, rung_slice text) {
 }
 
 static rung_method method_of(rung_slice text) {
-    static const struct {
-        rung_slice name;
-        rung_method method;
-    } known[] = {{{"GET", 3}, RUNG_METHOD_GET},        {{"HEAD", 4}, RUNG_METHOD_HEAD},
-                 {{"POST", 4}, RUNG_METHOD_POST},      {{"PUT", 3}, RUNG_METHOD_PUT},
-                 {{"DELETE", 6}, RUNG_METHOD_DELETE},  {{"PATCH", 5}, RUNG_METHOD_PATCH},
-                 {{"OPTIONS", 7}, RUNG_METHOD_OPTIONS}};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (rung_slice_eq(text, known[i].name))
-            return known[i].method;
+    static const rung_slice names[RUNG_METHOD_OTHER] = {
+        [RUNG_METHOD_GET] = {"GET", 3},         [RUNG_METHOD_HEAD] = {"HEAD", 4},
+        [RUNG_METHOD_POST] = {"POST", 4},       [RUNG_METHOD_PUT] = {"PUT", 3},
+        [RUNG_METHOD_DELETE] = {"DELETE", 6},   [RUNG_METHOD_PATCH] = {"PATCH", 5},
+        [RUNG_METHOD_OPTIONS] = {"OPTIONS", 7},
+    };
+    for (int i = 0; i < RUNG_METHOD_OTHER; i++)
+        if (rung_slice_eq(text, names[i]))
+            return (rung_method)i;
     return RUNG_METHOD_OTHER;
 }
 
@@ -228,8 +217,8 @@ static rung_status parse_version(reading *r, rung_slice version) {
     if (rung_slice_eq(version, RUNG_SLICE("HTTP/1.0")))
         return RUNG_OK;
     bool is_version = version.len == 8 && memcmp(version.ptr, "HTTP/", 5) == 0 &&
-                      version.ptr[5] >= '0' && version.ptr[5] <= '9' && version.ptr[6] == '.' &&
-                      version.ptr[7] >= '0' && version.ptr[7] <= '9';
+                      rung_is_digit(version.ptr[5]) && version.ptr[6] == '.' &&
+                      rung_is_digit(version.ptr[7]);
     if (is_version)
         return refuse(r, 505, "version_not_supported", "this server speaks HTTP/1.1 and HTTP/1.0");
     return malformed(r, "request line: expected METHOD TARGET HTTP/1.1");
@@ -260,7 +249,7 @@ static rung_status parse_length(reading *r, rung_slice value) {
     if (value.len < 1 || value.len > 18)
         return malformed(r, "Content-Length: expected 1 to 18 digits");
     for (size_t i = 0; i < value.len; i++) {
-        if (value.ptr[i] < '0' || value.ptr[i] > '9')
+        if (!rung_is_digit(value.ptr[i]))
             return malformed(r, "Content-Length: expected digits only");
         length = length * 10 + (uint64_t)(value.ptr[i] - '0');
     }
@@ -477,7 +466,7 @@ void rung_head_fold(const rung_head *h, char *bytes) {
     for (uint32_t i = 0; i < h->field_count; i++) {
         char *name = bytes + h->fields[i].name.at;
         for (uint32_t k = 0; k < h->fields[i].name.len; k++)
-            name[k] = lower(name[k]);
+            name[k] = rung_lower(name[k]);
     }
 }
 
@@ -507,15 +496,8 @@ enum {
     BROKEN,
 };
 
-static int hex_of(char byte) {
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte = lower(byte);
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
 static uint8_t in_size(rung_chunks *c, char byte) {
-    int digit = hex_of(byte);
+    int digit = rung_hex_value(byte);
     if (digit >= 0) {
         c->left = c->left << 4 | (uint64_t)digit;
         return ++c->digits <= 15 ? SIZE : BROKEN;

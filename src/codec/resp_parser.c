@@ -17,12 +17,12 @@ enum { ARGS_FIRST = 256, ARGS_KEPT = 4096, LINE_KEPT = 4096 };
 
 void rung_resp_args_deinit(rung_resp_args *args) {
     rung_alloc_free(args->alloc, args->items, args->size * sizeof *args->items);
-    rung_alloc_free(args->alloc, args->line, args->line_size);
+    rung_buffer_deinit(&args->line);
     *args = (rung_resp_args){.alloc = args->alloc};
 }
 
 void rung_resp_args_reset(rung_resp_args *args) {
-    if (args->size > ARGS_KEPT || args->line_size > LINE_KEPT)
+    if (args->size > ARGS_KEPT || args->line.size > LINE_KEPT)
         rung_resp_args_deinit(args);
     args->count = 0;
     args->head.len = 0;
@@ -45,7 +45,7 @@ static bool args_reserve(rung_resp_args *args, uint32_t more) {
 
 /* ---- the parser's life ---- */
 
-static void begin_command(rung_resp_parser *p) {
+void rung_resp_parser_restart(rung_resp_parser *p) {
     if (p->spans != p->own) {
         rung_alloc_free(p->alloc, p->spans, p->size * sizeof *p->spans);
         p->spans = p->own;
@@ -61,16 +61,12 @@ void rung_resp_parser_init(rung_resp_parser *p, const rung_alloc *alloc, rung_re
     RUNG_ASSERT(limits.command_max <= INT32_MAX);
     *p = (rung_resp_parser){.limits = limits, .alloc = alloc, .size = RUNG_RESP_PARSER_ARGS_OWN};
     p->spans = p->own;
-    begin_command(p);
+    rung_resp_parser_restart(p);
 }
 
 void rung_resp_parser_deinit(rung_resp_parser *p) {
     if (p->spans)
-        begin_command(p);
-}
-
-void rung_resp_parser_restart(rung_resp_parser *p) {
-    begin_command(p);
+        rung_resp_parser_restart(p);
 }
 
 static bool add_span(rung_resp_parser *p, uint32_t offset, uint32_t len) {
@@ -215,20 +211,9 @@ static char unescape(rung_slice text, size_t *i) {
         *i += 2;
         return c;
     }
-    switch (c) {
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 't':
-        return '\t';
-    case 'b':
-        return '\b';
-    case 'a':
-        return '\a';
-    default:
-        return c;
-    }
+    static const char letters[] = "nrtba", bytes[] = "\n\r\t\b\a";
+    const char *found = c ? strchr(letters, c) : NULL;
+    return found ? bytes[found - letters] : c;
 }
 
 /* Append the quoted part that starts at text[*i] to `out`; advances past the closing quote. false: there is none, or
@@ -265,7 +250,7 @@ static bool take_word(rung_slice text, size_t *i, char **out) {
 }
 
 static rung_status read_words(rung_resp_parser *p, rung_resp_args *args, rung_slice line) {
-    char *out = args->line;
+    char *out = args->line.data;
     for (size_t i = 0;;) {
         while (i < line.len && is_space(line.ptr[i]))
             i++;
@@ -276,20 +261,9 @@ static rung_status read_words(rung_resp_parser *p, rung_resp_args *args, rung_sl
             return fail(p, "Protocol error: unbalanced quotes in request");
         if (p->count == p->limits.args_max)
             return fail(p, too_many(p));
-        if (!add_span(p, (uint32_t)(from - args->line), (uint32_t)(out - from)))
+        if (!add_span(p, (uint32_t)(from - args->line.data), (uint32_t)(out - from)))
             return RUNG_ENOMEM;
     }
-}
-
-static bool line_reserve(rung_resp_args *args, size_t size) {
-    if (args->line_size >= size)
-        return true;
-    char *line = rung_alloc_resize(args->alloc, args->line, args->line_size, size);
-    if (!line)
-        return false;
-    args->line = line;
-    args->line_size = size;
-    return true;
 }
 
 static rung_status read_inline(rung_resp_parser *p, rung_resp_args *args, rung_slice bytes) {
@@ -305,7 +279,8 @@ static rung_status read_inline(rung_resp_parser *p, rung_resp_args *args, rung_s
     p->at = (uint32_t)len + 1;
     if (len && bytes.ptr[len - 1] == '\r')
         len--;
-    if (!line_reserve(args, len + 1))
+    args->line.alloc = args->alloc;
+    if (!rung_buffer_reserve(&args->line, len + 1))
         return RUNG_ENOMEM;
     return read_words(p, args, rung_slice_of(bytes.ptr, len));
 }
@@ -415,13 +390,13 @@ __attribute__((noinline)) static rung_status read_any(rung_resp_parser *p, rung_
         return st;
     if (!args_reserve(args, p->count))
         return RUNG_ENOMEM;
-    const char *base = is_inline ? args->line : bytes.ptr;
+    const char *base = is_inline ? args->line.data : bytes.ptr;
     for (uint32_t i = 0; i < p->count; i++)
         args->items[args->count + i] = rung_slice_of(base + p->spans[i].offset, p->spans[i].len);
     *command_out = (rung_resp_command){args->count, p->count, is_inline, false};
     args->count += p->count;
     *used_out = p->at;
-    begin_command(p);
+    rung_resp_parser_restart(p);
     return RUNG_OK;
 }
 

@@ -16,8 +16,7 @@
 #ifndef RUNG_CODEC_RESP_PARSER_H
 #define RUNG_CODEC_RESP_PARSER_H
 
-#include "base/alloc.h"
-#include "base/slice.h"
+#include "base/buffer.h"
 #include "base/status.h"
 
 #include <stdint.h>
@@ -44,8 +43,7 @@ typedef struct rung_resp_args {
     /* Private: the last command's bytes up to its third argument; empty: not known. */
     rung_slice head;
     uint32_t head_count; /* private: how many arguments it has */
-    char *line;          /* the words of the inline command read last */
-    size_t line_size;
+    rung_buffer line;    /* the words of the inline command read last */
 } rung_resp_args;
 
 void rung_resp_args_deinit(rung_resp_args *args);

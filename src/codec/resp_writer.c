@@ -2,7 +2,6 @@
 /* Reserve room once per reply; lengths and numbers are written in place. */
 #include "codec/resp_writer.h"
 
-#include "codec/resp_digits.h"
 #include "model/text.h"
 
 enum { NUMBER_MAX = 24 };
@@ -107,7 +106,28 @@ void rung_resp_text(rung_resp_writer *w, const char *text) {
     rung_resp_bulk(w, rung_slice_str(text));
 }
 
-/* ---- numbers ---- */
+/* ---- numbers: most scores are integers of up to eight digits ---- */
+
+#define HAS_EIGHT (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) /* where it works */
+
+/* May eight_digits() format this value? Not 0, which has a sign. */
+static inline bool is_short(double value) {
+    return HAS_EIGHT && value > 0 && value < 1e8 && (double)(uint32_t)value == value;
+}
+
+/* The digits of a value below 10^8 as the bytes of a word, first digit lowest, and their number; the other bytes are
+ * 0. Splits the value into fours, then pairs, then digits, in parallel lanes of one word. The divisions are
+ * multiplications that are exact for numbers this small. Leading zeros are shifted out. */
+static inline uint64_t eight_digits(uint32_t value, unsigned *count_out) {
+    uint64_t fours = value / 10000 | (uint64_t)(value % 10000) << 32;
+    uint64_t hundreds = fours * 10486 >> 20 & UINT64_C(0x0000007f0000007f);
+    uint64_t pairs = hundreds | (fours - hundreds * 100) << 16;
+    uint64_t tens = pairs * 103 >> 10 & UINT64_C(0x000f000f000f000f);
+    uint64_t digits = tens | (pairs - tens * 10) << 8;
+    unsigned zeros = (unsigned)__builtin_ctzll(digits | (uint64_t)1 << 56) / 8;
+    *count_out = 8 - zeros;
+    return (digits | UINT64_C(0x3030303030303030)) >> zeros * 8;
+}
 
 /* A number follows its length, which usually has one digit: "$6\r\n" leaves room for that, otherwise the digits move.
  */
@@ -124,7 +144,7 @@ static char *end_bulk(char *at, size_t len) {
 /* Most numbers are small integers: their length and digits are two words. */
 static inline char *put_eight(char *at, uint32_t value, bool is_bulk) {
     unsigned count;
-    uint64_t digits = rung__resp_eight(value, &count);
+    uint64_t digits = eight_digits(value, &count);
     if (is_bulk) {
         memcpy(at, "$0\r\n", BEFORE);
         at[1] = (char)('0' + count);
@@ -141,7 +161,7 @@ void rung_resp_bulk_int(rung_resp_writer *w, int64_t value) {
     if (!rung_buffer_reserve(&w->buffer, 2 * NUMBER_MAX))
         return;
     char *at = w->data + w->len;
-    if (RUNG__RESP_EIGHT && (uint64_t)value < 100000000) {
+    if (HAS_EIGHT && (uint64_t)value < 100000000) {
         w->len = (size_t)(put_eight(at, (uint32_t)value, true) - w->data);
         return;
     }
@@ -153,9 +173,9 @@ void rung_resp_bulk_int(rung_resp_writer *w, int64_t value) {
 
 size_t rung_resp_format_double(double value, char out[RUNG_RESP_DOUBLE_MAX]) {
     unsigned count;
-    if (!rung__resp_is_short(value))
+    if (!is_short(value))
         return rung_text_format_17g(value, out);
-    uint64_t digits = rung__resp_eight((uint32_t)value, &count);
+    uint64_t digits = eight_digits((uint32_t)value, &count);
     memcpy(out, &digits, sizeof digits);
     return count;
 }
@@ -170,8 +190,8 @@ __attribute__((noinline)) static char *put_any_double(char *at, double value, bo
 }
 
 static inline char *put_double(char *at, double value, bool is_bulk) {
-    return rung__resp_is_short(value) ? put_eight(at, (uint32_t)value, is_bulk)
-                                      : put_any_double(at, value, is_bulk);
+    return is_short(value) ? put_eight(at, (uint32_t)value, is_bulk)
+                           : put_any_double(at, value, is_bulk);
 }
 
 void rung_resp_double(rung_resp_writer *w, double value) {

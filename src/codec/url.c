@@ -28,35 +28,24 @@ rung_status rung_url_decode(rung_slice text, bool plus_is_space, char *out, rung
     return RUNG_OK;
 }
 
-/* Take the part of `*rest` before `border` off the front, with the border; all of it if there is no border. */
-static rung_slice take_part(rung_slice *rest, char border, bool *is_last) {
-    const char *end = rest->len ? memchr(rest->ptr, border, rest->len) : NULL;
-    *is_last = !end;
-    size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
-    rung_slice part = {rest->ptr, len};
-    if (end)
-        *rest = rung_slice_of(end + 1, rest->len - len - 1);
-    return part;
-}
-
 rung_status rung_url_segments(rung_slice path, rung_slice *segments, uint32_t room,
                               uint32_t *count_out, rung_err *err) {
     if (!path.len || path.ptr[0] != '/')
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "path", "expected '/' at the start");
-    rung_slice rest = {path.ptr + 1, path.len - 1};
     uint32_t count = 0;
-    for (bool is_last = false; !is_last;) {
+    for (const char *at = path.ptr, *end = at + path.len; at; count++) {
+        const char *from = at + 1;
         if (count == room)
             return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "path", "more than %u segments", room);
-        segments[count++] = take_part(&rest, '/', &is_last);
+        at = from < end ? memchr(from, '/', (size_t)(end - from)) : NULL;
+        segments[count] = rung_slice_of(from, (size_t)((at ? at : end) - from));
     }
     *count_out = count;
     return RUNG_OK;
 }
 
 static bool is_unreserved(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
+    return rung_is_letter(c) || rung_is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 size_t rung_url_encode(rung_slice text, char *out) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* url.h - parse a request's target strictly: path segments, query pairs, percent-encoding (RFC 3986).
+/* url.h - the segments of a path and percent-encoding (RFC 3986).
  *
- * Refuses incomplete escapes, escapes that are not hexadecimal, NUL, invalid UTF-8, anything beyond the limits, and
- * repeated names in a query. Pure; any thread. */
+ * Refuses incomplete escapes, escapes that are not hexadecimal, NUL, and invalid UTF-8. Pure; any thread. */
 #ifndef RUNG_CODEC_URL_H
 #define RUNG_CODEC_URL_H
 

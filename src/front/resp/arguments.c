@@ -2,17 +2,14 @@
 /* The order of the checks is Redis 7's, since the first failure is the one that is told. */
 #include "front/resp/arguments.h"
 
+#include "base/ascii.h"
 #include "codec/resp_parser.h"
 
 #include <math.h>
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 bool rung__resp_is_same_word(const char *text, const char *word, size_t len) {
     for (size_t i = 0; i < len; i++)
-        if (lower(text[i]) != word[i])
+        if (rung_lower(text[i]) != word[i])
             return false;
     return true;
 }
@@ -23,7 +20,7 @@ bool rung__resp_is_same_word(const char *text, const char *word, size_t len) {
 static bool is_lost(rung_slice text, double value) {
     if (value != 0)
         return false;
-    for (size_t i = 0; i < text.len && lower(text.ptr[i]) != 'e'; i++)
+    for (size_t i = 0; i < text.len && rung_lower(text.ptr[i]) != 'e'; i++)
         if (text.ptr[i] >= '1' && text.ptr[i] <= '9')
             return true;
     return false;

@@ -4,6 +4,7 @@
 #include "codec/resp_parser.h"
 #include "front/resp/handlers.h"
 
+#include "base/ascii.h"
 #define ZSET "sorted-set"
 #define KEYS "generic"
 
@@ -317,13 +318,9 @@ const rung__resp_command *rung__resp_command_at(uint32_t i) {
 
 /* ---- by name ---- */
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 static bool is_named(const char *name, rung_slice text) {
     for (size_t i = 0; i < text.len; i++)
-        if (lower(text.ptr[i]) != name[i] || !name[i])
+        if (rung_lower(text.ptr[i]) != name[i] || !name[i])
             return false;
     return !name[text.len];
 }
@@ -367,7 +364,7 @@ bool rung__resp_command_is_foreign(rung_slice name) {
         memchr(name.ptr, 0, name.len))
         return false;
     for (size_t i = 0; i < name.len; i++)
-        word[1 + i] = lower(name.ptr[i]);
+        word[1 + i] = rung_lower(name.ptr[i]);
     word[1 + name.len] = ' ';
     return strstr(foreign, word) != NULL;
 }
