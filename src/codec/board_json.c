@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables say what a field may look like; the functions below them turn slots into the definition, one field each.
- * What a table cannot say (an exact number of the board's own type, "HH:MM", "top:5") is said by those functions in the
- * same words: the field, a colon, what was expected. */
+/* The tables define the form of each field. The functions below them check what a table cannot express (a score of the
+ * board's own type, "HH:MM", "top:5") and fill in the definition, one field each. */
 #include "codec/board_json.h"
 
 #include "base/ascii.h"
@@ -224,18 +223,28 @@ const rung_schema rung_board_schema = {
     .fields = board_fields,
     .count = BOARD_FIELDS};
 
-/* ---- reading ---- */
+/* ---- reading: each function reads one field of the board ---- */
 
-static void read_column(const rung_slot *slots, rung_column *column) {
+typedef rung_status read_item(rung_json *r, rung_board_def *def);
+
+/* Every item of the array of a slot. */
+static rung_status read_items(rung_json *r, const rung_slot *slot, const char *name,
+                              read_item *item, rung_board_def *def, rung_err *err) {
+    rung_json_init_at(r, slot->text, name, slot->offset, err);
+    rung_status st = rung_json_enter_array(r);
+    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK)
+        st = item(r, def);
+    return st < 0 ? st : RUNG_OK;
+}
+
+static rung_status read_column(const rung_slot *slots, const char *field, rung_column *column,
+                               rung_err *err) {
     if (slots[COLUMN_TYPE].present)
         column->type = (rung_score_type)slots[COLUMN_TYPE].choice;
     if (slots[COLUMN_ORDER].present)
         column->order = (rung_score_order)slots[COLUMN_ORDER].choice;
     if (slots[COLUMN_DECIMALS].present)
         column->decimals = (unsigned)slots[COLUMN_DECIMALS].integer;
-}
-
-static rung_status check_decimals(const rung_column *column, const char *field, rung_err *err) {
     if (column->decimals && column->type != RUNG_SCORE_DECIMAL)
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "%s.decimals", "only the type decimal has them",
                                field);
@@ -247,28 +256,18 @@ static rung_status read_score(rung_json *r, const rung_slot *slot, rung_board_de
     rung_slot slots[COLUMN_NAME];
     rung_status st =
         rung_schema_read_at(&score_schema, r, slot->text, "score", slot->offset, slots, err);
-    if (st < 0)
-        return st;
-    read_column(slots, &def->key.columns[0]);
-    return check_decimals(&def->key.columns[0], "score", err);
+    return st < 0 ? st : read_column(slots, "score", &def->key.columns[0], err);
 }
 
-static rung_status read_columns(rung_json *r, const rung_slot *slot, rung_board_def *def,
-                                rung_err *err) {
+static rung_status read_further_column(rung_json *r, rung_board_def *def) {
     static const char *const fields[] = {"columns[0]", "columns[1]"};
     rung_slot slots[COLUMN_FIELDS];
-    rung_json_init_at(r, slot->text, "columns", slot->offset, err);
-    rung_status st = rung_json_enter_array(r);
-    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK) {
-        st = rung_schema_read(&column_schema, r, slots);
-        if (st < 0)
-            break;
-        unsigned i = def->key.column_count++;
-        def->column_names[i - 1] = slots[COLUMN_NAME].text;
-        read_column(slots, &def->key.columns[i]);
-        st = check_decimals(&def->key.columns[i], fields[i - 1], err);
-    }
-    return st < 0 ? st : RUNG_OK;
+    rung_status st = rung_schema_read(&column_schema, r, slots);
+    if (st < 0)
+        return st;
+    unsigned i = def->key.column_count++;
+    def->column_names[i - 1] = slots[COLUMN_NAME].text;
+    return read_column(slots, fields[i - 1], &def->key.columns[i], r->err);
 }
 
 static rung_status read_update(const rung_slot *slot, rung_board_def *def, rung_err *err) {
@@ -337,11 +336,7 @@ static rung_status read_window(rung_json *r, rung_board_def *def) {
 static rung_status read_windows(rung_json *r, const rung_slot *slot, rung_board_def *def,
                                 rung_err *err) {
     def->windows = 0;
-    rung_json_init_at(r, slot->text, "windows", slot->offset, err);
-    rung_status st = rung_json_enter_array(r);
-    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK)
-        st = read_window(r, def);
-    return st < 0 ? st : RUNG_OK;
+    return read_items(r, slot, "windows", read_window, def, err);
 }
 
 static rung_status read_day_starts(const rung_slot *slot, rung_board_def *def, rung_err *err) {
@@ -357,30 +352,21 @@ static rung_status read_day_starts(const rung_slot *slot, rung_board_def *def, r
     return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "day_starts", "expected HH:MM, from 00:00 to 23:59");
 }
 
-static rung_status read_scopes(rung_json *r, const rung_slot *slot, rung_board_def *def,
-                               rung_err *err) {
-    rung_json_init_at(r, slot->text, "scopes", slot->offset, err);
-    rung_status st = rung_json_enter_array(r);
-    while (st == RUNG_OK && (st = rung_json_next_item(r)) == RUNG_OK)
-        st = rung_json_string(r, &def->scopes[def->scope_count++]);
-    return st < 0 ? st : RUNG_OK;
+static rung_status read_scope(rung_json *r, rung_board_def *def) {
+    return rung_json_string(r, &def->scopes[def->scope_count++]);
 }
 
 /* "top:5" */
 static bool read_top(rung_slice text, rung_board_def *def) {
     static const rung_slice prefix = {"top:", 4};
-    if (text.len < 5 || text.len > 7 || memcmp(text.ptr, prefix.ptr, prefix.len) != 0 ||
-        text.ptr[4] == '0')
+    int64_t top;
+    if (text.len <= prefix.len || memcmp(text.ptr, prefix.ptr, prefix.len) != 0 ||
+        text.ptr[prefix.len] == '0' ||
+        !rung_text_parse_plain(rung_slice_of(text.ptr + prefix.len, text.len - prefix.len), &top))
         return false;
-    uint32_t top = 0;
-    for (size_t i = prefix.len; i < text.len; i++) {
-        if (!rung_is_digit(text.ptr[i]))
-            return false;
-        top = top * 10 + (uint32_t)(text.ptr[i] - '0');
-    }
     def->team_combine = RUNG_COMBINE_TOP;
-    def->team_top = top;
-    return top <= RUNG_TEAM_TOP_MAX;
+    def->team_top = (uint32_t)top;
+    return top > 0 && top <= RUNG_TEAM_TOP_MAX;
 }
 
 static rung_status read_teams(rung_json *r, const rung_slot *slot, rung_board_def *def,
@@ -404,34 +390,37 @@ static rung_status read_teams(rung_json *r, const rung_slot *slot, rung_board_de
     return RUNG_OK;
 }
 
-static rung_status read_limit_score(const rung_slot *slot, const char *name,
-                                    const rung_column *column, rung_value *value_out,
-                                    rung_err *err) {
-    rung_err why;
-    rung_status st = rung_score_parse(column, slot->text, value_out, &why);
-    if (st < 0)
-        return RUNG_FAIL_FIELD(err, st, "limits.%s", "%s", name, why.message);
+/* The limits that are scores: read and written alike. */
+static const struct {
+    unsigned field, bit;
+    size_t offset; /* of a rung_value in the definition */
+} score_limits[] = {{LIMIT_MIN, RUNG_LIMIT_MIN, offsetof(rung_board_def, min)},
+                    {LIMIT_MAX, RUNG_LIMIT_MAX, offsetof(rung_board_def, max)},
+                    {LIMIT_STEP, RUNG_LIMIT_STEP, offsetof(rung_board_def, max_step)}};
+
+static rung_status read_score_limits(const rung_slot *slots, rung_board_def *def, rung_err *err) {
+    for (size_t i = 0; i < COUNT(score_limits); i++) {
+        const rung_slot *slot = &slots[score_limits[i].field];
+        rung_value *value = (rung_value *)(void *)((char *)def + score_limits[i].offset);
+        rung_err why;
+        if (!slot->present)
+            continue;
+        def->limits |= score_limits[i].bit;
+        rung_status st = rung_score_parse(&def->key.columns[0], slot->text, value, &why);
+        if (st < 0)
+            return RUNG_FAIL_FIELD(err, st, "limits.%s", "%s",
+                                   limit_fields[score_limits[i].field].name, why.message);
+    }
     return RUNG_OK;
 }
 
 static rung_status read_limits(rung_json *r, const rung_slot *slot, rung_board_def *def,
                                rung_err *err) {
-    const struct {
-        unsigned field, bit;
-        const char *name;
-        rung_value *value;
-    } scores[] = {{LIMIT_MIN, RUNG_LIMIT_MIN, "min", &def->min},
-                  {LIMIT_MAX, RUNG_LIMIT_MAX, "max", &def->max},
-                  {LIMIT_STEP, RUNG_LIMIT_STEP, "max_step", &def->max_step}};
     rung_slot slots[LIMIT_FIELDS];
     rung_status st =
         rung_schema_read_at(&limit_schema, r, slot->text, "limits", slot->offset, slots, err);
-    for (size_t i = 0; st >= 0 && i < COUNT(scores); i++)
-        if (slots[scores[i].field].present) {
-            def->limits |= scores[i].bit;
-            st = read_limit_score(&slots[scores[i].field], scores[i].name, &def->key.columns[0],
-                                  scores[i].value, err);
-        }
+    if (st >= 0)
+        st = read_score_limits(slots, def, err);
     if (st < 0)
         return st;
     if (slots[LIMIT_RATE].present) {
@@ -469,7 +458,7 @@ static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_d
     if (slots[BOARD_SCORE].present)
         st = read_score(r, &slots[BOARD_SCORE], def, err);
     if (st >= 0 && slots[BOARD_COLUMNS].present)
-        st = read_columns(r, &slots[BOARD_COLUMNS], def, err);
+        st = read_items(r, &slots[BOARD_COLUMNS], "columns", read_further_column, def, err);
     if (st >= 0 && slots[BOARD_UPDATE].present)
         st = read_update(&slots[BOARD_UPDATE], def, err);
     if (st >= 0 && slots[BOARD_HALF_LIFE].present)
@@ -481,7 +470,7 @@ static rung_status read_slots(rung_json *r, const rung_slot *slots, rung_board_d
     if (st >= 0 && slots[BOARD_GRACE].present)
         st = read_seconds(&slots[BOARD_GRACE], "grace", &def->grace_ms, err);
     if (st >= 0 && slots[BOARD_SCOPES].present)
-        st = read_scopes(r, &slots[BOARD_SCOPES], def, err);
+        st = read_items(r, &slots[BOARD_SCOPES], "scopes", read_scope, def, err);
     if (st >= 0 && slots[BOARD_TEAMS].kind == RUNG_JSON_OBJECT && slots[BOARD_TEAMS].present)
         st = read_teams(r, &slots[BOARD_TEAMS], def, err);
     if (st >= 0 && slots[BOARD_LIMITS].present)
@@ -584,30 +573,23 @@ static void write_teams(rung_json_writer *w, const rung_board_def *def) {
     rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "by", string, def->team_by);
     RUNG_JSON_KEY(w, "combine");
-    if (def->team_combine == RUNG_COMBINE_TOP) {
+    if (def->team_combine == RUNG_COMBINE_TOP)
         rung_json_write_string(w,
                                rung_slice_of(top, 4 + rung_digits_format(def->team_top, top + 4)));
-    } else {
+    else
         rung_json_write_word(w, rung_combine_words[def->team_combine]);
-    }
     rung_json_close_object(w);
 }
 
 static void write_limits(rung_json_writer *w, const rung_board_def *def) {
     const rung_column *score = &def->key.columns[0];
     RUNG_JSON_OPEN(w, "limits", object);
-    if (def->limits & RUNG_LIMIT_MIN) {
-        RUNG_JSON_KEY(w, "min");
-        rung_score_json_write(w, score, def->min);
-    }
-    if (def->limits & RUNG_LIMIT_MAX) {
-        RUNG_JSON_KEY(w, "max");
-        rung_score_json_write(w, score, def->max);
-    }
-    if (def->limits & RUNG_LIMIT_STEP) {
-        RUNG_JSON_KEY(w, "max_step");
-        rung_score_json_write(w, score, def->max_step);
-    }
+    for (size_t i = 0; i < COUNT(score_limits); i++)
+        if (def->limits & score_limits[i].bit) {
+            const char *value = (const char *)def + score_limits[i].offset;
+            rung_json_write_key(w, rung_slice_str(limit_fields[score_limits[i].field].name));
+            rung_score_json_write(w, score, *(const rung_value *)(const void *)value);
+        }
     if (def->limits & RUNG_LIMIT_RATE)
         RUNG_JSON_MEMBER(w, "per_player_per_minute", uint, def->per_player_per_minute);
     if (def->limits & RUNG_LIMIT_Z)
