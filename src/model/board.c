@@ -34,7 +34,7 @@
 
 #include "base/ascii.h"
 #include "base/assert.h"
-#include "base/bytes.h"
+#include "model/coder.h"
 #include "model/utf8.h"
 
 #define DEF_VERSION 1
@@ -57,6 +57,13 @@ uint32_t rung_board_window_kind(const rung_board_def *def, rung_slice name,
             return order[i];
     *season_out = name.len ? name : def->seasons[0].name;
     return RUNG_WINDOW_SEASON;
+}
+
+const rung_season *rung_board_season(const rung_board_def *def, rung_slice name) {
+    for (uint32_t i = 0; i < def->season_count; i++)
+        if (rung_slice_eq(def->seasons[i].name, name))
+            return &def->seasons[i];
+    return NULL;
 }
 
 rung_board_def rung_board_def_default(void) {
@@ -308,71 +315,97 @@ rung_status rung_board_def_check(const rung_board_def *def, rung_err *err) {
     return RUNG_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------- */
 
-static void put_value(rung_byte_writer *w, rung_score_type type, rung_value value) {
+static void code_value(const rung__coder *c, rung_score_type type, rung_value *value) {
     if (type == RUNG_SCORE_REAL)
-        rung_put_real(w, value.d);
+        rung__code_real(c, &value->d);
     else
-        rung_put_signed(w, value.i);
+        rung__code_signed(c, &value->i);
 }
 
-static void put_columns(rung_byte_writer *w, const rung_board_def *def) {
-    rung_put_byte(w, (uint8_t)def->key.column_count);
+static void code_columns(const rung__coder *c, rung_board_def *def) {
+    rung__code_count(c, &def->key.column_count, RUNG_COLUMNS_MAX);
     for (unsigned i = 0; i < def->key.column_count; i++) {
-        const rung_column *column = &def->key.columns[i];
-        rung_put_byte(w, (uint8_t)(column->type | column->order << 2 | column->decimals << 4));
+        rung_column *column = &def->key.columns[i];
+        uint8_t byte = (uint8_t)(column->type | column->order << 2 | column->decimals << 4);
+        RUNG__CODE_BYTE(c, byte);
+        if (byte & 0x08)
+            rung_byte_reader_fail(c->r, "a column has an unknown bit");
+        if (c->r)
+            *column = (rung_column){(rung_score_type)(byte & 3), (rung_score_order)(byte >> 2 & 1),
+                                    byte >> 4};
         if (i)
-            rung_put_text(w, def->column_names[i - 1]);
+            rung__code_text(c, &def->column_names[i - 1]);
     }
-    rung_put_byte(w, (uint8_t)def->key.tie);
+    RUNG__CODE_BYTE(c, def->key.tie);
 }
 
-static void put_windows(rung_byte_writer *w, const rung_board_def *def) {
-    rung_put_byte(w, (uint8_t)def->windows);
-    rung_put_number(w, def->season_count);
+static void code_windows(const rung__coder *c, rung_board_def *def) {
+    RUNG__CODE_BYTE(c, def->windows);
+    rung__code_count(c, &def->season_count, RUNG_SEASONS_MAX);
     for (uint32_t i = 0; i < def->season_count; i++) {
-        const rung_season *season = &def->seasons[i];
-        rung_put_text(w, season->name);
-        rung_put_signed(w, season->starts_ms);
-        rung_put_number(w, (uint64_t)(season->ends_ms - season->starts_ms));
+        rung_season *season = &def->seasons[i];
+        uint64_t length_ms = (uint64_t)(season->ends_ms - season->starts_ms);
+        rung__code_text(c, &season->name);
+        rung__code_signed(c, &season->starts_ms);
+        rung__code_number(c, &length_ms);
+        if (c->r && __builtin_add_overflow(season->starts_ms, length_ms, &season->ends_ms))
+            rung_byte_reader_fail(c->r, "a season ends beyond all time");
     }
 }
 
-static void put_clock(rung_byte_writer *w, const rung_board_def *def) {
-    rung_put_text(w, def->zone_name);
-    rung_put_text(w, def->zone_rules);
-    rung_put_number(w, (uint64_t)def->day_starts_min);
-    rung_put_number(w, (uint64_t)def->grace_ms);
-    rung_put_number(w, def->keep);
+static void code_clock(const rung__coder *c, rung_board_def *def) {
+    uint32_t day_starts_min = (uint32_t)def->day_starts_min;
+    rung__code_text(c, &def->zone_name);
+    rung__code_text(c, &def->zone_rules);
+    rung__code_count(c, &day_starts_min, INT32_MAX);
+    if (c->r)
+        def->day_starts_min = (int32_t)day_starts_min;
+    rung__code_positive(c, &def->grace_ms);
+    rung__code_count(c, &def->keep, UINT32_MAX);
 }
 
-static void put_groups(rung_byte_writer *w, const rung_board_def *def) {
-    rung_put_number(w, def->scope_count);
+static void code_groups(const rung__coder *c, rung_board_def *def) {
+    rung__code_count(c, &def->scope_count, RUNG_SCOPES_MAX);
     for (uint32_t i = 0; i < def->scope_count; i++)
-        rung_put_text(w, def->scopes[i]);
-    rung_put_byte(w, def->has_teams);
+        rung__code_text(c, &def->scopes[i]);
+    rung__code_bool(c, &def->has_teams);
     if (!def->has_teams)
         return;
-    rung_put_text(w, def->team_by);
-    rung_put_byte(w, (uint8_t)def->team_combine);
+    rung__code_text(c, &def->team_by);
+    RUNG__CODE_BYTE(c, def->team_combine);
     if (def->team_combine == RUNG_COMBINE_TOP)
-        rung_put_number(w, def->team_top);
+        rung__code_count(c, &def->team_top, UINT32_MAX);
 }
 
-static void put_limits(rung_byte_writer *w, const rung_board_def *def) {
+static void code_limits(const rung__coder *c, rung_board_def *def) {
     rung_score_type type = def->key.columns[0].type;
-    rung_put_byte(w, (uint8_t)def->limits);
+    RUNG__CODE_BYTE(c, def->limits);
     if (def->limits & RUNG_LIMIT_MIN)
-        put_value(w, type, def->min);
+        code_value(c, type, &def->min);
     if (def->limits & RUNG_LIMIT_MAX)
-        put_value(w, type, def->max);
+        code_value(c, type, &def->max);
     if (def->limits & RUNG_LIMIT_STEP)
-        put_value(w, type, def->max_step);
+        code_value(c, type, &def->max_step);
     if (def->limits & RUNG_LIMIT_RATE)
-        rung_put_number(w, def->per_player_per_minute);
+        rung__code_count(c, &def->per_player_per_minute, UINT32_MAX);
     if (def->limits & RUNG_LIMIT_Z)
-        rung_put_real(w, def->z_score);
+        rung__code_real(c, &def->z_score);
+}
+
+static void code_def(const rung__coder *c, rung_board_def *def) {
+    rung__code_text(c, &def->title);
+    code_columns(c, def);
+    RUNG__CODE_BYTE(c, def->update);
+    if (def->update == RUNG_UPDATE_DECAY)
+        rung__code_positive(c, &def->half_life_ms);
+    RUNG__CODE_BYTE(c, def->rank);
+    code_windows(c, def);
+    code_clock(c, def);
+    code_groups(c, def);
+    code_limits(c, def);
+    RUNG__CODE_BYTE(c, def->writers);
 }
 
 rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t size,
@@ -382,98 +415,11 @@ rung_status rung_board_def_encode(const rung_board_def *def, void *out, size_t s
         return st;
     rung_byte_writer w = rung_byte_writer_of(out, size);
     rung_put_byte(&w, DEF_VERSION);
-    rung_put_text(&w, def->title);
-    put_columns(&w, def);
-    rung_put_byte(&w, (uint8_t)def->update);
-    if (def->update == RUNG_UPDATE_DECAY)
-        rung_put_number(&w, (uint64_t)def->half_life_ms);
-    rung_put_byte(&w, (uint8_t)def->rank);
-    put_windows(&w, def);
-    put_clock(&w, def);
-    put_groups(&w, def);
-    put_limits(&w, def);
-    rung_put_byte(&w, (uint8_t)def->writers);
+    code_def(&(rung__coder){.w = &w}, (rung_board_def *)(uintptr_t)def);
     size_t length = rung_byte_writer_length(&w);
     RUNG_ASSERT(length <= RUNG_BOARD_DEF_BYTES_MAX);
     *length_out = length;
     return length <= size ? RUNG_OK : RUNG_ELIMIT;
-}
-
-/* ---- reading ----------------------------------------------------------------------------------------- */
-
-static rung_value get_value(rung_byte_reader *r, rung_score_type type) {
-    return type == RUNG_SCORE_REAL ? (rung_value){.d = rung_get_real(r)}
-                                   : (rung_value){.i = rung_get_signed(r)};
-}
-
-/* A number that becomes an int64; a larger one becomes negative, which the check refuses. */
-static int64_t get_int64(rung_byte_reader *r) {
-    return (int64_t)rung_get_number(r);
-}
-
-static void get_columns(rung_byte_reader *r, rung_board_def *def) {
-    def->key.column_count = rung_get_count(r, RUNG_COLUMNS_MAX);
-    for (unsigned i = 0; i < def->key.column_count; i++) {
-        uint8_t byte = rung_get_byte(r);
-        if (byte & 0x08)
-            rung_byte_reader_fail(r, "a column has an unknown bit");
-        def->key.columns[i] = (rung_column){(rung_score_type)(byte & 3),
-                                            (rung_score_order)(byte >> 2 & 1), byte >> 4};
-        if (i)
-            def->column_names[i - 1] = rung_get_text(r);
-    }
-    def->key.tie = (rung_tie)rung_get_byte(r);
-}
-
-static void get_windows(rung_byte_reader *r, rung_board_def *def) {
-    def->windows = rung_get_byte(r);
-    def->season_count = rung_get_count(r, RUNG_SEASONS_MAX);
-    for (uint32_t i = 0; i < def->season_count; i++) {
-        rung_season *season = &def->seasons[i];
-        season->name = rung_get_text(r);
-        season->starts_ms = rung_get_signed(r);
-        if (__builtin_add_overflow(season->starts_ms, rung_get_number(r), &season->ends_ms))
-            rung_byte_reader_fail(r, "a season ends beyond all time");
-    }
-}
-
-static void get_clock(rung_byte_reader *r, rung_board_def *def) {
-    def->zone_name = rung_get_text(r);
-    def->zone_rules = rung_get_text(r);
-    def->day_starts_min = (int32_t)rung_get_count(r, INT32_MAX);
-    def->grace_ms = get_int64(r);
-    def->keep = rung_get_count(r, UINT32_MAX);
-}
-
-static void get_groups(rung_byte_reader *r, rung_board_def *def) {
-    def->scope_count = rung_get_count(r, RUNG_SCOPES_MAX);
-    for (uint32_t i = 0; i < def->scope_count; i++)
-        def->scopes[i] = rung_get_text(r);
-    uint8_t has_teams = rung_get_byte(r);
-    if (has_teams > 1)
-        rung_byte_reader_fail(r, "teams are there or not");
-    def->has_teams = has_teams == 1;
-    if (!def->has_teams)
-        return;
-    def->team_by = rung_get_text(r);
-    def->team_combine = (rung_combine)rung_get_byte(r);
-    if (def->team_combine == RUNG_COMBINE_TOP)
-        def->team_top = rung_get_count(r, UINT32_MAX);
-}
-
-static void get_limits(rung_byte_reader *r, rung_board_def *def) {
-    rung_score_type type = def->key.columns[0].type;
-    def->limits = rung_get_byte(r);
-    if (def->limits & RUNG_LIMIT_MIN)
-        def->min = get_value(r, type);
-    if (def->limits & RUNG_LIMIT_MAX)
-        def->max = get_value(r, type);
-    if (def->limits & RUNG_LIMIT_STEP)
-        def->max_step = get_value(r, type);
-    if (def->limits & RUNG_LIMIT_RATE)
-        def->per_player_per_minute = rung_get_count(r, UINT32_MAX);
-    if (def->limits & RUNG_LIMIT_Z)
-        def->z_score = rung_get_real(r);
 }
 
 rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, rung_err *err) {
@@ -483,18 +429,7 @@ rung_status rung_board_def_decode(rung_slice bytes, rung_board_def *def_out, run
     if (!r.fault && version != DEF_VERSION)
         return RUNG_FAIL(err, RUNG_EVERSION, "board definition: version %u is not known here",
                          version);
-    def.title = rung_get_text(&r);
-    get_columns(&r, &def);
-    def.update = (rung_update)rung_get_byte(&r);
-    if (def.update == RUNG_UPDATE_DECAY)
-        def.half_life_ms = get_int64(&r);
-    def.rank = (rung_rank_style)rung_get_byte(&r);
-    get_windows(&r, &def);
-    get_clock(&r, &def);
-    get_groups(&r, &def);
-    get_limits(&r, &def);
-    def.writers = (rung_writers)rung_get_byte(&r);
-
+    code_def(&(rung__coder){.r = &r}, &def);
     rung_status st = rung_byte_reader_finish(&r, bytes, "board definition", err);
     if (st == RUNG_OK)
         st = rung_board_def_check(&def, err);

@@ -97,6 +97,8 @@ bool rung_attribute_name_is_valid(rung_slice name);
  * board does not have, or no longer), with *season_out; empty: the first that the board has, of all, year .. hour,
  * seasons. */
 uint32_t rung_board_window_kind(const rung_board_def *def, rung_slice name, rung_slice *season_out);
+/* The season of that name; NULL: the board has none. */
+const rung_season *rung_board_season(const rung_board_def *def, rung_slice name);
 
 /* RUNG_OK, or RUNG_EINVAL with a message that starts with the field's name in the API ("limits.min: ...") and says
  * what was expected. Checks everything that needs no other state: enumerators, ranges, names, duplicates; count needs

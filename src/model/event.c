@@ -35,7 +35,7 @@
 #include "model/event.h"
 
 #include "base/assert.h"
-#include "base/bytes.h"
+#include "model/coder.h"
 #include "model/utf8.h"
 
 #define EVENT_VERSION 1
@@ -52,48 +52,6 @@ enum {
 enum { KEYS_ADMIN = 1 << 14 };
 _Static_assert(RUNG_ZCOMMANDS_MAX < KEYS_ADMIN, "the number of commands leaves the bit free");
 enum { VALUE_TYPE = 3, VALUE_DECIMALS_SHIFT = 4, VALUE_UNKNOWN = 0x0c };
-
-const char *rung_event_kind_name(rung_event_kind kind) {
-    switch (kind) {
-    case RUNG_EVENT_BOARD_DEFINED:
-        return "board defined";
-    case RUNG_EVENT_BOARD_DELETED:
-        return "board deleted";
-    case RUNG_EVENT_SCORE:
-        return "score";
-    case RUNG_EVENT_ENTRY_REMOVED:
-        return "entry removed";
-    case RUNG_EVENT_PLAYER_SET:
-        return "player set";
-    case RUNG_EVENT_PLAYER_ERASED:
-        return "player erased";
-    case RUNG_EVENT_FRIEND_ADDED:
-        return "friend added";
-    case RUNG_EVENT_FRIEND_REMOVED:
-        return "friend removed";
-    case RUNG_EVENT_FRIENDS_REPLACED:
-        return "friends replaced";
-    case RUNG_EVENT_BANNED:
-        return "banned";
-    case RUNG_EVENT_UNBANNED:
-        return "unbanned";
-    case RUNG_EVENT_WINDOW_OPENED:
-        return "window opened";
-    case RUNG_EVENT_WINDOW_CLOSED:
-        return "window closed";
-    case RUNG_EVENT_TICK:
-        return "tick";
-    case RUNG_EVENT_KEYS:
-        return "keys";
-    case RUNG_EVENT_IDS_SET:
-        return "ids set";
-    case RUNG_EVENT_RULES_SET:
-        return "rules set";
-    case RUNG_EVENT_ACCESS_SET:
-        return "access set";
-    }
-    return "unknown";
-}
 
 bool rung_names_next(rung_slice *packed, rung_slice *name_out) {
     if (packed->len == 0)
@@ -320,54 +278,171 @@ static rung_status check_rules(const rung_event *event, rung_err *err) {
     return RUNG_OK;
 }
 
-static rung_status check_event(const rung_event *event, rung_err *err) {
-    rung_status st = check_time(event->ts_ms, "ts", err);
-    if (st < 0)
-        return st;
-    switch (event->kind) {
-    case RUNG_EVENT_BOARD_DEFINED:
-        return check_defined(event, err);
-    case RUNG_EVENT_BOARD_DELETED:
-        return check_name(event->deleted.board, "board", err);
-    case RUNG_EVENT_SCORE:
-        return check_score(&event->score, err);
-    case RUNG_EVENT_ENTRY_REMOVED:
-        return check_board_and_player(event->removed.board, event->removed.player, err);
-    case RUNG_EVENT_PLAYER_SET:
-        return check_profile(event, err);
-    case RUNG_EVENT_PLAYER_ERASED:
-        return check_name(event->erased.player, "player", err);
-    case RUNG_EVENT_FRIEND_ADDED:
-    case RUNG_EVENT_FRIEND_REMOVED:
-        return check_friend(event, err);
-    case RUNG_EVENT_FRIENDS_REPLACED:
-        return check_friends(event, err);
-    case RUNG_EVENT_BANNED:
-    case RUNG_EVENT_UNBANNED:
-        return check_ban(event, err);
-    case RUNG_EVENT_WINDOW_OPENED:
-    case RUNG_EVENT_WINDOW_CLOSED:
-        return check_window(event, err);
-    case RUNG_EVENT_TICK:
-        return RUNG_OK;
-    case RUNG_EVENT_KEYS:
-        return check_keys(event, err);
-    case RUNG_EVENT_IDS_SET:
-        return check_ids(event, err);
-    case RUNG_EVENT_RULES_SET:
-        return check_rules(event, err);
-    case RUNG_EVENT_ACCESS_SET:
-        return RUNG_OK;
-    }
-    return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "kind", "%u is not known here", (unsigned)event->kind);
+static rung_status check_deleted(const rung_event *e, rung_err *err) {
+    return check_name(e->deleted.board, "board", err);
+}
+
+static rung_status check_score_event(const rung_event *e, rung_err *err) {
+    return check_score(&e->score, err);
+}
+
+static rung_status check_removed(const rung_event *e, rung_err *err) {
+    return check_board_and_player(e->removed.board, e->removed.player, err);
+}
+
+static rung_status check_erased(const rung_event *e, rung_err *err) {
+    return check_name(e->erased.player, "player", err);
+}
+
+typedef struct event_kind {
+    const char *name;
+    rung_status (*check)(const rung_event *e, rung_err *err); /* NULL: any is valid */
+} event_kind;
+
+static const event_kind KINDS[] = {
+    [RUNG_EVENT_BOARD_DEFINED] = {"board defined", check_defined},
+    [RUNG_EVENT_BOARD_DELETED] = {"board deleted", check_deleted},
+    [RUNG_EVENT_SCORE] = {"score", check_score_event},
+    [RUNG_EVENT_ENTRY_REMOVED] = {"entry removed", check_removed},
+    [RUNG_EVENT_PLAYER_SET] = {"player set", check_profile},
+    [RUNG_EVENT_PLAYER_ERASED] = {"player erased", check_erased},
+    [RUNG_EVENT_FRIEND_ADDED] = {"friend added", check_friend},
+    [RUNG_EVENT_FRIEND_REMOVED] = {"friend removed", check_friend},
+    [RUNG_EVENT_FRIENDS_REPLACED] = {"friends replaced", check_friends},
+    [RUNG_EVENT_BANNED] = {"banned", check_ban},
+    [RUNG_EVENT_UNBANNED] = {"unbanned", check_ban},
+    [RUNG_EVENT_WINDOW_OPENED] = {"window opened", check_window},
+    [RUNG_EVENT_WINDOW_CLOSED] = {"window closed", check_window},
+    [RUNG_EVENT_TICK] = {"tick", NULL},
+    [RUNG_EVENT_KEYS] = {"keys", check_keys},
+    [RUNG_EVENT_IDS_SET] = {"ids set", check_ids},
+    [RUNG_EVENT_RULES_SET] = {"rules set", check_rules},
+    [RUNG_EVENT_ACCESS_SET] = {"access set", NULL},
+};
+
+static const event_kind *kind_of(unsigned number) {
+    return number < sizeof KINDS / sizeof *KINDS && KINDS[number].name ? &KINDS[number] : NULL;
+}
+
+const char *rung_event_kind_name(rung_event_kind kind) {
+    return kind_of(kind) ? kind_of(kind)->name : "unknown";
 }
 
 /* A definition is well-formed but its values do not fit together. Everything else refused here is malformed. */
 rung_status rung_event_check(const rung_event *event, rung_err *err) {
-    rung_status st = check_event(event, err);
+    const event_kind *k = kind_of(event->kind);
+    rung_status st = check_time(event->ts_ms, "ts", err);
+    if (st == RUNG_OK && !k)
+        st = RUNG_FAIL_FIELD(err, RUNG_EINVAL, "kind", "%u is not known here",
+                             (unsigned)event->kind);
+    else if (st == RUNG_OK && k->check)
+        st = k->check(event, err);
     if (st == RUNG_EINVAL && err && event->kind != RUNG_EVENT_BOARD_DEFINED)
         err->reason = RUNG_REASON_MALFORMED;
     return st;
+}
+
+/* ---- all but scores, in both directions -------------------------------------------------------------- */
+
+/* A fault in what is read is returned; one before it is recorded in the reader. */
+static rung_status code_definition(const rung__coder *c, rung_event *e, rung_err *err) {
+    if (c->r)
+        return c->r->fault ? RUNG_OK
+                           : rung_board_def_decode(rung_get_rest(c->r), &e->defined.def, err);
+    size_t length = 0;
+    rung_status st =
+        rung_board_def_encode(&e->defined.def, c->w->at, rung_byte_writer_room(c->w), &length);
+    RUNG_ASSERT(st == RUNG_OK || st == RUNG_ELIMIT);
+    if (st == RUNG_OK)
+        c->w->at += length;
+    else
+        c->w->lost += length;
+    return RUNG_OK;
+}
+
+static void code_profile(const rung__coder *c, rung_event *e) {
+    rung__code_text(c, &e->profile.player);
+    rung__code_count(c, &e->profile.count, RUNG_ATTRIBUTES_MAX);
+    for (uint32_t i = 0; i < e->profile.count; i++) {
+        rung__code_text(c, &e->profile.attributes[i].name);
+        rung__code_text(c, &e->profile.attributes[i].value);
+    }
+}
+
+static void code_keys(const rung__coder *c, rung_event *e) {
+    uint32_t count = e->keys.count | (e->keys.is_admin ? KEYS_ADMIN : 0);
+    rung__code_count(c, &count, UINT32_MAX);
+    rung__code_rest(c, &e->keys.packed);
+    if (c->w)
+        return;
+    e->keys.is_admin = count & KEYS_ADMIN;
+    e->keys.count = count & ~(uint32_t)KEYS_ADMIN;
+}
+
+/* RUNG_OK, RUNG_EVERSION (an unknown kind), or the failure of a definition. Other faults are recorded in the reader. */
+static rung_status code_body(const rung__coder *c, rung_event *e, rung_err *err) {
+    switch (e->kind) {
+    case RUNG_EVENT_BOARD_DEFINED:
+        rung__code_text(c, &e->defined.board);
+        return code_definition(c, e, err);
+    case RUNG_EVENT_BOARD_DELETED:
+        rung__code_text(c, &e->deleted.board);
+        return RUNG_OK;
+    case RUNG_EVENT_SCORE: /* encode_score(), decode_score() */
+        break;
+    case RUNG_EVENT_ENTRY_REMOVED:
+        rung__code_text(c, &e->removed.board);
+        rung__code_text(c, &e->removed.player);
+        return RUNG_OK;
+    case RUNG_EVENT_PLAYER_SET:
+        code_profile(c, e);
+        return RUNG_OK;
+    case RUNG_EVENT_PLAYER_ERASED:
+        rung__code_text(c, &e->erased.player);
+        return RUNG_OK;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        rung__code_bool(c, &e->friend.follow);
+        rung__code_text(c, &e->friend.player);
+        rung__code_text(c, &e->friend.other);
+        return RUNG_OK;
+    case RUNG_EVENT_FRIENDS_REPLACED:
+        rung__code_bool(c, &e->friends.follow);
+        rung__code_text(c, &e->friends.player);
+        rung__code_count(c, &e->friends.count, UINT32_MAX);
+        rung__code_rest(c, &e->friends.packed);
+        return RUNG_OK;
+    case RUNG_EVENT_BANNED:
+    case RUNG_EVENT_UNBANNED:
+        rung__code_text(c, &e->ban.player);
+        rung__code_text(c, &e->ban.reason);
+        return RUNG_OK;
+    case RUNG_EVENT_WINDOW_OPENED:
+    case RUNG_EVENT_WINDOW_CLOSED:
+        rung__code_text(c, &e->window.board);
+        RUNG__CODE_BYTE(c, e->window.kind);
+        if (e->window.kind == 0)
+            rung__code_text(c, &e->window.season);
+        else
+            rung__code_signed(c, &e->window.ordinal);
+        return RUNG_OK;
+    case RUNG_EVENT_TICK:
+        return RUNG_OK;
+    case RUNG_EVENT_KEYS:
+        code_keys(c, e);
+        return RUNG_OK;
+    case RUNG_EVENT_IDS_SET:
+        rung__code_count(c, &e->ids.capacity, UINT32_MAX);
+        rung__code_positive(c, &e->ids.keep_ms);
+        return RUNG_OK;
+    case RUNG_EVENT_RULES_SET:
+        rung__code_count(c, &e->rules.level, UINT32_MAX);
+        return RUNG_OK;
+    case RUNG_EVENT_ACCESS_SET:
+        rung__code_bool(c, &e->access.has_keys);
+        return RUNG_OK;
+    }
+    return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------- */
@@ -380,13 +455,13 @@ enum {
 };
 _Static_assert(SCORE_BYTES_MAX <= RUNG_EVENT_BYTES_MAX, "invariant 3");
 
-static inline uint8_t *spell_value(uint8_t *at, const rung_score_event *s, uint32_t index) {
+static inline uint8_t *encode_value(uint8_t *at, const rung_score_event *s, uint32_t index) {
     *at++ = (uint8_t)(s->types[index] | s->decimals[index] << VALUE_DECIMALS_SHIFT);
     return s->types[index] == RUNG_SCORE_REAL ? rung_encode_real(at, s->values[index].d)
                                               : rung_encode_signed(at, s->values[index].i);
 }
 
-__attribute__((noinline)) static uint8_t *spell_extras(uint8_t *at, const rung_event *e) {
+__attribute__((noinline)) static uint8_t *encode_extras(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
     if (s->has_at)
         at = rung_encode_signed(at, s->at_ms - e->ts_ms); /* both are valid times: no overflow */
@@ -398,7 +473,7 @@ __attribute__((noinline)) static uint8_t *spell_extras(uint8_t *at, const rung_e
 }
 
 /* Encode the whole event if there is room. Returns its end. */
-static inline uint8_t *spell_score(uint8_t *at, const rung_event *e) {
+static inline uint8_t *encode_score_fields(uint8_t *at, const rung_event *e) {
     const rung_score_event *s = &e->score;
     bool is_more = has_extras(s);
     *at++ = EVENT_VERSION;
@@ -413,9 +488,9 @@ static inline uint8_t *spell_score(uint8_t *at, const rung_event *e) {
     at = rung_encode_text(at, s->board);
     at = rung_encode_text(at, s->player);
     for (uint32_t i = 0; i < s->value_count; i++)
-        at = spell_value(at, s, i);
+        at = encode_value(at, s, i);
     if (is_more)
-        at = spell_extras(at, e);
+        at = encode_extras(at, e);
     *at = s->when;
     return at + (s->when != 0);
 }
@@ -424,7 +499,7 @@ static inline uint8_t *spell_score(uint8_t *at, const rung_event *e) {
 __attribute__((noinline)) static rung_status encode_score_aside(const rung_event *e, void *out,
                                                                 size_t size, size_t *length_out) {
     uint8_t bytes[SCORE_BYTES_MAX];
-    size_t length = (size_t)(spell_score(bytes, e) - bytes);
+    size_t length = (size_t)(encode_score_fields(bytes, e) - bytes);
     *length_out = length;
     if (length > size)
         return RUNG_ELIMIT;
@@ -442,102 +517,8 @@ static inline rung_status encode_score(const rung_event *e, void *out, size_t si
         return st;
     if (size < SCORE_BYTES_MAX)
         return encode_score_aside(e, out, size, length_out);
-    *length_out = (size_t)(spell_score(out, e) - (uint8_t *)out);
+    *length_out = (size_t)(encode_score_fields(out, e) - (uint8_t *)out);
     return RUNG_OK;
-}
-
-static void put_defined(rung_byte_writer *w, const rung_event *e) {
-    rung_put_text(w, e->defined.board);
-    size_t length = 0;
-    rung_status st =
-        rung_board_def_encode(&e->defined.def, w->at, rung_byte_writer_room(w), &length);
-    RUNG_ASSERT(st == RUNG_OK || st == RUNG_ELIMIT);
-    if (st == RUNG_OK)
-        w->at += length;
-    else
-        w->lost += length;
-}
-
-static void put_profile(rung_byte_writer *w, const rung_event *e) {
-    rung_put_text(w, e->profile.player);
-    rung_put_number(w, e->profile.count);
-    for (uint32_t i = 0; i < e->profile.count; i++) {
-        rung_put_text(w, e->profile.attributes[i].name);
-        rung_put_text(w, e->profile.attributes[i].value);
-    }
-}
-
-static void put_friends(rung_byte_writer *w, const rung_event *e) {
-    rung_put_byte(w, e->friends.follow);
-    rung_put_text(w, e->friends.player);
-    rung_put_number(w, e->friends.count);
-    rung_put_bytes(w, e->friends.packed.ptr, e->friends.packed.len);
-}
-
-static void put_window(rung_byte_writer *w, const rung_event *e) {
-    rung_put_text(w, e->window.board);
-    rung_put_byte(w, (uint8_t)e->window.kind);
-    if (e->window.kind == 0)
-        rung_put_text(w, e->window.season);
-    else
-        rung_put_signed(w, e->window.ordinal);
-}
-
-static void put_body(rung_byte_writer *w, const rung_event *e) {
-    switch (e->kind) {
-    case RUNG_EVENT_BOARD_DEFINED:
-        put_defined(w, e);
-        break;
-    case RUNG_EVENT_BOARD_DELETED:
-        rung_put_text(w, e->deleted.board);
-        break;
-    case RUNG_EVENT_SCORE: /* encode_score() */
-        break;
-    case RUNG_EVENT_ENTRY_REMOVED:
-        rung_put_text(w, e->removed.board);
-        rung_put_text(w, e->removed.player);
-        break;
-    case RUNG_EVENT_PLAYER_SET:
-        put_profile(w, e);
-        break;
-    case RUNG_EVENT_PLAYER_ERASED:
-        rung_put_text(w, e->erased.player);
-        break;
-    case RUNG_EVENT_FRIEND_ADDED:
-    case RUNG_EVENT_FRIEND_REMOVED:
-        rung_put_byte(w, e->friend.follow);
-        rung_put_text(w, e->friend.player);
-        rung_put_text(w, e->friend.other);
-        break;
-    case RUNG_EVENT_FRIENDS_REPLACED:
-        put_friends(w, e);
-        break;
-    case RUNG_EVENT_BANNED:
-    case RUNG_EVENT_UNBANNED:
-        rung_put_text(w, e->ban.player);
-        rung_put_text(w, e->ban.reason);
-        break;
-    case RUNG_EVENT_WINDOW_OPENED:
-    case RUNG_EVENT_WINDOW_CLOSED:
-        put_window(w, e);
-        break;
-    case RUNG_EVENT_TICK:
-        break;
-    case RUNG_EVENT_KEYS:
-        rung_put_number(w, e->keys.count | (e->keys.is_admin ? KEYS_ADMIN : 0));
-        rung_put_bytes(w, e->keys.packed.ptr, e->keys.packed.len);
-        break;
-    case RUNG_EVENT_IDS_SET:
-        rung_put_number(w, e->ids.capacity);
-        rung_put_number(w, (uint64_t)e->ids.keep_ms);
-        break;
-    case RUNG_EVENT_RULES_SET:
-        rung_put_number(w, e->rules.level);
-        break;
-    case RUNG_EVENT_ACCESS_SET:
-        rung_put_byte(w, e->access.has_keys);
-        break;
-    }
 }
 
 __attribute__((noinline)) static rung_status encode_other(const rung_event *event, void *out,
@@ -549,9 +530,9 @@ __attribute__((noinline)) static rung_status encode_other(const rung_event *even
     rung_put_byte(&w, EVENT_VERSION);
     rung_put_byte(&w, (uint8_t)event->kind);
     rung_put_signed(&w, event->ts_ms);
-    put_body(&w, event);
+    st = code_body(&(rung__coder){.w = &w}, (rung_event *)(uintptr_t)event, NULL);
     size_t length = rung_byte_writer_length(&w);
-    RUNG_ASSERT(length <= RUNG_EVENT_BYTES_MAX); /* 3 */
+    RUNG_ASSERT(st == RUNG_OK && length <= RUNG_EVENT_BYTES_MAX); /* 3 */
     *length_out = length;
     return length <= size ? RUNG_OK : RUNG_ELIMIT;
 }
@@ -569,13 +550,6 @@ static rung_slice get_announced_text(rung_byte_reader *r) {
     if (!text.len)
         rung_byte_reader_fail(r, "an announced text is empty");
     return text;
-}
-
-static bool get_bool(rung_byte_reader *r) {
-    uint8_t byte = rung_get_byte(r);
-    if (byte > 1)
-        rung_byte_reader_fail(r, "not a boolean");
-    return byte == 1;
 }
 
 static void get_value(rung_byte_reader *r, rung_score_event *s, uint32_t index) {
@@ -632,92 +606,6 @@ static inline rung_status decode_score(rung_byte_reader *r, rung_slice bytes, in
     return RUNG_OK;
 }
 
-static void get_profile(rung_byte_reader *r, rung_event *e) {
-    e->profile.player = rung_get_text(r);
-    e->profile.count = rung_get_count(r, RUNG_ATTRIBUTES_MAX);
-    for (uint32_t i = 0; i < e->profile.count; i++) {
-        e->profile.attributes[i].name = rung_get_text(r);
-        e->profile.attributes[i].value = rung_get_text(r);
-    }
-}
-
-static void get_friends(rung_byte_reader *r, rung_event *e) {
-    e->friends.follow = get_bool(r);
-    e->friends.player = rung_get_text(r);
-    e->friends.count = rung_get_count(r, UINT32_MAX);
-    e->friends.packed = rung_get_rest(r);
-}
-
-static void get_window(rung_byte_reader *r, rung_event *e) {
-    e->window.board = rung_get_text(r);
-    e->window.kind = rung_get_byte(r);
-    if (e->window.kind == 0)
-        e->window.season = rung_get_text(r);
-    else
-        e->window.ordinal = rung_get_signed(r);
-}
-
-/* RUNG_EVERSION: an unknown kind. Other faults are recorded in the reader. */
-static rung_status get_body(rung_byte_reader *r, rung_event *e, rung_err *err) {
-    switch (e->kind) {
-    case RUNG_EVENT_BOARD_DEFINED:
-        e->defined.board = rung_get_text(r);
-        return r->fault ? RUNG_OK : rung_board_def_decode(rung_get_rest(r), &e->defined.def, err);
-    case RUNG_EVENT_BOARD_DELETED:
-        e->deleted.board = rung_get_text(r);
-        return RUNG_OK;
-    case RUNG_EVENT_SCORE: /* decode_score() */
-        break;
-    case RUNG_EVENT_ENTRY_REMOVED:
-        e->removed.board = rung_get_text(r);
-        e->removed.player = rung_get_text(r);
-        return RUNG_OK;
-    case RUNG_EVENT_PLAYER_SET:
-        get_profile(r, e);
-        return RUNG_OK;
-    case RUNG_EVENT_PLAYER_ERASED:
-        e->erased.player = rung_get_text(r);
-        return RUNG_OK;
-    case RUNG_EVENT_FRIEND_ADDED:
-    case RUNG_EVENT_FRIEND_REMOVED:
-        e->friend.follow = get_bool(r);
-        e->friend.player = rung_get_text(r);
-        e->friend.other = rung_get_text(r);
-        return RUNG_OK;
-    case RUNG_EVENT_FRIENDS_REPLACED:
-        get_friends(r, e);
-        return RUNG_OK;
-    case RUNG_EVENT_BANNED:
-    case RUNG_EVENT_UNBANNED:
-        e->ban.player = rung_get_text(r);
-        e->ban.reason = rung_get_text(r);
-        return RUNG_OK;
-    case RUNG_EVENT_WINDOW_OPENED:
-    case RUNG_EVENT_WINDOW_CLOSED:
-        get_window(r, e);
-        return RUNG_OK;
-    case RUNG_EVENT_TICK:
-        return RUNG_OK;
-    case RUNG_EVENT_KEYS:
-        e->keys.count = rung_get_count(r, UINT32_MAX);
-        e->keys.is_admin = e->keys.count & KEYS_ADMIN;
-        e->keys.count &= ~(uint32_t)KEYS_ADMIN;
-        e->keys.packed = rung_get_rest(r);
-        return RUNG_OK;
-    case RUNG_EVENT_IDS_SET:
-        e->ids.capacity = rung_get_count(r, UINT32_MAX);
-        e->ids.keep_ms = (int64_t)rung_get_number(r);
-        return RUNG_OK;
-    case RUNG_EVENT_RULES_SET:
-        e->rules.level = rung_get_count(r, UINT32_MAX);
-        return RUNG_OK;
-    case RUNG_EVENT_ACCESS_SET:
-        e->access.has_keys = get_bool(r);
-        return RUNG_OK;
-    }
-    return RUNG_FAIL(err, RUNG_EVERSION, "event: kind %u is not known here", (unsigned)e->kind);
-}
-
 /* Built in a local copy, since a result is written only on success. Never inlined: the stack frame is large, and
  * scores, which do not come here, would pay for it. */
 __attribute__((noinline)) static rung_status decode_other(rung_byte_reader r, rung_slice bytes,
@@ -725,7 +613,7 @@ __attribute__((noinline)) static rung_status decode_other(rung_byte_reader r, ru
                                                           bool is_own, rung_event *event_out,
                                                           rung_err *err) {
     rung_event event = {.kind = kind, .ts_ms = ts_ms};
-    rung_status st = get_body(&r, &event, err);
+    rung_status st = code_body(&(rung__coder){.r = &r}, &event, err);
     if (st == RUNG_OK)
         st = rung_byte_reader_finish(&r, bytes, "event", err);
     if (st == RUNG_OK && !is_own)

@@ -26,8 +26,8 @@
  *   2. A field that the kind does not have is 0. */
 #include "model/zcommand.h"
 
-#include "base/bytes.h"
 #include "model/board.h"
+#include "model/coder.h"
 
 enum {
     FLAGS = 1,
@@ -146,27 +146,65 @@ static rung_status check_fields(const rung_zcommand *c, const shape *s, rung_err
     return RUNG_OK;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------- */
+/* ---- bytes ------------------------------------------------------------------------------------------- */
 
-static void put_range(rung_byte_writer *w, const rung_range *r) {
-    rung_put_byte(w, (uint8_t)r->by);
+/* A byte of flags, none above `all`. */
+static unsigned code_bits(const rung__coder *c, unsigned bits, unsigned all) {
+    RUNG__CODE_BYTE(c, bits);
+    if (bits > all)
+        rung_byte_reader_fail(c->r, "a range has an unknown bit");
+    return bits;
+}
+
+static void code_range(const rung__coder *c, rung_range *r) {
+    unsigned bits;
+    RUNG__CODE_BYTE(c, r->by);
     switch (r->by) {
     case RUNG_RANGE_RANK:
-        rung_put_signed(w, r->start);
-        rung_put_signed(w, r->stop);
-        break;
+        rung__code_signed(c, &r->start);
+        rung__code_signed(c, &r->stop);
+        return;
     case RUNG_RANGE_SCORE:
-        rung_put_byte(w, (uint8_t)(r->min_is_open | r->max_is_open << 1));
-        rung_put_real(w, r->min);
-        rung_put_real(w, r->max);
-        break;
+        bits = code_bits(c, r->min_is_open | (unsigned)r->max_is_open << 1, 3);
+        r->min_is_open = bits & 1;
+        r->max_is_open = bits >> 1 & 1;
+        rung__code_real(c, &r->min);
+        rung__code_real(c, &r->max);
+        return;
     case RUNG_RANGE_LEX:
-        rung_put_byte(w, (uint8_t)(r->lex_min.kind | r->lex_max.kind << 2));
+        bits = code_bits(c, r->lex_min.kind | (unsigned)r->lex_max.kind << 2, 15);
+        r->lex_min.kind = (rung_lex_kind)(bits & 3);
+        r->lex_max.kind = (rung_lex_kind)(bits >> 2 & 3);
         if (r->lex_min.kind >= RUNG_LEX_CLOSED)
-            rung_put_text(w, r->lex_min.text);
+            rung__code_text(c, &r->lex_min.text);
         if (r->lex_max.kind >= RUNG_LEX_CLOSED)
-            rung_put_text(w, r->lex_max.text);
-        break;
+            rung__code_text(c, &r->lex_max.text);
+        return;
+    }
+    rung_byte_reader_fail(c->r, "a range is by something unknown");
+}
+
+/* All but the kind and the items. */
+static void code_command(const rung__coder *c, rung_zcommand *z, const shape *s) {
+    if (s->fields & FLAGS)
+        RUNG__CODE_BYTE(c, z->flags);
+    if (s->fields & COMBINE) {
+        RUNG__CODE_BYTE(c, z->combine);
+        RUNG__CODE_BYTE(c, z->aggregate);
+    }
+    if (s->fields & POP)
+        rung__code_number(c, &z->pop_count);
+    if (s->fields & KEY)
+        rung__code_text(c, &z->key);
+    if (s->fields & OTHER)
+        rung__code_text(c, &z->other);
+    if (s->fields & RANGE)
+        code_range(c, &z->range);
+    if (s->fields & TIME)
+        rung__code_signed(c, &z->at_ms);
+    if (z->kind == RUNG_ZCOMMAND_ZRANGESTORE && z->flags & RUNG_ZCOMMAND_LIMIT) {
+        rung__code_signed(c, &z->offset);
+        rung__code_signed(c, &z->limit);
     }
 }
 
@@ -183,32 +221,6 @@ static void put_items(rung_byte_writer *w, const rung_zcommand *c, const shape *
     }
 }
 
-static void put_command(rung_byte_writer *w, const rung_zcommand *c, const shape *s) {
-    rung_put_byte(w, (uint8_t)c->kind);
-    if (s->fields & FLAGS)
-        rung_put_byte(w, (uint8_t)c->flags);
-    if (s->fields & COMBINE) {
-        rung_put_byte(w, (uint8_t)c->combine);
-        rung_put_byte(w, (uint8_t)c->aggregate);
-    }
-    if (s->fields & POP)
-        rung_put_number(w, c->pop_count);
-    if (s->fields & KEY)
-        rung_put_text(w, c->key);
-    if (s->fields & OTHER)
-        rung_put_text(w, c->other);
-    if (s->fields & RANGE)
-        put_range(w, &c->range);
-    if (s->fields & TIME)
-        rung_put_signed(w, c->at_ms);
-    if (c->kind == RUNG_ZCOMMAND_ZRANGESTORE && c->flags & RUNG_ZCOMMAND_LIMIT) {
-        rung_put_signed(w, c->offset);
-        rung_put_signed(w, c->limit);
-    }
-    if (s->fields & ITEMS)
-        put_items(w, c, s);
-}
-
 rung_status rung_zcommand_encode(const rung_zcommand *command, void *out, size_t size,
                                  size_t *length_out, rung_err *err) {
     const shape *s = shape_of(command->kind);
@@ -221,47 +233,16 @@ rung_status rung_zcommand_encode(const rung_zcommand *command, void *out, size_t
     if (st < 0)
         return st;
     rung_byte_writer w = rung_byte_writer_of(out, size);
-    put_command(&w, command, s);
+    rung_zcommand copy = *command;
+    rung_put_byte(&w, (uint8_t)command->kind);
+    code_command(&(rung__coder){.w = &w}, &copy, s);
+    if (s->fields & ITEMS)
+        put_items(&w, command, s);
     size_t length = rung_byte_writer_length(&w);
     *length_out = length;
     return length <= size
                ? RUNG_OK
                : RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "command", "it takes %zu bytes", length);
-}
-
-/* ---- reading ----------------------------------------------------------------------------------------- */
-
-static void get_range(rung_byte_reader *r, rung_range *range) {
-    unsigned by = rung_get_byte(r), bits;
-    range->by = (rung_range_by)by;
-    switch (by) {
-    case RUNG_RANGE_RANK:
-        range->start = rung_get_signed(r);
-        range->stop = rung_get_signed(r);
-        break;
-    case RUNG_RANGE_SCORE:
-        bits = rung_get_byte(r);
-        if (bits > 3)
-            rung_byte_reader_fail(r, "a range has an unknown bit");
-        range->min_is_open = bits & 1;
-        range->max_is_open = bits >> 1 & 1;
-        range->min = rung_get_real(r);
-        range->max = rung_get_real(r);
-        break;
-    case RUNG_RANGE_LEX:
-        bits = rung_get_byte(r);
-        if (bits > 15)
-            rung_byte_reader_fail(r, "a range has an unknown bit");
-        range->lex_min.kind = (rung_lex_kind)(bits & 3);
-        range->lex_max.kind = (rung_lex_kind)(bits >> 2 & 3);
-        if (range->lex_min.kind >= RUNG_LEX_CLOSED)
-            range->lex_min.text = rung_get_text(r);
-        if (range->lex_max.kind >= RUNG_LEX_CLOSED)
-            range->lex_max.text = rung_get_text(r);
-        break;
-    default:
-        rung_byte_reader_fail(r, "a range is by something unknown");
-    }
 }
 
 static rung_zcommand_item get_item(rung_byte_reader *r, const shape *s) {
@@ -285,31 +266,6 @@ static rung_status get_items(rung_byte_reader *r, rung_zcommand *c, const shape 
     return RUNG_OK;
 }
 
-static rung_status get_command(rung_byte_reader *r, rung_zcommand *c, const shape *s,
-                               rung_err *err) {
-    if (s->fields & FLAGS)
-        c->flags = rung_get_byte(r);
-    if (s->fields & COMBINE) {
-        c->combine = (rung_combine_keys)rung_get_byte(r);
-        c->aggregate = (rung_aggregate)rung_get_byte(r);
-    }
-    if (s->fields & POP)
-        c->pop_count = rung_get_number(r);
-    if (s->fields & KEY)
-        c->key = rung_get_text(r);
-    if (s->fields & OTHER)
-        c->other = rung_get_text(r);
-    if (s->fields & RANGE)
-        get_range(r, &c->range);
-    if (s->fields & TIME)
-        c->at_ms = rung_get_signed(r);
-    if (c->kind == RUNG_ZCOMMAND_ZRANGESTORE && c->flags & RUNG_ZCOMMAND_LIMIT) {
-        c->offset = rung_get_signed(r);
-        c->limit = rung_get_signed(r);
-    }
-    return s->fields & ITEMS ? get_items(r, c, s, err) : RUNG_OK;
-}
-
 rung_status rung_zcommand_next(rung_slice *packed, rung_zcommand *command_out, rung_err *err) {
     if (packed->len == 0)
         return RUNG_NOT_FOUND;
@@ -319,7 +275,8 @@ rung_status rung_zcommand_next(rung_slice *packed, rung_zcommand *command_out, r
     if (!s)
         return RUNG_FAIL_FIELD(err, RUNG_EVERSION, "command", "%u is not known here",
                                (unsigned)c.kind);
-    rung_status st = get_command(&r, &c, s, err);
+    code_command(&(rung__coder){.r = &r}, &c, s);
+    rung_status st = s->fields & ITEMS ? get_items(&r, &c, s, err) : RUNG_OK;
     if (st >= 0 && r.fault)
         st = RUNG_FAIL(err, RUNG_ECORRUPT, "a command is damaged: %s", r.fault);
     if (st >= 0)
