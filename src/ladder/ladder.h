@@ -203,6 +203,12 @@ uint32_t rung_ladder_walk(rung_ladder_cursor *c, bool back, uint32_t count, rung
 void rung_ladder_count_before_batch(const rung_ladder *l, uint32_t n, const uint64_t *keys,
                                     const bool *or_equal, uint32_t *counts_out);
 
+/* ---- by player number: an iteration that stays valid while the ladder changes, unlike a cursor ---- */
+
+/* Players with an entry from number `from` on, ascending, at most `room`; returns how many. To list all, call again
+ * from the last + 1 until fewer than `room` come. Costs as rung_numbermap_list(). */
+uint32_t rung_ladder_list(const rung_ladder *l, uint32_t from, uint32_t *players, uint32_t room);
+
 /* ---- self-check ---- */
 
 /* NULL, or which invariant is broken; O(n), for tests. */

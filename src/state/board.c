@@ -184,16 +184,19 @@ bool rung__window_may_open(const rung_state *s, const rung__board *b, uint32_t f
     return ahead <= RUNG__WINDOWS_MAX;
 }
 
+rung_digest rung__entries_digest(const rung__board *b, const rung__window *w) {
+    rung_digest d = {0, 0};
+    rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
+    for (rung_ladder_entry e; rung_ladder_next(&c, &e);)
+        rung__digest_add(&d, rung__entry_digest(b, w, e.player, e.key));
+    return d;
+}
+
 /* The facts about a window's entries, which disappear with its rankings. */
 static void forget_entries(rung_state *s, rung__board *b, rung__window *w) {
     if (!w->ladder)
         return;
-    rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
-    rung_ladder_entry e;
-    uint32_t words = rung_keyspec_words(&b->def->key);
-    while (rung_ladder_next(&c, &e))
-        rung__digest_subtract(&s->digest,
-                              rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
+    rung__digest_subtract(&s->digest, rung__entries_digest(b, w));
     if (b->has_stash)
         rung__stash_forget(s, b->serial, &w->tag);
 }
@@ -315,14 +318,10 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
     uint32_t kind = e->window.kind ? e->window.kind : RUNG_WINDOW_SEASON;
     rung_window span = {0, 0, 0};
     if (kind == RUNG_WINDOW_SEASON) {
-        uint32_t i = 0;
-        while (i < b->def->season_count &&
-               !rung_slice_eq(b->def->seasons[i].name, e->window.season))
-            i++;
-        if (i == b->def->season_count)
+        const rung_season *season = rung_board_season(b->def, e->window.season);
+        if (!season)
             return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "season", "the board has no such season");
-        span.start_ms = b->def->seasons[i].starts_ms;
-        span.end_ms = b->def->seasons[i].ends_ms;
+        span = rung__season_span(season);
     } else if (!(b->def->windows & RUNG_WINDOWS_BIT(kind))) {
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "kind", "the board has no such windows");
     } else if (rung__window_span(b, kind, e->window.ordinal, &span) != RUNG_OK) {
@@ -380,12 +379,8 @@ rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b) {
     for (uint32_t i = 0; i < b->window_count; i++) {
         const rung__window *w = b->windows[i];
         rung__digest_add(&d, window_digest(w));
-        rung_ladder_entry e;
-        if (!w->ladder)
-            continue;
-        for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0); rung_ladder_next(&c, &e);)
-            rung__digest_add(&d, rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key,
-                                                   rung_keyspec_words(&b->def->key)));
+        if (w->ladder)
+            rung__digest_add(&d, rung__entries_digest(b, w));
     }
     return d;
 }
@@ -510,11 +505,9 @@ static void refresh_spans(rung_state *s, rung__board *b) {
         if (w->kind != RUNG_WINDOW_SEASON)
             rung_ignore(rung__window_span(b, w->kind, w->ordinal, &span),
                         "it is in memory: it has a span");
-        for (uint32_t k = 0; w->kind == RUNG_WINDOW_SEASON && k < b->def->season_count; k++)
-            if (rung_slice_eq(b->def->seasons[k].name, w->season)) {
-                span.start_ms = b->def->seasons[k].starts_ms;
-                span.end_ms = b->def->seasons[k].ends_ms;
-            }
+        const rung_season *season = rung_board_season(b->def, w->season);
+        if (w->kind == RUNG_WINDOW_SEASON && season)
+            span = rung__season_span(season);
         rung__digest_subtract(&s->digest, window_digest(w));
         w->start_ms = span.start_ms;
         w->end_ms = span.end_ms;
@@ -522,40 +515,28 @@ static void refresh_spans(rung_state *s, rung__board *b) {
     }
 }
 
-static const rung_season *season_of(const rung_board_def *def, rung_slice name) {
-    for (uint32_t i = 0; i < def->season_count; i++)
-        if (rung_slice_eq(def->seasons[i].name, name))
-            return &def->seasons[i];
-    return NULL;
-}
-
-static bool def_has_season(const rung_board_def *def, rung_slice name) {
-    return season_of(def, name) != NULL;
-}
-
 /* Does the definition still have this kind of window? */
 static bool def_has_window(const rung_board_def *def, const rung__window *w) {
-    return w->kind == RUNG_WINDOW_SEASON ? def_has_season(def, w->season)
+    return w->kind == RUNG_WINDOW_SEASON ? rung_board_season(def, w->season) != NULL
                                          : def->windows >> w->kind & 1;
 }
 
-/* Get the attribute numbers of a definition's slots (B1), and count each as used. */
-static rung_status use_slots(rung_state *s, const rung_board_def *def, uint32_t *attribute,
-                             uint32_t *count_out, uint32_t *team_slot_out) {
+rung_status rung__board_use_slots(rung_state *s, rung__board *b) {
+    const rung_board_def *def = b->def;
     uint32_t count = 0, team = RUNG__NONE;
     for (; count < def->scope_count; count++) {
-        if (rung__attribute_use(s, def->scopes[count], &attribute[count]) < 0)
+        if (rung__attribute_use(s, def->scopes[count], &b->attribute[count]) < 0)
             return RUNG_ENOMEM;
         if (def->has_teams && rung_slice_eq(def->scopes[count], def->team_by))
             team = count;
     }
     if (def->has_teams && team == RUNG__NONE) {
-        if (rung__attribute_use(s, def->team_by, &attribute[count]) < 0)
+        if (rung__attribute_use(s, def->team_by, &b->attribute[count]) < 0)
             return RUNG_ENOMEM;
         team = count++;
     }
-    *count_out = count;
-    *team_slot_out = team;
+    b->scope_count = count;
+    b->team_slot = team;
     return RUNG_OK;
 }
 
@@ -629,8 +610,8 @@ static rung_status seed_new_windows(rung_state *s, rung__board *b, const rung_bo
     }
     for (uint32_t i = 0; i < b->def->season_count; i++) {
         const rung_season *season = &b->def->seasons[i];
-        rung_window span = {0, season->starts_ms, season->ends_ms};
-        if (def_has_season(old, season->name) || s->time_ms < season->starts_ms ||
+        rung_window span = rung__season_span(season);
+        if (rung_board_season(old, season->name) || s->time_ms < season->starts_ms ||
             s->time_ms >= season->ends_ms)
             continue;
         if (seed_window(s, b, RUNG_WINDOW_SEASON, &span, season->name) < 0)
@@ -677,7 +658,7 @@ rung_status rung__board_create(rung_state *s, rung_slice id, const rung_board_de
     if (st >= 0)
         st = add_rule(s, b, b->def, true, err);
     if (st >= 0)
-        st = use_slots(s, b->def, b->attribute, &b->scope_count, &b->team_slot);
+        st = rung__board_use_slots(s, b);
     if (st < 0) {
         rung__board_free(s, b);
         rung_names_remove(s->board_ids, number);
@@ -724,7 +705,7 @@ static bool has_attribute(const uint32_t *attributes, uint32_t count, uint32_t a
 static rung_status check_closed_seasons(const rung__board *b, const rung_board_def *def,
                                         rung_err *err) {
     for (uint32_t i = 0; i < def->season_count; i++) {
-        const rung_season *now = &def->seasons[i], *old = season_of(b->def, now->name);
+        const rung_season *now = &def->seasons[i], *old = rung_board_season(b->def, now->name);
         const rung__window *w = rung__window_find(b, RUNG_WINDOW_SEASON, 0, now->name);
         bool starts = old && old->starts_ms != now->starts_ms;
         if (w && w->closed && old && (starts || old->ends_ms != now->ends_ms))
@@ -774,7 +755,7 @@ static bool teams_differ(const rung_board_def *a, const rung_board_def *b) {
 
 /* Rank by the attributes of the new definition, in every window that it still has. */
 static rung_status change_slots(rung_state *s, rung__board *b, const redefinition *old) {
-    rung_status st = use_slots(s, b->def, b->attribute, &b->scope_count, &b->team_slot);
+    rung_status st = rung__board_use_slots(s, b);
     bool teams_changed = teams_differ(&old->shared->def, b->def);
     for (uint32_t i = b->window_count; i-- > 0;)
         if (!def_has_window(b->def, b->windows[i]))

@@ -77,6 +77,13 @@ RUNG_NODISCARD rung_status rung__board_rename(rung_state *s, rung__board *b, run
 rung_digest rung__board_digest(const rung_state *s, const rung__board *b);
 /* Recomputed with its windows, entries and rates, for the self-check. */
 rung_digest rung__board_digest_all(const rung_state *s, const rung__board *b);
+/* The facts about a player's entry, all entries of a window, a player's submissions in the board's minute. */
+rung_digest rung__entry_digest(const rung__board *b, const rung__window *w, uint32_t player,
+                               const uint64_t *key);
+rung_digest rung__entries_digest(const rung__board *b, const rung__window *w);
+rung_digest rung__rate_digest(const rung__board *b, uint32_t player, uint32_t count);
+/* Get the attribute numbers of the definition's slots, and count each as used. RUNG_OK or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung__board_use_slots(rung_state *s, rung__board *b);
 /* Values of an entry; decayed ones as of now. */
 void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms, rung_value *values,
                       int64_t *at_ms);

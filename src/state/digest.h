@@ -47,6 +47,9 @@ static inline void rung__digest_subtract(rung_digest *d, rung_digest fact) {
     d->b -= fact.b;
 }
 
+/* The sum of all facts, recomputed. */
+rung_digest rung__facts_digest(const rung_state *s);
+
 /* A hash of bytes that is the same on every machine. */
 uint64_t rung__bytes_hash(const void *bytes, size_t len);
 void rung__bytes_hash_many(const rung_slice *bytes, size_t n, uint64_t *hashes_out);

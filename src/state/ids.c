@@ -9,6 +9,7 @@
 #include "state/ids.h"
 
 #include "base/ascii.h"
+#include "base/bytes.h"
 #include "state/board.h"
 #include "state/digest.h"
 
@@ -100,8 +101,7 @@ typedef struct table_key {
 } table_key;
 
 static rung_slice key_of(const rung__board *b, rung_slice id, table_key *key) {
-    for (int i = 0; i < 8; i++)
-        key->bytes[i] = (char)(b->serial >> (8 * i));
+    rung_put64((uint8_t *)key->bytes, b->serial);
     memcpy(key->bytes + 8, id.ptr, id.len);
     return rung_slice_of(key->bytes, 8 + id.len);
 }
@@ -419,13 +419,6 @@ rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms) {
 
 /* ---- sharing out ---- */
 
-static uint64_t serial_of(rung_slice key) {
-    uint64_t serial = 0;
-    for (int i = 0; i < 8; i++)
-        serial |= (uint64_t)(uint8_t)key.ptr[i] << (8 * i);
-    return serial;
-}
-
 static int by_serial(const void *a, const void *b) {
     const rung__board *const *x = a, *const *y = b;
     return ((*x)->serial > (*y)->serial) - ((*x)->serial < (*y)->serial);
@@ -449,7 +442,7 @@ static rung_status share_among(rung_state *s, rung__board **sorted, uint32_t cou
         rung_slice key = rung_names_id(s->ids.table, i);
         next = r->next;
         r->board = NULL;
-        rung__board *b = board_of_serial(sorted, count, serial_of(key));
+        rung__board *b = board_of_serial(sorted, count, rung_get64((const uint8_t *)key.ptr));
         if (!b) {
             forget(s, i);
             continue;

@@ -64,5 +64,6 @@ void *rung__copy_bytes(rung_state *s, const void *bytes, size_t len);
 RUNG_NODISCARD rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap,
                                       uint32_t need, size_t size);
 RUNG_NODISCARD rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out);
+void rung__forget_player(rung_state *s, uint32_t player); /* the name; nothing else is known */
 
 #endif

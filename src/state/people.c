@@ -14,6 +14,7 @@
 #include "state/keyspace/set.h"
 #include "state/ranking.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- profiles ---- */
@@ -218,22 +219,9 @@ static rung__friends *friends_of(rung_state *s, uint32_t player, bool create) {
     return f;
 }
 
-/* The index of `player` in an ascending list, or where it would be inserted. */
-static uint32_t list_place(const uint32_t *list, uint32_t n, uint32_t player) {
-    uint32_t low = 0, high = n;
-    while (low < high) {
-        uint32_t mid = (low + high) / 2;
-        if (list[mid] < player)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static bool follows(const rung_state *s, uint32_t p, uint32_t q) {
     const rung__friends *f = rung__sparse_get(&s->friends, p);
-    uint32_t at = f ? list_place(f->following, f->following_count, q) : 0;
+    uint32_t at = f ? rung__list_place(f->following, f->following_count, q) : 0;
     return f && at < f->following_count && f->following[at] == q;
 }
 
@@ -248,7 +236,7 @@ rung_status rung__follow(rung_state *s, uint32_t p, uint32_t q) {
         rung__grow(s->alloc, &to->followers, &to->followers_cap, to->followers_count + 1,
                    sizeof(uint32_t)) < 0)
         return RUNG_ENOMEM;
-    uint32_t at = list_place(from->following, from->following_count, q);
+    uint32_t at = rung__list_place(from->following, from->following_count, q);
     memmove(&from->following[at + 1], &from->following[at],
             (from->following_count - at) * sizeof(uint32_t));
     from->following[at] = q;
@@ -263,7 +251,7 @@ static rung_status unfollow(rung_state *s, uint32_t p, uint32_t q) {
     if (!follows(s, p, q))
         return RUNG_UNCHANGED;
     rung__friends *from = rung__sparse_get(&s->friends, p), *to = rung__sparse_get(&s->friends, q);
-    uint32_t at = list_place(from->following, from->following_count, q), i = 0;
+    uint32_t at = rung__list_place(from->following, from->following_count, q), i = 0;
     from->following_count--;
     memmove(&from->following[at], &from->following[at + 1],
             (from->following_count - at) * sizeof(uint32_t));
@@ -318,28 +306,15 @@ rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, run
     return back < 0 || there == RUNG_UNCHANGED ? back : there;
 }
 
-/* Heap sort: no recursion, no allocation. */
-uint32_t rung__sort_unique(uint32_t *list, uint32_t n) {
-    for (uint32_t end = n, start = n / 2; end > 1;) {
-        uint32_t value;
-        if (start > 0) {
-            value = list[--start];
-        } else {
-            value = list[--end];
-            list[end] = list[0];
-        }
-        uint32_t root = start, child;
-        while ((child = 2 * root + 1) < end) {
-            if (child + 1 < end && list[child] < list[child + 1])
-                child++;
-            if (list[child] <= value)
-                break;
-            list[root] = list[child];
-            root = child;
-        }
-        list[root] = value;
-    }
+static int by_number(const void *a, const void *b) {
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Sort ascending and drop repetitions; returns how many are left. */
+static uint32_t sort_unique(uint32_t *list, uint32_t n) {
     uint32_t kept = 0;
+    qsort(list, n, sizeof *list, by_number);
     for (uint32_t i = 0; i < n; i++)
         if (i == 0 || list[i] != list[kept - 1])
             list[kept++] = list[i];
@@ -347,7 +322,7 @@ uint32_t rung__sort_unique(uint32_t *list, uint32_t n) {
 }
 
 static bool in_list(const uint32_t *list, uint32_t n, uint32_t player) {
-    uint32_t at = list_place(list, n, player);
+    uint32_t at = rung__list_place(list, n, player);
     return at < n && list[at] == player;
 }
 
@@ -393,7 +368,7 @@ rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *er
     while (st >= 0 && n < e->friends.count && rung_names_next(&packed, &name))
         st = rung__intern_player(s, name, &list[n++]) < 0 ? RUNG_ENOMEM : RUNG_OK;
     if (st >= 0)
-        st = replace_friends(s, p, !e->friends.follow, list, rung__sort_unique(list, n));
+        st = replace_friends(s, p, !e->friends.follow, list, sort_unique(list, n));
     if (st == RUNG_UNCHANGED && rung_names_count(s->players) != known)
         st = RUNG_OK; /* somebody became known */
     rung_alloc_free(s->alloc, list, bytes);
@@ -592,17 +567,13 @@ void rung__stash_sort(rung_state *s, uint64_t board_serial) {
 }
 
 void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute) {
-    uint32_t banned = s->bans.map.array_count + s->bans.map.hash_count;
-    for (uint32_t player = 0; banned && player < rung_names_span(s->players); player++) {
-        rung__ban *ban = rung__sparse_get(&s->bans, player);
-        banned -= ban != NULL;
-        for (uint32_t k = 0; ban && k < ban->count; k++)
-            for (uint32_t i = 0;
-                 ban->entries[k].board_serial == board_serial && i < ban->entries[k].scope_count;
-                 i++)
-                if (ban->entries[k].attributes[i] == attribute)
+    uint32_t player = 0;
+    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
+        for (uint32_t k = 0; k < ban->count; k++)
+            for (uint32_t i = 0; i < ban->entries[k].scope_count; i++)
+                if (ban->entries[k].board_serial == board_serial &&
+                    ban->entries[k].attributes[i] == attribute)
                     ban->entries[k].attributes[i] = RUNG__NONE;
-    }
 }
 
 /* Add a scope to an entry if there is room: some of its scopes may be dropped ones. */
@@ -655,8 +626,7 @@ static void forget_rates(rung_state *s, uint32_t player) {
         uint32_t count = b ? rung_numbermap_get(&b->rate, player) : RUNG_NUMBER_NONE;
         if (count == RUNG_NUMBER_NONE)
             continue;
-        uint64_t words[2] = {(uint64_t)b->rate_minute, count};
-        rung_digest fact = rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2);
+        rung_digest fact = rung__rate_digest(b, player, count);
         rung__digest_subtract(&b->rate_digest, fact);
         rung__digest_subtract(&s->digest, fact);
         rung_numbermap_remove(&b->rate, player);
@@ -689,9 +659,7 @@ rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
     rung__ids_forget_player(s, player);
     if (replace_profile(s, player, NULL) < 0)
         return RUNG_ENOMEM;
-    rung__digest_subtract(&s->digest, rung__fact_digest(RUNG__FACT_PLAYER, player,
-                                                        rung__bytes_hash(id.ptr, id.len), NULL, 0));
-    rung_names_remove(s->players, player);
+    rung__forget_player(s, player);
     return RUNG_OK;
 }
 

@@ -205,8 +205,8 @@ static void slot_remove(rung__window *w, uint32_t slot, uint32_t value, uint32_t
         rung_ladder_remove(w->scopes[slot].ladders[value], player);
 }
 
-static rung_digest entry_digest(const rung__board *b, const rung__window *w, uint32_t player,
-                                const uint64_t *key) {
+rung_digest rung__entry_digest(const rung__board *b, const rung__window *w, uint32_t player,
+                               const uint64_t *key) {
     return rung__fact_digest(RUNG__FACT_ENTRY, w->tag, player, key,
                              rung_keyspec_words(&b->def->key));
 }
@@ -229,8 +229,8 @@ static inline rung_status place(rung_state *s, rung__board *b, rung__window *w, 
         return st;
     b->version = s->seq;
     if (old)
-        rung__digest_subtract(&s->digest, entry_digest(b, w, player, old));
-    rung__digest_add(&s->digest, entry_digest(b, w, player, key));
+        rung__digest_subtract(&s->digest, rung__entry_digest(b, w, player, old));
+    rung__digest_add(&s->digest, rung__entry_digest(b, w, player, key));
     if (b->team_slot != RUNG__NONE)
         team_update(b, w, values[b->team_slot], old, key);
     return RUNG_OK;
@@ -288,7 +288,7 @@ rung_status rung__ranking_remove(rung_state *s, rung__board *b, rung__window *w,
             values[slot] = value;
     }
     rung_ladder_remove(w->ladder, player);
-    rung__digest_subtract(&s->digest, entry_digest(b, w, player, e.key));
+    rung__digest_subtract(&s->digest, rung__entry_digest(b, w, player, e.key));
     b->version = s->seq;
     return RUNG_OK;
 }

@@ -9,16 +9,6 @@
 
 _Static_assert(RUNG_SCOPE_SLOTS_MAX == RUNG__SCOPE_SLOTS, "one slot for each");
 
-static rung_status note_value(rung_numbermap *m, const rung_alloc *alloc, uint32_t player,
-                              uint32_t value) {
-    if (value == RUNG__NONE)
-        return RUNG_OK;
-    if (rung_numbermap_reserve(m, alloc, player) < 0)
-        return RUNG_ENOMEM;
-    rung_numbermap_set(m, player, value);
-    return RUNG_OK;
-}
-
 static rung_status note_ranked(const rung__scope *scope, const rung_alloc *alloc,
                                rung_numbermap *m) {
     for (uint32_t value = 0; value < scope->cap; value++) {
@@ -27,7 +17,7 @@ static rung_status note_ranked(const rung__scope *scope, const rung_alloc *alloc
         rung_ladder_cursor c = rung_ladder_seek(scope->ladders[value], 0);
         rung_ladder_entry e;
         while (rung_ladder_next(&c, &e))
-            if (note_value(m, alloc, e.player, value) < 0)
+            if (rung_numbermap_add(m, alloc, e.player, value) < 0)
                 return RUNG_ENOMEM;
     }
     return RUNG_OK;
@@ -43,7 +33,8 @@ static rung_status note_held(const rung_view *v, const rung_alloc *alloc, rung_s
             continue;
         rung__stashed_values(s, b, player, e, values);
         for (uint32_t i = 0; i < out->count; i++)
-            if (note_value(&out->of_player[i], alloc, player, values[i]) < 0)
+            if (values[i] != RUNG__NONE &&
+                rung_numbermap_add(&out->of_player[i], alloc, player, values[i]) < 0)
                 return RUNG_ENOMEM;
     }
     return RUNG_OK;

@@ -122,7 +122,7 @@ uint32_t rung__reach_windows(rung_state *s, rung__board *b, int64_t at_ms, rung_
             reach_calendar(&to, order[i]);
     for (uint32_t i = 0; i < b->def->season_count; i++) {
         const rung_season *season = &b->def->seasons[i];
-        rung_window span = {0, season->starts_ms, season->ends_ms};
+        rung_window span = rung__season_span(season);
         if (at_ms < season->starts_ms || at_ms >= season->ends_ms)
             continue;
         reach_window(&to, RUNG_WINDOW_SEASON, &span, season->name,
@@ -310,7 +310,7 @@ static const char *refusing_limit(const submission *u) {
     return NULL;
 }
 
-static rung_digest rate_fact(const rung__board *b, uint32_t player, uint32_t count) {
+rung_digest rung__rate_digest(const rung__board *b, uint32_t player, uint32_t count) {
     uint64_t words[2] = {(uint64_t)b->rate_minute, count};
     return rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2);
 }
@@ -339,11 +339,11 @@ static void count_rate(submission *u) {
     uint32_t so_far = rung_numbermap_get(&b->rate, u->player);
     rung_digest fact = {0, 0};
     if (so_far != RUNG_NUMBER_NONE)
-        rung__digest_subtract(&fact, rate_fact(b, u->player, so_far));
+        rung__digest_subtract(&fact, rung__rate_digest(b, u->player, so_far));
     else
         so_far = 0;
     rung_numbermap_set(&b->rate, u->player, so_far + 1);
-    rung__digest_add(&fact, rate_fact(b, u->player, so_far + 1));
+    rung__digest_add(&fact, rung__rate_digest(b, u->player, so_far + 1));
     rung__digest_add(&b->rate_digest, fact);
     rung__digest_add(&u->s->digest, fact);
 }
@@ -360,11 +360,7 @@ static void release(submission *u) {
     if (u->record != RUNG__NONE && !u->old_record)
         rung__ids_unclaim(u->s, u->record);
     if (u->new_player) {
-        rung__digest_subtract(
-            &u->s->digest,
-            rung__fact_digest(RUNG__FACT_PLAYER, u->player,
-                              rung__bytes_hash(u->e->player.ptr, u->e->player.len), NULL, 0));
-        rung_names_remove(u->s->players, u->player);
+        rung__forget_player(u->s, u->player);
     }
 }
 

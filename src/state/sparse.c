@@ -41,3 +41,15 @@ void rung__sparse_deinit(rung__sparse *t, const rung_alloc *a) {
     rung_alloc_free(a, t->items, t->cap * sizeof *t->items);
     memset(t, 0, sizeof *t);
 }
+
+uint32_t rung__list_place(const uint32_t *list, uint32_t n, uint32_t player) {
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (list[mid] < player)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}

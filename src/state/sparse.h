@@ -19,4 +19,7 @@ RUNG_NODISCARD rung_status rung__sparse_put(rung__sparse *t, const rung_alloc *a
 void rung__sparse_remove(rung__sparse *t, uint32_t player);
 void rung__sparse_deinit(rung__sparse *t, const rung_alloc *a);
 
+/* The index of `player` in an ascending list, or where it would be inserted. */
+uint32_t rung__list_place(const uint32_t *list, uint32_t n, uint32_t player);
+
 #endif

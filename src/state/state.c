@@ -66,12 +66,20 @@ rung_status rung__grow(const rung_alloc *a, void *array_ptr, uint32_t *cap, uint
     return RUNG_OK;
 }
 
+static rung_digest player_digest(uint32_t player, rung_slice id) {
+    return rung__fact_digest(RUNG__FACT_PLAYER, player, rung__bytes_hash(id.ptr, id.len), NULL, 0);
+}
+
 rung_status rung__intern_player(rung_state *s, rung_slice id, uint32_t *out) {
     rung_status st = rung_names_intern(s->players, id, out);
     if (st == RUNG_OK)
-        rung__digest_add(&s->digest, rung__fact_digest(RUNG__FACT_PLAYER, *out,
-                                                       rung__bytes_hash(id.ptr, id.len), NULL, 0));
+        rung__digest_add(&s->digest, player_digest(*out, id));
     return st;
+}
+
+void rung__forget_player(rung_state *s, uint32_t player) {
+    rung__digest_subtract(&s->digest, player_digest(player, rung_names_id(s->players, player)));
+    rung_names_remove(s->players, player);
 }
 
 /* ---- life ---- */

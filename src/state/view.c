@@ -28,12 +28,11 @@ static uint32_t query_kind(const rung__board *b, const rung_query *q, rung_slice
     uint32_t kind = rung_board_window_kind(b->def, q->window, season_out);
     if (kind != RUNG_WINDOW_SEASON)
         return b->def->windows >> kind & 1 ? kind : RUNG__KINDS;
-    for (uint32_t i = 0; i < b->def->season_count; i++)
-        if (rung_slice_eq(*season_out, b->def->seasons[i].name)) {
-            *season_out = b->def->seasons[i].name;
-            return kind;
-        }
-    return RUNG__KINDS;
+    const rung_season *season = rung_board_season(b->def, *season_out);
+    if (!season)
+        return RUNG__KINDS;
+    *season_out = season->name;
+    return kind;
 }
 
 static rung_status choose_span(const rung__board *b, const rung_query *q, uint32_t kind,
@@ -48,11 +47,8 @@ static rung_status choose_span(const rung__board *b, const rung_query *q, uint32
         if (q->on.len && rung_window_on(RUNG_WINDOW_DAY, q->on, &span->ordinal, NULL) < 0)
             return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "on", "expected a date, such as 2026-11-15");
         span->ordinal = 0; /* there is one such window, whatever the date */
-        for (uint32_t i = 0; kind && i < b->def->season_count; i++)
-            if (rung_slice_eq(b->def->seasons[i].name, season)) {
-                span->start_ms = b->def->seasons[i].starts_ms;
-                span->end_ms = b->def->seasons[i].ends_ms;
-            }
+        if (kind)
+            *span = rung__season_span(rung_board_season(b->def, season));
         return RUNG_OK;
     }
     rung_status st;
@@ -552,7 +548,7 @@ rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, r
     return RUNG_OK;
 }
 
-/* ---- friends and lists ---- */
+/* ---- friends ---- */
 
 /* Sift list[root] down: both heaps below it are in order, the first in the ladder on top. */
 static void sink_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t n, uint32_t root) {
@@ -646,22 +642,6 @@ rung_status rung_view_friends(const rung_view *v, const rung_alloc *alloc, rung_
         memcpy(players, f->following, n * sizeof *players);
     rung_status st = rank_list(v, alloc, n + 1, players, offset, limit, rows, count_out, total_out);
     rung_alloc_free(alloc, players, (n + 1) * sizeof *players);
-    return st;
-}
-
-rung_status rung_view_list(const rung_view *v, const rung_alloc *alloc, uint32_t n,
-                           const rung_slice *ids, uint32_t offset, uint32_t limit, rung_row *rows,
-                           uint32_t *count_out, uint32_t *total_out) {
-    *count_out = *total_out = 0;
-    if (n == 0)
-        return RUNG_OK;
-    uint32_t *players = rung_alloc_get(alloc, n * sizeof *players);
-    if (!players)
-        return RUNG_ENOMEM;
-    rung_names_find_batch(names_of(v), ids, n, players);
-    uint32_t kept = rung__sort_unique(players, n);
-    rung_status st = rank_list(v, alloc, kept, players, offset, limit, rows, count_out, total_out);
-    rung_alloc_free(alloc, players, n * sizeof *players);
     return st;
 }
 

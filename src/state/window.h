@@ -4,6 +4,7 @@
 #define RUNG_STATE_WINDOW_H
 
 #include "ladder/ladder.h"
+#include "model/board.h"
 #include "model/calendar.h"
 #include "state/machine.h"
 
@@ -44,6 +45,9 @@ typedef struct rung__window {
 
 struct rung__board;
 
+static inline rung_window rung__season_span(const rung_season *season) {
+    return (rung_window){0, season->starts_ms, season->ends_ms};
+}
 /* The calendar window of a kind that contains an instant, by the board's rules. */
 RUNG_NODISCARD rung_status rung__window_at(const struct rung__board *b, uint32_t kind,
                                            int64_t at_ms, rung_window *out);

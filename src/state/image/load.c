@@ -48,22 +48,24 @@ static bool is_fine(const loader *l) {
     return l->in.st >= 0;
 }
 
-/* A time that can be added to another one. */
-static int64_t load_time(loader *l) {
+/* A time that can be added to another one, or `otherwise`. */
+static int64_t load_time_or(loader *l, int64_t otherwise) {
     int64_t ms = rung__in_signed(&l->in);
-    if (ms < -(INT64_C(1) << 60) || ms > INT64_C(1) << 60) {
-        damaged(l, "a time is out of range");
-        return 0;
-    }
-    return ms;
+    if (ms == otherwise || (ms >= -(INT64_C(1) << 60) && ms <= INT64_C(1) << 60))
+        return ms;
+    damaged(l, "a time is out of range");
+    return 0;
 }
 
-static int64_t load_time_or(loader *l, int64_t otherwise) {
-    uint64_t number = rung__in_number(&l->in);
-    int64_t ms = (int64_t)((number >> 1) ^ -(number & 1));
-    if (ms != otherwise && (ms < -(INT64_C(1) << 60) || ms > INT64_C(1) << 60))
-        damaged(l, "a time is out of range");
-    return ms;
+static int64_t load_time(loader *l) {
+    return load_time_or(l, 0);
+}
+
+/* False, and noted, if there was no memory. */
+static bool has_memory(loader *l, const void *memory) {
+    if (!memory)
+        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+    return memory;
 }
 
 /* Allocate `len` bytes and read them from the stream; NULL after a failure, or if `len` is 0. */
@@ -71,10 +73,8 @@ static char *load_block(loader *l, size_t len) {
     if (!len)
         return NULL;
     char *block = is_fine(l) ? rung_alloc_get(l->s->alloc, len) : NULL;
-    if (!block) {
-        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+    if (!has_memory(l, block))
         return NULL;
-    }
     rung__in_bytes(&l->in, block, len);
     if (is_fine(l))
         return block;
@@ -181,10 +181,8 @@ static void load_profile(loader *l, uint32_t player) {
     };
     uint32_t bytes = rung__in_count(&l->in, BYTES_MAX);
     rung__profile *p = is_fine(l) ? rung_alloc_get(l->s->alloc, sizeof *p + bytes) : NULL;
-    if (!p) {
-        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+    if (!has_memory(l, p))
         return;
-    }
     p->bytes = bytes;
     rung__in_bytes(&l->in, p->packed, bytes);
     if (is_fine(l) && !profile_is_valid(p))
@@ -343,13 +341,10 @@ static bool next_member(void *ctx, rung_ladder_entry *out) {
     if (!next_place(e, &i))
         return false;
     look_ahead(e);
-    if (rung_ladder_find(e->main, (uint32_t)e->column[0][i], out) != RUNG_OK ||
-        rung_numbermap_get(e->seen, out->player) != RUNG_NUMBER_NONE)
+    if (rung_ladder_find(e->main, (uint32_t)e->column[0][i], out) != RUNG_OK)
         return false;
-    if (!went_well(e->l, rung_numbermap_reserve(e->seen, e->l->s->alloc, out->player)))
-        return false;
-    rung_numbermap_set(e->seen, out->player, 0);
-    return true;
+    rung_status st = rung_numbermap_add(e->seen, e->l->s->alloc, out->player, 0);
+    return went_well(e->l, st) && st == RUNG_OK;
 }
 
 static void load_ladder(loader *l, rung_ladder *ladder, entries *e, rung_ladder_source next) {
@@ -415,10 +410,7 @@ static bool window_is_valid(const rung__board *b, uint32_t kind, const rung_wind
         return b->def->windows & RUNG_WINDOWS_BIT(kind) &&
                rung_window_span((rung_window_kind)kind, span->ordinal, NULL, 0, &calendar) ==
                    RUNG_OK;
-    for (uint32_t i = 0; i < b->def->season_count; i++)
-        if (rung_slice_eq(b->def->seasons[i].name, season))
-            return true;
-    return false;
+    return rung_board_season(b->def, season) != NULL;
 }
 
 static void load_standings(loader *l, rung__board *b, rung__window *w) {
@@ -454,10 +446,8 @@ static void load_window(loader *l, rung__board *b) {
     if (!is_fine(l) || !went_well(l, rung__window_list_reserve(l->s, b, 1)))
         return;
     rung__window *w = rung__window_new(l->s, b, kind, &span, season);
-    if (!w) {
-        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+    if (!has_memory(l, w))
         return;
-    }
     w->closed = closed;
     w->dropped = dropped;
     if (dropped) {
@@ -511,10 +501,8 @@ static void load_rule_zone(loader *l, const rung__board *b, rung__rule *rule, bo
 static void load_rule(loader *l, rung__board *b, uint32_t count) {
     rung__rule *rules = rung_alloc_resize(l->s->alloc, b->rules, b->rule_count * sizeof *rules,
                                           (b->rule_count + 1) * sizeof *rules);
-    if (!rules) {
-        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+    if (!has_memory(l, rules))
         return;
-    }
     b->rules = rules;
     rung__rule *rule = &rules[b->rule_count++];
     memset(rule, 0, sizeof *rule);
@@ -527,40 +515,27 @@ static void load_rule(loader *l, rung__board *b, uint32_t count) {
     }
 }
 
-/* The attribute of each slot, by its name in the definition; counts one more user. */
-static bool use_attribute(loader *l, rung__board *b, rung_slice name) {
-    uint32_t *number = &b->attribute[b->scope_count];
-    if (rung_names_find(l->s->attribute_ids, name, number) != RUNG_OK) {
-        damaged(l, "an attribute that a board ranks by is missing");
-        return false;
-    }
-    l->s->attributes[*number].users++;
-    b->scope_count++;
-    return true;
-}
-
+/* Every attribute that the board ranks by was saved before. */
 static void load_slots(loader *l, rung__board *b) {
-    b->team_slot = RUNG__NONE;
-    for (uint32_t i = 0; i < b->def->scope_count; i++) {
-        if (!use_attribute(l, b, b->def->scopes[i]))
-            return;
-        if (b->def->has_teams && rung_slice_eq(b->def->scopes[i], b->def->team_by))
-            b->team_slot = i;
-    }
-    if (b->def->has_teams && b->team_slot == RUNG__NONE && use_attribute(l, b, b->def->team_by))
-        b->team_slot = b->scope_count - 1;
+    uint32_t number;
+    bool is_there = true;
+    for (uint32_t i = 0; i < b->def->scope_count; i++)
+        is_there &= rung_names_find(l->s->attribute_ids, b->def->scopes[i], &number) == RUNG_OK;
+    if (b->def->has_teams)
+        is_there &= rung_names_find(l->s->attribute_ids, b->def->team_by, &number) == RUNG_OK;
+    if (is_there)
+        went_well(l, rung__board_use_slots(l->s, b));
+    else
+        damaged(l, "an attribute that a board ranks by is missing");
 }
 
 static void load_rates(loader *l, rung__board *b) {
     b->rate_minute = load_time_or(l, INT64_MIN);
     for (uint32_t player = RUNG__NONE; load_player(l, &player);) {
         uint32_t count = rung__in_count(&l->in, RUNG_NUMBER_NONE - 1);
-        if (!is_fine(l) || !went_well(l, rung_numbermap_reserve(&b->rate, l->s->alloc, player)))
+        if (!is_fine(l) || !went_well(l, rung_numbermap_add(&b->rate, l->s->alloc, player, count)))
             return;
-        uint64_t words[2] = {(uint64_t)b->rate_minute, count};
-        rung_numbermap_set(&b->rate, player, count);
-        rung__digest_add(&b->rate_digest,
-                         rung__fact_digest(RUNG__FACT_RATE, b->serial, player, words, 2));
+        rung__digest_add(&b->rate_digest, rung__rate_digest(b, player, count));
     }
 }
 
@@ -614,10 +589,8 @@ static void load_set(loader *l, uint32_t number) {
     if (!went_well(l, rung__grow(s->alloc, &s->sets, &s->set_cap, number + 1, sizeof *s->sets)))
         return;
     rung__set *set = rung_alloc_zeroed(s->alloc, sizeof *set);
-    if (!set) {
-        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+    if (!has_memory(l, set))
         return;
-    }
     s->sets[number] = set;
     s->set_count++;
     set->number = number;
@@ -678,10 +651,8 @@ static void load_boards(loader *l) {
             continue;
         }
         s->boards[i] = rung_alloc_zeroed(s->alloc, sizeof *s->boards[i]);
-        if (!s->boards[i]) {
-            rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+        if (!has_memory(l, s->boards[i]))
             return;
-        }
         s->boards[i]->number = i;
         s->boards[i]->version = s->seq;
         s->boards[i]->is_key = head.is_key;
@@ -763,10 +734,8 @@ static void load_ban(loader *l, uint32_t player, uint32_t windows) {
     uint32_t count = rung__in_count(&l->in, windows), after[2] = {RUNG__NONE, 0}; /* S2 */
     size_t bytes = sizeof(rung__ban) + count * sizeof(rung__stashed);
     rung__ban *ban = is_fine(l) ? rung_alloc_zeroed(l->s->alloc, bytes) : NULL;
-    if (!ban) {
-        rung__in_fail(&l->in, RUNG_ENOMEM, NULL);
+    if (!has_memory(l, ban))
         return;
-    }
     ban->cap = count;
     for (; ban->count < count && is_fine(l); ban->count++)
         load_stashed(l, &ban->entries[ban->count], after);
@@ -867,14 +836,7 @@ static void load_head(loader *l, const rung_state_config *config) {
 /* S4. Recompute even the facts that were added up on the way, so that one rule covers all of them. */
 static void check_digest(loader *l, bool any_digest) {
     rung_state *s = l->s;
-    s->digest = rung__people_digest_all(s);
-    rung__digest_add(&s->digest, rung__ids_digest_all(s));
-    for (uint32_t i = 0; i < s->board_cap; i++)
-        if (s->boards[i])
-            rung__digest_add(&s->digest, rung__board_digest_all(s, s->boards[i]));
-    for (uint32_t i = 0; i < s->set_cap; i++)
-        if (s->sets[i])
-            rung__digest_add(&s->digest, rung__set_digest_all(s, s->sets[i]));
+    s->digest = rung__facts_digest(s);
     rung_digest found = rung_state_digest(s);
     uint64_t a = rung__in_word(&l->in), b = rung__in_word(&l->in);
     if (!any_digest && (found.a != a || found.b != b))

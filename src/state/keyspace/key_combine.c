@@ -37,10 +37,11 @@ static rung_status reserve(const rung_alloc *alloc, rung__pairs *pairs, uint32_t
     return rung__grow(alloc, &pairs->items, &pairs->cap, pairs->count + more, sizeof *pairs->items);
 }
 
+/* By score, then by name; without `players`, by number. */
 static bool goes_before(const rung_names *players, const rung__pair *a, const rung__pair *b) {
     if (a->score != b->score)
         return a->score < b->score;
-    return rung_names_compare(players, a->player, b->player) < 0;
+    return players ? rung_names_compare(players, a->player, b->player) < 0 : a->player < b->player;
 }
 
 static void merge(const rung_names *players, const rung__pair *from, rung__pair *to, size_t low,
@@ -281,30 +282,6 @@ static double aggregate_of(rung_aggregate aggregate, double a, double b) {
     return isnan(sum) ? 0 : sum;
 }
 
-/* The order in which to process keys: by size, equals as named. Bottom-up merge sort, since a command may name very
- * many keys. `order` has room for 2 n; the first n are the result. */
-static void order_by_size(uint32_t n, const rung_zkey *keys, uint32_t *order) {
-    uint32_t *from = order, *to = order + n;
-    for (uint32_t i = 0; i < n; i++)
-        from[i] = i;
-    for (size_t width = 1; width < n; width *= 2) {
-        for (size_t low = 0; low < n; low += 2 * width) {
-            size_t mid = low + width < n ? low + width : n,
-                   high = mid + width < n ? mid + width : n;
-            size_t a = low, b = mid;
-            for (size_t i = low; i < high; i++) {
-                bool is_left = a < mid && (b == high || keys[from[a]].count <= keys[from[b]].count);
-                to[i] = is_left ? from[a++] : from[b++];
-            }
-        }
-        uint32_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != order)
-        memcpy(order, from, n * sizeof *order);
-}
-
 /* ---- the three ---- */
 
 typedef struct combination {
@@ -312,8 +289,8 @@ typedef struct combination {
     rung_aggregate aggregate;
     uint32_t n;
     const rung_zkey *keys;
-    const double *weights; /* NULL: all 1 */
-    const uint32_t *order;
+    const double *weights;   /* NULL: all 1 */
+    const rung__pair *order; /* the size and index of each key, smallest first */
     uint32_t rows_max;
     rung__pairs *out;
 } combination;
@@ -350,13 +327,13 @@ static rung_status add_group(const combination *c, const walk *w, const double *
 
 static rung_status intersect(const combination *c) {
     walk w;
-    walk_begin(&w, &c->keys[c->order[0]]);
+    walk_begin(&w, &c->keys[c->order[0].player]);
     while (walk_next(&w)) {
         double values[GROUP];
         for (uint32_t i = 0; i < w.n; i++)
-            values[i] = weigh(weight_of(c, c->order[0]), w.scores[i]);
+            values[i] = weigh(weight_of(c, c->order[0].player), w.scores[i]);
         for (uint32_t k = 1; w.n && k < c->n; k++)
-            keep_members(c, &w, values, c->order[k], true);
+            keep_members(c, &w, values, c->order[k].player, true);
         rung_status st = add_group(c, &w, values);
         if (st < 0)
             return st;
@@ -372,11 +349,8 @@ static rung_status subtract_gathered(const combination *c) {
     for (uint32_t k = 1; st >= 0 && k < c->n; k++) {
         walk_begin(&w, &c->keys[k]);
         while (st >= 0 && walk_next(&w))
-            for (uint32_t i = 0; st >= 0 && i < w.n; i++) {
-                st = rung_numbermap_reserve(&others, c->alloc, w.players[i]);
-                if (st >= 0)
-                    rung_numbermap_set(&others, w.players[i], 0);
-            }
+            for (uint32_t i = 0; st >= 0 && i < w.n; i++)
+                st = rung_numbermap_add(&others, c->alloc, w.players[i], 0);
     }
     walk_begin(&w, &c->keys[0]);
     while (st >= 0 && walk_next(&w)) {
@@ -429,10 +403,9 @@ static rung_status unite_one(const combination *c, rung_numbermap *places, uint3
     }
     rung_status st = reserve(c->alloc, out, 1, c->rows_max);
     if (st >= 0)
-        st = rung_numbermap_reserve(places, c->alloc, player);
+        st = rung_numbermap_add(places, c->alloc, player, out->count);
     if (st < 0)
         return st;
-    rung_numbermap_set(places, player, out->count);
     out->items[out->count++] = (rung__pair){value, player};
     return RUNG_OK;
 }
@@ -442,11 +415,11 @@ static rung_status unite(const combination *c) {
     rung_status st = RUNG_OK;
     for (uint32_t k = 0; st >= 0 && k < c->n; k++) {
         walk w;
-        walk_begin(&w, &c->keys[c->order[k]]);
+        walk_begin(&w, &c->keys[c->order[k].player]);
         while (st >= 0 && walk_next(&w))
             for (uint32_t i = 0; st >= 0 && i < w.n; i++)
                 st = unite_one(c, &places, w.players[i],
-                               weigh(weight_of(c, c->order[k]), w.scores[i]));
+                               weigh(weight_of(c, c->order[k].player), w.scores[i]));
     }
     rung_numbermap_deinit(&places, c->alloc);
     return st;
@@ -455,11 +428,13 @@ static rung_status unite(const combination *c) {
 rung_status rung__pairs_combine(const rung_alloc *alloc, rung_combine_keys combine,
                                 rung_aggregate aggregate, uint32_t n, const rung_zkey *keys,
                                 const double *weights, uint32_t rows_max, rung__pairs *out) {
-    size_t bytes = 2 * (size_t)n * sizeof(uint32_t);
-    uint32_t *order = rung_alloc_get(alloc, bytes);
+    size_t bytes = 2 * (size_t)n * sizeof(rung__pair);
+    rung__pair *order = rung_alloc_get(alloc, bytes);
     if (!order)
         return RUNG_ENOMEM;
-    order_by_size(n, keys, order);
+    for (uint32_t i = 0; i < n; i++)
+        order[i] = (rung__pair){keys[i].count, i};
+    sort_by_merging(NULL, order, order + n, n);
     combination c = {alloc, aggregate, n, keys, weights, order, rows_max, out};
     rung_status st = combine == RUNG_KEYS_UNION   ? unite(&c)
                      : combine == RUNG_KEYS_INTER ? intersect(&c)

@@ -5,7 +5,6 @@
 #include "state/keyspace/key_read.h"
 
 #include "base/assert.h"
-#include "ladder/list.h"
 #include "ladder/pipeline.h"
 #include "state/board.h"
 #include "state/keyspace/set.h"
@@ -273,15 +272,19 @@ static void range_by_rank(const rung_zkey *k, int64_t start, int64_t stop, bool 
     *end = (uint32_t)(rev ? n - start : stop + 1);
 }
 
-/* The number of members with a displayed score below `bound`, or equal with `or_equal`; for any type. */
-static uint32_t count_below(const rung_zkey *k, double bound, bool or_equal) {
+/* How many members come before a bound, in ascending order: a score, or a text if that is not NULL. `or_equal`: also
+ * those that equal it. For scores of any type, as displayed. */
+static uint32_t count_before(const rung_zkey *k, double score, const rung_slice *text,
+                             bool or_equal) {
     uint32_t low = 0, high = k->count;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
         rung_ladder_entry e;
         rung__zkey_at(k, mid, &e);
-        double score = rung__zkey_score(k, e.key);
-        if (score < bound || (or_equal && score == bound))
+        double shown = text ? 0 : rung__zkey_score(k, e.key);
+        int c = text ? rung_slice_cmp(rung_names_id(k->state->players, e.player), *text)
+                     : (shown > score) - (shown < score);
+        if (c < 0 || (or_equal && c == 0))
             low = mid + 1;
         else
             high = mid;
@@ -318,8 +321,8 @@ static void ranges_by_score(const rung_zkey *k, uint32_t n, const rung_range *ra
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        firsts[i] = count_below(k, ranges[i].min, ranges[i].min_is_open);
-        ends[i] = count_below(k, ranges[i].max, !ranges[i].max_is_open);
+        firsts[i] = count_before(k, ranges[i].min, NULL, ranges[i].min_is_open);
+        ends[i] = count_before(k, ranges[i].max, NULL, !ranges[i].max_is_open);
     }
 }
 
@@ -337,27 +340,11 @@ void rung_zkey_counts(const rung_zkey *k, uint32_t n, const rung_range *ranges,
     }
 }
 
-/* Members before `text` in byte order, or the same with `or_equal`. */
-static uint32_t count_before_text(const rung_zkey *k, rung_slice text, bool or_equal) {
-    uint32_t low = 0, high = k->count;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        rung_ladder_entry e;
-        rung__zkey_at(k, mid, &e);
-        int c = rung_slice_cmp(rung_names_id(k->state->players, e.player), text);
-        if (c < 0 || (or_equal && c == 0))
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 /* Members before a bound; with `through`, also one that is the bound. */
 static uint32_t count_before_bound(const rung_zkey *k, const rung_lex_bound *bound, bool through) {
     if (bound->kind == RUNG_LEX_LOWEST || bound->kind == RUNG_LEX_HIGHEST)
         return bound->kind == RUNG_LEX_LOWEST ? 0 : k->count;
-    return count_before_text(k, bound->text, through);
+    return count_before(k, 0, &bound->text, through);
 }
 
 void rung_zkey_range(const rung_zkey *k, const rung_range *range, bool rev, uint32_t *first_out,

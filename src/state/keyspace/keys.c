@@ -27,8 +27,9 @@ enum { PIECE = 256 }; /* members taken out at a time */
 
 typedef struct run {
     rung_state *s;
-    uint32_t i;    /* the command's place in the event */
-    bool is_admin; /* who sent it */
+    uint32_t i;          /* the command's place in the event */
+    bool is_admin;       /* who sent it */
+    rung_zkey_row *rows; /* room for PIECE */
     rung_zkey_result result;
     rung_err err;
 } run;
@@ -214,7 +215,7 @@ static uint32_t take_out(run *r, rung_slice name, uint32_t from, uint32_t count,
     return n;
 }
 
-static rung_status zremrange(run *r, const rung_zcommand *c) {
+static rung_status zremrange(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
     uint32_t first, end;
     if (k.kind == RUNG_ZKEY_SET)
@@ -229,15 +230,14 @@ static rung_status zremrange(run *r, const rung_zcommand *c) {
 }
 
 /* Piece by piece; the caller reports the last one. */
-static void pop(run *r, const rung_zcommand *c, rung_slice name, uint32_t card,
-                rung_zkey_row *rows) {
+static void pop(run *r, const rung_zcommand *c, rung_slice name, uint32_t card) {
     bool down = c->flags & RUNG_ZCOMMAND_MAX;
     uint32_t left = c->pop_count < card ? (uint32_t)c->pop_count : card;
     r->result.key = name;
     r->result.count = left;
-    r->result.rows = rows;
+    r->result.rows = r->rows;
     while (left) {
-        r->result.row_count = take_out(r, name, down ? card - 1 : 0, left, down, rows);
+        r->result.row_count = take_out(r, name, down ? card - 1 : 0, left, down, r->rows);
         r->result.changed = true;
         left -= r->result.row_count;
         card -= r->result.row_count;
@@ -248,7 +248,7 @@ static void pop(run *r, const rung_zcommand *c, rung_slice name, uint32_t card,
     drop_if_empty(r->s, board_of(r, name));
 }
 
-static rung_status zpop(run *r, rung_zcommand *c, rung_zkey_row *rows) {
+static rung_status zpop(run *r, rung_zcommand *c) {
     rung_zcommand_item item;
     while (rung_zcommand_item_next(c, &item)) {
         rung_zkey k = open_key(r, item.name);
@@ -256,7 +256,7 @@ static rung_status zpop(run *r, rung_zcommand *c, rung_zkey_row *rows) {
             return fail(r, RUNG_ZKEY_WRONG_TYPE);
         if (k.count == 0)
             continue;
-        pop(r, c, item.name, k.count, rows);
+        pop(r, c, item.name, k.count);
         break;
     }
     return RUNG_OK;
@@ -291,12 +291,8 @@ static rung_status fill(rung_state *s, rung__board *b, const rung__pairs *pairs)
     stored from = {pairs, &b->def->key, pairs->count};
     rung_status st = rung_ladder_build(w->ladder, pairs->count, next_stored, &from);
     RUNG_ASSERT(st != RUNG_EINVAL); /* sorted, and nobody twice */
-    rung_ladder_entry e;
-    uint32_t words = rung_keyspec_words(&b->def->key);
-    for (rung_ladder_cursor c = rung_ladder_seek(w->ladder, 0);
-         st >= 0 && rung_ladder_next(&c, &e);)
-        rung__digest_add(&s->digest,
-                         rung__fact_digest(RUNG__FACT_ENTRY, w->tag, e.player, e.key, words));
+    if (st >= 0)
+        rung__digest_add(&s->digest, rung__entries_digest(b, w));
     return st;
 }
 
@@ -330,7 +326,7 @@ static void limit_range(const rung_zcommand *c, uint32_t *first, uint32_t *end) 
     *end = *first + keep;
 }
 
-static rung_status zrangestore(run *r, const rung_zcommand *c) {
+static rung_status zrangestore(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->other);
     rung__pairs pairs = {0};
     uint32_t first, end;
@@ -404,7 +400,7 @@ static bool expiry_is_allowed(const rung_zkey *k, const rung_zcommand *c) {
     return !(c->flags & RUNG_IF_LT && k->has_expiry && c->at_ms >= k->expires_ms);
 }
 
-static rung_status expire(run *r, const rung_zcommand *c) {
+static rung_status expire(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
     uint32_t number;
     if (is_denied(r, c->key))
@@ -423,7 +419,7 @@ static rung_status expire(run *r, const rung_zcommand *c) {
     return RUNG_OK;
 }
 
-static rung_status persist(run *r, const rung_zcommand *c) {
+static rung_status persist(run *r, rung_zcommand *c) {
     rung_zkey k = open_key(r, c->key);
     uint32_t number;
     if (is_denied(r, c->key))
@@ -436,7 +432,7 @@ static rung_status persist(run *r, const rung_zcommand *c) {
     return RUNG_OK;
 }
 
-static rung_status rename_key(run *r, const rung_zcommand *c) {
+static rung_status rename_key(run *r, rung_zcommand *c) {
     rung_zkey from = open_key(r, c->key), to = open_key(r, c->other);
     if (!from.kind)
         return fail(r, RUNG_ZKEY_NO_SUCH);
@@ -462,7 +458,8 @@ static rung_status rename_key(run *r, const rung_zcommand *c) {
     return st;
 }
 
-static rung_status flush(run *r) {
+static rung_status flush(run *r, rung_zcommand *c) {
+    (void)c;
     rung_state *s = r->s;
     for (uint32_t i = 0; i < s->board_cap; i++)
         if (s->boards[i] && is_denied(r, rung_names_id(s->board_ids, i)))
@@ -538,49 +535,22 @@ static bool counts_changes(rung_zcommand_kind kind) {
 }
 
 static rung_status apply_one(run *r, rung_zcommand *c) {
-    rung_zkey_row rows[PIECE];
-    rung_status st = RUNG_OK;
-    switch (c->kind) {
-    case RUNG_ZCOMMAND_ZADD:
-        st = zadd(r, c);
-        break;
-    case RUNG_ZCOMMAND_ZREM:
-        st = zrem(r, c);
-        break;
-    case RUNG_ZCOMMAND_ZREMRANGE:
-        st = zremrange(r, c);
-        break;
-    case RUNG_ZCOMMAND_ZPOP:
-        st = zpop(r, c, rows);
-        break;
-    case RUNG_ZCOMMAND_ZRANGESTORE:
-        st = zrangestore(r, c);
-        break;
-    case RUNG_ZCOMMAND_ZSTORE:
-        st = zstore(r, c);
-        break;
-    case RUNG_ZCOMMAND_DEL:
-        st = del(r, c);
-        break;
-    case RUNG_ZCOMMAND_EXPIRE:
-        st = expire(r, c);
-        break;
-    case RUNG_ZCOMMAND_PERSIST:
-        st = persist(r, c);
-        break;
-    case RUNG_ZCOMMAND_RENAME:
-        st = rename_key(r, c);
-        break;
-    case RUNG_ZCOMMAND_FLUSH:
-        st = flush(r);
-        break;
-    case RUNG_ZCOMMAND_SADD:
-        st = sadd(r, c);
-        break;
-    case RUNG_ZCOMMAND_SREM:
-        st = srem(r, c);
-        break;
-    }
+    static rung_status (*const APPLY[])(run *, rung_zcommand *) = {
+        [RUNG_ZCOMMAND_ZADD] = zadd,
+        [RUNG_ZCOMMAND_ZREM] = zrem,
+        [RUNG_ZCOMMAND_ZREMRANGE] = zremrange,
+        [RUNG_ZCOMMAND_ZPOP] = zpop,
+        [RUNG_ZCOMMAND_ZRANGESTORE] = zrangestore,
+        [RUNG_ZCOMMAND_ZSTORE] = zstore,
+        [RUNG_ZCOMMAND_DEL] = del,
+        [RUNG_ZCOMMAND_EXPIRE] = expire,
+        [RUNG_ZCOMMAND_PERSIST] = persist,
+        [RUNG_ZCOMMAND_RENAME] = rename_key,
+        [RUNG_ZCOMMAND_FLUSH] = flush,
+        [RUNG_ZCOMMAND_SADD] = sadd,
+        [RUNG_ZCOMMAND_SREM] = srem,
+    };
+    rung_status st = APPLY[c->kind](r, c);
     if (st < 0)
         return st;
     if (counts_changes(c->kind) && r->result.count)
@@ -592,10 +562,12 @@ static rung_status apply_one(run *r, rung_zcommand *c) {
 rung_status rung__apply_keys(rung_state *s, const rung_event *e, rung_err *err) {
     rung_slice packed = e->keys.packed;
     rung_zcommand c;
+    rung_zkey_row rows[PIECE];
     bool changed = false;
     (void)err;
     for (uint32_t i = 0; rung_zcommand_next(&packed, &c, NULL) == RUNG_OK; i++) {
-        run r = {.s = s, .i = i, .is_admin = e->keys.is_admin, .result = {.kind = c.kind}};
+        run r = {
+            .s = s, .i = i, .is_admin = e->keys.is_admin, .rows = rows, .result = {.kind = c.kind}};
         if (apply_one(&r, &c) < 0)
             return RUNG_ENOMEM;
         changed = changed || r.result.changed;

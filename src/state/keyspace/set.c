@@ -123,23 +123,10 @@ rung_status rung__set_rename(rung_state *s, rung__set *set, rung_slice name) {
 
 /* ---- members ---- */
 
-/* The index of `player` in the list, or where it would be inserted. */
-static uint32_t list_place(const rung__set *set, uint32_t player) {
-    uint32_t low = 0, high = set->count;
-    while (low < high) {
-        uint32_t mid = (low + high) / 2;
-        if (set->list[mid] < player)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 bool rung__set_has(const rung__set *set, uint32_t player) {
     if (set->map)
         return rung_numbermap_get(set->map, player) != RUNG_NUMBER_NONE;
-    uint32_t at = list_place(set, player);
+    uint32_t at = rung__list_place(set->list, set->count, player);
     return at < set->count && set->list[at] == player;
 }
 
@@ -148,12 +135,11 @@ static rung_status move_to_map(rung_state *s, rung__set *set) {
     if (!map)
         return RUNG_ENOMEM;
     for (uint32_t i = 0; i < set->count; i++) {
-        if (rung_numbermap_reserve(map, s->alloc, set->list[i]) < 0) {
+        if (rung_numbermap_add(map, s->alloc, set->list[i], 0) < 0) {
             rung_numbermap_deinit(map, s->alloc);
             rung_alloc_free(s->alloc, map, sizeof *map);
             return RUNG_ENOMEM;
         }
-        rung_numbermap_set(map, set->list[i], 0);
     }
     rung_alloc_free(s->alloc, set->list, set->list_cap * sizeof *set->list);
     set->list = NULL;
@@ -165,7 +151,7 @@ static rung_status move_to_map(rung_state *s, rung__set *set) {
 static rung_status add_to_list(rung_state *s, rung__set *set, uint32_t player) {
     if (rung__grow(s->alloc, &set->list, &set->list_cap, set->count + 1, sizeof *set->list) < 0)
         return RUNG_ENOMEM;
-    uint32_t at = list_place(set, player);
+    uint32_t at = rung__list_place(set->list, set->count, player);
     memmove(&set->list[at + 1], &set->list[at], (set->count - at) * sizeof *set->list);
     set->list[at] = player;
     return RUNG_OK;
@@ -176,14 +162,9 @@ rung_status rung__set_add(rung_state *s, rung__set *set, uint32_t player) {
         return RUNG_UNCHANGED;
     if (!set->map && set->count == LIST_MAX && move_to_map(s, set) < 0)
         return RUNG_ENOMEM;
-    if (!set->map) {
-        if (add_to_list(s, set, player) < 0)
-            return RUNG_ENOMEM;
-    } else {
-        if (rung_numbermap_reserve(set->map, s->alloc, player) < 0)
-            return RUNG_ENOMEM;
-        rung_numbermap_set(set->map, player, 0);
-    }
+    if ((set->map ? rung_numbermap_add(set->map, s->alloc, player, 0)
+                  : add_to_list(s, set, player)) < 0)
+        return RUNG_ENOMEM;
     set->count++;
     set->version = s->seq;
     rung__digest_add(&s->digest, member_digest(set, player));
@@ -193,7 +174,7 @@ rung_status rung__set_add(rung_state *s, rung__set *set, uint32_t player) {
 rung_status rung__set_remove(rung_state *s, rung__set *set, uint32_t player) {
     if (!rung__set_has(set, player))
         return RUNG_NOT_FOUND;
-    uint32_t at = set->map ? 0 : list_place(set, player);
+    uint32_t at = set->map ? 0 : rung__list_place(set->list, set->count, player);
     set->count--;
     set->version = s->seq;
     rung__digest_subtract(&s->digest, member_digest(set, player));
@@ -208,7 +189,8 @@ rung_status rung__set_remove(rung_state *s, rung__set *set, uint32_t player) {
 uint32_t rung__set_list(const rung__set *set, uint32_t from, uint32_t *players, uint32_t room) {
     if (set->map)
         return rung_numbermap_list(set->map, from, players, room);
-    uint32_t at = list_place(set, from), n = set->count - at < room ? set->count - at : room;
+    uint32_t at = rung__list_place(set->list, set->count, from),
+             n = set->count - at < room ? set->count - at : room;
     if (n)
         memcpy(players, set->list + at, n * sizeof *players);
     return n;

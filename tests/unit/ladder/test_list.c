@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks by player number: everybody exactly once, in order, in pieces of any size; in one leaf and in trees; and
  * whoever stays through changes in between is not missed. */
-#include "ladder/list.h"
+#include "ladder/ladder.h"
 #include "support/check.h"
 #include "support/rng.h"
 
