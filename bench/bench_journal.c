@@ -190,7 +190,7 @@ static void turn(load *l) {
 }
 
 static void settle(load *l) {
-    while (turn(l), !rung_hub_is_idle(l->hub))
+    while (turn(l), !rung_commit_is_idle(rung_hub_commit(l->hub)))
         wait_wake(l);
 }
 

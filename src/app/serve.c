@@ -49,7 +49,7 @@ static void flush(void *ctx) {
 
 static bool has_changes(const void *ctx) {
     const rung__server *s = ctx;
-    return s->hub && rung_hub_has_new(s->hub);
+    return s->hub && rung_commit_has_new(rung_hub_commit(s->hub));
 }
 
 static void apply(void *ctx) {

@@ -7,8 +7,6 @@
  *   A2  Applied, then told to the follower, then answered. */
 #include "service/applier.h"
 
-#include "base/assert.h"
-
 enum {
     GROUP = 256, /* many times what the state looks ahead, small enough for the second cache */
     HOUR_MS = 3600000,
@@ -18,11 +16,10 @@ enum {
 struct rung_applier {
     rung_applier_config config;
     int64_t hour;         /* of the last event; NO_HOUR: there was none */
-    rung_zkey_sink *sink; /* of the run */
+    rung_zkey_sink *sink; /* while an event with one is applied */
     void *sink_ctx;
     /* The group. */
     uint32_t count;
-    uint32_t first; /* its first event's index in the run */
     rung_event events[GROUP];
     const rung_event *pointers[GROUP];
     rung_status statuses[GROUP];
@@ -36,7 +33,7 @@ rung_status rung_applier_create(const rung_applier_config *config, rung_applier 
     if (!a)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
     a->config = *config;
-    a->count = a->first = 0;
+    a->count = 0;
     a->sink = NULL;
     a->hour = NO_HOUR;
     for (uint32_t i = 0; i < GROUP; i++)
@@ -65,30 +62,27 @@ static void look_at_the_clock(rung_applier *a, const rung_event *next) {
         f->before(f->ctx, a->config.state, next->ts_ms);
 }
 
-static void answer_group(const rung_applier *a, uint32_t done, rung_applier_answer *answer,
-                         void *ctx) {
-    for (uint32_t i = 0; answer && i < done; i++)
-        answer(ctx, a->first + i, a->statuses[i], &a->outcomes[i], &a->errs[i]);
-}
-
-/* How many were tried. */
+/* How many were tried. One event has nothing to look ahead to. */
 static uint32_t apply_events(rung_applier *a, uint32_t count) {
     rung_state *s = a->config.state;
-    if (!a->sink || a->events[0].kind != RUNG_EVENT_KEYS)
+    if (count > 1)
         return rung_state_apply_batch(s, count, a->pointers, a->statuses, a->outcomes, a->errs);
-    a->statuses[0] = rung_state_apply_keys(s, &a->events[0], a->sink, a->sink_ctx, &a->errs[0]);
-    a->outcomes[0] = (rung_outcome){.seq = rung_state_seq(s), .next_number = UINT32_MAX};
+    if (a->sink && a->events[0].kind == RUNG_EVENT_KEYS) {
+        a->statuses[0] = rung_state_apply_keys(s, &a->events[0], a->sink, a->sink_ctx, &a->errs[0]);
+        a->outcomes[0] = (rung_outcome){.seq = rung_state_seq(s), .next_number = UINT32_MAX};
+    } else {
+        a->statuses[0] = rung_state_apply(s, &a->events[0], &a->outcomes[0], &a->errs[0]);
+    }
     return 1;
 }
 
-/* A2. How many of the group were applied: all, unless memory ran out at the next. */
-static uint32_t apply_group(rung_applier *a, rung_applier_answer *answer, void *ctx) {
+/* A2. */
+rung_status rung_applier_finish(rung_applier *a, rung_err *err) {
     const rung_hub_follower *f = a->config.follower;
-    rung_state *s = a->config.state;
-    uint64_t first_seq = rung_state_seq(s) + 1;
+    uint64_t first_seq = rung_state_seq(a->config.state) + 1;
     uint32_t count = a->count, done = 0;
     if (count == 0)
-        return 0;
+        return RUNG_OK;
     a->count = 0;
     look_at_the_clock(a, &a->events[0]);
     uint32_t tried = apply_events(a, count);
@@ -96,83 +90,56 @@ static uint32_t apply_group(rung_applier *a, rung_applier_answer *answer, void *
         done++;
     if (done && f && f->applied)
         f->applied(f->ctx, first_seq, done, a->pointers, a->statuses);
-    answer_group(a, done, answer, ctx);
-    return done;
+    for (uint32_t i = 0; a->config.answer && i < done; i++)
+        a->config.answer(a->config.ctx, a->statuses[i], &a->outcomes[i], &a->errs[i]);
+    return done == count ? RUNG_OK
+                         : RUNG_FAIL(err, RUNG_ENOMEM, "out of memory at event %llu",
+                                     (unsigned long long)first_seq + done);
 }
 
 /* A1. */
 static bool may_join(const rung_applier *a, const rung_event *e) {
     const rung_event *first = &a->events[0];
-    return a->count == 0 ||
-           (a->count < GROUP && e->kind == RUNG_EVENT_SCORE && first->kind == RUNG_EVENT_SCORE &&
-            (e->ts_ms == first->ts_ms || hour_of(e) == hour_of(first)));
+    return a->count == 0 || (e->kind == RUNG_EVENT_SCORE && first->kind == RUNG_EVENT_SCORE &&
+                             (e->ts_ms == first->ts_ms || hour_of(e) == hour_of(first)));
 }
 
-/* Apply what has gathered; the event number `next` follows. */
-static rung_status finish_group(rung_applier *a, rung_applier_answer *answer, void *ctx,
-                                uint32_t next, uint32_t *done_out, rung_err *err) {
-    uint32_t count = a->count, done = apply_group(a, answer, ctx);
-    *done_out += done;
-    a->first = next;
-    if (done < count)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory at event %llu",
-                         (unsigned long long)rung_state_seq(a->config.state) + 1);
-    return RUNG_OK;
-}
-
-static rung_status gather(rung_applier *a, const rung_applier_payload *payload, bool is_own,
-                          rung_event *into, rung_err *err) {
-    rung_err why;
-    rung_status st = is_own ? rung_event_decode_own(payload->bytes, into, &why)
-                            : rung_event_decode(payload->bytes, into, &why);
+/* Decode again for the reason, once those before it are applied. Never inlined, as it is rare. */
+__attribute__((noinline)) static rung_status refuse(rung_applier *a, rung_slice payload,
+                                                    rung_err *err) {
+    rung_err why = {0};
+    rung_status st = rung_applier_finish(a, err);
     if (st < 0)
-        return RUNG_FAIL(
-            err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT, "record %llu is not an event: %s",
-            (unsigned long long)rung_state_seq(a->config.state) + a->count + 1, why.message);
-    if (into->kind == RUNG_EVENT_SCORE)
-        into->score.is_brief = payload->is_brief;
+        return st;
+    st = rung_event_decode(payload, &a->events[0], &why);
+    return RUNG_FAIL(err, st == RUNG_EVERSION ? st : RUNG_ECORRUPT,
+                     "record %llu is not an event: %s",
+                     (unsigned long long)rung_state_seq(a->config.state) + 1, why.message);
+}
+
+static inline rung_status add(rung_applier *a, rung_slice payload, bool is_own, bool is_brief,
+                              rung_err *err) {
+    rung_status st = a->count == GROUP ? rung_applier_finish(a, err) : RUNG_OK;
+    if (st < 0)
+        return st;
+    rung_event *e = &a->events[a->count];
+    st = is_own ? rung_event_decode_own(payload, e, NULL) : rung_event_decode(payload, e, NULL);
+    if (st < 0)
+        return refuse(a, payload, err);
+    if (e->kind == RUNG_EVENT_SCORE)
+        e->score.is_brief = is_brief;
+    if (!may_join(a, e)) {
+        st = rung_applier_finish(a, err);
+        if (st < 0)
+            return st;
+        a->events[0] = *e;
+    }
+    a->count++;
     return RUNG_OK;
 }
 
-static rung_status run(rung_applier *a, uint32_t count, const rung_applier_payload *payloads,
-                       bool is_own, rung_applier_answer *answer, void *ctx, uint32_t *done_out,
-                       rung_err *err) {
-    rung_status st = RUNG_OK;
-    *done_out = 0;
-    a->count = a->first = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (a->count == GROUP && (st = finish_group(a, answer, ctx, i, done_out, err)) < 0)
-            return st;
-        rung_event *e = &a->events[a->count];
-        rung_status decoded = gather(a, &payloads[i], is_own, e, err);
-        if (decoded == RUNG_OK && may_join(a, e)) {
-            a->count++;
-            continue;
-        }
-        if ((st = finish_group(a, answer, ctx, i, done_out, err)) < 0)
-            return st;
-        if (decoded < 0)
-            return decoded;
-        a->events[a->count++] = *e; /* the first of the next group */
-    }
-    return finish_group(a, answer, ctx, count, done_out, err);
-}
-
-rung_status rung_applier_run(rung_applier *a, uint32_t count, const rung_applier_payload *payloads,
-                             rung_applier_answer *answer, void *ctx, uint32_t *done_out,
-                             rung_err *err) {
-    return run(a, count, payloads, true, answer, ctx, done_out, err);
-}
-
-rung_status rung_applier_run_keys(rung_applier *a, rung_slice payload, rung_zkey_sink *sink,
-                                  rung_applier_answer *answer, void *ctx, void *answer_ctx,
-                                  uint32_t *done_out, rung_err *err) {
-    a->sink = sink;
-    a->sink_ctx = ctx;
-    rung_status st =
-        run(a, 1, &(rung_applier_payload){payload, false}, true, answer, answer_ctx, done_out, err);
-    a->sink = NULL;
-    return st;
+rung_status rung_applier_add(rung_applier *a, rung_slice payload, bool is_brief, rung_err *err) {
+    return add(a, payload, true, is_brief, err);
 }
 
 static rung_status check_record(const rung_log_record *r, uint64_t seq, rung_err *err) {
@@ -186,23 +153,33 @@ static rung_status check_record(const rung_log_record *r, uint64_t seq, rung_err
     return RUNG_OK;
 }
 
+rung_status rung_applier_add_record(rung_applier *a, const rung_log_record *record, rung_err *err) {
+    rung_err why;
+    uint64_t seq = rung_state_seq(a->config.state) + a->count + 1;
+    if (check_record(record, seq, &why) == RUNG_OK)
+        return add(a, record->payload, false, true, err);
+    rung_status st = rung_applier_finish(a, err);
+    if (st == RUNG_OK && err)
+        *err = why;
+    return st < 0 ? st : why.code;
+}
+
+rung_status rung_applier_run_keys(rung_applier *a, rung_slice payload, rung_zkey_sink *sink,
+                                  void *ctx, rung_err *err) {
+    rung_status st = rung_applier_add(a, payload, false, err);
+    if (st < 0)
+        return st;
+    a->sink = sink;
+    a->sink_ctx = ctx;
+    st = rung_applier_finish(a, err);
+    a->sink = NULL;
+    return st;
+}
+
 rung_status rung_applier_replay(rung_applier *a, const rung_log_record *records, size_t count,
                                 rung_err *err) {
-    enum { CHUNK = 8 * GROUP };
-    rung_applier_payload payloads[CHUNK];
-    for (size_t i = 0, n; i < count; i += n) {
-        uint64_t seq = rung_state_seq(a->config.state) + 1;
-        uint32_t done;
-        rung_status st = RUNG_OK;
-        for (n = 0; n < CHUNK && i + n < count; n++) {
-            st = check_record(&records[i + n], seq + n, err);
-            if (st < 0)
-                return st;
-            payloads[n] = (rung_applier_payload){records[i + n].payload, true};
-        }
-        st = run(a, (uint32_t)n, payloads, false, NULL, NULL, &done, err);
-        if (st < 0)
-            return st;
-    }
-    return RUNG_OK;
+    rung_status st = RUNG_OK;
+    for (size_t i = 0; i < count && st == RUNG_OK; i++)
+        st = rung_applier_add_record(a, &records[i], err);
+    return st < 0 ? st : rung_applier_finish(a, err);
 }

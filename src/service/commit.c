@@ -98,6 +98,8 @@ struct rung_commit {
     rung_commit_stats stats;
 };
 
+static rung_applier_answer answer_front;
+
 /* ---- life ---- */
 
 static void say(const rung_commit *c, const char *line) {
@@ -128,8 +130,11 @@ rung_status rung_commit_create(const rung_commit_config *config, rung_commit **c
     c->items = rung_alloc_get(a, size * sizeof *c->items);
     c->ring = rung_alloc_get(a, config->bytes_max);
     c->entries = rung_alloc_get(a, PROPOSE_MAX * sizeof *c->entries);
-    rung_applier_config applier = {
-        .alloc = a, .state = config->state, .follower = config->follower};
+    rung_applier_config applier = {.alloc = a,
+                                   .state = config->state,
+                                   .follower = config->follower,
+                                   .answer = answer_front,
+                                   .ctx = c};
     if (!c->items || !c->ring || !c->entries ||
         rung_applier_create(&applier, &c->applier, NULL) < 0) {
         rung_commit_destroy(c);
@@ -161,21 +166,17 @@ static inline void push(rung_commit *c, item it) {
     *item_at(c, c->tail++) = it;
 }
 
-/* Take the first out. Its bytes stay until release_bytes(). */
-static item pop(rung_commit *c) {
-    item it = *item_at(c, c->head++);
+/* Take the first out. Its bytes stay until release_bytes(); the item itself until the next push. */
+static inline const item *pop(rung_commit *c) {
+    const item *it = item_at(c, c->head++);
     c->proposed = c->proposed < c->head ? c->head : c->proposed;
-    switch (it.kind) {
-    case ITEM_EVENT:
-        rung_fair_give(&c->waiting, it.share, 1);
-        rung_fair_give(&c->bytes, it.share, it.length);
-        break;
-    case ITEM_TICK:
+    if (it->kind == ITEM_EVENT) {
+        rung_fair_give(&c->waiting, it->share, 1);
+        rung_fair_give(&c->bytes, it->share, it->length);
+    } else if (it->kind == ITEM_READ) {
+        rung_fair_give(&c->reads, it->share, 1);
+    } else {
         c->has_tick = false;
-        break;
-    case ITEM_READ:
-        rung_fair_give(&c->reads, it.share, 1);
-        break;
     }
     return it;
 }
@@ -249,20 +250,21 @@ void rung_commit_put_tick(rung_commit *c) {
         begin_batch(c);
 }
 
-rung_status rung_commit_may_put(const rung_commit *c, rung_err *err) {
-    switch (c->phase) {
-    case PHASE_FAILED:
-        if (err)
-            *err = c->failure;
-        return c->failure.code;
-    case PHASE_CLOSING:
+/* Never inlined, as it is rare. */
+__attribute__((noinline)) static rung_status refuse_put(const rung_commit *c, rung_err *err) {
+    if (c->phase == PHASE_CLOSING)
         return RUNG_FAIL(err, RUNG_ECLOSED, "closing: no further changes are accepted");
-    case PHASE_FULL:
+    if (c->phase == PHASE_FULL)
         return RUNG_FAIL(err, RUNG_ENOSPC,
                          "there is no space for the log: nothing is accepted until there is some");
-    case PHASE_OPEN:
-        break;
-    }
+    if (err)
+        *err = c->failure;
+    return c->failure.code;
+}
+
+rung_status rung_commit_may_put(const rung_commit *c, rung_err *err) {
+    if (c->phase != PHASE_OPEN)
+        return refuse_put(c, err);
     if (rung_fair_free(&c->waiting) == 0)
         return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
                              "too many changes are waiting");
@@ -270,26 +272,38 @@ rung_status rung_commit_may_put(const rung_commit *c, rung_err *err) {
 }
 
 /* Of what is free, no sender gets all: neither of the places nor of the bytes. */
-static bool has_share(const rung_commit *c, rung_hub_sender from) {
-    return rung_fair_may(&c->waiting, from.share, from.is_patient) &&
-           rung_fair_may(&c->bytes, from.share, from.is_patient);
+static inline rung_status check_share(const rung_commit *c, rung_hub_sender from, rung_err *err) {
+    if (rung_fair_may(&c->waiting, from.share, from.is_patient) &&
+        rung_fair_may(&c->bytes, from.share, from.is_patient))
+        return RUNG_OK;
+    return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
+                         rung_fair_free(&c->waiting)
+                             ? "too many of this sender's changes are waiting"
+                             : "too many changes are waiting");
 }
 
-/* Encode the event behind a tick, if one is due; neither when it is refused. */
-static inline rung_status encode_in_batch(rung_commit *c, rung_event *event, size_t *length_out,
-                                          rung_err *err) {
-    uint64_t tail = c->tail, ring_tail = c->ring_tail;
-    bool had_time = c->has_time, had_tick = c->has_tick;
-    if (!had_time)
-        begin_batch(c);
+/* An event that is not valid is refused as that, whatever else is wrong with it. */
+static inline rung_status admit_and_encode(rung_commit *c, rung_event *event, size_t *length_out,
+                                           rung_err *err) {
     event->ts_ms = c->time_ms;
-    rung_status st = encode(c, event, length_out, err);
-    if (st == RUNG_OK)
-        st = rung_admit(event, c->state, c->config.at_ahead_ms, err);
+    rung_status late = rung_admit(event, c->state, c->config.at_ahead_ms, err);
+    if (late == RUNG_OK)
+        return encode(c, event, length_out, err);
+    rung_status st = rung_event_check(event, err);
+    return st < 0 ? st : late;
+}
+
+/* The first of a batch, behind a tick if one is due; neither when it is refused. */
+__attribute__((noinline)) static rung_status encode_first(rung_commit *c, rung_event *event,
+                                                          size_t *length_out, rung_err *err) {
+    uint64_t tail = c->tail, ring_tail = c->ring_tail;
+    bool had_tick = c->has_tick;
+    begin_batch(c);
+    rung_status st = admit_and_encode(c, event, length_out, err);
     if (st < 0) {
         c->tail = tail;
         c->ring_tail = ring_tail;
-        c->has_time = had_time;
+        c->has_time = false;
         c->has_tick = had_tick;
     }
     return st;
@@ -299,15 +313,15 @@ rung_status rung_commit_put(rung_commit *c, rung_hub_sender from, rung_event *ev
                             rung_zkey_sink *sink, rung_hub_answer *answer, void *ctx,
                             rung_err *err) {
     size_t len = 0;
-    rung_status st = rung_commit_may_put(c, err);
-    if (st == RUNG_OK && !has_share(c, from))
-        st = RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_OVERLOADED,
-                           "too many of this sender's changes are waiting");
+    rung_status st = c->phase == PHASE_OPEN ? RUNG_OK : refuse_put(c, err);
+    if (st == RUNG_OK)
+        st = check_share(c, from, err);
     if (st == RUNG_OK && c->config.memory)
         st = rung_memory_limit_check(c->config.memory, c->state, event, c->waiting.total,
                                      c->bytes.total, err);
     if (st == RUNG_OK)
-        st = encode_in_batch(c, event, &len, err);
+        st =
+            c->has_time ? admit_and_encode(c, event, &len, err) : encode_first(c, event, &len, err);
     if (st < 0) {
         c->stats.refused++;
         return st;
@@ -414,18 +428,18 @@ void rung_commit_end_calls(rung_commit *c) {
 
 /* Answer the first in the line without applying it; a question is called as always. */
 static void refuse_front(rung_commit *c, rung_status st, const rung_err *err) {
-    item it = pop(c);
-    if (it.kind == ITEM_READ) {
-        it.read(it.ctx);
+    const item *it = pop(c);
+    if (it->kind == ITEM_READ) {
+        it->read(it->ctx);
         return;
     }
-    release_bytes(c, it.ring_end);
-    if (it.kind == ITEM_TICK)
+    release_bytes(c, it->ring_end);
+    if (it->kind == ITEM_TICK)
         return;
     c->stats.answered++;
     c->stats.refused++;
-    if (it.answer)
-        it.answer(it.ctx, st, NULL, err);
+    if (it->answer)
+        it->answer(it->ctx, st, NULL, err);
 }
 
 /* C3. All that stands in the line now. */
@@ -481,6 +495,8 @@ static void leave_full(rung_commit *c) {
         return;
     c->phase = PHASE_OPEN;
     say(c, "there is space again: changes are taken");
+    if (c->config.reopened)
+        c->config.reopened(c->config.ctx);
 }
 
 /* The log has delivered everything: what is left in the line was not proposed. */
@@ -504,7 +520,7 @@ static bool has_run(const rung_commit *c) {
 
 /* Have a run. False: the log has none. */
 static bool fetch(rung_commit *c) {
-    rung_err why = {0};
+    rung_err why; /* set by a failure only */
     if (has_run(c))
         return true;
     c->run.count = c->run_at = 0;
@@ -518,71 +534,57 @@ static bool fetch(rung_commit *c) {
 
 /* ---- applying ---- */
 
-typedef struct answering {
-    rung_commit *commit;
-    uint64_t ring_end; /* of the last that was answered */
-} answering;
-
-static void answer_front(void *ctx, uint32_t i, rung_status st, const rung_outcome *outcome,
+/* The next entry of the run was applied. */
+static void answer_front(void *ctx, rung_status st, const rung_outcome *outcome,
                          const rung_err *err) {
-    answering *a = ctx;
-    (void)i; /* answers come in the order of the line */
-    item it = pop(a->commit);
-    a->ring_end = it.ring_end;
-    if (it.kind == ITEM_TICK)
+    rung_commit *c = ctx;
+    if (c->run.entries[c->run_at++].tag == RUNG_LOG_FOREIGN)
         return;
-    a->commit->stats.answered++;
-    if (it.answer)
-        it.answer(it.ctx, st, outcome, err);
+    const item *it = pop(c);
+    release_bytes(c, it->ring_end);
+    if (it->kind == ITEM_TICK)
+        return;
+    c->stats.answered++;
+    if (it->answer)
+        it->answer(it->ctx, st, outcome, err);
 }
 
-/* How many of the run's next entries are ours and can be applied together: up to the next question in the line, an
- * event with a sink alone. */
-static uint32_t gather_own(const rung_commit *c, rung_applier_payload payloads[RUN_MAX]) {
+/* Apply and answer the first of the line, which has a sink. */
+static rung_status apply_keys(rung_commit *c, rung_err *err) {
+    const item *it = item_at(c, c->head);
     const rung_log_entry *entry = &c->run.entries[c->run_at];
+    return rung_applier_run_keys(c->applier, entry->payload, it->sink, it->ctx, err);
+}
+
+/* Apply and answer the run's next entries together: up to the next question in the line, or event with a sink. Records
+ * of other nodes are checked, ours are not. */
+static rung_status apply_group(rung_commit *c, rung_err *err) {
+    const rung_log_entry *entry = &c->run.entries[c->run_at];
+    uint64_t own = c->head, seq = c->run.first_seq + c->run_at;
     size_t left = c->run.count - c->run_at, limit = left < RUN_MAX ? left : RUN_MAX;
-    uint32_t n = 0;
-    for (; n < limit && entry[n].tag != RUNG_LOG_FOREIGN; n++) {
-        const item *it = item_at(c, c->head + n);
-        if (it->kind == ITEM_READ || (it->sink && n > 0))
+    rung_status st = RUNG_OK;
+    for (size_t n = 0; n < limit && st == RUNG_OK; n++) {
+        if (entry[n].tag == RUNG_LOG_FOREIGN) {
+            rung_log_record record = {seq + n, entry[n].payload, entry[n].type};
+            st = rung_applier_add_record(c->applier, &record, err);
+            continue;
+        }
+        const item *it = item_at(c, own);
+        if (it->kind == ITEM_READ || it->sink)
             break;
-        RUNG_ASSERT(entry[n].tag == c->head + n); /* C6 */
-        payloads[n] = (rung_applier_payload){entry[n].payload, it->is_brief};
-        if (it->sink)
-            return 1;
+        RUNG_ASSERT(entry[n].tag == own); /* C6 */
+        st = rung_applier_add(c->applier, entry[n].payload, it->is_brief, err);
+        own++;
     }
-    return n;
+    return st < 0 ? st : rung_applier_finish(c->applier, err);
 }
 
-/* C1. Apply and answer the first of the line, which the log has committed; no question stands before them. */
-static void apply_own(rung_commit *c) {
-    rung_applier_payload payloads[RUN_MAX];
-    const item *first = item_at(c, c->head);
-    answering a = {.commit = c};
-    rung_err err = {0};
-    uint32_t done, count = gather_own(c, payloads);
+/* C1. No question stands before the first of the line. */
+static void apply_run(rung_commit *c) {
+    rung_err err; /* set by a failure only */
+    bool is_own = c->run.entries[c->run_at].tag != RUNG_LOG_FOREIGN;
     rung_status st =
-        first->sink ? rung_applier_run_keys(c->applier, payloads[0].bytes, first->sink,
-                                            answer_front, first->ctx, &a, &done, &err)
-                    : rung_applier_run(c->applier, count, payloads, answer_front, &a, &done, &err);
-    c->run_at += done;
-    if (done)
-        release_bytes(c, a.ring_end);
-    if (st < 0)
-        fail_to_apply(c, st, &err);
-}
-
-/* C1. Records of other nodes: whoever wrote them, they are checked. */
-static void apply_foreign(rung_commit *c) {
-    rung_log_record records[RUN_MAX];
-    const rung_log_entry *entry = &c->run.entries[c->run_at];
-    size_t left = c->run.count - c->run_at, limit = left < RUN_MAX ? left : RUN_MAX, n = 0;
-    rung_err err = {0};
-    for (; n < limit && entry[n].tag == RUNG_LOG_FOREIGN; n++)
-        records[n] =
-            (rung_log_record){c->run.first_seq + c->run_at + n, entry[n].payload, entry[n].type};
-    rung_status st = rung_applier_replay(c->applier, records, n, &err);
-    c->run_at += n;
+        is_own && item_at(c, c->head)->sink ? apply_keys(c, &err) : apply_group(c, &err);
     if (st < 0)
         fail_to_apply(c, st, &err);
 }
@@ -611,10 +613,7 @@ static void work_on_run(rung_commit *c) {
     }
     RUNG_ASSERT(!c->config.is_kept ||
                 c->run.first_seq + c->run_at == rung_state_seq(c->state) + 1); /* C2 */
-    if (c->run.entries[c->run_at].tag == RUNG_LOG_FOREIGN)
-        apply_foreign(c);
-    else
-        apply_own(c);
+    apply_run(c);
 }
 
 static bool is_read_at_head(const rung_commit *c) {
@@ -628,8 +627,8 @@ bool rung_commit_work(rung_commit *c, bool asks_log, uint64_t budget) {
     bool is_stuck = false;
     while (!is_stuck && c->head < stop && c->activity != ACTIVITY_RESTING) {
         if (is_read_at_head(c) && c->head < end) {
-            item it = pop(c);
-            it.read(it.ctx);
+            const item *it = pop(c);
+            it->read(it->ctx);
             continue;
         }
         is_stuck = is_read_at_head(c) || c->phase == PHASE_FAILED || c->is_held ||

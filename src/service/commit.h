@@ -53,6 +53,8 @@ typedef struct rung_commit_config {
     int64_t at_ahead_ms;               /* as in rung_config */
     void (*fatal)(void *ctx, const rung_err *err); /* what the log has cannot be applied */
     void (*say)(void *ctx, const char *line);
+    /* The log has space again; may put what must come before any other change. NULL: nothing. */
+    void (*reopened)(void *ctx);
     void *ctx;
 } rung_commit_config;
 
@@ -129,15 +131,16 @@ void rung_commit_begin_calls(rung_commit *c);
 void rung_commit_end_calls(rung_commit *c);
 /* Apply nothing until told otherwise: a snapshot waits for the log. */
 void rung_commit_hold(rung_commit *c, bool is_held);
-/* All that came so far was looked at: see has_new. */
-void rung_commit_end_turn(rung_commit *c);
+void rung_commit_end_turn(rung_commit *c); /* what came so far is no longer new */
 /* From now on nothing is put. */
 void rung_commit_close(rung_commit *c);
 /* Fail for good for a reason of the driver's: all that waits is refused. */
 void rung_commit_fail(rung_commit *c, rung_status st, const rung_err *cause);
 
-bool rung_commit_is_idle(const rung_commit *c);    /* nothing is put, placed or in flight */
-bool rung_commit_has_new(const rung_commit *c);    /* something came since the last end_turn */
+bool rung_commit_is_idle(const rung_commit *c); /* nothing is put, placed or in flight */
+/* Something was put or placed since the last end_turn, so another propose would hand it over. What the log had no room
+ * for does not count: it goes with the log's next word. */
+bool rung_commit_has_new(const rung_commit *c);
 bool rung_commit_is_working(const rung_commit *c); /* answers and questions are being called */
 
 typedef struct rung_commit_stats {

@@ -72,6 +72,12 @@ static void fail_from_log(void *ctx, const rung_err *err) {
         h->config.fatal(h->config.ctx, err);
 }
 
+static void say_line(void *ctx, const char *line) {
+    const rung_hub *h = ctx;
+    if (h->config.say)
+        h->config.say(h->config.ctx, line);
+}
+
 /* ---- those who follow ---- */
 
 static void tell_before(void *ctx, const rung_state *state, int64_t ts_ms) {
@@ -166,56 +172,9 @@ static rung_status open_state(rung_hub *h, rung_err *err) {
     return c->path ? open_folder(h, &state, err) : open_memory(h, &state, err);
 }
 
-static rung_status open_commit(rung_hub *h, rung_err *err) {
-    const rung_hub_config *c = &h->config;
-    h->listener = (rung_hub_follower){.ctx = h, .before = tell_before, .applied = tell_applied};
-    rung_commit_config commit = {.alloc = c->alloc,
-                                 .state = h->state,
-                                 .log = h->log,
-                                 .is_kept = h->store != NULL,
-                                 .is_full = h->store && rung_store_stat(h->store).is_full,
-                                 .time = &h->time,
-                                 .memory = c->memory_max ? &h->memory : NULL,
-                                 .follower = &h->listener,
-                                 .waiting_max = c->waiting_max,
-                                 .bytes_max = c->is_inline ? INLINE_BYTES_MAX : BYTES_MAX,
-                                 .at_ahead_ms = c->at_ahead_ms,
-                                 .fatal = c->fatal,
-                                 .say = c->say,
-                                 .ctx = c->ctx};
-    return rung_commit_create(&commit, &h->commit, err);
-}
-
-static rung_status open_parts(rung_hub *h, rung_err *err) {
-    const rung_hub_config *c = &h->config;
-    rung_status st = open_state(h, err);
-    if (st < 0)
-        return st;
-    h->is_async = h->store && !c->is_inline;
-    h->snapshots = (rung_snapshots){.store = h->store,
-                                    .state = h->state,
-                                    .follower = c->follower,
-                                    .time = &h->time,
-                                    .every = c->snapshot_every,
-                                    .say = c->say,
-                                    .ctx = c->ctx};
-    st = rung_snapshots_init(&h->snapshots, err);
-    rung_log_time_init(&h->time, &c->clock, c->max_jump_ms,
-                       h->store ? rung_store_dir(h->store) : NULL, c->say, c->ctx);
-    return st < 0 ? st : open_commit(h, err);
-}
-
-static rung_status release(rung_hub *h, rung_err *err) {
-    rung_status st = h->store ? rung_store_close(h->store, err) : rung_log_close(h->log, err);
-    rung_commit_destroy(h->commit); /* after the log, which reads its bytes */
-    rung_state_destroy(h->state);
-    rung_alloc_free(h->config.alloc, h, sizeof *h);
-    return st;
-}
-
 /* ---- the first events ---- */
 
-/* One that did not reach the log, since the disk was full, goes before the next change. */
+/* One that the log rejected, since the disk was full, is put again before any other change. */
 static void first_answered(void *ctx, rung_status st, const rung_outcome *outcome,
                            const rung_err *err) {
     rung_hub *h = ctx;
@@ -243,6 +202,62 @@ static rung_status put_first(rung_hub *h, rung_err *err) {
         rung_store_ids_event(h->state, c->id_capacity, c->id_keep_ms, &event))
         st = rung_commit_put(h->commit, ourselves, &event, NULL, first_answered, h, err);
     h->lacks_first = h->lacks_first || st < 0;
+    return st;
+}
+
+static void put_missing(void *ctx) {
+    rung_hub *h = ctx;
+    if (h->lacks_first)
+        rung_ignore(put_first(h, NULL), "it is put again when the log has space, or by a tick");
+}
+
+/* ---- opening ---- */
+
+static rung_status open_commit(rung_hub *h, rung_err *err) {
+    const rung_hub_config *c = &h->config;
+    h->listener = (rung_hub_follower){.ctx = h, .before = tell_before, .applied = tell_applied};
+    rung_commit_config commit = {.alloc = c->alloc,
+                                 .state = h->state,
+                                 .log = h->log,
+                                 .is_kept = h->store != NULL,
+                                 .is_full = h->store && rung_store_stat(h->store).is_full,
+                                 .time = &h->time,
+                                 .memory = c->memory_max ? &h->memory : NULL,
+                                 .follower = &h->listener,
+                                 .waiting_max = c->waiting_max,
+                                 .bytes_max = c->is_inline ? INLINE_BYTES_MAX : BYTES_MAX,
+                                 .at_ahead_ms = c->at_ahead_ms,
+                                 .fatal = fail_from_log,
+                                 .say = say_line,
+                                 .reopened = put_missing,
+                                 .ctx = h};
+    return rung_commit_create(&commit, &h->commit, err);
+}
+
+static rung_status open_parts(rung_hub *h, rung_err *err) {
+    const rung_hub_config *c = &h->config;
+    rung_status st = open_state(h, err);
+    if (st < 0)
+        return st;
+    h->is_async = h->store && !c->is_inline;
+    h->snapshots = (rung_snapshots){.store = h->store,
+                                    .state = h->state,
+                                    .follower = c->follower,
+                                    .time = &h->time,
+                                    .every = c->snapshot_every,
+                                    .say = c->say,
+                                    .ctx = c->ctx};
+    st = rung_snapshots_init(&h->snapshots, err);
+    rung_log_time_init(&h->time, &c->clock, c->max_jump_ms,
+                       h->store ? rung_store_dir(h->store) : NULL, c->say, c->ctx);
+    return st < 0 ? st : open_commit(h, err);
+}
+
+static rung_status release(rung_hub *h, rung_err *err) {
+    rung_status st = h->store ? rung_store_close(h->store, err) : rung_log_close(h->log, err);
+    rung_commit_destroy(h->commit); /* after the log, which reads its bytes */
+    rung_state_destroy(h->state);
+    rung_alloc_free(h->config.alloc, h, sizeof *h);
     return st;
 }
 
@@ -310,21 +325,8 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err) {
 
 /* ---- changes and questions ---- */
 
-rung_status rung_hub_put_from(rung_hub *h, rung_hub_sender from, rung_event *event,
-                              rung_zkey_sink *sink, rung_hub_answer *answer, void *ctx,
-                              rung_err *err) {
-    rung_status st = h->lacks_first ? put_first(h, err) : RUNG_OK;
-    return st < 0 ? st : rung_commit_put(h->commit, from, event, sink, answer, ctx, err);
-}
-
-rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
-                              rung_hub_answer *answer, void *ctx, rung_err *err) {
-    return rung_hub_put_from(h, (rung_hub_sender){0}, event, sink, answer, ctx, err);
-}
-
-rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer, void *ctx,
-                         rung_err *err) {
-    return rung_hub_put_from(h, (rung_hub_sender){0}, event, NULL, answer, ctx, err);
+rung_commit *rung_hub_commit(const rung_hub *h) {
+    return h->commit;
 }
 
 static rung_status define_in_zone(rung_hub *h, rung_event *event, rung_hub_answer *answer,
@@ -351,27 +353,6 @@ rung_status rung_hub_define(rung_hub *h, rung_slice board, const rung_board_def 
     if (is_utc || def->zone_rules.len > 0)
         return rung_hub_put(h, &event, answer, ctx, err);
     return define_in_zone(h, &event, answer, ctx, err);
-}
-
-uint32_t rung_hub_room_for(const rung_hub *h, rung_hub_sender from) {
-    return rung_commit_room(h->commit, from);
-}
-
-uint32_t rung_hub_room(const rung_hub *h) {
-    return rung_commit_room(h->commit, (rung_hub_sender){0});
-}
-
-rung_status rung_hub_place(rung_hub *h, rung_hub_sender from, rung_hub_reader *read, void *ctx,
-                           rung_err *err) {
-    return rung_commit_place(h->commit, from, read, ctx, err);
-}
-
-void rung_hub_call_after(rung_hub *h, rung_hub_after *after) {
-    rung_commit_call_after(h->commit, after);
-}
-
-void rung_hub_rest(rung_hub *h) {
-    rung_commit_rest(h->commit);
 }
 
 void rung_hub_wait(rung_hub *h, rung_hub_waiter *w) {
@@ -475,17 +456,10 @@ void rung_hub_tick(rung_hub *h) {
         look_after_snapshots(h);
     }
     if (rung_commit_may_put(h->commit, NULL) == RUNG_OK) {
+        put_missing(h);
         rung_commit_put_tick(h->commit);
         rung_hub_flush(h);
     }
-}
-
-bool rung_hub_has_new(const rung_hub *h) {
-    return rung_commit_has_new(h->commit);
-}
-
-bool rung_hub_is_idle(const rung_hub *h) {
-    return rung_commit_is_idle(h->commit);
 }
 
 /* ---- snapshots ---- */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hub.h - the service as one object: a state, its log, its folder, its clock, and the commit line in front of them.
  *
- *     rung_hub_put(hub, &event, answer, ctx, &err);   // checked and queued; answered when durable and applied
- *     rung_hub_place(hub, sender, read, ctx, &err);   // a question in its place between changes before and after
- *     rung_hub_flush(hub);                            // at the end of a turn of the loop: off to the log
- *     rung_hub_turn(hub);                             // when woken: apply what was delivered, answer
+ *     rung_commit_put(rung_hub_commit(hub), from, &event, NULL, answer, ctx, &err);   // checked and queued
+ *     rung_hub_flush(hub);   // at the end of a turn of the loop: off to the log
+ *     rung_hub_turn(hub);    // when woken: apply what was delivered, answer
  *
  * A server drives it from its loop and never waits for the disk: the log writes in a thread of its own, and the changes
  * of all connections share one batch. The library (library.c) drives the same object inline: a flush returns when
@@ -91,37 +90,20 @@ rung_status rung_hub_close(rung_hub *h, rung_err *err);
 
 /* ---- changes ---- */
 
-/* Queue a change; the event's texts may go after the call. Sets event->ts_ms. RUNG_OK: `answer` (may be NULL) will be
- * called exactly once, later, never from here. Otherwise it will not be, and nothing happened: RUNG_EINVAL naming
- * the field; RUNG_EFUTURE: `at` is too far ahead; RUNG_ELIMIT: too much is waiting (tell the sender to slow down: 503);
- * RUNG_EFULL (memory_max); RUNG_ENOSPC; RUNG_EIO after the log failed. */
-RUNG_NODISCARD rung_status rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer,
-                                        void *ctx, rung_err *err);
+/* Changes and questions go to the commit line: rung_commit_put, _place, _room, _call_after and _rest. */
+rung_commit *rung_hub_commit(const rung_hub *h);
 
-/* The same for an event of kind RUNG_EVENT_KEYS: `sink` is called with the same `ctx` for every command as it takes
- * effect (state/keyspace/keys.h), right before `answer`. It must use nothing of the hub but rung_hub_state(). */
-RUNG_NODISCARD rung_status rung_hub_put_keys(rung_hub *h, rung_event *event, rung_zkey_sink *sink,
-                                             rung_hub_answer *answer, void *ctx, rung_err *err);
-
-/* The same for a sender among others; `sink` may be NULL. RUNG_ELIMIT also when the sender's share of the room is used
- * up. */
-RUNG_NODISCARD rung_status rung_hub_put_from(rung_hub *h, rung_hub_sender from, rung_event *event,
-                                             rung_zkey_sink *sink, rung_hub_answer *answer,
-                                             void *ctx, rung_err *err);
+/* Put a change of the server's own. */
+RUNG_NODISCARD static inline rung_status
+rung_hub_put(rung_hub *h, rung_event *event, rung_hub_answer *answer, void *ctx, rung_err *err) {
+    return rung_commit_put(rung_hub_commit(h), (rung_hub_sender){0}, event, NULL, answer, ctx, err);
+}
 
 /* The same for a board definition in a zone by name: its rules are looked up. RUNG_EABSENT: no such zone. */
 RUNG_NODISCARD rung_status rung_hub_define(rung_hub *h, rung_slice board, const rung_board_def *def,
                                            rung_hub_answer *answer, void *ctx, rung_err *err);
 
-/* How much more may be put: senders are read from only as long as there is room. */
-uint32_t rung_hub_room(const rung_hub *h);
-uint32_t rung_hub_room_for(const rung_hub *h, rung_hub_sender from);
-
 /* ---- questions: at any time, of rung_hub_state(); or in their place ---- */
-
-/* Call `read` when all that was put so far has been applied and nothing that is put later. RUNG_OK or RUNG_ELIMIT. */
-RUNG_NODISCARD rung_status rung_hub_place(rung_hub *h, rung_hub_sender from, rung_hub_reader *read,
-                                          void *ctx, rung_err *err);
 
 /* Wait for a sequence: min_seq= of a read (waiters.h). All who wait are called in the order of their
  * sequences, and of coming. */
@@ -131,18 +113,11 @@ void rung_hub_cancel(rung_hub *h, rung_hub_waiter *w); /* fine also when it does
  * of a later one by this log. */
 uint64_t rung_hub_reach(const rung_hub *h);
 
-/* From an answer, a reader or a sink: call it when the answers and readers of this flush or turn are through. Fine also
- * when it waits already. */
-void rung_hub_call_after(rung_hub *h, rung_hub_after *after);
-
 /* Called for events that were applied, a few hundred at most, before their answers; from rung_hub_flush() and
  * rung_hub_turn(). It must use nothing of the hub but rung_hub_state(), and keep nothing of them. There is one: the
  * next takes its place, NULL ends it. */
 typedef void rung_hub_observer(void *ctx, uint32_t count, const rung_event *const *events);
 void rung_hub_observe(rung_hub *h, rung_hub_observer *observer, void *ctx);
-
-/* From an answer, a reader or a sink that took long: let the loop have its turn before the next. */
-void rung_hub_rest(rung_hub *h);
 
 const rung_state *rung_hub_state(const rung_hub *h);
 int64_t rung_hub_now(rung_hub *h);
@@ -155,14 +130,8 @@ void rung_hub_flush(rung_hub *h);
 /* Apply and answer what is durable, then hand over what was put meanwhile. Cheap when there is nothing. Best called
  * behind the flush of the same turn of the loop: the disk works while this does. */
 void rung_hub_turn(rung_hub *h);
-/* Something was put or placed since the last flush or turn, so another flush would hand it over. Not so for what the
- * writer has no room for: that goes on with its next word. */
-bool rung_hub_has_new(const rung_hub *h);
 /* Ten times a second or so: close windows that are due, look after snapshots, let go of old log. */
 void rung_hub_tick(rung_hub *h);
-/* Nothing is put, placed or in flight. */
-bool rung_hub_is_idle(const rung_hub *h);
-
 /* Begin a snapshot in the background. RUNG_OK: under way; RUNG_UNCHANGED; RUNG_EBUSY: one is under way, or the archive
  * must catch up first (`err` says which); RUNG_EUNSUPPORTED without a folder. */
 RUNG_NODISCARD rung_status rung_hub_snapshot(rung_hub *h, rung_err *err);

@@ -14,6 +14,7 @@
 struct rung {
     const rung_alloc *alloc;
     rung_hub *hub;
+    rung_service service; /* of the hub; whoever holds the library may do everything */
 };
 
 const char *rung_version(void) {
@@ -58,6 +59,7 @@ rung_status rung_open(const rung_config *config, rung **db_out, rung_err *err) {
         rung_alloc_free(alloc, db, sizeof *db);
         return st;
     }
+    db->service = (rung_service){.hub = db->hub, .alloc = alloc};
     *db_out = db;
     return RUNG_OK;
 }
@@ -78,12 +80,17 @@ typedef struct one_answer {
     rung_err *err;
 } one_answer;
 
+/* Without the places of windows that there are not: most outcomes have one of sixteen. */
+static void copy_outcome(rung_outcome *to, const rung_outcome *from) {
+    memcpy(to, from, offsetof(rung_outcome, windows) + from->window_count * sizeof *from->windows);
+}
+
 static void take_answer(void *ctx, rung_status st, const rung_outcome *outcome,
                         const rung_err *err) {
     one_answer *one = ctx;
     one->status = st;
     if (one->out && outcome)
-        *one->out = *outcome;
+        copy_outcome(one->out, outcome);
     if (one->err && st < 0)
         *one->err = *err;
 }
@@ -92,14 +99,13 @@ static void take_answer(void *ctx, rung_status st, const rung_outcome *outcome,
 static void settle(rung *db) {
     do
         rung_hub_flush(db->hub);
-    while (!rung_hub_is_idle(db->hub));
+    while (!rung_commit_is_idle(rung_hub_commit(db->hub)));
 }
 
 static rung_status submit(rung *db, rung_event *event, rung_outcome *out, rung_err *err) {
     one_answer one = {.out = out, .err = err};
-    rung_service service = {.hub = db->hub};
     rung_status st =
-        rung_moderate_put(&service, (rung_hub_sender){0}, event, take_answer, &one, err);
+        rung_moderate_put(&db->service, (rung_hub_sender){0}, event, take_answer, &one, err);
     if (st < 0)
         return st;
     settle(db);
@@ -108,20 +114,22 @@ static rung_status submit(rung *db, rung_event *event, rung_outcome *out, rung_e
 
 /* ---- scores ---- */
 
-/* By the checks of the server's doors; whoever holds the library may do everything. */
+/* By the checks that the server makes. */
 static rung_status put_score(rung *db, rung_event *event, rung_hub_answer *answer, void *ctx,
                              rung_err *err) {
-    rung_service service = {.hub = db->hub};
     rung_access_answer why;
-    rung_status st = rung_submit_put(&service, (rung_hub_sender){0}, event, 0, answer, ctx, &why);
+    rung_status st =
+        rung_submit_put(&db->service, (rung_hub_sender){0}, event, 0, answer, ctx, &why);
     if (st < 0 && err)
         *err = why.err;
     return st;
 }
 
 rung_status rung_submit(rung *db, const rung_score_event *score, rung_outcome *out, rung_err *err) {
-    rung_event event = {.kind = RUNG_EVENT_SCORE, .score = *score};
+    rung_event event; /* large: only what a score has is set */
     one_answer one = {.out = out, .err = err};
+    event.kind = RUNG_EVENT_SCORE;
+    event.score = *score;
     event.score.is_brief |= !out;
     rung_status st = put_score(db, &event, take_answer, &one, err);
     if (st < 0)
@@ -148,7 +156,7 @@ static void answer_one_of_many(void *ctx, rung_status st, const rung_outcome *ou
         m->next++;
     m->statuses[m->next] = st;
     if (m->outs && outcome)
-        m->outs[m->next] = *outcome;
+        copy_outcome(&m->outs[m->next], outcome);
     if (m->errs && st < 0)
         m->errs[m->next] = *err;
     m->next++;
@@ -163,10 +171,12 @@ rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
                              rung_status *statuses, rung_outcome *outs, rung_err *errs,
                              rung_err *err) {
     many m = {.statuses = statuses, .outs = outs, .errs = errs, .err = err};
-    rung_event event = {.kind = RUNG_EVENT_SCORE};
+    rung_event event;
+    event.kind = RUNG_EVENT_SCORE;
     m.failure = rung_hub_failure(db->hub, err);
     for (size_t i = 0; i < n;) {
-        uint32_t room = m.failure < 0 ? 0 : rung_hub_room(db->hub);
+        uint32_t room =
+            m.failure < 0 ? 0 : rung_commit_room(rung_hub_commit(db->hub), (rung_hub_sender){0});
         for (; i < n && room > 0; i++, room--) {
             event.score = scores[i];
             event.score.is_brief |= !outs;
@@ -188,8 +198,7 @@ rung_status rung_submit_many(rung *db, size_t n, const rung_score_event *scores,
 rung_status rung_board_define(rung *db, rung_slice board, const rung_board_def *def,
                               rung_err *err) {
     one_answer one = {.err = err};
-    rung_service service = {.hub = db->hub};
-    rung_status st = rung_define_put(&service, board, def, NULL, take_answer, &one, err);
+    rung_status st = rung_define_put(&db->service, board, def, NULL, take_answer, &one, err);
     if (st < 0)
         return st;
     settle(db);

@@ -27,5 +27,7 @@ rung_status rung_moderate_put(const rung_service *s, rung_hub_sender from, rung_
         st = check_friend(event, err);
     else if (event->kind == RUNG_EVENT_FRIENDS_REPLACED)
         st = check_friends(event, err);
-    return st < 0 ? st : rung_hub_put_from(s->hub, from, event, NULL, answer, ctx, err);
+    if (st < 0)
+        return st;
+    return rung_commit_put(rung_hub_commit(s->hub), from, event, NULL, answer, ctx, err);
 }

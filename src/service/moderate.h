@@ -10,7 +10,7 @@
 
 #include "service/service.h"
 
-/* Propose the change: rung_hub_put_from() behind the checks. RUNG_EINVAL: a player as their own friend; RUNG_ELIMIT:
+/* Propose the change: rung_commit_put() behind the checks. RUNG_EINVAL: a player as their own friend; RUNG_ELIMIT:
  * the names of a list of friends are too long together. */
 RUNG_NODISCARD rung_status rung_moderate_put(const rung_service *s, rung_hub_sender from,
                                              rung_event *event, rung_hub_answer *answer, void *ctx,

@@ -53,17 +53,29 @@ rung_status rung_submit_value(const rung_board_def *def, uint32_t column, rung_s
 
 /* ---- propose ---- */
 
-/* For doors that bring doubles and do not know the board: few are so large that it has to be looked at. */
-static rung_status check_sums(const rung_service *s, const rung_score_event *e, rung_err *err) {
+static inline bool is_large(const rung_score_event *e, uint32_t column) {
+    return e->types[column] == RUNG_SCORE_REAL && is_beyond_sums(e->values[column].d);
+}
+
+/* For doors that bring doubles and do not know the board. Never inlined: few values are so large. */
+__attribute__((noinline)) static rung_status check_large(const rung_service *s,
+                                                         const rung_score_event *e, rung_err *err) {
     const rung_board_def *def;
     rung_status st = RUNG_OK;
-    /* The library may bring more values than there are; the event's own check refuses that. */
-    uint32_t count = e->value_count < RUNG_COLUMNS_MAX ? e->value_count : RUNG_COLUMNS_MAX;
-    for (uint32_t i = 0; i < count && st >= 0; i++)
-        if (e->types[i] == RUNG_SCORE_REAL && is_beyond_sums(e->values[i].d) &&
-            rung_state_board(rung_hub_state(s->hub), e->board, &def) == RUNG_OK)
+    if (rung_state_board(rung_hub_state(s->hub), e->board, &def) != RUNG_OK)
+        return RUNG_OK;
+    for (uint32_t i = 0; i < e->value_count && i < RUNG_COLUMNS_MAX && st >= 0; i++)
+        if (is_large(e, i))
             st = check_update(def, i, e, err);
     return st;
+}
+
+/* The library may bring more values than there are; the event's own check refuses that. */
+static inline bool has_large(const rung_score_event *e) {
+    for (uint32_t i = 0; i < e->value_count && i < RUNG_COLUMNS_MAX; i++)
+        if (is_large(e, i))
+            return true;
+    return false;
 }
 
 static rung_status check_at(const rung_score_event *e, rung_err *err) {
@@ -73,27 +85,15 @@ static rung_status check_at(const rung_score_event *e, rung_err *err) {
                            RUNG_YEAR_MAX);
 }
 
-static inline rung_status check(const rung_service *s, const rung_score_event *e, int64_t now_ms,
-                                rung_access_answer *why) {
+rung_status rung_submit_check(const rung_service *s, const rung_score_event *e, int64_t now_ms,
+                              rung_access_answer *why) {
     why->verdict = RUNG_ACCESS_OK;
     rung_status st = check_at(e, &why->err);
-    if (st >= 0)
-        st = check_sums(s, e, &why->err);
+    if (st >= 0 && has_large(e))
+        st = check_large(s, e, &why->err);
     if (st < 0)
         return st;
     if (s->access && rung_access_admit(s->access, e->player, now_ms, why) != RUNG_ACCESS_OK)
         return RUNG_ELIMIT;
     return RUNG_OK;
-}
-
-rung_status rung_submit_check(const rung_service *s, const rung_score_event *e, int64_t now_ms,
-                              rung_access_answer *why) {
-    return check(s, e, now_ms, why);
-}
-
-rung_status rung_submit_put(const rung_service *s, rung_hub_sender from, rung_event *event,
-                            int64_t now_ms, rung_hub_answer *answer, void *ctx,
-                            rung_access_answer *why) {
-    rung_status st = check(s, &event->score, now_ms, why);
-    return st < 0 ? st : rung_hub_put_from(s->hub, from, event, NULL, answer, ctx, &why->err);
 }

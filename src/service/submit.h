@@ -33,11 +33,16 @@ RUNG_NODISCARD rung_status rung_submit_value(const rung_board_def *def, uint32_t
 RUNG_NODISCARD rung_status rung_submit_check(const rung_service *s, const rung_score_event *e,
                                              int64_t now_ms, rung_access_answer *why);
 
-/* Propose the submission: rung_hub_put_from() behind these checks. RUNG_OK: `answer` will be called. RUNG_ELIMIT
+/* Propose the submission: rung_commit_put() behind these checks. RUNG_OK: `answer` will be called. RUNG_ELIMIT
  * with a verdict: the player's limit; without one the hub has no room. */
-RUNG_NODISCARD rung_status rung_submit_put(const rung_service *s, rung_hub_sender from,
-                                           rung_event *event, int64_t now_ms,
-                                           rung_hub_answer *answer, void *ctx,
-                                           rung_access_answer *why);
+RUNG_NODISCARD static inline rung_status rung_submit_put(const rung_service *s,
+                                                         rung_hub_sender from, rung_event *event,
+                                                         int64_t now_ms, rung_hub_answer *answer,
+                                                         void *ctx, rung_access_answer *why) {
+    rung_status st = rung_submit_check(s, &event->score, now_ms, why);
+    if (st < 0)
+        return st;
+    return rung_commit_put(rung_hub_commit(s->hub), from, event, NULL, answer, ctx, &why->err);
+}
 
 #endif

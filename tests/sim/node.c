@@ -141,7 +141,7 @@ static void flush(void *ctx) {
 
 static bool has_changes(const void *ctx) {
     const sim_node *n = ctx;
-    return n->hub && rung_hub_has_new(n->hub);
+    return n->hub && rung_commit_has_new(rung_hub_commit(n->hub));
 }
 
 static void apply(void *ctx) {

@@ -67,7 +67,7 @@ static inline void frontkit_flush(void *ctx) {
 }
 
 static inline bool frontkit_has_changes(const void *ctx) {
-    return rung_hub_has_new(((const frontkit *)ctx)->hub);
+    return rung_commit_has_new(rung_hub_commit(((const frontkit *)ctx)->hub));
 }
 
 static inline void frontkit_apply(void *ctx) {

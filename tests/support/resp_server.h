@@ -70,7 +70,7 @@ static inline void resp_server_flush(void *ctx) {
 }
 
 static inline bool resp_server_has_changes(const void *ctx) {
-    return rung_hub_has_new(((const resp_server *)ctx)->hub);
+    return rung_commit_has_new(rung_hub_commit(((const resp_server *)ctx)->hub));
 }
 
 static inline void resp_server_on_tick(void *ctx) {

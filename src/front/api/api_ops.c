@@ -152,7 +152,7 @@ static void write_hub(rung_json_writer *w, const rung_api *api) {
             s.refused);
     gauge(w, "rung_changes_waiting", "Changes taken in and not answered.", s.waiting);
     gauge(w, "rung_changes_room", "How many more would be taken in now.",
-          rung_hub_room(api->service.hub));
+          rung_commit_room(rung_hub_commit(api->service.hub), (rung_hub_sender){0}));
     counter(w, "rung_log_batches_total", "Batches written to the log.", s.batches);
     counter(w, "rung_log_bytes_total", "Bytes written to the log since the start.", s.log_bytes);
     gauge(w, "rung_log_durable_seq", "Last event on stable storage.", (double)s.durable_seq);

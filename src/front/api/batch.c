@@ -399,7 +399,7 @@ static bool has_room(rung_batch *b) {
 static bool is_stalled(rung_batch *b) {
     if (b->is_full || b->is_throttled || !has_room(b))
         return true;
-    if (rung_hub_room_for(b->api->service.hub, sender_of(b)))
+    if (rung_commit_room(rung_hub_commit(b->api->service.hub), sender_of(b)))
         return false;
     wait_for_hub(b);
     return true;

@@ -332,7 +332,7 @@ static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
         rung_status st = serve(b, k);
         if (st == RUNG_ELIMIT) {
             is_done = false; /* others may have room where this one's sender has none */
-            if (!rung_hub_room(r->hub))
+            if (!rung_commit_room(rung_hub_commit(r->hub), (rung_hub_sender){0}))
                 break;
         } else if (st < 0) {
             touch(r, k); /* for the others in its line; without any the key goes with this one */

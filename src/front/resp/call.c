@@ -42,7 +42,7 @@ void rung__resp_call_end(rung__resp_call *call) {
 rung__resp_call *rung__resp_gather_begin(rung__resp_session *s) {
     rung_resp *r = s->r;
     r->gathering = begin(s, 0);
-    rung_hub_call_after(r->hub, &r->after_answers);
+    rung_commit_call_after(rung_hub_commit(r->hub), &r->after_answers);
     return &r->gathering;
 }
 
@@ -84,7 +84,7 @@ void rung__resp_worked(rung_resp *r, uint64_t work) {
     r->turn_work += work;
     r->stats.work += work;
     if (rung__resp_is_tired(r))
-        rung_hub_rest(r->hub);
+        rung_commit_rest(rung_hub_commit(r->hub));
 }
 
 bool rung__resp_afford(rung__resp_call *call, uint64_t work) {

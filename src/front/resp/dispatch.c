@@ -221,7 +221,8 @@ static inline bool take_one(rung__resp_call *call, const rung__resp_command *c,
     rung__resp_session *s = call->s;
     size_t mark = call->out->len;
     bool is_behind = s->pending > 0;
-    if (is_behind && !s->tail && rung_hub_room_for(s->r->hub, rung__resp_sender(s, true)) == 0) {
+    if (is_behind && !s->tail &&
+        rung_commit_room(rung_hub_commit(s->r->hub), rung__resp_sender(s, true)) == 0) {
         rung__resp_session_enter(s, RUNG__SESSION_STALLED);
         return false;
     }

@@ -143,8 +143,8 @@ static rung__resp_request *open_script(rung__resp_session *s) {
     rung__resp_request *q = rung__resp_request_new(s);
     if (!q)
         return NULL;
-    if (rung_hub_place(s->r->hub, rung__resp_sender(s, true), rung__resp_script_ready, q, NULL) <
-        0) {
+    if (rung_commit_place(rung_hub_commit(s->r->hub), rung__resp_sender(s, true),
+                          rung__resp_script_ready, q, NULL) < 0) {
         rung__resp_request_release(q);
         return NULL;
     }
@@ -330,8 +330,8 @@ rung_status rung__resp_put_packed(rung__resp_request *q, uint32_t count, size_t 
     event->keys.count = count;
     event->keys.packed = rung_slice_of(s->r->pack, length);
     event->keys.is_admin = is_admin;
-    rung_status st = rung_hub_put_from(s->r->hub, rung__resp_sender(s, is_patient), event, told,
-                                       answered, q, err);
+    rung_status st = rung_commit_put(rung_hub_commit(s->r->hub), rung__resp_sender(s, is_patient),
+                                     event, told, answered, q, err);
     if (st >= 0)
         s->tail = NULL;
     return st;

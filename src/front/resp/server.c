@@ -15,7 +15,7 @@ static bool resume_stalled(rung_resp *r) {
         next = s->next_stalled;
         if (rung__resp_is_tired(r))
             break;
-        if (rung_hub_room_for(r->hub, rung__resp_sender(s, true))) {
+        if (rung_commit_room(rung_hub_commit(r->hub), rung__resp_sender(s, true))) {
             rung__resp_session_enter(s, RUNG__SESSION_READING);
         }
         if (is_last)

@@ -221,8 +221,8 @@ static bool has_questions_first(const rung__resp_script *script) {
 }
 
 static rung_status place(rung__resp_request *q, rung_hub_reader *reader) {
-    return rung_hub_place(q->session->r->hub, rung__resp_sender(q->session, false), reader, q,
-                          NULL);
+    return rung_commit_place(rung_hub_commit(q->session->r->hub),
+                             rung__resp_sender(q->session, false), reader, q, NULL);
 }
 
 /* Put the request's script with its packed changes. RUNG_OK: it will be answered. */

@@ -74,7 +74,8 @@ TEST(an_idle_turn_makes_no_batch) {
     frontkit k;
     start(&k);
     frontkit_turn(&k, 10);
-    CHECK(!rung_hub_has_new(k.hub) && rung_hub_is_idle(k.hub));
+    CHECK(!rung_commit_has_new(rung_hub_commit(k.hub)) &&
+          rung_commit_is_idle(rung_hub_commit(k.hub)));
     CHECK_EQ_U64(rung_hub_stat(k.hub).put, 1);
     frontkit_stop(&k);
 }

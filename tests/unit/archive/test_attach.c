@@ -173,7 +173,7 @@ static void settle(fixture *f) {
         pthread_mutex_unlock(&f->lock);
         rung_hub_turn(f->hub);
         rung_hub_flush(f->hub);
-        if (rung_hub_is_idle(f->hub))
+        if (rung_commit_is_idle(rung_hub_commit(f->hub)))
             return;
         pthread_mutex_lock(&f->lock);
         while (f->wakes == seen)

@@ -23,6 +23,18 @@
 #define NOON INT64_C(1794744000000) /* 2026-11-15T12:00:00Z */
 #define RACE RUNG_SLICE("race")
 
+static rung_status place(const rung_hub *h, rung_hub_reader *read, void *ctx, rung_err *err) {
+    return rung_commit_place(rung_hub_commit(h), (rung_hub_sender){0}, read, ctx, err);
+}
+
+static bool is_idle(const rung_hub *h) {
+    return rung_commit_is_idle(rung_hub_commit(h));
+}
+
+static uint32_t room(const rung_hub *h) {
+    return rung_commit_room(rung_hub_commit(h), (rung_hub_sender){0});
+}
+
 typedef struct fixture {
     rung_memfs fs;
     rung_hub_config config;
@@ -122,7 +134,7 @@ static void settle(fixture *f) {
         uint64_t seen = wakes(f);
         rung_hub_turn(f->hub);
         rung_hub_flush(f->hub);
-        if (rung_hub_is_idle(f->hub))
+        if (is_idle(f->hub))
             return;
         wait_wake(f, seen);
     }
@@ -213,15 +225,15 @@ static void check_order(fixture *f) {
     define_race(f);
     for (int i = 0; i < 4; i++)
         q[i] = (question){.f = f};
-    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[0], &err));
+    CHECK_OK(place(f->hub, ask_for_ann, &q[0], &err));
     CHECK_OK(put_score(f, "ann", 1, &a[0]));
-    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[1], &err));
+    CHECK_OK(place(f->hub, ask_for_ann, &q[1], &err));
     CHECK_OK(put_score(f, "ann", 10, &a[1]));
     CHECK_OK(put_score(f, "ann", 100, &a[2]));
-    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[2], &err));
-    CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q[3], &err));
+    CHECK_OK(place(f->hub, ask_for_ann, &q[2], &err));
+    CHECK_OK(place(f->hub, ask_for_ann, &q[3], &err));
     CHECK_EQ_U64(a[0].calls + q[0].calls, 0); /* never from inside put and place */
-    CHECK(!rung_hub_is_idle(f->hub));
+    CHECK(!is_idle(f->hub));
     settle(f);
     static const int64_t want[] = {0, 1, 111, 111};
     for (int i = 0; i < 4; i++) {
@@ -332,8 +344,8 @@ static void gather_answer(void *ctx, rung_status st, const rung_outcome *outcome
     (void)outcome;
     (void)err;
     g->waiting++;
-    rung_hub_call_after(g->hub, &g->after);
-    rung_hub_call_after(g->hub, &g->after);
+    rung_commit_call_after(rung_hub_commit(g->hub), &g->after);
+    rung_commit_call_after(rung_hub_commit(g->hub), &g->after);
 }
 
 static void gather_reader(void *ctx) {
@@ -348,7 +360,7 @@ static void check_after(fixture *f) {
     for (int i = 0; i < 10; i++) {
         rung_event e = score_event(RUNG_SLICE("ann"), 1);
         CHECK_OK(rung_hub_put(f->hub, &e, gather_answer, &g[i % 2], NULL));
-        CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, gather_reader, &g[1], NULL));
+        CHECK_OK(place(f->hub, gather_reader, &g[1], NULL));
     }
     CHECK_EQ_U64(g[0].calls + g[1].calls, 0);
     settle(f);
@@ -395,7 +407,7 @@ TEST(the_disk_works_while_answers_are_given) {
     open_on_disk(&f);
     define_race(&f);
     meanwhile m = {.f = &f, .seen = wakes(&f)};
-    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, wait_for_the_disk, &m, NULL));
+    CHECK_OK(place(f.hub, wait_for_the_disk, &m, NULL));
     CHECK_OK(put_score(&f, "ann", 5, &a));
     rung_hub_flush(f.hub);
     CHECK_EQ_U64(m.calls, 1);
@@ -426,7 +438,7 @@ TEST(closing_answers_all_and_takes_no_more) {
         a[i] = (answer){.hub = f.hub};
         CHECK_OK(rung_hub_put(f.hub, &e, put_while_closing, &a[i], NULL));
     }
-    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, NULL));
+    CHECK_OK(place(f.hub, ask_for_ann, &q, NULL));
     CHECK_OK(rung_hub_close(f.hub, NULL));
     for (int i = 0; i < 500; i++) {
         CHECK_EQ_U64(a[i].calls, 1);
@@ -449,7 +461,7 @@ TEST(refusals_name_the_field_and_change_nothing) {
     rung_board_def def = rung_board_def_default();
     def.zone_name = RUNG_SLICE("Mars/Olympus");
     CHECK_STATUS(rung_hub_define(f.hub, RACE, &def, on_answer, &a, &err), RUNG_EABSENT);
-    CHECK(rung_hub_is_idle(f.hub));
+    CHECK(is_idle(f.hub));
     rung_event e = score_event(RUNG_SLICE("ann"), 1);
     e.score.board = RUNG_SLICE("absent");
     CHECK_OK(rung_hub_put(f.hub, &e, on_answer, &a, &err));
@@ -489,15 +501,14 @@ TEST(too_many_are_refused_until_there_is_room) {
     open_hub(&f);
     define_race(&f);
     for (int round = 0; round < 20; round++) {
-        CHECK_EQ_U64(rung_hub_room(f.hub), 4);
+        CHECK_EQ_U64(room(f.hub), 4);
         for (int i = 0; i < 4; i++) {
             CHECK_OK(put_score(&f, "ann", 1, &a[i]));
-            CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, &err));
+            CHECK_OK(place(f.hub, ask_for_ann, &q, &err));
         }
-        CHECK_EQ_U64(rung_hub_room(f.hub), 0);
+        CHECK_EQ_U64(room(f.hub), 0);
         CHECK_STATUS(put_score(&f, "ann", 1, &late), RUNG_ELIMIT);
-        CHECK_STATUS(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, &err),
-                     RUNG_ELIMIT);
+        CHECK_STATUS(place(f.hub, ask_for_ann, &q, &err), RUNG_ELIMIT);
         settle(&f);
         for (int i = 0; i < 4; i++)
             CHECK_EQ_U64(a[i].calls, 1);
@@ -580,7 +591,7 @@ static void fill(fixture *f) {
             a[n] = (answer){0};
             CHECK_OK(rung_hub_put(f->hub, &e, on_answer, &a[n], &err));
         }
-        CHECK_OK(rung_hub_place(f->hub, (rung_hub_sender){0}, ask_for_ann, &q, &err));
+        CHECK_OK(place(f->hub, ask_for_ann, &q, &err));
         settle(f);
         for (uint32_t i = 0; i < n; i++) {
             CHECK_EQ_U64(a[i].calls, 1);
@@ -605,8 +616,7 @@ TEST(a_full_disk_refuses_and_returns_by_itself) {
         fill(&f);
         CHECK_STATUS(put_score(&f, "ann", 1, &a), RUNG_ENOSPC);
         CHECK_STATUS(rung_hub_stat(f.hub).status, RUNG_ENOSPC);
-        CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q,
-                                NULL)); /* reading goes on */
+        CHECK_OK(place(f.hub, ask_for_ann, &q, NULL)); /* reading goes on */
         settle(&f);
         CHECK_EQ_U64(q.calls, 1 + round);
         set_space(&f, 0);
@@ -644,7 +654,7 @@ TEST(a_start_on_a_full_disk_reads_and_returns_by_itself) {
     open_hub(&f);
     CHECK_STATUS(rung_hub_stat(f.hub).status, RUNG_ENOSPC);
     CHECK_STATUS(put_score(&f, "ann", 1, &a), RUNG_ENOSPC);
-    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, NULL));
+    CHECK_OK(place(f.hub, ask_for_ann, &q, NULL));
     settle(&f);
     CHECK_EQ_I64(q.points, points);
     rung_hub_tick(f.hub);
@@ -723,7 +733,7 @@ TEST(after_a_failed_sync_nothing_is_acknowledged) {
             break; /* the writer's own housekeeping may have failed first */
         CHECK_OK(st);
     }
-    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){0}, ask_for_ann, &q, NULL));
+    CHECK_OK(place(f.hub, ask_for_ann, &q, NULL));
     settle(&f);
     for (uint32_t i = 0; i < n; i++) {
         CHECK_EQ_U64(a[i].calls, 1);
@@ -813,9 +823,11 @@ TEST(commands_are_told_one_by_one_in_their_place) {
     define_race(&f);
     rung_event e = zadd_event(buffer, sizeof buffer);
     CHECK_OK(put_score(&f, "ann", 1, &a[0]));
-    CHECK_OK(rung_hub_put_keys(f.hub, &e, on_command, on_commands_done, &c[0], NULL));
+    CHECK_OK(rung_commit_put(rung_hub_commit(f.hub), (rung_hub_sender){0}, &e, on_command,
+                             on_commands_done, &c[0], NULL));
     CHECK_OK(put_score(&f, "ann", 10, &a[1]));
-    CHECK_OK(rung_hub_put_keys(f.hub, &e, on_command, on_commands_done, &c[1], NULL));
+    CHECK_OK(rung_commit_put(rung_hub_commit(f.hub), (rung_hub_sender){0}, &e, on_command,
+                             on_commands_done, &c[1], NULL));
     settle(&f);
     for (int i = 0; i < 2; i++) {
         CHECK_EQ_U64(c[i].sunk, 2);
@@ -955,15 +967,15 @@ TEST(a_sequence_beyond_reach_is_known) {
 static rung_status put_from(fixture *f, uint32_t share, bool is_patient, answer *a) {
     rung_event e = score_event(RUNG_SLICE("ann"), 1);
     *a = (answer){.hub = f->hub};
-    return rung_hub_put_from(f->hub, (rung_hub_sender){share, is_patient}, &e, NULL, on_answer, a,
-                             NULL);
+    return rung_commit_put(rung_hub_commit(f->hub), (rung_hub_sender){share, is_patient}, &e, NULL,
+                           on_answer, a, NULL);
 }
 
 /* As many as it may, in one go. */
 static uint32_t fill_share(fixture *f, uint32_t share, bool is_patient, answer *a) {
     rung_hub_sender from = {share, is_patient};
     uint32_t n = 0;
-    while (rung_hub_room_for(f->hub, from)) {
+    while (rung_commit_room(rung_hub_commit(f->hub), from)) {
         CHECK_OK(put_from(f, share, is_patient, &a[n]));
         n++;
     }
@@ -987,10 +999,10 @@ TEST(no_sender_takes_the_room_of_all) {
         CHECK_STATUS(put_from(&f, 1, true, &a[4][0]),
                      RUNG_ELIMIT);                  /* it has more than others get */
         CHECK_OK(put_from(&f, 5, false, &a[4][0])); /* and who comes new is let in */
-        CHECK_EQ_U64(rung_hub_room(f.hub), 159);
+        CHECK_EQ_U64(room(f.hub), 159);
         CHECK_OK(put_score(&f, "ann", 1, &a[4][1])); /* as the server is */
         settle(&f);
-        CHECK_EQ_U64(rung_hub_room(f.hub), 1000);
+        CHECK_EQ_U64(room(f.hub), 1000);
         CHECK_EQ_U64(a[0][199].calls + a[1][399].calls + a[2][199].calls + a[3][39].calls, 4);
     }
     CHECK_OK(rung_hub_close(f.hub, NULL));
@@ -1006,10 +1018,12 @@ TEST(questions_are_shared_as_changes_are) {
     f.config.waiting_max = 100;
     open_hub(&f);
     define_race(&f);
-    while (rung_hub_place(f.hub, (rung_hub_sender){7, true}, ask_for_ann, &q, NULL) == RUNG_OK)
+    while (rung_commit_place(rung_hub_commit(f.hub), (rung_hub_sender){7, true}, ask_for_ann, &q,
+                             NULL) == RUNG_OK)
         n++;
     CHECK_EQ_U64(n, 20);
-    CHECK_OK(rung_hub_place(f.hub, (rung_hub_sender){8, true}, ask_for_ann, &q, NULL));
+    CHECK_OK(rung_commit_place(rung_hub_commit(f.hub), (rung_hub_sender){8, true}, ask_for_ann, &q,
+                               NULL));
     settle(&f);
     CHECK_EQ_U64(q.calls, 21);
     CHECK_OK(rung_hub_close(f.hub, NULL));
@@ -1035,7 +1049,8 @@ TEST(bytes_are_shared_as_places_are) {
                                 .count = NAMES,
                                 .packed = rung_slice_of(packed, sizeof packed - 1)}};
     rung_hub_sender from = {9, true};
-    while (n < 64 && rung_hub_put_from(f.hub, from, &e, NULL, on_answer, &a[n], NULL) == RUNG_OK)
+    while (n < 64 && rung_commit_put(rung_hub_commit(f.hub), from, &e, NULL, on_answer, &a[n],
+                                     NULL) == RUNG_OK)
         n++;
     CHECK(n > 1 && n < 6); /* a fifth of 2 MiB is four of them */
     CHECK_OK(put_from(&f, 10, true, &other));
@@ -1214,16 +1229,16 @@ TEST(both_drivers_agree) {
         for (uint32_t i = 0; i < STEPS; i++) {
             history_gen_next(g, &e);
             copy = e;
-            if (rung_hub_is_idle(other))
+            if (is_idle(other))
                 f.now_ms = e.ts_ms;
             rung_status st = rung_hub_put(f.hub, &e, count_call, &answered, &err);
             CHECK_STATUS(rung_hub_put(other, &copy, count_call, &also_answered, &err), st);
             put += st == RUNG_OK;
-            bool is_begun = !rung_hub_is_idle(other);
-            if (is_begun && rung_rng_below(&r, 6) && rung_hub_room(other) > 0)
+            bool is_begun = !is_idle(other);
+            if (is_begun && rung_rng_below(&r, 6) && room(other) > 0)
                 continue;
             rung_hub_flush(other);
-            CHECK(rung_hub_is_idle(other));
+            CHECK(is_idle(other));
             settle(&f);
         }
         rung_hub_flush(other);
@@ -1296,7 +1311,7 @@ TEST(a_folder_is_raised_to_our_rules) {
     CHECK_OK(rung_hub_close(f.hub, NULL));
     open_hub(&f);
     CHECK_EQ_U64(rung_state_rules(rung_hub_state(f.hub)), RUNG_RULES_LEVEL);
-    CHECK(rung_hub_is_idle(f.hub));
+    CHECK(is_idle(f.hub));
     CHECK_OK(rung_hub_close(f.hub, NULL));
     f.config.path = NULL;
     open_hub(&f);
@@ -1382,7 +1397,7 @@ TEST(a_folder_keeps_its_memory_for_ids) {
     f.config.id_capacity = 7;
     f.config.id_keep_ms = 86400000;
     open_hub(&f);
-    CHECK(rung_hub_is_idle(f.hub)); /* nothing to change */
+    CHECK(is_idle(f.hub)); /* nothing to change */
     CHECK_OK(rung_hub_close(f.hub, NULL));
     f.config.id_keep_ms = -1;
     CHECK_STATUS(rung_hub_open(&f.config, &f.hub, NULL), RUNG_EINVAL);

@@ -211,7 +211,7 @@ static void open_hub(life *l, machine *m, const rung_fs *fs) {
 static void put(life *l, rung_event e) {
     rung_err err = {.message = ""};
     CHECK_MSG(rung_hub_put(l->hub, &e, NULL, NULL, &err) == RUNG_OK, "%s", err.message);
-    while (!rung_hub_is_idle(l->hub)) {
+    while (!rung_commit_is_idle(rung_hub_commit(l->hub))) {
         rung_hub_flush(l->hub);
         rung_hub_turn(l->hub);
     }
