@@ -23,16 +23,21 @@
 
 static const char *const SPREADS[] = {"width", "count", NULL};
 
-#define IN_PATH(word, text, sample)                                                                \
+#define PARAM(word, kind, low, high, text)                                                         \
+    { .name = (word), .type = RUNG_PARAM_##kind, .min = (low), .max = (high), .doc = (text) }
+#define CHOICE(word, list, text)                                                                   \
+    { .name = (word), .type = RUNG_PARAM_CHOICE, .choices = (list), .doc = (text) }
+#define TIME(word, text)                                                                           \
+    { .name = (word), .type = RUNG_PARAM_TIME, .doc = (text) }
+#define IN_PATH(word, text)                                                                        \
     {                                                                                              \
         .name = (word), .type = RUNG_PARAM_NAME, .in_path = true, .required = true, .min = 1,      \
-        .max = RUNG_NAME_MAX, .doc = (text), .example = (sample)                                   \
+        .max = RUNG_NAME_MAX, .doc = (text)                                                        \
     }
-#define BOARD  IN_PATH("board", "The board's id.", "race")
-#define PLAYER IN_PATH("player", "The player's id; `me` with a player's token.", "ada")
-#define FRIEND IN_PATH("friend", "Another player's id.", "bob")
-#define TEAM                                                                                       \
-    IN_PATH("team", "The team: a value of the attribute that the board's `teams` names.", "wolves")
+#define BOARD  IN_PATH("board", "The board's id.")
+#define PLAYER IN_PATH("player", "The player's id; `me` with a player's token.")
+#define FRIEND IN_PATH("friend", "Another player's id.")
+#define TEAM   IN_PATH("team", "The team: a value of the attribute that the board's `teams` names.")
 
 #define NUMBER(word, low, high, default_, text)                                                    \
     {                                                                                              \
@@ -51,569 +56,345 @@ static const char *const SPREADS[] = {"width", "count", NULL};
         .doc = "One way only: the other one's list stays as it is."                                \
     }
 #define MIN_SEQ                                                                                    \
-    {                                                                                              \
-        .name = "min_seq", .type = RUNG_PARAM_COUNT, .min = 0, .max = INT64_MAX,                   \
-        .doc = "Wait until the answer reflects at least this log position; 503 if that takes too " \
-               "long, 409 if it is far ahead of the log."                                          \
-    }
+    PARAM("min_seq", COUNT, 0, INT64_MAX,                                                          \
+          "Wait until the answer reflects at least this log position; 503 if that takes too "      \
+          "long, 409 if it is far ahead of the log.")
 #define SCOPE                                                                                      \
-    {                                                                                              \
-        .name = "scope", .type = RUNG_PARAM_TEXT, .min = 1,                                        \
-        .max = RUNG_ATTRIBUTE_NAME_MAX + 1 + RUNG_NAME_MAX,                                        \
-        .doc = "One value of an attribute in the board's `scopes`.", .example = "country:FI"       \
-    }
+    PARAM("scope", TEXT, 1, RUNG_ATTRIBUTE_NAME_MAX + 1 + RUNG_NAME_MAX,                           \
+          "One value of an attribute in the board's `scopes`.")
 #define WINDOW                                                                                     \
-    {.name = "window",                                                                             \
-     .type = RUNG_PARAM_TEXT,                                                                      \
-     .min = 1,                                                                                     \
-     .max = RUNG_NAME_MAX,                                                                         \
-     .doc = "`all`, `hour`, `day`, `week`, `month`, `year` or a season's name; when left out "     \
-            "`all`, or else the longest the board has, or its first season.",                      \
-     .example = "all"},                                                                            \
-        {.name = "window_id",                                                                      \
-         .type = RUNG_PARAM_TEXT,                                                                  \
-         .min = 1,                                                                                 \
-         .max = RUNG_NAME_MAX,                                                                     \
-         .doc = "Which window of that kind: `2026-W46`, `2026-11-15`, ...; the current one when "  \
-                "left out."},                                                                      \
-    {                                                                                              \
-        .name = "on", .type = RUNG_PARAM_TEXT, .min = 1, .max = 13,                                \
-        .doc = "Instead of `window_id`: a local date inside the wanted window, `2026-11-15` or "   \
-               "`2026-11-15T14`."                                                                  \
-    }
+    PARAM("window", TEXT, 1, RUNG_NAME_MAX,                                                        \
+          "`all`, `hour`, `day`, `week`, `month`, `year` or a season's name; when left out "       \
+          "`all`, or else the longest the board has, or its first season."),                       \
+        PARAM("window_id", TEXT, 1, RUNG_NAME_MAX,                                                 \
+              "Which window of that kind: `2026-W46`, `2026-11-15`, ...; the current one when "    \
+              "left out."),                                                                        \
+        PARAM("on", TEXT, 1, 13,                                                                   \
+              "Instead of `window_id`: a local date inside the wanted window, `2026-11-15` or "    \
+              "`2026-11-15T14`.")
 #define RANK                                                                                       \
-    {                                                                                              \
-        .name = "rank", .type = RUNG_PARAM_CHOICE, .choices = rung_rank_words,                     \
-        .doc = "How places are counted; the board's own style when left out."                      \
-    }
+    CHOICE("rank", rung_rank_words, "How places are counted; the board's own style when left out.")
 #define RANKED      WINDOW, SCOPE, RANK, MIN_SEQ
 #define TEAM_RANKED WINDOW, RANK, MIN_SEQ
 
-static const rung_param board_params[] = {BOARD};
-static const rung_param board_read_params[] = {BOARD, MIN_SEQ};
-static const rung_param list_params[] = {NUMBER("limit", 1, 1000, 100, "How many boards."),
-                                         {.name = "cursor",
-                                          .type = RUNG_PARAM_COUNT,
-                                          .min = 0,
-                                          .max = UINT32_MAX,
-                                          .doc = "`next` of the page before."},
-                                         MIN_SEQ};
-static const rung_param top_params[] = {BOARD, RANKED, LIMIT, OFFSET};
-static const rung_param around_params[] = {BOARD, PLAYER, RANKED, AROUND};
-static const rung_param ids_params[] = {
-    BOARD,
-    RANKED,
-    {.name = "ids",
-     .type = RUNG_PARAM_NAMES,
-     .required = true,
-     .min = 1,
-     .max = 1000,
-     .doc = "Ids with commas between; a comma inside an id is sent as %2C.",
-     .example = "ada,bob"}};
-static const rung_param friend_rank_params[] = {
-    BOARD, PLAYER, RANKED, NUMBER("limit", 1, 1000, 100, "How many entries."), OFFSET};
-static const rung_param at_score_params[] = {
-    BOARD,
-    {.name = "score",
-     .type = RUNG_PARAM_SCORE,
-     .in_path = true,
-     .required = true,
-     .min = 1,
-     .max = 64,
-     .doc = "A score, exact in the board's type.",
-     .example = "4200"},
-    RANKED,
-    AROUND_SCORE,
-    {.name = "columns",
-     .type = RUNG_PARAM_SCORES,
-     .min = 1,
-     .max = RUNG_COLUMNS_MAX - 1,
-     .doc = "The further columns in the board's order, with commas between; 0 when left out."}};
-static const rung_param target_params[] = {
-    BOARD,
-    WINDOW,
-    SCOPE,
-    MIN_SEQ,
-    {.name = "rank",
-     .type = RUNG_PARAM_COUNT,
-     .min = 1,
-     .max = UINT32_MAX,
-     .doc = "The rank wanted.",
-     .example = "100"},
-    {.name = "top_percent",
-     .type = RUNG_PARAM_REAL,
-     .min = 0,
-     .max = 100,
-     .doc = "Or instead: to be among the best so many percent.",
-     .example = "5"},
-    {.name = "rank_style",
-     .type = RUNG_PARAM_CHOICE,
-     .choices = rung_rank_words,
-     .doc = "How places are counted (`rank` of other questions); the board's own style when left "
-            "out."}};
-static const rung_param count_params[] = {BOARD,
-                                          RANKED,
-                                          {.name = "min",
-                                           .type = RUNG_PARAM_SCORE,
-                                           .min = 1,
-                                           .max = 64,
-                                           .doc = "The smallest score counted."},
-                                          {.name = "max",
-                                           .type = RUNG_PARAM_SCORE,
-                                           .min = 1,
-                                           .max = 64,
-                                           .doc = "The largest score counted."}};
-static const rung_param distribution_params[] = {
-    BOARD,
-    RANKED,
-    NUMBER("buckets", 1, 1000, 20, "How many."),
-    {.name = "by",
-     .type = RUNG_PARAM_CHOICE,
-     .choices = SPREADS,
-     .has_default = true,
-     .doc = "Buckets of equal width, or of equal count."}};
-static const rung_param scope_params[] = {
-    BOARD, IN_PATH("attribute", "An attribute in the board's `scopes`.", "country"), WINDOW,
-    MIN_SEQ, NUMBER("limit", 1, 1000, 20, "How many values.")};
-static const rung_param teams_params[] = {BOARD, TEAM_RANKED, LIMIT, OFFSET};
-static const rung_param team_params[] = {BOARD, TEAM, TEAM_RANKED, AROUND};
 #define SINCE                                                                                      \
-    {                                                                                              \
-        .name = "since", .type = RUNG_PARAM_COUNT, .min = 0, .max = INT64_MAX,                     \
-        .doc = "Go on after this id, as with the header Last-Event-ID, which comes first."         \
-    }
-#define ABOUT(word, text)                                                                          \
-    { .name = (word), .type = RUNG_PARAM_TEXT, .min = 1, .max = RUNG_NAME_MAX, .doc = (text) }
-static const rung_param board_live_params[] = {
-    BOARD,
-    WINDOW,
-    SCOPE,
-    RANK,
-    NUMBER("limit", 1, 200, 10, "How many entries; of the top at most 100."),
-    ABOUT("player", "Watch this player and the neighbours instead of the top."),
-    NUMBER("around", 0, 50, 5, "With `player`: how many above and below."),
-    ABOUT("friends", "Watch this player and those they follow instead of the top."),
-    SINCE};
-static const rung_param player_live_params[] = {
-    PLAYER,
-    {.name = "window",
-     .type = RUNG_PARAM_TEXT,
-     .min = 1,
-     .max = RUNG_NAME_MAX,
-     .doc = "Which window of each board; its first when left out.",
-     .example = "all"},
-    SINCE};
-static const rung_param windows_params[] = {
-    BOARD,
-    {.name = "kind",
-     .type = RUNG_PARAM_CHOICE,
-     .choices = rung_window_words,
-     .doc = "Only windows of this kind."},
-    NUMBER("limit", 1, 1000, 100, "How many windows, give or take those that end together."),
-    {.name = "before",
-     .type = RUNG_PARAM_TIME,
-     .doc = "Only windows that end before; `next` of the page before."},
-    MIN_SEQ};
-static const rung_param entry_params[] = {BOARD, PLAYER};
-static const rung_param player_params[] = {PLAYER};
-static const rung_param player_read_params[] = {PLAYER, MIN_SEQ};
-static const rung_param friends_read_params[] = {
-    PLAYER, NUMBER("limit", 1, RUNG_FRIENDS_MAX, 1000, "How many."), OFFSET, MIN_SEQ};
-static const rung_param friends_put_params[] = {PLAYER, FOLLOW};
-static const rung_param friend_params[] = {PLAYER, FRIEND, FOLLOW};
-static const rung_param history_params[] = {
-    PLAYER,
-    {.name = "board",
-     .type = RUNG_PARAM_NAME,
-     .required = true,
-     .min = 1,
-     .max = RUNG_NAME_MAX,
-     .doc = "The board's id.",
-     .example = "race"},
-    {.name = "from", .type = RUNG_PARAM_TIME, .doc = "From this time on."},
-    {.name = "to", .type = RUNG_PARAM_TIME, .doc = "Before this time."},
-    NUMBER("limit", 1, 1000, 100, "How many points."),
-    RANK};
-
-static const rung_param submissions_params[] = {
-    PLAYER,
-    {.name = "board",
-     .type = RUNG_PARAM_NAME,
-     .min = 1,
-     .max = RUNG_NAME_MAX,
-     .doc = "Only those for this board. A key limited to boards has to name one.",
-     .example = "race"},
-    {.name = "from", .type = RUNG_PARAM_TIME, .doc = "From this time on."},
-    {.name = "to", .type = RUNG_PARAM_TIME, .doc = "Before this time."},
-    NUMBER("limit", 1, 1000, 100, "How many submissions."),
-    {.name = "before",
-     .type = RUNG_PARAM_TEXT,
-     .min = 1,
-     .max = 48,
-     .doc = "`next` of the page before."}};
-
-static const rung_param key_params[] = {IN_PATH("key", "The key's id.", "7k2m9q4xw3bt")};
+    PARAM("since", COUNT, 0, INT64_MAX,                                                            \
+          "Go on after this id, as with the header Last-Event-ID, which comes first.")
+#define ABOUT(word, text) PARAM((word), TEXT, 1, RUNG_NAME_MAX, (text))
 
 /* ---- routes ---- */
 
-#define PARAMS(array) .params = (array), .param_count = COUNT(array)
-#define JSON_BODY(s)  .body_kind = RUNG_BODY_JSON, .body = &(s), .body_max = 64 << 10
+#define PARAMS(...)                                                                                \
+    .params = (const rung_param[]){__VA_ARGS__},                                                   \
+    .param_count = sizeof((const rung_param[]){__VA_ARGS__}) / sizeof(rung_param)
+#define JSON_BODY(s, most) .body_kind = RUNG_BODY_JSON, .body = &(s), .body_max = (most)
 #define ANSWER(s, text)                                                                            \
     { 200, RUNG_TYPE_JSON, &(s), (text) }
-#define READ(template, name, text)                                                                 \
-    .method = RUNG_METHOD_GET, .path = (template), .id = (name), .summary = (text)
+#define ROUTE(verb, template, name, group, who, text)                                              \
+    .method = RUNG_METHOD_##verb, .path = (template), .id = (name), .tag = (group),                \
+    .role = RUNG_ROLE_##who, .summary = (text)
 
 const rung_route rung_routes[] = {
-    {READ("/v1/boards", "listBoards", "List boards"), .tag = "Boards", .role = RUNG_ROLE_READ,
-     PARAMS(list_params),
+    {ROUTE(GET, "/v1/boards", "listBoards", "Boards", READ, "List boards"),
      .doc = "Definitions of the boards that the key may see, in no particular order. Follow `next` "
             "until it is null.",
+     PARAMS(NUMBER("limit", 1, 1000, 100, "How many boards."),
+            PARAM("cursor", COUNT, 0, UINT32_MAX, "`next` of the page before."), MIN_SEQ),
      .flags = RUNG_IS_LIST, .results = {ANSWER(rung_board_list_schema, "A page of boards.")},
      .handle = rung_api_list_boards},
-    {.method = RUNG_METHOD_PUT,
-     .path = "/v1/boards/{board}",
-     .id = "putBoard",
-     .tag = "Boards",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Create or change a board",
-     .doc = "The body is the whole definition: what is left out has its default, also when the "
-            "board exists. Score type, "
-            "order, columns, update and tie of an existing board cannot change.",
-     PARAMS(board_params),
-     JSON_BODY(rung_board_schema),
+    {ROUTE(PUT, "/v1/boards/{board}", "putBoard", "Boards", ADMIN, "Create or change a board"),
+     .doc =
+         "The body is the whole definition: what is left out has its default, also when the board "
+         "exists. Score type, order, columns, update and tie of an existing board cannot change.",
+     PARAMS(BOARD), JSON_BODY(rung_board_schema, 64 << 10),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      .results = {ANSWER(rung_board_schema, "The board was there, and is as defined now."),
                  {201, RUNG_TYPE_JSON, &rung_board_schema, "The board is new."}},
      .handle = rung_api_put_board},
-    {READ("/v1/boards/{board}", "getBoard", "Read a definition"), .tag = "Boards",
-     .role = RUNG_ROLE_READ, .doc = "Every field, also those that have their default.",
-     PARAMS(board_read_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_board_schema, "The definition.")}, .handle = rung_api_get_board},
-    {.method = RUNG_METHOD_DELETE,
-     .path = "/v1/boards/{board}",
-     .id = "deleteBoard",
-     .tag = "Boards",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Delete a board",
-     .doc = "With all its entries and windows. The archive keeps what it has.",
-     PARAMS(board_params),
+    {ROUTE(GET, "/v1/boards/{board}", "getBoard", "Boards", READ, "Read a definition"),
+     .doc = "Every field, also those that have their default.", PARAMS(BOARD, MIN_SEQ),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_board_schema, "The definition.")},
+     .handle = rung_api_get_board},
+    {ROUTE(DELETE, "/v1/boards/{board}", "deleteBoard", "Boards", ADMIN, "Delete a board"),
+     .doc = "With all its entries and windows. The archive keeps what it has.", PARAMS(BOARD),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
-     .results = {ANSWER(rung_change_schema, "It is gone.")},
-     .handle = rung_api_delete_board},
+     .results = {ANSWER(rung_change_schema, "It is gone.")}, .handle = rung_api_delete_board},
 
-    {.method = RUNG_METHOD_POST,
-     .path = "/v1/boards/{board}/scores",
-     .id = "submitScore",
-     .tag = "Scores",
-     .role = RUNG_ROLE_SERVER,
-     .summary = "Submit a score",
+    {ROUTE(POST, "/v1/boards/{board}/scores", "submitScore", "Scores", SERVER, "Submit a score"),
      .doc = "Durable when answered. One submission changes all of the board's windows, scopes and "
-            "teams together, or "
-            "nothing.",
-     PARAMS(board_params),
-     JSON_BODY(rung_submission_schema),
+            "teams together, or nothing.",
+     PARAMS(BOARD), JSON_BODY(rung_submission_schema, 64 << 10),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE | RUNG_MAY_CONFLICT,
-     .results = {ANSWER(rung_outcome_schema, "What became of it.")},
-     .handle = rung_api_submit},
-    {.method = RUNG_METHOD_POST,
-     .path = "/v1/scores",
-     .id = "submitScores",
-     .tag = "Scores",
-     .role = RUNG_ROLE_SERVER,
-     .summary = "Submit many scores",
+     .results = {ANSWER(rung_outcome_schema, "What became of it.")}, .handle = rung_api_submit},
+    {ROUTE(POST, "/v1/scores", "submitScores", "Scores", SERVER, "Submit many scores"),
      .doc = "A JSON array (up to 10,000 submissions, 8 MiB), or NDJSON of any length as "
-            "`application/x-ndjson`: one "
-            "submission a line. Each has its own result, in order: a refused one does not stop the "
-            "others, and each counts as one request against the key's rate. NDJSON is "
-            "streamed both ways: read the results while you send.",
-     .body_kind = RUNG_BODY_BATCH,
-     .body = &rung_batch_submission_schema,
-     .body_max = 8 << 20,
+            "`application/x-ndjson`: one submission a line. Each has its own result, in order: a "
+            "refused one does not stop the others, and each counts as one request against the "
+            "key's rate. NDJSON is streamed both ways: read the results while you send.",
+     .body_kind = RUNG_BODY_BATCH, .body = &rung_batch_submission_schema, .body_max = 8 << 20,
      .flags = RUNG_IS_CHANGE,
      .results = {ANSWER(rung_batch_result_schema, "One result for each submission.")},
      .handle = rung_api_submit_many},
 
-    {READ("/v1/boards/{board}/top", "getTop", "Top of the board"), .tag = "Rankings",
-     .role = RUNG_ROLE_READ, .doc = "Entries from `offset` on, best first, at any depth.",
-     PARAMS(top_params), .flags = RUNG_MAY_MISS,
+    {ROUTE(GET, "/v1/boards/{board}/top", "getTop", "Rankings", READ, "Top of the board"),
+     .doc = "Entries from `offset` on, best first, at any depth.",
+     PARAMS(BOARD, RANKED, LIMIT, OFFSET), .flags = RUNG_MAY_MISS,
      .results = {ANSWER(rung_top_schema, "A page."),
                  {304, NULL, NULL, "Nothing changed since the ETag sent along."}},
      .handle = rung_api_top},
-    {READ("/v1/boards/{board}/players/{player}", "getEntry", "A player and neighbours"),
-     .tag = "Rankings", .role = RUNG_ROLE_READ,
-     .doc = "The player's entry with those just above and below.", PARAMS(around_params),
-     .flags = RUNG_MAY_MISS,
+    {ROUTE(GET, "/v1/boards/{board}/players/{player}", "getEntry", "Rankings", READ,
+           "A player and neighbours"),
+     .doc = "The player's entry with those just above and below.",
+     PARAMS(BOARD, PLAYER, RANKED, AROUND), .flags = RUNG_MAY_MISS,
      .results = {ANSWER(rung_around_schema, "The player among neighbours.")},
      .handle = rung_api_around},
-    {READ("/v1/boards/{board}/players", "getEntries", "Several players at once"), .tag = "Rankings",
-     .role = RUNG_ROLE_READ, .doc = "One entry for each id that is ranked, in the order asked for.",
-     PARAMS(ids_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_players_schema, "Their entries.")}, .handle = rung_api_players},
-    {READ("/v1/boards/{board}/friends/{player}", "getFriendRanking", "A player among friends"),
-     .tag = "Rankings", .role = RUNG_ROLE_READ,
-     .doc = "The player and those the player follows, ranked among themselves. Who follows whom is "
-            "not public: this needs a key, or the player's own token, also where the board is "
-            "public.",
-     PARAMS(friend_rank_params), .flags = RUNG_MAY_MISS | RUNG_NEEDS_KEY,
+    {ROUTE(GET, "/v1/boards/{board}/players", "getEntries", "Rankings", READ,
+           "Several players at once"),
+     .doc = "One entry for each id that is ranked, in the order asked for.",
+     PARAMS(BOARD, RANKED,
+            {.name = "ids",
+             .type = RUNG_PARAM_NAMES,
+             .required = true,
+             .min = 1,
+             .max = 1000,
+             .doc = "Ids with commas between; a comma inside an id is sent as %2C."}),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_players_schema, "Their entries.")},
+     .handle = rung_api_players},
+    {ROUTE(GET, "/v1/boards/{board}/friends/{player}", "getFriendRanking", "Rankings", READ,
+           "A player among friends"),
+     .doc =
+         "The player and those the player follows, ranked among themselves. Who follows whom is "
+         "not public: this needs a key, or the player's own token, also where the board is public.",
+     PARAMS(BOARD, PLAYER, RANKED, NUMBER("limit", 1, 1000, 100, "How many entries."), OFFSET),
+     .flags = RUNG_MAY_MISS | RUNG_NEEDS_KEY,
      .results = {ANSWER(rung_friend_ranking_schema, "The ranking.")},
      .handle = rung_api_friend_ranking},
-    {READ("/v1/boards/{board}/at-score/{score}", "getAtScore", "The rank a score would have"),
-     .tag = "Rankings", .role = RUNG_ROLE_READ,
+    {ROUTE(GET, "/v1/boards/{board}/at-score/{score}", "getAtScore", "Rankings", READ,
+           "The rank a score would have"),
      .doc = "Where a player not ranked yet would stand with this score, and who is near.",
-     PARAMS(at_score_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_at_score_schema, "The place.")}, .handle = rung_api_at_score},
-    {READ("/v1/boards/{board}/target", "getTarget", "The score it takes"), .tag = "Rankings",
-     .role = RUNG_ROLE_READ,
+     PARAMS(
+         BOARD,
+         {.name = "score",
+          .type = RUNG_PARAM_SCORE,
+          .in_path = true,
+          .required = true,
+          .min = 1,
+          .max = 64,
+          .doc = "A score, exact in the board's type."},
+         RANKED, AROUND_SCORE,
+         PARAM("columns", SCORES, 1, RUNG_COLUMNS_MAX - 1,
+               "The further columns in the board's order, with commas between; 0 when left out.")),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_at_score_schema, "The place.")},
+     .handle = rung_api_at_score},
+    {ROUTE(GET, "/v1/boards/{board}/target", "getTarget", "Rankings", READ, "The score it takes"),
      .doc =
          "For a `rank`, or to be among the best so many percent (`top_percent`): one of the two.",
-     PARAMS(target_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_target_schema, "The score.")}, .handle = rung_api_target},
-    {READ("/v1/boards/{board}/count", "getCount", "How many have a score in a range"),
-     .tag = "Rankings", .role = RUNG_ROLE_READ,
-     .doc = "Both ends count; what is left out has no end.", PARAMS(count_params),
+     PARAMS(BOARD, WINDOW, SCOPE, MIN_SEQ, PARAM("rank", COUNT, 1, UINT32_MAX, "The rank wanted."),
+            PARAM("top_percent", REAL, 0, 100, "Or instead: to be among the best so many percent."),
+            CHOICE("rank_style", rung_rank_words,
+                   "How places are counted (`rank` of other questions); the board's own style when "
+                   "left out.")),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_target_schema, "The score.")},
+     .handle = rung_api_target},
+    {ROUTE(GET, "/v1/boards/{board}/count", "getCount", "Rankings", READ,
+           "How many have a score in a range"),
+     .doc = "Both ends count; what is left out has no end.",
+     PARAMS(BOARD, RANKED, PARAM("min", SCORE, 1, 64, "The smallest score counted."),
+            PARAM("max", SCORE, 1, 64, "The largest score counted.")),
      .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_count_schema, "The number.")},
      .handle = rung_api_count},
-    {READ("/v1/boards/{board}/distribution", "getDistribution", "Histogram and quantiles"),
-     .tag = "Rankings", .role = RUNG_ROLE_READ,
-     .doc = "How the scores (of the first column) are spread.", PARAMS(distribution_params),
+    {ROUTE(GET, "/v1/boards/{board}/distribution", "getDistribution", "Rankings", READ,
+           "Histogram and quantiles"),
+     .doc = "How the scores (of the first column) are spread.",
+     PARAMS(BOARD, RANKED, NUMBER("buckets", 1, 1000, 20, "How many."),
+            {.name = "by",
+             .type = RUNG_PARAM_CHOICE,
+             .choices = SPREADS,
+             .has_default = true,
+             .doc = "Buckets of equal width, or of equal count."}),
      .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_distribution_schema, "The distribution.")},
      .handle = rung_api_distribution},
-    {READ("/v1/boards/{board}/scopes/{attribute}", "getScopeValues", "The values of a scope"),
-     .tag = "Rankings", .role = RUNG_ROLE_READ,
-     .doc =
-         "Each value of the attribute with its number of entries, the largest first: of a window "
-         "in memory.",
-     PARAMS(scope_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_scope_list_schema, "The values.")}, .handle = rung_api_scope_values},
-    {READ("/v1/boards/{board}/teams", "getTeams", "Top of the teams"), .tag = "Rankings",
-     .role = RUNG_ROLE_READ, .doc = "Of a board with `teams`.", PARAMS(teams_params),
+    {ROUTE(GET, "/v1/boards/{board}/scopes/{attribute}", "getScopeValues", "Rankings", READ,
+           "The values of a scope"),
+     .doc = "Each value of the attribute with its number of entries, the largest first: of a "
+            "window in memory.",
+     PARAMS(BOARD, IN_PATH("attribute", "An attribute in the board's `scopes`."), WINDOW, MIN_SEQ,
+            NUMBER("limit", 1, 1000, 20, "How many values.")),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_scope_list_schema, "The values.")},
+     .handle = rung_api_scope_values},
+    {ROUTE(GET, "/v1/boards/{board}/teams", "getTeams", "Rankings", READ, "Top of the teams"),
+     .doc = "Of a board with `teams`.", PARAMS(BOARD, TEAM_RANKED, LIMIT, OFFSET),
      .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_team_list_schema, "A page.")},
      .handle = rung_api_teams},
-    {READ("/v1/boards/{board}/teams/{team}", "getTeam", "A team and neighbours"), .tag = "Rankings",
-     .role = RUNG_ROLE_READ, .doc = "The team with those just above and below.",
-     PARAMS(team_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_team_schema, "The team among neighbours.")}, .handle = rung_api_team},
-    {READ("/v1/boards/{board}/windows", "listWindows", "Open and closed windows"), .tag = "Boards",
-     .role = RUNG_ROLE_READ, .doc = "Of memory and archive, the last to end first.",
-     PARAMS(windows_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_window_list_schema, "Windows.")}, .handle = rung_api_windows},
-    {.method = RUNG_METHOD_DELETE,
-     .path = "/v1/boards/{board}/players/{player}",
-     .id = "removeEntry",
-     .tag = "Scores",
-     .role = RUNG_ROLE_SERVER,
-     .summary = "Remove an entry",
-     .doc = "From every window of the board, those in the archive included.",
-     PARAMS(entry_params),
+    {ROUTE(GET, "/v1/boards/{board}/teams/{team}", "getTeam", "Rankings", READ,
+           "A team and neighbours"),
+     .doc = "The team with those just above and below.", PARAMS(BOARD, TEAM, TEAM_RANKED, AROUND),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_team_schema, "The team among neighbours.")},
+     .handle = rung_api_team},
+    {ROUTE(GET, "/v1/boards/{board}/windows", "listWindows", "Boards", READ,
+           "Open and closed windows"),
+     .doc = "Of memory and archive, the last to end first.",
+     PARAMS(
+         BOARD, CHOICE("kind", rung_window_words, "Only windows of this kind."),
+         NUMBER("limit", 1, 1000, 100, "How many windows, give or take those that end together."),
+         TIME("before", "Only windows that end before; `next` of the page before."), MIN_SEQ),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_window_list_schema, "Windows.")},
+     .handle = rung_api_windows},
+    {ROUTE(DELETE, "/v1/boards/{board}/players/{player}", "removeEntry", "Scores", SERVER,
+           "Remove an entry"),
+     .doc = "From every window of the board, those in the archive included.", PARAMS(BOARD, PLAYER),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
      .results = {ANSWER(rung_change_schema,
                         "It is gone; `changed` is false when there was none in memory.")},
      .handle = rung_api_remove_entry},
 
-    {.method = RUNG_METHOD_PUT,
-     .path = "/v1/players/{player}",
-     .id = "putPlayer",
-     .tag = "Players",
-     .role = RUNG_ROLE_SERVER,
-     .summary = "Set a profile",
+    {ROUTE(PUT, "/v1/players/{player}", "putPlayer", "Players", SERVER, "Set a profile"),
      .doc = "The whole profile, replacing the old one. A player whose attribute changes moves in "
             "every ranking by it.",
-     PARAMS(player_params),
-     JSON_BODY(rung_profile_schema),
+     PARAMS(PLAYER), JSON_BODY(rung_profile_schema, 64 << 10),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
-     .results = {ANSWER(rung_change_schema, "It is set.")},
-     .handle = rung_api_put_player},
-    {READ("/v1/players/{player}", "getPlayer", "Read a player"), .tag = "Players",
-     .role = RUNG_ROLE_READ,
-     .doc =
-         "Profile, ban, number of friends. A key limited to boards sees of the profile what those "
-         "boards show: name, avatar, country and the attributes they rank by.",
-     PARAMS(player_read_params), .flags = RUNG_MAY_MISS,
+     .results = {ANSWER(rung_change_schema, "It is set.")}, .handle = rung_api_put_player},
+    {ROUTE(GET, "/v1/players/{player}", "getPlayer", "Players", READ, "Read a player"),
+     .doc = "Profile, ban, number of friends. A key limited to boards sees of the profile what "
+            "those boards show: name, avatar, country and the attributes they rank by.",
+     PARAMS(PLAYER, MIN_SEQ), .flags = RUNG_MAY_MISS,
      .results = {ANSWER(rung_player_schema, "The player.")}, .handle = rung_api_get_player},
-    {.method = RUNG_METHOD_DELETE,
-     .path = "/v1/players/{player}",
-     .id = "erasePlayer",
-     .tag = "Players",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Erase a player",
+    {ROUTE(DELETE, "/v1/players/{player}", "erasePlayer", "Players", ADMIN, "Erase a player"),
      .doc =
          "Entries on all boards, profile, friendships, ban and name, in memory and in the archive.",
-     PARAMS(player_params),
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
+     PARAMS(PLAYER), .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS,
      .results = {ANSWER(rung_change_schema, "The player is gone.")},
      .handle = rung_api_erase_player},
-    {READ("/v1/players/{player}/history", "getHistory", "Rank and score over time"),
-     .tag = "Players", .role = RUNG_ROLE_READ,
-     .doc = "From the archive: at the ends of windows, and once a day.", PARAMS(history_params),
+    {ROUTE(GET, "/v1/players/{player}/history", "getHistory", "Players", READ,
+           "Rank and score over time"),
+     .doc = "From the archive: at the ends of windows, and once a day.",
+     PARAMS(PLAYER,
+            {.name = "board",
+             .type = RUNG_PARAM_NAME,
+             .required = true,
+             .min = 1,
+             .max = RUNG_NAME_MAX,
+             .doc = "The board's id."},
+            TIME("from", "From this time on."), TIME("to", "Before this time."),
+            NUMBER("limit", 1, 1000, 100, "How many points."), RANK),
      .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_history_schema, "Points.")},
      .handle = rung_api_history},
-    {READ("/v1/players/{player}/submissions", "getSubmissions",
-          "What a player sent, and what became of it"),
-     .tag = "Players", .role = RUNG_ROLE_SERVER,
-     .doc =
-         "From the archive, newest first: every submission that reached the log, also those that "
-         "a rule refused. What was malformed never did. Follow `next` until it is null.",
-     PARAMS(submissions_params), .results = {ANSWER(rung_sent_list_schema, "A page.")},
-     .handle = rung_api_submissions},
-    {READ("/v1/players/{player}/friends", "getFriends", "Whom a player follows"), .tag = "Players",
-     .role = RUNG_ROLE_READ,
+    {ROUTE(GET, "/v1/players/{player}/submissions", "getSubmissions", "Players", SERVER,
+           "What a player sent, and what became of it"),
+     .doc = "From the archive, newest first: every submission that reached the log, also those "
+            "that a rule refused. What was malformed never did. Follow `next` until it is null.",
+     PARAMS(PLAYER,
+            PARAM("board", NAME, 1, RUNG_NAME_MAX,
+                  "Only those for this board. A key limited to boards has to name one."),
+            TIME("from", "From this time on."), TIME("to", "Before this time."),
+            NUMBER("limit", 1, 1000, 100, "How many submissions."),
+            PARAM("before", TEXT, 1, 48, "`next` of the page before.")),
+     .results = {ANSWER(rung_sent_list_schema, "A page.")}, .handle = rung_api_submissions},
+    {ROUTE(GET, "/v1/players/{player}/friends", "getFriends", "Players", READ,
+           "Whom a player follows"),
      .doc = "Ids, by the number a player has in memory: mostly the order in which players became "
             "known, but the number of an erased player is given out again.",
-     PARAMS(friends_read_params), .flags = RUNG_MAY_MISS,
-     .results = {ANSWER(rung_friends_schema, "A page.")}, .handle = rung_api_get_friends},
-    {.method = RUNG_METHOD_PUT,
-     .path = "/v1/players/{player}/friends",
-     .id = "putFriends",
-     .tag = "Players",
-     .role = RUNG_ROLE_SERVER,
-     .summary = "Replace a list of friends",
+     PARAMS(PLAYER, NUMBER("limit", 1, RUNG_FRIENDS_MAX, 1000, "How many."), OFFSET, MIN_SEQ),
+     .flags = RUNG_MAY_MISS, .results = {ANSWER(rung_friends_schema, "A page.")},
+     .handle = rung_api_get_friends},
+    {ROUTE(PUT, "/v1/players/{player}/friends", "putFriends", "Players", SERVER,
+           "Replace a list of friends"),
      .doc = "The list becomes exactly this one; both ways, unless `follow=true`.",
-     PARAMS(friends_put_params),
-     .body_kind = RUNG_BODY_JSON,
-     .body = &rung_friend_list_schema,
-     .body_max = 4 << 20,
+     PARAMS(PLAYER, FOLLOW), JSON_BODY(rung_friend_list_schema, 4 << 20),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
-     .results = {ANSWER(rung_change_schema, "It is replaced.")},
-     .handle = rung_api_put_friends},
-    {.method = RUNG_METHOD_PUT,
-     .path = "/v1/players/{player}/friends/{friend}",
-     .id = "putFriend",
-     .tag = "Players",
-     .role = RUNG_ROLE_SERVER,
-     .summary = "Make friends",
-     .doc = "Both ways, unless `follow=true`.",
-     PARAMS(friend_params),
+     .results = {ANSWER(rung_change_schema, "It is replaced.")}, .handle = rung_api_put_friends},
+    {ROUTE(PUT, "/v1/players/{player}/friends/{friend}", "putFriend", "Players", SERVER,
+           "Make friends"),
+     .doc = "Both ways, unless `follow=true`.", PARAMS(PLAYER, FRIEND, FOLLOW),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
-     .results = {ANSWER(rung_change_schema, "They are friends.")},
-     .handle = rung_api_put_friend},
-    {.method = RUNG_METHOD_DELETE,
-     .path = "/v1/players/{player}/friends/{friend}",
-     .id = "removeFriend",
-     .tag = "Players",
-     .role = RUNG_ROLE_SERVER,
-     .summary = "End a friendship",
-     .doc = "Both ways, unless `follow=true`.",
-     PARAMS(friend_params),
+     .results = {ANSWER(rung_change_schema, "They are friends.")}, .handle = rung_api_put_friend},
+    {ROUTE(DELETE, "/v1/players/{player}/friends/{friend}", "removeFriend", "Players", SERVER,
+           "End a friendship"),
+     .doc = "Both ways, unless `follow=true`.", PARAMS(PLAYER, FRIEND, FOLLOW),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      .results = {ANSWER(rung_change_schema, "They are friends no longer.")},
      .handle = rung_api_remove_friend},
-    {.method = RUNG_METHOD_POST,
-     .path = "/v1/players/{player}/ban",
-     .id = "banPlayer",
-     .tag = "Players",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Ban a player",
+    {ROUTE(POST, "/v1/players/{player}/ban", "banPlayer", "Players", ADMIN, "Ban a player"),
      .doc = "Hidden everywhere at once, and scores are refused, until the ban is lifted.",
-     PARAMS(player_params),
-     .body_kind = RUNG_BODY_OPTIONAL,
-     .body = &rung_ban_schema,
-     .body_max = 4 << 10,
+     PARAMS(PLAYER), .body_kind = RUNG_BODY_OPTIONAL, .body = &rung_ban_schema, .body_max = 4 << 10,
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
-     .results = {ANSWER(rung_change_schema, "The player is banned.")},
-     .handle = rung_api_ban},
-    {.method = RUNG_METHOD_DELETE,
-     .path = "/v1/players/{player}/ban",
-     .id = "unbanPlayer",
-     .tag = "Players",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Lift a ban",
-     .doc = "Every entry is back exactly where it was.",
-     PARAMS(player_params),
+     .results = {ANSWER(rung_change_schema, "The player is banned.")}, .handle = rung_api_ban},
+    {ROUTE(DELETE, "/v1/players/{player}/ban", "unbanPlayer", "Players", ADMIN, "Lift a ban"),
+     .doc = "Every entry is back exactly where it was.", PARAMS(PLAYER),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      .results = {ANSWER(rung_change_schema, "The player is not banned.")},
      .handle = rung_api_unban},
 
-    {READ("/v1/boards/{board}/live", "watchBoard", "Watch a ranking"), .tag = "Live",
-     .role = RUNG_ROLE_READ,
+    {ROUTE(GET, "/v1/boards/{board}/live", "watchBoard", "Live", READ, "Watch a ranking"),
      .doc = "A stream that does not end: a full state, then what changes, at most ten times a "
             "second. WebSocket on upgrade. See docs/live.md.",
-     PARAMS(board_live_params), .flags = RUNG_MAY_MISS | RUNG_IS_STREAM,
+     PARAMS(BOARD, WINDOW, SCOPE, RANK,
+            NUMBER("limit", 1, 200, 10, "How many entries; of the top at most 100."),
+            ABOUT("player", "Watch this player and the neighbours instead of the top."),
+            NUMBER("around", 0, 50, 5, "With `player`: how many above and below."),
+            ABOUT("friends", "Watch this player and those they follow instead of the top."), SINCE),
+     .flags = RUNG_MAY_MISS | RUNG_IS_STREAM,
      .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
      .handle = rung_api_board_live},
-    {READ("/v1/players/{player}/live", "watchPlayer", "Watch a player on every board"),
-     .tag = "Live", .role = RUNG_ROLE_READ,
-     .doc =
-         "A stream that does not end: the player's ranks on the boards that the key may see, then "
-         "each change, who passed them and whom they passed. WebSocket on upgrade. See "
-         "docs/live.md.",
-     PARAMS(player_live_params), .flags = RUNG_IS_STREAM,
-     .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
+    {ROUTE(GET, "/v1/players/{player}/live", "watchPlayer", "Live", READ,
+           "Watch a player on every board"),
+     .doc = "A stream that does not end: the player's ranks on the boards that the key may see, "
+            "then each change, who passed them and whom they passed. WebSocket on upgrade. See "
+            "docs/live.md.",
+     PARAMS(PLAYER,
+            PARAM("window", TEXT, 1, RUNG_NAME_MAX,
+                  "Which window of each board; its first when left out."),
+            SINCE),
+     .flags = RUNG_IS_STREAM, .results = {{200, RUNG_TYPE_EVENTS, NULL, "Server-sent events."}},
      .handle = rung_api_player_live},
 
-    {READ("/v1/keys", "listKeys", "List keys"), .tag = "Keys", .role = RUNG_ROLE_ADMIN,
+    {ROUTE(GET, "/v1/keys", "listKeys", "Keys", ADMIN, "List keys"),
      .doc = "Without their secrets, which nobody has.",
      .results = {ANSWER(rung_key_list_schema, "All keys.")}, .handle = rung_api_list_keys},
-    {.method = RUNG_METHOD_POST,
-     .path = "/v1/keys",
-     .id = "createKey",
-     .tag = "Keys",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Make a key",
+    {ROUTE(POST, "/v1/keys", "createKey", "Keys", ADMIN, "Make a key"),
      .doc = "Durable and in force when answered; the key is shown this once. Where there is none "
             "yet, the first has to be an admin's for all boards: from then on every request needs "
             "one. Keys that verify players' tokens are made with `rung keys`.",
-     .body_kind = RUNG_BODY_JSON,
-     .body = &rung_new_key_schema,
-     .body_max = 16 << 10,
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     JSON_BODY(rung_new_key_schema, 16 << 10), .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      .results = {{201, RUNG_TYPE_JSON, &rung_key_made_schema, "The key."}},
      .handle = rung_api_create_key},
-    {.method = RUNG_METHOD_DELETE,
-     .path = "/v1/keys/{key}",
-     .id = "revokeKey",
-     .tag = "Keys",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Revoke a key",
+    {ROUTE(DELETE, "/v1/keys/{key}", "revokeKey", "Keys", ADMIN, "Revoke a key"),
      .doc = "Refused from the next request on, also on open connections; it stays in the list. It "
             "cannot be taken back.",
-     PARAMS(key_params),
+     PARAMS(IN_PATH("key", "The key's id.")),
      .flags = RUNG_IS_CHANGE | RUNG_MAY_MISS | RUNG_MAY_REFUSE,
      .results = {ANSWER(rung_key_schema, "It is revoked, now or since before.")},
      .handle = rung_api_revoke_key},
 
-    {.method = RUNG_METHOD_POST,
-     .path = "/v1/snapshot",
-     .id = "takeSnapshot",
-     .tag = "Operations",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Begin a snapshot",
+    {ROUTE(POST, "/v1/snapshot", "takeSnapshot", "Operations", ADMIN, "Begin a snapshot"),
      .doc = "It is written beside the server's work; `rung_snapshots_total` of the metrics counts "
-            "those that are complete. `changed` is false when nothing has happened since the "
-            "last. 409 while one is under way, or before the archive has caught up.",
+            "those that are complete. `changed` is false when nothing has happened since the last. "
+            "409 while one is under way, or before the archive has caught up.",
      .flags = RUNG_IS_CHANGE | RUNG_MAY_CONFLICT | RUNG_MAY_REFUSE,
      .results = {{202, RUNG_TYPE_JSON, &rung_change_schema, "It has begun, or need not."}},
      .handle = rung_api_snapshot},
-    {READ("/v1/clock", "getClock", "The server's time"), .tag = "Operations",
-     .role = RUNG_ROLE_ADMIN,
+    {ROUTE(GET, "/v1/clock", "getClock", "Operations", ADMIN, "The server's time"),
      .doc = "Whether the server follows the wall clock. See docs/operations.md, \"The clock\".",
      .results = {ANSWER(rung_clock_schema, "The time.")}, .handle = rung_api_clock},
-    {.method = RUNG_METHOD_POST,
-     .path = "/v1/clock",
-     .id = "acceptClock",
-     .tag = "Operations",
-     .role = RUNG_ROLE_ADMIN,
-     .summary = "Confirm the wall clock",
+    {ROUTE(POST, "/v1/clock", "acceptClock", "Operations", ADMIN, "Confirm the wall clock"),
      .doc = "After a jump ahead that was right. Windows that are over by then close, and log time "
             "never runs back. Nothing happens when the clock is followed already.",
-     .body_kind = RUNG_BODY_JSON,
-     .body = &rung_accept_clock_schema,
-     .body_max = 1 << 10,
-     .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
+     JSON_BODY(rung_accept_clock_schema, 1 << 10), .flags = RUNG_IS_CHANGE | RUNG_MAY_REFUSE,
      .results = {ANSWER(rung_clock_schema, "The time from now on.")},
      .handle = rung_api_accept_clock},
-    {READ("/healthz", "getHealth", "Is the process alive?"), .tag = "Operations",
+    {ROUTE(GET, "/healthz", "getHealth", "Operations", NONE, "Is the process alive?"),
      .doc = "Always 200.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      .results = {ANSWER(rung_health_schema, "It is.")}, .handle = rung_api_health},
-    {READ("/readyz", "getReady", "Does it answer?"), .tag = "Operations",
+    {ROUTE(GET, "/readyz", "getReady", "Operations", NONE, "Does it answer?"),
      .doc = "503 until recovery is complete. `warnings` names what an operator should look at.",
      .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      .results = {ANSWER(rung_ready_schema, "It does.")}, .handle = rung_api_ready},
-    {READ("/metrics", "getMetrics", "Metrics"), .tag = "Operations", .role = RUNG_ROLE_READ,
+    {ROUTE(GET, "/metrics", "getMetrics", "Operations", READ, "Metrics"),
      .doc = "In the text format of Prometheus. A key limited to boards sees the numbers of those.",
      .flags = RUNG_IS_OPEN_EARLY,
      .results = {{200, "text/plain; version=0.0.4; charset=utf-8", NULL, "Metrics."}},
      .handle = rung_api_metrics},
-    {READ("/openapi.json", "getOpenapi", "This document"), .tag = "Operations",
+    {ROUTE(GET, "/openapi.json", "getOpenapi", "Operations", NONE, "This document"),
      .doc = "OpenAPI 3.1.", .flags = RUNG_IS_UNGUARDED | RUNG_IS_OPEN_EARLY,
      .results = {{200, RUNG_TYPE_JSON, NULL, "The document."}}, .handle = rung_api_openapi},
 };

@@ -42,7 +42,7 @@ typedef struct rung_param {
     int64_t min, max;
     int64_t otherwise;          /* with has_default: of a count, flag or choice */
     const char *const *choices; /* NULL at the end */
-    const char *doc, *example;
+    const char *doc;
 } rung_param;
 
 /* What was sent for one parameter, or its default. */
