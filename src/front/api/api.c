@@ -95,8 +95,7 @@ static void set_number(rung_exchange *x, const char *name, uint32_t value) {
 static void end_more(rung_exchange *x, const rung_problem *p, rung_slice members) {
     if (p->retry_s)
         set_number(x, "Retry-After", (uint32_t)p->retry_s);
-    rung_exchange_problem_with(x, p->status, p->code, members, "%.*s", (int)p->detail.len,
-                               p->detail.ptr);
+    rung_exchange_problem(x, p->status, p->code, members, p->detail);
 }
 
 static void end_with(rung_exchange *x, const rung_problem *p) {

@@ -219,7 +219,7 @@ static void stream_gone(void *ctx, rung_exchange *x) {
     stream *s = ctx;
     if (s->viewer)
         rung_live_leave(s->viewer);
-    rung_exchange_drop(x);
+    rung_exchange_cut(x);
 }
 
 static void open_stream(rung_call *c, const rung_live_spec *spec, const uint64_t *since) {

@@ -412,9 +412,7 @@ static void finish(rung_batch *b) {
         rung_json_append(&b->out, RUNG_SLICE("]"));
     flush(b);
     destroy(b);
-    if (rung_exchange_is_gone(x))
-        rung_exchange_drop(x);
-    else if (is_whole)
+    if (is_whole)
         rung_exchange_end(x);
     else
         rung_exchange_cut(x);

@@ -15,44 +15,19 @@
 #include "front/http/transport.h"
 #include "model/text.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #define BEHIND_HIGH 65536u /* bytes a streamed answer may gather while others are before it */
 
-/* ---- buffers ---- */
-
-static bool buffer_add(rung__buffer *b, const rung_alloc *a, rung_slice bytes) {
-    if (b->size - b->len < bytes.len) {
-        size_t size = b->size ? b->size * 2 : 4096;
-        while (size - b->len < bytes.len)
-            size *= 2;
-        char *bigger = rung_alloc_resize(a, b->data, b->size, size);
-        if (!bigger)
-            return false;
-        b->data = bigger;
-        b->size = size;
-    }
-    if (bytes.len)
-        memcpy(b->data + b->len, bytes.ptr, bytes.len);
-    b->len += bytes.len;
-    return true;
-}
-
-void rung__buffer_deinit(rung__buffer *b, const rung_alloc *a) {
-    rung_alloc_free(a, b->data, b->size);
-    *b = (rung__buffer){0};
-}
-
-bool rung__exchange_keep(rung_exchange *x, rung__buffer *b, rung_slice bytes) {
+bool rung__exchange_keep(rung_exchange *x, rung_buffer *b, rung_slice bytes) {
     size_t before = b->size;
-    if (!buffer_add(b, x->http->config.alloc, bytes))
-        return false;
+    b->alloc = x->http->config.alloc;
+    rung_buffer_put(b, bytes.ptr, bytes.len);
     if (b->size > before)
         rung_exchange_charge(x, (ptrdiff_t)(b->size - before));
-    return true;
+    return !b->is_failed;
 }
 
 /* ---- the request ---- */
@@ -129,6 +104,14 @@ bool rung_exchange_is_gone(const rung_exchange *x) {
 
 /* ---- the body ---- */
 
+/* What held the reading up is over. */
+static void read_on(rung_exchange *x) {
+    if (!x->session || x->session->is_in_data)
+        return;
+    rung_conn_resume(x->session->conn);
+    rung_conn_wake(x->session->conn);
+}
+
 static void ask_body(rung_exchange *x, rung__body_mode mode, uint64_t limit,
                      rung_exchange_body *body, void *ctx) {
     RUNG_ASSERT(x->body_mode == RUNG__BODY_UNASKED && x->state != RUNG__ENDED);
@@ -139,10 +122,8 @@ static void ask_body(rung_exchange *x, rung__body_mode mode, uint64_t limit,
     if (!x->session)
         return;
     if (x->head.has_length && x->head.length > limit && x->state < RUNG__BEGUN) {
-        static const rung_head_problem too_large = {413, "too_large",
-                                                    "the body is longer than this route allows"};
         x->is_final = true;
-        rung__exchange_refuse(x, &too_large);
+        rung__exchange_refuse(x, &rung__too_large);
         return;
     }
     bool is_due = x->head.expects_continue && x->body_state == RUNG__BODY_COMING && !x->body_size &&
@@ -151,10 +132,7 @@ static void ask_body(rung_exchange *x, rung__body_mode mode, uint64_t limit,
         rung_conn_write(x->session->conn, RUNG_SLICE("HTTP/1.1 100 Continue\r\n\r\n"));
     if (x->body_state == RUNG__BODY_HERE)
         x->body_state = RUNG__BODY_DUE;
-    if (!x->session->is_in_data) {
-        rung_conn_resume(x->session->conn);
-        rung_conn_wake(x->session->conn);
-    }
+    read_on(x);
 }
 
 void rung_exchange_collect(rung_exchange *x, size_t limit, rung_exchange_body *ready, void *ctx) {
@@ -166,17 +144,15 @@ void rung_exchange_stream(rung_exchange *x, uint64_t limit, rung_exchange_body *
 }
 
 void rung_exchange_hold(rung_exchange *x) {
-    x->is_held = true;
+    if (x->body_state == RUNG__BODY_COMING)
+        x->body_state = RUNG__BODY_HELD;
 }
 
 void rung_exchange_go_on(rung_exchange *x) {
-    if (!x->is_held)
+    if (x->body_state != RUNG__BODY_HELD)
         return;
-    x->is_held = false;
-    if (x->session && !x->session->is_in_data) {
-        rung_conn_resume(x->session->conn);
-        rung_conn_wake(x->session->conn);
-    }
+    x->body_state = RUNG__BODY_COMING;
+    read_on(x);
 }
 
 /* ---- sending ---- */
@@ -307,10 +283,10 @@ typedef enum framing { LENGTH, CHUNKED, UNTIL_CLOSE, NO_BODY } framing;
 
 static void decide_final(rung_exchange *x, bool is_body_wanted) {
     const rung__session *s = x->session;
-    bool is_read = s->phase == RUNG__PHASE_HEAD || (s->reading == x && !x->request.has_body);
+    bool is_read = s->phase <= RUNG__PHASE_HEAD || (s->reading == x && !x->request.has_body);
     if (s->is_stopping && x == s->last && is_read)
         x->is_final = true;
-    if (s->reading != x || x->body_state != RUNG__BODY_COMING || is_body_wanted)
+    if (s->reading != x || x->body_state >= RUNG__BODY_HERE || is_body_wanted)
         return;
     /* A body that nobody wants: thrown away when short, else not waited for. */
     bool was_never_asked_for = x->head.expects_continue && x->body_mode == RUNG__BODY_UNASKED;
@@ -428,18 +404,21 @@ void rung_exchange_answer(rung_exchange *x, int status, const char *type, rung_s
     end_exchange(x);
 }
 
-#define PROBLEM_SIZE 6144u /* 480 bytes of detail grow sixfold at worst; members, and the rest */
+#define DETAIL_MAX   479u
+#define PROBLEM_SIZE 6144u /* the detail grows sixfold at worst; members, and the rest */
 
 static rung_slice problem_body(char text[PROBLEM_SIZE], int status, const char *code,
-                               rung_slice members, const char *detail) {
+                               rung_slice members, rung_slice detail) {
     rung_json_writer w = {.data = text, .size = PROBLEM_SIZE};
     RUNG_ASSERT(members.len <= 2048);
+    if (detail.len > DETAIL_MAX)
+        detail.len = DETAIL_MAX;
     rung_json_open_object(&w);
     RUNG_JSON_MEMBER(&w, "type", string, RUNG_SLICE("about:blank"));
     RUNG_JSON_MEMBER(&w, "title", word, reason_of(status));
     RUNG_JSON_MEMBER(&w, "status", uint, (uint64_t)status);
     RUNG_JSON_MEMBER(&w, "code", word, code);
-    RUNG_JSON_MEMBER(&w, "detail", word, detail);
+    RUNG_JSON_MEMBER(&w, "detail", string, detail);
     if (members.len) {
         rung_json_append(&w, RUNG_SLICE(","));
         rung_json_append(&w, members);
@@ -449,42 +428,23 @@ static rung_slice problem_body(char text[PROBLEM_SIZE], int status, const char *
     return rung_json_written(&w);
 }
 
-static void answer_problem(rung_exchange *x, int status, const char *code, rung_slice members,
-                           const char *detail) {
+void rung_exchange_problem(rung_exchange *x, int status, const char *code, rung_slice members,
+                           rung_slice detail) {
     char text[PROBLEM_SIZE];
     rung_slice body = problem_body(text, status, code, members, detail);
     rung_exchange_answer(x, status, RUNG_TYPE_PROBLEM, body);
 }
 
-void rung_exchange_problem(rung_exchange *x, int status, const char *code, const char *format,
-                           ...) {
-    char detail[480];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
-    va_end(args);
-    answer_problem(x, status, code, (rung_slice){0}, detail);
-}
-
-void rung_exchange_problem_with(rung_exchange *x, int status, const char *code, rung_slice members,
-                                const char *format, ...) {
-    char detail[480];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(detail, sizeof detail, format, args);
-    va_end(args);
-    answer_problem(x, status, code, members, detail);
-}
-
 void rung__exchange_refuse(rung_exchange *x, const rung_head_problem *p) {
     if (p->status == 503)
         rung_exchange_set(x, "Retry-After", RUNG_SLICE("1"));
-    answer_problem(x, p->status, p->code, (rung_slice){0}, p->detail);
+    rung_exchange_problem(x, p->status, p->code, (rung_slice){0}, rung_slice_str(p->detail));
 }
 
 void rung__exchange_tell(rung_exchange *x, const rung_head_problem *p) {
     char text[PROBLEM_SIZE];
-    rung_slice body = problem_body(text, p->status, p->code, (rung_slice){0}, p->detail);
+    rung_slice body =
+        problem_body(text, p->status, p->code, (rung_slice){0}, rung_slice_str(p->detail));
     x->status = p->status;
     write_head(x, RUNG_TYPE_PROBLEM, LENGTH, body.len, false, false);
     emit(x, body);
@@ -498,8 +458,8 @@ bool rung__exchange_preflight(rung_exchange *x) {
     if (!origin.ptr || !rung_exchange_header(x, "access-control-request-method").ptr)
         return false;
     if (!rung_origin_allowed(x->http->config.cors_origins, origin).len) {
-        rung_exchange_problem(x, 403, "origin_not_allowed",
-                              "Origin: not among the configured ones");
+        rung_exchange_problem(x, 403, "origin_not_allowed", (rung_slice){0},
+                              RUNG_SLICE("Origin: not among the configured ones"));
         return true;
     }
     rung_exchange_set(x, "Access-Control-Allow-Methods",
@@ -518,10 +478,7 @@ void rung_exchange_begin(rung_exchange *x, int status, const char *type) {
     rung__exchange_go(x, RUNG__BEGUN);
     x->status = status;
     x->is_events = type && strncmp(type, RUNG_TYPE_EVENTS, strlen(RUNG_TYPE_EVENTS)) == 0;
-    if (x->is_events && x->is_counted) {
-        x->is_counted = false;
-        x->http->stats.in_flight--;
-    }
+    x->http->stats.in_flight -= x->is_events;
     if (!x->session)
         return;
     x->is_chunked = x->head.minor_version == 1;
@@ -589,10 +546,6 @@ void rung_exchange_cut(rung_exchange *x) {
     end_exchange(x);
 }
 
-void rung_exchange_drop(rung_exchange *x) {
-    rung_exchange_cut(x);
-}
-
 /* ---- leaving HTTP ---- */
 
 rung_conn *rung_exchange_upgrade(rung_exchange *x, rung_slice headers,
@@ -612,7 +565,7 @@ rung_conn *rung_exchange_upgrade(rung_exchange *x, rung_slice headers,
     rung_conn_switch(conn, protocol, session);
     rung_conn_resume(conn);
     x->http->stats.upgraded++;
-    s->is_upgraded = true;
+    s->phase = RUNG__PHASE_UPGRADED;
     end_exchange(x);
     return conn;
 }

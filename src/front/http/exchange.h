@@ -8,11 +8,11 @@
  *         else if (r->method == RUNG_METHOD_POST)
  *             rung_exchange_collect(x, 65536, got_body, ctx);    // got_body answers, now or later
  *         else
- *             rung_exchange_problem(x, 405, "method_not_allowed", "%s", "this takes GET and POST");
+ *             rung_exchange_problem(x, 405, "method_not_allowed", (rung_slice){0}, RUNG_SLICE("..."));
  *     }
  *
- * An exchange is ended exactly once, at any time, by one of rung_exchange_answer(), _problem(), _end(), _cut(),
- * _drop() or _upgrade(); after that it is gone. If the client goes away first it stays valid: `gone`
+ * An exchange is ended exactly once, at any time, by one of rung_exchange_answer(), _problem(), _end(), _cut() or
+ * _upgrade(); after that it is gone. If the client goes away first it stays valid: `gone`
  * (rung_exchange_watch()) is called, what is answered goes nowhere, and it must still be ended. So its address
  * may be the ctx of an answer that comes later.
  *
@@ -123,13 +123,10 @@ void rung_exchange_set(rung_exchange *x, const char *name, rung_slice value);
 void rung_exchange_answer(rung_exchange *x, int status, const char *type, rung_slice body);
 
 /* application/problem+json: {"type":"about:blank","title":...,"status":...,"code":...,"detail":...}. `code` is
- * stable and in lower_snake_case; the rest is for people. */
-void rung_exchange_problem(rung_exchange *x, int status, const char *code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-/* The same with `members`: more members of the object as JSON text, e.g. "\"field\":\"score\""; may be empty. */
-void rung_exchange_problem_with(rung_exchange *x, int status, const char *code, rung_slice members,
-                                const char *format, ...) __attribute__((format(printf, 5, 6)));
+ * stable and in lower_snake_case; the rest is for people. `members`: more members of the object as JSON text, e.g.
+ * "\"field\":\"score\""; may be empty. At most 479 bytes of `detail` are sent. */
+void rung_exchange_problem(rung_exchange *x, int status, const char *code, rung_slice members,
+                           rung_slice detail);
 
 /* An answer in pieces: begin, write as often as you like, end. A body that is streamed meanwhile must be asked for
  * first: one that nobody has asked for when the answer begins is unwanted (no 100 Continue; a long one closes). */
@@ -142,11 +139,9 @@ bool rung_exchange_is_chunked(const rung_exchange *x); /* a begun answer to HTTP
 size_t
 rung_exchange_queued(const rung_exchange *x); /* bytes written and not yet taken by the client */
 void rung_exchange_end(rung_exchange *x);
-/* End a begun answer so that the client sees that it is not complete: the connection is cut. */
+/* End a begun answer so that the client sees that it is not complete: the connection is cut. Also ends an exchange whose
+ * client is gone, without an answer. */
 void rung_exchange_cut(rung_exchange *x);
-/* End an exchange whose client is gone, without making up an answer. With the client still there: as
- * rung_exchange_cut(). */
-void rung_exchange_drop(rung_exchange *x);
 
 /* What the handler wants to know while the exchange lasts; NULL: nothing. All are called from the loop.
  * drained: write on. gone: the client is away; the exchange must still be ended (also from inside, but no other

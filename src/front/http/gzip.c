@@ -13,33 +13,24 @@ static bool open_stream(rung__gzip *g, int level) {
     return g->is_open;
 }
 
-static bool reserve(rung__gzip *g, size_t size) {
-    if (size <= g->size)
-        return true;
-    char *bigger = rung_alloc_resize(g->alloc, g->buffer, g->size, size);
-    if (!bigger)
-        return false;
-    g->buffer = bigger;
-    g->size = size;
-    return true;
-}
-
 bool rung__gzip_pack(rung__gzip *g, int level, rung_slice body, rung_slice *out) {
-    if (body.len > RUNG__GZIP_BODY_MAX || !open_stream(g, level) || !reserve(g, body.len))
+    rung_buffer_reset(&g->packed, SIZE_MAX);
+    if (body.len > RUNG__GZIP_BODY_MAX || !open_stream(g, level) ||
+        !rung_buffer_reserve(&g->packed, body.len))
         return false;
     g->stream.next_in = (Bytef *)(uintptr_t)body.ptr; /* zlib does not write there */
     g->stream.avail_in = (uInt)body.len;
-    g->stream.next_out = (Bytef *)g->buffer;
+    g->stream.next_out = (Bytef *)g->packed.data;
     g->stream.avail_out = (uInt)body.len;
     if (deflate(&g->stream, Z_FINISH) != Z_STREAM_END)
         return false; /* it did not become smaller */
-    *out = rung_slice_of(g->buffer, body.len - g->stream.avail_out);
+    *out = rung_slice_of(g->packed.data, body.len - g->stream.avail_out);
     return true;
 }
 
 void rung__gzip_deinit(rung__gzip *g) {
     if (g->is_open)
         deflateEnd(&g->stream);
-    rung_alloc_free(g->alloc, g->buffer, g->size);
-    *g = (rung__gzip){.alloc = g->alloc};
+    g->is_open = false;
+    rung_buffer_deinit(&g->packed);
 }

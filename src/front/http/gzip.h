@@ -3,7 +3,7 @@
 #ifndef RUNG_FRONT_HTTP_GZIP_H
 #define RUNG_FRONT_HTTP_GZIP_H
 
-#include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/slice.h"
 
 #include <stdbool.h>
@@ -14,11 +14,9 @@
 
 /* Zero and an allocator is ready for use. */
 typedef struct rung__gzip {
-    const rung_alloc *alloc;
+    rung_buffer packed; /* the last answer */
     z_stream stream;
     bool is_open;
-    char *buffer;
-    size_t size;
 } rung__gzip;
 
 /* False: out of memory, too large, or not smaller than the body. `*out` is valid until the next call. */

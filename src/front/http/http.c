@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.c - a connection's requests: heads and bodies in, exchanges handed out, in order, within limits.
+/* http.c - a connection's requests: read heads and bodies, hand out exchanges in order, within limits.
  *
- * A session reads one request at a time; several may be under way. The phases:
+ * A session reads one request at a time; several may be in flight. Its phases:
  *
- *     HEAD --head complete, no body--> HEAD (the next one)
- *     HEAD --head complete--> LENGTH or CHUNKS --body complete--> HEAD
+ *     IDLE --part of a head--> HEAD --the rest--> LENGTH or CHUNKS --end of the body (none: at once)--> IDLE
+ *     any --rung_exchange_upgrade()--> UPGRADED
  *
- * Reading stops (the connection is paused, or just leaves its bytes) while: a request that may not run beside
- * others waits for its turn; pipeline_max are under way; answers pile up; the handler has not asked for the
- * body yet, or holds it. Whatever lifts the reason wakes the connection.
+ * Reading stops while a request that must be alone waits for its turn, pipeline_max requests are in flight, answers
+ * pile up, or the handler has not asked for the body or holds it. Whatever removes the reason wakes the connection.
  *
- * 1. Exchanges on the list are in order of arrival; only the last may be not handed out yet. One that has ended counts
- *    as handed out, so one that the transport refuses behind others just waits for its turn to be sent.
- * 2. `reading` is NULL, or the last on the list, whose body is coming. When that one ends early, the rest of its body
- *    is thrown away. A connection that has sent half a head holds those bytes and `half`, and no exchange.
- * 3. After is_last no byte is looked at any more.
- * 4. An exchange with unsafe method, or that upgrades, is alone on its connection while the handler has it. */
+ * 1. Exchanges on the list are in order of arrival; only the last may still be queued. One that the transport refuses
+ *    behind others has ended, and waits for its turn to be sent.
+ * 2. `reading` is NULL, or the last on the list, whose body is coming. If that one ends early, the rest of its body is
+ *    discarded. A connection with half a head holds those bytes and `half`, and no exchange.
+ * 3. No byte is read after is_last.
+ * 4. An exchange whose method is unsafe, or that upgrades, is alone on its connection while the handler has it. */
 #include "front/http/http.h"
 
 #include "base/assert.h"
@@ -38,8 +37,8 @@
 static const rung_head_problem no_memory = {503, "overloaded", "out of memory, try again later"};
 static const rung_head_problem overloaded = {503, "overloaded",
                                              "too many requests in flight, try again later"};
-static const rung_head_problem too_large = {413, "too_large",
-                                            "the body is longer than this route allows"};
+const rung_head_problem rung__too_large = {413, "too_large",
+                                           "the body is longer than this route allows"};
 static const rung_head_problem bad_chunks = {400, "malformed", "chunked body: malformed framing"};
 static const rung_head_problem slow_head = {408, "request_timeout",
                                             "the head of the request took too long"};
@@ -66,14 +65,14 @@ static rung_exchange *exchange_take(rung_http *h) {
 
 void rung__exchange_release(rung_exchange *x) {
     rung_http *h = x->http;
-    rung__buffer_deinit(&x->collected, h->config.alloc);
-    rung__buffer_deinit(&x->out, h->config.alloc);
+    rung_buffer_deinit(&x->collected);
+    rung_buffer_deinit(&x->out);
     while (x->blocks) {
         rung__block *next = x->blocks->next;
         rung_alloc_free(h->config.alloc, x->blocks, sizeof *x->blocks + x->blocks->size);
         x->blocks = next;
     }
-    h->stats.in_flight -= x->is_counted;
+    h->stats.in_flight -= x->state != RUNG__NEW && !x->is_events;
     if (h->exchange_count + 1 <= EXCHANGES_KEPT) {
         x->next = h->exchanges;
         h->exchanges = x;
@@ -164,10 +163,10 @@ static void list_pop(rung__session *s) {
 static void send_gathered(rung__session *s, rung_exchange *x) {
     if (!x->out.len)
         return;
-    rung_conn_write(s->conn, rung_slice_of(x->out.data, x->out.len));
+    rung_conn_write(s->conn, rung_buffer_slice(&x->out));
     s->behind_bytes -= x->out.len;
     rung_exchange_charge(x, -(ptrdiff_t)x->out.size);
-    rung__buffer_deinit(&x->out, s->http->config.alloc);
+    rung_buffer_deinit(&x->out);
 }
 
 static void watch_idle(rung__session *s);
@@ -188,12 +187,12 @@ void rung__session_advance(rung__session *s) {
         rung_conn_finish(s->conn);
         return;
     }
-    if (s->is_upgraded) {
+    if (s->phase == RUNG__PHASE_UPGRADED) {
         if (!s->is_in_data)
             session_give(s);
         return;
     }
-    if (s->is_stopping && !s->count && !s->is_head_begun) {
+    if (s->is_stopping && !s->count && s->phase != RUNG__PHASE_HEAD) {
         rung_conn_finish(s->conn);
         return;
     }
@@ -251,6 +250,11 @@ static void fail_request(rung__session *s, rung_exchange *x, const rung_head_pro
 
 /* ---- heads ---- */
 
+static void enqueue(rung_exchange *x) {
+    rung__exchange_go(x, RUNG__QUEUED);
+    x->http->stats.in_flight++;
+}
+
 static bool keep_head(rung_exchange *x, rung_slice bytes) {
     char *copy = rung_exchange_alloc(x, bytes.len);
     if (!copy)
@@ -258,8 +262,7 @@ static bool keep_head(rung_exchange *x, rung_slice bytes) {
     memcpy(copy, bytes.ptr, bytes.len);
     rung_head_fold(&x->head, copy);
     x->head_bytes = copy;
-    x->http->stats.in_flight++;
-    x->is_counted = true;
+    enqueue(x);
     return true;
 }
 
@@ -301,8 +304,7 @@ static void refuse_head(rung__session *s, rung_exchange *x, const rung_head_prob
         x->head_bytes = nothing;
         x->head.field_count = 0; /* offsets into bytes that are not ours */
         x->started_ns = rung_loop_clock_ns(s->http->loop);
-        s->http->stats.in_flight++;
-        x->is_counted = true;
+        enqueue(x);
     }
     x->request.method = x->head.method;
     list_add(s, x);
@@ -348,9 +350,9 @@ static void wait_for_head(rung__session *s, rung_exchange *x) {
         rung_conn_abort(s->conn);
         return;
     }
-    if (!s->is_head_begun)
+    if (s->phase == RUNG__PHASE_IDLE)
         rung_conn_deadline(s->conn, s->http->config.head_ms);
-    s->is_head_begun = true;
+    s->phase = RUNG__PHASE_HEAD;
 }
 
 /* False: nothing more can be done with this input now. */
@@ -369,7 +371,7 @@ static bool read_head(rung__session *s, rung_slice *input) {
         return false;
     }
     half_free(s);
-    s->is_head_begun = false;
+    s->phase = RUNG__PHASE_IDLE;
     if (st == RUNG_OK && !keep_head(x, rung_slice_of(input->ptr, size))) {
         problem = no_memory;
         st = RUNG_EINVAL;
@@ -409,7 +411,7 @@ static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, boo
     x->bytes_in += piece.len;
     x->body_size += piece.len;
     if (x->body_size > x->body_limit) {
-        fail_request(s, x, &too_large);
+        fail_request(s, x, &rung__too_large);
         return false;
     }
     if (x->body_mode == RUNG__BODY_STREAM) {
@@ -419,7 +421,7 @@ static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, boo
     if (is_all) { /* the usual case: nothing is copied */
         x->body_state = RUNG__BODY_HERE;
         s->reading = NULL;
-        s->phase = RUNG__PHASE_HEAD;
+        s->phase = RUNG__PHASE_IDLE;
         x->body(x->body_ctx, x, piece);
         return true;
     }
@@ -431,7 +433,7 @@ static bool give_piece(rung__session *s, rung_exchange *x, rung_slice piece, boo
 }
 
 static void tell_body(rung_exchange *x) {
-    rung_slice body = rung_slice_of(x->collected.data, x->collected.len);
+    rung_slice body = rung_buffer_slice(&x->collected);
     x->body_state = RUNG__BODY_HERE;
     x->body(x->body_ctx, x, x->body_mode == RUNG__BODY_COLLECT ? body : (rung_slice){0});
 }
@@ -439,7 +441,7 @@ static void tell_body(rung_exchange *x) {
 static void end_body(rung__session *s) {
     rung_exchange *x = s->reading;
     s->reading = NULL;
-    s->phase = RUNG__PHASE_HEAD;
+    s->phase = RUNG__PHASE_IDLE;
     if (!x || x->state == RUNG__ENDED)
         return;
     x->body_state = RUNG__BODY_HERE;
@@ -490,7 +492,7 @@ static bool is_body_wanted(rung__session *s) {
     rung_exchange *x = s->reading;
     if (!x || x->state == RUNG__ENDED)
         return true;
-    if (x->state == RUNG__QUEUED || x->is_held)
+    if (x->state == RUNG__QUEUED || x->body_state == RUNG__BODY_HELD)
         return false;
     return x->body_mode != RUNG__BODY_UNASKED || !x->request.has_body;
 }
@@ -505,13 +507,13 @@ static bool may_read_on(const rung__session *s) {
 
 /* One step; false when the rest of the input has to wait. */
 static bool step(rung__session *s, rung_slice *input) {
-    if (s->is_upgraded)
+    if (s->phase == RUNG__PHASE_UPGRADED)
         return false;
-    if (rung_conn_is_finished(s->conn) || (s->is_last && s->phase == RUNG__PHASE_HEAD)) {
+    if (rung_conn_is_finished(s->conn) || (s->is_last && s->phase <= RUNG__PHASE_HEAD)) {
         *input = (rung_slice){0};
         return false;
     }
-    if (s->phase == RUNG__PHASE_HEAD) {
+    if (s->phase <= RUNG__PHASE_HEAD) {
         if (!input->len || rung_conn_is_full(s->conn))
             return false;
         if (!may_read_on(s)) {
@@ -539,9 +541,9 @@ static bool is_streamed(const rung__session *s) {
 /* The deadline that fits what the session waits for. */
 static void watch_idle(rung__session *s) {
     const rung_http_config *config = &s->http->config;
-    if (rung_conn_is_finished(s->conn) || s->is_head_begun)
+    if (rung_conn_is_finished(s->conn) || s->phase == RUNG__PHASE_HEAD)
         return; /* a head's time is set once, when it begins */
-    if (s->phase == RUNG__PHASE_HEAD) {
+    if (s->phase == RUNG__PHASE_IDLE) {
         rung_conn_deadline(s->conn, s->count ? 0 : idle_ms_of(s));
     } else if (!is_body_wanted(s)) {
         rung_conn_deadline(s->conn, 0);
@@ -568,7 +570,7 @@ static size_t on_data(rung_conn *c, rung_slice bytes) {
     }
     s->is_in_data = false;
     size_t consumed = rest.ptr ? bytes.len - rest.len : bytes.len;
-    if (s->is_upgraded)
+    if (s->phase == RUNG__PHASE_UPGRADED)
         session_give(s);
     else
         watch_idle(s);
@@ -581,27 +583,27 @@ static void on_woken(rung_conn *c) {
     s->is_in_data = true;
     if (s->last && s->last->state == RUNG__QUEUED && may_run(s, s->last))
         hand_out(s, s->last);
-    for (rung_exchange *x = s->first; x && !s->is_upgraded; x = x->next)
+    for (rung_exchange *x = s->first; x && s->phase != RUNG__PHASE_UPGRADED; x = x->next)
         if (x->body_state == RUNG__BODY_DUE && x->state != RUNG__ENDED) {
             tell_body(x);
             break; /* the list may have changed; at most one asks so late at a time */
         }
     rung_slice nothing = RUNG_SLICE("");
-    if (!s->is_upgraded && s->phase != RUNG__PHASE_HEAD)
+    if (s->phase == RUNG__PHASE_LENGTH || s->phase == RUNG__PHASE_CHUNKS)
         while (step(s, &nothing)) { /* a body of no bytes ends without input */
         }
     rung_exchange *x = s->first;
-    if (!s->is_upgraded && x && x->is_waiting && !rung_conn_is_full(c)) {
+    if (s->phase != RUNG__PHASE_UPGRADED && x && x->is_waiting && !rung_conn_is_full(c)) {
         x->is_waiting = false;
         if (x->watcher.drained)
             x->watcher.drained(x->watcher.ctx, x);
     }
     s->is_in_data = false;
-    if (s->is_upgraded) {
+    if (s->phase == RUNG__PHASE_UPGRADED) {
         session_give(s);
         return;
     }
-    if (s->phase == RUNG__PHASE_HEAD ? may_read_on(s) : is_body_wanted(s))
+    if (s->phase <= RUNG__PHASE_HEAD ? may_read_on(s) : is_body_wanted(s))
         rung_conn_resume(c);
     watch_idle(s);
 }
@@ -616,7 +618,7 @@ static void on_drained(rung_conn *c) {
 
 static void on_ended(rung_conn *c) {
     rung__session *s = rung_conn_session(c);
-    bool is_cut_short = s->phase != RUNG__PHASE_HEAD && s->reading;
+    bool is_cut_short = s->phase > RUNG__PHASE_HEAD && s->reading;
     if (is_cut_short || (s->first && s->first->is_events)) {
         rung_conn_abort(c);
     } else if (!s->count) {
@@ -631,7 +633,7 @@ static void on_ended(rung_conn *c) {
 
 static void on_expired(rung_conn *c) {
     rung__session *s = rung_conn_session(c);
-    if (s->phase != RUNG__PHASE_HEAD) {
+    if (s->phase > RUNG__PHASE_HEAD) {
         if (rung_conn_is_full(c)) {
             s->body_since_ms = 0; /* we do not read: it is the answers that are too slow */
             watch_idle(s);
@@ -639,7 +641,7 @@ static void on_expired(rung_conn *c) {
             fail_request(s, s->reading, &slow_body);
         else
             rung_conn_finish(c);
-    } else if (s->is_head_begun) {
+    } else if (s->phase == RUNG__PHASE_HEAD) {
         rung_exchange *x = exchange_begin(s);
         if (x)
             refuse_head(s, x, &slow_head);
@@ -653,7 +655,7 @@ static void on_expired(rung_conn *c) {
 static void on_stopping(rung_conn *c) {
     rung__session *s = rung_conn_session(c);
     s->is_stopping = true;
-    if (!s->count && !s->is_head_begun)
+    if (!s->count && s->phase != RUNG__PHASE_HEAD)
         rung_conn_finish(c);
     else if (s->last && s->last->state >= RUNG__BEGUN)
         s->last->is_final = true;
@@ -712,7 +714,7 @@ rung_status rung_http_create(const rung_http_config *config, rung_http **http_ou
     h->config = c;
     h->loop = rung_net_loop(c.net);
     h->limits = (rung_head_limits){c.head_size_max, c.target_max, c.fields_max};
-    h->gzip.alloc = c.alloc;
+    h->gzip.packed.alloc = c.alloc;
     h->date_s = -1;
     *http_out = h;
     return RUNG_OK;

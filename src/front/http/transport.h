@@ -5,18 +5,13 @@
 #ifndef RUNG_FRONT_HTTP_TRANSPORT_H
 #define RUNG_FRONT_HTTP_TRANSPORT_H
 
+#include "base/buffer.h"
 #include "codec/http1.h"
 #include "front/http/exchange.h"
 #include "front/http/gzip.h"
 #include "front/http/http.h"
 
 typedef struct rung__session rung__session;
-
-/* Bytes that grow. Zero is empty. */
-typedef struct rung__buffer {
-    char *data;
-    size_t len, size;
-} rung__buffer;
 
 typedef enum rung__body_mode {
     RUNG__BODY_UNASKED,
@@ -36,19 +31,23 @@ typedef struct rung__block {
 
 /* How far an exchange is. It only goes forward, through rung__exchange_go():
  *
- *     QUEUED --its turn has come--> HANDED --the answer's head is written--> BEGUN --> ENDED
+ *     NEW --its head has come--> QUEUED --its turn has come--> HANDED --the answer's head is written--> BEGUN --> ENDED
  *
- * One that the transport refuses in its queue skips HANDED; one whose client is gone may end from anywhere. */
+ * One that the transport refuses in its queue skips HANDED; one whose client is gone may end from anywhere. From QUEUED
+ * on it counts as in flight, unless it is a stream of events. */
 typedef enum rung__exchange_state {
+    RUNG__NEW,
     RUNG__QUEUED, /* the handler has not seen it */
     RUNG__HANDED, /* the handler has it */
     RUNG__BEGUN,  /* the answer's head is written */
     RUNG__ENDED,  /* and all of it; it waits for those before it to be sent */
 } rung__exchange_state;
 
-/* COMING --all has come--> HERE; the handler asks only then: HERE --> DUE --it is told--> HERE */
+/* COMING --all has come--> HERE; the handler asks only then: HERE --> DUE --it is told--> HERE. A handler may hold up a
+ * streamed body: COMING --> HELD --> COMING. */
 typedef enum rung__body_state {
     RUNG__BODY_COMING,
+    RUNG__BODY_HELD,
     RUNG__BODY_HERE,
     RUNG__BODY_DUE,
 } rung__body_state;
@@ -66,19 +65,17 @@ struct rung_exchange {
     rung_exchange_body *body;
     void *body_ctx;
     uint64_t body_limit, body_size; /* size: what has come */
-    rung__buffer collected;
+    rung_buffer collected;
     rung__body_state body_state;
-    bool is_held;
     /* the answer */
     int status;
     rung__exchange_state state;
     bool is_chunked;   /* the answer is */
     bool is_final;     /* the connection closes after it */
     bool is_waiting;   /* was told to wait for `drained` */
-    bool is_events;    /* a stream for ever: no sense without its reader */
-    bool is_counted;   /* among those under way; a stream for ever is not */
+    bool is_events;    /* the answer is a stream of events: it ends with its reader */
     bool has_encoding; /* the handler set Content-Encoding */
-    rung__buffer out;  /* the answer, as long as others are before it */
+    rung_buffer out;   /* the answer, as long as others are before it */
     char *extra;       /* more fields of its head */
     uint32_t extra_len, extra_size;
     uint64_t started_ns, bytes_in, bytes_out;
@@ -91,9 +88,11 @@ struct rung_exchange {
 };
 
 typedef enum rung__phase {
-    RUNG__PHASE_HEAD,
+    RUNG__PHASE_IDLE,   /* nothing of the next head has come */
+    RUNG__PHASE_HEAD,   /* some of it has: its deadline runs */
     RUNG__PHASE_LENGTH, /* a body of known length */
     RUNG__PHASE_CHUNKS,
+    RUNG__PHASE_UPGRADED, /* the connection speaks another protocol */
 } rung__phase;
 
 struct rung__session {
@@ -107,10 +106,10 @@ struct rung__session {
     size_t behind_bytes; /* of answers that wait for others */
     size_t charged;      /* the sum of its exchanges' */
     rung__phase phase;
-    bool is_head_begun; /* some of it has come: its deadline runs */
-    bool is_last;       /* no more requests are read */
-    bool is_in_data, is_upgraded, is_stopping;
-    uint64_t left; /* of a body of known length */
+    bool is_last;     /* no more requests are read */
+    bool is_in_data;  /* the reading loop runs, and looks at the exchanges when it ends */
+    bool is_stopping; /* the connection closes when all requests are answered */
+    uint64_t left;    /* of a body of known length */
     rung_chunks chunks;
     uint64_t thrown; /* of an unread body */
     uint64_t body_since_ms, body_bytes;
@@ -132,6 +131,7 @@ struct rung_http {
 };
 
 /* http.c */
+extern const rung_head_problem rung__too_large;
 void rung__exchange_release(
     rung_exchange *x); /* it is ended and off its session: back to the pool */
 /* An exchange of this session has ended: send what can be sent, finish the connection if it was the final one. */
@@ -141,8 +141,7 @@ void rung__session_tell_held(rung__session *s); /* `charged` has changed */
 /* exchange.c */
 void rung__exchange_go(rung_exchange *x, rung__exchange_state to);
 /* Add to a buffer of the exchange, and count it. False: no memory. */
-bool rung__exchange_keep(rung_exchange *x, rung__buffer *b, rung_slice bytes);
-void rung__buffer_deinit(rung__buffer *b, const rung_alloc *a);
+bool rung__exchange_keep(rung_exchange *x, rung_buffer *b, rung_slice bytes);
 void rung__exchange_refuse(rung_exchange *x,
                            const rung_head_problem *p); /* end it with a problem */
 void rung__exchange_tell(rung_exchange *x,

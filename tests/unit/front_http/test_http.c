@@ -31,7 +31,7 @@ static void on_gone(void *ctx, rung_exchange *x) {
     for (uint32_t i = 0; i < k->later_count; i++)
         if (k->later[i] == x)
             k->later[i] = k->later[--k->later_count];
-    rung_exchange_drop(x);
+    rung_exchange_cut(x);
 }
 
 static void wait_for_later(kit *k, rung_exchange *x) {
@@ -87,7 +87,7 @@ static void pour(void *ctx, rung_exchange *x) {
 
 static void flood_gone(void *ctx, rung_exchange *x) {
     ((flood *)ctx)->kit->gone++;
-    rung_exchange_drop(x);
+    rung_exchange_cut(x);
 }
 
 static void begin_flood(kit *k, rung_exchange *x) {
@@ -155,8 +155,11 @@ static void handle(void *ctx, rung_exchange *x) {
     } else if (is_path(x, "/query")) {
         rung_exchange_answer(x, 200, RUNG_TYPE_TEXT, r->query);
     } else {
-        rung_exchange_problem(x, 404, "not_found", "%.*s: \"nothing\" here", (int)r->path.len,
-                              r->path.ptr);
+        char detail[256];
+        int len = snprintf(detail, sizeof detail, "%.*s: \"nothing\" here", (int)r->path.len,
+                           r->path.ptr);
+        rung_exchange_problem(x, 404, "not_found", (rung_slice){0},
+                              rung_slice_of(detail, (size_t)len));
     }
 }
 
