@@ -31,11 +31,7 @@ void rung_answer_head(rung_json_writer *w, const rung_ranking *k) {
         rung_json_write_word(w, rung_window_words[k->kind]);
     RUNG_JSON_MEMBER(w, "window_id", string, window_id);
     write_span(w, k->start_ms, k->end_ms, k->closed);
-    RUNG_JSON_KEY(w, "scope");
-    if (k->scope.len)
-        rung_json_write_string(w, k->scope);
-    else
-        rung_json_write_null(w);
+    RUNG_JSON_MEMBER(w, "scope", string_or_null, k->scope);
     RUNG_JSON_MEMBER(w, "rank_style", word, rung_rank_words[k->rank]);
     RUNG_JSON_MEMBER(w, "total", uint, k->total);
     RUNG_JSON_MEMBER(w, "seq", uint, k->seq);
@@ -157,14 +153,6 @@ void rung_answer_rows(rung_json_writer *w, const rung_ranking *k, const char *na
 
 /* ---- outcomes ---- */
 
-static void write_rank_before(rung_json_writer *w, uint32_t rank) {
-    RUNG_JSON_KEY(w, "rank_before");
-    if (rank)
-        rung_json_write_uint(w, rank);
-    else
-        rung_json_write_null(w);
-}
-
 static void write_window_outcome(rung_json_writer *w, const rung_window_outcome *o) {
     char id[RUNG_NAME_MAX + 1];
     uint32_t len = rung_window_id_write(o->kind, o->ordinal, o->season, id);
@@ -175,7 +163,7 @@ static void write_window_outcome(rung_json_writer *w, const rung_window_outcome 
     rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "id", string, rung_slice_of(id, len));
     RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
-    write_rank_before(w, o->rank_before);
+    RUNG_JSON_MEMBER(w, "rank_before", uint_or_null, o->rank_before);
     RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
     RUNG_JSON_MEMBER(w, "total", uint, o->total);
     rung_json_close_object(w);
@@ -188,11 +176,7 @@ static void write_next(rung_json_writer *w, const rung_column *score, const rung
         return;
     }
     rung_json_open_object(w);
-    RUNG_JSON_KEY(w, "player");
-    if (o->next.len)
-        rung_json_write_string(w, o->next);
-    else
-        rung_json_write_null(w);
+    RUNG_JSON_MEMBER(w, "player", string_or_null, o->next);
     RUNG_JSON_KEY(w, "gap");
     rung_score_json_write(w, score, o->gap);
     rung_json_close_object(w);
@@ -200,12 +184,11 @@ static void write_next(rung_json_writer *w, const rung_column *score, const rung
 
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
                          const rung_outcome *o) {
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "player", string, player);
     rung_answer_values(w, def, o->values, o->value_count);
     RUNG_JSON_MEMBER(w, "changed", bool, o->changed);
     RUNG_JSON_MEMBER(w, "duplicate", bool, o->duplicate);
-    write_rank_before(w, o->rank_before);
+    RUNG_JSON_MEMBER(w, "rank_before", uint_or_null, o->rank_before);
     RUNG_JSON_MEMBER(w, "rank", uint, o->rank);
     RUNG_JSON_MEMBER(w, "total", uint, o->total);
     write_percentile(w, o->percentile);
@@ -216,7 +199,6 @@ void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_sl
         write_window_outcome(w, &o->windows[i]);
     rung_json_close_object(w);
     RUNG_JSON_MEMBER(w, "seq", uint, o->seq);
-    rung_json_close_object(w);
 }
 
 void rung_answer_batch_line(rung_json_writer *w, const rung_column *score, uint64_t line,

@@ -16,6 +16,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The number, or null for 0; the text, or null for an empty one. */
+static inline void rung_json_write_uint_or_null(rung_json_writer *w, uint64_t number) {
+    if (number)
+        rung_json_write_uint(w, number);
+    else
+        rung_json_write_null(w);
+}
+static inline void rung_json_write_string_or_null(rung_json_writer *w, rung_slice text) {
+    if (text.len)
+        rung_json_write_string(w, text);
+    else
+        rung_json_write_null(w);
+}
+
 /* Is the attribute one of its scopes, or what its teams are made by? Then its entries show it. */
 bool rung_board_ranks_by(const rung_board_def *def, rung_slice attribute);
 
@@ -40,7 +54,7 @@ void rung_answer_rows(rung_json_writer *w, const rung_ranking *k, const char *na
 void rung_answer_values(rung_json_writer *w, const rung_board_def *def, const rung_value *values,
                         uint32_t count);
 
-/* The whole answer to a submission. `def` is the board's now; the outcome's slices are valid. */
+/* The answer to a submission, as members of an open object. `def` is the board's now. */
 void rung_answer_outcome(rung_json_writer *w, const rung_board_def *def, rung_slice player,
                          const rung_outcome *o);
 

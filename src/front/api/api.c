@@ -29,32 +29,6 @@ enum {
     OUT_MAX = 64 << 20,
 };
 
-/* ---- lists ---- */
-
-void rung__call_list_add(rung_call_list *l, rung_call *c) {
-    c->next = NULL;
-    c->prev = l->last;
-    if (l->last)
-        l->last->next = c;
-    else
-        l->first = c;
-    l->last = c;
-    l->count++;
-}
-
-void rung__call_list_remove(rung_call_list *l, rung_call *c) {
-    if (c->prev)
-        c->prev->next = c->next;
-    else
-        l->first = c->next;
-    if (c->next)
-        c->next->prev = c->prev;
-    else
-        l->last = c->prev;
-    c->prev = c->next = NULL;
-    l->count--;
-}
-
 /* ---- ending a call ---- */
 
 const rung_arg *rung__call_arg(const rung_call *c, const char *name) {
@@ -67,23 +41,30 @@ const rung_arg *rung__call_arg(const rung_call *c, const char *name) {
 }
 
 rung_json_writer *rung__call_begin(rung_call *c) {
-    rung_json_writer_reset(&c->api->out);
-    return &c->api->out;
+    rung_json_writer *w = &c->api->out;
+    rung_json_writer_reset(w);
+    rung_json_open_object(w);
+    return w;
 }
 
-/* A large answer is rare: its buffer is not kept for the next one. */
-static void trim_out(rung_api *api) {
-    if (api->out.size > OUT_KEEP)
-        rung_json_writer_deinit(&api->out);
+void rung__call_send(rung_call *c, int status) {
+    rung_json_writer *w = &c->api->out;
+    if (rung_json_failed(w))
+        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL, "out of memory");
+    else
+        rung_exchange_answer(c->x, status, RUNG_TYPE_JSON, rung_json_written(w));
+    if (w->size > OUT_KEEP) /* a large answer is rare */
+        rung_json_writer_deinit(w);
 }
 
 void rung__call_answer(rung_call *c, int status) {
-    rung_api *api = c->api;
-    if (rung_json_failed(&api->out))
-        rung__call_fail_with(c, RUNG_ENOMEM, RUNG_REASON_NONE, NULL, "out of memory");
-    else
-        rung_exchange_answer(c->x, status, RUNG_TYPE_JSON, rung_json_written(&api->out));
-    trim_out(api);
+    rung_json_close_object(&c->api->out);
+    rung__call_send(c, status);
+}
+
+void rung__call_answer_seq(rung_call *c, int status, uint64_t seq) {
+    RUNG_JSON_MEMBER(&c->api->out, "seq", uint, seq);
+    rung__call_answer(c, status);
 }
 
 static void set_number(rung_exchange *x, const char *name, uint32_t value) {
@@ -137,6 +118,14 @@ void rung__call_absent(rung_call *c, const char *field, const char *text) {
     rung__call_fail_with(c, RUNG_NOT_FOUND, RUNG_REASON_NONE, field, text);
 }
 
+const rung_board_def *rung__call_board(rung_call *c) {
+    const rung_board_def *def;
+    if (rung_state_board(rung__api_state(c->api), c->board, &def) == RUNG_OK)
+        return def;
+    rung__call_absent(c, "board", "no such board");
+    return NULL;
+}
+
 void rung__call_overloaded(rung_call *c) {
     rung__call_fail_with(c, RUNG_ELIMIT, RUNG_REASON_OVERLOADED, NULL,
                          rung_status_text(RUNG_ELIMIT));
@@ -158,32 +147,17 @@ uint32_t rung__call_share(rung_call *c) {
     return c->share;
 }
 
-bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out) {
-    char *copy = rung_exchange_alloc(c->x, bytes.len + 1);
-    if (!copy) {
+void *rung__call_alloc(rung_call *c, size_t size) {
+    void *memory = rung_exchange_alloc(c->x, size);
+    if (!memory)
         rung__call_fail(c, RUNG_ENOMEM, NULL);
-        return false;
-    }
-    memcpy(copy, bytes.ptr, bytes.len);
-    *kept_out = rung_slice_of(copy, bytes.len);
-    return true;
-}
-
-void rung__call_put(rung_call *c, rung_hub_answer *answer) {
-    rung_err err = {0};
-    rung_status st =
-        rung_moderate_put(&c->api->service, rung__call_sender(c), &c->api->event, answer, c, &err);
-    if (st < 0)
-        rung__call_fail(c, st, &err);
+    return memory;
 }
 
 void rung__call_answer_changed(rung_call *c, int status, bool changed) {
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "changed", bool, changed);
-    RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung__api_state(c->api)));
-    rung_json_close_object(w);
-    rung__call_answer(c, status);
+    rung__call_answer_seq(c, status, rung_state_seq(rung__api_state(c->api)));
 }
 
 static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome,
@@ -197,7 +171,11 @@ static void answer_change(void *ctx, rung_status st, const rung_outcome *outcome
 }
 
 void rung__call_change(rung_call *c) {
-    rung__call_put(c, answer_change);
+    rung_err err = {0};
+    rung_status st = rung_moderate_put(&c->api->service, rung__call_sender(c), &c->api->event,
+                                       answer_change, c, &err);
+    if (st < 0)
+        rung__call_fail(c, st, &err);
 }
 
 bool rung__call_read_body(rung_call *c, rung_slot *slots) {
@@ -218,7 +196,7 @@ static void arm_wait_timer(rung_api *api);
 static void leave_waiting(rung_call *c) {
     rung_hub_cancel(c->api->service.hub, &c->waiter);
     rung_fair_give(&c->api->waiting_shares, c->share, 1);
-    rung__call_list_remove(&c->api->waiting, c);
+    RUNG_LIST_REMOVE(&c->api->waiting, c, link);
 }
 
 static void wait_expired(void *ctx) {
@@ -265,8 +243,8 @@ static void wait_for(rung_call *c, uint64_t seq) {
     api->metrics.waits++;
     c->deadline_ms = (int64_t)rung_loop_now_ms(api->config.loop) + api->config.wait_ms;
     c->waiter = (rung_hub_waiter){.seq = seq, .ready = wait_over, .ctx = c};
-    rung__call_list_add(&api->waiting, c);
-    if (api->waiting.count == 1)
+    RUNG_LIST_APPEND(&api->waiting, c, link);
+    if (api->waiting.first == c)
         arm_wait_timer(api);
     rung_hub_wait(api->service.hub, &c->waiter);
 }
@@ -286,41 +264,26 @@ static void go(rung_call *c) {
 
 /* ---- bodies ---- */
 
-/* The handler may change the body, and the transport's is not ours to change. */
-static bool copy_body(rung_call *c, rung_slice body) {
-    rung_api *api = c->api;
-    if (api->body_size < body.len) {
-        char *grown = rung_alloc_resize(api->config.alloc, api->body, api->body_size, body.len);
-        if (!grown)
-            return false;
-        api->body = grown;
-        api->body_size = body.len;
-    }
-    if (body.len)
-        memcpy(api->body, body.ptr, body.len);
-    c->body = api->body;
-    c->body_len = body.len;
-    return true;
-}
-
+/* The handler gets a copy, which it may change. */
 static void got_body(void *ctx, rung_exchange *x, rung_slice body) {
     rung_call *c = ctx;
     rung_api *api = c->api;
+    rung_buffer *copy = &api->body;
     (void)x;
+    rung_buffer_put(copy, body.ptr, body.len);
     if (api->is_stopped)
         rung__call_fail(c, RUNG_ECLOSED, NULL);
     else if (body.len == 0 && c->route->body_kind != RUNG_BODY_OPTIONAL)
         rung__call_fail_with(c, RUNG_EINVAL, RUNG_REASON_MALFORMED, NULL,
                              "a body is needed: JSON as application/json");
-    else if (!copy_body(c, body))
+    else if (copy->is_failed)
         rung__call_fail(c, RUNG_ENOMEM, NULL);
-    else if (rung__call_may_still(c))
+    else if (rung__call_may_still(c)) {
+        c->body = copy->data;
+        c->body_len = copy->len;
         c->route->handle(c);
-    if (api->body_size > OUT_KEEP) {
-        rung_alloc_free(api->config.alloc, api->body, api->body_size);
-        api->body = NULL;
-        api->body_size = 0;
     }
+    rung_buffer_reset(copy, OUT_KEEP);
 }
 
 #define TYPE_FORM "application/x-www-form-urlencoded"
@@ -499,11 +462,9 @@ static void run(rung_call *c, const rung_slice *segments) {
     const rung_request *r = rung_exchange_request(c->x);
     int64_t now_ms = now_of(c->api);
     rung_err err = {0};
-    char *scratch = rung_exchange_alloc(c->x, r->path.len + 2 * r->query.len + 2);
-    if (!scratch) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL);
+    char *scratch = rung__call_alloc(c, r->path.len + 2 * r->query.len + 2);
+    if (!scratch)
         return;
-    }
     rung_status st = rung_route_read_path(c->route, segments, &c->args, scratch, &err);
     if (st < 0) {
         rung__call_malformed(c, st, &err);
@@ -626,7 +587,7 @@ static void free_memory(rung_api *api) {
     rung_asker_destroy(api->service.asker);
     rung_json_writer_deinit(&api->out);
     rung_page_cache_deinit(&api->pages, a);
-    rung_alloc_free(a, api->body, api->body_size);
+    rung_buffer_deinit(&api->body);
     rung_alloc_free(a, api->rows, RUNG_API_ROWS_MAX * sizeof *api->rows);
     rung_alloc_free(a, api->openapi, api->openapi_size);
     rung_alloc_free(a, api, sizeof *api);
@@ -666,6 +627,7 @@ rung_status rung_api_create(const rung_api_config *config, rung_api **api_out, r
     if (!config->metrics_boards_max)
         api->config.metrics_boards_max = METRICS_BOARDS_MAX;
     api->out = (rung_json_writer){.alloc = config->alloc, .limit = OUT_MAX};
+    api->body.alloc = config->alloc;
     api->rows = rung_alloc_zeroed(config->alloc, RUNG_API_ROWS_MAX * sizeof *api->rows);
     rung_status st = api->rows ? make_openapi(api) : RUNG_ENOMEM;
     if (st < 0)

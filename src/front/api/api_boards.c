@@ -24,18 +24,13 @@ static void write_end(rung_json_writer *w, const rung_state *s, rung_slice board
 
 static void answer_board(rung_call *c, int status) {
     const rung_state *s = rung__api_state(c->api);
-    const rung_board_def *def;
-    if (rung_state_board(s, c->board, &def) != RUNG_OK) {
-        rung__call_absent(c, "board", "no such board");
+    const rung_board_def *def = rung__call_board(c);
+    if (!def)
         return;
-    }
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     rung_board_json_write(w, c->board, def);
     write_end(w, s, c->board, rung_hub_now(c->api->service.hub));
-    RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(s));
-    rung_json_close_object(w);
-    rung__call_answer(c, status);
+    rung__call_answer_seq(c, status, rung_state_seq(s));
 }
 
 void rung_api_get_board(rung_call *c) {
@@ -89,7 +84,6 @@ void rung_api_list_boards(rung_call *c) {
     uint32_t at = rung__call_count(c, "cursor"), count = 0, looked = 0;
     int64_t now_ms = rung_hub_now(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_OPEN(w, "boards", array);
     for (; at < span && looked < LIST_SPAN_MAX; at++, looked++) {
         rung_slice id;
@@ -104,14 +98,8 @@ void rung_api_list_boards(rung_call *c) {
         count++;
     }
     rung_json_close_array(w);
-    RUNG_JSON_KEY(w, "next");
-    if (at < span)
-        rung_json_write_uint(w, at);
-    else
-        rung_json_write_null(w);
-    RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(s));
-    rung_json_close_object(w);
-    rung__call_answer(c, 200);
+    RUNG_JSON_MEMBER(w, "next", uint_or_null, at < span ? at : 0);
+    rung__call_answer_seq(c, 200, rung_state_seq(s));
 }
 
 /* ---- windows ---- */
@@ -211,7 +199,6 @@ static void write_windows(rung_call *c, window_item *items, uint32_t count, bool
                           uint64_t seq) {
     uint32_t end = page_end(items, count, rung__call_count(c, "limit"));
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "board", string, c->board);
     RUNG_JSON_OPEN(w, "windows", array);
     for (uint32_t i = 0; i < end; i++)
@@ -222,9 +209,7 @@ static void write_windows(rung_call *c, window_item *items, uint32_t count, bool
         rung_json_write_time(w, items[end - 1].end_ms);
     else
         rung_json_write_null(w);
-    RUNG_JSON_MEMBER(w, "seq", uint, seq);
-    rung_json_close_object(w);
-    rung__call_answer(c, 200);
+    rung__call_answer_seq(c, 200, seq);
 }
 
 static void answer_windows(rung_call *c, const window_ask *ask) {
@@ -258,12 +243,9 @@ static void finish_windows(rung_archive_call *a) {
 }
 
 void rung_api_windows(rung_call *c) {
-    const rung_board_def *def;
     const rung_arg *kind = rung__call_arg(c, "kind"), *before = rung__call_arg(c, "before");
-    if (rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
-        rung__call_absent(c, "board", "no such board");
+    if (!rung__call_board(c))
         return;
-    }
     if (!rung_asker_has_archive(c->api->service.asker) || (kind->given && kind->number == 0)) {
         answer_windows(c, NULL);
         return;

@@ -7,6 +7,7 @@
  * Invariants:
  *  1. The text of a new key is in the change and in the answer, and nowhere else; both are wiped.
  *  2. What is answered is in force: rung_access has read the file again. */
+#include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
 #include "front/api/schemas.h"
@@ -31,12 +32,7 @@ typedef struct rung_key_change {
 
 /* ---- writing ---- */
 
-static void write_time(rung_json_writer *w, int64_t ms) {
-    if (ms)
-        rung_json_write_time(w, ms);
-    else
-        rung_json_write_null(w);
-}
+#define NEVER INT64_MAX /* null, as a time */
 
 static rung_slice state_of(const rung_key *key, int64_t now_ms) {
     return key->revoked_ms                 ? RUNG_SLICE("revoked")
@@ -55,15 +51,9 @@ static void write_key(rung_json_writer *w, const rung_key *key, int64_t now_ms) 
     rung_json_close_array(w);
     RUNG_JSON_MEMBER(w, "label", string, key->label);
     RUNG_JSON_MEMBER(w, "created", time, key->created_ms);
-    RUNG_JSON_KEY(w, "expires");
-    write_time(w, key->expires_ms);
-    RUNG_JSON_KEY(w, "revoked");
-    write_time(w, key->revoked_ms);
-    RUNG_JSON_KEY(w, "rate");
-    if (key->rate_per_s)
-        rung_json_write_uint(w, key->rate_per_s);
-    else
-        rung_json_write_null(w);
+    RUNG_JSON_MEMBER(w, "expires", time, key->expires_ms ? key->expires_ms : NEVER);
+    RUNG_JSON_MEMBER(w, "revoked", time, key->revoked_ms ? key->revoked_ms : NEVER);
+    RUNG_JSON_MEMBER(w, "rate", uint_or_null, key->rate_per_s);
 }
 
 void rung_api_list_keys(rung_call *c) {
@@ -71,7 +61,6 @@ void rung_api_list_keys(rung_call *c) {
     const rung_keys *keys = rung_access_keys(access);
     int64_t now_ms = rung_hub_now(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_OPEN(w, "keys", array);
     for (size_t i = 0; i < rung_keys_count(keys); i++) {
         rung_json_open_object(w);
@@ -80,7 +69,6 @@ void rung_api_list_keys(rung_call *c) {
     }
     rung_json_close_array(w);
     RUNG_JSON_MEMBER(w, "can_change", bool, rung_access_path(access) != NULL);
-    rung_json_close_object(w);
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung__call_answer(c, 200);
 }
@@ -114,11 +102,9 @@ static void answer_key(rung_key_change *k) {
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     write_key(w, key, k->now_ms);
     if (k->is_new)
         RUNG_JSON_MEMBER(w, "key", word, k->text);
-    rung_json_close_object(w);
     if (c->api->config.key_changed)
         c->api->config.key_changed(c->api->config.ctx, key, k->is_new, rung_who_key(&c->who));
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));

@@ -4,9 +4,9 @@
  * What is shown is the live room's business (front/live); here are the request's parameters, who may, and how a
  * row looks: as in every other answer, with its place in the list and without the percentile, which changes
  * whenever anybody comes. */
+#include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
-#include "front/api/reads.h"
 #include "front/live/live.h"
 #include "front/live/websocket.h"
 
@@ -407,11 +407,9 @@ void rung_api_board_live(rung_call *c) {
 }
 
 void rung_api_player_live(rung_call *c) {
-    char *sight = rung_exchange_alloc(c->x, RUNG_SIGHT_MAX);
-    if (!sight) {
-        rung__call_fail(c, RUNG_ENOMEM, NULL);
+    char *sight = rung__call_alloc(c, RUNG_SIGHT_MAX);
+    if (!sight)
         return;
-    }
     open_live(c,
               &(rung_live_spec){.kind = RUNG_LIVE_FEED,
                                 .player = c->player,

@@ -61,11 +61,9 @@ void rung_api_ready(rung_call *c) {
         return;
     }
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "status", string, st < 0 ? RUNG_SLICE("read_only") : RUNG_SLICE("ready"));
     RUNG_JSON_MEMBER(w, "seq", uint, rung_state_seq(rung__api_state(api)));
     write_warnings(w, rung_hub_look_at_time(api->service.hub));
-    rung_json_close_object(w);
     rung__call_answer(c, 200);
 }
 
@@ -74,14 +72,12 @@ void rung_api_ready(rung_call *c) {
 static void answer_clock(rung_call *c) {
     rung_hub_time t = rung_hub_look_at_time(c->api->service.hub);
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "wall", time, t.wall_ms);
     RUNG_JSON_MEMBER(w, "log_time", time, t.log_ms);
     RUNG_JSON_MEMBER(w, "offset_ms", int, t.wall_ms - t.log_ms);
     RUNG_JSON_MEMBER(w, "held", bool, t.is_held);
     RUNG_JSON_MEMBER(w, "log_time_ahead", bool, t.is_log_ahead);
     RUNG_JSON_MEMBER(w, "max_jump_ms", int, t.max_jump_ms);
-    rung_json_close_object(w);
     rung_exchange_set(c->x, "Cache-Control", RUNG_SLICE("no-store"));
     rung__call_answer(c, 200);
 }
@@ -303,7 +299,7 @@ static void write_transport(rung_json_writer *w, const rung_api *api) {
     gauge(w, "rung_batches", "Batches under way.", api->batch_shares.total);
     counter(w, "rung_waits_total", "Reads that waited for a sequence.", m->waits);
     counter(w, "rung_wait_timeouts_total", "Of those, in vain.", m->wait_timeouts + asked.late);
-    gauge(w, "rung_waiting", "Reads that wait now.", api->waiting.count);
+    gauge(w, "rung_waiting", "Reads that wait now.", api->waiting_shares.total);
     counter(w, "rung_archive_questions_total", "Questions to the archive.", asked.questions);
     counter(w, "rung_archive_question_failures_total", "Of those, failed.", asked.failures);
     gauge(w, "rung_archive_asking", "Questions to the archive that wait.", asked.waiting);
@@ -415,10 +411,11 @@ static void write_server(rung_json_writer *w, const rung_api *api) {
 
 /* A key limited to boards sees the numbers of those. */
 void rung_api_metrics(rung_call *c) {
-    const rung_api *api = c->api;
-    rung_json_writer *w = rung__call_begin(c);
+    rung_api *api = c->api;
+    rung_json_writer *w = &api->out;
     char text[RUNG_SIGHT_MAX];
     rung_slice sight = rung_access_sight(api->service.access, &c->who, text);
+    rung_json_writer_reset(w);
     write_info(w, api);
     if (!sight.ptr)
         write_server(w, api);

@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Players: profile, friends, ban, erasure, history, submissions. */
 #include "codec/board_json.h"
+#include "front/api/answers.h"
 #include "front/api/archive_calls.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
-#include "front/api/reads.h"
 #include "front/api/schemas.h"
 #include "model/text.h"
 #include "model/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static void write_seq(rung_json_writer *w, uint64_t seq) {
-    RUNG_JSON_MEMBER(w, "seq", uint, seq);
-}
 
 /* ---- profile ---- */
 
@@ -100,7 +96,6 @@ void rung_api_get_player(rung_call *c) {
     }
     mark_shown(c, attributes, count, shown);
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "player", string, c->player);
     RUNG_JSON_OPEN(w, "profile", object);
     for (uint32_t i = 0; i < count; i++) {
@@ -112,9 +107,7 @@ void rung_api_get_player(rung_call *c) {
     rung_json_close_object(w);
     RUNG_JSON_MEMBER(w, "banned", bool, banned);
     RUNG_JSON_MEMBER(w, "friends", uint, rung_state_friends(s, c->player, NULL, 0));
-    write_seq(w, rung_state_seq(s));
-    rung_json_close_object(w);
-    rung__call_answer(c, 200);
+    rung__call_answer_seq(c, 200, rung_state_seq(s));
 }
 
 void rung_api_erase_player(rung_call *c) {
@@ -233,7 +226,6 @@ void rung_api_get_friends(rung_call *c) {
     }
     rung_state_friends(s, c->player, ids, total);
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "player", string, c->player);
     RUNG_JSON_OPEN(w, "friends", array);
     uint32_t from = rung__call_count(c, "offset"), limit = rung__call_count(c, "limit");
@@ -241,10 +233,8 @@ void rung_api_get_friends(rung_call *c) {
         rung_json_write_string(w, ids[i]);
     rung_json_close_array(w);
     RUNG_JSON_MEMBER(w, "total", uint, total);
-    write_seq(w, rung_state_seq(s));
-    rung_json_close_object(w);
     rung_alloc_free(a, ids, (total + 1) * sizeof *ids);
-    rung__call_answer(c, 200);
+    rung__call_answer_seq(c, 200, rung_state_seq(s));
 }
 
 /* ---- history ---- */
@@ -309,16 +299,12 @@ static void write_point(rung_json_writer *w, const rung_archive_point *point, ru
 }
 
 static void answer_history(rung_call *c, const history_ask *ask) {
-    const rung_state *s = rung__api_state(c->api);
-    const rung_board_def *def;
-    if (rung_state_board(s, c->board, &def) != RUNG_OK) {
-        rung__call_absent(c, "board", "no such board");
+    const rung_board_def *def = rung__call_board(c);
+    if (!def)
         return;
-    }
     const rung_arg *rank = rung__call_arg(c, "rank");
     rung_rank_style style = rank->given ? (rung_rank_style)rank->number : def->rank;
     rung_json_writer *w = rung__call_begin(c);
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "player", string, c->player);
     RUNG_JSON_MEMBER(w, "board", string, c->board);
     RUNG_JSON_MEMBER(w, "rank_style", word, rung_rank_words[style]);
@@ -327,9 +313,8 @@ static void answer_history(rung_call *c, const history_ask *ask) {
         write_point(w, &ask->points[i], style, def);
     rung_json_close_array(w);
     RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
-    write_seq(w, ask ? ask->base.job.seq : rung_state_seq(s));
-    rung_json_close_object(w);
-    rung__call_answer(c, 200);
+    rung__call_answer_seq(c, 200,
+                          ask ? ask->base.job.seq : rung_state_seq(rung__api_state(c->api)));
 }
 
 static void finish_history(rung_archive_call *a) {
@@ -457,7 +442,6 @@ static bool read_place(rung_slice text, rung_archive_score_query *q) {
 static void answer_submissions(rung_call *c, const submissions_ask *ask) {
     rung_json_writer *w = rung__call_begin(c);
     uint32_t shown = !ask ? 0 : ask->count < ask->limit ? ask->count : ask->limit;
-    rung_json_open_object(w);
     RUNG_JSON_MEMBER(w, "player", string, c->player);
     RUNG_JSON_OPEN(w, "submissions", array);
     for (uint32_t i = 0; i < shown; i++)
@@ -469,9 +453,8 @@ static void answer_submissions(rung_call *c, const submissions_ask *ask) {
     else
         rung_json_write_null(w);
     RUNG_JSON_MEMBER(w, "archived_seq", uint, ask ? ask->cursor_seq : 0);
-    write_seq(w, ask ? ask->base.job.seq : rung_state_seq(rung__api_state(c->api)));
-    rung_json_close_object(w);
-    rung__call_answer(c, 200);
+    rung__call_answer_seq(c, 200,
+                          ask ? ask->base.job.seq : rung_state_seq(rung__api_state(c->api)));
 }
 
 static void finish_submissions(rung_archive_call *a) {

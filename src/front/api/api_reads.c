@@ -4,14 +4,22 @@
  * Rows live in the API's scratch: a handler that answers now needs them no longer than that. Only questions for a
  * player's place do not answer now: those of one turn of the loop are answered together at its end. */
 #include "codec/board_json.h"
+#include "front/api/answers.h"
 #include "front/api/handlers.h"
 #include "front/api/parts.h"
-#include "front/api/reads.h"
+#include "state/scope_values.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+/* A ranked question of a call (service/ask.h). The archive's answer comes later, in the same struct, and is written by
+ * the same function: call->write. */
+typedef struct rung_read {
+    rung_question q; /* the first member */
+    rung_call *call;
+} rung_read;
 
 /* ---- choosing a ranking ---- */
 
@@ -35,13 +43,26 @@ static int rank_of(const rung_call *c) {
     return -1;
 }
 
+/* Write the answer; it is not closed yet. */
+static rung_json_writer *write_answer(const rung_read *r) {
+    rung_json_writer *w = rung__call_begin(r->call);
+    rung_answer_head(w, &r->q.k);
+    r->call->write(w, r);
+    return w;
+}
+
+static void answer(const rung_read *r) {
+    write_answer(r);
+    rung__call_answer(r->call, 200);
+}
+
 static void archive_answered(void *ctx, rung_status st, const rung_question *q,
                              const rung_err *err) {
     rung_call *c = ctx;
     if (!rung__call_may_still(c))
         return; /* it is answered */
     if (st == RUNG_OK)
-        rung__read_answer(&(rung_read){.q = *q, .call = c});
+        answer(&(rung_read){.q = *q, .call = c});
     else
         rung__call_fail(c, st, err);
 }
@@ -58,7 +79,9 @@ static void ask_archive(rung_read *r) {
         rung__call_malformed(c, st, &err);
 }
 
-bool rung__read_open(rung_read *r, rung_view *view, bool teams) {
+/* Choose the ranking that the call's arguments name. True: `*view` and r->q.k are set. False: the call is ended, or has
+ * gone to ask the archive, since the window has left memory. */
+static bool open_ranking(rung_read *r, rung_view *view, bool teams) {
     rung_call *c = r->call;
     int rank = rank_of(c);
     rung_err err = {0};
@@ -84,23 +107,9 @@ static void answer_view(rung_read *r, const rung_view *view) {
     rung_err err = {0};
     rung_status st = rung_question_read(&r->q, view, r->call->api->config.alloc, &err);
     if (st == RUNG_OK)
-        rung__read_answer(r);
+        answer(r);
     else
         rung__call_fail(r->call, st, &err);
-}
-
-rung_json_writer *rung__read_write(const rung_read *r) {
-    rung_json_writer *w = rung__call_begin(r->call);
-    rung_json_open_object(w);
-    rung_answer_head(w, &r->q.k);
-    r->call->write(w, r);
-    rung_json_close_object(w);
-    return w;
-}
-
-void rung__read_answer(const rung_read *r) {
-    rung__read_write(r);
-    rung__call_answer(r->call, 200);
 }
 
 static rung_read begin(rung_call *c, rung_ask_kind kind,
@@ -155,7 +164,7 @@ static void top(rung_call *c, bool teams) {
     rung_read r = begin(c, RUNG_ASK_TOP, write_entries);
     r.q.limit = rung__call_count(c, "limit");
     r.q.offset = rung__call_count(c, "offset");
-    if (!rung__read_open(&r, &view, teams) || is_known(c, &view, r.q.k.def))
+    if (!open_ranking(&r, &view, teams) || is_known(c, &view, r.q.k.def))
         return;
     const rung_request *q = rung_exchange_request(c->x);
     rung_page_key key = {q->path, q->query, rung_state_seq(view.state), view.kind, view.ordinal};
@@ -166,10 +175,11 @@ static void top(rung_call *c, bool teams) {
         return;
     }
     rung_ignore(rung_question_read(&r.q, &view, NULL, NULL), "a top list is always there");
-    rung_json_writer *w = rung__read_write(&r);
+    rung_json_writer *w = write_answer(&r);
+    rung_json_close_object(w);
     if (keeps && !rung_json_failed(w))
         rung_page_keep(&c->api->pages, c->api->config.alloc, &key, rung_json_written(w));
-    rung__call_answer(c, 200);
+    rung__call_send(c, 200);
 }
 
 void rung_api_top(rung_call *c) {
@@ -196,7 +206,7 @@ static bool open_around(rung_read *r, rung_call *c, rung_slice *id, bool teams, 
     r->q.around = rung__call_count(c, "around");
     r->q.ids = id;
     r->q.id_count = 1;
-    return rung__read_open(r, view, teams);
+    return open_ranking(r, view, teams);
 }
 
 void rung_api_team(rung_call *c) {
@@ -218,7 +228,8 @@ static void answer_some(rung_api *api) {
     uint32_t n = 0;
     while (n < TOGETHER && api->ranked.first) {
         rung_call *c = api->ranked.first;
-        rung__call_list_remove(&api->ranked, c);
+        RUNG_LIST_REMOVE(&api->ranked, c, link);
+        api->ranked_count--;
         ids[n] = c->player;
         at[n] = &views[n];
         n += open_around(&reads[n], c, &ids[n], false, &views[n]);
@@ -236,11 +247,11 @@ void rung__answer_ranked(void *ctx) {
 
 void rung_api_around(rung_call *c) {
     rung_api *api = c->api;
-    rung__call_list_add(&api->ranked, c);
-    if (api->ranked.count == TOGETHER)
-        answer_some(
-            api); /* no more of them wait, so that a burst holds no more requests than that */
-    else if (api->ranked.count == 1)
+    RUNG_LIST_APPEND(&api->ranked, c, link);
+    api->ranked_count++;
+    if (api->ranked_count == TOGETHER) /* a burst holds no more requests than that */
+        answer_some(api);
+    else if (api->ranked_count == 1)
         rung_turn_want(&api->answer_ranked);
 }
 
@@ -269,7 +280,7 @@ void rung_api_players(rung_call *c) {
     rung_slice names = rung__call_arg(c, "ids")->text;
     while (r.q.id_count < RUNG_API_ROWS_MAX && rung_arg_next(&names, &ids[r.q.id_count]))
         r.q.id_count++;
-    if (!rung__read_open(&r, &view, false))
+    if (!open_ranking(&r, &view, false))
         return;
     answer_view(&r, &view);
 }
@@ -289,7 +300,7 @@ void rung_api_friend_ranking(rung_call *c) {
     r.q.offset = rung__call_count(c, "offset");
     r.q.ids = &c->player;
     r.q.id_count = 1;
-    if (rung__read_open(&r, &view, false))
+    if (open_ranking(&r, &view, false))
         answer_view(&r, &view);
 }
 
@@ -335,7 +346,7 @@ void rung_api_at_score(rung_call *c) {
     rung_view view;
     rung_err err = {0};
     at_score a = {.read = begin(c, RUNG_ASK_MEMORY, write_at_score)};
-    if (!rung__read_open(&a.read, &view, false))
+    if (!open_ranking(&a.read, &view, false))
         return;
     rung_status st = read_scores(c, &a, &err);
     if (st >= 0)
@@ -344,7 +355,7 @@ void rung_api_at_score(rung_call *c) {
     if (st < 0)
         rung__call_malformed(c, st, &err);
     else
-        rung__read_answer(&a.read);
+        answer(&a.read);
 }
 
 /* ---- the score it takes ---- */
@@ -379,7 +390,7 @@ void rung_api_target(rung_call *c) {
     }
     r.q.target_rank = rank->given ? (uint32_t)rank->number : 0;
     r.q.target_percent = percent->real;
-    if (rung__read_open(&r, &view, false))
+    if (open_ranking(&r, &view, false))
         answer_view(&r, &view);
 }
 
@@ -406,7 +417,7 @@ void rung_api_count(rung_call *c) {
     rung_err err = {0};
     rung_status st = RUNG_OK;
     rung_read r = begin(c, RUNG_ASK_MEMORY, write_count);
-    if (!rung__read_open(&r, &view, false))
+    if (!open_ranking(&r, &view, false))
         return;
     const rung_arg *min = rung__call_arg(c, "min"), *max = rung__call_arg(c, "max");
     const rung_column *score = &r.q.k.def->key.columns[0];
@@ -420,7 +431,7 @@ void rung_api_count(rung_call *c) {
     if (st < 0)
         rung__call_malformed(c, st, &err);
     else
-        rung__read_answer(&r);
+        answer(&r);
 }
 
 /* ---- distribution ---- */
@@ -472,10 +483,50 @@ void rung_api_distribution(rung_call *c) {
     rung_bucket buckets[RUNG_API_ROWS_MAX];
     distribution d = {
         .read = begin(c, RUNG_ASK_MEMORY, write_distribution), .view = &view, .buckets = buckets};
-    if (!rung__read_open(&d.read, &view, false))
+    if (!open_ranking(&d.read, &view, false))
         return;
     uint32_t n = rung__call_count(c, "buckets");
     d.count = rung__call_arg(c, "by")->number ? rung_view_distribution_by_count(&view, n, buckets)
                                               : rung_view_distribution_by_width(&view, n, buckets);
-    rung__read_answer(&d.read);
+    answer(&d.read);
+}
+
+/* ---- the values of a scope, the largest first: what a page offers as tabs ---- */
+
+typedef struct scope_list {
+    rung_read read; /* the first member */
+    rung_slice attribute;
+    rung_scope_size *sizes;
+    uint32_t count, values;
+} scope_list;
+
+static void write_scope(rung_json_writer *w, const rung_read *r) {
+    const scope_list *list = (const scope_list *)r;
+    RUNG_JSON_MEMBER(w, "attribute", string, list->attribute);
+    RUNG_JSON_MEMBER(w, "value_count", uint, list->values);
+    RUNG_JSON_OPEN(w, "values", array);
+    for (uint32_t i = 0; i < list->count; i++) {
+        rung_json_open_object(w);
+        RUNG_JSON_MEMBER(w, "value", string, list->sizes[i].value);
+        RUNG_JSON_MEMBER(w, "total", uint, list->sizes[i].total);
+        rung_json_close_object(w);
+    }
+    rung_json_close_array(w);
+}
+
+void rung_api_scope_values(rung_call *c) {
+    rung_view view;
+    uint32_t limit = rung__call_count(c, "limit");
+    scope_list list = {.read = begin(c, RUNG_ASK_MEMORY, write_scope),
+                       .attribute = rung__call_arg(c, "attribute")->text};
+    if (!open_ranking(&list.read, &view, false))
+        return;
+    list.sizes = rung__call_alloc(c, limit * sizeof *list.sizes);
+    if (!list.sizes)
+        return;
+    list.count = rung_scope_largest(&view, list.attribute, limit, list.sizes, &list.values);
+    if (list.count == RUNG_SCOPE_NONE)
+        rung__call_absent(c, "attribute", "the board has no such scope");
+    else
+        answer(&list.read);
 }

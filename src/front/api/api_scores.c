@@ -6,18 +6,18 @@
 #include "front/api/submission.h"
 #include "service/submit.h"
 
+#include <string.h>
+
 static void answer_submit(void *ctx, rung_status st, const rung_outcome *outcome,
                           const rung_err *err) {
     rung_call *c = ctx;
-    const rung_board_def *def;
     if (st < 0) {
         rung__call_fail(c, st, err);
         return;
     }
-    if (rung_state_board(rung__api_state(c->api), c->board, &def) != RUNG_OK) {
-        rung__call_absent(c, "board", "it was deleted meanwhile");
+    const rung_board_def *def = rung__call_board(c); /* it may have been deleted since */
+    if (!def)
         return;
-    }
     rung_json_writer *w = rung__call_begin(c);
     rung_answer_outcome(w, def, c->note, outcome);
     rung__call_answer(c, 200);
@@ -42,8 +42,11 @@ void rung_api_submit(rung_call *c) {
         rung__call_refuse(c, st, &why);
         return;
     }
-    if (!rung__call_keep(c, slots[SCORE_PLAYER].text, &c->note))
+    rung_slice player = slots[SCORE_PLAYER].text;
+    char *kept = rung__call_alloc(c, player.len);
+    if (!kept)
         return;
+    c->note = rung_slice_of(memcpy(kept, player.ptr, player.len), player.len);
     st = rung_submit_put(&api->service, rung__call_sender(c), &api->event, now_ms, answer_submit, c,
                          &why);
     if (st < 0)

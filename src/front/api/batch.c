@@ -53,12 +53,12 @@ typedef struct entry {
 typedef struct rung_batch {
     rung_call *call;
     rung_api *api;
-    struct rung_batch *prev, *next;
+    RUNG_LINK(struct rung_batch) link;
     bool is_array, is_input_over, is_held, is_full, is_stopping, is_waiting, is_flush_due;
     bool is_skipping; /* the rest of a line that was too long */
 
-    char *in;
-    size_t in_len, in_at, in_size;
+    rung_buffer in;
+    size_t in_at;
     size_t scanned; /* no line end in [in_at, in_at + scanned) */
     uint64_t line;  /* lines taken */
     rung_json *items;
@@ -88,15 +88,10 @@ static void destroy(rung_batch *b) {
     for (; b->head != b->tail; b->head++)
         if (entry_at(b, b->head)->refusal)
             rung_alloc_free(a, entry_at(b, b->head)->refusal, REFUSAL_MAX);
-    if (b->prev)
-        b->prev->next = b->next;
-    else
-        api->batches = b->next;
-    if (b->next)
-        b->next->prev = b->prev;
+    RUNG_LIST_REMOVE(&api->batches, b, link);
     rung_fair_give(&api->batch_shares, b->call->share, 1);
     rung_json_writer_deinit(&b->out);
-    rung_alloc_free(a, b->in, b->in_size);
+    rung_buffer_deinit(&b->in);
     rung_alloc_free(a, b->items, b->items ? sizeof *b->items : 0);
     rung_alloc_free(a, b->ring, b->ring_size * sizeof *b->ring);
     rung_alloc_free(a, b, sizeof *b);
@@ -129,10 +124,8 @@ static rung_batch *create(rung_call *c, bool is_array) {
     b->api = api;
     b->is_array = is_array;
     b->out = (rung_json_writer){.alloc = a};
-    b->next = api->batches;
-    if (b->next)
-        b->next->prev = b;
-    api->batches = b;
+    b->in = (rung_buffer){.alloc = a, .limit = c->body_len}; /* an array's; else any */
+    RUNG_LIST_PREPEND(&api->batches, b, link);
     rung_fair_take(&api->batch_shares, c->share, 1);
     b->heard_ms = rung_loop_now_ms(api->config.loop);
     b->items = is_array ? rung_alloc_get(a, sizeof *b->items) : NULL;
@@ -193,23 +186,15 @@ static void write_refused(rung_batch *b) {
 /* ---- input ---- */
 
 static bool append(rung_batch *b, rung_slice piece) {
+    size_t size = b->in.size;
     if (b->in_at) {
-        memmove(b->in, b->in + b->in_at, b->in_len - b->in_at);
-        b->in_len -= b->in_at;
+        memmove(b->in.data, b->in.data + b->in_at, b->in.len - b->in_at);
+        b->in.len -= b->in_at;
         b->in_at = 0;
     }
-    if (b->in_size - b->in_len < piece.len) {
-        size_t size = b->in_len + piece.len + LINE_BYTES_MAX;
-        char *grown = rung_alloc_resize(b->api->config.alloc, b->in, b->in_size, size);
-        if (!grown)
-            return false;
-        rung_exchange_charge(b->call->x, (ptrdiff_t)(size - b->in_size));
-        b->in = grown;
-        b->in_size = size;
-    }
-    memcpy(b->in + b->in_len, piece.ptr, piece.len);
-    b->in_len += piece.len;
-    return true;
+    rung_buffer_put(&b->in, piece.ptr, piece.len);
+    rung_exchange_charge(b->call->x, (ptrdiff_t)(b->in.size - size));
+    return !b->in.is_failed;
 }
 
 static bool is_blank(rung_slice line) {
@@ -221,9 +206,9 @@ static bool is_blank(rung_slice line) {
 
 /* Leave out what is left of a line that was refused for its length. */
 static void skip_line(rung_batch *b) {
-    char *end = memchr(b->in + b->in_at, '\n', b->in_len - b->in_at);
+    char *end = memchr(b->in.data + b->in_at, '\n', b->in.len - b->in_at);
     b->is_skipping = !end;
-    b->in_at = end ? (size_t)(end - b->in) + 1 : b->in_len;
+    b->in_at = end ? (size_t)(end - b->in.data) + 1 : b->in.len;
 }
 
 /* The next line of NDJSON: false when it is not complete yet. Blank ones are passed over, unless they are too long:
@@ -231,9 +216,9 @@ static void skip_line(rung_batch *b) {
 static bool take_line(rung_batch *b, rung_slice *line_out) {
     if (b->is_skipping)
         skip_line(b);
-    while (b->in_at < b->in_len) {
-        char *from = b->in + b->in_at;
-        size_t left = b->in_len - b->in_at;
+    while (b->in_at < b->in.len) {
+        char *from = b->in.data + b->in_at;
+        size_t left = b->in.len - b->in_at;
         char *end = memchr(from + b->scanned, '\n', left - b->scanned);
         if (!end && !b->is_input_over) {
             b->scanned = left;
@@ -460,8 +445,8 @@ static void take_text(rung_batch *b, rung_slice text) {
 }
 
 static bool is_line_too_long(const rung_batch *b) {
-    return !b->is_array && b->in_len - b->in_at > LINE_BYTES_MAX &&
-           b->scanned == b->in_len - b->in_at;
+    return !b->is_array && b->in.len - b->in_at > LINE_BYTES_MAX &&
+           b->scanned == b->in.len - b->in_at;
 }
 
 /* Its end is not there yet. */
@@ -469,7 +454,7 @@ static void refuse_begun_line(rung_batch *b) {
     b->line++;
     b->api->metrics.batch_lines++;
     refuse_long_line(b);
-    b->in_at = b->in_len;
+    b->in_at = b->in.len;
     b->scanned = 0;
     b->is_skipping = true;
 }
@@ -482,7 +467,7 @@ static void pump(rung_batch *b) {
     stalled |= b->is_throttled;
     if (!b->is_stopping && !stalled && is_line_too_long(b))
         refuse_begun_line(b);
-    bool is_done = b->is_stopping || (b->is_input_over && !stalled && b->in_at == b->in_len);
+    bool is_done = b->is_stopping || (b->is_input_over && !stalled && b->in_at == b->in.len);
     if (is_done && b->pending == 0 && b->head == b->tail) {
         finish(b);
         return;
@@ -561,8 +546,8 @@ static bool is_silent(const rung_batch *b, uint64_t now_ms) {
 void rung__batch_end_silent(void *ctx) {
     rung_api *api = ctx;
     uint64_t now_ms = rung_loop_now_ms(api->config.loop);
-    for (rung_batch *b = api->batches, *next; b; b = next) {
-        next = b->next;
+    for (rung_batch *b = api->batches.first, *next; b; b = next) {
+        next = b->link.next;
         if (!is_silent(b, now_ms))
             continue;
         b->line++;
@@ -572,7 +557,7 @@ void rung__batch_end_silent(void *ctx) {
         b->is_stopping = true;
         pump(b);
     }
-    if (!api->batches)
+    if (!api->batches.first)
         rung_timer_stop(api->config.loop, &api->line_timer);
 }
 
@@ -631,9 +616,9 @@ static void start_array(rung_call *c) {
             rung__call_overloaded(c);
         return;
     }
-    rung_json_init(b->items, b->in, b->in_len, NULL);
+    rung_json_init(b->items, b->in.data, b->in.len, NULL);
     rung_ignore(rung_json_enter_array(b->items), "checked above");
-    b->in_at = b->in_len; /* from now on `items` reads it */
+    b->in_at = b->in.len; /* from now on `items` reads it */
     rung_exchange_watch(c->x, &(rung_exchange_watcher){.drained = drained, .gone = gone, .ctx = b});
     rung_exchange_begin(c->x, 200, RUNG_TYPE_JSON);
     rung_json_append(&b->out, RUNG_SLICE("["));
@@ -651,7 +636,7 @@ void rung_api_submit_many(rung_call *c) {
 
 void rung__answer_batches(void *ctx) {
     rung_api *api = ctx;
-    for (rung_batch *b = api->batches; b; b = b->next)
+    for (rung_batch *b = api->batches.first; b; b = b->link.next)
         if (b->is_flush_due)
             flush(b);
 }
@@ -660,8 +645,8 @@ void rung__answer_batches(void *ctx) {
 void rung__batch_on_throttled(void *ctx) {
     rung_api *api = ctx;
     bool is_left = false;
-    for (rung_batch *b = api->batches, *next; b; b = next) {
-        next = b->next;
+    for (rung_batch *b = api->batches.first, *next; b; b = next) {
+        next = b->link.next;
         if (!b->is_throttled && !b->is_waiting)
             continue;
         b->is_throttled = false;
@@ -669,15 +654,15 @@ void rung__batch_on_throttled(void *ctx) {
             check_sender(b);
         pump(b);
     }
-    for (const rung_batch *b = api->batches; b; b = b->next)
+    for (const rung_batch *b = api->batches.first; b; b = b->link.next)
         is_left |= b->is_throttled || b->is_waiting;
     if (!is_left)
         rung_timer_stop(api->config.loop, &api->throttled);
 }
 
 void rung__batch_stop_all(rung_api *api) {
-    for (rung_batch *b = api->batches, *next; b; b = next) {
-        next = b->next;
+    for (rung_batch *b = api->batches.first, *next; b; b = next) {
+        next = b->link.next;
         b->is_stopping = true;
         pump(b);
     }

@@ -6,6 +6,7 @@
 #ifndef RUNG_FRONT_API_CALL_H
 #define RUNG_FRONT_API_CALL_H
 
+#include "base/list.h"
 #include "codec/json_writer.h"
 #include "front/api/api.h"
 #include "front/api/problem.h"
@@ -31,7 +32,7 @@ typedef struct rung_call {
     uint32_t share; /* 0: not asked for yet */
     rung_hub_waiter waiter;
     int64_t deadline_ms;
-    struct rung_call *prev, *next;
+    RUNG_LINK(struct rung_call) link;
     void (*write)(rung_json_writer *w, const struct rung_read *r); /* members of a ranked answer */
 } rung_call;
 
@@ -43,9 +44,12 @@ static inline uint32_t rung__call_count(const rung_call *c, const char *name) {
 
 /* ---- ending a call ---- */
 
-/* Begin an answer in api->out, end it with rung__call_answer(). */
+/* Begin an answer, an object in api->out; then close and send it, with the sequence it shows or without. */
 rung_json_writer *rung__call_begin(rung_call *c);
 void rung__call_answer(rung_call *c, int status);
+void rung__call_answer_seq(rung_call *c, int status, uint64_t seq);
+/* Send what is in api->out. */
+void rung__call_send(rung_call *c, int status);
 /* A whole answer: did it change anything, and the sequence that shows it. */
 void rung__call_answer_changed(rung_call *c, int status, bool changed);
 /* With the problem of (st, reason, field); `err` may be NULL. */
@@ -59,6 +63,8 @@ void rung__call_fail_more(rung_call *c, const rung_err *err, rung_slice members)
 void rung__call_malformed(rung_call *c, rung_status st, rung_err *err);
 /* What `field` names is not there. */
 void rung__call_absent(rung_call *c, const char *field, const char *text);
+/* The definition of the call's board; NULL: there is none, and the call is ended. */
+const rung_board_def *rung__call_board(rung_call *c);
 /* There is no room for it now. */
 void rung__call_overloaded(rung_call *c);
 /* The server has not recovered yet, or stops. */
@@ -81,10 +87,8 @@ static inline rung_hub_sender rung__call_sender(rung_call *c) {
 
 /* Put api->event and answer with {changed, seq} when it is applied; on failure the call is ended here. */
 void rung__call_change(rung_call *c);
-/* The same with an answer of the handler's own. */
-void rung__call_put(rung_call *c, rung_hub_answer *answer);
-/* Bytes that live as long as the call; false: no memory, and the call is ended. */
-bool rung__call_keep(rung_call *c, rung_slice bytes, rung_slice *kept_out);
+/* Memory that lives as long as the call, zeroed; NULL: out of memory, and the call is ended. */
+void *rung__call_alloc(rung_call *c, size_t size);
 /* Read the body by the route's schema; false: it is malformed, and the call is ended. */
 bool rung__call_read_body(rung_call *c, rung_slot *slots);
 

@@ -3,7 +3,9 @@
 #ifndef RUNG_FRONT_API_PARTS_H
 #define RUNG_FRONT_API_PARTS_H
 
+#include "base/buffer.h"
 #include "base/fair.h"
+#include "base/list.h"
 #include "codec/json_reader.h"
 #include "front/api/call.h"
 #include "front/api/metrics.h"
@@ -12,13 +14,6 @@
 
 #define RUNG_API_ROWS_MAX    1000 /* entries of one answer */
 #define RUNG_API_BATCHES_MAX 256  /* batches under way; one more: 503 */
-
-typedef struct rung_call_list {
-    rung_call *first, *last;
-    uint32_t count;
-} rung_call_list;
-void rung__call_list_add(rung_call_list *l, rung_call *c);
-void rung__call_list_remove(rung_call_list *l, rung_call *c);
 
 struct rung_batch;
 
@@ -34,15 +29,14 @@ struct rung_api {
     rung_json reader;
     rung_event event;
     rung_row *rows; /* RUNG_API_ROWS_MAX */
-    char *body;
-    size_t body_size;
+    rung_buffer body;
 
-    rung_call_list waiting; /* for a sequence; by deadline, since all wait equally long */
+    RUNG_LIST(rung_call) waiting; /* for a sequence; by deadline, since all wait equally long */
     rung_fair waiting_shares, batch_shares; /* who has how many */
     rung_timer wait_timer;
 
-    rung_call_list
-        ranked; /* questions for a player's place, answered together at the end of the turn */
+    RUNG_LIST(rung_call) ranked; /* ask for a player's place: answered together after the turn */
+    uint32_t ranked_count;
     rung_task answer_ranked;
 
     rung_work archive_work[RUNG_ASKER_READERS_MAX];
@@ -53,10 +47,10 @@ struct rung_api {
     rung_live *live;
     rung_page_cache pages; /* of top lists */
 
-    struct rung_batch *batches; /* all streams of submissions */
-    rung_task answer_batches;   /* wanted when a batch has results to send */
-    rung_timer line_timer;      /* looks for streams that send nothing, while there are streams */
-    rung_timer throttled;       /* runs while a batch waits for its sender's rate */
+    RUNG_LIST(struct rung_batch) batches; /* all streams of submissions */
+    rung_task answer_batches;             /* wanted when a batch has results to send */
+    rung_timer line_timer; /* looks for streams that send nothing, while there are streams */
+    rung_timer throttled;  /* runs while a batch waits for its sender's rate */
 
     uint64_t boot; /* tells this process from another in ETags */
     rung_metrics metrics;

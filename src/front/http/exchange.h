@@ -139,8 +139,8 @@ bool rung_exchange_is_chunked(const rung_exchange *x); /* a begun answer to HTTP
 size_t
 rung_exchange_queued(const rung_exchange *x); /* bytes written and not yet taken by the client */
 void rung_exchange_end(rung_exchange *x);
-/* End a begun answer so that the client sees that it is not complete: the connection is cut. Also ends an exchange whose
- * client is gone, without an answer. */
+/* End a begun answer so that the client sees that it is not complete: the connection is cut. Also for an exchange whose
+ * client is gone. */
 void rung_exchange_cut(rung_exchange *x);
 
 /* What the handler wants to know while the exchange lasts; NULL: nothing. All are called from the loop.
