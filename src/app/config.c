@@ -13,34 +13,44 @@
 #include <string.h>
 
 const rung_setting rung_setting_table[RUNG_SETTING_COUNT] = {
-#define X(field, kind, name, flag, env, fallback, word, low, high, help)                           \
-    {RUNG_SETTING_IS_##kind,        name, flag, env, fallback, word, help, low, high,              \
+#define X(field, kind, name, flag, fallback, word, low, high, help)                                \
+    {RUNG_SETTING_IS_##kind,        name, flag, fallback, word, help, low, high,                   \
      offsetof(rung_settings, field)},
     RUNG_SETTINGS(X)
 #undef X
 };
 
-/* Where a value stands, for messages. */
-typedef struct place {
-    rung_setting_source source;
-    const char *file;
-    uint32_t line;
-} place;
-
-static rung_reason reason_of(rung_setting_source source) {
-    return source == RUNG_SETTING_FROM_FLAG ? RUNG_REASON_FLAG : RUNG_REASON_NONE;
+const char *rung_setting_env(rung_setting_id id, char out[RUNG_SETTING_ENV_MAX]) {
+    snprintf(out, RUNG_SETTING_ENV_MAX, "RUNG_%s", rung_setting_table[id].flag + 2);
+    for (char *p = out; *p; p++)
+        *p = *p == '-' ? '_' : *p >= 'a' && *p <= 'z' ? (char)(*p - 32) : *p;
+    return out;
 }
 
-static rung_status refuse(const rung_setting *row, const place *at, const char *value,
-                          const char *expected, rung_err *err) {
-    char where[160] = "";
-    if (at->source == RUNG_SETTING_FROM_FILE)
-        snprintf(where, sizeof where, "%.120s:%u: %s", at->file, at->line, row->name);
+const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out,
+                                size_t size) {
+    char env[RUNG_SETTING_ENV_MAX];
+    if (s->sources[id] == RUNG_SETTING_FROM_FILE)
+        snprintf(out, size, "%.120s:%u", s->file, s->lines[id]);
     else
-        snprintf(where, sizeof where, "%s",
-                 at->source == RUNG_SETTING_FROM_FLAG ? row->flag : row->env);
-    return RUNG_FAIL_WHY(err, RUNG_EINVAL, reason_of(at->source), "%s: expected %s, not \"%.60s\"",
-                         where, expected, value);
+        snprintf(out, size, "%s",
+                 s->sources[id] == RUNG_SETTING_FROM_FLAG          ? rung_setting_table[id].flag
+                 : s->sources[id] == RUNG_SETTING_FROM_ENVIRONMENT ? rung_setting_env(id, env)
+                                                                   : "default");
+    return out;
+}
+
+/* `value` is `len` bytes of what was given. */
+static rung_status refuse(const rung_settings *s, rung_setting_id id, const char *expected,
+                          const char *value, size_t len, rung_err *err) {
+    char where[192];
+    bool is_file = s->sources[id] == RUNG_SETTING_FROM_FILE;
+    rung_setting_origin(s, id, where, sizeof where);
+    return RUNG_FAIL_WHY(
+        err, RUNG_EINVAL,
+        s->sources[id] == RUNG_SETTING_FROM_FLAG ? RUNG_REASON_FLAG : RUNG_REASON_NONE,
+        "%s%s%s: expected %s, not \"%.*s\"", where, is_file ? ": " : "",
+        is_file ? rung_setting_table[id].name : "", expected, (int)(len < 60 ? len : 60), value);
 }
 
 /* ---- values: each parser takes the whole text or nothing ---- */
@@ -174,7 +184,6 @@ static bool is_within(const rung_setting *row, uint64_t n) {
 }
 
 static bool parse_into(const rung_setting *row, const char *text, void *field) {
-    uint64_t n;
     uint32_t choice;
     switch (row->kind) {
     case RUNG_SETTING_IS_TEXT:
@@ -186,21 +195,12 @@ static bool parse_into(const rung_setting *row, const char *text, void *field) {
     case RUNG_SETTING_IS_NUMBER:
         return rung_number_parse(text, field) && is_within(row, *(uint64_t *)field);
     case RUNG_SETTING_IS_SIZE:
-        if (row->high == UINT64_MAX && strcmp(text, "off") == 0) {
-            *(uint64_t *)field = UINT64_MAX;
-            return true;
-        }
-        if (is_auto(row) && strcmp(text, "auto") == 0) {
-            *(uint64_t *)field = 0;
-            return true;
-        }
-        *(uint64_t *)field = 0;
-        return parse_units(text, size_units, field) && is_within(row, *(uint64_t *)field);
+        *(uint64_t *)field = strcmp(text, "off") == 0 ? UINT64_MAX : 0;
+        return (row->high == UINT64_MAX && strcmp(text, "off") == 0) ||
+               (is_auto(row) && strcmp(text, "auto") == 0) ||
+               (parse_units(text, size_units, field) && is_within(row, *(uint64_t *)field));
     case RUNG_SETTING_IS_TIME:
-        if (!parse_units(text, time_units, &n) || !is_within(row, n))
-            return false;
-        *(uint64_t *)field = n;
-        return true;
+        return parse_units(text, time_units, field) && is_within(row, *(uint64_t *)field);
     case RUNG_SETTING_IS_SWITCH:
         if (!parse_choice("on|off", text, &choice))
             return false;
@@ -216,16 +216,15 @@ static bool parse_into(const rung_setting *row, const char *text, void *field) {
     return false;
 }
 
-static rung_status set(rung_settings *s, rung_setting_id id, const char *text, const place *at,
-                       rung_err *err) {
+static rung_status set(rung_settings *s, rung_setting_id id, const char *text,
+                       rung_setting_source source, rung_err *err) {
     const rung_setting *row = &rung_setting_table[id];
     char expected[96];
-    if (!parse_into(row, text, (char *)s + row->offset))
-        return refuse(row, at, text, expectation(row, expected), err);
     s->texts[id] = text;
-    s->sources[id] = at->source;
-    s->lines[id] = at->line;
-    return RUNG_OK;
+    s->sources[id] = source;
+    if (parse_into(row, text, (char *)s + row->offset))
+        return RUNG_OK;
+    return refuse(s, id, expectation(row, expected), text, strlen(text), err);
 }
 
 /* ---- the file ---- */
@@ -287,13 +286,12 @@ enum { NAME_MAX_LEN = 64 };
 typedef struct reading {
     rung_settings *s;
     char section[NAME_MAX_LEN]; /* "" or "limits." */
-    place at;
-    uint32_t seen[RUNG_SETTING_COUNT]; /* the line of it in this file */
+    uint32_t line;
     rung_err *err;
 } reading;
 
 static rung_status fail_line(const reading *r, const char *what, const char *text) {
-    return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s \"%.60s\"", r->at.file, r->at.line, what,
+    return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s \"%.60s\"", r->s->file, r->line, what,
                      text);
 }
 
@@ -328,20 +326,20 @@ static rung_status read_setting(reading *r, char *line) {
     char *value = unquote(trim(equals + 1));
     if (!value)
         return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s: the quotes do not end with the value",
-                         r->at.file, r->at.line, name);
-    if (r->seen[id])
+                         r->s->file, r->line, name);
+    if (r->s->lines[id])
         return RUNG_FAIL(r->err, RUNG_EINVAL, "%.120s:%u: %s is given twice; first in line %u",
-                         r->at.file, r->at.line, name, r->seen[id]);
-    r->seen[id] = r->at.line;
-    return set(r->s, (rung_setting_id)id, value, &r->at, r->err);
+                         r->s->file, r->line, name, r->s->lines[id]);
+    r->s->lines[id] = r->line;
+    return set(r->s, (rung_setting_id)id, value, RUNG_SETTING_FROM_FILE, r->err);
 }
 
 static rung_status read_file(rung_settings *s, rung_err *err) {
-    reading r = {.s = s, .at = {RUNG_SETTING_FROM_FILE, s->file, 0}, .err = err};
+    reading r = {.s = s, .err = err};
     rung_status st = read_text(s, err);
     for (char *rest = s->file_text; st == RUNG_OK && rest;) {
         char *line = trim(strsep(&rest, "\n"));
-        r.at.line++;
+        r.line++;
         if (*line == '\0' || *line == '#')
             continue;
         st = *line == '[' ? read_section(&r, line) : read_setting(&r, line);
@@ -351,20 +349,15 @@ static rung_status read_file(rung_settings *s, rung_err *err) {
 
 /* ---- what settings must agree on ---- */
 
-/* The engines that a URL may name and this version does not have are refused by name. */
+/* `good` is a word, or a prefix if it ends with a colon. */
 static rung_status check_engine(const rung_settings *s, rung_setting_id id, const char *good,
                                 const char *expected, rung_err *err) {
     const char *text = s->texts[id];
-    const rung_setting *row = &rung_setting_table[id];
-    char where[192];
     size_t len = strlen(good);
     if (*text == '\0' || strcmp(text, "off") == 0 ||
         (strncmp(text, good, len) == 0 && (text[len] != '\0') == (good[len - 1] == ':')))
         return RUNG_OK;
-    return RUNG_FAIL_WHY(err, RUNG_EINVAL, reason_of(s->sources[id]),
-                         "%s: %s: \"%.50s\" is not supported by this version; expected %s",
-                         rung_setting_origin(s, id, where, sizeof where), row->name, text,
-                         expected);
+    return refuse(s, id, expected, text, strlen(text), err);
 }
 
 static bool is_origin(const char *text, size_t len) {
@@ -374,48 +367,21 @@ static bool is_origin(const char *text, size_t len) {
     return scheme && !memchr(text + scheme, '/', len - scheme) && !memchr(text, ' ', len);
 }
 
-/* Where everybody is an admin, so is every page that may ask. */
-static rung_status check_origins_without_keys(const rung_settings *s, rung_err *err) {
-    for (const char *text = s->cors_origins; text && *text;) {
+static rung_status check_origins(const rung_settings *s, rung_err *err) {
+    const char *text = s->cors_origins;
+    bool is_good = !text || strcmp(text, "*") == 0;
+    while (!is_good) {
+        text += strspn(text, " ");
         size_t len = strcspn(text, ", ");
-        if (len && !rung_origin_is_local(rung_slice_of(text, len)))
-            return RUNG_FAIL_FIELD(
-                err, RUNG_EREFUSED, "cors.origins",
-                "there are no keys, so pages of %.*s could change "
-                "everything. Make a key first: rung keys create --role admin %s%.60s",
-                (int)(len < 60 ? len : 60), text, s->keys ? "--keys " : "--data ",
-                s->keys   ? s->keys
-                : s->data ? s->data
-                          : "DIR");
-        text += len;
-        text += strspn(text, ", ");
+        const char *next = text + len + strspn(text + len, " ");
+        if (!is_origin(text, len) || (*next && *next != ','))
+            return refuse(s, RUNG_SETTING_cors_origins,
+                          "https://HOST[:PORT], separated by commas, or *", text, strlen(text),
+                          err);
+        is_good = *next == '\0';
+        text = next + 1;
     }
     return RUNG_OK;
-}
-
-static rung_status check_origins(const rung_settings *s, rung_err *err) {
-    char where[192];
-    const char *text = s->cors_origins;
-    if (!text || strcmp(text, "*") == 0)
-        return RUNG_OK;
-    for (;; text++) {
-        text += strspn(text, " ");
-        size_t len = strcspn(text, ", ");
-        if (!is_origin(text, len))
-            return RUNG_FAIL_WHY(
-                err, RUNG_EINVAL, reason_of(s->sources[RUNG_SETTING_cors_origins]),
-                "%s: cors.origins: expected https://HOST[:PORT], separated by commas, or *, "
-                "not \"%.*s\"",
-                rung_setting_origin(s, RUNG_SETTING_cors_origins, where, sizeof where),
-                (int)(len < 60 ? len : 60), text);
-        text += len;
-        text += strspn(text, " ");
-        if (*text == '\0')
-            return RUNG_OK;
-        if (*text != ',')
-            return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "cors.origins",
-                                   "expected a comma before \"%.60s\"", text);
-    }
 }
 
 static rung_status check_together(const rung_settings *s, rung_err *err) {
@@ -444,24 +410,22 @@ static rung_status check_together(const rung_settings *s, rung_err *err) {
 /* ---- all of it ---- */
 
 rung_status rung_settings_load(rung_settings *s, const rung_settings_sources *from, rung_err *err) {
+    char name[RUNG_SETTING_ENV_MAX];
     *s = (rung_settings){0};
     rung_status st = RUNG_OK;
     s->file = from->file ? from->file : from->env ? from->env("RUNG_CONFIG") : NULL;
-    for (int i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT; i++)
-        st = set(s, (rung_setting_id)i, rung_setting_table[i].fallback,
-                 &(place){.source = RUNG_SETTING_FROM_DEFAULT}, err);
+    for (rung_setting_id i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT; i++)
+        st = set(s, i, rung_setting_table[i].fallback, RUNG_SETTING_FROM_DEFAULT, err);
     if (st == RUNG_OK && s->file)
         st = read_file(s, err);
-    for (int i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT; i++) {
-        const char *text = from->env ? from->env(rung_setting_table[i].env) : NULL;
+    for (rung_setting_id i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT; i++) {
+        const char *text = from->env ? from->env(rung_setting_env(i, name)) : NULL;
         if (text)
-            st = set(s, (rung_setting_id)i, text, &(place){.source = RUNG_SETTING_FROM_ENVIRONMENT},
-                     err);
+            st = set(s, i, text, RUNG_SETTING_FROM_ENVIRONMENT, err);
     }
-    for (int i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT && from->flags; i++)
+    for (rung_setting_id i = 0; st == RUNG_OK && i < RUNG_SETTING_COUNT && from->flags; i++)
         if (from->flags[i])
-            st = set(s, (rung_setting_id)i, from->flags[i],
-                     &(place){.source = RUNG_SETTING_FROM_FLAG}, err);
+            st = set(s, i, from->flags[i], RUNG_SETTING_FROM_FLAG, err);
     return st < 0 ? st : check_together(s, err);
 }
 
@@ -489,10 +453,39 @@ const char *rung_settings_keys_path(const rung_settings *s, char *out, size_t si
     return out;
 }
 
+/* How to create the first key. */
+static const char *key_hint(const rung_settings *s, char out[160]) {
+    snprintf(out, 160, "Create a key first: rung keys create --role admin %s%.60s",
+             s->keys ? "--keys " : "--data ",
+             s->keys   ? s->keys
+             : s->data ? s->data
+                       : "DIR");
+    return out;
+}
+
+/* Without keys everybody is an admin, and so is every web page that may call the API. */
+static rung_status check_origins_without_keys(const rung_settings *s, rung_err *err) {
+    char hint[160];
+    for (const char *text = s->cors_origins; text && *text;) {
+        size_t len = strcspn(text, ", ");
+        if (len && !rung_origin_is_local(rung_slice_of(text, len)))
+            return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "cors.origins",
+                                   "there are no keys, so pages of %.*s could change "
+                                   "everything. %s",
+                                   (int)(len < 60 ? len : 60), text, key_hint(s, hint));
+        text += len;
+        text += strspn(text, ", ");
+    }
+    return RUNG_OK;
+}
+
 rung_status rung_settings_check_reach(const rung_settings *s, const rung_access *access,
                                       rung_err *err) {
     const char *const addresses[] = {s->http, s->resp}, *const names[] = {"http", "resp"};
-    for (size_t i = 0; i < 2 && rung_access_is_open(access); i++) {
+    char hint[160];
+    if (!rung_access_is_open(access))
+        return RUNG_OK;
+    for (size_t i = 0; i < 2; i++) {
         rung_address address;
         if (!addresses[i])
             continue;
@@ -500,34 +493,9 @@ rung_status rung_settings_check_reach(const rung_settings *s, const rung_access 
         if (st < 0)
             return st;
         if (!rung_address_is_local(&address))
-            return RUNG_FAIL(
-                err, RUNG_EREFUSED,
-                "%s: %.60s can be reached from elsewhere, and there are no keys. Make one "
-                "first: rung keys create --role admin %s%.60s",
-                names[i], addresses[i], s->keys ? "--keys " : "--data ",
-                s->keys   ? s->keys
-                : s->data ? s->data
-                          : "DIR");
+            return RUNG_FAIL(err, RUNG_EREFUSED,
+                             "%s: %.60s can be reached from elsewhere, and there are no keys. %s",
+                             names[i], addresses[i], key_hint(s, hint));
     }
-    return rung_access_is_open(access) ? check_origins_without_keys(s, err) : RUNG_OK;
-}
-
-const char *rung_setting_origin(const rung_settings *s, rung_setting_id id, char *out,
-                                size_t size) {
-    const rung_setting *row = &rung_setting_table[id];
-    switch (s->sources[id]) {
-    case RUNG_SETTING_FROM_DEFAULT:
-        snprintf(out, size, "default");
-        break;
-    case RUNG_SETTING_FROM_FILE:
-        snprintf(out, size, "%.120s:%u", s->file, s->lines[id]);
-        break;
-    case RUNG_SETTING_FROM_ENVIRONMENT:
-        snprintf(out, size, "%s", row->env);
-        break;
-    case RUNG_SETTING_FROM_FLAG:
-        snprintf(out, size, "%s", row->flag);
-        break;
-    }
-    return out;
+    return check_origins_without_keys(s, err);
 }

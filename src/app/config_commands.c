@@ -132,11 +132,13 @@ static void show_example(const rung_settings *s) {
 }
 
 static void show_markdown(void) {
+    char env[RUNG_SETTING_ENV_MAX];
     puts("| setting | default | environment | flag | |\n|---|---|---|---|---|");
     for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
         const rung_setting *row = &rung_setting_table[i];
         printf("| `%s` | %s%s%s | `%s` | `%s` | ", row->name, *row->fallback ? "`" : "",
-               row->fallback, *row->fallback ? "`" : "", row->env, row->flag);
+               row->fallback, *row->fallback ? "`" : "", rung_setting_env((rung_setting_id)i, env),
+               row->flag);
         for (const char *p = row->help; *p; p++)
             printf(*p == '|' ? "\\%c" : "%c", *p);
         puts(" |");

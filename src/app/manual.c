@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The man page, from the table of commands and the table of settings: it cannot say other than --help does. */
+/* The man page, from the tables of commands and settings. */
 #include "app/config.h"
 #include "cli/command.h"
 
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Text for troff: a backslash and a dash mean something there, and so do a dot and a quote at the start of a line. */
+/* Escape text for troff. */
 static void put_text(FILE *out, const char *text) {
     for (bool is_start = true; *text; is_start = *text++ == '\n') {
         if (is_start && (*text == '.' || *text == '\''))
@@ -27,21 +27,22 @@ static void put_macro(FILE *out, const char *macro, const char *text) {
     fputc('\n', out);
 }
 
-static void put_option(FILE *out, const rung_option *o) {
+/* A name in bold, what follows it in italics (may be NULL), and a text below. */
+static void put_item(FILE *out, const char *name, const char *more, const char *text) {
     fputs(".TP\n\\fB", out);
-    put_text(out, o->name);
+    put_text(out, name);
     fputs("\\fR", out);
-    if (o->value) {
+    if (more) {
         fputs(" \\fI", out);
-        put_text(out, o->value);
+        put_text(out, more);
         fputs("\\fR", out);
     }
     fputc('\n', out);
-    put_text(out, o->help);
+    put_text(out, text);
     fputc('\n', out);
 }
 
-/* Details are written for a terminal: lines that begin with blanks are examples and stay as they are. */
+/* Indented lines are examples. */
 static void put_details(FILE *out, const char *text) {
     bool is_example = false;
     char line[256];
@@ -80,7 +81,7 @@ static void put_command(FILE *out, const rung_command *c) {
     put_text(out, usage);
     fputs("\n.fi\n", out);
     for (size_t i = 0; i < c->option_count; i++)
-        put_option(out, &c->options[i]);
+        put_item(out, c->options[i].name, c->options[i].value, c->options[i].help);
     if (*c->details) {
         fputs(".PP\n", out);
         put_details(out, c->details);
@@ -88,25 +89,16 @@ static void put_command(FILE *out, const rung_command *c) {
 }
 
 static void put_settings(FILE *out) {
+    char env[RUNG_SETTING_ENV_MAX], names[200], text[300];
     fputs(".SH CONFIGURATION\n", out);
-    put_text(out, "A setting is given by flag, environment, file or default, in this order. The "
-                  "file has lines\n"
-                  "\"name = value\", [sections] and # comments.\n");
-    for (size_t i = 0; i < RUNG_SETTING_COUNT; i++) {
+    put_text(out, "Flags override the environment, which overrides the file, which overrides the\n"
+                  "defaults. The file has lines \"name = value\", [sections] and # comments.\n");
+    for (rung_setting_id i = 0; i < RUNG_SETTING_COUNT; i++) {
         const rung_setting *s = &rung_setting_table[i];
-        fputs(".TP\n\\fB", out);
-        put_text(out, s->name);
-        fputs("\\fR, ", out);
-        put_text(out, s->env);
-        fputs(", ", out);
-        put_text(out, s->flag);
-        fputc('\n', out);
-        put_text(out, s->help);
-        fputs(*s->fallback ? " (default: " : ".\n", out);
-        if (*s->fallback) {
-            put_text(out, s->fallback);
-            fputs(").\n", out);
-        }
+        snprintf(names, sizeof names, "%s, %s", rung_setting_env(i, env), s->flag);
+        snprintf(text, sizeof text, *s->fallback ? "%s (default: %s)." : "%s.", s->help,
+                 s->fallback);
+        put_item(out, s->name, names, text);
     }
 }
 
@@ -116,9 +108,9 @@ void rung_man_print(FILE *out) {
     fputs(".SH NAME\nrung \\- an exact leaderboard: server, client and tools\n", out);
     fputs(".SH SYNOPSIS\n.B rung\n.I COMMAND\n[...]\n", out);
     fputs(".SH DESCRIPTION\n", out);
-    put_text(out, "Rung keeps every ranking in memory and every event in a durable log, and "
-                  "answers who is on\n"
-                  "top, where a player stands and who is just above, for every player.\n");
+    put_text(out,
+             "Rung keeps every ranking in memory and every event in a durable log. It answers\n"
+             "who is on top, and the rank and the neighbours of every player.\n");
     for (size_t i = 0; i < rung_command_count; i++) {
         const rung_command *c = rung_command_table[i];
         if (strcmp(group, c->group) != 0) {
@@ -129,13 +121,11 @@ void rung_man_print(FILE *out) {
     }
     put_settings(out);
     fputs(".SH ENVIRONMENT\n", out);
-    put_text(
-        out,
-        "RUNG_URL names the server for commands that ask one, RUNG_KEY the key, RUNG_KEY_FILE a\n"
-        "file that holds it, RUNG_CA_FILE certificates to trust. REDISCLI_AUTH is the password of\n"
-        "a Redis server to import from. NO_COLOR turns colours off. The settings of the server "
-        "are\n"
-        "listed above.\n");
+    put_text(out,
+             "Commands that ask a server read its address from RUNG_URL, the key from RUNG_KEY or\n"
+             "from the file RUNG_KEY_FILE, and trusted certificates from RUNG_CA_FILE.\n"
+             "REDISCLI_AUTH is the password of a Redis server to import from. NO_COLOR turns\n"
+             "colours off. The settings of the server are listed above.\n");
     fputs(".SH EXIT STATUS\n", out);
     put_text(out, RUNG_EXIT_CODES_TEXT ".\n");
 }

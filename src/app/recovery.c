@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recovery.c - from an open port to a server that is ready: the data folder is opened on another thread, the keys are
- * looked at, and the fronts begin.
+/* recovery.c - open the data folder on a worker thread, check the keys, and start serving.
  *
- * Threads: rung__server_open_folder() runs on a worker, before the hub is handed over. on_wake, on_fatal, on_progress
- * and rung__server_say are called from any thread: they touch the logger, the loop's wake and the progress only. */
+ * Threads: rung__server_open_folder() runs on a worker. on_wake, on_fatal, on_progress and rung__server_say run on any
+ * thread and touch only the logger, the loop's wake and the progress. */
 #include "app/server.h"
 
 #include "base/alloc.h"
@@ -26,13 +25,13 @@ static void on_fatal(void *ctx, const rung_err *err) {
     const rung__server *s = ctx;
     if (err->code == RUNG_ENOMEM) {
         RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
-                 "out of memory: stopping at once; the log has all that was acknowledged. Give the "
-                 "server more memory, or set memory.max lower",
+                 "out of memory: stopping at once; everything acknowledged is in the log. Give the "
+                 "server more memory, or lower memory.max",
                  RUNG_LOG_STR("why", err->message));
         _exit(EXIT_NO_MEMORY);
     }
     RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
-             "the log failed: stopping at once, nothing more is acknowledged",
+             "the log failed: stopping at once, without further answers",
              RUNG_LOG_STR("why", err->message));
     _exit(EXIT_LOG_FAILED);
 }
@@ -49,9 +48,9 @@ static void on_progress(void *ctx, const char *what, uint64_t done, uint64_t tot
     s->opening_total = total;
 }
 
-/* ---- saying where ---- */
+/* ---- announcing ---- */
 
-/* The one line of the log whose text is a contract: in the readable form it stands alone, without time and level. */
+/* Programs parse this line: as text it has neither time nor level. */
 void rung__server_announce(rung__server *s) {
     char http[RUNG_ADDRESS_TEXT_MAX] = "", resp[RUNG_ADDRESS_TEXT_MAX] = "";
     if (s->is_announced)
@@ -61,7 +60,7 @@ void rung__server_announce(rung__server *s) {
         rung_address_text(&s->http_bound, http);
     if (s->has_resp)
         rung_address_text(&s->resp_bound, resp);
-    rung_logger loud = s->logger; /* it is said whatever the level */
+    rung_logger loud = s->logger; /* whatever the level */
     loud.level = RUNG_LOG_DEBUG;
     if (loud.is_json)
         RUNG_SAY(&loud, RUNG_LOG_INFO, "listening", RUNG_LOG_STR("http", http),
@@ -77,10 +76,10 @@ static void access_answered(void *ctx, rung_status st, const rung_outcome *outco
                             const rung_err *err) {
     rung__server *s = ctx;
     (void)st, (void)outcome, (void)err;
-    s->is_access_put = false; /* one that failed is tried again at the next look */
+    s->is_access_put = false; /* retried later if it failed */
 }
 
-/* The log knows whether this server has keys, so that a lost file of keys does not open everything. */
+/* Record in the log whether there are keys, so that a lost file of keys does not open the server to everybody. */
 void rung__server_note_access(rung__server *s) {
     bool has_keys = !rung_access_is_open(s->access);
     if (!s->hub || !s->settings.data || s->is_access_put || s->stage == RUNG__STAGE_STOPPING ||
@@ -90,30 +89,26 @@ void rung__server_note_access(rung__server *s) {
     s->is_access_put = rung_hub_put(s->hub, &event, access_answered, s, NULL) == RUNG_OK;
 }
 
-/* An exit code. Without its keys a server would let everybody do everything. */
-static int check_access(rung__server *s) {
-    rung_err err = {0};
+/* Refuse to serve if the keys were lost: everybody could do everything. */
+static rung_status check_access(rung__server *s, rung_err *err) {
     if (!rung_access_is_open(s->access) || !rung_state_has_keys(rung_hub_state(s->hub)))
-        return RUNG_EXIT_OK;
+        return RUNG_OK;
     if (s->settings.allow_no_keys) {
         RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
-                 "this data folder has had keys and there are none now: allow_no_keys lets "
-                 "everybody do everything",
+                 "this data folder had keys and has none now: allow_no_keys lets everybody do "
+                 "everything",
                  {0});
-        return RUNG_EXIT_OK;
+        return RUNG_OK;
     }
-    rung_ignore(
-        RUNG_FAIL_FIELD(&err, RUNG_EREFUSED, "keys",
-                        "this data folder has had keys, and %.100s holds none: put the file "
-                        "back, or make a key with rung keys create, or set allow_no_keys = on",
-                        rung_access_path(s->access)),
-        "it is the answer");
-    return rung__server_fail(s, &err);
+    return RUNG_FAIL_FIELD(err, RUNG_EREFUSED, "keys",
+                           "this data folder had keys, and %.100s has none: restore the file, "
+                           "create a key with rung keys create, or set allow_no_keys = on",
+                           rung_access_path(s->access));
 }
 
 /* ---- recovery ---- */
 
-/* A folder remembers its own; only what somebody asked for changes that. */
+/* A folder remembers these settings; only an explicit one changes them. */
 static bool is_given(const rung_settings *set, rung_setting_id id) {
     return set->sources[id] != RUNG_SETTING_FROM_DEFAULT;
 }
@@ -143,8 +138,7 @@ void rung__server_open_folder(rung_work *work) {
     s->open_status = rung_hub_open(&config, &s->opened, &s->open_err);
 }
 
-/* Readers of the archive that answers for windows gone by: more than one, so that a slow question does not hold up the
- * others. Without one the server goes on, and says so. */
+/* Several readers of the archive, so that a slow query does not delay others. The server works without them. */
 static void add_readers(rung__server *s) {
     rung_asker *asker = rung_api_asker(s->api);
     rung_archive *archive;
@@ -161,8 +155,7 @@ static void add_readers(rung__server *s) {
             return;
 }
 
-static int set_up_resp(rung__server *s) {
-    rung_err err = {0};
+static rung_status set_up_resp(rung__server *s, rung_err *err) {
     rung_resp_config config = {.alloc = rung_alloc_heap(),
                                .net = s->net,
                                .hub = s->hub,
@@ -175,30 +168,32 @@ static int set_up_resp(rung__server *s) {
                                .is_durable = s->settings.data != NULL,
                                .work_max = s->settings.work_max,
                                .version = rung_version()};
-    return rung_resp_create(&config, &s->resp, &err) < 0 ? rung__server_fail(s, &err)
-                                                         : RUNG_EXIT_OK;
+    return rung_resp_create(&config, &s->resp, err);
+}
+
+static void give_up(rung__server *s, const rung_err *err, const char *why) {
+    s->exit_code = rung__server_fail(s, err);
+    rung__server_stop(s, why);
 }
 
 void rung__server_recovered(rung_work *work) {
     rung__server *s = work->ctx;
+    rung_err err = {0};
     if (s->open_status < 0) {
-        bool is_memory = s->open_err.code == RUNG_ENOMEM;
-        s->exit_code = rung__server_fail(s, &s->open_err);
-        rung__server_stop(
-            s, is_memory ? "out of memory: the data folder needs more than this process may have"
-                         : "the data folder cannot be opened");
+        give_up(s, &s->open_err,
+                s->open_err.code == RUNG_ENOMEM
+                    ? "out of memory: the data folder needs more than this process may use"
+                    : "the data folder cannot be opened");
         return;
     }
     s->hub = s->opened;
-    s->exit_code = check_access(s);
-    if (s->exit_code) {
-        rung__server_stop(s, "the keys are gone");
+    if (check_access(s, &err) < 0) {
+        give_up(s, &err, "the keys are gone");
         return;
     }
     rung__server_note_access(s);
-    s->exit_code = set_up_resp(s);
-    if (s->exit_code) {
-        rung__server_stop(s, "out of memory");
+    if (set_up_resp(s, &err) < 0) {
+        give_up(s, &err, "out of memory");
         return;
     }
     rung_api_start(s->api, s->hub);

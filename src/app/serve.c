@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rung serve - the server: one loop thread that owns the state, and what is wired to it.
+/* rung serve - the server: one loop thread that owns the state, and everything connected to it.
  *
  *     connections -> net -> http -> api -> hub -> log, archive
  *                       \-> resp ------/
  *
- * It listens first and recovers beside, in a worker: /healthz answers at once, /readyz when the state is complete. The
- * life of a server:
+ * It listens at once and recovers on a worker thread: /healthz answers immediately, /readyz once the state is complete.
  *
  *     OPENING --recovered()--> SERVING --stop()--> STOPPING --net_stopped()--> the loop ends, everything is closed
- *        \--on_signal(): nothing was acknowledged yet, leave at once
+ *        \--on_signal(): nothing was acknowledged yet, exit at once
  *
  * Invariants:
- *   1. What was acknowledged is finished: a stop closes the net first (requests under way get their answers, within
- *      stop_timeout), and the hub after it, which logs and applies all that was put.
- *   2. When the log fails the process ends at once (on_fatal), before anything more is said to anybody.
+ *   1. What was acknowledged is finished: a stop closes the net first (requests in flight are answered, within
+ *      stop_timeout), then the hub, which logs and applies everything that was put.
+ *   2. When the log fails, the process ends at once (on_fatal), before any further answer.
  *
- * This file has its life: the loop, signals, the stop. wiring.c sets up the rooms, recovery.c opens the data folder.
- * Thread: the loop's, but for what recovery.c names. */
+ * Everything runs on the loop's thread, except what recovery.c lists. */
 #include "app/memory.h"
 #include "app/server.h"
 #include "base/alloc.h"
@@ -28,7 +26,7 @@
 enum {
     TICK_MS = 100,
     RELOAD_MS = 500,
-    ANNOUNCE_MS = 3000, /* a quick recovery is waited for before "listening" is said */
+    ANNOUNCE_MS = 3000, /* how long "listening" waits for the recovery */
     SIGNAL_COUNT = 4,
 };
 
@@ -39,7 +37,7 @@ int rung__server_fail(const rung__server *s, const rung_err *err) {
     return RUNG_EXIT_PROBLEM;
 }
 
-/* ---- parts of a turn, and timers ---- */
+/* ---- tasks and timers ---- */
 
 static void flush(void *ctx) {
     const rung__server *s = ctx;
@@ -71,7 +69,7 @@ static void reload_keys(rung__server *s, bool is_forced) {
         RUNG_SAY(&s->logger, RUNG_LOG_INFO, "keys read",
                  RUNG_LOG_NUMBER("count", rung_keys_count(rung_access_keys(s->access))));
     else if (st < 0)
-        RUNG_SAY(&s->logger, RUNG_LOG_ERROR, "the keys cannot be read; those in force stay",
+        RUNG_SAY(&s->logger, RUNG_LOG_ERROR, "cannot read the keys; the old ones stay in force",
                  RUNG_LOG_STR("why", err.message));
 }
 
@@ -84,7 +82,7 @@ static void on_announce_time(void *ctx) {
     rung__server_announce(ctx);
 }
 
-/* The hub's tasks come first, so that what the fronts answer is as new as it can be. */
+/* The hub's tasks come first, so that the fronts answer from the newest state. */
 static void join_loop(rung__server *s) {
     s->flush =
         (rung_task){.run = flush, .ctx = s, .is_in_every_turn = true, .has_more = has_changes};
@@ -114,7 +112,8 @@ static void reload_certificate(rung__server *s) {
     if (!s->tls)
         return;
     if (rung_tls_reload(s->tls, &err) < 0)
-        RUNG_SAY(&s->logger, RUNG_LOG_ERROR, "the certificate cannot be read; the one in use stays",
+        RUNG_SAY(&s->logger, RUNG_LOG_ERROR,
+                 "cannot read the certificate; the old one stays in use",
                  RUNG_LOG_STR("why", err.message));
     else
         RUNG_SAY(&s->logger, RUNG_LOG_INFO, "certificate read", {0});
@@ -127,7 +126,7 @@ static void begin_snapshot(rung__server *s) {
         RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "no snapshot", RUNG_LOG_STR("why", err.message));
     else
         RUNG_SAY(&s->logger, RUNG_LOG_INFO,
-                 st == RUNG_OK ? "snapshot begun" : "nothing has changed since the last snapshot",
+                 st == RUNG_OK ? "snapshot started" : "nothing has changed since the last snapshot",
                  {0});
 }
 
@@ -148,7 +147,7 @@ void rung__server_stop(rung__server *s, const char *why) {
 static void on_signal(void *ctx, int number) {
     rung__server *s = ctx;
     if (s->stage == RUNG__STAGE_STOPPING) {
-        if (number == SIGINT) { /* somebody is impatient; the log can take it */
+        if (number == SIGINT) { /* the second Ctrl-C; the log can take it */
             RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "stopped", RUNG_LOG_STR("while", "stopping"));
             _exit(RUNG_EXIT_PROBLEM);
         }
@@ -159,13 +158,13 @@ static void on_signal(void *ctx, int number) {
         begin_snapshot(s);
     } else if (s->stage == RUNG__STAGE_SERVING) {
         rung__server_stop(s, number == SIGTERM ? "SIGTERM" : "SIGINT");
-    } else { /* still recovering: nothing was acknowledged */
+    } else { /* still recovering */
         RUNG_SAY(&s->logger, RUNG_LOG_INFO, "stopped", RUNG_LOG_STR("while", "recovering"));
         _exit(RUNG_EXIT_OK);
     }
 }
 
-/* The first thing of all: one that comes before the loop is there waits for it, instead of ending the process. */
+/* Block our signals until the loop handles them: an early one must not kill the process. */
 static void hold_signals(sigset_t *before_out) {
     sigset_t ours;
     sigemptyset(&ours);
@@ -174,9 +173,9 @@ static void hold_signals(sigset_t *before_out) {
     pthread_sigmask(SIG_BLOCK, &ours, before_out);
 }
 
-/* ---- its life ---- */
+/* ---- life cycle ---- */
 
-/* What answers were still owed goes to exchanges whose clients are gone or were cut off. */
+/* Remaining answers go to exchanges whose clients are gone. */
 static void tear_down(rung__server *s) {
     rung_err err = {0};
     leave_loop(s);
@@ -194,7 +193,6 @@ static void tear_down(rung__server *s) {
     rung_uv_loop_destroy(s->loop);
 }
 
-/* Signals are caught from the first moment, and looked at when the loop runs. */
 static int begin_loop(rung__server *s, const sigset_t *before) {
     rung_err err = {0};
     if (rung_uv_loop_create(rung_alloc_heap(), &s->loop, &err) < 0)

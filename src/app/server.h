@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.h - the server that `rung serve` runs: what serve.c, wiring.c and recovery.c share. Private to the room. */
+/* server.h - the server of `rung serve`, shared by serve.c, wiring.c and recovery.c. Private to the room. */
 #ifndef RUNG_APP_SERVER_H
 #define RUNG_APP_SERVER_H
 
@@ -30,10 +30,10 @@ typedef struct rung__server {
     rung__stage stage;
     int exit_code;
     bool is_announced;
-    bool is_access_put; /* an event that says whether there are keys is under way */
+    bool is_access_put; /* the event that records whether there are keys is in flight */
 
     rung_loop *loop;
-    rung_task flush, apply; /* the hub's parts of a turn */
+    rung_task flush, apply; /* the hub's tasks in a turn */
     rung_timer tick, reload, announce;
     rung_work opening;
 
@@ -43,21 +43,19 @@ typedef struct rung__server {
     rung_http *http;
     rung_api *api;
     rung_resp *resp;         /* NULL until recovered */
-    rung_protocol resp_gate; /* its protocol, with nobody let in before */
+    rung_protocol resp_gate; /* its protocol; closes connections before that */
     rung_hub *hub;           /* NULL until recovered */
     rung_attach *attach;
     rung_address http_bound, resp_bound;
     bool has_http, has_resp;
-    uint32_t
-        connections_max; /* the setting, or as many as the system's limit on open files allows */
-
-    uint64_t memory_max; /* of the state; 0: no limit */
+    uint32_t connections_max; /* the setting, or what the limit on open files allows */
+    uint64_t memory_max;      /* of the state; 0: no limit */
 
     char keys_path[PATH_MAX];
     char origins_text[4096];
     const char *origins[RUNG__ORIGINS_MAX + 1];
 
-    /* of the worker that opens the folder, until it is done */
+    /* owned by the worker that opens the folder, until it is done */
     rung_hub *opened;
     rung_status open_status;
     rung_err open_err;
@@ -66,17 +64,17 @@ typedef struct rung__server {
 } rung__server;
 
 /* serve.c */
-int rung__server_fail(const rung__server *s, const rung_err *err); /* says why; an exit code */
+int rung__server_fail(const rung__server *s, const rung_err *err); /* logs it; an exit code */
 void rung__server_stop(rung__server *s, const char *why);
 
-/* wiring.c: limits, the rooms and the listeners. Returns an exit code, and has said what is wrong. */
+/* wiring.c: limits, parts and listeners. Returns an exit code and has logged the error. */
 int rung__server_set_up(rung__server *s);
 
 /* recovery.c */
-void rung__server_open_folder(rung_work *work);     /* on another thread */
+void rung__server_open_folder(rung_work *work);     /* on a worker thread */
 void rung__server_recovered(rung_work *work);       /* afterwards: serve, or stop */
-void rung__server_announce(rung__server *s);        /* say where it listens, once */
-void rung__server_note_access(rung__server *s);     /* tell the log whether there are keys */
-void rung__server_say(void *ctx, const char *line); /* a warning; from any thread */
+void rung__server_announce(rung__server *s);        /* log the addresses, once */
+void rung__server_note_access(rung__server *s);     /* record in the log whether there are keys */
+void rung__server_say(void *ctx, const char *line); /* log a warning; any thread */
 
 #endif

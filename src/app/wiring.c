@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wiring.c - the rooms of a server, created and connected in their order, from the settings. Each step returns an exit
- * code and has said what is wrong. Without keys nobody from elsewhere can connect: such an address is refused here. */
+/* wiring.c - create the parts of a server from the settings and connect them. Without keys, an address that other
+ * machines can reach is refused. */
 #include "app/server.h"
 
 #include "app/memory.h"
@@ -15,12 +15,12 @@
 #include <sys/resource.h>
 
 enum {
-    FILES_KEPT = 128, /* open files that are not for connections in use */
+    FILES_KEPT = 128, /* open files that are not for connections */
     RESERVED_MAX = 64,
 };
 
-/* As many open files as we may have: every connection is one. The log, snapshots, the archive and connections that are
- * turned away need some, too: a server that runs out of them can neither write nor hear that a key was revoked. */
+/* Raise the limit on open files, and accept only as many connections as it leaves. The log, snapshots, the archive and
+ * refused connections need files, too: without any, a server can neither write nor reload its keys. */
 static void fit_limits(rung__server *s) {
     struct rlimit files;
     s->connections_max = (uint32_t)s->settings.connections_max;
@@ -35,14 +35,13 @@ static void fit_limits(rung__server *s) {
         return;
     s->connections_max = files.rlim_cur > kept ? (uint32_t)(files.rlim_cur - kept) : 1;
     RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
-             "the system allows fewer open files than limits.connections needs: fewer connections "
-             "are taken",
+             "the system allows fewer open files than limits.connections needs: accepting fewer "
+             "connections",
              RUNG_LOG_NUMBER("files", files.rlim_cur),
              RUNG_LOG_NUMBER("connections", s->connections_max),
              RUNG_LOG_NUMBER("limits.connections", s->settings.connections_max));
 }
 
-/* What the state may take: as it was set, or from what this process may have. */
 static void set_up_memory(rung__server *s) {
     const rung_settings *set = &s->settings;
     s->memory_max = set->memory_max
@@ -54,8 +53,7 @@ static void set_up_memory(rung__server *s) {
              RUNG_LOG_NUMBER("bytes", s->memory_max));
 }
 
-static int set_up_guard(rung__server *s) {
-    rung_err err = {0};
+static rung_status set_up_guard(rung__server *s, rung_err *err) {
     const rung_settings *set = &s->settings;
     rung_access_config config = {
         .alloc = rung_alloc_heap(),
@@ -65,16 +63,17 @@ static int set_up_guard(rung__server *s) {
         .per_player = set->rate_player,
         .per_peer = set->rate_peer,
     };
-    if (rung_random_hash_key(NULL, &config.hash_key, &err) < 0 ||
-        rung_access_create(&config, &s->access, &err) < 0 ||
-        rung_settings_check_reach(set, s->access, &err) < 0)
-        return rung__server_fail(s, &err);
-    if (rung_access_is_open(s->access))
+    rung_status st = rung_random_hash_key(NULL, &config.hash_key, err);
+    if (st == RUNG_OK)
+        st = rung_access_create(&config, &s->access, err);
+    if (st == RUNG_OK)
+        st = rung_settings_check_reach(set, s->access, err);
+    if (st == RUNG_OK && rung_access_is_open(s->access))
         RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
                  "there are no keys: everybody on this machine may do everything, nobody else can "
                  "connect",
                  {0});
-    return RUNG_EXIT_OK;
+    return st;
 }
 
 static void split_origins(rung__server *s) {
@@ -154,8 +153,7 @@ static uint32_t reserved_of(uint32_t connections) {
     return connections < 4 ? 0 : tenth < RESERVED_MAX ? tenth : RESERVED_MAX;
 }
 
-static int set_up_http(rung__server *s) {
-    rung_err err = {0};
+static rung_status set_up_http(rung__server *s, rung_err *err) {
     const rung_settings *set = &s->settings;
     split_origins(s);
     uint32_t per_address = (uint32_t)set->per_address_max;
@@ -193,31 +191,30 @@ static int set_up_http(rung__server *s) {
                              .in_flight_max = (uint32_t)set->in_flight_max,
                              .gzip_min = set->gzip ? 0 : UINT32_MAX,
                              .cors_origins = s->origins[0] ? s->origins : NULL};
-    if (rung_net_create(&net, &s->net, &err) < 0 || rung_api_create(&api, &s->api, &err) < 0)
-        return rung__server_fail(s, &err);
+    rung_status st = rung_net_create(&net, &s->net, err);
+    if (st == RUNG_OK)
+        st = rung_api_create(&api, &s->api, err);
     http.net = s->net;
     http.ctx = s->api;
-    if (rung_http_create(&http, &s->http, &err) < 0)
-        return rung__server_fail(s, &err);
-    if (set->tls_cert &&
-        rung_tls_create(rung_alloc_heap(), set->tls_cert, set->tls_key, &s->tls, &err) < 0)
-        return rung__server_fail(s, &err);
-    rung_api_attach(s->api, s->net, s->http);
-    return RUNG_EXIT_OK;
+    if (st == RUNG_OK)
+        st = rung_http_create(&http, &s->http, err);
+    if (st == RUNG_OK && set->tls_cert)
+        st = rung_tls_create(rung_alloc_heap(), set->tls_cert, set->tls_key, &s->tls, err);
+    if (st == RUNG_OK)
+        rung_api_attach(s->api, s->net, s->http);
+    return st;
 }
 
-static int listen_http(rung__server *s) {
-    rung_err err = {0};
+static rung_status listen_http(rung__server *s, rung_err *err) {
     rung_address address;
     if (!s->settings.http)
-        return RUNG_EXIT_OK;
-    if (rung_address_parse(rung_slice_str(s->settings.http), 7864, &address, &err) < 0)
-        return rung__server_fail(s, &err);
-    if (rung_net_listen(s->net, &address, rung_http_protocol(), s->http, s->tls, &s->http_bound,
-                        &err) < 0)
-        return rung__server_fail(s, &err);
-    s->has_http = true;
-    return RUNG_EXIT_OK;
+        return RUNG_OK;
+    rung_status st = rung_address_parse(rung_slice_str(s->settings.http), 7864, &address, err);
+    if (st == RUNG_OK)
+        st = rung_net_listen(s->net, &address, rung_http_protocol(), s->http, s->tls,
+                             &s->http_bound, err);
+    s->has_http = st == RUNG_OK;
+    return st;
 }
 
 static void *resp_opened(void *ctx, rung_conn *c) {
@@ -225,61 +222,50 @@ static void *resp_opened(void *ctx, rung_conn *c) {
     return s->resp ? rung_resp_protocol()->opened(s->resp, c) : NULL; /* NULL: it is closed */
 }
 
-static int listen_resp(rung__server *s) {
-    rung_err err = {0};
+static rung_status listen_resp(rung__server *s, rung_err *err) {
     rung_address address;
     bool is_default = s->settings.sources[RUNG_SETTING_resp] == RUNG_SETTING_FROM_DEFAULT;
     if (!s->settings.resp)
-        return RUNG_EXIT_OK;
-    if (rung_address_parse(rung_slice_str(s->settings.resp), 7865, &address, &err) < 0)
-        return rung__server_fail(s, &err);
+        return RUNG_OK;
     s->resp_gate = *rung_resp_protocol();
     s->resp_gate.opened = resp_opened;
-    rung_status st =
-        rung_net_listen(s->net, &address, &s->resp_gate, s, s->tls, &s->resp_bound, &err);
-    if (st == RUNG_EBUSY &&
-        is_default) { /* a second server on this machine, which only asked for http */
-        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
-                 "the Redis protocol is not served: its port is taken",
-                 RUNG_LOG_STR("why", err.message));
-        return RUNG_EXIT_OK;
-    }
+    rung_status st = rung_address_parse(rung_slice_str(s->settings.resp), 7865, &address, err);
+    if (st == RUNG_OK)
+        st = rung_net_listen(s->net, &address, &s->resp_gate, s, s->tls, &s->resp_bound, err);
     s->has_resp = st == RUNG_OK;
-    return st < 0 ? rung__server_fail(s, &err) : RUNG_EXIT_OK;
+    if (st != RUNG_EBUSY || !is_default)
+        return st;
+    /* a second server on this machine, started for HTTP */
+    RUNG_SAY(&s->logger, RUNG_LOG_WARNING, "the Redis protocol is not served: its port is taken",
+             RUNG_LOG_STR("why", err->message));
+    return RUNG_OK;
 }
 
-static int set_up_archive(rung__server *s) {
-    rung_err err = {0};
+static rung_status set_up_archive(rung__server *s, rung_err *err) {
     const rung_settings *set = &s->settings;
     bool is_off = set->archive && strcmp(set->archive, "off") == 0;
     if (!set->data || is_off)
-        return RUNG_EXIT_OK;
+        return RUNG_OK;
     rung_attach_config config = {.alloc = rung_alloc_heap(), .say = rung__server_say, .ctx = s};
     if (set->archive)
         config.path = set->archive + strlen("sqlite:");
     else
         config.folder = set->data;
-    return rung_attach_create(&config, &s->attach, &err) < 0 ? rung__server_fail(s, &err)
-                                                             : RUNG_EXIT_OK;
+    return rung_attach_create(&config, &s->attach, err);
 }
 
 int rung__server_set_up(rung__server *s) {
+    rung_status (*const steps[])(rung__server *, rung_err *) = {
+        set_up_guard, set_up_http, listen_http, listen_resp, set_up_archive};
+    rung_err err = {0};
     signal(SIGPIPE, SIG_IGN);
     fit_limits(s);
     set_up_memory(s);
     if (!s->settings.data)
-        RUNG_SAY(
-            &s->logger, RUNG_LOG_WARNING,
-            "no data folder: nothing is kept when the server stops; --data DIR keeps everything",
-            {0});
-    int code = set_up_guard(s);
-    if (code == RUNG_EXIT_OK)
-        code = set_up_http(s);
-    if (code == RUNG_EXIT_OK)
-        code = listen_http(s);
-    if (code == RUNG_EXIT_OK)
-        code = listen_resp(s);
-    if (code == RUNG_EXIT_OK)
-        code = set_up_archive(s);
-    return code;
+        RUNG_SAY(&s->logger, RUNG_LOG_WARNING,
+                 "no data folder: nothing is stored when the server stops; use --data DIR", {0});
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++)
+        if (steps[i](s, &err) < 0)
+            return rung__server_fail(s, &err);
+    return RUNG_EXIT_OK;
 }

@@ -92,7 +92,7 @@ class Serve(ServerTest):
 
     def test_nothing_is_kept_without_a_folder_and_it_says_so(self):
         server = self.serve(data=False)
-        self.assertIn("nothing is kept", server.log)
+        self.assertIn("nothing is stored", server.log)
 
     # ---- settings ----
 
@@ -168,7 +168,7 @@ class Serve(ServerTest):
         server.process.send_signal(signal.SIGUSR1)
         until(lambda: list(server.data.glob("snapshot-*.snap")), "the snapshot")
         self.assertEqual(server.stop(), 0)
-        until(lambda: "snapshot begun" in server.log, "the line in the log")
+        until(lambda: "snapshot started" in server.log, "the line in the log")
 
     def test_snapshot_over_http(self):
         server = self.serve("--snapshot-every", "off")

@@ -211,7 +211,7 @@ class LostKeys(ServerTest):
     def refuses(self, server):
         server.start(wait=False)
         self.assertNotEqual(server.wait_exit(), 0)
-        self.assertIn("this data folder has had keys", server.log)
+        self.assertIn("this data folder had keys", server.log)
         self.assertIn("rung keys create", server.log)
 
     def test_a_server_that_had_keys_does_not_start_without(self):

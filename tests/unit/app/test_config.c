@@ -72,14 +72,14 @@ TEST(defaults) {
 TEST(names_follow_one_rule) {
     for (int i = 0; i < RUNG_SETTING_COUNT; i++) {
         const rung_setting *row = &rung_setting_table[i];
-        char flag[64] = "--", env[64] = "RUNG_";
+        char flag[64] = "--", env[64] = "RUNG_", derived[RUNG_SETTING_ENV_MAX];
         for (size_t k = 0; k <= strlen(row->name); k++) {
             char c = row->name[k];
             flag[k + 2] = c == '.' || c == '_' ? '-' : c;
             env[k + 5] = c == '.' ? '_' : c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
         }
         CHECK_EQ_STR(row->flag, flag);
-        CHECK_EQ_STR(row->env, env);
+        CHECK_EQ_STR(rung_setting_env((rung_setting_id)i, derived), env);
     }
 }
 
@@ -193,10 +193,10 @@ TEST(settings_must_agree) {
     must_refuse("http = off\nresp = off\n", "both off");
     must_refuse("archive = sqlite:x\n", "needs a data folder");
     must_refuse("data = x\narchive = postgres://me@h/db\n",
-                "\"postgres://me@h/db\" is not supported");
-    must_refuse("data = x\narchive = sqlite:\n", "not supported");
-    must_refuse("log = kafka://h:9092\n", "log: \"kafka://h:9092\" is not supported");
-    must_refuse("log = locally\n", "not supported");
+                "archive: expected sqlite:FILE or off, not \"postgres://me@h/db\"");
+    must_refuse("data = x\narchive = sqlite:\n", "expected sqlite:FILE or off");
+    must_refuse("log = kafka://h:9092\n", "log: expected local, not \"kafka://h:9092\"");
+    must_refuse("log = locally\n", "expected sqlite:FILE or off");
     must_refuse("log = off\n", "cannot be off");
     must_refuse("cors.origins = game.example\n", "https://HOST");
     must_refuse("cors.origins = https://a.example/\n", "https://HOST");
