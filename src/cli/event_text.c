@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A record for people, and as JSON, from one walk: each kind of event names its fields once, in
- * describe(), and the writer decides how a field looks. */
+/* describe() names the fields of each kind of event once; the writer prints them as text or JSON. */
 #include "cli/event_text.h"
 
 #include "cli/terminal.h"
@@ -31,47 +30,34 @@ bool rung_event_kind_parse(const char *word, rung_event_kind *kind_out) {
     return false;
 }
 
-/* ---- of whom it speaks ---- */
+/* ---- the names in an event ---- */
 
-rung_slice rung_event_board(const rung_event *e) {
-    switch (e->kind) {
-    case RUNG_EVENT_BOARD_DEFINED:
-        return e->defined.board;
-    case RUNG_EVENT_BOARD_DELETED:
-        return e->deleted.board;
-    case RUNG_EVENT_SCORE:
-        return e->score.board;
-    case RUNG_EVENT_ENTRY_REMOVED:
-        return e->removed.board;
-    case RUNG_EVENT_WINDOW_OPENED:
-    case RUNG_EVENT_WINDOW_CLOSED:
-        return e->window.board;
-    default:
-        return (rung_slice){0};
-    }
+/* Offsets in rung_event; 0: none. */
+#define AT(member) offsetof(rung_event, member)
+static const struct {
+    size_t board, player, other;
+} subjects[RUNG_EVENT_ACCESS_SET + 1] = {
+    [RUNG_EVENT_BOARD_DEFINED] = {.board = AT(defined.board)},
+    [RUNG_EVENT_BOARD_DELETED] = {.board = AT(deleted.board)},
+    [RUNG_EVENT_SCORE] = {AT(score.board), AT(score.player), 0},
+    [RUNG_EVENT_ENTRY_REMOVED] = {AT(removed.board), AT(removed.player), 0},
+    [RUNG_EVENT_PLAYER_SET] = {.player = AT(profile.player)},
+    [RUNG_EVENT_PLAYER_ERASED] = {.player = AT(erased.player)},
+    [RUNG_EVENT_FRIEND_ADDED] = {0, AT(friend.player), AT(friend.other)},
+    [RUNG_EVENT_FRIEND_REMOVED] = {0, AT(friend.player), AT(friend.other)},
+    [RUNG_EVENT_FRIENDS_REPLACED] = {.player = AT(friends.player)},
+    [RUNG_EVENT_BANNED] = {.player = AT(ban.player)},
+    [RUNG_EVENT_UNBANNED] = {.player = AT(ban.player)},
+    [RUNG_EVENT_WINDOW_OPENED] = {.board = AT(window.board)},
+    [RUNG_EVENT_WINDOW_CLOSED] = {.board = AT(window.board)},
+};
+
+static rung_slice slice_at(const rung_event *e, size_t offset) {
+    return offset ? *(const rung_slice *)((const char *)e + offset) : (rung_slice){0};
 }
 
-rung_slice rung_event_player(const rung_event *e) {
-    switch (e->kind) {
-    case RUNG_EVENT_SCORE:
-        return e->score.player;
-    case RUNG_EVENT_ENTRY_REMOVED:
-        return e->removed.player;
-    case RUNG_EVENT_PLAYER_SET:
-        return e->profile.player;
-    case RUNG_EVENT_PLAYER_ERASED:
-        return e->erased.player;
-    case RUNG_EVENT_FRIEND_ADDED:
-    case RUNG_EVENT_FRIEND_REMOVED:
-        return e->friend.player;
-    case RUNG_EVENT_FRIENDS_REPLACED:
-        return e->friends.player;
-    case RUNG_EVENT_BANNED:
-    case RUNG_EVENT_UNBANNED:
-        return e->ban.player;
-    default:
-        return (rung_slice){0};
-    }
+bool rung_event_is_of_board(const rung_event *e, rung_slice board) {
+    return rung_slice_eq(slice_at(e, subjects[e->kind].board), board);
 }
 
 /* Does a command name this member? */
@@ -88,18 +74,16 @@ static bool keys_name(const rung_event *e, rung_slice player) {
 }
 
 bool rung_event_is_about(const rung_event *e, rung_slice player) {
-    if (rung_slice_eq(rung_event_player(e), player))
+    if (rung_slice_eq(slice_at(e, subjects[e->kind].player), player) ||
+        rung_slice_eq(slice_at(e, subjects[e->kind].other), player))
         return true;
     if (e->kind == RUNG_EVENT_KEYS)
         return keys_name(e, player);
-    if (e->kind == RUNG_EVENT_FRIEND_ADDED || e->kind == RUNG_EVENT_FRIEND_REMOVED)
-        return rung_slice_eq(e->friend.other, player);
-    if (e->kind == RUNG_EVENT_FRIENDS_REPLACED) {
-        rung_slice rest = e->friends.packed, name;
-        while (rung_names_next(&rest, &name))
-            if (rung_slice_eq(name, player))
-                return true;
-    }
+    rung_slice name,
+        rest = e->kind == RUNG_EVENT_FRIENDS_REPLACED ? e->friends.packed : (rung_slice){0};
+    while (rung_names_next(&rest, &name))
+        if (rung_slice_eq(name, player))
+            return true;
     return false;
 }
 
@@ -117,19 +101,29 @@ static void begin_field(const writer *w, const char *name) {
         fprintf(w->out, "  %s=", name);
 }
 
-static void put_text(const writer *w, const char *name, rung_slice text) {
-    begin_field(w, name);
+static void print_text(const writer *w, rung_slice text) {
     if (w->is_json)
         rung_print_json(w->out, text);
     else
         rung_print_word(w->out, text);
 }
 
-/* The one field a reader looks for first stands without its name in a line. */
+static void put_text(const writer *w, const char *name, rung_slice text) {
+    begin_field(w, name);
+    print_text(w, text);
+}
+
+/* Nothing if the text is empty. */
+static void put_optional(const writer *w, const char *name, rung_slice text) {
+    if (text.len)
+        put_text(w, name, text);
+}
+
+/* A name: in a line it stands alone. Nothing if it is empty. */
 static void put_subject(const writer *w, const char *name, rung_slice text) {
     if (w->is_json) {
-        put_text(w, name, text);
-    } else {
+        put_optional(w, name, text);
+    } else if (text.len) {
         fputs("  ", w->out);
         rung_print_word(w->out, text);
     }
@@ -191,15 +185,11 @@ static void put_when(const writer *w, unsigned when) {
 }
 
 static void describe_score(const writer *w, const rung_score_event *s) {
-    put_subject(w, "board", s->board);
-    put_subject(w, "player", s->player);
     put_values(w, s);
     if (s->has_at)
         put_time(w, "at", s->at_ms);
-    if (s->id.len)
-        put_text(w, "id", s->id);
-    if (s->meta.len)
-        put_text(w, "meta", s->meta);
+    put_optional(w, "id", s->id);
+    put_optional(w, "meta", s->meta);
     if (s->when)
         put_when(w, s->when);
 }
@@ -218,8 +208,7 @@ static void put_windows(const writer *w, const rung_board_def *def) {
 }
 
 static void describe_definition(const writer *w, const rung_board_def *def) {
-    if (def->title.len)
-        put_text(w, "title", def->title);
+    put_optional(w, "title", def->title);
     put_word(w, "type", rung_score_type_words[def->key.columns[0].type]);
     put_word(w, "order", rung_score_order_words[def->key.columns[0].order]);
     if (def->key.column_count > 1)
@@ -228,52 +217,40 @@ static void describe_definition(const writer *w, const rung_board_def *def) {
     put_word(w, "tie", rung_tie_words[def->key.tie]);
     put_word(w, "rank", rung_rank_words[def->rank]);
     put_windows(w, def);
-    if (def->zone_name.len)
-        put_text(w, "timezone", def->zone_name);
-    for (uint32_t i = 0; i < def->scope_count && !w->is_json; i++)
-        put_text(w, "scope", def->scopes[i]);
-    if (w->is_json) {
-        fputs(",\"scopes\":[", w->out);
-        for (uint32_t i = 0; i < def->scope_count; i++) {
-            fputs(i ? "," : "", w->out);
-            rung_print_json(w->out, def->scopes[i]);
-        }
-        fputc(']', w->out);
+    put_optional(w, "timezone", def->zone_name);
+    fputs(w->is_json ? ",\"scopes\":[" : "", w->out);
+    for (uint32_t i = 0; i < def->scope_count; i++) {
+        fputs(!w->is_json ? "  scope=" : i ? "," : "", w->out);
+        print_text(w, def->scopes[i]);
     }
+    fputs(w->is_json ? "]" : "", w->out);
     if (def->has_teams)
         put_text(w, "teams", def->team_by);
 }
 
 static void describe_profile(const writer *w, const rung_event *e) {
-    put_subject(w, "player", e->profile.player);
     fputs(w->is_json ? ",\"attributes\":{" : "", w->out);
     for (uint32_t i = 0; i < e->profile.count; i++) {
         const rung_attribute *a = &e->profile.attributes[i];
-        if (w->is_json) {
-            fputs(i ? "," : "", w->out);
+        fputs(!w->is_json ? "  " : i ? "," : "", w->out);
+        if (w->is_json)
             rung_print_json(w->out, a->name);
-            fputc(':', w->out);
-            rung_print_json(w->out, a->value);
-        } else {
-            fprintf(w->out, "  %.*s=", (int)a->name.len, a->name.ptr);
-            rung_print_word(w->out, a->value);
-        }
+        else
+            fwrite(a->name.ptr, 1, a->name.len, w->out);
+        fputc(w->is_json ? ':' : '=', w->out);
+        print_text(w, a->value);
     }
     fputs(w->is_json ? "}" : "", w->out);
 }
 
 static void describe_friends(const writer *w, const rung_event *e) {
     rung_slice rest = e->friends.packed, name;
-    put_subject(w, "player", e->friends.player);
     put_flag(w, "follow", e->friends.follow);
     put_count(w, "count", e->friends.count);
     fputs(w->is_json ? ",\"friends\":[" : " ", w->out);
     for (bool is_first = true; rung_names_next(&rest, &name); is_first = false) {
-        fputs(w->is_json ? (is_first ? "" : ",") : " ", w->out);
-        if (w->is_json)
-            rung_print_json(w->out, name);
-        else
-            rung_print_word(w->out, name);
+        fputs(!w->is_json ? " " : is_first ? "" : ",", w->out);
+        print_text(w, name);
     }
     fputs(w->is_json ? "]" : "", w->out);
 }
@@ -288,10 +265,8 @@ static void describe_keys(const writer *w, const rung_event *e) {
         const char *name = rung_zcommand_kind_name(c.kind);
         fprintf(w->out, w->is_json ? "%s{\"command\":\"%s\"" : "%s  %s",
                 is_first || !w->is_json ? "" : ",", name);
-        if (c.key.len)
-            put_subject(w, "key", c.key);
-        if (c.other.len)
-            put_subject(w, "other", c.other);
+        put_subject(w, "key", c.key);
+        put_subject(w, "other", c.other);
         if (c.item_count)
             put_count(w, "items", c.item_count);
         fputs(w->is_json ? "}" : "", w->out);
@@ -301,7 +276,6 @@ static void describe_keys(const writer *w, const rung_event *e) {
 
 static void describe_window(const writer *w, const rung_event *e) {
     char id[RUNG_WINDOW_ID_MAX];
-    put_subject(w, "board", e->window.board);
     if (e->window.kind == 0)
         put_text(w, "season", e->window.season);
     else
@@ -311,31 +285,21 @@ static void describe_window(const writer *w, const rung_event *e) {
 }
 
 static void describe(const writer *w, const rung_event *e) {
+    put_subject(w, "board", slice_at(e, subjects[e->kind].board));
+    put_subject(w, "player", slice_at(e, subjects[e->kind].player));
+    put_subject(w, "other", slice_at(e, subjects[e->kind].other));
     switch (e->kind) {
     case RUNG_EVENT_BOARD_DEFINED:
-        put_subject(w, "board", e->defined.board);
         describe_definition(w, &e->defined.def);
-        break;
-    case RUNG_EVENT_BOARD_DELETED:
-        put_subject(w, "board", e->deleted.board);
         break;
     case RUNG_EVENT_SCORE:
         describe_score(w, &e->score);
         break;
-    case RUNG_EVENT_ENTRY_REMOVED:
-        put_subject(w, "board", e->removed.board);
-        put_subject(w, "player", e->removed.player);
-        break;
     case RUNG_EVENT_PLAYER_SET:
         describe_profile(w, e);
         break;
-    case RUNG_EVENT_PLAYER_ERASED:
-        put_subject(w, "player", e->erased.player);
-        break;
     case RUNG_EVENT_FRIEND_ADDED:
     case RUNG_EVENT_FRIEND_REMOVED:
-        put_subject(w, "player", e->friend.player);
-        put_subject(w, "other", e->friend.other);
         put_flag(w, "follow", e->friend.follow);
         break;
     case RUNG_EVENT_FRIENDS_REPLACED:
@@ -343,15 +307,11 @@ static void describe(const writer *w, const rung_event *e) {
         break;
     case RUNG_EVENT_BANNED:
     case RUNG_EVENT_UNBANNED:
-        put_subject(w, "player", e->ban.player);
-        if (e->ban.reason.len)
-            put_text(w, "reason", e->ban.reason);
+        put_optional(w, "reason", e->ban.reason);
         break;
     case RUNG_EVENT_WINDOW_OPENED:
     case RUNG_EVENT_WINDOW_CLOSED:
         describe_window(w, e);
-        break;
-    case RUNG_EVENT_TICK:
         break;
     case RUNG_EVENT_KEYS:
         describe_keys(w, e);
@@ -366,24 +326,25 @@ static void describe(const writer *w, const rung_event *e) {
     case RUNG_EVENT_ACCESS_SET:
         put_count(w, "has_keys", e->access.has_keys);
         break;
+    case RUNG_EVENT_BOARD_DELETED:
+    case RUNG_EVENT_ENTRY_REMOVED:
+    case RUNG_EVENT_PLAYER_ERASED:
+    case RUNG_EVENT_TICK:
+        break;
     }
 }
 
-void rung_event_print_line(FILE *out, uint64_t seq, const rung_event *e) {
+void rung_event_print(FILE *out, uint64_t seq, const rung_event *e, bool is_json) {
     char time[RUNG_TIME_TEXT_MAX], kind[KIND_WORD_MAX];
     int len = (int)rung_time_format(e->ts_ms, time);
-    fprintf(out, "%8llu  %s%.*s%s  %-13s", (unsigned long long)seq,
-            rung_terminal_color(out, RUNG_COLOR_DIM), len, time,
-            rung_terminal_color(out, RUNG_COLOR_PLAIN), kind_word(e->kind, kind));
-    describe(&(writer){.out = out}, e);
-    fputc('\n', out);
-}
-
-void rung_event_print_json(FILE *out, uint64_t seq, const rung_event *e) {
-    char time[RUNG_TIME_TEXT_MAX], kind[KIND_WORD_MAX];
-    int len = (int)rung_time_format(e->ts_ms, time);
-    fprintf(out, "{\"seq\":%llu,\"ts\":\"%.*s\",\"kind\":\"%s\"", (unsigned long long)seq, len,
-            time, kind_word(e->kind, kind));
-    describe(&(writer){.out = out, .is_json = true}, e);
-    fputs("}\n", out);
+    kind_word(e->kind, kind);
+    if (is_json)
+        fprintf(out, "{\"seq\":%llu,\"ts\":\"%.*s\",\"kind\":\"%s\"", (unsigned long long)seq, len,
+                time, kind);
+    else
+        fprintf(out, "%8llu  %s%.*s%s  %-13s", (unsigned long long)seq,
+                rung_terminal_color(out, RUNG_COLOR_DIM), len, time,
+                rung_terminal_color(out, RUNG_COLOR_PLAIN), kind);
+    describe(&(writer){out, is_json}, e);
+    fputs(is_json ? "}\n" : "\n", out);
 }

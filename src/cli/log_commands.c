@@ -155,7 +155,7 @@ typedef struct cat {
 
 static bool is_wanted(const cat *c, const rung_event *e) {
     return (!c->args->kind || e->kind == c->kind) &&
-           (!c->args->board || rung_slice_eq(rung_event_board(e), c->board)) &&
+           (!c->args->board || rung_event_is_of_board(e, c->board)) &&
            (!c->args->player || rung_event_is_about(e, c->player));
 }
 
@@ -180,10 +180,8 @@ static rung_status print_record(void *ctx, const rung_log_record *r) {
         print_strange(c, r, "written by another version");
     else if (rung_event_decode(r->payload, &e, &err) < 0)
         print_strange(c, r, err.message);
-    else if (is_wanted(c, &e) && c->args->json)
-        rung_event_print_json(stdout, r->seq, &e);
     else if (is_wanted(c, &e))
-        rung_event_print_line(stdout, r->seq, &e);
+        rung_event_print(stdout, r->seq, &e, c->args->json);
     return ferror(stdout) ? RUNG_EIO : RUNG_OK;
 }
 

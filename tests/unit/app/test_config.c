@@ -196,12 +196,12 @@ TEST(settings_must_agree) {
                 "archive: expected sqlite:FILE or off, not \"postgres://me@h/db\"");
     must_refuse("data = x\narchive = sqlite:\n", "expected sqlite:FILE or off");
     must_refuse("log = kafka://h:9092\n", "log: expected local, not \"kafka://h:9092\"");
-    must_refuse("log = locally\n", "expected sqlite:FILE or off");
+    must_refuse("log = locally\n", "expected local");
     must_refuse("log = off\n", "cannot be off");
     must_refuse("cors.origins = game.example\n", "https://HOST");
     must_refuse("cors.origins = https://a.example/\n", "https://HOST");
     must_refuse("cors.origins = https://a.example,\n", "https://HOST");
-    must_refuse("cors.origins = https://a.example https://b.example\n", "a comma");
+    must_refuse("cors.origins = https://a.example https://b.example\n", "separated by commas");
     rung_settings s = must_load(
         "data = x\narchive = off\nhttp = [::1]:0\nresp = unix:/run/x\ncors.origins = *\n");
     rung_settings_deinit(&s);
