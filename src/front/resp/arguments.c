@@ -37,8 +37,7 @@ bool rung__resp_parse_real(rung_slice text, double *value_out) {
 bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out) {
     if (rung_resp_integer(text, value_out))
         return true;
-    rung__resp_error(call, "ERR value is not an integer or out of range");
-    return false;
+    return rung__resp_error(call, "ERR value is not an integer or out of range");
 }
 
 bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low, int64_t high,
@@ -48,8 +47,7 @@ bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low
         *value_out = value;
         return true;
     }
-    rung__resp_error(call, error);
-    return false;
+    return rung__resp_error(call, error);
 }
 
 /* ---- ranges ---- */
@@ -75,8 +73,7 @@ bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_sli
                                  rung_range *range) {
     if (rung__resp_parse_score_range(min, max, range))
         return true;
-    rung__resp_error(call, "ERR min or max is not a float");
-    return false;
+    return rung__resp_error(call, "ERR min or max is not a float");
 }
 
 static bool parse_lex(rung_slice text, rung_lex_bound *out) {
@@ -99,8 +96,7 @@ bool rung__resp_take_lex_range(rung__resp_call *call, rung_slice min, rung_slice
     range->by = RUNG_RANGE_LEX;
     if (parse_lex(min, &range->lex_min) && parse_lex(max, &range->lex_max))
         return true;
-    rung__resp_error(call, "ERR min or max not valid string range item");
-    return false;
+    return rung__resp_error(call, "ERR min or max not valid string range item");
 }
 
 static bool take_range_options(rung__resp_call *call, uint32_t at, rung__resp_range_args *out) {
@@ -124,8 +120,7 @@ static bool take_range_options(rung__resp_call *call, uint32_t at, rung__resp_ra
             out->range.by = RUNG_RANGE_SCORE;
             may_say_by = false;
         } else {
-            rung__resp_error_syntax(call);
-            return false;
+            return rung__resp_error_syntax(call);
         }
     }
     return true;
@@ -151,17 +146,13 @@ bool rung__resp_take_range(rung__resp_call *call, uint32_t source, rung__resp_ra
         .limit = -1, .rev = call->command->is_rev, .range.by = call->command->by};
     if (!take_range_options(call, source + 3, out))
         return false;
-    if (out->limit != -1 && out->range.by == RUNG_RANGE_RANK) {
-        rung__resp_error(call,
-                         "ERR syntax error, LIMIT is only supported in combination with either "
-                         "BYSCORE or BYLEX");
-        return false;
-    }
-    if (out->with_scores && out->range.by == RUNG_RANGE_LEX) {
-        rung__resp_error(call,
-                         "ERR syntax error, WITHSCORES not supported in combination with BYLEX");
-        return false;
-    }
+    if (out->limit != -1 && out->range.by == RUNG_RANGE_RANK)
+        return rung__resp_error(
+            call, "ERR syntax error, LIMIT is only supported in combination with either "
+                  "BYSCORE or BYLEX");
+    if (out->with_scores && out->range.by == RUNG_RANGE_LEX)
+        return rung__resp_error(
+            call, "ERR syntax error, WITHSCORES not supported in combination with BYLEX");
     out->has_limit = out->range.by != RUNG_RANGE_RANK && (out->limit != -1 || out->offset != 0);
     return take_range_bounds(call, source, out);
 }
@@ -185,8 +176,7 @@ static bool take_aggregate(rung__resp_call *call, rung_slice word, rung_aggregat
     else if (rung__resp_is_word(word, "max"))
         *out = RUNG_AGGREGATE_MAX;
     else {
-        rung__resp_error_syntax(call);
-        return false;
+        return rung__resp_error_syntax(call);
     }
     return true;
 }
@@ -222,15 +212,11 @@ bool rung__resp_take_combine(rung__resp_call *call, uint32_t at, bool is_store, 
     int64_t count;
     if (!rung__resp_take_integer(call, call->argv[at], &count))
         return false;
-    if (count < 1) {
-        rung__resp_error_of(call, "ERR at least 1 input key is needed for '",
-                            rung_slice_str(call->command->name), "' command");
-        return false;
-    }
-    if (count > call->argc - (at + 1)) {
-        rung__resp_error_syntax(call);
-        return false;
-    }
+    if (count < 1)
+        return rung__resp_error_of(call, "ERR at least 1 input key is needed for '",
+                                   rung_slice_str(call->command->name), "' command");
+    if (count > call->argc - (at + 1))
+        return rung__resp_error_syntax(call);
     out->count = (uint32_t)count;
     for (uint32_t i = out->first + out->count; i < call->argc;) {
         i = take_combine_option(call, i, is_store, is_count, out);
@@ -324,17 +310,14 @@ bool rung__resp_glob(rung_slice pattern, rung_slice text, uint64_t *steps) {
 bool rung__resp_take_pattern(rung__resp_call *call, rung_slice pattern) {
     if (pattern.len <= RUNG__PATTERN_MAX)
         return true;
-    rung__resp_error(call, "ERR the pattern is too long: at most 256 bytes");
-    return false;
+    return rung__resp_error(call, "ERR the pattern is too long: at most 256 bytes");
 }
 
 bool rung__resp_take_cursor(rung__resp_call *call, uint32_t at, rung__resp_scan_args *out) {
     int64_t value;
     *out = (rung__resp_scan_args){.count = 10};
-    if (!rung_resp_integer(call->argv[at], &value) || value < 0) {
-        rung__resp_error(call, "ERR invalid cursor");
-        return false;
-    }
+    if (!rung_resp_integer(call->argv[at], &value) || value < 0)
+        return rung__resp_error(call, "ERR invalid cursor");
     out->cursor = (uint64_t)value;
     return true;
 }
@@ -348,10 +331,8 @@ bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
         if (has_value && rung__resp_is_word(word, "count")) {
             if (!rung__resp_take_integer(call, call->argv[i + 1], &value))
                 return false;
-            if (value < 1) {
-                rung__resp_error_syntax(call);
-                return false;
-            }
+            if (value < 1)
+                return rung__resp_error_syntax(call);
             out->count = value > 100000 ? 100000 : (uint32_t)value;
         } else if (has_value && rung__resp_is_word(word, "match")) {
             out->has_pattern = true;
@@ -362,8 +343,7 @@ bool rung__resp_take_scan(rung__resp_call *call, uint32_t at, bool allow_type,
             out->has_type = true;
             out->type = call->argv[i + 1];
         } else {
-            rung__resp_error_syntax(call);
-            return false;
+            return rung__resp_error_syntax(call);
         }
     }
     return true;

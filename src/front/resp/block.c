@@ -460,7 +460,7 @@ void rung__resp_block(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     rung__resp_change made = {0};
     const rung_zcommand *c = &made.keys;
-    if (call->command->build(call, &made) != RUNG__BUILD_KEYS)
+    if (!call->command->build(call, &made))
         return;
     if (is_wrong_type(call, c)) {
         rung__resp_error_type(call);

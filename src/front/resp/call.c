@@ -98,6 +98,5 @@ bool rung__resp_afford(rung__resp_call *call, uint64_t work) {
     int len =
         snprintf(text, sizeof text, "%llu members to look at%s, at most %llu (limits.work)",
                  (unsigned long long)work, spent ? " after others" : "", (unsigned long long)most);
-    rung__resp_error_of(call, "ERR too much work: ", rung_slice_of(text, (size_t)len), "");
-    return false;
+    return rung__resp_error_of(call, "ERR too much work: ", rung_slice_of(text, (size_t)len), "");
 }

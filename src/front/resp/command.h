@@ -42,20 +42,23 @@ enum {
     RUNG__BATCH = 1 << 17,   /* may be answered together with others alike (zset_batch.h) */
 };
 
-typedef enum rung__resp_built {
-    RUNG__BUILD_ERROR,    /* an error has been written */
-    RUNG__BUILD_SCORE,    /* a score of one member */
-    RUNG__BUILD_KEYS,     /* a command on keys */
-    RUNG__BUILD_QUESTION, /* nothing to change after all: `answer` it */
-} rung__resp_built;
+typedef enum rung__resp_change_kind {
+    RUNG__CHANGE_KEYS,  /* a command on keys */
+    RUNG__CHANGE_SCORE, /* a score of one member */
+    RUNG__CHANGE_NONE,  /* nothing to change after all: `answer` it */
+} rung__resp_change_kind;
 
-typedef void rung__resp_answer(rung__resp_call *call);
-/* What `build` makes: a score, or a command on keys. */
+/* What `build` makes. */
 typedef struct rung__resp_change {
-    rung_score_event *score; /* filled in; NULL: in a transaction, where all are commands on keys */
+    rung__resp_change_kind kind; /* CHANGE_KEYS when `build` is called */
+    rung_score_event
+        *score; /* to be filled in; NULL: in a transaction, where all are commands on keys */
     rung_zcommand keys;
 } rung__resp_change;
-typedef rung__resp_built rung__resp_build(rung__resp_call *call, rung__resp_change *out);
+
+typedef void rung__resp_answer(rung__resp_call *call);
+/* false: an error has been written. */
+typedef bool rung__resp_build(rung__resp_call *call, rung__resp_change *out);
 typedef void rung__resp_reply(rung__resp_call *call, const rung_zkey_result *result);
 /* The same for a score of one member. `outcome` and `err` are the hub's. */
 typedef void rung__resp_reply_score(rung__resp_call *call, rung_slice key, rung_status st,

@@ -67,11 +67,9 @@ static bool is_good_name(rung_slice name) {
 
 static bool set_name(rung__resp_call *call, rung_slice name) {
     rung__resp_session *s = call->s;
-    if (!is_good_name(name)) {
-        rung__resp_error(call,
-                         "ERR Client names cannot contain spaces, newlines or special characters.");
-        return false;
-    }
+    if (!is_good_name(name))
+        return rung__resp_error(
+            call, "ERR Client names cannot contain spaces, newlines or special characters.");
     s->name_len = (uint8_t)name.len;
     if (name.len)
         memcpy(s->name, name.ptr, name.len);
@@ -209,8 +207,8 @@ static void describe(const rung__resp_session *s, int64_t now_ms, text *t) {
 static bool may_list(rung__resp_call *call) {
     if (rung__resp_has_role(call->s, RUNG_ROLE_ADMIN, (rung_slice){NULL, 0}, call->now_ms))
         return true;
-    rung__resp_error(call, "NOPERM this user has no permissions to run the 'client|list' command");
-    return false;
+    return rung__resp_error(call,
+                            "NOPERM this user has no permissions to run the 'client|list' command");
 }
 
 static void client_list(rung__resp_call *call) {
@@ -271,9 +269,8 @@ static void client_help(rung__resp_call *call) {
 static bool has_args(rung__resp_call *call, uint32_t count, const char *name) {
     if (call->argc == count)
         return true;
-    rung__resp_error_of(call, "ERR wrong number of arguments for 'client|", rung_slice_str(name),
-                        "' command");
-    return false;
+    return rung__resp_error_of(call, "ERR wrong number of arguments for 'client|",
+                               rung_slice_str(name), "' command");
 }
 
 void rung__resp_answer_client(rung__resp_call *call) {

@@ -89,11 +89,9 @@ static bool is_acceptable(rung__resp_call *call) {
         unknown_command(call);
         return false;
     }
-    if (!rung__resp_command_takes(c, call->argc)) {
-        rung__resp_error_of(call, "ERR wrong number of arguments for '", rung_slice_str(c->name),
-                            "' command");
-        return false;
-    }
+    if (!rung__resp_command_takes(c, call->argc))
+        return rung__resp_error_of(call, "ERR wrong number of arguments for '",
+                                   rung_slice_str(c->name), "' command");
     if (c->subcommands && call->argc > 1 && !is_one_of(call->argv[1], c->subcommands)) {
         unknown_subcommand(call);
         return false;
@@ -162,18 +160,13 @@ static bool answer(rung__resp_call *call) {
 
 static bool change(rung__resp_call *call) {
     rung__resp_change made;
+    made.kind = RUNG__CHANGE_KEYS;
     made.score = &call->r->event.score;
-    switch (call->command->build(call, &made)) {
-    case RUNG__BUILD_SCORE:
-        return rung__resp_put_score(call);
-    case RUNG__BUILD_KEYS:
-        return rung__resp_put_keys(call, &made.keys);
-    case RUNG__BUILD_QUESTION:
-        return answer(call);
-    case RUNG__BUILD_ERROR:
-        break;
-    }
-    return true;
+    if (!call->command->build(call, &made))
+        return true;
+    return made.kind == RUNG__CHANGE_SCORE  ? rung__resp_put_score(call)
+           : made.kind == RUNG__CHANGE_KEYS ? rung__resp_put_keys(call, &made.keys)
+                                            : answer(call);
 }
 
 /* false: not now; the session has left READING. */

@@ -21,14 +21,11 @@ bool rung__resp_log_in(rung__resp_call *call, rung_slice user, rung_slice secret
     if (rung__resp_is_word(user, "default") && secret.len)
         v = rung_access_identify(call->r->access, secret, rung_conn_peer_key(s->conn), call->now_ms,
                                  &who, &why);
-    if (v == RUNG_ACCESS_TOO_MANY) {
-        rung__resp_error_throttled(call, "too many bad tokens from this address", &why);
-        return false;
-    }
-    if (v != RUNG_ACCESS_OK) {
-        rung__resp_error(call, "WRONGPASS invalid username-password pair or user is disabled.");
-        return false;
-    }
+    if (v == RUNG_ACCESS_TOO_MANY)
+        return rung__resp_error_throttled(call, "too many bad tokens from this address", &why);
+    if (v != RUNG_ACCESS_OK)
+        return rung__resp_error(call,
+                                "WRONGPASS invalid username-password pair or user is disabled.");
     s->who = who;
     call->is_known = false;
     rung__resp_session_limits(s, call->now_ms);
@@ -91,8 +88,7 @@ bool rung__resp_is_permitted(rung__resp_call *call) {
         return true;
     if (!call->is_known && rung__resp_is_stranger(s, call->now_ms)) {
         rung__resp_session_limits(s, call->now_ms);
-        rung__resp_error(call, "NOAUTH Authentication required.");
-        return false;
+        return rung__resp_error(call, "NOAUTH Authentication required.");
     }
     call->is_known = true;
     if (c->role == RUNG_ROLE_NONE)
@@ -102,11 +98,9 @@ bool rung__resp_is_permitted(rung__resp_call *call) {
     need.board = RUNG_BOARDS_EACH;
     need.player = rung_who_player(&s->who);
     if (c->first_key && may(s, &need, call->now_ms))
-        rung__resp_error_denied(call);
-    else
-        rung__resp_error_of(call, "NOPERM this user has no permissions to run the '",
-                            rung_slice_str(c->name), "' command");
-    return false;
+        return rung__resp_error_denied(call);
+    return rung__resp_error_of(call, "NOPERM this user has no permissions to run the '",
+                               rung_slice_str(c->name), "' command");
 }
 
 bool rung__resp_is_within_rate(rung__resp_call *call, uint32_t n, rung_access_answer *why) {

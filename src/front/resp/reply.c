@@ -2,55 +2,49 @@
 /* Errors in the words of Redis 7: clients look at them. */
 #include "front/resp/reply.h"
 
-#include "codec/json_writer.h"
 #include "front/resp/server.h"
 
 #include <stdio.h>
 
-enum { ERROR_MAX = 512 };
-
-void rung__resp_error(rung__resp_call *call, const char *text) {
+static bool put_error(rung__resp_call *call, rung_slice line) {
     call->r->stats.errors++;
-    rung_resp_error(call->out, rung_slice_str(text));
+    rung_resp_error(call->out, line);
+    return false;
 }
 
-static size_t put(char *out, size_t at, const char *bytes, size_t len) {
-    size_t room = ERROR_MAX - at;
-    len = len < room ? len : room;
-    memcpy(out + at, bytes, len);
-    return at + len;
+bool rung__resp_error(rung__resp_call *call, const char *text) {
+    return put_error(call, rung_slice_str(text));
 }
 
-void rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice text,
+bool rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice text,
                          const char *after) {
-    char line[ERROR_MAX];
-    size_t len = put(line, 0, before, strlen(before));
-    len = put(line, len, text.ptr, text.len < 256 ? text.len : 256);
-    len = put(line, len, after, strlen(after));
-    call->r->stats.errors++;
-    rung_resp_error(call->out, rung_slice_of(line, len));
+    char line[512];
+    rung_buffer b = {.data = line, .size = sizeof line};
+    rung_buffer_put(&b, before, strlen(before));
+    rung_buffer_put(&b, text.ptr, text.len < 256 ? text.len : 256);
+    rung_buffer_put(&b, after, strlen(after));
+    return put_error(call, rung_buffer_slice(&b));
 }
 
-void rung__resp_error_syntax(rung__resp_call *call) {
-    rung__resp_error(call, "ERR syntax error");
+bool rung__resp_error_syntax(rung__resp_call *call) {
+    return rung__resp_error(call, "ERR syntax error");
 }
 
-void rung__resp_error_type(rung__resp_call *call) {
-    rung__resp_error(call, "WRONGTYPE Operation against a key holding the wrong kind of value");
+bool rung__resp_error_type(rung__resp_call *call) {
+    return rung__resp_error(call,
+                            "WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
-void rung__resp_error_denied(rung__resp_call *call) {
-    rung__resp_error(
+bool rung__resp_error_denied(rung__resp_call *call) {
+    return rung__resp_error(
         call, "NOPERM this user has no permissions to access one of the keys used as arguments");
 }
 
-void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err) {
+bool rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err) {
     const char *text = err && err->message[0] ? err->message : rung_status_text(st);
     const char *code = "ERR ";
-    if (st == RUNG_EFULL) {
-        rung__resp_error(call, "OOM command not allowed when used memory > 'memory.max'");
-        return;
-    }
+    if (st == RUNG_EFULL)
+        return rung__resp_error(call, "OOM command not allowed when used memory > 'memory.max'");
     if (st == RUNG_ENOMEM)
         code = "OOM ";
     else if (st == RUNG_ENOSPC || st == RUNG_EIO)
@@ -59,61 +53,53 @@ void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_e
         code = "TRYAGAIN ";
     else if (st == RUNG_EREFUSED)
         code = "REFUSED ";
-    rung__resp_error_of(call, code, rung_slice_str(text), "");
+    return rung__resp_error_of(call, code, rung_slice_str(text), "");
 }
 
-void rung__resp_error_throttled(rung__resp_call *call, const char *what,
+bool rung__resp_error_throttled(rung__resp_call *call, const char *what,
                                 const rung_access_answer *why) {
     char after[32];
     snprintf(after, sizeof after, ", try again in %u s", (unsigned)why->rate.retry_s);
-    rung__resp_error_of(call, "THROTTLED ", rung_slice_str(what), after);
+    return rung__resp_error_of(call, "THROTTLED ", rung_slice_str(what), after);
 }
 
-void rung__resp_error_submission(rung__resp_call *call, rung_status st,
+bool rung__resp_error_submission(rung__resp_call *call, rung_status st,
                                  const rung_access_answer *why) {
     if (why->verdict == RUNG_ACCESS_TOO_MANY)
-        rung__resp_error_throttled(call, "too many submissions for this player", why);
-    else
-        rung__resp_error_status(call, st, &why->err);
+        return rung__resp_error_throttled(call, "too many submissions for this player", why);
+    return rung__resp_error_status(call, st, &why->err);
 }
 
-bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result) {
+static bool put_result_error(rung__resp_call *call, const rung_zkey_result *result) {
     switch (result->error) {
-    case RUNG_ZKEY_FINE:
-        return false;
     case RUNG_ZKEY_WRONG_TYPE:
-        rung__resp_error_type(call);
-        return true;
+        return rung__resp_error_type(call);
     case RUNG_ZKEY_NAN:
-        rung__resp_error(call, "ERR resulting score is not a number (NaN)");
-        return true;
+        return rung__resp_error(call, "ERR resulting score is not a number (NaN)");
     case RUNG_ZKEY_NO_SUCH:
-        rung__resp_error(call, "ERR no such key");
-        return true;
+        return rung__resp_error(call, "ERR no such key");
     case RUNG_ZKEY_DENIED:
-        rung__resp_error_denied(call);
-        return true;
+        return rung__resp_error_denied(call);
+    case RUNG_ZKEY_FINE:
     case RUNG_ZKEY_REFUSED:
         break;
     }
-    rung__resp_error_status(call, result->err ? result->err->code : RUNG_EREFUSED, result->err);
-    return true;
+    return rung__resp_error_status(call, result->err ? result->err->code : RUNG_EREFUSED,
+                                   result->err);
+}
+
+bool rung__resp_is_fine(rung__resp_call *call, const rung_zkey_result *result) {
+    return result->error == RUNG_ZKEY_FINE || put_result_error(call, result);
 }
 
 bool rung__resp_open_zset(rung__resp_call *call, rung_slice name, rung_zkey *out) {
     rung_zkey_open(call->state, name, call->now_ms, out);
-    if (out->kind != RUNG_ZKEY_SET)
-        return true;
-    rung__resp_error_type(call);
-    return false;
+    return out->kind != RUNG_ZKEY_SET || rung__resp_error_type(call);
 }
 
 bool rung__resp_open_set(rung__resp_call *call, rung_slice name, rung_zkey *out) {
     rung_zkey_open(call->state, name, call->now_ms, out);
-    if (out->kind == RUNG_ZKEY_SET || out->kind == RUNG_ZKEY_NONE)
-        return true;
-    rung__resp_error_type(call);
-    return false;
+    return out->kind == RUNG_ZKEY_SET || out->kind == RUNG_ZKEY_NONE || rung__resp_error_type(call);
 }
 
 void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_t count) {

@@ -5,22 +5,22 @@
 
 #include "front/resp/call.h"
 
-/* `text` begins with its code: "ERR syntax error". */
-void rung__resp_error(rung__resp_call *call, const char *text);
-void rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice text,
+/* Errors return false, so that a check can end with one. `text` begins with its code: "ERR syntax error". */
+bool rung__resp_error(rung__resp_call *call, const char *text);
+bool rung__resp_error_of(rung__resp_call *call, const char *before, rung_slice text,
                          const char *after);
-void rung__resp_error_syntax(rung__resp_call *call);
-void rung__resp_error_type(rung__resp_call *call);
-void rung__resp_error_denied(rung__resp_call *call);
-void rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err);
+bool rung__resp_error_syntax(rung__resp_call *call);
+bool rung__resp_error_type(rung__resp_call *call);
+bool rung__resp_error_denied(rung__resp_call *call);
+bool rung__resp_error_status(rung__resp_call *call, rung_status st, const rung_err *err);
 /* Too often: `what`, and when to try again. */
-void rung__resp_error_throttled(rung__resp_call *call, const char *what,
+bool rung__resp_error_throttled(rung__resp_call *call, const char *what,
                                 const rung_access_answer *why);
 /* What service/submit refused. */
-void rung__resp_error_submission(rung__resp_call *call, rung_status st,
+bool rung__resp_error_submission(rung__resp_call *call, rung_status st,
                                  const rung_access_answer *why);
-/* When the result is an error, write it. */
-bool rung__resp_error_result(rung__resp_call *call, const rung_zkey_result *result);
+/* false: it is an error, which has been written. */
+bool rung__resp_is_fine(rung__resp_call *call, const rung_zkey_result *result);
 
 /* An array of lines, as HELP answers. */
 void rung__resp_put_lines(rung__resp_call *call, const char *const *lines, size_t count);

@@ -291,7 +291,9 @@ uint32_t rung__resp_put_scores_alike(rung__resp_call *call, uint32_t n) {
     for (; done < count; done++) {
         call->argv += call->argc;
         call->style = 0;
-        if (call->command->build(call, &made) != RUNG__BUILD_SCORE || call->style != q->style ||
+        made.kind = RUNG__CHANGE_KEYS;
+        if (!call->command->build(call, &made) || made.kind != RUNG__CHANGE_SCORE ||
+            call->style != q->style ||
             rung_submit_put(&r->service, rung__resp_sender(s, true), event, call->now_ms,
                             score_answered, q, &why) < 0)
             break;

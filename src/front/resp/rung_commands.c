@@ -34,10 +34,8 @@ static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max,
         rung_slice word = call->argv[i];
         if (take_style(word, q))
             continue;
-        if (i + 1 == call->argc) {
-            rung__resp_error_syntax(call);
-            return false;
-        }
+        if (i + 1 == call->argc)
+            return rung__resp_error_syntax(call);
         rung_slice value = call->argv[++i];
         bool is_good = true;
         if (rung__resp_is_word(word, "window"))
@@ -57,8 +55,7 @@ static bool take_question(rung__resp_call *call, uint32_t at, int64_t count_max,
                                               "ERR OFFSET is out of range", &number) &&
                       (out->offset = (uint32_t)number, true);
         else {
-            rung__resp_error_syntax(call);
-            return false;
+            return rung__resp_error_syntax(call);
         }
         if (!is_good)
             return false;
@@ -339,14 +336,10 @@ static bool take_value(rung__resp_call *call, const rung_board_def *def, rung_sl
                        rung_score_event *e) {
     rung_err err;
     uint32_t i = e->value_count;
-    if (i == def->key.column_count) {
-        rung__resp_error(call, "ERR the board has fewer columns");
-        return false;
-    }
-    if (rung_submit_value(def, i, text, e, &err) < 0) {
-        rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
-        return false;
-    }
+    if (i == def->key.column_count)
+        return rung__resp_error(call, "ERR the board has fewer columns");
+    if (rung_submit_value(def, i, text, e, &err) < 0)
+        return rung__resp_error_of(call, "ERR ", rung_slice_str(err.message), "");
     e->value_count++;
     return true;
 }
@@ -354,8 +347,7 @@ static bool take_value(rung__resp_call *call, const rung_board_def *def, rung_sl
 static bool take_time(rung__resp_call *call, rung_slice text, int64_t *at_ms_out) {
     if (rung_resp_integer(text, at_ms_out) || rung_time_parse(text, at_ms_out, NULL) == RUNG_OK)
         return true;
-    rung__resp_error(call, "ERR AT: expected Unix milliseconds or an RFC 3339 time");
-    return false;
+    return rung__resp_error(call, "ERR AT: expected Unix milliseconds or an RFC 3339 time");
 }
 
 /* The option at argv[*i]; steps to its value, if it has one. */
@@ -370,10 +362,8 @@ static bool take_submit_option(rung__resp_call *call, submit_word word, uint32_t
         call->style |= STYLE_BRIEF;
         return true;
     }
-    if (word == VALUE || ++*i == call->argc) {
-        rung__resp_error_syntax(call);
-        return false;
-    }
+    if (word == VALUE || ++*i == call->argc)
+        return rung__resp_error_syntax(call);
     rung_slice value = call->argv[*i];
     if (word == ID) {
         e->id = value;
@@ -389,23 +379,22 @@ static bool take_submit_option(rung__resp_call *call, submit_word word, uint32_t
 static const char no_board[] = "ERR no such board";
 
 /* Values first, options behind them. */
-rung__resp_built rung__resp_build_submit(rung__resp_call *call, rung__resp_change *change) {
+bool rung__resp_build_submit(rung__resp_call *call, rung__resp_change *change) {
     rung_score_event *out = change->score;
     bool is_good = true, has_option = false;
     *out = (rung_score_event){.board = call->argv[1], .player = call->argv[2]};
     rung_access_answer why;
     if (!call->before.def && rung_submit_open(&call->r->service, NULL, out->board, call->now_ms,
-                                              &call->before.def, &why) < 0) {
-        rung__resp_error(call, no_board);
-        return RUNG__BUILD_ERROR;
-    }
+                                              &call->before.def, &why) < 0)
+        return rung__resp_error(call, no_board);
     for (uint32_t i = 3; is_good && i < call->argc; i++) {
         submit_word word = submit_word_of(call->argv[i]);
         has_option |= word != VALUE;
         is_good = has_option ? take_submit_option(call, word, &i, out)
                              : take_value(call, call->before.def, call->argv[i], out);
     }
-    return is_good ? RUNG__BUILD_SCORE : RUNG__BUILD_ERROR;
+    change->kind = RUNG__CHANGE_SCORE;
+    return is_good;
 }
 
 /* A field's name as it is sent: there are eight for every submission, and they are always the same. */

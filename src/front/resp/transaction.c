@@ -108,17 +108,17 @@ static rung_status add_item(rung__resp_call *call, rung__resp_script *script, ui
     rung__resp_change made;
     size_t mark = call->out->len, length;
     bool is_added;
+    made.kind = call->command->build ? RUNG__CHANGE_KEYS : RUNG__CHANGE_NONE;
     made.score = NULL;
     call->style = 0;
     call->work = 0;
-    rung__resp_built built =
-        call->command->build ? call->command->build(call, &made) : RUNG__BUILD_QUESTION;
+    bool is_good = !call->command->build || call->command->build(call, &made);
     rung_status st = RUNG_OK;
-    if (built == RUNG__BUILD_KEYS)
+    if (is_good && made.kind == RUNG__CHANGE_KEYS)
         st = rung__resp_pack(call, &made.keys, *bytes, &length);
-    if (built == RUNG__BUILD_QUESTION) {
+    if (is_good && made.kind == RUNG__CHANGE_NONE) {
         is_added = rung__resp_script_add(a, script, call->command, call->argv, call->argc);
-    } else if (built == RUNG__BUILD_ERROR || st < 0) {
+    } else if (!is_good || st < 0) {
         rung_slice error = rung_slice_of(call->out->data + mark, call->out->len - mark);
         is_added = rung__resp_script_add_reply(a, script, error);
         call->out->len = mark;

@@ -62,25 +62,18 @@ static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags
         *flags |= found;
     }
     uint32_t count = call->argc - *at;
-    if (count % 2 || !count) {
-        rung__resp_error_syntax(call);
-        return false;
-    }
+    if (count % 2 || !count)
+        return rung__resp_error_syntax(call);
     if (!*flags)
         return true;
-    if (*flags & RUNG_IF_NX && *flags & RUNG_IF_XX) {
-        rung__resp_error(call, "ERR XX and NX options at the same time are not compatible");
-        return false;
-    }
+    if (*flags & RUNG_IF_NX && *flags & RUNG_IF_XX)
+        return rung__resp_error(call, "ERR XX and NX options at the same time are not compatible");
     bool gt = *flags & RUNG_IF_GT, lt = *flags & RUNG_IF_LT, nx = *flags & RUNG_IF_NX;
-    if ((gt && nx) || (lt && nx) || (gt && lt)) {
-        rung__resp_error(call, "ERR GT, LT, and/or NX options at the same time are not compatible");
-        return false;
-    }
-    if (*flags & RUNG_ZCOMMAND_INCR && count > 2) {
-        rung__resp_error(call, "ERR INCR option supports a single increment-element pair");
-        return false;
-    }
+    if ((gt && nx) || (lt && nx) || (gt && lt))
+        return rung__resp_error(
+            call, "ERR GT, LT, and/or NX options at the same time are not compatible");
+    if (*flags & RUNG_ZCOMMAND_INCR && count > 2)
+        return rung__resp_error(call, "ERR INCR option supports a single increment-element pair");
     return true;
 }
 
@@ -102,10 +95,8 @@ static bool may_submit(rung__resp_call *call, uint32_t flags, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         rung_score_event e = score_of(call, flags, items[i].number, items[i].name);
         rung_status st = rung_submit_check(&call->r->service, &e, call->now_ms, &why);
-        if (st < 0) {
-            rung__resp_error_submission(call, st, &why);
-            return false;
-        }
+        if (st < 0)
+            return rung__resp_error_submission(call, st, &why);
     }
     return true;
 }
@@ -113,42 +104,43 @@ static bool may_submit(rung__resp_call *call, uint32_t flags, uint32_t count,
 /* ZADD key [NX|XX] [GT|LT] [CH] [INCR] score member [score member ...], ZINCRBY key score member
  *
  * One member is a score, which many can be put of at a time; in a transaction it is a command on keys like others. */
-rung__resp_built rung__resp_build_zadd(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_zadd(rung__resp_call *call, rung__resp_change *out) {
     bool is_incr = call->command->is_incr;
     bool is_plain = is_incr || (call->argc == 4 && rung__resp_is_like_number(call->argv[2]));
     uint32_t at = 2, flags = is_incr ? RUNG_ZCOMMAND_INCR : 0;
     if (!is_plain && !take_zadd_flags(call, &at, &flags))
-        return RUNG__BUILD_ERROR;
+        return false;
     if (flags & RUNG_ZCOMMAND_INCR)
         call->style |= STYLE_INCR;
     uint32_t count = (call->argc - at) / 2;
     if (out->score && count == 1) {
         double value;
         if (!take_score(call, call->argv[at], &value))
-            return RUNG__BUILD_ERROR;
+            return false;
         *out->score = score_of(call, flags, value, call->argv[at + 1]);
-        return RUNG__BUILD_SCORE;
+        out->kind = RUNG__CHANGE_SCORE;
+        return true;
     }
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
-        return RUNG__BUILD_ERROR;
+        return false;
     for (uint32_t i = 0; i < count; i++) {
         if (!take_score(call, call->argv[at + 2 * i], &items[i].number))
-            return RUNG__BUILD_ERROR;
+            return false;
         items[i].name = call->argv[at + 2 * i + 1];
     }
     if (!may_submit(call, flags, count, items))
-        return RUNG__BUILD_ERROR;
+        return false;
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZADD,
                                 .key = call->argv[1],
                                 .flags = flags,
                                 .item_count = count,
                                 .items = items};
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
 void rung__resp_reply_zadd(rung__resp_call *call, const rung_zkey_result *result) {
-    if (rung__resp_error_result(call, result))
+    if (!rung__resp_is_fine(call, result))
         return;
     if (!(call->style & STYLE_INCR))
         rung_resp_int(call->out,
@@ -187,31 +179,31 @@ void rung__resp_reply_score_zadd(rung__resp_call *call, rung_slice key, rung_sta
 
 /* ---- names only ---- */
 
-rung__resp_built rung__resp_build_members(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_members(rung__resp_call *call, rung__resp_change *out) {
     rung_zcommand_kind kind = call->command->kind;
     uint32_t at = kind == RUNG_ZCOMMAND_DEL ? 1 : 2, count = call->argc - at;
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
-        return RUNG__BUILD_ERROR;
+        return false;
     for (uint32_t i = 0; i < count; i++)
         items[i] = (rung_zcommand_item){.name = call->argv[at + i]};
     out->keys = (rung_zcommand){.kind = kind, .item_count = count, .items = items};
     if (kind != RUNG_ZCOMMAND_DEL)
         out->keys.key = call->argv[1];
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
 void rung__resp_reply_count(rung__resp_call *call, const rung_zkey_result *result) {
-    if (!rung__resp_error_result(call, result))
+    if (rung__resp_is_fine(call, result))
         rung_resp_int(call->out, (int64_t)result->count);
 }
 
 void rung__resp_reply_ok(rung__resp_call *call, const rung_zkey_result *result) {
-    if (!rung__resp_error_result(call, result))
+    if (rung__resp_is_fine(call, result))
         rung_resp_simple(call->out, "OK");
 }
 
-rung__resp_built rung__resp_build_zremrange(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_zremrange(rung__resp_call *call, rung__resp_change *out) {
     rung_range_by by = call->command->by;
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = call->argv[1]};
     bool is_good;
@@ -222,16 +214,16 @@ rung__resp_built rung__resp_build_zremrange(rung__resp_call *call, rung__resp_ch
         is_good = rung__resp_take_score_range(call, call->argv[2], call->argv[3], &out->keys.range);
     else
         is_good = rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &out->keys.range);
-    return is_good ? RUNG__BUILD_KEYS : RUNG__BUILD_ERROR;
+    return is_good;
 }
 
 /* ---- pops ---- */
 
-static rung__resp_built build_pop(rung__resp_call *call, uint32_t first, uint32_t count,
-                                  bool is_max, uint64_t pop_count, rung__resp_change *out) {
+static bool build_pop(rung__resp_call *call, uint32_t first, uint32_t count, bool is_max,
+                      uint64_t pop_count, rung__resp_change *out) {
     rung_zcommand_item *items = reserve_items(call, count);
     if (!items)
-        return RUNG__BUILD_ERROR;
+        return false;
     for (uint32_t i = 0; i < count; i++)
         items[i] = (rung_zcommand_item){.name = call->argv[first + i]};
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZPOP,
@@ -239,56 +231,51 @@ static rung__resp_built build_pop(rung__resp_call *call, uint32_t first, uint32_
                                 .item_count = count,
                                 .items = items,
                                 .pop_count = pop_count};
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
 /* ZPOPMIN key [count] */
-rung__resp_built rung__resp_build_zpop(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_zpop(rung__resp_call *call, rung__resp_change *out) {
     int64_t count = 1;
-    if (call->argc > 3) {
-        rung__resp_error_syntax(call);
-        return RUNG__BUILD_ERROR;
-    }
+    if (call->argc > 3)
+        return rung__resp_error_syntax(call);
     if (call->argc == 3) {
         call->style = POP_COUNTED;
         if (!rung__resp_take_between(call, call->argv[2], 0, INT64_MAX,
                                      "ERR value is out of range, must be positive", &count))
-            return RUNG__BUILD_ERROR;
+            return false;
     }
-    if (count == 0)
-        return RUNG__BUILD_QUESTION;
+    if (count == 0) {
+        out->kind = RUNG__CHANGE_NONE;
+        return true;
+    }
     return build_pop(call, 1, 1, call->command->is_max, (uint64_t)count, out);
 }
 
 static bool take_timeout(rung__resp_call *call, rung_slice text) {
     double seconds;
-    if (!rung__resp_parse_double(text, &seconds)) {
-        rung__resp_error(call, "ERR timeout is not a float or out of range");
-        return false;
-    }
+    if (!rung__resp_parse_double(text, &seconds))
+        return rung__resp_error(call, "ERR timeout is not a float or out of range");
     if (seconds < 0 || seconds > 9e15) { /* beyond an int64 Redis finds it negative, too */
-        rung__resp_error(call, "ERR timeout is negative");
-        return false;
+        return rung__resp_error(call, "ERR timeout is negative");
     }
     call->timeout_ms = (int64_t)__builtin_ceil(seconds * 1000);
     return true;
 }
 
 /* BZPOPMIN key [key ...] timeout */
-rung__resp_built rung__resp_build_bzpop(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_bzpop(rung__resp_call *call, rung__resp_change *out) {
     call->style = POP_KEYED;
     if (!take_timeout(call, call->argv[call->argc - 1]))
-        return RUNG__BUILD_ERROR;
+        return false;
     return build_pop(call, 1, call->argc - 2, call->command->is_max, 1, out);
 }
 
 static bool take_pop_count(rung__resp_call *call, uint32_t at, int64_t *count) {
     bool is_given = false;
     for (; at < call->argc; at += 2) {
-        if (is_given || at + 1 >= call->argc || !rung__resp_is_word(call->argv[at], "count")) {
-            rung__resp_error_syntax(call);
-            return false;
-        }
+        if (is_given || at + 1 >= call->argc || !rung__resp_is_word(call->argv[at], "count"))
+            return rung__resp_error_syntax(call);
         is_given = true;
         if (!rung__resp_take_between(call, call->argv[at + 1], 1, INT64_MAX,
                                      "ERR count should be greater than 0", count))
@@ -298,27 +285,23 @@ static bool take_pop_count(rung__resp_call *call, uint32_t at, int64_t *count) {
 }
 
 /* [B]ZMPOP [timeout] numkeys key [key ...] MIN|MAX [COUNT count] */
-rung__resp_built rung__resp_build_zmpop(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_zmpop(rung__resp_call *call, rung__resp_change *out) {
     uint32_t at = (uint32_t)call->command->count_arg;
     int64_t keys, count = 1;
     call->style = POP_KEYED | POP_NESTED;
     if (!rung__resp_take_between(call, call->argv[at], 1, INT64_MAX,
                                  "ERR numkeys should be greater than 0", &keys))
-        return RUNG__BUILD_ERROR;
-    if (keys >= call->argc - at - 1) {
-        rung__resp_error_syntax(call);
-        return RUNG__BUILD_ERROR;
-    }
+        return false;
+    if (keys >= call->argc - at - 1)
+        return rung__resp_error_syntax(call);
     uint32_t where = at + 1 + (uint32_t)keys;
     bool is_max = rung__resp_is_word(call->argv[where], "max");
-    if (!is_max && !rung__resp_is_word(call->argv[where], "min")) {
-        rung__resp_error_syntax(call);
-        return RUNG__BUILD_ERROR;
-    }
+    if (!is_max && !rung__resp_is_word(call->argv[where], "min"))
+        return rung__resp_error_syntax(call);
     if (!take_pop_count(call, where + 1, &count))
-        return RUNG__BUILD_ERROR;
+        return false;
     if (at == 2 && !take_timeout(call, call->argv[1]))
-        return RUNG__BUILD_ERROR;
+        return false;
     return build_pop(call, at + 1, (uint32_t)keys, is_max, (uint64_t)count, out);
 }
 
@@ -341,7 +324,7 @@ static void pop_header(rung__resp_call *call, const rung_zkey_result *result) {
 /* Comes once for each piece of a long pop: call->is_continued for all but the first. */
 void rung__resp_reply_zpop(rung__resp_call *call, const rung_zkey_result *result) {
     if (!call->is_continued) {
-        if (rung__resp_error_result(call, result))
+        if (!rung__resp_is_fine(call, result))
             return;
         if (!result->key.len) {
             if (call->style & POP_KEYED)
@@ -450,10 +433,10 @@ static bool afford_range(rung__resp_call *call, const rung__resp_range_args *arg
     return rung__resp_afford(call, call->work);
 }
 
-rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_zrangestore(rung__resp_call *call, rung__resp_change *out) {
     rung__resp_range_args args;
     if (!rung__resp_take_range(call, 2, &args) || !afford_range(call, &args))
-        return RUNG__BUILD_ERROR;
+        return false;
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZRANGESTORE,
                                 .flags = args.rev ? RUNG_ZCOMMAND_REV : 0,
                                 .key = call->argv[1],
@@ -464,16 +447,16 @@ rung__resp_built rung__resp_build_zrangestore(rung__resp_call *call, rung__resp_
         out->keys.offset = args.offset;
         out->keys.limit = args.limit;
     }
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
-rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_zstore(rung__resp_call *call, rung__resp_change *out) {
     rung__resp_combine_args args;
     if (!rung__resp_take_combine(call, 2, true, false, &args) || !afford_store(call, &args))
-        return RUNG__BUILD_ERROR;
+        return false;
     rung_zcommand_item *items = reserve_items(call, args.count);
     if (!items)
-        return RUNG__BUILD_ERROR;
+        return false;
     for (uint32_t i = 0; i < args.count; i++)
         items[i] =
             (rung_zcommand_item){call->argv[args.first + i], rung__resp_weight(call, &args, i)};
@@ -483,7 +466,7 @@ rung__resp_built rung__resp_build_zstore(rung__resp_call *call, rung__resp_chang
                                 .items = items,
                                 .combine = args.combine,
                                 .aggregate = args.aggregate};
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
 /* ---- keys ---- */
@@ -499,46 +482,39 @@ static bool take_expire_flags(rung__resp_call *call, uint32_t *flags) {
         else if (rung__resp_is_word(call->argv[i], "lt"))
             *flags |= RUNG_IF_LT;
         else {
-            rung__resp_error_of(call, "ERR Unsupported option ", call->argv[i], "");
-            return false;
+            return rung__resp_error_of(call, "ERR Unsupported option ", call->argv[i], "");
         }
     }
-    if (*flags & RUNG_IF_NX && *flags & ~(uint32_t)RUNG_IF_NX) {
-        rung__resp_error(call,
-                         "ERR NX and XX, GT or LT options at the same time are not compatible");
-        return false;
-    }
-    if (*flags & RUNG_IF_GT && *flags & RUNG_IF_LT) {
-        rung__resp_error(call, "ERR GT and LT options at the same time are not compatible");
-        return false;
-    }
+    if (*flags & RUNG_IF_NX && *flags & ~(uint32_t)RUNG_IF_NX)
+        return rung__resp_error(
+            call, "ERR NX and XX, GT or LT options at the same time are not compatible");
+    if (*flags & RUNG_IF_GT && *flags & RUNG_IF_LT)
+        return rung__resp_error(call, "ERR GT and LT options at the same time are not compatible");
     return true;
 }
 
 /* EXPIRE, PEXPIRE, EXPIREAT, PEXPIREAT */
-rung__resp_built rung__resp_build_expire(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_expire(rung__resp_call *call, rung__resp_change *out) {
     const rung__resp_command *command = call->command;
     uint32_t flags = 0;
     int64_t when, base = command->is_absolute ? 0 : call->now_ms;
     if (!take_expire_flags(call, &flags) || !rung__resp_take_integer(call, call->argv[2], &when))
-        return RUNG__BUILD_ERROR;
+        return false;
     if ((!command->is_ms && __builtin_mul_overflow(when, (int64_t)1000, &when)) ||
-        __builtin_add_overflow(when, base, &when)) {
-        rung__resp_error_of(call, "ERR invalid expire time in '", rung_slice_str(command->name),
-                            "' command");
-        return RUNG__BUILD_ERROR;
-    }
+        __builtin_add_overflow(when, base, &when))
+        return rung__resp_error_of(call, "ERR invalid expire time in '",
+                                   rung_slice_str(command->name), "' command");
     out->keys = (rung_zcommand){
         .kind = RUNG_ZCOMMAND_EXPIRE, .key = call->argv[1], .flags = flags, .at_ms = when};
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
-rung__resp_built rung__resp_build_persist(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_persist(rung__resp_call *call, rung__resp_change *out) {
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_PERSIST, .key = call->argv[1]};
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
-rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_rename(rung__resp_call *call, rung__resp_change *out) {
     uint64_t fresh = 0;
     size_of_source(call, call->argv[1], &fresh);
     note_moved(call, call->argv[2], fresh);
@@ -546,16 +522,14 @@ rung__resp_built rung__resp_build_rename(rung__resp_call *call, rung__resp_chang
                                 .key = call->argv[1],
                                 .other = call->argv[2],
                                 .flags = call->command->is_if_new ? RUNG_IF_NX : 0};
-    return RUNG__BUILD_KEYS;
+    return true;
 }
 
 /* FLUSHALL [ASYNC|SYNC] */
-rung__resp_built rung__resp_build_flush(rung__resp_call *call, rung__resp_change *out) {
+bool rung__resp_build_flush(rung__resp_call *call, rung__resp_change *out) {
     if (call->argc > 2 || (call->argc == 2 && !rung__resp_is_word(call->argv[1], "async") &&
-                           !rung__resp_is_word(call->argv[1], "sync"))) {
-        rung__resp_error_syntax(call);
-        return RUNG__BUILD_ERROR;
-    }
+                           !rung__resp_is_word(call->argv[1], "sync")))
+        return rung__resp_error_syntax(call);
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_FLUSH};
-    return RUNG__BUILD_KEYS;
+    return true;
 }

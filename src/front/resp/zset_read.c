@@ -470,10 +470,8 @@ static bool open_all(rung__resp_call *call, const rung__resp_combine_args *args,
     const rung_alloc *a = rung__resp_alloc(call);
     size_t bytes = args->count * (sizeof(rung_zkey) + sizeof(double));
     rung_zkey *keys = rung_alloc_get(a, bytes);
-    if (!keys) {
-        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
-        return false;
-    }
+    if (!keys)
+        return rung__resp_error_status(call, RUNG_ENOMEM, NULL);
     double *weights = (double *)(keys + args->count);
     for (uint32_t i = 0; i < args->count; i++) {
         rung_zkey_open(call->state, call->argv[args->first + i], call->now_ms, &keys[i]);
