@@ -35,9 +35,8 @@ bool rung__resp_parse_real(rung_slice text, double *value_out) {
 }
 
 bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *value_out) {
-    if (rung_resp_integer(text, value_out))
-        return true;
-    return rung__resp_error(call, "ERR value is not an integer or out of range");
+    return rung_resp_integer(text, value_out) ||
+           rung__resp_error(call, "ERR value is not an integer or out of range");
 }
 
 bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low, int64_t high,
@@ -69,13 +68,6 @@ bool rung__resp_parse_score_range(rung_slice min, rung_slice max, rung_range *ra
            parse_bound(max, &range->max, &range->max_is_open);
 }
 
-bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_slice max,
-                                 rung_range *range) {
-    if (rung__resp_parse_score_range(min, max, range))
-        return true;
-    return rung__resp_error(call, "ERR min or max is not a float");
-}
-
 static bool parse_lex(rung_slice text, rung_lex_bound *out) {
     if (!text.len)
         return false;
@@ -91,12 +83,21 @@ static bool parse_lex(rung_slice text, rung_lex_bound *out) {
     return out->text.len <= RUNG_ZCOMMAND_BOUND_MAX;
 }
 
-bool rung__resp_take_lex_range(rung__resp_call *call, rung_slice min, rung_slice max,
-                               rung_range *range) {
-    range->by = RUNG_RANGE_LEX;
-    if (parse_lex(min, &range->lex_min) && parse_lex(max, &range->lex_max))
-        return true;
-    return rung__resp_error(call, "ERR min or max not valid string range item");
+static bool take_bounds(rung__resp_call *call, rung_slice min, rung_slice max, rung_range *range) {
+    if (range->by == RUNG_RANGE_RANK)
+        return rung__resp_take_integer(call, min, &range->start) &&
+               rung__resp_take_integer(call, max, &range->stop);
+    if (range->by == RUNG_RANGE_SCORE)
+        return rung__resp_parse_score_range(min, max, range) ||
+               rung__resp_error(call, "ERR min or max is not a float");
+    return (parse_lex(min, &range->lex_min) && parse_lex(max, &range->lex_max)) ||
+           rung__resp_error(call, "ERR min or max not valid string range item");
+}
+
+bool rung__resp_take_bounds(rung__resp_call *call, rung_slice min, rung_slice max,
+                            rung_range *range) {
+    range->by = call->command->by;
+    return take_bounds(call, min, max, range);
 }
 
 static bool take_range_options(rung__resp_call *call, uint32_t at, rung__resp_range_args *out) {
@@ -126,21 +127,6 @@ static bool take_range_options(rung__resp_call *call, uint32_t at, rung__resp_ra
     return true;
 }
 
-static bool take_range_bounds(rung__resp_call *call, uint32_t source, rung__resp_range_args *out) {
-    rung_slice min = call->argv[source + 1], max = call->argv[source + 2];
-    if (out->range.by == RUNG_RANGE_RANK)
-        return rung__resp_take_integer(call, min, &out->range.start) &&
-               rung__resp_take_integer(call, max, &out->range.stop);
-    if (out->rev) {
-        rung_slice swap = min;
-        min = max;
-        max = swap;
-    }
-    return out->range.by == RUNG_RANGE_SCORE
-               ? rung__resp_take_score_range(call, min, max, &out->range)
-               : rung__resp_take_lex_range(call, min, max, &out->range);
-}
-
 bool rung__resp_take_range(rung__resp_call *call, uint32_t source, rung__resp_range_args *out) {
     *out = (rung__resp_range_args){
         .limit = -1, .rev = call->command->is_rev, .range.by = call->command->by};
@@ -154,7 +140,9 @@ bool rung__resp_take_range(rung__resp_call *call, uint32_t source, rung__resp_ra
         return rung__resp_error(
             call, "ERR syntax error, WITHSCORES not supported in combination with BYLEX");
     out->has_limit = out->range.by != RUNG_RANGE_RANK && (out->limit != -1 || out->offset != 0);
-    return take_range_bounds(call, source, out);
+    bool is_swapped = out->rev && out->range.by != RUNG_RANGE_RANK;
+    return take_bounds(call, call->argv[source + (is_swapped ? 2 : 1)],
+                       call->argv[source + (is_swapped ? 1 : 2)], &out->range);
 }
 
 /* ---- several keys ---- */
@@ -275,9 +263,13 @@ static bool one_matches(rung_slice pattern, size_t *p, unsigned char c) {
     return (unsigned char)pattern.ptr[(*p)++] == c;
 }
 
-/* Only the last star has to be tried again with more: O(pattern x text). */
-static bool glob(rung_slice pattern, rung_slice text, uint64_t *steps) {
+/* Only the last star is tried again with more text: O(pattern x text). */
+bool rung__resp_glob(rung_slice pattern, rung_slice text, uint64_t *steps) {
+    uint64_t unwanted = 0;
     size_t p = 0, t = 0, star = SIZE_MAX, star_text = 0;
+    steps = steps ? steps : &unwanted;
+    if (pattern.len > RUNG__PATTERN_MAX)
+        return false;
     while (t < text.len) {
         size_t from = p;
         if (p < pattern.len && pattern.ptr[p] == '*') {
@@ -302,15 +294,9 @@ static bool glob(rung_slice pattern, rung_slice text, uint64_t *steps) {
     return p == pattern.len;
 }
 
-bool rung__resp_glob(rung_slice pattern, rung_slice text, uint64_t *steps) {
-    uint64_t unwanted = 0;
-    return pattern.len <= RUNG__PATTERN_MAX && glob(pattern, text, steps ? steps : &unwanted);
-}
-
 bool rung__resp_take_pattern(rung__resp_call *call, rung_slice pattern) {
-    if (pattern.len <= RUNG__PATTERN_MAX)
-        return true;
-    return rung__resp_error(call, "ERR the pattern is too long: at most 256 bytes");
+    return pattern.len <= RUNG__PATTERN_MAX ||
+           rung__resp_error(call, "ERR the pattern is too long: at most 256 bytes");
 }
 
 bool rung__resp_take_cursor(rung__resp_call *call, uint32_t at, rung__resp_scan_args *out) {

@@ -6,18 +6,18 @@
 #include "front/resp/reply.h"
 #include "model/text.h"
 
-/* Is it that word, in any case? `lower` is in lower case. Most words that are not have another length. */
+/* Is it that word, in any case? `lower` is in lower case. Most other words differ in length. */
 bool rung__resp_is_same_word(const char *text, const char *lower, size_t len);
 static inline bool rung__resp_is_word(rung_slice text, const char *lower) {
     return text.len == strlen(lower) && rung__resp_is_same_word(text.ptr, lower, text.len);
 }
 
-/* It is none of the words that stand among numbers: those begin with a letter. */
+/* Options, which may stand among numbers, begin with a letter. */
 static inline bool rung__resp_is_like_number(rung_slice word) {
     return word.len && (word.ptr[0] | 0x20) < 'a';
 }
 
-/* Without a reply; false when it is none. Most are a few digits, which do not pay for a call. */
+/* Without a reply. Most numbers are a few digits, which are not worth a call. */
 bool rung__resp_parse_real(rung_slice text, double *value_out);
 static inline bool rung__resp_parse_double(rung_slice text, double *value_out) {
     int64_t plain;
@@ -40,19 +40,18 @@ bool rung__resp_take_integer(rung__resp_call *call, rung_slice text, int64_t *va
 bool rung__resp_take_between(rung__resp_call *call, rung_slice text, int64_t low, int64_t high,
                              const char *error, int64_t *value_out);
 
-bool rung__resp_take_score_range(rung__resp_call *call, rung_slice min, rung_slice max,
-                                 rung_range *range);
-bool rung__resp_take_lex_range(rung__resp_call *call, rung_slice min, rung_slice max,
-                               rung_range *range);
+/* The ends of a range by index, score or name, as the command says. */
+bool rung__resp_take_bounds(rung__resp_call *call, rung_slice min, rung_slice max,
+                            rung_range *range);
 
-/* The arguments of ZRANGE and all its kin. */
+/* The arguments of ZRANGE and its variants. */
 typedef struct rung__resp_range_args {
     rung_range range;
     bool rev, with_scores, has_limit;
     int64_t offset, limit;
 } rung__resp_range_args;
 
-/* From argv[source] on: source, min, max, options; for the command by its name. */
+/* From argv[source] on: source, min, max, options. */
 bool rung__resp_take_range(rung__resp_call *call, uint32_t source, rung__resp_range_args *out);
 
 /* numkeys key [key ...] [WEIGHTS ...] [AGGREGATE ...] [WITHSCORES] [LIMIT n] from argv[at] on. */

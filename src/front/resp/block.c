@@ -27,13 +27,13 @@ enum { KEY_SLOTS = 1 << 14 }; /* a quarter of the most waits there can be */
 typedef struct wait {
     rung__resp_blocked *who;
     rung__resp_waited *key;
-    struct wait *prev, *next;
+    RUNG_LINK(struct wait) line;
 } wait;
 
 struct rung__resp_waited {
     rung__resp_waited *next_in_slot;
-    rung__resp_waited *prev_touched, *next_touched;
-    wait *first, *last;
+    RUNG_LINK(rung__resp_waited) touched;
+    RUNG_LIST(wait) line;
     uint32_t promised;
     bool is_touched;
     uint8_t len;
@@ -41,7 +41,7 @@ struct rung__resp_waited {
 };
 
 struct rung__resp_blocked {
-    rung__resp_blocked *prev, *next;
+    RUNG_LINK(rung__resp_blocked) all;
     rung__resp_session *session;
     const rung__resp_command *command;
     uint32_t share; /* who it was when it came */
@@ -93,11 +93,7 @@ static void touch(rung_resp *r, rung__resp_waited *k) {
     if (k->is_touched)
         return;
     k->is_touched = true;
-    k->prev_touched = r->waiters.touched_last;
-    k->next_touched = NULL;
-    *(r->waiters.touched_last ? &r->waiters.touched_last->next_touched
-                              : &r->waiters.touched_first) = k;
-    r->waiters.touched_last = k;
+    RUNG_LIST_APPEND(&r->waiters.touched, k, touched);
     r->waiters.touched_count++;
 }
 
@@ -106,15 +102,12 @@ static void untouch(rung_resp *r, rung__resp_waited *k) {
         return;
     k->is_touched = false;
     r->waiters.touched_count--;
-    *(k->prev_touched ? &k->prev_touched->next_touched : &r->waiters.touched_first) =
-        k->next_touched;
-    *(k->next_touched ? &k->next_touched->prev_touched : &r->waiters.touched_last) =
-        k->prev_touched;
+    RUNG_LIST_REMOVE(&r->waiters.touched, k, touched);
 }
 
 /* Invariant 1. */
 static void waited_drop(rung_resp *r, rung__resp_waited *k) {
-    if (k->first)
+    if (k->line.first)
         return;
     untouch(r, k);
     *find_slot(r, name_of(k)) = k->next_in_slot;
@@ -134,17 +127,15 @@ static bool join(rung_resp *r, rung__resp_blocked *b, rung_slice name) {
     if (!k)
         return false;
     wait *w = &b->waits[b->wait_count++];
-    *w = (wait){.who = b, .key = k, .prev = k->last};
-    *(k->last ? &k->last->next : &k->first) = w;
-    k->last = w;
+    *w = (wait){.who = b, .key = k};
+    RUNG_LIST_APPEND(&k->line, w, line);
     rung_fair_take(&r->waiters.waits, b->share, 1);
     return true;
 }
 
 static void leave(rung_resp *r, wait *w, uint32_t share) {
     rung__resp_waited *k = w->key;
-    *(w->prev ? &w->prev->next : &k->first) = w->next;
-    *(w->next ? &w->next->prev : &k->last) = w->prev;
+    RUNG_LIST_REMOVE(&k->line, w, line);
     rung_fair_give(&r->waiters.waits, share, 1);
     waited_drop(r, k);
 }
@@ -169,21 +160,11 @@ static void free_blocked(rung_resp *r, rung__resp_blocked *b, uint32_t key_count
     rung_alloc_free(r->config.alloc, b, blocked_size(key_count));
 }
 
-static void link_last(rung_resp *r, rung__resp_blocked *b) {
-    b->prev = r->waiters.last;
-    b->next = NULL;
-    *(b->prev ? &b->prev->next : &r->waiters.first) = b;
-    r->waiters.last = b;
-    rung_fair_take(&r->waiters.clients, b->share, 1);
-    r->stats.blocked++;
-}
-
 void rung__resp_unblock(rung__resp_session *s) {
     rung_resp *r = s->r;
     rung__resp_blocked *b = s->blocked;
     take_back(b);
-    *(b->prev ? &b->prev->next : &r->waiters.first) = b->next;
-    *(b->next ? &b->next->prev : &r->waiters.last) = b->prev;
+    RUNG_LIST_REMOVE(&r->waiters.all, b, all);
     rung_fair_give(&r->waiters.clients, b->share, 1);
     r->stats.blocked--;
     s->blocked = NULL;
@@ -269,9 +250,9 @@ static void touch_event(rung_resp *r, const rung_event *e) {
 
 void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *events) {
     rung_resp *r = ctx;
-    for (uint32_t i = 0; r->waiters.first && i < count; i++)
+    for (uint32_t i = 0; r->waiters.all.first && i < count; i++)
         touch_event(r, events[i]);
-    if (r->waiters.touched_first)
+    if (r->waiters.touched.first)
         rung_turn_want(&r->answer);
 }
 
@@ -323,7 +304,7 @@ static bool has_more(rung_resp *r, const rung__resp_waited *k, int64_t now_ms) {
 /* As many of its line as it has members for. false: it must be looked at again. */
 static bool serve_line(rung_resp *r, rung__resp_waited *k, int64_t now_ms) {
     bool is_done = true;
-    for (wait *w = k->first; w; w = w->next) {
+    for (wait *w = k->line.first; w; w = w->line.next) {
         rung__resp_blocked *b = w->who;
         if (b->is_served)
             continue;
@@ -349,8 +330,8 @@ static void look_at_rights(rung_resp *r) {
     if (r->waiters.generation == rung_access_generation(r->access))
         return;
     r->waiters.generation = rung_access_generation(r->access);
-    for (rung__resp_blocked *b = r->waiters.first, *next; b; b = next) {
-        next = b->next;
+    for (rung__resp_blocked *b = r->waiters.all.first, *next; b; b = next) {
+        next = b->all.next;
         if (!b->is_served && !may_pop(r, b, RUNG_BOARDS_EACH))
             give_up(b->session, RUNG_EREFUSED);
     }
@@ -359,8 +340,8 @@ static void look_at_rights(rung_resp *r) {
 void rung__resp_blocked_look(rung_resp *r) {
     look_at_rights(r);
     int64_t now_ms = rung_hub_now(r->hub);
-    for (uint32_t left = r->waiters.touched_count; left && r->waiters.touched_first; left--) {
-        rung__resp_waited *k = r->waiters.touched_first;
+    for (uint32_t left = r->waiters.touched_count; left && r->waiters.touched.first; left--) {
+        rung__resp_waited *k = r->waiters.touched.first;
         untouch(r, k);
         if (!serve_line(r, k, now_ms))
             touch(r, k); /* the hub has no room: it will wake us when it has */
@@ -382,8 +363,8 @@ void rung__resp_pop_answered(rung__resp_session *s, bool is_told) {
 
 bool rung__resp_blocked_due(rung_resp *r, int64_t now_ms) {
     bool is_left = false;
-    for (rung__resp_blocked *b = r->waiters.first, *next; b; b = next) {
-        next = b->next;
+    for (rung__resp_blocked *b = r->waiters.all.first, *next; b; b = next) {
+        next = b->all.next;
         if (b->deadline_ms && !b->is_served && now_ms >= b->deadline_ms)
             give_up(b->session, RUNG_OK);
         else
@@ -407,22 +388,17 @@ static bool is_wrong_type(rung__resp_call *call, const rung_zcommand *c) {
     return false;
 }
 
-/* Are there so many who wait, or so much that is waited for? */
-static bool is_over_limit(rung__resp_call *call, const rung_zcommand *c) {
+static bool may_block(rung__resp_call *call, const rung_zcommand *c) {
     rung_resp *r = call->r;
-    if (c->item_count > RUNG__BLOCKED_KEYS_MAX) {
-        rung__resp_error(call, "ERR too many keys to wait for: at most 1024 in one command");
-        return true;
-    }
-    if (!rung_fair_may(&r->waiters.clients, call->s->share, false)) {
-        rung__resp_error(call, "ERR too many clients are blocked");
-        return true;
-    }
-    if (rung_fair_room(&r->waiters.waits, call->s->share, false) < c->item_count) {
-        rung__resp_error(call, "ERR too many keys are waited for by blocked clients");
-        return true;
-    }
-    return false;
+    if (is_wrong_type(call, c))
+        return rung__resp_error_type(call);
+    if (c->item_count > RUNG__BLOCKED_KEYS_MAX)
+        return rung__resp_error(call, "ERR too many keys to wait for: at most 1024 in one command");
+    if (!rung_fair_may(&r->waiters.clients, call->s->share, false))
+        return rung__resp_error(call, "ERR too many clients are blocked");
+    if (rung_fair_room(&r->waiters.waits, call->s->share, false) < c->item_count)
+        return rung__resp_error(call, "ERR too many keys are waited for by blocked clients");
+    return true;
 }
 
 static rung__resp_blocked *blocked_new(rung__resp_call *call, const rung_zcommand *c) {
@@ -460,20 +436,16 @@ void rung__resp_block(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     rung__resp_change made = {0};
     const rung_zcommand *c = &made.keys;
-    if (!call->command->build(call, &made))
-        return;
-    if (is_wrong_type(call, c)) {
-        rung__resp_error_type(call);
-        return;
-    }
-    if (is_over_limit(call, c))
+    if (!call->command->build(call, &made) || !may_block(call, c))
         return;
     rung__resp_blocked *b = blocked_new(call, c);
     if (!b) {
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
         return;
     }
-    link_last(r, b);
+    RUNG_LIST_APPEND(&r->waiters.all, b, all);
+    rung_fair_take(&r->waiters.clients, b->share, 1);
+    r->stats.blocked++;
     s->blocked = b;
     s->blocked_bytes = blocked_size(b->wait_count);
     rung__resp_session_enter(s, RUNG__SESSION_BLOCKED);

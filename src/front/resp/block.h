@@ -11,20 +11,20 @@ enum { RUNG__BLOCKED_KEYS_MAX = 1024, RUNG__WAITS_MAX = 1 << 16 };
 
 typedef struct rung__resp_waited rung__resp_waited;
 
-/* All who wait, in the order of coming. */
+/* All clients that wait, in the order of coming. */
 typedef struct rung__resp_waiters {
-    rung__resp_blocked *first, *last;
-    rung__resp_waited **keys; /* what they wait for, by name; NULL: nobody ever has */
-    rung__resp_waited *touched_first, *touched_last; /* keys to look at */
+    RUNG_LIST(rung__resp_blocked) all;
+    rung__resp_waited **keys; /* what they wait for, by name; NULL: no client ever has */
+    RUNG_LIST(rung__resp_waited) touched; /* keys to look at */
     uint32_t touched_count;
     rung_hash_key hash;
-    rung_fair clients, waits; /* whose clients, whose places in the keys' lines */
-    uint64_t generation;      /* of the keys in force when rights were last looked at */
+    rung_fair clients, waits; /* each sender's clients, and their places in the lines of keys */
+    uint64_t generation;      /* rung_access_generation() when rights were last checked */
 } rung__resp_waiters;
 
 /* Outside a transaction, when nothing of the session is in flight. */
 void rung__resp_block(rung__resp_call *call);
-void rung__resp_unblock(rung__resp_session *s); /* the session goes, or was answered */
+void rung__resp_unblock(rung__resp_session *s); /* it was answered, or closes */
 void rung__resp_applied(void *ctx, uint32_t count, const rung_event *const *events); /* the hub's */
 /* After it: serve those whose keys have changed. */
 void rung__resp_blocked_look(rung_resp *r);

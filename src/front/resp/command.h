@@ -39,7 +39,7 @@ enum {
     RUNG__HEAVY = 1 << 15,   /* may take long: not two in one turn of the loop */
     RUNG__KEYED = 1 << 16,   /* that a board is public does not suffice */
     RUNG__PAST = 1 << 18,    /* alone if it names a window: the archive may have to answer */
-    RUNG__BATCH = 1 << 17,   /* may be answered together with others alike (zset_batch.h) */
+    RUNG__BATCH = 1 << 17,   /* may be answered together with others alike (handlers.h) */
 };
 
 typedef enum rung__resp_change_kind {

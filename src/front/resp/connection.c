@@ -216,7 +216,7 @@ static void client_list(rung__resp_call *call) {
     if (!may_list(call))
         return;
     rung_resp_writer lines = {.alloc = call->r->config.alloc, .version = 2, .limit = 8 << 20};
-    for (const rung__resp_session *s = call->r->sessions; s; s = s->next) {
+    for (const rung__resp_session *s = call->r->sessions.first; s; s = s->all.next) {
         describe(s, call->now_ms, &t);
         put(&t, "\n", 1);
         rung_resp_raw(&lines, rung_slice_of(t.bytes, t.len));

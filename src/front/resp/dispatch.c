@@ -16,10 +16,10 @@
 #include "front/resp/dispatch.h"
 
 #include "front/resp/arguments.h"
+#include "front/resp/handlers.h"
 #include "front/resp/permission.h"
 #include "front/resp/server.h"
 #include "front/resp/transaction.h"
-#include "front/resp/zset_batch.h"
 
 /* ---- may it? ---- */
 

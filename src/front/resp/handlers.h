@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* handlers.h - the handlers that the command table names, by the file they are in. */
+/* handlers.h - the handlers of commands, by the file they are in. */
 #ifndef RUNG_FRONT_RESP_HANDLERS_H
 #define RUNG_FRONT_RESP_HANDLERS_H
 
@@ -11,13 +11,18 @@ rung__resp_answer rung__resp_answer_zmscore;
 rung__resp_answer rung__resp_answer_zrank;
 rung__resp_answer rung__resp_answer_zcard;
 rung__resp_answer rung__resp_answer_zcount;
-rung__resp_answer rung__resp_answer_zlexcount;
 rung__resp_answer rung__resp_answer_zrange;
 rung__resp_answer rung__resp_answer_zrandmember;
 rung__resp_answer rung__resp_answer_zscan;
 rung__resp_answer rung__resp_answer_zpop_none;
 rung__resp_answer rung__resp_answer_zcombine;
 rung__resp_answer rung__resp_answer_zintercard;
+/* Can this command, which has RUNG__BATCH, be answered together with others of its kind, of the same key and with as
+ * many arguments? */
+bool rung__resp_can_batch(const rung__resp_command *c, const rung_slice *argv, uint32_t argc);
+/* Answer n such, argvs[0 .. n), the first of which can be. Returns how many were answered: the next one has to be
+ * answered by itself. */
+uint32_t rung__resp_answer_batch(rung__resp_call *call, uint32_t n, const rung_slice *const *argvs);
 
 /* key_read.c */
 rung__resp_answer rung__resp_answer_exists;

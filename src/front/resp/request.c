@@ -33,6 +33,7 @@ rung__resp_request *rung__resp_request_new(rung__resp_session *s) {
     }
     memset(q, 0, offsetof(rung__resp_request, key));
     q->session = s;
+    q->script.alloc = r->config.alloc;
     s->pending++;
     return q;
 }
@@ -59,7 +60,7 @@ void rung__resp_request_release(rung__resp_request *q) {
         s->group = NULL;
     s->pending--;
     s->pending_bytes -= q->script.len;
-    rung__resp_script_free(r->config.alloc, &q->script);
+    rung__resp_script_free(&q->script);
     if (r->free_count < REQUESTS_KEPT) {
         q->next_free = r->free_requests;
         r->free_requests = q;
@@ -158,8 +159,7 @@ bool rung__resp_ask_later(rung__resp_call *call) {
     if (!q)
         return false;
     size_t before = q->script.len;
-    if (!rung__resp_script_add(s->r->config.alloc, &q->script, call->command, call->argv,
-                               call->argc))
+    if (!rung__resp_script_add(&q->script, call->command, call->argv, call->argc))
         return false;
     s->pending_bytes += q->script.len - before;
     return true;
@@ -170,7 +170,7 @@ bool rung__resp_say_later(rung__resp_session *s, rung_slice bytes) {
     if (!q)
         return false;
     size_t before = q->script.len;
-    if (!rung__resp_script_add_reply(s->r->config.alloc, &q->script, bytes))
+    if (!rung__resp_script_add_reply(&q->script, bytes))
         return false;
     s->pending_bytes += q->script.len - before;
     return true;

@@ -3,7 +3,7 @@
 
 #include "front/resp/server.h"
 
-enum { SCRIPT_FIRST = 256, UNPACKED_FIRST = 64 };
+enum { UNPACKED_KEPT = 64 << 10 };
 
 typedef struct head {
     uint32_t kind;
@@ -14,30 +14,18 @@ typedef struct head {
 
 /* ---- adding ---- */
 
-void rung__resp_script_free(const rung_alloc *a, rung__resp_script *script) {
-    rung_alloc_free(a, script->data, script->size);
-    *script = (rung__resp_script){0};
-}
-
-static char *reserve(const rung_alloc *a, rung__resp_script *script, size_t more) {
-    if (script->size - script->len < more) {
-        size_t size = script->size ? script->size : SCRIPT_FIRST;
-        while (size - script->len < more)
-            size *= 2;
-        char *data = rung_alloc_resize(a, script->data, script->size, size);
-        if (!data)
-            return NULL;
-        script->data = data;
-        script->size = size;
-    }
-    return script->data + script->len;
+void rung__resp_script_free(rung__resp_script *script) {
+    rung_buffer_deinit(&script->buffer);
+    script->count = 0;
 }
 
 /* An item with so many bytes to be filled in; NULL: no memory. */
-static char *add(const rung_alloc *a, rung__resp_script *script, head h) {
-    char *at = reserve(a, script, sizeof h + h.bytes);
-    if (!at)
+static char *add(rung__resp_script *script, head h) {
+    if (!rung_buffer_reserve(&script->buffer, sizeof h + h.bytes)) {
+        script->is_failed = false; /* it is whole without the item, and may be added to later */
         return NULL;
+    }
+    char *at = script->data + script->len;
     memcpy(at, &h, sizeof h);
     script->len += sizeof h + h.bytes;
     script->count++;
@@ -51,10 +39,10 @@ size_t rung__resp_script_need(const rung_slice *argv, uint32_t argc) {
     return bytes;
 }
 
-bool rung__resp_script_add(const rung_alloc *a, rung__resp_script *script,
-                           const rung__resp_command *c, const rung_slice *argv, uint32_t argc) {
+bool rung__resp_script_add(rung__resp_script *script, const rung__resp_command *c,
+                           const rung_slice *argv, uint32_t argc) {
     uint32_t bytes = (uint32_t)(rung__resp_script_need(argv, argc) - sizeof(head));
-    char *at = add(a, script, (head){RUNG__ITEM_COMMAND, argc, bytes, c});
+    char *at = add(script, (head){RUNG__ITEM_COMMAND, argc, bytes, c});
     for (uint32_t i = 0; at && i < argc; i++) {
         uint32_t len = (uint32_t)argv[i].len;
         memcpy(at, &len, sizeof len);
@@ -64,16 +52,16 @@ bool rung__resp_script_add(const rung_alloc *a, rung__resp_script *script,
     return at != NULL;
 }
 
-bool rung__resp_script_add_reply(const rung_alloc *a, rung__resp_script *script, rung_slice bytes) {
-    char *at = add(a, script, (head){RUNG__ITEM_REPLY, 0, (uint32_t)bytes.len, NULL});
+bool rung__resp_script_add_reply(rung__resp_script *script, rung_slice bytes) {
+    char *at = add(script, (head){RUNG__ITEM_REPLY, 0, (uint32_t)bytes.len, NULL});
     if (at && bytes.len)
         memcpy(at, bytes.ptr, bytes.len);
     return at != NULL;
 }
 
-bool rung__resp_script_add_change(const rung_alloc *a, rung__resp_script *script,
-                                  const rung__resp_command *c, uint32_t style) {
-    return add(a, script, (head){RUNG__ITEM_CHANGE, style, 0, c}) != NULL;
+bool rung__resp_script_add_change(rung__resp_script *script, const rung__resp_command *c,
+                                  uint32_t style) {
+    return add(script, (head){RUNG__ITEM_CHANGE, style, 0, c}) != NULL;
 }
 
 /* ---- reading ---- */
@@ -89,33 +77,22 @@ rung__resp_item rung__resp_script_item(const rung__resp_script *script, size_t a
                              .next = at + sizeof h + h.bytes};
 }
 
-/* Arguments are unpacked beside those that a parser read: EXEC may stand in the middle of those. */
-static bool reserve_unpacked(rung_resp *r, uint32_t count) {
-    if (r->unpacked_size >= count)
-        return true;
-    uint32_t size = count > UNPACKED_FIRST ? count : UNPACKED_FIRST;
-    rung_slice *items = rung_alloc_resize(r->config.alloc, r->unpacked,
-                                          r->unpacked_size * sizeof *items, size * sizeof *items);
-    if (!items)
-        return false;
-    r->unpacked = items;
-    r->unpacked_size = size;
-    return true;
-}
-
+/* Arguments are unpacked beside the parsed ones, among which EXEC may be in the middle. */
 bool rung__resp_script_unpack(rung__resp_call *call, const rung__resp_item *item) {
-    rung_resp *r = call->r;
+    rung_buffer *unpacked = &call->r->unpacked;
     const char *p = item->bytes.ptr;
-    if (!reserve_unpacked(r, item->argc))
+    rung_buffer_reset(unpacked, UNPACKED_KEPT);
+    if (!rung_buffer_reserve(unpacked, item->argc * sizeof(rung_slice)))
         return false;
+    rung_slice *argv = (rung_slice *)(void *)unpacked->data;
     for (uint32_t i = 0; i < item->argc; i++) {
         uint32_t len;
         memcpy(&len, p, sizeof len);
-        r->unpacked[i] = rung_slice_of(p + sizeof len, len);
+        argv[i] = rung_slice_of(p + sizeof len, len);
         p += sizeof len + len;
     }
     call->command = item->command;
-    call->argv = r->unpacked;
+    call->argv = argv;
     call->argc = item->argc;
     return true;
 }

@@ -8,9 +8,8 @@
 
 #include "front/resp/call.h"
 
-typedef struct rung__resp_script {
-    char *data;
-    size_t len, size;
+typedef struct rung__resp_script { /* initialise to zero with an allocator */
+    RUNG_BUFFER_PART;
     uint32_t count;
 } rung__resp_script;
 
@@ -32,12 +31,12 @@ typedef struct rung__resp_item {
 /* What a command takes in a script. */
 size_t rung__resp_script_need(const rung_slice *argv, uint32_t argc);
 /* Append; false: no memory. */
-bool rung__resp_script_add(const rung_alloc *a, rung__resp_script *script,
-                           const rung__resp_command *c, const rung_slice *argv, uint32_t argc);
-bool rung__resp_script_add_reply(const rung_alloc *a, rung__resp_script *script, rung_slice bytes);
-bool rung__resp_script_add_change(const rung_alloc *a, rung__resp_script *script,
-                                  const rung__resp_command *c, uint32_t style);
-void rung__resp_script_free(const rung_alloc *a, rung__resp_script *script);
+bool rung__resp_script_add(rung__resp_script *script, const rung__resp_command *c,
+                           const rung_slice *argv, uint32_t argc);
+bool rung__resp_script_add_reply(rung__resp_script *script, rung_slice bytes);
+bool rung__resp_script_add_change(rung__resp_script *script, const rung__resp_command *c,
+                                  uint32_t style);
+void rung__resp_script_free(rung__resp_script *script);
 
 /* The item at `at`, which is before the end. */
 rung__resp_item rung__resp_script_item(const rung__resp_script *script, size_t at);

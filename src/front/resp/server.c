@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the connections share: buffers for one command and its reply, the free list, the list of those who wait, and the
- * task and the timer that look after them. The timer runs only while somebody waits. */
+/* What the connections share, and the task and the timer that serve stalled and blocked sessions. The timer runs only
+ * while there are any. */
 #include "front/resp/server.h"
 
 enum { TICK_MS = 10, OUT_MAX = 64 << 20 };
 
-/* ---- those who wait ---- */
+/* ---- stalled and blocked sessions ---- */
 
-/* Each that was stalled when it began gets one try: who stalls again is behind all others. */
+/* Each session that is stalled now gets one try: one that stalls again goes to the end. */
 static bool resume_stalled(rung_resp *r) {
-    const rung__resp_session *last = r->stalled_last;
-    for (rung__resp_session *s = r->stalled_first, *next; s; s = next) {
-        bool is_last = s == last;
-        next = s->next_stalled;
+    const rung__resp_session *last = r->stalled.last;
+    bool is_last = !last;
+    for (rung__resp_session *s = r->stalled.first, *next; !is_last; s = next) {
+        is_last = s == last;
+        next = s->stalled.next;
         if (rung__resp_is_tired(r))
             break;
-        if (rung_commit_room(rung_hub_commit(r->hub), rung__resp_sender(s, true))) {
+        if (rung_commit_room(rung_hub_commit(r->hub), rung__resp_sender(s, true)))
             rung__resp_session_enter(s, RUNG__SESSION_READING);
-        }
-        if (is_last)
-            break;
     }
-    return r->stalled_first != NULL;
+    return r->stalled.first != NULL;
 }
 
 static void on_timer(void *ctx) {
@@ -44,10 +42,10 @@ static void answer(void *ctx) {
     if (r->turn_number != r->loop->turn.number)
         r->turn_work = 0;
     r->turn_number = r->loop->turn.number;
-    if (r->stalled_first && resume_stalled(r) && rung__resp_is_tired(r))
+    if (r->stalled.first && resume_stalled(r) && rung__resp_is_tired(r))
         rung_turn_hurry(&r->loop->turn);
-    if (r->waiters.first &&
-        (r->waiters.touched_first || r->waiters.generation != rung_access_generation(r->access)))
+    if (r->waiters.all.first &&
+        (r->waiters.touched.first || r->waiters.generation != rung_access_generation(r->access)))
         rung__resp_blocked_look(r);
 }
 
@@ -57,31 +55,22 @@ static void after_answers(void *ctx) {
 
 /* ---- life ---- */
 
-static rung_resp_config with_defaults(const rung_resp_config *config) {
-    rung_resp_config c = *config;
-    if (!c.args_max)
-        c.args_max = 1 << 20;
-    if (!c.bulk_max)
-        c.bulk_max = 1 << 20;
-    if (!c.command_max || c.command_max > RUNG__COMMAND_MAX)
-        c.command_max = RUNG__COMMAND_MAX;
-    if (!c.pending_max)
-        c.pending_max = 4096;
-    if (!c.pending_bytes_max)
-        c.pending_bytes_max = 256 << 10;
-    if (!c.blocked_max)
-        c.blocked_max = 4096;
-    if (!c.auth_ms)
-        c.auth_ms = 10000;
-    if (!c.command_ms)
-        c.command_ms = 10000;
-    if (!c.idle_ms)
-        c.idle_ms = 75000;
-    if (!c.work_max)
-        c.work_max = 1000000;
-    if (!c.version)
-        c.version = "";
-    return c;
+static void fill_defaults(rung_resp_config *c) {
+#define OR(field, value) c->field = c->field ? c->field : (value)
+    OR(args_max, 1 << 20);
+    OR(bulk_max, 1 << 20);
+    OR(command_max, RUNG__COMMAND_MAX);
+    OR(pending_max, 4096);
+    OR(pending_bytes_max, 256 << 10);
+    OR(blocked_max, 4096);
+    OR(auth_ms, 10000);
+    OR(command_ms, 10000);
+    OR(idle_ms, 75000);
+    OR(work_max, 1000000);
+    OR(version, "");
+#undef OR
+    if (c->command_max > RUNG__COMMAND_MAX)
+        c->command_max = RUNG__COMMAND_MAX;
 }
 
 static void free_memory(rung_resp *r) {
@@ -90,8 +79,8 @@ static void free_memory(rung_resp *r) {
     rung__resp_waiters_free(r);
     rung_resp_args_deinit(&r->args);
     rung_resp_writer_deinit(&r->out);
-    rung_alloc_free(a, r->unpacked, r->unpacked_size * sizeof *r->unpacked);
-    rung_alloc_free(a, r->items, r->items_size * sizeof *r->items);
+    rung_buffer_deinit(&r->unpacked);
+    rung_buffer_deinit(&r->items);
     rung_alloc_free(a, r->pack, r->pack ? RUNG_ZCOMMANDS_BYTES_MAX : 0);
     rung_alloc_free(a, r->in_flight_by_key,
                     r->in_flight_by_key ? RUNG__IN_FLIGHT_SLOTS * sizeof *r->in_flight_by_key : 0);
@@ -103,13 +92,14 @@ rung_status rung_resp_create(const rung_resp_config *config, rung_resp **resp_ou
     rung_resp *r = rung_alloc_zeroed(a, sizeof *r);
     if (!r)
         return RUNG_FAIL(err, RUNG_ENOMEM, "out of memory");
-    r->config = with_defaults(config);
+    r->config = *config;
+    fill_defaults(&r->config);
     r->loop = rung_net_loop(config->net);
     r->hub = config->hub;
     r->access = config->access;
     r->service = (rung_service){
         .access = config->access, .hub = config->hub, .asker = config->asker, .alloc = a};
-    r->args.alloc = r->out.alloc = a;
+    r->args.alloc = r->out.alloc = r->unpacked.alloc = r->items.alloc = a;
     r->out.version = 2;
     r->out.limit = OUT_MAX;
     r->after_answers = (rung_hub_after){.call = after_answers, .ctx = r};

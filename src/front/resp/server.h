@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server.h - what the connections share: buffers for one command and its reply, lists, parts of the loop's turn. */
+/* server.h - what the connections share: buffers for one command and its reply, lists, a task and a timer. */
 #ifndef RUNG_FRONT_RESP_SERVER_H
 #define RUNG_FRONT_RESP_SERVER_H
 
@@ -8,7 +8,7 @@
 #include "front/resp/request.h"
 #include "service/service.h"
 
-#define RUNG__REDIS_VERSION "7.0.15" /* the one whose ways we have */
+#define RUNG__REDIS_VERSION "7.0.15" /* the one we behave like */
 
 enum { RUNG__COMMAND_MAX = 4 << 20, RUNG__MOVED_WORDS = 64 };
 
@@ -19,18 +19,18 @@ struct rung_resp {
     rung_service service; /* both, for the use cases */
     rung_resp_stats stats;
     uint64_t next_id;
-    rung__resp_session *sessions;
+    RUNG_LIST(rung__resp_session) sessions; /* the newest first */
+    RUNG_LIST(rung__resp_session) stalled;  /* in the order of stalling */
     rung__resp_command_index commands;
     rung_resp_args args;
-    rung_slice *unpacked; /* arguments of a script's command */
-    uint32_t unpacked_size;
-    rung_resp_writer out;      /* replies being written, of one session at a time */
-    rung__resp_call gathering; /* whose answers gather in `out`; its session is NULL: nobody's */
+    rung_buffer unpacked; /* arguments of a script's command: rung_slice */
+    rung_resp_writer out; /* replies being written, of one session at a time */
+    rung__resp_call
+        gathering; /* of the session whose answers gather in `out`; session NULL: none */
     rung_hub_after after_answers;
-    rung_event event;          /* being built; large */
-    char *pack;                /* packed commands of the event being built */
-    rung_zcommand_item *items; /* of the command being built */
-    uint32_t items_size;
+    rung_event event;  /* being built; large */
+    char *pack;        /* packed commands of the event being built */
+    rung_buffer items; /* of the command being built: rung_zcommand_item */
     rung__resp_request *free_requests;
     uint32_t free_count;
     rung__resp_cache cache;
@@ -39,15 +39,14 @@ struct rung_resp {
     uint32_t *in_flight_by_key; /* changes in flight by hash of their key */
     uint32_t in_flight_wide;
     rung__resp_waiters waiters;
-    rung_loop *loop;                                  /* the net's */
-    rung_task answer;                                 /* looks after whoever waits */
-    rung_timer timer;                                 /* likewise, while somebody does */
-    rung__resp_session *stalled_first, *stalled_last; /* in the order of coming */
+    rung_loop *loop;                 /* the net's */
+    rung_task answer;                /* serves stalled and blocked sessions */
+    rung_timer timer;                /* likewise, while there are any */
     uint64_t turn_number, turn_work; /* how much work was done in which turn of the loop */
-    /* of the transaction being built: names that may get members of other keys, and how many */
+    /* Of the transaction being built: names that may get members of other keys (a Bloom filter), and how many. */
     uint64_t moved_to[RUNG__MOVED_WORDS], moved;
 };
 
-void rung__resp_timer_start(rung_resp *r); /* somebody waits */
+void rung__resp_timer_start(rung_resp *r); /* a session is stalled or blocked */
 
 #endif

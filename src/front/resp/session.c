@@ -16,21 +16,6 @@ enum { COMMAND_BYTES_PER_MS = 64 }; /* at least, of a long command */
 
 /* ---- states ---- */
 
-static void link_stalled(rung__resp_session *s) {
-    rung_resp *r = s->r;
-    s->next_stalled = NULL;
-    s->prev_stalled = r->stalled_last;
-    *(s->prev_stalled ? &s->prev_stalled->next_stalled : &r->stalled_first) = s;
-    r->stalled_last = s;
-    rung__resp_timer_start(r);
-}
-
-static void unlink_stalled(rung__resp_session *s) {
-    rung_resp *r = s->r;
-    *(s->prev_stalled ? &s->prev_stalled->next_stalled : &r->stalled_first) = s->next_stalled;
-    *(s->next_stalled ? &s->next_stalled->prev_stalled : &r->stalled_last) = s->prev_stalled;
-}
-
 void rung__resp_session_enter(rung__resp_session *s, rung__resp_state to) {
     enum {
         READING = 1 << RUNG__SESSION_READING,
@@ -49,22 +34,23 @@ void rung__resp_session_enter(rung__resp_session *s, rung__resp_state to) {
     };
     RUNG_ASSERT(from[to] >> s->state & 1);
     if (s->state == RUNG__SESSION_STALLED)
-        unlink_stalled(s);
+        RUNG_LIST_REMOVE(&s->r->stalled, s, stalled);
     s->state = to;
     switch (to) {
     case RUNG__SESSION_READING:
-        rung_conn_pause(s->conn); /* it was not while it was BLOCKED, and only a pause can end */
+        rung_conn_pause(s->conn); /* it was not paused while BLOCKED; resume needs a pause */
         rung_conn_resume(s->conn);
         break;
     case RUNG__SESSION_STALLED:
-        link_stalled(s);
+        RUNG_LIST_APPEND(&s->r->stalled, s, stalled);
+        rung__resp_timer_start(s->r);
         rung_conn_pause(s->conn);
         break;
     case RUNG__SESSION_PAUSED:
     case RUNG__SESSION_CLOSING:
         rung_conn_pause(s->conn);
         break;
-    case RUNG__SESSION_BLOCKED: /* still read from: that a client which waits is gone must be noticed */
+    case RUNG__SESSION_BLOCKED: /* still read from, to notice when the client disconnects */
         break;
     case RUNG__SESSION_GONE:
         s->conn = NULL;
@@ -120,7 +106,7 @@ void rung__resp_session_tell_held(const rung__resp_session *s) {
     size_t spans = p->spans == p->own ? 0 : p->size * sizeof *p->spans;
     if (s->conn)
         rung_conn_hold(s->conn, s->queue.size + s->pending_bytes + s->blocked_bytes + spans +
-                                    s->watched_size * sizeof *s->watched);
+                                    s->watched.size);
 }
 
 void rung__resp_session_limits(rung__resp_session *s, int64_t now_ms) {
@@ -154,8 +140,7 @@ static void protocol_error(rung__resp_session *s) {
 static size_t take_some(rung__resp_session *s, rung_slice bytes) {
     rung_resp *r = s->r;
     rung__resp_parsed commands[RUNG__BATCH_MAX];
-    uint32_t n = 0,
-             max = s->is_stranger ? 1 : RUNG__BATCH_MAX; /* AUTH changes how the next one is read */
+    uint32_t n = 0, max = s->is_stranger ? 1 : RUNG__BATCH_MAX; /* AUTH changes the limits */
     size_t at = 0, skipped = 0;
     rung_status st = RUNG_OK;
     rung_resp_args_reset(&r->args);
@@ -174,7 +159,7 @@ static size_t take_some(rung__resp_session *s, rung_slice bytes) {
         else
             skipped = at;
         if (c.is_inline && c.count)
-            break; /* the next inline command would overwrite its words */
+            break; /* parsing the next one would overwrite its words */
     }
     uint32_t done = 0;
     if (n) {
@@ -197,7 +182,7 @@ static size_t take_some(rung__resp_session *s, rung_slice bytes) {
 
 /* ---- time ---- */
 
-/* What is left of the input is the beginning of a command. The time of one that was there before goes on. */
+/* The rest of the input is the beginning of a command. The deadline of an earlier unfinished one stays. */
 static void note_begun(rung__resp_session *s, size_t bytes, bool is_another) {
     if (!bytes)
         s->begun_ms = 0;
@@ -206,7 +191,7 @@ static void note_begun(rung__resp_session *s, size_t bytes, bool is_another) {
     s->begun_bytes = bytes;
 }
 
-/* The deadline that fits what the session waits for: a key, the rest of a command, or nothing in particular. */
+/* Set the deadline for what the session waits for: a key, the rest of a command, or the next command. */
 static void watch(rung__resp_session *s) {
     const rung_resp_config *c = &s->r->config;
     if (!s->conn || rung_conn_is_finished(s->conn))
@@ -219,7 +204,7 @@ static void watch(rung__resp_session *s) {
     rung_conn_deadline(s->conn, due > now ? (uint32_t)(due - now) : 1);
 }
 
-/* Too slow: it is told so, if it reads at all. */
+/* It was too slow: tell it why, and close. */
 static void give_up(rung__resp_session *s, const char *why) {
     s->r->stats.timed_out++;
     if (s->pending) { /* its replies come first */
@@ -235,13 +220,13 @@ static void give_up(rung__resp_session *s, const char *why) {
 static void on_expired(rung_conn *c) {
     rung__resp_session *s = rung_conn_session(c);
     uint64_t now = loop_now(s);
-    if (s->is_stranger) /* perhaps no key is needed any more */
+    if (s->is_stranger) /* a key may no longer be needed */
         rung__resp_session_limits(s, rung_hub_now(s->r->hub));
     bool is_waiting = s->pending || s->state != RUNG__SESSION_READING || rung_conn_is_full(c);
     if (s->is_stranger && now >= s->stranger_ms + s->r->config.auth_ms)
         give_up(s, "ERR no key was shown in time, the connection closes");
     else if (is_waiting)
-        watch(s); /* for us */
+        watch(s); /* it waits for us */
     else if (s->begun_ms)
         give_up(s, "ERR the command did not arrive in time, the connection closes");
     else if (s->multi != RUNG__MULTI_NONE)
@@ -280,6 +265,7 @@ static void *on_opened(void *ctx, rung_conn *c) {
         return NULL;
     int64_t now_ms = rung_hub_now(r->hub);
     s->r = r;
+    s->queue.alloc = s->watched.alloc = r->config.alloc;
     s->conn = c;
     s->id = ++r->next_id;
     s->since_ms = now_ms;
@@ -288,10 +274,7 @@ static void *on_opened(void *ctx, rung_conn *c) {
     rung_resp_parser_init(&s->parser, r->config.alloc, RUNG_RESP_LIMITS_STRANGER);
     rung__resp_session_limits(s, now_ms);
     watch(s);
-    s->next = r->sessions;
-    if (s->next)
-        s->next->prev = s;
-    r->sessions = s;
+    RUNG_LIST_PREPEND(&r->sessions, s, all);
     r->stats.connections++;
     r->stats.open++;
     return s;
@@ -303,16 +286,12 @@ static void on_closed(rung_conn *c) {
     if (s->state == RUNG__SESSION_BLOCKED)
         rung__resp_unblock(s);
     rung__resp_session_enter(s, RUNG__SESSION_GONE);
-    *(s->prev ? &s->prev->next : &r->sessions) = s->next;
-    if (s->next)
-        s->next->prev = s->prev;
-    s->prev = s->next = NULL;
+    RUNG_LIST_REMOVE(&r->sessions, s, all);
     r->stats.open--;
     rung__resp_session_go_on(s);
 }
 
-/* The peer has said all it wants to say, or the server stops. A client may wait for answers, but not for somebody
- * else's change. */
+/* The peer sends no more, or the server stops. Requests in flight are still answered; a blocked client is not. */
 static void on_ended(rung_conn *c) {
     rung__resp_session_close(rung_conn_session(c));
 }

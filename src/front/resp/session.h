@@ -15,6 +15,7 @@
 #ifndef RUNG_FRONT_RESP_SESSION_H
 #define RUNG_FRONT_RESP_SESSION_H
 
+#include "base/list.h"
 #include "codec/resp_parser.h"
 #include "front/resp/script.h"
 
@@ -47,7 +48,7 @@ enum { RUNG__CLIENT_NAME_MAX = 64 };
 struct rung__resp_session {
     rung_resp *r;
     rung_conn *conn; /* NULL: GONE */
-    rung__resp_session *prev, *next;
+    RUNG_LINK(rung__resp_session) all, stalled;
     uint64_t id;
     int64_t since_ms;
     uint64_t commands;
@@ -63,8 +64,7 @@ struct rung__resp_session {
     uint64_t begun_ms;    /* when the first byte of an unfinished command came; 0: there is none */
     size_t begun_bytes;   /* how much of it has come */
     rung__resp_state state;
-    uint32_t resume_at; /* PAUSED until so few requests are in flight */
-    rung__resp_session *prev_stalled, *next_stalled;
+    uint32_t resume_at;          /* PAUSED until so few requests are in flight */
     rung__resp_blocked *blocked; /* while BLOCKED */
     size_t blocked_bytes;
     /* requests */
@@ -75,8 +75,8 @@ struct rung__resp_session {
     /* transaction */
     rung__resp_multi multi;
     rung__resp_script queue;
-    uint32_t watched_count, watched_size;
-    rung__resp_watched *watched;
+    uint32_t watched_count;
+    rung_buffer watched; /* so many rung__resp_watched */
 };
 
 /* Most commands wait until there is room for them. */

@@ -19,14 +19,13 @@ enum { QUEUE_BYTES_MAX = 4 << 20, QUEUE_BYTES_READER = 64 << 10 };
 /* ---- queuing ---- */
 
 static void queue_clear(rung__resp_session *s) {
-    rung__resp_script_free(s->r->config.alloc, &s->queue);
+    rung__resp_script_free(&s->queue);
     s->multi = RUNG__MULTI_NONE;
 }
 
 static void watch_clear(rung__resp_session *s) {
-    rung_alloc_free(s->r->config.alloc, s->watched, s->watched_size * sizeof *s->watched);
-    s->watched = NULL;
-    s->watched_count = s->watched_size = 0;
+    rung_buffer_deinit(&s->watched);
+    s->watched_count = 0;
 }
 
 void rung__resp_transaction_clear(rung__resp_session *s) {
@@ -55,8 +54,8 @@ void rung__resp_transaction_queue(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     if (call->command->flags & RUNG__NO_MULTI)
         rung__resp_error(call, "ERR Command not allowed inside a transaction");
-    else if (is_queue_full(call) || !rung__resp_script_add(call->r->config.alloc, &s->queue,
-                                                           call->command, call->argv, call->argc))
+    else if (is_queue_full(call) ||
+             !rung__resp_script_add(&s->queue, call->command, call->argv, call->argc))
         rung__resp_error(call, "ERR the transaction is too large");
     else {
         rung_resp_simple(call->out, "QUEUED");
@@ -104,7 +103,6 @@ void rung__resp_answer_discard(rung__resp_call *call) {
  * RUNG_ENOMEM, or RUNG_ELIMIT when the transaction is too long for one event. */
 static rung_status add_item(rung__resp_call *call, rung__resp_script *script, uint32_t *changes,
                             size_t *bytes) {
-    const rung_alloc *a = call->r->config.alloc;
     rung__resp_change made;
     size_t mark = call->out->len, length;
     bool is_added;
@@ -117,15 +115,15 @@ static rung_status add_item(rung__resp_call *call, rung__resp_script *script, ui
     if (is_good && made.kind == RUNG__CHANGE_KEYS)
         st = rung__resp_pack(call, &made.keys, *bytes, &length);
     if (is_good && made.kind == RUNG__CHANGE_NONE) {
-        is_added = rung__resp_script_add(a, script, call->command, call->argv, call->argc);
+        is_added = rung__resp_script_add(script, call->command, call->argv, call->argc);
     } else if (!is_good || st < 0) {
         rung_slice error = rung_slice_of(call->out->data + mark, call->out->len - mark);
-        is_added = rung__resp_script_add_reply(a, script, error);
+        is_added = rung__resp_script_add_reply(script, error);
         call->out->len = mark;
     } else {
         ++*changes;
         *bytes += length;
-        is_added = rung__resp_script_add_change(a, script, call->command, call->style);
+        is_added = rung__resp_script_add_change(script, call->command, call->style);
     }
     return st == RUNG_ELIMIT ? st : is_added ? RUNG_OK : RUNG_ENOMEM;
 }
@@ -137,7 +135,7 @@ static rung_status make_script(rung__resp_call *call, rung__resp_script *script,
     size_t mark = call->out->len;
     rung_resp_array(call->out, s->queue.count);
     rung_slice header = rung_slice_of(call->out->data + mark, call->out->len - mark);
-    bool is_added = rung__resp_script_add_reply(call->r->config.alloc, script, header);
+    bool is_added = rung__resp_script_add_reply(script, header);
     call->out->len = mark;
     rung_status st = is_added ? RUNG_OK : RUNG_ENOMEM;
     for (size_t at = 0; st == RUNG_OK && at < s->queue.len;) {
@@ -281,10 +279,14 @@ static void exec_now(rung__resp_call *call) {
 
 /* ---- EXEC behind WATCH ---- */
 
+static const rung__resp_watched *watched_at(const rung__resp_session *s, uint32_t i) {
+    return (const rung__resp_watched *)(const void *)s->watched.data + i;
+}
+
 static bool is_changed(const rung__resp_call *call) {
     const rung__resp_session *s = call->s;
     for (uint32_t i = 0; i < s->watched_count; i++) {
-        const rung__resp_watched *w = &s->watched[i];
+        const rung__resp_watched *w = watched_at(s, i);
         rung_zkey k;
         rung_zkey_open(call->state, rung_slice_of(w->name, w->len), call->now_ms, &k);
         if (k.version != w->version || (k.kind != RUNG_ZKEY_NONE) != w->is_there)
@@ -299,7 +301,7 @@ static bool is_changing(const rung__resp_call *call) {
     if (r->in_flight_wide || rung_hub_stat(r->hub).waiting > r->stats.in_flight)
         return true;
     for (uint32_t i = 0; i < call->s->watched_count; i++) {
-        const rung__resp_watched *w = &call->s->watched[i];
+        const rung__resp_watched *w = watched_at(call->s, i);
         if (r->in_flight_by_key[rung__resp_in_flight_slot(rung_slice_of(w->name, w->len))])
             return true;
     }
@@ -373,41 +375,26 @@ void rung__resp_answer_exec(rung__resp_call *call) {
 
 static bool is_watched(const rung__resp_session *s, rung_slice key) {
     for (uint32_t i = 0; i < s->watched_count; i++)
-        if (rung_slice_eq(rung_slice_of(s->watched[i].name, s->watched[i].len), key))
+        if (rung_slice_eq(rung_slice_of(watched_at(s, i)->name, watched_at(s, i)->len), key))
             return true;
     return false;
-}
-
-static bool reserve_watched(rung__resp_session *s) {
-    if (s->watched_count < s->watched_size)
-        return true;
-    uint32_t size = s->watched_size ? s->watched_size * 2 : 4;
-    if (size > WATCHED_MAX)
-        return false;
-    rung__resp_watched *watched = rung_alloc_resize(
-        s->r->config.alloc, s->watched, s->watched_size * sizeof *watched, size * sizeof *watched);
-    if (!watched)
-        return false;
-    s->watched = watched;
-    s->watched_size = size;
-    return true;
 }
 
 static bool watch_one(rung__resp_call *call, rung_slice key) {
     rung__resp_session *s = call->s;
     if (key.len > RUNG_NAME_MAX || is_watched(s, key))
         return true; /* no key has such a name, so none will change */
-    if (!reserve_watched(s))
+    if (s->watched_count == WATCHED_MAX)
         return false;
     rung_zkey k;
     rung_zkey_open(call->state, key, call->now_ms, &k);
-    rung__resp_watched *w = &s->watched[s->watched_count++];
-    w->version = k.version;
-    w->is_there = k.kind != RUNG_ZKEY_NONE;
-    w->len = (uint8_t)key.len;
+    rung__resp_watched w = {
+        .version = k.version, .is_there = k.kind != RUNG_ZKEY_NONE, .len = (uint8_t)key.len};
     if (key.len)
-        memcpy(w->name, key.ptr, key.len);
-    return true;
+        memcpy(w.name, key.ptr, key.len);
+    rung_buffer_put(&s->watched, &w, sizeof w);
+    s->watched_count += !s->watched.is_failed;
+    return !s->watched.is_failed;
 }
 
 void rung__resp_answer_watch(rung__resp_call *call) {

@@ -15,21 +15,14 @@ enum { ITEMS_KEPT = 4096 };
 enum { STYLE_INCR = 1, STYLE_CH = 2 };
 enum { POP_COUNTED = 1, POP_KEYED = 2, POP_NESTED = 4 };
 
-/* Items of the command being built: memory of the server's, valid until the next build. */
+/* Items of the command being built; valid until the next is built. NULL: no memory, and the error has been written. */
 static rung_zcommand_item *reserve_items(rung__resp_call *call, uint32_t count) {
-    rung_resp *r = call->r;
-    if (r->items_size >= count && (r->items_size <= ITEMS_KEPT || count > ITEMS_KEPT / 4))
-        return r->items;
-    uint32_t size = count > 64 ? count : 64;
-    rung_zcommand_item *items = rung_alloc_resize(
-        r->config.alloc, r->items, r->items_size * sizeof *items, size * sizeof *items);
-    if (!items) {
-        rung__resp_error_status(call, RUNG_ENOMEM, NULL);
-        return NULL;
-    }
-    r->items = items;
-    r->items_size = size;
-    return items;
+    rung_buffer *b = &call->r->items;
+    rung_buffer_reset(b, ITEMS_KEPT * sizeof(rung_zcommand_item));
+    if (rung_buffer_reserve(b, count * sizeof(rung_zcommand_item)))
+        return (rung_zcommand_item *)(void *)b->data;
+    rung__resp_error_status(call, RUNG_ENOMEM, NULL);
+    return NULL;
 }
 
 /* ---- members with scores ---- */
@@ -38,28 +31,24 @@ static inline bool take_score(rung__resp_call *call, rung_slice text, double *sc
     return rung__resp_take_double(call, text, "ERR value is not a valid float", score_out);
 }
 
+/* The flag of NX, XX, GT or LT; 0: another word. */
+static uint32_t condition_of(rung_slice word) {
+    return rung__resp_is_word(word, "nx")   ? RUNG_IF_NX
+           : rung__resp_is_word(word, "xx") ? RUNG_IF_XX
+           : rung__resp_is_word(word, "gt") ? RUNG_IF_GT
+           : rung__resp_is_word(word, "lt") ? RUNG_IF_LT
+                                            : 0;
+}
+
 static bool take_zadd_flags(rung__resp_call *call, uint32_t *at, uint32_t *flags) {
-    static const struct {
-        const char *word;
-        uint32_t flag;
-    } words[] = {{"nx", RUNG_IF_NX},
-                 {"xx", RUNG_IF_XX},
-                 {"gt", RUNG_IF_GT},
-                 {"lt", RUNG_IF_LT},
-                 {"incr", RUNG_ZCOMMAND_INCR}};
-    for (; *at < call->argc; ++*at) {
-        uint32_t found = 0;
+    for (; *at < call->argc && !rung__resp_is_like_number(call->argv[*at]); ++*at) {
         rung_slice word = call->argv[*at];
-        if (rung__resp_is_like_number(word))
-            break; /* no need to look at the words */
-        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-            if (rung__resp_is_word(word, words[i].word))
-                found = words[i].flag;
+        uint32_t flag = rung__resp_is_word(word, "incr") ? RUNG_ZCOMMAND_INCR : condition_of(word);
         if (rung__resp_is_word(word, "ch"))
             call->style |= STYLE_CH;
-        else if (!found)
+        else if (!flag)
             break;
-        *flags |= found;
+        *flags |= flag;
     }
     uint32_t count = call->argc - *at;
     if (count % 2 || !count)
@@ -204,17 +193,8 @@ void rung__resp_reply_ok(rung__resp_call *call, const rung_zkey_result *result) 
 }
 
 bool rung__resp_build_zremrange(rung__resp_call *call, rung__resp_change *out) {
-    rung_range_by by = call->command->by;
     out->keys = (rung_zcommand){.kind = RUNG_ZCOMMAND_ZREMRANGE, .key = call->argv[1]};
-    bool is_good;
-    if (by == RUNG_RANGE_RANK)
-        is_good = rung__resp_take_integer(call, call->argv[2], &out->keys.range.start) &&
-                  rung__resp_take_integer(call, call->argv[3], &out->keys.range.stop);
-    else if (by == RUNG_RANGE_SCORE)
-        is_good = rung__resp_take_score_range(call, call->argv[2], call->argv[3], &out->keys.range);
-    else
-        is_good = rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &out->keys.range);
-    return is_good;
+    return rung__resp_take_bounds(call, call->argv[2], call->argv[3], &out->keys.range);
 }
 
 /* ---- pops ---- */
@@ -473,17 +453,10 @@ bool rung__resp_build_zstore(rung__resp_call *call, rung__resp_change *out) {
 
 static bool take_expire_flags(rung__resp_call *call, uint32_t *flags) {
     for (uint32_t i = 3; i < call->argc; i++) {
-        if (rung__resp_is_word(call->argv[i], "nx"))
-            *flags |= RUNG_IF_NX;
-        else if (rung__resp_is_word(call->argv[i], "xx"))
-            *flags |= RUNG_IF_XX;
-        else if (rung__resp_is_word(call->argv[i], "gt"))
-            *flags |= RUNG_IF_GT;
-        else if (rung__resp_is_word(call->argv[i], "lt"))
-            *flags |= RUNG_IF_LT;
-        else {
+        uint32_t flag = condition_of(call->argv[i]);
+        if (!flag)
             return rung__resp_error_of(call, "ERR Unsupported option ", call->argv[i], "");
-        }
+        *flags |= flag;
     }
     if (*flags & RUNG_IF_NX && *flags & ~(uint32_t)RUNG_IF_NX)
         return rung__resp_error(

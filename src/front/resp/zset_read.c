@@ -3,7 +3,6 @@
 #include "codec/resp_parser.h"
 #include "front/resp/arguments.h"
 #include "front/resp/handlers.h"
-#include "front/resp/zset_batch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,13 @@ enum { PIECE = 256, MEMBERS_PIECE = 64, LISTPACK_MAX = 128, KEPT_MIN = 20 };
 
 /* ---- one member ---- */
 
+static inline void put_score(rung__resp_call *call, bool found, double score) {
+    if (found)
+        rung_resp_double(call->out, score);
+    else
+        rung_resp_null(call->out);
+}
+
 void rung__resp_answer_zscore(rung__resp_call *call) {
     rung_zkey k;
     double score;
@@ -19,10 +25,7 @@ void rung__resp_answer_zscore(rung__resp_call *call) {
     if (!rung__resp_open_zset(call, call->argv[1], &k))
         return;
     rung_zkey_scores(&k, 1, &call->argv[2], &score, &found);
-    if (found)
-        rung_resp_double(call->out, score);
-    else
-        rung_resp_null(call->out);
+    put_score(call, found, score);
 }
 
 void rung__resp_answer_zmscore(rung__resp_call *call) {
@@ -36,10 +39,7 @@ void rung__resp_answer_zmscore(rung__resp_call *call) {
         uint32_t n = call->argc - at < MEMBERS_PIECE ? call->argc - at : MEMBERS_PIECE;
         rung_zkey_scores(&k, n, call->argv + at, scores, found);
         for (uint32_t i = 0; i < n; i++)
-            if (found[i])
-                rung_resp_double(call->out, scores[i]);
-            else
-                rung_resp_null(call->out);
+            put_score(call, found[i], scores[i]);
     }
 }
 
@@ -76,25 +76,16 @@ void rung__resp_answer_zcard(rung__resp_call *call) {
         rung_resp_int(call->out, k.count);
 }
 
-static void count_range(rung__resp_call *call, const rung_range *range) {
-    rung_zkey k;
-    uint32_t first, end;
-    if (!rung__resp_open_zset(call, call->argv[1], &k))
-        return;
-    rung_zkey_range(&k, range, false, &first, &end);
-    rung_resp_int(call->out, end - first);
-}
-
+/* ZCOUNT, ZLEXCOUNT */
 void rung__resp_answer_zcount(rung__resp_call *call) {
     rung_range range = {0};
-    if (rung__resp_take_score_range(call, call->argv[2], call->argv[3], &range))
-        count_range(call, &range);
-}
-
-void rung__resp_answer_zlexcount(rung__resp_call *call) {
-    rung_range range = {0};
-    if (rung__resp_take_lex_range(call, call->argv[2], call->argv[3], &range))
-        count_range(call, &range);
+    rung_zkey k;
+    uint32_t first, end;
+    if (!rung__resp_take_bounds(call, call->argv[2], call->argv[3], &range) ||
+        !rung__resp_open_zset(call, call->argv[1], &k))
+        return;
+    rung_zkey_range(&k, &range, false, &first, &end);
+    rung_resp_int(call->out, end - first);
 }
 
 /* ---- rows ---- */
@@ -401,14 +392,11 @@ static uint32_t answer_members(rung__resp_call *call, const rung_zkey *k, uint32
         rung_zkey_ranks(k, n, members, call->command->is_rev, ranks, NULL, found);
     else
         rung_zkey_scores(k, n, members, scores, found);
-    for (uint32_t i = 0; i < n; i++) {
-        if (!found[i])
-            rung_resp_null(call->out);
-        else if (is_rank)
+    for (uint32_t i = 0; i < n; i++)
+        if (found[i] && is_rank)
             rung_resp_int(call->out, ranks[i]);
         else
-            rung_resp_double(call->out, scores[i]);
-    }
+            put_score(call, found[i], scores[i]);
     return n;
 }
 
