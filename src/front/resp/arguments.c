@@ -14,6 +14,12 @@ bool rung__resp_is_same_word(const char *text, const char *word, size_t len) {
     return true;
 }
 
+bool rung__resp_is_one_of(rung_slice text, const char *const *words) {
+    while (*words && !rung__resp_is_word(text, *words))
+        words++;
+    return *words != NULL;
+}
+
 /* ---- numbers ---- */
 
 /* strtod says ERANGE for what is not 0 but too small, and Redis refuses it then. */

@@ -12,6 +12,8 @@ static inline bool rung__resp_is_word(rung_slice text, const char *lower) {
     return text.len == strlen(lower) && rung__resp_is_same_word(text.ptr, lower, text.len);
 }
 
+bool rung__resp_is_one_of(rung_slice text, const char *const *lower); /* NULL at the end */
+
 /* Options, which may stand among numbers, begin with a letter. */
 static inline bool rung__resp_is_like_number(rung_slice word) {
     return word.len && (word.ptr[0] | 0x20) < 'a';

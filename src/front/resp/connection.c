@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands about the connection itself: who it is, how it is spoken to, its name. */
-#include "codec/json_writer.h"
+/* Commands about the connection itself: its user, its protocol, its name. */
 #include "front/resp/arguments.h"
 #include "front/resp/handlers.h"
 #include "front/resp/permission.h"
 #include "front/resp/server.h"
 #include "front/resp/transaction.h"
-
-enum { NAME_TEXT_MAX = 512 };
 
 void rung__resp_answer_ping(rung__resp_call *call) {
     if (call->argc > 2)
@@ -58,18 +55,19 @@ void rung__resp_answer_auth(rung__resp_call *call) {
 
 /* ---- names of connections ---- */
 
-static bool is_good_name(rung_slice name) {
+static bool check_name(rung__resp_call *call, rung_slice name) {
+    bool is_good = name.len <= RUNG__CLIENT_NAME_MAX;
     for (size_t i = 0; i < name.len; i++)
-        if (name.ptr[i] < '!' || name.ptr[i] > '~')
-            return false;
-    return name.len <= RUNG__CLIENT_NAME_MAX;
+        is_good &= name.ptr[i] >= '!' && name.ptr[i] <= '~';
+    return is_good ||
+           rung__resp_error(
+               call, "ERR Client names cannot contain spaces, newlines or special characters.");
 }
 
 static bool set_name(rung__resp_call *call, rung_slice name) {
     rung__resp_session *s = call->s;
-    if (!is_good_name(name))
-        return rung__resp_error(
-            call, "ERR Client names cannot contain spaces, newlines or special characters.");
+    if (!check_name(call, name))
+        return false;
     s->name_len = (uint8_t)name.len;
     if (name.len)
         memcpy(s->name, name.ptr, name.len);
@@ -116,10 +114,8 @@ void rung__resp_answer_hello(rung__resp_call *call) {
             i += 2;
         } else if (rung__resp_is_word(call->argv[i], "setname") && more) {
             name = call->argv[++i];
-            if (!is_good_name(name)) {
-                set_name(call, name);
+            if (!check_name(call, name))
                 return;
-            }
         } else {
             rung__resp_error_of(call, "ERR Syntax error in HELLO option '", call->argv[i], "'");
             return;
@@ -127,11 +123,11 @@ void rung__resp_answer_hello(rung__resp_call *call) {
     }
     rung__resp_session_limits(s, call->now_ms);
     if (s->is_stranger) {
-        rung__resp_error(call, "NOAUTH HELLO must be called with the client already authenticated, "
-                               "otherwise the HELLO "
-                               "<proto> AUTH <user> <pass> option can be used to authenticate the "
-                               "client and select the "
-                               "RESP protocol version at the same time");
+        rung__resp_error(call,
+                         "NOAUTH HELLO must be called with the client already authenticated, "
+                         "otherwise the HELLO <proto> AUTH <user> <pass> option can be used to "
+                         "authenticate the client and select the RESP protocol version at the same "
+                         "time");
         return;
     }
     if (name.ptr)
@@ -154,82 +150,62 @@ void rung__resp_answer_reset(rung__resp_call *call) {
 
 /* ---- CLIENT ---- */
 
-typedef struct text {
-    char bytes[NAME_TEXT_MAX];
-    size_t len;
-} text;
-
-static void put(text *t, const char *bytes, size_t len) {
-    size_t room = sizeof t->bytes - t->len;
-    len = len < room ? len : room;
-    memcpy(t->bytes + t->len, bytes, len);
-    t->len += len;
+static void put_field(rung_buffer *b, const char *name, rung_slice value) {
+    rung_buffer_put(b, name, strlen(name));
+    rung_buffer_put(b, value.ptr, value.len);
 }
 
-static void put_field(text *t, const char *name, rung_slice value) {
-    put(t, t->len ? " " : "", t->len ? 1 : 0);
-    put(t, name, strlen(name));
-    put(t, "=", 1);
-    put(t, value.ptr, value.len);
-}
-
-static void put_number(text *t, const char *name, uint64_t value) {
+static void put_number(rung_buffer *b, const char *name, uint64_t value) {
     char digits[20];
-    put_field(t, name, rung_slice_of(digits, rung_digits_format(value, digits)));
+    put_field(b, name, rung_slice_of(digits, rung_digits_format(value, digits)));
 }
 
-static void describe(const rung__resp_session *s, int64_t now_ms, text *t) {
-    char peer[RUNG_ADDRESS_TEXT_MAX] = "";
-    t->len = 0;
-    if (s->conn)
-        rung_conn_peer(s->conn, peer);
-    uint64_t age_s = now_ms > s->since_ms ? (uint64_t)(now_ms - s->since_ms) / 1000 : 0;
-    put_number(t, "id", s->id);
-    put_field(t, "addr", rung_slice_str(peer));
-    put_field(t, "name", rung_slice_of(s->name, s->name_len));
-    put_number(t, "age", age_s);
-    put_field(t, "flags",
-              s->state == RUNG__SESSION_BLOCKED ? RUNG_SLICE("b")
-              : s->multi != RUNG__MULTI_NONE    ? RUNG_SLICE("x")
-                                                : RUNG_SLICE("N"));
-    put_number(t, "db", 0);
-    if (s->multi != RUNG__MULTI_NONE)
-        put_number(t, "multi", s->queue.count);
+/* One line about a session. */
+static void describe(const rung__resp_session *s, int64_t now_ms, rung_buffer *b) {
+    char peer[RUNG_ADDRESS_TEXT_MAX];
+    bool is_multi = s->multi != RUNG__MULTI_NONE;
+    rung_conn_peer(s->conn, peer);
+    put_number(b, "id=", s->id);
+    put_field(b, " addr=", rung_slice_str(peer));
+    put_field(b, " name=", rung_slice_of(s->name, s->name_len));
+    put_number(b, " age=", now_ms > s->since_ms ? (uint64_t)(now_ms - s->since_ms) / 1000 : 0);
+    put_field(b, " flags=",
+              rung_slice_str(s->state == RUNG__SESSION_BLOCKED ? "b"
+                             : is_multi                        ? "x"
+                                                               : "N"));
+    if (is_multi)
+        put_number(b, " db=0 multi=", s->queue.count);
     else
-        put_field(t, "multi", RUNG_SLICE("-1"));
-    put_number(t, "watch", s->watched_count);
-    put_number(t, "tot-cmds", s->commands);
-    put_field(t, "user", s->who.key_id_len ? rung_who_key(&s->who) : RUNG_SLICE("default"));
-    put_number(t, "resp", s->version);
+        put_field(b, " db=0 multi=", RUNG_SLICE("-1"));
+    put_number(b, " watch=", s->watched_count);
+    put_number(b, " tot-cmds=", s->commands);
+    put_field(b, " user=", s->who.key_id_len ? rung_who_key(&s->who) : RUNG_SLICE("default"));
+    put_number(b, " resp=", s->version);
+    rung_buffer_put(b, "\n", 1);
 }
 
-/* The others are an admin's business. */
+/* Only an admin may see the other connections. */
 static bool may_list(rung__resp_call *call) {
-    if (rung__resp_has_role(call->s, RUNG_ROLE_ADMIN, (rung_slice){NULL, 0}, call->now_ms))
-        return true;
-    return rung__resp_error(call,
+    return rung__resp_has_role(call->s, RUNG_ROLE_ADMIN, (rung_slice){NULL, 0}, call->now_ms) ||
+           rung__resp_error(call,
                             "NOPERM this user has no permissions to run the 'client|list' command");
 }
 
-static void client_list(rung__resp_call *call) {
-    text t;
-    if (!may_list(call))
-        return;
-    rung_resp_writer lines = {.alloc = call->r->config.alloc, .version = 2, .limit = 8 << 20};
-    for (const rung__resp_session *s = call->r->sessions.first; s; s = s->all.next) {
-        describe(s, call->now_ms, &t);
-        put(&t, "\n", 1);
-        rung_resp_raw(&lines, rung_slice_of(t.bytes, t.len));
-    }
+/* CLIENT INFO is about one session, CLIENT LIST about all. */
+static void client_list(rung__resp_call *call, const rung__resp_session *only) {
+    rung_buffer lines = {.alloc = call->r->config.alloc, .limit = 8 << 20};
+    for (const rung__resp_session *s = only ? only : call->r->sessions.first; s;
+         s = only ? NULL : s->all.next)
+        describe(s, call->now_ms, &lines);
     if (lines.is_failed)
         rung__resp_error_status(call, RUNG_ENOMEM, NULL);
     else
-        rung_resp_verbatim(call->out, rung_slice_of(lines.data, lines.len));
-    rung_resp_writer_deinit(&lines);
+        rung_resp_verbatim(call->out, rung_buffer_slice(&lines));
+    rung_buffer_deinit(&lines);
 }
 
 static void client_reply(rung__resp_call *call, rung_slice mode) {
-    rung__resp_flush(call); /* what was said before is not meant */
+    rung__resp_flush(call); /* it does not concern earlier replies */
     if (rung__resp_is_word(mode, "on")) {
         call->s->is_silent = false;
         rung_resp_simple(call->out, "OK");
@@ -265,18 +241,15 @@ static void client_help(rung__resp_call *call) {
     rung__resp_put_lines(call, lines, sizeof lines / sizeof lines[0]);
 }
 
-/* Enough arguments for the subcommand? With an error when not. */
 static bool has_args(rung__resp_call *call, uint32_t count, const char *name) {
-    if (call->argc == count)
-        return true;
-    return rung__resp_error_of(call, "ERR wrong number of arguments for 'client|",
+    return call->argc == count ||
+           rung__resp_error_of(call, "ERR wrong number of arguments for 'client|",
                                rung_slice_str(name), "' command");
 }
 
 void rung__resp_answer_client(rung__resp_call *call) {
     rung__resp_session *s = call->s;
     rung_slice sub = call->argv[1];
-    text t;
     if (rung__resp_is_word(sub, "id")) {
         if (has_args(call, 2, "id"))
             rung_resp_int(call->out, (int64_t)s->id);
@@ -291,11 +264,10 @@ void rung__resp_answer_client(rung__resp_call *call) {
         if (has_args(call, 3, "setname") && set_name(call, call->argv[2]))
             rung_resp_simple(call->out, "OK");
     } else if (rung__resp_is_word(sub, "info")) {
-        describe(s, call->now_ms, &t);
-        put(&t, "\n", 1);
-        rung_resp_verbatim(call->out, rung_slice_of(t.bytes, t.len));
+        client_list(call, s);
     } else if (rung__resp_is_word(sub, "list")) {
-        client_list(call);
+        if (may_list(call))
+            client_list(call, NULL);
     } else if (rung__resp_is_word(sub, "reply")) {
         if (has_args(call, 3, "reply"))
             client_reply(call, call->argv[2]);

@@ -23,44 +23,31 @@
 
 /* ---- may it? ---- */
 
+/* As in Redis: arguments in quotes until 128 bytes are full, the last one cut. */
 static void unknown_command(rung__resp_call *call) {
-    char text[256];
-    size_t len = 0;
-    if (rung__resp_command_is_foreign(call->argv[0])) {
-        rung__resp_error_of(call, "ERR the command '", call->argv[0],
+    static const char before[] = "ERR unknown command '";
+    static const char between[] = "', with args beginning with: ";
+    char line[512];
+    rung_buffer b = {.data = line, .size = sizeof line};
+    rung_slice name = call->argv[0];
+    if (rung__resp_command_is_foreign(name)) {
+        rung__resp_error_of(call, "ERR the command '", name,
                             "' of Redis is not supported by Rung, see docs/redis.md");
         return;
     }
-    /* As Redis does it: arguments in quotes until 128 bytes are full, the last one cut. */
-    for (uint32_t i = 1; i < call->argc && len < 128; i++) {
-        size_t room = 128 - len, n = call->argv[i].len < room ? call->argv[i].len : room;
-        const char *nul = memchr(call->argv[i].ptr, 0, n);
-        n = nul ? (size_t)(nul - call->argv[i].ptr) : n;
-        text[len++] = '\'';
-        memcpy(text + len, call->argv[i].ptr, n);
-        len += n;
-        text[len++] = '\'';
-        text[len++] = ' ';
+    rung_buffer_put(&b, before, sizeof before - 1);
+    rung_buffer_put(&b, name.ptr, name.len < 128 ? name.len : 128);
+    rung_buffer_put(&b, between, sizeof between - 1);
+    size_t start = b.len;
+    for (uint32_t i = 1; i < call->argc && b.len - start < 128; i++) {
+        size_t room = 128 - (b.len - start), n = call->argv[i].len;
+        n = strnlen(call->argv[i].ptr, n < room ? n : room);
+        rung_buffer_put(&b, "'", 1);
+        rung_buffer_put(&b, call->argv[i].ptr, n);
+        rung_buffer_put(&b, "' ", 2);
     }
-    rung_slice name = call->argv[0];
-    char line[512] = "ERR unknown command '";
-    size_t at = strlen(line);
-    size_t n = name.len < 128 ? name.len : 128;
-    memcpy(line + at, name.ptr, n);
-    at += n;
-    static const char between[] = "', with args beginning with: ";
-    memcpy(line + at, between, sizeof between - 1);
-    at += sizeof between - 1;
-    memcpy(line + at, text, len);
     call->r->stats.errors++;
-    rung_resp_error(call->out, rung_slice_of(line, at + len));
-}
-
-static bool is_one_of(rung_slice word, const char *const *words) {
-    for (; *words; words++)
-        if (rung__resp_is_word(word, *words))
-            return true;
-    return false;
+    rung_resp_error(call->out, rung_buffer_slice(&b));
 }
 
 static void unknown_subcommand(rung__resp_call *call) {
@@ -92,7 +79,7 @@ static bool is_acceptable(rung__resp_call *call) {
     if (!rung__resp_command_takes(c, call->argc))
         return rung__resp_error_of(call, "ERR wrong number of arguments for '",
                                    rung_slice_str(c->name), "' command");
-    if (c->subcommands && call->argc > 1 && !is_one_of(call->argv[1], c->subcommands)) {
+    if (c->subcommands && call->argc > 1 && !rung__resp_is_one_of(call->argv[1], c->subcommands)) {
         unknown_subcommand(call);
         return false;
     }

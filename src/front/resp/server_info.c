@@ -27,15 +27,11 @@ __attribute__((format(printf, 2, 3))) static void line(report *t, const char *fo
 }
 
 static bool is_wanted(const rung__resp_call *call, const char *section) {
-    if (call->argc == 1)
-        return true;
-    for (uint32_t i = 1; i < call->argc; i++)
-        if (rung__resp_is_word(call->argv[i], section) ||
-            rung__resp_is_word(call->argv[i], "all") ||
-            rung__resp_is_word(call->argv[i], "default") ||
-            rung__resp_is_word(call->argv[i], "everything"))
-            return true;
-    return false;
+    const char *words[] = {section, "all", "default", "everything", NULL};
+    bool is_found = call->argc == 1;
+    for (uint32_t i = 1; i < call->argc && !is_found; i++)
+        is_found = rung__resp_is_one_of(call->argv[i], words);
+    return is_found;
 }
 
 static bool section(report *t, const char *name, const char *title) {
@@ -47,14 +43,12 @@ static bool section(report *t, const char *name, const char *title) {
 
 static void server_section(report *t) {
     const rung_resp *r = t->call->r;
-    if (!section(t, "server", "Server"))
-        return;
-    line(t,
-         "redis_version:%s\r\nrung_version:%s\r\nredis_mode:standalone\r\nos:Linux\r\narch_bits:"
-         "64\r\n",
-         RUNG__REDIS_VERSION, r->config.version);
-    line(t, "tcp_port:%u\r\nuptime_in_seconds:%lld\r\n", (unsigned)r->config.port,
-         (long long)((t->call->now_ms - r->started_ms) / 1000));
+    if (section(t, "server", "Server"))
+        line(t,
+             "redis_version:%s\r\nrung_version:%s\r\nredis_mode:standalone\r\nos:Linux\r\n"
+             "arch_bits:64\r\ntcp_port:%u\r\nuptime_in_seconds:%lld\r\n",
+             RUNG__REDIS_VERSION, r->config.version, (unsigned)r->config.port,
+             (long long)((t->call->now_ms - r->started_ms) / 1000));
 }
 
 static void clients_section(report *t) {
@@ -63,7 +57,7 @@ static void clients_section(report *t) {
         line(t, "connected_clients:%u\r\nblocked_clients:%u\r\n", r->stats.open, r->stats.blocked);
 }
 
-/* How large all boards are is not for a key that sees some of them. */
+/* A key that sees only some boards is not told how large all are. */
 static void memory_section(report *t, const rung_hub_stats *hub) {
     if (!section(t, "memory", "Memory"))
         return;
@@ -76,9 +70,8 @@ static void memory_section(report *t, const rung_hub_stats *hub) {
 static void persistence_section(report *t, const rung_hub_stats *hub) {
     if (section(t, "persistence", "Persistence"))
         line(t,
-             "loading:0\r\naof_enabled:%d\r\naof_last_write_status:%s\r\nrdb_bgsave_in_progress:%"
-             "d\r\n"
-             "rdb_last_save_time:%lld\r\nlog_sequence:%llu\r\n",
+             "loading:0\r\naof_enabled:%d\r\naof_last_write_status:%s\r\n"
+             "rdb_bgsave_in_progress:%d\r\nrdb_last_save_time:%lld\r\nlog_sequence:%llu\r\n",
              t->call->r->config.is_durable, hub->status == RUNG_OK ? "ok" : "err",
              hub->is_snapshotting, (long long)(hub->snapshot_ms / 1000),
              (unsigned long long)hub->applied_seq);
@@ -88,18 +81,15 @@ static void stats_section(report *t, const rung_hub_stats *hub) {
     const rung_resp *r = t->call->r;
     if (section(t, "stats", "Stats"))
         line(t,
-             "total_connections_received:%llu\r\ntotal_commands_processed:%llu\r\ntotal_error_"
-             "replies:%llu\r\n"
-             "changes_waiting:%u\r\nchanges_answered:%llu\r\n",
+             "total_connections_received:%llu\r\ntotal_commands_processed:%llu\r\n"
+             "total_error_replies:%llu\r\nchanges_waiting:%u\r\nchanges_answered:%llu\r\n",
              (unsigned long long)r->stats.connections, (unsigned long long)r->stats.commands,
              (unsigned long long)r->stats.errors, hub->waiting, (unsigned long long)hub->answered);
 }
 
 void rung__resp_answer_info(rung__resp_call *call) {
     report t = {.call = call};
-    rung_stats stats;
     rung_hub_stats hub = rung_hub_stat(call->r->hub);
-    rung_state_stats(call->state, &stats);
     server_section(&t);
     clients_section(&t);
     memory_section(&t, &hub);
@@ -115,14 +105,17 @@ void rung__resp_answer_info(rung__resp_call *call) {
 
 /* ---- CONFIG ---- */
 
-typedef struct setting {
-    const char *name, *value;
-} setting;
+static bool matches_any(const rung__resp_call *call, const char *name) {
+    for (uint32_t i = 2; i < call->argc; i++)
+        if (rung__resp_glob(call->argv[i], rung_slice_str(name), NULL))
+            return true;
+    return false;
+}
 
-enum { SETTINGS_MAX = 16 };
-
-static size_t settings(const rung__resp_call *call, setting out[SETTINGS_MAX]) {
-    const setting all[] = {
+static void config_get(rung__resp_call *call) {
+    const struct {
+        const char *name, *value;
+    } settings[] = {
         {"appendfsync", "always"},
         {"appendonly", call->r->config.is_durable ? "yes" : "no"},
         {"bind", ""},
@@ -140,28 +133,14 @@ static size_t settings(const rung__resp_call *call, setting out[SETTINGS_MAX]) {
         {"zset-max-listpack-entries", "128"},
         {"zset-max-listpack-value", "64"},
     };
-    _Static_assert(sizeof all / sizeof all[0] == SETTINGS_MAX, "all of them");
-    memcpy(out, all, sizeof all);
-    return SETTINGS_MAX;
-}
-
-static bool matches_any(const rung__resp_call *call, const char *name) {
-    for (uint32_t i = 2; i < call->argc; i++)
-        if (rung__resp_glob(call->argv[i], rung_slice_str(name), NULL))
-            return true;
-    return false;
-}
-
-static void config_get(rung__resp_call *call) {
-    setting all[SETTINGS_MAX];
-    size_t n = settings(call, all), count = 0;
+    size_t n = sizeof settings / sizeof settings[0], count = 0;
     for (size_t i = 0; i < n; i++)
-        count += matches_any(call, all[i].name);
+        count += matches_any(call, settings[i].name);
     rung_resp_map(call->out, count);
     for (size_t i = 0; i < n; i++)
-        if (matches_any(call, all[i].name)) {
-            rung_resp_text(call->out, all[i].name);
-            rung_resp_text(call->out, all[i].value);
+        if (matches_any(call, settings[i].name)) {
+            rung_resp_text(call->out, settings[i].name);
+            rung_resp_text(call->out, settings[i].value);
         }
 }
 
@@ -289,39 +268,34 @@ static void put_docs(rung__resp_call *call, const rung__resp_command *c) {
     rung_resp_text(out, c->group);
 }
 
+/* The i-th command that was named; without names, of all there are. NULL: there is no such command. */
+static const rung__resp_command *named(const rung__resp_call *call, uint32_t i) {
+    return call->argc > 2 ? rung__resp_command_find(&call->r->commands, call->argv[2 + i])
+                          : rung__resp_command_at(i);
+}
+
+static uint32_t named_count(const rung__resp_call *call) {
+    return call->argc > 2 ? call->argc - 2 : rung__resp_command_count();
+}
+
 static void command_docs(rung__resp_call *call) {
-    uint32_t count = 0;
-    if (call->argc == 2) {
-        rung_resp_map(call->out, rung__resp_command_count());
-        for (uint32_t i = 0; i < rung__resp_command_count(); i++)
-            put_docs(call, rung__resp_command_at(i));
-        return;
-    }
-    for (uint32_t i = 2; i < call->argc; i++)
-        count += rung__resp_command_find(&call->r->commands, call->argv[i]) != NULL;
+    uint32_t n = named_count(call), count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        count += named(call, i) != NULL;
     rung_resp_map(call->out, count);
-    for (uint32_t i = 2; i < call->argc; i++) {
-        const rung__resp_command *c = rung__resp_command_find(&call->r->commands, call->argv[i]);
-        if (c)
-            put_docs(call, c);
-    }
+    for (uint32_t i = 0; i < n; i++)
+        if (named(call, i))
+            put_docs(call, named(call, i));
 }
 
 static void command_info(rung__resp_call *call) {
-    if (call->argc == 2) {
-        rung_resp_array(call->out, rung__resp_command_count());
-        for (uint32_t i = 0; i < rung__resp_command_count(); i++)
-            put_command(call, rung__resp_command_at(i));
-        return;
-    }
-    rung_resp_array(call->out, call->argc - 2);
-    for (uint32_t i = 2; i < call->argc; i++) {
-        const rung__resp_command *c = rung__resp_command_find(&call->r->commands, call->argv[i]);
-        if (c)
-            put_command(call, c);
+    uint32_t n = named_count(call);
+    rung_resp_array(call->out, n);
+    for (uint32_t i = 0; i < n; i++)
+        if (named(call, i))
+            put_command(call, named(call, i));
         else
             rung_resp_null_array(call->out);
-    }
 }
 
 static void command_getkeys(rung__resp_call *call) {
@@ -330,22 +304,18 @@ static void command_getkeys(rung__resp_call *call) {
     const rung__resp_command *c =
         argc ? rung__resp_command_find(&call->r->commands, argv[0]) : NULL;
     rung_slice key;
-    if (!c) {
-        rung__resp_error(call, "ERR Invalid command specified");
-        return;
-    }
-    if (!rung__resp_command_takes(c, argc)) {
-        rung__resp_error(call, "ERR Invalid number of arguments specified for command");
-        return;
-    }
-    while (rung__resp_command_key(c, argv, argc, count, &key))
+    bool is_good = c && rung__resp_command_takes(c, argc);
+    while (is_good && rung__resp_command_key(c, argv, argc, count, &key))
         count++;
-    if (!count) {
+    if (!c)
+        rung__resp_error(call, "ERR Invalid command specified");
+    else if (!is_good)
+        rung__resp_error(call, "ERR Invalid number of arguments specified for command");
+    else if (!count)
         rung__resp_error(call, "ERR The command has no key arguments");
-        return;
-    }
-    rung_resp_array(call->out, count);
-    for (uint32_t i = 0; rung__resp_command_key(c, argv, argc, i, &key); i++)
+    else
+        rung_resp_array(call->out, count);
+    for (uint32_t i = 0; i < count && rung__resp_command_key(c, argv, argc, i, &key); i++)
         rung_resp_bulk(call->out, key);
 }
 
@@ -373,24 +343,19 @@ void rung__resp_answer_command(rung__resp_call *call) {
         "HELP",
         "    Print this help.",
     };
-    rung_slice sub = call->argc > 1 ? call->argv[1] : RUNG_SLICE("");
-    if (call->argc == 1) {
-        rung_resp_array(call->out, rung__resp_command_count());
-        for (uint32_t i = 0; i < rung__resp_command_count(); i++)
-            put_command(call, rung__resp_command_at(i));
-    } else if (rung__resp_is_word(sub, "count")) {
+    rung_slice sub = call->argc > 1 ? call->argv[1] : RUNG_SLICE("info");
+    if (rung__resp_is_word(sub, "count"))
         rung_resp_int(call->out, rung__resp_command_count());
-    } else if (rung__resp_is_word(sub, "docs")) {
+    else if (rung__resp_is_word(sub, "docs"))
         command_docs(call);
-    } else if (rung__resp_is_word(sub, "info")) {
+    else if (rung__resp_is_word(sub, "info"))
         command_info(call);
-    } else if (rung__resp_is_word(sub, "list")) {
+    else if (rung__resp_is_word(sub, "list"))
         command_list(call);
-    } else if (rung__resp_is_word(sub, "getkeys")) {
+    else if (rung__resp_is_word(sub, "getkeys"))
         command_getkeys(call);
-    } else {
+    else
         rung__resp_put_lines(call, help, sizeof help / sizeof help[0]);
-    }
 }
 
 /* ---- small ones ---- */
