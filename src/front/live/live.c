@@ -22,36 +22,23 @@ static void on_timer(void *ctx);
 
 /* ---- names ---- */
 
-typedef struct name {
-    char text[RUNG_LIVE_TOPIC_MAX];
-    size_t len;
-} name;
-
-static void add(name *n, rung_slice text) {
-    RUNG_ASSERT(n->len + text.len <= sizeof n->text);
-    if (text.len) /* an empty one may point at nothing */
-        memcpy(n->text + n->len, text.ptr, text.len);
-    n->len += text.len;
-}
-
-static void add_encoded(name *n, const char *key, rung_slice value) {
+static void add_encoded(rung_buffer *n, const char *key, rung_slice value) {
     if (!value.len)
         return;
-    add(n, rung_slice_str(key));
-    RUNG_ASSERT(n->len + 3 * value.len <= sizeof n->text);
-    n->len += rung_url_encode(value, n->text + n->len);
+    rung_buffer_put(n, key, strlen(key));
+    bool has_room = rung_buffer_reserve(n, 3 * value.len);
+    RUNG_ASSERT(has_room);
+    n->len += rung_url_encode(value, n->data + n->len);
 }
 
-static void add_number(name *n, const char *key, uint32_t value) {
+static void add_number(rung_buffer *n, const char *key, uint32_t value) {
     char digits[16];
-    int len = snprintf(digits, sizeof digits, "%u", value);
-    add(n, rung_slice_str(key));
-    add(n, rung_slice_of(digits, (size_t)len));
+    snprintf(digits, sizeof digits, "%u", value);
+    add_encoded(n, key, rung_slice_str(digits));
 }
 
 /* One spelling for one question. */
-static void name_topic(const rung_live_spec *s, name *n) {
-    n->len = 0;
+static void name_topic(const rung_live_spec *s, rung_buffer *n) {
     add_encoded(n, s->kind == RUNG_LIVE_FEED ? "players/" : "boards/",
                 s->kind == RUNG_LIVE_FEED ? s->player : s->board);
     if (s->kind == RUNG_LIVE_TOP) {
@@ -140,7 +127,7 @@ static rung_status check_room(const rung_live *l, const rung__topic *t, uint64_t
     if (l->stats.viewers >= c->viewers_max)
         return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_VIEWERS,
                              "live: there are %u viewers already", l->stats.viewers);
-    if (!t && l->stats.topics >= c->topics_max && !l->idle_first)
+    if (!t && l->stats.topics >= c->topics_max && !l->idle.first)
         return RUNG_FAIL_WHY(err, RUNG_ELIMIT, RUNG_REASON_VIEWERS,
                              "live: %u topics are being watched already", l->stats.topics);
     if (a && a->viewers >= (c->viewers_max + SHARES - 1) / SHARES)
@@ -171,23 +158,13 @@ static rung__topic *find_topic(const rung_live *l, rung_slice text, rung_slice s
 
 static void link_idle(rung__topic *t) {
     rung_live *l = t->live;
-    t->more_idle = l->idle_last;
-    t->less_idle = NULL;
-    *(l->idle_last ? &l->idle_last->less_idle : &l->idle_first) = t;
-    l->idle_last = t;
+    RUNG_LIST_APPEND(&l->idle, t, idle);
     t->idle_since_ms = l->config.now_ms(l->config.ctx);
     if (t->asker) {
         t->asker->topics--;
         let_go(l, t->asker);
         t->asker = NULL;
     }
-}
-
-static void unlink_idle(rung__topic *t) {
-    rung_live *l = t->live;
-    *(t->more_idle ? &t->more_idle->less_idle : &l->idle_first) = t->less_idle;
-    *(t->less_idle ? &t->less_idle->more_idle : &l->idle_last) = t->more_idle;
-    t->more_idle = t->less_idle = NULL;
 }
 
 static rung_slice copy_part(char **at, rung_slice text) {
@@ -198,9 +175,9 @@ static rung_slice copy_part(char **at, rung_slice text) {
     return copy;
 }
 
-static bool fill_topic(rung__topic *t, const rung_live_spec *s, const name *n) {
+static bool fill_topic(rung__topic *t, const rung_live_spec *s, rung_slice name) {
     const rung_alloc *a = t->live->config.alloc;
-    size_t size = n->len + s->sight.len + s->board.len + s->player.len + s->window.len +
+    size_t size = name.len + s->sight.len + s->board.len + s->player.len + s->window.len +
                   s->window_id.len + s->scope.len;
     t->memory = rung_alloc_get(a, size);
     t->kept = rung_alloc_zeroed(a, t->live->config.keep_frames * sizeof *t->kept);
@@ -213,9 +190,9 @@ static bool fill_topic(rung__topic *t, const rung_live_spec *s, const name *n) {
         return false;
     }
     t->memory_size = (uint32_t)size;
-    t->name_len = (uint32_t)n->len;
-    memcpy(t->memory, n->text, n->len);
-    char *at = t->memory + n->len;
+    t->name_len = (uint32_t)name.len;
+    char *at = t->memory;
+    copy_part(&at, name);
     t->spec = *s;
     t->spec.sight = s->sight.ptr ? copy_part(&at, s->sight) : (rung_slice){NULL, 0};
     t->spec.board = copy_part(&at, s->board);
@@ -233,43 +210,35 @@ static size_t topic_size(const rung__topic *t) {
 /* One without viewers. */
 static void destroy_topic(rung__topic *t) {
     rung_live *l = t->live;
-    unlink_idle(t);
+    RUNG_LIST_REMOVE(&l->idle, t, idle);
     rung__topic **at = &l->buckets[t->name_hash % l->bucket_count];
     while (*at != t)
         at = &(*at)->next_in_bucket;
     *at = t->next_in_bucket;
-    if (t->prev)
-        t->prev->next = t->next;
-    else
-        l->topics = t->next;
-    if (t->next)
-        t->next->prev = t->prev;
+    RUNG_LIST_REMOVE(&l->topics, t, all);
     l->stats.topics--;
     l->stats.memory -= topic_size(t);
     rung__topic_deinit(t);
     rung_alloc_free(l->config.alloc, t, sizeof *t);
 }
 
-static rung_status create_topic(rung_live *l, const rung_live_spec *s, const name *n, uint64_t hash,
-                                rung__topic **out, rung_err *err) {
+static rung_status create_topic(rung_live *l, const rung_live_spec *s, rung_slice name,
+                                uint64_t hash, rung__topic **out, rung_err *err) {
     if (l->stats.topics >= l->config.topics_max) /* check_room() has seen it */
-        destroy_topic(l->idle_first);
+        destroy_topic(l->idle.first);
     rung__topic *t = rung_alloc_zeroed(l->config.alloc, sizeof *t);
     if (!t)
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
     t->live = l;
     t->name_hash = hash;
-    if (!fill_topic(t, s, n)) {
+    if (!fill_topic(t, s, name)) {
         rung__topic_deinit(t);
         rung_alloc_free(l->config.alloc, t, sizeof *t);
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
     }
     t->next_in_bucket = l->buckets[hash % l->bucket_count];
     l->buckets[hash % l->bucket_count] = t;
-    t->next = l->topics;
-    if (t->next)
-        t->next->prev = t;
-    l->topics = t;
+    RUNG_LIST_PREPEND(&l->topics, t, all);
     l->stats.topics++;
     l->stats.memory += topic_size(t);
     link_idle(t);
@@ -295,12 +264,7 @@ static void send_to(rung_viewer *v, rung__frame *f, int64_t now) {
 static void unlink_viewer(rung_viewer *v) {
     rung__topic *t = v->topic;
     rung_live *l = t->live;
-    if (v->prev)
-        v->prev->next = v->next;
-    else
-        t->viewers = v->next;
-    if (v->next)
-        v->next->prev = v->prev;
+    RUNG_LIST_REMOVE(&t->viewers, v, viewers);
     if (--t->viewer_count == 0)
         link_idle(t);
     if (v->asker) {
@@ -319,8 +283,8 @@ static void end_viewer(rung_viewer *v, rung_live_end why) {
 }
 
 static void end_all(rung__topic *t, rung_live_end why) {
-    while (t->viewers)
-        end_viewer(t->viewers, why);
+    while (t->viewers.first)
+        end_viewer(t->viewers.first, why);
 }
 
 /* Send a frame to one viewer; `f` is NULL if there is nothing new. false: the viewer is gone. */
@@ -355,18 +319,15 @@ static bool serve(rung_viewer *v, rung__frame *f, int64_t now) {
 
 /* has_failed: a frame may be missing; the full state replaces it. */
 static void serve_topic(rung__topic *t, rung__frame *f, bool has_failed, int64_t now) {
-    for (rung_viewer *v = t->viewers, *next; v; v = next) {
-        next = v->next;
+    for (rung_viewer *v = t->viewers.first, *next; v; v = next) {
+        next = v->viewers.next;
         v->is_behind |= has_failed;
         serve(v, f, now);
     }
 }
 
 static rung__frame *newest(rung__topic *t) {
-    if (!t->kept_count)
-        return NULL;
-    uint32_t last = (t->kept_first + t->kept_count - 1) % t->live->config.keep_frames;
-    return &t->kept[last];
+    return t->kept_count ? rung__topic_kept(t, t->kept_count - 1) : NULL;
 }
 
 static uint64_t rights_now(const rung_live *l) {
@@ -377,8 +338,8 @@ void rung_live_frame(rung_live *l) {
     uint64_t start = rung_loop_clock_ns(l->config.loop);
     int64_t now = l->config.now_ms(l->config.ctx);
     l->rights = rights_now(l);
-    for (rung__topic *t = l->topics, *next; t; t = next) {
-        next = t->next;
+    for (rung__topic *t = l->topics.first, *next; t; t = next) {
+        next = t->all.next;
         if (!t->viewer_count) {
             if (now - t->idle_since_ms >= l->config.keep_ms)
                 destroy_topic(t);
@@ -418,7 +379,7 @@ static void on_timer(void *ctx) {
     uint64_t wait_ms = interval_ms(l);
     if (wait_ms < 3 * took_ms)
         wait_ms = 3 * took_ms;
-    if (l->topics)
+    if (l->topics.first)
         start_timer(l, wait_ms - took_ms);
 }
 
@@ -431,7 +392,7 @@ static uint32_t resume_from(const rung__topic *t, uint64_t since, bool was_new) 
     if (since == t->seq || (was_new && is_timeless && t->version <= since && since < t->seq))
         return t->kept_count;
     for (uint32_t i = 0; i < t->kept_count; i++)
-        if (t->kept[(t->kept_first + i) % t->live->config.keep_frames].since == since)
+        if (rung__topic_kept(t, i)->since == since)
             return i;
     return UINT32_MAX;
 }
@@ -463,28 +424,32 @@ static void greet(rung_viewer *v, const uint64_t *since, bool was_new, int64_t n
     l->stats.resumed++;
     send_resumed(v, *since, now);
     for (uint32_t i = from; i < t->kept_count; i++)
-        send_to(v, &t->kept[(t->kept_first + i) % l->config.keep_frames], now);
+        send_to(v, rung__topic_kept(t, i), now);
 }
 
-static rung__topic *find_named(const rung_live *l, const rung_live_spec *spec, name *n,
-                               uint64_t *hash_out) {
-    name_topic(spec, n);
-    rung_slice text = rung_slice_of(n->text, n->len);
-    *hash_out = hash_of(text) ^ hash_of(spec->sight);
-    return find_topic(l, text, spec->sight, *hash_out);
+/* The topic of that spec; NULL: there is none. Its name is in `text`. */
+static rung__topic *find_spec(const rung_live *l, const rung_live_spec *spec,
+                              char text[RUNG_LIVE_TOPIC_MAX], rung_slice *name_out,
+                              uint64_t *hash_out) {
+    rung_buffer n = {.data = text, .size = RUNG_LIVE_TOPIC_MAX};
+    name_topic(spec, &n);
+    *name_out = rung_buffer_slice(&n);
+    *hash_out = hash_of(*name_out) ^ hash_of(spec->sight);
+    return find_topic(l, *name_out, spec->sight, *hash_out);
 }
 
 static rung_status find_or_create(rung_live *l, const rung_live_spec *spec, rung__topic **out,
                                   bool *was_new, rung_err *err) {
-    name n;
+    char text[RUNG_LIVE_TOPIC_MAX];
+    rung_slice name;
     uint64_t hash;
     rung_status st = check_spec(spec, err);
     if (st < 0)
         return st;
-    *out = find_named(l, spec, &n, &hash);
+    *out = find_spec(l, spec, text, &name, &hash);
     *was_new = !*out;
     st = check_room(l, *out, spec->asker, err);
-    return st < 0 || *out ? st : create_topic(l, spec, &n, hash, out, err);
+    return st < 0 || *out ? st : create_topic(l, spec, name, hash, out, err);
 }
 
 /* Count a new viewer against its asker's share, and its topic if nobody else watches it. false: out of memory. */
@@ -498,7 +463,7 @@ static bool take_share(rung_live *l, rung__topic *t, rung_viewer *v, uint64_t wh
         t->asker = v->asker;
         if (t->asker)
             t->asker->topics++;
-        unlink_idle(t);
+        RUNG_LIST_REMOVE(&l->idle, t, idle);
     }
     return true;
 }
@@ -529,15 +494,12 @@ rung_status rung_live_open(rung_live *l, const rung_live_spec *spec, const uint6
         return RUNG_FAIL(err, RUNG_ENOMEM, "live: out of memory");
     }
     *v = (rung_viewer){.topic = t,
-                       .next = t->viewers,
                        .sink = sink,
                        .ctx = ctx,
                        .asker = v->asker,
                        .asked_ms = now,
                        .asked_rights = rights_now(l)};
-    if (v->next)
-        v->next->prev = v;
-    t->viewers = v;
+    RUNG_LIST_PREPEND(&t->viewers, v, viewers);
     t->viewer_count++;
     l->stats.viewers++;
     l->stats.memory += sizeof *v;
@@ -555,17 +517,14 @@ rung_status rung_live_check(rung_live *l, const rung_live_spec *spec, rung_err *
         return st;
     if (l->is_stopping || !s)
         return RUNG_FAIL(err, RUNG_ECLOSED, "live: not open now");
-    name n;
+    char text[RUNG_LIVE_TOPIC_MAX];
+    rung_slice name;
     uint64_t hash;
-    rung__topic *t = find_named(l, spec, &n, &hash);
+    rung__topic *t = find_spec(l, spec, text, &name, &hash);
     if (spec->kind == RUNG_LIVE_FEED)
         return check_room(l, t, spec->asker, err);
     rung_view view;
-    rung_query q = {.board = spec->board,
-                    .window = spec->window,
-                    .window_id = spec->window_id,
-                    .scope = spec->scope,
-                    .now_ms = l->config.now_ms(l->config.ctx)};
+    rung_query q = rung__topic_query(l, spec);
     st = rung_state_view(s, &q, &view, err);
     return st == RUNG_OK ? check_room(l, t, spec->asker, err) : st;
 }
@@ -641,7 +600,7 @@ rung_status rung_live_create(const rung_live_config *config, rung_live **live_ou
 void rung_live_stop(rung_live *l) {
     l->is_stopping = true;
     rung_timer_stop(l->config.loop, &l->timer); /* from here on there may be no state to ask */
-    for (rung__topic *t = l->topics; t; t = t->next)
+    for (rung__topic *t = l->topics.first; t; t = t->all.next)
         end_all(t, RUNG_LIVE_STOPPING);
 }
 
@@ -649,15 +608,15 @@ void rung_live_destroy(rung_live *l) {
     if (!l)
         return;
     RUNG_ASSERT(!l->stats.viewers);
-    while (l->topics)
-        destroy_topic(l->topics);
+    while (l->topics.first)
+        destroy_topic(l->topics.first);
     rung_timer_stop(l->config.loop, &l->timer);
     free_memory(l);
 }
 
 rung_live_stats rung_live_stat(const rung_live *l) {
     rung_live_stats s = l->stats;
-    for (const rung__topic *t = l->topics; t; t = t->next)
+    for (const rung__topic *t = l->topics.first; t; t = t->all.next)
         s.memory += t->kept_bytes;
     return s;
 }

@@ -56,12 +56,12 @@ rung_blob *rung__frame_encoded(rung__frame *f, const rung_alloc *alloc,
     return f->websocket;
 }
 
-static rung__frame *kept_at(rung__topic *t, uint32_t i) {
+rung__frame *rung__topic_kept(const rung__topic *t, uint32_t i) {
     return &t->kept[(t->kept_first + i) % t->live->config.keep_frames];
 }
 
 static void drop_oldest(rung__topic *t) {
-    rung__frame *oldest = kept_at(t, 0);
+    rung__frame *oldest = rung__topic_kept(t, 0);
     t->kept_bytes -= oldest->sse->len;
     rung__frame_clear(oldest);
     t->kept_first = (t->kept_first + 1) % t->live->config.keep_frames;
@@ -74,7 +74,7 @@ void rung__topic_keep(rung__topic *t, rung__frame *f, uint64_t since) {
            (t->kept_count == c->keep_frames || t->kept_bytes + f->sse->len > c->keep_bytes))
         drop_oldest(t);
     f->since = since;
-    *kept_at(t, t->kept_count) = *f;
+    *rung__topic_kept(t, t->kept_count) = *f;
     t->kept_count++;
     t->kept_bytes += f->sse->len;
     t->live->stats.frames++;
@@ -152,17 +152,14 @@ static void take_list(rung__topic *t, uint32_t count) {
 
 /* ---- asking ---- */
 
-static rung_status open_view(const rung__topic *t, rung_view *view, rung_err *err) {
-    const rung_live_config *c = &t->live->config;
-    const rung_live_spec *s = &t->spec;
-    rung_query q = {.board = s->board,
-                    .window = s->window,
-                    .window_id = s->window_id,
-                    .scope = s->scope,
-                    .has_rank = s->has_rank,
-                    .rank = s->rank,
-                    .now_ms = c->now_ms(c->ctx)};
-    return rung_state_view(c->state(c->ctx), &q, view, err);
+rung_query rung__topic_query(const rung_live *l, const rung_live_spec *spec) {
+    return (rung_query){.board = spec->board,
+                        .window = spec->window,
+                        .window_id = spec->window_id,
+                        .scope = spec->scope,
+                        .has_rank = spec->has_rank,
+                        .rank = spec->rank,
+                        .now_ms = l->config.now_ms(l->config.ctx)};
 }
 
 /* Query the rows; a player who is unranked or unknown has none. */
@@ -334,7 +331,8 @@ rung_status rung__topic_refresh(rung__topic *t, rung_err *err) {
     if (is_quiet && now >= t->looked_ms && now - t->looked_ms < 1000)
         return RUNG_UNCHANGED;
     rung_view view;
-    rung_status st = open_view(t, &view, err);
+    rung_query q = rung__topic_query(t->live, &t->spec);
+    rung_status st = rung_state_view(s, &q, &view, err);
     if (st != RUNG_OK)
         return st;
     t->looked_ms = now;

@@ -3,6 +3,7 @@
 #ifndef RUNG_FRONT_LIVE_TOPIC_H
 #define RUNG_FRONT_LIVE_TOPIC_H
 
+#include "base/list.h"
 #include "front/live/live.h"
 
 #define RUNG__ROWS_MAX 200u /* the most that any kind of topic shows */
@@ -38,10 +39,9 @@ typedef struct rung__asker {
 struct rung__topic {
     rung_live *live;
     rung__topic *next_in_bucket;
-    rung__topic *prev, *next;           /* of all */
-    rung__topic *less_idle, *more_idle; /* of those without viewers */
-    rung__asker *asker;                 /* who opened it since it had no viewers; NULL: no share */
-    rung_viewer *viewers;
+    RUNG_LINK(rung__topic) all, idle;
+    rung__asker *asker; /* who opened it since it had no viewers; NULL: no share */
+    RUNG_LIST(rung_viewer) viewers;
     uint32_t viewer_count;
     rung_live_spec spec; /* its texts are in `memory` */
     uint64_t name_hash;
@@ -65,7 +65,7 @@ struct rung__topic {
 
 struct rung_viewer {
     rung__topic *topic;
-    rung_viewer *prev, *next; /* of the topic */
+    RUNG_LINK(rung_viewer) viewers; /* of the topic */
     const rung_live_sink *sink;
     void *ctx;
     rung__asker *asker;        /* NULL: no share */
@@ -80,8 +80,7 @@ struct rung_live {
     bool is_stopping;
     bool is_sending; /* a frame was made in the last turn, at: */
     uint64_t frame_ns;
-    rung__topic *topics;
-    rung__topic *idle_first, *idle_last; /* without viewers, the longest so first */
+    RUNG_LIST(rung__topic) topics, idle; /* all; those without viewers, the longest so first */
     rung__topic **buckets;
     rung__asker **askers;
     uint32_t bucket_count;                 /* of both */
@@ -98,6 +97,9 @@ struct rung_live {
 /* topic.c: query the state again. RUNG_OK: something changed, and a frame is kept; RUNG_UNCHANGED; RUNG_NOT_FOUND:
  * its board or player is gone; or a failure, which leaves it unchanged. */
 RUNG_NODISCARD rung_status rung__topic_refresh(rung__topic *t, rung_err *err);
+rung_query rung__topic_query(const rung_live *l, const rung_live_spec *spec);
+/* The i-th of the kept frames, the oldest first. */
+rung__frame *rung__topic_kept(const rung__topic *t, uint32_t i);
 /* The full state as a frame; NULL: no memory. */
 rung__frame *rung__topic_full(rung__topic *t);
 void rung__topic_deinit(rung__topic *t);
