@@ -19,7 +19,6 @@
 #include "archive/closed_window.h"
 
 #include "base/assert.h"
-#include "base/buffer.h"
 #include "base/bytes.h"
 #include "state/hidden.h"
 #include "state/scope_values.h"
@@ -27,11 +26,6 @@
 #include <math.h>
 
 enum { VERSION = 2, ROWS_AT_ONCE = 256, PIECE_BYTES = 1 << 20, STEP = 1, HIDDEN = 2 };
-
-void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p) {
-    rung_alloc_free(alloc, p->ptr, p->cap);
-    *p = (rung_packed){0};
-}
 
 /* ---- packing ---- */
 
@@ -123,15 +117,6 @@ static void put_row(rung_buffer *b, const rung_board_def *def, int64_t end_ms,
     }
     if (row->has_at)
         put_signed(b, (int64_t)((uint64_t)row->at_ms - (uint64_t)end_ms));
-}
-
-static rung_status finish(rung_buffer *b, uint64_t seq, rung_packed *out) {
-    if (b->is_failed) {
-        rung_buffer_deinit(b);
-        return RUNG_ENOMEM;
-    }
-    *out = (rung_packed){b->data, b->len, b->size, seq};
-    return RUNG_OK;
 }
 
 /* A window on its way into bytes. */
@@ -229,14 +214,15 @@ static rung_status pack(packing *p, rung_slice board, const rung_view *view) {
 }
 
 rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
-                                    const rung_view *view, rung_packed *out) {
+                                    const rung_view *view, rung_buffer *out) {
     packing p = {.b = {.alloc = alloc}};
     rung_status st = pack(&p, board, view);
     if (st < 0) {
         rung_buffer_deinit(&p.b);
         return st;
     }
-    return finish(&p.b, rung_state_seq(view->state), out);
+    *out = p.b;
+    return RUNG_OK;
 }
 
 rung_status rung_closed_window_write(const rung_alloc *alloc, rung_slice board,
@@ -265,7 +251,7 @@ static void put_sampled(rung_buffer *b, const rung_board_def *def, const rung_vi
 
 rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const rung_view *view,
                              int64_t time_ms, uint32_t top, uint32_t n, const rung_slice *ids,
-                             rung_packed *out) {
+                             rung_buffer *out) {
     const rung_board_def *def = definition_of(view, board);
     rung_view styles[3] = {*view, *view, *view};
     for (int i = 0; i < 3; i++) {
@@ -285,7 +271,12 @@ rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board, const ru
     rung_buffer_put(&b, rows.data, rows.len);
     b.is_failed |= rows.is_failed;
     rung_buffer_deinit(&rows);
-    return finish(&b, rung_state_seq(view->state), out);
+    if (b.is_failed) {
+        rung_buffer_deinit(&b);
+        return RUNG_ENOMEM;
+    }
+    *out = b;
+    return RUNG_OK;
 }
 
 /* ---- reading ---- */

@@ -6,7 +6,7 @@
  * two threads of one process: the version byte guards against mistakes, not against other versions.
  *
  *     rung_closed_window_pack(alloc, board, view, &packed);           // inside on_close
- *     rung_packed_open(packed.slice, &reader, &err);
+ *     rung_packed_open(rung_buffer_slice(&packed), &reader, &err);
  *     while (rung_packed_next(&reader, &row, &err) == RUNG_OK) ...
  *
  * Pure; any thread. */
@@ -14,20 +14,13 @@
 #define RUNG_ARCHIVE_CLOSED_WINDOW_H
 
 #include "archive/archive.h"
-
-typedef struct rung_packed {
-    char *ptr; /* owned: rung_packed_deinit() */
-    size_t len, cap;
-    uint64_t seq; /* of the event that closed the window or triggered the sample */
-} rung_packed;
-
-void rung_packed_deinit(const rung_alloc *alloc, rung_packed *p);
+#include "base/buffer.h"
 
 /* Pack all rows of a view with their scopes, and the rows hidden by bans. `board` is the view's. Scores of decay
- * boards are as of the window's end. RUNG_OK or RUNG_ENOMEM. About 0.2 us per row, and up to as much again per
+ * boards are as of the window's end. RUNG_OK: release `out` with rung_buffer_deinit(); or RUNG_ENOMEM. About 0.2 us per row, and up to as much again per
  * attribute. */
 RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
-                                                   const rung_view *view, rung_packed *out);
+                                                   const rung_view *view, rung_buffer *out);
 
 /* Receives the next bytes. A negative status ends the packing, which returns it. */
 typedef rung_status rung_packed_sink(void *ctx, const void *bytes, size_t len);
@@ -40,7 +33,7 @@ RUNG_NODISCARD rung_status rung_closed_window_write(const rung_alloc *alloc, run
 /* Pack the first `top` rows of a view, and those of the `n` ids that rank below, as samples taken at `time_ms`. */
 RUNG_NODISCARD rung_status rung_sample_pack(const rung_alloc *alloc, rung_slice board,
                                             const rung_view *view, int64_t time_ms, uint32_t top,
-                                            uint32_t n, const rung_slice *ids, rung_packed *out);
+                                            uint32_t n, const rung_slice *ids, rung_buffer *out);
 
 typedef struct rung_packed_reader {
     bool is_sample;

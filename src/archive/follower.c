@@ -35,8 +35,10 @@
 
 typedef struct item {
     struct item *next;
-    rung_packed packed; /* or, without bytes, the sequence and expected size of the job */
-    rung_pack_job *job; /* NULL: `packed` has the bytes */
+    uint64_t seq;       /* of the event that closed the window or triggered the sample */
+    size_t size;        /* memory: exact, or as expected from the job */
+    rung_buffer packed; /* empty while a job makes the bytes */
+    rung_pack_job *job; /* NULL: `packed` has them */
 } item;
 
 typedef struct item_list {
@@ -104,17 +106,17 @@ static item *list_pop(item_list *l) {
     return i;
 }
 
-static void item_free(rung_follower *f, item *i) {
-    if (i->job)
-        rung_pack_job_end(i->job);
-    else
-        rung_packed_deinit(f->config.alloc, &i->packed);
-    rung_alloc_free(f->config.alloc, i, sizeof *i);
+static void release_bytes(item *i) {
+    rung_pack_job_end(i->job);
+    rung_buffer_deinit(&i->packed);
 }
 
 static void list_free(rung_follower *f, item_list *l) {
-    while (l->first)
-        item_free(f, list_pop(l));
+    while (l->first) {
+        item *i = list_pop(l);
+        release_bytes(i);
+        rung_alloc_free(f->config.alloc, i, sizeof *i);
+    }
 }
 
 /* F2; under the lock. */
@@ -190,39 +192,38 @@ static void block(rung_follower *f, uint64_t seq, rung_status st) {
     f->stats.failures++;
 }
 
+/* Will the follower archive event `seq`? Lock held. */
+static bool is_to_come(const rung_follower *f, uint64_t seq) {
+    return seq > f->cursor_seq && (!f->blocked_seq || seq < f->blocked_seq);
+}
+
 /* Queue packed bytes or the job that makes them, or block. Takes ownership of both. */
-static void hand_over(rung_follower *f, uint64_t seq, rung_status st, rung_packed *packed,
-                      rung_pack_job *job) {
-    item *i = st == RUNG_OK ? rung_alloc_zeroed(f->config.alloc, sizeof *i) : NULL;
-    if (i) {
-        *i = (item){.packed = *packed, .job = job};
-        i->packed.seq = seq;
-    }
+static void hand_over(rung_follower *f, uint64_t seq, rung_status st, size_t size,
+                      rung_buffer packed, rung_pack_job *job) {
+    item *i = st == RUNG_OK ? rung_alloc_get(f->config.alloc, sizeof *i) : NULL;
+    item given = {.seq = seq, .size = size, .packed = packed, .job = job};
     pthread_mutex_lock(&f->lock);
-    bool is_known = seq <= f->cursor_seq || (f->blocked_seq && seq >= f->blocked_seq);
-    bool is_taken = false;
-    if (!is_known && !i)
+    bool is_new = is_to_come(f, seq);
+    if (is_new && !i)
         block(f, seq, RUNG_ENOMEM);
-    else if (!is_known && packed->cap > f->config.pinned_bytes_max - f->pinned_bytes)
+    else if (is_new && size > f->config.pinned_bytes_max - f->pinned_bytes)
         block(f, seq, RUNG_ELIMIT);
-    else if (!is_known) {
-        f->pinned_bytes += i->packed.cap;
+    else if (is_new) {
+        f->pinned_bytes += size;
+        *i = given;
         list_push(&f->queue, i);
-        is_taken = true;
+        pthread_mutex_unlock(&f->lock);
+        return;
     }
     pthread_mutex_unlock(&f->lock);
-    if (i && !is_taken)
-        item_free(f, i);
-    else if (!i && job)
-        rung_pack_job_end(job);
-    else if (!i)
-        rung_packed_deinit(f->config.alloc, packed);
+    release_bytes(&given);
+    rung_alloc_free(f->config.alloc, i, sizeof *i);
 }
 
 /* Must it be packed? A replay repeats windows that are archived already. */
 static bool is_wanted(rung_follower *f, uint64_t seq) {
     pthread_mutex_lock(&f->lock);
-    bool is = seq > f->cursor_seq && (!f->blocked_seq || seq < f->blocked_seq);
+    bool is = is_to_come(f, seq);
     pthread_mutex_unlock(&f->lock);
     return is;
 }
@@ -239,29 +240,28 @@ static uint64_t packing_work(const rung_view *view, rung_slice board) {
 
 void rung_follower_close_window(rung_follower *f, rung_slice board, const rung_view *view) {
     uint64_t seq = rung_state_seq(view->state);
-    rung_packed packed = {0};
+    rung_buffer packed = {0};
     rung_pack_job *job = NULL;
     if (!is_wanted(f, seq))
         return;
     if (packing_work(view, board) >= f->config.fork_rows &&
         rung_pack_job_begin(f->config.children, f->config.alloc, board, view, &job, NULL) ==
             RUNG_OK) {
-        packed.cap = (size_t)view->total * JOB_ROW_BYTES;
-        hand_over(f, seq, RUNG_OK, &packed, job);
+        hand_over(f, seq, RUNG_OK, (size_t)view->total * JOB_ROW_BYTES, packed, job);
         return;
     }
-    hand_over(f, seq, rung_closed_window_pack(f->config.alloc, board, view, &packed), &packed,
-              NULL);
+    rung_status st = rung_closed_window_pack(f->config.alloc, board, view, &packed);
+    hand_over(f, seq, st, packed.size, packed, NULL);
 }
 
 void rung_follower_sample(rung_follower *f, uint64_t seq, rung_slice board, const rung_view *view,
                           int64_t time_ms, uint32_t n, const rung_slice *ids) {
-    rung_packed packed = {0};
-    if (is_wanted(f, seq))
-        hand_over(f, seq,
-                  rung_sample_pack(f->config.alloc, board, view, time_ms, f->config.sample_top, n,
-                                   ids, &packed),
-                  &packed, NULL);
+    rung_buffer packed = {0};
+    if (!is_wanted(f, seq))
+        return;
+    rung_status st = rung_sample_pack(f->config.alloc, board, view, time_ms, f->config.sample_top,
+                                      n, ids, &packed);
+    hand_over(f, seq, st, packed.size, packed, NULL);
 }
 
 /* ---- looking ---- */
@@ -277,7 +277,7 @@ rung_follower_pins rung_follower_pinned(rung_follower *f) {
     pthread_mutex_lock(&f->lock);
     rung_follower_pins p = {.bytes = f->pinned_bytes,
                             .oldest_seq = f->taken_seq     ? f->taken_seq /* F1 */
-                                          : f->queue.first ? f->queue.first->packed.seq
+                                          : f->queue.first ? f->queue.first->seq
                                                            : f->blocked_seq};
     pthread_mutex_unlock(&f->lock);
     return p;
@@ -319,9 +319,9 @@ static void take(rung_follower *f, uint64_t last) {
         f->statuses[seq - f->cursor_seq - 1] =
             is_known ? f->ring[seq % f->config.statuses_max] : RUNG_STATUS_UNKNOWN;
     }
-    while (f->queue.first && f->queue.first->packed.seq <= last)
+    while (f->queue.first && f->queue.first->seq <= last)
         list_push(&f->taken, list_pop(&f->queue));
-    f->taken_seq = f->taken.first ? f->taken.first->packed.seq : 0;
+    f->taken_seq = f->taken.first ? f->taken.first->seq : 0;
 }
 
 /* Return the remainder of a batch to the front of the queue (F1). Lock held. */
@@ -356,18 +356,18 @@ static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64
 
 /* The bytes of an item. If its job failed, the window is lost. */
 static rung_status item_bytes(rung_follower *f, item *i, rung_slice *out, rung_err *err) {
-    *out = rung_slice_of(i->packed.ptr, i->packed.len);
+    *out = rung_buffer_slice(&i->packed);
     if (!i->job)
         return RUNG_OK;
     rung_status st = rung_pack_job_wait(i->job, out, err);
     if (st < 0)
-        f->lost_seq = i->packed.seq;
+        f->lost_seq = i->seq;
     return st;
 }
 
 /* The windows and samples of event `seq`, which stay in `taken` until the commit; `*next` is the first not added. */
 static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_err *err) {
-    for (; *next && (*next)->packed.seq <= seq; *next = (*next)->next) {
+    for (; *next && (*next)->seq <= seq; *next = (*next)->next) {
         rung_slice packed;
         rung_status st = item_bytes(f, *next, &packed, err);
         if (st >= 0)
@@ -425,7 +425,7 @@ static rung_status catch_up(rung_follower *f, uint64_t *done_out, item **next, r
     rung_archive_rollback(f->config.archive);
     close_log_cursor(f);
     rung_status st = rung_archive_cursor(f->config.archive, &seq, &f->log_time_ms, err);
-    while (st >= 0 && *next && (*next)->packed.seq <= seq)
+    while (st >= 0 && *next && (*next)->seq <= seq)
         *next = (*next)->next;
     *done_out = seq;
     return st;
@@ -479,7 +479,7 @@ static item_list settle(rung_follower *f, uint64_t done, const item *next) {
     item_list archived = {0};
     while (f->taken.first && f->taken.first != next) {
         item *i = list_pop(&f->taken);
-        f->pinned_bytes -= i->packed.cap;
+        f->pinned_bytes -= i->size;
         f->stats.windows++;
         list_push(&archived, i);
     }

@@ -76,16 +76,9 @@ void rung__census_destroy(rung__census *c) {
 /* ---- first reading ---- */
 
 static bool grow(const rung_alloc *alloc, slot *s, uint32_t number) {
-    if (number < s->cap)
-        return true;
-    uint32_t cap = s->cap ? s->cap + s->cap / 2 : 16;
-    counted *list = rung_alloc_resize(alloc, s->list, s->cap * sizeof *list, cap * sizeof *list);
-    if (!list)
-        return false;
-    memset(list + s->cap, 0, (cap - s->cap) * sizeof *list);
-    s->list = list;
-    s->cap = cap;
-    return true;
+    counted *list = rung_alloc_array(alloc, s->list, &s->cap, number, sizeof *list);
+    s->list = list ? list : s->list;
+    return list;
 }
 
 static bool is_team_slot(const rung__census *c, uint32_t i) {

@@ -92,6 +92,21 @@ void *rung_alloc_zeroed(const rung_alloc *a, size_t size) {
     return p;
 }
 
+void *rung_alloc_array(const rung_alloc *a, void *array, uint32_t *cap, uint32_t index,
+                       size_t size) {
+    if (index < *cap)
+        return array;
+    uint32_t more = *cap ? *cap : 16;
+    while (more <= index)
+        more *= 2;
+    char *grown = rung_alloc_resize(a, array, *cap * size, more * size);
+    if (!grown)
+        return NULL;
+    memset(grown + *cap * size, 0, (more - *cap) * size);
+    *cap = more;
+    return grown;
+}
+
 /* ---- the meter ---- */
 
 /* As glibc's malloc: 8 bytes of header per block, in steps of 16, at least 32. */

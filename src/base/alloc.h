@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct rung_alloc {
     void *(*resize)(void *ctx, void *ptr, size_t old_size, size_t new_size);
@@ -43,6 +44,11 @@ static inline void rung_alloc_free(const rung_alloc *a, void *ptr, size_t size) 
     if (ptr)
         a->resize(a->ctx, ptr, size, 0);
 }
+
+/* Grow an array of `*cap` elements of `size` bytes to more than `index` elements, the new ones zero. Returns the array;
+ * NULL: out of memory, and nothing changed. */
+void *rung_alloc_array(const rung_alloc *a, void *array, uint32_t *cap, uint32_t index,
+                       size_t size);
 
 /* May several threads use it at a time? True for the heap and for a meter on it. */
 bool rung_alloc_is_shared(const rung_alloc *a);

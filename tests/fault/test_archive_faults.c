@@ -20,14 +20,14 @@ typedef struct world {
     rung_sqlite_archive_config config;
     rung_archive *archive; /* NULL: not open */
     archive_kit kit;       /* the state, and packed windows by the event that closed them */
-    rung_packed packed[EVENTS + 1];
+    rung_buffer packed[EVENTS + 1];
     uint64_t cursor;
 } world;
 
 static void on_close(void *ctx, rung_slice board, const rung_view *view) {
     world *w = ctx;
     uint64_t seq = rung_state_seq(view->state);
-    if (!w->packed[seq].ptr) /* one window an event in this load */
+    if (!w->packed[seq].data) /* one window an event in this load */
         CHECK_OK(rung_closed_window_pack(rung_alloc_heap(), board, view, &w->packed[seq]));
     else
         CHECK(false);
@@ -64,8 +64,8 @@ static rung_status one_batch(world *w, rung_err *err) {
     for (uint64_t seq = w->cursor + 1; st >= 0 && seq <= last; seq++) {
         const rung_event *e = archive_load_event(&load, seq);
         st = rung_archive_add_event(a, seq, e, e->ts_ms, (int)statuses[seq], err);
-        if (st >= 0 && w->packed[seq].ptr)
-            st = rung_archive_add_packed(a, rung_slice_of(w->packed[seq].ptr, w->packed[seq].len),
+        if (st >= 0 && w->packed[seq].data)
+            st = rung_archive_add_packed(a, rung_slice_of(w->packed[seq].data, w->packed[seq].len),
                                          err);
     }
     if (st >= 0)
@@ -145,7 +145,7 @@ static void sweep(int code, bool sticky) {
     }
     CHECK(n > 100);
     for (int i = 0; i <= EVENTS; i++)
-        rung_packed_deinit(rung_alloc_heap(), &w.packed[i]);
+        rung_buffer_deinit(&w.packed[i]);
     archive_dir_deinit(&w.dir);
 }
 
@@ -191,7 +191,7 @@ TEST(no_memory) {
     }
     /* And the memory of packing. */
     for (int i = 0; i <= EVENTS; i++)
-        rung_packed_deinit(rung_alloc_heap(), &w.packed[i]);
+        rung_buffer_deinit(&w.packed[i]);
     archive_dir_deinit(&w.dir);
 }
 
@@ -202,10 +202,10 @@ typedef struct packing {
 
 static void pack_on_close(void *ctx, rung_slice board, const rung_view *view) {
     packing *p = ctx;
-    rung_packed out;
+    rung_buffer out;
     p->status = rung_closed_window_pack(p->alloc, board, view, &out);
     if (p->status == RUNG_OK)
-        rung_packed_deinit(p->alloc, &out);
+        rung_buffer_deinit(&out);
 }
 
 TEST(no_memory_to_pack) {

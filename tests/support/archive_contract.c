@@ -51,11 +51,13 @@ rung_status archive_kit_apply(archive_kit *k, const rung_event *event) {
                                             rung_state_time(k->state), (int)status, &err);
     CHECK_MSG(st == RUNG_OK, "add_event: %s", err.message);
     for (uint32_t i = 0; i < k->packed_count; i++) {
-        CHECK_EQ_U64(k->packed[i].seq, rung_state_seq(k->state));
-        st = rung_archive_add_packed(k->archive, rung_slice_of(k->packed[i].ptr, k->packed[i].len),
+        rung_packed_reader r;
+        CHECK_OK(rung_packed_open(rung_buffer_slice(&k->packed[i]), &r, &err));
+        CHECK_EQ_U64(r.window.closed_seq, rung_state_seq(k->state));
+        st = rung_archive_add_packed(k->archive, rung_slice_of(k->packed[i].data, k->packed[i].len),
                                      &err);
         CHECK_MSG(st == RUNG_OK, "add_packed: %s", err.message);
-        rung_packed_deinit(rung_alloc_heap(), &k->packed[i]);
+        rung_buffer_deinit(&k->packed[i]);
     }
     k->packed_count = 0;
     if (event->kind != RUNG_EVENT_SCORE)
@@ -717,15 +719,15 @@ void archive_contract_closed_windows(const archive_maker *m) {
 static void take_samples(const archive_kit *k, rung_archive *a) {
     rung_err err = {0};
     rung_view view;
-    rung_packed packed;
+    rung_buffer packed;
     rung_slice ids[] = {RUNG_SLICE("p0"), RUNG_SLICE("p8"), RUNG_SLICE("nobody")};
     CHECK_OK(rung_state_view(k->state, &(rung_query){.board = RUNG_SLICE("b")}, &view, &err));
     CHECK_OK(rung_sample_pack(rung_alloc_heap(), RUNG_SLICE("b"), &view, T0 + DAY_MS, 2, 3, ids,
                               &packed));
     CHECK_OK(rung_archive_begin(a, &err));
-    CHECK_OK(rung_archive_add_packed(a, rung_slice_of(packed.ptr, packed.len), &err));
+    CHECK_OK(rung_archive_add_packed(a, rung_slice_of(packed.data, packed.len), &err));
     CHECK_OK(rung_archive_commit(a, 11, T0 + DAY_MS, &err));
-    rung_packed_deinit(rung_alloc_heap(), &packed);
+    rung_buffer_deinit(&packed);
 }
 
 static uint32_t history_of_p0(rung_archive *a, rung_archive_point points[8]) {

@@ -41,7 +41,7 @@ typedef struct archive_kit {
     rung_state *state;
     rung_archive *archive; /* NULL: only the state */
     uint32_t packed_count; /* windows closed by the event being applied */
-    rung_packed packed[ARCHIVE_KIT_PACKED_MAX];
+    rung_buffer packed[ARCHIVE_KIT_PACKED_MAX];
     uint64_t closed_count; /* windows ever closed */
     archive_ages ages;
     bool in_batch;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 typedef struct taken {
-    rung_packed packed;
+    rung_buffer packed;
     uint32_t total;
     rung_row rows[64];
     char names[64][16];
@@ -15,7 +15,7 @@ typedef struct taken {
 
 static void take(void *ctx, rung_slice board, const rung_view *view) {
     taken *t = ctx;
-    if (t->packed.ptr)
+    if (t->packed.data)
         return;
     CHECK_OK(rung_closed_window_pack(rung_alloc_heap(), board, view, &t->packed));
     rung_view v = *view;
@@ -38,7 +38,7 @@ static void take_an_hour(taken *t) {
         rung_ignore(rung_state_apply(s, archive_load_event(&load, seq), NULL, NULL),
                     "whatever it says");
     rung_state_destroy(s);
-    CHECK(t->packed.ptr && t->total > 10);
+    CHECK(t->packed.data && t->total > 10);
 }
 
 TEST(what_was_packed_is_read) {
@@ -47,8 +47,8 @@ TEST(what_was_packed_is_read) {
     rung_archive_row row;
     rung_err err;
     take_an_hour(&t);
-    CHECK_EQ_U64(t.packed.seq, 50);
-    CHECK_OK(rung_packed_open(rung_slice_of(t.packed.ptr, t.packed.len), &r, &err));
+    CHECK_OK(rung_packed_open(rung_slice_of(t.packed.data, t.packed.len), &r, &err));
+    CHECK_EQ_U64(r.window.closed_seq, 50);
     CHECK(!r.is_sample);
     CHECK_EQ_U64(r.row_count, t.total);
     CHECK_EQ_U64(r.window.closed_seq, 50);
@@ -65,7 +65,7 @@ TEST(what_was_packed_is_read) {
         CHECK_EQ_I64(row.at_ms, t.rows[i].at_ms);
     }
     CHECK_STATUS(rung_packed_next(&r, &row, &err), RUNG_NOT_FOUND);
-    rung_packed_deinit(rung_alloc_heap(), &t.packed);
+    rung_buffer_deinit(&t.packed);
 }
 
 static void take_packed(void *ctx, rung_slice board, const rung_view *view) {
@@ -73,7 +73,7 @@ static void take_packed(void *ctx, rung_slice board, const rung_view *view) {
 }
 
 /* A day of four players: two in FI, one in SE who has been banned since and moved, one nowhere. */
-static void take_a_day_with_scopes(rung_packed *out) {
+static void take_a_day_with_scopes(rung_buffer *out) {
     static const char *const names[] = {"p0", "p1", "p2", "p3"}, *const places[] = {"FI", "SE",
                                                                                     NULL, "FI"};
     const int64_t t0 = INT64_C(1763164800000);
@@ -108,12 +108,12 @@ static void take_a_day_with_scopes(rung_packed *out) {
 
 TEST(scopes_come_with_the_rows) {
     static const char *const places[] = {"FI", "SE", "", "FI"};
-    rung_packed packed = {0};
+    rung_buffer packed = {0};
     rung_packed_reader r;
     rung_archive_row row;
     rung_err err;
     take_a_day_with_scopes(&packed);
-    CHECK_OK(rung_packed_open(rung_slice_of(packed.ptr, packed.len), &r, &err));
+    CHECK_OK(rung_packed_open(rung_slice_of(packed.data, packed.len), &r, &err));
     CHECK_EQ_U64(r.slot_count, 2);
     CHECK(rung_slice_eq(r.attributes[0], RUNG_SLICE("country")));
     CHECK(rung_slice_eq(r.attributes[1], RUNG_SLICE("guild")));
@@ -124,7 +124,7 @@ TEST(scopes_come_with_the_rows) {
         CHECK_EQ_U64(row.hidden, i == 1 ? RUNG_HIDDEN_BANNED : 0);
     }
     CHECK_STATUS(rung_packed_next(&r, &row, &err), RUNG_NOT_FOUND);
-    rung_packed_deinit(rung_alloc_heap(), &packed);
+    rung_buffer_deinit(&packed);
 }
 
 /* Reads all there is; the bytes are in a block of their own, so that a sanitizer sees a step too far. */
@@ -143,29 +143,29 @@ static rung_status read_all(const char *bytes, size_t len) {
     return st;
 }
 
-static void damage(rung_packed *p) {
-    CHECK_STATUS(read_all(p->ptr, p->len), RUNG_NOT_FOUND);
+static void damage(rung_buffer *p) {
+    CHECK_STATUS(read_all(p->data, p->len), RUNG_NOT_FOUND);
     for (size_t len = 0; len < p->len; len++)
-        CHECK_STATUS(read_all(p->ptr, len), RUNG_ECORRUPT);
+        CHECK_STATUS(read_all(p->data, len), RUNG_ECORRUPT);
     for (size_t i = 0; i < p->len; i++)
         for (int bit = 0; bit < 8; bit++) {
-            p->ptr[i] = (char)(p->ptr[i] ^ 1 << bit);
-            rung_status st = read_all(p->ptr, p->len);
+            p->data[i] = (char)(p->data[i] ^ 1 << bit);
+            rung_status st = read_all(p->data, p->len);
             CHECK(st == RUNG_ECORRUPT ||
                   st == RUNG_NOT_FOUND); /* some flips give another valid ranking */
-            p->ptr[i] = (char)(p->ptr[i] ^ 1 << bit);
+            p->data[i] = (char)(p->data[i] ^ 1 << bit);
         }
 }
 
 TEST(damaged_bytes_are_refused) {
     static taken t;
-    rung_packed with_scopes = {0};
+    rung_buffer with_scopes = {0};
     take_an_hour(&t);
     damage(&t.packed);
-    rung_packed_deinit(rung_alloc_heap(), &t.packed);
+    rung_buffer_deinit(&t.packed);
     take_a_day_with_scopes(&with_scopes);
     damage(&with_scopes);
-    rung_packed_deinit(rung_alloc_heap(), &with_scopes);
+    rung_buffer_deinit(&with_scopes);
 }
 
 RUNG_TEST_MAIN

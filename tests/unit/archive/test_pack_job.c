@@ -37,7 +37,7 @@ TEST(a_child_packs_what_was_there) {
     rung_state *s = fill(20000);
     rung_view v = view_of(s);
     rung_pack_job *job;
-    rung_packed here;
+    rung_buffer here;
     rung_slice there, again;
     rung_err err = {0};
     CHECK_OK(rung_closed_window_pack(rung_alloc_heap(), RUNG_SLICE("b"), &v, &here));
@@ -46,11 +46,11 @@ TEST(a_child_packs_what_was_there) {
     CHECK_OK(rung_state_apply(s, &e, NULL, NULL)); /* the child does not see it */
     CHECK_OK(rung_pack_job_wait(job, &there, &err));
     CHECK_EQ_U64(there.len, here.len);
-    CHECK(memcmp(there.ptr, here.ptr, here.len) == 0);
+    CHECK(memcmp(there.ptr, here.data, here.len) == 0);
     CHECK_OK(rung_pack_job_wait(job, &again, &err));
     CHECK_EQ_PTR(again.ptr, there.ptr);
     rung_pack_job_end(job);
-    rung_packed_deinit(rung_alloc_heap(), &here);
+    rung_buffer_deinit(&here);
     rung_state_destroy(s);
 }
 
