@@ -17,8 +17,8 @@
 #include "base/buffer.h"
 
 /* Pack all rows of a view with their scopes, and the rows hidden by bans. `board` is the view's. Scores of decay
- * boards are as of the window's end. RUNG_OK: release `out` with rung_buffer_deinit(); or RUNG_ENOMEM. About 0.2 us per row, and up to as much again per
- * attribute. */
+ * boards are as of the window's end. RUNG_OK: release `out` with rung_buffer_deinit(); or RUNG_ENOMEM. About 0.2 us
+ * per row, and up to as much again per attribute. */
 RUNG_NODISCARD rung_status rung_closed_window_pack(const rung_alloc *alloc, rung_slice board,
                                                    const rung_view *view, rung_buffer *out);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step of the follower's worker: take -> archive -> settle.
+/* A step of the follower's worker archives one batch in one transaction, then settles: moves the cursor and frees
+ * what was archived.
  *
  * Invariants:
- *   F1 Packed windows are in order of their sequence: first `taken` (in use by the thread), then the queue.
+ *   F1 Packed windows wait in order of their sequence. The owner appends; the thread removes from the front.
  *   F2 A batch ends at or before `applied_seq`, so the windows that its events closed were handed over; and before
  *      `blocked_seq`, the first event with a missing window.
  *   F3 cursor_seq moves only after a commit; an item in memory is freed only after the commit that contains it.
@@ -12,7 +13,7 @@
 
 #include "archive/closed_window.h"
 #include "archive/pack_job.h"
-#include "base/assert.h"
+#include "base/list.h"
 #include "service/applier.h"
 
 #include <inttypes.h>
@@ -34,16 +35,14 @@
 #define RECORDS_AT_ONCE 64
 
 typedef struct item {
-    struct item *next;
+    RUNG_LINK(struct item) link;
     uint64_t seq;       /* of the event that closed the window or triggered the sample */
     size_t size;        /* memory: exact, or as expected from the job */
     rung_buffer packed; /* empty while a job makes the bytes */
     rung_pack_job *job; /* NULL: `packed` has them */
 } item;
 
-typedef struct item_list {
-    item *first, *last;
-} item_list;
+typedef RUNG_LIST(item) item_list;
 
 struct rung_follower {
     rung_follower_config config;
@@ -57,7 +56,6 @@ struct rung_follower {
     uint64_t blocked_seq; /* 0: not blocked */
     rung_status blocked_status;
     item_list queue;
-    uint64_t taken_seq; /* of the first taken item; 0: none */
     size_t pinned_bytes;
     int8_t *ring;
     uint64_t ring_first;
@@ -70,8 +68,7 @@ struct rung_follower {
     rung_log_cursor *log_cursor; /* stands at cursor_seq + 1; NULL: to be opened */
     int64_t log_time_ms;         /* at cursor_seq */
     int8_t *statuses;            /* of the batch */
-    item_list taken;
-    uint64_t lost_seq; /* of a window whose job failed; 0: none */
+    uint64_t lost_seq;           /* of a window whose job failed; 0: none */
     bool is_failing;
     uint32_t retry_ms;
     int64_t not_before_ms; /* of the monotonic clock: when to try again */
@@ -89,37 +86,20 @@ static void say(rung_follower *f, const char *line) {
         f->config.say(f->config.say_ctx, line);
 }
 
-static void list_push(item_list *l, item *i) {
-    i->next = NULL;
-    if (l->last)
-        l->last->next = i;
-    else
-        l->first = i;
-    l->last = i;
-}
-
-static item *list_pop(item_list *l) {
-    item *i = l->first;
-    l->first = i->next;
-    if (!l->first)
-        l->last = NULL;
-    return i;
-}
-
 static void release_bytes(item *i) {
     rung_pack_job_end(i->job);
     rung_buffer_deinit(&i->packed);
 }
 
 static void list_free(rung_follower *f, item_list *l) {
-    while (l->first) {
-        item *i = list_pop(l);
+    for (item *i; (i = l->first);) {
+        RUNG_LIST_REMOVE(l, i, link);
         release_bytes(i);
         rung_alloc_free(f->config.alloc, i, sizeof *i);
     }
 }
 
-/* F2; under the lock. */
+/* F2; lock held. */
 static uint64_t target_seq(const rung_follower *f) {
     return f->blocked_seq && f->blocked_seq <= f->applied_seq ? f->blocked_seq - 1 : f->applied_seq;
 }
@@ -211,7 +191,7 @@ static void hand_over(rung_follower *f, uint64_t seq, rung_status st, size_t siz
     else if (is_new) {
         f->pinned_bytes += size;
         *i = given;
-        list_push(&f->queue, i);
+        RUNG_LIST_APPEND(&f->queue, i, link);
         pthread_mutex_unlock(&f->lock);
         return;
     }
@@ -276,9 +256,7 @@ uint64_t rung_follower_cursor(rung_follower *f) {
 rung_follower_pins rung_follower_pinned(rung_follower *f) {
     pthread_mutex_lock(&f->lock);
     rung_follower_pins p = {.bytes = f->pinned_bytes,
-                            .oldest_seq = f->taken_seq     ? f->taken_seq /* F1 */
-                                          : f->queue.first ? f->queue.first->seq
-                                                           : f->blocked_seq};
+                            .oldest_seq = f->queue.first ? f->queue.first->seq : f->blocked_seq};
     pthread_mutex_unlock(&f->lock);
     return p;
 }
@@ -311,29 +289,14 @@ rung_status rung_follower_wait(rung_follower *f, uint64_t seq, uint32_t timeout_
 
 /* ---- the thread: one batch ---- */
 
-/* Take what belongs to events up to `last`. Under the lock. */
-static void take(rung_follower *f, uint64_t last) {
+/* Copy the statuses of events up to `last`. Lock held. */
+static void take_statuses(rung_follower *f, uint64_t last) {
     for (uint64_t seq = f->cursor_seq + 1; seq <= last; seq++) {
         bool is_known =
             f->ring_count && seq >= f->ring_first && seq < f->ring_first + f->ring_count;
         f->statuses[seq - f->cursor_seq - 1] =
             is_known ? f->ring[seq % f->config.statuses_max] : RUNG_STATUS_UNKNOWN;
     }
-    while (f->queue.first && f->queue.first->seq <= last)
-        list_push(&f->taken, list_pop(&f->queue));
-    f->taken_seq = f->taken.first ? f->taken.first->seq : 0;
-}
-
-/* Return the remainder of a batch to the front of the queue (F1). Lock held. */
-static void give_back(rung_follower *f) {
-    if (f->taken.first) {
-        f->taken.last->next = f->queue.first;
-        if (!f->queue.last)
-            f->queue.last = f->taken.last;
-        f->queue.first = f->taken.first;
-    }
-    f->taken = (item_list){0};
-    f->taken_seq = 0;
 }
 
 static rung_status add_record(rung_follower *f, const rung_log_record *r, uint64_t seq, int status,
@@ -365,9 +328,17 @@ static rung_status item_bytes(rung_follower *f, item *i, rung_slice *out, rung_e
     return st;
 }
 
-/* The windows and samples of event `seq`, which stay in `taken` until the commit; `*next` is the first not added. */
+/* Under the lock: the owner may append behind it. */
+static item *item_after(rung_follower *f, const item *i) {
+    pthread_mutex_lock(&f->lock);
+    item *next = i->link.next;
+    pthread_mutex_unlock(&f->lock);
+    return next;
+}
+
+/* Add the windows and samples of events up to `seq`, from `*next` on. They stay in the queue until the commit (F3). */
 static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_err *err) {
-    for (; *next && (*next)->seq <= seq; *next = (*next)->next) {
+    for (; *next && (*next)->seq <= seq; *next = item_after(f, *next)) {
         rung_slice packed;
         rung_status st = item_bytes(f, *next, &packed, err);
         if (st >= 0)
@@ -380,8 +351,8 @@ static rung_status add_items(rung_follower *f, uint64_t seq, item **next, rung_e
 
 /* Add events from + 1 .. last with everything that belongs to them. `*done_out` is the last one added: less than
  * `last` if the log has not synced the rest yet. */
-static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out,
-                              item **next, int64_t *log_time_ms, rung_err *err) {
+static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, item *next,
+                              uint64_t *done_out, int64_t *log_time_ms, rung_err *err) {
     rung_log_record records[RECORDS_AT_ONCE];
     uint64_t seq = from;
     rung_status st = RUNG_OK;
@@ -397,7 +368,7 @@ static rung_status add_events(rung_follower *f, uint64_t from, uint64_t last, ui
             seq++;
             st = add_record(f, &records[i], seq, f->statuses[seq - from - 1], log_time_ms, err);
             if (st >= 0)
-                st = add_items(f, seq, next, err);
+                st = add_items(f, seq, &next, err);
         }
     }
     *done_out = seq;
@@ -419,31 +390,23 @@ static rung_status check_cursor(rung_follower *f, uint64_t from, uint64_t *seq_o
     return st;
 }
 
-/* The archive is ahead of cursor_seq: continue from there. */
-static rung_status catch_up(rung_follower *f, uint64_t *done_out, item **next, rung_err *err) {
-    uint64_t seq = 0;
-    rung_archive_rollback(f->config.archive);
-    close_log_cursor(f);
-    rung_status st = rung_archive_cursor(f->config.archive, &seq, &f->log_time_ms, err);
-    while (st >= 0 && *next && (*next)->seq <= seq)
-        *next = (*next)->next;
-    *done_out = seq;
-    return st;
-}
-
-/* One transaction. RUNG_OK with its last event, possibly none; after a failure nothing has changed. */
-static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, uint64_t *done_out,
-                                 item **next, rung_err *err) {
+/* One transaction; `next` is the first item that waits. RUNG_OK with its last event, possibly none; after a failure
+ * nothing has changed. */
+static rung_status archive_batch(rung_follower *f, uint64_t from, uint64_t last, item *next,
+                                 uint64_t *done_out, rung_err *err) {
     rung_archive *a = f->config.archive;
     int64_t log_time_ms = f->log_time_ms;
-    uint64_t seq;
+    uint64_t seq = from;
     rung_status st = rung_archive_begin(a, err);
     if (st >= 0)
         st = check_cursor(f, from, &seq, err);
-    if (st >= 0 && seq > from)
-        return catch_up(f, done_out, next, err);
+    if (st >= 0 && seq > from) { /* the archive is ahead: continue from there */
+        rung_archive_rollback(a);
+        close_log_cursor(f);
+        return rung_archive_cursor(a, done_out, &f->log_time_ms, err);
+    }
     if (st >= 0)
-        st = add_events(f, from, last, done_out, next, &log_time_ms, err);
+        st = add_events(f, from, last, next, done_out, &log_time_ms, err);
     if (st >= 0 && *done_out == from) {
         rung_archive_rollback(a);
         return RUNG_OK;
@@ -474,16 +437,16 @@ static rung_status skip_gap(rung_follower *f, uint64_t from, rung_err *err) {
 
 /* ---- the thread: its life ---- */
 
-/* After a commit up to `done`; `next` is the first item not in it (F3). Lock held. Returns the items to free. */
-static item_list settle(rung_follower *f, uint64_t done, const item *next) {
+/* After a commit up to `done`. Lock held. Returns the items it contains, which are those up to `items_seq`, to be
+ * freed (F3). */
+static item_list settle(rung_follower *f, uint64_t done, uint64_t items_seq) {
     item_list archived = {0};
-    while (f->taken.first && f->taken.first != next) {
-        item *i = list_pop(&f->taken);
+    for (item *i; (i = f->queue.first) && i->seq <= items_seq;) {
+        RUNG_LIST_REMOVE(&f->queue, i, link);
         f->pinned_bytes -= i->size;
         f->stats.windows++;
-        list_push(&archived, i);
+        RUNG_LIST_APPEND(&archived, i, link);
     }
-    give_back(f);
     f->cursor_seq = done;
     f->stats.batches++;
     f->stats.status = f->blocked_status;
@@ -506,17 +469,16 @@ static rung_status one_batch(rung_follower *f) {
     if (last - from > f->config.batch_events)
         last = from + f->config.batch_events;
     if (!is_gap)
-        take(f, last);
-    item *next = f->taken.first;
+        take_statuses(f, last);
+    item *next = f->queue.first;
     rung_err err = {0};
     pthread_mutex_unlock(&f->lock);
     rung_status st =
-        is_gap ? skip_gap(f, from, &err) : archive_batch(f, from, last, &done, &next, &err);
+        is_gap ? skip_gap(f, from, &err) : archive_batch(f, from, last, next, &done, &err);
     if (is_gap && st >= 0)
         done = f->config.first_seq - 1;
     pthread_mutex_lock(&f->lock);
     if (st < 0) {
-        give_back(f);
         f->stats.failures++;
         f->stats.last_error = err;
         f->stats.status = st;
@@ -525,15 +487,13 @@ static rung_status one_batch(rung_follower *f) {
         f->lost_seq = 0;
         return st;
     }
-    item_list archived = {0};
-    if (done > from)
-        archived = settle(f, done, next);
-    else
-        give_back(f);
+    if (done == from)
+        return RUNG_NOT_FOUND;
+    item_list archived = settle(f, done, is_gap ? 0 : done);
     pthread_mutex_unlock(&f->lock);
     list_free(f, &archived);
     pthread_mutex_lock(&f->lock);
-    return done == from ? RUNG_NOT_FOUND : RUNG_OK;
+    return RUNG_OK;
 }
 
 /* Tell the operator when it starts to fail and when it works again. Releases the lock to do so. */
@@ -553,7 +513,7 @@ static void report(rung_follower *f, rung_status st) {
     pthread_mutex_lock(&f->lock);
 }
 
-/* After a batch: when to go on. Under the lock. */
+/* After a batch: when to go on. Lock held. */
 static uint32_t next_in_ms(rung_follower *f, rung_status st) {
     uint32_t ms = RUNG_WORKER_AGAIN;
     if (f->is_stopping)
@@ -570,7 +530,7 @@ static uint32_t next_in_ms(rung_follower *f, rung_status st) {
     return ms;
 }
 
-/* Under the lock. */
+/* Lock held. */
 static uint32_t work(rung_follower *f) {
     if (target_seq(f) <= f->cursor_seq)
         return RUNG_WORKER_SLEEP;
