@@ -808,8 +808,8 @@ int main(int argc, char **argv) {
     double seconds = (double)ms * 1e-3;
     make_folder();
     bench_machine_describe(&r, o.command);
-    bench_report_line(&r, "One thread, as the server's loop: put, flush, turn when woken; one "
-                          "thread writes and syncs.");
+    bench_report_line(&r, "One thread runs a loop like the server's: put, flush, and a turn when "
+                          "woken. Another thread writes and syncs.");
     bench_report_line(&r, "Submissions of random known players (15-byte ids) to a board with "
                           "`update: last`. Redis has the");
     bench_report_line(&r, "same members in one sorted set, an AOF of one ZADD each, without RDB "

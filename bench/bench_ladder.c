@@ -800,17 +800,13 @@ static void report_bars(bench_report *r, const outcome *all, size_t count) {
 
 static void report_method(bench_report *r) {
     static const char *const lines[] = {
-        "Keys of two words (score 0 .. 10^6 inverted, time), players loaded in random order. Times "
-        "are",
-        "processor times of the one thread. A figure is the median of the rounds; a ratio is the "
-        "median of",
-        "the rounds' ratios, both sides being asked in turn. The skip list follows Redis 7 (32 "
-        "levels,",
-        "p = 1/4, spans, backward pointer, chained hash table, a malloc block per node and per "
-        "table entry),",
-        "with 32-bit members instead of strings and fewer descents per question where Redis takes "
-        "more than",
-        "it must: the differences are in its favour.",
+        "Keys of two words (score 0 .. 10^6 inverted, time), players loaded in random order.",
+        "Times are CPU times of the one thread. A figure is the median of the rounds. A ratio",
+        "is the median of the rounds' ratios; both sides are measured alternately. The skip list",
+        "follows Redis 7 (32 levels, p = 1/4, spans, backward pointer, chained hash table, a",
+        "malloc block per node and per table entry), but has 32-bit members instead of strings,",
+        "and descends less often where Redis descends more than it must. Both differences favour",
+        "the skip list.",
     };
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++)
         bench_report_line(r, "%s", lines[i]);

@@ -838,24 +838,27 @@ static void report_size(const bench *b, bench_report *r) {
 
 static void introduce(const bench *b, bench_report *r) {
     bench_machine_describe(r, b->o.command);
-    bench_report_line(r, "Redis 7 and `rung serve`, each on the same one processor, asked in turn "
-                         "over a unix socket by one");
+    bench_report_line(r,
+                      "Redis 7 and `rung serve` run on the same core, alternately. One client on "
+                      "another core sends");
     bench_report_line(
         r,
-        "client on another: %u connections, each with 1, 16 or 100 commands under way. Members are",
+        "commands over a unix socket: %u connections, each with 1, 16 or 100 commands "
+        "in flight.",
         (unsigned)b->connections);
-    bench_report_line(r, "`player:%%08d` with random integer scores from 0 to 10^6, so that at 10 "
-                         "M ten share a score. Nothing is");
-    bench_report_line(r, "kept on disk but where it says so. \"us\" is the server's own processor "
-                         "time per command; where its");
-    bench_report_line(r, "ratio is the larger one, the client, not Rung, was at its limit.");
+    bench_report_line(r, "Members are `player:%%08d` with random integer scores from 0 to 10^6, so "
+                         "at 10 M ten share a");
+    bench_report_line(r, "score. Nothing is on disk unless stated. \"us\" is the server's own CPU "
+                         "time per command. Where");
+    bench_report_line(r, "its ratio is the larger one, the client was the limit, not Rung.");
     bench_report_gap(r);
     bench_report_line(r, "On disk, Rung has its log and snapshots (`--archive off`), Redis its AOF "
-                         "and RDB; both start empty and are");
-    bench_report_line(r, "loaded by the same client. After a restart from RDB or snapshot Redis "
-                         "has its nodes in the order of their");
-    bench_report_line(r, "scores, one behind the other, and is the faster for it until changes "
-                         "have moved them.");
+                         "and RDB. Both start");
+    bench_report_line(r,
+                      "empty, and the same client loads them. After a restart from an RDB, Redis "
+                      "has its nodes in memory");
+    bench_report_line(r, "in the order of their scores, and is faster until changes have moved "
+                         "them.");
     bench_report_gap(r);
     bench_report_line(r,
                       "Medians of %u rounds, on disk of %u, and of %d restarts; a ratio is the "

@@ -261,12 +261,12 @@ int main(int argc, char **argv) {
         "Submissions of random known players (15-byte ids) with random scores to a board with");
     bench_report_line(
         &report,
-        "`update: last`, in batches of %d; every one moves an entry and is answered with ranks,",
+        "`update: last`, in batches of %d. Every submission moves an entry, and its answer has",
         BATCH);
     bench_report_line(&report,
-                      "percentile and the next player. A move is one of a batch of puts of "
-                      "the same size, in turn");
-    bench_report_line(&report, "in the same run. Processor time of the one thread.");
+                      "ranks, percentile and the next player. A move is one put of a batch "
+                      "of the same size,");
+    bench_report_line(&report, "measured alternately in the same run. CPU time of the one thread.");
     bench_report_gap(&report);
     bench_table_head(&t, 9, "players, windows", "M events/s", "one by one", "M moves/s",
                      "moves per event", "bar", "bytes per player", "all in", "bar");
