@@ -141,6 +141,10 @@ static void sweep_lives(int os_errno, bool is_sticky, int only, bool is_killed) 
         rung_memfs_init(&fs);
         life l = {.config = logkit_config(&fs, 8192), .truncated = 1, .is_killed = is_killed};
         fs.only = only;
+        if (is_killed && n % 2) { /* a sync that fails may have written some of the pages */
+            fs.keep_failed = keep_some;
+            fs.keep_arg = &rng;
+        }
         rung_memfs_fail(&fs, n, os_errno, is_sticky);
         rung_status st = live(&l, &fs);
         bool has_failed = fs.has_failed;

@@ -114,6 +114,8 @@ static bool keep_none(void *arg, size_t atom) {
 static void attach_disk(sim_world *w) {
     w->fs->before = before_file_call;
     w->fs->before_arg = w;
+    w->fs->keep_failed = keep_some;
+    w->fs->keep_arg = &w->rng;
 }
 
 /* The machine goes and comes back: of what was not synced any part may be there. */

@@ -110,10 +110,11 @@ static void sector_atom(rung_memfs *fs, int inode, uint64_t sector) {
     memcpy(a->bytes, seen, SECTOR);
 }
 
-static void size_atom(rung_memfs *fs, int inode) {
+static void size_atom(rung_memfs *fs, int inode, uint64_t size, bool is_grown) {
     memfs_atom *a = add_atom(fs, MEMFS_SIZE);
     a->inode = inode;
-    a->index = fs->inodes[inode].seen.size;
+    a->index = size;
+    a->is_grown = is_grown;
 }
 
 /* Sectors beyond the end of the file wait there, invisible, until a size atom reaches them: the content is kept in
@@ -146,6 +147,8 @@ static void apply_inode(memfs_bytes *disk, const rung_memfs *fs, int inode,
             continue;
         if (a->kind == MEMFS_SECTOR) {
             apply_sector(disk, a);
+        } else if (a->is_grown) {
+            size = a->index > size ? (size_t)a->index : size;
         } else {
             if (a->index < size && a->index < disk->size)
                 memset(disk->bytes + a->index, 0, disk->size - a->index);
@@ -176,12 +179,18 @@ static void forget(rung_memfs *fs, int inode, int dir) {
     fs->atom_count = kept;
 }
 
-/* The kernel calls the pages of a failed sync clean. A size is the file system's own, and stays pending. */
-static void forget_sectors(rung_memfs *fs, int inode) {
+/* A sync has failed: the kernel calls the pages that it was for clean, so no later sync carries them over, nor the
+ * growth of the file that came with them. What keep_failed() says is still pending. A size that was set, like a name,
+ * is in the file system's journal: one that cannot write that takes no more writes at all. */
+static void lose_pages(rung_memfs *fs, int inode) {
     size_t kept = 0;
-    for (size_t i = 0; i < fs->atom_count; i++)
-        if (fs->atoms[i].kind != MEMFS_SECTOR || fs->atoms[i].inode != inode)
+    for (size_t i = 0; i < fs->atom_count; i++) {
+        const memfs_atom *a = &fs->atoms[i];
+        bool is_page = a->kind == MEMFS_SECTOR || (a->kind == MEMFS_SIZE && a->is_grown);
+        bool is_kept = fs->keep_failed && fs->keep_failed(fs->keep_arg, i);
+        if (!is_page || a->inode != inode || is_kept)
             fs->atoms[kept++] = fs->atoms[i];
+    }
     fs->atom_count = kept;
 }
 
@@ -357,10 +366,10 @@ static void write_some(rung_memfs *fs, int inode, const uint8_t *from, size_t le
     memfs_bytes *b = &fs->inodes[inode].seen;
     if (len == 0)
         return;
-    if (offset + len > b->size) {
+    if (offset + len > b->size || offset + len > fs->inodes[inode].disk.size)
+        size_atom(fs, inode, offset + len, true); /* also where the last growth was lost */
+    if (offset + len > b->size)
         rung_memfs_resize(b, (size_t)offset + len);
-        size_atom(fs, inode);
-    }
     memcpy(b->bytes + offset, from, len);
     for (uint64_t s = offset / SECTOR; s <= (offset + len - 1) / SECTOR; s++)
         sector_atom(fs, inode, s);
@@ -426,7 +435,7 @@ static int do_sync(rung_memfs *fs, int handle) {
     if (fs->is_frozen)
         return failed;
     if (failed) {
-        forget_sectors(fs, inode);
+        lose_pages(fs, inode);
         return failed;
     }
     apply_inode(&fs->inodes[inode].disk, fs, inode, keep_all, NULL);
@@ -454,7 +463,7 @@ static int do_resize(rung_memfs *fs, int handle, uint64_t size, bool may_shrink)
     if (size == b->size || (size < b->size && !may_shrink))
         return 0;
     rung_memfs_resize(b, (size_t)size);
-    size_atom(fs, inode);
+    size_atom(fs, inode, size, false);
     return 0;
 }
 

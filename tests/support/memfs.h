@@ -12,8 +12,9 @@
  *     fs.before = look; fs.before_arg = ...;       // called before each call that changes something
  *     rung_memfs_crash(&world, &fs, keep_some, &rng);
  *
- * A sync that fails drops the sectors that it was for: the page cache still shows them, the disk never gets them
- * (what Linux does). Calls are guarded by a mutex; the hook runs outside of it. */
+ * A sync that fails drops the pages that it was for, or some of them (keep_failed): the page cache still shows them,
+ * the disk never gets them, and later syncs succeed (what Linux does). Calls are guarded by a mutex; the hook runs
+ * outside of it. */
 #ifndef RUNG_TESTS_MEMFS_H
 #define RUNG_TESTS_MEMFS_H
 
@@ -36,6 +37,7 @@ typedef struct memfs_atom {
     memfs_atom_kind kind;
     int inode, dir;
     uint64_t index; /* sector number, or size */
+    bool is_grown;  /* a size that a write has reached: at least this */
     char name[64], to[64];
     uint8_t bytes[512];
 } memfs_atom;
@@ -87,6 +89,9 @@ typedef struct rung_memfs {
     bool
         is_frozen; /* every call fails and changes nothing: the process is dead, its objects are being freed */
     uint64_t random; /* state of random() */
+    /* Is this page (an atom) still pending after a sync that failed? NULL: none is. */
+    bool (*keep_failed)(void *arg, size_t atom);
+    void *keep_arg;
     uint64_t sync_count, write_count;
     void (*before)(void *arg, struct rung_memfs *fs, const char *call);
     void *before_arg;
