@@ -114,6 +114,8 @@ rung_status rung_question_open(const rung_service *s, rung_question *q, rung_vie
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "on", "not together with window_id");
     if (rung_state_board(state, q->query.board, &def) != RUNG_OK)
         return RUNG_FAIL_FIELD(err, RUNG_NOT_FOUND, "board", "no such board");
+    if (q->query.now_ms < rung_state_time(state)) /* or the last events would be in the future */
+        q->query.now_ms = rung_state_time(state);
     rung_status st = rung_state_view(state, &q->query, view, &why);
     if (st == RUNG_OK) {
         set_ranking(&q->k, view, def);

@@ -308,7 +308,7 @@ rung_status rung_friends_replace(rung *db, rung_slice player, uint32_t count,
 
 rung_status rung_ask(const rung *db, const rung_query *query, rung_view *view_out, rung_err *err) {
     rung_query q = *query;
-    if (q.now_ms == 0)
+    if (q.now_ms == 0 && rung_hub_now(db->hub) > rung_state_time(rung_hub_state(db->hub)))
         q.now_ms = rung_hub_now(db->hub);
     return rung_state_view(rung_hub_state(db->hub), &q, view_out, err);
 }

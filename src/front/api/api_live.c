@@ -51,8 +51,11 @@ static const rung_state *state_of(void *ctx) {
     return api->service.hub ? rung__api_state(api) : NULL;
 }
 
+/* Now or, if the clock is behind the log, log time. */
 static int64_t now_of(void *ctx) {
-    return rung_hub_now(((const rung_api *)ctx)->service.hub);
+    const rung_api *api = ctx;
+    int64_t now_ms = rung_hub_now(api->service.hub), log_ms = rung_state_time(rung__api_state(api));
+    return now_ms > log_ms ? now_ms : log_ms;
 }
 
 static bool sees_board(void *ctx, rung_slice sight, rung_slice board) {

@@ -253,6 +253,20 @@ static rung_question past(rung_ask_kind kind) {
 
 /* ---- memory ---- */
 
+/* Today is the log's today, also after the clock was set back: what was just sent is in it. */
+TEST(a_clock_behind_the_log_does_not_undo_its_events) {
+    fixture f;
+    rung_view view;
+    rung_err err;
+    begin(&f, 0);
+    rung_question q = {
+        .query = {.board = RACE, .window = RUNG_SLICE("day"), .now_ms = NOON - 86400000}};
+    CHECK_OK(rung_question_open(&f.service, &q, &view, &err));
+    CHECK_EQ_U64(q.k.total, 3);
+    CHECK_EQ_I64(view.now_ms, NOON);
+    end(&f);
+}
+
 TEST(what_is_in_memory_is_answered_at_once) {
     fixture f;
     rung_view view;
