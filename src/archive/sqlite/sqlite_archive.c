@@ -74,6 +74,7 @@ enum { SUM_BYTES = 16 };
     X(JOURNAL_MODE, "PRAGMA journal_mode")                                                         \
     X(QUICK_CHECK, "PRAGMA quick_check(1)")                                                        \
     X(ADD_SOURCE, "INSERT INTO source VALUES (1, ifnull(?1, ''), 0, NULL)")                        \
+    X(ADOPT_LOG, "UPDATE source SET log_id = ?1 WHERE cursor = 0 AND log_id <> ?1")                \
     X(LOG_ID, "SELECT log_id FROM source")                                                         \
     X(GET_CURSOR, "SELECT cursor, log_time_ms FROM source")                                        \
     X(SET_CURSOR, "UPDATE source SET cursor = ?1, log_time_ms = ?2 WHERE cursor <= ?1")            \
@@ -966,6 +967,11 @@ static rung_status migrate(sqlite_archive *a, rung_slice log_id, rung_err *err) 
     return st;
 }
 
+/* A first start that was interrupted leaves an empty archive, named after a log that was never written. */
+static rung_status adopt_log(sqlite_archive *a, rung_slice log_id, rung_err *err) {
+    return log_id.len ? RUN(&a->port, S_ADOPT_LOG, err, text(log_id)) : RUNG_OK;
+}
+
 static void read_text(use *u, void *out) {
     *(rung_slice *)out = text_at(u, 0);
 }
@@ -1041,6 +1047,8 @@ static rung_status make_ready(sqlite_archive *a, const rung_sqlite_archive_confi
         st = check_wal(a, err);
         if (st == RUNG_OK)
             st = migrate(a, c->log_id, err);
+        if (st == RUNG_OK)
+            st = adopt_log(a, c->log_id, err);
     }
     return st == RUNG_OK ? check_log_id(a, c->log_id, err) : st;
 }
