@@ -32,6 +32,7 @@ struct rung_attach {
     /* T1 */
     rung_archive *archive;
     rung_sampler *sampler;
+    rung_log *log;
     rung_archive *readers[RUNG_ATTACH_READERS_MAX]; /* opened when asked for */
     uint32_t reader_count;
     const char *vfs;
@@ -280,6 +281,7 @@ static void mark(rung_attach *a, uint64_t changed_seq, uint64_t closed_seq) {
 static rung_status begin(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq,
                          uint64_t state_seq, const rung_state *state, rung_err *err) {
     rung_attach *a = ctx;
+    a->log = log;
     rung_status st = open_file(a, log_id, err);
     if (st == RUNG_OK)
         st = make_sampler(a, err);
@@ -331,7 +333,8 @@ static void catch_up(void *ctx) {
     size_t max = a->config.replay_bytes_max ? a->config.replay_bytes_max : REPLAY_BYTES_DEFAULT;
     for (;;) {
         rung_follower_pins p = rung_follower_pinned(a->follower);
-        if (p.bytes <= max || rung_follower_stat(a->follower).status < 0)
+        if (p.bytes <= max || rung_follower_stat(a->follower).status < 0 ||
+            p.oldest_seq > rung_log_sure_seq(a->log))
             return;
         rung_ignore(rung_follower_wait(a->follower, p.oldest_seq, CATCH_UP_MS),
                     "asked again at once");

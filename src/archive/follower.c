@@ -466,8 +466,13 @@ static item_list settle(rung_follower *f, uint64_t done, uint64_t items_seq) {
 static rung_status one_batch(rung_follower *f) {
     uint64_t from = f->cursor_seq, last = target_seq(f), done = from;
     bool is_gap = from + 1 < f->config.first_seq;
+    uint64_t sure = rung_log_sure_seq(f->config.log);
     if (last - from > f->config.batch_events)
         last = from + f->config.batch_events;
+    if (last > sure && !is_gap) /* what a power cut undoes must not stay in the archive */
+        last = sure;
+    if (last <= from && !is_gap)
+        return RUNG_NOT_FOUND;
     if (!is_gap)
         take_statuses(f, last);
     item *next = f->queue.first;

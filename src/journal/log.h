@@ -87,6 +87,7 @@ typedef struct rung_log_ops {
     void (*await)(rung_log *log);
     rung_status (*sync)(rung_log *log, rung_err *err);
     uint64_t (*durable_seq)(const rung_log *log);
+    uint64_t (*sure_seq)(const rung_log *log); /* NULL: durable_seq */
     rung_status (*cursor_open)(rung_log *log, uint64_t from_seq, rung_log_cursor **cursor_out,
                                rung_err *err);
     rung_status (*cursor_read)(rung_log_cursor *cursor, rung_log_record *records, size_t max,
@@ -144,6 +145,12 @@ RUNG_NODISCARD static inline rung_status rung_log_sync(rung_log *log, rung_err *
 /* The last durable sequence; 0: none. */
 static inline uint64_t rung_log_durable_seq(const rung_log *log) {
     return log->ops->durable_seq(log);
+}
+
+/* The last sequence that no crash can undo. Before start it may be less than durable_seq: an interrupted run leaves
+ * records that can be read but may not be on the disk. Start makes them durable. */
+static inline uint64_t rung_log_sure_seq(const rung_log *log) {
+    return log->ops->sure_seq ? log->ops->sure_seq(log) : rung_log_durable_seq(log);
 }
 
 /* Open a cursor at `from_seq` (at least 1). RUNG_ESTALE: the log begins later. */

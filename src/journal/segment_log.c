@@ -79,7 +79,9 @@ struct rung_segment_log {
     rung_spare spare;
 
     _Atomic uint64_t durable_seq;
-    rung_writer *writer; /* NULL: not started through the port */
+    uint64_t sure_seq;            /* of the image that was opened */
+    _Atomic bool is_tail_durable; /* a start has written the rest of it again */
+    rung_writer *writer;          /* NULL: not started through the port */
 };
 
 static rung_segment_log *self(const rung_log *port) {
@@ -207,7 +209,9 @@ rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_se
     memcpy(log->uuid, log->image.uuid, sizeof log->uuid);
     log->salt = rung_segment_salt(log->uuid);
     log->mark = log->image.mark;
-    atomic_init(&log->durable_seq, log->image.count ? last_segment(log)->last_seq : 0);
+    const rung_segment_info *last = log->image.count ? last_segment(log) : NULL;
+    atomic_init(&log->durable_seq, last ? last->last_seq : 0);
+    log->sure_seq = !last || last->is_sealed ? atomic_load(&log->durable_seq) : log->image.sure.seq;
     *log_out = log;
     return RUNG_OK;
 }
@@ -701,12 +705,15 @@ rung_status rung_segment_log_start(rung_segment_log *log, rung_err *err) {
     if (st == RUNG_ENOSPC && !atomic_load(&log->is_start_due)) {
         rung_err detail;
         rung_status kept = keep_tail(log, &detail);
+        atomic_store(&log->is_tail_durable, kept == RUNG_OK);
         if (kept < 0 && kept != RUNG_ENOSPC) {
             if (err)
                 *err = detail;
             st = kept;
         }
     }
+    if (st == RUNG_OK)
+        atomic_store(&log->is_tail_durable, true);
     atomic_store(&log->is_start_due, st == RUNG_ENOSPC);
     return st;
 }
@@ -1006,6 +1013,10 @@ static uint64_t log_durable_seq(const rung_log *port) {
     return atomic_load_explicit(&self(port)->durable_seq, memory_order_acquire);
 }
 
+static uint64_t log_sure_seq(const rung_log *port) {
+    return atomic_load(&self(port)->is_tail_durable) ? log_durable_seq(port) : self(port)->sure_seq;
+}
+
 bool rung_segment_log_is_start_due(const rung_segment_log *log) {
     return atomic_load(&log->is_start_due);
 }
@@ -1109,6 +1120,7 @@ static const rung_log_ops segment_log_ops = {
     .await = log_await,
     .sync = log_sync,
     .durable_seq = log_durable_seq,
+    .sure_seq = log_sure_seq,
     .cursor_open = rung__segment_cursor_open,
     .cursor_read = rung__segment_cursor_read,
     .cursor_close = rung__segment_cursor_close,

@@ -65,6 +65,27 @@ TEST(records_come_back_after_a_kill) {
     rung_memfs_deinit(&fs);
 }
 
+/* What a killed run left may be in the page cache alone: it is sure when a start has written it again. */
+TEST(a_tail_is_sure_after_the_start) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_append(log, 1, 3, &err));
+    logkit_abandon(&fs, log);
+    CHECK_OK(logkit_open(&config, false, &log, &err));
+    CHECK_EQ_U64(rung_log_durable_seq(rung_segment_log_port(log)), 3);
+    CHECK_EQ_U64(rung_log_sure_seq(rung_segment_log_port(log)), 0);
+    CHECK_OK(rung_segment_log_start(log, &err));
+    CHECK_EQ_U64(rung_log_sure_seq(rung_segment_log_port(log)), 3);
+    CHECK_OK(logkit_append(log, 4, 2, &err));
+    CHECK_EQ_U64(rung_log_sure_seq(rung_segment_log_port(log)), 5);
+    CHECK_OK(rung_segment_log_close(log, &err));
+    rung_memfs_deinit(&fs);
+}
+
 TEST(restarts_without_records_leave_no_trace) {
     rung_memfs fs;
     rung_memfs_init(&fs);
