@@ -19,6 +19,8 @@ void sim_client_deinit(sim_client *c) {
     free(c->line.data);
 }
 
+enum { SENT_MAX = 40 }; /* no memory may be left for good */
+
 static uint32_t below(sim_client *c, uint32_t n) {
     return (uint32_t)rung_rng_below(&c->world->rng, n);
 }
@@ -46,7 +48,7 @@ static sim_answer classify_http(int status, const char *code) {
                   "board_not_found player_not_found window_not_found not_archived id_conflict "
                   "refused stale_id out_of_range"))
         return SIM_REFUSED;
-    if (is_one_of(code, "unavailable"))
+    if (is_one_of(code, "unavailable archive_unavailable archive_behind"))
         return SIM_UNKNOWN;
     return SIM_NOT_TAKEN;
 }
@@ -62,14 +64,15 @@ static sim_answer classify_reply(const char *text) {
         return SIM_DENIED;
     if (begins(text, "-REFUSED") || begins(text, "-ERR no such board") || begins(text, "-ERR id"))
         return SIM_REFUSED;
-    if (begins(text, "-TRYAGAIN") || begins(text, "-MISCONF there is no space") ||
-        begins(text, "-EXECABORT"))
+    if (begins(text, "-TRYAGAIN") || begins(text, "-OOM command") ||
+        begins(text, "-MISCONF there is no space") || begins(text, "-EXECABORT"))
         return SIM_NOT_TAKEN;
     return SIM_UNKNOWN;
 }
 
 static void retry(sim_client *c, sim_op *op) {
-    if (op->kind == SIM_SUBMIT && op->id[0] && !op->is_acked && c->retry_count < SIM_RETRIES_MAX)
+    if (op->kind == SIM_SUBMIT && op->id[0] && !op->is_acked && c->retry_count < SIM_RETRIES_MAX &&
+        op->sent < SENT_MAX)
         c->retries[c->retry_count++] = op;
     else
         op->is_given_up = true;
@@ -103,17 +106,26 @@ static void check_probe(sim_client *c, const sim_op *op, int status, const char 
         sim_fail(&c->world->trace, "P8: a bad request was answered %d %.100s", status, text);
 }
 
+/* A window that is closed may come from the archive, which has what it names, and perhaps more. */
+static bool is_archived(const sim_fields *f) {
+    const char *closed = sim_fields_get(f, "closed");
+    return closed && strcmp(closed, "1") == 0;
+}
+
 static void claim(sim_client *c, const sim_flight *f, sim_answer answer, int status,
                   const char *text) {
     sim_judge *j = &c->world->judge;
     uint64_t hi = sim_world_applied(c->world);
     bool is_change = sim_op_is_change(f->op);
     uint64_t seq = answer == SIM_OK ? check_seq(c, f, text, hi) : 0;
+    if (seq && is_archived(c->world->fields))
+        c->world->report.closed++;
     if (f->op->kind == SIM_DEFINE && answer == SIM_OK)
         c->world->is_defined[f->op->board] = true;
     if (seq && f->op->kind !=
                    SIM_SUBMIT) /* a change's event is no later; a duplicate's seq is the first's */
-        sim_judge_claim(j, f->op, answer, status, is_change ? f->lo : seq, seq, text);
+        sim_judge_claim(j, f->op, answer, status, is_change ? f->lo : seq,
+                        is_archived(c->world->fields) ? hi : seq, text);
     else
         sim_judge_claim(j, f->op, answer, status, f->lo, hi, text);
 }
@@ -400,8 +412,8 @@ static bool can_ask(const sim_client *c, const sim_op *op) {
     case SIM_MODE_STREAM:
         return op->kind == SIM_SUBMIT;
     case SIM_MODE_RESP:
-        return is_key_op || op->kind == SIM_SUBMIT || op->kind == SIM_TOP ||
-               op->kind == SIM_PLAYER || op->kind == SIM_PROBE;
+        return is_key_op || op->kind == SIM_SUBMIT || op->kind == SIM_PLAYER ||
+               (op->kind == SIM_TOP && op->board != SIM_DECAY) || op->kind == SIM_PROBE;
     default:
         return !is_key_op;
     }
@@ -457,8 +469,8 @@ static void want_submission(sim_client *c, sim_op *op) {
     op->kind = SIM_SUBMIT;
     op->board = (uint8_t)below(c, SIM_BOARDS);
     op->player = (uint8_t)below(c, SIM_PLAYERS);
-    op->is_delta = chance(c, 20);
-    op->value = (int32_t)below(c, 30) - (op->board == 1 ? 8 : 0);
+    op->is_delta = op->board != SIM_DECAY && chance(c, 20);
+    op->value = (int32_t)below(c, 30) - (op->board == 1 ? 8 : 0) + (op->board == SIM_DECAY);
     if (chance(c, 75))
         snprintf(op->id, sizeof op->id, "c%u-%u", c->number, ++c->ids);
 }
@@ -481,14 +493,39 @@ static void want_keys_change(sim_client *c, sim_op *op) {
         want_command(c, &op->commands[i]);
 }
 
+/* The same page again and again: whoever keeps it must see that it is old. */
+static void want_front_page(sim_op *op) {
+    op->kind = SIM_TOP;
+    op->limit = SIM_PLAYERS;
+}
+
+/* What is shown of fading scores is all or nothing: a page of them cannot be told from the answer alone. */
+static void want_fading_page(sim_op *op) {
+    want_front_page(op);
+    op->board = SIM_DECAY;
+}
+
 static void want_question(sim_client *c, sim_op *op) {
-    op->kind = chance(c, 60) ? SIM_TOP : SIM_PLAYER;
-    op->board = (uint8_t)below(c, SIM_BOARDS);
+    static const sim_op_kind kinds[] = {SIM_TOP,    SIM_TOP,    SIM_TOP,
+                                        SIM_PLAYER, SIM_PLAYER, SIM_FRIENDS};
+    bool is_http = c->mode != SIM_MODE_RESP;
+    op->kind = kinds[below(c, is_http ? 6 : 5)];
+    op->board = (uint8_t)below(c, is_http ? SIM_BOARDS : SIM_DECAY);
+    if (op->board == SIM_DECAY) {
+        want_fading_page(op);
+        return;
+    }
+    if (op->board == 0 && is_http && chance(c, 30)) {
+        want_front_page(op);
+        return;
+    }
+    if (op->board == 0 && is_http && chance(c, 20))
+        op->kind = SIM_TEAMS;
     op->player = (uint8_t)below(c, SIM_PLAYERS);
     op->limit = (uint8_t)(1 + below(c, SIM_PLAYERS));
     op->offset = (uint8_t)(chance(c, 70) ? 0 : below(c, 4));
     op->around = (uint8_t)below(c, 4);
-    if (op->board == 0 && chance(c, 30)) {
+    if (op->board == 0 && op->kind != SIM_TEAMS && chance(c, 30)) {
         op->has_country = true;
         op->country = (uint8_t)below(c, 3);
     }
@@ -498,7 +535,8 @@ static void want_question(sim_client *c, sim_op *op) {
     op->style = (uint8_t)below(c, 4);
     if (chance(c, 40))
         op->min_seq = c->seen + (chance(c, 80) ? 0 : below(c, 4));
-    if (op->window && chance(c, 25) && c->world->window_ids[op->window][0])
+    if (op->window && chance(c, c->world->taste.has_archive ? 60 : 25) &&
+        c->world->window_ids[op->window][0])
         memcpy(op->window_id, c->world->window_ids[op->window], sizeof op->window_id);
 }
 
@@ -510,11 +548,14 @@ static void want_key_question(sim_client *c, sim_op *op) {
 }
 
 static void want_moderation(sim_client *c, sim_op *op) {
-    static const sim_op_kind kinds[] = {SIM_PROFILE, SIM_PROFILE, SIM_PROFILE,
-                                        SIM_BAN,     SIM_UNBAN,   SIM_REMOVE};
-    op->kind = kinds[below(c, 6)];
+    static const sim_op_kind kinds[] = {SIM_PROFILE, SIM_PROFILE, SIM_PROFILE, SIM_BAN,
+                                        SIM_UNBAN,   SIM_REMOVE,  SIM_FRIEND,  SIM_FRIEND,
+                                        SIM_FRIEND,  SIM_UNFRIEND};
+    op->kind = kinds[below(c, 10)];
+    op->is_follow = chance(c, 30);
     op->board = (uint8_t)below(c, SIM_BOARDS);
     op->player = (uint8_t)below(c, SIM_PLAYERS);
+    op->other = (uint8_t)((op->player + 1 + below(c, SIM_PLAYERS - 1)) % SIM_PLAYERS);
     op->has_country = chance(c, 85);
     op->country = (uint8_t)below(c, 3);
 }

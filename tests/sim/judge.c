@@ -120,6 +120,7 @@ void sim_judge_claim(sim_judge *j, sim_op *op, sim_answer answer, int status, ui
                                               .lo = lo,
                                               .hi = hi,
                                               .step = j->trace->step,
+                                              .wall_ms = *j->wall_ms,
                                               .text = copy};
 }
 
@@ -207,6 +208,12 @@ static bool is_of_keys(const rung_event *e) {
            (e->kind == RUNG_EVENT_SCORE && e->score.when & RUNG_SCORE_KEY);
 }
 
+/* Closed windows that left the server's memory are in its archive, with the same rows: the model keeps them. */
+static void keep_windows(rung_event *e) {
+    if (e->kind == RUNG_EVENT_BOARD_DEFINED)
+        e->defined.def.keep = RUNG_KEEP_MAX;
+}
+
 /* The state model counts and dates every event, also those that it does not know. */
 static void apply_substitute(walk *w, const rung_event *e) {
     rung_event other = {.kind = RUNG_EVENT_ACCESS_SET, .ts_ms = e->ts_ms};
@@ -220,6 +227,11 @@ static sim_op *find_op(walk *w, const char *tag) {
         if (j->ops[i]->hash == w->hash && strcmp(j->ops[i]->tag, tag) == 0)
             return j->ops[i];
     return NULL;
+}
+
+/* Of scores that fade: too little to say whether anything changed. */
+static bool is_status_doubtful(const walk *w, rung_status status) {
+    return w->answer.is_change_doubtful && (status == RUNG_OK || status == RUNG_UNCHANGED);
 }
 
 static void apply_next(walk *w) {
@@ -237,7 +249,8 @@ static void apply_next(walk *w) {
                  (unsigned long long)w->seq, tag);
     if (w->op)
         w->op->found++;
-    if (is_of_keys(&e) || e.kind == RUNG_EVENT_IDS_SET || e.kind == RUNG_EVENT_ACCESS_SET)
+    keep_windows(&e);
+    if (is_of_keys(&e) || e.kind == RUNG_EVENT_IDS_SET)
         apply_substitute(w, &e);
     else
         state_model_apply(w->model, &e, r->status, &w->answer);
@@ -246,7 +259,7 @@ static void apply_next(walk *w) {
     else if (is_of_keys(&e))
         apply_key_score(w, &e.score);
     else if (r->status != w->answer.status && e.kind != RUNG_EVENT_IDS_SET &&
-             e.kind != RUNG_EVENT_ACCESS_SET)
+             !is_status_doubtful(w, r->status))
         sim_fail(w->judge->trace, "P5: seq %llu (%s) was %s, the model says %s",
                  (unsigned long long)w->seq, tag, rung_status_name(r->status),
                  rung_status_name(w->answer.status));
@@ -281,7 +294,8 @@ static bool same_text(walk *w, const sim_fields *f, const char *path, rung_slice
 
 static bool same_window(walk *w, const sim_fields *f, const rung_window_outcome *o) {
     char path[64];
-    const char *name = sim_windows[o->kind];
+    const char *name =
+        o->kind == RUNG_WINDOW_SEASON ? sim_windows[SIM_WINDOWS - 1] : sim_windows[o->kind];
     const struct {
         const char *name;
         uint32_t value;
@@ -307,6 +321,23 @@ static bool same_next(walk *w, const sim_fields *f, const rung_outcome *o) {
                             same_number(w, f, "next.gap", (double)o->gap.i));
 }
 
+static bool is_near(double a, double b) {
+    return fabs(a - b) <= 1e-6 * (fabs(a) + fabs(b)) + 1e-12;
+}
+
+/* Of a board whose scores fade: the sum of doubles leaves the last digits open, and with them who is above. */
+static bool same_fading_outcome(walk *w, const sim_fields *f, bool has_seq) {
+    const rung_outcome *o = &w->answer.outcome;
+    const char *score = sim_fields_get(f, "score");
+    if (has_seq && !same_number(w, f, "seq", (double)o->seq))
+        return false;
+    if (!score || !is_near(strtod(score, NULL), o->values[0].d))
+        return differ(w, "score is %s, the model says %.9g", score ? score : "missing",
+                      o->values[0].d);
+    return same_number(w, f, "total", o->total) &&
+           (w->answer.is_rank_doubtful || same_number(w, f, "rank", o->rank));
+}
+
 /* Three shapes of one answer: HTTP has all, a line of a batch and RUNG.SUBMIT less. */
 static bool same_outcome(walk *w, const sim_claim *c) {
     static sim_fields f;
@@ -317,6 +348,8 @@ static bool same_outcome(walk *w, const sim_claim *c) {
     else if (!sim_fields_read(&f, c->text, strlen(c->text)))
         return differ(w, "the answer is no JSON");
     is_line = !is_resp && sim_fields_get(&f, "line");
+    if (w->answer.is_decay)
+        return same_fading_outcome(w, &f, !is_resp);
     if (!same_number(w, &f, "changed", o->changed) ||
         !same_number(w, &f, "score", (double)o->values[0].i) ||
         !same_number(w, &f, "rank", o->rank) || !same_number(w, &f, "total", o->total))
@@ -382,8 +415,9 @@ static rung_status view_of(walk *w, const sim_claim *c, const sim_fields *f, mod
     rung_query q = {.board = rung_slice_str(sim_board_names[op->board]),
                     .window = rung_slice_str(sim_windows[op->window])};
     const char *id = f ? sim_fields_get(f, "window_id") : op->window_id;
-    if (op->window && id)
+    if (op->window && op->window < SIM_WINDOWS - 1 && id)
         q.window_id = rung_slice_str(id);
+    q.teams = op->kind == SIM_TEAMS;
     if (op->has_country) {
         snprintf(scope, sizeof scope, "country:%s", sim_country(op->country));
         q.scope = rung_slice_str(scope);
@@ -397,11 +431,15 @@ static rung_status view_of(walk *w, const sim_claim *c, const sim_fields *f, mod
 
 static bool same_row(walk *w, const sim_fields *f, const char *path, const rung_row *row) {
     char at[64];
-    snprintf(at, sizeof at, "%s.player", path);
+    bool is_team = row->members > 0;
+    snprintf(at, sizeof at, "%s.%s", path, is_team ? "team" : "player");
     if (!same_text(w, f, at, row->id))
         return false;
     snprintf(at, sizeof at, "%s.rank", path);
-    if (!same_number(w, f, at, row->rank))
+    if (!same_number(w, f, at, row->list_rank ? row->list_rank : row->rank))
+        return false;
+    snprintf(at, sizeof at, "%s.%s", path, is_team ? "members" : "global_rank");
+    if ((is_team || row->list_rank) && !same_number(w, f, at, is_team ? row->members : row->rank))
         return false;
     snprintf(at, sizeof at, "%s.score", path);
     if (!same_number(w, f, at, (double)row->values[0].i))
@@ -418,7 +456,7 @@ static bool same_rows(walk *w, const sim_fields *f, const char *list, const rung
         if (!same_row(w, f, path, &rows[i]))
             return false;
     }
-    return !sim_fields_get(f, "%s.%u.player", list, count) ||
+    return !sim_fields_get(f, "%s.%u.rank", list, count) ||
            differ(w, "%s has more than the model's %u", list, count);
 }
 
@@ -426,6 +464,39 @@ static bool same_top(walk *w, const sim_claim *c, const sim_fields *f, const mod
     rung_row rows[ROWS_MAX];
     uint32_t count = model_top(view, c->op->offset, c->op->limit, rows);
     return same_number(w, f, "total", view->total) && same_number(w, f, "closed", view->closed) &&
+           same_rows(w, f, "entries", rows, count);
+}
+
+/* Scores that fade are as of the server's time, which the answer does not tell: all have faded by one factor. */
+static bool same_fading_top(walk *w, const sim_fields *f, model_view *view) {
+    rung_row rows[ROWS_MAX];
+    double factor = 0;
+    uint32_t count = 0;
+    for (; count < ROWS_MAX && count < view->total; count++) {
+        const char *player = sim_fields_get(f, "entries.%u.player", count),
+                   *score = sim_fields_get(f, "entries.%u.score", count),
+                   *rank = sim_fields_get(f, "entries.%u.rank", count);
+        if (!player || !score || !rank || !model_row_of(view, rung_slice_str(player), &rows[count]))
+            return differ(w, "entry %u is missing, or somebody else", count);
+        double faded = strtod(score, NULL) / rows[count].values[0].d;
+        factor = count ? factor : faded;
+        if (!is_near(faded, factor) || factor > 1.000001)
+            return differ(w, "entry %u has faded by %.9g, the first by %.9g", count, faded, factor);
+        rows[count].rank = (uint32_t)strtoul(rank, NULL, 10);
+    }
+    const char *wrong = model_view_adopt(view, rows, count);
+    return !wrong || differ(w, "%s", wrong);
+}
+
+static bool same_friends(walk *w, const sim_claim *c, const sim_fields *f, const model_view *view) {
+    rung_row rows[ROWS_MAX];
+    char player[8];
+    uint32_t count, total;
+    sim_player_name(c->op->player, player);
+    if (model_friends(view, rung_slice_str(player), 0, c->op->limit, rows, &count, &total) !=
+        RUNG_OK)
+        return differ(w, "the model does not know the player");
+    return same_number(w, f, "total", view->total) && same_number(w, f, "count", total) &&
            same_rows(w, f, "entries", rows, count);
 }
 
@@ -449,9 +520,18 @@ static bool is_view_met(walk *w, const sim_claim *c) {
         return differ(w, "the answer is no JSON");
     if (view_of(w, c, &f, &view) != RUNG_OK)
         return differ(w, "the model has no such ranking");
-    is_same = c->op->kind == SIM_TOP ? same_top(w, c, &f, &view) : same_player(w, c, &f, &view);
+    is_same = view.is_decay                ? same_fading_top(w, &f, &view)
+              : c->op->kind == SIM_PLAYER  ? same_player(w, c, &f, &view)
+              : c->op->kind == SIM_FRIENDS ? same_friends(w, c, &f, &view)
+                                           : same_top(w, c, &f, &view);
     model_view_deinit(&view);
     return is_same;
+}
+
+/* The current hour is that of the server's clock, not of the last event. */
+static bool is_elsewhere(const walk *w, const sim_claim *c) {
+    return c->op->window && !c->op->window_id[0] &&
+           (w->judge->has_jumps || state_model_time(w->model) / 3600000 != c->wall_ms / 3600000);
 }
 
 /* A refused question: there is no such board, window or player at that moment. */
@@ -461,12 +541,13 @@ static bool is_refusal_met(walk *w, const sim_claim *c) {
     rung_row row;
     if (is_absent(w, c->op->board) || view_of(w, c, NULL, &view) != RUNG_OK)
         return true;
-    if (w->judge->has_jumps && c->op->window && !c->op->window_id[0]) {
-        model_view_deinit(&view); /* the current hour of the wall clock may be any other */
-        return true;
-    }
     sim_player_name(c->op->player, player);
-    bool is_there = c->op->kind != SIM_PLAYER || model_row_of(&view, rung_slice_str(player), &row);
+    rung_slice id = rung_slice_str(player);
+    uint32_t count, total;
+    bool is_there = c->op->kind == SIM_FRIENDS
+                        ? model_friends(&view, id, 0, 1, &row, &count, &total) == RUNG_OK
+                        : c->op->kind != SIM_PLAYER || model_row_of(&view, id, &row);
+    is_there &= !is_elsewhere(w, c) && (!view.closed || w->judge->has_archive);
     model_view_deinit(&view);
     return !is_there || differ(w, "not found, and the model has it");
 }
@@ -541,6 +622,8 @@ static bool is_met(walk *w, const sim_claim *c) {
     switch (c->op->kind) {
     case SIM_TOP:
     case SIM_PLAYER:
+    case SIM_FRIENDS:
+    case SIM_TEAMS:
         return c->answer == SIM_REFUSED ? is_refusal_met(w, c)
                : c->status              ? is_view_met(w, c)
                                         : is_resp_view_met(w, c);
@@ -623,8 +706,8 @@ void sim_judge_sum_up(sim_judge *j) {
     if (j->claim_count)
         qsort(j->claims, j->claim_count, sizeof *j->claims, by_end);
     walk w = {.judge = j,
-              .model = state_model_create(
-                  &(state_model_config){.id_capacity = 1000000, .id_keep_ms = 86400000})};
+              .model = state_model_create(&(state_model_config){.id_capacity = j->id_capacity,
+                                                                .id_keep_ms = j->id_keep_ms})};
     hold_claims(&w);
     while (w.seq < j->count) {
         apply_next(&w);

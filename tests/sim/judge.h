@@ -37,6 +37,7 @@ typedef struct sim_claim {
     int status;      /* of HTTP; 0: over the Redis protocol */
     uint64_t lo, hi; /* a change's event comes after lo */
     uint64_t step;
+    int64_t wall_ms; /* when it was heard */
     char *text;
     bool is_met;
 } sim_claim;
@@ -47,7 +48,10 @@ typedef struct sim_judge {
     uint64_t count, room;
     sim_claim *claims;
     uint32_t claim_count, claim_room;
-    bool has_jumps; /* the wall clock may have jumped */
+    bool has_jumps;   /* the wall clock may have jumped */
+    bool has_archive; /* closed windows can be asked for */
+    uint32_t id_capacity;
+    int64_t id_keep_ms, *wall_ms;
     sim_op **ops;
     uint32_t op_count, op_room;
 } sim_judge;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/node.h"
 
+#include "sim/sqlite.h"
 #include "sim/world.h"
 #include "support/check.h"
 
@@ -107,10 +108,47 @@ static void on_say(void *ctx, const char *line) {
 static rung_status on_begin(void *ctx, rung_log *log, const uint8_t log_id[16], uint64_t first_seq,
                             uint64_t state_seq, const rung_state *state, rung_err *err) {
     sim_node *n = ctx;
-    (void)log, (void)log_id, (void)first_seq, (void)err;
     n->state = state;
     sim_judge_opened(&n->world->judge, state_seq, rung_state_digest(state));
-    return RUNG_OK;
+    return n->archive
+               ? n->archive->begin(n->archive->ctx, log, log_id, first_seq, state_seq, state, err)
+               : RUNG_OK;
+}
+
+/* The rest of the port is the archive's. */
+
+static void on_before(void *ctx, const rung_state *state, int64_t ts_ms) {
+    const rung_hub_follower *a = ((sim_node *)ctx)->archive;
+    if (a)
+        a->before(a->ctx, state, ts_ms);
+}
+
+static void on_close(void *ctx, rung_slice board, const rung_view *view) {
+    const rung_hub_follower *a = ((sim_node *)ctx)->archive;
+    if (a)
+        a->on_close(a->ctx, board, view);
+}
+
+static void on_catch_up(void *ctx) {
+    const rung_hub_follower *a = ((sim_node *)ctx)->archive;
+    if (a)
+        a->catch_up(a->ctx);
+}
+
+static uint64_t on_needed_from(void *ctx) {
+    const rung_hub_follower *a = ((sim_node *)ctx)->archive;
+    return a ? a->needed_from(a->ctx) : UINT64_MAX;
+}
+
+static uint64_t on_snapshot_before(void *ctx) {
+    const rung_hub_follower *a = ((sim_node *)ctx)->archive;
+    return a ? a->snapshot_before(a->ctx) : UINT64_MAX;
+}
+
+static void on_end(void *ctx) {
+    const rung_hub_follower *a = ((sim_node *)ctx)->archive;
+    if (a)
+        a->end(a->ctx);
 }
 
 static void on_applied(void *ctx, uint64_t first_seq, uint32_t count,
@@ -118,6 +156,8 @@ static void on_applied(void *ctx, uint64_t first_seq, uint32_t count,
     sim_node *n = ctx;
     sim_judge_applied(&n->world->judge, first_seq, count, events, statuses,
                       rung_state_digest(n->state));
+    if (n->archive)
+        n->archive->applied(n->archive->ctx, first_seq, count, events, statuses);
     if (n->stage != SIM_OPENING)
         n->applied = first_seq + count - 1;
 }
@@ -150,10 +190,26 @@ static void apply(void *ctx) {
         rung_hub_turn(n->hub);
 }
 
+static void access_answered(void *ctx, rung_status st, const rung_outcome *outcome,
+                            const rung_err *err) {
+    (void)st, (void)outcome, (void)err;
+    ((sim_node *)ctx)->is_access_put = false;
+}
+
+/* The log knows whether there are keys, as `rung serve` tells it. */
+static void note_access(sim_node *n) {
+    bool has_keys = !rung_access_is_open(n->access);
+    rung_event event = {.kind = RUNG_EVENT_ACCESS_SET, .access = {has_keys}};
+    if (n->hub && !n->is_access_put && rung_state_has_keys(n->state) != has_keys)
+        n->is_access_put = rung_hub_put(n->hub, &event, access_answered, n, NULL) == RUNG_OK;
+}
+
 static void on_tick(void *ctx) {
     sim_node *n = ctx;
     if (n->hub)
         rung_hub_tick(n->hub);
+    if (n->stage == SIM_SERVING)
+        note_access(n);
 }
 
 static void join_loop(sim_node *n) {
@@ -186,6 +242,9 @@ static void open_folder(rung_work *work) {
                               .fs = &n->world->fs->port,
                               .segment_size = t->segment_size,
                               .waiting_max = t->waiting_max,
+                              .id_capacity = t->id_capacity,
+                              .id_keep_ms = t->id_keep_ms,
+                              .memory_max = t->memory_max,
                               .snapshot_every = t->snapshot_every,
                               .follower = &n->follower,
                               .wake = on_wake,
@@ -198,6 +257,19 @@ static void open_folder(rung_work *work) {
 static void net_stopped(void *ctx) {
     sim_node *n = ctx;
     rung_loop_stop(loop(n));
+}
+
+static void add_readers(sim_node *n) {
+    rung_archive *archive;
+    rung_err err = {0};
+    if (!n->attach)
+        return;
+    rung_status st = rung_attach_reader(n->attach, &archive, &err);
+    if (st != RUNG_OK)
+        sim_tell(&n->world->trace, "the archive cannot be asked: %s", err.message);
+    while (st == RUNG_OK &&
+           rung_asker_add_reader(rung_api_asker(n->api), &rung_archive_reading, archive))
+        st = rung_attach_add_reader(n->attach, &archive, NULL);
 }
 
 static void recovered(rung_work *work) {
@@ -214,11 +286,14 @@ static void recovered(rung_work *work) {
                              .net = n->net,
                              .hub = n->hub,
                              .access = n->access,
+                             .asker = rung_api_asker(n->api),
                              .port = SIM_RESP_PORT,
                              .is_durable = true,
                              .version = "sim"};
     CHECK_OK(rung_resp_create(&resp, &n->resp, NULL));
+    note_access(n);
     rung_api_start(n->api, n->hub);
+    add_readers(n);
     n->stage = SIM_SERVING;
     n->recovered = n->applied;
     n->applied = rung_state_seq(n->state);
@@ -227,6 +302,36 @@ static void recovered(rung_work *work) {
 static void *resp_opened(void *ctx, rung_conn *c) {
     sim_node *n = ctx;
     return n->resp ? rung_resp_protocol()->opened(n->resp, c) : NULL;
+}
+
+static void set_up_archive(sim_node *n) {
+    rung_attach_config config = {.alloc = &n->process.alloc,
+                                 .path = sim_sqlite_path(),
+                                 .vfs = SIM_VFS,
+                                 .follower = {.threads = &n->process.threads,
+                                              .children = &n->children,
+                                              .clock = n->clock,
+                                              .batch_events = 20,
+                                              .fork_rows = UINT32_MAX},
+                                 .say = on_say,
+                                 .ctx = n};
+    n->archive = NULL;
+    n->attach = NULL;
+    if (!n->world->taste.has_archive)
+        return;
+    CHECK_OK(rung_attach_create(&config, &n->attach, NULL));
+    n->archive = rung_attach_port(n->attach);
+}
+
+static bool archive_stat(void *ctx, rung_api_archive_stat *out) {
+    sim_node *n = ctx;
+    if (!n->attach)
+        return false;
+    rung_attach_marks marks = rung_attach_mark(n->attach);
+    *out = (rung_api_archive_stat){.cursor_seq = rung_attach_stat(n->attach).cursor_seq,
+                                   .changed_seq = marks.changed_seq,
+                                   .closed_seq = marks.closed_seq};
+    return true;
 }
 
 static void listen_on(sim_node *n, uint16_t port, const rung_protocol *protocol, void *ctx) {
@@ -245,7 +350,12 @@ static bool set_up(sim_node *n) {
     if (n->open_status < 0)
         return false;
     CHECK_OK(rung_net_create(&(rung_net_config){.alloc = a, .loop = loop(n)}, &n->net, NULL));
-    rung_api_config api = {.alloc = a, .loop = loop(n), .access = n->access, .version = "sim"};
+    rung_api_config api = {.alloc = a,
+                           .loop = loop(n),
+                           .access = n->access,
+                           .archive_stat = archive_stat,
+                           .ctx = n,
+                           .version = "sim"};
     CHECK_OK(rung_api_create(&api, &n->api, NULL));
     rung_http_config http = {.alloc = a,
                              .net = n->net,
@@ -259,6 +369,7 @@ static bool set_up(sim_node *n) {
     n->resp_gate.opened = resp_opened;
     listen_on(n, SIM_HTTP_PORT, rung_http_protocol(), n->http);
     listen_on(n, SIM_RESP_PORT, &n->resp_gate, n);
+    set_up_archive(n);
     return true;
 }
 
@@ -269,6 +380,7 @@ static void tear_down(sim_node *n) {
     if (st < 0)
         sim_tell(&n->world->trace, "closing failed: %s", err.message);
     n->hub = NULL;
+    rung_attach_destroy(n->attach);
     rung_resp_destroy(n->resp);
     n->resp = NULL;
     rung_api_destroy(n->api);
@@ -312,13 +424,21 @@ void sim_node_init(sim_node *n, sim_world *w) {
                             .monotonic_us = monotonic_us};
     n->random = (rung_random){fill, n};
     n->children = (rung_children){begin_child, poll_child, kill_child, n};
-    n->follower = (rung_hub_follower){.ctx = n, .begin = on_begin, .applied = on_applied};
+    n->follower = (rung_hub_follower){.ctx = n,
+                                      .begin = on_begin,
+                                      .before = on_before,
+                                      .applied = on_applied,
+                                      .on_close = on_close,
+                                      .catch_up = on_catch_up,
+                                      .needed_from = on_needed_from,
+                                      .snapshot_before = on_snapshot_before,
+                                      .end = on_end};
 }
 
 void sim_node_start(sim_node *n) {
     CHECK(n->stage == SIM_DOWN && !n->process.task_count);
     n->stage = SIM_OPENING;
-    n->process.is_dead = n->is_fatal = false;
+    n->process.is_dead = n->is_fatal = n->is_access_put = false;
     n->open_status = RUNG_OK;
     n->open_err = (rung_err){0};
     n->lives++;
@@ -327,6 +447,7 @@ void sim_node_start(sim_node *n) {
 
 void sim_node_kill(sim_node *n) {
     sim_process_kill(&n->process);
+    sim_sqlite_forget(&n->process);
     sim_judge_forget(&n->world->judge, n->applied);
     sim_net_server_died(&n->world->net);
     rung_memfs_kill(n->world->fs);

@@ -9,6 +9,7 @@
 #ifndef RUNG_TESTS_SIM_NODE_H
 #define RUNG_TESTS_SIM_NODE_H
 
+#include "archive/attach.h"
 #include "front/api/api.h"
 #include "front/resp/resp.h"
 #include "service/hub.h"
@@ -25,7 +26,8 @@ typedef struct sim_node {
     sim_world *world;
     sim_process process;
     sim_stage stage;
-    bool is_fatal;           /* the log failed, and the process left */
+    bool is_fatal; /* the log failed, and the process left */
+    bool is_access_put;
     rung_status open_status; /* of the folder, in this life */
     rung_err open_err;
     const rung_state *state; /* from the follower's `begin` on */
@@ -42,6 +44,8 @@ typedef struct sim_node {
     rung_timer tick;
     rung_work opening;
     rung_hub *hub, *opened;
+    rung_attach *attach;              /* NULL: no archive */
+    const rung_hub_follower *archive; /* its port */
     rung_access *access;
     rung_net *net;
     rung_http *http;

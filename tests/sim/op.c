@@ -7,18 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const sim_board_names[SIM_BOARDS] = {"race", "sum", "low"};
-const char *const sim_windows[3] = {"all", "hour", "day"};
-const uint8_t sim_board_windows[SIM_BOARDS] = {2, 3, 1};
+const char *const sim_board_names[SIM_BOARDS] = {"race", "sum", "low", "hot"};
+const char *const sim_windows[SIM_WINDOWS] = {"all", "hour", "day", "spring"};
+const uint8_t sim_board_windows[SIM_BOARDS] = {2, 4, 1, 1};
 
 static const char *const definitions[SIM_BOARDS] = {
-    "{\"title\":\"t%d\",\"windows\":[\"all\",\"hour\"],\"scopes\":[\"country\"]}",
+    "{\"title\":\"t%d\",\"windows\":[\"all\",\"hour\"],\"keep\":0,\"scopes\":[\"country\"],"
+    "\"teams\":{\"by\":\"country\"}}",
     "{\"title\":\"t%d\",\"update\":\"sum\",\"tie\":\"last\",\"rank\":\"dense\",\"windows\":["
-    "\"all\",\"hour\","
-    "\"day\"],\"limits\":{\"min\":-20,\"max\":20}}",
+    "\"all\",\"hour\",\"day\",{\"name\":\"spring\",\"starts\":\"2027-01-15T08:59:40Z\","
+    "\"ends\":\"2027-01-15T09:20:00Z\"}],\"keep\":1,\"limits\":{\"min\":-20,\"max\":20}}",
     "{\"title\":\"t%d\",\"score\":{\"order\":\"asc\"},\"update\":\"last\",\"tie\":\"player\","
     "\"rank\":"
     "\"unique\"}",
+    "{\"title\":\"t%d\",\"score\":{\"type\":\"real\"},\"update\":\"decay\",\"half_life\":600}",
 };
 
 void sim_player_name(uint32_t player, char out[8]) {
@@ -88,6 +90,14 @@ static bool is_one_member(const sim_op *op) {
     return !op->is_multi && c->verb != 'R' && c->count == 1;
 }
 
+static void put_friend_tag(text *t, bool is_added, const char *player, uint32_t other,
+                           bool is_follow) {
+    char name[8];
+    sim_player_name(other, name);
+    put(t, "%s %s %s %s", is_added ? "friend" : "unfriend", player, name,
+        is_follow ? "one way" : "both");
+}
+
 void sim_op_set_tag(sim_op *op) {
     text t = {op->tag, 0, sizeof op->tag};
     char player[8], key[8];
@@ -109,6 +119,10 @@ void sim_op_set_tag(sim_op *op) {
         break;
     case SIM_REMOVE:
         put(&t, "remove %s %s", sim_board_names[op->board], player);
+        break;
+    case SIM_FRIEND:
+    case SIM_UNFRIEND:
+        put_friend_tag(&t, op->kind == SIM_FRIEND, player, op->other, op->is_follow);
         break;
     case SIM_KEYS_CHANGE:
         if (is_one_member(op)) {
@@ -148,7 +162,8 @@ static void put_event_score(text *t, const rung_score_event *e) {
     snprintf(player, sizeof player, "%.*s", (int)e->player.len, e->player.ptr);
     snprintf(id, sizeof id, "%.*s", (int)e->id.len, e->id.ptr);
     put_score_tag(t, board, player, e->is_delta,
-                  is_key ? (long long)e->values[0].d : (long long)e->values[0].i,
+                  e->types[0] == RUNG_SCORE_REAL ? (long long)e->values[0].d
+                                                 : (long long)e->values[0].i,
                   is_key ? "key" : id);
 }
 
@@ -182,6 +197,14 @@ void sim_event_tag(const rung_event *e, char out[SIM_TAG_SIZE]) {
         put_slice(&t, e->removed.board);
         put(&t, " ");
         put_slice(&t, e->removed.player);
+        break;
+    case RUNG_EVENT_FRIEND_ADDED:
+    case RUNG_EVENT_FRIEND_REMOVED:
+        put(&t, "%s ", e->kind == RUNG_EVENT_FRIEND_ADDED ? "friend" : "unfriend");
+        put_slice(&t, e->friend.player);
+        put(&t, " ");
+        put_slice(&t, e->friend.other);
+        put(&t, e->friend.follow ? " one way" : " both");
         break;
     case RUNG_EVENT_KEYS:
         put_zcommands(&t, e->keys.packed);
@@ -249,8 +272,19 @@ static void put_path(text *t, const sim_op *op) {
     case SIM_REMOVE:
         put(t, "DELETE /v1/boards/%s/players/%s", board, player);
         break;
+    case SIM_FRIEND:
+    case SIM_UNFRIEND:
+        put(t, "%s /v1/players/%s/friends/p%u%s", op->kind == SIM_FRIEND ? "PUT" : "DELETE", player,
+            op->other, op->is_follow ? "?follow=true" : "");
+        break;
     case SIM_TOP:
-        put(t, "GET /v1/boards/%s/top?limit=%u&offset=%u", board, op->limit, op->offset);
+    case SIM_TEAMS:
+        put(t, "GET /v1/boards/%s/%s?limit=%u&offset=%u", board,
+            op->kind == SIM_TOP ? "top" : "teams", op->limit, op->offset);
+        put_question(t, op, '&');
+        break;
+    case SIM_FRIENDS:
+        put(t, "GET /v1/boards/%s/friends/%s?limit=%u", board, player, op->limit);
         put_question(t, op, '&');
         break;
     case SIM_PLAYER:

@@ -2,7 +2,7 @@
 /* op.h - one thing that a client of the simulation wants: what it is, the bytes that ask for it, and the name (tag)
  * under which its event can be found in the log.
  *
- * The world is small, so that everything meets: three boards, eight players, two keys of six members. Boards and keys
+ * The world is small, so that everything meets: four boards, eight players, two keys of six members. Boards and keys
  * share no names: the state model knows the ones, a table of this simulator the others. */
 #ifndef RUNG_TESTS_SIM_OP_H
 #define RUNG_TESTS_SIM_OP_H
@@ -14,7 +14,9 @@
 #include <stdint.h>
 
 enum {
-    SIM_BOARDS = 3,
+    SIM_BOARDS = 4,
+    SIM_DECAY = 3, /* the board whose scores fade */
+    SIM_WINDOWS = 4,
     SIM_PLAYERS = 8,
     SIM_KEYS = 2,
     SIM_MEMBERS = 6,
@@ -29,9 +31,13 @@ typedef enum sim_op_kind {
     SIM_BAN,
     SIM_UNBAN,
     SIM_REMOVE,
+    SIM_FRIEND,
+    SIM_UNFRIEND,
     SIM_KEYS_CHANGE, /* ZADD, ZINCRBY, ZREM, or several of them in MULTI */
     SIM_TOP,
     SIM_PLAYER,
+    SIM_FRIENDS, /* a player among friends */
+    SIM_TEAMS,
     SIM_ZTOP,
     SIM_ZSCORE,
     SIM_ZCARD,
@@ -49,8 +55,8 @@ typedef struct sim_command {
 typedef struct sim_op {
     uint32_t number;
     sim_op_kind kind;
-    uint8_t client, board, player, country, window, style, around, limit, offset, probe;
-    bool is_delta, has_country, is_multi, is_resp;
+    uint8_t client, board, player, other, country, window, style, around, limit, offset, probe;
+    bool is_delta, has_country, is_multi, is_resp, is_follow;
     int32_t value;
     char id[24];        /* of a submission; empty: none */
     char window_id[24]; /* of a question; empty: the current one */
@@ -67,7 +73,7 @@ typedef struct sim_op {
 } sim_op;
 
 extern const char *const sim_board_names[SIM_BOARDS];
-extern const char *const sim_windows[3];            /* "all", "hour", "day" */
+extern const char *const sim_windows[SIM_WINDOWS];  /* "all", "hour", "day", a season */
 extern const uint8_t sim_board_windows[SIM_BOARDS]; /* how many of them, from the first */
 
 void sim_player_name(uint32_t player, char out[8]);

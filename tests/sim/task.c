@@ -9,6 +9,10 @@
 
 static sim_process *running_process; /* whose task runs; for locks, which know no process */
 
+sim_process *sim_process_running(void) {
+    return running_process;
+}
+
 /* ---- memory ---- */
 
 typedef struct sim_block {

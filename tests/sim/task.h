@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SIM_TASKS_MAX = 16 };
+enum { SIM_TASKS_MAX = 24 };
 
 typedef bool sim_ready(void *ctx);
 
@@ -53,6 +53,8 @@ sim_task *sim_process_start(sim_process *p, const char *name, void (*run)(void *
 uint32_t sim_process_ready(sim_process *p, sim_task *out[SIM_TASKS_MAX]);
 /* Let it go on until it waits, pauses, ends or dies. */
 void sim_process_step(sim_process *p, sim_task *t);
+
+sim_process *sim_process_running(void); /* whose task runs; NULL: none does */
 
 /* From inside a task. */
 void sim_process_wait(sim_process *p, sim_ready *is_ready, void *ctx);

@@ -30,6 +30,7 @@ static void add(sim_report *sum, const sim_report *r) {
     sum->steps += r->steps;
     sum->events += r->events;
     sum->answers += r->answers;
+    sum->closed += r->closed;
     sum->crashes += r->crashes;
     sum->kills += r->kills;
     sum->faults += r->faults;
@@ -38,13 +39,15 @@ static void add(sim_report *sum, const sim_report *r) {
 }
 
 static void print(const sim_report *r) {
-    printf("%llu steps, %llu events, %llu answers, %llu power cuts, %llu kills, %llu disk faults, "
+    printf("%llu steps, %llu events, %llu answers (%llu on closed windows), %llu power cuts, %llu "
+           "kills, %llu disk faults, "
            "%llu snapshots, "
            "%llu cut connections\n",
            (unsigned long long)r->steps, (unsigned long long)r->events,
-           (unsigned long long)r->answers, (unsigned long long)r->crashes,
-           (unsigned long long)r->kills, (unsigned long long)r->faults,
-           (unsigned long long)r->snapshots, (unsigned long long)r->cuts);
+           (unsigned long long)r->answers, (unsigned long long)r->closed,
+           (unsigned long long)r->crashes, (unsigned long long)r->kills,
+           (unsigned long long)r->faults, (unsigned long long)r->snapshots,
+           (unsigned long long)r->cuts);
 }
 
 TEST(many_seeds) {

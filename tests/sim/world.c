@@ -2,6 +2,7 @@
 #include "sim/world.h"
 
 #include "guard/keys_file.h"
+#include "sim/sqlite.h"
 #include "support/check.h"
 
 #include <errno.h>
@@ -57,7 +58,8 @@ void sim_world_answered(sim_world *w, sim_client *c, const sim_flight *f, sim_an
     const char *id = f->op->kind == SIM_TOP && status == 200 && answer == SIM_OK
                          ? sim_fields_get(w->fields, "window_id")
                          : NULL;
-    if (id && f->op->window)
+    if (id && f->op->window && f->op->window < SIM_WINDOWS - 1 &&
+        (!w->window_ids[f->op->window][0] || chance(w, 50))) /* mostly old ones */
         snprintf(w->window_ids[f->op->window], sizeof w->window_ids[0], "%s", id);
 }
 
@@ -240,7 +242,10 @@ static void pass_time(sim_world *w, int64_t us) {
 
 static void pass_some_time(sim_world *w) {
     uint32_t dice = below(w, 100);
-    pass_time(w, dice < 70 ? below(w, 20000) : dice < 97 ? below(w, 400000) : below(w, 20000000));
+    bool has_archive = w->taste.has_archive; /* then hours pass, and windows close */
+    pass_time(w, dice < 70                        ? below(w, 20000)
+                 : dice < (has_archive ? 94 : 97) ? below(w, 400000)
+                                                  : below(w, has_archive ? 1200000000 : 20000000));
 }
 
 static void jump(sim_world *w) {
@@ -406,6 +411,8 @@ static void stop_node(sim_world *w) {
 
 /* ---- a run ---- */
 
+enum { MEMORY_LEAST = 40000 };
+
 static void choose_taste(sim_world *w, const sim_config *config) {
     sim_taste *t = &w->taste;
     t->clients = 2 + below(w, SIM_CLIENTS_MAX - 1);
@@ -418,8 +425,12 @@ static void choose_taste(sim_world *w, const sim_config *config) {
     t->jump = chance(w, 400) ? 1 + below(w, 8) : 0;
     t->pause = below(w, 4) * 25;
     t->waiting_max = chance(w, 200) ? 2 + below(w, 8) : 1024;
-    t->segment_size = UINT64_C(16384) << below(w, 3);
+    t->segment_size = UINT64_C(16384) << below(w, 2) * below(w, 3);
     t->has_keys = chance(w, 400);
+    t->has_archive = chance(w, 400);
+    t->id_capacity = chance(w, 300) ? 1 + below(w, 12) : 1000000;
+    t->id_keep_ms = chance(w, 200) ? 1000 + below(w, 60000) : 86400000;
+    t->memory_max = chance(w, 150) ? MEMORY_LEAST + below(w, MEMORY_LEAST) : 0;
     t->snapshot_every = chance(w, 500) ? 2000 + below(w, 6000) : UINT64_MAX;
 }
 
@@ -437,24 +448,31 @@ static void begin(sim_world *w, const sim_config *config) {
     w->fs->random = config->seed;
     attach_disk(w);
     sim_judge_init(&w->judge, &w->trace);
+    w->judge.wall_ms = &w->wall_ms;
+    w->judge.has_archive = w->taste.has_archive;
+    w->judge.id_capacity = w->taste.id_capacity;
+    w->judge.id_keep_ms = w->taste.id_keep_ms;
     w->net = (sim_net){
         .trace = &w->trace, .rng = &w->rng, .got = sim_client_got, .ended = sim_client_ended};
     if (w->taste.has_keys)
         make_keys(w);
     sim_node_init(&w->node, w);
+    sim_sqlite_mount(&w->node.process, &w->fs, SIM_FOLDER);
     for (uint8_t i = 0; i < w->taste.clients; i++)
         sim_client_init(&w->clients[i], w, i);
     sim_tell(&w->trace,
              "%u clients, %u steps; per mille: crash %u, kill %u, fail %u, fill %u, "
-             "cut %u, jump %u; pause %u %%; %u may wait; %s",
+             "cut %u, jump %u; pause %u %%; %u may wait; %s, %s",
              w->taste.clients, w->taste.steps, w->taste.crash, w->taste.kill, w->taste.fail,
              w->taste.fill, w->taste.cut, w->taste.jump, w->taste.pause, w->taste.waiting_max,
-             w->taste.has_keys ? "keys" : "no keys");
+             w->taste.has_keys ? "keys" : "no keys",
+             w->taste.has_archive ? "an archive" : "no archive");
 }
 
 static void end(sim_world *w) {
     for (uint8_t i = 0; i < w->taste.clients; i++)
         sim_client_deinit(&w->clients[i]);
+    sim_sqlite_unmount(&w->node.process);
     sim_net_deinit(&w->net);
     sim_judge_deinit(&w->judge);
     rung_memfs_deinit(w->fs);

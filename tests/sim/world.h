@@ -29,7 +29,7 @@ typedef struct sim_config {
 
 typedef struct sim_report {
     uint64_t hash; /* of the whole story */
-    uint64_t steps, events, answers, crashes, kills, faults, snapshots, cuts;
+    uint64_t steps, events, answers, closed, crashes, kills, faults, snapshots, cuts;
 } sim_report;
 
 void sim_run(const sim_config *config, sim_report *report);
@@ -39,9 +39,11 @@ typedef struct sim_taste {
     uint32_t clients, steps;
     uint32_t crash, kill, fail, fill, cut, jump;
     uint32_t pause; /* percent of file calls at which a task is put aside */
-    bool has_keys;
+    bool has_keys, has_archive;
     uint32_t waiting_max;
-    uint64_t segment_size, snapshot_every;
+    uint64_t segment_size, snapshot_every, memory_max;
+    uint32_t id_capacity;
+    int64_t id_keep_ms;
 } sim_taste;
 
 /* An API key. All are of admins; the first is never revoked. */
@@ -65,7 +67,7 @@ struct sim_world {
     sim_judge judge;
     sim_report report;
     bool is_defined[SIM_BOARDS];
-    char window_ids[3][24]; /* seen in answers */
+    char window_ids[SIM_WINDOWS][24]; /* seen in answers */
     sim_key keys[SIM_CLIENTS_MAX];
     sim_fields *fields; /* scratch: the last JSON that was read */
 };
