@@ -356,8 +356,10 @@ static rung_status step(use *u, rung_err *err) {
 static rung_status finish(use *u, rung_status st, rung_err *err) {
     if (st >= 0 && u->rc != SQLITE_OK)
         st = fail(u->a, u->rc, "reading failed", err);
-    sqlite3_reset(u->stmt); /* its code repeats the failure of step */
-    sqlite3_clear_bindings(u->stmt);
+    if (u->stmt) {              /* NULL: it could not be prepared */
+        sqlite3_reset(u->stmt); /* its code repeats the failure of step */
+        sqlite3_clear_bindings(u->stmt);
+    }
     return st;
 }
 
