@@ -487,4 +487,140 @@ TEST(a_smaller_segment_size_is_no_obstacle_to_a_long_tail) {
     rung_memfs_deinit(&fs);
 }
 
+/* ---- what the page cache shows and the disk does not have ---- */
+
+static bool keep_none(void *arg, size_t atom) {
+    (void)arg, (void)atom;
+    return false;
+}
+
+/* The power goes. What is on the disk must open, with no less than the records up to `least`. */
+static void check_power_cut(const rung_memfs *fs, uint64_t least) {
+    rung_memfs world;
+    rung_segment_log *log;
+    rung_err err = {0};
+    uint64_t first, last;
+    rung_memfs_crash(&world, fs, keep_none, NULL);
+    world.space = 0;
+    rung_segment_log_config config = logkit_config(&world, 0);
+    rung_status st = logkit_open(&config, true, &log, &err);
+    CHECK_MSG(st == RUNG_OK, "after the power cut: %s", err.message);
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK(last >= least);
+    CHECK_OK(rung_segment_log_close(log, &err));
+    rung_memfs_deinit(&world);
+}
+
+/* Appends batches of three, the first of record `next`, and is killed. */
+static void one_life(rung_memfs *fs, uint64_t next, int batches) {
+    rung_segment_log_config config = logkit_config(fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    for (int i = 0; i < batches; i++, next += 3) {
+        CHECK_OK(logkit_append(log, next, 3, &err));
+        CHECK(rung_segment_log_maintain(log, true, &err) >= 0);
+    }
+    logkit_abandon(fs, log);
+}
+
+/* A start seals the last segment; if that sync fails the page cache shows a footer that the disk never gets. */
+TEST(a_seal_whose_sync_failed_is_written_again) {
+    for (uint64_t n = 1;; n++) {
+        rung_memfs fs;
+        rung_memfs_init(&fs);
+        rung_segment_log_config config = logkit_config(&fs, 0);
+        rung_segment_log *log;
+        one_life(&fs, 1, 4);
+        CHECK_OK(rung_segment_log_open(&config, &log, NULL));
+        fs.only = 's';
+        rung_memfs_fail(&fs, n, EIO, false);
+        rung_status st = rung_segment_log_start(log, NULL);
+        bool has_failed = fs.has_failed;
+        rung_memfs_fail(&fs, 0, 0, false);
+        fs.only = 0;
+        logkit_abandon(&fs, log);
+        CHECK(st == (has_failed ? RUNG_EIO : RUNG_OK));
+        one_life(&fs, 13, 1);
+        one_life(&fs, 16, 1);
+        check_power_cut(&fs, 18);
+        rung_memfs_deinit(&fs);
+        if (!has_failed)
+            break;
+    }
+}
+
+/* A sync fails, the next life finds the disk full: it shows records that only the page cache has. */
+TEST(a_tail_shown_on_a_full_disk_is_written_again) {
+    rung_memfs fs;
+    rung_memfs_init(&fs);
+    rung_segment_log_config config = logkit_config(&fs, 0);
+    rung_segment_log *log;
+    rung_err err;
+    uint64_t first, last;
+    CHECK_OK(logkit_open(&config, true, &log, &err));
+    CHECK_OK(logkit_append(log, 1, 3, &err));
+    fs.only = 's';
+    rung_memfs_fail(&fs, 1, EIO, false);
+    CHECK_STATUS(logkit_append(log, 4, 3, &err), RUNG_EIO);
+    rung_memfs_fail(&fs, 0, 0, false);
+    fs.only = 0;
+    logkit_abandon(&fs, log);
+    fs.space = rung_memfs_used(&fs);
+    CHECK_OK(rung_segment_log_open(&config, &log, &err));
+    CHECK_STATUS(rung_segment_log_start(log, &err), RUNG_ENOSPC);
+    CHECK_OK(logkit_read(log, &first, &last, &err));
+    CHECK_EQ_U64(last, 6);
+    logkit_abandon(&fs, log);
+    check_power_cut(&fs, 6);
+    rung_memfs_deinit(&fs);
+}
+
+static void die_before_folder_sync(void *arg, rung_memfs *fs, const char *call) {
+    int *left = arg;
+    if (strcmp(call, "dir_sync") == 0 && --*left == 0)
+        fs->is_frozen = true;
+}
+
+static bool keep_last(void *arg, size_t atom) {
+    return atom + 1 == *(const size_t *)arg;
+}
+
+/* The power may go now, and of all names only the newest be on the disk. */
+static void cut_power(void *arg, rung_memfs *fs, const char *call) {
+    rung_memfs world;
+    rung_segment_log *log;
+    rung_err err = {0};
+    (void)arg, (void)call;
+    if (fs->is_frozen || fs->atom_count == 0)
+        return;
+    rung_memfs_crash(&world, fs, keep_last, &fs->atom_count);
+    rung_segment_log_config config = logkit_config(&world, 0);
+    rung_status st = rung_segment_log_open(&config, &log, &err);
+    CHECK_MSG(st == RUNG_OK, "before %s: %s", call, err.message);
+    CHECK_OK(rung_segment_log_close(log, &err));
+    rung_memfs_deinit(&world);
+}
+
+/* A killed life leaves a name in memory only. The next one must not give a name of its own before that is synced. */
+TEST(a_name_of_a_killed_life_is_synced_before_the_next_is_given) {
+    for (int n = 1; n < 8; n++) {
+        rung_memfs fs;
+        rung_memfs_init(&fs);
+        rung_segment_log_config config = logkit_config(&fs, 0);
+        rung_segment_log *log;
+        one_life(&fs, 1, 1);
+        CHECK_OK(rung_segment_log_open(&config, &log, NULL));
+        int left = n;
+        fs.before = die_before_folder_sync;
+        fs.before_arg = &left;
+        rung_ignore(rung_segment_log_start(log, NULL), "it may have died");
+        fs.before = NULL;
+        logkit_abandon(&fs, log);
+        fs.before = cut_power;
+        one_life(&fs, 4, 1);
+        rung_memfs_deinit(&fs);
+    }
+}
+
 RUNG_TEST_MAIN
