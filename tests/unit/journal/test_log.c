@@ -11,21 +11,66 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct disk {
     rung_memfs fs;
     rung_segment_log_config config;
     rung_segment_log *log;
-    atomic_bool is_held; /* syncs wait */
+    rung_threads threads; /* the system's, which remember the log's workers */
+    rung_worker *workers[2];
+    int worker_count;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_held; /* syncs wait */
+    bool is_waiting;
     atomic_uint wakes;
 } disk;
+
+enum { HELPER, WRITER }; /* in the order in which they start */
 
 static void wait_while_held(void *arg, rung_memfs *fs, const char *call) {
     disk *d = arg;
     (void)fs;
-    while (strcmp(call, "sync") == 0 && d->is_held)
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    pthread_mutex_lock(&d->lock);
+    while (strcmp(call, "sync") == 0 && d->is_held) {
+        d->is_waiting = true;
+        pthread_cond_broadcast(&d->changed);
+        pthread_cond_wait(&d->changed, &d->lock);
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void hold_syncs(disk *d, bool is_held) {
+    pthread_mutex_lock(&d->lock);
+    d->is_held = is_held;
+    pthread_cond_broadcast(&d->changed);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static void await_held_sync(disk *d) {
+    pthread_mutex_lock(&d->lock);
+    while (!d->is_waiting)
+        pthread_cond_wait(&d->changed, &d->lock);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static rung_status start_worker(const rung_threads *threads, const rung_alloc *alloc,
+                                rung_worker_step *step, void *arg, rung_worker **worker_out,
+                                rung_err *err) {
+    disk *d = threads->ctx;
+    rung_status st = rung_worker_start(NULL, alloc, step, arg, worker_out, err);
+    d->workers[d->worker_count++ % 2] = *worker_out;
+    return st;
+}
+
+static bool has_spare(void *arg) {
+    return rung_segment_log_stat(((disk *)arg)->log).is_spare_ready;
+}
+
+/* The helper makes the next segment's file, which takes syncs of its own. */
+static void await_spare(disk *d) {
+    if (!d->config.writer.is_inline)
+        CHECK(rung_worker_await(d->workers[HELPER], has_spare, d, UINT32_MAX));
 }
 
 static void on_wake(void *ctx) {
@@ -37,10 +82,14 @@ static void disk_init(disk *d, uint64_t segment_size, bool is_inline) {
     rung_memfs_init(&d->fs);
     d->fs.before = wait_while_held;
     d->fs.before_arg = d;
+    d->threads = (rung_threads){.start = start_worker, .ctx = d};
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->changed, NULL);
     d->config = logkit_config(&d->fs, segment_size);
     d->config.writer = (rung_writer_config){.is_inline = is_inline,
                                             .proposals_max = 500,
                                             .space_retry_ms = 2,
+                                            .threads = &d->threads,
                                             .wake = on_wake,
                                             .ctx = d};
 }
@@ -83,8 +132,7 @@ static void disk_set_full(void *ctx, bool is_full) {
 
 static void disk_fail_next_sync(void *ctx) {
     disk *d = ctx;
-    while (!d->config.writer.is_inline && !rung_segment_log_stat(d->log).is_spare_ready)
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    await_spare(d);
     pthread_mutex_lock(&d->fs.lock);
     d->fs.only = 's';
     rung_memfs_fail(&d->fs, 1, EIO, false); /* later syncs would succeed: they must not be tried */
@@ -171,17 +219,15 @@ TEST(what_queues_up_during_a_sync_is_one_batch) {
     rung_log *log = disk_open(&d);
     propose_one(log, 1, bytes[1]);
     CHECK_EQ_U64(delivered(log), 1);
-    while (!rung_segment_log_stat(d.log).is_spare_ready)
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-    d.is_held = true;
+    await_spare(&d);
+    hold_syncs(&d, true);
     propose_one(log, 2, bytes[2]);
-    while (rung_log_stat(log).queued)
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    await_held_sync(&d);
     for (uint64_t i = 3; i <= 300; i++)
         propose_one(log, i, bytes[i]);
     CHECK_STATUS(rung_log_deliver(log, 8, &got, NULL), RUNG_NOT_FOUND); /* not before its sync */
     unsigned wakes = d.wakes;
-    d.is_held = false;
+    hold_syncs(&d, false);
     CHECK_EQ_U64(delivered(log), 299);
     CHECK(d.wakes > wakes);
     CHECK_EQ_U64(rung_log_stat(log).batches, 3);
@@ -190,6 +236,10 @@ TEST(what_queues_up_during_a_sync_is_one_batch) {
     CHECK_EQ_U64(last, 300);
     CHECK_OK(rung_log_close(log, NULL));
     rung_memfs_deinit(&d.fs);
+}
+
+static bool is_durable(void *arg) {
+    return rung_log_durable_seq(rung_segment_log_port(((disk *)arg)->log)) == 1;
 }
 
 TEST(relaxed_commits_before_the_sync) {
@@ -204,11 +254,15 @@ TEST(relaxed_commits_before_the_sync) {
         CHECK_EQ_U64(delivered(log), 1);
         CHECK_EQ_U64(is_inline ? rung_log_durable_seq(log) : 0, 0);
         CHECK(rung_log_sync(log, NULL) >= 0);
-        while (rung_log_durable_seq(log) < 1)
-            nanosleep(&(struct timespec){0, 1000000}, NULL);
+        CHECK(is_inline ? is_durable(&d)
+                        : rung_worker_await(d.workers[WRITER], is_durable, &d, UINT32_MAX));
         CHECK_OK(rung_log_close(log, NULL));
         rung_memfs_deinit(&d.fs);
     }
+}
+
+static bool is_trimmed(void *arg) {
+    return rung_segment_log_stat(((disk *)arg)->log).first_seq >= 100;
 }
 
 TEST(old_segments_go) {
@@ -226,8 +280,8 @@ TEST(old_segments_go) {
         while (done < 400)
             done += delivered(log);
         CHECK(rung_log_truncate_before(log, 200, NULL) >= 0);
-        while (rung_segment_log_stat(d.log).first_seq < 100)
-            nanosleep(&(struct timespec){0, 1000000}, NULL);
+        CHECK(is_inline ? is_trimmed(&d)
+                        : rung_worker_await(d.workers[WRITER], is_trimmed, &d, UINT32_MAX));
         CHECK(rung_segment_log_stat(d.log).first_seq <= 200);
         CHECK_OK(rung_log_close(log, NULL));
         rung_memfs_deinit(&d.fs);
