@@ -36,15 +36,10 @@ static rung_status write_marker(const backup *b, rung_err *err) {
 
 static rung_status check_marker(const rung_dir *dir, rung_err *err) {
     uint8_t bytes[RUNG_BACKUP_MARKER_SIZE];
-    rung_file f;
     size_t got = 0;
-    rung_status st = rung_file_open(&f, dir, RUNG_BACKUP_MARKER, RUNG_FILE_READ, err);
+    rung_status st = rung_file_read_small(dir, RUNG_BACKUP_MARKER, bytes, sizeof bytes, &got, err);
     if (st == RUNG_NOT_FOUND)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "folder %s holds no complete backup", dir->path);
-    if (st < 0)
-        return st;
-    st = rung_file_read(&f, bytes, sizeof bytes, 0, &got, err);
-    rung_file_close(&f);
     if (st < 0)
         return st;
     uint32_t crc = got == sizeof bytes ? rung_get32(bytes + 12) : 0;
@@ -80,7 +75,7 @@ static rung_status bring(backup *b, const char *name, rung_err *err) {
         b->report->linked_count++;
         return RUNG_OK;
     }
-    st = rung_file_copy(b->alloc, b->from, name, b->to, name, err);
+    st = rung_file_copy(b->from, name, b->to, name, err);
     b->report->copied_count += st == RUNG_OK;
     return st;
 }
@@ -118,28 +113,11 @@ static rung_status bring_segments(backup *b, const rung_segment_info *segments, 
         char name[RUNG_FILE_NAME_MAX];
         b->last = segments[count - 1];
         rung_segment_name(name, b->last.first_seq, b->last.epoch);
-        rung_status st = rung_file_copy(b->alloc, b->from, name, b->to, name, err);
+        rung_status st = rung_file_copy(b->from, name, b->to, name, err);
         rep->segment_count += st == RUNG_OK;
         return st < 0 ? st : RUNG_OK;
     }
     return RUNG_OK;
-}
-
-/* Read the snapshot to its end: a damaged one does not belong in a backup. */
-static rung_status check_snapshot(const backup *b, uint64_t seq, rung_snapshot_info *info_out,
-                                  rung_err *err) {
-    rung_snapshot_reader *r;
-    const void *bytes;
-    size_t len;
-    rung_status st = rung_snapshot_reader_open(b->to, b->alloc, b->uuid, seq, &r, err);
-    if (st != RUNG_OK)
-        return st;
-    do
-        st = rung_snapshot_reader_next(r, &bytes, &len, err);
-    while (st == RUNG_OK);
-    *info_out = rung_snapshot_reader_info(r);
-    rung_snapshot_reader_close(r);
-    return st == RUNG_NOT_FOUND ? RUNG_OK : st;
 }
 
 /* Copy the snapshots from the first record to the last; older ones need records that are gone. A snapshot that the
@@ -156,7 +134,7 @@ static rung_status bring_snapshots(backup *b, rung_err *err) {
             continue;
         st = bring(b, name, err);
         if (st == RUNG_OK)
-            st = check_snapshot(b, seqs[i], &infos[kept], err);
+            st = rung_snapshot_check(b->to, b->alloc, b->uuid, seqs[i], &infos[kept], err);
         if (st == RUNG_OK)
             kept++;
         else if (st == RUNG_ECORRUPT)
@@ -179,20 +157,16 @@ static rung_status check_reach(const backup *b, rung_err *err) {
     return RUNG_OK;
 }
 
+/* The segments are there: bring what belongs to them. */
 static rung_status finish(backup *b, rung_err *err) {
-    rung_high_water m = {.seq = b->last.last_seq,
-                         .segment_first_seq = b->last.first_seq,
-                         .offset = b->last.end,
-                         .segment_epoch = b->last.epoch,
-                         .chain = b->last.chain};
-    memcpy(m.uuid, b->uuid, sizeof m.uuid);
-    if (b->report->segment_count == 0)
-        m = (rung_high_water){.seq = 0};
-    memcpy(m.uuid, b->uuid, sizeof m.uuid);
-    rung_status st = rung_dir_sync(b->to, err);
+    rung_status st = bring_snapshots(b, err);
     if (st == RUNG_OK)
-        st = rung__high_water_create(b->to, &m, err);
-    return st;
+        st = check_reach(b, err);
+    if (st == RUNG_OK)
+        st = rung_dir_sync(b->to, err);
+    if (st < 0)
+        return st;
+    return rung__high_water_create(b->to, b->uuid, b->report->segment_count ? &b->last : NULL, err);
 }
 
 /* ---- backup ---- */
@@ -216,11 +190,7 @@ static rung_status run_from_log(backup *b, rung_segment_log *log, rung_err *err)
 
 static rung_status run_from_folder(backup *b, uint64_t seq_max, rung_err *err) {
     rung_log_image image;
-    rung_status st;
-    int tries = 4; /* a running server may be writing a batch */
-    do
-        st = rung_log_image_read(&image, b->alloc, b->from, err);
-    while (st == RUNG_ECORRUPT && --tries > 0);
+    rung_status st = rung_log_image_read_live(&image, b->alloc, b->from, err);
     if (st < 0)
         return st;
     memcpy(b->uuid, image.uuid, sizeof b->uuid);
@@ -240,10 +210,6 @@ rung_status rung_backup_run(const rung_dir *from, rung_segment_log *log, const r
     rung_status st = check_empty(to, alloc, err);
     if (st == RUNG_OK)
         st = log ? run_from_log(&b, log, err) : run_from_folder(&b, UINT64_MAX, err);
-    if (st == RUNG_OK)
-        st = bring_snapshots(&b, err);
-    if (st == RUNG_OK)
-        st = check_reach(&b, err);
     if (st == RUNG_OK)
         st = finish(&b, err);
     return st == RUNG_OK ? write_marker(&b, err) : st;
@@ -267,10 +233,6 @@ rung_status rung_backup_restore(const rung_dir *from, const rung_dir *to, const 
                              (unsigned long long)report_out->first_seq)
                  : RUNG_FAIL(err, RUNG_ERANGE, "the backup ends at sequence %llu",
                              (unsigned long long)report_out->last_seq);
-    if (st == RUNG_OK)
-        st = bring_snapshots(&b, err);
-    if (st == RUNG_OK)
-        st = check_reach(&b, err);
     if (st == RUNG_OK)
         st = finish(&b, err);
     rung_verify_report checked;

@@ -431,6 +431,40 @@ rung_status rung_file_read(const rung_file *f, void *buffer, size_t len, uint64_
     return RUNG_OK;
 }
 
+rung_status rung_file_open_empty(rung_file *f, const rung_dir *d, const char *name, rung_err *err) {
+    rung_status st = rung_file_open(f, d, name, RUNG_FILE_CREATE, err);
+    if (st == RUNG_OK)
+        st = rung_file_truncate(f, 0, err);
+    if (st < 0)
+        rung_file_close(f);
+    return st;
+}
+
+rung_status rung_file_read_small(const rung_dir *d, const char *name, void *buffer, size_t len,
+                                 size_t *got_out, rung_err *err) {
+    rung_file f;
+    rung_status st = rung_file_open(&f, d, name, RUNG_FILE_READ, err);
+    if (st == RUNG_OK)
+        st = rung_file_read(&f, buffer, len, 0, got_out, err);
+    rung_file_close(&f);
+    return st;
+}
+
+rung_status rung_file_copy_range(const rung_file *from, uint64_t at, uint64_t end,
+                                 const rung_file *to, uint64_t to_at, rung_err *err) {
+    uint8_t block[1 << 16];
+    rung_status st = RUNG_OK;
+    for (size_t got = 0; st == RUNG_OK && at < end; at += got, to_at += got) {
+        size_t want = end - at < sizeof block ? (size_t)(end - at) : sizeof block;
+        st = rung_file_read(from, block, want, at, &got, err);
+        if (st == RUNG_OK && got == 0)
+            st = RUNG_FAIL(err, RUNG_EIO, "%s became shorter while it was copied", from->name);
+        if (st == RUNG_OK)
+            st = rung_file_write(to, block, got, to_at, err);
+    }
+    return st;
+}
+
 rung_status rung_file_datasync(const rung_file *f, rung_err *err) {
     int result = f->fs->fdatasync(f->fs->ctx, f->handle);
     return result < 0 ? FAIL_IO(err, result, "cannot sync", f->name) : RUNG_OK;

@@ -134,6 +134,17 @@ RUNG_NODISCARD rung_status rung_file_lock(const rung_file *f, rung_err *err);
  */
 RUNG_NODISCARD rung_status rung_file_is_at(const rung_file *f, const char *folder, rung_err *err);
 
+/* Create the file, or empty it if it exists. */
+RUNG_NODISCARD rung_status rung_file_open_empty(rung_file *f, const rung_dir *d, const char *name,
+                                                rung_err *err);
+/* Read a small file: its first `len` bytes at most. RUNG_NOT_FOUND as rung_file_open(). */
+RUNG_NODISCARD rung_status rung_file_read_small(const rung_dir *d, const char *name, void *buffer,
+                                                size_t len, size_t *got_out, rung_err *err);
+/* Copy the bytes from `at` to `end` to offset `to_at` of another file, or of the same. RUNG_EIO also when `from` is
+ * shorter. */
+RUNG_NODISCARD rung_status rung_file_copy_range(const rung_file *from, uint64_t at, uint64_t end,
+                                                const rung_file *to, uint64_t to_at, rung_err *err);
+
 /* Replace the file `name` atomically: a crash leaves the old one or the new one. Writes a temporary file, syncs it,
  * renames it, syncs the folder. */
 RUNG_NODISCARD rung_status rung_file_replace(const rung_dir *d, const char *name, const void *bytes,

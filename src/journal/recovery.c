@@ -25,14 +25,10 @@
 rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out,
                                  bool *is_slot_bad_out, rung_err *err) {
     uint8_t bytes[RUNG_HIGH_WATER_SIZE];
-    rung_file f;
     size_t got;
-    rung_status st = rung_file_open(&f, dir, RUNG_HIGH_WATER_NAME, RUNG_FILE_READ, err);
+    rung_status st =
+        rung_file_read_small(dir, RUNG_HIGH_WATER_NAME, bytes, sizeof bytes, &got, err);
     if (st != RUNG_OK)
-        return st;
-    st = rung_file_read(&f, bytes, sizeof bytes, 0, &got, err);
-    rung_file_close(&f);
-    if (st < 0)
         return st;
     memset(bytes + got, 0, sizeof bytes - got);
     rung_high_water slots[2];
@@ -57,24 +53,27 @@ typedef struct listing {
     rung_status status;
 } listing;
 
+rung_status rung_log_image_reserve(rung_log_image *im) {
+    if (im->count < im->capacity)
+        return RUNG_OK;
+    size_t more = im->capacity ? im->capacity * 2 : 16, one = sizeof *im->segments;
+    void *grown = rung_alloc_resize(im->alloc, im->segments, im->capacity * one, more * one);
+    if (!grown)
+        return RUNG_ENOMEM;
+    im->segments = grown;
+    im->capacity = more;
+    return RUNG_OK;
+}
+
 static void add_name(void *arg, const char *name) {
     listing *l = arg;
     rung_log_image *im = l->image;
     rung_segment_info info = {0};
     if (l->status < 0 || !rung_segment_name_parse(name, &info.first_seq, &info.epoch))
         return;
-    if (im->count == im->capacity) {
-        size_t more = im->capacity ? im->capacity * 2 : 16;
-        void *grown = rung_alloc_resize(im->alloc, im->segments, im->capacity * sizeof info,
-                                        more * sizeof info);
-        if (!grown) {
-            l->status = RUNG_ENOMEM;
-            return;
-        }
-        im->segments = grown;
-        im->capacity = more;
-    }
-    im->segments[im->count++] = info;
+    l->status = rung_log_image_reserve(im);
+    if (l->status == RUNG_OK)
+        im->segments[im->count++] = info;
 }
 
 static int compare_segments(const void *a, const void *b) {
@@ -107,6 +106,20 @@ void rung_log_image_deinit(rung_log_image *image) {
 }
 
 /* ---- one segment ---- */
+
+void rung_segment_info_footer(const rung_segment_info *info, const uint8_t uuid[RUNG_UUID_SIZE],
+                              uint8_t footer_out[RUNG_SEGMENT_FOOTER_SIZE]) {
+    rung_segment_footer f = {
+        .first_seq = info->first_seq,
+        .last_seq = info->last_seq,
+        .offset = info->end,
+        .epoch = info->epoch,
+        .chain = info->chain,
+    };
+    memcpy(f.uuid, uuid, sizeof f.uuid);
+    memcpy(f.sha, info->sha, sizeof f.sha);
+    rung_segment_footer_encode(&f, footer_out);
+}
 
 static void take_header(rung_segment_info *info, const rung_segment_header *h) {
     info->capacity = h->capacity;
@@ -318,4 +331,14 @@ rung_status rung_log_image_read(rung_log_image *image, const rung_alloc *alloc, 
     if (st < 0)
         rung_log_image_deinit(image);
     return st < 0 ? st : RUNG_OK;
+}
+
+rung_status rung_log_image_read_live(rung_log_image *image, const rung_alloc *alloc,
+                                     const rung_dir *dir, rung_err *err) {
+    rung_status st;
+    int tries = 4;
+    do
+        st = rung_log_image_read(image, alloc, dir, err);
+    while (st == RUNG_ECORRUPT && --tries > 0);
+    return st;
 }

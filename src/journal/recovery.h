@@ -28,6 +28,10 @@ typedef struct rung_segment_info {
     uint8_t sha[RUNG_SHA256_SIZE]; /* when sealed */
 } rung_segment_info;
 
+/* The bytes of the footer that seals it. */
+void rung_segment_info_footer(const rung_segment_info *info, const uint8_t uuid[RUNG_UUID_SIZE],
+                              uint8_t footer_out[RUNG_SEGMENT_FOOTER_SIZE]);
+
 /* A position between two records. */
 typedef struct rung_log_place {
     uint64_t seq; /* of the record before it */
@@ -55,11 +59,18 @@ typedef struct rung_log_image {
 /* Fill `image`. RUNG_OK (also for an empty folder), RUNG_ECORRUPT, RUNG_EVERSION, RUNG_EIO, RUNG_ENOMEM. */
 RUNG_NODISCARD rung_status rung_log_image_read(rung_log_image *image, const rung_alloc *alloc,
                                                const rung_dir *dir, rung_err *err);
+/* The same beside a running server, which may be in the middle of a change: damage is looked at again before it is
+ * reported. */
+RUNG_NODISCARD rung_status rung_log_image_read_live(rung_log_image *image, const rung_alloc *alloc,
+                                                    const rung_dir *dir, rung_err *err);
 void rung_log_image_deinit(rung_log_image *image);
 
 /* Read the newer valid slot of the high-water file. RUNG_NOT_FOUND: no file; RUNG_ECORRUPT: neither slot is valid. */
 RUNG_NODISCARD rung_status rung_high_water_read(const rung_dir *dir, rung_high_water *mark_out,
                                                 bool *is_slot_bad_out, rung_err *err);
+
+/* Make room for one more segment. RUNG_OK or RUNG_ENOMEM. */
+RUNG_NODISCARD rung_status rung_log_image_reserve(rung_log_image *image);
 
 /* List all segments in order; fills only first_seq and epoch of each. */
 RUNG_NODISCARD rung_status rung_log_image_list(rung_log_image *image, const rung_alloc *alloc,

@@ -5,39 +5,13 @@
 
 #include <string.h>
 
-#define COPY_SIZE ((size_t)1 << 18)
-
-/* Bytes [0, end) of one open file into another. */
-static rung_status copy_bytes(const rung_alloc *alloc, const rung_file *from, const rung_file *to,
-                              uint64_t end, rung_err *err) {
-    size_t size = end < COPY_SIZE ? (size_t)end + 1 : COPY_SIZE;
-    uint8_t *buffer = rung_alloc_get(alloc, size);
-    if (!buffer)
-        return RUNG_FAIL(err, RUNG_ENOMEM, "no memory to copy %s", from->name);
-    rung_status st = RUNG_OK;
-    for (uint64_t at = 0; st == RUNG_OK && at < end;) {
-        size_t want = end - at < size ? (size_t)(end - at) : size, got = 0;
-        st = rung_file_read(from, buffer, want, at, &got, err);
-        if (st == RUNG_OK && got == 0)
-            st = RUNG_FAIL(err, RUNG_EIO, "%s became shorter while it was copied", from->name);
-        if (st == RUNG_OK)
-            st = rung_file_write(to, buffer, got, at, err);
-        at += got;
-    }
-    rung_alloc_free(alloc, buffer, size);
-    return st;
-}
-
-static rung_status write_copy(const rung_alloc *alloc, const rung_segment_scan *scan,
-                              const rung_dir *to, const char *to_name,
-                              const uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE], rung_err *err) {
+static rung_status write_copy(const rung_segment_scan *scan, const rung_dir *to,
+                              const char *to_name, const uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE],
+                              rung_err *err) {
     rung_file target;
-    rung_status st = rung_file_open(&target, to, to_name, RUNG_FILE_CREATE, err);
-    if (st < 0)
-        return st;
-    st = rung_file_truncate(&target, 0, err);
+    rung_status st = rung_file_open_empty(&target, to, to_name, err);
     if (st == RUNG_OK)
-        st = copy_bytes(alloc, &scan->file, &target, scan->offset, err);
+        st = rung_file_copy_range(&scan->file, 0, scan->offset, &target, 0, err);
     if (st == RUNG_OK)
         st = rung_file_write(&target, footer, RUNG_SEGMENT_FOOTER_SIZE, scan->offset, err);
     if (st == RUNG_OK)
@@ -71,42 +45,29 @@ rung_status rung_segment_copy(const rung_alloc *alloc, const rung_dir *from, con
         };
         memcpy(info.previous_sha, scan.header.previous_sha, sizeof info.previous_sha);
         rung_sha256_finish(&scan.sha, info.sha);
-        rung_segment_footer f = {
-            .first_seq = info.first_seq,
-            .last_seq = last_seq,
-            .offset = info.end,
-            .epoch = info.epoch,
-            .chain = info.chain,
-        };
-        memcpy(f.uuid, scan.header.uuid, sizeof f.uuid);
-        memcpy(f.sha, info.sha, sizeof f.sha);
         uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE];
-        rung_segment_footer_encode(&f, footer);
-        st = write_copy(alloc, &scan, to, to_name, footer, err);
+        rung_segment_info_footer(&info, scan.header.uuid, footer);
+        st = write_copy(&scan, to, to_name, footer, err);
         *info_out = info;
     }
     rung_segment_scan_close(&scan);
     return st;
 }
 
-rung_status rung_file_copy(const rung_alloc *alloc, const rung_dir *from, const char *from_name,
-                           const rung_dir *to, const char *to_name, rung_err *err) {
-    rung_file source, target;
+rung_status rung_file_copy(const rung_dir *from, const char *from_name, const rung_dir *to,
+                           const char *to_name, rung_err *err) {
+    rung_file source, target = {0};
     uint64_t size;
     rung_status st = rung_file_open(&source, from, from_name, RUNG_FILE_READ, err);
-    if (st != RUNG_OK)
-        return st;
-    st = rung_file_open(&target, to, to_name, RUNG_FILE_CREATE, err);
-    if (st == RUNG_OK) {
-        st = rung_file_truncate(&target, 0, err);
-        if (st == RUNG_OK)
-            st = rung_file_size(&source, &size, err);
-        if (st == RUNG_OK)
-            st = copy_bytes(alloc, &source, &target, size, err);
-        if (st == RUNG_OK)
-            st = rung_file_sync(&target, err);
-        rung_file_close(&target);
-    }
+    if (st == RUNG_OK)
+        st = rung_file_open_empty(&target, to, to_name, err);
+    if (st == RUNG_OK)
+        st = rung_file_size(&source, &size, err);
+    if (st == RUNG_OK)
+        st = rung_file_copy_range(&source, 0, size, &target, 0, err);
+    if (st == RUNG_OK)
+        st = rung_file_sync(&target, err);
+    rung_file_close(&target);
     rung_file_close(&source);
     return st;
 }

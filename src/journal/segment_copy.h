@@ -17,8 +17,7 @@ RUNG_NODISCARD rung_status rung_segment_copy(const rung_alloc *alloc, const rung
                                              rung_segment_info *info_out, rung_err *err);
 
 /* Copy a whole file, replacing the target. RUNG_NOT_FOUND: no such file. */
-RUNG_NODISCARD rung_status rung_file_copy(const rung_alloc *alloc, const rung_dir *from,
-                                          const char *from_name, const rung_dir *to,
-                                          const char *to_name, rung_err *err);
+RUNG_NODISCARD rung_status rung_file_copy(const rung_dir *from, const char *from_name,
+                                          const rung_dir *to, const char *to_name, rung_err *err);
 
 #endif

@@ -142,16 +142,6 @@ static rung_status take_lock(rung_segment_log *log, rung_err *err) {
     return RUNG_OK;
 }
 
-/* A running server may be writing a batch while we read: read again before calling it damage. */
-static rung_status read_image(rung_segment_log *log, rung_err *err) {
-    rung_status st;
-    int tries = log->config.is_read_only ? 4 : 1;
-    do
-        st = rung_log_image_read(&log->image, log->config.alloc, &log->dir, err);
-    while (st == RUNG_ECORRUPT && --tries > 0);
-    return st;
-}
-
 static rung_status check_config(const rung_segment_log_config *c, rung_err *err) {
     if (c->segment_size < RUNG_SEGMENT_SIZE_MIN || c->segment_size > RUNG_SEGMENT_SIZE_MAX ||
         c->segment_size % RUNG_SECTOR_SIZE != 0)
@@ -198,7 +188,8 @@ rung_status rung_segment_log_open(const rung_segment_log_config *config, rung_se
     if (st == RUNG_OK && !c.is_read_only)
         st = take_lock(log, err);
     if (st == RUNG_OK)
-        st = read_image(log, err);
+        st = c.is_read_only ? rung_log_image_read_live(&log->image, c.alloc, &log->dir, err)
+                            : rung_log_image_read(&log->image, c.alloc, &log->dir, err);
     if (st == RUNG_OK && !log->image.has_mark &&
         c.fs->random(c.fs->ctx, log->image.uuid, RUNG_UUID_SIZE) < 0)
         st = RUNG_FAIL(err, RUNG_EIO, "no random bytes to name a new log");
@@ -237,16 +228,27 @@ const rung_dir *rung_segment_log_dir(const rung_segment_log *log) {
     return &log->dir;
 }
 
+rung_writer *rung__segment_log_writer(const rung_log *port) {
+    return self(port)->writer;
+}
+
 const rung_alloc *rung__segment_log_alloc(const rung_segment_log *log) {
     return log->config.alloc;
 }
 
 /* ---- the high-water mark ---- */
 
-rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark,
-                                    rung_err *err) {
+rung_status rung__high_water_create(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                    const rung_segment_info *last, rung_err *err) {
     uint8_t bytes[RUNG_HIGH_WATER_SIZE];
-    rung_high_water m = *mark;
+    rung_high_water m = {0};
+    if (last)
+        m = (rung_high_water){.seq = last->last_seq,
+                              .segment_first_seq = last->first_seq,
+                              .offset = last->end,
+                              .segment_epoch = last->epoch,
+                              .chain = last->chain};
+    memcpy(m.uuid, uuid, sizeof m.uuid);
     for (size_t slot = 0; slot < 2; slot++) {
         m.generation = slot;
         rung_high_water_encode(&m, bytes + slot * RUNG_HIGH_WATER_SLOT_SIZE);
@@ -258,7 +260,7 @@ static rung_status open_mark(rung_segment_log *log, rung_err *err) {
     rung_status st = RUNG_OK;
     if (!log->image.has_mark) {
         memcpy(log->mark.uuid, log->uuid, sizeof log->uuid);
-        st = rung__high_water_create(&log->dir, &log->mark, err);
+        st = rung__high_water_create(&log->dir, log->uuid, NULL, err);
         log->mark.generation = 1;
         log->image.has_mark = st == RUNG_OK;
     }
@@ -303,22 +305,10 @@ static rung_status write_mark(rung_segment_log *log, rung_err *err) {
 
 /* Reserve room for one more list entry, so that activation cannot run out of memory halfway. */
 static rung_status reserve_entry(rung_segment_log *log, rung_err *err) {
-    rung_log_image *im = &log->image;
-    rung_status st = RUNG_OK;
     pthread_mutex_lock(&log->list_lock);
-    if (im->count == im->capacity) {
-        size_t more = im->capacity ? im->capacity * 2 : 16, one = sizeof *im->segments;
-        void *grown =
-            rung_alloc_resize(log->config.alloc, im->segments, im->capacity * one, more * one);
-        if (grown) {
-            im->segments = grown;
-            im->capacity = more;
-        } else {
-            st = RUNG_FAIL(err, RUNG_ENOMEM, "no memory for the list of segments");
-        }
-    }
+    rung_status st = rung_log_image_reserve(&log->image);
     pthread_mutex_unlock(&log->list_lock);
-    return st;
+    return st < 0 ? RUNG_FAIL(err, st, "no memory for the list of segments") : RUNG_OK;
 }
 
 static rung_status reserve_buffer(rung_segment_log *log, size_t size, rung_err *err) {
@@ -381,38 +371,27 @@ static rung_status name_segment(rung_segment_log *log, const rung_segment_header
 
 /* ---- starting ---- */
 
-/* The footer of a sealed segment, and its file. */
-static rung_status open_to_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
-                                const rung_segment_info *info,
-                                uint8_t footer_out[RUNG_SEGMENT_FOOTER_SIZE], rung_file *file,
-                                rung_err *err) {
+static rung_status open_segment(const rung_dir *dir, const rung_segment_info *info, int mode,
+                                rung_file *file, rung_err *err) {
     char name[RUNG_FILE_NAME_MAX];
-    rung_segment_footer f = {
-        .first_seq = info->first_seq,
-        .last_seq = info->last_seq,
-        .offset = info->end,
-        .epoch = info->epoch,
-        .chain = info->chain,
-    };
-    memcpy(f.uuid, uuid, RUNG_UUID_SIZE);
-    memcpy(f.sha, info->sha, sizeof f.sha);
-    rung_segment_footer_encode(&f, footer_out);
     rung_segment_name(name, info->first_seq, info->epoch);
-    rung_status st = rung_file_open(file, dir, name, RUNG_FILE_WRITE, err);
+    rung_status st = rung_file_open(file, dir, name, mode, err);
     return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name) : st;
 }
 
-static rung_status put_footer(const rung_file *file, const rung_segment_info *info,
-                              const uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE], rung_err *err) {
-    rung_status st = rung_file_write(file, footer, RUNG_SEGMENT_FOOTER_SIZE, info->end, err);
+static rung_status put_footer(const rung_file *file, const uint8_t uuid[RUNG_UUID_SIZE],
+                              const rung_segment_info *info, rung_err *err) {
+    uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE];
+    rung_segment_info_footer(info, uuid, footer);
+    rung_status st = rung_file_write(file, footer, sizeof footer, info->end, err);
     return st == RUNG_OK ? rung_file_sync(file, err) : st;
 }
 
-rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
-                               const rung_segment_info *info, rung_err *err) {
-    uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE];
+/* Write the footer of `info` at `info->end` and truncate the file there. */
+static rung_status seal_at(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                           const rung_segment_info *info, rung_err *err) {
     rung_file file;
-    rung_status st = open_to_seal(dir, uuid, info, footer, &file, err);
+    rung_status st = open_segment(dir, info, RUNG_FILE_WRITE, &file, err);
     if (st < 0)
         return st;
     /* The truncation must be durable before the footer: a footer followed by old records would look like damage. */
@@ -420,7 +399,7 @@ rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID
     if (st == RUNG_OK)
         st = rung_file_sync(&file, err);
     if (st == RUNG_OK)
-        st = put_footer(&file, info, footer, err);
+        st = put_footer(&file, uuid, info, err);
     rung_file_close(&file);
     return st;
 }
@@ -429,7 +408,7 @@ rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID
 static rung_status retire(rung_segment_log *log, size_t i, rung_err *err) {
     rung_segment_info info = log->image.segments[i];
     if (info.last_seq >= info.first_seq) {
-        rung_status st = rung__segment_seal(&log->dir, log->uuid, &info, err);
+        rung_status st = seal_at(&log->dir, log->uuid, &info, err);
         pthread_mutex_lock(&log->list_lock); /* readers may follow while a log starts */
         log->image.segments[i].is_sealed = st == RUNG_OK;
         pthread_mutex_unlock(&log->list_lock);
@@ -450,42 +429,22 @@ static rung_status retire(rung_segment_log *log, size_t i, rung_err *err) {
     return RUNG_OK;
 }
 
-static rung_status copy_range(const rung_file *from, const rung_file *to, uint64_t at, uint64_t end,
-                              rung_err *err) {
-    uint8_t block[4096];
-    for (uint64_t pos = at; pos < end;) {
-        size_t want = end - pos < sizeof block ? (size_t)(end - pos) : sizeof block, got;
-        rung_status st = rung_file_read(from, block, want, pos, &got, err);
-        if (st == RUNG_OK && got == 0)
-            break;
-        if (st == RUNG_OK)
-            st = rung_file_write(to, block, got, pos - at, err);
-        if (st < 0)
-            return st;
-        pos += got;
-    }
-    return rung_file_sync(to, err);
-}
-
 /* Save the bytes of a torn tail in a separate file before they are cut. */
 static rung_status save_torn(rung_segment_log *log, rung_err *err) {
     const rung_segment_info *info = last_segment(log);
     if (log->image.tail != RUNG_TAIL_TORN || log->image.torn_end <= info->end)
         return RUNG_OK;
-    char name[RUNG_FILE_NAME_MAX], copy[RUNG_FILE_NAME_MAX], line[200];
-    rung_segment_name(name, info->first_seq, info->epoch);
+    char copy[RUNG_FILE_NAME_MAX], line[500];
     snprintf(copy, sizeof copy, "torn-%020llu-%08x-%llu", (unsigned long long)info->first_seq,
              info->epoch, (unsigned long long)info->end);
     rung_file from, to = {0};
-    rung_status st = rung_file_open(&from, &log->dir, name, RUNG_FILE_READ, err);
-    if (st == RUNG_NOT_FOUND)
-        return RUNG_FAIL(err, RUNG_ECORRUPT, "segment %s is missing", name);
+    rung_status st = open_segment(&log->dir, info, RUNG_FILE_READ, &from, err);
     if (st == RUNG_OK)
-        st = rung_file_open(&to, &log->dir, copy, RUNG_FILE_CREATE, err);
+        st = rung_file_open_empty(&to, &log->dir, copy, err);
     if (st == RUNG_OK)
-        st = rung_file_truncate(&to, 0, err);
+        st = rung_file_copy_range(&from, info->end, log->image.torn_end, &to, 0, err);
     if (st == RUNG_OK)
-        st = copy_range(&from, &to, info->end, log->image.torn_end, err);
+        st = rung_file_sync(&to, err);
     if (st == RUNG_OK)
         st = rung_dir_sync(&log->dir, err);
     rung_file_close(&to);
@@ -495,7 +454,7 @@ static rung_status save_torn(rung_segment_log *log, rung_err *err) {
     log->torn_bytes = log->image.torn_end - info->end;
     snprintf(line, sizeof line,
              "log: segment %s, offset %llu, sequence %llu: torn tail of %llu bytes cut, copy in %s",
-             name, (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
+             from.name, (unsigned long long)info->end, (unsigned long long)info->last_seq + 1,
              (unsigned long long)log->torn_bytes, copy);
     say(log, line);
     return RUNG_OK;
@@ -630,13 +589,11 @@ static rung_status seal_again(rung_segment_log *log, rung_err *err) {
         i--;
     if (i == 0)
         return RUNG_OK;
-    uint8_t footer[RUNG_SEGMENT_FOOTER_SIZE];
     rung_file file;
     const rung_segment_info *info = &im->segments[i - 1];
-    rung_status st = open_to_seal(&log->dir, log->uuid, info, footer, &file, err);
-    if (st < 0)
-        return st;
-    st = put_footer(&file, info, footer, err);
+    rung_status st = open_segment(&log->dir, info, RUNG_FILE_WRITE, &file, err);
+    if (st == RUNG_OK)
+        st = put_footer(&file, log->uuid, info, err);
     rung_file_close(&file);
     return st;
 }
@@ -647,8 +604,8 @@ static rung_status start(rung_segment_log *log, rung_err *err) {
     rung_log_image *im = &log->image;
     rung_file_close(&log->mark_file);
     rung_status st = open_mark(log, err);
-    if (st ==
-        RUNG_OK) /* names that a life gave which was killed: the next one must not be there without them */
+    /* A killed run may have left a segment's name unsynced: ours must not reach the disk without it. */
+    if (st == RUNG_OK)
         st = rung_dir_sync(&log->dir, err);
     if (st == RUNG_OK && im->count >= 2 && !im->segments[im->count - 2].is_sealed)
         st = finish_start(log, err);
@@ -673,26 +630,13 @@ static rung_status start(rung_segment_log *log, rung_err *err) {
  * only in the page cache: write them again in place, which takes no space. */
 static rung_status keep_tail(rung_segment_log *log, rung_err *err) {
     const rung_segment_info *last = log->image.count ? last_segment(log) : NULL;
-    char name[RUNG_FILE_NAME_MAX];
-    uint8_t bytes[4096];
     rung_file file;
     if (!last || last->is_sealed)
         return RUNG_OK;
-    rung_segment_name(name, last->first_seq, last->epoch);
-    rung_status st = rung_file_open(&file, &log->dir, name, RUNG_FILE_WRITE, err);
-    if (st != RUNG_OK)
-        return st;
-    for (uint64_t at = log->image.sure.offset; st == RUNG_OK && at < last->end;) {
-        uint64_t left = last->end - at;
-        size_t got = 0;
-        st = rung_file_read(&file, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes, at,
-                            &got, err);
-        if (st == RUNG_OK && got == 0)
-            st = RUNG_FAIL(err, RUNG_EIO, "segment %s changed while it was read", name);
-        if (st == RUNG_OK)
-            st = rung_file_write(&file, bytes, got, at, err);
-        at += got;
-    }
+    uint64_t at = log->image.sure.offset;
+    rung_status st = open_segment(&log->dir, last, RUNG_FILE_WRITE, &file, err);
+    if (st == RUNG_OK)
+        st = rung_file_copy_range(&file, at, last->end, &file, at, err);
     if (st == RUNG_OK)
         st = rung_file_datasync(&file, err);
     rung_file_close(&file);
@@ -729,29 +673,21 @@ static void hash_pending(rung_segment_log *log) {
 static rung_status seal_active(rung_segment_log *log, rung_err *err) {
     RUNG_ASSERT(!log->has_unsynced);
     hash_pending(log);
-    rung_segment_info *info = last_segment(log);
-    rung_segment_footer f = {
-        .first_seq = info->first_seq,
-        .last_seq = info->last_seq,
-        .offset = info->end,
-        .epoch = info->epoch,
-        .chain = info->chain,
-    };
-    memcpy(f.uuid, log->uuid, sizeof f.uuid);
-    rung_sha256_finish(&log->sha, f.sha);
+    rung_segment_info sealed = *last_segment(log);
+    sealed.is_sealed = true;
+    rung_sha256_finish(&log->sha, sealed.sha);
     uint8_t bytes[RUNG_SEGMENT_FOOTER_SIZE];
-    rung_segment_footer_encode(&f, bytes);
-    rung_status st = rung_file_write(&log->active, bytes, sizeof bytes, f.offset, err);
+    rung_segment_info_footer(&sealed, log->uuid, bytes);
+    rung_status st = rung_file_write(&log->active, bytes, sizeof bytes, sealed.end, err);
     if (st == RUNG_OK)
         st = rung_file_datasync(&log->active, err);
     if (st < 0)
         return st;
-    rung_ignore(rung_file_truncate(&log->active, f.offset + sizeof bytes, NULL),
+    rung_ignore(rung_file_truncate(&log->active, sealed.end + sizeof bytes, NULL),
                 "a sealed segment followed by zeros is as good; only space is lost");
-    rung_file_forget(&log->active, log->forgotten, f.offset - log->forgotten);
+    rung_file_forget(&log->active, log->forgotten, sealed.end - log->forgotten);
     pthread_mutex_lock(&log->list_lock);
-    memcpy(info->sha, f.sha, sizeof info->sha);
-    info->is_sealed = true;
+    *last_segment(log) = sealed;
     pthread_mutex_unlock(&log->list_lock);
     return RUNG_OK;
 }
@@ -1084,47 +1020,22 @@ static rung_status log_start(rung_log *port, uint64_t from_seq, rung_err *err) {
     return rung_writer_create(&log->config.writer, log, is_full, &log->writer, err);
 }
 
-static rung_status log_propose(rung_log *port, const rung_log_entry *entries, size_t count,
-                               rung_err *err) {
-    return rung_writer_propose(self(port)->writer, entries, count, err);
-}
-
-static rung_status log_deliver(rung_log *port, size_t max, rung_log_delivery *out, rung_err *err) {
-    return rung_writer_deliver(self(port)->writer, max, out, err);
-}
-
-static void log_await(rung_log *port) {
-    rung_writer_await(self(port)->writer);
-}
-
-static rung_status log_sync(rung_log *port, rung_err *err) {
-    return rung_writer_sync(self(port)->writer, err);
-}
-
-static rung_status log_truncate_before(rung_log *port, uint64_t seq, rung_err *err) {
-    return rung_writer_truncate_before(self(port)->writer, seq, err);
-}
-
-static rung_log_stats log_stat(rung_log *port) {
-    return rung_writer_stat(self(port)->writer);
-}
-
 static rung_status log_close(rung_log *port, rung_err *err) {
     return rung_segment_log_close(self(port), err);
 }
 
 static const rung_log_ops segment_log_ops = {
     .start = log_start,
-    .propose = log_propose,
-    .deliver = log_deliver,
-    .await = log_await,
-    .sync = log_sync,
+    .propose = rung_writer_propose,
+    .deliver = rung_writer_deliver,
+    .await = rung_writer_await,
+    .sync = rung_writer_sync,
     .durable_seq = log_durable_seq,
     .sure_seq = log_sure_seq,
     .cursor_open = rung__segment_cursor_open,
     .cursor_read = rung__segment_cursor_read,
     .cursor_close = rung__segment_cursor_close,
-    .truncate_before = log_truncate_before,
-    .stat = log_stat,
+    .truncate_before = rung_writer_truncate_before,
+    .stat = rung_writer_stat,
     .close = log_close,
 };

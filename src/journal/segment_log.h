@@ -118,17 +118,15 @@ const rung_dir *rung_segment_log_dir(const rung_segment_log *log);
 rung_status rung__segment_log_locate(rung_segment_log *log, uint64_t seq,
                                      rung_segment_info *info_out, rung_err *err);
 const rung_alloc *rung__segment_log_alloc(const rung_segment_log *log);
+rung_writer *rung__segment_log_writer(const rung_log *log); /* NULL: not started */
 rung_status rung__segment_cursor_open(rung_log *log, uint64_t from_seq,
                                       rung_log_cursor **cursor_out, rung_err *err);
 rung_status rung__segment_cursor_read(rung_log_cursor *cursor, rung_log_record *records, size_t max,
                                       size_t *count_out, rung_err *err);
 void rung__segment_cursor_close(rung_log_cursor *cursor);
 
-/* Write the footer of `info` at `info->end` and truncate the file there. RUNG_OK: sealed and synced. */
-rung_status rung__segment_seal(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
-                               const rung_segment_info *info, rung_err *err);
-/* Create a high-water file with `mark`, replacing any other. */
-rung_status rung__high_water_create(const rung_dir *dir, const rung_high_water *mark,
-                                    rung_err *err);
+/* Create a high-water file, replacing any other: all of `last` (NULL: there is no segment) is durable. */
+rung_status rung__high_water_create(const rung_dir *dir, const uint8_t uuid[RUNG_UUID_SIZE],
+                                    const rung_segment_info *last, rung_err *err);
 
 #endif

@@ -130,9 +130,7 @@ rung_status rung_snapshot_writer_begin(const rung_dir *dir, const rung_alloc *al
     rung_put64(header + AT_BODY, seq);
     rung_put32(header + AT_BODY + 8, (uint32_t)RUNG_SNAPSHOT_BLOCK_SIZE);
     rung__block_end(header, sizeof header);
-    rung_status st = rung_file_open(&w->file, dir, TEMPORARY_NAME, RUNG_FILE_CREATE, err);
-    if (st == RUNG_OK)
-        st = rung_file_truncate(&w->file, 0, err);
+    rung_status st = rung_file_open_empty(&w->file, dir, TEMPORARY_NAME, err);
     if (st == RUNG_OK)
         st = put_bytes(w, header, sizeof header, err);
     if (st < 0) {
@@ -365,6 +363,23 @@ rung_status rung_snapshot_reader_next(rung_snapshot_reader *r, const void **byte
     return RUNG_OK;
 }
 
+rung_status rung_snapshot_check(const rung_dir *dir, const rung_alloc *alloc,
+                                const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
+                                rung_snapshot_info *info_out, rung_err *err) {
+    rung_snapshot_reader *r;
+    const void *bytes;
+    size_t len;
+    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
+    if (st != RUNG_OK)
+        return st;
+    do
+        st = rung_snapshot_reader_next(r, &bytes, &len, err);
+    while (st == RUNG_OK);
+    *info_out = r->info;
+    rung_snapshot_reader_close(r);
+    return st == RUNG_NOT_FOUND ? RUNG_OK : st;
+}
+
 /* ---- which ones there are ---- */
 
 typedef struct seq_list {
@@ -414,14 +429,10 @@ rung_status rung_snapshot_manifest_read(const rung_dir *dir, const uint8_t uuid[
                                         rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP],
                                         size_t *count_out, rung_err *err) {
     uint8_t bytes[RUNG_SNAPSHOT_MANIFEST_SIZE + 1];
-    rung_file f;
     size_t got;
-    rung_status st = rung_file_open(&f, dir, RUNG_SNAPSHOT_MANIFEST, RUNG_FILE_READ, err);
+    rung_status st =
+        rung_file_read_small(dir, RUNG_SNAPSHOT_MANIFEST, bytes, sizeof bytes, &got, err);
     if (st != RUNG_OK)
-        return st;
-    st = rung_file_read(&f, bytes, sizeof bytes, 0, &got, err);
-    rung_file_close(&f);
-    if (st < 0)
         return st;
     if (got != RUNG_SNAPSHOT_MANIFEST_SIZE)
         return RUNG_FAIL(err, RUNG_ECORRUPT, "%s has not its size", RUNG_SNAPSHOT_MANIFEST);

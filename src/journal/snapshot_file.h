@@ -73,6 +73,10 @@ RUNG_NODISCARD rung_status rung_snapshot_reader_next(rung_snapshot_reader *r,
 /* Complete once next has returned RUNG_NOT_FOUND. */
 rung_snapshot_info rung_snapshot_reader_info(const rung_snapshot_reader *r);
 void rung_snapshot_reader_close(rung_snapshot_reader *r); /* NULL is fine */
+/* Read it to its end. RUNG_OK: whole; otherwise as open and next. */
+RUNG_NODISCARD rung_status rung_snapshot_check(const rung_dir *dir, const rung_alloc *alloc,
+                                               const uint8_t uuid[RUNG_UUID_SIZE], uint64_t seq,
+                                               rung_snapshot_info *info_out, rung_err *err);
 
 /* Report through `say` (may be NULL) snapshots that the manifest lists and the folder lacks, or a damaged manifest. No
  * data is lost, but somebody changed the folder. `seqs` come from rung_snapshot_list(). */

@@ -43,9 +43,7 @@ static rung_status write_zeros_out(const rung_file *f, uint64_t size, rung_err *
 }
 
 static rung_status fill(rung_file *f, const rung_dir *dir, uint64_t size, rung_err *err) {
-    rung_status st = rung_file_open(f, dir, SPARE_TEMPORARY, RUNG_FILE_CREATE, err);
-    if (st == RUNG_OK)
-        st = rung_file_truncate(f, 0, err);
+    rung_status st = rung_file_open_empty(f, dir, SPARE_TEMPORARY, err);
     if (st == RUNG_OK)
         st = rung_file_reserve(f, size, err);
     if (st == RUNG_OK)

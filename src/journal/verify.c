@@ -38,10 +38,25 @@ static void tell(const verify *v, const char *format, ...) {
     v->each(v->ctx, line);
 }
 
-static void add_damage(verify *v, const rung_err *err) {
-    if (v->report->damage_count++ == 0)
-        v->first = *err;
-    tell(v, "damage: %s", err->message);
+static bool is_damage(rung_status st) {
+    return st == RUNG_ECORRUPT || st == RUNG_EVERSION;
+}
+
+/* Damage is counted and told, and the check goes on: RUNG_OK. Any other failure is returned. */
+static rung_status collect(verify *v, rung_status st, const rung_err *detail, rung_err *err) {
+    if (is_damage(st)) {
+        if (v->report->damage_count++ == 0)
+            v->first = *detail;
+        tell(v, "damage: %s", detail->message);
+        return RUNG_OK;
+    }
+    if (st < 0 && err)
+        *err = *detail;
+    return st < 0 ? st : RUNG_OK;
+}
+
+static bool is_marked(const rung_high_water *mark, const rung_segment_scan *s) {
+    return mark->segment_first_seq == s->header.first_seq && mark->segment_epoch == s->header.epoch;
 }
 
 /* The footer after the records, with the hash, which recovery does not check. */
@@ -64,9 +79,7 @@ static rung_status check_tail(verify *v, rung_segment_scan *s, rung_err *err) {
     rung_tail tail;
     uint64_t data_end;
     const char *why;
-    bool is_marked = v->has_mark && v->mark.segment_first_seq == s->header.first_seq &&
-                     v->mark.segment_epoch == s->header.epoch;
-    if (is_marked && s->offset < v->mark.offset)
+    if (v->has_mark && is_marked(&v->mark, s) && s->offset < v->mark.offset)
         return rung_segment_scan_damage(s, rung_frame_verdict_text(s->verdict), err);
     rung_status st = rung_segment_scan_judge(s, &tail, &data_end, &why, err);
     if (st < 0)
@@ -117,59 +130,30 @@ static rung_status verify_segments(verify *v, rung_err *err) {
             st = check_segment(v, &scan, stop, &detail);
             rung_segment_scan_close(&scan);
         }
-        if (st == RUNG_ECORRUPT || st == RUNG_EVERSION) {
-            add_damage(v, &detail);
-            st = RUNG_OK;
-        } else if (st < 0 && err) {
-            *err = detail;
-        }
+        st = collect(v, st, &detail, err);
     }
     rung_log_image_deinit(&list);
     return st < 0 ? st : RUNG_OK;
 }
 
-/* Recovery has the rules about marks, links and sizes: whatever it refuses is damage. A running server may be in the
- * middle of a change: read again before reporting it. */
+/* Recovery has the rules about marks, links and sizes: whatever it refuses is damage. */
 static rung_status verify_rules(verify *v, rung_err *err) {
     rung_log_image image;
     rung_err detail = {0};
-    rung_status st;
-    int tries = 3;
-    do
-        st = rung_log_image_read(&image, v->alloc, v->dir, &detail);
-    while (st == RUNG_ECORRUPT && --tries > 0);
+    rung_status st = rung_log_image_read_live(&image, v->alloc, v->dir, &detail);
     if (st == RUNG_OK) {
         if (image.is_mark_slot_bad)
             tell(v, "file %s: one of its two marks is not whole; the other one counts",
                  RUNG_HIGH_WATER_NAME);
         rung_log_image_deinit(&image);
-    } else if (st == RUNG_ECORRUPT || st == RUNG_EVERSION) {
-        if (v->report->damage_count == 0)
-            add_damage(v, &detail);
-        st = RUNG_OK;
-    } else if (err) {
-        *err = detail;
+    } else if (is_damage(st) && v->report->damage_count) {
+        return RUNG_OK; /* told already */
     }
-    return st;
-}
-
-/* Read a snapshot to its end. */
-static rung_status read_snapshot(const rung_dir *dir, const rung_alloc *alloc, const uint8_t *uuid,
-                                 uint64_t seq, rung_err *err) {
-    rung_snapshot_reader *r;
-    rung_status st = rung_snapshot_reader_open(dir, alloc, uuid, seq, &r, err);
-    if (st != RUNG_OK)
-        return st == RUNG_NOT_FOUND ? RUNG_FAIL(err, RUNG_ECORRUPT, "a snapshot is missing") : st;
-    const void *bytes;
-    size_t len;
-    do
-        st = rung_snapshot_reader_next(r, &bytes, &len, err);
-    while (st == RUNG_OK);
-    rung_snapshot_reader_close(r);
-    return st == RUNG_NOT_FOUND ? RUNG_OK : st;
+    return collect(v, st, &detail, err);
 }
 
 static rung_status verify_snapshots(verify *v, rung_err *err) {
+    rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
     uint64_t seqs[16];
     size_t count = 0;
     rung_status st = rung_snapshot_list(v->dir, seqs, 16, &count, err);
@@ -177,26 +161,28 @@ static rung_status verify_snapshots(verify *v, rung_err *err) {
         return st;
     for (size_t i = 0; i < count; i++) {
         rung_err detail = {0};
-        st = read_snapshot(v->dir, v->alloc, v->mark.uuid, seqs[i], &detail);
+        st = rung_snapshot_check(v->dir, v->alloc, v->mark.uuid, seqs[i], infos, &detail);
+        if (st == RUNG_NOT_FOUND)
+            st = RUNG_FAIL(&detail, RUNG_ECORRUPT, "a snapshot is missing");
         v->report->snapshot_count++;
         if (st == RUNG_OK && v->report->newest_snapshot_seq < seqs[i])
             v->report->newest_snapshot_seq = seqs[i];
         if (st == RUNG_OK)
             tell(v, "snapshot at sequence %llu: whole", (unsigned long long)seqs[i]);
-        else if (st == RUNG_ECORRUPT || st == RUNG_EVERSION)
-            add_damage(v, &detail);
-        else {
-            if (err)
-                *err = detail;
+        st = collect(v, st, &detail, err);
+        if (st < 0)
             return st;
-        }
     }
-    rung_snapshot_info infos[RUNG_SNAPSHOT_KEEP];
     rung_err detail = {0};
     st = rung_snapshot_manifest_read(v->dir, v->mark.uuid, infos, &count, &detail);
-    if (st == RUNG_ECORRUPT || st == RUNG_EVERSION)
-        add_damage(v, &detail);
-    return RUNG_OK;
+    return is_damage(st) ? collect(v, st, &detail, err) : RUNG_OK;
+}
+
+static rung_status verify_log(verify *v, rung_err *err) {
+    bool is_slot_bad;
+    v->has_mark = rung_high_water_read(v->dir, &v->mark, &is_slot_bad, NULL) == RUNG_OK;
+    rung_status st = verify_segments(v, err);
+    return st < 0 ? st : verify_rules(v, err);
 }
 
 rung_status rung_log_verify(const rung_dir *dir, const rung_alloc *alloc,
@@ -204,12 +190,8 @@ rung_status rung_log_verify(const rung_dir *dir, const rung_alloc *alloc,
                             rung_verify_report *report_out, rung_err *err) {
     *report_out = (rung_verify_report){0};
     verify v = {.dir = dir, .alloc = alloc, .each = each, .ctx = ctx, .report = report_out};
-    bool is_slot_bad;
-    v.has_mark = rung_high_water_read(dir, &v.mark, &is_slot_bad, NULL) == RUNG_OK;
+    rung_status st = verify_log(&v, err);
     report_out->mark_seq = v.has_mark ? v.mark.seq : 0;
-    rung_status st = verify_segments(&v, err);
-    if (st == RUNG_OK)
-        st = verify_rules(&v, err);
     if (st == RUNG_OK && v.has_mark)
         st = verify_snapshots(&v, err);
     if (st == RUNG_OK && report_out->damage_count) {
@@ -228,10 +210,8 @@ static rung_status judge_end(rung_segment_scan *s, const rung_high_water *mark, 
     rung_tail tail;
     uint64_t data_end;
     const char *why = rung_frame_verdict_text(s->verdict);
-    bool is_marked = mark && mark->segment_first_seq == s->header.first_seq &&
-                     mark->segment_epoch == s->header.epoch;
     rung_segment_footer footer;
-    if (is_marked && s->offset < mark->offset)
+    if (mark && is_marked(mark, s) && s->offset < mark->offset)
         return rung_segment_scan_damage(s, why, err);
     if (rung_segment_scan_footer(s, &footer, NULL) == RUNG_OK)
         return RUNG_OK;
@@ -444,27 +424,11 @@ static rung_status restart_behind(const rung_dir *dir, beginning *b, uint64_t se
     rung_segment_header h = {
         .first_seq = seq + 1, .capacity = RUNG_SEGMENT_SIZE_MIN, .epoch = b->epoch_max + 1};
     memcpy(h.uuid, b->uuid, sizeof h.uuid);
-    static uint8_t bytes[RUNG_SEGMENT_SIZE_MIN];
-    uint8_t header[RUNG_SEGMENT_HEADER_SIZE];
+    uint8_t bytes[RUNG_SEGMENT_SIZE_MIN] = {0};
     char name[RUNG_FILE_NAME_MAX];
-    rung_segment_header_encode(&h, header);
+    rung_segment_header_encode(&h, bytes);
     rung_segment_name(name, h.first_seq, h.epoch);
-    rung_file f;
-    rung_status st = rung_file_open(&f, dir, "repair.tmp", RUNG_FILE_CREATE, err);
-    if (st < 0)
-        return st;
-    st = rung_file_truncate(&f, 0, err);
-    if (st == RUNG_OK)
-        st = rung_file_write(&f, bytes, sizeof bytes, 0, err);
-    if (st == RUNG_OK)
-        st = rung_file_write(&f, header, sizeof header, 0, err);
-    if (st == RUNG_OK)
-        st = rung_file_sync(&f, err);
-    rung_file_close(&f);
-    if (st == RUNG_OK)
-        st = rung_dir_rename(dir, "repair.tmp", name, err);
-    if (st == RUNG_OK)
-        st = rung_dir_sync(dir, err);
+    rung_status st = rung_file_replace(dir, name, bytes, sizeof bytes, err);
     b->last = (rung_segment_info){.first_seq = h.first_seq,
                                   .last_seq = seq,
                                   .end = RUNG_SEGMENT_HEADER_SIZE,
@@ -474,15 +438,8 @@ static rung_status restart_behind(const rung_dir *dir, beginning *b, uint64_t se
 }
 
 static rung_status renew_mark(const rung_dir *dir, const beginning *b, rung_err *err) {
-    rung_high_water m = {.seq = b->last_seq,
-                         .segment_first_seq = b->last.first_seq,
-                         .offset = b->last.end,
-                         .segment_epoch = b->last.epoch,
-                         .chain = b->last.chain};
-    memcpy(m.uuid, b->uuid, sizeof m.uuid);
-    rung_status st = keep_aside(dir, RUNG_HIGH_WATER_NAME, false, err);
-    rung_ignore(st, "it may be what is missing");
-    return rung__high_water_create(dir, &m, err);
+    rung_ignore(keep_aside(dir, RUNG_HIGH_WATER_NAME, false, NULL), "it may be what is missing");
+    return rung__high_water_create(dir, b->uuid, &b->last, err);
 }
 
 /* The newest intact snapshot; 0: none. */
@@ -491,8 +448,9 @@ static uint64_t newest_snapshot(const rung_dir *dir, const rung_alloc *alloc, co
     size_t count = 0;
     if (rung_snapshot_list(dir, seqs, 16, &count, NULL) < 0)
         return 0;
+    rung_snapshot_info info;
     for (size_t i = 0; i < count; i++)
-        if (read_snapshot(dir, alloc, uuid, seqs[i], NULL) == RUNG_OK)
+        if (rung_snapshot_check(dir, alloc, uuid, seqs[i], &info, NULL) == RUNG_OK)
             return seqs[i];
     return 0;
 }
@@ -523,11 +481,7 @@ static rung_status rebuild(const rung_dir *dir, const rung_alloc *alloc, const r
 static rung_status is_log_whole(const rung_dir *dir, const rung_alloc *alloc, rung_err *err) {
     rung_verify_report report = {0};
     verify v = {.dir = dir, .alloc = alloc, .report = &report};
-    bool is_slot_bad;
-    v.has_mark = rung_high_water_read(dir, &v.mark, &is_slot_bad, NULL) == RUNG_OK;
-    rung_status st = verify_segments(&v, err);
-    if (st == RUNG_OK)
-        st = verify_rules(&v, err);
+    rung_status st = verify_log(&v, err);
     if (st == RUNG_OK && report.damage_count) {
         if (err)
             *err = v.first;

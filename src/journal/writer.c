@@ -370,8 +370,9 @@ static rung_status refuse(const rung_writer *w, rung_err *err) {
     return w->status;
 }
 
-rung_status rung_writer_propose(rung_writer *w, const rung_log_entry *entries, size_t count,
+rung_status rung_writer_propose(rung_log *log, const rung_log_entry *entries, size_t count,
                                 rung_err *err) {
+    rung_writer *w = rung__segment_log_writer(log);
     rung_status st = rung_proposals_check(&w->proposals, entries, count, w->batch_bytes_max, err);
     if (st < 0)
         return st;
@@ -396,7 +397,8 @@ static bool deliver(rung_writer *w, size_t max, rung_log_delivery *out, rung_sta
     return is_found;
 }
 
-rung_status rung_writer_deliver(rung_writer *w, size_t max, rung_log_delivery *out, rung_err *err) {
+rung_status rung_writer_deliver(rung_log *log, size_t max, rung_log_delivery *out, rung_err *err) {
+    rung_writer *w = rung__segment_log_writer(log);
     rung_status st;
     bool is_found = deliver(w, max, out, &st, err);
     if (!is_found && w->config.is_inline && st == RUNG_OK) {
@@ -414,12 +416,14 @@ static bool is_settled(void *arg) {
     return is;
 }
 
-void rung_writer_await(rung_writer *w) {
+void rung_writer_await(rung_log *log) {
+    rung_writer *w = rung__segment_log_writer(log);
     if (w->writer)
         rung_worker_await(w->writer, is_settled, w, UINT32_MAX);
 }
 
-rung_status rung_writer_sync(rung_writer *w, rung_err *err) {
+rung_status rung_writer_sync(rung_log *log, rung_err *err) {
+    rung_writer *w = rung__segment_log_writer(log);
     if (w->config.is_inline) {
         rung_err why = {0};
         rung_status st = w->status < 0 || !w->has_unsynced ? w->status : sync_log(w, &why);
@@ -435,7 +439,8 @@ rung_status rung_writer_sync(rung_writer *w, rung_err *err) {
     return st < 0 && st != RUNG_ENOSPC ? st : RUNG_PARTIAL;
 }
 
-rung_status rung_writer_truncate_before(rung_writer *w, uint64_t seq, rung_err *err) {
+rung_status rung_writer_truncate_before(rung_log *log, uint64_t seq, rung_err *err) {
+    rung_writer *w = rung__segment_log_writer(log);
     if (w->config.is_inline)
         return rung_segment_log_truncate_before(w->log, seq, err);
     pthread_mutex_lock(&w->lock);
@@ -446,7 +451,8 @@ rung_status rung_writer_truncate_before(rung_writer *w, uint64_t seq, rung_err *
     return RUNG_OK;
 }
 
-rung_log_stats rung_writer_stat(rung_writer *w) {
+rung_log_stats rung_writer_stat(rung_log *log) {
+    rung_writer *w = rung__segment_log_writer(log);
     pthread_mutex_lock(&w->lock);
     rung_log_stats s = w->stats;
     s.queued = w->proposals.tail - w->proposals.taken;

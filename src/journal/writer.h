@@ -52,14 +52,13 @@ RUNG_NODISCARD rung_status rung_writer_create(const rung_writer_config *config,
 /* Write and sync what is queued, then stop and free. The log stays open. NULL is fine. */
 void rung_writer_destroy(rung_writer *w);
 
-/* As the functions of log.h. */
-RUNG_NODISCARD rung_status rung_writer_propose(rung_writer *w, const rung_log_entry *entries,
-                                               size_t count, rung_err *err);
-RUNG_NODISCARD rung_status rung_writer_deliver(rung_writer *w, size_t max, rung_log_delivery *out,
-                                               rung_err *err);
-void rung_writer_await(rung_writer *w);
-RUNG_NODISCARD rung_status rung_writer_sync(rung_writer *w, rung_err *err);
-RUNG_NODISCARD rung_status rung_writer_truncate_before(rung_writer *w, uint64_t seq, rung_err *err);
-rung_log_stats rung_writer_stat(rung_writer *w);
+/* The functions of log.h, for the port of a segment log that has a writer. */
+rung_status rung_writer_propose(rung_log *log, const rung_log_entry *entries, size_t count,
+                                rung_err *err);
+rung_status rung_writer_deliver(rung_log *log, size_t max, rung_log_delivery *out, rung_err *err);
+void rung_writer_await(rung_log *log);
+rung_status rung_writer_sync(rung_log *log, rung_err *err);
+rung_status rung_writer_truncate_before(rung_log *log, uint64_t seq, rung_err *err);
+rung_log_stats rung_writer_stat(rung_log *log);
 
 #endif

@@ -46,14 +46,6 @@ int64_t rung_steady_clock_now(rung_steady_clock *c) {
     return c->wall_ms;
 }
 
-static int64_t now_of(void *ctx) {
-    return rung_steady_clock_now(ctx);
-}
-
-rung_clock rung_steady_clock_port(rung_steady_clock *c) {
-    return (rung_clock){.now_ms = now_of, .ctx = c};
-}
-
 bool rung_steady_clock_accept(rung_steady_clock *c) {
     rung_steady_clock_now(c);
     bool was_held = c->is_held;
@@ -64,12 +56,8 @@ bool rung_steady_clock_accept(rung_steady_clock *c) {
 /* ---- across lives ---- */
 
 static bool read_line(const rung_dir *dir, char line[LINE_MAX]) {
-    rung_file f = {0};
     size_t got = 0;
-    if (rung_file_open(&f, dir, RUNG_CLOCK_FILE, RUNG_FILE_READ, NULL) != RUNG_OK)
-        return false;
-    rung_status st = rung_file_read(&f, line, LINE_MAX - 1, 0, &got, NULL);
-    rung_file_close(&f);
+    rung_status st = rung_file_read_small(dir, RUNG_CLOCK_FILE, line, LINE_MAX - 1, &got, NULL);
     line[st == RUNG_OK ? got : 0] = '\0';
     return st == RUNG_OK;
 }

@@ -38,7 +38,6 @@ typedef struct rung_steady_clock {
 void rung_steady_clock_init(rung_steady_clock *c, const rung_clock *clock, int64_t max_jump_ms);
 
 int64_t rung_steady_clock_now(rung_steady_clock *c);
-rung_clock rung_steady_clock_port(rung_steady_clock *c); /* valid as long as `c` */
 
 /* Trust the wall clock as it is now. Was time held? */
 bool rung_steady_clock_accept(rung_steady_clock *c);
