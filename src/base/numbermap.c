@@ -35,13 +35,13 @@ enum {
 struct rung__number_page {
     uint16_t used;
     uint8_t local_depth;
-    uint64_t slot[PAGE_SLOTS]; /* player << 32 | value, or EMPTY */
+    uint64_t slot[PAGE_SLOTS]; /* key << 32 | value, or EMPTY */
 };
 
 /* ---- the hash table ---- */
 
-static uint64_t player_hash(uint32_t player) {
-    return rung_hash_word(player + UINT64_C(0x9e3779b97f4a7c15));
+static uint64_t player_hash(uint32_t key) {
+    return rung_hash_word(key + UINT64_C(0x9e3779b97f4a7c15));
 }
 
 static uint32_t directory_index(const rung_numbermap *m, uint64_t h) {
@@ -57,9 +57,9 @@ static uint32_t slot_player(uint64_t slot) {
 }
 
 /* The slot of the key, or the empty slot where probing for it ends (L4). */
-static uint32_t page_probe(const rung__number_page *page, uint32_t player, uint64_t h) {
+static uint32_t page_probe(const rung__number_page *page, uint32_t key, uint64_t h) {
     uint32_t i = home_slot(h);
-    while (page->slot[i] != EMPTY && slot_player(page->slot[i]) != player)
+    while (page->slot[i] != EMPTY && slot_player(page->slot[i]) != key)
         i = (i + 1) & (PAGE_SLOTS - 1);
     return i;
 }
@@ -68,19 +68,19 @@ static rung__number_page *hash_page(const rung_numbermap *m, uint64_t h) {
     return m->pages ? m->pages[directory_index(m, h)] : NULL;
 }
 
-static uint64_t *hash_find(const rung_numbermap *m, uint32_t player) {
-    uint64_t h = player_hash(player);
+static uint64_t *hash_find(const rung_numbermap *m, uint32_t key) {
+    uint64_t h = player_hash(key);
     rung__number_page *page = hash_page(m, h);
     if (!page)
         return NULL;
-    uint64_t *slot = &page->slot[page_probe(page, player, h)];
+    uint64_t *slot = &page->slot[page_probe(page, key, h)];
     return *slot == EMPTY ? NULL : slot;
 }
 
-static void page_add(rung__number_page *page, uint32_t player, uint32_t value) {
-    uint32_t i = page_probe(page, player, player_hash(player));
+static void page_add(rung__number_page *page, uint32_t key, uint32_t value) {
+    uint32_t i = page_probe(page, key, player_hash(key));
     RUNG_ASSERT(page->slot[i] == EMPTY && page->used < PAGE_SLOTS - 1);
-    page->slot[i] = (uint64_t)player << 32 | value;
+    page->slot[i] = (uint64_t)key << 32 | value;
     page->used++;
 }
 
@@ -146,9 +146,8 @@ static rung_status page_split(rung_numbermap *m, const rung_alloc *a, uint32_t a
     for (uint32_t i = 0; i < PAGE_SLOTS; i++) {
         if (page->slot[i] == EMPTY)
             continue;
-        uint32_t player = slot_player(page->slot[i]);
-        page_add(player_hash(player) >> (64 - bit) & 1 ? right : left, player,
-                 (uint32_t)page->slot[i]);
+        uint32_t key = slot_player(page->slot[i]);
+        page_add(player_hash(key) >> (64 - bit) & 1 ? right : left, key, (uint32_t)page->slot[i]);
     }
     uint32_t run = UINT32_C(1) << (m->depth - page->local_depth), first = at & ~(run - 1);
     for (uint32_t i = 0; i < run; i++)
@@ -158,7 +157,7 @@ static rung_status page_split(rung_numbermap *m, const rung_alloc *a, uint32_t a
     return RUNG_OK;
 }
 
-static rung_status hash_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
+static rung_status hash_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t key) {
     if (!m->pages) {
         rung__number_page **pages = rung_alloc_get(a, sizeof *pages);
         if (!pages)
@@ -173,9 +172,9 @@ static rung_status hash_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t
         m->depth = 0;
         m->hash_drained = 0;
     }
-    uint64_t h = player_hash(player);
+    uint64_t h = player_hash(key);
     while (hash_page(m, h)->used >=
-           PAGE_FILL) /* distinct players have distinct hashes: splitting ends */
+           PAGE_FILL) /* distinct keys have distinct hashes: splitting ends */
         if (page_split(m, a, directory_index(m, h)) < 0)
             return RUNG_ENOMEM;
     return RUNG_OK;
@@ -200,9 +199,9 @@ static void hash_free(rung_numbermap *m, const rung_alloc *a) {
 
 /* Make an array cell for the key, which has none. The cell and the `*fresh_out` cells allocated with it are not
  * zeroed. */
-static uint32_t *array_open(rung_numbermap *m, const rung_alloc *a, uint32_t player,
+static uint32_t *array_open(rung_numbermap *m, const rung_alloc *a, uint32_t key,
                             uint32_t *fresh_out) {
-    uint32_t c = player >> CHUNK_BITS, i = player & (CHUNK_LEN - 1);
+    uint32_t c = key >> CHUNK_BITS, i = key & (CHUNK_LEN - 1);
     if (c >= m->chunk_count) {
         uint32_t count = c + 1 + c / 4;
         uint32_t **chunks = rung_alloc_resize(a, m->chunks, m->chunk_count * sizeof *chunks,
@@ -228,11 +227,11 @@ static uint32_t *array_open(rung_numbermap *m, const rung_alloc *a, uint32_t pla
     return chunk + old;
 }
 
-static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
+static rung_status array_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t key) {
     uint32_t n, *fresh;
-    if (rung__numbermap_cell(m, player))
+    if (rung__numbermap_cell(m, key))
         return RUNG_OK;
-    fresh = array_open(m, a, player, &n);
+    fresh = array_open(m, a, key, &n);
     if (!fresh)
         return RUNG_ENOMEM;
     memset(fresh, 0, n * sizeof *fresh);
@@ -263,10 +262,10 @@ static void array_free(rung_numbermap *m, const rung_alloc *a) {
 
 /* ---- homes ---- */
 
-static void choose_home(rung_numbermap *m, uint32_t player) {
+static void choose_home(rung_numbermap *m, uint32_t key) {
     uint64_t count = (uint64_t)m->array_count + m->hash_count + 1;
     count = count < m->expected ? m->expected : count;
-    uint64_t span = player >= m->span ? (uint64_t)player + 1 : m->span;
+    uint64_t span = key >= m->span ? (uint64_t)key + 1 : m->span;
     if (m->hash_is_home && count * DENSE_FROM >= span) {
         m->hash_is_home = false;
         m->hash_drained = 0;
@@ -280,18 +279,18 @@ static void choose_home(rung_numbermap *m, uint32_t player) {
  * reservation must not need memory. If out of memory, retry later. */
 static void drain_array(rung_numbermap *m, const rung_alloc *a, uint32_t guest) {
     for (int i = 0; i < ARRAY_DRAIN && m->array_count; i++) {
-        uint32_t player = m->array_drained, *value = rung__numbermap_cell(m, player);
+        uint32_t key = m->array_drained, *value = rung__numbermap_cell(m, key);
         if (!value) { /* a chunk that was never opened */
-            m->array_drained = (player | (CHUNK_LEN - 1)) + 1;
+            m->array_drained = (key | (CHUNK_LEN - 1)) + 1;
             continue;
         }
         if (*value) {
-            if (hash_reserve(m, a, player) < 0)
+            if (hash_reserve(m, a, key) < 0)
                 return;
-            rung__number_page *page = hash_page(m, player_hash(player));
+            rung__number_page *page = hash_page(m, player_hash(key));
             if (page->used == PAGE_FILL - 1 && page == hash_page(m, player_hash(guest)))
                 return;
-            page_add(page, player, *value - 1);
+            page_add(page, key, *value - 1);
             m->hash_count++;
             m->array_count--;
             *value = 0;
@@ -330,72 +329,72 @@ static void drain_hash(rung_numbermap *m, const rung_alloc *a) {
         hash_free(m, a);
 }
 
-rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t player) {
-    choose_home(m, player);
+rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a, uint32_t key) {
+    choose_home(m, key);
     if (m->hash_is_home) {
-        if (hash_reserve(m, a, player) < 0)
+        if (hash_reserve(m, a, key) < 0)
             return RUNG_ENOMEM;
         if (m->chunks)
-            drain_array(m, a, player);
+            drain_array(m, a, key);
         return RUNG_OK;
     }
     if (m->pages)
         drain_hash(m, a);
-    return array_reserve(m, a, player);
+    return array_reserve(m, a, key);
 }
 
 /* In the hash table, or for the first time. */
-void rung__numbermap_set_elsewhere(rung_numbermap *m, uint32_t player, uint32_t value) {
+void rung__numbermap_set_elsewhere(rung_numbermap *m, uint32_t key, uint32_t value) {
     RUNG_ASSERT(value != RUNG_NUMBER_NONE);
-    uint64_t *slot = m->hash_count ? hash_find(m, player) : NULL;
+    uint64_t *slot = m->hash_count ? hash_find(m, key) : NULL;
     if (slot) {
-        *slot = (uint64_t)player << 32 | value;
+        *slot = (uint64_t)key << 32 | value;
         return;
     }
     if (m->hash_is_home) {
-        page_add(hash_page(m, player_hash(player)), player, value);
+        page_add(hash_page(m, player_hash(key)), key, value);
         m->hash_count++;
     } else {
-        *rung__numbermap_cell(m, player) = value + 1;
+        *rung__numbermap_cell(m, key) = value + 1;
         m->array_count++;
     }
-    if (player >= m->span)
-        m->span = (uint64_t)player + 1;
+    if (key >= m->span)
+        m->span = (uint64_t)key + 1;
 }
 
-uint32_t rung__numbermap_get_hashed(const rung_numbermap *m, uint32_t player) {
-    const uint64_t *slot = hash_find(m, player);
+uint32_t rung__numbermap_get_hashed(const rung_numbermap *m, uint32_t key) {
+    const uint64_t *slot = hash_find(m, key);
     return slot ? (uint32_t)*slot : RUNG_NUMBER_NONE;
 }
 
-rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a, uint32_t player,
+rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a, uint32_t key,
                                uint32_t value) {
-    uint32_t *cell = rung__numbermap_cell(m, player);
+    uint32_t *cell = rung__numbermap_cell(m, key);
     RUNG_ASSERT(value != RUNG_NUMBER_NONE);
     /* The common case: another key within a span for which the array was chosen cannot make it the wrong home. */
-    if (cell && !*cell && player < m->span && !m->hash_is_home && !m->pages) {
+    if (cell && !*cell && key < m->span && !m->hash_is_home && !m->pages) {
         *cell = value + 1;
         m->array_count++;
         return RUNG_OK;
     }
-    if (rung_numbermap_get(m, player) != RUNG_NUMBER_NONE)
+    if (rung_numbermap_get(m, key) != RUNG_NUMBER_NONE)
         return RUNG_UNCHANGED;
-    if (rung_numbermap_reserve(m, a, player) < 0)
+    if (rung_numbermap_reserve(m, a, key) < 0)
         return RUNG_ENOMEM;
-    rung_numbermap_set(m, player, value);
+    rung_numbermap_set(m, key, value);
     return RUNG_OK;
 }
 
-void rung_numbermap_remove(rung_numbermap *m, uint32_t player) {
-    uint32_t *cell = rung__numbermap_cell(m, player);
+void rung_numbermap_remove(rung_numbermap *m, uint32_t key) {
+    uint32_t *cell = rung__numbermap_cell(m, key);
     if (cell && *cell) {
         *cell = 0;
         m->array_count--;
         return;
     }
-    uint64_t h = player_hash(player);
+    uint64_t h = player_hash(key);
     rung__number_page *page = hash_page(m, h);
-    uint32_t i = page_probe(page, player, h);
+    uint32_t i = page_probe(page, key, h);
     RUNG_ASSERT(page->slot[i] != EMPTY);
     page_erase(page, i);
     m->hash_count--;
@@ -516,9 +515,9 @@ static void smallest_sort(smallest *s) {
 }
 
 /* Look at everybody in the map. */
-static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *players,
+static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *keys,
                               uint32_t room) {
-    smallest s = {players, 0, room};
+    smallest s = {keys, 0, room};
     for (uint32_t c = from >> CHUNK_BITS; c < m->chunk_count; c++)
         for (uint32_t i = 0; m->chunks[c] && i < chunk_len(m, c); i++)
             if (m->chunks[c][i] && (c << CHUNK_BITS) + i >= from)
@@ -535,26 +534,26 @@ static uint32_t list_by_store(const rung_numbermap *m, uint32_t from, uint32_t *
 }
 
 /* Ask for every number. */
-static uint32_t list_by_number(const rung_numbermap *m, uint32_t from, uint32_t *players,
+static uint32_t list_by_number(const rung_numbermap *m, uint32_t from, uint32_t *keys,
                                uint32_t room) {
     uint32_t n = 0;
-    for (uint64_t player = from; player < m->span && n < room; player++)
-        if (rung_numbermap_get(m, (uint32_t)player) != RUNG_NUMBER_NONE)
-            players[n++] = (uint32_t)player;
+    for (uint64_t key = from; key < m->span && n < room; key++)
+        if (rung_numbermap_get(m, (uint32_t)key) != RUNG_NUMBER_NONE)
+            keys[n++] = (uint32_t)key;
     return n;
 }
 
-uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players,
+uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *keys,
                              uint32_t room) {
     uint64_t count = (uint64_t)m->array_count + m->hash_count;
     bool scattered = m->hash_count && count * (count / room + 1) < m->span;
-    return scattered ? list_by_store(m, from, players, room)
-           : count   ? list_by_number(m, from, players, room)
+    return scattered ? list_by_store(m, from, keys, room)
+           : count   ? list_by_number(m, from, keys, room)
                      : 0;
 }
 
-void rung__numbermap_prefetch_hashed(const rung_numbermap *m, uint32_t player) {
-    uint64_t h = player_hash(player);
+void rung__numbermap_prefetch_hashed(const rung_numbermap *m, uint32_t key) {
+    uint64_t h = player_hash(key);
     rung_prefetch(&hash_page(m, h)->slot[home_slot(h)]);
 }
 
@@ -570,7 +569,7 @@ const char *rung_numbermap_check(const rung_numbermap *m) {
     for (uint32_t c = 0; c < m->chunk_count; c++)
         for (uint32_t i = 0; m->chunks[c] && i < chunk_len(m, c); i++) {
             if (m->chunks[c][i] && m->hash_count && hash_find(m, (c << CHUNK_BITS) + i))
-                return "L1: a player is in both stores";
+                return "L1: a key is in both stores";
             in_array += m->chunks[c][i] != 0;
         }
     for (uint32_t at = 0; m->pages && at < UINT32_C(1) << m->depth;) {
@@ -585,7 +584,7 @@ const char *rung_numbermap_check(const rung_numbermap *m) {
             uint64_t h = player_hash(slot_player(page->slot[i]));
             if (directory_index(m, h) - at >= run ||
                 page_probe(page, slot_player(page->slot[i]), h) != i)
-                return "L3: a player cannot be reached by its hash";
+                return "L3: a key cannot be reached by its hash";
             used++;
         }
         if (used != page->used || used >= PAGE_SLOTS)

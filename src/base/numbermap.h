@@ -51,11 +51,11 @@ void rung_numbermap_deinit(rung_numbermap *m, const rung_alloc *a);
 /* Guarantee that the next rung_numbermap_set() of this key, which is not in the map, cannot fail. May switch homes,
  * and moves some entries along. RUNG_OK or RUNG_ENOMEM; the contents are the same either way. */
 RUNG_NODISCARD rung_status rung_numbermap_reserve(rung_numbermap *m, const rung_alloc *a,
-                                                  uint32_t player);
+                                                  uint32_t key);
 
 /* Reserve and set in one call. RUNG_OK; RUNG_UNCHANGED: the key is in the map and keeps its value; RUNG_ENOMEM. */
-RUNG_NODISCARD rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a,
-                                              uint32_t player, uint32_t value);
+RUNG_NODISCARD rung_status rung_numbermap_add(rung_numbermap *m, const rung_alloc *a, uint32_t key,
+                                              uint32_t value);
 
 /* Announce that the map will soon have `count` entries: it chooses the home for that many and does not switch on the
  * way. 0: no longer. */
@@ -64,34 +64,34 @@ static inline void rung_numbermap_expect(rung_numbermap *m, uint32_t count) {
 }
 
 /* Private: a key's cell in the array (NULL: none), and the same operations for the hash table. */
-static inline uint32_t *rung__numbermap_cell(const rung_numbermap *m, uint32_t player) {
-    uint32_t c = player >> RUNG__NUMBER_CHUNK_BITS;
-    if (c >= m->chunk_count || !m->chunks[c] || (c == 0 && player >= m->chunk0_len))
+static inline uint32_t *rung__numbermap_cell(const rung_numbermap *m, uint32_t key) {
+    uint32_t c = key >> RUNG__NUMBER_CHUNK_BITS;
+    if (c >= m->chunk_count || !m->chunks[c] || (c == 0 && key >= m->chunk0_len))
         return NULL;
-    return &m->chunks[c][player & ((UINT32_C(1) << RUNG__NUMBER_CHUNK_BITS) - 1)];
+    return &m->chunks[c][key & ((UINT32_C(1) << RUNG__NUMBER_CHUNK_BITS) - 1)];
 }
-uint32_t rung__numbermap_get_hashed(const rung_numbermap *m, uint32_t player);
-void rung__numbermap_set_elsewhere(rung_numbermap *m, uint32_t player, uint32_t value);
-void rung__numbermap_prefetch_hashed(const rung_numbermap *m, uint32_t player);
+uint32_t rung__numbermap_get_hashed(const rung_numbermap *m, uint32_t key);
+void rung__numbermap_set_elsewhere(rung_numbermap *m, uint32_t key, uint32_t value);
+void rung__numbermap_prefetch_hashed(const rung_numbermap *m, uint32_t key);
 
 /* RUNG_NUMBER_NONE: not in the map. */
-static inline uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t player) {
-    const uint32_t *cell = rung__numbermap_cell(m, player);
+static inline uint32_t rung_numbermap_get(const rung_numbermap *m, uint32_t key) {
+    const uint32_t *cell = rung__numbermap_cell(m, key);
     if (cell && *cell)
         return *cell - 1;
-    return m->hash_count ? rung__numbermap_get_hashed(m, player) : RUNG_NUMBER_NONE;
+    return m->hash_count ? rung__numbermap_get_hashed(m, key) : RUNG_NUMBER_NONE;
 }
 
 /* Set the value (any but RUNG_NUMBER_NONE) of a key that is in the map, or that the last call reserved. */
-static inline void rung_numbermap_set(rung_numbermap *m, uint32_t player, uint32_t value) {
-    uint32_t *cell = rung__numbermap_cell(m, player);
+static inline void rung_numbermap_set(rung_numbermap *m, uint32_t key, uint32_t value) {
+    uint32_t *cell = rung__numbermap_cell(m, key);
     if (cell && *cell && value != RUNG_NUMBER_NONE)
         *cell = value + 1;
     else
-        rung__numbermap_set_elsewhere(m, player, value);
+        rung__numbermap_set_elsewhere(m, key, value);
 }
 
-void rung_numbermap_remove(rung_numbermap *m, uint32_t player);
+void rung_numbermap_remove(rung_numbermap *m, uint32_t key);
 
 /* ---- bulk fill ----
  *
@@ -117,37 +117,36 @@ RUNG_NODISCARD rung_status rung_numbermap_fill_begin(rung_numbermap_fill *f, run
 /* The notes of the keys from `from` on, `*n_out` of them; none at or beyond the span. */
 uint32_t *rung_numbermap_fill_notes(const rung_numbermap_fill *f, uint32_t from, uint32_t *n_out);
 /* Read the key's note and store the value in its place. false: the key was put before, or is not below the span. */
-static inline bool rung_numbermap_fill_put(rung_numbermap_fill *f, uint32_t player, uint32_t value,
+static inline bool rung_numbermap_fill_put(rung_numbermap_fill *f, uint32_t key, uint32_t value,
                                            uint32_t *note_out) {
-    if (player >= f->span || (f->is_in[player / 64] >> player % 64 & 1))
+    if (key >= f->span || (f->is_in[key / 64] >> key % 64 & 1))
         return false;
-    uint32_t *cell = rung__numbermap_cell(f->map, player);
-    f->is_in[player / 64] |= UINT64_C(1) << player % 64;
+    uint32_t *cell = rung__numbermap_cell(f->map, key);
+    f->is_in[key / 64] |= UINT64_C(1) << key % 64;
     *note_out = *cell;
     *cell = value + 1;
     return true;
 }
 /* Prefetch for rung_numbermap_fill_put(). */
-static inline void rung_numbermap_fill_prefetch(const rung_numbermap_fill *f, uint32_t player) {
-    if (player >= f->span)
+static inline void rung_numbermap_fill_prefetch(const rung_numbermap_fill *f, uint32_t key) {
+    if (key >= f->span)
         return;
-    rung_prefetch(rung__numbermap_cell(f->map, player));
-    rung_prefetch(&f->is_in[player / 64]);
+    rung_prefetch(rung__numbermap_cell(f->map, key));
+    rung_prefetch(&f->is_in[key / 64]);
 }
 void rung_numbermap_fill_end(rung_numbermap_fill *f);
 
 /* The keys from `from` on, ascending, at most `room`. Returns how many. To walk over all n keys without memory, call
  * it again from the last key + 1 until it returns fewer than `room`. The walk costs O(span) or O(n * n / room),
  * whichever is less. */
-uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *players,
-                             uint32_t room);
+uint32_t rung_numbermap_list(const rung_numbermap *m, uint32_t from, uint32_t *keys, uint32_t room);
 
-static inline void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t player) {
-    const uint32_t *cell = rung__numbermap_cell(m, player);
+static inline void rung_numbermap_prefetch(const rung_numbermap *m, uint32_t key) {
+    const uint32_t *cell = rung__numbermap_cell(m, key);
     if (cell)
         rung_prefetch(cell);
     if (m->hash_count)
-        rung__numbermap_prefetch_hashed(m, player);
+        rung__numbermap_prefetch_hashed(m, key);
 }
 
 /* NULL, or the broken invariant; for tests. */

@@ -236,7 +236,7 @@ TEST(every_invariant_of_the_sparse_player_map) {
 
     rung__number_page **single = find_pair(map, false);
     swap_pages(single);
-    CHECK_EQ_STR(rung_numbermap_check(map), "L3: a player cannot be reached by its hash");
+    CHECK_EQ_STR(rung_numbermap_check(map), "L3: a key cannot be reached by its hash");
     swap_pages(single);
 
     uint16_t *used = (uint16_t *)map->pages[0]; /* its first field */
@@ -255,7 +255,7 @@ TEST(nobody_is_in_both_stores) {
     CHECK_EQ_U64(map->chunks[0][0], 0);
     CHECK_SOUND(rung_ladder_check(l));
     map->chunks[0][0] = rung_numbermap_get(map, 0) + 1;
-    CHECK_EQ_STR(rung_ladder_check(l), "L1: a player is in both stores");
+    CHECK_EQ_STR(rung_ladder_check(l), "L1: a key is in both stores");
     map->chunks[0][0] = 0;
     rung_ladder_destroy(l);
 }
