@@ -1,18 +1,23 @@
-# rung_room(NAME ladder [DEPS base ...] [LIBS Threads::Threads ...])
+# rung_room(NAME ladder [EXCEPT folder ...] [DEPS base ...] [LIBS Threads::Threads ...])
 #
 # The static library rung_<NAME> from src/<NAME>/**.c. DEPS are the rooms it may include: the only place where
 # that is said, held against the direction of docs/ARCHITECTURE.md by tools/tidy.py. LIBS are foreign targets.
 # With RUNG_TIDY every header is compiled alone. A file called main.c is left out: it belongs to a program (rung_program).
 # A room whose first source is still to be written is passed over. A room inside a room (NAME front/http) is the
-# library rung_front_http: others name it front_http in DEPS, and its unit tests live in tests/unit/front_http.
+# library rung_front_http: others name it front_http in DEPS, and its unit tests live in tests/unit/front_http. EXCEPT are
+# the folders of a room that are rooms themselves.
 function(rung_room)
-    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "DEPS;LIBS")
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "EXCEPT;DEPS;LIBS")
     set(dir "${PROJECT_SOURCE_DIR}/src/${arg_NAME}")
     string(REPLACE "/" "_" target "rung_${arg_NAME}")
 
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${dir}/*.c")
     file(GLOB_RECURSE headers CONFIGURE_DEPENDS "${dir}/*.h")
     list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+    foreach(folder IN LISTS arg_EXCEPT)
+        list(FILTER sources EXCLUDE REGEX "^${dir}/${folder}/")
+        list(FILTER headers EXCLUDE REGEX "^${dir}/${folder}/")
+    endforeach()
 
     if(sources)
         set(public PUBLIC)
