@@ -353,10 +353,15 @@ static uint64_t at_peer(duel *d, const chunk *c) {
     return sum;
 }
 
+/* Entries with lo <= words <= hi. */
+static uint32_t count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi) {
+    return rung_ladder_count_before(l, hi, true) - rung_ladder_count_before(l, lo, false);
+}
+
 static uint64_t count_single(duel *d, const chunk *c) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < CHUNK; i++)
-        sum += rung_ladder_count_between(d->ladder, c->lo[i], c->hi[i]);
+        sum += count_between(d->ladder, c->lo[i], c->hi[i]);
     return sum;
 }
 
@@ -471,7 +476,7 @@ static bool agree_on_numbers(duel *d, uint32_t player) {
     random_range(d, lo, hi);
     rung_ladder_rank(d->ladder, player, RUNG_RANK_UNIQUE, &rank);
     return rank == skiplist_rank(d->peer, player) &&
-           rung_ladder_count_between(d->ladder, lo, hi) == skiplist_count_between(d->peer, lo, hi);
+           count_between(d->ladder, lo, hi) == skiplist_count_between(d->peer, lo, hi);
 }
 
 static void verify(duel *d) {

@@ -376,12 +376,6 @@ uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, boo
     return path_index(l, &path);
 }
 
-uint32_t rung_ladder_count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi) {
-    uint32_t upto = rung_ladder_count_before(l, hi, true),
-             before = rung_ladder_count_before(l, lo, false);
-    return upto > before ? upto - before : 0;
-}
-
 rung_status rung_ladder_quantile(const rung_ladder *l, uint32_t numerator, uint32_t denominator,
                                  rung_ladder_entry *out) {
     RUNG_ASSERT(denominator > 0 && numerator <= denominator);
@@ -416,40 +410,34 @@ rung_status rung_ladder_seek_player(const rung_ladder *l, uint32_t player,
 void rung_ladder_back(rung_ladder_cursor *c, uint32_t count) {
     while (count > c->pos) {
         count -= c->pos;
-        c->leaf = rung__leaf(c->ladder, c->leaf)->prev;
-        RUNG_ASSERT(c->leaf != RUNG__NODE_NONE);
-        c->pos = rung__leaf(c->ladder, c->leaf)->n;
+        bool is_there = rung__step_over(c, true);
+        RUNG_ASSERT(is_there);
     }
     c->pos -= count;
 }
 
-bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out) {
-    if (c->leaf == RUNG__NODE_NONE)
+bool rung__step_over(rung_ladder_cursor *c, bool back) {
+    const rung__node *leaf = rung__leaf(c->ladder, c->leaf);
+    uint32_t id = back ? leaf->prev : leaf->next;
+    if (id == RUNG__NODE_NONE)
         return false;
-    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
-    if (c->pos == leaf->n) {
-        if (leaf->next == RUNG__NODE_NONE)
-            return false;
-        c->leaf = leaf->next;
-        c->pos = 0;
-        leaf = rung__leaf(c->ladder, c->leaf);
-    }
-    rung__read_row(c->ladder, leaf, c->pos++, out);
+    c->leaf = id;
+    c->pos = back ? rung__leaf(c->ladder, id)->n : 0;
+    return true;
+}
+
+bool rung_ladder_next(rung_ladder_cursor *c, rung_ladder_entry *out) {
+    if (c->leaf == RUNG__NODE_NONE ||
+        (c->pos == rung__leaf(c->ladder, c->leaf)->n && !rung__step_over(c, false)))
+        return false;
+    rung__read_row(c->ladder, rung__leaf(c->ladder, c->leaf), c->pos++, out);
     return true;
 }
 
 bool rung_ladder_prev(rung_ladder_cursor *c, rung_ladder_entry *out) {
-    if (c->leaf == RUNG__NODE_NONE)
+    if (c->leaf == RUNG__NODE_NONE || (c->pos == 0 && !rung__step_over(c, true)))
         return false;
-    rung__node *leaf = rung__leaf(c->ladder, c->leaf);
-    if (c->pos == 0) {
-        if (leaf->prev == RUNG__NODE_NONE)
-            return false;
-        c->leaf = leaf->prev;
-        leaf = rung__leaf(c->ladder, c->leaf);
-        c->pos = leaf->n;
-    }
-    rung__read_row(c->ladder, leaf, --c->pos, out);
+    rung__read_row(c->ladder, rung__leaf(c->ladder, c->leaf), --c->pos, out);
     return true;
 }
 

@@ -146,9 +146,6 @@ rung_status rung_ladder_select(const rung_ladder *l, uint32_t rank, rung_rank_st
 /* Entries whose words are less than `key` (or not greater, with `or_equal`). Only words count, not players. */
 uint32_t rung_ladder_count_before(const rung_ladder *l, const uint64_t *key, bool or_equal);
 
-/* Entries with lo <= words <= hi; 0 when hi < lo. */
-uint32_t rung_ladder_count_between(const rung_ladder *l, const uint64_t *lo, const uint64_t *hi);
-
 /* The entry a share of numerator/denominator down the order by the nearest-rank rule: index ceil(n * num / den) - 1,
  * at least 0. (1, 2) is the median, (0, 1) the best, (1, 1) the last. RUNG_NOT_FOUND when empty. */
 rung_status rung_ladder_quantile(const rung_ladder *l, uint32_t numerator, uint32_t denominator,

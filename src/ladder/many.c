@@ -67,17 +67,6 @@ static uint32_t rows_at_hand(const rung_ladder_cursor *c, const rung__node *leaf
     return n;
 }
 
-/* To the near end of the next leaf; false when there is none. */
-static bool step_over(rung_ladder_cursor *c, bool back) {
-    const rung__node *leaf = rung__leaf(c->ladder, c->leaf);
-    uint32_t id = back ? leaf->prev : leaf->next;
-    if (id == RUNG__NODE_NONE)
-        return false;
-    c->leaf = id;
-    c->pos = back ? rung__leaf(c->ladder, id)->n : 0;
-    return true;
-}
-
 static void prefetch_entries(const rung_ladder *l, rung__node *leaf, uint32_t row, uint32_t n) {
     for (uint32_t k = 0; k < l->key_words; k++)
         rung_prefetch_range(rung__words(leaf, k) + row, n * sizeof(uint64_t));
@@ -95,7 +84,7 @@ void rung_ladder_prefetch_walk(const rung_ladder_cursor *c, bool back, uint32_t 
         prefetch_entries(c->ladder, leaf, row, n);
         if (n < count && next != RUNG__NODE_NONE)
             rung_prefetch(rung__leaf(c->ladder, next));
-    } else if (n < count && step_over(&on, back)) {
+    } else if (n < count && rung__step_over(&on, back)) {
         leaf = rung__leaf(on.ladder, on.leaf);
         n = rows_at_hand(&on, leaf, back, count - n, &row);
         prefetch_entries(on.ladder, leaf, row, n);
@@ -126,7 +115,7 @@ uint32_t rung_ladder_walk(rung_ladder_cursor *c, bool back, uint32_t count,
         read_rows(l, leaf, back ? row + n - 1 : row, back, n, out + done);
         c->pos = back ? row : row + n;
         done += n;
-    } while (done < count && step_over(c, back));
+    } while (done < count && rung__step_over(c, back));
     return done;
 }
 

@@ -771,8 +771,8 @@ typedef struct suspects {
 static bool suspects_clear(const rung_names *t, suspects *s) {
     rung_slice ids[BATCH], others[BATCH];
     bool differ = true;
-    rung_names_id_batch(t, s->numbers, s->count, ids);
-    rung_names_id_batch(t, s->others, s->count, others);
+    rung_names_id_used(t, s->numbers, s->count, ids);
+    rung_names_id_used(t, s->others, s->count, others);
     for (uint32_t i = 0; i < s->count; i++)
         differ &= !id_is(ids[i], others[i]);
     s->count = 0;
@@ -1063,28 +1063,6 @@ size_t rung_names_find_batch(const rung_names *t, const rung_slice *ids, size_t 
         }
     }
     return found;
-}
-
-void rung_names_id_batch(const rung_names *t, const uint32_t *numbers, size_t n,
-                         rung_slice *ids_out) {
-    for (size_t start = 0; start < n; start += BATCH) {
-        size_t end = n - start < BATCH ? n : start + BATCH;
-        for (size_t i = start; i < end; i++) {
-            if (numbers[i] < t->span)
-                rung_prefetch(offset_at(t, numbers[i]));
-        }
-        for (size_t i = start; i < end; i++) {
-            ids_out[i] = (rung_slice){NULL, 0};
-            if (!rung_names_is_used(t, numbers[i]))
-                continue;
-            ids_out[i].ptr = (const char *)cell_at(t, *offset_at(t, numbers[i])) + 1;
-            prefetch_cell(ids_out[i].ptr - 1);
-        }
-        for (size_t i = start; i < end; i++) {
-            if (ids_out[i].ptr)
-                ids_out[i].len = (unsigned char)ids_out[i].ptr[-1];
-        }
-    }
 }
 
 /* Not in groups, which would stall at their ends: number i is prefetched while number i - LAG reads its offset. */

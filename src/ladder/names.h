@@ -89,9 +89,7 @@ size_t rung_names_find_batch(const rung_names *t, const rung_slice *ids, size_t 
 
 /* The id of a number: borrowed, valid until that name is removed. Empty if the number is not in use. */
 rung_slice rung_names_id(const rung_names *t, uint32_t number);
-void rung_names_id_batch(const rung_names *t, const uint32_t *numbers, size_t n,
-                         rung_slice *ids_out);
-/* The same, faster, for numbers that are all in use, like those of a ladder's entries. */
+/* The ids of many, faster than one by one. All numbers must be in use, like those of a ladder's entries. */
 void rung_names_id_used(const rung_names *t, const uint32_t *numbers, size_t n,
                         rung_slice *ids_out);
 

@@ -354,6 +354,8 @@ bool rung__locate(const rung_ladder *l, uint32_t player, rung__path *path);
 uint32_t rung__rank_at(const rung_ladder *l, const rung__path *path, rung_rank_style style,
                        uint32_t *index_out);
 
+/* Move a cursor to the near end of the next leaf, or with `back` of the one before; false when there is none. */
+bool rung__step_over(rung_ladder_cursor *c, bool back);
 void rung__read_row(const rung_ladder *l, rung__node *leaf, uint32_t row, rung_ladder_entry *out);
 
 /* ---- pools (pool.c) ---- */

@@ -20,6 +20,9 @@ typedef struct rung__ban {
     rung__stashed entries[];
 } rung__ban;
 
+/* The next banned player from *player on; NULL at the end. Walks over the bans, since few players are banned while
+ * keys come and go often. */
+rung__ban *rung__ban_next(const rung_state *s, uint32_t *player);
 /* Do bans hold entries of a board? */
 bool rung__stash_has(const rung_state *s, uint64_t board_serial);
 /* A board's number changed: sort the entries that bans hold of it again. */
@@ -37,7 +40,7 @@ const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban);
 void rung__stashed_values(const rung_state *s, const rung__board *b, uint32_t player,
                           const rung__stashed *e, uint32_t *values);
 
-RUNG_NODISCARD rung_status rung__apply_ban(rung_state *s, rung_slice player, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_unban(rung_state *s, rung_slice player, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_ban(rung_state *s, const rung_event *e, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_unban(rung_state *s, const rung_event *e, rung_err *err);
 
 #endif

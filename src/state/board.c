@@ -289,7 +289,9 @@ static void recompute_next_close(rung_state *s) {
             note_due(s, s->boards[i], s->boards[i]->windows[w]);
 }
 
-rung_status rung__apply_tick(rung_state *s) {
+rung_status rung__apply_tick(rung_state *s, const rung_event *e, rung_err *err) {
+    (void)e;
+    (void)err;
     if (s->time_ms < s->next_close_ms)
         return RUNG_UNCHANGED; /* keys whose time is over are gone before any event */
     for (uint32_t i = 0; i < s->board_cap; i++) {
@@ -311,7 +313,7 @@ rung_status rung__apply_tick(rung_state *s) {
     return RUNG_OK;
 }
 
-rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, rung_err *err) {
+rung_status rung__apply_window(rung_state *s, const rung_event *e, rung_err *err) {
     rung__board *b = rung__board_find(s, e->window.board);
     if (!b)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
@@ -329,7 +331,7 @@ rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open, ru
     }
     rung_slice season = kind == RUNG_WINDOW_SEASON ? e->window.season : (rung_slice){NULL, 0};
     rung__window *w = rung__window_find(b, kind, span.ordinal, season);
-    if (!open) {
+    if (e->kind == RUNG_EVENT_WINDOW_CLOSED) {
         if (!w || w->dropped)
             return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "window", "it is not open");
         if (w->closed)
@@ -822,8 +824,8 @@ rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err
              : rung__board_create(s, e->defined.board, &e->defined.def, false, &b, err);
 }
 
-rung_status rung__apply_delete(rung_state *s, rung_slice id, rung_err *err) {
-    rung__board *b = rung__board_find(s, id);
+rung_status rung__apply_delete(rung_state *s, const rung_event *e, rung_err *err) {
+    rung__board *b = rung__board_find(s, e->deleted.board);
     if (!b)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "board", "no such board");
     rung__board_delete(s, b);

@@ -89,11 +89,10 @@ void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms,
                       int64_t *at_ms);
 
 RUNG_NODISCARD rung_status rung__apply_define(rung_state *s, const rung_event *e, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_delete(rung_state *s, rung_slice board, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_window(rung_state *s, const rung_event *e, bool open,
-                                              rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_delete(rung_state *s, const rung_event *e, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_window(rung_state *s, const rung_event *e, rung_err *err);
 /* Close every window that is due. */
-RUNG_NODISCARD rung_status rung__apply_tick(rung_state *s);
+RUNG_NODISCARD rung_status rung__apply_tick(rung_state *s, const rung_event *e, rung_err *err);
 
 /* Use the definition encoded in `bytes`. Takes ownership of `bytes` and frees them if it fails or if the same
  * definition is in use already. RUNG_OK, RUNG_ENOMEM, or an error of rung_board_def_decode(). */

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "state/ban.h"
+#include "state/ranking.h"
 
 #include <string.h>
 
@@ -19,8 +20,8 @@ const rung__stashed *rung__held_entry(const rung_view *v, const rung__ban *ban) 
 /* The next one from player number *player on; false at the end. */
 static bool next_held(const rung_view *v, uint32_t *player, rung_ladder_entry *out) {
     const rung_state *s = v->state;
-    for (; rung_numbermap_list(&s->bans.map, *player, player, 1) == 1; ++*player) {
-        const rung__stashed *e = rung__held_entry(v, rung__sparse_get(&s->bans, *player));
+    for (const rung__ban *ban; (ban = rung__ban_next(s, player)); ++*player) {
+        const rung__stashed *e = rung__held_entry(v, ban);
         if (!e)
             continue;
         *out = (rung_ladder_entry){.player = *player};
@@ -37,24 +38,6 @@ static uint32_t count_held(const rung_view *v) {
     while (next_held(v, &player, &e))
         count++;
     return count;
-}
-
-/* Bottom-up merge sort: needs no memory except `spare`, and has no bad case. */
-static void sort_entries(const rung_ladder *l, rung_ladder_entry *entries, rung_ladder_entry *spare,
-                         uint32_t count) {
-    for (uint64_t width = 1; width < count; width *= 2) {
-        for (uint64_t from = 0; from < count; from += 2 * width) {
-            uint64_t mid = from + width < count ? from + width : count;
-            uint64_t end = mid + width < count ? mid + width : count;
-            uint64_t a = from, b = mid;
-            for (uint64_t i = from; i < end; i++) {
-                bool takes_a =
-                    a < mid && (b == end || rung_ladder_compare(l, &entries[a], &entries[b]) <= 0);
-                spare[i] = entries[takes_a ? a++ : b++];
-            }
-        }
-        memcpy(entries, spare, count * sizeof *entries);
-    }
 }
 
 /* Rows of the ladder above `e`: those with smaller keys, and those with equal keys that win the tie. */
@@ -98,7 +81,7 @@ rung_status rung_view_hidden(const rung_view *v, const rung_alloc *alloc,
     *count_out = 0;
     if (count == 0)
         return RUNG_OK;
-    size_t size = 2 * (size_t)count * sizeof(rung_ladder_entry);
+    size_t size = count * sizeof(rung_ladder_entry);
     rung_ladder_entry *entries = rung_alloc_get(alloc, size);
     rung_hidden_row *rows = rung_alloc_get(alloc, count * sizeof *rows);
     if (!entries || !rows) {
@@ -110,9 +93,12 @@ rung_status rung_view_hidden(const rung_view *v, const rung_alloc *alloc,
         bool is_there = next_held(v, &player, &entries[i]);
         RUNG_ASSERT(is_there); /* they were just counted */
     }
-    sort_entries(v->ladder, entries, entries + count, count);
-    for (uint32_t i = 0; i < count; i++)
-        fill_row(v, &entries[i], i ? &entries[i - 1] : NULL, &rows[i]);
+    rung_ladder_entry e, before;
+    rung__entries_heap(v->ladder, entries, count);
+    for (uint32_t i = 0, left = count; i < count; i++, before = e) {
+        e = rung__entries_pop(v->ladder, entries, &left);
+        fill_row(v, &e, i ? &before : NULL, &rows[i]);
+    }
     rung_alloc_free(alloc, entries, size);
     *rows_out = rows;
     *count_out = count;

@@ -406,7 +406,10 @@ void rung__ids_remember(rung_state *s, rung__board *b, uint32_t record, bool old
 }
 
 /* Ids that expired under a shorter memory stay refused under a longer one: they may have been applied. */
-rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms) {
+rung_status rung__apply_ids(rung_state *s, const rung_event *e, rung_err *err) {
+    uint32_t capacity = e->ids.capacity;
+    int64_t keep_ms = e->ids.keep_ms;
+    (void)err;
     if (s->ids.capacity == capacity && s->ids.keep_ms == keep_ms)
         return RUNG_UNCHANGED;
     if (keep_ms > s->ids.keep_ms && s->time_ms - s->ids.keep_ms > s->ids.horizon_ms)

@@ -49,7 +49,7 @@ typedef struct rung__board_ids {
 
 RUNG_NODISCARD rung_status rung__ids_create(rung_state *s, const rung_state_config *config);
 void rung__ids_destroy(rung_state *s);
-rung_status rung__apply_ids(rung_state *s, uint32_t capacity, int64_t keep_ms);
+rung_status rung__apply_ids(rung_state *s, const rung_event *e, rung_err *err);
 
 /* RUNG_DUPLICATE (out filled), RUNG_ECONFLICT, RUNG_ESTALE, RUNG_EFUTURE, or RUNG_NOT_FOUND: never seen. */
 rung_status rung__ids_look(rung_state *s, const struct rung__board *b, const rung_score_event *e,

@@ -281,12 +281,12 @@ static rung_status too_many_friends(rung_err *err) {
     return RUNG_FAIL_FIELD(err, RUNG_ELIMIT, "friends", "at most %d per player", RUNG_FRIENDS_MAX);
 }
 
-rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add, rung_err *err) {
+rung_status rung__apply_friend(rung_state *s, const rung_event *e, rung_err *err) {
     uint32_t p, q;
     bool mutual = !e->friend.follow;
     if (rung_slice_eq(e->friend.player, e->friend.other))
         return RUNG_FAIL_FIELD(err, RUNG_EINVAL, "friend", "a player cannot be their own friend");
-    if (!add) {
+    if (e->kind == RUNG_EVENT_FRIEND_REMOVED) {
         if (rung_names_find(s->players, e->friend.player, &p) != RUNG_OK ||
             rung_names_find(s->players, e->friend.other, &q) != RUNG_OK)
             return RUNG_UNCHANGED;
@@ -421,10 +421,10 @@ static rung__window *next_window(const rung_state *s, uint32_t *board, uint32_t 
     return NULL;
 }
 
-rung_status rung__apply_ban(rung_state *s, rung_slice id, rung_err *err) {
+rung_status rung__apply_ban(rung_state *s, const rung_event *event, rung_err *err) {
     uint32_t player, i = 0, j = 0, ranked = 0;
     rung__board *b;
-    rung_status st = rung__intern_player(s, id, &player);
+    rung_status st = rung__intern_player(s, event->ban.player, &player);
     if (st < 0)
         return st == RUNG_ENOMEM ? st : RUNG_FAIL_FIELD(err, st, "player", "player limit reached");
     if (rung__sparse_get(&s->bans, player))
@@ -477,11 +477,11 @@ static void ban_remove(rung_state *s, uint32_t player, rung__ban *ban) {
     rung__sparse_remove(&s->bans, player);
 }
 
-rung_status rung__apply_unban(rung_state *s, rung_slice id, rung_err *err) {
+rung_status rung__apply_unban(rung_state *s, const rung_event *event, rung_err *err) {
     uint32_t player, i = 0, j = 0;
     rung__board *b;
     (void)err;
-    if (rung_names_find(s->players, id, &player) != RUNG_OK)
+    if (rung_names_find(s->players, event->ban.player, &player) != RUNG_OK)
         return RUNG_UNCHANGED;
     rung__ban *ban = rung__sparse_get(&s->bans, player);
     if (!ban)
@@ -515,9 +515,7 @@ static void stash_filter(rung_state *s, uint32_t player, rung__ban *ban, uint64_
     ban->count = kept;
 }
 
-/* The next banned player from *player on; NULL at the end. Walks over the bans, since few players are banned while
- * keys come and go often. */
-static rung__ban *next_ban(const rung_state *s, uint32_t *player) {
+rung__ban *rung__ban_next(const rung_state *s, uint32_t *player) {
     if (rung_numbermap_list(&s->bans.map, *player, player, 1) == 0)
         return NULL;
     return rung__sparse_get(&s->bans, *player);
@@ -525,13 +523,13 @@ static rung__ban *next_ban(const rung_state *s, uint32_t *player) {
 
 void rung__stash_forget(rung_state *s, uint64_t board_serial, const uint64_t *window_tag) {
     uint32_t player = 0;
-    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
+    for (rung__ban *ban; (ban = rung__ban_next(s, &player)); player++)
         stash_filter(s, player, ban, board_serial, window_tag);
 }
 
 bool rung__stash_has(const rung_state *s, uint64_t board_serial) {
     uint32_t player = 0;
-    for (const rung__ban *ban; (ban = next_ban(s, &player)); player++)
+    for (const rung__ban *ban; (ban = rung__ban_next(s, &player)); player++)
         for (uint32_t k = 0; k < ban->count; k++)
             if (ban->entries[k].board_serial == board_serial)
                 return true;
@@ -558,7 +556,7 @@ static void ban_sort(const rung_state *s, rung__ban *ban) {
 
 void rung__stash_sort(rung_state *s, uint64_t board_serial) {
     uint32_t player = 0;
-    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
+    for (rung__ban *ban; (ban = rung__ban_next(s, &player)); player++)
         for (uint32_t k = 0; k < ban->count; k++)
             if (ban->entries[k].board_serial == board_serial) {
                 ban_sort(s, ban);
@@ -568,7 +566,7 @@ void rung__stash_sort(rung_state *s, uint64_t board_serial) {
 
 void rung__stash_drop_attribute(rung_state *s, uint64_t board_serial, uint32_t attribute) {
     uint32_t player = 0;
-    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
+    for (rung__ban *ban; (ban = rung__ban_next(s, &player)); player++)
         for (uint32_t k = 0; k < ban->count; k++)
             for (uint32_t i = 0; i < ban->entries[k].scope_count; i++)
                 if (ban->entries[k].board_serial == board_serial &&
@@ -589,7 +587,7 @@ static void stashed_add(rung__stashed *e, uint32_t attribute, uint32_t value) {
 
 void rung__stash_add_attribute(rung_state *s, const rung__board *b, uint32_t slot) {
     uint32_t player = 0;
-    for (rung__ban *ban; (ban = next_ban(s, &player)); player++)
+    for (rung__ban *ban; (ban = rung__ban_next(s, &player)); player++)
         for (uint32_t k = 0; k < ban->count; k++)
             if (ban->entries[k].board_serial == b->serial)
                 stashed_add(&ban->entries[k], b->attribute[slot],
@@ -641,10 +639,10 @@ static void forget_memberships(rung_state *s, uint32_t player) {
     }
 }
 
-rung_status rung__apply_erase(rung_state *s, rung_slice id, rung_err *err) {
+rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err) {
     uint32_t player, i = 0, j = 0;
     rung__board *b;
-    if (rung_names_find(s->players, id, &player) != RUNG_OK)
+    if (rung_names_find(s->players, e->erased.player, &player) != RUNG_OK)
         return RUNG_FAIL_FIELD(err, RUNG_EABSENT, "player", "no such player");
     for (rung__window *w; (w = next_window(s, &i, &j, &b));)
         rung__ranking_remove(s, b, w, player, NULL);

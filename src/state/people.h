@@ -17,9 +17,8 @@ typedef struct rung__profile {
 } rung__profile;
 
 RUNG_NODISCARD rung_status rung__apply_profile(rung_state *s, const rung_event *e, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_erase(rung_state *s, rung_slice player, rung_err *err);
-RUNG_NODISCARD rung_status rung__apply_friend(rung_state *s, const rung_event *e, bool add,
-                                              rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_erase(rung_state *s, const rung_event *e, rung_err *err);
+RUNG_NODISCARD rung_status rung__apply_friend(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_friends(rung_state *s, const rung_event *e, rung_err *err);
 RUNG_NODISCARD rung_status rung__apply_remove_entry(rung_state *s, const rung_event *e,
                                                     rung_err *err);

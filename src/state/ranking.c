@@ -84,10 +84,6 @@ rung_status rung__ranking_open_value(rung_state *s, const rung__board *b, rung__
 
 /* ---- teams ---- */
 
-rung_column rung__team_column(const rung__board *b) {
-    return rung_team_column(b->def);
-}
-
 static rung__wide contribution(const rung__board *b, const uint64_t *key) {
     return rung_team_contribution(b->def, rung_score_decode(&b->def->key.columns[0], key[0]));
 }
@@ -108,7 +104,7 @@ uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t va
     const rung_ladder *members = w->scopes[b->team_slot].ladders[value];
     if (b->def->update == RUNG_UPDATE_DECAY)
         return decayed_team_key(b, members);
-    rung_column column = rung__team_column(b);
+    rung_column column = rung_team_column(b->def);
     rung__wide sum = w->teams[value].sum;
     if (b->def->team_combine == RUNG_COMBINE_TOP) {
         rung_ladder_cursor c = rung_ladder_seek(members, 0);
@@ -368,4 +364,33 @@ void rung__key_values(const rung__board *b, const uint64_t *key, int64_t now_ms,
     rung_keyspec_decode(&b->def->key, key, values, at_ms);
     if (b->def->update == RUNG_UPDATE_DECAY)
         values[0].d = rung__decay_value(~key[0], now_ms, b->created_ms, b->def->half_life_ms);
+}
+
+/* ---- entries in the order of a ladder ---- */
+
+/* Sift list[root] down: both heaps below it are in order, the first in the ladder on top. */
+static void sink_entry(const rung_ladder *l, rung_ladder_entry *list, uint32_t n, uint32_t root) {
+    rung_ladder_entry item = list[root];
+    uint32_t child;
+    while ((child = 2 * root + 1) < n) {
+        if (child + 1 < n && rung_ladder_compare(l, &list[child + 1], &list[child]) < 0)
+            child++;
+        if (rung_ladder_compare(l, &item, &list[child]) <= 0)
+            break;
+        list[root] = list[child];
+        root = child;
+    }
+    list[root] = item;
+}
+
+void rung__entries_heap(const rung_ladder *l, rung_ladder_entry *list, uint32_t n) {
+    for (uint32_t root = n / 2; root > 0;)
+        sink_entry(l, list, n, --root);
+}
+
+rung_ladder_entry rung__entries_pop(const rung_ladder *l, rung_ladder_entry *list, uint32_t *n) {
+    rung_ladder_entry first = list[0];
+    list[0] = list[--*n];
+    sink_entry(l, list, *n, 0);
+    return first;
 }

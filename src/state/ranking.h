@@ -41,8 +41,11 @@ RUNG_NODISCARD rung_status rung__ranking_fill_slot(rung_state *s, rung__board *b
 RUNG_NODISCARD rung_status rung__ranking_fill_teams(rung_state *s, rung__board *b, rung__window *w);
 void rung__ranking_drop_slot(rung_state *s, rung__window *w, uint32_t slot);
 void rung__ranking_drop_teams(rung_state *s, rung__window *w);
-/* The score column of the team ranking, and a team's key in it. */
-rung_column rung__team_column(const rung__board *b);
+/* A team's key in the team ranking. */
 uint64_t rung__team_key(const rung__board *b, const rung__window *w, uint32_t value);
+
+/* Make `n` entries a heap, the first in the order of the ladder on top; take the first out. */
+void rung__entries_heap(const rung_ladder *l, rung_ladder_entry *list, uint32_t n);
+rung_ladder_entry rung__entries_pop(const rung_ladder *l, rung_ladder_entry *list, uint32_t *n);
 
 #endif

@@ -7,6 +7,8 @@
 #include "state/attribute.h"
 #include "state/ban.h"
 
+#include <string.h>
+
 _Static_assert(RUNG_SCOPE_SLOTS_MAX == RUNG__SCOPE_SLOTS, "one slot for each");
 
 static rung_status note_ranked(const rung__scope *scope, const rung_alloc *alloc,
@@ -27,8 +29,8 @@ static rung_status note_held(const rung_view *v, const rung_alloc *alloc, rung_s
     const rung_state *s = v->state;
     const rung__board *b = v->board;
     uint32_t player = 0, values[RUNG__SCOPE_SLOTS];
-    for (; rung_numbermap_list(&s->bans.map, player, &player, 1) == 1; player++) {
-        const rung__stashed *e = rung__held_entry(v, rung__sparse_get(&s->bans, player));
+    for (const rung__ban *ban; (ban = rung__ban_next(s, &player)); player++) {
+        const rung__stashed *e = rung__held_entry(v, ban);
         if (!e)
             continue;
         rung__stashed_values(s, b, player, e, values);
@@ -80,39 +82,17 @@ static bool is_larger(const rung_scope_size *a, const rung_scope_size *b) {
     return a->total != b->total ? a->total > b->total : rung_slice_cmp(a->value, b->value) < 0;
 }
 
-/* Restore the min-heap after the element at `at` changed. */
-static void sift_down(rung_scope_size *heap, uint32_t count, uint32_t at) {
-    rung_scope_size moved = heap[at];
-    for (uint32_t child = 2 * at + 1; child < count; child = 2 * at + 1) {
-        if (child + 1 < count && is_larger(&heap[child], &heap[child + 1]))
-            child++;
-        if (!is_larger(&moved, &heap[child]))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moved;
-}
-
-static void sift_up(rung_scope_size *heap, uint32_t at) {
-    rung_scope_size moved = heap[at];
-    for (; at > 0 && is_larger(&heap[(at - 1) / 2], &moved); at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = moved;
-}
-
-/* Keep the `limit` largest seen so far. */
-static uint32_t keep_largest(rung_scope_size *heap, uint32_t count, uint32_t limit,
+/* Insert one into a list in order, of which only the first `limit` are kept. Returns the new count. */
+static uint32_t keep_largest(rung_scope_size *list, uint32_t count, uint32_t limit,
                              rung_scope_size one) {
-    if (count < limit) {
-        heap[count] = one;
-        sift_up(heap, count);
-        return count + 1;
-    }
-    if (limit && is_larger(&one, &heap[0])) {
-        heap[0] = one;
-        sift_down(heap, count, 0);
-    }
+    uint32_t at = count;
+    while (at && is_larger(&one, &list[at - 1]))
+        at--;
+    if (at == limit)
+        return count;
+    count += count < limit;
+    memmove(&list[at + 1], &list[at], (count - at - 1) * sizeof *list);
+    list[at] = one;
     return count;
 }
 
@@ -136,12 +116,6 @@ uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t l
         count = keep_largest(
             sizes, count, limit,
             (rung_scope_size){.value = rung_names_id(names->values, value), .total = total});
-    }
-    for (uint32_t rest = count; rest > 1;) { /* the smallest to the end, again and again */
-        rung_scope_size smallest = sizes[0];
-        sizes[0] = sizes[--rest];
-        sift_down(sizes, rest, 0);
-        sizes[rest] = smallest;
     }
     return count;
 }

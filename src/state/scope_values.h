@@ -45,7 +45,7 @@ typedef struct rung_scope_size {
 
 /* Up to `limit` values of a scope of the board, by number of entries, then by bytes; `v` is a main ranking. Returns
  * how many; *values_out is the number of values with an entry, among those examined. RUNG_SCOPE_NONE: the board has
- * no such scope. O(values examined x log limit); allocates nothing. */
+ * no such scope. At most O(values examined x limit); allocates nothing. */
 #define RUNG_SCOPE_NONE UINT32_MAX
 uint32_t rung_scope_largest(const rung_view *v, rung_slice attribute, uint32_t limit,
                             rung_scope_size *sizes, uint32_t *values_out);

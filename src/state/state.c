@@ -133,59 +133,44 @@ void rung_state_destroy(rung_state *s) {
 
 /* ---- apply ---- */
 
-static rung_status apply_rules(rung_state *s, uint32_t level) {
-    if (level <= s->rules)
+static rung_status apply_rules(rung_state *s, const rung_event *e, rung_err *err) {
+    (void)err;
+    if (e->rules.level <= s->rules)
         return RUNG_UNCHANGED;
-    s->rules = level;
+    s->rules = e->rules.level;
     return rung__ids_share_out(s);
 }
 
-static rung_status apply_access(rung_state *s, bool has_keys) {
-    if (s->has_keys == has_keys)
+static rung_status apply_access(rung_state *s, const rung_event *e, rung_err *err) {
+    (void)err;
+    if (s->has_keys == e->access.has_keys)
         return RUNG_UNCHANGED;
-    s->has_keys = has_keys;
+    s->has_keys = e->access.has_keys;
     return RUNG_OK;
 }
 
+/* All but scores. The event is valid. */
 static rung_status dispatch(rung_state *s, const rung_event *e, rung_err *err) {
-    switch (e->kind) {
-    case RUNG_EVENT_BOARD_DEFINED:
-        return rung__apply_define(s, e, err);
-    case RUNG_EVENT_BOARD_DELETED:
-        return rung__apply_delete(s, e->deleted.board, err);
-    case RUNG_EVENT_ENTRY_REMOVED:
-        return rung__apply_remove_entry(s, e, err);
-    case RUNG_EVENT_PLAYER_SET:
-        return rung__apply_profile(s, e, err);
-    case RUNG_EVENT_PLAYER_ERASED:
-        return rung__apply_erase(s, e->erased.player, err);
-    case RUNG_EVENT_FRIEND_ADDED:
-    case RUNG_EVENT_FRIEND_REMOVED:
-        return rung__apply_friend(s, e, e->kind == RUNG_EVENT_FRIEND_ADDED, err);
-    case RUNG_EVENT_FRIENDS_REPLACED:
-        return rung__apply_friends(s, e, err);
-    case RUNG_EVENT_BANNED:
-        return rung__apply_ban(s, e->ban.player, err);
-    case RUNG_EVENT_UNBANNED:
-        return rung__apply_unban(s, e->ban.player, err);
-    case RUNG_EVENT_WINDOW_OPENED:
-    case RUNG_EVENT_WINDOW_CLOSED:
-        return rung__apply_window(s, e, e->kind == RUNG_EVENT_WINDOW_OPENED, err);
-    case RUNG_EVENT_TICK:
-        return rung__apply_tick(s);
-    case RUNG_EVENT_IDS_SET:
-        return rung__apply_ids(s, e->ids.capacity, e->ids.keep_ms);
-    case RUNG_EVENT_RULES_SET:
-        return apply_rules(s, e->rules.level);
-    case RUNG_EVENT_ACCESS_SET:
-        return apply_access(s, e->access.has_keys);
-    case RUNG_EVENT_KEYS:
-        return rung__apply_keys(s, e, err);
-    case RUNG_EVENT_SCORE:
-        break;
-    }
-    return RUNG_FAIL_FIELD(err, RUNG_EVERSION, "kind", "%d is not an event this version knows",
-                           (int)e->kind);
+    static rung_status (*const APPLY[])(rung_state *, const rung_event *, rung_err *) = {
+        [RUNG_EVENT_BOARD_DEFINED] = rung__apply_define,
+        [RUNG_EVENT_BOARD_DELETED] = rung__apply_delete,
+        [RUNG_EVENT_ENTRY_REMOVED] = rung__apply_remove_entry,
+        [RUNG_EVENT_PLAYER_SET] = rung__apply_profile,
+        [RUNG_EVENT_PLAYER_ERASED] = rung__apply_erase,
+        [RUNG_EVENT_FRIEND_ADDED] = rung__apply_friend,
+        [RUNG_EVENT_FRIEND_REMOVED] = rung__apply_friend,
+        [RUNG_EVENT_FRIENDS_REPLACED] = rung__apply_friends,
+        [RUNG_EVENT_BANNED] = rung__apply_ban,
+        [RUNG_EVENT_UNBANNED] = rung__apply_unban,
+        [RUNG_EVENT_WINDOW_OPENED] = rung__apply_window,
+        [RUNG_EVENT_WINDOW_CLOSED] = rung__apply_window,
+        [RUNG_EVENT_TICK] = rung__apply_tick,
+        [RUNG_EVENT_KEYS] = rung__apply_keys,
+        [RUNG_EVENT_IDS_SET] = rung__apply_ids,
+        [RUNG_EVENT_RULES_SET] = apply_rules,
+        [RUNG_EVENT_ACCESS_SET] = apply_access,
+    };
+    return APPLY[e->kind](s, e, err);
 }
 
 static rung_status apply_one(rung_state *s, const rung_event *e, const rung__prepared *prepared,
@@ -256,12 +241,15 @@ static void name_next(const rung_state *s, uint32_t n, rung_outcome *outcomes) {
     uint32_t numbers[GROUP];
     rung_slice names[GROUP];
     for (uint32_t done = 0, count; done < n; done += count, outcomes += count) {
+        uint32_t used = 0, named = 0;
         count = n - done < GROUP ? n - done : GROUP;
         for (uint32_t i = 0; i < count; i++)
-            numbers[i] = outcomes[i].next_number;
-        rung_names_id_batch(s->players, numbers, count, names);
+            if (outcomes[i].next_number != RUNG__NONE)
+                numbers[used++] = outcomes[i].next_number;
+        rung_names_id_used(s->players, numbers, used, names);
         for (uint32_t i = 0; i < count; i++)
-            outcomes[i].next = names[i];
+            if (outcomes[i].next_number != RUNG__NONE)
+                outcomes[i].next = names[named++];
     }
 }
 

@@ -7,6 +7,7 @@
 #include "state/decay.h"
 #include "state/people.h"
 #include "state/ranking.h"
+#include "state/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,10 +16,6 @@ enum { PREFETCH_TOGETHER = 32 }; /* enough to hide a cache miss, few enough to s
 
 static const rung__board *board_of(const rung_view *v) {
     return v->board;
-}
-
-static const rung_ladder *ladder_of(const rung_view *v) {
-    return v->ladder;
 }
 
 /* ---- choosing a ranking ---- */
@@ -181,7 +178,7 @@ static void read_values(const rung_view *v, const uint64_t *key, rung_row *row) 
         row->has_at = rung_tie_keeps_time(b->def->key.tie);
         return;
     }
-    rung_column column = rung__team_column(b);
+    rung_column column = rung_team_column(b->def);
     row->value_count = 1;
     if (b->def->update == RUNG_UPDATE_DECAY)
         row->values[0].d =
@@ -217,7 +214,7 @@ static void name_rows(const rung_view *v, uint32_t count, rung_row *rows) {
         n = count - done < TOGETHER ? count - done : TOGETHER;
         for (uint32_t i = 0; i < n; i++)
             numbers[i] = rows[done + i].number;
-        rung_names_id_batch(names_of(v), numbers, n, ids);
+        rung_names_id_used(names_of(v), numbers, n, ids);
         for (uint32_t i = 0; i < n; i++)
             rows[done + i].id = ids[i];
     }
@@ -244,19 +241,16 @@ static void read_rows_at(const rung_view *v, rung_ladder_cursor c, uint32_t offs
 }
 
 static void read_rows(const rung_view *v, uint32_t offset, uint32_t count, rung_row *rows) {
-    read_rows_at(v, rung_ladder_seek(ladder_of(v), offset), offset, count, rows);
+    read_rows_at(v, rung_ladder_seek(v->ladder, offset), offset, count, rows);
 }
 
 /* One row by the entry alone. */
 static void read_one(const rung_view *v, const rung_ladder_entry *e, rung_row *row) {
     uint32_t unique = 0, sparse = 0, dense = 0;
-    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_UNIQUE, &unique),
-                "it is there");
-    rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_SPARSE, &sparse),
-                "it is there");
+    rung_ignore(rung_ladder_rank(v->ladder, e->player, RUNG_RANK_UNIQUE, &unique), "it is there");
+    rung_ignore(rung_ladder_rank(v->ladder, e->player, RUNG_RANK_SPARSE, &sparse), "it is there");
     if (v->rank == RUNG_RANK_DENSE)
-        rung_ignore(rung_ladder_rank(ladder_of(v), e->player, RUNG_RANK_DENSE, &dense),
-                    "it is there");
+        rung_ignore(rung_ladder_rank(v->ladder, e->player, RUNG_RANK_DENSE, &dense), "it is there");
     read_row(v, e, unique - 1, row);
     row->id = rung_names_id(names_of(v), e->player);
     set_ranks(v, row, sparse, dense);
@@ -265,7 +259,7 @@ static void read_one(const rung_view *v, const rung_ladder_entry *e, rung_row *r
 static bool find_entry(const rung_view *v, rung_slice id, rung_ladder_entry *e) {
     uint32_t number;
     return v->ladder && rung_names_find(names_of(v), id, &number) == RUNG_OK &&
-           rung_ladder_find(ladder_of(v), number, e) == RUNG_OK;
+           rung_ladder_find(v->ladder, number, e) == RUNG_OK;
 }
 
 uint32_t rung_view_top(const rung_view *v, uint32_t offset, uint32_t limit, rung_row *rows) {
@@ -281,7 +275,7 @@ rung_status rung_view_around(const rung_view *v, rung_slice id, uint32_t around,
     rung_ladder_cursor c;
     uint32_t number, index;
     if (!v->ladder || rung_names_find(names_of(v), id, &number) != RUNG_OK ||
-        rung_ladder_seek_player(ladder_of(v), number, &c, &index) != RUNG_OK)
+        rung_ladder_seek_player(v->ladder, number, &c, &index) != RUNG_OK)
         return RUNG_NOT_FOUND;
     uint64_t want = 2 * (uint64_t)around + 1;
     uint32_t count = want < v->total ? (uint32_t)want : v->total;
@@ -312,12 +306,12 @@ static void prefetch_some(uint32_t n, const rung_view *const *views, const rung_
             rung_names_find_hashed(names_of(views[i]), hashes[i], ids[i], &numbers[i]) != RUNG_OK)
             numbers[i] = RUNG_PLAYER_NONE;
         else
-            rung_ladder_prefetch_player(ladder_of(views[i]), numbers[i], 0);
+            rung_ladder_prefetch_player(views[i]->ladder, numbers[i], 0);
     }
     for (int part = 1; part < 3; part++)
         for (uint32_t i = 0; i < n; i++)
             if (numbers[i] != RUNG_PLAYER_NONE)
-                rung_ladder_prefetch_player(ladder_of(views[i]), numbers[i], part);
+                rung_ladder_prefetch_player(views[i]->ladder, numbers[i], part);
 }
 
 void rung_view_prefetch(uint32_t n, const rung_view *const *views, const rung_slice *ids) {
@@ -364,7 +358,7 @@ static rung_status score_key(const rung_view *v, uint32_t value_count, const run
     }
     rung_status st;
     if (v->teams) {
-        rung_column column = rung__team_column(b);
+        rung_column column = rung_team_column(b->def);
         st = rung_score_encode(&column, all[0], &key[0]);
     } else {
         st = rung_keyspec_encode(&b->def->key, all, v->now_ms, key);
@@ -383,8 +377,8 @@ rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const r
     *count_out = *above_out = 0;
     if (v->total == 0)
         return RUNG_OK;
-    *rank_out = rung_ladder_rank_of_key(ladder_of(v), key, v->rank);
-    uint32_t index = rung_ladder_rank_of_key(ladder_of(v), key, RUNG_RANK_UNIQUE) - 1;
+    *rank_out = rung_ladder_rank_of_key(v->ladder, key, v->rank);
+    uint32_t index = rung_ladder_rank_of_key(v->ladder, key, RUNG_RANK_UNIQUE) - 1;
     uint32_t above = index < around ? index : around,
              below = v->total - index < around ? v->total - index : around;
     read_rows(v, index - above, above + below, rows);
@@ -395,7 +389,7 @@ rung_status rung_view_at_score(const rung_view *v, uint32_t value_count, const r
 
 rung_status rung_view_target_rank(const rung_view *v, uint32_t rank, rung_row *row) {
     rung_ladder_entry e;
-    if (!v->ladder || rung_ladder_select(ladder_of(v), rank, v->rank, &e) != RUNG_OK)
+    if (!v->ladder || rung_ladder_select(v->ladder, rank, v->rank, &e) != RUNG_OK)
         return RUNG_NOT_FOUND;
     read_one(v, &e, row);
     return RUNG_OK;
@@ -407,7 +401,7 @@ rung_status rung_view_target_percent(const rung_view *v, double percent, rung_ro
         return RUNG_NOT_FOUND;
     double nth = ceil((double)v->total * percent / 100.0);
     uint32_t index = nth < 1 ? 0 : nth > (double)v->total ? v->total - 1 : (uint32_t)nth - 1;
-    rung_ignore(rung_ladder_at(ladder_of(v), index, &e), "within the total");
+    rung_ignore(rung_ladder_at(v->ladder, index, &e), "within the total");
     read_one(v, &e, row);
     return RUNG_OK;
 }
@@ -415,7 +409,7 @@ rung_status rung_view_target_percent(const rung_view *v, double percent, rung_ro
 static rung_value first_value_at(const rung_view *v, uint32_t index) {
     rung_ladder_entry e;
     rung_row row;
-    rung_ignore(rung_ladder_at(ladder_of(v), index, &e), "within the total");
+    rung_ignore(rung_ladder_at(v->ladder, index, &e), "within the total");
     read_values(v, e.key, &row);
     return row.values[0];
 }
@@ -439,38 +433,32 @@ static bool is_decayed(const rung_view *v) {
     return board_of(v)->def->update == RUNG_UPDATE_DECAY;
 }
 
-/* Keys at the two ends of all entries whose first column is `value`. */
-static rung_status edge_keys(const rung_view *v, rung_value value, uint64_t *first,
-                             uint64_t *last) {
+static bool is_descending(const rung_view *v) {
+    return board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC;
+}
+
+/* Entries whose first column is better than `value`, or with `or_equal` as good. RUNG_EINVAL: not a number. */
+static rung_status count_better(const rung_view *v, rung_value value, bool or_equal,
+                                uint32_t *count_out) {
     uint64_t key[RUNG_LADDER_WORDS_MAX];
-    rung_status st = score_key(v, 1, &value, key, NULL);
-    if (st < 0)
-        return st;
-    memset(first, 0, RUNG_LADDER_WORDS_MAX * sizeof *first);
-    memset(last, 0xff, RUNG_LADDER_WORDS_MAX * sizeof *last);
-    first[0] = last[0] = key[0];
+    if (is_decayed(v)) {
+        *count_out = count_decayed(v, value.d, or_equal);
+        return isnan(value.d) ? RUNG_EINVAL : RUNG_OK;
+    }
+    if (score_key(v, 1, &value, key, NULL) < 0)
+        return RUNG_EINVAL;
+    memset(key + 1, or_equal ? 0xff : 0, sizeof key - sizeof key[0]);
+    *count_out = v->total ? rung_ladder_count_before(v->ladder, key, or_equal) : 0;
     return RUNG_OK;
 }
 
 rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value high,
                                   uint32_t *count_out) {
-    uint64_t a_first[RUNG_LADDER_WORDS_MAX], a_last[RUNG_LADDER_WORDS_MAX];
-    uint64_t b_first[RUNG_LADDER_WORDS_MAX], b_last[RUNG_LADDER_WORDS_MAX];
-    if (is_decayed(v)) {
-        if (isnan(low.d) || isnan(high.d))
-            return RUNG_EINVAL;
-        *count_out =
-            low.d <= high.d ? count_decayed(v, low.d, true) - count_decayed(v, high.d, false) : 0;
-        return RUNG_OK;
-    }
-    if (edge_keys(v, low, a_first, a_last) < 0 || edge_keys(v, high, b_first, b_last) < 0)
+    uint32_t within, before;
+    if (count_better(v, is_descending(v) ? low : high, true, &within) < 0 ||
+        count_better(v, is_descending(v) ? high : low, false, &before) < 0)
         return RUNG_EINVAL;
-    *count_out = 0;
-    if (v->total == 0)
-        return RUNG_OK;
-    bool desc = board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC;
-    *count_out = desc ? rung_ladder_count_between(ladder_of(v), b_first, a_last)
-                      : rung_ladder_count_between(ladder_of(v), a_first, b_last);
+    *count_out = within > before ? within - before : 0;
     return RUNG_OK;
 }
 
@@ -478,19 +466,15 @@ rung_status rung_view_count_range(const rung_view *v, rung_value low, rung_value
 
 static bool view_is_real(const rung_view *v) {
     const rung__board *b = board_of(v);
-    return (v->teams ? rung__team_column(b) : b->def->key.columns[0]).type == RUNG_SCORE_REAL;
+    return (v->teams ? rung_team_column(b->def) : b->def->key.columns[0]).type == RUNG_SCORE_REAL;
 }
 
 /* Entries with a first column below `edge`. */
 static uint32_t count_below(const rung_view *v, rung_value edge) {
-    uint64_t first[RUNG_LADDER_WORDS_MAX], last[RUNG_LADDER_WORDS_MAX];
-    if (is_decayed(v))
-        return v->total - count_decayed(v, edge.d, true);
-    rung_status st = edge_keys(v, edge, first, last);
+    uint32_t count = 0;
+    rung_status st = count_better(v, edge, is_descending(v), &count);
     RUNG_ASSERT(st == RUNG_OK); /* edges lie between scores that are there */
-    if (board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC)
-        return v->total - rung_ladder_count_before(ladder_of(v), last, true);
-    return rung_ladder_count_before(ladder_of(v), first, false);
+    return is_descending(v) ? v->total - count : count;
 }
 
 static double share_of_range(double low, double high, double share) {
@@ -502,7 +486,7 @@ uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bu
     if (v->total == 0 || n == 0)
         return 0;
     rung_value a = first_value_at(v, 0), z = first_value_at(v, v->total - 1);
-    bool desc = board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC, real = view_is_real(v);
+    bool desc = is_descending(v), real = view_is_real(v);
     rung_value low = desc ? z : a, high = desc ? a : z;
     rung__wide span = real ? 0 : (rung__wide)high.i - low.i + 1;
     if (!real && span < n)
@@ -529,7 +513,7 @@ uint32_t rung_view_distribution_by_width(const rung_view *v, uint32_t n, rung_bu
 
 uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bucket *buckets) {
     n = n < v->total ? n : v->total;
-    bool desc = v->total && board_of(v)->def->key.columns[0].order == RUNG_ORDER_DESC;
+    bool desc = v->total && is_descending(v);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t start = (uint32_t)((uint64_t)v->total * i / n),
                  end = (uint32_t)((uint64_t)v->total * (i + 1) / n);
@@ -542,40 +526,13 @@ uint32_t rung_view_distribution_by_count(const rung_view *v, uint32_t n, rung_bu
 rung_status rung_view_quantile(const rung_view *v, uint32_t num, uint32_t den, rung_row *row) {
     rung_ladder_entry e;
     if (!v->ladder || den == 0 || num > den ||
-        rung_ladder_quantile(ladder_of(v), num, den, &e) != RUNG_OK)
+        rung_ladder_quantile(v->ladder, num, den, &e) != RUNG_OK)
         return RUNG_NOT_FOUND;
     read_one(v, &e, row);
     return RUNG_OK;
 }
 
 /* ---- friends ---- */
-
-/* Sift list[root] down: both heaps below it are in order, the first in the ladder on top. */
-static void sink_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t n, uint32_t root) {
-    rung_ladder_entry item = list[root];
-    uint32_t child;
-    while ((child = 2 * root + 1) < n) {
-        if (child + 1 < n && rung_ladder_compare(l, &list[child + 1], &list[child]) < 0)
-            child++;
-        if (rung_ladder_compare(l, &item, &list[child]) <= 0)
-            break;
-        list[root] = list[child];
-        root = child;
-    }
-    list[root] = item;
-}
-
-static void heap_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t n) {
-    for (uint32_t root = n / 2; root > 0;)
-        sink_listed(l, list, n, --root);
-}
-
-static rung_ladder_entry pop_listed(const rung_ladder *l, rung_ladder_entry *list, uint32_t *n) {
-    rung_ladder_entry first = list[0];
-    list[0] = list[--*n];
-    sink_listed(l, list, *n, 0);
-    return first;
-}
 
 /* Read rows [offset, offset + limit) of the list, a heap of n, which this destroys. */
 static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n, uint32_t offset,
@@ -584,7 +541,7 @@ static void read_listed(const rung_view *v, rung_ladder_entry *list, uint32_t n,
              words = v->teams ? 1 : rung_keyspec_score_words(&board_of(v)->def->key);
     rung_ladder_entry before = {0};
     for (uint32_t i = 0; n > 0 && i < (uint64_t)offset + limit; i++) {
-        rung_ladder_entry e = pop_listed(ladder_of(v), list, &n);
+        rung_ladder_entry e = rung__entries_pop(v->ladder, list, &n);
         if (i == 0 || memcmp(e.key, before.key, words * sizeof e.key[0]) != 0) {
             sparse = i + 1;
             dense++;
@@ -615,12 +572,12 @@ static rung_status rank_list(const rung_view *v, const rung_alloc *alloc, uint32
         return RUNG_ENOMEM;
     bool *found = (bool *)(list + n);
     uint32_t total = 0;
-    rung_ladder_find_batch(ladder_of(v), n, players, list, found);
+    rung_ladder_find_batch(v->ladder, n, players, list, found);
     for (uint32_t i = 0; i < n; i++)
         if (found[i])
             list[total++] = list[i];
     *total_out = total;
-    heap_listed(ladder_of(v), list, total);
+    rung__entries_heap(v->ladder, list, total);
     read_listed(v, list, total, offset, limit, rows, count_out);
     rung_alloc_free(alloc, list, bytes);
     return RUNG_OK;

@@ -164,13 +164,6 @@ uint32_t ladder_model_count_before(const ladder_model *m, const ladder_model_key
     return first_index_where(m, or_equal ? words_are_not_greater : words_are_less, key, 0);
 }
 
-uint32_t ladder_model_count_between(const ladder_model *m, const ladder_model_key *lo,
-                                    const ladder_model_key *hi) {
-    uint32_t below = ladder_model_count_before(m, lo, false),
-             up_to = ladder_model_count_before(m, hi, true);
-    return up_to > below ? up_to - below : 0;
-}
-
 uint32_t ladder_model_quantile(const ladder_model *m, uint32_t numerator, uint32_t denominator) {
     uint64_t product = (uint64_t)m->count * numerator;
     uint64_t rank = product / denominator + (product % denominator != 0);

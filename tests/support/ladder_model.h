@@ -36,8 +36,6 @@ uint32_t ladder_model_select(const ladder_model *m, uint32_t rank, rung_rank_sty
 uint32_t ladder_model_distinct(const ladder_model *m);
 uint32_t ladder_model_count_before(const ladder_model *m, const ladder_model_key *key,
                                    bool or_equal);
-uint32_t ladder_model_count_between(const ladder_model *m, const ladder_model_key *lo,
-                                    const ladder_model_key *hi);
 /* The index of the answer of rung_ladder_quantile(); the model is not empty. */
 uint32_t ladder_model_quantile(const ladder_model *m, uint32_t numerator, uint32_t denominator);
 

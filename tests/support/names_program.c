@@ -246,13 +246,12 @@ static void run_id_batch(run *r, const step *s) {
     size_t n = s->length % BATCH_MAX;
     for (size_t i = 0; i < n; i++)
         numbers[i] = (uint32_t)((s->selector + i * i) % (r->m.span + 2));
-    rung_names_id_batch(r->t, numbers, n, got);
-    for (size_t i = 0; i < n; i++)
-        check_id(got[i], model_id(&r->m, numbers[i]));
     size_t used = 0;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        check_id(rung_names_id(r->t, numbers[i]), model_id(&r->m, numbers[i]));
         if (rung_names_is_used(r->t, numbers[i]))
             numbers[used++] = numbers[i];
+    }
     rung_names_id_used(r->t, numbers, used, got);
     for (size_t i = 0; i < used; i++)
         check_id(got[i], model_id(&r->m, numbers[i]));

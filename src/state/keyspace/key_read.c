@@ -22,10 +22,6 @@ enum {
 };
 #endif
 
-static const rung_ladder *ladder_of(const rung_zkey *k) {
-    return k->ladder;
-}
-
 /* ---- opening ---- */
 
 static bool is_over(const rung__expiry *e, int64_t now_ms) {
@@ -112,7 +108,7 @@ static void find_words(const rung_zkey *k, uint32_t n, const uint32_t *players, 
     const rung__board *b = k->board;
     const rung_column *column = &b->def->key.columns[0];
     uint64_t words[FOUND];
-    rung_ladder_word_batch(ladder_of(k), n, players, words, found);
+    rung_ladder_word_batch(k->ladder, n, players, words, found);
     for (uint32_t i = 0; i < n; i++)
         if (found[i])
             scores[i] = rung_score_decode(column, words[i]).d;
@@ -125,7 +121,7 @@ static void find_scores(const rung_zkey *k, uint32_t n, const uint32_t *players,
         find_words(k, n, players, scores, found);
         return;
     }
-    rung_ladder_find_batch(ladder_of(k), n, players, entries, found);
+    rung_ladder_find_batch(k->ladder, n, players, entries, found);
     for (uint32_t i = 0; i < n; i++)
         if (found[i])
             scores[i] = rung__zkey_score(k, entries[i].key);
@@ -163,7 +159,7 @@ void rung_zkey_ranks(const rung_zkey *k, uint32_t n, const rung_slice *members, 
         memset(from_best, 0, sizeof from_best);
         if (k->ladder) {
             rung_names_find_batch(k->state->players, members + done, count, players);
-            rung_ladder_rank_batch(ladder_of(k), count, players, RUNG_RANK_UNIQUE, from_best);
+            rung_ladder_rank_batch(k->ladder, count, players, RUNG_RANK_UNIQUE, from_best);
             if (scores)
                 find_scores(k, count, players, scores + done, found + done);
         }
@@ -221,7 +217,7 @@ static uint32_t read_pages(const rung_zkey *k, uint32_t n, const rung_zkey_page 
     rung_ladder_cursor cursors[PAGES];
     for (uint32_t i = 0; i < n; i++)
         indexes[i] = back ? k->count - pages[i].start : pages[i].start;
-    rung_ladder_seek_batch(ladder_of(k), n, indexes, cursors);
+    rung_ladder_seek_batch(k->ladder, n, indexes, cursors);
     for (int part = 0; part < 2; part++)
         for (uint32_t i = 0; i < n; i++)
             rung_ladder_prefetch_walk(&cursors[i], back, pages[i].count, part);
@@ -245,15 +241,14 @@ uint32_t rung_zkey_rows(const rung_zkey *k, uint32_t start, uint32_t count, bool
         return 0;
     count = k->count - start < count ? k->count - start : count;
     bool back = rev == k->is_ascending;
-    rung_ladder_cursor c = rung_ladder_seek(ladder_of(k), back ? k->count - start : start);
+    rung_ladder_cursor c = rung_ladder_seek(k->ladder, back ? k->count - start : start);
     take_rows(k, &c, back, count, rows);
     name_rows(k, count, rows);
     return count;
 }
 
 void rung__zkey_at(const rung_zkey *k, uint32_t index, rung_ladder_entry *out) {
-    rung_status st =
-        rung_ladder_at(ladder_of(k), k->is_ascending ? index : k->count - 1 - index, out);
+    rung_status st = rung_ladder_at(k->ladder, k->is_ascending ? index : k->count - 1 - index, out);
     RUNG_ASSERT(st == RUNG_OK); /* within the count */
 }
 
@@ -307,7 +302,7 @@ static void ranges_of_zset(const rung_zkey *k, uint32_t n, const rung_range *ran
         RUNG_ASSERT(st == RUNG_OK); /* not NaN */
         or_equal[i] = i % 2 ? range->max_is_open : !range->min_is_open;
     }
-    rung_ladder_count_before_batch(ladder_of(k), 2 * n, words, or_equal, counts);
+    rung_ladder_count_before_batch(k->ladder, 2 * n, words, or_equal, counts);
     for (uint32_t i = 0; i < n; i++) {
         firsts[i] = k->count - counts[2 * i];
         ends[i] = k->count - counts[2 * i + 1];
@@ -371,7 +366,7 @@ void rung_zkey_range(const rung_zkey *k, const rung_range *range, bool rev, uint
 /* ---- walks ---- */
 
 uint32_t rung__zkey_list(const rung_zkey *k, uint32_t from, uint32_t *players, uint32_t room) {
-    return k->ladder ? rung_ladder_list(ladder_of(k), from, players, room)
+    return k->ladder ? rung_ladder_list(k->ladder, from, players, room)
            : k->set  ? rung__set_list(k->set, from, players, room)
                      : 0;
 }
